@@ -1,0 +1,53 @@
+/**
+ * What is quoted. A symbol alone is no key: an option answers with the symbol of its underlying.
+ */
+
+/** The two kinds of option contract the service knows (specification, option form). */
+export type OptionType = "CALL" | "PUT";
+
+/** One option contract, as the option form of the service names it. */
+export type OptionContract = {
+  /** Symbol of the underlying, for example `AAPL`. */
+  underlying: string;
+  /** Calendar date of the expiration, `YYYY-MM-DD`. */
+  expiration: string;
+  optionType: OptionType;
+  /** Strike price, decimal text. */
+  strike: string;
+};
+
+/** Whatever can be asked for: a security by its symbol, or an option contract. */
+export type InstrumentKey = { kind: "security"; symbol: string } | ({ kind: "option" } & OptionContract);
+
+/** The key of a security. */
+export function security(symbol: string): InstrumentKey {
+  return { kind: "security", symbol };
+}
+
+/** The key of an option contract. */
+export function option(contract: OptionContract): InstrumentKey {
+  return {
+    kind: "option",
+    underlying: contract.underlying,
+    expiration: contract.expiration,
+    optionType: contract.optionType,
+    strike: contract.strike,
+  };
+}
+
+/**
+ * One text per instrument, the same for equal instruments: `AAPL`, or `AAPL:2026-12-18:CALL:150`.
+ * The strike is written without trailing zeros, so 150, 150.0 and 150.00 are one contract.
+ */
+export function instrumentName(key: InstrumentKey): string {
+  if (key.kind === "security") return key.symbol;
+  return `${key.underlying}:${key.expiration}:${key.optionType}:${plainStrike(key.strike)}`;
+}
+
+/** A strike without leading or trailing zeros: `0285.50` becomes `285.5`. Other text is returned as it is. */
+export function plainStrike(strike: string): string {
+  const match = /^0*(\d+)(?:\.(\d*?)0*)?$/.exec(strike);
+  if (!match) return strike;
+  const [, whole = "0", fraction = ""] = match;
+  return fraction === "" ? whole : `${whole}.${fraction}`;
+}

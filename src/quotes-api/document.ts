@@ -1,0 +1,95 @@
+/**
+ * The response document of the Market Quotes Service in our own words. The service's spellings
+ * (`askprice`, `strkpx`, `sectyp` ...) appear only in `readDocument.ts` and `writeDocument.ts`.
+ *
+ * Every price, size and ratio is decimal text, never a float: what the service sent is what is kept.
+ * `null` means that the element was missing, empty, `null` or `na` (field notes, "Answers").
+ */
+import type { OptionType } from "../market/instrument.ts";
+
+/** Decimal text such as `346.66`, `-4.0` or `4.9E-324`; null when the element is absent. */
+export type DecimalText = string | null;
+
+/** `dividenddata`: the last or next dividend of an equity. */
+export type DividendData = {
+  amount: DecimalText;
+  /** Calendar date, `YYYY-MM-DD`, taken from the text (it is midnight US Eastern there). */
+  exDate: string | null;
+  /** `4.9E-324` means "no dividend" (field notes). */
+  yield: DecimalText;
+};
+
+/** `extendedquote`, the fields of equities and of options together. */
+export type ExtendedQuote = {
+  askSize: DecimalText;
+  bidSize: DecimalText;
+  high: DecimalText;
+  low: DecimalText;
+  open: DecimalText;
+  previousClose: DecimalText;
+  volume: DecimalText;
+  /** Equities and `undlyquote` only; null when the whole element is missing. */
+  dividend: DividendData | null;
+  earningsPerShare: DecimalText;
+  high52Week: DecimalText;
+  low52Week: DecimalText;
+  peRatio: DecimalText;
+  sessionVolume: DecimalText;
+  /** Options only, from here down. */
+  contractHigh: DecimalText;
+  contractLow: DecimalText;
+  contractSize: DecimalText;
+  delta: DecimalText;
+};
+
+/** `quote` or `undlyquote`. */
+export type Quote = {
+  ask: DecimalText;
+  bid: DecimalText;
+  change: DecimalText;
+  last: DecimalText;
+  pctChange: DecimalText;
+  extended: ExtendedQuote;
+};
+
+/** `instrument`. */
+export type InstrumentElement = {
+  description: string | null;
+  exchange: string | null;
+  /** `CS` (common stock), `OPT` (option) ...: the set is open. */
+  securityType: string | null;
+  /** For an option this is the symbol of the underlying. */
+  symbol: string;
+  /** Options only: the calendar date of `matdt`, `YYYY-MM-DD`. */
+  expiration: string | null;
+  /** Options only: `putcall` 1 is a call, 0 a put (field notes). */
+  optionType: OptionType | null;
+  /** Options only: `strkpx`, decimal text. */
+  strike: DecimalText;
+};
+
+/** `underlying`, options only. */
+export type UnderlyingElement = {
+  description: string | null;
+  exchange: string | null;
+  symbol: string;
+};
+
+/** One `instrumentquote`. */
+export type InstrumentQuote = {
+  instrument: InstrumentElement;
+  quote: Quote;
+  /** `greeks/delta`; null for an equity, whose `greeks` is empty. */
+  greeksDelta: DecimalText;
+  underlying: UnderlyingElement | null;
+  underlyingQuote: Quote | null;
+  /** True when the service does not know the instrument; nothing else of such an item is to be read. */
+  unknownSymbol: boolean;
+};
+
+/** The whole answer. */
+export type QuoteDocument = {
+  /** `response/@id`, opaque. */
+  id: string | null;
+  instruments: InstrumentQuote[];
+};
