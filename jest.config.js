@@ -1,6 +1,8 @@
 /** @type {import("jest").Config} */
 export default {
   testEnvironment: "node",
+  globalSetup: "<rootDir>/test/support/postgres/globalSetup.js",
+  globalTeardown: "<rootDir>/test/support/postgres/globalTeardown.js",
   roots: ["<rootDir>/test"],
   testMatch: ["**/*.test.ts"],
   extensionsToTreatAsEsm: [".ts"],

@@ -24,3 +24,14 @@ export const systemClock: Clock = {
   sleep: (ms, signal) => delay(ms, undefined, { signal }),
   random: (length) => randomBytes(length),
 };
+
+/** Waits for `work`, but at most `ms` milliseconds; no timer is left behind, which would hold the process up. */
+export async function atMost(
+  ms: number,
+  work: Promise<unknown>,
+  { sleep }: Pick<Clock, "sleep">,
+): Promise<void> {
+  const done = new AbortController();
+  const waited = sleep(ms, done.signal).catch(() => undefined);
+  await Promise.race([work, waited]).finally(() => done.abort());
+}

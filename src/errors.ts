@@ -23,6 +23,176 @@ const table = {
     exitCode: 2,
     hint: "Correct the places named above, then run `quotekeeper jobs check`.",
   },
+  JOBS_UNREADABLE: {
+    retryable: false,
+    exitCode: 2,
+    hint: "Set QUOTEKEEPER_JOBS_DIR to a directory with job files; jobs/ of the checkout has examples.",
+  },
+  DOCUMENT_REFUSED: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Nothing of it was stored; the answer itself is kept in the journal.",
+  },
+  SERVICE_UNREACHABLE: {
+    retryable: true,
+    exitCode: 1,
+    hint: "Check the network and QUOTES_BASE_URL.",
+  },
+  SERVICE_TIMEOUT: {
+    retryable: true,
+    exitCode: 1,
+    hint: "Check the network and the service; the call is made again at the next slot.",
+  },
+  SERVICE_ANSWER_TOO_LARGE: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Check QUOTES_BASE_URL: no answer of the Market Quotes Service is as large.",
+  },
+  SERVICE_UNAUTHORIZED: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Check QUOTES_CONSUMER_KEY, QUOTES_CONSUMER_SECRET, QUOTES_ACCESS_TOKEN, QUOTES_ACCESS_TOKEN_SECRET and the machine's clock.",
+  },
+  SERVICE_QUOTA: {
+    retryable: true,
+    exitCode: 1,
+    hint: "Wait until the limit expires; see whether another program uses the same account.",
+  },
+  SERVICE_REFUSED: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Check what was asked for and QUOTES_BASE_URL; the answer is kept in the journal.",
+  },
+  SERVICE_ERROR: {
+    retryable: true,
+    exitCode: 1,
+    hint: "The service has a fault of its own; the call is made again at the next slot.",
+  },
+  SERVICE_ANSWER_UNREADABLE: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Check QUOTES_BASE_URL; the answer is kept in the journal, and nothing of it was stored as a quote.",
+  },
+  HTTP_ADDRESS_INVALID: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Choose an address of this machine that you may use: QUOTEKEEPER_HTTP_HOST and QUOTEKEEPER_HTTP_PORT for the dashboard, --host and --port for serve.",
+  },
+  UNKNOWN_SYMBOL: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Check the spelling, and for an option its expiration, type and strike.",
+  },
+  NO_QUOTE: {
+    retryable: true,
+    exitCode: 1,
+    hint: "Look into dead_letters for the reason; the whole answer is kept in the journal.",
+  },
+  USAGE: {
+    retryable: false,
+    exitCode: 2,
+    hint: "See `quotekeeper --help`.",
+  },
+  EMBEDDED_UNAVAILABLE: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Run `npm ci` again on this platform, or set DATABASE_URL to a PostgreSQL server of your own.",
+  },
+  EMBEDDED_FAILED: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Look into postgres/server.log in the data directory, or set DATABASE_URL to a PostgreSQL server of your own.",
+  },
+  EMBEDDED_AS_ROOT: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Run as an ordinary user, let other users enter the directory (chmod o+x), or set DATABASE_URL.",
+  },
+  DATABASE_UNREACHABLE: {
+    retryable: true,
+    exitCode: 1,
+    hint: "Start the server or correct DATABASE_URL; answers stay in the journal and are loaded when it is back.",
+  },
+  DATABASE_REFUSED: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Correct DATABASE_URL, or the rights of its user; answers stay in the journal until then.",
+  },
+  DATABASE_FAILED: {
+    retryable: false,
+    exitCode: 1,
+    hint: "This is a defect of quotekeeper, or a change somebody made to its tables: report it with the code; answers stay in the journal.",
+  },
+  DATABASE_NEWER: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Use the version of quotekeeper that migrated it, or a newer one.",
+  },
+  MIGRATION_CHANGED: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Use the release that this database was migrated with, or a newer one; files in migrations/ are never edited.",
+  },
+  CALENDAR_DATE_INVALID: {
+    retryable: false,
+    exitCode: 2,
+    hint: "Give a date that exists as YYYY-MM-DD, from 1990-01-01 on.",
+  },
+  SCHEDULE_INVALID: {
+    retryable: false,
+    exitCode: 2,
+    hint: "Give a cron expression of five fields (or six, seconds first) and an IANA time zone.",
+  },
+  CHAIN_INVALID: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Narrow `percent` or widen `step` of the chain, and check the last price of its underlying.",
+  },
+  JOURNAL_WRITE_FAILED: {
+    retryable: true,
+    exitCode: 1,
+    hint: "Free space or correct the permissions of the data directory; writing goes on in a new segment by itself.",
+  },
+  JOURNAL_FULL: {
+    retryable: true,
+    exitCode: 1,
+    hint: "Move old segments (*.journal.gz) to another disk, or raise the journal's size cap.",
+  },
+  JOURNAL_RECORD_TOO_LARGE: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Nothing was written; the limits are in docs/journal.md.",
+  },
+  JOURNAL_CLOSED: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Nothing was written: the program was shutting down.",
+  },
+  JOURNAL_UNREADABLE: {
+    retryable: true,
+    exitCode: 1,
+    hint: "Correct the directory or its permissions, or bring the file back from a copy.",
+  },
+  JOURNAL_DAMAGED: {
+    retryable: false,
+    exitCode: 1,
+    hint: "All other records are whole; `quotekeeper journal verify` lists what is damaged, docs/journal.md says why it can be.",
+  },
+  JOURNAL_COMPRESSION_FAILED: {
+    retryable: true,
+    exitCode: 1,
+    hint: "Nothing is lost: the segment stays uncompressed and is tried again later; free space if there is none.",
+  },
+  DATA_DIR_UNWRITABLE: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Set QUOTEKEEPER_DATA_DIR to a directory this user may write, or correct its permissions.",
+  },
+  PORT_IN_USE: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Stop the program that listens there, or choose another port: QUOTEKEEPER_HTTP_PORT for the dashboard, --port for serve.",
+  },
 } as const satisfies Record<string, ErrorEntry>;
 
 /** The code of an error, stable across releases. */
@@ -34,11 +204,17 @@ export const ERRORS: Readonly<Record<ErrorCode, ErrorEntry>> = table;
 /** The one error class of this program. The message names the thing and the value, then says what to do. */
 export class QuotekeeperError extends Error {
   readonly code: ErrorCode;
+  /** What went wrong, without code and remedy. */
+  readonly detail: string;
+  /** Exit code of a command that ends with this error. */
+  readonly exitCode: 1 | 2;
 
   /** @param detail what went wrong, naming the thing and the value; never a key, token or signature */
   constructor(code: ErrorCode, detail: string, options?: ErrorOptions) {
     super(`${code}: ${detail}${/[.!?]$/.test(detail) ? "" : "."} ${ERRORS[code].hint}`, options);
     this.name = "QuotekeeperError";
     this.code = code;
+    this.detail = detail;
+    this.exitCode = ERRORS[code].exitCode;
   }
 }

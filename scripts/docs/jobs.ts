@@ -1,0 +1,99 @@
+/** `docs/jobs.md`, from the schemas of job files and of the calendar file. */
+import { jobSchema } from "../../src/config/jobs/schema.ts";
+import { calendarFileSchema } from "../../src/market/calendar/overrides.ts";
+import { codeBlock, GENERATED, paragraphs } from "./markdown.ts";
+import { type OptionSchema, optionSchema, optionsTable } from "./options.ts";
+
+/** Job files that the page shows; a test reads them as job files. */
+export const JOB_EXAMPLES = {
+  equities: `# Four equities, once a minute in the regular session: one call a minute.
+name: us-equities
+schedule: "* * * * *"
+timezone: America/New_York
+session: regular
+priority: 5
+symbols: [AAPL, MSFT, GE, IBM]`,
+  file: `# The symbols of a file beside this one, every five minutes, before and after the regular session too.
+name: watched
+schedule: "*/5 * * * *"
+session: any
+symbolsFile: ./watched.txt`,
+  watchlist: `# Delayed quotes of a watchlist of the account, every weekday at a quarter past four in New York.
+name: after-the-close
+schedule: "15 16 * * MON-FRI"
+delayed: true
+session: post
+watchlist: DEFAULT`,
+  options: `# Two contracts: two calls at each slot.
+name: two-contracts
+schedule: "*/10 * * * *"
+options:
+  - { underlying: AAPL, expiration: 2026-12-18, type: CALL, strike: 150 }
+  - { underlying: AAPL, expiration: 2026-12-18, type: PUT, strike: 152.5 }`,
+  chain: `# Calls and puts of the next three monthly expirations, strikes within 10 percent of the last price.
+name: aapl-chain
+schedule: "0,30 9-16 * * MON-FRI"
+priority: 1
+chains:
+  - underlying: AAPL
+    expirations: { next: 3, kind: monthly }
+    strikes: { around: last, percent: 10, step: 5 }
+    types: [CALL, PUT]`,
+  listedChain: `# The same with expirations and strikes of one's own.
+name: aapl-december
+schedule: "*/15 * * * *"
+chains:
+  - underlying: AAPL
+    expirations: [2026-12-18, 2027-01-15]
+    strikes: [150, 152.5, 155]
+    types: [CALL]`,
+} as const;
+
+/** A calendar file that the page shows; a test reads it as one. */
+export const CALENDAR_EXAMPLE = `overrides:
+  - { date: 2027-03-12, kind: closed, reason: Day of mourning }
+  - { date: 2027-07-02, kind: early, close: 13:00 }`;
+
+/** The page. */
+export function jobsPage(): string {
+  const job = optionSchema(jobSchema);
+  const chain = itemsOf(job, "chains");
+  const yaml = (text: string): string => codeBlock("yaml", text);
+  return paragraphs(
+    GENERATED,
+    "# Job files",
+    "Source: `src/config/jobs/schema.ts`, `src/market/chain.ts` and `src/market/calendar/overrides.ts`.",
+    "A job says what is polled and when. Every file `*.yaml` or `*.yml` in the jobs directory (`QUOTEKEEPER_JOBS_DIR`, by default `jobs/`) is one job, except `calendar.yaml`. `quotekeeper jobs check` reads them all and names every problem at once, with file and line; `quotekeeper start` refuses to begin while there is one.",
+    yaml(JOB_EXAMPLES.equities),
+    "## Options of a job",
+    optionsTable(job),
+    "A job has one of `symbols`, `symbolsFile` and `watchlist`, and may have `options` and `chains` besides or instead. Jobs that are due at the same time share calls where they can: a symbol that two of them name is asked for once.",
+    yaml(JOB_EXAMPLES.file),
+    yaml(JOB_EXAMPLES.watchlist),
+    "The fields of `schedule` are minute, hour, day of month, month and day of week. Where both days are given, both have to match. An expression that begins with `*` has to stand in quotes, since YAML reads a bare `*` as something else.",
+    "## `options`: single contracts",
+    optionsTable(itemsOf(job, "options")),
+    yaml(JOB_EXAMPLES.options),
+    "## `chains`: many contracts",
+    optionsTable(chain),
+    "`expirations` is a list of dates, or a map:",
+    optionsTable(mapOf(chain, "expirations")),
+    "`strikes` is a list of decimals, or a map:",
+    optionsTable(mapOf(chain, "strikes")),
+    "`percent` is above 0 and at most 100, `step` is above 0. Each contract is one call of the account's limit, so count them before you widen a chain: expirations times strikes times types.",
+    yaml(JOB_EXAMPLES.chain),
+    yaml(JOB_EXAMPLES.listedChain),
+    "## `calendar.yaml`: your own word on trading days",
+    "The program knows the sessions, holidays and early closes of the exchange. When one is announced that it cannot know, write it into `calendar.yaml` in the jobs directory; that file wins.",
+    optionsTable(itemsOf(optionSchema(calendarFileSchema), "overrides")),
+    yaml(CALENDAR_EXAMPLE),
+  );
+}
+
+function itemsOf({ properties }: OptionSchema, name: string): OptionSchema {
+  return properties?.[name]?.items ?? {};
+}
+
+function mapOf({ properties }: OptionSchema, name: string): OptionSchema {
+  return properties?.[name]?.anyOf?.find(({ type }) => type === "object") ?? {};
+}

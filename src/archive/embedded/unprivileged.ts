@@ -1,0 +1,80 @@
+/**
+ * PostgreSQL refuses to run as root. For root it is started as another user of the machine; where that user may not
+ * enter the directories (a checkout below a directory of mode 700), it keeps one capability, to search and read.
+ */
+import { spawn } from "node:child_process";
+import { access, readFile, stat } from "node:fs/promises";
+import { dirname } from "node:path";
+
+/** How to start a program so that PostgreSQL accepts it. */
+export type RunAs = {
+  /** Owner for the cluster's files; null: whoever we are. */
+  owner: { uid: number; gid: number } | null;
+  /** Words to put before the command; empty when spawning with `owner` is enough. */
+  prefix: string[];
+};
+
+/** Users of the machine that may own the cluster when we are root, best first. */
+const CANDIDATES = ["postgres", "nobody"];
+
+/**
+ * @param uid our effective user id, undefined on Windows
+ * @param paths files and directories the server must reach
+ * @returns null when root has no way to start it; the caller names the remedy
+ */
+export async function decideRunAs(
+  uid: number | undefined,
+  clusterDir: string,
+  paths: string[],
+): Promise<RunAs | null> {
+  if (uid !== 0) return { owner: null, prefix: [] };
+  const owner = await chooseOwner(clusterDir);
+  if (owner === null) return null;
+  if (await everyoneMayEnter(paths)) return { owner, prefix: [] };
+  const prefix = [
+    "setpriv",
+    `--reuid=${owner.uid}`,
+    `--regid=${owner.gid}`,
+    "--clear-groups",
+    "--inh-caps=+dac_read_search",
+    "--ambient-caps=+dac_read_search",
+    "--",
+  ];
+  return (await succeeds([...prefix, "true"])) ? { owner, prefix } : null;
+}
+
+/** The owner of an existing cluster stays its owner; else the first candidate that /etc/passwd knows. */
+async function chooseOwner(clusterDir: string): Promise<{ uid: number; gid: number } | null> {
+  const existing = await stat(clusterDir).catch(() => null);
+  if (existing && existing.uid !== 0) return { uid: existing.uid, gid: existing.gid };
+  const passwd = await readFile("/etc/passwd", "utf8").catch(() => "");
+  for (const name of CANDIDATES) {
+    const fields = passwd
+      .split("\n")
+      .find((line) => line.startsWith(`${name}:`))
+      ?.split(":");
+    if (fields?.[2] && fields[3]) return { uid: Number(fields[2]), gid: Number(fields[3]) };
+  }
+  return null;
+}
+
+/** Whether each directory above the paths lets any user through (the x bit for others). */
+async function everyoneMayEnter(paths: string[]): Promise<boolean> {
+  for (const path of paths) {
+    for (let dir = dirname(path); ; dir = dirname(dir)) {
+      const found = await stat(dir).catch(() => null);
+      if (found && (found.mode & 0o001) === 0) return false;
+      if (dir === dirname(dir)) break;
+    }
+    await access(path).catch(() => undefined);
+  }
+  return true;
+}
+
+async function succeeds([command = "", ...args]: string[]): Promise<boolean> {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { stdio: "ignore" });
+    child.once("error", () => resolve(false));
+    child.once("exit", (code) => resolve(code === 0));
+  });
+}

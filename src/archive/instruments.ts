@@ -1,0 +1,228 @@
+/** The archive's directory of instruments and sources: finds their numbers, adds new ones, keeps them current. */
+import type pg from "pg";
+import type { Instant } from "../instant.ts";
+import { instrumentColumns } from "./insert.ts";
+import type { InstrumentRow, QuoteUnit } from "./rows.ts";
+
+/** An instrument of a batch: its newest description, and when it was seen first and last. */
+type Seen = { row: InstrumentRow; first: Instant; last: Instant };
+
+/** Held while instruments are added: two loaders that add some in different order would wait for each other. */
+const ADDING_LOCK = 0x71_6b_04;
+
+/** Numbers of a batch's instruments. */
+export type PlacedInstruments = {
+  /** In the order of the units. */
+  ids: number[];
+  /** What the batch says of each of them, for `refreshInstruments`. */
+  seen: Map<number, Seen>;
+};
+
+/** Numbers of the instruments of `units`. New instruments are added, underlyings before their options. */
+export async function placeInstruments(
+  client: pg.ClientBase,
+  units: readonly QuoteUnit[],
+): Promise<PlacedInstruments> {
+  const { seen, places } = seenInstruments(units);
+  let found = await find(client, seen);
+  if (found.includes(null)) {
+    await client.query("select pg_advisory_xact_lock($1)", [ADDING_LOCK]);
+    await addMissing(client, seen);
+    found = await find(client, seen);
+  }
+  const ids = seen.map(({ row }, place) => {
+    const id = found[place] ?? null;
+    if (id === null) throw new Error(`no number for the instrument ${JSON.stringify(row)}`);
+    return id;
+  });
+  const byId = new Map<number, Seen>();
+  seen.forEach((entry, place) => {
+    const id = ids[place] ?? 0;
+    const other = byId.get(id);
+    byId.set(id, other ? merged(other, entry) : entry);
+  });
+  return { ids: places.map((place) => ids[place] ?? 0), seen: byId };
+}
+
+/** Adds what is not there: types that an answer names before assumed ones, which then find them; options last. */
+async function addMissing(client: pg.ClientBase, seen: readonly Seen[]): Promise<void> {
+  const isOption = ({ row }: Seen) => row.underlying !== null;
+  for (const some of [
+    seen.filter((entry) => !isOption(entry) && !entry.row.assumedType),
+    seen.filter((entry) => !isOption(entry) && entry.row.assumedType),
+    seen.filter(isOption),
+  ]) {
+    const numbers = await find(client, some);
+    const missing = some.filter((_, index) => numbers[index] === null);
+    if (missing.length > 0) await add(client, missing);
+  }
+}
+
+/** One entry for each instrument, and for each unit the place of its own. */
+function seenInstruments(units: readonly QuoteUnit[]): { seen: Seen[]; places: number[] } {
+  const seen: Seen[] = [];
+  const placeOf = new Map<string, number>();
+  const places = units.map(({ instrument, observedAt }) => {
+    const identity = identityText(instrument);
+    const one = { row: instrument, first: observedAt, last: observedAt };
+    const place = placeOf.get(identity) ?? seen.length;
+    const entry = seen[place];
+    placeOf.set(identity, place);
+    seen[place] = entry ? merged(entry, one) : one;
+    return place;
+  });
+  return { seen, places };
+}
+
+/** Two entries of one instrument; of two that are equally new the second counts as newer. */
+function merged(a: Seen, b: Seen): Seen {
+  const [older, newer] = b.last >= a.last ? [a, b] : [b, a];
+  return {
+    row: described(newer.row, older.row),
+    first: a.first < b.first ? a.first : b.first,
+    last: newer.last,
+  };
+}
+
+/** What the newer answer says of an instrument, and the older one where it says nothing. */
+function described(newer: InstrumentRow, older: InstrumentRow): InstrumentRow {
+  return {
+    ...newer,
+    exchange: newer.exchange ?? older.exchange,
+    description: newer.description ?? older.description,
+    contractSize: newer.contractSize ?? older.contractSize,
+    assumedType: newer.assumedType && older.assumedType,
+  };
+}
+
+/**
+ * The number of each instrument, null when it is not there. The security type of an underlying is only assumed
+ * (rows.ts): if the symbol is known under another type, and not under the assumed one, it is that. Equality and
+ * `is null` are said apart: `is not distinct from` uses no index.
+ */
+async function find(client: pg.ClientBase, seen: readonly Seen[]): Promise<(number | null)[]> {
+  const rows = seen.map(({ row }) => row);
+  const { rows: found } = await client.query<{ id: number | null }>({
+    name: "find instruments",
+    text: `select coalesce(
+       (select i.id from instruments i
+        where i.security_type = w.security_type and i.symbol = w.symbol
+          and i.expiration = w.expiration and i.option_type = w.option_type and i.strike = w.strike),
+       (select i.id from instruments i
+        where w.expiration is null and i.security_type = w.security_type and i.symbol = w.symbol
+          and i.expiration is null and i.option_type is null and i.strike is null),
+       (select min(i.id) from instruments i
+        where w.assumed and i.symbol = w.symbol and i.option_type is null)
+     ) as id
+     from unnest($1::text[], $2::text[], $3::date[], $4::text[], $5::numeric[], $6::bool[])
+       with ordinality as w (security_type, symbol, expiration, option_type, strike, assumed, place)
+     order by w.place`,
+    values: [...instrumentColumns(rows).slice(0, 5), rows.map(({ assumedType }) => assumedType)],
+  });
+  return found.map(({ id }) => id);
+}
+
+async function add(client: pg.ClientBase, seen: readonly Seen[]): Promise<void> {
+  const rows = seen.map(({ row }) => row);
+  await client.query(
+    `insert into instruments (security_type, symbol, expiration, option_type, strike, exchange, description,
+       contract_size, underlying_id, first_seen_at, last_seen_at)
+     select w.security_type, w.symbol, w.expiration, w.option_type, w.strike, w.exchange, w.description,
+       w.contract_size,
+       (select i.id from instruments i where i.symbol = w.underlying and i.option_type is null order by i.id limit 1),
+       w.first_seen_at, w.last_seen_at
+     from unnest($1::text[], $2::text[], $3::date[], $4::text[], $5::numeric[], $6::text[], $7::text[], $8::bigint[],
+       $9::text[], $10::timestamptz[], $11::timestamptz[])
+       with ordinality as w (security_type, symbol, expiration, option_type, strike, exchange, description,
+         contract_size, underlying, first_seen_at, last_seen_at, place)
+     order by w.place
+     on conflict on constraint instruments_identity do nothing`,
+    [
+      ...instrumentColumns(rows),
+      rows.map(({ underlying }) => underlying),
+      seen.map(({ first }) => first),
+      seen.map(({ last }) => last),
+    ],
+  );
+}
+
+/**
+ * Descriptions and `last_seen_at` follow the newest answer, `first_seen_at` the oldest. Only rows that change are
+ * written: an older answer, replayed, changes no description. Rows are locked in the order of their numbers.
+ */
+export async function refreshInstruments(
+  client: pg.ClientBase,
+  seen: ReadonlyMap<number, { row: InstrumentRow; first: Instant; last: Instant }>,
+): Promise<void> {
+  const entries = [...seen.values()];
+  const rows = entries.map(({ row }) => row);
+  await client.query({
+    name: "refresh instruments",
+    text: `with w as materialized (
+       select given.*
+       from instruments i
+       join unnest($1::int[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::timestamptz[], $7::timestamptz[])
+         as given (id, exchange, description, contract_size, underlying, first_seen_at, last_seen_at)
+         on given.id = i.id and (given.last_seen_at > i.last_seen_at or given.first_seen_at < i.first_seen_at)
+       order by i.id
+       for no key update of i
+     )
+     update instruments i
+     set first_seen_at = least(i.first_seen_at, w.first_seen_at),
+         last_seen_at = greatest(i.last_seen_at, w.last_seen_at),
+         exchange = case when w.last_seen_at >= i.last_seen_at then coalesce(w.exchange, i.exchange) else i.exchange end,
+         description = case when w.last_seen_at >= i.last_seen_at then coalesce(w.description, i.description) else i.description end,
+         contract_size = case when w.last_seen_at >= i.last_seen_at then coalesce(w.contract_size, i.contract_size) else i.contract_size end,
+         underlying_id = coalesce(i.underlying_id,
+           (select u.id from instruments u where u.symbol = w.underlying and u.option_type is null order by u.id limit 1))
+     from w
+     where i.id = w.id`,
+    values: [
+      [...seen.keys()],
+      ...instrumentColumns(rows).slice(5),
+      rows.map(({ underlying }) => underlying),
+      entries.map(({ first }) => first),
+      entries.map(({ last }) => last),
+    ],
+  });
+}
+
+/** Numbers of sources by kind and name; a new one is added. */
+export async function placeSources(
+  client: pg.ClientBase,
+  sources: readonly { kind: string; name: string }[],
+): Promise<number[]> {
+  const distinct = [...new Map(sources.map((source) => [sourceText(source), source])).values()];
+  const values = [distinct.map(({ kind }) => kind), distinct.map(({ name }) => name)];
+  const find = (): Promise<pg.QueryResult<{ id: number; kind: string; name: string }>> =>
+    client.query({
+      name: "find sources",
+      text: `select s.id, s.kind, s.name from sources s
+        join unnest($1::text[], $2::text[]) as w (kind, name) on s.kind = w.kind and s.name = w.name`,
+      values,
+    });
+  let { rows } = await find();
+  if (rows.length < distinct.length) {
+    await client.query(
+      `insert into sources (kind, name)
+       select w.kind, w.name from unnest($1::text[], $2::text[]) as w (kind, name)
+       where not exists (select from sources s where s.kind = w.kind and s.name = w.name)
+       order by w.kind, w.name
+       on conflict do nothing`,
+      values,
+    );
+    ({ rows } = await find());
+  }
+  const ids = new Map(rows.map((row) => [sourceText(row), row.id]));
+  return sources.map((source) => ids.get(sourceText(source)) ?? 0);
+}
+
+function sourceText({ kind, name }: { kind: string; name: string }): string {
+  return `${kind} ${name}`;
+}
+
+/** A text for each identity, and each its own: lengths tell where the parts end. */
+function identityText({ securityType, symbol, expiration, optionType, strike }: InstrumentRow): string {
+  const security = `${securityType.length} ${securityType}${symbol.length} ${symbol}`;
+  return optionType === null ? security : `${security} ${expiration} ${optionType} ${strike}`;
+}

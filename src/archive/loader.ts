@@ -1,0 +1,219 @@
+/**
+ * Loads the archive from the journal, in the journal's order, from the position that the database itself keeps.
+ * A database that is away is waited for; the journal keeps growing meanwhile.
+ */
+import type pg from "pg";
+import { atMost, type Clock } from "../clock.ts";
+import { isLedgerNote } from "../ledger.ts";
+import { readSegment } from "../journal/reader.ts";
+import type { ResponseRecord } from "../journal/record.ts";
+import { listSegments } from "../journal/segments.ts";
+import { isRetryable } from "./connect.ts";
+import { addReports, type Batch, loadBatch, type LoadReport, NOTHING_LOADED, readPositions } from "./load.ts";
+import { type AnswerRows, rowsOf } from "./rows.ts";
+
+/** What the loader needs, and whom it tells. */
+export type LoaderOptions = {
+  pool: pg.Pool;
+  journalDir: string;
+  clock: Clock;
+  /** Called after each committed batch. */
+  onLoaded?: (report: LoadReport, answers: readonly AnswerRows[]) => void;
+  /** Called for bytes of the journal that hold no whole record; they are passed over. */
+  onDamage?: (segment: string, offset: number, length: number, reason: string) => void;
+  /** Called when a load failed; it is tried again after `waitMs`. */
+  onFailure?: (error: unknown, waitMs: number) => void;
+  /** Called once when loads succeed again after a failure. */
+  onRecovered?: () => void;
+  /** Done once before the first load, as soon as the database can be reached (its schema). */
+  prepare?: () => Promise<void>;
+  /** Tries to bring the database back, between attempts (the embedded server). */
+  revive?: () => Promise<void>;
+};
+
+/** Most records of a batch, and most bytes of their bodies: what one transaction holds. */
+const BATCH_RECORDS = 500;
+const BATCH_BYTES = 4 * 1024 * 1024;
+
+/** Waits between attempts while the database is away. */
+const FIRST_WAIT_MS = 250;
+const LONGEST_WAIT_MS = 5_000;
+
+/** How often the whole journal is looked through for what other programs have written to it. */
+const SCAN_EVERY_MS = 60_000;
+
+/** Wait after an error that trying again does not help; somebody has to act, and may. */
+const STUCK_WAIT_MS = 30_000;
+
+/** Loads everything the journal holds and the database has not, once. Throws the database's errors. */
+export async function loadAll(options: LoaderOptions): Promise<LoadReport> {
+  const positions = await readPositions(options.pool);
+  let report = NOTHING_LOADED;
+  for (const { name, bytes } of await listSegments(options.journalDir)) {
+    const position = positions.get(name) ?? 0;
+    if (bytes === null || bytes > position)
+      report = addReports(report, await loadSegment(options, name, position));
+  }
+  return report;
+}
+
+async function loadSegments(options: LoaderOptions, segments: readonly string[]): Promise<void> {
+  const positions = await readPositions(options.pool, segments);
+  for (const segment of segments) await loadSegment(options, segment, positions.get(segment) ?? 0);
+}
+
+/** Loads one segment from a position on, batch by batch. Throws the database's errors; whole batches stay. */
+export async function loadSegment(
+  options: LoaderOptions,
+  segment: string,
+  position: number,
+): Promise<LoadReport> {
+  let report = NOTHING_LOADED;
+  let from = position;
+  for (
+    let batch = await readBatch(options, segment, from);
+    batch.to > from;
+    batch = await readBatch(options, segment, from)
+  ) {
+    const loaded = await loadBatch(options.pool, batch);
+    if (loaded) {
+      options.onLoaded?.(loaded, batch.answers);
+      report = addReports(report, loaded);
+      from = batch.to;
+    } else {
+      // Another program has loaded some of it: go on where it stopped.
+      from = (await readPositions(options.pool, [segment])).get(segment) ?? 0;
+    }
+  }
+  return report;
+}
+
+async function readBatch(
+  { journalDir, onDamage }: LoaderOptions,
+  segment: string,
+  from: number,
+): Promise<Batch> {
+  const batch: Batch = { segment, from, to: from, answers: [], notes: [] };
+  let records = 0;
+  let bytes = 0;
+  for await (const item of readSegment(journalDir, segment, { from })) {
+    if (item.kind === "end") {
+      batch.to = item.end;
+      break;
+    }
+    if (item.kind === "damage") {
+      const { offset, length, reason } = item.damage;
+      onDamage?.(segment, offset, length, reason);
+      continue;
+    }
+    batch.to = item.end;
+    records += 1;
+    if (item.record.kind === "response") {
+      bytes += item.record.body.byteLength;
+      batch.answers.push(rowsOf(item.record satisfies ResponseRecord, { segment, offset: item.offset }));
+    }
+    if (item.record.kind === "note" && isLedgerNote(item.record.note)) batch.notes.push(item.record.note);
+    if (records >= BATCH_RECORDS || bytes >= BATCH_BYTES) break;
+  }
+  return batch;
+}
+
+/** A loader that runs beside the collector. */
+export type Loader = {
+  /** Says that a segment of the journal has grown. Returns at once. */
+  notify: (segment: string) => void;
+  /** Resolves when all that was in the journal at the call is loaded, or rejects with the error in the way. */
+  drain: () => Promise<void>;
+  /** The error that keeps it from loading at the moment, null when all is well. */
+  failure: () => unknown;
+  /** Ends it: one last attempt to load what is there, within `graceMs`. */
+  close: (graceMs: number) => Promise<void>;
+};
+
+/**
+ * States: idle -> loading (notify) -> idle (all loaded) or waiting (a load failed) -> loading (after the wait).
+ * Closing is taken up in idle and waiting at once, in loading after the batch.
+ */
+export function startLoader(options: LoaderOptions): Loader {
+  const { clock } = options;
+  const stop = new AbortController();
+  const grown = new Set<string>();
+  let scannedAtMs = -Infinity;
+  let wanted = true;
+  let prepared = false;
+  let failure: unknown = null;
+  let waitMs = FIRST_WAIT_MS;
+  let wake: () => void = () => undefined;
+  let waiters: { resolve: () => void; reject: (error: unknown) => void }[] = [];
+
+  const settle = (act: (waiter: (typeof waiters)[number]) => void): void => {
+    const settled = waiters;
+    waiters = [];
+    settled.forEach(act);
+  };
+
+  const once = async (): Promise<void> => {
+    const waiting = waiters;
+    waiters = [];
+    const segments = [...grown];
+    grown.clear();
+    const scan = failure !== null || waiting.length > 0 || clock.monotonicMs() - scannedAtMs >= SCAN_EVERY_MS;
+    try {
+      if (!prepared) await options.prepare?.();
+      prepared = true;
+      if (scan) await loadAll(options);
+      else await loadSegments(options, segments);
+      if (scan) scannedAtMs = clock.monotonicMs();
+      if (failure !== null) options.onRecovered?.();
+      failure = null;
+      waitMs = FIRST_WAIT_MS;
+      waiting.forEach(({ resolve }) => resolve());
+    } catch (error) {
+      failure = error;
+      const wait = isRetryable(error) ? waitMs : STUCK_WAIT_MS;
+      options.onFailure?.(error, wait);
+      waiting.forEach(({ reject }) => reject(error));
+      wanted = true;
+      if (stop.signal.aborted) return;
+      await clock.sleep(wait, stop.signal).catch(() => undefined);
+      waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS);
+      if (!stop.signal.aborted) await options.revive?.().catch(() => undefined);
+    }
+  };
+
+  const run = async (): Promise<void> => {
+    while (!stop.signal.aborted) {
+      if (!wanted) await new Promise<void>((resolve) => (wake = resolve));
+      if (stop.signal.aborted) break;
+      wanted = false;
+      await once();
+    }
+  };
+  const running = run();
+
+  return {
+    notify: (segment) => {
+      grown.add(segment);
+      wanted = true;
+      wake();
+    },
+    drain: () =>
+      new Promise((resolve, reject) => {
+        waiters.push({ resolve, reject });
+        wanted = true;
+        wake();
+      }),
+    failure: () => failure,
+    close: async (graceMs) => {
+      stop.abort();
+      wake();
+      const last = running
+        .then(() => loadAll(options))
+        .then(
+          () => settle(({ resolve }) => resolve()),
+          (error: unknown) => settle(({ reject }) => reject(error)),
+        );
+      await atMost(graceMs, last, clock);
+    },
+  };
+}

@@ -1,0 +1,135 @@
+/**
+ * The schema's history: numbered SQL files, applied once each, in order, under an advisory lock. A file that was
+ * applied is never edited: its SHA-256 is kept with it in the database. Afterwards the storage is brought to the tier
+ * that the server offers (tiers/tier.ts); the history is the same for all of them.
+ */
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+import type pg from "pg";
+import { QuotekeeperError } from "../errors.ts";
+import type { Instant } from "../instant.ts";
+import { ensurePartitions } from "./partitions.ts";
+import { refreshSessions } from "./sessions.ts";
+import { settleTier, type StorageWishes } from "./tiers/settle.ts";
+
+/** One file of the history. */
+export type Migration = { version: number; name: string; sql: string; sha256: string };
+
+/** What a run did. */
+export type MigrationReport = { version: number; applied: string[] };
+
+const MIGRATE_LOCK = 0x71_6b_02;
+
+/** The files that ship with the program. */
+export const MIGRATIONS_DIR = fileURLToPath(new URL("../../migrations/", import.meta.url));
+
+/** Reads `NNNN_name.sql` files, ascending. */
+export async function readMigrations(dir: string = MIGRATIONS_DIR): Promise<Migration[]> {
+  const names = (await readdir(dir)).filter((name) => /^\d{4}_.*\.sql$/.test(name)).sort();
+  return Promise.all(
+    names.map(async (name) => {
+      const sql = await readFile(`${dir}/${name}`, "utf8");
+      return {
+        version: Number(name.slice(0, 4)),
+        name,
+        sql,
+        sha256: createHash("sha256").update(sql).digest("hex"),
+      };
+    }),
+  );
+}
+
+/**
+ * Brings the database to the newest version. Twenty at once are harmless: all but one wait, then find nothing to do.
+ *
+ * @param now partitions are made from the month of this time on
+ * @param wishes what the operator wants of the storage besides
+ * @throws QuotekeeperError DATABASE_NEWER, MIGRATION_CHANGED, DATABASE_REFUSED (a move to a TimescaleDB that is not
+ *   there); errors of the database as they are
+ */
+export async function migrate(
+  pool: pg.Pool,
+  now: Instant,
+  migrations?: Migration[],
+  wishes: StorageWishes = {},
+): Promise<MigrationReport> {
+  const files = migrations ?? (await readMigrations());
+  const client = await pool.connect();
+  try {
+    await client.query("select pg_advisory_lock($1)", [MIGRATE_LOCK]);
+    const applied = await appliedVersions(client);
+    checkHistory(files, applied);
+    const pending = files.filter(({ version }) => !applied.has(version));
+    for (const file of pending) await applyOne(client, file);
+    await settleTier(client, wishes);
+    await ensurePartitions(client, now, now);
+    await refreshSessions(client, Number(now.slice(0, 4)));
+    return { version: files.at(-1)?.version ?? 0, applied: pending.map(({ name }) => name) };
+  } finally {
+    await client.query("select pg_advisory_unlock($1)", [MIGRATE_LOCK]).catch(() => undefined);
+    client.release();
+  }
+}
+
+/** The version a database is at; 0 when it was never migrated. Changes nothing. */
+export async function currentVersion(pool: pg.Pool): Promise<number> {
+  const { rows } = await pool.query<{ there: boolean }>(
+    "select to_regclass('schema_migrations') is not null as there",
+  );
+  if (!rows[0]?.there) return 0;
+  const result = await pool.query<{ version: number | null }>(
+    "select max(version) as version from schema_migrations",
+  );
+  return result.rows[0]?.version ?? 0;
+}
+
+async function appliedVersions(client: pg.PoolClient): Promise<Map<number, string>> {
+  await client.query(`
+    create table if not exists schema_migrations (
+      version    integer primary key,
+      name       text not null,
+      sha256     text not null,
+      applied_at timestamptz not null default now()
+    )`);
+  const { rows } = await client.query<{ version: number; sha256: string }>(
+    "select version, sha256 from schema_migrations",
+  );
+  return new Map(rows.map(({ version, sha256 }) => [version, sha256]));
+}
+
+function checkHistory(files: Migration[], applied: ReadonlyMap<number, string>): void {
+  const newest = files.at(-1)?.version ?? 0;
+  const unknown = Math.max(0, ...applied.keys());
+  if (unknown > newest) {
+    throw new QuotekeeperError(
+      "DATABASE_NEWER",
+      `the database is at schema version ${unknown}, this program knows ${newest}`,
+    );
+  }
+  for (const { version, name, sha256 } of files) {
+    const kept = applied.get(version);
+    if (kept !== undefined && kept !== sha256) {
+      throw new QuotekeeperError(
+        "MIGRATION_CHANGED",
+        `${name} differs from the file that this database was migrated with`,
+      );
+    }
+  }
+}
+
+async function applyOne(client: pg.PoolClient, { version, name, sql, sha256 }: Migration): Promise<void> {
+  await client.query("begin");
+  try {
+    await client.query(sql);
+    await client.query("insert into schema_migrations (version, name, sha256) values ($1, $2, $3)", [
+      version,
+      name,
+      sha256,
+    ]);
+    await client.query("commit");
+  } catch (error) {
+    await client.query("rollback").catch(() => undefined);
+    throw error;
+  }
+}

@@ -1,0 +1,14 @@
+/** The little that is used of `pg-copy-streams`, which brings no types. */
+declare module "pg-copy-streams" {
+  import type { Writable } from "node:stream";
+  import type { Connection, Submittable } from "pg";
+
+  /** A COPY under way: takes the rows as text; `finish` comes when the server has taken them, `rowCount` is theirs. */
+  export class CopyStreamQuery extends Writable implements Submittable {
+    rowCount: number;
+    submit(connection: Connection): void;
+  }
+
+  /** @param sql a `COPY ... FROM STDIN` */
+  export function from(sql: string): CopyStreamQuery;
+}

@@ -1,0 +1,175 @@
+/** What the command line and the dashboard ask of the archive. Reads only. */
+import { and, asc, count, desc, eq, gte, inArray, max, sql } from "drizzle-orm";
+import { drizzle } from "drizzle-orm/node-postgres";
+import type pg from "pg";
+import { type InstrumentKey, instrumentName } from "../market/instrument.ts";
+import {
+  deadLetters,
+  extendedQuotes,
+  instruments,
+  journalPositions,
+  latestQuotes,
+  quotes,
+  responses,
+  sources,
+} from "./schema.ts";
+
+/** A quote as people read it; prices and counts are decimal text, null when the service sent none. */
+export type QuoteLine = {
+  /** `AAPL` or `AAPL:2026-12-18:CALL:150`. */
+  instrument: string;
+  description: string | null;
+  source: "account" | "simulated" | "import";
+  delayed: boolean;
+  /** Receive time, UTC, ISO 8601 with microseconds. */
+  observedAt: string;
+  bid: string | null;
+  ask: string | null;
+  last: string | null;
+  change: string | null;
+  pctChange: string | null;
+  bidSize: string | null;
+  askSize: string | null;
+  volume: string | null;
+  delta: string | null;
+};
+
+type Named = {
+  symbol: string;
+  expiration: string | null;
+  optionType: "CALL" | "PUT" | null;
+  strike: string | null;
+};
+
+/** The newest quote of each instrument, equities before options. */
+export async function readLatestQuotes(pool: pg.Pool): Promise<QuoteLine[]> {
+  const { symbol, expiration, strike, optionType } = latestQuotes;
+  const rows = await drizzle(pool)
+    .select()
+    .from(latestQuotes)
+    .orderBy(sql`${expiration} nulls first`, asc(symbol), asc(strike), asc(optionType));
+  // Ids, types and names are for joins; people read the rest.
+  return rows.map(({ instrumentId: _id, securityType: _type, sourceName: _name, ...row }) => toLine(row));
+}
+
+/** The quotes of the answers that arrived at the given instants. */
+export async function readQuotesOf(pool: pg.Pool, observedAt: readonly string[]): Promise<QuoteLine[]> {
+  const rows = await drizzle(pool)
+    .select({
+      symbol: instruments.symbol,
+      expiration: instruments.expiration,
+      optionType: instruments.optionType,
+      strike: instruments.strike,
+      description: instruments.description,
+      source: sources.kind,
+      delayed: quotes.delayed,
+      observedAt: quotes.observedAt,
+      bid: quotes.bid,
+      ask: quotes.ask,
+      last: quotes.last,
+      change: quotes.change,
+      pctChange: quotes.pctChange,
+      bidSize: extendedQuotes.bidSize,
+      askSize: extendedQuotes.askSize,
+      volume: extendedQuotes.volume,
+      delta: extendedQuotes.delta,
+    })
+    .from(quotes)
+    .innerJoin(instruments, eq(instruments.id, quotes.instrumentId))
+    .innerJoin(sources, eq(sources.id, quotes.sourceId))
+    .leftJoin(
+      extendedQuotes,
+      and(
+        eq(extendedQuotes.instrumentId, quotes.instrumentId),
+        eq(extendedQuotes.observedAt, quotes.observedAt),
+        eq(extendedQuotes.sourceId, quotes.sourceId),
+      ),
+    )
+    .where(inArray(quotes.observedAt, [...observedAt]))
+    .orderBy(
+      asc(instruments.symbol),
+      sql`${instruments.expiration} nulls first`,
+      asc(instruments.strike),
+      asc(instruments.optionType),
+    );
+  return rows.map(toLine);
+}
+
+/** How the collection has been going. */
+export type Health = {
+  /** Arrival of the newest answer, UTC; null when there is none. */
+  lastAnswerAt: string | null;
+  /** Answers of the last hour by outcome. */
+  lastHour: Record<string, number>;
+  instruments: number;
+  /** Instruments by the kind of source their newest quote came from. */
+  sources: string[];
+  deadLettersToday: number;
+  /** How far each journal segment is loaded, in bytes. */
+  loaded: Map<string, number>;
+};
+
+/** @param now the hour and the day are counted back from it, epoch UTC */
+export async function readHealth(pool: pg.Pool, now: Date): Promise<Health> {
+  const db = drizzle(pool);
+  const hourAgo = new Date(now.getTime() - 3_600_000).toISOString();
+  const dayAgo = new Date(now.getTime() - 86_400_000).toISOString();
+  const [newest] = await db
+    .select({ at: responses.observedAt })
+    .from(responses)
+    .orderBy(desc(responses.observedAt))
+    .limit(1);
+  const outcomes = await db
+    .select({ outcome: responses.outcome, count: count() })
+    .from(responses)
+    .where(gte(responses.observedAt, hourAgo))
+    .groupBy(responses.outcome);
+  const [known] = await db.select({ count: count() }).from(instruments);
+  const kinds = await db
+    .selectDistinct({ kind: sources.kind })
+    .from(sources)
+    .where(sql`exists (select from ${responses} where ${responses.sourceId} = ${sources.id})`);
+  const [dead] = await db
+    .select({ count: count() })
+    .from(deadLetters)
+    .where(gte(deadLetters.observedAt, dayAgo));
+  const positions = await db
+    .select({ segment: journalPositions.segment, loadedTo: max(journalPositions.loadedTo) })
+    .from(journalPositions)
+    .groupBy(journalPositions.segment);
+  return {
+    lastAnswerAt: newest ? isoOf(newest.at) : null,
+    lastHour: Object.fromEntries(outcomes.map(({ outcome, count }) => [outcome, Number(count)])),
+    instruments: Number(known?.count ?? 0),
+    sources: kinds.map(({ kind }) => kind),
+    deadLettersToday: Number(dead?.count ?? 0),
+    loaded: new Map(positions.map(({ segment, loadedTo }) => [segment, Number(loadedTo)])),
+  };
+}
+
+function toLine<R extends Named & { observedAt: string }>({
+  symbol,
+  expiration,
+  optionType,
+  strike,
+  ...row
+}: R) {
+  return {
+    ...row,
+    instrument: nameOf({ symbol, expiration, optionType, strike }),
+    observedAt: isoOf(row.observedAt),
+  };
+}
+
+function nameOf({ symbol, expiration, optionType, strike }: Named): string {
+  const key: InstrumentKey =
+    expiration !== null && optionType !== null && strike !== null
+      ? { kind: "option", underlying: symbol, expiration, optionType, strike }
+      : { kind: "security", symbol };
+  return instrumentName(key);
+}
+
+/** `2026-11-20 22:50:00.123456+00` of PostgreSQL as ISO 8601 in UTC. */
+export function isoOf(timestamptz: string): string {
+  return timestamptz.replace(" ", "T").replace(/\+00(:00)?$/, "Z");
+}

@@ -1,0 +1,238 @@
+/**
+ * From one journaled answer to the rows it becomes. Pure: the same answer always gives the same rows, so that
+ * loading it again adds nothing.
+ */
+import { instrumentName, type InstrumentKey } from "../market/instrument.ts";
+import type { Instant } from "../instant.ts";
+import type { ResponseRecord } from "../journal/record.ts";
+import { type Answer, classifyAnswer } from "../quotes-api/answer.ts";
+import { canonicalDecimal } from "../quotes-api/decimal.ts";
+import type { DividendData, InstrumentQuote, Quote } from "../quotes-api/document.ts";
+import { type DeadReason, matchAnswer, type Matched } from "../quotes-api/match.ts";
+import { readRateLimitHeaders } from "../quotes-api/rateLimit.ts";
+import { MAX_FRAGMENT } from "../quotes-api/readDocument.ts";
+import { askedInstruments, type QuoteCall } from "../quotes-api/request.ts";
+
+/** What identifies an instrument in the archive; strikes are canonical text. */
+export type InstrumentIdentity = {
+  securityType: string;
+  symbol: string;
+  expiration: string | null;
+  optionType: string | null;
+  strike: string | null;
+};
+
+/** An instrument as one answer describes it. */
+export type InstrumentRow = InstrumentIdentity & {
+  exchange: string | null;
+  description: string | null;
+  contractSize: string | null;
+  /** Symbol of the underlying, for an option. */
+  underlying: string | null;
+  /** The security type was not in the answer (ASSUMED_UNDERLYING_TYPE). */
+  assumedType: boolean;
+};
+
+/** One quote to store, with its extended fields and dividend: the smallest thing that is kept or set aside. */
+export type QuoteUnit = {
+  observedAt: Instant;
+  delayed: boolean;
+  instrument: InstrumentRow;
+  quote: Quote;
+  greeksDelta: string | null;
+  fragment: string | null;
+};
+
+/** What could not become a row. */
+export type DeadLetter = {
+  observedAt: Instant;
+  ordinal: number;
+  instrument: string | null;
+  reason: DeadReason | "refused_by_database";
+  detail: string;
+  fragment: string | null;
+};
+
+/** All that one answer becomes. */
+export type AnswerRows = {
+  record: ResponseRecord;
+  position: { segment: string; offset: number };
+  answer: Answer;
+  /** What became of each instrument asked for; empty when the answer is no quotes document. */
+  matched: Matched[];
+  units: QuoteUnit[];
+  deadLetters: DeadLetter[];
+};
+
+/**
+ * Assumed: the underlying of an option is a common stock unless the archive already knows it as something else;
+ * the `underlying` element has no security type.
+ */
+export const ASSUMED_UNDERLYING_TYPE = "CS";
+
+/** Assumed: an instrument without `sectyp` that is no option is of this type, of which nothing is known. */
+export const UNKNOWN_SECURITY_TYPE = "UNKNOWN";
+
+/** The yield that means "no dividend" (field notes, "Answers"): the smallest positive Java double. */
+const NO_YIELD = canonicalDecimal("4.9E-324");
+
+/** Reads one journaled answer into rows. Never throws on account of the answer's content. */
+export function rowsOf(record: ResponseRecord, position: { segment: string; offset: number }): AnswerRows {
+  const call = record.request as QuoteCall;
+  const answer = classifyAnswer(record);
+  const rows: AnswerRows = { record, position, answer, matched: [], units: [], deadLetters: [] };
+  if (answer.outcome === "malformed") {
+    addDead(rows, {
+      instrument: null,
+      reason: "malformed",
+      detail: answer.detail,
+      fragment: startOf(record.body),
+    });
+  }
+  if (answer.outcome !== "quotes") return rows;
+  rows.matched = matchAnswer(askedInstruments(call), answer.document.items);
+  for (const match of rows.matched) {
+    if (match.fate === "dead") addDead(rows, { ...match, instrument: match.name });
+    if (match.fate === "stored") addUnits(rows, match.item, call.delayed);
+  }
+  dropRepeatedInstruments(rows);
+  return rows;
+}
+
+function addUnits(rows: AnswerRows, item: InstrumentQuote, delayed: boolean): void {
+  const { observedAt } = rows.record;
+  const instrument = instrumentRow(item);
+  rows.units.push({
+    observedAt,
+    delayed,
+    instrument,
+    quote: item.quote,
+    greeksDelta: item.greeksDelta,
+    fragment: null,
+  });
+  if (!item.underlying || !item.underlyingQuote) return;
+  rows.units.push({
+    observedAt,
+    delayed,
+    instrument: {
+      ...item.underlying,
+      ...{
+        securityType: ASSUMED_UNDERLYING_TYPE,
+        assumedType: true,
+        expiration: null,
+        optionType: null,
+        strike: null,
+      },
+      ...{ contractSize: null, underlying: null },
+    },
+    quote: item.underlyingQuote,
+    greeksDelta: null,
+    fragment: null,
+  });
+}
+
+function instrumentRow(item: InstrumentQuote): InstrumentRow {
+  const { securityType, symbol, exchange, description, expiration, optionType, strike } = item.instrument;
+  return {
+    securityType: securityType ?? UNKNOWN_SECURITY_TYPE,
+    symbol,
+    expiration,
+    optionType,
+    strike: strike === null ? null : canonicalDecimal(strike),
+    exchange,
+    description,
+    contractSize: item.quote.extended.contractSize,
+    underlying: optionType === null ? null : (item.underlying?.symbol ?? symbol),
+    assumedType: false,
+  };
+}
+
+/**
+ * The underlying of several options comes several times in one answer, and may have been asked for itself: one row
+ * each, the quote asked for by name before one that came along.
+ */
+function dropRepeatedInstruments(rows: AnswerRows): void {
+  const asked = new Set(rows.matched.flatMap((match) => (match.fate === "stored" ? [match.item.quote] : [])));
+  const kept = new Map<string, QuoteUnit>();
+  for (const unit of rows.units) {
+    const name = unitName(unit);
+    const first = kept.get(name);
+    if (!first || (asked.has(unit.quote) && !asked.has(first.quote))) kept.set(name, unit);
+  }
+  rows.units = [...kept.values()];
+}
+
+function addDead(
+  rows: AnswerRows,
+  dead: Pick<DeadLetter, "instrument" | "reason" | "detail" | "fragment">,
+): void {
+  const { instrument, reason, detail, fragment } = dead;
+  const { observedAt } = rows.record;
+  rows.deadLetters.push({
+    observedAt,
+    ordinal: rows.deadLetters.length,
+    instrument,
+    reason,
+    detail,
+    fragment,
+  });
+}
+
+/** The name of a unit's instrument, `AAPL` or `AAPL:2026-12-18:CALL:150`. */
+export function unitName({ instrument }: QuoteUnit): string {
+  return instrumentName(identityKey(instrument));
+}
+
+function identityKey({ symbol, expiration, optionType, strike }: InstrumentIdentity): InstrumentKey {
+  if (expiration === null || optionType === null || strike === null) return { kind: "security", symbol };
+  return { kind: "option", underlying: symbol, expiration, optionType: optionType as "CALL" | "PUT", strike };
+}
+
+/** The dividend to compare and store; null when the element says nothing. `4.9E-324` becomes null. */
+export function dividendOf({ extended }: Quote): DividendData | null {
+  const { dividend } = extended;
+  if (dividend === null) return null;
+  const { amount, exDate } = dividend;
+  const paid = dividend.yield !== null && !isNoYield(dividend.yield) ? dividend.yield : null;
+  return amount === null && exDate === null && paid === null ? null : { amount, exDate, yield: paid };
+}
+
+/** Ordinary yields are told by their length and their letters alone: this is asked of every quote. */
+function isNoYield(text: string): boolean {
+  if (text.length < NO_YIELD.length && !/e/i.test(text)) return false;
+  return canonicalDecimal(text) === NO_YIELD;
+}
+
+/** The columns of `responses` that come from headers. */
+export function headerColumns({ headers }: ResponseRecord): {
+  serverDate: string | null;
+  used: number | null;
+  remaining: number | null;
+  limit: number | null;
+  expire: string | null;
+} {
+  const { used, remaining, limit } = readRateLimitHeaders((name) => headers[name.toLowerCase()]);
+  const expire = headers["x-ratelimit-expire"]?.trim() ?? "";
+  return {
+    serverDate: serverDate(headers["date"]),
+    used: int4(used),
+    remaining: int4(remaining),
+    limit: int4(limit),
+    expire: /^-?\d{1,20}(\.\d{1,20})?$/.test(expire) ? expire : null,
+  };
+}
+
+/** `Date` as a time that `timestamptz` takes; null for anything else, which must not keep the answer out. */
+function serverDate(text = ""): string | null {
+  const date = new Date(text);
+  const iso = Number.isNaN(date.getTime()) ? "" : date.toISOString();
+  return /^(?!0000)\d{4}-/.test(iso) ? iso : null;
+}
+
+function int4(value: number | null): number | null {
+  return value !== null && Number.isInteger(value) && Math.abs(value) < 2 ** 31 ? value : null;
+}
+
+function startOf(body: Uint8Array): string {
+  return Buffer.from(body.subarray(0, MAX_FRAGMENT)).toString("utf8");
+}

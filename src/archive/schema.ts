@@ -1,0 +1,367 @@
+/**
+ * The archive's tables as Drizzle sees them: for types and queries. The migrations make the tables; a test holds
+ * the two together. `numeric`, `bigint` and times are text here: a float would lose digits, a Date microseconds.
+ */
+import {
+  bigint,
+  type AnyPgColumn,
+  boolean,
+  customType,
+  date,
+  integer,
+  jsonb,
+  numeric,
+  pgTable,
+  pgView,
+  primaryKey,
+  smallint,
+  text,
+  timestamp,
+  unique,
+  uuid,
+} from "drizzle-orm/pg-core";
+
+const instant = (name: string) => timestamp(name, { withTimezone: true, mode: "string" });
+
+/** `bigint` as text. */
+const bigintText = customType<{ data: string; driverData: string }>({ dataType: () => "bigint" });
+
+export const sources = pgTable(
+  "sources",
+  {
+    id: smallint("id").primaryKey(),
+    name: text("name").notNull(),
+    kind: text("kind", { enum: ["account", "simulated", "import"] }).notNull(),
+  },
+  (table) => [unique().on(table.kind, table.name)],
+);
+
+export const instruments = pgTable(
+  "instruments",
+  {
+    id: integer("id").primaryKey().generatedByDefaultAsIdentity(),
+    securityType: text("security_type").notNull(),
+    symbol: text("symbol").notNull(),
+    exchange: text("exchange"),
+    description: text("description"),
+    underlyingId: integer("underlying_id").references((): AnyPgColumn => instruments.id),
+    expiration: date("expiration", { mode: "string" }),
+    optionType: text("option_type", { enum: ["CALL", "PUT"] }),
+    strike: numeric("strike"),
+    contractSize: bigintText("contract_size"),
+    firstSeenAt: instant("first_seen_at").notNull(),
+    lastSeenAt: instant("last_seen_at").notNull(),
+  },
+  (table) => [
+    unique("instruments_identity")
+      .on(table.securityType, table.symbol, table.expiration, table.optionType, table.strike)
+      .nullsNotDistinct(),
+  ],
+);
+
+export const responses = pgTable(
+  "responses",
+  {
+    observedAt: instant("observed_at").notNull(),
+    sourceId: smallint("source_id").notNull(),
+    requestId: uuid("request_id").notNull(),
+    requestedAt: instant("requested_at").notNull(),
+    job: text("job"),
+    request: jsonb("request").notNull(),
+    httpStatus: smallint("http_status").notNull(),
+    outcome: text("outcome").notNull(),
+    responseId: text("response_id"),
+    serverDate: instant("server_date"),
+    rateLimitUsed: integer("rate_limit_used"),
+    rateLimitRemaining: integer("rate_limit_remaining"),
+    rateLimitLimit: integer("rate_limit_limit"),
+    rateLimitExpire: numeric("rate_limit_expire"),
+    bodyBytes: integer("body_bytes").notNull(),
+    journalSegment: text("journal_segment").notNull(),
+    journalOffset: bigint("journal_offset", { mode: "number" }).notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.observedAt, table.sourceId, table.requestId] })],
+);
+
+export const quotes = pgTable(
+  "quotes",
+  {
+    observedAt: instant("observed_at").notNull(),
+    instrumentId: integer("instrument_id").notNull(),
+    sourceId: smallint("source_id").notNull(),
+    delayed: boolean("delayed").notNull(),
+    bid: numeric("bid"),
+    ask: numeric("ask"),
+    last: numeric("last"),
+    change: numeric("change"),
+    pctChange: numeric("pct_change"),
+  },
+  (table) => [primaryKey({ columns: [table.instrumentId, table.observedAt, table.sourceId] })],
+);
+
+export const extendedQuotes = pgTable(
+  "extended_quotes",
+  {
+    observedAt: instant("observed_at").notNull(),
+    instrumentId: integer("instrument_id").notNull(),
+    sourceId: smallint("source_id").notNull(),
+    bidSize: bigintText("bid_size"),
+    askSize: bigintText("ask_size"),
+    open: numeric("open"),
+    high: numeric("high"),
+    low: numeric("low"),
+    previousClose: numeric("previous_close"),
+    volume: bigintText("volume"),
+    sessionVolume: bigintText("session_volume"),
+    earningsPerShare: numeric("earnings_per_share"),
+    peRatio: numeric("pe_ratio"),
+    high52Week: numeric("high_52_week"),
+    low52Week: numeric("low_52_week"),
+    contractHigh: numeric("contract_high"),
+    contractLow: numeric("contract_low"),
+    contractSize: bigintText("contract_size"),
+    delta: numeric("delta"),
+  },
+  (table) => [primaryKey({ columns: [table.instrumentId, table.observedAt, table.sourceId] })],
+);
+
+export const dividends = pgTable(
+  "dividends",
+  {
+    observedAt: instant("observed_at").notNull(),
+    instrumentId: integer("instrument_id").notNull(),
+    sourceId: smallint("source_id").notNull(),
+    exDate: date("ex_date", { mode: "string" }),
+    amount: numeric("amount"),
+    yield: numeric("yield"),
+  },
+  (table) => [primaryKey({ columns: [table.instrumentId, table.observedAt, table.sourceId] })],
+);
+
+export const deadLetters = pgTable(
+  "dead_letters",
+  {
+    observedAt: instant("observed_at").notNull(),
+    sourceId: smallint("source_id").notNull(),
+    ordinal: integer("ordinal").notNull(),
+    instrument: text("instrument"),
+    reason: text("reason").notNull(),
+    detail: text("detail").notNull(),
+    fragment: text("fragment"),
+  },
+  (table) => [primaryKey({ columns: [table.observedAt, table.sourceId, table.ordinal] })],
+);
+
+/** Each set of instruments that a job was due to poll, kept once. */
+export const dueSets = pgTable("due_sets", {
+  id: integer("id").primaryKey().generatedByDefaultAsIdentity(),
+  digest: text("digest").notNull().unique(),
+  instruments: text("instruments").array().notNull(),
+});
+
+export const slots = pgTable(
+  "slots",
+  {
+    job: text("job").notNull(),
+    slotAt: instant("slot_at").notNull(),
+    due: integer("due").notNull(),
+    stored: integer("stored").notNull(),
+    missed: integer("missed").notNull(),
+    dueSetId: integer("due_set_id")
+      .notNull()
+      .references(() => dueSets.id),
+  },
+  (table) => [primaryKey({ columns: [table.job, table.slotAt] })],
+);
+
+export const misses = pgTable(
+  "misses",
+  {
+    job: text("job").notNull(),
+    slotAt: instant("slot_at").notNull(),
+    instrument: text("instrument").notNull(),
+    reason: text("reason").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.job, table.slotAt, table.instrument] })],
+);
+
+export const journalPositions = pgTable("journal_positions", {
+  segment: text("segment").primaryKey(),
+  loadedTo: bigint("loaded_to", { mode: "number" }).notNull(),
+  loadedAt: instant("loaded_at").notNull(),
+});
+
+/** The exchange's calendar. */
+export const sessions = pgTable("sessions", {
+  date: date("date", { mode: "string" }).primaryKey(),
+  kind: text("kind", { enum: ["regular", "early"] }).notNull(),
+  preAt: instant("pre_at").notNull(),
+  openAt: instant("open_at").notNull(),
+  closeAt: instant("close_at").notNull(),
+  postAt: instant("post_at").notNull(),
+  reason: text("reason"),
+});
+
+/** One bar for each instrument, source, delayed and exchange date; kept by a trigger on `quotes`. */
+export const sessionBars = pgTable(
+  "session_bars",
+  {
+    instrumentId: integer("instrument_id").notNull(),
+    sourceId: smallint("source_id").notNull(),
+    delayed: boolean("delayed").notNull(),
+    date: date("date", { mode: "string" }).notNull(),
+    firstAt: instant("first_at").notNull(),
+    lastAt: instant("last_at").notNull(),
+    open: numeric("open"),
+    high: numeric("high"),
+    low: numeric("low"),
+    close: numeric("close"),
+    openAt: instant("open_at"),
+    closeAt: instant("close_at"),
+    spreadSum: numeric("spread_sum").notNull(),
+    spreadCount: bigintText("spread_count").notNull(),
+    quoteCount: bigintText("quote_count").notNull(),
+    volume: bigintText("volume"),
+  },
+  (table) => [primaryKey({ columns: [table.instrumentId, table.sourceId, table.delayed, table.date] })],
+);
+
+export const schemaMigrations = pgTable("schema_migrations", {
+  version: integer("version").primaryKey(),
+  name: text("name").notNull(),
+  sha256: text("sha256").notNull(),
+  appliedAt: instant("applied_at").notNull(),
+});
+
+const sourceKind = (name: string) => text(name, { enum: ["account", "simulated", "import"] }).notNull();
+
+/** What a view says of the instrument. */
+const named = () => ({
+  instrumentId: integer("instrument_id").notNull(),
+  securityType: text("security_type").notNull(),
+  symbol: text("symbol").notNull(),
+  expiration: date("expiration", { mode: "string" }),
+  optionType: text("option_type", { enum: ["CALL", "PUT"] }),
+  strike: numeric("strike"),
+});
+
+/** The newest quote of each instrument. */
+export const latestQuotes = pgView("latest_quotes", {
+  ...named(),
+  description: text("description"),
+  source: sourceKind("source"),
+  delayed: boolean("delayed").notNull(),
+  observedAt: instant("observed_at").notNull(),
+  bid: numeric("bid"),
+  ask: numeric("ask"),
+  last: numeric("last"),
+  change: numeric("change"),
+  pctChange: numeric("pct_change"),
+  bidSize: bigintText("bid_size"),
+  askSize: bigintText("ask_size"),
+  volume: bigintText("volume"),
+  delta: numeric("delta"),
+  sourceName: text("source_name").notNull(),
+}).existing();
+
+/** Price and count columns that all bars share. */
+const bar = () => ({
+  open: numeric("open"),
+  high: numeric("high"),
+  low: numeric("low"),
+  close: numeric("close"),
+  meanSpread: numeric("mean_spread"),
+  quoteCount: bigintText("quote_count").notNull(),
+  volume: bigintText("volume"),
+  sourceName: text("source_name").notNull(),
+});
+
+/** Which series and session a bar is of. */
+const series = () => ({
+  ...named(),
+  source: sourceKind("source"),
+  delayed: boolean("delayed").notNull(),
+  date: date("date", { mode: "string" }).notNull(),
+});
+
+const intradayBars = <Name extends string>(name: Name) =>
+  pgView(name, {
+    ...series(),
+    session: text("session", { enum: ["pre", "regular", "post", "closed"] }).notNull(),
+    barAt: instant("bar_at").notNull(),
+    ...bar(),
+  }).existing();
+
+/** Bars within a session. */
+export const bars1m = intradayBars("bars_1m");
+export const bars5m = intradayBars("bars_5m");
+export const bars1h = intradayBars("bars_1h");
+
+/** One bar for each exchange date. */
+export const bars1d = pgView("bars_1d", {
+  ...series(),
+  session: text("session", { enum: ["regular", "early", "closed"] }).notNull(),
+  firstAt: instant("first_at").notNull(),
+  lastAt: instant("last_at").notNull(),
+  ...bar(),
+}).existing();
+
+/** Calls and puts side by side. */
+export const optionChainLatest = pgView("option_chain_latest", {
+  underlying: text("underlying").notNull(),
+  expiration: date("expiration", { mode: "string" }).notNull(),
+  strike: numeric("strike").notNull(),
+  source: sourceKind("source"),
+  delayed: boolean("delayed").notNull(),
+  underlyingId: integer("underlying_id"),
+  callInstrumentId: integer("call_instrument_id"),
+  callObservedAt: instant("call_observed_at"),
+  callBid: numeric("call_bid"),
+  callAsk: numeric("call_ask"),
+  callMid: numeric("call_mid"),
+  callSpread: numeric("call_spread"),
+  callLast: numeric("call_last"),
+  callDelta: numeric("call_delta"),
+  callVolume: bigintText("call_volume"),
+  putInstrumentId: integer("put_instrument_id"),
+  putObservedAt: instant("put_observed_at"),
+  putBid: numeric("put_bid"),
+  putAsk: numeric("put_ask"),
+  putMid: numeric("put_mid"),
+  putSpread: numeric("put_spread"),
+  putLast: numeric("put_last"),
+  putDelta: numeric("put_delta"),
+  putVolume: bigintText("put_volume"),
+  sourceName: text("source_name").notNull(),
+  underlyingLast: numeric("underlying_last"),
+  moneyness: numeric("moneyness"),
+}).existing();
+
+/** What the service said of each dividend when, and what it had said before. */
+export const dividendCalendar = pgView("dividend_calendar", {
+  instrumentId: integer("instrument_id").notNull(),
+  securityType: text("security_type").notNull(),
+  symbol: text("symbol").notNull(),
+  source: sourceKind("source"),
+  observedAt: instant("observed_at").notNull(),
+  exDate: date("ex_date", { mode: "string" }),
+  amount: numeric("amount"),
+  yield: numeric("yield"),
+  previousExDate: date("previous_ex_date", { mode: "string" }),
+  previousAmount: numeric("previous_amount"),
+  previousYield: numeric("previous_yield"),
+  change: text("change", { enum: ["first", "ex_date", "amount", "yield"] }).notNull(),
+  isNewest: boolean("is_newest").notNull(),
+  isAhead: boolean("is_ahead").notNull(),
+  sourceName: text("source_name").notNull(),
+}).existing();
+
+/** Expected against stored for each instrument and exchange date. */
+export const coverageDaily = pgView("coverage_daily", {
+  date: date("date", { mode: "string" }).notNull(),
+  instrument: text("instrument").notNull(),
+  expected: bigintText("expected").notNull(),
+  stored: bigintText("stored").notNull(),
+  missed: bigintText("missed").notNull(),
+  reasons: jsonb("reasons").notNull(),
+}).existing();

@@ -1,0 +1,103 @@
+/** From native partitions to hypertables, every row kept: for an empty database at once, for a filled one when asked. */
+import type pg from "pg";
+import { PARTITIONED_TABLES } from "../partitions.ts";
+
+/** How much time one chunk holds: what is written lately should fit into memory, indexes included. */
+const CHUNK_INTERVALS: Readonly<Record<(typeof PARTITIONED_TABLES)[number], string>> = {
+  responses: "7 days",
+  quotes: "7 days",
+  extended_quotes: "7 days",
+  // A few rows a month.
+  dividends: "1 year",
+};
+
+/** Whether no table that would move holds a row. */
+export async function holdsNothing(client: pg.ClientBase): Promise<boolean> {
+  const { rows } = await client.query<{ filled: boolean }>(
+    `select ${PARTITIONED_TABLES.map((table) => `exists (select from ${table})`).join(" or ")} as filled`,
+  );
+  return rows[0]?.filled === false;
+}
+
+/** A statement that makes again what has to go while the tables are exchanged. */
+type Restoring = { statement: string };
+
+/**
+ * Exchanges the partitioned tables for hypertables of the same names, columns, keys, triggers and grants. Runs inside
+ * the caller's transaction: it happens as a whole or not at all. Nobody can read or write meanwhile.
+ *
+ * @throws when a view outside the schema depends on the tables, or a row would not arrive
+ */
+export async function moveToHypertables(client: pg.ClientBase): Promise<void> {
+  await client.query(`lock table ${PARTITIONED_TABLES.join(", ")} in access exclusive mode`);
+  const { names, restoring } = await readDependents(client);
+  if (names.length > 0) await client.query(`drop view ${names.join(", ")}`);
+  for (const table of PARTITIONED_TABLES) await moveTable(client, table);
+  for (const { statement } of restoring) await client.query(statement);
+}
+
+async function moveTable(
+  client: pg.ClientBase,
+  table: (typeof PARTITIONED_TABLES)[number],
+): Promise<void> {
+  const old = `${table}_before_move`;
+  await client.query(`alter table ${table} rename to ${old}`);
+  await client.query(`alter index ${table}_pkey rename to ${old}_pkey`);
+  await client.query(`create table ${table} (like ${old} including all)`);
+  await client.query(
+    `select create_hypertable($1::regclass, 'observed_at', chunk_time_interval => $2::interval,
+       create_default_indexes => false)`,
+    [table, CHUNK_INTERVALS[table]],
+  );
+  await client.query(`insert into ${table} select * from ${old}`);
+  const { rows } = await client.query<{ before: string; after: string }>(
+    `select (select count(*) from ${old}) as before, (select count(*) from ${table}) as after`,
+  );
+  const [{ before, after } = { before: "?", after: "!" }] = rows;
+  if (before !== after) throw new Error(`${table} has ${before} rows, ${after} of them arrived: nothing was moved`);
+  await client.query(`drop table ${old}`);
+}
+
+/**
+ * The schema's views, which hold on to the tables they were made on, and the tables' triggers and grants; in an order
+ * in which they can be made again: a view is younger than those it reads.
+ */
+async function readDependents(client: pg.ClientBase): Promise<{ names: string[]; restoring: Restoring[] }> {
+  const views = await client.query<{ name: string } & Restoring>(
+    `select c.oid::regclass::text as name,
+            format('create view %s as %s', c.oid::regclass, pg_get_viewdef(c.oid)) as statement
+     from pg_class c
+     where c.relkind = 'v' and c.relnamespace = current_schema()::regnamespace and not ${OF_AN_EXTENSION}
+     order by c.oid`,
+  );
+  const comments = await client.query<Restoring>(
+    `select format('comment on view %s is %L', c.oid::regclass, obj_description(c.oid, 'pg_class')) as statement
+     from pg_class c
+     where c.relkind = 'v' and c.relnamespace = current_schema()::regnamespace and not ${OF_AN_EXTENSION}
+       and obj_description(c.oid, 'pg_class') is not null`,
+  );
+  const tableComments = await client.query<Restoring>(
+    `select format('comment on table %s is %L', c.oid::regclass, obj_description(c.oid, 'pg_class')) as statement
+     from pg_class c
+     where c.oid = any ($1::regclass[]) and obj_description(c.oid, 'pg_class') is not null`,
+    [PARTITIONED_TABLES],
+  );
+  const triggers = await client.query<Restoring>(
+    `select pg_get_triggerdef(oid) as statement from pg_trigger where tgrelid = any ($1::regclass[]) and not tgisinternal`,
+    [PARTITIONED_TABLES],
+  );
+  const grants = await client.query<Restoring>(
+    `select format('grant %s on %s to %s', a.privilege_type, c.oid::regclass,
+                   case when a.grantee = 0 then 'public' else quote_ident(pg_get_userbyid(a.grantee)) end) as statement
+     from pg_class c cross join aclexplode(c.relacl) a
+     where a.grantee <> c.relowner and c.relnamespace = current_schema()::regnamespace
+       and (c.relkind = 'v' and not ${OF_AN_EXTENSION} or c.oid = any ($1::regclass[]))`,
+    [PARTITIONED_TABLES],
+  );
+  return {
+    names: views.rows.map(({ name }) => name),
+    restoring: [views, comments, tableComments, triggers, grants].flatMap(({ rows }) => rows),
+  };
+}
+
+const OF_AN_EXTENSION = `exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')`;

@@ -1,0 +1,56 @@
+/** Brings a migrated database to the tier that its server offers. */
+import type pg from "pg";
+import { QuotekeeperError } from "../../errors.ts";
+import { settleCommunity } from "./community.ts";
+import { holdsNothing, moveToHypertables } from "./hypertables.ts";
+import { readTier } from "./tier.ts";
+
+/** What the operator wants of the storage besides what is found. */
+export type StorageWishes = {
+  /** Moves a database that holds rows to TimescaleDB; an empty one moves by itself. */
+  toTimescaledb?: boolean;
+  /** Days of quotes to keep; null: all; undefined: as it was. Community alone drops any. */
+  retentionDays?: number | null;
+};
+
+/** CREATE EXTENSION is not ours to do. PostgreSQL Appendix A. */
+const INSUFFICIENT_PRIVILEGE = "42501";
+
+/**
+ * @param client holds the migration lock
+ * @throws QuotekeeperError DATABASE_REFUSED when a move is wanted and the server has no TimescaleDB to move to
+ */
+export async function settleTier(client: pg.ClientBase, wishes: StorageWishes): Promise<void> {
+  const tier = await readTier(client);
+  if (wishes.toTimescaledb && tier.name === "plain" && !tier.canMove)
+    throw new QuotekeeperError(
+      "DATABASE_REFUSED",
+      `PostgreSQL ${tier.postgres} here has no TimescaleDB loaded (shared_preload_libraries)`,
+    );
+  if (tier.canMove && (wishes.toTimescaledb || (await holdsNothing(client)))) await move(client, wishes);
+  if ((await readTier(client)).name === "community")
+    await inTransaction(client, () => settleCommunity(client, wishes.retentionDays));
+}
+
+async function move(client: pg.ClientBase, { toTimescaledb = false }: StorageWishes): Promise<void> {
+  try {
+    await inTransaction(client, async () => {
+      await client.query("create extension if not exists timescaledb");
+      await moveToHypertables(client);
+    });
+  } catch (error) {
+    // Nobody asked for the move: an archive whose user may not add extensions stays plain.
+    if (toTimescaledb || (error as { code?: string }).code !== INSUFFICIENT_PRIVILEGE) throw error;
+  }
+}
+
+async function inTransaction(client: pg.ClientBase, work: () => Promise<void>): Promise<void> {
+  await client.query("begin");
+  try {
+    await work();
+    await client.query("commit");
+  } catch (error) {
+    await client.query("rollback").catch(() => undefined);
+    throw error;
+  }
+}

@@ -1,0 +1,58 @@
+/**
+ * The three storage tiers. Tables, columns and views have the same names in each; what differs is how rows are laid
+ * out. The database itself says which one it is, nothing is configured.
+ */
+import type pg from "pg";
+
+/** `plain`: native range partitions; `apache`: hypertables; `community`: also compression and aggregates. */
+export type TierName = "plain" | "apache" | "community";
+
+/** How a database stores the archive. */
+export type Tier = {
+  name: TierName;
+  /** Version of the PostgreSQL server, `15.18`. */
+  postgres: string;
+  /** Version of TimescaleDB in this database; null on the plain tier. */
+  timescaledb: string | null;
+  /** The tables are plain, and the server has TimescaleDB loaded: `quotekeeper migrate --to-timescaledb` is possible. */
+  canMove: boolean;
+};
+
+type Queryable = Pick<pg.ClientBase, "query">;
+
+/**
+ * Reads what the catalog says; changes nothing. A database that was never migrated is plain, movable where the server
+ * allows it.
+ */
+export async function readTier(db: Queryable | pg.Pool): Promise<Tier> {
+  // A setting of TimescaleDB's loader is known only where the server preloads it; without that, CREATE EXTENSION
+  // would end the session.
+  const { rows } = await (db as Queryable).query<{
+    postgres: string;
+    installed: string | null;
+    loaded: boolean;
+    license: string | null;
+    hypertables: boolean;
+  }>(
+    `select split_part(current_setting('server_version'), ' ', 1) as postgres,
+            (select extversion from pg_extension where extname = 'timescaledb') as installed,
+            current_setting('timescaledb.disable_load', true) is not null
+              and exists (select from pg_available_extensions where name = 'timescaledb') as loaded,
+            current_setting('timescaledb.license', true) as license,
+            coalesce((select relkind = 'r' from pg_class where oid = to_regclass('quotes')), false) as hypertables`,
+  );
+  const [{ postgres, installed, loaded, license, hypertables } = unknownServer] = rows;
+  if (!hypertables || installed === null)
+    return { name: "plain", postgres, timescaledb: null, canMove: loaded };
+  const name = license === "timescale" ? "community" : "apache";
+  return { name, postgres, timescaledb: installed, canMove: false };
+}
+
+const unknownServer = { postgres: "?", installed: null, loaded: false, license: null, hypertables: false };
+
+/** The tier in words, for people: `PostgreSQL 18.4` or `TimescaleDB 2.24.1 Community on PostgreSQL 15.18`. */
+export function describeTier({ name, postgres, timescaledb, canMove }: Tier): string {
+  if (name !== "plain")
+    return `TimescaleDB ${timescaledb} ${name === "apache" ? "Apache" : "Community"} on PostgreSQL ${postgres}`;
+  return `plain PostgreSQL ${postgres}${canMove ? " (TimescaleDB is there: `quotekeeper migrate --to-timescaledb` moves to it)" : ""}`;
+}

@@ -1,0 +1,75 @@
+/** Option values of the command line: each parser gives the value, or throws what commander shows with exit code 2. */
+import { InvalidArgumentError } from "commander";
+import { QuotekeeperError } from "../errors.ts";
+import type { Credentials } from "../quotes-api/oauth/signature.ts";
+import { isCalendarDate } from "../quotes-api/dateText.ts";
+import type { OptionContract } from "../market/instrument.ts";
+
+/** `AAPL,MSFT`: one symbol at least, each once. */
+export function parseSymbols(text: string): string[] {
+  const symbols = [...new Set(text.split(",").map((symbol) => symbol.trim()))].filter(
+    (symbol) => symbol !== "",
+  );
+  if (symbols.length === 0)
+    throw new InvalidArgumentError("It names no symbol; expected for example AAPL,MSFT.");
+  const wrong = symbols.find((symbol) => !/^\S{1,32}$/.test(symbol));
+  if (wrong !== undefined) throw new InvalidArgumentError(`"${wrong}" is not a symbol.`);
+  return symbols;
+}
+
+/** `AAPL:2026-12-18:CALL:150`. */
+export function parseContract(text: string): OptionContract {
+  const [underlying = "", expiration = "", optionType = "", strike = "", ...rest] = text.split(":");
+  const problem =
+    rest.length > 0 || underlying === ""
+      ? "it has not four parts"
+      : !isCalendarDate(expiration)
+        ? `"${expiration}" is not a date`
+        : !/^(CALL|PUT)$/i.test(optionType)
+          ? `"${optionType}" is neither CALL nor PUT`
+          : !/^\d{1,9}(\.\d{1,6})?$/.test(strike) || !/[1-9]/.test(strike)
+            ? `"${strike}" is not a strike`
+            : null;
+  if (problem !== null)
+    throw new InvalidArgumentError(`${problem}; expected for example AAPL:2026-12-18:CALL:150.`);
+  return { underlying, expiration, optionType: optionType.toUpperCase() as "CALL" | "PUT", strike };
+}
+
+/** The id of a watchlist. */
+export function parseWatchlist(text: string): string {
+  if (!/^[^\s,]{1,64}$/.test(text))
+    throw new InvalidArgumentError("Expected the id of a watchlist, without spaces and commas.");
+  return text;
+}
+
+/**
+ * `consumerKey:consumerSecret:token:tokenSecret`, after the ones given before.
+ *
+ * @throws QuotekeeperError USAGE; an InvalidArgumentError would make commander show the value, which is a secret
+ */
+export function parseKey(text: string, before: Credentials[]): Credentials[] {
+  const [consumerKey, consumerSecret, accessToken, accessTokenSecret, ...rest] = text.split(":");
+  if (!consumerKey || !consumerSecret || !accessToken || !accessTokenSecret || rest.length > 0) {
+    throw new QuotekeeperError(
+      "USAGE",
+      "--key: expected consumerKey:consumerSecret:token:tokenSecret, four parts between colons",
+    );
+  }
+  return [...before, { consumerKey, consumerSecret, accessToken, accessTokenSecret }];
+}
+
+/** A whole number within bounds. */
+export function parseWhole(min: number, max: number): (text: string) => number {
+  return (text) => {
+    const value = Number(text);
+    if (!/^\d+$/.test(text) || value < min || value > max)
+      throw new InvalidArgumentError(`Expected a whole number from ${min} to ${max}.`);
+    return value;
+  };
+}
+
+/** A date that exists, `YYYY-MM-DD`. */
+export function parseDate(text: string): string {
+  if (!isCalendarDate(text)) throw new InvalidArgumentError("Expected a date that exists, YYYY-MM-DD.");
+  return text;
+}

@@ -1,0 +1,45 @@
+/** `quotekeeper calendar`: the sessions the program believes in. */
+import { resolve } from "node:path";
+import { readJobs } from "../config/jobs/readJobs.ts";
+import type { Config } from "../config/loadEnvironment.ts";
+import { createCalendar } from "../market/calendar/calendar.ts";
+import { type CalendarRow, calendarRows } from "../market/calendar/rows.ts";
+import type { Edges } from "./edges.ts";
+import { table } from "./parts/table.ts";
+
+/** Exchange dates, both included; `closed` also lists the days without a session. */
+export type CalendarRequest = { from: string; to: string; closed: boolean; json: boolean };
+
+/** Lists each session: date, kind, and pre, open, close and post as UTC instants; with the operator's own overrides. */
+export async function calendar(
+  config: Config,
+  { stdout, stderr, env }: Edges,
+  { from, to, closed, json }: CalendarRequest,
+): Promise<number> {
+  const overrides = await readJobs(resolve(config.jobsDir)).then(
+    (report) => report.calendar,
+    () => {
+      stderr.write(
+        `The jobs directory ${resolve(config.jobsDir)} cannot be read: listed without jobs/calendar.yaml.\n`,
+      );
+      return [];
+    },
+  );
+  const rows = calendarRows(createCalendar(overrides), from, to, { closed });
+  if (json) stdout.write(`${JSON.stringify(rows.map(toJson), null, 2)}\n`);
+  else {
+    const columns = ["Date", "Kind", "Pre (UTC)", "Open", "Close", "Post", "Reason"].map((heading) => ({
+      heading,
+    }));
+    stdout.write(table(columns, rows.map(toCells), stdout, env));
+  }
+  return 0;
+}
+
+function toJson({ date, kind, pre, open, close, post, reason }: CalendarRow): object {
+  return { date, kind, pre, open, close, post, reason };
+}
+
+function toCells({ date, kind, pre, open, close, post, reason }: CalendarRow): (string | null)[] {
+  return [date, kind, ...[pre, open, close, post].map((at) => at?.toISOString().slice(11, 16) ?? ""), reason];
+}

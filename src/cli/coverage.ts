@@ -1,0 +1,96 @@
+/** `quotekeeper coverage`: expected against stored, per instrument and session, and why not. */
+import { type CoverageRow, readCoverage } from "../archive/coverage.ts";
+import type { Config } from "../config/loadEnvironment.ts";
+import type { Edges } from "./edges.ts";
+import { withArchive } from "./parts/archive.ts";
+import { table } from "./parts/table.ts";
+
+/** Exchange dates, both included. */
+export type CoverageRequest = { from: string; to: string; json: boolean };
+
+/** Instruments that are listed; the rest is counted. */
+const MOST_ROWS = 40;
+
+/** @returns 0; 1 when something that was due is not stored */
+export async function coverage(
+  config: Config,
+  edges: Edges,
+  { from, to, json }: CoverageRequest,
+): Promise<number> {
+  const rows = await withArchive(config, edges.clock, ({ pool }) => readCoverage(pool, from, to));
+  const { stdout, env } = edges;
+  if (json) stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
+  else if (rows.length === 0) stdout.write(`The ledger has no slot from ${from} to ${to}.\n`);
+  else {
+    stdout.write(`${heatLines(rows).join("\n")}\n\n`);
+    const worst = rows.filter(({ missed }) => missed > 0);
+    if (worst.length === 0) stdout.write("Everything that was due is stored.\n");
+    else stdout.write(worstTable(worst, stdout, env));
+  }
+  return rows.some(({ missed }) => missed > 0) ? 1 : 0;
+}
+
+function worstTable(worst: readonly CoverageRow[], stdout: Edges["stdout"], env: Edges["env"]): string {
+  const columns = ["Date", "Instrument", "Expected", "Stored", "Missed", "Why"].map((heading, index) => ({
+    heading,
+    right: index > 1 && index < 5,
+  }));
+  const cells = worst.slice(0, MOST_ROWS).map(({ date, instrument, expected, stored, missed, reasons }) => [
+    date,
+    instrument,
+    String(expected),
+    String(stored),
+    String(missed),
+    Object.entries(reasons)
+      .sort(([, a], [, b]) => b - a)
+      .map(([reason, count]) => `${reason} ${count}`)
+      .join(", "),
+  ]);
+  const rest =
+    worst.length > MOST_ROWS ? `and ${worst.length - MOST_ROWS} more rows; --json lists all.\n` : "";
+  return `${table(columns, cells, stdout, env)}${rest}`;
+}
+
+/** Shares of what was due, from nothing to all, as one character each. */
+const SHADES = [..." .:-=+*#%@"];
+
+/** Cells of a day's heat line; more instruments than that share cells. */
+const HEAT_WIDTH = 48;
+
+/** A line a day: each character is some of the instruments, by name, dark where they are all there. */
+function heatLines(rows: readonly CoverageRow[]): string[] {
+  const names = [...new Set(rows.map(({ instrument }) => instrument))].sort();
+  const dates = [...new Set(rows.map(({ date }) => date))].sort();
+  const perCell = Math.ceil(names.length / HEAT_WIDTH);
+  return dates.map((date) => {
+    const ofDay = new Map(rows.filter((row) => row.date === date).map((row) => [row.instrument, row]));
+    const cells: string[] = [];
+    for (let start = 0; start < names.length; start += perCell) {
+      cells.push(shade(names.slice(start, start + perCell).flatMap((name) => ofDay.get(name) ?? [])));
+    }
+    const all = [...ofDay.values()];
+    return `${date} [${cells.join("")}] ${percent(all)}`;
+  });
+}
+
+function shade(rows: readonly CoverageRow[]): string {
+  if (rows.length === 0) return "_";
+  const { expected, stored } = totals(rows);
+  // Anything short of all must not look like all.
+  const index =
+    stored === expected ? SHADES.length - 1 : Math.floor((stored / expected) * (SHADES.length - 1));
+  return SHADES[index] ?? " ";
+}
+
+function percent(rows: readonly CoverageRow[]): string {
+  const { expected, stored } = totals(rows);
+  const share = (100 * stored) / Math.max(1, expected);
+  return `${stored === expected ? "100" : Math.min(share, 99.9).toFixed(1)} % of ${expected}`;
+}
+
+function totals(rows: readonly CoverageRow[]): { expected: number; stored: number } {
+  return rows.reduce(
+    (sum, row) => ({ expected: sum.expected + row.expected, stored: sum.stored + row.stored }),
+    { expected: 0, stored: 0 },
+  );
+}

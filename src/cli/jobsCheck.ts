@@ -1,0 +1,48 @@
+/** `quotekeeper jobs check`: every problem of every job file at once. */
+import { resolve } from "node:path";
+import { noJobs, readJobs } from "../config/jobs/readJobs.ts";
+import { describeProblem } from "../config/jobs/yamlFile.ts";
+import type { Config } from "../config/loadEnvironment.ts";
+import type { Edges } from "./edges.ts";
+import { table } from "./parts/table.ts";
+
+/**
+ * @returns 0 when all files are right, 2 otherwise
+ * @throws QuotekeeperError JOBS_UNREADABLE when there is no directory, or no job file in it
+ */
+export async function jobsCheck(
+  config: Config,
+  { stdout, stderr, env }: Edges,
+  { json }: { json: boolean },
+): Promise<number> {
+  const dir = resolve(config.jobsDir);
+  const { jobs, calendar, problems } = await readJobs(dir);
+  if (jobs.length === 0 && problems.length === 0) throw noJobs(dir);
+  if (json) stdout.write(`${JSON.stringify({ jobs, calendar, problems }, null, 2)}\n`);
+  else {
+    const rows = jobs.map((job) => [
+      job.name,
+      job.schedule,
+      job.session,
+      String(job.priority),
+      String(job.symbols.length + (job.watchlist === null ? 0 : 1)),
+      String(job.options.length),
+      String(job.chains.length),
+    ]);
+    const columns = ["Job", "Schedule", "Session", "Priority", "Symbols", "Options", "Chains"];
+    if (rows.length > 0) {
+      stdout.write(
+        table(
+          columns.map((heading, index) => ({ heading, right: index > 2 })),
+          rows,
+          stdout,
+          env,
+        ),
+      );
+    }
+    for (const problem of problems) stderr.write(`${describeProblem(problem)}\n`);
+    const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
+    stdout.write(`${jobs.length} ${jobs.length === 1 ? "job is" : "jobs are"} right, ${count} found.\n`);
+  }
+  return problems.length > 0 ? 2 : 0;
+}

@@ -1,0 +1,207 @@
+/** The collecting half of `start` and `collect`: feed, journal, loader and collector, opened in order. */
+import { join, resolve } from "node:path";
+import type { Logger } from "pino";
+import { databaseError, isRetryable } from "../../archive/connect.ts";
+import { type LoadReport, NOTHING_LOADED, addReports } from "../../archive/load.ts";
+import { type Loader, startLoader } from "../../archive/loader.ts";
+import { migrate } from "../../archive/migrate.ts";
+import { atMost, type Clock } from "../../clock.ts";
+import { Collector } from "../../collect/collector.ts";
+import { recentCalls } from "../../collect/recentCalls.ts";
+import { requireJobs } from "../../config/jobs/readJobs.ts";
+import type { Config } from "../../config/loadEnvironment.ts";
+import { createCalendar } from "../../market/calendar/calendar.ts";
+import { instantFromDate } from "../../instant.ts";
+import { uuidv7 } from "../../journal/uuid.ts";
+import { type Journal, openJournal } from "../../journal/writer.ts";
+import { collectCall } from "../../pipeline.ts";
+import type { Archive } from "./archive.ts";
+import { accountForDowntime } from "./downtime.ts";
+import { openFeed, type OpenFeed } from "./feed.ts";
+import { followJobs } from "./followJobs.ts";
+import { createNoteWriter, type NoteWriter } from "./ledgerNotes.ts";
+import { readRecentAnswers } from "./recentAnswers.ts";
+
+/** A collection under way. */
+export type Collection = {
+  feed: OpenFeed;
+  collector: Collector;
+  loader: Loader;
+  /** What has been loaded since the start. */
+  loaded: () => LoadReport;
+  /** Sends nothing more, finishes what is under way, loads it. */
+  close: () => Promise<void>;
+};
+
+/** What a collection is made of. */
+export type CollectionOptions = {
+  config: Config;
+  archive: Archive;
+  clock: Clock;
+  log: Logger;
+  /** Called when something changed that a status line shows. */
+  onChange: () => void;
+};
+
+/** Longest waits at the end: for answers under way, and for the last rows. Ctrl-C ends `start` in under 5 s. */
+const CALLS_GRACE_MS = 1_500;
+const LOAD_GRACE_MS = 1_500;
+
+/** A failure that lasts is logged this often, not at every attempt. */
+const REPEAT_FAILURE_MS = 60_000;
+
+/** The journal's directory below the data directory. */
+export function journalDir(config: Config): string {
+  return join(resolve(config.dataDir), "journal");
+}
+
+/**
+ * Opens everything and begins to poll. A database that cannot be reached holds nothing up: answers go to the
+ * journal, and the loader keeps trying.
+ */
+export async function startCollection(options: CollectionOptions): Promise<Collection> {
+  const { config, clock, log, onChange } = options;
+  const jobsDir = resolve(config.jobsDir);
+  const { jobs, calendar } = await requireJobs(jobsDir);
+  const dir = journalDir(config);
+  const journal = await openJournal({ dir, clock, onProblem: (problem) => log.error(problem.message) });
+  const feed = await openFeed(config, clock).catch(async (error: unknown) => {
+    await journal.close();
+    throw error;
+  });
+  let loaded = NOTHING_LOADED;
+  const loader = openLoader(options, dir, (report) => {
+    loaded = addReports(loaded, report);
+    onChange();
+  });
+  const notes = createNoteWriter(journal, clock, loader.notify, (count) =>
+    log.error({ count }, "entries of the ledger were lost: the journal cannot be written"),
+  );
+  const collector = new Collector({
+    jobs,
+    calendar: feed.calendar(calendar),
+    exchange: createCalendar(calendar),
+    clock,
+    log,
+    onChange,
+    onNote: notes.write,
+    send: sender(feed, journal, loader, clock),
+    governor: { limit: config.limit, windowMs: config.limitWindowMs },
+    // The simulated service begins to count with this process; an account's goes on counting.
+    history: feed.simulated ? null : await historyOf(dir, clock, config.limitWindowMs),
+  });
+  const startedAt = collector.start();
+  const closing = new AbortController();
+  const accounting = account(options, { loader, collector, notes, startedAt, signal: closing.signal });
+  const stopFollowing = followJobs(jobsDir, {
+    first: { jobs, calendar },
+    onJobs: ({ jobs: newJobs, calendar: overrides }) =>
+      collector.replaceJobs(newJobs, feed.calendar(overrides), createCalendar(overrides)),
+    log,
+  });
+
+  return {
+    feed,
+    collector,
+    loader,
+    loaded: () => loaded,
+    close: async () => {
+      stopFollowing();
+      closing.abort();
+      await collector.close(CALLS_GRACE_MS);
+      await atMost(LOAD_GRACE_MS, accounting, clock);
+      await notes.flush();
+      await journal.close();
+      await loader.close(LOAD_GRACE_MS);
+      await feed.close();
+    },
+  };
+}
+
+/** The stations behind the governor, as the collector's way to send a call. */
+function sender(
+  feed: OpenFeed,
+  journal: Journal,
+  loader: Loader,
+  clock: Clock,
+): ConstructorParameters<typeof Collector>[0]["send"] {
+  const stations = {
+    fetchQuotes: feed.fetchQuotes,
+    journal,
+    loader,
+    requestId: () => uuidv7(clock.now().getTime(), clock.random(16)),
+    sourceOf: feed.sourceOf,
+  };
+  return (planned, signal) => collectCall(planned, stations, signal);
+}
+
+async function historyOf(
+  dir: string,
+  clock: Clock,
+  windowMs: number,
+): Promise<ReturnType<typeof recentCalls>> {
+  const now = clock.now();
+  return recentCalls(await readRecentAnswers(dir, now, windowMs), now);
+}
+
+function openLoader(
+  { archive, clock, log }: CollectionOptions,
+  dir: string,
+  onLoaded: (report: LoadReport) => void,
+): Loader {
+  let toldAtMs = -Infinity;
+  return startLoader({
+    pool: archive.pool,
+    journalDir: dir,
+    clock,
+    onLoaded,
+    prepare: async () => {
+      const { applied } = await migrate(archive.pool, instantFromDate(clock.now()));
+      if (applied.length > 0) log.info({ applied }, "the database's schema is up to date");
+    },
+    revive: archive.revive,
+    onDamage: (segment, offset, length, reason) =>
+      log.error({ segment, offset, length, reason }, "damaged bytes in the journal were passed over"),
+    onFailure: (error, waitMs) => {
+      if (clock.monotonicMs() - toldAtMs < REPEAT_FAILURE_MS) return;
+      toldAtMs = clock.monotonicMs();
+      const { message } = databaseError(error, archive.address);
+      if (isRetryable(error)) log.warn({ waitMs }, message);
+      else log.error({ waitMs }, message);
+    },
+    onRecovered: () => {
+      toldAtMs = -Infinity;
+      log.info("the database is back, and has all of the journal");
+    },
+  });
+}
+
+/** The wait before the slots of a downtime are looked up again, when the database did not let us, in ms. */
+const ACCOUNT_AGAIN_MS = 30_000;
+
+/** Waits until the database has all of the last run, then notes the slots that passed in between. */
+async function account(
+  { archive, clock, log }: CollectionOptions,
+  {
+    loader,
+    collector,
+    notes,
+    startedAt,
+    signal,
+  }: { loader: Loader; collector: Collector; notes: NoteWriter; startedAt: Date; signal: AbortSignal },
+): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await loader.drain();
+      const past = await accountForDowntime(archive.pool, collector.jobs, startedAt);
+      past.forEach(notes.write);
+      return;
+    } catch (error) {
+      log.warn(
+        { reason: (error as Error).message },
+        "the slots missed while nothing ran are not in the ledger yet; it is tried again",
+      );
+      await clock.sleep(ACCOUNT_AGAIN_MS, signal).catch(() => undefined);
+    }
+  }
+}

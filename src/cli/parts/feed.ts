@@ -1,0 +1,76 @@
+/** Opens what is polled: the account's service, or the simulated one on loopback over real HTTP and OAuth. */
+import { openFetchQuotes, type FetchQuotes } from "../../collect/fetchQuotes.ts";
+import type { Clock } from "../../clock.ts";
+import type { Config } from "../../config/loadEnvironment.ts";
+import { createObserver } from "../../instant.ts";
+import type { RecordSource } from "../../journal/record.ts";
+import { type Calendar, alwaysOpen, createCalendar } from "../../market/calendar/calendar.ts";
+import type { CalendarOverride } from "../../market/calendar/overrides.ts";
+import type { Credentials } from "../../quotes-api/oauth/signature.ts";
+import { SERVICE_LIMITS } from "../../serve/limits.ts";
+import { createQuoteService, type ServiceLog } from "../../serve/quoteService.ts";
+import { createSimulatedMarket } from "../../serve/simulated/market.ts";
+import { VERSION } from "./version.ts";
+
+/** An open feed. */
+export type OpenFeed = {
+  simulated: boolean;
+  /** The service's base address. */
+  baseUrl: string;
+  fetchQuotes: FetchQuotes;
+  /** Which source an answer's rows belong to. */
+  sourceOf: (headers: Readonly<Record<string, string>>) => RecordSource;
+  /** The trading calendar to keep: the exchange's, or for the simulated market one that is always open. */
+  calendar: (overrides: readonly CalendarOverride[]) => Calendar;
+  close: () => Promise<void>;
+};
+
+/** Seed of the simulated market where none is given. */
+export const DEFAULT_SEED = 1;
+
+/** Opens the feed of the configuration. The simulated one is only ever opened when no account is configured. */
+export async function openFeed(config: Config, clock: Clock, logger?: ServiceLog): Promise<OpenFeed> {
+  const { feed } = config;
+  const observe = createObserver(clock);
+  const userAgent = `quotekeeper/${VERSION}`;
+  if (feed.kind === "account") {
+    const { baseUrl, credentials } = feed;
+    const { fetchQuotes, close } = openFetchQuotes({ baseUrl, credentials, clock, observe, userAgent });
+    return { simulated: false, baseUrl, fetchQuotes, sourceOf, calendar: createCalendar, close };
+  }
+  const credentials = randomCredentials(clock);
+  const service = createQuoteService({
+    source: createSimulatedMarket({ seed: DEFAULT_SEED }),
+    keys: [credentials],
+    clock,
+    limits: { ...SERVICE_LIMITS, quotes: config.limit, windowMs: config.limitWindowMs },
+    ...(logger ? { logger } : {}),
+  });
+  const baseUrl = await service.listen({ host: "127.0.0.1", port: 0 });
+  const { fetchQuotes, close } = openFetchQuotes({ baseUrl, credentials, clock, observe, userAgent });
+  return {
+    simulated: true,
+    baseUrl,
+    fetchQuotes,
+    sourceOf: () => SIMULATED,
+    calendar: () => alwaysOpen,
+    close: async () => {
+      await close();
+      await service.close();
+    },
+  };
+}
+
+const SIMULATED: RecordSource = { kind: "simulated", name: "simulated" };
+const ACCOUNT: RecordSource = { kind: "account", name: "account" };
+
+/** A configured service that says it is a simulated market is one: its rows are never taken for real ones. */
+function sourceOf(headers: Readonly<Record<string, string>>): RecordSource {
+  return headers["x-quotekeeper-source"] === "simulated" ? SIMULATED : ACCOUNT;
+}
+
+/** Credentials that nobody else has, for a service that lives as long as this process. */
+export function randomCredentials(clock: Clock): Credentials {
+  const word = (): string => Buffer.from(clock.random(18)).toString("base64url");
+  return { consumerKey: word(), consumerSecret: word(), accessToken: word(), accessTokenSecret: word() };
+}

@@ -1,0 +1,35 @@
+/** Logs: pretty for a person, one JSON object a line for a machine; always on stderr. */
+import { Writable } from "node:stream";
+import { pino, type Logger } from "pino";
+import pretty from "pino-pretty";
+import type { Config } from "../../config/loadEnvironment.ts";
+import type { Sink } from "../edges.ts";
+
+/** Paths that never reach a log, whatever somebody passes by mistake. */
+const REDACTED = [
+  "*.authorization",
+  "*.headers.authorization",
+  "*.password",
+  "*.credentials",
+  "*.connectionString",
+];
+
+/** A logger of the configured level that writes to `stderr`. */
+export function createLogger(level: Config["logLevel"], stderr: Sink): Logger {
+  const destination = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      stderr.write(chunk.toString());
+      done();
+    },
+  });
+  const stream = stderr.isTTY
+    ? pretty({
+        destination,
+        colorize: true,
+        ignore: "pid,hostname",
+        translateTime: "SYS:HH:MM:ss",
+        singleLine: true,
+      })
+    : destination;
+  return pino({ level, redact: REDACTED, base: undefined, timestamp: pino.stdTimeFunctions.isoTime }, stream);
+}

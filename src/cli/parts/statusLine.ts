@@ -1,0 +1,47 @@
+/** The live line of `start`: one line that changes on a terminal, a line now and then elsewhere. */
+import type { Clock } from "../../clock.ts";
+import type { Sink } from "../edges.ts";
+
+/** Where no person looks, a line at most this often. */
+const PLAIN_EVERY_MS = 10_000;
+
+/** A line that is written over and over. */
+export class StatusLine {
+  readonly #out: Sink;
+  readonly #clock: Clock;
+  #shown = "";
+  #writtenAtMs = -Infinity;
+
+  constructor(out: Sink, clock: Clock) {
+    this.#out = out;
+    this.#clock = clock;
+  }
+
+  /** Shows `text` now, or on a pipe as soon as it is time for a line again. */
+  show(text: string): void {
+    if (text === this.#shown) return;
+    const nowMs = this.#clock.monotonicMs();
+    if (!this.#out.isTTY && nowMs - this.#writtenAtMs < PLAIN_EVERY_MS) return;
+    this.#writtenAtMs = nowMs;
+    this.#shown = text;
+    this.#out.write(this.#out.isTTY ? `\r\u001b[2K${text.slice(0, this.#out.columns - 1)}` : `${text}\n`);
+  }
+
+  /** A sink of the same terminal whose lines appear above the live line. */
+  above(sink: Sink): Sink {
+    if (!this.#out.isTTY || !sink.isTTY) return sink;
+    return {
+      isTTY: true,
+      columns: sink.columns,
+      write: (text) => {
+        sink.write(`\r\u001b[2K${text}`);
+        this.#out.write(this.#shown.slice(0, this.#out.columns - 1));
+      },
+    };
+  }
+
+  /** Leaves the terminal's cursor on a line of its own. */
+  end(): void {
+    if (this.#out.isTTY && this.#shown !== "") this.#out.write("\n");
+  }
+}

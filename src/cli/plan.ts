@@ -1,0 +1,178 @@
+/** `quotekeeper plan`: what the jobs cost over a trading day, before a single call is made. */
+import { resolve } from "node:path";
+import { readLatestQuotes } from "../archive/queries.ts";
+import { FIRST_BATCH_SIZE } from "../collect/batchSize.ts";
+import { type BudgetPlan, planBudget } from "../collect/budgetPlan.ts";
+import { ChainBook } from "../collect/chainBook.ts";
+import { grouped } from "../collect/grouped.ts";
+import { scheduleJob } from "../collect/jobSchedule.ts";
+import type { DueJob } from "../collect/plan.ts";
+import { type Job, requireJobs } from "../config/jobs/readJobs.ts";
+import type { Config } from "../config/loadEnvironment.ts";
+import { instantFromDate } from "../instant.ts";
+import { type Calendar, createCalendar } from "../market/calendar/calendar.ts";
+import { exchangeDate } from "../market/calendar/dates.ts";
+import type { Edges } from "./edges.ts";
+import { archiveExists, withArchive } from "./parts/archive.ts";
+import { table } from "./parts/table.ts";
+
+/** Days looked ahead for the next session: longer than any closure. */
+const LOOK_AHEAD_DAYS = 14;
+
+const DAY_MS = 86_400_000;
+
+/** @returns 0 when everything fits in the budget, 1 when something would starve */
+export async function plan(
+  config: Config,
+  edges: Edges,
+  { json, date }: { json: boolean; date: string | null },
+): Promise<number> {
+  const { jobs, calendar: overrides } = await requireJobs(resolve(config.jobsDir));
+  const calendar = createCalendar(overrides);
+  const day = date ?? nextSession(calendar, edges.clock.now());
+  const chains = new ChainBook(calendar, (broken) => edges.stderr.write(`${broken.message}\n`));
+  const { prices, problem } = await lastPrices(config, edges, jobs);
+  chains.price(prices);
+  const due = jobs.flatMap((job) => dueOn(job, day, calendar, chains));
+  const priceless = [...new Set(jobs.flatMap((job) => chains.expand(job, day).priceless))];
+  const budget = planBudget(due, { limit: config.limit, windowMs: config.limitWindowMs }, FIRST_BATCH_SIZE);
+  if (json)
+    edges.stdout.write(
+      `${JSON.stringify({ date: day, limit: config.limit, windowMs: config.limitWindowMs, ...budget, priceless }, null, 2)}\n`,
+    );
+  else edges.stdout.write(describe(day, budget, config, edges));
+  if (priceless.length > 0) {
+    const why = problem ?? "the archive has no price yet";
+    edges.stderr.write(
+      `Not counted: the chains of ${priceless.join(", ")}, whose strikes hang on a last price (${why}). Poll them once: quotekeeper poll --symbols ${priceless.join(",")}\n`,
+    );
+  }
+  return budget.fits ? 0 : 1;
+}
+
+/** The session that is under way or comes next. */
+function nextSession(calendar: Calendar, now: Date): string {
+  const today = exchangeDate(now);
+  const last = new Date(now.getTime() + LOOK_AHEAD_DAYS * DAY_MS);
+  const sessions = calendar.sessions(today, exchangeDate(last));
+  return sessions.find(({ post }) => post > now)?.date ?? today;
+}
+
+/** A job at each of its slots on an exchange date. */
+function dueOn(job: Job, date: string, calendar: Calendar, chains: ChainBook): DueJob[] {
+  const { schedule } = scheduleJob(job, calendar);
+  const { contracts, priceless } = chains.expand(job, date);
+  const symbols = [...new Set([...job.symbols, ...priceless])];
+  // An exchange's day lies within two of UTC; slots are kept by the date the exchange's clock shows at them.
+  const midnight = Date.parse(`${date}T00:00:00Z`);
+  return schedule
+    .slotsBetween(new Date(midnight - 1), new Date(midnight + 2 * DAY_MS))
+    .filter((slot) => exchangeDate(slot) === date)
+    .map((slot) => ({ job, slotAt: instantFromDate(slot), ...schedule.endOf(slot), symbols, contracts }));
+}
+
+async function lastPrices(
+  config: Config,
+  edges: Edges,
+  jobs: readonly Job[],
+): Promise<{ prices: Map<string, string>; problem: string | null }> {
+  const needed = jobs.some(({ chains }) => chains.length > 0);
+  if (!needed || !(await archiveExists(config))) return { prices: new Map(), problem: null };
+  try {
+    const quotes = await withArchive(config, edges.clock, ({ pool }) => readLatestQuotes(pool));
+    return {
+      prices: new Map(quotes.flatMap(({ instrument, last }) => (last ? [[instrument, last]] : []))),
+      problem: null,
+    };
+  } catch (error) {
+    return { prices: new Map(), problem: (error as Error).message };
+  }
+}
+
+function describe(date: string, budget: BudgetPlan, config: Config, { stdout, env }: Edges): string {
+  if (budget.slots.length === 0) return `No job is due on ${date}.\n`;
+  const { batches, callsPerPass, passMs, fullPassMs } = budget;
+  const fullPass =
+    fullPassMs === null
+      ? "never completes: some instruments are never asked"
+      : `takes ${duration(fullPassMs)}`;
+  const hours = table(
+    [
+      { heading: "Hour" },
+      ...["Slots", "Calls", "Most a minute"].map((heading) => ({ heading, right: true })),
+    ],
+    hoursOf(budget).map(({ hour, slots, calls, most }) => [hour, String(slots), String(calls), String(most)]),
+    stdout,
+    env,
+  );
+  const jobs = table(
+    ["Job", "Slots", "Instruments", "Due", "Starved", "Share"].map((heading, index) => ({
+      heading,
+      right: index > 0,
+    })),
+    budget.jobs.map(({ job, slots, instruments, due, starved }) => [
+      job,
+      ...[slots, instruments, due, starved].map(String),
+      `${((100 * starved) / Math.max(1, due)).toFixed(1)} %`,
+    ]),
+    stdout,
+    env,
+  );
+  return [
+    `${date}, hours of New York. The limit is ${config.limit} calls in ${config.limitWindowMs / 1000} s.\n`,
+    hours,
+    `The fullest slot makes ${count(callsPerPass, "call")}, a pass of ${duration(passMs)}:`,
+    ...batches.slice(0, MOST_BATCHES).map((text) => `  ${text}`),
+    ...(batches.length > MOST_BATCHES ? [`  and ${batches.length - MOST_BATCHES} more`] : []),
+    `To ask everything once ${fullPass}.\n`,
+    jobs,
+    `${verdict(budget)}\n`,
+  ].join("\n");
+}
+
+function verdict({ fits, fitsEveryMs, starving }: BudgetPlan): string {
+  if (fits) return `It fits. The shortest interval at which it would: ${duration(fitsEveryMs ?? 0)}.`;
+  const names = starving.join(", ");
+  return fitsEveryMs === null
+    ? `OVER BUDGET: ${names} would starve, and would even with a slot an hour. Poll fewer instruments.`
+    : `OVER BUDGET: ${names} would starve. The shortest interval that fits: a slot every ${duration(fitsEveryMs)}.`;
+}
+
+/** Batches that are listed. */
+const MOST_BATCHES = 12;
+
+/** Slots and calls of each hour of New York, and the most calls of one of its minutes. */
+function hoursOf({ slots }: BudgetPlan): { hour: string; slots: number; calls: number; most: number }[] {
+  const minutes = grouped(slots, ({ at }) => newYorkTime(at));
+  const hours = grouped([...minutes], ([time]) => `${time.slice(0, 2)}:00`);
+  return [...hours].map(([hour, ofHour]) => {
+    const calls = ofHour.map(([, all]) => all.reduce((sum, slot) => sum + slot.calls, 0));
+    return {
+      hour,
+      slots: ofHour.reduce((sum, [, all]) => sum + all.length, 0),
+      calls: calls.reduce((sum, each) => sum + each, 0),
+      most: Math.max(...calls),
+    };
+  });
+}
+
+const NEW_YORK = new Intl.DateTimeFormat("en-GB", {
+  timeZone: "America/New_York",
+  hour: "2-digit",
+  minute: "2-digit",
+});
+
+function newYorkTime(at: Date): string {
+  return NEW_YORK.format(at);
+}
+
+function duration(ms: number): string {
+  const seconds = Math.max(1, Math.ceil(ms / 1000));
+  return seconds < 120
+    ? `${seconds} s`
+    : `${Math.floor(seconds / 60)} min${seconds % 60 === 0 ? "" : ` ${seconds % 60} s`}`;
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
+}

@@ -1,0 +1,187 @@
+/** `quotekeeper poll`: one poll now, through journal and archive, printed as a table. */
+import { loadAll } from "../archive/loader.ts";
+import { migrate } from "../archive/migrate.ts";
+import { type QuoteLine, readQuotesOf } from "../archive/queries.ts";
+import { answerError } from "../collect/answerError.ts";
+import { admission, createGovernor, type GovernorState, step } from "../collect/governor/governor.ts";
+import { FIRST_BATCH_SIZE } from "../collect/batchSize.ts";
+import { recentCalls } from "../collect/recentCalls.ts";
+import type { Config } from "../config/loadEnvironment.ts";
+import { QuotekeeperError } from "../errors.ts";
+import { instantFromDate } from "../instant.ts";
+import { uuidv7 } from "../journal/uuid.ts";
+import { openJournal } from "../journal/writer.ts";
+import { type Collected, collectCall, type Stations } from "../pipeline.ts";
+import { matchAnswer, type Matched } from "../quotes-api/match.ts";
+import { askedInstruments, type QuoteCall } from "../quotes-api/request.ts";
+import type { Edges } from "./edges.ts";
+import { type Archive, withArchive } from "./parts/archive.ts";
+import { journalDir } from "./parts/collection.ts";
+import { openFeed, type OpenFeed } from "./parts/feed.ts";
+import { table } from "./parts/table.ts";
+import { readRecentAnswers } from "./parts/recentAnswers.ts";
+
+/** What to poll; exactly one of the three forms, checked when it was parsed. */
+export type PollRequest = { calls: QuoteCall[]; json: boolean };
+
+/** Symbols as calls of at most FIRST_BATCH_SIZE. */
+export function symbolCalls(symbols: readonly string[], delayed: boolean): QuoteCall[] {
+  const calls: QuoteCall[] = [];
+  for (let start = 0; start < symbols.length; start += FIRST_BATCH_SIZE) {
+    calls.push({ form: "symbols", symbols: symbols.slice(start, start + FIRST_BATCH_SIZE), delayed });
+  }
+  return calls;
+}
+
+/** @returns 0 when every instrument asked for was stored, 1 otherwise */
+export async function poll(config: Config, edges: Edges, { calls, json }: PollRequest): Promise<number> {
+  const { clock, stderr } = edges;
+  const dir = journalDir(config);
+  const journal = await openJournal({
+    dir,
+    clock,
+    upkeep: false,
+    onProblem: ({ message }) => stderr.write(`${message}\n`),
+  });
+  const collected: Collected[] = [];
+  let feed: OpenFeed | null = null;
+  try {
+    feed = await openFeed(config, clock);
+    if (feed.simulated)
+      stderr.write(
+        "SIMULATED market: these quotes are made up. Set QUOTES_BASE_URL to poll a real account.\n",
+      );
+    const stations: Stations = {
+      fetchQuotes: feed.fetchQuotes,
+      journal,
+      loader: { notify: () => undefined },
+      requestId: () => uuidv7(clock.now().getTime(), clock.random(16)),
+      sourceOf: feed.sourceOf,
+    };
+    let governor = await restoredGovernor(config, edges, feed.simulated);
+    for (const call of calls) {
+      governor = await admitted(governor, edges);
+      collected.push(await collectCall({ call, jobs: [], slotAt: null }, stations));
+    }
+  } finally {
+    await feed?.close();
+    await journal.close();
+  }
+  // The answers are on disk: from here on nothing can be lost, whatever the database says.
+  const lines = await withArchive(config, clock, (archive) => store(archive, dir, edges, collected));
+  return report(lines, collected, edges, json);
+}
+
+/** The account's budget is shared with a `start` that runs beside: its calls are in the journal. */
+async function restoredGovernor(
+  config: Config,
+  { clock }: Edges,
+  simulated: boolean,
+): Promise<GovernorState> {
+  const limits = { limit: config.limit, windowMs: config.limitWindowMs };
+  const now = clock.now();
+  const recent = simulated ? [] : await readRecentAnswers(journalDir(config), now, config.limitWindowMs);
+  return createGovernor(limits, clock.monotonicMs(), recentCalls(recent, now) ?? undefined);
+}
+
+async function admitted(governor: GovernorState, { clock, stderr }: Edges): Promise<GovernorState> {
+  for (let told = false; ; told = true) {
+    const nowMs = clock.monotonicMs();
+    const answer = admission(governor, nowMs);
+    if (answer.maySend) break;
+    const waitMs = answer.notBeforeMs - nowMs;
+    if (!told && waitMs > 2_000)
+      stderr.write(`The calls of this minute are used up; waiting ${Math.ceil(waitMs / 1000)} s.\n`);
+    await clock.sleep(waitMs);
+  }
+  const sentAtMs = clock.monotonicMs();
+  const sent = step(governor, { type: "sent" }, sentAtMs);
+  // One call at a time, each answered before the next: "failed" counts it from now on, without its headers.
+  return step(sent, { type: "failed", sentAtMs }, sentAtMs);
+}
+
+async function store(
+  archive: Archive,
+  dir: string,
+  { clock, stderr }: Edges,
+  collected: readonly Collected[],
+): Promise<QuoteLine[]> {
+  await migrate(archive.pool, instantFromDate(clock.now()));
+  // All of the journal: an earlier poll may have met a database that was down.
+  await loadAll({
+    pool: archive.pool,
+    journalDir: dir,
+    clock,
+    onDamage: (segment, offset) =>
+      stderr.write(`damaged bytes in the journal were passed over: ${segment} at ${offset}\n`),
+  });
+  return readQuotesOf(
+    archive.pool,
+    collected.map(({ record }) => record.observedAt),
+  );
+}
+
+function report(
+  lines: readonly QuoteLine[],
+  collected: readonly Collected[],
+  edges: Edges,
+  json: boolean,
+): number {
+  const matched = collected.flatMap(matchesOf);
+  const problems = [
+    ...collected.flatMap(({ answer }) => (answer.outcome === "quotes" ? [] : [answerError(answer)])),
+    ...matched.flatMap(problemOf),
+  ];
+  if (json) {
+    const errors = problems.map(({ code, message }) => ({ code, message }));
+    edges.stdout.write(`${JSON.stringify({ quotes: lines, errors }, null, 2)}\n`);
+  } else if (lines.length > 0) edges.stdout.write(quoteTable(lines, edges));
+  for (const { message } of problems) edges.stderr.write(`${message}\n`);
+  return problems.length > 0 ? 1 : 0;
+}
+
+function matchesOf({ record, answer }: Collected): Matched[] {
+  return answer.outcome === "quotes"
+    ? matchAnswer(askedInstruments(record.request as QuoteCall), answer.document.items)
+    : [];
+}
+
+function problemOf(match: Matched): QuotekeeperError[] {
+  switch (match.fate) {
+    case "stored":
+      return [];
+    case "unknown":
+      return [new QuotekeeperError("UNKNOWN_SYMBOL", `the service does not know ${match.name}`)];
+    case "absent":
+      return [new QuotekeeperError("NO_QUOTE", `the answer holds nothing for ${match.name}`)];
+    case "dead":
+      return [
+        new QuotekeeperError(
+          "NO_QUOTE",
+          `${match.name ?? "an instrument"} could not be stored: ${match.detail}`,
+        ),
+      ];
+  }
+}
+
+function quoteTable(lines: readonly QuoteLine[], { stdout, env }: Edges): string {
+  const columns = [
+    { heading: "Instrument" },
+    { heading: "Last", right: true },
+    { heading: "Change", right: true },
+    { heading: "Bid", right: true },
+    { heading: "Ask", right: true },
+    { heading: "Volume", right: true },
+    { heading: "Observed (UTC)" },
+  ];
+  const rows = lines.map((line) => [
+    line.instrument,
+    line.last,
+    line.change,
+    line.bid,
+    line.ask,
+    line.volume,
+    `${line.observedAt.slice(11, 19)}${line.delayed ? " delayed" : ""}`,
+  ]);
+  return table(columns, rows, stdout, env);
+}

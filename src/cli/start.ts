@@ -1,0 +1,141 @@
+/** `quotekeeper start` and `quotekeeper collect`: collection until somebody ends it. */
+import { resolve } from "node:path";
+import { currentVersion, migrate } from "../archive/migrate.ts";
+import { databaseError, isRetryable } from "../archive/connect.ts";
+import { requireJobs } from "../config/jobs/readJobs.ts";
+import type { Config } from "../config/loadEnvironment.ts";
+import { QuotekeeperError } from "../errors.ts";
+import { instantFromDate } from "../instant.ts";
+import { startWeb, type Web } from "../web/server.ts";
+import type { Edges } from "./edges.ts";
+import { type Archive, isDatabaseError, openArchive } from "./parts/archive.ts";
+import { type Collection, startCollection } from "./parts/collection.ts";
+import { createLogger } from "./parts/logger.ts";
+import { StatusLine } from "./parts/statusLine.ts";
+
+/** How often the live line counts down. */
+const LINE_EVERY_MS = 1_000;
+
+/**
+ * Runs until Ctrl-C or SIGTERM. Opens in order, closes in reverse.
+ *
+ * @returns 0 when it ended as asked, 1 when answers are left that the database has not taken
+ */
+export async function start(
+  config: Config,
+  edges: Edges,
+  { web: withWeb }: { web: boolean },
+): Promise<number> {
+  const { clock, stdout } = edges;
+  const line = new StatusLine(stdout, clock);
+  const log = createLogger(config.logLevel, line.above(edges.stderr));
+  const interrupted = new Promise<string>((resolveSignal) => void edges.onInterrupt(resolveSignal));
+  await requireJobs(resolve(config.jobsDir));
+
+  const archive = await openArchive(config, clock);
+  let web: Web | null = null;
+  const reader = archive.openReader();
+  let collection: Collection | null = null;
+  try {
+    await prepareSchema(archive, edges, (message) => log.warn(message));
+    const { httpHost: host, httpPort: port } = config;
+    if (withWeb) web = await startWeb({ pool: reader, clock, log, host, port });
+    const refresh = (): void => {
+      if (collection) line.show(statusText(collection, clock.now()));
+    };
+    const started = await startCollection({ config, archive, clock, log, onChange: refresh });
+    collection = started;
+    stdout.write(banner(config, archive, started, web));
+    await ticking(refresh, interrupted);
+    line.end();
+    stdout.write("Ending: finishing the calls under way and storing their answers.\n");
+  } finally {
+    await web?.close();
+    await collection?.close();
+    await reader.end().catch(() => undefined);
+    await archive
+      .close()
+      .catch((error: unknown) => log.warn({ err: error }, "the database did not close cleanly"));
+  }
+  return farewell(collection, edges);
+}
+
+/** The schema now, if the database can be reached; if it can be later, the loader sees to it. */
+async function prepareSchema(
+  archive: Archive,
+  { clock }: Edges,
+  warn: (message: string) => void,
+): Promise<void> {
+  try {
+    await migrate(archive.pool, instantFromDate(clock.now()));
+    await currentVersion(archive.pool);
+  } catch (error) {
+    if (error instanceof QuotekeeperError || !isDatabaseError(error)) throw error;
+    const problem = databaseError(error, archive.address);
+    if (!isRetryable(error)) throw problem;
+    warn(`${problem.message} Collection goes on meanwhile.`);
+  }
+}
+
+async function ticking(refresh: () => void, interrupted: Promise<string>): Promise<void> {
+  const timer = setInterval(refresh, LINE_EVERY_MS);
+  await interrupted;
+  clearInterval(timer);
+}
+
+function banner(config: Config, archive: Archive, { feed }: Collection, web: Web | null): string {
+  const market = feed.simulated
+    ? [
+        "Market     SIMULATED: these quotes are made up. Its service runs on loopback and never closes,",
+        "           so the jobs' sessions do not apply. Set QUOTES_BASE_URL to poll a real account.",
+      ]
+    : [`Market     ${feed.baseUrl}`];
+  return [
+    "",
+    ...market,
+    `Database   ${archive.readerUrl}${archive.embedded ? " (read only, no password, this machine only)" : ""}`,
+    ...(web ? [`Dashboard  ${web.address}`] : []),
+    `Data       ${resolve(config.dataDir)}`,
+    `Jobs       ${resolve(config.jobsDir)}`,
+    "Ctrl-C ends it.",
+    "",
+    "",
+  ].join("\n");
+}
+
+function statusText({ feed, collector, loader, loaded }: Collection, now: Date): string {
+  const { callsUsed, limit, queued, nextPollAt, missed, lastError } = collector.status();
+  const { quotes, deadLetters } = loaded();
+  const failure = loader.failure();
+  const seconds = nextPollAt ? Math.max(0, Math.ceil((nextPollAt.getTime() - now.getTime()) / 1000)) : null;
+  return [
+    ...(feed.simulated ? ["SIMULATED"] : []),
+    `${callsUsed}/${limit} calls this minute`,
+    `${quotes} rows stored`,
+    seconds === null ? "no poll ahead" : `next poll in ${duration(seconds)}`,
+    ...(queued > 0 ? [`${queued} queued`] : []),
+    ...(missed > 0 ? [`${missed} missed`] : []),
+    ...(deadLetters > 0 ? [`${deadLetters} dead letters`] : []),
+    ...(failure === null ? [] : [databaseError(failure, "").code]),
+    ...(lastError !== null ? [lastError.split(":")[0] ?? ""] : []),
+  ].join(" | ");
+}
+
+/** `45 s`, `12 min` or `17 h`. */
+function duration(seconds: number): string {
+  if (seconds < 120) return `${seconds} s`;
+  return seconds < 7_200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`;
+}
+
+function farewell(collection: Collection | null, { stdout }: Edges): number {
+  if (!collection) return 0;
+  const { quotes, responses } = collection.loaded();
+  stdout.write(
+    `Stored ${quotes} quotes of ${responses} answers. The next start goes on with the same data.\n`,
+  );
+  if (collection.loader.failure() === null) return 0;
+  stdout.write(
+    "The database has not taken all of it: the rest is safe in the journal and is loaded at the next start.\n",
+  );
+  return 1;
+}

@@ -1,0 +1,148 @@
+/** `quotekeeper status`: what is healthy, late or lost. It reads, and makes nothing. */
+import { resolve } from "node:path";
+import { databaseError } from "../archive/connect.ts";
+import { currentVersion, readMigrations } from "../archive/migrate.ts";
+import { type Health, readHealth } from "../archive/queries.ts";
+import { noJobs, readJobs } from "../config/jobs/readJobs.ts";
+import { describeProblem } from "../config/jobs/yamlFile.ts";
+import type { Config } from "../config/loadEnvironment.ts";
+import { QuotekeeperError } from "../errors.ts";
+import { listSegments } from "../journal/segments.ts";
+import type { Edges } from "./edges.ts";
+import { archiveExists, isDatabaseError, openArchive } from "./parts/archive.ts";
+import { journalDir } from "./parts/collection.ts";
+
+/** One line of the report: `ok`, or what a person has to see to. */
+type Line = { subject: string; state: "ok" | "attention" | "idle"; text: string };
+
+/** @returns 0 when nothing needs a person, 1 otherwise */
+export async function status(config: Config, edges: Edges, { json }: { json: boolean }): Promise<number> {
+  const { clock, stdout } = edges;
+  const feed = config.feed.kind === "simulated" ? "SIMULATED market" : config.feed.baseUrl;
+  const lines: Line[] = [{ subject: "market", state: "ok", text: feed }];
+  lines.push(await jobsLine(config));
+  const { health, database } = await databaseLine(config, edges);
+  lines.push(database);
+  if (health) lines.push(...answerLines(health, clock.now()));
+  lines.push(await journalLine(config, health));
+  if (json)
+    stdout.write(
+      `${JSON.stringify({ healthy: lines.every(isFine), lines, lastHour: health?.lastHour ?? null, lastAnswerAt: health?.lastAnswerAt ?? null }, null, 2)}\n`,
+    );
+  else
+    for (const { subject, state, text } of lines)
+      stdout.write(`${subject.padEnd(10)} ${MARKS[state].padEnd(9)} ${text}\n`);
+  return lines.every(isFine) ? 0 : 1;
+}
+
+const MARKS = { ok: "ok", attention: "ATTENTION", idle: "-" } as const;
+
+function isFine({ state }: Line): boolean {
+  return state !== "attention";
+}
+
+/** A bad job file is reported, and stops nothing else. */
+async function jobsLine(config: Config): Promise<Line> {
+  try {
+    const { jobs, problems } = await readJobs(resolve(config.jobsDir));
+    if (problems.length > 0)
+      return { subject: "jobs", state: "attention", text: problems.map(describeProblem).join("; ") };
+    if (jobs.length === 0)
+      return { subject: "jobs", state: "attention", text: noJobs(config.jobsDir).message };
+    return {
+      subject: "jobs",
+      state: "ok",
+      text: `${jobs.length} in ${config.jobsDir}: ${jobs.map(({ name }) => name).join(", ")}`,
+    };
+  } catch (error) {
+    if (!(error instanceof QuotekeeperError)) throw error;
+    return { subject: "jobs", state: "attention", text: error.message };
+  }
+}
+
+async function databaseLine(
+  config: Config,
+  { clock }: Edges,
+): Promise<{ health: Health | null; database: Line }> {
+  const line = (state: Line["state"], text: string): Line => ({ subject: "database", state, text });
+  if (!(await archiveExists(config))) {
+    return {
+      health: null,
+      database: line("idle", "none yet: `quotekeeper start` makes it at its first run"),
+    };
+  }
+  try {
+    const archive = await openArchive(config, clock);
+    try {
+      const version = await currentVersion(archive.pool);
+      const newest = (await readMigrations()).at(-1)?.version ?? 0;
+      if (version === 0)
+        return {
+          health: null,
+          database: line("idle", `${archive.address} is empty: run \`quotekeeper migrate\``),
+        };
+      if (version > newest)
+        return {
+          health: null,
+          database: line(
+            "attention",
+            `${archive.address} has schema version ${version}, this program knows ${newest}`,
+          ),
+        };
+      const health = await readHealth(archive.pool, clock.now());
+      const text = `${archive.address}, schema version ${version}, ${health.instruments} instruments${health.sources.length > 0 ? `, ${health.sources.join(" and ")}` : ""}`;
+      return { health, database: line("ok", text) };
+    } catch (error) {
+      if (!isDatabaseError(error)) throw error;
+      return { health: null, database: line("attention", databaseError(error, archive.address).message) };
+    } finally {
+      await archive.close().catch(() => undefined);
+    }
+  } catch (error) {
+    if (!(error instanceof QuotekeeperError)) throw error;
+    return { health: null, database: line("attention", error.message) };
+  }
+}
+
+/** Outcomes that somebody has to see to; a fault or a server's error now and then heals by itself. */
+const NEEDS_A_PERSON = ["unauthorized", "refused", "malformed"];
+
+function answerLines({ lastAnswerAt, lastHour, deadLettersToday }: Health, now: Date): Line[] {
+  if (lastAnswerAt === null) return [{ subject: "answers", state: "idle", text: "none yet" }];
+  const minutes = Math.round((now.getTime() - Date.parse(lastAnswerAt)) / 60_000);
+  const counts = Object.entries(lastHour).map(([outcome, count]) => `${count} ${outcome}`);
+  const wrong = NEEDS_A_PERSON.filter((outcome) => (lastHour[outcome] ?? 0) > 0);
+  return [
+    {
+      subject: "answers",
+      state: wrong.length > 0 ? "attention" : "ok",
+      text: `last ${minutes < 1 ? "under a minute" : `${minutes} min`} ago; in the last hour ${counts.join(", ") || "none"}`,
+    },
+    {
+      subject: "rows",
+      state: deadLettersToday > 0 ? "attention" : "ok",
+      text:
+        deadLettersToday > 0
+          ? `${deadLettersToday} dead letters in the last day: see the table dead_letters`
+          : "no dead letters in the last day",
+    },
+  ];
+}
+
+/** The loader's lag: bytes of the journal that the database has not taken. */
+async function journalLine(config: Config, health: Health | null): Promise<Line> {
+  const segments = await listSegments(journalDir(config));
+  const total = segments.reduce((sum, { fileBytes }) => sum + fileBytes, 0);
+  if (segments.length === 0) return { subject: "journal", state: "idle", text: "empty" };
+  const size = `${segments.length} segments, ${(total / 1e6).toFixed(1)} MB`;
+  if (!health) return { subject: "journal", state: "ok", text: size };
+  const behind = segments.reduce(
+    (sum, { name, bytes }) => sum + Math.max(0, (bytes ?? 0) - (health.loaded.get(name) ?? 0)),
+    0,
+  );
+  const text = behind === 0 ? `${size}, all loaded` : `${size}, ${behind} bytes not loaded yet`;
+  return { subject: "journal", state: behind > MOST_LAG_BYTES ? "attention" : "ok", text };
+}
+
+/** More than this waiting to be loaded, in bytes, means that the loader does not keep up, or does not run. */
+const MOST_LAG_BYTES = 16 * 1024 * 1024;

@@ -1,0 +1,149 @@
+/** Which contracts each chain stands for today. It needs the underlying's last price, and learns it from answers. */
+import type { Job } from "../config/jobs/readJobs.ts";
+import type { Calendar } from "../market/calendar/calendar.ts";
+import { type Chain, expandChain } from "../market/chain.ts";
+import { isExpired } from "../market/expirations.ts";
+import type { OptionContract } from "../market/instrument.ts";
+import type { ReadDocument } from "../quotes-api/readDocument.ts";
+import type { DueJob } from "./plan.ts";
+
+/** A slot of a job that polls something, without saying what. */
+type DueSlot = Omit<DueJob, "symbols" | "contracts">;
+
+/** A slot whose chains wait for the prices of their underlyings. */
+type Waiting = { due: DueSlot; chains: readonly Chain[] };
+
+/** A slot of a job, and underlyings whose chains are part of it. */
+export type ChainsOfSlot = { due: DueSlot; underlyings: string[] };
+
+/** What a job's contracts are. */
+export type Expansion = {
+  contracts: OptionContract[];
+  /** Underlyings whose price must be asked first. */
+  priceless: string[];
+  /** Underlyings whose chains stand for too much, or whose price is no price. */
+  broken: string[];
+};
+
+/** A contract list, or why there is none. */
+type Expanded = OptionContract[] | "priceless" | "broken";
+
+export class ChainBook {
+  readonly #onBroken: (problem: Error) => void;
+  #calendar: Calendar;
+  /** Last price by symbol, decimal text. */
+  readonly #prices = new Map<string, string>();
+  /** Contracts by exchange date and chain: a chain keeps its strikes through the session, whatever is reloaded. */
+  readonly #expanded = new Map<string, OptionContract[] | "broken">();
+  #waiting: Waiting[] = [];
+
+  /** @param onBroken called once a day for a chain that cannot be expanded */
+  constructor(calendar: Calendar, onBroken: (problem: Error) => void) {
+    this.#calendar = calendar;
+    this.#onBroken = onBroken;
+  }
+
+  /** Another calendar from now on, for what is expanded then. */
+  useCalendar(calendar: Calendar): void {
+    this.#calendar = calendar;
+  }
+
+  /** What a job's own contracts and its chains are on an exchange date, without expired ones. */
+  expand({ options, chains }: Pick<Job, "options" | "chains">, today: string): Expansion {
+    const contracts = options.filter((contract) => !isExpired(contract, today));
+    const lacking = { priceless: new Set<string>(), broken: new Set<string>() };
+    for (const chain of chains) {
+      const expanded = this.#contractsOf(chain, today);
+      if (typeof expanded === "string") lacking[expanded].add(chain.underlying);
+      else contracts.push(...expanded);
+    }
+    return { contracts, priceless: [...lacking.priceless], broken: [...lacking.broken] };
+  }
+
+  /** Notes a slot whose chains wait for prices that are being asked. */
+  await(due: DueSlot, chains: readonly Chain[], priceless: readonly string[]): void {
+    const waiting = chains.filter(({ underlying }) => priceless.includes(underlying));
+    if (waiting.length > 0) this.#waiting.push({ due, chains: waiting });
+  }
+
+  /** Learns last prices, decimal text by symbol, from elsewhere than answers. */
+  price(prices: Iterable<readonly [symbol: string, last: string]>): void {
+    // A price of 0 is none: it would expand to no strike at all, for the whole session.
+    for (const [symbol, last] of prices) if (Number(last) > 0) this.#prices.set(symbol, last);
+  }
+
+  /** The slots that are over, whose prices never came: they wait no longer. */
+  expire(nowMs: number): ChainsOfSlot[] {
+    const over = this.#waiting.filter(({ due }) => due.deadlineMs <= nowMs);
+    this.#waiting = this.#waiting.filter((waiting) => !over.includes(waiting));
+    return over.map(({ due, chains }) => ({ due, underlyings: underlyingsOf(chains) }));
+  }
+
+  /** The price of an underlying does not come for a slot: its chains wait no longer. */
+  abandon({ job, slotAt }: { job: string; slotAt: string }, underlying: string): void {
+    this.#waiting = this.#waiting.flatMap((waiting) => {
+      if (waiting.due.job.name !== job || waiting.due.slotAt !== slotAt) return [waiting];
+      const chains = waiting.chains.filter((chain) => chain.underlying !== underlying);
+      return chains.length > 0 ? [{ ...waiting, chains }] : [];
+    });
+  }
+
+  /** Learns the prices of an answer. */
+  learn({ items }: ReadDocument): void {
+    for (const read of items) {
+      if (!read.ok || read.item.unknownSymbol) continue;
+      const { instrument, quote, underlying, underlyingQuote } = read.item;
+      if (instrument.optionType === null && quote.last) this.price([[instrument.symbol, quote.last]]);
+      if (underlying && underlyingQuote?.last) this.price([[underlying.symbol, underlyingQuote.last]]);
+    }
+  }
+
+  /** Whether any chain waits for a price. */
+  get waits(): boolean {
+    return this.#waiting.length > 0;
+  }
+
+  /** The chains that waited for a price and have it now: jobs that are due, and the underlyings. */
+  follow(today: string): { due: DueJob; priced: string[]; broken: string[] }[] {
+    const ready: { due: DueJob; priced: string[]; broken: string[] }[] = [];
+    this.#waiting = this.#waiting.flatMap((waiting) => {
+      const priced = waiting.chains.filter(({ underlying }) => this.#prices.has(underlying));
+      if (priced.length === 0) return [waiting];
+      const { due } = waiting;
+      const { contracts, broken } = this.expand({ options: [], chains: priced }, today);
+      ready.push({
+        due: { ...due, job: { ...due.job, watchlist: null }, symbols: [], contracts },
+        priced: underlyingsOf(priced),
+        broken,
+      });
+      const chains = waiting.chains.filter((chain) => !priced.includes(chain));
+      return chains.length > 0 ? [{ ...waiting, chains }] : [];
+    });
+    return ready;
+  }
+
+  #contractsOf(chain: Chain, today: string): Expanded {
+    const key = `${today} ${JSON.stringify(chain)}`;
+    const kept = this.#expanded.get(key);
+    if (kept) return kept;
+    const price = Array.isArray(chain.strikes) ? "0" : this.#prices.get(chain.underlying);
+    if (price === undefined) return "priceless";
+    for (const old of this.#expanded.keys()) if (old < today) this.#expanded.delete(old);
+    const expanded = this.#tryToExpand(chain, price, today);
+    this.#expanded.set(key, expanded);
+    return expanded;
+  }
+
+  #tryToExpand(chain: Chain, price: string, today: string): OptionContract[] | "broken" {
+    try {
+      return expandChain(chain, price, today, this.#calendar);
+    } catch (error) {
+      this.#onBroken(error as Error);
+      return "broken";
+    }
+  }
+}
+
+function underlyingsOf(chains: readonly Chain[]): string[] {
+  return [...new Set(chains.map(({ underlying }) => underlying))];
+}

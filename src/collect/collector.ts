@@ -1,0 +1,217 @@
+/**
+ * The collector: at each slot it plans what is due, together with what still waits, and hands it to the dispatcher.
+ * What comes of it is for `outcomes.ts`; the ledger gets a note for every slot that is settled.
+ */
+import type { Job } from "../config/jobs/readJobs.ts";
+import { instantFromDate } from "../instant.ts";
+import type { LedgerNote, SlotEntry } from "../ledger.ts";
+import type { Calendar } from "../market/calendar/calendar.ts";
+import { contractDate } from "../market/expirations.ts";
+import { ChainBook } from "./chainBook.ts";
+import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
+import { type ScheduledJob, scheduleJob } from "./jobSchedule.ts";
+import { Outcomes, pendingChain } from "./outcomes.ts";
+import { type DueJob, dueNames, planCalls } from "./plan.ts";
+import { startTicker } from "./schedule/ticker.ts";
+import { SlotBook } from "./slotBook.ts";
+
+export type { ScheduledJob } from "./jobSchedule.ts";
+
+/** What the collector is made of. */
+export type CollectorOptions = Omit<DispatcherOptions, "onResult"> & {
+  jobs: readonly Job[];
+  /** Says when sessions are open: the exchange's, or one that always is. */
+  calendar: Calendar;
+  /** The exchange's own, which says when options expire. */
+  exchange: Calendar;
+  /** Takes the ledger's notes, in order. */
+  onNote: (note: LedgerNote) => void;
+  /** Called whenever something changed that `status` shows. */
+  onChange?: () => void;
+};
+
+/** What is going on, for a status line. */
+export type CollectorStatus = {
+  /** Calls sent in the last window. */
+  callsUsed: number;
+  limit: number;
+  queued: number;
+  /** Slots' instruments missed since the start. */
+  missed: number;
+  /** Instruments that the service does not know, and is asked for more and more seldom. */
+  unknown: string[];
+  /** The next slot of any job; null when there is none within a year. */
+  nextPollAt: Date | null;
+  /** The last call's error, null when it brought quotes. */
+  lastError: string | null;
+};
+
+export class Collector {
+  readonly #options: CollectorOptions;
+  readonly #dispatcher: Dispatcher;
+  readonly #slots = new SlotBook((entries) => this.#note(entries));
+  readonly #chains: ChainBook;
+  readonly #outcomes: Outcomes;
+  #jobs: ScheduledJob[];
+  #missed = 0;
+  /** Up to when slots have been looked for. */
+  #coveredUntil: Date;
+  #stopTicking: () => void = () => undefined;
+
+  constructor(options: CollectorOptions) {
+    const { clock, log, jobs, calendar, exchange } = options;
+    this.#options = options;
+    this.#coveredUntil = clock.now();
+    this.#jobs = jobs.map((job) => scheduleJob(job, calendar));
+    this.#chains = new ChainBook(exchange, (problem) => log.error({}, problem.message));
+    this.#dispatcher = new Dispatcher({
+      ...options,
+      onResult: (planned, result) => {
+        this.#outcomes.take(planned, result);
+        options.onChange?.();
+      },
+    });
+    this.#outcomes = new Outcomes({
+      ...{ clock, log, slots: this.#slots, chains: this.#chains },
+      ask: (planned) => this.#dispatcher.add(planned),
+    });
+  }
+
+  /**
+   * Polls every job at once for the slot that still lasts, then each at its slots.
+   *
+   * @returns the instant from which on, with the slots that lasted then, the ledger is kept
+   */
+  start(): Date {
+    const now = this.#options.clock.now();
+    this.#poll(
+      this.#jobs.flatMap((scheduled) => {
+        const slot = scheduled.schedule.current(now);
+        return slot ? [{ ...scheduled, slot }] : [];
+      }),
+    );
+    this.#startTicking(now);
+    return now;
+  }
+
+  /** Takes other jobs from the next slot on. What waits or is under way goes on. */
+  replaceJobs(jobs: readonly Job[], calendar: Calendar, exchange: Calendar): void {
+    const now = this.#options.clock.now();
+    // What became due since the last tick is the jobs' before.
+    if (now > this.#coveredUntil) this.tick(this.#coveredUntil, now);
+    this.#jobs = jobs.map((job) => scheduleJob(job, calendar));
+    this.#chains.useCalendar(exchange);
+    // Other jobs may need ticks every second.
+    this.#stopTicking();
+    this.#startTicking(this.#coveredUntil);
+  }
+
+  /** What is scheduled now. */
+  get jobs(): readonly ScheduledJob[] {
+    return this.#jobs;
+  }
+
+  status(): CollectorStatus {
+    const now = this.#options.clock.now();
+    const next = this.#jobs.flatMap(({ schedule }) => schedule.next(now)?.getTime() ?? []);
+    return {
+      callsUsed: this.#dispatcher.callsUsed,
+      limit: this.#options.governor.limit,
+      queued: this.#dispatcher.queued,
+      missed: this.#missed,
+      unknown: this.#outcomes.unknowns.names(),
+      nextPollAt: next.length > 0 ? new Date(Math.min(...next)) : null,
+      lastError: this.#dispatcher.lastError,
+    };
+  }
+
+  /** Resolves when nothing is queued or under way. */
+  idle(): Promise<void> {
+    return this.#dispatcher.idle();
+  }
+
+  /** Sends nothing more, waits for the calls under way, at most `graceMs`; what is open then was missed. */
+  async close(graceMs: number): Promise<void> {
+    this.#stopTicking();
+    await this.#dispatcher.close(graceMs);
+    this.#slots.settleAll("down");
+  }
+
+  /** Everything that became due in (after, until]. */
+  tick(after: Date, until: Date): void {
+    this.#coveredUntil = until;
+    this.#dispatcher.expire();
+    for (const { due, underlyings } of this.#chains.expire(until.getTime())) {
+      const slot = { job: due.job.name, slotAt: due.slotAt };
+      for (const underlying of underlyings)
+        this.#slots.settle([slot], pendingChain(underlying), "absent_from_answer");
+    }
+    this.#poll(
+      this.#jobs.flatMap((scheduled) => {
+        const { schedule } = scheduled;
+        const slots = schedule.slotsBetween(after, until);
+        const newest = slots.at(-1);
+        const lasts = newest && schedule.endOf(newest).deadlineMs > until.getTime();
+        // The machine slept through the slots that are over: they are not polled behind time.
+        this.#down(scheduled.job, lasts ? slots.slice(0, -1) : slots);
+        return lasts ? [{ ...scheduled, slot: newest }] : [];
+      }),
+    );
+  }
+
+  #startTicking(since: Date): void {
+    const { clock, log } = this.#options;
+    this.#coveredUntil = since;
+    this.#stopTicking = startTicker({
+      clock,
+      every: this.#jobs.some(({ schedule }) => schedule.subMinute) ? "second" : "minute",
+      since,
+      onTick: ({ after, until }) => this.tick(after, until),
+      onError: (error) => log.error({ err: error }, "a tick failed"),
+      onClockStep: (stepMs) => log.warn({ stepMs }, "the machine's clock was moved, or it slept"),
+    });
+  }
+
+  #poll(due: readonly (ScheduledJob & { slot: Date })[]): void {
+    if (due.length === 0) return;
+    const today = contractDate(this.#options.clock.now());
+    this.#outcomes.turnTo(today);
+    const jobs = due.map((scheduled) => this.#open(scheduled, today));
+    const waiting = this.#dispatcher.withdraw();
+    planCalls(jobs, this.#outcomes.planOptions, waiting).forEach((call) => this.#dispatcher.add(call));
+    this.#options.onChange?.();
+  }
+
+  /** Opens a job's slot in the ledger; gives what is to be asked for it. */
+  #open({ job, schedule, slot }: ScheduledJob & { slot: Date }, today: string): DueJob {
+    const dueSlot = { job, slotAt: instantFromDate(slot), ...schedule.endOf(slot) };
+    const { contracts, priceless, broken } = this.#chains.expand(job, today);
+    const due = { ...dueSlot, symbols: job.symbols, contracts };
+    const ledgerSlot = { job: job.name, slotAt: due.slotAt };
+    this.#slots.open(ledgerSlot, [...dueNames(due), ...[...priceless, ...broken].map(pendingChain)]);
+    for (const underlying of broken) this.#slots.settle([ledgerSlot], pendingChain(underlying), "malformed");
+    this.#chains.await(dueSlot, job.chains, priceless);
+    return this.#outcomes.withoutResting({ ...due, symbols: [...new Set([...job.symbols, ...priceless])] });
+  }
+
+  #note(entries: SlotEntry[]): void {
+    this.#missed += entries.reduce((sum, { misses }) => sum + misses.length, 0);
+    this.#options.onNote({ type: "slots", entries });
+  }
+
+  /** Slots that passed while the machine slept. */
+  #down(job: Job, slots: readonly Date[]): void {
+    if (slots.length === 0) return;
+    const { contracts, priceless, broken } = this.#chains.expand(
+      job,
+      contractDate(this.#options.clock.now()),
+    );
+    const due = [
+      ...dueNames({ job, symbols: job.symbols, contracts }),
+      ...[...priceless, ...broken].map(pendingChain),
+    ];
+    if (due.length === 0) return;
+    this.#missed += slots.length * due.length;
+    this.#options.onNote({ type: "down", job: job.name, slots: slots.map(instantFromDate), due });
+  }
+}

@@ -1,0 +1,309 @@
+/**
+ * Sends planned calls, the most urgent first, as the governor allows.
+ *
+ * A call is waiting -> under way -> done. From under way it waits again, while its slot lasts: after the quota
+ * fault, and after a transport error or a 5xx a few times. What is wanted of it for a slot that ends while it waits
+ * is missed; the rest goes on waiting. Each wish that was given in comes out once: answered or missed.
+ */
+import PQueue from "p-queue";
+import type { Clock } from "../clock.ts";
+import { ERRORS, QuotekeeperError } from "../errors.ts";
+import type { MissReason } from "../ledger.ts";
+import type { Log } from "../log.ts";
+import type { Answer } from "../quotes-api/answer.ts";
+import { readRateLimitHeaders } from "../quotes-api/rateLimit.ts";
+import { describeCall } from "../quotes-api/request.ts";
+import { answerError } from "./answerError.ts";
+import {
+  admission,
+  type CallHistory,
+  createGovernor,
+  type GovernorConfig,
+  type GovernorState,
+  step,
+} from "./governor/governor.ts";
+import { type PlannedCall, split } from "./plan.ts";
+import { UrgencyQueue, type UrgencyOptions } from "./urgencyQueue.ts";
+
+/** What is read of a journaled answer besides its kind. */
+type Kept = { record: { headers: Readonly<Record<string, string>> }; answer: Answer };
+
+/** Makes one call and keeps its answer; rejects when there is none, or it could not be kept. */
+export type Send = (planned: PlannedCall, signal: AbortSignal) => Promise<Kept>;
+
+/** How a call ended. */
+export type Result = { kind: "answered"; answer: Answer } | { kind: "missed"; reason: MissReason };
+
+/** What the dispatcher is made of. */
+export type DispatcherOptions = {
+  clock: Clock;
+  send: Send;
+  governor: GovernorConfig;
+  /** What the last run left of the current window; null when nothing is known to be counted. */
+  history: CallHistory | null;
+  log: Log;
+  onResult: (planned: PlannedCall, result: Result) => void;
+};
+
+/** Calls under way at once, at most. */
+export const CONCURRENCY = 6;
+
+/** Attempts at one call within its slot, and the wait before the second in ms; it doubles, with jitter. */
+export const ATTEMPTS = 3;
+const RETRY_WAIT_MS = 1_000;
+
+/** Longest sleep between two looks at the governor in ms, should the wall clock be moved meanwhile. */
+const LONGEST_WAIT_MS = 5_000;
+
+/** Why a signal is aborted that nobody reads: an error of its own with a stack, at every call, would cost more. */
+const DONE = "done";
+
+type Ticket = {
+  planned: PlannedCall;
+  attempt: number;
+  /** Why it is still here. */
+  setback: MissReason | null;
+  /** Whether the governor has held it back. */
+  held: boolean;
+  leave: AbortController;
+};
+
+export class Dispatcher {
+  readonly #options: DispatcherOptions;
+  /** Paused but for the moment in which the governor lets one call go: so the most urgent goes, not the oldest. */
+  readonly #queue = new PQueue<UrgencyQueue, UrgencyOptions>({ queueClass: UrgencyQueue, autoStart: false });
+  readonly #waiting = new Set<Ticket>();
+  readonly #sending = new Set<Promise<void>>();
+  readonly #retrying = new Set<Promise<void>>();
+  readonly #stop = new AbortController();
+  #governor: GovernorState;
+  #pumping: Promise<void> | null = null;
+  #wake = new AbortController();
+  #nearestDeadlineMs = Infinity;
+  #sentAtMs: number[] = [];
+  #lastError: string | null = null;
+  #closing = false;
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options;
+    this.#governor = createGovernor(
+      options.governor,
+      options.clock.monotonicMs(),
+      options.history ?? undefined,
+    );
+  }
+
+  /** Takes a call in. */
+  add(planned: PlannedCall): void {
+    this.#enter({ planned, attempt: 1, setback: null, held: false });
+  }
+
+  /** Takes the calls back that only wait for their turn, so that they can be planned anew. */
+  withdraw(): PlannedCall[] {
+    const fresh = [...this.#waiting].filter(({ setback, planned }) => setback === null && !planned.part);
+    fresh.forEach((ticket) => this.#leave(ticket));
+    return fresh.map(({ planned }) => planned);
+  }
+
+  /** Misses what waits for a slot that is over. Called at each tick. */
+  expire(): void {
+    const nowMs = this.#options.clock.now().getTime();
+    if (nowMs < this.#nearestDeadlineMs) return;
+    this.#nearestDeadlineMs = Infinity;
+    for (const ticket of [...this.#waiting]) {
+      if (ticket.planned.deadlineMs > nowMs) this.#watchDeadline(ticket);
+      else this.#miss(ticket, nowMs);
+    }
+  }
+
+  /** Calls waiting or under way. */
+  get queued(): number {
+    return this.#waiting.size + this.#sending.size + this.#retrying.size;
+  }
+
+  /** Calls sent in the last window. */
+  get callsUsed(): number {
+    const sinceMs = this.#options.clock.monotonicMs() - this.#options.governor.windowMs;
+    this.#sentAtMs = this.#sentAtMs.filter((at) => at > sinceMs);
+    return this.#sentAtMs.length;
+  }
+
+  /** The error of the last call, null when it brought quotes. */
+  get lastError(): string | null {
+    return this.#lastError;
+  }
+
+  /** Resolves when nothing waits and nothing is under way. */
+  async idle(): Promise<void> {
+    while (this.queued > 0 || this.#pumping)
+      await Promise.all([this.#pumping, ...this.#sending, ...this.#retrying]);
+  }
+
+  /** Sends nothing more; waits for the calls under way, at most `graceMs`, then cuts them off. */
+  async close(graceMs: number): Promise<void> {
+    this.#closing = true;
+    [...this.#waiting].forEach((ticket) => this.#leave(ticket));
+    const finished = Promise.all(this.#sending);
+    await Promise.race([finished, this.#options.clock.sleep(graceMs, this.#stop.signal)]);
+    this.#stop.abort();
+    this.#wake.abort(DONE);
+    await Promise.all([this.#pumping, ...this.#sending, ...this.#retrying]);
+  }
+
+  #enter(entry: Omit<Ticket, "leave">): void {
+    if (this.#closing) return;
+    const ticket: Ticket = { ...entry, leave: new AbortController() };
+    this.#waiting.add(ticket);
+    this.#watchDeadline(ticket);
+    this.#queue
+      .add(() => this.#launch(ticket), { urgency: ticket.planned, signal: ticket.leave.signal })
+      // Only leaving the queue rejects; whoever made it leave sees to its call.
+      .catch(() => undefined);
+    this.#wake.abort(DONE);
+    this.#pumping ??= this.#pump().finally(() => (this.#pumping = null));
+  }
+
+  #leave(ticket: Ticket): void {
+    this.#waiting.delete(ticket);
+    ticket.leave.abort(DONE);
+  }
+
+  #watchDeadline({ planned }: Ticket): void {
+    this.#nearestDeadlineMs = Math.min(this.#nearestDeadlineMs, planned.deadlineMs);
+  }
+
+  /** Lets one call go whenever the governor allows and there is room, until none waits. */
+  async #pump(): Promise<void> {
+    const { clock } = this.#options;
+    // Calls that come together enter before the first leaves, so that the most urgent of them is the first.
+    await Promise.resolve();
+    while (this.#waiting.size > 0 && !this.#closing) {
+      this.expire();
+      const nowMs = clock.monotonicMs();
+      const allowed = admission(this.#governor, nowMs);
+      const roomy = this.#sending.size < CONCURRENCY;
+      if (allowed.maySend && roomy && this.#waiting.size > 0) {
+        // Starts its first task at once, which pauses it again.
+        this.#queue.start();
+      } else {
+        if (!allowed.maySend) for (const ticket of this.#waiting) ticket.held = true;
+        await this.#rest(allowed.maySend ? LONGEST_WAIT_MS : allowed.notBeforeMs - nowMs);
+      }
+    }
+  }
+
+  /** Sleeps until there may be something to do: an answer, another call, a deadline, or the time is up. */
+  async #rest(waitMs: number): Promise<void> {
+    const { clock } = this.#options;
+    this.#wake = new AbortController();
+    const untilDeadlineMs = this.#nearestDeadlineMs - clock.now().getTime();
+    const ms = Math.max(1, Math.min(waitMs, LONGEST_WAIT_MS, untilDeadlineMs));
+    await clock.sleep(ms, this.#wake.signal).catch(() => undefined);
+  }
+
+  /** The queue's task: lets one call go, and closes the gate behind it. */
+  #launch(ticket: Ticket): Promise<void> {
+    this.#queue.pause();
+    this.#waiting.delete(ticket);
+    const sentAtMs = this.#options.clock.monotonicMs();
+    this.#governor = step(this.#governor, { type: "sent" }, sentAtMs);
+    this.#sentAtMs.push(sentAtMs);
+    const sending = track(this.#sending, this.#send(ticket, sentAtMs));
+    return sending.finally(() => this.#wake.abort(DONE));
+  }
+
+  async #send(ticket: Ticket, sentAtMs: number): Promise<void> {
+    const { clock, send } = this.#options;
+    let kept: Kept;
+    try {
+      kept = await send(ticket.planned, this.#stop.signal);
+    } catch (error) {
+      this.#governor = step(this.#governor, { type: "failed", sentAtMs }, clock.monotonicMs());
+      if (!this.#stop.signal.aborted) this.#failed(ticket, error);
+      return;
+    }
+    this.#learn(kept, sentAtMs);
+    this.#take(ticket, kept.answer);
+  }
+
+  #learn({ record: { headers }, answer }: Kept, sentAtMs: number): void {
+    const { clock } = this.#options;
+    const rateLimit = readRateLimitHeaders((name) => headers[name.toLowerCase()]);
+    const event =
+      answer.outcome === "quota_fault"
+        ? ({ type: "faulted", sentAtMs, rateLimit, wallMs: clock.now().getTime() } as const)
+        : ({ type: "answered", sentAtMs, rateLimit } as const);
+    this.#governor = step(this.#governor, event, clock.monotonicMs());
+  }
+
+  #take(ticket: Ticket, answer: Answer): void {
+    const { planned } = ticket;
+    if (answer.outcome === "quotes") this.#lastError = null;
+    else this.#complain(planned, answerError(answer).message);
+    if (answer.outcome === "quota_fault") this.#enter({ ...ticket, setback: "refused" });
+    // A call that looks into another one's failure tells enough by failing once.
+    else if (answer.outcome !== "server_error" || planned.part || !this.#retry(ticket))
+      this.#finish(planned, { kind: "answered", answer });
+  }
+
+  #failed(ticket: Ticket, error: unknown): void {
+    if (!(error instanceof QuotekeeperError))
+      this.#options.log.error({ err: error }, "a call failed in an unexpected way");
+    this.#complain(ticket.planned, (error as Error).message);
+    const code = error instanceof QuotekeeperError ? error.code : null;
+    // An answer that could not be journaled is not kept, and asking again would not help.
+    if (!code?.startsWith("SERVICE_")) this.#finish(ticket.planned, { kind: "missed", reason: "down" });
+    else if (!ERRORS[code].retryable || !this.#retry(ticket))
+      this.#finish(ticket.planned, { kind: "missed", reason: "transport" });
+  }
+
+  /** Again after a wait, if there is time left in the slot; the governor decides as for any call. */
+  #retry(ticket: Ticket): boolean {
+    const { clock } = this.#options;
+    const { planned, attempt } = ticket;
+    const jitter = 1 + (clock.random(1)[0] ?? 0) / 255;
+    const waitMs = RETRY_WAIT_MS * 2 ** (attempt - 1) * jitter;
+    if (attempt >= ATTEMPTS || clock.now().getTime() + waitMs >= planned.deadlineMs) return false;
+    const again = clock.sleep(waitMs, this.#stop.signal).then(
+      () => this.#enter({ ...ticket, attempt: attempt + 1, setback: "transport" }),
+      () => undefined,
+    );
+    track(this.#retrying, again);
+    return true;
+  }
+
+  /** Misses what was wanted until now; what is wanted longer waits on. */
+  #miss(ticket: Ticket, nowMs: number): void {
+    const { setback, held } = ticket;
+    this.#leave(ticket);
+    const [over, lasting] = split(ticket.planned, ({ deadlineMs }) => deadlineMs <= nowMs);
+    if (lasting) this.#enter({ ...ticket, planned: lasting });
+    if (!over) return;
+    // Whoever waits for the outcome of a probe waits on with it.
+    const planned = lasting ? { ...over, part: undefined } : over;
+    const [closed, next] = split(planned, ({ closes }) => closes);
+    if (closed) this.#tooLate(closed, setback ?? "closed");
+    if (next) this.#tooLate(next, setback ?? (held ? "budget" : "overrun"));
+  }
+
+  #tooLate(planned: PlannedCall, reason: MissReason): void {
+    const { jobs, slotAt, call } = planned;
+    this.#options.log.warn({ call: describeCall(call), jobs, slotAt, reason }, "missed: its slot is over");
+    this.#finish(planned, { kind: "missed", reason });
+  }
+
+  #finish(planned: PlannedCall, result: Result): void {
+    this.#options.onResult(planned, result);
+  }
+
+  #complain({ call, jobs }: PlannedCall, message: string): void {
+    this.#lastError = message;
+    this.#options.log.error({ call: describeCall(call), jobs }, message);
+  }
+}
+
+function track(set: Set<Promise<void>>, work: Promise<void>): Promise<void> {
+  const tracked = work.finally(() => set.delete(tracked));
+  set.add(tracked);
+  return tracked;
+}

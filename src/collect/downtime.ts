@@ -1,0 +1,47 @@
+/** The slots that passed while nothing ran, as notes of the ledger. Pure. */
+import { instantFromDate } from "../instant.ts";
+import type { LedgerNote } from "../ledger.ts";
+import type { JobSchedule } from "./jobSchedule.ts";
+
+/** A slot whose time is over, and the instruments that have a quote of that time all the same. */
+export type PastSlot = { slotAt: Date; stored: ReadonlySet<string> };
+
+/** Longest downtime that is accounted for slot by slot, in ms; earlier slots are left out of the ledger. */
+export const LONGEST_DOWNTIME_MS = 400 * 86_400_000;
+
+/** Most slots of one note: a record of the journal has a bound. */
+export const MOST_SLOTS_PER_NOTE = 20_000;
+
+/** Sessions of two days are further apart than this, in ms: slots that are not lie in one session. */
+const NIGHT_MS = 7 * 3_600_000;
+
+/** The slots of a schedule after the last one in the ledger, up to the present, whose time is over. */
+export function slotsWhileDown(schedule: JobSchedule, last: Date, now: Date): { from: Date; to: Date }[] {
+  const after = new Date(Math.max(last.getTime(), now.getTime() - LONGEST_DOWNTIME_MS));
+  const slots = schedule.slotsBetween(after, now);
+  return slots.flatMap((from, index) => {
+    const next = slots[index + 1];
+    // A year has a hundred thousand slots, and where each ends is a question to the calendar.
+    if (next && next.getTime() - from.getTime() < NIGHT_MS) return [{ from, to: next }];
+    const { deadlineMs } = schedule.endOf(from);
+    return deadlineMs <= now.getTime() ? [{ from, to: new Date(deadlineMs) }] : [];
+  });
+}
+
+/** A slot in which something was stored gets an entry of its own; the empty ones share notes. */
+export function downtimeNotes(job: string, due: readonly string[], slots: readonly PastSlot[]): LedgerNote[] {
+  const isPartly = ({ stored }: PastSlot): boolean => due.some((name) => stored.has(name));
+  const partly = slots.filter(isPartly).map(({ slotAt, stored }) => ({
+    job,
+    slotAt: instantFromDate(slotAt),
+    due: [...due],
+    misses: due.filter((name) => !stored.has(name)).map((name): [string, "down"] => [name, "down"]),
+  }));
+  const empty = slots.filter((slot) => !isPartly(slot)).map(({ slotAt }) => instantFromDate(slotAt));
+  const notes: LedgerNote[] = partly.map((entry) => ({ type: "slots", entries: [entry] }));
+  for (let start = 0; start < empty.length; start += MOST_SLOTS_PER_NOTE) {
+    const part = empty.slice(start, start + MOST_SLOTS_PER_NOTE);
+    notes.push({ type: "down", job, slots: part, due: [...due] });
+  }
+  return notes;
+}

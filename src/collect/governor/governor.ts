@@ -1,0 +1,171 @@
+/**
+ * The governor: may a call leave now, and if not, when. A pure state machine without a clock.
+ *
+ * Phases:
+ * - `open`: calls leave as the count, the pace and a second client allow;
+ * - `probing`: one call at a time, until one is answered;
+ * - `closed`: none, until `closedUntilMs`.
+ *
+ * Moves:
+ * - start without a history -> open; start with one -> probing (the journal's clock may have been set);
+ * - open, probing -> closed: a call is refused;
+ * - closed -> probing: a call is sent after `closedUntilMs`;
+ * - probing -> open: a call sent while probing is answered. A call that fails moves nothing.
+ *
+ * A fault of a call that was already on its way when another fault closed belongs to that one.
+ */
+import { reopensAtMs } from "./fault.ts";
+import { countedAt, roomAtMs, withFinished, withoutInFlight } from "./ownCalls.ts";
+import { burstAfterSending, largestBurst, paceAtMs } from "./pace.ts";
+import { aroundRefusalsMs, withRefusal } from "./refusals.ts";
+import { besideSecondClientAtMs } from "./secondClientRoom.ts";
+import { capChangesAtMs, learn, ownCap, withSuspicion } from "./secondClient.ts";
+import type {
+  Admission,
+  CallHistory,
+  FinishedCall,
+  GovernorConfig,
+  GovernorEvent,
+  GovernorState,
+} from "./state.ts";
+import type { RateLimit } from "../../quotes-api/rateLimit.ts";
+
+export type { Admission, CallHistory, GovernorConfig, GovernorEvent, GovernorState } from "./state.ts";
+
+/** Assumed: after 2 s without an answer a probe holds the others up no longer; the next one leaves. */
+const PROBE_PATIENCE_MS = 2_000;
+
+/**
+ * A governor that begins to count.
+ *
+ * @param nowMs ms on a clock that is never set back
+ * @param history what the last run left; without it nothing of ours is assumed to be counted
+ */
+export function createGovernor(config: GovernorConfig, nowMs: number, history?: CallHistory): GovernorState {
+  return {
+    config,
+    phase: history === undefined ? "open" : "probing",
+    nowMs,
+    startedAtMs: nowMs,
+    continued: history !== undefined,
+    limit: config.limit,
+    inFlightSentAtMs: [],
+    finished: history === undefined ? [] : restoredCalls(history, nowMs),
+    burstCount: largestBurst(config.limit),
+    burstAtMs: nowMs,
+    lastReading: null,
+    samples: [],
+    forgotAtMs: null,
+    resetAtMs: null,
+    closedUntilMs: nowMs,
+    faultAtMs: null,
+    faultCount: 0,
+    refusedSentAtMs: [],
+  };
+}
+
+/** The state after `event` at `nowMs`. */
+export function step(state: GovernorState, event: GovernorEvent, nowMs: number): GovernorState {
+  const atMs = Math.max(nowMs, state.nowMs);
+  const now = { ...state, nowMs: atMs };
+  switch (event.type) {
+    case "tick":
+      return now;
+    case "sent":
+      return afterSending(now, atMs);
+    case "failed":
+      return finish(now, event.sentAtMs, atMs);
+    case "answered":
+      return reopen(finish(now, event.sentAtMs, atMs, event.rateLimit), event.sentAtMs);
+    case "faulted":
+      return close(finish(now, event.sentAtMs, atMs, event.rateLimit), event, atMs);
+  }
+}
+
+/** Whether a call may leave at `nowMs`, and if not, when to ask again if nothing happens until then. */
+export function admission(state: GovernorState, nowMs: number): Admission {
+  const atMs = Math.max(nowMs, state.nowMs);
+  const cap = ownCap(state, atMs);
+  const earliestMs = Math.max(
+    Math.min(roomAtMs(state, cap, atMs), capChangesAtMs(state, atMs)),
+    paceAtMs(state, cap),
+    phaseAtMs(state),
+    besideSecondClientAtMs(state, atMs),
+  );
+  const notBeforeMs = aroundRefusalsMs(state, Math.max(earliestMs, atMs));
+  // Whole milliseconds: a rounding error in a fraction would have the caller ask again at once.
+  return notBeforeMs <= atMs ? { maySend: true } : { maySend: false, notBeforeMs: Math.ceil(notBeforeMs) };
+}
+
+/** What the journal would tell of this run at `nowMs`: to be given to `createGovernor` by the next one. */
+export function history(state: GovernorState, nowMs: number): CallHistory {
+  const answered = state.finished.slice(
+    state.finished.length + state.inFlightSentAtMs.length - countedAt(state, nowMs),
+  );
+  return {
+    answeredAgoMs: answered.map(({ answeredAtMs }) => nowMs - answeredAtMs),
+    unansweredCount: state.inFlightSentAtMs.length,
+  };
+}
+
+function afterSending(state: GovernorState, atMs: number): GovernorState {
+  const reopening = state.phase === "closed" && atMs >= state.closedUntilMs;
+  return {
+    ...state,
+    phase: reopening ? "probing" : state.phase,
+    inFlightSentAtMs: [...state.inFlightSentAtMs, atMs],
+    burstCount: burstAfterSending(state, ownCap(state, atMs), atMs),
+    burstAtMs: atMs,
+  };
+}
+
+function finish(state: GovernorState, sentAtMs: number, atMs: number, rateLimit?: RateLimit): GovernorState {
+  const call = { sentAtMs: Math.min(sentAtMs, atMs), answeredAtMs: atMs };
+  const finished = {
+    ...state,
+    inFlightSentAtMs: withoutInFlight(state, sentAtMs),
+    finished: withFinished(state, call),
+  };
+  return rateLimit === undefined ? finished : learn(finished, call, rateLimit);
+}
+
+function reopen(state: GovernorState, sentAtMs: number): GovernorState {
+  const wasProbe = state.phase === "probing" && sentAtMs >= state.closedUntilMs;
+  return wasProbe ? { ...state, phase: "open", faultCount: 0 } : state;
+}
+
+function close(
+  state: GovernorState,
+  { sentAtMs, rateLimit, wallMs }: Extract<GovernorEvent, { type: "faulted" }>,
+  atMs: number,
+): GovernorState {
+  if (state.faultAtMs !== null && sentAtMs <= state.faultAtMs) return state;
+  const faulted = { ...state, faultAtMs: atMs, faultCount: state.faultCount + 1 };
+  const expiresInMs =
+    rateLimit.expire === null || wallMs === undefined ? null : rateLimit.expire * 1_000 - wallMs;
+  return {
+    ...faulted,
+    phase: "closed",
+    closedUntilMs: reopensAtMs(faulted, atMs, expiresInMs),
+    refusedSentAtMs: withRefusal(state, sentAtMs),
+    samples: withSuspicion(state, atMs),
+  };
+}
+
+function phaseAtMs({ phase, closedUntilMs, inFlightSentAtMs }: GovernorState): number {
+  const lastSentAtMs = inFlightSentAtMs.at(-1);
+  const patientAtMs = lastSentAtMs === undefined ? -Infinity : lastSentAtMs + PROBE_PATIENCE_MS;
+  return { open: -Infinity, probing: patientAtMs, closed: Math.max(closedUntilMs, patientAtMs) }[phase];
+}
+
+function restoredCalls({ answeredAgoMs, unansweredCount }: CallHistory, nowMs: number): FinishedCall[] {
+  // A negative age means the wall clock was set back in between: the whole list moves, its newest answer to now.
+  const setBackMs = Math.max(0, ...answeredAgoMs.map((ageMs) => -ageMs));
+  const ages = [
+    ...answeredAgoMs.map((ageMs) => ageMs + setBackMs),
+    ...Array<number>(unansweredCount).fill(0),
+  ];
+  return ages
+    .sort((a, b) => b - a)
+    .map((ageMs) => ({ sentAtMs: nowMs - ageMs, answeredAtMs: nowMs - ageMs }));
+}

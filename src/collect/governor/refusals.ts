@@ -1,0 +1,41 @@
+/**
+ * Places in the window to go around. A second client that runs each minute is refused, or has us
+ * refused, at the same place of every window; a call sent a moment earlier or later passes.
+ */
+import type { GovernorConfig, GovernorState } from "./state.ts";
+
+/** Assumed: 1 % of the window on both sides of a refused call covers the time such a client takes. */
+const BERTH_SHARE = 0.01;
+
+/** Assumed: refusals older than half an hour of minutes say nothing of the next window. */
+const REMEMBERED_WINDOWS = 30;
+
+/** Assumed: more places than these would cost more of the window than the refusals they spare. */
+const REMEMBERED_COUNT = 8;
+
+/** The remembered places with that of a call refused now, sent at `sentAtMs`. */
+export function withRefusal(state: GovernorState, sentAtMs: number): readonly number[] {
+  const oldest = sentAtMs - REMEMBERED_WINDOWS * state.config.windowMs;
+  return [...state.refusedSentAtMs.filter((at) => at > oldest), sentAtMs].slice(-REMEMBERED_COUNT);
+}
+
+/** The first time from `atMs` on that is at no remembered place. */
+export function aroundRefusalsMs(state: GovernorState, atMs: number): number {
+  return state.refusedSentAtMs
+    .toSorted((a, b) => placeFrom(state.config, atMs, a) - placeFrom(state.config, atMs, b))
+    .reduce((earliest, refusedAtMs) => pastBerth(state.config, earliest, refusedAtMs), atMs);
+}
+
+/** How far behind `atMs`, or just ahead of it, the berth of a refusal lies in the window. */
+function placeFrom({ windowMs }: GovernorConfig, atMs: number, refusedAtMs: number): number {
+  const offset = (((refusedAtMs - atMs) % windowMs) + windowMs) % windowMs;
+  return offset > windowMs / 2 ? offset - windowMs : offset;
+}
+
+function pastBerth(config: GovernorConfig, atMs: number, refusedAtMs: number): number {
+  const berthMs = BERTH_SHARE * config.windowMs;
+  const place = placeFrom(config, atMs, refusedAtMs);
+  const recent = atMs - refusedAtMs < REMEMBERED_WINDOWS * config.windowMs;
+  const inBerth = recent && Math.abs(place) < berthMs;
+  return inBerth ? atMs + place + berthMs : atMs;
+}

@@ -1,0 +1,101 @@
+/**
+ * What the governor is told and what it remembers. Everything here is plain JSON data: times are
+ * milliseconds on a clock that is never set back, and only their differences mean anything.
+ */
+import type { RateLimit } from "../../quotes-api/rateLimit.ts";
+
+/** The limit to keep within. */
+export type GovernorConfig = {
+  /** Calls allowed in a window, see `QUOTES_LIMIT`. */
+  readonly limit: number;
+  /** Length of the window in ms, see `QUOTES_LIMIT_WINDOW_MS`. */
+  readonly windowMs: number;
+};
+
+/** What an earlier run left in the journal: counting goes on from it. Ages need no common clock. */
+export type CallHistory = {
+  /** For each call answered in the last window: ms since its answer, by the wall clock; in any order. */
+  readonly answeredAgoMs: readonly number[];
+  /** Calls that were sent in the last window and of whose answer nothing is known. */
+  readonly unansweredCount: number;
+};
+
+/** What happens to a call. `sentAtMs` is the time that was given with its `sent`. */
+export type GovernorEvent =
+  /** A call leaves now. */
+  | { readonly type: "sent" }
+  /** Its answer arrived: any HTTP answer that is not a rate-limit fault. */
+  | { readonly type: "answered"; readonly sentAtMs: number; readonly rateLimit: RateLimit }
+  /** It was refused by the limit. `wallMs`, epoch ms UTC at arrival, lets `expire` be looked at. */
+  | {
+      readonly type: "faulted";
+      readonly sentAtMs: number;
+      readonly rateLimit: RateLimit;
+      readonly wallMs?: number;
+    }
+  /** No answer will come (transport error, deadline); the server may have counted it until now. */
+  | { readonly type: "failed"; readonly sentAtMs: number }
+  /** Time passed. */
+  | { readonly type: "tick" };
+
+/** A call that is over. The server counted it between these two instants, or not at all. */
+export type FinishedCall = { readonly sentAtMs: number; readonly answeredAtMs: number };
+
+/** What one answer told of the server's count. */
+export type Reading = FinishedCall & {
+  /** Calls the server counted in its own window, this one included; at most the limit. */
+  readonly usedCount: number;
+};
+
+/** How many calls of another program one answer proved, and what it added to the answer before it. */
+export type SecondClientSample = {
+  readonly atMs: number;
+  /** Calls that appeared since the reading before and cannot be ours. */
+  readonly appearedCount: number;
+  /** Calls of the other program in one window that this reading proved, at least. */
+  readonly provedCount: number;
+  /** The same, as far as the reading before bears it out: once alone it was a moment's jostle at the window's edge. */
+  readonly windowCount: number;
+  /** Until when this is reckoned with at the least, ms. */
+  readonly holdsUntilMs: number;
+};
+
+/** The phases; `governor.ts` lists the moves between them. */
+export type GovernorPhase = "probing" | "open" | "closed";
+
+/** All the governor knows. A value: `step` makes a new one. */
+export type GovernorState = {
+  readonly config: GovernorConfig;
+  readonly phase: GovernorPhase;
+  /** The latest time seen; earlier times given afterwards count as this one. */
+  readonly nowMs: number;
+  /** When this run began to count, and whether it goes on from an earlier run's history. */
+  readonly startedAtMs: number;
+  readonly continued: boolean;
+  /** The limit in force: the configured one, or a lower one that the headers name. */
+  readonly limit: number;
+  /** When the calls in flight were sent, ascending. */
+  readonly inFlightSentAtMs: readonly number[];
+  /** Finished calls of the last two windows, by the time of their answer. */
+  readonly finished: readonly FinishedCall[];
+  /** Calls that may leave at once, and when that was true; see `pace.ts`. */
+  readonly burstCount: number;
+  readonly burstAtMs: number;
+  readonly lastReading: Reading | null;
+  readonly samples: readonly SecondClientSample[];
+  /** When an answer last showed that the server had forgotten calls younger than a window. */
+  readonly forgotAtMs: number | null;
+  /** The latest instant at which a fixed window can have begun anew. */
+  readonly resetAtMs: number | null;
+  /** In the phase `closed`: when a call may be tried again. */
+  readonly closedUntilMs: number;
+  /** When the latest fault arrived, and how many came since the last call that was let through. */
+  readonly faultAtMs: number | null;
+  readonly faultCount: number;
+  /** When refused calls had been sent: places in the window to go around. */
+  readonly refusedSentAtMs: readonly number[];
+};
+
+/** Whether a call may leave now, and if not, the earliest time worth asking again (any event may bring it nearer). */
+export type Admission =
+  { readonly maySend: true } | { readonly maySend: false; readonly notBeforeMs: number };

@@ -1,0 +1,229 @@
+/**
+ * What comes of the calls: the fate of every instrument goes to the ledger, and what they teach is remembered: prices
+ * for chains, unknown symbols, how long a list may be, which symbol makes a call fail.
+ */
+import type { Clock } from "../clock.ts";
+import type { MissReason } from "../ledger.ts";
+import type { Log } from "../log.ts";
+import { contractDate } from "../market/expirations.ts";
+import { matchAnswer, type Matched } from "../quotes-api/match.ts";
+import type { ReadDocument } from "../quotes-api/readDocument.ts";
+import { askedInstruments } from "../quotes-api/request.ts";
+import {
+  afterSuccess,
+  afterTooLong,
+  type BatchSize,
+  firstBatchSize,
+  forgiven,
+  MIN_BATCH_SIZE,
+} from "./batchSize.ts";
+import type { ChainBook } from "./chainBook.ts";
+import type { Result } from "./dispatcher.ts";
+import { Isolation } from "./isolation.ts";
+import {
+  dueNames,
+  halved,
+  namesOf,
+  type PlannedCall,
+  planCalls,
+  type PlanOptions,
+  slotMsOf,
+  symbolCount,
+} from "./plan.ts";
+import type { Fate, Slot, SlotBook } from "./slotBook.ts";
+import { Unknowns } from "./unknowns.ts";
+
+/** What it works on. */
+export type OutcomesOptions = {
+  clock: Clock;
+  log: Log;
+  slots: SlotBook;
+  chains: ChainBook;
+  /** Takes the calls that follow from an answer. */
+  ask: (planned: PlannedCall) => void;
+};
+
+/** When an instrument was last asked is forgotten after so long, in ms: chains bring new contracts every week. */
+const SEEN_FOR_MS = 7 * 86_400_000;
+
+export class Outcomes {
+  readonly unknowns = new Unknowns();
+  readonly #options: OutcomesOptions;
+  readonly #isolation = new Isolation();
+  readonly #lastSeenMs = new Map<string, number>();
+  #batch: BatchSize = firstBatchSize;
+  #date = "";
+
+  constructor(options: OutcomesOptions) {
+    this.#options = options;
+  }
+
+  /** What planning takes from the calls before. */
+  get planOptions(): PlanOptions {
+    return {
+      batchSize: this.#batch.size,
+      lastSeenMs: (name) => this.#lastSeenMs.get(name) ?? 0,
+      alone: (symbol) => this.unknowns.isSuspect(symbol),
+    };
+  }
+
+  /** The date that counts for contracts; what was held against the service is forgiven when it changes. */
+  turnTo(date: string): void {
+    if (date === this.#date) return;
+    this.#date = date;
+    this.#batch = forgiven(this.#batch);
+    this.unknowns.forgive();
+    const sinceMs = this.#options.clock.now().getTime() - SEEN_FOR_MS;
+    for (const [name, at] of this.#lastSeenMs) if (at < sinceMs) this.#lastSeenMs.delete(name);
+  }
+
+  /** Takes the end of a call in. Whatever goes wrong here, everything it asked for is accounted for. */
+  take(planned: PlannedCall, result: Result): void {
+    try {
+      this.#settle(planned, result);
+    } catch (error) {
+      this.#options.log.error({ err: error }, "an answer could not be taken in");
+      this.#missed([planned, ...this.#isolation.ended(planned)], "malformed");
+    }
+  }
+
+  /** What became of an instrument at the slots that want it. A chain ends with the price it hangs on. */
+  fate(slots: readonly Slot[], name: string, fate: Fate): void {
+    this.#options.slots.settle(slots, name, fate);
+    if (fate === "stored") return;
+    this.#options.slots.settle(slots, pendingChain(name), fate);
+    for (const slot of slots) this.#options.chains.abandon(slot, name);
+  }
+
+  #settle(planned: PlannedCall, result: Result): void {
+    if (result.kind === "missed") return this.#ended(planned, result.reason);
+    switch (result.answer.outcome) {
+      case "quotes":
+        return this.#stored(planned, result.answer.document);
+      case "unauthorized":
+        return this.#ended(planned, "unauthorized");
+      case "too_long":
+        return this.#tooLong(planned);
+      case "malformed":
+        return this.#failed(planned, "malformed");
+      case "server_error":
+        return this.#failed(planned, "transport");
+      default:
+        return this.#failed(planned, "refused");
+    }
+  }
+
+  #stored(planned: PlannedCall, document: ReadDocument): void {
+    const { chains, ask } = this.#options;
+    this.#isolation.answered(planned).forEach(ask);
+    this.#batch = afterSuccess(this.#batch, symbolCount(planned));
+    chains.learn(document);
+    const asked = askedInstruments(planned.call);
+    const matched = matchAnswer(asked, document.items);
+    if (asked === null) {
+      const some = matched.some(({ fate }) => fate === "stored");
+      this.#missed(some ? [] : [planned], "absent_from_answer");
+      if (some) for (const [name, wants] of planned.wants) this.fate(wants, name, "stored");
+    } else for (const match of matched) this.#fateOf(planned, match);
+    this.#followChains();
+  }
+
+  /** The contracts of the chains whose underlying has a price now. */
+  #followChains(): void {
+    const { chains, slots, ask, log, clock } = this.#options;
+    if (!chains.waits) return;
+    for (const { due, priced, broken } of chains.follow(contractDate(clock.now()))) {
+      const slot = { job: due.job.name, slotAt: due.slotAt };
+      slots.extend(slot, dueNames(due));
+      for (const underlying of broken) slots.settle([slot], pendingChain(underlying), "malformed");
+      for (const underlying of priced) slots.withdraw(slot, pendingChain(underlying));
+      log.debug({ job: slot.job, contracts: due.contracts.length }, "chains were expanded");
+      planCalls([this.withoutResting(due)], this.planOptions).forEach(ask);
+    }
+  }
+
+  /** A due job without what is not to be asked: that is due all the same, and missed. */
+  withoutResting<Due extends Parameters<typeof dueNames>[0] & { slotAt: Slot["slotAt"] }>(due: Due): Due {
+    const nowMs = this.#options.clock.now().getTime();
+    const { delayed } = due.job;
+    const slot = { job: (due.job as { name: string }).name, slotAt: due.slotAt };
+    const awake = (name: string): boolean => {
+      const reason = this.unknowns.rests(name, nowMs);
+      if (reason !== null) this.fate([slot], name, reason);
+      return reason === null;
+    };
+    return {
+      ...due,
+      symbols: due.symbols.filter((symbol) =>
+        namesOf({ form: "symbols", symbols: [symbol], delayed }).every(awake),
+      ),
+      contracts: due.contracts.filter((contract) =>
+        namesOf({ form: "option", contract, delayed }).every(awake),
+      ),
+    };
+  }
+
+  #fateOf(planned: PlannedCall, match: Matched): void {
+    const wants = match.name === null ? undefined : planned.wants.get(match.name);
+    if (match.name === null || !wants) return;
+    this.#lastSeenMs.set(match.name, this.#options.clock.now().getTime());
+    switch (match.fate) {
+      case "stored":
+        this.unknowns.succeeded(match.name);
+        return this.fate(wants, match.name, "stored");
+      case "unknown":
+        this.#heldBack(planned, match.name, "unknown_symbol");
+        return this.fate(wants, match.name, "unknown_symbol");
+      case "absent":
+        return this.fate(wants, match.name, "absent_from_answer");
+      case "dead":
+        return this.fate(wants, match.name, "malformed");
+    }
+  }
+
+  #tooLong(planned: PlannedCall): void {
+    const halves = symbolCount(planned) > MIN_BATCH_SIZE ? halved(planned) : null;
+    if (!halves) return this.#failed(planned, "refused");
+    this.#batch = afterTooLong(this.#batch, symbolCount(planned));
+    halves.forEach(this.#options.ask);
+  }
+
+  #failed(planned: PlannedCall, reason: MissReason): void {
+    const { clock, log, ask } = this.#options;
+    const lastSeen = (symbol: string): number => this.#lastSeenMs.get(symbol) ?? 0;
+    const verdict = this.#isolation.failed(planned, clock.now().getTime(), lastSeen);
+    if (verdict.kind === "ask") return verdict.calls.forEach(ask);
+    const calls = verdict.kind === "give_up" ? verdict.calls : [planned];
+    const names = [...planned.wants.keys()];
+    if (
+      verdict.kind === "culprit" ||
+      (names.length === 1 && names.some((name) => this.unknowns.isSuspect(name)))
+    )
+      for (const name of names) {
+        log.warn(
+          { instrument: name, reason },
+          "it makes a whole call fail, and is asked alone and more seldom",
+        );
+        this.#heldBack(planned, name, reason, true);
+      }
+    this.#missed(calls, reason);
+  }
+
+  #ended(planned: PlannedCall, reason: MissReason): void {
+    this.#missed([planned, ...this.#isolation.ended(planned)], reason);
+  }
+
+  #missed(calls: readonly PlannedCall[], reason: MissReason): void {
+    for (const { wants } of calls) for (const [name, slots] of wants) this.fate(slots, name, reason);
+  }
+
+  #heldBack(planned: PlannedCall, name: string, reason: MissReason, suspect = false): void {
+    const slotAtMs = Date.parse(planned.slotAt ?? "") || this.#options.clock.now().getTime();
+    this.unknowns.failed(name, { slotAtMs, slotMs: slotMsOf(planned), reason, suspect });
+  }
+}
+
+/** Stands in a slot for the contracts of a chain whose underlying has no price yet; withdrawn when it has. */
+export function pendingChain(underlying: string): string {
+  return `chain of ${underlying}`;
+}

@@ -1,0 +1,139 @@
+/**
+ * Every setting of the program, with its type, default, bound, unit and sentence: the only place. The pages
+ * `docs/configuration.md` and `.env.example` are generated from it.
+ */
+import { z } from "zod";
+
+/** What a variable is besides its type. */
+export type VariableMeta = {
+  /** Never shown, and may come from a file (`NAME_FILE`). */
+  secret?: boolean;
+  /** A value as people would set it. */
+  example?: string;
+  /** What holds when it is unset, where that is more than a value. */
+  shownDefault?: string;
+  /** What a number counts. */
+  unit?: string;
+};
+
+/** Each variable's meta. */
+export const variableMeta = z.registry<VariableMeta>();
+
+const text = z.string().trim().min(1);
+
+function whole(min: number, max: number) {
+  const error = `expected a whole number from ${min} to ${max}`;
+  return z.coerce.number(error).int(error).min(min, error).max(max, error);
+}
+
+const ADDRESS = "expected an http or https address, such as https://api.broker.example";
+
+/** A base address as it is kept: no slash at the end, so that `/v1/...` can follow. */
+const baseUrl = z
+  .string()
+  .refine((url) => URL.canParse(url) && /^https?:\/\/[^/]/.test(url), { error: ADDRESS, abort: true })
+  .refine((url) => !/[?#]/.test(url), "expected an address without query and fragment")
+  .refine((url) => !/@/.test(url), "expected an address without user name and password")
+  .transform((url) => url.replace(/\/+$/, ""))
+  .refine((url) => !/\/v1$/.test(url), "expected the part before /v1");
+
+const databaseUrl = text
+  .refine((url) => /^postgres(ql)?:\/\//.test(url), {
+    error: "expected a postgresql:// address",
+    abort: true,
+  })
+  .refine(
+    (url) => URL.canParse(url) && isPercentEncoded(url),
+    "expected special characters in user name and password percent-encoded, such as %23 for #",
+  );
+
+/** The schema of the environment. */
+export const environmentSchema = z.object({
+  DATABASE_URL: databaseUrl
+    .optional()
+    .describe("Address of a PostgreSQL server, 15 or later. TimescaleDB is used if it is installed there.")
+    .register(variableMeta, {
+      secret: true,
+      example: "postgresql://quotekeeper:secret@127.0.0.1:5432/quotekeeper",
+      shownDefault: "unset: embedded PostgreSQL under the data directory",
+    }),
+  QUOTES_BASE_URL: baseUrl
+    .optional()
+    .describe(
+      "Base address of the Market Quotes Service, without /v1. With it, all four credentials are required.",
+    )
+    .register(variableMeta, {
+      example: "https://api.broker.example",
+      shownDefault: "unset: the simulated service, on loopback, over real HTTP and OAuth",
+    }),
+  QUOTES_CONSUMER_KEY: text
+    .optional()
+    .describe("OAuth consumer key of the account.")
+    .register(variableMeta, { secret: true, shownDefault: "required with a base URL" }),
+  QUOTES_CONSUMER_SECRET: text
+    .optional()
+    .describe("OAuth consumer secret of the account.")
+    .register(variableMeta, { secret: true, shownDefault: "required with a base URL" }),
+  QUOTES_ACCESS_TOKEN: text
+    .optional()
+    .describe("OAuth access token of the account.")
+    .register(variableMeta, { secret: true, shownDefault: "required with a base URL" }),
+  QUOTES_ACCESS_TOKEN_SECRET: text
+    .optional()
+    .describe("OAuth access token secret of the account.")
+    .register(variableMeta, { secret: true, shownDefault: "required with a base URL" }),
+  QUOTES_LIMIT: whole(1, 100_000)
+    .default(60)
+    .describe("How many quote calls the account may make in one window.")
+    .register(variableMeta, { unit: "calls" }),
+  QUOTES_LIMIT_WINDOW_MS: whole(1, 86_400_000)
+    .default(60_000)
+    .describe("Length of that window.")
+    .register(variableMeta, { unit: "milliseconds" }),
+  QUOTEKEEPER_DATA_DIR: text
+    .default("./data")
+    .describe("Directory of the journal and of the embedded database. It is made when it is not there."),
+  QUOTEKEEPER_JOBS_DIR: text
+    .default("./jobs")
+    .describe("Directory of the job files, which docs/jobs.md describes."),
+  QUOTEKEEPER_HTTP_HOST: text
+    .default("127.0.0.1")
+    .describe("Address the dashboard listens on. 0.0.0.0 shows it to the network; it asks for no password."),
+  QUOTEKEEPER_HTTP_PORT: whole(0, 65_535)
+    .default(8080)
+    .describe("Port the dashboard listens on. 0 takes any free one."),
+  QUOTEKEEPER_LOG_LEVEL: z
+    .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"])
+    .default("info")
+    .describe("Least severe log line that is written to stderr."),
+});
+
+/** All settings, parsed. */
+export type Environment = z.infer<typeof environmentSchema>;
+
+/** The name of a variable. */
+export type VariableName = keyof typeof environmentSchema.shape;
+
+/** Every variable, in the order in which people read them. */
+export const VARIABLE_NAMES = Object.keys(environmentSchema.shape) as VariableName[];
+
+/** What a variable is besides its type. */
+export function metaOf(name: VariableName): VariableMeta {
+  return variableMeta.get(environmentSchema.shape[name]) ?? {};
+}
+
+/** The credentials, which a base URL makes necessary. */
+export const CREDENTIAL_NAMES = [
+  "QUOTES_CONSUMER_KEY",
+  "QUOTES_CONSUMER_SECRET",
+  "QUOTES_ACCESS_TOKEN",
+  "QUOTES_ACCESS_TOKEN_SECRET",
+] as const satisfies readonly VariableName[];
+
+function isPercentEncoded(url: string): boolean {
+  try {
+    return decodeURIComponent(url) !== "";
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,139 @@
+/** One YAML file: its value, and where in the file each part of it stands. */
+import {
+  type Document,
+  isMap,
+  isNode,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Node,
+  parseDocument,
+  visit,
+} from "yaml";
+import type { z } from "zod";
+import { plainError, problemsOf, sentence, yamlSentence } from "./wording.ts";
+
+/** Something wrong at a place of a file. Lines count from 1. */
+export type FileProblem = { file: string; line: number; message: string };
+
+/** A problem as people read it: `jobs/a.yaml:3: priority is high: expected a whole number`. */
+export function describeProblem({ file, line, message }: FileProblem): string {
+  return `${file}:${line}: ${message}`;
+}
+
+/** Longest part of a value that a message shows. */
+const SHOWN_LENGTH = 40;
+
+/**
+ * Checks the text of one YAML file against a schema.
+ *
+ * @param textKeys names whose scalars are kept as they are written
+ * @returns the value, or all problems in the order of their lines
+ */
+export function readYamlFile<S extends z.ZodType>(
+  file: string,
+  text: string,
+  schema: S,
+  textKeys: ReadonlySet<string>,
+):
+  | { ok: true; value: z.infer<S>; lineOf: (path: readonly PropertyKey[]) => number }
+  | { ok: false; problems: FileProblem[] } {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const lineAt = (offset: number | undefined): number => lines.linePos(offset ?? 0).line || 1;
+  const failed = (problems: { line: number; message: string }[]) => ({
+    ok: false as const,
+    problems: problems.sort((a, b) => a.line - b.line).map((problem) => ({ file, ...problem })),
+  });
+
+  const broken = [...syntaxProblems(document, text), ...aliasProblems(document)];
+  if (broken.length > 0) {
+    const found = broken.map(({ offset, message }) => ({ line: lineAt(offset), message }));
+    // One slip, such as a missing quote, breaks the rest of its line in several ways: the first one says it.
+    return failed(found.filter(({ line }, index) => index === found.findIndex((one) => one.line === line)));
+  }
+  const lineOf = (path: readonly PropertyKey[]): number => lineAt(find(document.contents, path).offset);
+  const parsed = schema.safeParse(valueOf(document.contents, null, textKeys), { error: plainError });
+  if (parsed.success) return { ok: true, value: parsed.data, lineOf };
+  return failed(
+    parsed.error.issues.flatMap(problemsOf).map((problem) => ({
+      line: lineOf(problem.path),
+      message: sentence(problem, written(find(document.contents, problem.path), text)),
+    })),
+  );
+}
+
+type Slip = { offset: number; message: string };
+
+function syntaxProblems(document: Document.Parsed, text: string): Slip[] {
+  return document.errors.map((error) => {
+    const [offset] = error.pos;
+    return { offset, message: yamlSentence(error, /[^\s:]+/.exec(text.slice(offset))?.[0] ?? "") };
+  });
+}
+
+/** Aliases are refused: one that names what it stands in has no end. */
+function aliasProblems(document: Document.Parsed): Slip[] {
+  const found: Slip[] = [];
+  visit(document, {
+    Alias: (_key, { source, range }) => {
+      const message = `*${source} stands for another place of the file: write the value itself`;
+      found.push({ offset: range?.[0] ?? 0, message });
+    },
+  });
+  return found;
+}
+
+/** Plain JavaScript from the node; scalars below `textKeys` as they are written. */
+function valueOf(node: unknown, key: string | null, textKeys: ReadonlySet<string>): unknown {
+  if (isMap(node)) {
+    return Object.fromEntries(
+      node.items.map(({ key: name, value }) => {
+        const text = keyText(name);
+        return [text, valueOf(value, text, textKeys)];
+      }),
+    );
+  }
+  if (isSeq(node)) return node.items.map((item) => valueOf(item, key, textKeys));
+  if (!isScalar(node)) return null;
+  const isText = key !== null && textKeys.has(key);
+  return isText && node.source !== undefined && node.source !== "" ? node.source : node.value;
+}
+
+function keyText(key: unknown): string {
+  return isScalar(key) ? String(key.source ?? key.value) : String(key);
+}
+
+/** What stands at a path: whether it is there, its value, and where it, or what it is missing from, begins. */
+type Place = { there: boolean; node: unknown; offset: number | undefined };
+
+function find(root: Node | null, path: readonly PropertyKey[]): Place {
+  let place: Place = { there: true, node: root, offset: root?.range?.[0] };
+  for (const step of path) {
+    const { node, offset } = place;
+    if (isMap(node)) {
+      const pair = node.items.find(({ key }) => keyText(key) === String(step));
+      if (!pair) return { there: false, node: undefined, offset };
+      place = { there: true, node: pair.value, offset: offsetOf(pair.key) ?? offset };
+    } else if (isSeq(node)) {
+      const item: unknown = node.items[Number(step)];
+      place = { there: item !== undefined, node: item, offset: offsetOf(item) ?? offset };
+    } else return { there: false, node: undefined, offset };
+  }
+  return place;
+}
+
+function offsetOf(node: unknown): number | undefined {
+  return isNode(node) ? node.range?.[0] : undefined;
+}
+
+/** The value at a place as the file has it, in one line; undefined when there is nothing. */
+function written({ there, node }: Place, text: string): string | undefined {
+  if (!there) return undefined;
+  if (isMap(node)) return "a map of options";
+  if (isSeq(node)) return node.items.length === 0 ? "an empty list" : "a list";
+  const [start = 0, end = 0] = (isNode(node) ? node.range : null) ?? [];
+  const source = text.slice(start, end).trim().replace(/\s+/g, " ");
+  if (source === "") return "empty";
+  return source.length > SHOWN_LENGTH ? `${source.slice(0, SHOWN_LENGTH)}...` : source;
+}

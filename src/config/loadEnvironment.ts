@@ -1,0 +1,199 @@
+/** Reads the settings once, at the start: process environment over `.env`, secrets also from files. */
+import { readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { parse as parseDotenv } from "dotenv";
+import type { z } from "zod";
+import { QuotekeeperError } from "../errors.ts";
+import {
+  CREDENTIAL_NAMES,
+  type Environment,
+  environmentSchema,
+  metaOf,
+  VARIABLE_NAMES,
+  type VariableName,
+} from "./environment.ts";
+
+/** The four credentials of an account, in OAuth's words. */
+export type AccountCredentials = {
+  consumerKey: string;
+  consumerSecret: string;
+  accessToken: string;
+  accessTokenSecret: string;
+};
+
+/** The service that is polled: an account of a real one, or the simulated one. Nothing else, and never by accident. */
+export type Feed =
+  { kind: "account"; baseUrl: string; credentials: AccountCredentials } | { kind: "simulated" };
+
+/** All settings in the program's own words, frozen. */
+export type Config = Readonly<{
+  /** Null: the embedded database. */
+  databaseUrl: string | null;
+  feed: Feed;
+  limit: number;
+  limitWindowMs: number;
+  dataDir: string;
+  jobsDir: string;
+  httpHost: string;
+  httpPort: number;
+  logLevel: Environment["QUOTEKEEPER_LOG_LEVEL"];
+}>;
+
+/** Reads a text file; throws as `node:fs` does. */
+export type ReadText = (path: string) => string;
+
+const readTextFile: ReadText = (path) => readFileSync(path, "utf8");
+
+/**
+ * @param env the process's environment
+ * @param directory where `.env` is looked for, and what the paths of `NAME_FILE` are relative to
+ * @throws QuotekeeperError CONFIG_INVALID with all problems at once; values of secrets are never in it
+ */
+export function loadConfig(
+  env: Readonly<Record<string, string | undefined>>,
+  directory: string,
+  readText: ReadText = readTextFile,
+): Config {
+  const problems: string[] = [];
+  const given = { ...dotenv(directory, readText, problems), ...env };
+  const settings = collect(given, (path) => readText(resolve(directory, path)), problems);
+  const parsed = environmentSchema.safeParse(settings, { error: plainError });
+  if (!parsed.success) problems.push(...parsed.error.issues.map((issue) => describeIssue(issue, settings)));
+  // A secret whose file cannot be read is wanted all the same: its own problem is in the list already.
+  problems.push(...feedProblems((name) => isGiven(given, name)));
+  if (!parsed.success || problems.length > 0) throw configInvalid([...new Set(problems)]);
+  return toConfig(parsed.data);
+}
+
+/** CONFIG_INVALID with a line for each problem. */
+function configInvalid(problems: readonly string[]): QuotekeeperError {
+  const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
+  return new QuotekeeperError("CONFIG_INVALID", `${count} in the settings:\n  ${problems.join("\n  ")}\n`);
+}
+
+type Settings = Partial<Record<VariableName, string>>;
+
+/** Every variable that is set to something, from itself or from the file that `NAME_FILE` names. */
+function collect(
+  env: Readonly<Record<string, string | undefined>>,
+  readText: ReadText,
+  problems: string[],
+): Settings {
+  const settings: Settings = {};
+  for (const name of VARIABLE_NAMES) {
+    const value = textOf(env[name]);
+    const file = isSecret(name) ? textOf(env[`${name}_FILE`]) : undefined;
+    if (value !== undefined && file !== undefined)
+      problems.push(`${name} and ${name}_FILE are both set; keep one`);
+    if (value !== undefined) settings[name] = value;
+    else if (file !== undefined) {
+      const content = secretFromFile(name, file, readText, problems);
+      if (content !== undefined) settings[name] = content;
+    }
+  }
+  return settings;
+}
+
+function isGiven(env: Readonly<Record<string, string | undefined>>, name: VariableName): boolean {
+  return textOf(env[name]) !== undefined || (isSecret(name) && textOf(env[`${name}_FILE`]) !== undefined);
+}
+
+/** A variable that is set to nothing, or to blanks, is not set. */
+function textOf(value: string | undefined): string | undefined {
+  return value?.trim() || undefined;
+}
+
+/** An address and its four credentials come together or not at all. */
+function feedProblems(isSet: (name: VariableName) => boolean): string[] {
+  if (isSet("QUOTES_BASE_URL")) {
+    return CREDENTIAL_NAMES.filter((name) => !isSet(name)).map(
+      (name) => `${name} is not set, and QUOTES_BASE_URL is: polling an account needs all four credentials`,
+    );
+  }
+  // Credentials without an address mean a real account was wanted: never answer that with simulated prices.
+  const stray = CREDENTIAL_NAMES.filter(isSet);
+  if (stray.length === 0) return [];
+  const [are, them] = stray.length > 1 ? ["are", "them"] : ["is", "it"];
+  return [
+    `QUOTES_BASE_URL is not set, and ${stray.join(", ")} ${are}: set it, or unset ${them} for the simulated market`,
+  ];
+}
+
+function secretFromFile(
+  name: VariableName,
+  file: string,
+  readText: ReadText,
+  problems: string[],
+): string | undefined {
+  try {
+    const content = textOf(readText(file));
+    if (content === undefined) problems.push(`${name}_FILE names ${file}, which is empty`);
+    return content;
+  } catch (error) {
+    problems.push(`${name}_FILE names ${file}, which cannot be read (${errnoOf(error)})`);
+    return undefined;
+  }
+}
+
+/** The settings of `.env`; none when there is no such file. One that cannot be read may hold the account's address. */
+function dotenv(directory: string, readText: ReadText, problems: string[]): Record<string, string> {
+  const path = join(directory, ".env");
+  try {
+    return parseDotenv(readText(path));
+  } catch (error) {
+    if (errnoOf(error) !== "ENOENT") problems.push(`${path} cannot be read (${errnoOf(error)})`);
+    return {};
+  }
+}
+
+function errnoOf(error: unknown): string {
+  return (error as NodeJS.ErrnoException).code ?? "unknown error";
+}
+
+/** Whether the value of a variable must never be shown. */
+export function isSecret(name: VariableName): boolean {
+  return metaOf(name).secret === true;
+}
+
+/** Zod's own sentences, for what the schema gives none of its own, in the words of this program. */
+function plainError(issue: z.core.$ZodRawIssue): string | undefined {
+  return issue.code === "invalid_value"
+    ? `expected one of ${issue.values.map(String).join(", ")}`
+    : undefined;
+}
+
+function describeIssue({ path, message }: z.core.$ZodIssue, settings: Settings): string {
+  const name = String(path[0]) as VariableName;
+  const value = settings[name];
+  // An address with a user name or a query may hold a password although the variable is no secret.
+  const shown = value === undefined || isSecret(name) || /[@?#]/.test(value) ? "" : ` is "${value}"`;
+  return `${name}${shown}: ${message}`;
+}
+
+function toConfig(values: Environment): Config {
+  return Object.freeze({
+    databaseUrl: values.DATABASE_URL ?? null,
+    feed: toFeed(values),
+    limit: values.QUOTES_LIMIT,
+    limitWindowMs: values.QUOTES_LIMIT_WINDOW_MS,
+    dataDir: values.QUOTEKEEPER_DATA_DIR,
+    jobsDir: values.QUOTEKEEPER_JOBS_DIR,
+    httpHost: values.QUOTEKEEPER_HTTP_HOST,
+    httpPort: values.QUOTEKEEPER_HTTP_PORT,
+    logLevel: values.QUOTEKEEPER_LOG_LEVEL,
+  });
+}
+
+function toFeed(values: Environment): Feed {
+  if (values.QUOTES_BASE_URL === undefined) return Object.freeze({ kind: "simulated" });
+  return Object.freeze({
+    kind: "account",
+    baseUrl: values.QUOTES_BASE_URL,
+    credentials: Object.freeze({
+      consumerKey: values.QUOTES_CONSUMER_KEY ?? "",
+      consumerSecret: values.QUOTES_CONSUMER_SECRET ?? "",
+      accessToken: values.QUOTES_ACCESS_TOKEN ?? "",
+      accessTokenSecret: values.QUOTES_ACCESS_TOKEN_SECRET ?? "",
+    }),
+  });
+}

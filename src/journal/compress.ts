@@ -1,0 +1,188 @@
+/**
+ * Compresses segments nobody appends to any more. The steps, each of which may be the last before a crash:
+ *
+ * 1. `x.journal` is renamed to `x.journal.closed` (a writer does that itself when it goes on to the next)
+ * 2. members are written to `x.journal.gz.<uuid>.tmp`, synced, read back and compared
+ * 3. that file is renamed to `x.journal.gz`, the directory synced
+ * 4. `x.journal.closed` is removed
+ *
+ * Between 3 and 4 both files are there and whole; readers take the plain one. Two processes may
+ * compress the same segment: each writes its own file aside, and both files are the same.
+ */
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import type { Clock } from "../clock.ts";
+import { QuotekeeperError } from "../errors.ts";
+import { compressMember, endMarker } from "./compressed.ts";
+import { errnoOf, readFully, writeAll, type JournalFile, type JournalFs } from "./fs.ts";
+import { readSegment } from "./reader.ts";
+import { hourOf, segmentFile, segmentHour, segmentOfFile } from "./segment-name.ts";
+import { filesOf } from "./segments.ts";
+import { setAside } from "./set-aside.ts";
+import { compressedSpans } from "./spans.ts";
+import { uuidBytes, uuidv7 } from "./uuid.ts";
+
+/**
+ * How long after the end of its hour an open segment may be taken for abandoned. Its writer appends
+ * to it only within the hour; the rest is for a write that was under way when the hour ended. A rule
+ * of time, not of process ids, because processes in two containers may share the directory.
+ */
+export const ABANDONED_AFTER_MS = 10 * 60_000;
+
+/** A file written aside for longer than this belongs to a process that died. */
+const STALE_ASIDE_MS = 60 * 60_000;
+
+/** The longest stretch compressed as one member where it is damaged. */
+const DAMAGED_MEMBER_BYTES = 1024 * 1024;
+
+const ASIDE = /^(.+\.journal\.gz)\.([0-9a-f-]{36})\.tmp$/;
+
+/** What compressing needs. */
+export type CompressOptions = {
+  dir: string;
+  fs: JournalFs;
+  clock: Clock;
+  /** Told of each segment that could not be compressed; the others go on. */
+  onProblem: (problem: QuotekeeperError) => void;
+  /** Stops between two steps. */
+  signal?: AbortSignal;
+};
+
+/**
+ * Compresses every closed segment, and every open one that is abandoned.
+ *
+ * @returns the names of the segments that are compressed now
+ */
+export async function compressClosed(options: CompressOptions): Promise<string[]> {
+  const { dir, fs, clock, onProblem, signal } = options;
+  const files = await filesOf(dir, fs);
+  await removeStaleAsides(files, options);
+
+  const done: string[] = [];
+  for (const file of files.sort()) {
+    const segment = segmentOfFile(file);
+    if (signal?.aborted) break;
+    if (segment === null || segment.state === "compressed") continue;
+    if (segment.state === "open" && !isAbandoned(segment.name, clock.now().getTime())) continue;
+    try {
+      if (segment.state === "open") await close(segment.name, options);
+      if (await compressSegment(segment.name, options)) done.push(segment.name);
+    } catch (cause) {
+      // Gone under our hands: another process has compressed it.
+      if (errnoOf(cause) === "ENOENT") continue;
+      const detail = `${join(dir, file)} cannot be compressed: ${errnoOf(cause)}`;
+      onProblem(new QuotekeeperError("JOURNAL_COMPRESSION_FAILED", detail, { cause }));
+    }
+  }
+  return done;
+}
+
+function isAbandoned(name: string, nowMs: number): boolean {
+  const hour = segmentHour(name);
+  return hour !== null && hour < hourOf(nowMs - ABANDONED_AFTER_MS);
+}
+
+async function close(name: string, { dir, fs }: CompressOptions): Promise<void> {
+  await fs.rename(join(dir, segmentFile(name, "open")), join(dir, segmentFile(name, "closed")));
+}
+
+/** @returns false when it was told to stop */
+async function compressSegment(name: string, options: CompressOptions): Promise<boolean> {
+  const { dir, fs, clock, signal } = options;
+  const plainPath = join(dir, segmentFile(name, "closed"));
+  const gzPath = join(dir, segmentFile(name, "compressed"));
+  const asidePath = `${gzPath}.${uuidv7(clock.now().getTime(), clock.random(10))}.tmp`;
+
+  const plain = await fs.open(plainPath, "r");
+  let written: Summary | null;
+  try {
+    const aside = await fs.open(asidePath, "wx");
+    try {
+      written = await compressInto(aside, plain, await stretches(dir, name, options), signal);
+      if (written !== null) await aside.datasync();
+    } finally {
+      await aside.close();
+    }
+    if (written !== null) await compare(asidePath, written, fs);
+  } catch (error) {
+    await fs.unlink(asidePath).catch(() => undefined);
+    throw error;
+  } finally {
+    await plain.close();
+  }
+  if (written === null) {
+    await fs.unlink(asidePath);
+    return false;
+  }
+  await fs.rename(asidePath, gzPath);
+  await fs.syncDirectory(dir);
+  await fs.unlink(plainPath);
+  return true;
+}
+
+/** Where each member ends: with each frame, and in damaged stretches after a fixed length. Sets these aside. */
+async function stretches(dir: string, name: string, { fs }: CompressOptions): Promise<number[]> {
+  const ends: number[] = [];
+  for await (const item of readSegment(dir, name, { fs })) {
+    if (item.kind === "record") ends.push(item.end);
+    if (item.kind !== "damage") continue;
+    await setAside(dir, name, item, fs);
+    const { offset, length } = item.damage;
+    for (let end = offset + DAMAGED_MEMBER_BYTES; end < offset + length; end += DAMAGED_MEMBER_BYTES)
+      ends.push(end);
+    ends.push(offset + length);
+  }
+  return ends;
+}
+
+type Summary = { total: number; sum: string };
+
+async function compressInto(
+  aside: JournalFile,
+  plain: JournalFile,
+  ends: number[],
+  signal: AbortSignal | undefined,
+): Promise<Summary | null> {
+  const hash = createHash("sha256");
+  let offset = 0;
+  let position = 0;
+  for (const end of ends) {
+    if (signal?.aborted) return null;
+    const bytes = Buffer.allocUnsafe(end - offset);
+    if ((await readFully(plain, bytes, offset)) < bytes.length) throw new Error("it became shorter");
+    hash.update(bytes);
+    const member = await compressMember(bytes, offset);
+    await writeAll(aside, member, position);
+    position += member.length;
+    offset = end;
+  }
+  await writeAll(aside, endMarker(offset), position);
+  return { total: offset, sum: hash.digest("hex") };
+}
+
+/** Reads a compressed segment back. @throws Error when it does not give what was compressed */
+async function compare(path: string, written: Summary, fs: JournalFs): Promise<void> {
+  const file = await fs.open(path, "r");
+  try {
+    const hash = createHash("sha256");
+    let total = 0;
+    for await (const span of compressedSpans(file, 0, Number.MAX_SAFE_INTEGER)) {
+      if (span.kind === "hole") throw new Error(`read back damaged at ${span.offset}`);
+      hash.update(span.bytes);
+      total += span.bytes.length;
+    }
+    if (total !== written.total || hash.digest("hex") !== written.sum) throw new Error("read back different");
+  } finally {
+    await file.close();
+  }
+}
+
+async function removeStaleAsides(files: string[], { dir, fs, clock }: CompressOptions): Promise<void> {
+  for (const file of files) {
+    const uuid = ASIDE.exec(file)?.[2];
+    if (uuid === undefined) continue;
+    const madeMs = uuidBytes(uuid).readUIntBE(0, 6);
+    if (clock.now().getTime() - madeMs > STALE_ASIDE_MS)
+      await fs.unlink(join(dir, file)).catch(() => undefined);
+  }
+}

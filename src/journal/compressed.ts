@@ -1,0 +1,102 @@
+/**
+ * A compressed segment: one gzip member (RFC 1952) for each frame, so that a damaged byte costs one
+ * record here too, and a reader can skip to an offset without decompressing what lies before it.
+ * `zcat` gives the plain segment. What gzip does not say is in an extra field of each member:
+ *
+ * ```
+ *  0  10  gzip header, with the flag FEXTRA
+ * 10   2  28, the length of the extra field
+ * 12   4  "QK", 24
+ * 16   8  offset of these bytes in the uncompressed segment
+ * 24   4  their length
+ * 28   4  length of the whole member
+ * 32   8  SHA-256 of the 16 bytes before, its first 8 bytes
+ * 40      compressed bytes, CRC-32, length
+ * ```
+ *
+ * The last member is empty; its offset is the segment's length. A file without it is cut off.
+ */
+import { createHash } from "node:crypto";
+import { gunzip, gzip, gzipSync } from "node:zlib";
+import { promisify } from "node:util";
+
+/** Bytes of a member before its compressed bytes. */
+export const MEMBER_HEADER_BYTES = 40;
+
+/** The first bytes of every member. */
+export const MEMBER_MAGIC = Buffer.from([0x1f, 0x8b, 0x08, 0x04]);
+
+const GZIP_HEADER_BYTES = 10;
+const EXTRA = { lengthAt: 10, idAt: 12, numbersAt: 16, sumAt: 32 };
+const EXTRA_ID = Buffer.from([0x51, 0x4b, 24, 0]);
+
+const gzipAsync = promisify(gzip);
+const gunzipAsync = promisify(gunzip);
+
+/** What a member's header says. */
+export type MemberHeader = { offset: number; length: number; memberBytes: number };
+
+/** The member for a stretch of a segment. */
+export async function compressMember(bytes: Uint8Array, offset: number): Promise<Buffer> {
+  return memberOf(await gzipAsync(bytes), bytes.length, offset);
+}
+
+/** The empty member that ends a segment of `total` bytes. */
+export function endMarker(total: number): Buffer {
+  return memberOf(gzipSync(""), 0, total);
+}
+
+/** The length of every end marker. */
+export const endMarkerBytes = endMarker(0).length;
+
+/** The segment's length when these bytes are an end marker, else null. */
+export function totalOfEndMarker(bytes: Buffer): number | null {
+  const header = readMemberHeader(bytes, 0);
+  return header?.length === 0 && header.memberBytes === bytes.length ? header.offset : null;
+}
+
+/** The header at `at`; null when none begins there or it does not hold. */
+export function readMemberHeader(bytes: Buffer, at: number): MemberHeader | null {
+  const header = bytes.subarray(at, at + MEMBER_HEADER_BYTES);
+  if (header.length < MEMBER_HEADER_BYTES) return null;
+  if (header.compare(MEMBER_MAGIC, 0, 4, 0, 4) !== 0) return null;
+  if (header.compare(EXTRA_ID, 0, 4, EXTRA.idAt, EXTRA.numbersAt) !== 0) return null;
+  if (sumOf(header).compare(header, EXTRA.sumAt) !== 0) return null;
+  return {
+    offset: Number(header.readBigUInt64LE(EXTRA.numbersAt)),
+    length: header.readUInt32LE(EXTRA.numbersAt + 8),
+    memberBytes: header.readUInt32LE(EXTRA.numbersAt + 12),
+  };
+}
+
+/** The bytes a member was made of; null when it is damaged. Never gives more than its header says. */
+export async function decompressMember(member: Uint8Array, header: MemberHeader): Promise<Buffer | null> {
+  try {
+    const bytes = await gunzipAsync(member, { maxOutputLength: Math.max(1, header.length) });
+    return bytes.length === header.length ? bytes : null;
+  } catch {
+    return null;
+  }
+}
+
+function memberOf(gzipped: Buffer, length: number, offset: number): Buffer {
+  const member = Buffer.alloc(gzipped.length + MEMBER_HEADER_BYTES - GZIP_HEADER_BYTES);
+  gzipped.copy(member, 0, 0, GZIP_HEADER_BYTES);
+  MEMBER_MAGIC.copy(member);
+  member.writeUInt16LE(MEMBER_HEADER_BYTES - EXTRA.idAt, EXTRA.lengthAt);
+  EXTRA_ID.copy(member, EXTRA.idAt);
+  member.writeBigUInt64LE(BigInt(offset), EXTRA.numbersAt);
+  member.writeUInt32LE(length, EXTRA.numbersAt + 8);
+  member.writeUInt32LE(member.length, EXTRA.numbersAt + 12);
+  sumOf(member).copy(member, EXTRA.sumAt);
+  gzipped.copy(member, MEMBER_HEADER_BYTES, GZIP_HEADER_BYTES);
+  return member;
+}
+
+function sumOf(header: Buffer): Buffer {
+  const numbers = header.subarray(EXTRA.numbersAt, EXTRA.sumAt);
+  return createHash("sha256")
+    .update(numbers)
+    .digest()
+    .subarray(0, MEMBER_HEADER_BYTES - EXTRA.sumAt);
+}

@@ -1,0 +1,93 @@
+/** The few operations of the file system that the journal needs, so that a test can be a full disk. */
+import * as fs from "node:fs/promises";
+
+/** An open file. Positions and lengths in bytes; fewer bytes than asked may be read or written. */
+export type JournalFile = {
+  read: (
+    into: Uint8Array,
+    offset: number,
+    length: number,
+    position: number,
+  ) => Promise<{ bytesRead: number }>;
+  write: (
+    bytes: Uint8Array,
+    offset: number,
+    length: number,
+    position: number,
+  ) => Promise<{ bytesWritten: number }>;
+  /** Resolves when content and length are on the disk. */
+  datasync: () => Promise<void>;
+  truncate: (length: number) => Promise<void>;
+  close: () => Promise<void>;
+};
+
+/** The file system. Everything rejects with a `NodeJS.ErrnoException`. */
+export type JournalFs = {
+  /** `r`: for reading. `wx`: a new file for writing; rejects with EEXIST when there is one. */
+  open: (path: string, flags: "r" | "wx") => Promise<JournalFile>;
+  stat: (path: string) => Promise<{ size: number; mtimeMs: number }>;
+  readdir: (path: string) => Promise<string[]>;
+  /** Makes the directory and those above it; nothing when it is there. */
+  mkdir: (path: string) => Promise<void>;
+  /** Rejects unless files can be made in the directory. */
+  access: (path: string) => Promise<void>;
+  rename: (from: string, to: string) => Promise<void>;
+  unlink: (path: string) => Promise<void>;
+  /** Resolves when the directory's entries are on the disk. */
+  syncDirectory: (path: string) => Promise<void>;
+};
+
+/** The machine's own file system. */
+export const nodeFs: JournalFs = {
+  open: (path, flags) => fs.open(path, flags),
+  stat: (path) => fs.stat(path),
+  readdir: (path) => fs.readdir(path),
+  mkdir: async (path) => void (await fs.mkdir(path, { recursive: true })),
+  access: (path) => fs.access(path, fs.constants.R_OK | fs.constants.W_OK | fs.constants.X_OK),
+  rename: (from, to) => fs.rename(from, to),
+  unlink: (path) => fs.unlink(path),
+  syncDirectory,
+};
+
+async function syncDirectory(path: string): Promise<void> {
+  let handle;
+  try {
+    handle = await fs.open(path, "r");
+  } catch (error) {
+    // Windows cannot open a directory, and needs no such step.
+    if (["EISDIR", "EPERM"].includes(errnoOf(error))) return;
+    throw error;
+  }
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The errno of an error, `ENOSPC`; its message when it has none. */
+export function errnoOf(error: unknown): string {
+  const { code, message } = Object(error) as { code?: unknown; message?: unknown };
+  return typeof code === "string" ? code : String(message ?? error);
+}
+
+/** Writes all of the bytes at `position`, however many calls that takes. */
+export async function writeAll(file: JournalFile, bytes: Uint8Array, position: number): Promise<void> {
+  let done = 0;
+  while (done < bytes.length) {
+    const { bytesWritten } = await file.write(bytes, done, bytes.length - done, position + done);
+    if (bytesWritten === 0) throw new Error("the file takes no bytes");
+    done += bytesWritten;
+  }
+}
+
+/** Fills `into` from `position` on. @returns how many bytes there were, fewer only at the file's end */
+export async function readFully(file: JournalFile, into: Uint8Array, position: number): Promise<number> {
+  let done = 0;
+  while (done < into.length) {
+    const { bytesRead } = await file.read(into, done, into.length - done, position + done);
+    if (bytesRead === 0) break;
+    done += bytesRead;
+  }
+  return done;
+}

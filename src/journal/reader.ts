@@ -1,0 +1,82 @@
+/** Reads a segment's records in order, in whatever state it is, also while it is written. */
+import { QuotekeeperError } from "../errors.ts";
+import { nodeFs, type JournalFs } from "./fs.ts";
+import { FrameScanner, type Damage, type Found } from "./scanner.ts";
+import { segmentId } from "./segment-name.ts";
+import { openSegment, unreadable } from "./segments.ts";
+import { compressedSpans, plainSpans } from "./spans.ts";
+
+/** A damage and, when the compressed file itself is damaged, which of its bytes are. */
+export type DamageItem = {
+  kind: "damage";
+  damage: Damage;
+  inFile: { at: number; length: number } | null;
+};
+
+/**
+ * The last item. `end` is where a later read may go on. In a segment that may still be written, `tail`
+ * is what lies behind it and is not whole: not yet, or never, when the writer has died.
+ */
+export type EndItem = { kind: "end"; end: number; tail: Damage | null };
+
+/** What a segment holds, in its order; the `end` comes last and always. */
+export type JournalItem = Found | DamageItem | EndItem;
+
+/** Which part of a segment to read. Offsets are uncompressed and mean the same in every state. */
+export type ReadOptions = {
+  /** Where to begin: 0 or an `end` from before. */
+  from?: number;
+  /** Where to stop, when that is before the end of the segment. */
+  until?: number;
+  fs?: JournalFs;
+};
+
+/**
+ * Reads one segment, at most a few MB of it at a time; nothing is read while the caller is busy.
+ *
+ * @throws QuotekeeperError JOURNAL_UNREADABLE when there is no such segment or it cannot be read
+ */
+export async function* readSegment(
+  dir: string,
+  name: string,
+  { from = 0, until = Number.MAX_SAFE_INTEGER, fs = nodeFs }: ReadOptions = {},
+): AsyncGenerator<JournalItem, void, undefined> {
+  const id = segmentId(name);
+  const opened = id === null ? null : await openSegment(dir, name, fs);
+  if (id === null || opened === null)
+    throw new QuotekeeperError("JOURNAL_UNREADABLE", `there is no segment ${name} in ${dir}`);
+
+  try {
+    const scanner = new FrameScanner(id, from);
+    const spans = (opened.state === "compressed" ? compressedSpans : plainSpans)(opened.file, from, until);
+    let end = from;
+    for await (const span of spans) {
+      if (span.kind === "bytes") {
+        yield* scanner.push(span.bytes).map(withPlace);
+        end = span.offset + span.bytes.length;
+        continue;
+      }
+      const { items, tail } = scanner.finish();
+      yield* items.map(withPlace);
+      if (tail !== null) yield { kind: "damage", damage: tail, inFile: null };
+      const { offset, length, inFile } = span;
+      yield { kind: "damage", damage: { offset, length, reason: "damaged_compression" }, inFile };
+      end = offset + length;
+      scanner.resume(end);
+    }
+
+    const last = scanner.finish();
+    yield* last.items.map(withPlace);
+    const final = opened.state !== "open" && until === Number.MAX_SAFE_INTEGER;
+    if (final && last.tail !== null) yield { kind: "damage", damage: last.tail, inFile: null };
+    yield final ? { kind: "end", end, tail: null } : { kind: "end", end: last.end, tail: last.tail };
+  } catch (error) {
+    throw error instanceof QuotekeeperError ? error : unreadable(opened.path, error);
+  } finally {
+    await opened.file.close();
+  }
+}
+
+function withPlace(item: Found | { kind: "damage"; damage: Damage }): Found | DamageItem {
+  return item.kind === "record" ? item : { ...item, inFile: null };
+}

@@ -1,0 +1,65 @@
+/** Looks after segments nobody writes any more, one step after the other, beside the writing. */
+import type { Clock } from "../clock.ts";
+import { QuotekeeperError } from "../errors.ts";
+import { compressClosed } from "./compress.ts";
+import { errnoOf, type JournalFs } from "./fs.ts";
+import { repairJournal } from "./repair.ts";
+import { DAMAGED_DIR } from "./set-aside.ts";
+
+/** What the upkeep needs. */
+export type UpkeepOptions = {
+  dir: string;
+  fs: JournalFs;
+  clock: Clock;
+  onProblem: (problem: QuotekeeperError) => void;
+  /** No step begins, and compressing stops, when this is aborted. */
+  signal: AbortSignal;
+};
+
+/** The upkeep of one journal. */
+export type Upkeep = {
+  /** Sets aside what a crash damaged in segments that are not compressed yet, and tells of it. */
+  setDamageAside: () => Promise<void>;
+  /** Compresses closed and abandoned segments; gives their names. */
+  compressClosed: () => Promise<string[]>;
+  /** Resolves when every step begun so far has ended, however it did. */
+  settled: () => Promise<void>;
+};
+
+/** An upkeep that does nothing until it is asked. */
+export function createUpkeep(options: UpkeepOptions): Upkeep {
+  let last: Promise<unknown> = Promise.resolve();
+  const queued =
+    <T>(step: (options: UpkeepOptions) => Promise<T>) =>
+    (): Promise<T> => {
+      const result = last.then(() => step(options));
+      last = result.catch(() => undefined);
+      return result;
+    };
+  return {
+    setDamageAside: queued(setDamageAside),
+    compressClosed: queued(compressClosed),
+    settled: async () => void (await last),
+  };
+}
+
+/** Lets a step go on by itself; its failure is told to `onProblem`. */
+export function inBackground(
+  step: () => Promise<unknown>,
+  { dir, onProblem }: Pick<UpkeepOptions, "dir" | "onProblem">,
+): void {
+  step().catch((cause: unknown) => {
+    const detail = `the upkeep of ${dir} was broken off: ${errnoOf(cause)}`;
+    const problem = new QuotekeeperError("JOURNAL_COMPRESSION_FAILED", detail, { cause });
+    onProblem(cause instanceof QuotekeeperError ? cause : problem);
+  });
+}
+
+async function setDamageAside({ dir, clock, fs, onProblem, signal }: UpkeepOptions): Promise<void> {
+  if (signal.aborted) return;
+  const { setAside } = await repairJournal(dir, { clock, fs, plainOnly: true });
+  const [first] = setAside;
+  if (first === undefined) return;
+  const detail = `${setAside.length} damaged stretches, the first in ${first.segment} at ${first.offset}`;
+  onProblem(new QuotekeeperError("JOURNAL_DAMAGED", `${detail}, were set aside in ${dir}/${DAMAGED_DIR}`));
+}

@@ -1,0 +1,95 @@
+/** Reads a whole journal and says what is undamaged in it and what is not. */
+import type { Clock } from "../clock.ts";
+import { nodeFs, type JournalFs } from "./fs.ts";
+import { readSegment, type DamageItem } from "./reader.ts";
+import type { Damage } from "./scanner.ts";
+import { segmentOfFile, type SegmentState } from "./segment-name.ts";
+import { filesOf, listSegments, segmentInfo, type SegmentInfo } from "./segments.ts";
+import { knownDamage, type KnownDamage } from "./set-aside.ts";
+
+/** A damaged stretch, and whether a copy of it has been set aside. */
+export type VerifiedDamage = Omit<DamageItem, "kind"> & { isSetAside: boolean };
+
+/** What one segment holds. */
+export type SegmentReport = {
+  name: string;
+  state: SegmentState;
+  /** Uncompressed bytes read. */
+  bytes: number;
+  records: number;
+  damages: VerifiedDamage[];
+  /** What a writer seems to be writing just now, at the segment's end; no damage. */
+  unfinished: Damage | null;
+};
+
+/** What a journal holds. */
+export type JournalReport = {
+  segments: SegmentReport[];
+  records: number;
+  bytes: number;
+  /** Damages that have been set aside, and those that have not: only these need a person. */
+  damages: { setAside: number; fresh: number };
+  /** Files that look like segments and have no segment's name: they are not read. */
+  strangers: string[];
+};
+
+/** What verifying and repairing need. */
+export type VerifyOptions = {
+  clock: Clock;
+  fs?: JournalFs;
+  /** Only segments that are not compressed yet: quick at a start, and where a crash leaves its traces. */
+  plainOnly?: boolean;
+};
+
+/**
+ * An open segment that nobody has written to for so long ends where it ends: a write takes
+ * milliseconds, so what is not whole behind it never will be.
+ */
+const QUIET_MS = 5_000;
+
+/** @throws QuotekeeperError JOURNAL_UNREADABLE */
+export async function verifyJournal(dir: string, options: VerifyOptions): Promise<JournalReport> {
+  const fs = options.fs ?? nodeFs;
+  const known = await knownDamage(dir, fs);
+  const strangers = (await filesOf(dir, fs)).filter(
+    (file) => /\.journal(\.closed|\.gz)?$/.test(file) && segmentOfFile(file) === null,
+  );
+  const segments: SegmentReport[] = [];
+  for (const info of await listSegments(dir, fs)) {
+    if (options.plainOnly && info.compressed) continue;
+    segments.push(await verifySegment(dir, info, { known, fs, nowMs: options.clock.now().getTime() }));
+  }
+  const damages = segments.flatMap((segment) => segment.damages);
+  const setAside = damages.filter(({ isSetAside }) => isSetAside).length;
+  return {
+    segments,
+    records: segments.reduce((sum, { records }) => sum + records, 0),
+    bytes: segments.reduce((sum, { bytes }) => sum + bytes, 0),
+    damages: { setAside, fresh: damages.length - setAside },
+    strangers,
+  };
+}
+
+async function verifySegment(
+  dir: string,
+  info: SegmentInfo,
+  { known, fs, nowMs }: { known: KnownDamage; fs: JournalFs; nowMs: number },
+): Promise<SegmentReport> {
+  const { name, state } = info;
+  const report: SegmentReport = { name, state, bytes: 0, records: 0, damages: [], unfinished: null };
+  const add = (damage: Damage, inFile: DamageItem["inFile"]) =>
+    report.damages.push({ damage, inFile, isSetAside: known(name, damage) });
+
+  for await (const item of readSegment(dir, name, { fs })) {
+    if (item.kind === "record") report.records += 1;
+    else if (item.kind === "damage") add(item.damage, item.inFile);
+    else {
+      report.bytes = item.end + (item.tail?.length ?? 0);
+      if (item.tail === null) continue;
+      const mtimeMs = (await segmentInfo(dir, name, fs))?.mtimeMs ?? 0;
+      if (Math.abs(nowMs - mtimeMs) < QUIET_MS) report.unfinished = item.tail;
+      else add(item.tail, null);
+    }
+  }
+  return report;
+}

@@ -1,0 +1,258 @@
+/**
+ * Appends records, several processes at a time, each to segments of its own.
+ *
+ * Group commit: appends that arrive while a write is under way are written and synced together by the
+ * next one; an append that finds the journal idle is written at once.
+ *
+ * A segment is finished when its hour is over or it is full, and abandoned when a write or sync fails:
+ * after a failed sync nobody knows what is on disk, so nothing is ever appended behind it. The next
+ * append begins a new segment, and so work resumes by itself when space returns.
+ */
+import type { Clock } from "../clock.ts";
+import { QuotekeeperError } from "../errors.ts";
+import { ensureJournalDir } from "./data-dir.ts";
+import { contentOf, type Content } from "./frame.ts";
+import { errnoOf, nodeFs, type JournalFs } from "./fs.ts";
+import type { JournalRecord } from "./record.ts";
+import { hourOf } from "./segment-name.ts";
+import { createSegment, SegmentGone, type Position, type SegmentWriter } from "./segment-writer.ts";
+import { journalBytes } from "./segments.ts";
+import { createUpkeep, inBackground, type Upkeep } from "./upkeep.ts";
+
+/** What `openJournal` needs. */
+export type JournalOptions = {
+  /** The journal's directory; made when it is not there. */
+  dir: string;
+  clock: Clock;
+  /** Default: the machine's file system. */
+  fs?: JournalFs;
+  /** A segment is finished when the next record would make it larger, in bytes. Default 64 MiB. */
+  maxSegmentBytes?: number;
+  /** Appends are refused that would make all segments together larger, in bytes of disk. Default: no cap. */
+  maxTotalBytes?: number;
+  /** Told of what went wrong where nobody waits for an answer. Must not throw. */
+  onProblem: (problem: QuotekeeperError) => void;
+  /**
+   * Whether old segments are looked after in the background: what a crash damaged is set aside, closed
+   * segments are compressed. If not, that is left to `repairJournal` and `compressClosed`. Default true.
+   */
+  upkeep?: boolean;
+};
+
+/** How a journal does. */
+export type JournalHealth = {
+  /** The segment being written; null before the first append and after a failure. */
+  segment: string | null;
+  /** Bytes all segments take on disk. */
+  totalBytes: number;
+  /** Why the last append was refused; null when it was not. */
+  failure: QuotekeeperError | null;
+};
+
+/** An open journal. */
+export type Journal = {
+  /**
+   * Resolves when the record is on disk. Rejects with QuotekeeperError JOURNAL_WRITE_FAILED,
+   * JOURNAL_FULL, JOURNAL_RECORD_TOO_LARGE or JOURNAL_CLOSED; then it was not kept.
+   */
+  append: (record: JournalRecord) => Promise<Position>;
+  /** Compresses every segment nobody appends to any more; gives the names of those it compressed. */
+  compressClosed: () => Promise<string[]>;
+  health: () => JournalHealth;
+  /** Waits for all appends, closes the segment, stops compressing. */
+  close: () => Promise<void>;
+};
+
+const DEFAULT_SEGMENT_BYTES = 64 * 1024 * 1024;
+
+/** Records written together, at most; bounds the memory of a group. */
+const MAX_GROUP_BYTES = 16 * 1024 * 1024;
+
+/** A clock set back by less than this goes on in the same segment instead of opening one of an earlier name. */
+const SET_BACK_HOURS = 1;
+
+/**
+ * Opens a journal for appending. No file is made before the first append.
+ *
+ * @throws QuotekeeperError DATA_DIR_UNWRITABLE
+ */
+export async function openJournal(options: JournalOptions): Promise<Journal> {
+  const fs = options.fs ?? nodeFs;
+  await ensureJournalDir(options.dir, fs);
+  const writer = new JournalWriter({ ...options, fs });
+  await writer.start();
+  return {
+    append: (record) => writer.append(record),
+    compressClosed: () => writer.compressClosed(),
+    health: () => writer.health(),
+    close: () => writer.close(),
+  };
+}
+
+type Waiting = {
+  content: Content;
+  resolve: (position: Position) => void;
+  reject: (error: QuotekeeperError) => void;
+};
+
+class JournalWriter {
+  readonly #options: JournalOptions & { fs: JournalFs };
+  readonly #maxSegmentBytes: number;
+  readonly #stop = new AbortController();
+  #waiting: Waiting[] = [];
+  #segment: SegmentWriter | null = null;
+  #totalBytes = 0;
+  #failure: QuotekeeperError | null = null;
+  /** Everything that touches the segment waits for this, one after the other. */
+  #turn: Promise<unknown> = Promise.resolve();
+  #flushPlanned = false;
+  readonly #upkeep: Upkeep;
+
+  constructor(options: JournalOptions & { fs: JournalFs }) {
+    this.#options = options;
+    this.#upkeep = createUpkeep({ ...options, signal: this.#stop.signal });
+    this.#maxSegmentBytes = options.maxSegmentBytes ?? DEFAULT_SEGMENT_BYTES;
+  }
+
+  async start(): Promise<void> {
+    await this.#measure();
+    this.#inBackground(() => this.#upkeep.setDamageAside());
+    this.#inBackground(() => this.compressClosed());
+  }
+
+  append(record: JournalRecord): Promise<Position> {
+    return new Promise((resolve, reject) => {
+      if (this.#stop.signal.aborted)
+        throw new QuotekeeperError("JOURNAL_CLOSED", `a ${record.kind} came after the journal was closed`);
+      this.#waiting.push({ content: contentOf(record), resolve, reject });
+      if (this.#flushPlanned) return;
+      this.#flushPlanned = true;
+      void this.#inTurn(() => this.#flush());
+    });
+  }
+
+  async compressClosed(): Promise<string[]> {
+    await this.#inTurn(() => this.#finishIfOver(0));
+    const names = await this.#upkeep.compressClosed();
+    if (names.length > 0) await this.#inTurn(() => this.#measure());
+    return names;
+  }
+
+  health(): JournalHealth {
+    return { segment: this.#segment?.name ?? null, totalBytes: this.#totalBytes, failure: this.#failure };
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#inTurn(() => this.#finish());
+    await this.#upkeep.settled();
+  }
+
+  #inTurn<T>(step: () => Promise<T>): Promise<T> {
+    const result = this.#turn.then(step);
+    this.#turn = result.catch(() => undefined);
+    return result;
+  }
+
+  /** Writes whatever waits, group by group, until nothing does. */
+  async #flush(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      await this.#finishIfOver(this.#waiting[0]?.content.frameBytes ?? 0);
+      const group = await this.#takeGroup();
+      if (group.length > 0) await this.#commit(group);
+    }
+    this.#flushPlanned = false;
+  }
+
+  /** The next records that fit into the segment and under the cap; refuses those that exceed the cap. */
+  async #takeGroup(): Promise<Waiting[]> {
+    const { maxTotalBytes = Infinity } = this.#options;
+    const group: Waiting[] = [];
+    let bytes = 0;
+    let measured = false;
+    const room = Math.min(MAX_GROUP_BYTES, this.#maxSegmentBytes - (this.#segment?.size() ?? 0));
+    for (let next = this.#waiting[0]; next !== undefined; next = this.#waiting[0]) {
+      const { frameBytes } = next.content;
+      if (group.length > 0 && bytes + frameBytes > room) break;
+      if (this.#totalBytes + bytes + frameBytes > maxTotalBytes && !measured) {
+        // Somebody may have made room since.
+        await this.#measure().catch(() => undefined);
+        measured = true;
+      }
+      this.#waiting.shift();
+      if (this.#totalBytes + bytes + frameBytes > maxTotalBytes) {
+        this.#refuse([next], this.#full(frameBytes, maxTotalBytes));
+        continue;
+      }
+      group.push(next);
+      bytes += frameBytes;
+    }
+    return group;
+  }
+
+  async #commit(group: Waiting[], again = true): Promise<void> {
+    const { fs, dir, clock, onProblem } = this.#options;
+    let doing = `${dir}: a new segment cannot be made`;
+    try {
+      this.#segment ??= await createSegment({ fs, dir }, clock.now().getTime(), clock.random(10));
+      doing = `${this.#segment.path} cannot be written`;
+      const positions = await this.#segment.write(group.map(({ content }) => content));
+      this.#failure = null;
+      this.#totalBytes += positions.reduce((sum, { offset, end }) => sum + end - offset, 0);
+      group.forEach(({ resolve }, index) => resolve(positions[index] as Position));
+    } catch (cause) {
+      const segment = this.#segment;
+      this.#segment = null;
+      await segment?.abandon();
+      const why = cause instanceof SegmentGone ? "it is no longer in its directory" : errnoOf(cause);
+      const error = new QuotekeeperError("JOURNAL_WRITE_FAILED", `${doing}: ${why}`, { cause });
+      if (!(cause instanceof SegmentGone) || !again) return this.#refuse(group, error);
+      onProblem(error);
+      await this.#commit(group, false);
+    }
+  }
+
+  #refuse(group: Waiting[], error: QuotekeeperError): void {
+    this.#failure = error;
+    for (const { reject } of group) reject(error);
+  }
+
+  #full(frameBytes: number, maxTotalBytes: number): QuotekeeperError {
+    const detail = `${this.#options.dir} holds ${this.#totalBytes} of at most ${maxTotalBytes} bytes`;
+    return new QuotekeeperError("JOURNAL_FULL", `${detail}; a record of ${frameBytes} bytes was refused`);
+  }
+
+  /** Finishes the segment when its hour is over or `nextBytes` more would make it too large. */
+  async #finishIfOver(nextBytes: number): Promise<void> {
+    if (this.#segment === null) return;
+    const hours = hourOf(this.#options.clock.now().getTime()) - this.#segment.hour;
+    const isOver = hours > 0 || hours < -SET_BACK_HOURS;
+    const size = this.#segment.size();
+    if (!isOver && (size === 0 || size + nextBytes <= this.#maxSegmentBytes)) return;
+    await this.#finish();
+    // Other processes write here too: their bytes count for the cap from now on.
+    await this.#measure().catch(() => undefined);
+    this.#inBackground(() => this.compressClosed());
+  }
+
+  async #finish(): Promise<void> {
+    const segment = this.#segment;
+    this.#segment = null;
+    try {
+      await segment?.finish();
+    } catch (cause) {
+      // Its records are on disk. It stays open by name, and is closed when its hour is long over.
+      const detail = `${segment?.path ?? ""} cannot be closed: ${errnoOf(cause)}`;
+      if (errnoOf(cause) !== "ENOENT")
+        this.#options.onProblem(new QuotekeeperError("JOURNAL_COMPRESSION_FAILED", detail, { cause }));
+    }
+  }
+
+  #inBackground(step: () => Promise<unknown>): void {
+    if (this.#options.upkeep !== false && !this.#stop.signal.aborted) inBackground(step, this.#options);
+  }
+
+  async #measure(): Promise<void> {
+    this.#totalBytes = await journalBytes(this.#options.dir, this.#options.fs);
+  }
+}

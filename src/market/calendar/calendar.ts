@@ -1,0 +1,127 @@
+/**
+ * NYSE sessions: on which days the market is open, and from when to when. Rules live in `holidays.ts` and
+ * `earlyCloses.ts`, single days in `irregular.ts`; an operator's override wins over all of them.
+ */
+import { Temporal } from "temporal-polyfill";
+import { QuotekeeperError } from "../../errors.ts";
+import { exchangeInstant, isDateText, SATURDAY } from "./dates.ts";
+import { earlyClosesOf } from "./earlyCloses.ts";
+import { holidaysOf } from "./holidays.ts";
+import { CLOSURES, IRREGULAR_CLOSES, LATE_OPENINGS } from "./irregular.ts";
+import type { CalendarOverride } from "./overrides.ts";
+import { EARLY_CLOSE, phaseFinder, sessionOn } from "./session.ts";
+import type { Phase, TradingSession } from "./session.ts";
+
+export type { Phase, TradingSession } from "./session.ts";
+
+/** When a job wants to run: in one phase, in any of pre, regular and post, or regardless of the market. */
+export type WantedSession = "pre" | "regular" | "post" | "any" | "always";
+
+/** What the market's hours are. Every method throws CALENDAR_DATE_INVALID for a date before 1990-01-01. */
+export type Calendar = {
+  /** The session of an exchange date (`YYYY-MM-DD`), or null when the market is closed all day. */
+  session: (date: string) => TradingSession | null;
+  /** The sessions from one exchange date to another, both included, ascending. */
+  sessions: (from: string, to: string) => TradingSession[];
+  /** Why there is no session: `weekend`, the holiday's name, the reason of a closure; null when there is one. */
+  closedReason: (date: string) => string | null;
+  phaseAt: (at: Date) => Phase;
+  /** Whether a job that wants this session may run at this instant. */
+  isOpenFor: (wanted: WantedSession, at: Date) => boolean;
+};
+
+/** First date the rules and lists here cover. */
+export const FIRST_DATE = "1990-01-01";
+
+type Day = { session: TradingSession; closed: null } | { session: null; closed: string };
+
+/** The calendar of the New York Stock Exchange, with an operator's overrides. Pure but for its memory of days. */
+export function createCalendar(overrides: readonly CalendarOverride[] = []): Calendar {
+  const overrideOf = new Map(overrides.map((override) => [override.date, override]));
+  const yearRules = remembered((year: number) => ({
+    holidays: holidaysOf(year),
+    early: earlyClosesOf(year),
+  }));
+
+  const dayOf = remembered((text: string): Day => {
+    const date = plainDate(text);
+    const override = overrideOf.get(text);
+    if (override) return overriddenDay(date, override);
+    const { holidays, early } = yearRules(date.year);
+    const closed = date.dayOfWeek >= SATURDAY ? "weekend" : (CLOSURES.get(text) ?? holidays.get(text));
+    if (closed !== undefined) return { session: null, closed };
+    const hours = { ...LATE_OPENINGS.get(text), ...(IRREGULAR_CLOSES.get(text) ?? early.get(text)) };
+    return { session: sessionOn(date, hours), closed: null };
+  });
+
+  const phaseAt = phaseFinder((date) => dayOf(date).session);
+  return {
+    session: (date) => dayOf(date).session,
+    sessions: (from, to) => datesBetween(from, to).flatMap((date) => dayOf(date).session ?? []),
+    closedReason: (date) => dayOf(date).closed,
+    phaseAt,
+    isOpenFor: (wanted, at) => {
+      if (wanted === "always") return true;
+      const phase = phaseAt(at);
+      return wanted === "any" ? phase !== "closed" : phase === wanted;
+    },
+  };
+}
+
+/** The market that never closes, as the simulated one: every date is a session from midnight to midnight, New York. */
+export const alwaysOpen: Calendar = {
+  session: allDay,
+  sessions: (from, to) => datesBetween(from, to).map(allDay),
+  closedReason: () => null,
+  phaseAt: () => "regular",
+  isOpenFor: () => true,
+};
+
+/** The exchange dates from one to another, both included, `YYYY-MM-DD`. */
+export function datesBetween(from: string, to: string): string[] {
+  const last = plainDate(to);
+  const dates: string[] = [];
+  for (
+    let date = plainDate(from);
+    Temporal.PlainDate.compare(date, last) <= 0;
+    date = date.add({ days: 1 })
+  ) {
+    dates.push(date.toString());
+  }
+  return dates;
+}
+
+function plainDate(text: string): Temporal.PlainDate {
+  if (!isDateText(text)) throw new QuotekeeperError("CALENDAR_DATE_INVALID", `"${text}" is no date`);
+  if (text < FIRST_DATE) {
+    throw new QuotekeeperError(
+      "CALENDAR_DATE_INVALID",
+      `${text} is before ${FIRST_DATE}, where the calendar begins`,
+    );
+  }
+  return Temporal.PlainDate.from(text);
+}
+
+function overriddenDay(date: Temporal.PlainDate, { kind, close, reason }: CalendarOverride): Day {
+  if (kind === "closed") return { session: null, closed: reason ?? "calendar override" };
+  const hours = kind === "early" ? { close: close ?? EARLY_CLOSE } : {};
+  return { session: sessionOn(date, { ...hours, reason: reason ?? null }), closed: null };
+}
+
+function allDay(text: string): TradingSession {
+  const date = plainDate(text);
+  const start = exchangeInstant(date, "00:00");
+  const end = exchangeInstant(date.add({ days: 1 }), "00:00");
+  return { date: text, kind: "regular", pre: start, open: start, close: end, post: end, reason: null };
+}
+
+function remembered<Key, Value>(compute: (key: Key) => Value): (key: Key) => Value {
+  const known = new Map<Key, Value>();
+  return (key) => {
+    const hit = known.get(key);
+    if (hit !== undefined) return hit;
+    const value = compute(key);
+    known.set(key, value);
+    return value;
+  };
+}

@@ -1,0 +1,64 @@
+/**
+ * Arithmetic on calendar dates, without hours or zones, and the one zone the exchange lives in.
+ */
+import { Temporal } from "temporal-polyfill";
+
+/** The zone of every NYSE time in this folder. */
+export const EXCHANGE_ZONE = "America/New_York";
+
+/** ISO day numbers, Monday first, as `Temporal.PlainDate.dayOfWeek` counts them. */
+export const MONDAY = 1;
+export const TUESDAY = 2;
+export const WEDNESDAY = 3;
+export const THURSDAY = 4;
+export const FRIDAY = 5;
+export const SATURDAY = 6;
+export const SUNDAY = 7;
+
+/** Whether the text is `YYYY-MM-DD` and names a day that exists (2023-02-29 does not). */
+export function isDateText(text: string): boolean {
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
+  try {
+    Temporal.PlainDate.from(text, { overflow: "reject" });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The calendar date at the exchange (America/New_York) at an instant, `YYYY-MM-DD`. */
+export function exchangeDate(at: Date): string {
+  return Temporal.Instant.fromEpochMilliseconds(at.getTime())
+    .toZonedDateTimeISO(EXCHANGE_ZONE)
+    .toPlainDate()
+    .toString();
+}
+
+/** The instant (UTC) at which exchange clocks show `time` (`HH:MM`) on `date`. */
+export function exchangeInstant(date: Temporal.PlainDate, time: string): Date {
+  const zoned = date.toZonedDateTime({ timeZone: EXCHANGE_ZONE, plainTime: time });
+  return new Date(zoned.epochMilliseconds);
+}
+
+/** The `nth` given weekday of a month; `nth` -1 is the last one. */
+export function nthWeekday(year: number, month: number, weekday: number, nth: number): Temporal.PlainDate {
+  const first = Temporal.PlainDate.from({ year, month, day: 1 });
+  const firstMatch = first.add({ days: (weekday - first.dayOfWeek + 7) % 7 });
+  if (nth > 0) return firstMatch.add({ weeks: nth - 1 });
+  const weeksLeft = Math.floor((first.daysInMonth - firstMatch.day) / 7);
+  return firstMatch.add({ weeks: weeksLeft });
+}
+
+/** Easter Sunday of the Gregorian calendar (the anonymous algorithm of Meeus, Jones and Butcher). */
+export function easterSunday(year: number): Temporal.PlainDate {
+  const golden = year % 19;
+  const century = Math.floor(year / 100);
+  const inCentury = year % 100;
+  const skippedLeaps = Math.floor((century + 8) / 25);
+  const moonDrift = Math.floor((century - skippedLeaps + 1) / 3);
+  const epact = (19 * golden + century - Math.floor(century / 4) - moonDrift + 15) % 30;
+  const toSunday = (32 + 2 * (century % 4) + 2 * Math.floor(inCentury / 4) - epact - (inCentury % 4)) % 7;
+  const correction = Math.floor((golden + 11 * epact + 22 * toSunday) / 451);
+  const marchDays = epact + toSunday - 7 * correction + 114;
+  return Temporal.PlainDate.from({ year, month: Math.floor(marchDays / 31), day: (marchDays % 31) + 1 });
+}

@@ -1,0 +1,43 @@
+/**
+ * The scheduled early closes, by rule as they were through the years. Dates before 2014 follow the exchange's own
+ * list of closings (NYSE, "Special Closings", 1885 to 2011), later ones its yearly announcements.
+ */
+import { Temporal } from "temporal-polyfill";
+import { FRIDAY, MONDAY, THURSDAY, TUESDAY, WEDNESDAY } from "./dates.ts";
+import { thanksgiving } from "./holidays.ts";
+
+/** When a session ends early, and why. */
+export type EarlyClose = {
+  /** Exchange time, `HH:MM`. */
+  close: string;
+  reason: string;
+};
+
+/** Scheduled early closes moved from 14:00 to 13:00 with the year 1993. */
+const closeOf = (year: number) => (year < 1993 ? "14:00" : "13:00");
+
+/**
+ * The scheduled early closes of a year, `YYYY-MM-DD` to time and reason. A day here can still be a holiday
+ * (24 December 1999 was Christmas Day, observed), which wins.
+ */
+export function earlyClosesOf(year: number): Map<string, EarlyClose> {
+  const early = new Map<string, EarlyClose>();
+  const add = (date: Temporal.PlainDate, reason: string) =>
+    early.set(date.toString(), { close: closeOf(year), reason });
+
+  if (year >= 1992) add(thanksgiving(year).add({ days: 1 }), "day after Thanksgiving");
+
+  // On a Friday the eve is the observed holiday itself. 1993 to 1995 it fell on Friday to Sunday.
+  const christmasEve = Temporal.PlainDate.from({ year, month: 12, day: 24 });
+  if (christmasEve.dayOfWeek <= THURSDAY) add(christmasEve, "Christmas Eve");
+
+  const july3 = Temporal.PlainDate.from({ year, month: 7, day: 3 });
+  const july3Weekdays = year < 2013 ? [MONDAY, TUESDAY, THURSDAY] : [MONDAY, TUESDAY, WEDNESDAY, THURSDAY];
+  if (year >= 1995 && july3Weekdays.includes(july3.dayOfWeek)) add(july3, "day before Independence Day");
+
+  // Until 2012 a Thursday holiday shortened the Friday after it, since 2013 the Wednesday before it.
+  const july5 = Temporal.PlainDate.from({ year, month: 7, day: 5 });
+  if (year >= 1995 && year < 2013 && july5.dayOfWeek === FRIDAY) add(july5, "day after Independence Day");
+
+  return early;
+}

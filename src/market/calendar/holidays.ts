@@ -1,0 +1,54 @@
+/**
+ * The regular NYSE holidays, by rule (NYSE Rule 7.2 and the exchange's yearly announcements).
+ */
+import { Temporal } from "temporal-polyfill";
+import { easterSunday, MONDAY, nthWeekday, SATURDAY, SUNDAY, THURSDAY } from "./dates.ts";
+
+type HolidayRule = {
+  name: string;
+  /** First year in which the exchange closed for it; absent: before this calendar begins. */
+  since?: number;
+  /** The day itself, before observance. */
+  on: (year: number) => Temporal.PlainDate;
+  /** A Saturday holiday closes the Friday before it, except this one; a Sunday always moves to the Monday. */
+  lostOnSaturday?: true;
+};
+
+const fixed = (month: number, day: number) => (year: number) => Temporal.PlainDate.from({ year, month, day });
+
+const RULES: readonly HolidayRule[] = [
+  // A Friday that ends a month or a year stays open, so that the accounts of the period close on it:
+  // 31 December 1993, 1999, 2004, 2010, 2021 and 2027 were or are sessions.
+  { name: "New Year's Day", on: fixed(1, 1), lostOnSaturday: true },
+  {
+    name: "Martin Luther King, Jr. Day",
+    since: 1998,
+    on: (year) => nthWeekday(year, 1, MONDAY, 3),
+  },
+  { name: "Washington's Birthday", on: (year) => nthWeekday(year, 2, MONDAY, 3) },
+  { name: "Good Friday", on: (year) => easterSunday(year).subtract({ days: 2 }) },
+  { name: "Memorial Day", on: (year) => nthWeekday(year, 5, MONDAY, -1) },
+  { name: "Juneteenth", since: 2022, on: fixed(6, 19) },
+  { name: "Independence Day", on: fixed(7, 4) },
+  { name: "Labor Day", on: (year) => nthWeekday(year, 9, MONDAY, 1) },
+  { name: "Thanksgiving Day", on: thanksgiving },
+  { name: "Christmas Day", on: fixed(12, 25) },
+];
+
+/** Thanksgiving Day: the fourth Thursday of November. */
+export function thanksgiving(year: number): Temporal.PlainDate {
+  return nthWeekday(year, 11, THURSDAY, 4);
+}
+
+/** The days a year's regular holidays close, `YYYY-MM-DD` to name; `(observed)` is added to a moved one. */
+export function holidaysOf(year: number): Map<string, string> {
+  const closed = new Map<string, string>();
+  for (const { name, since, on, lostOnSaturday } of RULES) {
+    if (since !== undefined && year < since) continue;
+    const day = on(year);
+    if (day.dayOfWeek === SATURDAY && lostOnSaturday) continue;
+    const moved = day.dayOfWeek === SATURDAY ? -1 : day.dayOfWeek === SUNDAY ? 1 : 0;
+    closed.set(day.add({ days: moved }).toString(), moved === 0 ? name : `${name} (observed)`);
+  }
+  return closed;
+}

@@ -1,0 +1,81 @@
+/**
+ * One day's trading hours, and which of them an instant lies in.
+ */
+import { Temporal } from "temporal-polyfill";
+import { EXCHANGE_ZONE, exchangeInstant } from "./dates.ts";
+
+/** Part of the exchange's day. */
+export type Phase = "pre" | "regular" | "post" | "closed";
+
+/** One day's trading, instants in UTC: pre-market in [pre, open), regular in [open, close), post in [close, post). */
+export type TradingSession = {
+  /** Exchange date, `YYYY-MM-DD`. */
+  date: string;
+  kind: "regular" | "early";
+  pre: Date;
+  open: Date;
+  close: Date;
+  post: Date;
+  /** Why it closes early or opens late; null on an ordinary day. */
+  reason: string | null;
+};
+
+/**
+ * Assumed: pre-market trading begins at 04:00 New York time on every session since 1990, as NYSE Arca does today.
+ * Extended hours before about 2005 were shorter; a job that wants `pre` cannot run in the past anyway.
+ */
+export const PRE_MARKET_START = "04:00";
+
+/** The regular session, New York time (NYSE, since 1985-09-30). */
+export const REGULAR_OPEN = "09:30";
+export const REGULAR_CLOSE = "16:00";
+
+/** What an override of kind `early` without a close means: the usual early close since 1993. */
+export const EARLY_CLOSE = "13:00";
+
+/**
+ * Assumed: post-market trading ends four hours after the close. Announced by NYSE Group for both usual closes
+ * (16:00 to 20:00, 13:00 to 17:00); the rare closes at 14:00 to 15:56 follow the same distance.
+ */
+export const POST_MARKET_MS = 4 * 3_600_000;
+
+/** The session of a date; times are `HH:MM` in New York, the usual ones where absent. */
+export function sessionOn(
+  date: Temporal.PlainDate,
+  { open = REGULAR_OPEN, close = REGULAR_CLOSE, reason = null as string | null },
+): TradingSession {
+  const closeAt = exchangeInstant(date, close);
+  return {
+    date: date.toString(),
+    kind: close < REGULAR_CLOSE ? "early" : "regular",
+    pre: exchangeInstant(date, PRE_MARKET_START),
+    open: exchangeInstant(date, open),
+    close: closeAt,
+    post: new Date(closeAt.getTime() + POST_MARKET_MS),
+    reason,
+  };
+}
+
+/**
+ * Which phase an instant lies in. It is asked once per job and tick, nearly always about the same day, and a zone
+ * calculation costs a hundred times a comparison: the bounds of the last day asked about are kept.
+ */
+export function phaseFinder(sessionOf: (date: string) => TradingSession | null): (at: Date) => Phase {
+  let day = { from: 0, to: 0, session: null as TradingSession | null };
+  return (at) => {
+    const ms = at.getTime();
+    if (ms < day.from || ms >= day.to) {
+      const zoned = Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(EXCHANGE_ZONE);
+      const date = zoned.toPlainDate();
+      day = {
+        from: zoned.startOfDay().epochMilliseconds,
+        to: date.add({ days: 1 }).toZonedDateTime(EXCHANGE_ZONE).epochMilliseconds,
+        session: sessionOf(date.toString()),
+      };
+    }
+    const { session } = day;
+    if (!session || ms < session.pre.getTime() || ms >= session.post.getTime()) return "closed";
+    if (ms < session.open.getTime()) return "pre";
+    return ms < session.close.getTime() ? "regular" : "post";
+  };
+}

@@ -1,0 +1,40 @@
+/**
+ * OCC option symbols: root, yymmdd, C or P, strike x 1000 in eight digits, as `AAPL120721C00200000`
+ * (Options Symbology Initiative, 2010; without the spaces that pad the root to six there).
+ */
+import { isDateText } from "./calendar/dates.ts";
+import { plainStrike } from "./instrument.ts";
+import type { OptionContract } from "./instrument.ts";
+
+const OCC_SYMBOL = /^([A-Z][A-Z0-9]{0,5})(\d{2})(\d{2})(\d{2})([CP])(\d{8})$/;
+
+/** Assumed: two-digit years are of this century; no option with such a symbol expired before 2010. */
+const CENTURY = "20";
+
+/** The contract an OCC symbol names, or null when the text is no OCC symbol. The root is taken as the underlying. */
+export function parseOccSymbol(text: string): OptionContract | null {
+  const match = OCC_SYMBOL.exec(text);
+  if (!match) return null;
+  const [, underlying = "", year = "", month = "", day = "", type, strike = ""] = match;
+  const expiration = `${CENTURY}${year}-${month}-${day}`;
+  if (!isDateText(expiration) || !/[1-9]/.test(strike)) return null;
+  return {
+    underlying,
+    expiration,
+    optionType: type === "C" ? "CALL" : "PUT",
+    strike: plainStrike(`${strike.slice(0, 5)}.${strike.slice(5)}`),
+  };
+}
+
+/**
+ * The OCC symbol of a contract, or null when it has none: an underlying that is no root (`BRK.B` is written `BRKB`
+ * there), a date outside of this century, a strike of 0, of 100000 or more, or with over three decimals.
+ */
+export function occSymbol({ underlying, expiration, optionType, strike }: OptionContract): string | null {
+  const [, whole = "", fraction = ""] = /^(\d+)(?:\.(\d+))?$/.exec(plainStrike(strike)) ?? [];
+  if (whole === "" || whole.length > 5 || fraction.length > 3) return null;
+  const date = expiration.slice(CENTURY.length).replaceAll("-", "");
+  const thousandths = whole.padStart(5, "0") + fraction.padEnd(3, "0");
+  const symbol = `${underlying}${date}${optionType === "CALL" ? "C" : "P"}${thousandths}`;
+  return parseOccSymbol(symbol)?.expiration === expiration ? symbol : null;
+}

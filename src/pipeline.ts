@@ -1,0 +1,47 @@
+/**
+ * The data path, read first: jobs -> schedule -> plan -> govern -> fetch -> journal -> parse -> archive.
+ * This file joins the stations and computes nothing; what is due and when a call may leave is decided in `collect/`.
+ */
+import type { Loader } from "./archive/loader.ts";
+import type { FetchQuotes } from "./collect/fetchQuotes.ts";
+import type { PlannedCall } from "./collect/plan.ts";
+import type { RecordSource, ResponseRecord } from "./journal/record.ts";
+import type { Journal } from "./journal/writer.ts";
+import { type Answer, classifyAnswer } from "./quotes-api/answer.ts";
+
+/** The stations behind the governor, each with the few methods needed of it. */
+export type Stations = {
+  fetchQuotes: FetchQuotes;
+  journal: Pick<Journal, "append">;
+  loader: Pick<Loader, "notify">;
+  /** Makes a request id, UUIDv7. */
+  requestId: () => string;
+  /** Where an answer comes from, told from its headers. */
+  sourceOf: (headers: Readonly<Record<string, string>>) => RecordSource;
+};
+
+/** An answer that is safe: it is on disk, and the loader knows of it. */
+export type Collected = { record: ResponseRecord; answer: Answer; segment: string };
+
+/** Takes one call through the stations. Rejects when no answer arrived, or it could not be kept. */
+export async function collectCall(
+  { call, jobs, slotAt }: Pick<PlannedCall, "call" | "jobs" | "slotAt">,
+  stations: Stations,
+  signal?: AbortSignal,
+): Promise<Collected> {
+  const requestId = stations.requestId();
+  const response = await stations.fetchQuotes(call, signal); // signed GET, admitted by the governor
+  const source = stations.sourceOf(response.headers);
+  const record: ResponseRecord = {
+    kind: "response",
+    requestId,
+    source,
+    jobs,
+    slotAt,
+    request: call,
+    ...response,
+  };
+  const { segment } = await stations.journal.append(record); // on disk before anything reads it
+  stations.loader.notify(segment); // parsed and stored from there, rows and position in one transaction
+  return { record, answer: classifyAnswer(record), segment };
+}

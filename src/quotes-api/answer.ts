@@ -1,0 +1,75 @@
+/** What kind of answer came back, told from status, headers and body together. */
+import { QuotekeeperError } from "../errors.ts";
+import { type ReadDocument, readDocument } from "./readDocument.ts";
+
+/**
+ * - `quotes`: a whole quotes document
+ * - `quota_fault`: the rate-limit fault
+ * - `unauthorized`: 401, 403, or a document that says so
+ * - `too_long`: 414, the list of symbols was too long
+ * - `refused`: another 4xx, a redirect, or a document whose `error` is not `Success`
+ * - `server_error`: 5xx
+ * - `malformed`: 200 with something that is not a whole quotes document
+ */
+export type Outcome =
+  "quotes" | "quota_fault" | "unauthorized" | "too_long" | "refused" | "server_error" | "malformed";
+
+/** The outcome, the document when there is one, and a sentence for people when there is none. */
+export type Answer =
+  | { outcome: "quotes"; document: ReadDocument }
+  | { outcome: Exclude<Outcome, "quotes">; responseId: string | null; detail: string };
+
+/** What is needed of an HTTP answer to tell its kind. Header names are lower case. */
+export type RawAnswer = { status: number; headers: Readonly<Record<string, string>>; body: Uint8Array };
+
+/**
+ * Assumed: these words in a body that is no quotes document are the rate-limit fault, whatever the status.
+ * Recorded by clients: `API calls quota exceeded! maximum admitted 60 per Minute.`
+ */
+export const QUOTA_WORDS = /quota exceeded|rate limit/i;
+
+/** Assumed: these words in an `error` element, or in a short body, mean bad credentials. Seen: `Not authorized`. */
+export const UNAUTHORIZED_WORDS = /not authori[sz]ed|unauthori[sz]ed/i;
+
+/** Tells the kind of an answer. Never throws: what cannot be read is `malformed`. */
+export function classifyAnswer(raw: RawAnswer): Answer {
+  const { status, headers } = raw;
+  if (status === 429) return failed("quota_fault", "HTTP 429, the quota fault");
+  if (status === 401 || status === 403) return failed("unauthorized", `HTTP ${status}`);
+  if (status === 414) return failed("too_long", "HTTP 414, the list of symbols is too long");
+  if (status >= 500) return failed("server_error", `HTTP ${status}`);
+  if (status < 200 || status >= 300) return failed("refused", `HTTP ${status}${saying(raw.body)}`);
+  try {
+    const document = readDocument(raw.body);
+    if (document.error === null) return { outcome: "quotes", document };
+    const outcome = UNAUTHORIZED_WORDS.test(document.error)
+      ? "unauthorized"
+      : QUOTA_WORDS.test(document.error)
+        ? "quota_fault"
+        : "refused";
+    return { outcome, responseId: document.id, detail: `the service says "${document.error.slice(0, 200)}"` };
+  } catch (error) {
+    if (!(error instanceof QuotekeeperError)) throw error;
+    const start = Buffer.from(raw.body.subarray(0, 4096)).toString("utf8");
+    const exhausted = /^0+(\.0*)?$/.test((headers["x-ratelimit-remaining"] ?? "").trim());
+    if (QUOTA_WORDS.test(start) && (exhausted || raw.body.byteLength < 4096)) {
+      return failed("quota_fault", "the words of the quota fault in place of quotes");
+    }
+    if (exhausted && !/<quotes/.test(start)) {
+      return failed("quota_fault", "no calls remaining and no quotes document");
+    }
+    if (/<html[\s>]|<!doctype html/i.test(start)) return failed("malformed", "an HTML page in place of XML");
+    return failed("malformed", error.detail);
+  }
+}
+
+function failed(outcome: Exclude<Outcome, "quotes">, detail: string): Answer {
+  return { outcome, responseId: null, detail };
+}
+
+/** The text of the `error` element of a refusal, when there is one. */
+function saying(body: Uint8Array): string {
+  const text = Buffer.from(body.subarray(0, 4096)).toString("utf8");
+  const error = /<error>([^<]{1,200})<\/error>/.exec(text)?.[1];
+  return error === undefined ? "" : `, "${error.trim()}"`;
+}

@@ -1,0 +1,96 @@
+/**
+ * Numbers of the service stay decimal text from the wire to the `numeric` column; nothing here is a float.
+ */
+
+/**
+ * Texts that stand for "no value". Empty, `null` and `na` are seen in samples (field notes, "Answers").
+ *
+ * Assumed: `n/a` and Java's `NaN` mean the same wherever a number is expected.
+ */
+export const ABSENT_TEXTS: ReadonlySet<string> = new Set(["", "null", "na", "n/a", "nan"]);
+
+/**
+ * Assumed: no number of the service has an exponent beyond +-400 (the text `4.9E-324` does occur).
+ * Larger ones are taken for damage, not for prices.
+ */
+export const MAX_EXPONENT = 400;
+
+/** Assumed: no number of the service has more digits than this; `numeric` would take 131,072. */
+export const MAX_DIGITS = 400;
+
+/** What became of a text: a value, nothing (null), or a problem in words. */
+export type Read<T> = { ok: true; value: T | null } | { ok: false; problem: string };
+
+const PLAIN = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE]([+-]?\d{1,6}))?$/;
+const GROUPED = /^[+-]?\d{1,3}(?:,\d{3})+(?:\.\d*)?$/;
+
+/**
+ * Reads decimal text as the service writes it: plain, with an exponent, with thousands separators
+ * (`21,261,045`) or a percent sign (`2.00%`), which are dropped.
+ *
+ * @returns text that PostgreSQL's `numeric` reads to exactly the number written; null when absent
+ */
+export function readDecimal(text: string | undefined): Read<string> {
+  const trimmed = (text ?? "").trim();
+  if (ABSENT_TEXTS.has(trimmed.toLowerCase())) return { ok: true, value: null };
+  const number = trimmed.endsWith("%") ? trimmed.slice(0, -1).trimEnd() : trimmed;
+  if (number.length > MAX_DIGITS) return { ok: false, problem: `a number of ${number.length} characters` };
+  if (GROUPED.test(number)) return { ok: true, value: number.replaceAll(",", "") };
+  const match = PLAIN.exec(number);
+  if (!match) return { ok: false, problem: `"${trimmed.slice(0, 40)}" is not a decimal number` };
+  if (match[1] !== undefined && Math.abs(Number(match[1])) > MAX_EXPONENT) {
+    return { ok: false, problem: `"${trimmed}" has an exponent beyond ${MAX_EXPONENT}` };
+  }
+  return { ok: true, value: number };
+}
+
+const MAX_BIGINT = 9_223_372_036_854_775_807n;
+
+/**
+ * Reads a count (volume, size) as text that `bigint` takes exactly. A fraction of zeros and an exponent
+ * are accepted as long as the number is whole (`9440588.0`, `1.2E7`).
+ */
+export function readInteger(text: string | undefined): Read<string> {
+  const decimal = readDecimal(text);
+  if (!decimal.ok || decimal.value === null) return decimal;
+  const whole = wholeNumber(decimal.value);
+  if (whole === null) return { ok: false, problem: `"${decimal.value}" is not a whole number` };
+  if (whole > MAX_BIGINT || whole < -MAX_BIGINT)
+    return { ok: false, problem: `"${decimal.value}" exceeds 64 bits` };
+  return { ok: true, value: whole.toString() };
+}
+
+/** The whole number that a plain or exponent text stands for, or null when it has a fraction. */
+function wholeNumber(decimal: string): bigint | null {
+  const match = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/.exec(decimal);
+  if (!match) return null;
+  const [, sign, whole = "", fraction = "", exponent = "0"] = match;
+  const shift = Number(exponent) - fraction.length;
+  const digits = whole + fraction;
+  if (shift >= 0) return signed(sign, BigInt(digits + "0".repeat(shift)));
+  const cut = digits.length + shift;
+  const dropped = digits.slice(Math.max(cut, 0));
+  if (/[1-9]/.test(dropped)) return null;
+  return signed(sign, BigInt(cut > 0 ? digits.slice(0, cut) : "0"));
+}
+
+function signed(sign: string | undefined, value: bigint): bigint {
+  return sign === "-" ? -value : value;
+}
+
+/**
+ * One text per number: `285`, `285.0`, `2.85E2` and `0285.00` all become `285`. For comparing, never for storing.
+ * Text that is no number is returned as it is.
+ */
+export function canonicalDecimal(text: string): string {
+  const match = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d{1,4}))?$/.exec(text.trim());
+  if (!match || (!match[2] && !match[3])) return text;
+  const [, sign, whole = "", fraction = "", exponent = "0"] = match;
+  const point = whole.length + Number(exponent);
+  const digits = whole + fraction;
+  const padded = point > digits.length ? digits.padEnd(point, "0") : digits;
+  const left = point > 0 ? padded.slice(0, point).replace(/^0+/, "") : "";
+  const right = (point >= 0 ? padded.slice(point) : "0".repeat(-point) + padded).replace(/0+$/, "");
+  const number = `${left || "0"}${right ? `.${right}` : ""}`;
+  return sign === "-" && number !== "0" ? `-${number}` : number;
+}

@@ -1,0 +1,16 @@
+/** The service's dates on the wire: midnight US Eastern with that date's offset (specification samples, field notes). */
+import { Temporal } from "temporal-polyfill";
+
+/** The zone in which the service's dates begin. */
+export const SERVICE_ZONE = "America/New_York";
+
+/**
+ * A calendar date as the service writes it: `2026-12-18` becomes `2026-12-18T00:00:00-05:00`.
+ *
+ * @throws {RangeError} when the text is no date that exists
+ */
+export function easternMidnight(date: string): string {
+  return Temporal.PlainDate.from(date, { overflow: "reject" })
+    .toZonedDateTime(SERVICE_ZONE)
+    .toString({ timeZoneName: "never" });
+}

@@ -1,0 +1,56 @@
+/** The `Authorization: OAuth` header (RFC 5849 section 3.5.1), read strictly. */
+import type { Parameter } from "./parameters.ts";
+
+/** The parameters of a header without `realm`, decoded, in their order; or what is wrong with it. */
+export type AuthorizationHeader =
+  { ok: true; parameters: Parameter[]; realm: string | null } | { ok: false; problem: string };
+
+const SCHEME = /^OAuth(?:[ \t]+|$)/i;
+const PARAMETER = /^([^\s=",]+)="([^"]*)"[ \t]*(?:,[ \t]*|$)/;
+
+/** Whether the header is of the `OAuth` scheme at all; the scheme's case does not matter (RFC 5849 section 3.5.1). */
+export function isOAuthHeader(header: string): boolean {
+  return SCHEME.test(header);
+}
+
+/**
+ * Reads the header: names and values are percent-decoded, values must be quoted, `realm` is set apart,
+ * and a name may come only once (RFC 5849 section 3.1). Problems name parameters, never their values.
+ *
+ * Assumed: unquoted values, empty list elements and a trailing comma are refused; no known client sends them.
+ */
+export function parseAuthorization(header: string): AuthorizationHeader {
+  const scheme = SCHEME.exec(header);
+  if (!scheme) return { ok: false, problem: "the Authorization scheme is not OAuth" };
+  const parameters: Parameter[] = [];
+  const seen = new Set<string>();
+  let realm: string | null = null;
+  let rest = header.slice(scheme[0].length);
+  let openComma = false;
+  while (rest !== "") {
+    const match = PARAMETER.exec(rest);
+    if (!match) return { ok: false, problem: 'the Authorization header is not a list of name="value"' };
+    const [whole, rawName = "", rawValue = ""] = match;
+    const name = decode(rawName);
+    if (name === null) return { ok: false, problem: "a parameter's name is not percent-encoded UTF-8" };
+    if (seen.has(name)) return { ok: false, problem: `${name} is given twice` };
+    seen.add(name);
+    const value = name.toLowerCase() === "realm" ? rawValue : decode(rawValue);
+    if (value === null) return { ok: false, problem: `${name} is not percent-encoded UTF-8` };
+    if (name.toLowerCase() === "realm") realm = value;
+    else parameters.push([name, value]);
+    rest = rest.slice(whole.length);
+    openComma = whole.trimEnd().endsWith(",");
+  }
+  if (openComma) return { ok: false, problem: "the Authorization header ends with a comma" };
+  return { ok: true, parameters, realm };
+}
+
+/** Null when the text is no percent-encoded UTF-8. A `+` is a plus here: this is no form encoding. */
+function decode(text: string): string | null {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
+}

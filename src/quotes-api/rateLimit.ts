@@ -1,0 +1,50 @@
+/**
+ * The four rate-limit headers of a limited call, as numbers (specification, "Limits"; field notes,
+ * "Rate limits"). They are hints: any of them may be absent, decimal, negative or garbage.
+ */
+
+/** What an answer said about the limit. A value that was absent or unusable is null. */
+export type RateLimit = {
+  /** `X-RateLimit-Used`: calls counted against the current limit, a whole number from 0. */
+  readonly used: number | null;
+  /** `X-RateLimit-Remaining`: calls still allowed, a whole number from 0. */
+  readonly remaining: number | null;
+  /** `X-RateLimit-Limit`: calls allowed in all, a whole number from 1. */
+  readonly limit: number | null;
+  /** `X-RateLimit-Expire`: when the limit expires, epoch seconds UTC, perhaps with decimals; not to be trusted. */
+  readonly expire: number | null;
+};
+
+/** An answer without any usable rate-limit header. */
+export const NO_RATE_LIMIT: RateLimit = { used: null, remaining: null, limit: null, expire: null };
+
+/** Assumed: a plain decimal number, no exponent and no thousands separators, is the only form a header takes. */
+const DECIMAL = /^[+-]?\d{1,15}(?:\.\d{1,15})?$/;
+
+/**
+ * Reads the rate-limit headers. Never throws.
+ *
+ * @param get the value of a header by its name; undefined when it is absent
+ * @returns each value, or null where it is absent, negative or no plain decimal number; counts are
+ *   rounded to the careful side (`used` up, `remaining` and `limit` down)
+ */
+export function readRateLimitHeaders(get: (name: string) => string | undefined): RateLimit {
+  return {
+    used: roundedFrom(0, Math.ceil, get("X-RateLimit-Used")),
+    remaining: roundedFrom(0, Math.floor, get("X-RateLimit-Remaining")),
+    limit: roundedFrom(1, Math.floor, get("X-RateLimit-Limit")),
+    expire: roundedFrom(0, (seconds) => seconds, get("X-RateLimit-Expire")),
+  };
+}
+
+function roundedFrom(
+  least: number,
+  round: (value: number) => number,
+  text: string | undefined,
+): number | null {
+  const trimmed = text?.trim() ?? "";
+  if (!DECIMAL.test(trimmed)) return null;
+  const value = round(Number(trimmed));
+  // -0.5 rounds up to -0: below zero is unusable before rounding, not after.
+  return Number(trimmed) >= 0 && value >= least ? value : null;
+}

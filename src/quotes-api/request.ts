@@ -1,0 +1,68 @@
+/** The forms in which the service can be asked for quotes (specification, GET /v1/market/quotes.xml). */
+import type { InstrumentKey, OptionContract } from "../market/instrument.ts";
+import { instrumentName, option, security } from "../market/instrument.ts";
+import { parseOccSymbol } from "../market/occ.ts";
+import { percentEncode } from "./percentEncode.ts";
+
+/** One call of the service. */
+export type QuoteCall =
+  | { form: "symbols"; symbols: string[]; delayed: boolean }
+  | { form: "watchlist"; watchlist: string; delayed: boolean }
+  | { form: "option"; contract: OptionContract; delayed: boolean };
+
+/** The path of the quote operation below the base address. */
+export const QUOTES_PATH = "/v1/market/quotes.xml";
+
+/**
+ * Path and query of a call. The comma of a symbol list is percent-encoded (`%2C`): the live service verifies
+ * the signature over that form (field notes, "Requests").
+ */
+export function requestTarget(call: QuoteCall): string {
+  const query = [...selector(call), ["delayed", String(call.delayed)]]
+    .map(([name, value]) => `${percentEncode(name ?? "")}=${percentEncode(value ?? "")}`)
+    .join("&");
+  return `${QUOTES_PATH}?${query}`;
+}
+
+function selector(call: QuoteCall): string[][] {
+  switch (call.form) {
+    case "symbols":
+      return [["symbols", call.symbols.join(",")]];
+    case "watchlist":
+      // A parameter of its own, as the live service documents it; the specification folds it into `symbols`.
+      return [["watchlist", call.watchlist]];
+    case "option":
+      return [
+        ["underlying", call.contract.underlying],
+        ["expiration", call.contract.expiration],
+        ["type", call.contract.optionType],
+        ["strike", call.contract.strike],
+      ];
+  }
+}
+
+/** What a call asks for by name; null for a watchlist, whose content only the service knows. */
+export function askedInstruments(call: QuoteCall): InstrumentKey[] | null {
+  switch (call.form) {
+    case "symbols":
+      return call.symbols.map(keyOfSymbol);
+    case "watchlist":
+      return null;
+    case "option":
+      return [option(call.contract)];
+  }
+}
+
+/** Assumed: an OCC option symbol in a list is answered as that option (field notes: seen once, unproven). */
+function keyOfSymbol(symbol: string): InstrumentKey {
+  const contract = parseOccSymbol(symbol);
+  return contract ? option(contract) : security(symbol);
+}
+
+/** A short text for people: `AAPL, MSFT and 8 more`, `watchlist DEFAULT`, `AAPL:2026-12-18:CALL:150`. */
+export function describeCall(call: QuoteCall): string {
+  if (call.form === "watchlist") return `watchlist ${call.watchlist}`;
+  const names = (askedInstruments(call) ?? []).map(instrumentName);
+  if (names.length <= 3) return names.join(", ");
+  return `${names.slice(0, 2).join(", ")} and ${names.length - 2} more`;
+}

@@ -1,0 +1,122 @@
+/**
+ * A strict, streaming walk over one XML document that is not trusted: it is whole and well-formed, or refused.
+ * Completeness is proved here, on the document: HTTP clients accept bodies that were cut short (field notes, "Traps").
+ */
+import { SaxesParser } from "saxes";
+import { QuotekeeperError } from "../errors.ts";
+
+/** Bytes beyond which a body is not read at all (design, section 8). */
+export const MAX_BODY_BYTES = 8 * 1024 * 1024;
+
+/** Assumed: no answer of the service nests deeper than this; its own documents are 6 deep. */
+export const MAX_DEPTH = 64;
+
+/**
+ * Assumed: no single tag, text, comment or stretch of white space of an answer is longer than this, in characters;
+ * the longest seen is a description of some 60. It bounds the work on an attribute or a text of megabytes.
+ */
+export const MAX_PIECE = 65_536;
+
+/** Assumed: no element of the service has more attributes than this; its own has one, `id`. */
+export const MAX_ATTRIBUTES = 64;
+
+/** What the walk reports. Offsets are in UTF-16 units of the decoded text. */
+export type XmlHandler = {
+  open: (name: string, attributes: Record<string, string>, offset: number) => void;
+  text: (text: string) => void;
+  /** A comment or processing instruction inside the root. */
+  aside: () => void;
+  close: (name: string, offset: number) => void;
+};
+
+/** The body as text, or DOCUMENT_REFUSED: too large, not UTF-8. A byte order mark is dropped. */
+export function decodeBody(body: Uint8Array): string {
+  if (body.byteLength > MAX_BODY_BYTES)
+    throw refused(`${body.byteLength} bytes exceed the cap of ${MAX_BODY_BYTES}`);
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(body);
+  } catch (cause) {
+    throw refused("the body is not valid UTF-8", cause);
+  }
+}
+
+/**
+ * Walks `text`, which must be exactly one well-formed document: no DOCTYPE, UTF-8, one root element called
+ * `rootName`, nothing but white space after it. A comment or CDATA section that merely quotes a DOCTYPE is refused as
+ * well: telling the two apart would take a parser that has begun to read the document.
+ *
+ * @throws QuotekeeperError DOCUMENT_REFUSED with the first fault
+ */
+export function walkXml(text: string, rootName: string, handler: XmlHandler): void {
+  // Refused before parsing, and before the parser could look at a single entity.
+  if (/<!DOCTYPE/i.test(text)) throw refused("it holds a DOCTYPE, which no answer of this service has");
+  const parser = new SaxesParser({ xmlns: false, position: true });
+  let depth = 0;
+  let rootClosed = false;
+  let lastOpen = 0;
+  let attributeCount = 0;
+  /** Where the last piece ended. */
+  let reached = 0;
+  parser.on("error", (error) => {
+    throw refused(error.message, error);
+  });
+  parser.on("xmldecl", ({ encoding }) => {
+    reached = parser.position;
+    if (encoding !== undefined && !/^(utf-?8|us-ascii)$/i.test(encoding)) {
+      throw refused(`it declares the encoding ${encoding.slice(0, 40)}; only UTF-8 is read`);
+    }
+  });
+  parser.on("opentagstart", () => {
+    lastOpen = text.lastIndexOf("<", parser.position - 1);
+    attributeCount = 0;
+  });
+  parser.on("attribute", () => {
+    attributeCount += 1;
+    if (attributeCount > MAX_ATTRIBUTES)
+      throw refused(`an element has more than ${MAX_ATTRIBUTES} attributes`);
+  });
+  parser.on("opentag", ({ name, attributes }) => {
+    reached = parser.position;
+    depth += 1;
+    if (depth === 1 && name !== rootName)
+      throw refused(`its root element is ${name.slice(0, 40)}, not ${rootName}`);
+    if (depth > MAX_DEPTH) throw refused(`its elements nest deeper than ${MAX_DEPTH}`);
+    handler.open(name, attributes, lastOpen);
+  });
+  parser.on("closetag", ({ name }) => {
+    reached = parser.position;
+    depth -= 1;
+    rootClosed = depth === 0;
+    handler.close(name, parser.position);
+  });
+  parser.on("text", (piece) => {
+    reached = parser.position;
+    if (depth > 0) handler.text(piece);
+  });
+  parser.on("cdata", (piece) => {
+    reached = parser.position;
+    handler.text(piece);
+  });
+  const aside = (): void => {
+    reached = parser.position;
+    if (rootClosed) throw refused("something follows the root element");
+    if (depth > 0) handler.aside();
+  };
+  parser.on("comment", aside);
+  parser.on("processinginstruction", aside);
+  // In slices, so that a piece without end is refused early, and not after all of it was gathered.
+  for (let at = 0; at < text.length; at += MAX_PIECE) {
+    parser.write(text.slice(at, at + MAX_PIECE));
+    if (at + MAX_PIECE - reached > 2 * MAX_PIECE)
+      throw refused(`one piece of it is longer than ${MAX_PIECE} characters`);
+  }
+  parser.close();
+  if (!rootClosed) throw refused("it ends before its root element does");
+}
+
+/** DOCUMENT_REFUSED for the document as a whole. */
+export function refused(detail: string, cause?: unknown): QuotekeeperError {
+  return new QuotekeeperError("DOCUMENT_REFUSED", `the answer is not a whole quotes document: ${detail}`, {
+    cause,
+  });
+}

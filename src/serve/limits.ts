@@ -1,0 +1,60 @@
+/** Counting of calls against the service's limits (specification, "Limits"). Pure: a window in, a window out. */
+
+/** The three classes of calls, each with a limit of its own. */
+export type CallClass = "quotes" | "orders" | "other";
+
+/** Calls allowed per window and class, and the window's length in ms. */
+export type Limits = Readonly<Record<CallClass, number>> & { readonly windowMs: number };
+
+/** The limits of the specification: per minute. */
+export const SERVICE_LIMITS: Limits = { quotes: 60, orders: 40, other: 180, windowMs: 60_000 };
+
+/**
+ * The calls of one token and class since the first of them.
+ *
+ * Assumed: calls are counted per token, in fixed windows that begin with the first call after the last window ended.
+ * Only calls that were authenticated count, those that are refused for another reason as well.
+ */
+export type Window = { readonly startMs: number; readonly used: number };
+
+/** What became of a call. */
+export type Count = {
+  window: Window;
+  /** False: the caller gets the rate-limit fault, until the window ends. */
+  admitted: boolean;
+  /** The four headers of every limited call, also of the fault; Used + Remaining = Limit. */
+  headers: Record<
+    "X-RateLimit-Used" | "X-RateLimit-Expire" | "X-RateLimit-Limit" | "X-RateLimit-Remaining",
+    string
+  >;
+};
+
+/**
+ * Counts one call.
+ *
+ * @param window of the token and class so far; undefined before the first call
+ * @param nowMs the clock, epoch ms; one that was set back begins a new window
+ * @param limit calls allowed per window
+ */
+export function countCall(window: Window | undefined, nowMs: number, limit: number, windowMs: number): Count {
+  const isCurrent = window !== undefined && nowMs >= window.startMs && nowMs < window.startMs + windowMs;
+  const { startMs, used } = isCurrent ? window : { startMs: nowMs, used: 0 };
+  const admitted = used < limit;
+  const counted = { startMs, used: admitted ? used + 1 : used };
+  return {
+    window: counted,
+    admitted,
+    headers: {
+      "X-RateLimit-Used": String(counted.used),
+      "X-RateLimit-Expire": String(Math.ceil((startMs + windowMs) / 1000)),
+      "X-RateLimit-Limit": String(limit),
+      "X-RateLimit-Remaining": String(limit - counted.used),
+    },
+  };
+}
+
+/** The words of the rate-limit fault, as clients of the live service recorded them (field notes, "Rate limits"). */
+export function faultText(limit: number, windowMs: number): string {
+  const window = windowMs === 60_000 ? "Minute" : `${windowMs / 1000} seconds`;
+  return `API calls quota exceeded! maximum admitted ${limit} per ${window}.`;
+}

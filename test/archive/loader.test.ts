@@ -1,0 +1,222 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { afterEach, describe, expect, test } from "@jest/globals";
+import { isRetryable } from "../../src/archive/connect.ts";
+import type { LoadReport } from "../../src/archive/load.ts";
+import { loadAll, startLoader, type Loader, type LoaderOptions } from "../../src/archive/loader.ts";
+import { migrate } from "../../src/archive/migrate.ts";
+import { contentOf, countsOf } from "../support/archive.ts";
+import { createTestClock } from "../support/clock.ts";
+import { freshDatabase, poolOn } from "../support/database.ts";
+import { answerRecord, appendAll, at } from "../support/journal.ts";
+import { loadingWorld } from "../support/loading.ts";
+import { closedPort } from "../support/stubService.ts";
+import { tempDir } from "../support/tempDir.ts";
+import { answerXml, equityXml, optionXml } from "../support/xml.ts";
+
+const answers = (count: number, from = 0) =>
+  Array.from({ length: count }, (_, n) =>
+    answerRecord(at(from + n), answerXml(equityXml("A", { dividend: { amt: String(n) } }), optionXml({}))),
+  );
+
+const loaders: Loader[] = [];
+afterEach(async () => {
+  for (const loader of loaders.splice(0)) await loader.close(1_000);
+});
+
+/** A loader that is closed after the test, and what it told. */
+function started(options: Partial<LoaderOptions> & Pick<LoaderOptions, "pool" | "journalDir">) {
+  const failures: { error: unknown; waitMs: number }[] = [];
+  const reports: LoadReport[] = [];
+  let recover: () => void = () => undefined;
+  const recovered = new Promise<void>((resolve) => (recover = resolve));
+  const loader = startLoader({
+    clock: createTestClock(),
+    onFailure: (error, waitMs) => failures.push({ error, waitMs }),
+    onLoaded: (report) => reports.push(report),
+    onRecovered: () => recover(),
+    ...options,
+  });
+  loaders.push(loader);
+  return { loader, failures, reports, recovered };
+}
+
+describe("rows and position are one", () => {
+  const KILL = `
+    create function kill_session() returns trigger language plpgsql as
+      $$ begin perform pg_terminate_backend(pg_backend_pid()); return new; end $$;
+    create trigger kill before update on journal_positions for each row execute function kill_session()`;
+
+  test("a session that is ended after the rows and before the position leaves nothing half", async () => {
+    const { pool, append, load } = await loadingWorld();
+    const before = await contentOf(pool);
+    await append(...answers(5));
+    await pool.query(KILL);
+
+    const error = await load().catch((reason: unknown) => reason);
+
+    expect(isRetryable(error)).toBe(true);
+    expect(await contentOf(pool)).toEqual(before);
+  });
+
+  test("the loader tries again by itself, and then everything is there once", async () => {
+    const { url, pool, journalDir, append } = await loadingWorld();
+    const admin = poolOn(url);
+    await append(...answers(5));
+    await pool.query(KILL);
+    const onSleep = async () => void (await admin.query("drop trigger if exists kill on journal_positions"));
+
+    const { failures, recovered } = started({
+      pool,
+      journalDir,
+      clock: createTestClock(undefined, { onSleep }),
+    });
+    await recovered;
+
+    expect(failures).toHaveLength(1);
+    expect(await countsOf(pool)).toMatchObject({
+      responses: 5,
+      quotes: 15,
+      dividends: 5,
+      journal_positions: 1,
+    });
+  });
+});
+
+describe("a database that is away", () => {
+  test("is tried again after 250 ms, 500 ms, 1 s ... at most 5 s, and nothing is lost", async () => {
+    const { url, pool } = await freshDatabase();
+    const journalDir = tempDir();
+    await appendAll(journalDir, answers(3));
+    const address = new URL(url);
+    const server = { host: address.hostname, port: Number(address.port || 5432) };
+    const port = await closedPort();
+    address.hostname = "127.0.0.1";
+    address.port = String(port);
+    let asleep = 0;
+    const clock = createTestClock(undefined, {
+      onSleep: async () => {
+        asleep += 1;
+        // Answers keep coming meanwhile; then the database does.
+        if (asleep === 2) await appendAll(journalDir, answers(2, 60), { clock: createTestClock(at(60)) });
+        if (asleep === 7) await openRelay(port, server);
+      },
+    });
+
+    const { loader, failures, recovered } = started({ pool: poolOn(address.href), journalDir, clock });
+    await recovered;
+
+    expect(clock.slept).toEqual([250, 500, 1_000, 2_000, 4_000, 5_000, 5_000]);
+    expect(failures.every(({ error }) => isRetryable(error))).toBe(true);
+    expect(loader.failure()).toBeNull();
+    expect(await countsOf(pool)).toMatchObject({ responses: 5, quotes: 15 });
+  });
+
+  test("is told to who waits for the load, and is revived between attempts", async () => {
+    const { url } = await freshDatabase();
+    const journalDir = tempDir();
+    const address = new URL(url);
+    address.port = String(await closedPort());
+    let revived = 0;
+    const revive = async () => void (revived += 1);
+
+    const { loader, failures } = started({ pool: poolOn(address.href), journalDir, revive });
+
+    await expect(loader.drain()).rejects.toMatchObject({ code: "ECONNREFUSED" });
+    await expect(loader.drain()).rejects.toMatchObject({ code: "ECONNREFUSED" });
+    expect(loader.failure()).toMatchObject({ code: "ECONNREFUSED" });
+    expect(revived).toBeGreaterThan(0);
+    expect(failures.length).toBeGreaterThan(1);
+  });
+
+  test("gets its schema as soon as it can be reached, before the first rows", async () => {
+    const { pool } = await freshDatabase({ migrated: false });
+    const journalDir = tempDir();
+    await appendAll(journalDir, answers(2));
+
+    const { loader } = started({ pool, journalDir, prepare: async () => void (await migrate(pool, at(0))) });
+    await loader.drain();
+
+    expect(await countsOf(pool)).toMatchObject({ responses: 2 });
+  });
+
+  test("and refuses for a reason that only a person can remove is tried every 30 s", async () => {
+    const { pool } = await freshDatabase({ migrated: false });
+    const journalDir = tempDir();
+    await appendAll(journalDir, answers(1));
+    const clock = createTestClock(undefined, {
+      onSleep: async () => void (await migrate(pool, at(0))),
+    });
+
+    const { failures, recovered } = started({ pool, journalDir, clock });
+    await recovered;
+
+    expect(failures).toMatchObject([{ waitMs: 30_000, error: { code: "42P01" } }]);
+    expect(await countsOf(pool)).toMatchObject({ responses: 1 });
+  });
+});
+
+describe("a loader beside the collector", () => {
+  test("loads what is appended once it is told of it", async () => {
+    const { pool, journalDir, append } = await loadingWorld();
+    const { loader, reports } = started({ pool, journalDir });
+    await loader.drain();
+
+    await append(...answers(2));
+    await loader.drain();
+    await append(...answers(3, 60));
+    await loader.drain();
+
+    expect(reports.map(({ responses }) => responses)).toEqual([2, 3]);
+    expect(loader.failure()).toBeNull();
+  });
+
+  test("loads at its end what is still in the journal", async () => {
+    const { pool, journalDir, append } = await loadingWorld();
+    const never = createTestClock(undefined, { onSleep: () => new Promise(() => undefined) });
+    const loader = startLoader({ pool, journalDir, clock: never });
+    await loader.drain();
+    await append(...answers(4));
+
+    await loader.close(1_000);
+
+    expect(await countsOf(pool)).toMatchObject({ responses: 4 });
+  });
+
+  test("passes over damaged bytes, says so, and loads what is whole", async () => {
+    const { pool, journalDir, append, load } = await loadingWorld();
+    await append(...answers(3));
+    const [file = ""] = readdirSync(journalDir).filter((name) => name.includes(".journal"));
+    const bytes = readFileSync(`${journalDir}/${file}`);
+    bytes.writeUInt8(bytes.readUInt8(bytes.length >> 1) ^ 0xff, bytes.length >> 1);
+    writeFileSync(`${journalDir}/${file}`, bytes);
+    const damaged: string[] = [];
+
+    const report = await load({ onDamage: (_segment, _offset, _length, reason) => damaged.push(reason) });
+
+    expect(report.responses).toBe(2);
+    expect(damaged).toHaveLength(1);
+    expect((await loadAll({ pool, journalDir, clock: createTestClock() })).responses).toBe(0);
+  });
+});
+
+const relays: { server: Server; sockets: Socket[] }[] = [];
+afterEach(() => {
+  for (const { server, sockets } of relays.splice(0)) {
+    server.close();
+    for (const socket of sockets) socket.destroy();
+  }
+});
+
+/** Opens a port that leads to the real server: the database comes back. */
+async function openRelay(port: number, to: { host: string; port: number }): Promise<void> {
+  const sockets: Socket[] = [];
+  const server = createServer((socket) => {
+    const upstream = connect(to);
+    sockets.push(socket, upstream);
+    socket.on("error", () => upstream.destroy()).pipe(upstream);
+    upstream.on("error", () => socket.destroy()).pipe(socket);
+  });
+  relays.push({ server, sockets });
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+}

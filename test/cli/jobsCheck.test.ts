@@ -1,0 +1,73 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { tempDir } from "../support/tempDir.ts";
+import { run } from "./edges.ts";
+
+function jobsDir(files: Record<string, string>): string {
+  const dir = tempDir();
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, name), text);
+  return dir;
+}
+
+const GOOD = `name: good
+schedule: "* * * * *"
+priority: 5
+symbols: [AAPL, MSFT]
+options: [{ underlying: AAPL, expiration: 2026-12-18, type: CALL, strike: 150 }]
+`;
+
+function check(dir: string, ...flags: string[]) {
+  return run(["jobs", "check", ...flags], { QUOTEKEEPER_JOBS_DIR: dir });
+}
+
+test("jobs that are right are listed with what they poll, exit code 0", async () => {
+  const { exitCode, stdout, stderr } = await check(jobsDir({ "good.yaml": GOOD }));
+
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+  expect(stdout).toMatch(/^Job +Schedule +Session +Priority +Symbols +Options +Chains$/m);
+  expect(stdout).toMatch(/^good +\* \* \* \* \* +regular +5 +2 +1 +0$/m);
+  expect(stdout).toContain("1 job is right, 0 problems found.");
+});
+
+test("every problem of every file is named with file and line, exit code 2", async () => {
+  const dir = jobsDir({
+    "bad.yaml": `name: bad\nschedule: "* * *"\nsession: noon\nsymbols: [AAPL]\n`,
+    "good.yaml": GOOD,
+    "worse.yaml": "symbols: [AAPL\n",
+  });
+
+  const { exitCode, stdout, stderr } = await check(dir);
+
+  expect(exitCode).toBe(2);
+  expect(stderr.trim().split("\n")).toEqual([
+    expect.stringMatching(`^${dir}/bad\\.yaml:2: schedule is `),
+    expect.stringMatching(`^${dir}/bad\\.yaml:3: session is noon: expected `),
+    expect.stringMatching(`^${dir}/worse\\.yaml:[12]: this is not YAML: `),
+  ]);
+  expect(stdout).toContain("1 job is right, 3 problems found.");
+});
+
+test("--json prints jobs and problems as one document and nothing else", async () => {
+  const dir = jobsDir({ "bad.yaml": "name: bad\nsymbols: [AAPL]\n", "good.yaml": GOOD });
+
+  const { exitCode, stdout, stderr } = await check(dir, "--json");
+
+  expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: "" });
+  expect(JSON.parse(stdout)).toMatchObject({
+    jobs: [{ name: "good", symbols: ["AAPL", "MSFT"] }],
+    problems: [
+      { file: join(dir, "bad.yaml"), line: 1, message: expect.stringMatching(/^schedule is missing/) },
+    ],
+  });
+});
+
+test("a directory that is not there, or holds no job, ends with exit code 2 and the remedy", async () => {
+  const missing = await check("/nowhere/jobs");
+  const empty = await check(jobsDir({ "calendar.yaml": "overrides: []\n" }));
+
+  expect(missing).toMatchObject({ exitCode: 2, stdout: "" });
+  expect(missing.stderr).toMatch(/^JOBS_UNREADABLE: .*\/nowhere\/jobs.*Set QUOTEKEEPER_JOBS_DIR/);
+  expect(empty).toMatchObject({ exitCode: 2, stdout: "" });
+  expect(empty.stderr).toMatch(/^JOBS_UNREADABLE: .* holds no job file .*Set QUOTEKEEPER_JOBS_DIR/);
+});

@@ -1,0 +1,52 @@
+import { expect, test } from "@jest/globals";
+import { freshDatabase } from "../support/database.ts";
+import { closedPort } from "../support/stubService.ts";
+import { run } from "./edges.ts";
+
+test("an empty database gets the schema; a second run finds nothing to do", async () => {
+  const { url, pool, name } = await freshDatabase({ migrated: false });
+
+  const first = await run(["migrate"], { DATABASE_URL: url });
+  const second = await run(["migrate"], { DATABASE_URL: url });
+
+  expect(first).toMatchObject({ exitCode: 0, stderr: "" });
+  expect(first.stdout).toMatch(/^applied 0001_/);
+  expect(second).toMatchObject({ exitCode: 0, stderr: "" });
+  expect(second.stdout).toMatch(new RegExp(`/${name} is at schema version \\d+, nothing to do\n$`));
+  await expect(pool.query("select from quotes")).resolves.toMatchObject({ rowCount: 0 });
+});
+
+test("--json prints database, version and what was applied", async () => {
+  const { url } = await freshDatabase({ migrated: false });
+
+  const first = await run(["migrate", "--json"], { DATABASE_URL: url });
+  const second = await run(["migrate", "--json"], { DATABASE_URL: url });
+
+  const { version, applied } = JSON.parse(first.stdout) as { version: number; applied: string[] };
+  expect(applied).toHaveLength(version);
+  expect(JSON.parse(second.stdout)).toMatchObject({ version, applied: [] });
+});
+
+test("a database that is down is named without its password, with the variable to correct, exit code 1", async () => {
+  const port = await closedPort();
+
+  const { exitCode, stdout, stderr } = await run(["migrate"], {
+    DATABASE_URL: `postgresql://me:canary-password@127.0.0.1:${port}/quotes`,
+  });
+
+  expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+  expect(stderr).toMatch(new RegExp(`^DATABASE_UNREACHABLE: 127\\.0\\.0\\.1:${port}/quotes.*DATABASE_URL`));
+  expect(stderr).not.toContain("canary");
+});
+
+test("a user the database does not know is named as refused, exit code 1", async () => {
+  const url = new URL((await freshDatabase()).url);
+  url.username = "nobody_of_that_name";
+  url.password = "canary-password";
+
+  const { exitCode, stderr } = await run(["migrate"], { DATABASE_URL: url.href });
+
+  expect(exitCode).toBe(1);
+  expect(stderr).toMatch(/^DATABASE_REFUSED: .*Correct DATABASE_URL/);
+  expect(stderr).not.toContain("canary");
+});

@@ -1,0 +1,247 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { readSegment } from "../../src/journal/reader.ts";
+import type { JournalRecord } from "../../src/journal/record.ts";
+import { listSegments } from "../../src/journal/segments.ts";
+import { createTestClock, type TestClock } from "../support/clock.ts";
+import { freshDatabase } from "../support/database.ts";
+import { startSimulatedService, TEST_CREDENTIALS } from "../support/simulatedService.ts";
+import { closedPort, startStubService } from "../support/stubService.ts";
+import { tempDir } from "../support/tempDir.ts";
+import { type Outcome, run } from "./edges.ts";
+
+const { url, pool } = await freshDatabase();
+
+/** The clock stands still during a poll; each poll of this file comes a second after the one before. */
+const clock: TestClock = createTestClock();
+
+function poll(env: Record<string, string>, ...flags: string[]): Promise<Outcome> {
+  clock.advance(1_000);
+  return run(["poll", ...flags], env, clock);
+}
+
+function settings(
+  more: Record<string, string> = {},
+): Record<string, string> & { QUOTEKEEPER_DATA_DIR: string } {
+  return { DATABASE_URL: url, QUOTEKEEPER_DATA_DIR: tempDir(), ...more };
+}
+
+/** The account of the running service at an address. */
+function account(baseUrl: string): Record<string, string> {
+  return {
+    QUOTES_BASE_URL: baseUrl,
+    QUOTES_CONSUMER_KEY: TEST_CREDENTIALS.consumerKey,
+    QUOTES_CONSUMER_SECRET: TEST_CREDENTIALS.consumerSecret,
+    QUOTES_ACCESS_TOKEN: TEST_CREDENTIALS.accessToken,
+    QUOTES_ACCESS_TOKEN_SECRET: TEST_CREDENTIALS.accessTokenSecret,
+  };
+}
+
+type Printed = {
+  quotes: { instrument: string; source: string; delayed: boolean; last: string | null; observedAt: string }[];
+  errors: { code: string; message: string }[];
+};
+
+function printed({ stdout }: Outcome): Printed {
+  return JSON.parse(stdout) as Printed;
+}
+
+async function journalOf(dataDir: string): Promise<JournalRecord[]> {
+  const dir = join(dataDir, "journal");
+  const records: JournalRecord[] = [];
+  for (const { name } of await listSegments(dir))
+    for await (const item of readSegment(dir, name)) if (item.kind === "record") records.push(item.record);
+  return records;
+}
+
+describe("a poll of the simulated market", () => {
+  test("prints the quotes as a table, says on stderr that they are made up, and stores them", async () => {
+    const { exitCode, stdout, stderr } = await poll(settings(), "--symbols", "GE,AAPL");
+
+    expect(exitCode).toBe(0);
+    expect(stderr).toMatch(/^SIMULATED market: these quotes are made up/);
+    expect(stdout).toMatch(/^Instrument +Last +Change +Bid +Ask +Volume +Observed \(UTC\)$/m);
+    expect(stdout).toMatch(/^AAPL +[\d.]+ .* 22:50:\d\d$/m);
+    expect(stdout).toMatch(/^GE +[\d.]+ .* 22:50:\d\d$/m);
+    const { rows } = await pool.query<{ symbol: string; kind: string }>(
+      `select symbol, kind from quotes
+       join instruments on instruments.id = instrument_id join sources on sources.id = source_id order by symbol`,
+    );
+    expect(rows).toEqual([
+      { symbol: "AAPL", kind: "simulated" },
+      { symbol: "GE", kind: "simulated" },
+    ]);
+  });
+
+  test("with --json prints one JSON document with digits as they came, and nothing else on stdout", async () => {
+    const outcome = await poll(settings(), "--symbols", "AAPL", "--json");
+
+    const { quotes, errors } = printed(outcome);
+    expect(outcome.exitCode).toBe(0);
+    expect(errors).toEqual([]);
+    expect(quotes).toMatchObject([{ instrument: "AAPL", source: "simulated", delayed: false }]);
+    expect(quotes[0]?.last).toMatch(/^\d+\.\d+$/);
+    expect(quotes[0]?.observedAt).toMatch(/^2026-11-20T22:50:\d\d\.\d+Z$|^2026-11-20T22:50:\d\dZ$/);
+  });
+
+  test("of a watchlist gives the quotes of its symbols", async () => {
+    const outcome = await poll(settings(), "--watchlist", "DEFAULT", "--json");
+
+    expect(outcome.exitCode).toBe(0);
+    expect(printed(outcome).quotes.length).toBeGreaterThan(1);
+  });
+
+  test("of a contract gives the contract and its underlying", async () => {
+    const outcome = await poll(settings(), "--option", "AAPL:2026-12-18:put:230.00", "--json");
+
+    expect(outcome.exitCode).toBe(0);
+    expect(printed(outcome).quotes.map(({ instrument }) => instrument)).toEqual([
+      "AAPL",
+      "AAPL:2026-12-18:PUT:230",
+    ]);
+  });
+
+  test("with --delayed gives delayed quotes, which say so", async () => {
+    const env = settings();
+
+    const json = printed(await poll(env, "--symbols", "AAPL", "--delayed", "--json"));
+    const { stdout } = await poll(env, "--symbols", "AAPL", "--delayed");
+
+    expect(json.quotes).toMatchObject([{ instrument: "AAPL", delayed: true }]);
+    expect(stdout).toMatch(/^AAPL .* 22:50:\d\d delayed$/m);
+  });
+
+  test("with a symbol nobody knows names it, exit code 1, and stores the others", async () => {
+    const outcome = await poll(settings(), "--symbols", "AAPL,NOSUCH", "--json");
+
+    expect(outcome.exitCode).toBe(1);
+    expect(printed(outcome)).toMatchObject({
+      quotes: [{ instrument: "AAPL" }],
+      errors: [{ code: "UNKNOWN_SYMBOL", message: expect.stringMatching(/NOSUCH.*Check the spelling/) }],
+    });
+    expect(outcome.stderr).toContain("UNKNOWN_SYMBOL: the service does not know NOSUCH.");
+  });
+
+  test("of a contract that has expired names it, exit code 1", async () => {
+    const { exitCode, stderr } = await poll(settings(), "--option", "AAPL:2020-12-18:CALL:150");
+
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/UNKNOWN_SYMBOL: .*AAPL:2020-12-18:CALL:150/);
+  });
+});
+
+describe("a poll of an account", () => {
+  test("signs its calls, and no credential or signature is printed or kept", async () => {
+    const service = await startSimulatedService(clock);
+    const env = settings(account(service.baseUrl));
+
+    const outcome = await poll(env, "--symbols", "AAPL", "--json");
+
+    expect(outcome.exitCode).toBe(0);
+    const kept = JSON.stringify(await journalOf(env.QUOTEKEEPER_DATA_DIR));
+    for (const secret of Object.values(TEST_CREDENTIALS))
+      expect(outcome.stdout + outcome.stderr + kept).not.toContain(secret);
+    expect(kept).not.toMatch(/oauth_|authorization/i);
+  });
+
+  test("of a service that says it is simulated stores the rows as simulated, never as an account's", async () => {
+    const service = await startSimulatedService(clock);
+
+    const { quotes } = printed(await poll(settings(account(service.baseUrl)), "--symbols", "AAPL", "--json"));
+
+    expect(quotes).toMatchObject([{ instrument: "AAPL", source: "simulated" }]);
+    const { rows } = await pool.query(
+      "select from quotes join sources on sources.id = source_id where kind = 'account'",
+    );
+    expect(rows).toEqual([]);
+  });
+
+  test("of any other service stores the rows as an account's, and says nothing of a simulated market", async () => {
+    const body = readFileSync(new URL("../recorded/equity/response.xml", import.meta.url));
+    const symbol = /<sym>([^<]+)<\/sym>/.exec(body.toString())?.[1] ?? "";
+    const service = await startStubService({ body });
+
+    const outcome = await poll(settings(account(service.baseUrl)), "--symbols", symbol, "--json");
+
+    expect(outcome).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(printed(outcome).quotes).toMatchObject([{ instrument: symbol, source: "account" }]);
+  });
+
+  test("with a wrong secret ends with exit code 1, names the variables, and the answer is in the journal", async () => {
+    const service = await startSimulatedService(clock);
+    const env = settings({ ...account(service.baseUrl), QUOTES_ACCESS_TOKEN_SECRET: "canary-wrong" });
+
+    const { exitCode, stdout, stderr } = await poll(env, "--symbols", "AAPL");
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect(stderr).toMatch(
+      /^SERVICE_UNAUTHORIZED: .*401.*QUOTES_ACCESS_TOKEN_SECRET and the machine's clock/,
+    );
+    expect(stderr).not.toContain("canary");
+    expect(await journalOf(env.QUOTEKEEPER_DATA_DIR)).toMatchObject([{ status: 401 }]);
+  });
+
+  test("that answers with an HTML page says so, exit code 1, and keeps the page in the journal", async () => {
+    const body = "<!DOCTYPE html><html><body>Maintenance</body></html>";
+    const service = await startStubService({ headers: { "Content-Type": "text/html" }, body });
+    const env = settings(account(service.baseUrl));
+
+    const { exitCode, stderr } = await poll(env, "--symbols", "AAPL");
+
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^SERVICE_ANSWER_UNREADABLE: .*HTML page.*QUOTES_BASE_URL/);
+    const [record] = await journalOf(env.QUOTEKEEPER_DATA_DIR);
+    expect(record?.kind === "response" && Buffer.from(record.body).toString()).toBe(body);
+  });
+
+  test("that cannot be reached is named by its address, exit code 1", async () => {
+    const port = await closedPort();
+
+    const { exitCode, stdout, stderr } = await poll(
+      settings(account(`http://127.0.0.1:${port}`)),
+      "--symbols",
+      "AAPL",
+    );
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+    expect(stderr).toMatch(new RegExp(`^SERVICE_UNREACHABLE: http://127\\.0\\.0\\.1:${port}: ECONNREFUSED`));
+    for (const secret of Object.values(TEST_CREDENTIALS)) expect(stderr).not.toContain(secret);
+  });
+});
+
+test("while the database is down the answer is kept in the journal, and the next poll stores it", async () => {
+  const { url: own, pool: ownPool } = await freshDatabase();
+  const env = settings({ DATABASE_URL: own });
+  const away = `postgresql://me:canary-password@127.0.0.1:${await closedPort()}/quotes`;
+
+  const failed = await poll({ ...env, DATABASE_URL: away }, "--symbols", "AAPL");
+  const kept = await journalOf(env.QUOTEKEEPER_DATA_DIR);
+  const next = await poll(env, "--symbols", "MSFT");
+
+  expect(failed.exitCode).toBe(1);
+  expect(failed.stderr).toMatch(/DATABASE_UNREACHABLE: .*DATABASE_URL; answers stay in the journal/);
+  expect(failed.stderr).not.toContain("canary");
+  expect(kept).toMatchObject([{ kind: "response", status: 200 }]);
+  expect(next.exitCode).toBe(0);
+  expect(next.stdout).not.toContain("AAPL");
+  const { rows } = await ownPool.query<{ symbol: string }>(
+    "select symbol from quotes join instruments on instruments.id = instrument_id order by observed_at",
+  );
+  expect(rows.map(({ symbol }) => symbol)).toEqual(["AAPL", "MSFT"]);
+});
+
+test("a data directory that cannot be made is named, with the variable to correct, exit code 1", async () => {
+  const file = join(tempDir(), "file");
+  writeFileSync(file, "");
+
+  const { exitCode, stdout, stderr } = await poll(
+    settings({ QUOTEKEEPER_DATA_DIR: join(file, "data") }),
+    "--symbols",
+    "AAPL",
+  );
+
+  expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+  expect(stderr).toMatch(/^DATA_DIR_UNWRITABLE: .*file\/data.*Set QUOTEKEEPER_DATA_DIR/);
+  expect(existsSync(join(file, "data"))).toBe(false);
+});

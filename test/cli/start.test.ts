@@ -1,0 +1,219 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { afterAll, expect, test } from "@jest/globals";
+import type pg from "pg";
+import { type Job, readJobs } from "../../src/config/jobs/readJobs.ts";
+import { instrumentName, option } from "../../src/market/instrument.ts";
+import { freshDatabase, poolOn } from "../support/database.ts";
+import { tempDir } from "../support/tempDir.ts";
+import { buildProgram } from "./builtProgram.ts";
+import { run } from "./edges.ts";
+
+const JOBS = fileURLToPath(new URL("../../jobs/", import.meta.url));
+
+/** What the issue promises: quotes within 15 s of the start, the end within 5 s of Ctrl-C. */
+const QUOTES_WITHIN_MS = 15_000;
+const END_WITHIN_MS = 5_000;
+
+const running = new Set<ChildProcess>();
+/** Embedded servers that a program under test has not ended yet. */
+const servers = new Set<number>();
+afterAll(() => {
+  running.forEach((child) => child.kill("SIGKILL"));
+  servers.forEach((pid) => process.kill(pid, "SIGQUIT"));
+});
+
+function serverOf(dataDir: string): number {
+  return Number(readFileSync(join(dataDir, "postgres", "postmaster.pid"), "utf8").split("\n")[0]);
+}
+
+/** A `quotekeeper start` of its own process, with nothing configured but where its files are. */
+function start(bin: string, dataDir: string) {
+  const child = spawn(process.execPath, [bin, "start"], {
+    cwd: dataDir,
+    env: {
+      PATH: process.env["PATH"] ?? "",
+      QUOTEKEEPER_DATA_DIR: dataDir,
+      QUOTEKEEPER_JOBS_DIR: JOBS,
+      QUOTEKEEPER_HTTP_PORT: "0",
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  running.add(child);
+  const startedAtMs = performance.now();
+  const written = { stdout: "", stderr: "" };
+  child.stdout.on("data", (chunk: Buffer) => (written.stdout += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (written.stderr += chunk.toString()));
+  const ended = new Promise<number | null>((resolve) =>
+    child.once("close", (code) => {
+      running.delete(child);
+      resolve(code);
+    }),
+  );
+  return {
+    written,
+    /** What `look` finds, as soon as it finds something. */
+    within: async <T>(ms: number, look: () => Promise<T | null> | T | null): Promise<T> => {
+      while (performance.now() - startedAtMs < ms && running.has(child)) {
+        const found = await look();
+        if (found !== null) return found;
+        await delay(50);
+      }
+      throw new Error(`nothing within ${ms} ms of the start; it said:\n${written.stdout}\n${written.stderr}`);
+    },
+    /** What stands behind a word at the beginning of a line, such as `Database`. */
+    line: (word: string): string | null =>
+      new RegExp(`^${word} +(\\S+).*\n`, "m").exec(written.stdout)?.[1] ?? null,
+    end: async (signal: NodeJS.Signals) => {
+      const fromMs = performance.now();
+      child.kill(signal);
+      const hung = setTimeout(() => child.kill("SIGKILL"), 2 * END_WITHIN_MS);
+      const exitCode = await ended;
+      clearTimeout(hung);
+      return { exitCode, tookMs: performance.now() - fromMs };
+    },
+  };
+}
+
+/** An instrument with quotes; `name` as in `instrumentName`. */
+type Quoted = {
+  name: string;
+  symbol: string;
+  optionType: "CALL" | "PUT" | null;
+  kind: string;
+  quotes: number;
+};
+
+async function quotedInstruments(pool: pg.Pool): Promise<Quoted[]> {
+  // The tables appear a moment after the server.
+  const { rows } = await pool
+    .query<Quoted>(
+      `select concat_ws(':', symbol, expiration, option_type, trim_scale(strike)) as name, symbol,
+              option_type as "optionType", kind, count(*)::int as quotes
+       from quotes join instruments i on i.id = instrument_id join sources s on s.id = source_id
+       group by i.id, s.id`,
+    )
+    .catch(() => ({ rows: [] }));
+  return rows;
+}
+
+function countOf(quoted: readonly Quoted[]): number {
+  return quoted.reduce((sum, { quotes }) => sum + quotes, 0);
+}
+
+/** What the jobs name, and of each chain both types of contracts. */
+function isAllOf(jobs: readonly Job[], quoted: readonly Quoted[]): boolean {
+  const names = new Set(quoted.map(({ name }) => name));
+  return jobs.every(
+    ({ symbols, options, chains }) =>
+      symbols.every((symbol) => names.has(symbol)) &&
+      options.every((contract) => names.has(instrumentName(option(contract)))) &&
+      chains.every(({ underlying, types }) =>
+        types.every((type) => quoted.some((one) => one.symbol === underlying && one.optionType === type)),
+      ),
+  );
+}
+
+test("a start whose dashboard's port is taken ends with exit code 1 and names the port", async () => {
+  const other = createServer().listen(0, "127.0.0.1");
+  await once(other, "listening");
+  const { port } = other.address() as AddressInfo;
+
+  const { exitCode, stdout, stderr } = await run(["start"], {
+    DATABASE_URL: (await freshDatabase()).url,
+    QUOTEKEEPER_DATA_DIR: tempDir(),
+    QUOTEKEEPER_JOBS_DIR: JOBS,
+    QUOTEKEEPER_HTTP_PORT: String(port),
+  });
+  other.close();
+
+  expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+  expect(stderr).toMatch(new RegExp(`PORT_IN_USE: .*127\\.0\\.0\\.1:${port}`));
+});
+
+test.each(["start", "collect"])("%s with a bad job file begins nothing, exit code 2", async (command) => {
+  const jobsDir = tempDir();
+  writeFileSync(join(jobsDir, "bad.yaml"), "name: bad\nsymbols: AAPL\n");
+  const dataDir = join(tempDir(), "data");
+
+  const { exitCode, stdout, stderr } = await run([command], {
+    QUOTEKEEPER_DATA_DIR: dataDir,
+    QUOTEKEEPER_JOBS_DIR: jobsDir,
+  });
+
+  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+  expect(stderr).toMatch(/JOBS_INVALID: 2 problems.*bad\.yaml:1: schedule.*bad\.yaml:2: symbols/s);
+  expect(existsSync(dataDir)).toBe(false);
+});
+
+test("a start whose data directory cannot be made names it and the variable, exit code 1", async () => {
+  const file = join(tempDir(), "file");
+  writeFileSync(file, "");
+
+  const { exitCode, stdout, stderr } = await run(["start"], {
+    QUOTEKEEPER_DATA_DIR: join(file, "data"),
+    QUOTEKEEPER_JOBS_DIR: JOBS,
+  });
+
+  expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
+  expect(stderr).toMatch(/DATA_DIR_UNWRITABLE: .*file\/data.*Set QUOTEKEEPER_DATA_DIR/);
+});
+
+test("a first start polls every example instrument, shows where, ends at Ctrl-C, and a second goes on", async () => {
+  const bin = buildProgram();
+  const dataDir = tempDir();
+  // The embedded server runs as another user when the test runs as root.
+  chmodSync(dataDir, 0o755);
+  const { jobs } = await readJobs(JOBS);
+  const first = start(bin, dataDir);
+  const databaseUrl = await first.within(QUOTES_WITHIN_MS, () => first.line("Database"));
+  servers.add(serverOf(dataDir));
+  const pool = poolOn(databaseUrl, { max: 1 });
+  const quoted = await first.within(QUOTES_WITHIN_MS, async () => {
+    const found = await quotedInstruments(pool);
+    return isAllOf(jobs, found) ? found : null;
+  });
+  const dashboard = await fetch(first.line("Dashboard") ?? "");
+  const page = await dashboard.text();
+  const firstEnd = await first.end("SIGINT");
+  servers.clear();
+
+  expect(first.written.stdout).toMatch(/^Market +SIMULATED: these quotes are made up/m);
+  expect(first.written.stdout).toMatch(/\d+\/60 calls this minute \| \d+ rows stored \| next poll in \d+ s/);
+  expect(new Set(quoted.map(({ kind }) => kind))).toEqual(new Set(["simulated"]));
+  expect(dashboard.status).toBe(200);
+  expect(page).toContain("SIMULATED");
+  for (const { name } of quoted) expect(page).toContain(`<td>${name}</td>`);
+  expect(firstEnd.exitCode).toBe(0);
+  expect(firstEnd.tookMs).toBeLessThan(END_WITHIN_MS);
+
+  const second = start(bin, dataDir);
+  await second.within(QUOTES_WITHIN_MS, () => second.line("Database"));
+  servers.add(serverOf(dataDir));
+  const again = poolOn(second.line("Database") ?? "", { max: 1 });
+  const grown = await second.within(QUOTES_WITHIN_MS, async () => {
+    const found = await quotedInstruments(again);
+    return countOf(found) > countOf(quoted) ? found : null;
+  });
+  const secondEnd = await second.end("SIGTERM");
+  servers.clear();
+
+  const quotesNow = new Map(grown.map(({ name, quotes }) => [name, quotes]));
+  for (const { name, quotes } of quoted) expect(quotesNow.get(name)).toBeGreaterThanOrEqual(quotes);
+  expect(secondEnd.exitCode).toBe(0);
+  expect(secondEnd.tookMs).toBeLessThan(END_WITHIN_MS);
+
+  const { ownerPassword } = JSON.parse(
+    readFileSync(join(dataDir, "postgres", "quotekeeper.json"), "utf8"),
+  ) as {
+    ownerPassword: string;
+  };
+  const everything = JSON.stringify([first.written, second.written]);
+  expect(everything).not.toContain(ownerPassword);
+  expect(everything).not.toMatch(/oauth_|consumerSecret|accessToken/i);
+}, 60_000);

@@ -1,0 +1,89 @@
+import { existsSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { createTestClock } from "../support/clock.ts";
+import { freshDatabase } from "../support/database.ts";
+import { closedPort } from "../support/stubService.ts";
+import { tempDir } from "../support/tempDir.ts";
+import { run } from "./edges.ts";
+
+const GOOD = `name: good\nschedule: "* * * * *"\nsymbols: [AAPL]\n`;
+
+function settings(files: Record<string, string> = { "good.yaml": GOOD }) {
+  const jobs = tempDir();
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(jobs, name), text);
+  return { QUOTEKEEPER_JOBS_DIR: jobs, QUOTEKEEPER_DATA_DIR: join(tempDir(), "data") };
+}
+
+test("before the first start nothing is wrong, and nothing is made", async () => {
+  const env = settings();
+
+  const { exitCode, stdout, stderr } = await run(["status"], env);
+
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+  expect(stdout).toMatch(/^market +ok +SIMULATED market$/m);
+  expect(stdout).toMatch(/^jobs +ok +1 in .*: good$/m);
+  expect(stdout).toMatch(/^database +- +none yet: `quotekeeper start` makes it/m);
+  expect(stdout).toMatch(/^journal +- +empty$/m);
+  expect(existsSync(env.QUOTEKEEPER_DATA_DIR)).toBe(false);
+});
+
+test("a bad job file is reported and stops nothing else, exit code 1", async () => {
+  const env = settings({ "good.yaml": GOOD, "bad.yaml": "name: bad\n" });
+
+  const { exitCode, stdout } = await run(["status"], { ...env, DATABASE_URL: (await freshDatabase()).url });
+
+  expect(exitCode).toBe(1);
+  expect(stdout).toMatch(/^jobs +ATTENTION +.*bad\.yaml:1: schedule is missing/m);
+  expect(stdout).toMatch(/^database +ok +.*schema version \d+, 0 instruments/m);
+});
+
+test("a jobs directory without a job needs a person", async () => {
+  const { exitCode, stdout } = await run(["status"], settings({}));
+
+  expect(exitCode).toBe(1);
+  expect(stdout).toMatch(/^jobs +ATTENTION +JOBS_UNREADABLE: /m);
+});
+
+test("a database that is down is named with its variable, exit code 1, and its password is not shown", async () => {
+  const port = await closedPort();
+
+  const { exitCode, stdout, stderr } = await run(["status"], {
+    ...settings(),
+    DATABASE_URL: `postgresql://me:canary-password@127.0.0.1:${port}/quotes`,
+  });
+
+  expect(exitCode).toBe(1);
+  expect(stdout).toMatch(
+    new RegExp(
+      `^database +ATTENTION +DATABASE_UNREACHABLE: 127\\.0\\.0\\.1:${port}/quotes.*DATABASE_URL`,
+      "m",
+    ),
+  );
+  expect(stdout + stderr).not.toContain("canary");
+});
+
+test("a database that was never migrated is told apart from one that is down", async () => {
+  const { url } = await freshDatabase({ migrated: false });
+
+  const { exitCode, stdout } = await run(["status"], { ...settings(), DATABASE_URL: url });
+
+  expect(exitCode).toBe(0);
+  expect(stdout).toMatch(/^database +- +.* is empty: run `quotekeeper migrate`$/m);
+});
+
+test("after a poll the newest answer, the instruments and the journal are healthy; --json says the same", async () => {
+  const clock = createTestClock();
+  const env = { ...settings(), DATABASE_URL: (await freshDatabase()).url };
+  await run(["poll", "--symbols", "AAPL,MSFT"], env, clock);
+
+  const text = await run(["status"], env, clock);
+  const json = await run(["status", "--json"], env, clock);
+
+  expect(text).toMatchObject({ exitCode: 0, stderr: "" });
+  expect(text.stdout).toMatch(/^database +ok +.*2 instruments, simulated$/m);
+  expect(text.stdout).toMatch(/^answers +ok +last under a minute ago; in the last hour 1 quotes$/m);
+  expect(text.stdout).toMatch(/^journal +ok +.*all loaded$/m);
+  expect(JSON.parse(json.stdout)).toMatchObject({ healthy: true, lastHour: { quotes: 1 } });
+  expect(json.stderr).toBe("");
+});

@@ -1,0 +1,113 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "@jest/globals";
+import { createProgram } from "../../src/cli/program.ts";
+import { capturedEdges, run } from "./edges.ts";
+
+const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
+  version: string;
+};
+
+const COMMANDS = createProgram(capturedEdges().edges, () => undefined).commands.map((command) =>
+  command.name(),
+);
+
+test("--version prints the version of the package, and --help what can be done, both with exit code 0", async () => {
+  expect(await run(["--version"])).toEqual({ exitCode: 0, stdout: `${version}\n`, stderr: "" });
+
+  const help = await run(["--help"]);
+  expect(help).toMatchObject({ exitCode: 0, stderr: "" });
+  for (const command of COMMANDS) expect(help.stdout).toMatch(new RegExp(`^  ${command}\\b`, "m"));
+});
+
+test.each(COMMANDS)("%s --help says what it does and what its exit codes mean", async (command) => {
+  const { exitCode, stdout, stderr } = await run([command, "--help"]);
+
+  expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+  expect(stdout).toContain(`Usage: quotekeeper ${command}`);
+  expect(stdout).toContain("Exit codes: 0 done, 1 something needs a person, 2 wrong usage or configuration.");
+});
+
+test("without a command the help is shown, as wrong usage", async () => {
+  const { exitCode, stdout, stderr } = await run([]);
+
+  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+  expect(stderr).toContain("Usage: quotekeeper");
+});
+
+describe("wrong usage ends with exit code 2, names what is wrong, and prints no result", () => {
+  test.each([
+    ["an unknown command", ["pol"], /unknown command 'pol'.*Did you mean poll\?/s],
+    ["an unknown option", ["status", "--jsn"], /unknown option '--jsn'.*Did you mean --json\?/s],
+    ["a value that is missing", ["poll", "--symbols"], /option '--symbols <list>' argument missing/],
+    ["nothing to poll", ["poll"], /give one of --symbols, --watchlist or --option/],
+    [
+      "two forms of a poll",
+      ["poll", "--symbols", "AAPL", "--watchlist", "DEFAULT"],
+      /'--(symbols|watchlist).*cannot be used with option '--(symbols|watchlist)/,
+    ],
+    ["no symbol", ["poll", "--symbols", ","], /names no symbol; expected for example AAPL,MSFT/],
+    ["a symbol with a space", ["poll", "--symbols", "AAPL,BRK B"], /"BRK B" is not a symbol/],
+    ["a watchlist without a name", ["poll", "--watchlist", ""], /Expected the id of a watchlist/],
+    ["a contract of three parts", ["poll", "--option", "AAPL:2026-12-18:CALL"], /expected for example AAPL:/],
+    [
+      "a contract on a date that does not exist",
+      ["poll", "--option", "AAPL:2026-02-30:CALL:150"],
+      /"2026-02-30" is not a date; expected for example AAPL:2026-12-18:CALL:150/,
+    ],
+    [
+      "a contract of another type",
+      ["poll", "--option", "AAPL:2026-12-18:BOTH:150"],
+      /"BOTH" is neither CALL nor PUT/,
+    ],
+    ["a strike of 0", ["poll", "--option", "AAPL:2026-12-18:PUT:0"], /"0" is not a strike/],
+    ["a service without a source", ["serve"], /required option '--source <source>' not specified/],
+    ["a source there is not", ["serve", "--source", "moon"], /'moon' is invalid.*simulated/],
+    [
+      "a port that does not exist",
+      ["serve", "--source", "simulated", "--port", "65536"],
+      /--port.*Expected a whole number from 0 to 65535/,
+    ],
+    [
+      "a word for a port",
+      ["serve", "--source", "simulated", "--port", "http"],
+      /whole number from 0 to 65535/,
+    ],
+  ])("%s", async (_name, argv, message) => {
+    const { exitCode, stdout, stderr } = await run(argv);
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toMatch(message);
+    expect(stderr).toContain("(add --help for what is possible)");
+  });
+});
+
+test("a key that is not complete is refused without being shown", async () => {
+  const { exitCode, stderr } = await run(["serve", "--source", "simulated", "--key", "canary-ck:canary-cs:"]);
+
+  expect(exitCode).toBe(2);
+  expect(stderr).toMatch(/^USAGE: --key: expected consumerKey:consumerSecret:token:tokenSecret/);
+  expect(stderr).not.toContain("canary");
+});
+
+test.each([
+  ["status"],
+  ["migrate"],
+  ["jobs", "check"],
+  ["poll", "--symbols", "AAPL"],
+  ["start"],
+  ["collect"],
+])("wrong settings end %s %s with exit code 2 before anything is done", async (...argv) => {
+  const { exitCode, stdout, stderr } = await run(argv.filter(Boolean), {
+    QUOTES_BASE_URL: "https://api.broker.example",
+    QUOTES_CONSUMER_KEY: "canary-key",
+    QUOTES_CONSUMER_SECRET: "canary-secret",
+    QUOTES_ACCESS_TOKEN: "canary-token",
+  });
+
+  expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+  expect(stderr).toMatch(
+    /^CONFIG_INVALID: 1 problem in the settings:\n {2}QUOTES_ACCESS_TOKEN_SECRET is not set/,
+  );
+  expect(stderr).toContain("docs/configuration.md");
+  expect(stderr).not.toContain("canary");
+});

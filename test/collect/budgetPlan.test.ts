@@ -1,0 +1,132 @@
+/** What the jobs cost over a day, before a single call is made. */
+import { describe, expect, test } from "@jest/globals";
+import { type BudgetPlan, planBudget } from "../../src/collect/budgetPlan.ts";
+import type { DueJob } from "../../src/collect/plan.ts";
+import type { OptionContract } from "../../src/market/instrument.ts";
+import { contractsOf, dueJob, MINUTE_MS, symbolsNamed } from "./due.ts";
+
+const LIMIT = { limit: 60, windowMs: 60_000 };
+const OPEN_MS = Date.parse("2026-11-20T14:30:00Z");
+
+/** A job at each of its slots through the first hour of a session. */
+function everyMinutes(
+  minutes: number,
+  job: { name: string; priority?: number; symbols?: string[]; contracts?: OptionContract[] },
+  lastsMinutes = 60,
+): DueJob[] {
+  const slots: DueJob[] = [];
+  const endMs = OPEN_MS + lastsMinutes * MINUTE_MS;
+  for (let at = OPEN_MS; at < endMs; at += minutes * MINUTE_MS) {
+    slots.push(dueJob({ ...job, slotMs: at, deadlineMs: Math.min(endMs, at + minutes * MINUTE_MS) }));
+  }
+  return slots;
+}
+
+function starvedShares({ jobs }: BudgetPlan): Record<string, number> {
+  return Object.fromEntries(jobs.map(({ job, due, starved }) => [job, Math.round((100 * starved) / due)]));
+}
+
+describe("jobs that fit", () => {
+  test("250 symbols a minute are three calls of up to 100, and a pass of three seconds", () => {
+    const plan = planBudget(everyMinutes(1, { name: "equities", symbols: symbolsNamed(250) }), LIMIT, 100);
+
+    expect(plan).toMatchObject({ fits: true, callsPerPass: 3, passMs: 3_000, fullPassMs: 2_000 });
+    expect(plan.jobs).toEqual([{ job: "equities", slots: 60, instruments: 250, due: 15_000, starved: 0 }]);
+    expect(plan.slots[0]).toEqual({ at: new Date(OPEN_MS), calls: 3, doneMs: 2_000 });
+  });
+
+  test("60 option contracts a minute take the whole budget and fit", () => {
+    const plan = planBudget(everyMinutes(1, { name: "options", contracts: contractsOf(60) }), LIMIT, 100);
+
+    expect(plan).toMatchObject({ fits: true, callsPerPass: 60, fitsEveryMs: MINUTE_MS });
+  });
+
+  test("240 contracts every five minutes fit beside one call a minute, though no minute has room for them", () => {
+    const due = [
+      ...everyMinutes(5, { name: "chain", contracts: contractsOf(240) }),
+      ...everyMinutes(1, { name: "equities", priority: 5, symbols: symbolsNamed(80) }),
+    ];
+
+    const plan = planBudget(due, LIMIT, 100);
+
+    expect(plan).toMatchObject({ fits: true, callsPerPass: 241 });
+  });
+
+  test("a symbol that two jobs name is one call's, and both jobs are served by it", () => {
+    const due = [
+      ...everyMinutes(1, { name: "one", symbols: symbolsNamed(100) }),
+      ...everyMinutes(1, { name: "other", symbols: symbolsNamed(100) }),
+    ];
+
+    const plan = planBudget(due, LIMIT, 100);
+
+    expect(plan.callsPerPass).toBe(1);
+    expect(plan.fits).toBe(true);
+  });
+});
+
+describe("jobs over the budget", () => {
+  test("of 200 option contracts every minute 70 % starve, all of them in turn, and every 4 minutes they fit", () => {
+    const plan = planBudget(everyMinutes(1, { name: "options", contracts: contractsOf(200) }), LIMIT, 100);
+
+    expect(plan.fits).toBe(false);
+    expect(starvedShares(plan)).toEqual({ options: 70 });
+    expect(plan.fullPassMs).toBeGreaterThan(3 * MINUTE_MS);
+    expect(plan.fullPassMs).toBeLessThan(4 * MINUTE_MS);
+    expect(plan.fitsEveryMs).toBe(4 * MINUTE_MS);
+  });
+
+  test("the job of lower priority starves first, and its own shortest interval is named", () => {
+    const due = [
+      ...everyMinutes(1, { name: "urgent", priority: 9, contracts: contractsOf(40, "AAPL") }),
+      ...everyMinutes(1, { name: "patient", priority: 1, contracts: contractsOf(40, "MSFT") }),
+    ];
+
+    const plan = planBudget(due, LIMIT, 100);
+
+    expect(starvedShares(plan)).toEqual({ urgent: 0, patient: 50 });
+    expect(plan.starving).toEqual(["patient"]);
+    expect(plan.fitsEveryMs).toBe(2 * MINUTE_MS);
+  });
+
+  test("of two jobs of one priority that are too much together, both starve alike", () => {
+    const due = [
+      ...everyMinutes(1, { name: "one", contracts: contractsOf(60, "AAPL") }),
+      ...everyMinutes(1, { name: "other", contracts: contractsOf(60, "MSFT") }),
+    ];
+
+    const shares = starvedShares(planBudget(due, LIMIT, 100));
+
+    expect(shares["one"]).toBeGreaterThan(45);
+    expect(shares["other"]).toBeGreaterThan(45);
+  });
+
+  test("what would not fit even once an hour is said to fit at no interval", () => {
+    const due = everyMinutes(1, { name: "all", contracts: contractsOf(350) });
+
+    const plan = planBudget(due, { limit: 5, windowMs: 60_000 }, 100);
+
+    expect(plan.fitsEveryMs).toBeNull();
+    expect(plan.fullPassMs).toBeNull();
+  });
+
+  test("a poll that has not left when the session closes is starved, whenever the next slot is", () => {
+    const due = [
+      dueJob({ name: "close", slotMs: OPEN_MS, deadlineMs: OPEN_MS + 30_000, contracts: contractsOf(60) }),
+    ];
+
+    expect(starvedShares(planBudget(due, LIMIT, 100))).toEqual({ close: 50 });
+  });
+});
+
+test("500 symbols and 1,000 contracts over a whole session are planned in seconds", () => {
+  // At every 20 minutes the last slot would have ten of them before the close: 390 minutes are 13 half hours.
+  const contracts = contractsOf(1_000);
+  const symbols = symbolsNamed(500);
+  const began = process.cpuUsage();
+
+  const plan = planBudget(everyMinutes(1, { name: "all", symbols, contracts }, 390), LIMIT, 100);
+
+  expect(plan).toMatchObject({ fits: false, callsPerPass: 1_005, fitsEveryMs: 30 * MINUTE_MS });
+  expect(process.cpuUsage(began).user / 1e6).toBeLessThan(10);
+});

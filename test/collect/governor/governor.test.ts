@@ -1,0 +1,201 @@
+import { describe, expect, test } from "@jest/globals";
+import {
+  admission,
+  createGovernor,
+  step,
+  type GovernorState,
+} from "../../../src/collect/governor/governor.ts";
+import { NO_RATE_LIMIT, type RateLimit } from "../../../src/quotes-api/rateLimit.ts";
+
+const SIXTY_A_MINUTE = { limit: 60, windowMs: 60_000 };
+const LATENCY_MS = 200;
+
+describe("alone", () => {
+  test("a program that starts with 20 calls sends them at once", () => {
+    const { sentAtMs } = sendWhileAdmitted(createGovernor(SIXTY_A_MINUTE, 0), 0, 20);
+
+    expect(sentAtMs).toEqual(Array<number>(20).fill(0));
+  });
+
+  test("a job of 60 calls leaves room for another job's slot half a minute later", () => {
+    const { sentAtMs } = sendWhileAdmitted(createGovernor(SIXTY_A_MINUTE, 0), 0, 60);
+
+    expect(sentAtMs.filter((at) => at < 30_000).length).toBeLessThan(55);
+  });
+
+  test("a call in flight counts until its answer, and an answered call leaves a window after its answer", () => {
+    const { state } = sendWhileAdmitted(createGovernor({ limit: 1, windowMs: 60_000 }, 0), 0, 1, {
+      answer: false,
+    });
+    const waiting = step(state, { type: "tick" }, 300_000);
+
+    const answered = step(waiting, { type: "answered", sentAtMs: 0, rateLimit: NO_RATE_LIMIT }, 300_000);
+
+    expect(admission(waiting, 300_000).maySend).toBe(false);
+    expect(admission(answered, 360_000).maySend).toBe(false);
+    expect(admission(answered, 360_010).maySend).toBe(true);
+  });
+
+  test("an idle hour saves up no more than one window's calls", () => {
+    const idle = step(createGovernor(SIXTY_A_MINUTE, 0), { type: "tick" }, 3_600_000);
+
+    const { sentAtMs } = sendWhileAdmitted(idle, 3_600_000, 200);
+
+    expect(sentAtMs.filter((at) => at < 3_660_000).length).toBe(60);
+  });
+});
+
+describe("after a fault", () => {
+  const refusal = { used: 60, remaining: 0, limit: 60, expire: null };
+
+  test("nothing is sent for a whole window when nothing is known of the server's counting", () => {
+    const closed = faulted(createGovernor(SIXTY_A_MINUTE, 0), 0, refusal);
+
+    expect(admission(closed, LATENCY_MS + 60_000).maySend).toBe(false);
+    expect(admission(closed, LATENCY_MS + 61_000).maySend).toBe(true);
+  });
+
+  test("one call probes first, and its answer opens the way for the polls whose slot still lasts", () => {
+    const closed = faulted(createGovernor(SIXTY_A_MINUTE, 0), 0, refusal);
+    const sent = step(closed, { type: "sent" }, 61_000);
+
+    const opened = step(sent, { type: "answered", sentAtMs: 61_000, rateLimit: readingOf(1) }, 61_200);
+
+    expect(admission(sent, 61_001).maySend).toBe(false);
+    expect(sendWhileAdmitted(opened, 61_200, 15).sentAtMs.filter((at) => at < 62_000).length).toBeGreaterThan(
+      5,
+    );
+  });
+
+  test("Expire shortens the wait only when it lies within the next window", () => {
+    const wallMs = 1_700_000_000_000;
+    const reopens = (expire: number | null): number =>
+      faulted(createGovernor(SIXTY_A_MINUTE, 0), 0, { ...refusal, expire }, wallMs).closedUntilMs -
+      LATENCY_MS;
+
+    expect(reopens(1_700_000_030)).toBe(30_010);
+    expect(reopens(1_700_000_001)).toBe(2_000);
+    for (const lie of [1_699_999_836, 1_700_000_061, 1_700_021_600, 0, 1e12, null])
+      expect(reopens(lie)).toBe(60_010);
+  });
+
+  test("each further refusal in a row waits whole windows: one, two, then four", () => {
+    const waits: number[] = [];
+    let state = faulted(createGovernor(SIXTY_A_MINUTE, 0), 0, refusal);
+    for (let refused = 0; refused < 4; refused += 1) {
+      const atMs = state.closedUntilMs;
+      state = faulted(state, atMs, refusal);
+      waits.push(state.closedUntilMs - atMs - LATENCY_MS);
+    }
+
+    expect(waits).toEqual([60_010, 120_010, 240_010, 240_010]);
+  });
+
+  test("refusals of calls that were on their way together count as one", () => {
+    const { state } = sendWhileAdmitted(createGovernor(SIXTY_A_MINUTE, 0), 0, 10, { answer: false });
+
+    const refused = Array.from({ length: 10 }, (_, index) => 100 + index).reduce(
+      (now, atMs) => step(now, { type: "faulted", sentAtMs: 0, rateLimit: refusal }, atMs),
+      state,
+    );
+
+    expect(refused.faultCount).toBe(1);
+    expect(refused.closedUntilMs).toBe(100 + 60_010);
+  });
+});
+
+describe("beside a second client", () => {
+  test("its calls, seen in Used, are left to it", () => {
+    let state = createGovernor(SIXTY_A_MINUTE, 0);
+    for (let call = 1; call <= 20; call += 1) state = answered(state, call * 1_100, readingOf(call + 30));
+
+    const { sentAtMs } = sendWhileAdmitted(state, 23_000, 60);
+
+    expect(20 + sentAtMs.filter((at) => at < 60_000).length).toBe(29);
+  });
+
+  test("a lower limit named by headers that agree among themselves is kept", () => {
+    const named = (used: number): RateLimit => ({ used, remaining: 40 - used, limit: 40, expire: null });
+    let state = createGovernor(SIXTY_A_MINUTE, 0);
+    for (let call = 1; call <= 40; call += 1) state = answered(state, call * 1_000, named(call));
+
+    expect(admission(state, 50_000).maySend).toBe(false);
+    expect(admission(state, 61_300).maySend).toBe(true);
+  });
+});
+
+describe("after a restart", () => {
+  test("the answers of the last window and the calls without an answer still count", () => {
+    const history = {
+      answeredAgoMs: Array.from({ length: 50 }, (_, index) => index * 100),
+      unansweredCount: 10,
+    };
+
+    const admitted = admission(createGovernor(SIXTY_A_MINUTE, 0, history), 0);
+
+    expect(admitted).toEqual({ maySend: false, notBeforeMs: 60_000 - 4_900 + 10 });
+  });
+
+  test("the first call goes alone, and its answer lets a start's 15 calls follow at once", () => {
+    const { state, sentAtMs } = sendWhileAdmitted(
+      createGovernor(SIXTY_A_MINUTE, 0, { answeredAgoMs: [], unansweredCount: 0 }),
+      0,
+      1,
+      { answer: false },
+    );
+    const opened = step(state, { type: "answered", sentAtMs: 0, rateLimit: readingOf(1) }, LATENCY_MS);
+
+    expect(sentAtMs).toEqual([0]);
+    expect(admission(state, 1).maySend).toBe(false);
+    expect(sendWhileAdmitted(opened, LATENCY_MS, 15, { answer: false }).sentAtMs).toEqual(
+      Array(15).fill(LATENCY_MS),
+    );
+  });
+
+  test("a wall clock set back while the program was away moves the last answers to now and no further", () => {
+    const answeredAgoMs = Array.from({ length: 60 }, (_, index) => -58_000 + index * 1_000);
+
+    const admitted = admission(createGovernor(SIXTY_A_MINUTE, 0, { answeredAgoMs, unansweredCount: 0 }), 0);
+
+    expect(admitted).toEqual({ maySend: false, notBeforeMs: 1_010 });
+  });
+});
+
+function readingOf(used: number): RateLimit {
+  return { used, remaining: 60 - used, limit: 60, expire: null };
+}
+
+function answered(state: GovernorState, atMs: number, rateLimit: RateLimit): GovernorState {
+  return step(
+    step(state, { type: "sent" }, atMs),
+    { type: "answered", sentAtMs: atMs, rateLimit },
+    atMs + LATENCY_MS,
+  );
+}
+
+function faulted(state: GovernorState, atMs: number, rateLimit: RateLimit, wallMs?: number): GovernorState {
+  const event = { type: "faulted" as const, sentAtMs: atMs, rateLimit, wallMs };
+  return step(step(state, { type: "sent" }, atMs), event, atMs + LATENCY_MS);
+}
+
+function sendWhileAdmitted(
+  state: GovernorState,
+  fromMs: number,
+  count: number,
+  { answer = true } = {},
+): { state: GovernorState; sentAtMs: number[] } {
+  const sentAtMs: number[] = [];
+  let atMs = fromMs;
+  let now = state;
+  while (sentAtMs.length < count) {
+    const admitted = admission(now, atMs);
+    if (!admitted.maySend) {
+      atMs = admitted.notBeforeMs;
+      continue;
+    }
+    sentAtMs.push(atMs);
+    now = step(now, { type: "sent" }, atMs);
+    if (answer) now = step(now, { type: "answered", sentAtMs: atMs, rateLimit: NO_RATE_LIMIT }, atMs);
+  }
+  return { state: now, sentAtMs };
+}

@@ -1,0 +1,70 @@
+/**
+ * Virtual time for the whole collector: jest's clock drives node-cron and p-queue, and our `Clock` reads the same. Time
+ * goes from timer to timer; between two of them everything that waits for nothing has its turn.
+ */
+import { jest } from "@jest/globals";
+import type { Clock } from "../../src/clock.ts";
+
+/** Time that only a test moves. */
+export type VirtualTime = {
+  clock: Clock;
+  /** Goes on to an instant, through every timer on the way. */
+  until: (instant: string | number) => Promise<void>;
+  /** Goes on by so many ms. */
+  pass: (ms: number) => Promise<void>;
+  /** Lets everything run that waits for no time. */
+  settle: () => Promise<void>;
+  /** The machine sleeps: the wall clock goes on, and no timer fires meanwhile. */
+  sleepMachine: (ms: number) => void;
+};
+
+/** Takes over the clock of this test file until `jest.useRealTimers()`. */
+export function startVirtualTime(start: string): VirtualTime {
+  jest.useFakeTimers({
+    now: Date.parse(start),
+    doNotFake: ["nextTick", "queueMicrotask", "setImmediate", "clearImmediate"],
+  });
+  const beganMs = Date.now();
+  let sleptMs = 0;
+  let drawn = 0;
+  const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  const until = async (instant: string | number): Promise<void> => {
+    const endMs = typeof instant === "number" ? instant : Date.parse(instant);
+    // A timer at the very end marks it, so that no other one is run that lies behind it.
+    let there = false;
+    setTimeout(() => (there = true), endMs - Date.now());
+    await settle();
+    while (!there) {
+      jest.advanceTimersToNextTimer();
+      await settle();
+    }
+  };
+  return {
+    clock: {
+      now: () => new Date(),
+      monotonicMs: () => Date.now() - beganMs - sleptMs,
+      sleep: (ms, signal) =>
+        new Promise((resolve, reject) => {
+          if (signal?.aborted) return reject(signal.reason as Error);
+          const onAbort = (): void => {
+            clearTimeout(timer);
+            reject(signal?.reason as Error);
+          };
+          const timer = setTimeout(() => {
+            signal?.removeEventListener("abort", onAbort);
+            resolve();
+          }, ms);
+          signal?.addEventListener("abort", onAbort, { once: true });
+        }),
+      // Chance repeats itself, so that a test does.
+      random: (length) => Uint8Array.from({ length }, () => (drawn = (drawn * 73 + 41) % 256)),
+    },
+    until,
+    pass: (ms) => until(Date.now() + ms),
+    settle,
+    sleepMachine: (ms) => {
+      sleptMs += ms;
+      jest.setSystemTime(Date.now() + ms);
+    },
+  };
+}

@@ -1,0 +1,188 @@
+/**
+ * A collector of real parts, and a service in memory that answers after a virtual latency: what it is asked and what the
+ * ledger says of it is kept for the test to look at.
+ */
+import { afterEach, jest } from "@jest/globals";
+import { Collector, type CollectorOptions } from "../../src/collect/collector.ts";
+import type { PlannedCall } from "../../src/collect/plan.ts";
+import type { Job } from "../../src/config/jobs/readJobs.ts";
+import type { LedgerNote, MissReason, SlotEntry } from "../../src/ledger.ts";
+import { alwaysOpen, createCalendar } from "../../src/market/calendar/calendar.ts";
+import { instrumentName, type InstrumentKey } from "../../src/market/instrument.ts";
+import type { Answer } from "../../src/quotes-api/answer.ts";
+import type { InstrumentQuote } from "../../src/quotes-api/document.ts";
+import { NO_QUOTE } from "../../src/quotes-api/readInstrument.ts";
+import { askedInstruments } from "../../src/quotes-api/request.ts";
+import { unknownQuote } from "../../src/serve/source.ts";
+import { startVirtualTime, type VirtualTime } from "./virtualTime.ts";
+
+/** One call as the service saw it. */
+export type SeenCall = { sentAt: number; answeredAt: number | null; planned: PlannedCall; names: string[] };
+
+/** How the service answers: an answer, or an error that is thrown. */
+export type Respond = (call: SeenCall) => Answer | Promise<Answer>;
+
+export type World = VirtualTime & {
+  collector: Collector;
+  calls: SeenCall[];
+  notes: LedgerNote[];
+  logged: { level: string; message: string }[];
+  /** Replaces the way the service answers. */
+  answerWith: (respond: Respond) => void;
+};
+
+const open: Collector[] = [];
+
+afterEach(async () => {
+  for (const collector of open.splice(0)) {
+    const closing = collector.close(0);
+    jest.advanceTimersByTime(1);
+    await closing;
+  }
+  jest.useRealTimers();
+});
+
+/** What of a world is unusual. */
+export type WorldOptions = Partial<
+  Pick<CollectorOptions, "governor" | "history" | "calendar" | "exchange">
+> & { start: string; jobs: Job[]; respond?: Respond; latencyMs?: (call: number) => number };
+
+/** Makes a world and starts its collector. */
+export function startWorld(options: WorldOptions): World {
+  const time = startVirtualTime(options.start);
+  const calls: SeenCall[] = [];
+  const notes: LedgerNote[] = [];
+  const logged: World["logged"] = [];
+  const { latencyMs = () => 200 } = options;
+  let respond = options.respond ?? (({ planned }) => quotesFor(planned));
+  const logAt = (level: string) => (_fields: object, message: string) => void logged.push({ level, message });
+  const collector = new Collector({
+    jobs: options.jobs,
+    calendar: options.calendar ?? alwaysOpen,
+    exchange: options.exchange ?? createCalendar(),
+    clock: time.clock,
+    log: { debug: logAt("debug"), info: logAt("info"), warn: logAt("warn"), error: logAt("error") },
+    governor: options.governor ?? { limit: 60, windowMs: 60_000 },
+    history: options.history ?? null,
+    onNote: (note) => void notes.push(structuredClone(note)),
+    send: async (planned, signal) => {
+      const names = (askedInstruments(planned.call) ?? []).map(instrumentName);
+      const call: SeenCall = { sentAt: Date.now(), answeredAt: null, planned, names };
+      calls.push(call);
+      await time.clock.sleep(latencyMs(calls.length - 1), signal);
+      call.answeredAt = Date.now();
+      const answer = await respond(call);
+      return { record: { headers: {} }, answer };
+    },
+  });
+  open.push(collector);
+  collector.start();
+  return { ...time, collector, calls, notes, logged, answerWith: (next) => (respond = next) };
+}
+
+/** A job of a job file: every minute, around the clock, unless said otherwise. */
+export function jobOf(fields: Partial<Job> & { name: string }): Job {
+  return {
+    file: `${fields.name}.yaml`,
+    schedule: "* * * * *",
+    timezone: "America/New_York",
+    session: "always",
+    delayed: false,
+    priority: 0,
+    symbols: [],
+    symbolsFile: null,
+    watchlist: null,
+    options: [],
+    chains: [],
+    ...fields,
+  };
+}
+
+/** A whole answer with a quote for everything asked; other fates by name. */
+export function quotesFor(
+  planned: PlannedCall,
+  {
+    unknown = [],
+    absent = [],
+    last = {},
+  }: { unknown?: string[]; absent?: string[]; last?: Record<string, string> } = {},
+): Answer {
+  const items = (askedInstruments(planned.call) ?? [{ kind: "security" as const, symbol: "IBM" }]).flatMap(
+    (key) => {
+      const name = instrumentName(key);
+      if (absent.includes(name)) return [];
+      const item = unknown.includes(name) ? unknownQuote(key) : quoteOf(key, last[name] ?? "100.00");
+      return [{ ok: true as const, item, fragment: "" }];
+    },
+  );
+  return { outcome: "quotes", document: { id: "r", error: null, hasQuotes: true, items } };
+}
+
+function quoteOf(key: InstrumentKey, last: string): InstrumentQuote {
+  return { ...unknownQuote(key), quote: { ...NO_QUOTE, last }, unknownSymbol: false };
+}
+
+/** An answer without quotes. */
+export function failure(outcome: Exclude<Answer["outcome"], "quotes">): Answer {
+  return { outcome, responseId: null, detail: outcome };
+}
+
+/** The settled slots in the notes; a downtime's slots one by one. */
+export function entriesOf(notes: readonly LedgerNote[], job?: string): SlotEntry[] {
+  return notes
+    .flatMap((note): SlotEntry[] =>
+      note.type === "slots"
+        ? note.entries
+        : note.slots.map((slotAt) => ({
+            ...{ job: note.job, slotAt, due: note.due },
+            misses: note.due.map((name): [string, MissReason] => [name, "down"]),
+          })),
+    )
+    .filter((entry) => job === undefined || entry.job === job);
+}
+
+/** The entry of a slot, by the time of day in UTC, `14:31` or `14:31:10`. */
+export function entryAt(notes: readonly LedgerNote[], time: string, job?: string): SlotEntry | undefined {
+  return entriesOf(notes, job).find(({ slotAt }) => slotAt.slice(11).startsWith(time));
+}
+
+/** How many of a slot's instruments were missed, by reason. */
+export function reasonsOf(entry: SlotEntry | undefined): Partial<Record<MissReason, number>> {
+  const reasons: Partial<Record<MissReason, number>> = {};
+  for (const [, reason] of entry?.misses ?? []) reasons[reason] = (reasons[reason] ?? 0) + 1;
+  return reasons;
+}
+
+/** Every account adds up: nothing is missed that was not due, and nothing twice. */
+export function addsUp(entries: readonly SlotEntry[]): boolean {
+  const slots = new Set(entries.map(({ job, slotAt }) => `${job} ${slotAt}`));
+  return (
+    slots.size === entries.length &&
+    entries.every(({ due, misses }) => {
+      const names = new Set(due);
+      const missed = new Set(misses.map(([name]) => name));
+      return (
+        names.size === due.length &&
+        missed.size === misses.length &&
+        [...missed].every((name) => names.has(name))
+      );
+    })
+  );
+}
+
+/**
+ * The most calls of any window of `windowMs`, anchored at answers: those under way at its end are counted, and those
+ * answered within it.
+ */
+export function mostInWindow(calls: readonly SeenCall[], windowMs: number): number {
+  const answered = calls.map(({ answeredAt }) => answeredAt ?? Infinity).sort((a, b) => a - b);
+  const sent = calls.map(({ sentAt }) => sentAt);
+  let most = 0;
+  let left = 0;
+  // Just after each call left: what was sent by then, less what was answered a window ago or before.
+  sent.forEach((at, index) => {
+    while ((answered[left] ?? Infinity) <= at - windowMs) left += 1;
+    most = Math.max(most, index + 1 - left);
+  });
+  return most;
+}

@@ -1,0 +1,349 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { type Config, loadConfig } from "../../src/config/loadEnvironment.ts";
+import { QuotekeeperError } from "../../src/errors.ts";
+import { tempDir } from "../support/tempDir.ts";
+
+const ACCOUNT = {
+  QUOTES_BASE_URL: "https://api.broker.example",
+  QUOTES_CONSUMER_KEY: "key",
+  QUOTES_CONSUMER_SECRET: "secret",
+  QUOTES_ACCESS_TOKEN: "token",
+  QUOTES_ACCESS_TOKEN_SECRET: "token-secret",
+};
+
+const SECRETS = [
+  "DATABASE_URL",
+  "QUOTES_CONSUMER_KEY",
+  "QUOTES_CONSUMER_SECRET",
+  "QUOTES_ACCESS_TOKEN",
+  "QUOTES_ACCESS_TOKEN_SECRET",
+];
+
+function load(env: Record<string, string | undefined>, directory = tempDir()): Config {
+  return loadConfig(env, directory);
+}
+
+/** The error that the settings meet, or null when they are right. */
+function refusal(env: Record<string, string | undefined>, directory?: string): QuotekeeperError | null {
+  try {
+    load(env, directory);
+    return null;
+  } catch (error) {
+    expect(error).toBeInstanceOf(QuotekeeperError);
+    return error as QuotekeeperError;
+  }
+}
+
+/** The problems that the settings meet, a line each. */
+function problems(env: Record<string, string | undefined>, directory?: string): string[] {
+  const error = refusal(env, directory);
+  if (error === null) return [];
+  expect(error).toMatchObject({ code: "CONFIG_INVALID", exitCode: 2 });
+  return error.message
+    .split("\n")
+    .filter((line) => line.startsWith("  "))
+    .map((line) => line.trim());
+}
+
+function fileWith(content: string): string {
+  const path = join(tempDir(), "secret");
+  writeFileSync(path, content);
+  return path;
+}
+
+test("with nothing set, the simulated market is polled 60 times a minute and kept in the embedded database", () => {
+  expect(load({})).toEqual({
+    databaseUrl: null,
+    feed: { kind: "simulated" },
+    limit: 60,
+    limitWindowMs: 60_000,
+    dataDir: "./data",
+    jobsDir: "./jobs",
+    httpHost: "127.0.0.1",
+    httpPort: 8080,
+    logLevel: "info",
+  });
+});
+
+test("every setting is taken from its variable", () => {
+  const config = load({
+    ...ACCOUNT,
+    DATABASE_URL: "postgres://me:pw@db.example:5433/quotes",
+    QUOTES_LIMIT: "120",
+    QUOTES_LIMIT_WINDOW_MS: "30000",
+    QUOTEKEEPER_DATA_DIR: "/srv/data",
+    QUOTEKEEPER_JOBS_DIR: "/srv/jobs",
+    QUOTEKEEPER_HTTP_HOST: "0.0.0.0",
+    QUOTEKEEPER_HTTP_PORT: "0",
+    QUOTEKEEPER_LOG_LEVEL: "debug",
+  });
+
+  expect(config).toEqual({
+    databaseUrl: "postgres://me:pw@db.example:5433/quotes",
+    feed: {
+      kind: "account",
+      baseUrl: "https://api.broker.example",
+      credentials: {
+        consumerKey: "key",
+        consumerSecret: "secret",
+        accessToken: "token",
+        accessTokenSecret: "token-secret",
+      },
+    },
+    limit: 120,
+    limitWindowMs: 30_000,
+    dataDir: "/srv/data",
+    jobsDir: "/srv/jobs",
+    httpHost: "0.0.0.0",
+    httpPort: 0,
+    logLevel: "debug",
+  });
+});
+
+test("a variable that is set to nothing, or to blanks, counts as not set", () => {
+  expect(
+    load({ DATABASE_URL: "", QUOTES_BASE_URL: "  ", QUOTES_LIMIT: "", QUOTES_CONSUMER_KEY: "\t" }),
+  ).toEqual(load({}));
+});
+
+test("the settings cannot be changed once they are read, the credentials neither", () => {
+  const config = load(ACCOUNT);
+  const { feed } = config;
+
+  expect(() => Object.assign(config, { limit: 1 })).toThrow(TypeError);
+  expect(() => Object.assign(feed, { kind: "simulated" })).toThrow(TypeError);
+  expect(() => Object.assign(feed.kind === "account" ? feed.credentials : {}, { consumerKey: "x" })).toThrow(
+    TypeError,
+  );
+});
+
+test("all problems are named at once, each with its variable, its value and what is expected", () => {
+  expect(
+    problems({
+      DATABASE_URL: "mysql://db",
+      QUOTES_BASE_URL: "ftp://api.broker.example",
+      QUOTES_LIMIT: "0",
+      QUOTES_LIMIT_WINDOW_MS: "a minute",
+      QUOTEKEEPER_HTTP_PORT: "65536",
+      QUOTEKEEPER_LOG_LEVEL: "loud",
+      QUOTES_CONSUMER_KEY: "key",
+      QUOTES_CONSUMER_SECRET: "secret",
+    }),
+  ).toEqual([
+    "DATABASE_URL: expected a postgresql:// address",
+    'QUOTES_BASE_URL is "ftp://api.broker.example": expected an http or https address, such as https://api.broker.example',
+    'QUOTES_LIMIT is "0": expected a whole number from 1 to 100000',
+    'QUOTES_LIMIT_WINDOW_MS is "a minute": expected a whole number from 1 to 86400000',
+    'QUOTEKEEPER_HTTP_PORT is "65536": expected a whole number from 0 to 65535',
+    'QUOTEKEEPER_LOG_LEVEL is "loud": expected one of trace, debug, info, warn, error, fatal, silent',
+    "QUOTES_ACCESS_TOKEN is not set, and QUOTES_BASE_URL is: polling an account needs all four credentials",
+    "QUOTES_ACCESS_TOKEN_SECRET is not set, and QUOTES_BASE_URL is: polling an account needs all four credentials",
+  ]);
+});
+
+test.each(["1.5", "-1", "abc", "1e99", "Infinity", "NaN"])("a limit of %s calls is refused", (limit) => {
+  expect(problems({ QUOTES_LIMIT: limit })).toEqual([
+    `QUOTES_LIMIT is "${limit}": expected a whole number from 1 to 100000`,
+  ]);
+});
+
+describe("the service's address and the credentials", () => {
+  test.each(SECRETS.slice(1))("an address without %s is refused, and just that variable is named", (name) => {
+    const error = refusal({ ...ACCOUNT, [name]: undefined });
+
+    expect(error?.exitCode).toBe(2);
+    const named = SECRETS.filter((secret) => new RegExp(`${secret}\\b`).test(error?.message ?? ""));
+    expect(named).toEqual([name]);
+  });
+
+  test("credentials without an address are refused rather than answered with simulated quotes", () => {
+    const { QUOTES_BASE_URL: _, ...credentials } = ACCOUNT;
+
+    expect(problems(credentials)).toEqual([
+      "QUOTES_BASE_URL is not set, and QUOTES_CONSUMER_KEY, QUOTES_CONSUMER_SECRET, QUOTES_ACCESS_TOKEN, " +
+        "QUOTES_ACCESS_TOKEN_SECRET are: set it, or unset them for the simulated market",
+    ]);
+    expect(problems({ QUOTES_ACCESS_TOKEN: "token" })).toEqual([
+      "QUOTES_BASE_URL is not set, and QUOTES_ACCESS_TOKEN is: set it, or unset it for the simulated market",
+    ]);
+  });
+
+  test("a credential whose file cannot be read is no reason for the simulated market either", () => {
+    expect(problems({ QUOTES_ACCESS_TOKEN_FILE: "/nowhere/token" })).toEqual([
+      "QUOTES_ACCESS_TOKEN_FILE names /nowhere/token, which cannot be read (ENOENT)",
+      "QUOTES_BASE_URL is not set, and QUOTES_ACCESS_TOKEN is: set it, or unset it for the simulated market",
+    ]);
+  });
+
+  test.each([
+    ["https://api.broker.example/", "https://api.broker.example"],
+    ["https://api.broker.example//", "https://api.broker.example"],
+    ["http://127.0.0.1:8090", "http://127.0.0.1:8090"],
+    ["https://broker.example/api/", "https://broker.example/api"],
+    ["  https://api.broker.example  ", "https://api.broker.example"],
+  ])("the address %s is kept as %s", (given, kept) => {
+    expect(load({ ...ACCOUNT, QUOTES_BASE_URL: given }).feed).toMatchObject({ baseUrl: kept });
+  });
+
+  test.each(["https://api.broker.example/v1", "https://api.broker.example/v1/"])(
+    "the address %s is refused: /v1 is no part of it",
+    (given) => {
+      expect(problems({ ...ACCOUNT, QUOTES_BASE_URL: given })).toEqual([
+        `QUOTES_BASE_URL is "${given}": expected the part before /v1`,
+      ]);
+    },
+  );
+
+  test.each(["api.broker.example", "https:", "https://", "http:///x", "file:///etc/passwd"])(
+    "the address %s is refused",
+    (given) => {
+      expect(problems({ ...ACCOUNT, QUOTES_BASE_URL: given })).toHaveLength(1);
+    },
+  );
+
+  test("an address with a password or a query in it is refused without being shown", () => {
+    expect(problems({ ...ACCOUNT, QUOTES_BASE_URL: "https://me:hunter2@api.broker.example" })).toEqual([
+      "QUOTES_BASE_URL: expected an address without user name and password",
+    ]);
+    expect(problems({ ...ACCOUNT, QUOTES_BASE_URL: "https://api.broker.example?token=hunter2" })).toEqual([
+      "QUOTES_BASE_URL: expected an address without query and fragment",
+    ]);
+  });
+});
+
+describe("the database's address", () => {
+  test.each([
+    "postgresql://me:pw@127.0.0.1:5432/quotes",
+    "postgres://db/quotes?sslmode=require",
+    "postgresql:///quotes?host=/var/run/postgresql",
+  ])("%s is taken", (url) => {
+    expect(load({ DATABASE_URL: url }).databaseUrl).toBe(url);
+  });
+
+  test.each(["postgresql://me:p#w@db/quotes", "postgresql://me:100%@db/quotes"])(
+    "a password with characters that need encoding is refused, and the message says how: %s",
+    (url) => {
+      const [problem] = problems({ DATABASE_URL: url });
+
+      expect(problem).toBe(
+        "DATABASE_URL: expected special characters in user name and password percent-encoded, such as %23 for #",
+      );
+    },
+  );
+});
+
+describe("a secret in a file", () => {
+  test("is read from the file that NAME_FILE names, without the white space around it", () => {
+    const config = load({
+      ...ACCOUNT,
+      QUOTES_CONSUMER_SECRET: undefined,
+      QUOTES_CONSUMER_SECRET_FILE: fileWith("  from-a-file\r\n"),
+      DATABASE_URL_FILE: fileWith("postgresql://db/quotes\n"),
+    });
+
+    expect(config.databaseUrl).toBe("postgresql://db/quotes");
+    expect(config.feed).toMatchObject({ credentials: { consumerSecret: "from-a-file" } });
+  });
+
+  test("may be named relative to the directory of the start", () => {
+    const directory = tempDir();
+    writeFileSync(join(directory, "token.txt"), "from-there");
+
+    const { feed } = load(
+      { ...ACCOUNT, QUOTES_ACCESS_TOKEN: undefined, QUOTES_ACCESS_TOKEN_FILE: "token.txt" },
+      directory,
+    );
+
+    expect(feed).toMatchObject({ credentials: { accessToken: "from-there" } });
+  });
+
+  test.each(SECRETS)("and in the variable as well is refused: %s", (name) => {
+    const [problem, ...others] = problems({
+      ...ACCOUNT,
+      DATABASE_URL: "postgresql://db/quotes",
+      [`${name}_FILE`]: fileWith("x"),
+    });
+
+    expect(problem).toBe(`${name} and ${name}_FILE are both set; keep one`);
+    expect(others).toEqual([]);
+  });
+
+  test("that cannot be read, or is empty, is a problem that names variable and file", () => {
+    const empty = fileWith("\n");
+    const directory = tempDir();
+
+    expect(
+      problems({
+        ...ACCOUNT,
+        QUOTES_CONSUMER_KEY: undefined,
+        QUOTES_CONSUMER_KEY_FILE: "/nowhere/key",
+        QUOTES_CONSUMER_SECRET: undefined,
+        QUOTES_CONSUMER_SECRET_FILE: empty,
+        QUOTES_ACCESS_TOKEN: undefined,
+        QUOTES_ACCESS_TOKEN_FILE: directory,
+      }),
+    ).toEqual([
+      "QUOTES_CONSUMER_KEY_FILE names /nowhere/key, which cannot be read (ENOENT)",
+      `QUOTES_CONSUMER_SECRET_FILE names ${empty}, which is empty`,
+      `QUOTES_ACCESS_TOKEN_FILE names ${directory}, which cannot be read (EISDIR)`,
+    ]);
+  });
+});
+
+describe("the file .env", () => {
+  test("gives what the environment does not, and the environment wins", () => {
+    const directory = tempDir();
+    writeFileSync(
+      join(directory, ".env"),
+      "# local settings\nQUOTES_LIMIT=30\nQUOTEKEEPER_HTTP_PORT=9000\nQUOTEKEEPER_DATA_DIR='/srv/my data'\n",
+    );
+
+    const config = load({ QUOTES_LIMIT: "45" }, directory);
+
+    expect(config).toMatchObject({ limit: 45, httpPort: 9000, dataDir: "/srv/my data" });
+  });
+
+  test("that is there but cannot be read ends the start: it may hold the account's address", () => {
+    const directory = tempDir();
+    mkdirSync(join(directory, ".env"));
+
+    expect(problems({}, directory)).toEqual([`${join(directory, ".env")} cannot be read (EISDIR)`]);
+  });
+});
+
+test("no value of a secret is in any message, whatever else is wrong", () => {
+  const canary = fc
+    .string({ unit: fc.constantFrom(..."CANARY0123456789#@?/:%"), minLength: 4, maxLength: 20 })
+    .map((tail) => `canary-${tail}`);
+  const broken: fc.Arbitrary<Record<string, string>> = fc.record(
+    {
+      ...Object.fromEntries(SECRETS.map((name) => [name, canary])),
+      QUOTES_BASE_URL: fc.oneof(
+        canary.map((password) => `https://me:${password}@api.broker.example`),
+        canary.map((token) => `https://api.broker.example/?token=${token}`),
+        fc.constant("https://api.broker.example/v1"),
+      ),
+      QUOTES_LIMIT: fc.constantFrom("0", "60"),
+    },
+    { requiredKeys: [] },
+  );
+  const directory = tempDir();
+
+  fc.assert(
+    fc.property(broken, fc.subarray(SECRETS), (env, alsoFiles) => {
+      const given: Record<string, string | undefined> = {
+        ...env,
+        DATABASE_URL: env["DATABASE_URL"] ?? "canary-db",
+      };
+      for (const name of alsoFiles) given[`${name}_FILE`] = "/nowhere/secret";
+      const error = refusal(given, directory);
+
+      expect(`${error?.message}${error?.stack}`).not.toContain("canary-");
+      expect(error?.cause).toBeUndefined();
+    }),
+    { numRuns: 300 },
+  );
+});

@@ -1,0 +1,74 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { CALENDAR_EXAMPLE, JOB_EXAMPLES } from "../scripts/docs/jobs.ts";
+import { generatePages, type Page } from "../scripts/docs/pages.ts";
+import { createProgram } from "../src/cli/program.ts";
+import { VARIABLE_NAMES } from "../src/config/environment.ts";
+import { readJobs } from "../src/config/jobs/readJobs.ts";
+import { jobSchema } from "../src/config/jobs/schema.ts";
+import { ERRORS } from "../src/errors.ts";
+import { capturedEdges } from "./cli/edges.ts";
+import { tempDir } from "./support/tempDir.ts";
+
+const pages = await generatePages();
+
+function page(path: string): string {
+  return pages.find((one) => one.path === path)?.text ?? "";
+}
+
+test.each(pages)("$path says what the program does today (npm run docs)", ({ path, text }: Page) => {
+  const onDisk = readFileSync(new URL(`../${path}`, import.meta.url), "utf8");
+
+  expect(onDisk).toBe(text);
+});
+
+test("the page of errors names every error and what to do about it", () => {
+  const text = page("docs/errors.md");
+
+  for (const [code, { hint }] of Object.entries(ERRORS)) {
+    expect(text).toContain(`\`${code}\``);
+    expect(text).toContain(hint);
+  }
+});
+
+test("the page of settings and the example file name every variable", () => {
+  for (const name of VARIABLE_NAMES) {
+    expect(page("docs/configuration.md")).toContain(`| \`${name}\``);
+    expect(page(".env.example")).toContain(`# ${name}=`);
+  }
+});
+
+test("the example file of settings sets nothing until somebody takes a # away", () => {
+  const set = page(".env.example")
+    .split("\n")
+    .filter((line) => line !== "" && !line.startsWith("#"));
+
+  expect(set).toEqual([]);
+});
+
+test("the page of commands shows the help of every command", () => {
+  const { edges } = capturedEdges();
+
+  for (const command of createProgram(edges, () => undefined).commands)
+    expect(page("docs/cli.md")).toContain(`## quotekeeper ${command.name()}\n`);
+});
+
+describe("the page of job files", () => {
+  test("names every option of a job", () => {
+    for (const name of Object.keys(jobSchema.shape)) expect(page("docs/jobs.md")).toContain(`| \`${name}\``);
+  });
+
+  test("shows examples that are right", async () => {
+    const dir = tempDir();
+    for (const [name, text] of Object.entries(JOB_EXAMPLES)) writeFileSync(join(dir, `${name}.yaml`), text);
+    writeFileSync(join(dir, "calendar.yaml"), CALENDAR_EXAMPLE);
+    writeFileSync(join(dir, "watched.txt"), "AAPL\nMSFT\n");
+
+    const { jobs, calendar, problems } = await readJobs(dir);
+
+    expect(problems).toEqual([]);
+    expect(jobs).toHaveLength(Object.keys(JOB_EXAMPLES).length);
+    expect(calendar).toHaveLength(2);
+  });
+});

@@ -1,0 +1,378 @@
+/** Every kind of damage in every segment at every position costs the records it touches, and no other. */
+import { beforeAll, describe, expect, test } from "@jest/globals";
+import { cp, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import fc from "fast-check";
+import { FRAME_HEADER_BYTES } from "../../src/journal/frame.ts";
+import type { JournalRecord } from "../../src/journal/record.ts";
+import type { JournalFs } from "../../src/journal/fs.ts";
+import { readSegment } from "../../src/journal/reader.ts";
+import { repairJournal } from "../../src/journal/repair.ts";
+import { segmentFile, segmentId } from "../../src/journal/segment-name.ts";
+import { FrameScanner, type DamageReason, type ScanItem } from "../../src/journal/scanner.ts";
+import { DAMAGED_DIR } from "../../src/journal/set-aside.ts";
+import { verifyJournal } from "../../src/journal/verify.ts";
+import type { Position } from "../../src/journal/segment-writer.ts";
+import {
+  answer,
+  answersAsText,
+  asText,
+  errno,
+  freshDir,
+  fsWith,
+  handClock,
+  HOUR,
+  open,
+  recordsOf,
+  upTo,
+} from "./world.ts";
+
+const PER_SEGMENT = 5;
+const SEGMENTS = [0, 1, 2];
+const PLACES = { first: 0, middle: 2, last: PER_SEGMENT - 1 };
+
+/** Three finished segments with five answers each; copied for every case. */
+const whole = freshDir();
+const positions: Position[] = [];
+
+/** The length of the body of answer `n`; 100 is the one appended after the damage. */
+const bodyBytes = (n: number) => (n === 100 ? 200 : 500 + n);
+
+beforeAll(async () => {
+  const clock = handClock();
+  const journal = await open(whole, { clock });
+  for (const n of upTo(SEGMENTS.length * PER_SEGMENT)) {
+    if (n > 0 && n % PER_SEGMENT === 0) clock.advance(HOUR);
+    positions.push(await journal.append(answer(n, bodyBytes(n))));
+  }
+  await journal.close();
+});
+
+function at(segment: number, place: number): Position {
+  const position = positions[segment * PER_SEGMENT + place];
+  if (position === undefined) throw new Error("no such record");
+  return position;
+}
+
+type Kind = {
+  /** Damages the frame of one record within the bytes of its segment. */
+  damage: (bytes: Buffer, frame: Position) => Buffer;
+  /** How many records from that one on are touched. */
+  touched: (place: number) => number;
+  reason: DamageReason;
+};
+
+const one = () => 1;
+
+const KINDS: Record<string, Kind> = {
+  "a torn record, with everything behind it": {
+    damage: (bytes, { offset, end }) => bytes.subarray(0, Math.floor((offset + end) / 2)),
+    touched: (place) => PER_SEGMENT - place,
+    reason: "torn_tail",
+  },
+  "a bad header": { damage: (bytes, { offset }) => flip(bytes, offset), touched: one, reason: "bad_header" },
+  "a bad length": {
+    damage: (bytes, { offset }) => bytes.fill(0x7f, offset + 12, offset + 20),
+    touched: one,
+    reason: "bad_length",
+  },
+  "a bad checksum": {
+    damage: (bytes, { offset }) => flip(bytes, offset + 36),
+    touched: one,
+    reason: "bad_checksum",
+  },
+  "a damaged body": {
+    damage: (bytes, { end }) => flip(bytes, end - 100),
+    touched: one,
+    reason: "damaged_body",
+  },
+  "a zeroed block": {
+    damage: (bytes, { offset, end }) => bytes.fill(0, offset, end),
+    touched: one,
+    reason: "zeroed",
+  },
+  "a scramble from there to the end of the segment": {
+    damage: (bytes, { offset }) => {
+      for (let index = offset; index < bytes.length; index += 1)
+        bytes[index] = ((bytes[index] ?? 0) * 31 + index * 17 + 5) % 256;
+      return bytes;
+    },
+    touched: (place) => PER_SEGMENT - place,
+    reason: "bad_header",
+  },
+};
+
+function flip(bytes: Buffer, index: number): Buffer {
+  bytes[index] = (bytes[index] ?? 0) ^ 0x10;
+  return bytes;
+}
+
+const cases = Object.entries(KINDS).flatMap(([kind, how]) =>
+  SEGMENTS.flatMap((segment) =>
+    Object.entries(PLACES).map(([name, place]) => ({ kind, how, segment, name, place })),
+  ),
+);
+
+describe("the undamaged records survive, the damaged bytes are set aside and the next append works after", () => {
+  test.each(cases)("$kind at the $name record of segment $segment", async ({ how, segment, place }) => {
+    const dir = freshDir();
+    await cp(whole, dir, { recursive: true });
+    const frame = at(segment, place);
+    const path = join(dir, segmentFile(frame.segment, "closed"));
+    const damaged = how.damage(await readFile(path), frame);
+    await writeFile(path, damaged);
+    const clock = handClock("2026-11-21T06:00:00.000Z");
+
+    const journal = await open(dir, { clock });
+    const { setAside } = await repairJournal(dir, { clock });
+    await journal.append(answer(100));
+    await journal.close();
+
+    const lost = upTo(how.touched(place)).map((n) => segment * PER_SEGMENT + place + n);
+    const kept = [...upTo(SEGMENTS.length * PER_SEGMENT), 100].filter((n) => !lost.includes(n));
+    expect(asText(await recordsOf(dir))).toEqual(answersAsText(kept, bodyBytes));
+    expect(setAside).toMatchObject([{ segment: frame.segment, offset: frame.offset, reason: how.reason }]);
+    const { offset, length, file } = setAside[0] ?? { offset: 0, length: 0, file: "" };
+    expect(await readFile(join(dir, DAMAGED_DIR, file))).toEqual(damaged.subarray(offset, offset + length));
+    expect(await readFile(path)).toEqual(damaged);
+    expect((await verifyJournal(dir, { clock })).damages).toEqual({ setAside: 1, fresh: 0 });
+  });
+
+  test("a damage in a compressed segment, which costs no other record either", async () => {
+    const dir = freshDir();
+    await cp(whole, dir, { recursive: true });
+    const clock = handClock("2026-11-21T06:00:00.000Z");
+    const journal = await open(dir, { clock });
+    await journal.compressClosed();
+    const name = at(1, 0).segment;
+    const path = join(dir, segmentFile(name, "compressed"));
+    const bytes = await readFile(path);
+
+    // Every member in turn: its header, then its content.
+    for (const where of [3, 20, 60]) {
+      let memberAt = 0;
+      for (const place of upTo(PER_SEGMENT)) {
+        await writeFile(path, flip(Buffer.from(bytes), memberAt + where));
+        const lost = PER_SEGMENT + place;
+        const kept = upTo(SEGMENTS.length * PER_SEGMENT).filter((n) => n !== lost);
+        expect(asText(await recordsOf(dir))).toEqual(answersAsText(kept, bodyBytes));
+        memberAt += bytes.readUInt32LE(memberAt + 28);
+      }
+    }
+    const { setAside } = await repairJournal(dir, { clock });
+
+    expect(setAside).toMatchObject([
+      { offset: at(1, PER_SEGMENT - 1).offset, reason: "damaged_compression" },
+    ]);
+    expect((await verifyJournal(dir, { clock })).damages).toEqual({ setAside: 1, fresh: 0 });
+    await journal.close();
+  });
+
+  test("the end of a compressed segment was cut off", async () => {
+    const dir = freshDir();
+    await cp(whole, dir, { recursive: true });
+    const clock = handClock("2026-11-21T06:00:00.000Z");
+    const journal = await open(dir, { clock });
+    await journal.compressClosed();
+    await journal.close();
+    const path = join(dir, segmentFile(at(2, 0).segment, "compressed"));
+    const bytes = await readFile(path);
+
+    await writeFile(path, bytes.subarray(0, bytes.length - 100));
+
+    expect(await recordsOf(dir)).toHaveLength(SEGMENTS.length * PER_SEGMENT - 1);
+    expect((await verifyJournal(dir, { clock })).damages).toEqual({ setAside: 0, fresh: 1 });
+  });
+
+  test("damage is compressed with its segment, set aside, and keeps every offset where it was", async () => {
+    const dir = freshDir();
+    await cp(whole, dir, { recursive: true });
+    const clock = handClock("2026-11-21T06:00:00.000Z");
+    const path = join(dir, segmentFile(at(0, 2).segment, "closed"));
+    await writeFile(path, (await readFile(path)).fill(0, at(0, 2).offset, at(0, 3).offset));
+    const before = await verifyJournal(dir, { clock });
+
+    const journal = await open(dir, { clock });
+    await journal.compressClosed();
+    await journal.close();
+
+    expect(await readdir(join(dir, DAMAGED_DIR))).toHaveLength(2);
+    const after = await verifyJournal(dir, { clock });
+    expect(after).toMatchObject({ records: before.records, bytes: before.bytes });
+    expect(after.damages).toEqual({ setAside: 1, fresh: 0 });
+  });
+});
+
+describe("a byte that is not as it was written", () => {
+  test("costs the record it lies in and no other, wherever it lies and however the bytes are cut", async () => {
+    const { segment } = at(0, 0);
+    const id = segmentId(segment) ?? Buffer.alloc(0);
+    const bytes = await readFile(join(whole, segmentFile(segment, "closed")));
+    const frames = upTo(PER_SEGMENT).map((place) => at(0, place));
+
+    fc.assert(
+      fc.property(
+        fc.nat(bytes.length - 1),
+        fc.integer({ min: 1, max: 255 }),
+        fc.integer({ min: 1, max: 3_000 }),
+        (index, mask, chunkBytes) => {
+          const changed = Buffer.from(bytes);
+          changed[index] = (changed[index] ?? 0) ^ mask;
+
+          const { items, tail } = scan(changed, id, chunkBytes);
+
+          const touched = frames.find(({ offset, end }) => offset <= index && index < end);
+          const survivors = upTo(PER_SEGMENT).filter((place) => frames[place] !== touched);
+          expect(asText(recordsIn(items))).toEqual(answersAsText(survivors, bodyBytes));
+          const damages = items.flatMap((item) => (item.kind === "damage" ? [item.damage] : []));
+          expect([...damages, ...(tail === null ? [] : [tail])]).toMatchObject([
+            { offset: touched?.offset, length: (touched?.end ?? 0) - (touched?.offset ?? 0) },
+          ]);
+        },
+      ),
+      { numRuns: 1_000 },
+    );
+  });
+
+  test("or a stretch lost or inserted anywhere, costs what it touches and no other", async () => {
+    const { segment } = at(0, 0);
+    const id = segmentId(segment) ?? Buffer.alloc(0);
+    const bytes = await readFile(join(whole, segmentFile(segment, "closed")));
+    const frames = upTo(PER_SEGMENT).map((place) => at(0, place));
+
+    fc.assert(
+      fc.property(
+        fc.nat(bytes.length - 1),
+        fc.nat(2_500),
+        fc.uint8Array({ maxLength: 300 }),
+        (from, removed, inserted) => {
+          const to = Math.min(bytes.length, from + removed);
+          fc.pre(to > from || inserted.length > 0);
+          const changed = Buffer.concat([bytes.subarray(0, from), inserted, bytes.subarray(to)]);
+
+          const { items } = scan(changed, id, 4_096);
+
+          const untouched = upTo(PER_SEGMENT).filter((place) => {
+            const { offset, end } = frames[place] ?? { offset: 0, end: 0 };
+            return end <= from || offset >= to;
+          });
+          const survivors = asText(recordsIn(items));
+          expect(survivors).toEqual(expect.arrayContaining(answersAsText(untouched, bodyBytes)));
+          expect(survivors.length).toBeLessThanOrEqual(PER_SEGMENT);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+});
+
+describe("a byte of a compressed segment that is not as it was written", () => {
+  test("costs at most the record it lies in, and is never read as something else", async () => {
+    const dir = freshDir();
+    await cp(whole, dir, { recursive: true });
+    const journal = await open(dir, { clock: handClock("2026-11-21T06:00:00.000Z") });
+    await journal.compressClosed();
+    await journal.close();
+    const { segment } = at(0, 0);
+    const bytes = await readFile(join(dir, segmentFile(segment, "compressed")));
+    const written = answersAsText(upTo(PER_SEGMENT), bodyBytes);
+
+    await fc.assert(
+      fc.asyncProperty(fc.nat(bytes.length - 1), fc.integer({ min: 1, max: 255 }), async (index, mask) => {
+        const changed = Buffer.from(bytes);
+        changed[index] = (changed[index] ?? 0) ^ mask;
+        const records: JournalRecord[] = [];
+        let damages = 0;
+        for await (const item of readSegment(dir, segment, { fs: fsOfOneFile(changed) })) {
+          if (item.kind === "record") records.push(item.record);
+          if (item.kind === "damage") damages += 1;
+        }
+
+        const read = asText(records);
+        expect(read.length).toBeGreaterThanOrEqual(PER_SEGMENT - 1);
+        expect(written).toEqual(expect.arrayContaining(read));
+        expect(damages).toBeGreaterThanOrEqual(PER_SEGMENT - read.length);
+      }),
+      { numRuns: 200 },
+    );
+  });
+});
+
+/** A file system whose only content is a compressed segment. */
+function fsOfOneFile(bytes: Buffer): JournalFs {
+  return fsWith({
+    open: async (path) => {
+      if (!path.endsWith(".gz")) throw errno("ENOENT");
+      return {
+        read: async (into, offset, length, position) => ({
+          bytesRead: bytes.copy(into, offset, position, position + length),
+        }),
+        write: () => Promise.reject(errno("EBADF")),
+        datasync: () => Promise.resolve(),
+        truncate: () => Promise.reject(errno("EBADF")),
+        close: () => Promise.resolve(),
+      };
+    },
+  });
+}
+
+describe("a record of another version of this program", () => {
+  test("is passed over and reported, and costs no other", async () => {
+    const dir = freshDir();
+    const journal = await open(dir);
+    const later = { kind: "heartbeat", at: "2026-11-20T22:50:00.000000Z" } as unknown as JournalRecord;
+    await journal.append(answer(0));
+    const { offset, end } = await journal.append({ ...later, body: new Uint8Array(3) } as JournalRecord);
+    await journal.append(answer(1));
+    await journal.close();
+
+    const { segments } = await verifyJournal(dir, { clock: handClock("2026-11-21T06:00:00.000Z") });
+
+    expect(segments).toMatchObject([
+      { records: 2, damages: [{ damage: { offset, length: end - offset, reason: "unknown_record" } }] },
+    ]);
+    expect(asText(await recordsOf(dir))).toEqual(answersAsText([0, 1], () => 200));
+  });
+});
+
+describe("bytes that look like records and are none", () => {
+  test("a segment stored inside a body is not read as records, even when the body is damaged", async () => {
+    const dir = freshDir();
+    const inner = await readFile(join(whole, segmentFile(at(0, 0).segment, "closed")));
+    const outer = { ...answer(0), body: new Uint8Array(inner) };
+    const journal = await open(dir, { clock: handClock("2026-11-23T15:00:00.000Z") });
+    const position = await journal.append(outer);
+    await journal.append(answer(1));
+    await journal.close();
+
+    const undamaged = await recordsOf(dir);
+    const path = join(dir, segmentFile(position.segment, "closed"));
+    await writeFile(path, flip(await readFile(path), position.offset + FRAME_HEADER_BYTES + 5));
+
+    expect(asText(undamaged)).toEqual(asText([outer, answer(1)]));
+    expect(asText(await recordsOf(dir))).toEqual(answersAsText([1]));
+  });
+
+  test("frames of another segment, as stale blocks after a power cut, are damage", async () => {
+    const id = segmentId(at(1, 0).segment) ?? Buffer.alloc(0);
+    const stale = await readFile(join(whole, segmentFile(at(0, 0).segment, "closed")));
+
+    expect(scan(stale, id, 4_096)).toMatchObject({
+      items: [],
+      tail: { offset: 0, length: stale.length, reason: "foreign" },
+    });
+  });
+});
+
+function recordsIn(items: ScanItem[]): JournalRecord[] {
+  return items.flatMap((item) => (item.kind === "record" ? [item.record] : []));
+}
+
+function scan(bytes: Buffer, id: Buffer, chunkBytes: number) {
+  const scanner = new FrameScanner(id, 0);
+  const items: ScanItem[] = [];
+  for (let from = 0; from < bytes.length; from += chunkBytes)
+    items.push(...scanner.push(bytes.subarray(from, from + chunkBytes)));
+  const { items: last, tail } = scanner.finish();
+  return { items: [...items, ...last], tail };
+}

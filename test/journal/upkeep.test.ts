@@ -1,0 +1,255 @@
+import { describe, expect, test } from "@jest/globals";
+import { cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { gunzipSync } from "node:zlib";
+import { compressClosed } from "../../src/journal/compress.ts";
+import { nodeFs, type JournalFs } from "../../src/journal/fs.ts";
+import { segmentFile } from "../../src/journal/segment-name.ts";
+import { listSegments } from "../../src/journal/segments.ts";
+import { verifyJournal } from "../../src/journal/verify.ts";
+import type { QuotekeeperError } from "../../src/errors.ts";
+import {
+  answer,
+  answersAsText,
+  asText,
+  errno,
+  freshDir,
+  fsWith,
+  handClock,
+  HOUR,
+  open,
+  recordsOf,
+  upTo,
+} from "./world.ts";
+
+/** The next morning. */
+const LATER = "2026-11-21T06:00:00.000Z";
+
+const quiet = () => undefined;
+
+/** A file system that stops for good after `operations` changes, as a killed process does. */
+function dyingAfter(operations: number): { fs: JournalFs; died: () => boolean } {
+  let left = operations;
+  const alive = () => {
+    left -= 1;
+    if (left < 0) throw errno("EIO");
+  };
+  const changing =
+    <Args extends unknown[], T>(step: (...args: Args) => Promise<T>) =>
+    async (...args: Args): Promise<T> => {
+      alive();
+      return step(...args);
+    };
+  const fs = fsWith({
+    open: async (path, flags) => {
+      if (flags === "wx") alive();
+      const file = await nodeFs.open(path, flags);
+      return {
+        read: (...args) => file.read(...args),
+        write: changing((...args) => file.write(...args)),
+        datasync: changing(() => file.datasync()),
+        truncate: changing((length) => file.truncate(length)),
+        close: () => file.close(),
+      };
+    },
+    rename: changing(nodeFs.rename),
+    unlink: changing(nodeFs.unlink),
+    syncDirectory: changing(nodeFs.syncDirectory),
+  });
+  return { fs, died: () => left < 0 };
+}
+
+describe("compression", () => {
+  test("cut off at any step leaves every record readable once, and is finished later", async () => {
+    const whole = freshDir();
+    const journal = await open(whole);
+    for (const n of upTo(6)) await journal.append(answer(n));
+    await journal.close();
+    const expected = answersAsText(upTo(6));
+
+    let steps = 0;
+    for (let died = true; died; steps += 1) {
+      const dir = freshDir();
+      await cp(whole, dir, { recursive: true });
+      const dying = dyingAfter(steps);
+      await compressClosed({ dir, fs: dying.fs, clock: handClock(LATER), onProblem: quiet });
+      died = dying.died();
+
+      expect(asText(await recordsOf(dir))).toEqual(expected);
+      const much = handClock("2026-11-22T06:00:00.000Z");
+      await compressClosed({ dir, fs: nodeFs, clock: much, onProblem: quiet });
+      expect(asText(await recordsOf(dir))).toEqual(expected);
+      expect(await readdir(dir)).toEqual([expect.stringMatching(/\.journal\.gz$/)]);
+    }
+    expect(steps).toBeGreaterThan(10);
+  });
+
+  test("leaves an open segment alone until ten minutes after its hour", async () => {
+    const dir = freshDir();
+    const clock = handClock("2026-11-20T22:50:00.000Z");
+    const other = await open(dir, { clock: handClock("2026-11-20T22:50:00.000Z") });
+    await other.append(answer(1));
+    const run = () => compressClosed({ dir, fs: nodeFs, clock, onProblem: quiet });
+
+    const inItsHour = await run();
+    clock.advance(19 * 60_000);
+    const soonAfter = await run();
+    clock.advance(60_000);
+    const later = await run();
+    await other.close();
+
+    expect([inItsHour, soonAfter, later.length]).toEqual([[], [], 1]);
+  });
+
+  test("by two processes at once gives one file", async () => {
+    const dir = freshDir();
+    const journal = await open(dir);
+    for (const n of upTo(20)) await journal.append(answer(n));
+    await journal.close();
+    const problems: QuotekeeperError[] = [];
+    const run = (drawn: number) => {
+      const clock = handClock(LATER);
+      for (const _ of upTo(drawn)) clock.random(10);
+      return compressClosed({ dir, fs: nodeFs, clock, onProblem: (problem) => problems.push(problem) });
+    };
+
+    await Promise.all([run(0), run(7)]);
+
+    expect(problems).toEqual([]);
+    expect(await readdir(dir)).toEqual([expect.stringMatching(/\.journal\.gz$/)]);
+    expect(asText(await recordsOf(dir))).toEqual(answersAsText(upTo(20)));
+  });
+
+  test("gives a file that every gzip can unpack", async () => {
+    const dir = freshDir();
+    const journal = await open(dir, { clock: handClock() });
+    await journal.append(answer(1));
+    const { segment } = await journal.append(answer(2));
+    await journal.close();
+    const plain = await readFile(join(dir, segmentFile(segment, "closed")));
+
+    await compressClosed({ dir, fs: nodeFs, clock: handClock(LATER), onProblem: quiet });
+
+    expect(gunzipSync(await readFile(join(dir, segmentFile(segment, "compressed"))))).toEqual(plain);
+  });
+
+  test("whose file cannot be read back as it was written keeps the plain segment", async () => {
+    const dir = freshDir();
+    const journal = await open(dir);
+    await journal.append(answer(1));
+    await journal.close();
+    const problems: QuotekeeperError[] = [];
+    const fs = fsWith({
+      open: async (path, flags) => {
+        const file = await nodeFs.open(path, flags);
+        if (flags === "r") return file;
+        return {
+          read: (...args) => file.read(...args),
+          // A bad block: one bit of what is written is lost.
+          write: (bytes, offset, length, position) => {
+            bytes[offset + 60] = (bytes[offset + 60] ?? 0) ^ 1;
+            return file.write(bytes, offset, length, position);
+          },
+          datasync: () => file.datasync(),
+          truncate: (length) => file.truncate(length),
+          close: () => file.close(),
+        };
+      },
+    });
+
+    await compressClosed({
+      dir,
+      fs,
+      clock: handClock(LATER),
+      onProblem: (problem) => problems.push(problem),
+    });
+
+    expect(problems).toMatchObject([{ code: "JOURNAL_COMPRESSION_FAILED" }]);
+    expect(asText(await recordsOf(dir))).toEqual(answersAsText([1]));
+  });
+});
+
+describe("a start after a crash", () => {
+  test("sets the torn tail aside, tells of it once, compresses the segment and goes on", async () => {
+    const dir = freshDir();
+    const dead = await open(dir);
+    const { segment, end } = await dead.append(answer(1));
+    const path = join(dir, segmentFile(segment, "open"));
+    await writeFile(path, (await readFile(path)).subarray(0, end - 10));
+    await dead.append(answer(2)).catch(quiet);
+    const problems: QuotekeeperError[] = [];
+    const onProblem = (problem: QuotekeeperError) => problems.push(problem);
+
+    const clock = handClock(LATER);
+    const journal = await open(dir, { clock, upkeep: true, onProblem });
+    await journal.append(answer(3));
+    await journal.compressClosed();
+    await journal.close();
+    const again = await open(dir, { clock, upkeep: true, onProblem });
+    await again.compressClosed();
+    await again.close();
+
+    expect(problems).toMatchObject([{ code: "JOURNAL_DAMAGED" }]);
+    expect((await verifyJournal(dir, { clock })).damages).toEqual({ setAside: 1, fresh: 0 });
+    expect(asText(await recordsOf(dir))).toEqual(answersAsText([2, 3]));
+    await dead.close();
+  });
+
+  test("takes what was written in the last seconds for a record under way, not for damage", async () => {
+    const dir = freshDir();
+    const journal = await open(dir);
+    const { segment, end } = await journal.append(answer(1));
+    const path = join(dir, segmentFile(segment, "open"));
+    await writeFile(path, (await readFile(path)).subarray(0, end - 10));
+    const { mtimeMs } = await nodeFs.stat(path);
+    const verified = (afterMs: number) =>
+      verifyJournal(dir, { clock: handClock(new Date(mtimeMs + afterMs).toISOString()) });
+
+    const soon = await verified(1_000);
+    const later = await verified(60_000);
+
+    expect(soon.damages).toEqual({ setAside: 0, fresh: 0 });
+    expect(soon.segments).toMatchObject([{ unfinished: { offset: 0, length: end - 10 } }]);
+    expect(later.damages).toEqual({ setAside: 0, fresh: 1 });
+    await journal.close();
+  });
+});
+
+test("a file that is no segment by its name is reported, not passed over in silence", async () => {
+  const dir = freshDir();
+  const journal = await open(dir);
+  const { segment } = await journal.append(answer(1));
+  await journal.close();
+  await cp(join(dir, segmentFile(segment, "closed")), join(dir, "copy.journal"));
+
+  expect((await verifyJournal(dir, { clock: handClock(LATER) })).strangers).toEqual(["copy.journal"]);
+  expect(await listSegments(dir)).toHaveLength(1);
+});
+
+test("a journal that is not there yet is empty, and undamaged", async () => {
+  const dir = freshDir();
+  await rm(dir, { recursive: true, force: true });
+
+  expect(await verifyJournal(dir, { clock: handClock() })).toEqual({
+    segments: [],
+    records: 0,
+    bytes: 0,
+    damages: { setAside: 0, fresh: 0 },
+    strangers: [],
+  });
+});
+
+test("a day of hourly segments is listed in order", async () => {
+  const dir = freshDir();
+  const clock = handClock();
+  const journal = await open(dir, { clock });
+  for (const n of upTo(24)) {
+    await journal.append(answer(n));
+    clock.advance(HOUR);
+  }
+  await journal.close();
+
+  const names = (await listSegments(dir)).map(({ name }) => name);
+  expect(names).toEqual([...names].sort());
+  expect(names).toHaveLength(24);
+});

@@ -1,0 +1,119 @@
+/** What the journal's tests share: a directory of their own, a clock moved by hand, records to keep. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll } from "@jest/globals";
+import type { Clock } from "../../src/clock.ts";
+import { instantFromDate } from "../../src/instant.ts";
+import { nodeFs, type JournalFs } from "../../src/journal/fs.ts";
+import { readSegment, type JournalItem } from "../../src/journal/reader.ts";
+import type { JournalRecord, ResponseRecord } from "../../src/journal/record.ts";
+import { listSegments } from "../../src/journal/segments.ts";
+import { uuidv7 } from "../../src/journal/uuid.ts";
+import { openJournal, type Journal, type JournalOptions } from "../../src/journal/writer.ts";
+
+const made: string[] = [];
+
+afterAll(() => {
+  for (const dir of made) rmSync(dir, { recursive: true, force: true });
+});
+
+/** A directory that is removed when the test file ends. */
+export function freshDir(): string {
+  const dir = mkdtempSync(join(tmpdir(), "quotekeeper-journal-"));
+  made.push(dir);
+  return join(dir, "journal");
+}
+
+/** A clock that moves only by `advance`; its chance counts up, so names differ. */
+export function handClock(wall = "2026-11-20T22:50:00.000Z"): Clock & { advance: (ms: number) => void } {
+  let nowMs = Date.parse(wall);
+  let drawn = 0;
+  return {
+    now: () => new Date(nowMs),
+    monotonicMs: () => nowMs,
+    sleep: () => Promise.resolve(),
+    random: (length) => {
+      const bytes = Buffer.alloc(length);
+      bytes.writeUInt32BE((drawn += 1), length - 4);
+      return bytes;
+    },
+    advance: (ms) => {
+      nowMs += ms;
+    },
+  };
+}
+
+/** One hour in ms. */
+export const HOUR = 3_600_000;
+
+/** The answer number `n`, told from all others by its body. */
+export function answer(n: number, bodyBytes = 200): ResponseRecord {
+  const at = instantFromDate(new Date(Date.UTC(2026, 10, 20, 22, 50) + n));
+  const body = new Uint8Array(Buffer.from(`<response id="${n}">`.padEnd(bodyBytes, "quote ")));
+  return {
+    kind: "response",
+    requestId: uuidv7(n, new Uint8Array(10)),
+    observedAt: at,
+    requestedAt: at,
+    source: { kind: "simulated", name: "seed 1" },
+    jobs: ["us-equities"],
+    slotAt: at,
+    request: { symbols: ["AAPL", "MSFT"], delayed: false },
+    status: 200,
+    headers: { date: "Fri, 20 Nov 2026 22:50:00 GMT" },
+    body,
+  };
+}
+
+/** The numbers from 0 to `count` - 1. */
+export function upTo(count: number): number[] {
+  return Array.from({ length: count }, (_, n) => n);
+}
+
+/** Opens a journal that is looked after only when told, and whose problems fail the test unless it listens. */
+export function open(dir: string, options: Partial<JournalOptions> = {}): Promise<Journal> {
+  const onProblem = (problem: Error) => {
+    throw problem;
+  };
+  return openJournal({ dir, clock: handClock(), upkeep: false, onProblem, ...options });
+}
+
+/** Everything one segment holds. */
+export async function itemsOf(dir: string, name: string, from = 0): Promise<JournalItem[]> {
+  const items: JournalItem[] = [];
+  for await (const item of readSegment(dir, name, { from })) items.push(item);
+  return items;
+}
+
+/** Every record of a journal, segment by segment. */
+export async function recordsOf(dir: string): Promise<JournalRecord[]> {
+  const records: JournalRecord[] = [];
+  for (const { name } of await listSegments(dir))
+    for (const item of await itemsOf(dir, name)) if (item.kind === "record") records.push(item.record);
+  return records;
+}
+
+/** Records as text: jest compares long byte arrays slowly. */
+export function asText(records: JournalRecord[]): string[] {
+  return records.map((record) =>
+    JSON.stringify(record, (key, value: unknown) =>
+      key === "body" ? Buffer.from(value as Uint8Array).toString("latin1") : value,
+    ),
+  );
+}
+
+/** The answers with these numbers as text. */
+export function answersAsText(numbers: number[], bodyBytes: (n: number) => number = () => 200): string[] {
+  return asText(numbers.map((n) => answer(n, bodyBytes(n))));
+}
+
+/** The real file system with some operations replaced. */
+export function fsWith(replaced: Partial<JournalFs>): JournalFs {
+  return { ...nodeFs, ...replaced };
+}
+
+/** An error as the operating system gives it. */
+export function errno(code: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(code), { code });
+}

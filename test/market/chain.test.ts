@@ -1,0 +1,206 @@
+import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { alwaysOpen, createCalendar } from "../../src/market/calendar/calendar.ts";
+import { chainSchema, expandChain } from "../../src/market/chain.ts";
+import { strikesAround } from "../../src/market/chainStrikes.ts";
+import { isExpired, monthlyExpiration, nextExpirations } from "../../src/market/expirations.ts";
+
+const nyse = createCalendar();
+
+describe("expirations", () => {
+  test("monthly options expire on the third Friday", () => {
+    expect(nextExpirations("monthly", 3, "2026-11-21", nyse)).toEqual([
+      "2026-12-18",
+      "2027-01-15",
+      "2027-02-19",
+    ]);
+  });
+
+  test("an expiration today is still the next one", () => {
+    expect(nextExpirations("monthly", 1, "2026-12-18", nyse)).toEqual(["2026-12-18"]);
+    expect(nextExpirations("monthly", 1, "2026-12-19", nyse)).toEqual(["2027-01-15"]);
+  });
+
+  test("a third Friday that is Good Friday moves to the Thursday", () => {
+    expect(monthlyExpiration(2019, 4, nyse)).toBe("2019-04-18");
+    expect(monthlyExpiration(2022, 4, nyse)).toBe("2022-04-14");
+    expect(monthlyExpiration(2025, 4, nyse)).toBe("2025-04-17");
+    expect(monthlyExpiration(2025, 4, alwaysOpen)).toBe("2025-04-18");
+  });
+
+  test("until January 2015 the date is the Saturday after, from February 2015 the Friday", () => {
+    expect(monthlyExpiration(2012, 7, nyse)).toBe("2012-07-21");
+    expect(monthlyExpiration(2014, 4, nyse)).toBe("2014-04-19");
+    expect(monthlyExpiration(2015, 1, nyse)).toBe("2015-01-17");
+    expect(monthlyExpiration(2015, 2, nyse)).toBe("2015-02-20");
+  });
+
+  test("on a Saturday expiration itself the contract is still to come", () => {
+    expect(nextExpirations("monthly", 2, "2012-07-21", nyse)).toEqual(["2012-07-21", "2012-08-18"]);
+    expect(isExpired({ expiration: "2012-07-21" }, "2012-07-21")).toBe(false);
+    expect(isExpired({ expiration: "2012-07-21" }, "2012-07-22")).toBe(true);
+  });
+
+  test("weekly options expire every Friday, or the session before", () => {
+    expect(nextExpirations("weekly", 4, "2026-03-21", nyse)).toEqual([
+      "2026-03-27",
+      "2026-04-02",
+      "2026-04-10",
+      "2026-04-17",
+    ]);
+    expect(nextExpirations("weekly", 1, "2026-06-19", nyse)).toEqual(["2026-06-26"]);
+    expect(nextExpirations("weekly", 1, "2026-06-18", nyse)).toEqual(["2026-06-18"]);
+  });
+
+  test("expirations ascend, each is a session, and none is before today", () => {
+    const days = fc
+      .date({ min: new Date("2015-02-01"), max: new Date("2040-01-01"), noInvalidDate: true })
+      .map((date) => date.toISOString().slice(0, 10));
+
+    fc.assert(
+      fc.property(days, fc.constantFrom("monthly" as const, "weekly" as const), (today, kind) => {
+        const found = nextExpirations(kind, 5, today, nyse);
+        expect([...new Set(found)].sort()).toEqual(found);
+        expect(found.every((date) => date >= today && nyse.session(date) !== null)).toBe(true);
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
+
+describe("strikes", () => {
+  test("are the multiples of the step within the percentage, bounds included", () => {
+    expect(strikesAround("150", { percent: "10", step: "5" }, 100)).toEqual([
+      "135",
+      "140",
+      "145",
+      "150",
+      "155",
+      "160",
+      "165",
+    ]);
+    expect(strikesAround("152.37", { percent: "2", step: "2.5" }, 100)).toEqual(["150", "152.5", "155"]);
+  });
+
+  test("are exact where floats are not", () => {
+    expect(strikesAround("0.3", { percent: "100", step: "0.1" }, 100)).toEqual([
+      "0.1",
+      "0.2",
+      "0.3",
+      "0.4",
+      "0.5",
+      "0.6",
+    ]);
+    expect(strikesAround("2.68E0", { percent: "1", step: "0.01" }, 100)).toEqual([
+      "2.66",
+      "2.67",
+      "2.68",
+      "2.69",
+      "2.7",
+    ]);
+  });
+
+  test("there are none around 0, and never a strike of 0", () => {
+    expect(strikesAround("0.00", { percent: "10", step: "1" }, 100)).toEqual([]);
+    expect(strikesAround("5", { percent: "100", step: "5" }, 100)).toEqual(["5", "10"]);
+  });
+
+  test("a last price that is no decimal is refused by name", () => {
+    for (const last of ["NaN", "-1", "", "1,5", "null"]) {
+      expect(() => strikesAround(last, { percent: "10", step: "1" }, 10)).toThrow(
+        expect.objectContaining({ code: "CHAIN_INVALID" }),
+      );
+    }
+  });
+
+  test("every strike lies within the bounds, and one step further lies outside of them", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 900_000 }),
+        fc.integer({ min: 1, max: 100 }),
+        fc.integer({ min: 25, max: 5_000 }),
+        (cents, percent, stepCents) => {
+          const text = (value: number) => (value / 100).toFixed(2);
+          const strikes = strikesAround(
+            text(cents),
+            { percent: String(percent), step: text(stepCents) },
+            100_000,
+          );
+          const inCents = strikes.map((strike) => Math.round(Number(strike) * 100));
+          const within = (value: number) => Math.abs(value - cents) * 100 <= percent * cents;
+          expect(inCents.every((value) => value % stepCents === 0 && within(value))).toBe(true);
+          const [first, last] = [inCents[0], inCents.at(-1)];
+          if (first !== undefined && first > stepCents) expect(within(first - stepCents)).toBe(false);
+          if (last !== undefined) expect(within(last + stepCents)).toBe(false);
+        },
+      ),
+    );
+  });
+});
+
+describe("a chain", () => {
+  const readme = {
+    underlying: "AAPL",
+    expirations: { next: 3, kind: "monthly" },
+    strikes: { around: "last", percent: 10, step: 5 },
+    types: ["CALL", "PUT"],
+  };
+
+  test("expands by expiration, strike and type", () => {
+    const contracts = expandChain(chainSchema.parse(readme), "150.00", "2026-11-21", nyse);
+
+    expect(contracts).toHaveLength(3 * 7 * 2);
+    expect(contracts.slice(0, 3)).toEqual([
+      { underlying: "AAPL", expiration: "2026-12-18", optionType: "CALL", strike: "135" },
+      { underlying: "AAPL", expiration: "2026-12-18", optionType: "PUT", strike: "135" },
+      { underlying: "AAPL", expiration: "2026-12-18", optionType: "CALL", strike: "140" },
+    ]);
+  });
+
+  test("with explicit dates and strikes drops the expired ones and needs no price", () => {
+    const chain = chainSchema.parse({
+      underlying: "AAPL",
+      expirations: ["2026-12-18", "2026-11-20"],
+      strikes: [155, "150.50"],
+      types: ["PUT"],
+    });
+
+    expect(expandChain(chain, "0", "2026-11-21", nyse)).toEqual([
+      { underlying: "AAPL", expiration: "2026-12-18", optionType: "PUT", strike: "150.5" },
+      { underlying: "AAPL", expiration: "2026-12-18", optionType: "PUT", strike: "155" },
+    ]);
+  });
+
+  test("has calls and puts of monthly expirations unless it says otherwise", () => {
+    const chain = chainSchema.parse({ ...readme, types: undefined, expirations: { next: 1 } });
+
+    expect(chain.types).toEqual(["CALL", "PUT"]);
+    expect(chain.expirations).toEqual({ next: 1, kind: "monthly" });
+  });
+
+  test.each([
+    { expirations: { next: 0, kind: "monthly" } },
+    { expirations: { next: 1, kind: "quarterly" } },
+    { expirations: ["2026-02-30"] },
+    { expirations: [] },
+    { strikes: { around: "last", percent: 101, step: 5 } },
+    { strikes: { around: "last", percent: 10, step: 0 } },
+    { strikes: { around: "bid", percent: 10, step: 5 } },
+    { strikes: [] },
+    { strikes: [-5] },
+    { types: ["call"] },
+    { types: [] },
+    { underlying: "" },
+    { until: "2027-01-01" },
+  ])("with %j is refused", (change) => {
+    expect(chainSchema.safeParse({ ...readme, ...change }).success).toBe(false);
+  });
+
+  test("that would cost thousands of calls is refused", () => {
+    const chain = chainSchema.parse({ ...readme, strikes: { around: "last", percent: 100, step: 0.01 } });
+
+    expect(() => expandChain(chain, "150", "2026-11-21", nyse)).toThrow(
+      /AAPL stands for more than 2000 contracts/,
+    );
+  });
+});

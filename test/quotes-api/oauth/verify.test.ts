@@ -1,0 +1,283 @@
+import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { NonceMemory } from "../../../src/quotes-api/oauth/nonces.ts";
+import { signRequest } from "../../../src/quotes-api/oauth/signature.ts";
+import { verifyRequest, type RawRequest, type Verifier } from "../../../src/quotes-api/oauth/verify.ts";
+import { percentEncode } from "../../../src/quotes-api/percentEncode.ts";
+
+const key = { consumerKey: "ck", consumerSecret: "c&s=", accessToken: "at", accessTokenSecret: "t s" };
+const now = 1_700_000_000;
+const target = "/v1/market/quotes.xml?symbols=AAPL%2CGE&delayed=false";
+
+const verifier = (changes: Partial<Verifier> = {}): Verifier => ({
+  keys: [key],
+  nonces: new NonceMemory({ windowSeconds: 10, maxNonces: 1000 }),
+  nowSeconds: now,
+  windowSeconds: 10,
+  ...changes,
+});
+
+type Signing = {
+  target?: string;
+  nonce?: string;
+  timestamp?: number;
+  method?: string;
+  credentials?: typeof key;
+};
+
+function signed({
+  target: path = target,
+  nonce = "n1",
+  timestamp = now,
+  method = "GET",
+  credentials = key,
+}: Signing = {}) {
+  const url = `http://api.example.com${path}`;
+  const authorization = [signRequest({ method, url, credentials, nonce, timestamp })];
+  return {
+    method,
+    scheme: "http",
+    host: "api.example.com",
+    target: path,
+    authorization,
+  } satisfies RawRequest;
+}
+
+/** The same request with its header edited. */
+function edited(change: (header: string) => string): RawRequest {
+  const request = signed();
+  return { ...request, authorization: request.authorization.map(change) };
+}
+
+describe("a request that is rightly signed", () => {
+  test("it is accepted for its token", () => {
+    expect(verifyRequest(signed(), verifier())).toEqual({ ok: true, token: "at" });
+  });
+
+  test("port, host case and scheme case of the service's address do not matter, as long as the port is the scheme's own", () => {
+    expect(verifyRequest({ ...signed(), host: "API.Example.COM:80" }, verifier()).ok).toBe(true);
+    expect(verifyRequest({ ...signed(), host: "api.example.com:81" }, verifier()).ok).toBe(false);
+    expect(verifyRequest({ ...signed(), scheme: "https" }, verifier()).ok).toBe(false);
+  });
+
+  test("a comma, a space and a plus verify in every encoding that means the same", () => {
+    const request = signed({ target: "/q?list=a%2Cb&blank=x%20y&plus=1%2B1" });
+
+    expect(verifyRequest({ ...request, target: "/q?list=a,b&blank=x+y&plus=1%2b1" }, verifier()).ok).toBe(
+      true,
+    );
+    expect(verifyRequest({ ...request, target: "/q?list=a,b&blank=x+y&plus=1+1" }, verifier()).ok).toBe(
+      false,
+    );
+  });
+
+  test("every query and every kind of secret verifies after signing, whatever repeats, is empty or needs encoding", () => {
+    const part = fc.oneof(
+      fc.string(),
+      fc.string({ unit: "binary" }),
+      fc.constantFrom("", "a", "!*'()", "é", "constructor", "__proto__"),
+    );
+    const name = part.filter((text) => !text.startsWith("oauth_"));
+    const secret = fc.string({ unit: "binary" });
+
+    fc.assert(
+      fc.property(
+        fc.array(fc.tuple(name, part)),
+        secret,
+        secret,
+        (pairs, consumerSecret, accessTokenSecret) => {
+          const credentials = { ...key, consumerSecret, accessTokenSecret };
+          const query = pairs.map(([a, b]) => `${percentEncode(a)}=${percentEncode(b)}`).join("&");
+          const request = signed({ target: `/v1/market/quotes.xml?${query}`, credentials });
+
+          expect(verifyRequest(request, verifier({ keys: [credentials] }))).toEqual({
+            ok: true,
+            token: "at",
+          });
+        },
+      ),
+    );
+  });
+
+  test("the parameters of a form body are signed with the rest", () => {
+    const request = signed({ target: "/v1/orders?a=1&b=2", method: "POST" });
+    const split = { ...request, target: "/v1/orders?a=1", formBody: "b=2" };
+
+    expect(verifyRequest(split, verifier()).ok).toBe(true);
+    expect(verifyRequest({ ...split, formBody: "b=3" }, verifier()).ok).toBe(false);
+  });
+
+  test("the realm is not signed", () => {
+    expect(
+      verifyRequest(
+        edited((header) => header.replace("OAuth ", 'OAuth realm="x", ')),
+        verifier(),
+      ).ok,
+    ).toBe(true);
+  });
+});
+
+describe("401", () => {
+  const refused = (reason: string) => ({ ok: false, status: 401, reason });
+
+  test("no Authorization header, or one of another scheme", () => {
+    expect(verifyRequest({ ...signed(), authorization: [] }, verifier())).toEqual(
+      refused("the Authorization header is missing"),
+    );
+    expect(verifyRequest({ ...signed(), authorization: ["Bearer x"] }, verifier())).toEqual(
+      refused("the Authorization scheme is not OAuth"),
+    );
+  });
+
+  test("anything that was signed is changed on the way", () => {
+    const request = signed();
+    const wrong = refused("the signature does not match");
+
+    expect(verifyRequest({ ...request, method: "POST" }, verifier())).toEqual(wrong);
+    expect(verifyRequest({ ...request, host: "evil.example.com" }, verifier())).toEqual(wrong);
+    expect(verifyRequest({ ...request, target: target.replace("GE", "GM") }, verifier())).toEqual(wrong);
+    expect(verifyRequest({ ...request, target: `${target}&x=` }, verifier())).toEqual(wrong);
+    expect(
+      verifyRequest(
+        edited((header) => header.replace('"n1"', '"n2"')),
+        verifier(),
+      ),
+    ).toEqual(wrong);
+  });
+
+  test("a signature of another length, or none in base64", () => {
+    const change = (to: string) =>
+      edited((header) => header.replace(/oauth_signature="[^"]*"/, `oauth_signature="${to}"`));
+
+    expect(verifyRequest(change("AAAA"), verifier())).toEqual(refused("the signature does not match"));
+    expect(verifyRequest(change("%F0%9F%98%80"), verifier())).toEqual(
+      refused("the signature does not match"),
+    );
+  });
+
+  test("an unknown consumer key, or the token of another key", () => {
+    const other = { ...key, consumerKey: "ck2", accessToken: "at2" };
+    const crossed = signed({ credentials: { ...key, accessToken: "at2" } });
+
+    const unknown = refused("the consumer key or the token is not known");
+    expect(verifyRequest(signed(), verifier({ keys: [other] }))).toEqual(unknown);
+    expect(verifyRequest(crossed, verifier({ keys: [key, other] }))).toEqual(unknown);
+  });
+
+  test("a timestamp more than 10 s off, before or after", () => {
+    const at = (timestamp: number) => verifyRequest(signed({ timestamp }), verifier());
+
+    expect(at(now - 10).ok).toBe(true);
+    expect(at(now + 10).ok).toBe(true);
+    expect(at(now - 11)).toEqual(refused("the timestamp is 11 s behind the service's clock"));
+    expect(at(now + 11)).toEqual(refused("the timestamp is 11 s ahead of the service's clock"));
+  });
+
+  test("a request that is sent a second time", () => {
+    const once = verifier();
+    verifyRequest(signed(), once);
+
+    expect(verifyRequest(signed(), once)).toEqual(refused("the nonce was used before"));
+    expect(verifyRequest(signed({ nonce: "n2" }), once).ok).toBe(true);
+  });
+
+  test("a wrongly signed request does not use up the nonce", () => {
+    const once = verifier();
+    verifyRequest({ ...signed(), target: "/v1/other" }, once);
+
+    expect(verifyRequest(signed(), once).ok).toBe(true);
+  });
+});
+
+describe("400", () => {
+  const bad = (reason: string) => ({ ok: false, status: 400, reason });
+
+  test.each([
+    "oauth_consumer_key",
+    "oauth_token",
+    "oauth_nonce",
+    "oauth_timestamp",
+    "oauth_signature_method",
+    "oauth_signature",
+  ])("%s is missing or empty", (name) => {
+    const without = edited((header) =>
+      header.replace(new RegExp(`${name}="[^"]*"(, )?`), "").replace(/, $/, ""),
+    );
+    const empty = edited((header) => header.replace(new RegExp(`${name}="[^"]*"`), `${name}=""`));
+
+    expect(verifyRequest(without, verifier())).toEqual(bad(`${name} is missing`));
+    expect(verifyRequest(empty, verifier())).toEqual(bad(`${name} is missing`));
+  });
+
+  test("a protocol parameter is given twice, in the header, in a second header or in the query", () => {
+    expect(
+      verifyRequest(
+        edited((header) => `${header}, oauth_nonce="x"`),
+        verifier(),
+      ),
+    ).toEqual(bad("oauth_nonce is given twice"));
+    const header = signed().authorization[0] ?? "";
+    expect(verifyRequest({ ...signed(), authorization: [header, header] }, verifier())).toEqual(
+      bad("the Authorization header is given twice"),
+    );
+    expect(verifyRequest({ ...signed(), target: `${target}&oauth_nonce=x` }, verifier())).toEqual(
+      bad("a parameter whose name begins with oauth_ stands outside the Authorization header"),
+    );
+  });
+
+  test("another signature method or version; no version at all is fine", () => {
+    expect(
+      verifyRequest(
+        edited((header) => header.replace("HMAC-SHA1", "PLAINTEXT")),
+        verifier(),
+      ),
+    ).toEqual(bad("oauth_signature_method is not HMAC-SHA1"));
+    expect(
+      verifyRequest(
+        edited((header) => header.replace('version="1.0"', 'version="2.0"')),
+        verifier(),
+      ),
+    ).toEqual(bad("oauth_version is not 1.0"));
+    const unversioned = verifyRequest(
+      edited((header) => header.replace(', oauth_version="1.0"', "")),
+      verifier(),
+    );
+    expect(unversioned).toMatchObject({ status: 401, reason: "the signature does not match" });
+  });
+
+  test.each(["-5", "1e9", "12.5", "abc", "0"])("the timestamp %s", (timestamp) => {
+    const request = edited((header) => header.replace(/timestamp="\d+"/, `timestamp="${timestamp}"`));
+
+    expect(verifyRequest(request, verifier())).toEqual(bad("oauth_timestamp is no Unix time"));
+  });
+
+  test("a query that is not percent-encoded UTF-8", () => {
+    expect(verifyRequest({ ...signed(), target: "/q?a=%ff" }, verifier())).toEqual(
+      bad("the query or the form body is not percent-encoded UTF-8"),
+    );
+  });
+});
+
+test("no reason ever holds a key, a token, a secret or a signature", () => {
+  const secrets = {
+    consumerKey: "KEYKEY",
+    consumerSecret: "SECRET",
+    accessToken: "TOKTOK",
+    accessTokenSecret: "HIDDEN",
+  };
+  const request = signed({ credentials: secrets });
+  const signature = /oauth_signature="([^"]*)"/.exec(request.authorization[0] ?? "")?.[1] ?? "";
+  const header = request.authorization[0] ?? "";
+  const variants = [
+    header,
+    `${header},`,
+    header.replace("1.0", "3"),
+    header.replace("HMAC-SHA1", "TOKTOK"),
+    `${header}, oauth_token="TOKTOK"`,
+  ];
+
+  for (const variant of variants) {
+    const text = JSON.stringify(verifyRequest({ ...request, authorization: [variant] }, verifier()));
+    for (const hidden of [...Object.values(secrets), signature]) expect(text).not.toContain(hidden);
+  }
+});

@@ -1,0 +1,155 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "@jest/globals";
+import { MAX_FRAGMENT, readDocument } from "../../src/quotes-api/readDocument.ts";
+import { MAX_BODY_BYTES, MAX_DEPTH } from "../../src/quotes-api/xml.ts";
+import { answerXml, equityXml } from "../support/xml.ts";
+
+const recorded = (name: string) => readFileSync(new URL(`../recorded/${name}/response.xml`, import.meta.url));
+const read = (text: string) => readDocument(Buffer.from(text));
+const refusal = (text: string | Uint8Array) => {
+  try {
+    readDocument(typeof text === "string" ? Buffer.from(text) : text);
+  } catch (error) {
+    return error as Error;
+  }
+  return null;
+};
+
+describe("whole answers, or none", () => {
+  test.each(["equity", "option-call", "extra-elements"])(
+    "%s cut after any of its bytes is refused",
+    (name) => {
+      const body = recorded(name);
+      const end = body.lastIndexOf("</response>") + "</response>".length;
+
+      const accepted = Array.from({ length: end }, (_, length) => length).filter(
+        (length) => refusal(body.subarray(0, length)) === null,
+      );
+
+      expect(accepted).toEqual([]);
+    },
+  );
+
+  test.each([
+    ["nothing", ""],
+    ["white space", "  \n"],
+    ["JSON", '{"response":{}}'],
+    ["another root", "<quotes/>"],
+    ["crossed elements", "<response><quotes></response></quotes>"],
+    ["an entity that is not defined", answerXml(equityXml("A")).replace("INC", "&price;")],
+    ["a comment after the root", `${answerXml()}<!-- -->`],
+    ["a response without quotes and without an error", '<response id="1"><time>now</time></response>'],
+    ["quotes one element too deep", "<response><data><quotes/></data></response>"],
+    ["a DOCTYPE", `<!DOCTYPE response>${answerXml().replace(/^.*\n/, "")}`],
+    ["another encoding", answerXml().replace("UTF-8", "UTF-16")],
+  ])("%s is refused", (_what, text) => {
+    expect(refusal(text)).toMatchObject({ code: "DOCUMENT_REFUSED" });
+  });
+
+  test("elements that nest too deep are refused", () => {
+    const nested = (depth: number) =>
+      `<response>${"<a>".repeat(depth - 1)}${"</a>".repeat(depth - 1)}<quotes/></response>`;
+
+    expect(refusal(nested(MAX_DEPTH))).toBeNull();
+    expect(refusal(nested(MAX_DEPTH + 1))?.message).toContain("nest deeper");
+  });
+
+  test("an answer beyond 8 MB is refused without being read", () => {
+    expect(refusal(new Uint8Array(MAX_BODY_BYTES + 1))?.message).toContain("exceed the cap");
+  });
+
+  test("bytes that are no UTF-8 are refused, and a byte order mark is not minded", () => {
+    const text = answerXml(equityXml("A"));
+
+    expect(refusal(Buffer.from(text.replace("A INC", "CAF\u00c9 INC"), "latin1"))?.message).toContain(
+      "UTF-8",
+    );
+    expect(readDocument(Buffer.from(`\uFEFF${text}`)).items).toHaveLength(1);
+  });
+
+  test("names keep every character of any script", () => {
+    const { items } = read(
+      answerXml(equityXml("A", { instrument: { desc: "CAF\u00c9 \u{1F355} &lt;Z&gt; &#233;" } })),
+    );
+
+    expect(items[0]).toMatchObject({
+      item: { instrument: { description: "CAF\u00c9 \u{1F355} <Z> \u00e9" } },
+    });
+  });
+});
+
+describe("one bad instrument costs itself alone", () => {
+  test("the others are read, and it keeps its symbol, its problem and its own text", () => {
+    const bad = equityXml("BAD", { quote: { askprice: "12.3.4" } });
+
+    const { items } = read(answerXml(equityXml("A"), bad, equityXml("B")));
+
+    expect(items.map((item) => item.ok)).toEqual([true, false, true]);
+    expect(items[1]).toEqual({
+      ok: false,
+      symbol: "BAD",
+      problem: 'quote/askprice: "12.3.4" is not a decimal number',
+      fragment: bad,
+    });
+  });
+
+  test.each([
+    ["no symbol", equityXml("BAD", { instrument: { sym: "" } }), "instrument/sym is missing"],
+    ["a fraction of a share", equityXml("BAD", { extended: { volume: "1.5" } }), "whole number"],
+    ["an element in a price", equityXml("BAD", { quote: { askprice: "<b>1</b>" } }), "holds an element b"],
+    [
+      "an element twice",
+      equityXml("BAD").replace("<sectyp>", "<exch>X</exch><sectyp>"),
+      "stands there twice",
+    ],
+    ["a comment in a price", equityXml("BAD", { quote: { askprice: "1<!-- -->2" } }), "comment"],
+    ["an instruction in a price", equityXml("BAD", { quote: { askprice: "1<?x y?>2" } }), "comment"],
+    ["a day that does not exist", equityXml("BAD", { dividend: { exdate: "2026-02-30" } }), "is not a date"],
+  ])("%s is such", (_what, bad, problem) => {
+    const { items } = read(answerXml(equityXml("A"), bad));
+
+    expect(items[0]).toMatchObject({ ok: true });
+    expect(items[1]).toMatchObject({ ok: false, problem: expect.stringContaining(problem) });
+  });
+
+  test("a comment between elements, or in one that is not read, is nobody's problem", () => {
+    const item = equityXml("A").replace("<quote>", "<!-- new --><quote><note>a<!-- -->b</note>");
+
+    expect(read(answerXml(item)).items).toMatchObject([{ ok: true }]);
+  });
+
+  test("the text kept of it has a bound, and is its own also behind characters outside of the basic plane", () => {
+    const first = equityXml("A", { instrument: { desc: "\u{1F355}\r\n\u{1F355}" } });
+    const bad = equityXml("BAD", { instrument: { desc: "x".repeat(MAX_FRAGMENT), sym: "" } });
+
+    const { items } = read(answerXml(first, bad));
+
+    expect(items[1]?.fragment).toBe(bad.slice(0, MAX_FRAGMENT));
+  });
+});
+
+describe("what stands around the quotes", () => {
+  test("the id is kept as it is, also with colons and a leading minus", () => {
+    expect(read('<response id="-1b0d7e2:19a1:-7de4"><quotes/></response>').id).toBe("-1b0d7e2:19a1:-7de4");
+    expect(read("<response><quotes/></response>").id).toBeNull();
+  });
+
+  test("the error Success is none", () => {
+    expect(read("<response><error>Success</error><quotes/></response>").error).toBeNull();
+    expect(read("<response><error>No data</error></response>").error).toBe("No data");
+  });
+
+  test("an error inside an instrument is not the answer's", () => {
+    const item = equityXml("A").replace("<greeks/>", "<greeks/><error>stale</error>");
+
+    expect(read(answerXml(item)).error).toBeNull();
+  });
+
+  test("a response of the type Error says its description", () => {
+    const text =
+      "<response><type>Error</type><name>Bad</name><description>no such date</description></response>";
+
+    expect(read(text).error).toBe("no such date");
+    expect(read("<response><type>Error</type><name>Bad</name></response>").error).toBe("Bad");
+  });
+});

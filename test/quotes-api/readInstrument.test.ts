@@ -1,0 +1,90 @@
+import { describe, expect, test } from "@jest/globals";
+import { NO_QUOTE, readInstrument } from "../../src/quotes-api/readInstrument.ts";
+
+const read = (leaves: Record<string, string>) => readInstrument(new Map(Object.entries(leaves)));
+const contract = {
+  "instrument/sym": "MRDN",
+  "instrument/matdt": "2027-01-15T00:00:00-05:00",
+  "instrument/putcall": "1",
+  "instrument/strkpx": "120.0",
+};
+
+describe("the security type decides what an instrument is", () => {
+  test("an equity that carries the elements of an option is an equity", () => {
+    const read1 = read({ ...contract, "instrument/sectyp": "CS" });
+
+    expect(read1).toMatchObject({
+      item: { instrument: { securityType: "CS", expiration: null, optionType: null, strike: null } },
+    });
+  });
+
+  test("without one, a maturity date makes it an option", () => {
+    expect(read(contract)).toMatchObject({
+      item: {
+        instrument: { securityType: "OPT", expiration: "2027-01-15", optionType: "CALL", strike: "120.0" },
+      },
+    });
+  });
+
+  test("without one, the empty date 0001-01-01 does not", () => {
+    expect(read({ ...contract, "instrument/matdt": "0001-01-01T00:00:00-05:00" })).toMatchObject({
+      item: { instrument: { securityType: null, expiration: null } },
+    });
+  });
+
+  test("a putcall of 0 is a put, and any other value is no option", () => {
+    expect(read({ ...contract, "instrument/putcall": "0" })).toMatchObject({
+      item: { instrument: { optionType: "PUT" } },
+    });
+    expect(read({ ...contract, "instrument/putcall": "2" })).toEqual({
+      ok: false,
+      problem: 'instrument/putcall "2" is neither 1 nor 0',
+    });
+  });
+});
+
+describe("an unknown symbol", () => {
+  test("is read for its name only: nothing else of it is looked at", () => {
+    const unknown = read({
+      "instrument/sym": "NOSUCH",
+      "quote/askprice": "garbage",
+      "quote/lastprice": "1.0",
+      "underlying/sym": "X",
+      unknownsymbol: "TRUE",
+    });
+
+    expect(unknown).toMatchObject({
+      ok: true,
+      item: { unknownSymbol: true, instrument: { symbol: "NOSUCH" }, quote: NO_QUOTE, underlying: null },
+    });
+  });
+
+  test("names its contract when all of it is there, and else its symbol alone", () => {
+    expect(read({ ...contract, unknownsymbol: "true" })).toMatchObject({
+      item: { instrument: { expiration: "2027-01-15", strike: "120.0" } },
+    });
+    expect(read({ ...contract, "instrument/strkpx": "", unknownsymbol: "true" })).toMatchObject({
+      item: { instrument: { symbol: "MRDN", expiration: null, strike: null } },
+    });
+  });
+
+  test.each(["false", "null", "", "na"])("is not what %p says", (text) => {
+    expect(read({ "instrument/sym": "A", unknownsymbol: text })).toMatchObject({
+      item: { unknownSymbol: false },
+    });
+  });
+});
+
+test("names are text: NaN, null and na are symbols, and an exchange of na is none", () => {
+  for (const symbol of ["NaN", "null", "na", "true", "1E5", "007"])
+    expect(read({ "instrument/sym": symbol, "instrument/exch": "na" })).toMatchObject({
+      item: { instrument: { symbol, exchange: null } },
+    });
+});
+
+test("an empty undlyquote is none", () => {
+  expect(read({ "instrument/sym": "A" })).toMatchObject({ item: { underlyingQuote: null } });
+  expect(read({ "instrument/sym": "A", "undlyquote/lastprice": "2" })).toMatchObject({
+    item: { underlyingQuote: { last: "2", bid: null } },
+  });
+});

@@ -1,0 +1,451 @@
+import { afterEach, describe, expect, test } from "@jest/globals";
+import { request as httpRequest } from "node:http";
+import { connect } from "node:net";
+import { readDocument } from "../../src/quotes-api/readDocument.ts";
+import { signRequest } from "../../src/quotes-api/oauth/signature.ts";
+import { createQuoteService, type QuoteServiceOptions } from "../../src/serve/quoteService.ts";
+import { createSimulatedMarket } from "../../src/serve/simulated/market.ts";
+import { movableClock } from "./movableClock.ts";
+
+const key = { consumerKey: "ck", consumerSecret: "cs", accessToken: "at", accessTokenSecret: "ts" };
+const QUOTES = "/v1/market/quotes.xml";
+const OPTION = "underlying=AAPL&expiration=2026-12-18&type=CALL&strike=150";
+
+const closers: (() => Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closers.splice(0).reverse()) await close();
+});
+
+type Answer = { status: number; headers: Record<string, string>; rawNames: string[]; body: string };
+type Call = {
+  method?: string;
+  headers?: Record<string, string>;
+  body?: string;
+  credentials?: typeof key;
+  nonce?: string;
+};
+
+/** A running service on a free port, a clock to move, and a signed call to it. */
+async function running(options: Partial<QuoteServiceOptions> = {}) {
+  const clock = movableClock("2026-03-11T15:00:30.250Z");
+  const source = createSimulatedMarket({ seed: 5 });
+  const service = createQuoteService({ source, keys: [key], clock, ...options });
+  const base = await service.listen({ host: "127.0.0.1", port: 0 });
+  closers.push(service.close);
+  let calls = 0;
+
+  function call(
+    target: string,
+    { method = "GET", headers, body, credentials = key, nonce = `n${++calls}` }: Call = {},
+  ) {
+    const timestamp = Math.floor(clock.now().getTime() / 1000);
+    const form = headers?.["content-type"] === "application/x-www-form-urlencoded" ? body : undefined;
+    const url = `${base}${target}${form === undefined ? "" : `?${form}`}`;
+    const authorization = signRequest({ method, url, credentials, nonce, timestamp });
+    return send(target, { method, headers: { authorization, ...headers }, body });
+  }
+
+  /** Sends the target exactly as given: `fetch` would encode it anew. */
+  function send(
+    target: string,
+    { method, headers, body }: { method?: string; headers?: Record<string, string>; body?: string } = {},
+  ) {
+    const { hostname, port } = new URL(base);
+    return new Promise<Answer>((resolve, reject) => {
+      const sent = httpRequest(
+        { host: hostname, port, path: target, method, headers, agent: false },
+        (response) => {
+          const chunks: Buffer[] = [];
+          response.on("data", (chunk: Buffer) => chunks.push(chunk));
+          response.on("end", () =>
+            resolve({
+              status: response.statusCode ?? 0,
+              headers: response.headers as Record<string, string>,
+              rawNames: response.rawHeaders.filter((_text, index) => index % 2 === 0),
+              body: Buffer.concat(chunks).toString("utf8"),
+            }),
+          );
+        },
+      );
+      sent.on("error", reject);
+      sent.end(body);
+    });
+  }
+
+  return { base, call, send, clock, source };
+}
+
+const read = ({ body }: Answer) => readDocument(Buffer.from(body));
+const names = (answer: Answer) =>
+  read(answer).items.map((item) => (item.ok ? item.item.instrument.symbol : item.problem));
+
+describe("answers with quotes", () => {
+  test("a signed call for symbols is answered with one instrument each, in the order asked, each once", async () => {
+    const { call } = await running();
+
+    const answer = await call(`${QUOTES}?symbols=GE%2CAAPL%2CGE%2CSIRI&delayed=false`);
+
+    expect(answer.status).toBe(200);
+    expect(answer.headers["content-type"]).toBe("application/xml; charset=UTF-8");
+    expect(names(answer)).toEqual(["GE", "AAPL", "SIRI"]);
+    expect(read(answer).id).toMatch(/^[0-9a-f]{24}$/);
+  });
+
+  test("the quotes are those of the source at this moment, and delayed ones those of 15 minutes ago", async () => {
+    const { call, clock, source } = await running();
+    const last = (at: Date) => source.quote({ kind: "security", symbol: "AAPL" }, at).quote.last;
+    const lastOf = (answer: Answer) =>
+      read(answer).items.map((item) => (item.ok ? item.item.quote.last : null));
+
+    const realTime = await call(`${QUOTES}?symbols=AAPL&delayed=false`);
+    const delayed = await call(`${QUOTES}?symbols=AAPL&delayed=true`);
+    const byDefault = await call(`${QUOTES}?symbols=AAPL`);
+
+    expect(lastOf(realTime)).toEqual([last(clock.now())]);
+    expect(lastOf(delayed)).toEqual([last(new Date("2026-03-11T14:45:30.250Z"))]);
+    expect(byDefault.body.split("\n").slice(2)).toEqual(delayed.body.split("\n").slice(2));
+  });
+
+  test("an option contract is answered with its underlying and the underlying's quote", async () => {
+    const { call } = await running();
+
+    const [item] = read(await call(`${QUOTES}?${OPTION}&delayed=false`)).items;
+
+    expect(item).toMatchObject({
+      ok: true,
+      item: {
+        instrument: {
+          symbol: "AAPL",
+          expiration: "2026-12-18",
+          optionType: "CALL",
+          strike: "150.0",
+          exchange: "CMP",
+        },
+        underlying: { symbol: "AAPL", exchange: "NSD" },
+        underlyingQuote: { last: expect.stringMatching(/^\d+\.\d+$/) },
+        unknownSymbol: false,
+      },
+    });
+  });
+
+  test("an unknown symbol is named and marked, the others are answered", async () => {
+    const { call } = await running();
+
+    const answer = read(await call(`${QUOTES}?symbols=AAPL%2CZZZZ`));
+
+    expect(answer.items.map((item) => item.ok && item.item.unknownSymbol)).toEqual([false, true]);
+  });
+
+  test("a watchlist is answered by its own parameter, and as the only name in symbols", async () => {
+    const { call, source } = await running();
+    const members = source.watchlist("watchlist-18516");
+
+    expect(names(await call(`${QUOTES}?watchlist=watchlist-18516`))).toEqual(members);
+    expect(names(await call(`${QUOTES}?symbols=watchlist-18516`))).toEqual(members);
+    expect(names(await call(`${QUOTES}?symbols=DEFAULT%2CAAPL`))).toEqual(["DEFAULT", "AAPL"]);
+    expect((await call(`${QUOTES}?watchlist=none`)).status).toBe(400);
+  });
+
+  test("an OCC option symbol in a list is answered as that option", async () => {
+    const { call } = await running();
+
+    const answer = read(await call(`${QUOTES}?symbols=AAPL261218C00150000`));
+
+    expect(answer.items).toMatchObject([
+      { ok: true, item: { instrument: { optionType: "CALL", strike: "150.0" } } },
+    ]);
+  });
+
+  test("every answer with quotes says what source it came from", async () => {
+    const { call } = await running();
+
+    const answer = await call(`${QUOTES}?symbols=AAPL`);
+
+    expect(answer.headers["x-quotekeeper-source"]).toBe("simulated");
+  });
+
+  test("a source that takes its time, and one of another name, are answered from in the same order", async () => {
+    const market = createSimulatedMarket({ seed: 1 });
+    const { call } = await running({
+      source: {
+        name: "archive",
+        quote: async (key, at) => {
+          if (key.kind === "security" && key.symbol === "GE") await new Promise(setImmediate);
+          return market.quote(key, at);
+        },
+        watchlist: async () => null,
+      },
+    });
+
+    const answer = await call(`${QUOTES}?symbols=GE%2CAAPL`);
+
+    expect(names(answer)).toEqual(["GE", "AAPL"]);
+    expect(answer.headers["x-quotekeeper-source"]).toBe("archive");
+  });
+});
+
+describe("refusals", () => {
+  test.each([
+    ["no selector", QUOTES, "symbols, watchlist, or underlying"],
+    ["half an option form", `${QUOTES}?underlying=AAPL&type=CALL`, "expiration, strike is missing"],
+    ["both forms", `${QUOTES}?symbols=AAPL&${OPTION}`, "exclude each other"],
+    ["a bad date", `${QUOTES}?${OPTION.replace("12-18", "13-18")}`, "2026-13-18"],
+    ["an unknown parameter", `${QUOTES}?symbols=AAPL&colour=red`, "colour"],
+  ])("%s is answered 400 with a document that says what is wrong", async (_what, target, problem) => {
+    const { call } = await running();
+
+    const answer = await call(target);
+
+    expect(answer.status).toBe(400);
+    expect(answer.headers["content-type"]).toBe("application/xml; charset=UTF-8");
+    expect(read(answer).error).toContain(problem);
+    expect(answer.headers["x-ratelimit-used"]).toBe("1");
+  });
+
+  test("more than 325 symbols are answered 414, 325 are not", async () => {
+    const { call } = await running();
+    const list = (count: number) =>
+      Array.from({ length: count }, (_, i) => `SIM${String(i).padStart(4, "0")}`);
+
+    expect((await call(`${QUOTES}?symbols=${list(326).join("%2C")}`)).status).toBe(414);
+    expect(names(await call(`${QUOTES}?symbols=${list(325).join("%2C")}`))).toEqual(list(325));
+  });
+
+  test("a target of over 8192 characters is answered 414, before anything else is looked at", async () => {
+    const { send } = await running();
+
+    const answer = await send(`${QUOTES}?symbols=${"A".repeat(8_200)}`);
+
+    expect(answer.status).toBe(414);
+    expect(read(answer).error).toContain("8192");
+    expect(answer.headers["x-ratelimit-used"]).toBeUndefined();
+  });
+
+  test("an unsigned or wrongly signed call is answered 401 with the challenge, and is not counted", async () => {
+    const { send, call } = await running();
+
+    const unsigned = await send(`${QUOTES}?symbols=AAPL`);
+    const wrong = await call(`${QUOTES}?symbols=AAPL`, {
+      credentials: { ...key, accessTokenSecret: "other" },
+    });
+    const right = await call(`${QUOTES}?symbols=AAPL`);
+
+    for (const answer of [unsigned, wrong]) {
+      expect(answer.status).toBe(401);
+      expect(answer.headers["www-authenticate"]).toBe("OAuth");
+      expect(answer.headers["x-ratelimit-used"]).toBeUndefined();
+      expect(read(answer).error).toMatch(/^Not authorized: /);
+    }
+    expect(right.headers["x-ratelimit-used"]).toBe("1");
+  });
+
+  test("a call that is replayed is answered 401, and so is one whose clock is 11 s off", async () => {
+    const { call, clock, send, base } = await running();
+    await call(`${QUOTES}?symbols=AAPL`, { nonce: "once" });
+    const replayed = await call(`${QUOTES}?symbols=AAPL`, { nonce: "once" });
+    const timestamp = Math.floor(clock.now().getTime() / 1000) - 11;
+    const url = `${base}${QUOTES}?symbols=AAPL`;
+    const authorization = signRequest({ method: "GET", url, credentials: key, nonce: "late", timestamp });
+    const late = await send(`${QUOTES}?symbols=AAPL`, { headers: { authorization } });
+
+    expect([replayed.status, late.status]).toEqual([401, 401]);
+    expect(read(late).error).toContain("11 s behind");
+  });
+
+  test("a protocol parameter that is missing is answered 400", async () => {
+    const { send } = await running();
+
+    const answer = await send(`${QUOTES}?symbols=AAPL`, {
+      headers: { authorization: 'OAuth oauth_token="at"' },
+    });
+
+    expect(answer.status).toBe(400);
+    expect(read(answer).error).toBe("oauth_consumer_key is missing");
+  });
+
+  test("other paths and versions are answered 404", async () => {
+    const { call } = await running();
+
+    for (const path of ["/", "/v2/market/quotes.xml", "/market/quotes.xml", "/v1"]) {
+      const answer = await call(path);
+      expect(answer.status).toBe(404);
+      expect(read(answer).error).toBe("there is nothing at this path");
+    }
+  });
+
+  test("a path that cannot be decoded is answered 400, in XML too", async () => {
+    const { send } = await running();
+
+    const answer = await send("/v1/%ff");
+
+    expect(answer.status).toBe(400);
+    expect(read(answer).error).toBe("the request's path cannot be read");
+  });
+
+  test("a source that fails is answered 500 without its reason, which goes to the log", async () => {
+    const errors: object[] = [];
+    const { call } = await running({
+      source: {
+        name: "archive",
+        quote: () => {
+          throw new Error("password=hunter2");
+        },
+        watchlist: () => null,
+      },
+      logger: { info: () => undefined, error: (fields) => errors.push(fields) },
+    });
+
+    const answer = await call(`${QUOTES}?symbols=AAPL`);
+
+    expect(answer.status).toBe(500);
+    expect(answer.body).not.toContain("hunter2");
+    expect(errors).toMatchObject([{ err: { message: "password=hunter2" } }]);
+  });
+});
+
+describe("limits", () => {
+  test("the 61st quote call of a minute is answered with the fault and the headers, until the minute has passed", async () => {
+    const { call, clock } = await running();
+    const quotes = () => call(`${QUOTES}?symbols=F`);
+
+    const first = await quotes();
+    for (let i = 0; i < 59; i++) await quotes();
+    const fault = await quotes();
+    clock.advance(59_999);
+    const stillFault = await quotes();
+    clock.advance(1);
+    const again = await quotes();
+
+    expect(first.headers).toMatchObject({
+      "x-ratelimit-used": "1",
+      "x-ratelimit-remaining": "59",
+      "x-ratelimit-limit": "60",
+      "x-ratelimit-expire": String(Math.ceil(Date.parse("2026-03-11T15:01:30.250Z") / 1000)),
+    });
+    expect(fault.status).toBe(429);
+    expect(fault.headers).toMatchObject({
+      "x-ratelimit-used": "60",
+      "x-ratelimit-remaining": "0",
+      "x-ratelimit-limit": "60",
+    });
+    expect(fault.body).toContain(
+      "<string>API calls quota exceeded! maximum admitted 60 per Minute.</string>",
+    );
+    expect(fault.headers["x-quotekeeper-source"]).toBeUndefined();
+    expect(stillFault.status).toBe(429);
+    expect([again.status, again.headers["x-ratelimit-used"]]).toEqual([200, "1"]);
+  });
+
+  test("orders and other calls are counted on their own, 40 and 180 a minute, then answered 501", async () => {
+    const { call } = await running();
+
+    const quote = await call(`${QUOTES}?symbols=F`);
+    const order = await call("/v1/account/123/orders.xml", {
+      method: "POST",
+      headers: { "content-type": "text/xml" },
+      body: "<FIXML/>",
+    });
+    const balances = await call("/v1/accounts/balances.xml");
+    const posted = await call(QUOTES, { method: "POST" });
+
+    expect([quote, order, balances, posted].map(({ status }) => status)).toEqual([200, 501, 501, 501]);
+    expect([quote, order, balances, posted].map(({ headers }) => headers["x-ratelimit-limit"])).toEqual([
+      "60",
+      "40",
+      "180",
+      "180",
+    ]);
+    expect([quote, order, balances, posted].map(({ headers }) => headers["x-ratelimit-used"])).toEqual([
+      "1",
+      "1",
+      "1",
+      "2",
+    ]);
+  });
+
+  test("a form body is part of what is signed", async () => {
+    const { call } = await running();
+    const headers = { "content-type": "application/x-www-form-urlencoded" };
+
+    expect(
+      (await call("/v1/account/1/orders.xml", { method: "POST", headers, body: "a=1&b=%2C" })).status,
+    ).toBe(501);
+  });
+
+  test("each token has limits of its own, which can be set", async () => {
+    const other = { consumerKey: "ck", consumerSecret: "cs", accessToken: "at2", accessTokenSecret: "ts2" };
+    const { call } = await running({
+      keys: [key, other],
+      limits: { quotes: 1, orders: 1, other: 1, windowMs: 1_000 },
+    });
+
+    const statuses = [
+      await call(`${QUOTES}?symbols=F`),
+      await call(`${QUOTES}?symbols=F`),
+      await call(`${QUOTES}?symbols=F`, { credentials: other }),
+    ].map(({ status }) => status);
+
+    expect(statuses).toEqual([200, 429, 200]);
+  });
+
+  test("the headers are spelled as in the specification", async () => {
+    const { call } = await running();
+
+    const { rawNames } = await call(`${QUOTES}?symbols=F`);
+
+    expect(rawNames).toEqual(
+      expect.arrayContaining([
+        "X-RateLimit-Used",
+        "X-RateLimit-Expire",
+        "X-RateLimit-Limit",
+        "X-RateLimit-Remaining",
+      ]),
+    );
+  });
+});
+
+describe("running it", () => {
+  test("a port that is taken is named, with what to do", async () => {
+    const { base, clock, source } = await running();
+    const port = Number(new URL(base).port);
+    const second = createQuoteService({ source, keys: [key], clock });
+    closers.push(second.close);
+
+    const outcome = second.listen({ host: "127.0.0.1", port });
+
+    await expect(outcome).rejects.toMatchObject({
+      code: "PORT_IN_USE",
+      message: expect.stringContaining(`127.0.0.1:${port} is taken`),
+    });
+  });
+
+  test("the log has method, path and status of a call, but no query, header, key or token", async () => {
+    const lines: object[] = [];
+    const { call } = await running({
+      logger: { info: (fields) => lines.push(fields), error: (fields) => lines.push(fields) },
+    });
+
+    await call(`${QUOTES}?symbols=AAPL&oauth_token=at&oauth_signature=sig`);
+    await call(`${QUOTES}?symbols=AAPL`);
+    await new Promise(setImmediate);
+
+    expect(lines).toEqual([
+      { method: "GET", path: QUOTES, status: 400, ms: expect.any(Number) },
+      { method: "GET", path: QUOTES, status: 200, ms: expect.any(Number) },
+    ]);
+  });
+
+  test("it closes while a caller keeps its connection open", async () => {
+    const { clock, source } = await running();
+    const service = createQuoteService({ source, keys: [key], clock });
+    const { port } = new URL(await service.listen({ host: "127.0.0.1", port: 0 }));
+    const socket = connect({ host: "127.0.0.1", port: Number(port) });
+    await new Promise((resolve) => socket.once("connect", resolve));
+    socket.write("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
+    await new Promise((resolve) => socket.once("data", resolve));
+
+    await service.close();
+
+    socket.destroy();
+  });
+});

@@ -1,0 +1,44 @@
+/** Looking into the archive's database. */
+import type pg from "pg";
+
+/** The content of the whole archive: rows and digest by table. `loaded_at` alone is left out, it is when, not what. */
+export async function contentOf(
+  pool: pg.Pool,
+): Promise<Record<string, { rows: number; digest: string | null }>> {
+  const content: Record<string, { rows: number; digest: string | null }> = {};
+  for (const table of await tablesOf(pool)) {
+    const { rows } = await pool.query<{ rows: string; digest: string | null }>(
+      `select count(*) as rows, md5(string_agg(line, e'\\n' order by line)) as digest
+       from (select (to_jsonb(t) - 'loaded_at')::text as line from ${table} t) as lines`,
+    );
+    content[table] = { rows: Number(rows[0]?.rows), digest: rows[0]?.digest ?? null };
+  }
+  return content;
+}
+
+/** How many rows each table has. */
+export async function countsOf(pool: pg.Pool): Promise<Record<string, number>> {
+  const content = await contentOf(pool);
+  return Object.fromEntries(Object.entries(content).map(([table, { rows }]) => [table, rows]));
+}
+
+/** The rows of a query; numbers and times are text. */
+export async function rowsOfQuery(
+  pool: pg.Pool,
+  sql: string,
+  values: unknown[] = [],
+): Promise<Record<string, unknown>[]> {
+  const { rows } = await pool.query<Record<string, unknown>>(sql, values);
+  return rows;
+}
+
+/** The archive's tables; the history of its schema is not its content. */
+async function tablesOf(pool: pg.Pool): Promise<string[]> {
+  const { rows } = await pool.query<{ name: string }>(
+    `select relname as name from pg_class
+     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
+       and relname <> 'schema_migrations'
+     order by relname`,
+  );
+  return rows.map(({ name }) => name);
+}

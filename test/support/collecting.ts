@@ -1,0 +1,83 @@
+/** The whole data path with real parts: a socket, OAuth, a journal on disk, a loader, PostgreSQL. */
+import { afterAll } from "@jest/globals";
+import type pg from "pg";
+import { startLoader, type Loader } from "../../src/archive/loader.ts";
+import { openFetchQuotes } from "../../src/collect/fetchQuotes.ts";
+import { createObserver, instantFromDate } from "../../src/instant.ts";
+import type { RecordSource, ResponseRecord } from "../../src/journal/record.ts";
+import { readSegment } from "../../src/journal/reader.ts";
+import { listSegments } from "../../src/journal/segments.ts";
+import { uuidv7 } from "../../src/journal/uuid.ts";
+import { openJournal } from "../../src/journal/writer.ts";
+import { collectCall, type Collected } from "../../src/pipeline.ts";
+import type { Credentials } from "../../src/quotes-api/oauth/signature.ts";
+import type { QuoteCall } from "../../src/quotes-api/request.ts";
+import type { TestClock } from "./clock.ts";
+import { freshDatabase } from "./database.ts";
+import { tempDir } from "./tempDir.ts";
+
+/** A data path under way. */
+export type Collecting = {
+  pool: pg.Pool;
+  journalDir: string;
+  loader: Loader;
+  /** Takes one call from the socket to the tables. */
+  collect: (call: QuoteCall) => Promise<Collected>;
+  /** What is in the journal, in order. */
+  kept: () => Promise<ResponseRecord[]>;
+};
+
+const closers: (() => Promise<unknown>)[] = [];
+
+afterAll(async () => {
+  for (const close of closers.reverse()) await close();
+});
+
+/** Opens the stations towards a service; they are closed when the test file ends. */
+export async function openCollecting(
+  clock: TestClock,
+  feed: { baseUrl: string; credentials: Credentials; source?: RecordSource },
+): Promise<Collecting> {
+  const { baseUrl, credentials, source = { kind: "simulated", name: "simulated" } } = feed;
+  const { pool } = await freshDatabase();
+  const journalDir = tempDir();
+  const onProblem = (problem: Error) => {
+    throw problem;
+  };
+  const journal = await openJournal({ dir: journalDir, clock, onProblem, upkeep: false });
+  const loader = startLoader({ pool, journalDir, clock });
+  const observe = createObserver(clock);
+  const { fetchQuotes, close } = openFetchQuotes({ baseUrl, credentials, clock, observe, userAgent: "test" });
+  closers.push(
+    () => loader.close(1_000),
+    () => journal.close(),
+    () => close(),
+  );
+  const stations = {
+    fetchQuotes,
+    journal,
+    loader,
+    requestId: () => uuidv7(clock.now().getTime(), clock.random(16)),
+    sourceOf: () => source,
+  };
+  return {
+    pool,
+    journalDir,
+    loader,
+    collect: async (call) => {
+      const slotAt = instantFromDate(clock.now());
+      const collected = await collectCall({ call, jobs: ["test-job"], slotAt }, stations);
+      await loader.drain();
+      return collected;
+    },
+    kept: () => answersIn(journalDir),
+  };
+}
+
+async function answersIn(dir: string): Promise<ResponseRecord[]> {
+  const answers: ResponseRecord[] = [];
+  for (const { name } of await listSegments(dir))
+    for await (const item of readSegment(dir, name))
+      if (item.kind === "record" && item.record.kind === "response") answers.push(item.record);
+  return answers;
+}

@@ -1,0 +1,47 @@
+/** A PostgreSQL database for one test file. */
+import { afterAll } from "@jest/globals";
+import type pg from "pg";
+import { createPool } from "../../src/archive/connect.ts";
+
+/** A database of one's own on the run's server. */
+export type TestDatabase = {
+  /** Connection string of its owner. */
+  url: string;
+  name: string;
+  /** Made by `createPool`, as the program's own; ended with the test file. */
+  pool: pg.Pool;
+};
+
+const pools: pg.Pool[] = [];
+const names: string[] = [];
+
+afterAll(async () => {
+  await Promise.all(pools.map((pool) => pool.end()));
+  for (const name of names) await ask("DELETE", name);
+});
+
+/**
+ * Makes a database, a copy of one that has been migrated; dropped when the test file ends.
+ *
+ * @param options.migrated false: an empty one, not even migrated
+ */
+export async function freshDatabase({ migrated = true } = {}): Promise<TestDatabase> {
+  const url = await ask("POST", migrated ? "migrated" : "empty");
+  const name = new URL(url).pathname.slice(1);
+  names.push(name);
+  return { url, name, pool: poolOn(url) };
+}
+
+/** Another pool on a database, ended with the test file. */
+export function poolOn(url: string, options?: { max?: number; readOnly?: boolean }): pg.Pool {
+  const pool = createPool(url, options);
+  pools.push(pool);
+  return pool;
+}
+
+async function ask(method: string, path: string): Promise<string> {
+  const response = await fetch(`${process.env["TEST_DATABASE_DESK"]}/${path}`, { method });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`no database for the test: ${text}`);
+  return text;
+}

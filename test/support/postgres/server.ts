@@ -1,0 +1,67 @@
+/** The PostgreSQL server of a test run: the one of `TEST_DATABASE_URL`, or an embedded one that goes away with it. */
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import pg from "pg";
+import { openEmbedded } from "../../../src/archive/embedded/server.ts";
+import { systemClock } from "../../../src/clock.ts";
+
+/** A server that tests may make databases on. */
+export type TestServer = { url: string; close: () => Promise<void> };
+
+/** Many test files at once, each with connections of its own; and nothing here has to survive a power cut. */
+const SETTINGS = [
+  "alter system set max_connections = 300",
+  "alter system set fsync = off",
+  "alter system set full_page_writes = off",
+  "alter system set synchronous_commit = off",
+];
+
+/** Starts an embedded server in a fresh directory of the system's temporary one. */
+export async function startTestServer(): Promise<TestServer> {
+  const dir = mkdtempSync(join(tmpdir(), "quotekeeper-postgres-"));
+  // PostgreSQL does not run as root but as another user, who has to get in.
+  chmodSync(dir, 0o755);
+  const onExit = (): void => {
+    killServer(dir);
+    rmSync(dir, { recursive: true, force: true });
+  };
+  // The way out when jest is ended before its teardown.
+  process.once("exit", onExit);
+  const onSignal = (): never => process.exit(130);
+  process.once("SIGINT", onSignal).once("SIGTERM", onSignal);
+  const first = await openEmbedded(dir, systemClock);
+  await execute(first.ownerUrl, SETTINGS);
+  // The number of connections is read at the start only.
+  await first.close();
+  const server = await openEmbedded(dir, systemClock);
+  return {
+    url: server.ownerUrl,
+    close: async () => {
+      await server.close();
+      process.off("exit", onExit).off("SIGINT", onSignal).off("SIGTERM", onSignal);
+      rmSync(dir, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Runs statements one by one over a connection of their own. */
+export async function execute(url: string, statements: readonly string[]): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    for (const statement of statements) await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}
+
+function killServer(dir: string): void {
+  try {
+    const pid = Number(readFileSync(join(dir, "postgres", "postmaster.pid"), "utf8").split("\n")[0]);
+    // SIGQUIT: at once, without a checkpoint.
+    if (pid > 1) process.kill(pid, "SIGQUIT");
+  } catch {
+    // There is none.
+  }
+}

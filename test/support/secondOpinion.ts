@@ -1,0 +1,166 @@
+/**
+ * A second reader of answers, independent of ours: fast-xml-parser with all its guesses turned off, and the names of
+ * the elements as the specification's tables have them.
+ */
+import { XMLParser } from "fast-xml-parser";
+import type { InstrumentQuote, Quote } from "../../src/quotes-api/document.ts";
+
+/** The text of each element that says something, by its path below `instrumentquote`. */
+export type Leaves = Record<string, string>;
+
+/** The elements of a quote, and what they are called in our words. */
+export const QUOTE_ELEMENTS = {
+  askprice: "ask",
+  bidprice: "bid",
+  change: "change",
+  lastprice: "last",
+  pctchange: "pctChange",
+} as const;
+
+/** The elements of an `extendedquote` but for `dividenddata`. */
+export const EXTENDED_ELEMENTS = {
+  asksize: "askSize",
+  bidsize: "bidSize",
+  highprice: "high",
+  lowprice: "low",
+  openprice: "open",
+  prevclose: "previousClose",
+  volume: "volume",
+  earningspershare: "earningsPerShare",
+  high52price: "high52Week",
+  low52price: "low52Week",
+  priceearningsratio: "peRatio",
+  sessionvolume: "sessionVolume",
+  contracthigh: "contractHigh",
+  contractlow: "contractLow",
+  contractsize: "contractSize",
+  delta: "delta",
+} as const;
+
+type Node = { [name: string]: string | Node | (string | Node)[] };
+
+const parser = new XMLParser({
+  parseTagValue: false,
+  parseAttributeValue: false,
+  ignoreAttributes: false,
+  trimValues: true,
+  htmlEntities: true,
+  isArray: (name) => name === "instrumentquote",
+});
+
+/** The instruments of an answer as fast-xml-parser reads them, in the order of the answer. */
+export function parsedItems(body: Uint8Array): Leaves[] {
+  const tree = parser.parse(Buffer.from(body)) as { response?: { quotes?: Node | string } };
+  const quotes = tree.response?.quotes;
+  if (typeof quotes !== "object") return [];
+  return ((quotes["instrumentquote"] ?? []) as Node[]).map((item) => flatten(item, ""));
+}
+
+function flatten(node: Node, path: string): Leaves {
+  const leaves: Leaves = {};
+  for (const [name, child] of Object.entries(node)) {
+    const at = path === "" ? name : `${path}/${name}`;
+    if (typeof child === "string") leaves[at] = child;
+    else if (!Array.isArray(child)) Object.assign(leaves, flatten(child, at));
+  }
+  return leaves;
+}
+
+/** `parsedItems` with every value in one form, and without what says nothing or is not in the specification. */
+export function independentReading(body: Uint8Array): Leaves[] {
+  return parsedItems(body).map((raw) => {
+    const unknown = raw["unknownsymbol"] === "true";
+    const isOption = raw["instrument/sectyp"] === "OPT" || !raw["instrument/sectyp"];
+    const leaves: Leaves = { unknownsymbol: String(unknown) };
+    for (const [path, text] of Object.entries(raw)) {
+      const value = valueOf(path, text);
+      if (value === null || !isSpecified(path)) continue;
+      if (unknown && !path.startsWith("instrument/")) continue;
+      // Sentinels of an equity: the specification has these elements for options only.
+      if (!isOption && /^instrument\/(matdt|putcall|strkpx)$/.test(path)) continue;
+      leaves[path] = value;
+    }
+    if (!("instrument/sectyp" in leaves) && "instrument/matdt" in leaves) leaves["instrument/sectyp"] = "OPT";
+    return leaves;
+  });
+}
+
+/** What our reader read, in the same form. */
+export function leavesOf(item: InstrumentQuote): Leaves {
+  const { instrument, underlying, underlyingQuote } = item;
+  const all: Record<string, string | null | undefined> = {
+    unknownsymbol: String(item.unknownSymbol),
+    "greeks/delta": decimal(item.greeksDelta),
+    "instrument/desc": instrument.description,
+    "instrument/exch": instrument.exchange,
+    "instrument/sectyp": instrument.securityType,
+    "instrument/sym": instrument.symbol,
+    "instrument/matdt": instrument.expiration,
+    "instrument/putcall": instrument.optionType && (instrument.optionType === "CALL" ? "1" : "0"),
+    "instrument/strkpx": decimal(instrument.strike),
+    "underlying/desc": underlying?.description,
+    "underlying/exch": underlying?.exchange,
+    "underlying/sym": underlying?.symbol,
+    ...quoteLeaves("quote", item.quote),
+    ...(underlyingQuote && quoteLeaves("undlyquote", underlyingQuote)),
+  };
+  return Object.fromEntries(
+    Object.entries(all).filter((entry): entry is [string, string] => typeof entry[1] === "string"),
+  );
+}
+
+function quoteLeaves(root: string, quote: Quote): Record<string, string | null | undefined> {
+  const { dividend } = quote.extended;
+  return {
+    ...Object.fromEntries(
+      Object.entries(QUOTE_ELEMENTS).map(([name, word]) => [`${root}/${name}`, decimal(quote[word])]),
+    ),
+    ...Object.fromEntries(
+      Object.entries(EXTENDED_ELEMENTS).map(([name, word]) => [
+        `${root}/extendedquote/${name}`,
+        decimal(quote.extended[word]),
+      ]),
+    ),
+    [`${root}/extendedquote/dividenddata/amt`]: decimal(dividend?.amount ?? null),
+    [`${root}/extendedquote/dividenddata/exdate`]: dividend?.exDate,
+    [`${root}/extendedquote/dividenddata/yield`]: decimal(dividend?.yield ?? null),
+  };
+}
+
+const TEXT_ELEMENTS = /^(instrument|underlying)\/(desc|exch|sectyp|sym)$/;
+
+const SPECIFIED = new RegExp(
+  `^(unknownsymbol|greeks/delta|(instrument|underlying)/(desc|exch|sectyp|sym|matdt|putcall|strkpx)|` +
+    `(quote|undlyquote)/(${Object.keys(QUOTE_ELEMENTS).join("|")}|` +
+    `extendedquote/(${Object.keys(EXTENDED_ELEMENTS).join("|")}|dividenddata/(amt|exdate|yield))))$`,
+);
+
+function isSpecified(path: string): boolean {
+  return SPECIFIED.test(path) && path !== "unknownsymbol";
+}
+
+function valueOf(path: string, text: string): string | null {
+  if (text === "") return null;
+  if (/\/(sym|desc)$/.test(path)) return text;
+  if (/^(na|n\/a|null|nan)$/i.test(text)) return null;
+  if (TEXT_ELEMENTS.test(path)) return text;
+  if (/\/(matdt|exdate)$/.test(path)) return text.startsWith("0001-") ? null : text.slice(0, 10);
+  if (path === "instrument/putcall") return text;
+  return decimal(text.replaceAll(",", "").replace("%", ""));
+}
+
+/**
+ * Decimal text as sign, digits and a power of ten without trailing zeros: `61.40` and `6.14E1` become the same. On
+ * purpose not our own function: this is the second opinion.
+ */
+export function decimal(text: string | null): string | null {
+  if (text === null) return null;
+  const [mantissa = "", exponent = "0"] = text.trim().toLowerCase().split("e");
+  const negative = mantissa.startsWith("-");
+  const [whole = "", fraction = ""] = mantissa.replace(/^[+-]/, "").split(".");
+  const digits = (whole + fraction).replace(/^0+/, "");
+  const significant = digits.replace(/0+$/, "");
+  if (significant === "") return "0";
+  const power = Number(exponent) - fraction.length + (digits.length - significant.length);
+  return `${negative ? "-" : ""}${significant}e${power}`;
+}
