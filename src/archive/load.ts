@@ -1,6 +1,6 @@
 /** One transaction: a batch of journaled answers becomes rows, and the journal position moves with them. */
 import type pg from "pg";
-import { ensurePartitions } from "./partitions.ts";
+import { ensurePartitionsFor } from "./partitions.ts";
 import {
   copyQuotes,
   insertDeadLetters,
@@ -73,6 +73,16 @@ type LostUnit = SourcedUnit & { detail: string };
 const REFUSED_FOR_DATA = /^(22|23|54)/;
 
 const UNIQUE_VIOLATION = "23505";
+const CHECK_VIOLATION = "23514";
+
+/**
+ * SQLSTATEs of two transactions in each other's way: 40001 (serialization failure), 40P01 (deadlock). The loader's
+ * own locks have one order; those of other programs, and of halves after a refused row, may not.
+ */
+const IN_EACH_OTHERS_WAY = new Set(["40001", "40P01"]);
+
+/** How often a batch is tried at once when another transaction is in its way. */
+const ATTEMPTS = 4;
 
 /**
  * Loads a batch, or finds that another program has done so.
@@ -81,10 +91,24 @@ const UNIQUE_VIOLATION = "23505";
  * @throws the database's errors as they are; nothing of the batch is stored then
  */
 export async function loadBatch(pool: pg.Pool, batch: Batch): Promise<LoadReport | null> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await loadOnce(pool, batch);
+    } catch (error) {
+      if (attempt === ATTEMPTS || !IN_EACH_OTHERS_WAY.has(codeOf(error))) throw error;
+    }
+  }
+}
+
+async function loadOnce(pool: pg.Pool, batch: Batch): Promise<LoadReport | null> {
   const client = await pool.connect();
   let broken: Error | undefined;
   try {
-    await prepare(client, batch);
+    // Outside the batch's transaction: partitions stay useful if it fails, and lock nothing meanwhile.
+    await ensurePartitionsFor(
+      client,
+      batch.answers.map(({ record }) => record.observedAt),
+    );
     await client.query("begin");
     if ((await lockPosition(client, batch.segment)) !== batch.from) {
       await client.query("rollback");
@@ -92,10 +116,11 @@ export async function loadBatch(pool: pg.Pool, batch: Batch): Promise<LoadReport
     }
     const answers = await insertAnswers(client, batch.answers);
     const report = { ...answers, slots: await insertLedger(client, batch.notes) };
-    await client.query("update journal_positions set loaded_to = $2, loaded_at = now() where segment = $1", [
-      batch.segment,
-      batch.to,
-    ]);
+    await client.query({
+      name: "move position",
+      text: "update journal_positions set loaded_to = $2, loaded_at = now() where segment = $1",
+      values: [batch.segment, batch.to],
+    });
     await client.query("commit");
     return report;
   } catch (error) {
@@ -118,13 +143,6 @@ export async function readPositions(
     [segments],
   );
   return new Map(rows.map(({ segment, loaded_to }) => [segment, Number(loaded_to)]));
-}
-
-/** Partitions are made outside the batch's transaction: they stay useful if it fails, and lock nothing meanwhile. */
-async function prepare(client: pg.PoolClient, { answers }: Batch): Promise<void> {
-  const times = answers.map(({ record }) => record.observedAt).sort();
-  const [first, last] = [times[0], times.at(-1)];
-  if (first !== undefined && last !== undefined) await ensurePartitions(client, first, last);
 }
 
 /** The segment's position, locked until the transaction ends: two programs never load the same stretch. */
@@ -235,7 +253,16 @@ async function insertWhole(
 }
 
 function isRefusedForData(error: unknown): error is { code: string; message: string } {
-  return REFUSED_FOR_DATA.test((error as { code?: string }).code ?? "");
+  return REFUSED_FOR_DATA.test(codeOf(error)) && !isWithoutPartition(error);
+}
+
+/** 23514 without a constraint's name: a partition was taken away meanwhile. That is no fault of the row. */
+function isWithoutPartition(error: unknown): boolean {
+  return codeOf(error) === CHECK_VIOLATION && (error as { constraint?: string }).constraint === undefined;
+}
+
+function codeOf(error: unknown): string {
+  return (error as { code?: string }).code ?? "";
 }
 
 function lostLetter({ unit, sourceId, ordinal, detail }: LostUnit): DeadLetter & { sourceId: number } {

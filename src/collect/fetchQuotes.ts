@@ -1,12 +1,21 @@
-/** The edge to the service: one signed GET, with deadlines that win over a hanging body. No retries, no redirects. */
+/**
+ * The edge to the service: one signed GET, with deadlines that win over a hanging body and a cap on its size. It tries
+ * nothing twice and follows no redirect: an answer of any status is an answer, and what is done about it, or about no
+ * answer, is for the dispatcher to say, by the error's code.
+ */
 import { Agent, request } from "undici";
 import type { Clock } from "../clock.ts";
-import { type ErrorCode, QuotekeeperError } from "../errors.ts";
+import { QuotekeeperError } from "../errors.ts";
 import type { Instant } from "../instant.ts";
 import { instantFromDate } from "../instant.ts";
+import { classifyAnswer } from "../quotes-api/answer.ts";
+import { correctionAfterRefusal } from "../quotes-api/clockSkew.ts";
 import { type Credentials, signRequest } from "../quotes-api/oauth/signature.ts";
 import { type QuoteCall, requestTarget } from "../quotes-api/request.ts";
 import { MAX_BODY_BYTES } from "../quotes-api/xml.ts";
+import { type Deadlines, settledOrAborted, type Watch, withDeadlines } from "./transport/deadlines.ts";
+import { transportError } from "./transport/transportError.ts";
+import { withholding } from "./transport/withhold.ts";
 
 /** The answer as it arrived. */
 export type RawResponse = {
@@ -16,22 +25,27 @@ export type RawResponse = {
   status: number;
   /** The headers this program uses, lower case. */
   headers: Record<string, string>;
+  /** Byte for byte, but for credentials of ours that the service quotes: they are overwritten with `*`. */
   body: Uint8Array;
 };
 
-/** Asks the service once. */
+/**
+ * Asks the service once.
+ *
+ * Rejects with SERVICE_UNREACHABLE, SERVICE_TIMEOUT, SERVICE_UNTRUSTED, SERVICE_ANSWER_TOO_LARGE, or CALL_CANCELLED
+ * after the signal. Nothing signed is in those errors, and they have no cause that could hold it.
+ */
 export type FetchQuotes = (call: QuoteCall, signal?: AbortSignal) => Promise<RawResponse>;
 
-/** Longest wait for a connection, for the headers, and for the whole call, in ms. */
-export const CONNECT_TIMEOUT_MS = 5_000;
-export const HEADERS_TIMEOUT_MS = 10_000;
-export const CALL_TIMEOUT_MS = 20_000;
+/** The longest waits of a call. */
+export const DEADLINES: Deadlines = { connectMs: 5_000, headersMs: 10_000, callMs: 20_000 };
 
-/** Connections kept open to the service. */
+/** Connections kept open to the service, at most. */
 const CONNECTIONS = 8;
 
 const KEPT_HEADERS = [
   "content-type",
+  "content-encoding",
   "date",
   "x-ratelimit-used",
   "x-ratelimit-expire",
@@ -39,6 +53,9 @@ const KEPT_HEADERS = [
   "x-ratelimit-remaining",
   "x-quotekeeper-source",
 ];
+
+/** Bytes of a body in which a document that says "not authorized" is looked for; it has no room for quotes. */
+const SHORT_BODY = 4_096;
 
 /** What the edge is made of. */
 export type FetchOptions = {
@@ -49,92 +66,66 @@ export type FetchOptions = {
   /** Gives strictly increasing receive times. */
   observe: () => Instant;
   userAgent: string;
+  /** Default: `DEADLINES`. */
+  deadlines?: Deadlines;
+};
+
+/** The open edge. */
+export type OpenFetchQuotes = {
+  fetchQuotes: FetchQuotes;
+  /** What is added to the machine's clock in timestamps, in ms; 0 unless the service showed that the clock is off. */
+  clockCorrectionMs: () => number;
+  /** Cuts off what is under way, and closes all connections. */
+  close: () => Promise<void>;
 };
 
 /** Opens the pool of connections; close it when the last call is done. */
-export function openFetchQuotes(options: FetchOptions): {
-  fetchQuotes: FetchQuotes;
-  close: () => Promise<void>;
-} {
-  const { baseUrl, credentials, clock, observe, userAgent } = options;
-  const dispatcher = new Agent({
+export function openFetchQuotes(options: FetchOptions): OpenFetchQuotes {
+  const { baseUrl, deadlines = DEADLINES } = options;
+  const address = new URL(baseUrl).origin;
+  const pool = new Agent({
     connections: CONNECTIONS,
-    connect: { timeout: CONNECT_TIMEOUT_MS },
-    headersTimeout: HEADERS_TIMEOUT_MS,
-    bodyTimeout: CALL_TIMEOUT_MS,
+    // Stated, because NODE_TLS_REJECT_UNAUTHORIZED=0 would else turn verification off.
+    connect: { timeout: deadlines.connectMs, rejectUnauthorized: true },
+    headersTimeout: deadlines.headersMs,
+    bodyTimeout: deadlines.callMs,
   });
+  const closing = new AbortController();
+  let correctionMs = 0;
 
-  const fetchQuotes: FetchQuotes = async (call, signal) => {
-    const url = `${baseUrl}${requestTarget(call)}`;
-    const now = clock.now();
-    const authorization = signRequest({
-      method: "GET",
-      url,
-      credentials,
-      nonce: Buffer.from(clock.random(16)).toString("hex"),
-      timestamp: Math.floor(now.getTime() / 1000),
-    });
-    const deadline = AbortSignal.timeout(CALL_TIMEOUT_MS);
+  const send: FetchQuotes = async (call, signal) => {
+    const signed = signCall(call, options, correctionMs);
+    const usedMs = correctionMs;
+    const work = (watch: Watch): Promise<Answered> => ask(signed, pool, watch, options.userAgent);
+    const caller = signal ? eitherOf(signal, closing.signal) : undefined;
     try {
-      const response = await request(url, {
-        dispatcher,
-        signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
-        headers: {
-          authorization,
-          accept: "application/xml",
-          // Damaged gzip has hung readers past their abort signal (field notes, "Traps").
-          "accept-encoding": "identity",
-          "user-agent": userAgent,
-        },
-      });
-      const body = await readCapped(response.body);
-      return {
-        requestedAt: instantFromDate(now),
-        observedAt: observe(),
-        status: response.statusCode,
-        headers: keptHeaders(response.headers),
-        body,
-      };
+      const answered = await withDeadlines(work, deadlines, { address, caller: caller?.signal ?? closing.signal });
+      const response = kept(signed, answered, options);
+      if (isRefusal(response)) correctionMs = correctionAfterRefusal(usedMs, datedAnswer(response));
+      return response;
     } catch (cause) {
-      throw transportError(cause, baseUrl);
+      throw transportError(cause, address);
+    } finally {
+      caller?.release();
     }
   };
-  return { fetchQuotes, close: () => dispatcher.destroy() };
-}
 
-async function readCapped(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of stream) {
-    size += chunk.byteLength;
-    if (size > MAX_BODY_BYTES) {
-      throw new QuotekeeperError(
-        "SERVICE_ANSWER_TOO_LARGE",
-        `the answer is larger than ${MAX_BODY_BYTES} bytes`,
-      );
-    }
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
-}
-
-function keptHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string> {
-  const kept: Record<string, string> = {};
-  for (const name of KEPT_HEADERS) {
-    const value = headers[name];
-    if (value !== undefined) kept[name] = Array.isArray(value) ? value.join(", ") : value;
-  }
-  return kept;
-}
-
-/** A transport error by its code. The address is named without path and query; nothing signed is in the message. */
-function transportError(cause: unknown, baseUrl: string): QuotekeeperError {
-  if (cause instanceof QuotekeeperError) return cause;
-  const { name, code, message } = cause as { name?: string; code?: string; message?: string };
-  const { origin } = new URL(baseUrl);
-  const timedOut = name === "TimeoutError" || name === "AbortError" || /TIMEOUT/.test(code ?? "");
-  const errorCode: ErrorCode = timedOut ? "SERVICE_TIMEOUT" : "SERVICE_UNREACHABLE";
-  const why = code ?? (cause as AggregateError).errors?.[0]?.code ?? message ?? "unknown error";
-  // The library's own error object may hold the request with its Authorization header: it is not passed on.
-  return new QuotekeeperError(errorCode, `${origin}: ${why}`);
+  let first: Promise<unknown> | null = null;
+  return {
+    fetchQuotes: async (call, signal) => {
+      if (first === null) {
+        // Until one call was answered nobody knows whether the clock is right: many refused for it would cost the budget.
+        const sent = send(call, signal);
+        first = sent;
+        return sent;
+      }
+      await settledOrAborted(first, signal);
+      return send(call, signal);
+    },
+    clockCorrectionMs: () => correctionMs,
+    close: async () => {
+      closing.abort();
+      await pool.destroy();
+    },
+  };
 }

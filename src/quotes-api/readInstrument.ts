@@ -129,7 +129,12 @@ function contractFields(leaves: Leaves): ContractFields {
   const securityType = textOf(leaves, "instrument/sectyp");
   const expiration = need(readDate(leaves.get("instrument/matdt")), "instrument/matdt");
   const isOption = securityType === "OPT" || (securityType === null && expiration !== null);
-  if (!isOption) return NO_CONTRACT;
+  if (!isOption) {
+    // Only an option has an underlying (specification, "instrumentquote"): its price is not to become the equity's.
+    if (textOf(leaves, "underlying/sym") !== null)
+      throw new LeafProblem(`instrument/sectyp "${(securityType ?? "").slice(0, 40)}" has an underlying`);
+    return NO_CONTRACT;
+  }
   const strike = decimalOf(leaves, "instrument/strkpx");
   const putcall = leaves.get("instrument/putcall");
   // 1 is a call in the specification, 0 a put in a sibling call's answer (field notes).

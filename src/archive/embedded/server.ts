@@ -19,6 +19,7 @@ import {
   startServer,
   stopServer,
 } from "./cluster.ts";
+import { reachableBinaries } from "./reachable.ts";
 import { decideRunAs } from "./unprivileged.ts";
 
 /** A running embedded server. */
@@ -99,8 +100,10 @@ export async function openEmbedded(dataDir: string, clock: Clock): Promise<Embed
 async function prepareCluster(dataDir: string, clock: Clock): Promise<Cluster> {
   await mkdir(dataDir, { recursive: true });
   const dir = join(dataDir, "postgres");
-  const binaries = await findBinaries(process.platform, process.arch);
-  const runAs = await decideRunAs(process.geteuid?.(), dir, [dir, binaries.postgres]);
+  const found = await findBinaries(process.platform, process.arch);
+  const uid = process.geteuid?.();
+  const binaries = uid === 0 ? await reachableBinaries(found, found.version) : found;
+  const runAs = await decideRunAs(uid, dir);
   if (runAs === null)
     throw new QuotekeeperError(
       "EMBEDDED_AS_ROOT",

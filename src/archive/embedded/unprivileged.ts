@@ -3,8 +3,8 @@
  * enter the directories (a checkout below a directory of mode 700), it keeps one capability, to search and read.
  */
 import { spawn } from "node:child_process";
-import { access, readFile, stat } from "node:fs/promises";
-import { dirname } from "node:path";
+import { readFile, stat } from "node:fs/promises";
+import { everyoneMayEnter } from "./reachable.ts";
 
 /** How to start a program so that PostgreSQL accepts it. */
 export type RunAs = {
@@ -19,18 +19,13 @@ const CANDIDATES = ["postgres", "nobody"];
 
 /**
  * @param uid our effective user id, undefined on Windows
- * @param paths files and directories the server must reach
  * @returns null when root has no way to start it; the caller names the remedy
  */
-export async function decideRunAs(
-  uid: number | undefined,
-  clusterDir: string,
-  paths: string[],
-): Promise<RunAs | null> {
+export async function decideRunAs(uid: number | undefined, clusterDir: string): Promise<RunAs | null> {
   if (uid !== 0) return { owner: null, prefix: [] };
   const owner = await chooseOwner(clusterDir);
   if (owner === null) return null;
-  if (await everyoneMayEnter(paths)) return { owner, prefix: [] };
+  if (await everyoneMayEnter(clusterDir)) return { owner, prefix: [] };
   const prefix = [
     "setpriv",
     `--reuid=${owner.uid}`,
@@ -56,19 +51,6 @@ async function chooseOwner(clusterDir: string): Promise<{ uid: number; gid: numb
     if (fields?.[2] && fields[3]) return { uid: Number(fields[2]), gid: Number(fields[3]) };
   }
   return null;
-}
-
-/** Whether each directory above the paths lets any user through (the x bit for others). */
-async function everyoneMayEnter(paths: string[]): Promise<boolean> {
-  for (const path of paths) {
-    for (let dir = dirname(path); ; dir = dirname(dir)) {
-      const found = await stat(dir).catch(() => null);
-      if (found && (found.mode & 0o001) === 0) return false;
-      if (dir === dirname(dir)) break;
-    }
-    await access(path).catch(() => undefined);
-  }
-  return true;
 }
 
 async function succeeds([command = "", ...args]: string[]): Promise<boolean> {

@@ -1,0 +1,54 @@
+/** Twenty million quotes, made inside the database: 500 instruments, one a minute, session by session. */
+import type pg from "pg";
+import { createCalendar } from "../../src/market/calendar/calendar.ts";
+import { ensurePartitions } from "../../src/archive/partitions.ts";
+import { instantFromDate } from "../../src/instant.ts";
+
+/** Instruments that are quoted. */
+export const INSTRUMENTS = 500;
+
+/** Observations of one session: 09:30 to 16:00, one a minute. */
+const MINUTES = 390;
+
+/** The last session that is filled. */
+export const LAST_DATE = "2026-11-20";
+
+/** Exchange dates of the sessions that together hold about so many quotes, ascending, the last is LAST_DATE. */
+export function sessionDates(rows: number): { date: string; open: Date }[] {
+  const count = Math.max(5, Math.ceil(rows / (INSTRUMENTS * MINUTES)));
+  const sessions = createCalendar().sessions("2020-01-01", LAST_DATE).filter(({ kind }) => kind === "regular");
+  return sessions.slice(-count).map(({ date, open }) => ({ date, open }));
+}
+
+/** Makes the instruments, and sources beside the one that has rows: real archives have several. */
+export async function fillInstruments(client: pg.ClientBase): Promise<void> {
+  await client.query(
+    `insert into instruments (security_type, symbol, first_seen_at, last_seen_at)
+     select 'CS', 'S' || lpad(n::text, 3, '0'), now(), now() from generate_series(1, $1::int) n`,
+    [INSTRUMENTS],
+  );
+  await client.query("insert into sources (name, kind) values ('old files', 'import')");
+}
+
+/** One session's quotes and extended quotes; a sum of waves rather than chance, so that every run has the same rows. */
+export async function fillSession(client: pg.ClientBase, open: Date, place: number): Promise<void> {
+  const from = instantFromDate(open);
+  await ensurePartitions(client, from, from);
+  await client.query(
+    `insert into quotes (observed_at, instrument_id, source_id, delayed, bid, ask, last, change, pct_change)
+     select at, i, 1, false, p.last - 0.01, p.last + 0.02, p.last, 0.25, 0.24
+     from generate_series(0, ${MINUTES - 1}) m
+     cross join generate_series(1, ${INSTRUMENTS}) i
+     cross join lateral (select $1::timestamptz + m * interval '1 minute' + (i / 100) * interval '200 ms' as at) t
+     cross join lateral (
+       select round((20 + i + 3 * sin((m + 37 * $2::int) / 60.0 + i))::numeric, 2) as last
+     ) p`,
+    [from, place],
+  );
+  await client.query(
+    `insert into extended_quotes (observed_at, instrument_id, source_id, bid_size, ask_size, volume)
+     select $1::timestamptz + m * interval '1 minute' + (i / 100) * interval '200 ms', i, 1, 3, 4, (m + 1) * (1000 + i)
+     from generate_series(0, ${MINUTES - 1}) m cross join generate_series(1, ${INSTRUMENTS}) i`,
+    [from],
+  );
+}

@@ -1,0 +1,79 @@
+/** Deadlines of one call that win whatever the HTTP client does: a body read has hung past its abort signal. */
+import { QuotekeeperError } from "../../errors.ts";
+
+/** The longest waits of one call, in ms. */
+export type Deadlines = {
+  /** For a connection, with its TLS handshake. */
+  connectMs: number;
+  /** For the head of the answer, the connection included. */
+  headersMs: number;
+  /** For all of the answer. */
+  callMs: number;
+};
+
+/** What a call under deadlines is given. */
+export type Watch = {
+  /** Aborted when the call is given up. */
+  signal: AbortSignal;
+  /** To be called when the head of the answer is there. */
+  headersArrived: () => void;
+};
+
+/**
+ * Gives what `work` gives, unless a deadline or the caller's signal comes first; `work` is then left behind, settled or
+ * not. Timers are the process's own and not the clock's: a deadline that a test could move would end nothing.
+ *
+ * @param address named in errors
+ * @throws QuotekeeperError SERVICE_TIMEOUT, CALL_CANCELLED, and whatever `work` throws
+ */
+export async function withDeadlines<T>(
+  work: (watch: Watch) => Promise<T>,
+  { headersMs, callMs }: Deadlines,
+  { address, caller }: { address: string; caller?: AbortSignal | undefined },
+): Promise<T> {
+  const abort = new AbortController();
+  let giveUp: (error: QuotekeeperError) => void = () => undefined;
+  const givenUp = new Promise<never>((_resolve, reject) => {
+    giveUp = (error) => {
+      // First ours, then the abort: what the client makes of that comes too late to be the answer.
+      reject(error);
+      abort.abort();
+    };
+  });
+  const after = (ms: number, what: string): NodeJS.Timeout =>
+    setTimeout(() => giveUp(timeout(`${address}: ${what} within ${ms} ms`)), ms);
+  const headers = after(headersMs, "no answer began");
+  const whole = after(callMs, "the answer did not end");
+  const cancel = (): void => giveUp(new QuotekeeperError("CALL_CANCELLED", `${address}: the call was cut off`));
+  caller?.addEventListener("abort", cancel, { once: true });
+  try {
+    if (caller?.aborted) cancel();
+    const working = work({ signal: abort.signal, headersArrived: () => clearTimeout(headers) });
+    return await Promise.race([givenUp, working]);
+  } finally {
+    clearTimeout(headers);
+    clearTimeout(whole);
+    caller?.removeEventListener("abort", cancel);
+  }
+}
+
+/** SERVICE_TIMEOUT. */
+export function timeout(detail: string): QuotekeeperError {
+  return new QuotekeeperError("SERVICE_TIMEOUT", detail);
+}
+
+/** Waits for `work` to settle, or for the signal; never rejects. */
+export async function settledOrAborted(work: Promise<unknown>, signal?: AbortSignal): Promise<void> {
+  const settled = work.then(
+    () => undefined,
+    () => undefined,
+  );
+  if (!signal) return settled;
+  let release: () => void = () => undefined;
+  const aborted = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  signal.addEventListener("abort", release, { once: true });
+  if (signal.aborted) release();
+  await Promise.race([settled, aborted]).finally(() => signal.removeEventListener("abort", release));
+}

@@ -1,0 +1,68 @@
+/**
+ * How far the machine's clock is from the service's, learned from the `Date` header of refused answers, so that calls
+ * are signed with a timestamp that the service accepts (it refuses one more than 10 s off: field notes, "Requests").
+ *
+ * The correction is none -> learned -> none. It is learned from a refusal whose `Date` shows that the timestamp was off.
+ * A refusal under a correction that `Date` confirms takes it back: then the clock was not the reason, or that header
+ * does not show the clock that verifies. An answer that is no refusal proves the timestamp right, and changes nothing,
+ * whatever its `Date` says.
+ */
+
+/** A timestamp this far from the service's clock, in ms, may be why a call was refused. Half of what is tolerated. */
+export const SUSPECT_SKEW_MS = 5_000;
+
+/**
+ * Assumed: nobody polls with a clock that is off by more than a day, and a `Date` that says so is wrong itself. Times
+ * of receipt would be as wrong as that, so it is for a person to put right.
+ */
+export const MAX_SKEW_MS = 86_400_000;
+
+/** An answer's times, on the machine's clock, and its `Date` header. */
+export type DatedAnswer = {
+  /** Epoch ms. */
+  requestedAtMs: number;
+  /** Epoch ms. */
+  receivedAtMs: number;
+  date: string | undefined;
+};
+
+/** The form of a date in HTTP, RFC 9110 section 5.6.7: `Fri, 20 Nov 2026 22:50:00 GMT`. */
+const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
+
+/** `Date` has whole seconds: the time it was written may be so much later. */
+const DATE_RESOLUTION_MS = 1_000;
+
+/**
+ * What to add to the machine's clock to have the service's, in ms: the middle of what the answer allows.
+ *
+ * @returns null when there is no readable `Date`, when the answer took so long that it shows nothing, or when it shows
+ *   a difference beyond MAX_SKEW_MS
+ */
+export function estimateSkew({ requestedAtMs, receivedAtMs, date }: DatedAnswer): number | null {
+  const dateMs = date !== undefined && HTTP_DATE.test(date.trim()) ? Date.parse(date.trim()) : NaN;
+  const least = dateMs - receivedAtMs;
+  const most = dateMs + DATE_RESOLUTION_MS - requestedAtMs;
+  // Not a number, or the machine's clock was moved while the answer was under way, or too long under way.
+  if (!(most >= least) || most - least > 2 * SUSPECT_SKEW_MS) return null;
+  const skewMs = Math.round((least + most) / 2);
+  return Math.abs(skewMs) > MAX_SKEW_MS ? null : skewMs;
+}
+
+/**
+ * The correction for the next call after a refused one.
+ *
+ * @param correctionMs what was added to the machine's clock when the refused call was signed
+ */
+export function correctionAfterRefusal(correctionMs: number, answer: DatedAnswer): number {
+  const skewMs = estimateSkew(answer);
+  if (skewMs === null) return correctionMs;
+  const wasOff = Math.abs(skewMs - correctionMs) > SUSPECT_SKEW_MS;
+  if (!wasOff) return 0;
+  return Math.abs(skewMs) > SUSPECT_SKEW_MS ? skewMs : 0;
+}
+
+/** Whether a refused answer shows that the machine's clock may be why: then one more attempt at once is worth a call. */
+export function mayBeRefusedForTheClock(answer: DatedAnswer): boolean {
+  const skewMs = estimateSkew(answer);
+  return skewMs !== null && Math.abs(skewMs) > SUSPECT_SKEW_MS;
+}
