@@ -43,6 +43,16 @@ const table = {
     exitCode: 1,
     hint: "Check the network and the service; the call is made again at the next slot.",
   },
+  SERVICE_UNTRUSTED: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Check QUOTES_BASE_URL; name the certificate of an authority of your own in NODE_EXTRA_CA_CERTS. Verification cannot be turned off.",
+  },
+  CALL_CANCELLED: {
+    retryable: true,
+    exitCode: 1,
+    hint: "The program was ending; the call is made again when it runs.",
+  },
   SERVICE_ANSWER_TOO_LARGE: {
     retryable: false,
     exitCode: 1,

@@ -4,7 +4,7 @@
  * TEST_DATABASE_URL, or on an embedded one. Exit code 1 when a view misses its target.
  */
 import { performance } from "node:perf_hooks";
-import pg from "pg";
+import type pg from "pg";
 import { migrate } from "../../src/archive/migrate.ts";
 import { createPool } from "../../src/archive/connect.ts";
 import { describeTier, readTier } from "../../src/archive/tiers/tier.ts";
@@ -46,7 +46,9 @@ async function run(database: pg.Pool): Promise<number> {
   console.log(
     `${describeTier(tier)}: ${rows.toLocaleString("en")} rows in quotes, as many in extended_quotes, ${(bytes / 1e9).toFixed(1)} GB`,
   );
-  console.log(`${"question".padEnd(42)}${"view".padStart(12)}${"target".padStart(12)}${"raw tables".padStart(14)}`);
+  console.log(
+    `${"question".padEnd(42)}${"view".padStart(12)}${"target".padStart(12)}${"raw tables".padStart(14)}`,
+  );
   let missed = 0;
   for (const question of questions(dates)) {
     const view = await median(database, question.view, question, ROUNDS);
@@ -80,7 +82,9 @@ async function settle(database: pg.Pool): Promise<void> {
   for (const pieces of ["bar_pieces", "volume_pieces"])
     await database.query(`call refresh_continuous_aggregate('${pieces}', null, '${LAST_DATE}')`);
   for (const table of ["quotes", "extended_quotes"])
-    await database.query(`select compress_chunk(c) from show_chunks('${table}', older_than => '${LAST_DATE}'::timestamptz - interval '7 days') c`);
+    await database.query(
+      `select compress_chunk(c) from show_chunks('${table}', older_than => '${LAST_DATE}'::timestamptz - interval '7 days') c`,
+    );
 }
 
 async function median(database: pg.Pool, sql: string, { values, rows, name: of }: Question, rounds: number) {

@@ -16,7 +16,9 @@ export const LAST_DATE = "2026-11-20";
 /** Exchange dates of the sessions that together hold about so many quotes, ascending, the last is LAST_DATE. */
 export function sessionDates(rows: number): { date: string; open: Date }[] {
   const count = Math.max(5, Math.ceil(rows / (INSTRUMENTS * MINUTES)));
-  const sessions = createCalendar().sessions("2020-01-01", LAST_DATE).filter(({ kind }) => kind === "regular");
+  const sessions = createCalendar()
+    .sessions("2020-01-01", LAST_DATE)
+    .filter(({ kind }) => kind === "regular");
   return sessions.slice(-count).map(({ date, open }) => ({ date, open }));
 }
 

@@ -2,7 +2,14 @@
 import { INSTRUMENTS } from "./market.ts";
 
 /** One question; `targetMs` is what the view has to stay under. */
-export type Question = { name: string; targetMs: number; view: string; raw: string; values: string[]; rows: number };
+export type Question = {
+  name: string;
+  targetMs: number;
+  view: string;
+  raw: string;
+  values: string[];
+  rows: number;
+};
 
 const DAY_FROM = "$1::timestamp at time zone 'America/New_York'";
 const DAY_TO = "($2::date + 1)::timestamp at time zone 'America/New_York'";

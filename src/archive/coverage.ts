@@ -47,3 +47,33 @@ export async function readUnknownInstruments(pool: pg.Pool, jobs: readonly strin
   );
   return rows.map(({ instrument }) => instrument);
 }
+
+/** What was due and missed since an instant, and the newest slot of each job. */
+export async function readLateness(
+  pool: pg.Pool,
+  jobs: readonly string[],
+  since: Date,
+): Promise<{ due: number; missed: Record<string, number>; newest: Map<string, Date> }> {
+  const sums = await pool.query<{ due: string; missed: string }>(
+    "select coalesce(sum(due), 0) as due, coalesce(sum(missed), 0) as missed from slots where slot_at >= $1",
+    [since.toISOString()],
+  );
+  const reasons = await pool.query<{ reason: string; n: string }>(
+    `select m.reason, sum(case when m.instrument = '*' then s.due else 1 end) as n
+     from misses m join slots s on s.job = m.job and s.slot_at = m.slot_at
+     where m.slot_at >= $1
+     group by m.reason
+     order by n desc`,
+    [since.toISOString()],
+  );
+  const newest = await pool.query<{ job: string; slot_at: string | null }>(
+    `select w.job, (select max(slot_at) from slots where slots.job = w.job) as slot_at
+     from unnest($1::text[]) as w (job)`,
+    [jobs],
+  );
+  return {
+    due: Number(sums.rows[0]?.due ?? 0),
+    missed: Object.fromEntries(reasons.rows.map(({ reason, n }) => [reason, Number(n)])),
+    newest: new Map(newest.rows.flatMap(({ job, slot_at }) => (slot_at ? [[job, new Date(slot_at)]] : []))),
+  };
+}

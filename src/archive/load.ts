@@ -13,6 +13,7 @@ import {
 import { placeInstruments, placeSources, refreshInstruments } from "./instruments.ts";
 import { insertLedger } from "./ledger.ts";
 import type { PlacedUnit } from "./quoteColumns.ts";
+import type { Instant } from "../instant.ts";
 import type { LedgerNote } from "../ledger.ts";
 import { type AnswerRows, type DeadLetter, type QuoteUnit, unitName } from "./rows.ts";
 
@@ -84,31 +85,47 @@ const IN_EACH_OTHERS_WAY = new Set(["40001", "40P01"]);
 /** How often a batch is tried at once when another transaction is in its way. */
 const ATTEMPTS = 4;
 
+/** What a loader remembers between batches, to ask the database less: months whose partitions it has seen. */
+export type LoadMemory = { months: Set<string> };
+
+/** Nothing remembered. */
+export function createMemory(): LoadMemory {
+  return { months: new Set() };
+}
+
 /**
  * Loads a batch, or finds that another program has done so.
  *
+ * @param memory of a loader that loads one batch after another
  * @returns null when the segment's position is no longer at `batch.from`: read it again from the position
  * @throws the database's errors as they are; nothing of the batch is stored then
  */
-export async function loadBatch(pool: pg.Pool, batch: Batch): Promise<LoadReport | null> {
+export async function loadBatch(
+  pool: pg.Pool,
+  batch: Batch,
+  memory: LoadMemory = createMemory(),
+): Promise<LoadReport | null> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await loadOnce(pool, batch);
+      return await loadOnce(pool, batch, memory);
     } catch (error) {
-      if (attempt === ATTEMPTS || !IN_EACH_OTHERS_WAY.has(codeOf(error))) throw error;
+      memory.months.clear();
+      const again = IN_EACH_OTHERS_WAY.has(codeOf(error)) || isWithoutPartition(error);
+      if (attempt === ATTEMPTS || !again) throw error;
     }
   }
 }
 
-async function loadOnce(pool: pg.Pool, batch: Batch): Promise<LoadReport | null> {
+async function loadOnce(pool: pg.Pool, batch: Batch, { months }: LoadMemory): Promise<LoadReport | null> {
   const client = await pool.connect();
   let broken: Error | undefined;
   try {
-    // Outside the batch's transaction: partitions stay useful if it fails, and lock nothing meanwhile.
-    await ensurePartitionsFor(
-      client,
-      batch.answers.map(({ record }) => record.observedAt),
-    );
+    const times = batch.answers.map(({ record }) => record.observedAt);
+    if (times.some((time) => !months.has(monthText(time)))) {
+      // Outside the batch's transaction: partitions stay useful if it fails, and lock nothing meanwhile.
+      await ensurePartitionsFor(client, times);
+      for (const time of times) months.add(monthText(time));
+    }
     await client.query("begin");
     if ((await lockPosition(client, batch.segment)) !== batch.from) {
       await client.query("rollback");
@@ -131,6 +148,10 @@ async function loadOnce(pool: pg.Pool, batch: Batch): Promise<LoadReport | null>
     // A connection that failed is closed, never handed out again half-way through a transaction.
     client.release(broken);
   }
+}
+
+function monthText(instant: Instant): string {
+  return instant.slice(0, "2026-11".length);
 }
 
 /** How far each segment has been loaded; of all that were begun, or of the ones given. */
@@ -211,9 +232,8 @@ async function insertUnits(
   const { client, lost, areNew } = target;
   await client.query("savepoint units");
   try {
-    const stored = await insertWhole(client, units, areNew ? copyQuotes : mergeQuotes);
-    await client.query("release savepoint units");
-    return stored;
+    // The savepoint stays until the commit; one inside it has its name and goes before it.
+    return await insertWhole(client, units, areNew ? copyQuotes : mergeQuotes);
   } catch (error) {
     if (!isRefusedForData(error)) throw error;
     await client.query("rollback to savepoint units");

@@ -9,7 +9,16 @@ import { readSegment } from "../journal/reader.ts";
 import type { ResponseRecord } from "../journal/record.ts";
 import { listSegments } from "../journal/segments.ts";
 import { isRetryable } from "./connect.ts";
-import { addReports, type Batch, loadBatch, type LoadReport, NOTHING_LOADED, readPositions } from "./load.ts";
+import {
+  addReports,
+  type Batch,
+  createMemory,
+  loadBatch,
+  type LoadMemory,
+  type LoadReport,
+  NOTHING_LOADED,
+  readPositions,
+} from "./load.ts";
 import { type AnswerRows, rowsOf } from "./rows.ts";
 
 /** What the loader needs, and whom it tells. */
@@ -17,6 +26,8 @@ export type LoaderOptions = {
   pool: pg.Pool;
   journalDir: string;
   clock: Clock;
+  /** What was learned in earlier loads; `startLoader` keeps its own. */
+  memory?: LoadMemory;
   /** Called after each committed batch. */
   onLoaded?: (report: LoadReport, answers: readonly AnswerRows[]) => void;
   /** Called for bytes of the journal that hold no whole record; they are passed over. */
@@ -78,7 +89,7 @@ export async function loadSegment(
     batch.to > from;
     batch = await readBatch(options, segment, from)
   ) {
-    const loaded = await loadBatch(options.pool, batch);
+    const loaded = await loadBatch(options.pool, batch, options.memory);
     if (loaded) {
       options.onLoaded?.(loaded, batch.answers);
       report = addReports(report, loaded);
@@ -137,7 +148,8 @@ export type Loader = {
  * States: idle -> loading (notify) -> idle (all loaded) or waiting (a load failed) -> loading (after the wait).
  * Closing is taken up in idle and waiting at once, in loading after the batch.
  */
-export function startLoader(options: LoaderOptions): Loader {
+export function startLoader(given: LoaderOptions): Loader {
+  const options = { memory: createMemory(), ...given };
   const { clock } = options;
   const stop = new AbortController();
   const grown = new Set<string>();

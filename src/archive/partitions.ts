@@ -58,7 +58,9 @@ async function ensureMonths(client: pg.ClientBase, months: readonly number[]): P
   const wanted = months.flatMap((month) =>
     PARTITIONED_TABLES.map((table) => ({ table, month, name: partitionName(table, month) })),
   );
-  const years = [...new Set(months.map((month) => Math.floor(month / 12)))].filter((year) => year >= FIRST_YEAR);
+  const years = [...new Set(months.map((month) => Math.floor(month / 12)))].filter(
+    (year) => year >= FIRST_YEAR,
+  );
   const { rows } = await client.query<{ missing: string[]; yearless: boolean }>(
     `select array(
        select name from unnest($1::text[]) as name
@@ -83,8 +85,8 @@ async function ensureMonths(client: pg.ClientBase, months: readonly number[]): P
 }
 
 /**
- * Attached rather than created in place: that waits for no reader of the table and keeps none waiting. Both
- * statements are one transaction, being one message.
+ * Attached rather than created in place: that waits for no reader of the table and keeps none waiting. All
+ * its statements are one transaction, being one message.
  */
 async function makePartition(
   client: pg.ClientBase,
@@ -92,8 +94,15 @@ async function makePartition(
 ): Promise<void> {
   const { rows } = await client.query("select where to_regclass($1) is null", [name]);
   if (rows.length === 0) return;
+  // Rows that are put into the partition itself pass its table's trigger by.
+  const trigger =
+    table === "quotes"
+      ? `create trigger keep_session_bars after insert on ${name}
+           referencing new table as inserted for each statement execute function keep_session_bars();`
+      : "";
   await client.query(
     `create table ${name} (like ${table} including all);
+     ${trigger}
      alter table ${table} attach partition ${name}
        for values from ('${monthStart(month)} 00:00:00+00') to ('${monthStart(month + 1)} 00:00:00+00')`,
   );

@@ -31,24 +31,40 @@ export async function coverage(
 }
 
 function worstTable(worst: readonly CoverageRow[], stdout: Edges["stdout"], env: Edges["env"]): string {
-  const columns = ["Date", "Instrument", "Expected", "Stored", "Missed", "Why"].map((heading, index) => ({
+  const listed = worst.slice(0, MOST_ROWS).map((row) => ({ ...row, of: `${row.stored} of ${row.expected}` }));
+  const widest = (texts: readonly string[]): number => Math.max(...texts.map(({ length }) => length));
+  // What the date (10), the instrument and the count leave, with two blanks after each.
+  const taken = [10, widest(listed.map(({ instrument }) => instrument).concat("Instrument"))];
+  const used = [...taken, widest(listed.map(({ of }) => of).concat("Stored"))].reduce(
+    (sum, w) => sum + w + 2,
+    0,
+  );
+  const room = Math.max(LEAST_WHY, Math.min(stdout.columns, WIDTH) - used);
+  const columns = ["Date", "Instrument", "Stored", "Why"].map((heading, index) => ({
     heading,
-    right: index > 1 && index < 5,
+    right: index === 2,
   }));
-  const cells = worst.slice(0, MOST_ROWS).map(({ date, instrument, expected, stored, missed, reasons }) => [
-    date,
-    instrument,
-    String(expected),
-    String(stored),
-    String(missed),
-    Object.entries(reasons)
-      .sort(([, a], [, b]) => b - a)
-      .map(([reason, count]) => `${reason} ${count}`)
-      .join(", "),
-  ]);
+  const cells = listed.map(({ date, instrument, of, reasons }) => [date, instrument, of, why(reasons, room)]);
   const rest =
     worst.length > MOST_ROWS ? `and ${worst.length - MOST_ROWS} more rows; --json lists all.\n` : "";
   return `${table(columns, cells, stdout, env)}${rest}`;
+}
+
+/** Width of the output, in characters, and the least of it that the reasons get. */
+const WIDTH = 80;
+const LEAST_WHY = 20;
+
+/** The reasons by their count, as many as there is room for. */
+function why(reasons: CoverageRow["reasons"], room: number): string {
+  const texts = Object.entries(reasons)
+    .sort(([, a], [, b]) => b - a)
+    .map(([reason, count]) => `${reason} ${count}`);
+  let text = texts[0] ?? "";
+  for (const next of texts.slice(1)) {
+    if (text.length + next.length + ", ...".length + 2 > room) return `${text}, ...`;
+    text += `, ${next}`;
+  }
+  return text;
 }
 
 /** Shares of what was due, from nothing to all, as one character each. */

@@ -1,21 +1,50 @@
-/** `quotekeeper migrate`: brings the database's schema up to date. */
+/** `quotekeeper migrate`: brings the database's schema up to date, and its storage to what the server offers. */
 import { migrate as migrateDatabase } from "../archive/migrate.ts";
+import { readRetention } from "../archive/tiers/community.ts";
+import { describeTier, readTier } from "../archive/tiers/tier.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { instantFromDate } from "../instant.ts";
 import type { Edges } from "./edges.ts";
 import { withArchive } from "./parts/archive.ts";
 
-/** @returns 0; a database that cannot be migrated throws */
-export async function migrate(config: Config, edges: Edges, { json }: { json: boolean }): Promise<number> {
+/** What the command was given. */
+type MigrateOptions = {
+  json: boolean;
+  /** Moves a database that holds rows to TimescaleDB as well. */
+  toTimescaledb?: boolean;
+};
+
+/** @returns 0; a database that cannot be migrated, or moved as asked, throws */
+export async function migrate(
+  config: Config,
+  edges: Edges,
+  { json, toTimescaledb = false }: MigrateOptions,
+): Promise<number> {
   return withArchive(config, edges.clock, async ({ pool, address }) => {
-    const { version, applied } = await migrateDatabase(pool, instantFromDate(edges.clock.now()));
-    if (json) edges.stdout.write(`${JSON.stringify({ database: address, version, applied })}\n`);
-    else {
-      for (const name of applied) edges.stdout.write(`applied ${name}\n`);
-      edges.stdout.write(
-        `${address} is at schema version ${version}${applied.length === 0 ? ", nothing to do" : ""}\n`,
-      );
+    const { version, applied } = await migrateDatabase(pool, instantFromDate(edges.clock.now()), undefined, {
+      ...(toTimescaledb && { toTimescaledb }),
+      retentionDays: config.retentionDays ?? null,
+    });
+    const tier = await readTier(pool);
+    const retentionDays = tier.name === "community" ? await readRetention(pool) : null;
+    if (json) {
+      const result = { database: address, version, applied, tier, retentionDays };
+      edges.stdout.write(`${JSON.stringify(result)}\n`);
+      return 0;
     }
+    for (const name of applied) edges.stdout.write(`applied ${name}\n`);
+    edges.stdout.write(`stored on ${describeTier(tier)}${keeping(retentionDays)}\n`);
+    edges.stdout.write(
+      `${address} is at schema version ${version}${applied.length === 0 ? ", nothing to do" : ""}\n`,
+    );
+    if (config.retentionDays !== undefined && tier.name !== "community")
+      edges.stderr.write(
+        "QUOTEKEEPER_RETENTION_DAYS has no effect here: only TimescaleDB Community drops quotes.\n",
+      );
     return 0;
   });
+}
+
+function keeping(retentionDays: number | null): string {
+  return retentionDays === null ? "" : `, quotes kept for ${retentionDays} days`;
 }

@@ -81,7 +81,7 @@ export type OpenFetchQuotes = {
 
 /** Opens the pool of connections; close it when the last call is done. */
 export function openFetchQuotes(options: FetchOptions): OpenFetchQuotes {
-  const { baseUrl, deadlines = DEADLINES } = options;
+  const { baseUrl, clock, deadlines = DEADLINES } = options;
   const address = new URL(baseUrl).origin;
   const pool = new Agent({
     connections: CONNECTIONS,
@@ -94,19 +94,22 @@ export function openFetchQuotes(options: FetchOptions): OpenFetchQuotes {
   let correctionMs = 0;
 
   const send: FetchQuotes = async (call, signal) => {
-    const signed = signCall(call, options, correctionMs);
-    const usedMs = correctionMs;
-    const work = (watch: Watch): Promise<Answered> => ask(signed, pool, watch, options.userAgent);
-    const caller = signal ? eitherOf(signal, closing.signal) : undefined;
+    const signedWithMs = correctionMs;
+    const signed = signCall(call, options, signedWithMs);
+    const callers = signal ? [signal, closing.signal] : [closing.signal];
     try {
-      const answered = await withDeadlines(work, deadlines, { address, caller: caller?.signal ?? closing.signal });
-      const response = kept(signed, answered, options);
-      if (isRefusal(response)) correctionMs = correctionAfterRefusal(usedMs, datedAnswer(response));
+      const answered = await withDeadlines((watch) => ask(signed, options, pool, watch), deadlines, {
+        address,
+        callers,
+      });
+      const response = toResponse(signed, answered, options);
+      // The clock itself: receive times never go back, also when the clock was set back.
+      const observedAt = instantFromDate(clock.now());
+      if (isRefusal(response))
+        correctionMs = correctionAfterRefusal(signedWithMs, { ...response, observedAt });
       return response;
     } catch (cause) {
       throw transportError(cause, address);
-    } finally {
-      caller?.release();
     }
   };
 
@@ -128,4 +131,87 @@ export function openFetchQuotes(options: FetchOptions): OpenFetchQuotes {
       await pool.destroy();
     },
   };
+}
+
+/** A call ready to go. */
+type SignedCall = { url: string; authorization: string; requestedAt: Instant };
+
+/** Signs a call: with a nonce and a timestamp of its own, each time it is made. */
+function signCall(
+  call: QuoteCall,
+  { baseUrl, credentials, clock }: FetchOptions,
+  correctionMs: number,
+): SignedCall {
+  const url = `${baseUrl}${requestTarget(call)}`;
+  const now = clock.now();
+  const authorization = signRequest({
+    method: "GET",
+    url,
+    credentials,
+    nonce: Buffer.from(clock.random(16)).toString("hex"),
+    timestamp: Math.floor((now.getTime() + correctionMs) / 1000),
+  });
+  return { url, authorization, requestedAt: instantFromDate(now) };
+}
+
+type Answered = { status: number; headers: ResponseHeaders; body: Uint8Array };
+type ResponseHeaders = Record<string, string | string[] | undefined>;
+
+async function ask(
+  { url, authorization }: SignedCall,
+  { userAgent }: FetchOptions,
+  dispatcher: Agent,
+  { signal, headersArrived }: Watch,
+): Promise<Answered> {
+  const { statusCode, headers, body } = await request(url, {
+    dispatcher,
+    signal,
+    headers: {
+      authorization,
+      accept: "application/xml",
+      // Damaged gzip has hung readers past their abort signal (field notes, "Traps"). `request` decodes nothing.
+      "accept-encoding": "identity",
+      "user-agent": userAgent,
+    },
+  });
+  headersArrived();
+  return { status: statusCode, headers, body: await readCapped(body) };
+}
+
+async function readCapped(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of stream) {
+    size += chunk.byteLength;
+    if (size > MAX_BODY_BYTES) {
+      throw new QuotekeeperError(
+        "SERVICE_ANSWER_TOO_LARGE",
+        `the answer is larger than ${MAX_BODY_BYTES} bytes`,
+      );
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+function toResponse(
+  { authorization, requestedAt }: SignedCall,
+  { status, headers, body }: Answered,
+  { credentials, observe }: FetchOptions,
+): RawResponse {
+  const observedAt = observe();
+  const withhold = withholding(credentials, authorization);
+  const kept: Record<string, string> = {};
+  for (const name of KEPT_HEADERS) {
+    const value = headers[name];
+    if (value !== undefined) kept[name] = withhold.text(Array.isArray(value) ? value.join(", ") : value);
+  }
+  return { requestedAt, observedAt, status, headers: kept, body: withhold.bytes(body) };
+}
+
+/** Whether the credentials, the signature or its timestamp were refused. */
+function isRefusal(response: RawResponse): boolean {
+  const { status, body } = response;
+  if (status === 200 && body.byteLength > SHORT_BODY) return false;
+  return classifyAnswer(response).outcome === "unauthorized";
 }

@@ -66,6 +66,12 @@ export const environmentSchema = z.object({
       example: "https://api.broker.example",
       shownDefault: "unset: the simulated service, on loopback, over real HTTP and OAuth",
     }),
+  QUOTES_ALLOW_HTTP: z
+    .enum(["true", "false"])
+    .default("false")
+    .describe(
+      "Whether QUOTES_BASE_URL may be plain http to another machine, whose answers anybody on the way can read and change. Plain http to this machine is always possible.",
+    ),
   QUOTES_CONSUMER_KEY: text
     .optional()
     .describe("OAuth consumer key of the account.")
@@ -106,6 +112,12 @@ export const environmentSchema = z.object({
     .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"])
     .default("info")
     .describe("Least severe log line that is written to stderr."),
+  QUOTEKEEPER_RETENTION_DAYS: whole(1, 36_500)
+    .optional()
+    .describe(
+      "Days of quotes that the database keeps, on TimescaleDB Community alone: `quotekeeper migrate` puts it into effect. Bars, dividends and the journal stay.",
+    )
+    .register(variableMeta, { unit: "days", shownDefault: "unset: nothing is ever dropped" }),
 });
 
 /** All settings, parsed. */
@@ -129,6 +141,13 @@ export const CREDENTIAL_NAMES = [
   "QUOTES_ACCESS_TOKEN",
   "QUOTES_ACCESS_TOKEN_SECRET",
 ] as const satisfies readonly VariableName[];
+
+/** Whether an address sends nothing over a network in the clear: everything but http to another machine. */
+export function staysPrivate(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  if (protocol !== "http:") return true;
+  return /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname);
+}
 
 function isPercentEncoded(url: string): boolean {
   try {

@@ -9,6 +9,7 @@ import {
   type Environment,
   environmentSchema,
   metaOf,
+  staysPrivate,
   VARIABLE_NAMES,
   type VariableName,
 } from "./environment.ts";
@@ -37,6 +38,8 @@ export type Config = Readonly<{
   httpHost: string;
   httpPort: number;
   logLevel: Environment["QUOTEKEEPER_LOG_LEVEL"];
+  /** Undefined: nothing is ever dropped. */
+  retentionDays?: number | undefined;
 }>;
 
 /** Reads a text file; throws as `node:fs` does. */
@@ -59,6 +62,7 @@ export function loadConfig(
   const settings = collect(given, (path) => readText(resolve(directory, path)), problems);
   const parsed = environmentSchema.safeParse(settings, { error: plainError });
   if (!parsed.success) problems.push(...parsed.error.issues.map((issue) => describeIssue(issue, settings)));
+  problems.push(...plainHttpProblems(settings));
   // A secret whose file cannot be read is wanted all the same: its own problem is in the list already.
   problems.push(...feedProblems((name) => isGiven(given, name)));
   if (!parsed.success || problems.length > 0) throw configInvalid([...new Set(problems)]);
@@ -101,6 +105,14 @@ function isGiven(env: Readonly<Record<string, string | undefined>>, name: Variab
 /** A variable that is set to nothing, or to blanks, is not set. */
 function textOf(value: string | undefined): string | undefined {
   return value?.trim() || undefined;
+}
+
+/** A signature does not hide what it signs, and an answer over plain http can be changed by anybody on the way. */
+function plainHttpProblems({ QUOTES_BASE_URL: url, QUOTES_ALLOW_HTTP: allowed }: Settings): string[] {
+  // What is no address, or has a user name or a query, is refused for that already, and perhaps not to be shown.
+  if (url === undefined || !/^http:\/\/[^/@?#][^@?#]*$/.test(url) || !URL.canParse(url)) return [];
+  if (allowed === "true" || staysPrivate(url)) return [];
+  return [`QUOTES_BASE_URL is "${url}": expected https, or QUOTES_ALLOW_HTTP=true to go without encryption`];
 }
 
 /** An address and its four credentials come together or not at all. */
@@ -181,6 +193,7 @@ function toConfig(values: Environment): Config {
     httpHost: values.QUOTEKEEPER_HTTP_HOST,
     httpPort: values.QUOTEKEEPER_HTTP_PORT,
     logLevel: values.QUOTEKEEPER_LOG_LEVEL,
+    retentionDays: values.QUOTEKEEPER_RETENTION_DAYS,
   });
 }
 

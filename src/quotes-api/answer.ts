@@ -39,6 +39,9 @@ export function classifyAnswer(raw: RawAnswer): Answer {
   if (status === 414) return failed("too_long", "HTTP 414, the list of symbols is too long");
   if (status >= 500) return failed("server_error", `HTTP ${status}`);
   if (status < 200 || status >= 300) return failed("refused", `HTTP ${status}${saying(raw.body)}`);
+  const encoding = (headers["content-encoding"] ?? "").trim();
+  if (!/^(identity)?$/i.test(encoding))
+    return failed("malformed", `Content-Encoding ${encoding.slice(0, 40)}, and identity was asked for`);
   try {
     const document = readDocument(raw.body);
     if (document.error === null) return { outcome: "quotes", document };

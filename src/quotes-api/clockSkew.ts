@@ -7,6 +7,7 @@
  * does not show the clock that verifies. An answer that is no refusal proves the timestamp right, and changes nothing,
  * whatever its `Date` says.
  */
+import type { Instant } from "../instant.ts";
 
 /** A timestamp this far from the service's clock, in ms, may be why a call was refused. Half of what is tolerated. */
 export const SUSPECT_SKEW_MS = 5_000;
@@ -17,13 +18,12 @@ export const SUSPECT_SKEW_MS = 5_000;
  */
 export const MAX_SKEW_MS = 86_400_000;
 
-/** An answer's times, on the machine's clock, and its `Date` header. */
+/** An answer with its times, which are the machine's. A record of the journal is one. */
 export type DatedAnswer = {
-  /** Epoch ms. */
-  requestedAtMs: number;
-  /** Epoch ms. */
-  receivedAtMs: number;
-  date: string | undefined;
+  requestedAt: Instant;
+  observedAt: Instant;
+  /** Names in lower case; `date` is read. */
+  headers: Readonly<Record<string, string>>;
 };
 
 /** The form of a date in HTTP, RFC 9110 section 5.6.7: `Fri, 20 Nov 2026 22:50:00 GMT`. */
@@ -38,10 +38,11 @@ const DATE_RESOLUTION_MS = 1_000;
  * @returns null when there is no readable `Date`, when the answer took so long that it shows nothing, or when it shows
  *   a difference beyond MAX_SKEW_MS
  */
-export function estimateSkew({ requestedAtMs, receivedAtMs, date }: DatedAnswer): number | null {
-  const dateMs = date !== undefined && HTTP_DATE.test(date.trim()) ? Date.parse(date.trim()) : NaN;
-  const least = dateMs - receivedAtMs;
-  const most = dateMs + DATE_RESOLUTION_MS - requestedAtMs;
+export function estimateSkew({ requestedAt, observedAt, headers }: DatedAnswer): number | null {
+  const date = headers["date"]?.trim() ?? "";
+  const dateMs = HTTP_DATE.test(date) ? Date.parse(date) : NaN;
+  const least = dateMs - Date.parse(observedAt);
+  const most = dateMs + DATE_RESOLUTION_MS - Date.parse(requestedAt);
   // Not a number, or the machine's clock was moved while the answer was under way, or too long under way.
   if (!(most >= least) || most - least > 2 * SUSPECT_SKEW_MS) return null;
   const skewMs = Math.round((least + most) / 2);

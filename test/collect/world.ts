@@ -14,7 +14,10 @@ import type { InstrumentQuote } from "../../src/quotes-api/document.ts";
 import { NO_QUOTE } from "../../src/quotes-api/readInstrument.ts";
 import { askedInstruments } from "../../src/quotes-api/request.ts";
 import { unknownQuote } from "../../src/serve/source.ts";
+import { jobOf } from "./jobOf.ts";
 import { startVirtualTime, type VirtualTime } from "./virtualTime.ts";
+
+export { jobOf };
 
 /** One call as the service saw it. */
 export type SeenCall = { sentAt: number; answeredAt: number | null; planned: PlannedCall; names: string[] };
@@ -27,19 +30,14 @@ export type World = VirtualTime & {
   calls: SeenCall[];
   notes: LedgerNote[];
   logged: { level: string; message: string }[];
-  /** Replaces the way the service answers. */
-  answerWith: (respond: Respond) => void;
+  /** Ends the collector as the program does, and gives the clock back. */
+  end: (graceMs: number) => Promise<void>;
 };
 
-const open: Collector[] = [];
+const open = new Set<World>();
 
 afterEach(async () => {
-  for (const collector of open.splice(0)) {
-    const closing = collector.close(0);
-    jest.advanceTimersByTime(1);
-    await closing;
-  }
-  jest.useRealTimers();
+  for (const world of open) await world.end(0);
 });
 
 /** What of a world is unusual. */
@@ -54,7 +52,7 @@ export function startWorld(options: WorldOptions): World {
   const notes: LedgerNote[] = [];
   const logged: World["logged"] = [];
   const { latencyMs = () => 200 } = options;
-  let respond = options.respond ?? (({ planned }) => quotesFor(planned));
+  const respond = options.respond ?? (({ planned }) => quotesFor(planned));
   const logAt = (level: string) => (_fields: object, message: string) => void logged.push({ level, message });
   const collector = new Collector({
     jobs: options.jobs,
@@ -75,27 +73,19 @@ export function startWorld(options: WorldOptions): World {
       return { record: { headers: {} }, answer };
     },
   });
-  open.push(collector);
-  collector.start();
-  return { ...time, collector, calls, notes, logged, answerWith: (next) => (respond = next) };
-}
-
-/** A job of a job file: every minute, around the clock, unless said otherwise. */
-export function jobOf(fields: Partial<Job> & { name: string }): Job {
-  return {
-    file: `${fields.name}.yaml`,
-    schedule: "* * * * *",
-    timezone: "America/New_York",
-    session: "always",
-    delayed: false,
-    priority: 0,
-    symbols: [],
-    symbolsFile: null,
-    watchlist: null,
-    options: [],
-    chains: [],
-    ...fields,
+  const end = async (graceMs: number): Promise<void> => {
+    open.delete(world);
+    const closed = collector.close(graceMs);
+    await time.pass(graceMs + 1);
+    await closed;
+    jest.useRealTimers();
   };
+  const world: World = {
+    ...{ ...time, collector, calls, notes, logged, end },
+  };
+  open.add(world);
+  collector.start();
+  return world;
 }
 
 /** A whole answer with a quote for everything asked; other fates by name. */

@@ -27,16 +27,20 @@ export async function settleCommunity(
   retentionDays: number | null | undefined,
 ): Promise<void> {
   for (const { table, segmentBy, orderBy } of COMPRESSED) await compress(client, table, segmentBy, orderBy);
-  if (!(await exists(client, "bar_pieces"))) await client.query(BAR_PIECES);
-  if (!(await exists(client, "volume_pieces"))) await client.query(VOLUME_PIECES);
+  for (const [name, statement] of Object.entries(PIECES)) {
+    if (await exists(client, name)) continue;
+    await client.query(statement);
+    await refreshSince(client, name, await readRetention(client));
+  }
   await client.query(QUOTE_BARS);
   await client.query(RETENTION);
   if (retentionDays !== undefined) await retain(client, retentionDays);
-  else await refreshSince(client, null, { replace: false });
 }
 
 async function exists(client: pg.ClientBase, name: string): Promise<boolean> {
-  const { rows } = await client.query<{ there: boolean }>("select to_regclass($1) is not null as there", [name]);
+  const { rows } = await client.query<{ there: boolean }>("select to_regclass($1) is not null as there", [
+    name,
+  ]);
   return rows[0]?.there === true;
 }
 
@@ -66,31 +70,25 @@ async function retain(client: pg.ClientBase, days: number | null): Promise<void>
   await client.query(
     "select delete_job(job_id) from timescaledb_information.jobs where proc_name = 'drop_old_quotes' and proc_schema = current_schema()",
   );
-  await refreshSince(client, days, { replace: true });
+  for (const name of Object.keys(PIECES)) await refreshSince(client, name, days);
   if (days === null) return;
-  await client.query("select add_job('drop_old_quotes', interval '1 day', config => jsonb_build_object('days', $1::int))", [
-    days,
-  ]);
+  await client.query(
+    "select add_job('drop_old_quotes', interval '1 day', config => jsonb_build_object('days', $1::int))",
+    [days],
+  );
 }
 
 /**
  * The pieces follow late rows of any age, but never into what retention has dropped: a refresh there would find no
  * rows and empty the bars.
  */
-async function refreshSince(
-  client: pg.ClientBase,
-  days: number | null,
-  { replace }: { replace: boolean },
-): Promise<void> {
-  for (const pieces of ["bar_pieces", "volume_pieces"]) {
-    if (replace)
-      await client.query("select remove_continuous_aggregate_policy($1::regclass, if_exists => true)", [pieces]);
-    await client.query(
-      `select add_continuous_aggregate_policy($1::regclass, start_offset => make_interval(days => $2::int),
-         end_offset => $3::interval, schedule_interval => interval '1 hour', if_not_exists => true)`,
-      [pieces, days, PIECES_AFTER],
-    );
-  }
+async function refreshSince(client: pg.ClientBase, pieces: string, days: number | null): Promise<void> {
+  await client.query("select remove_continuous_aggregate_policy($1::regclass, if_exists => true)", [pieces]);
+  await client.query(
+    `select add_continuous_aggregate_policy($1::regclass, start_offset => make_interval(days => $2::int),
+       end_offset => $3::interval, schedule_interval => interval '1 hour')`,
+    [pieces, days, PIECES_AFTER],
+  );
 }
 
 /** How many days of quotes are kept; null: all of them. */
@@ -132,6 +130,8 @@ select instrument_id, source_id, time_bucket(interval '5 minutes', observed_at) 
 from extended_quotes
 group by 1, 2, 3
 with no data`;
+
+const PIECES: Readonly<Record<string, string>> = { bar_pieces: BAR_PIECES, volume_pieces: VOLUME_PIECES };
 
 /** `quote_bars` of the migrations, over the pieces where they are whole. */
 const QUOTE_BARS = `
@@ -206,19 +206,32 @@ create or replace function quote_bars(
 $$`;
 
 /**
- * The job of retention. Before it drops chunks it writes into each session's bar the volume that only their rows knew.
+ * The job of retention. A chunk goes only after its rows are in the pieces, and the volumes that its rows alone knew in
+ * their sessions' bars. A chunk of late rows, whose time was dropped before, is no reason to make those pieces anew.
  */
 const RETENTION = `
 create or replace procedure drop_old_quotes(job_id integer, config jsonb) language plpgsql as $$
 declare
   boundary timestamptz := now() - make_interval(days => (config->>'days')::int);
+  old record;
 begin
+  for old in
+    select range_start, range_end from timescaledb_information.chunks
+    where hypertable_schema = current_schema() and hypertable_name = 'quotes' and range_end <= boundary
+  loop
+    if (select count(*) from quotes where observed_at >= old.range_start and observed_at < old.range_end)
+       > (select coalesce(sum(quote_count), 0) from bar_pieces where bar_at >= old.range_start and bar_at < old.range_end)
+    then
+      call refresh_continuous_aggregate('bar_pieces', old.range_start, old.range_end);
+      call refresh_continuous_aggregate('volume_pieces', old.range_start, old.range_end);
+    end if;
+  end loop;
   update session_bars b
   set volume = e.volume
   from extended_quotes e
   where b.volume is null and b.date <= (boundary at time zone 'America/New_York')::date
-    and e.instrument_id = b.instrument_id and e.source_id = b.source_id and e.observed_at = b.last_at;
-  perform drop_chunks('${RETAINED_TABLES[0]}', older_than => boundary);
-  perform drop_chunks('${RETAINED_TABLES[1]}', older_than => boundary);
+    and e.instrument_id = b.instrument_id and e.source_id = b.source_id and e.observed_at = b.last_at
+    and e.observed_at < boundary;
+${RETAINED_TABLES.map((table) => `  perform drop_chunks('${table}', older_than => boundary);`).join("\n")}
 end
 $$`;

@@ -36,10 +36,7 @@ export async function moveToHypertables(client: pg.ClientBase): Promise<void> {
   for (const { statement } of restoring) await client.query(statement);
 }
 
-async function moveTable(
-  client: pg.ClientBase,
-  table: (typeof PARTITIONED_TABLES)[number],
-): Promise<void> {
+async function moveTable(client: pg.ClientBase, table: (typeof PARTITIONED_TABLES)[number]): Promise<void> {
   const old = `${table}_before_move`;
   await client.query(`alter table ${table} rename to ${old}`);
   await client.query(`alter index ${table}_pkey rename to ${old}_pkey`);
@@ -54,7 +51,8 @@ async function moveTable(
     `select (select count(*) from ${old}) as before, (select count(*) from ${table}) as after`,
   );
   const [{ before, after } = { before: "?", after: "!" }] = rows;
-  if (before !== after) throw new Error(`${table} has ${before} rows, ${after} of them arrived: nothing was moved`);
+  if (before !== after)
+    throw new Error(`${table} has ${before} rows, ${after} of them arrived: nothing was moved`);
   await client.query(`drop table ${old}`);
 }
 

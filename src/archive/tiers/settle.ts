@@ -7,7 +7,7 @@ import { readTier } from "./tier.ts";
 
 /** What the operator wants of the storage besides what is found. */
 export type StorageWishes = {
-  /** Moves a database that holds rows to TimescaleDB; an empty one moves by itself. */
+  /** true: a database that holds rows is moved to TimescaleDB too; undefined: an empty one alone; false: none is. */
   toTimescaledb?: boolean;
   /** Days of quotes to keep; null: all; undefined: as it was. Community alone drops any. */
   retentionDays?: number | null;
@@ -27,7 +27,8 @@ export async function settleTier(client: pg.ClientBase, wishes: StorageWishes): 
       "DATABASE_REFUSED",
       `PostgreSQL ${tier.postgres} here has no TimescaleDB loaded (shared_preload_libraries)`,
     );
-  if (tier.canMove && (wishes.toTimescaledb || (await holdsNothing(client)))) await move(client, wishes);
+  const { toTimescaledb = tier.canMove && (await holdsNothing(client)) } = wishes;
+  if (tier.canMove && toTimescaledb) await move(client, wishes);
   if ((await readTier(client)).name === "community")
     await inTransaction(client, () => settleCommunity(client, wishes.retentionDays));
 }

@@ -18,6 +18,8 @@ export type OpenFeed = {
   /** The service's base address. */
   baseUrl: string;
   fetchQuotes: FetchQuotes;
+  /** What timestamps are corrected by, in ms: not 0 when the service showed that the machine's clock is off. */
+  clockCorrectionMs: () => number;
   /** Which source an answer's rows belong to. */
   sourceOf: (headers: Readonly<Record<string, string>>) => RecordSource;
   /** The trading calendar to keep: the exchange's, or for the simulated market one that is always open. */
@@ -35,8 +37,8 @@ export async function openFeed(config: Config, clock: Clock, logger?: ServiceLog
   const userAgent = `quotekeeper/${VERSION}`;
   if (feed.kind === "account") {
     const { baseUrl, credentials } = feed;
-    const { fetchQuotes, close } = openFetchQuotes({ baseUrl, credentials, clock, observe, userAgent });
-    return { simulated: false, baseUrl, fetchQuotes, sourceOf, calendar: createCalendar, close };
+    const opened = openFetchQuotes({ baseUrl, credentials, clock, observe, userAgent });
+    return { simulated: false, baseUrl, sourceOf, calendar: createCalendar, ...opened };
   }
   const credentials = randomCredentials(clock);
   const service = createQuoteService({
@@ -47,15 +49,15 @@ export async function openFeed(config: Config, clock: Clock, logger?: ServiceLog
     ...(logger ? { logger } : {}),
   });
   const baseUrl = await service.listen({ host: "127.0.0.1", port: 0 });
-  const { fetchQuotes, close } = openFetchQuotes({ baseUrl, credentials, clock, observe, userAgent });
+  const opened = openFetchQuotes({ baseUrl, credentials, clock, observe, userAgent });
   return {
     simulated: true,
     baseUrl,
-    fetchQuotes,
+    ...opened,
     sourceOf: () => SIMULATED,
     calendar: () => alwaysOpen,
     close: async () => {
-      await close();
+      await opened.close();
       await service.close();
     },
   };

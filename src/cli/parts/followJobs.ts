@@ -18,7 +18,7 @@ export function followJobs(
   dir: string,
   { first, onJobs, log }: { first: JobSet; onJobs: (jobs: JobSet) => void; log: Log },
 ): () => void {
-  let current = first;
+  let current: JobSet = { jobs: first.jobs, calendar: first.calendar };
   let broken = false;
   return watchJobs(dir, {
     others: () => current.jobs.flatMap(({ symbolsFile }) => symbolsFile ?? []),

@@ -5,14 +5,22 @@ import pretty from "pino-pretty";
 import type { Config } from "../../config/loadEnvironment.ts";
 import type { Sink } from "../edges.ts";
 
-/** Paths that never reach a log, whatever somebody passes by mistake. */
-const REDACTED = [
-  "*.authorization",
-  "*.headers.authorization",
-  "*.password",
-  "*.credentials",
-  "*.connectionString",
+/** What is never in a log, whatever somebody passes by mistake: not at the top, and not three levels deep. */
+const SECRET_NAMES = [
+  "authorization",
+  "password",
+  "credentials",
+  "consumerKey",
+  "consumerSecret",
+  "accessToken",
+  "accessTokenSecret",
+  "connectionString",
+  "databaseUrl",
 ];
+
+const REDACTED = SECRET_NAMES.flatMap((name) =>
+  ["", "*.", "*.*.", "*.*.*."].map((above) => `${above}${name}`),
+);
 
 /** A logger of the configured level that writes to `stderr`. */
 export function createLogger(level: Config["logLevel"], stderr: Sink): Logger {

@@ -20,7 +20,7 @@ export type Watch = {
 };
 
 /**
- * Gives what `work` gives, unless a deadline or the caller's signal comes first; `work` is then left behind, settled or
+ * Gives what `work` gives, unless a deadline or a signal of the callers comes first; `work` is then left behind, settled or
  * not. Timers are the process's own and not the clock's: a deadline that a test could move would end nothing.
  *
  * @param address named in errors
@@ -29,7 +29,7 @@ export type Watch = {
 export async function withDeadlines<T>(
   work: (watch: Watch) => Promise<T>,
   { headersMs, callMs }: Deadlines,
-  { address, caller }: { address: string; caller?: AbortSignal | undefined },
+  { address, callers }: { address: string; callers: readonly AbortSignal[] },
 ): Promise<T> {
   const abort = new AbortController();
   let giveUp: (error: QuotekeeperError) => void = () => undefined;
@@ -44,16 +44,19 @@ export async function withDeadlines<T>(
     setTimeout(() => giveUp(timeout(`${address}: ${what} within ${ms} ms`)), ms);
   const headers = after(headersMs, "no answer began");
   const whole = after(callMs, "the answer did not end");
-  const cancel = (): void => giveUp(new QuotekeeperError("CALL_CANCELLED", `${address}: the call was cut off`));
-  caller?.addEventListener("abort", cancel, { once: true });
+  const cancel = (): void =>
+    giveUp(new QuotekeeperError("CALL_CANCELLED", `${address}: the call was cut off`));
+  for (const caller of callers) caller.addEventListener("abort", cancel, { once: true });
   try {
-    if (caller?.aborted) cancel();
+    // Said before anything is sent: nothing is then.
+    if (callers.some(({ aborted }) => aborted)) cancel();
+    if (abort.signal.aborted) return await givenUp;
     const working = work({ signal: abort.signal, headersArrived: () => clearTimeout(headers) });
     return await Promise.race([givenUp, working]);
   } finally {
     clearTimeout(headers);
     clearTimeout(whole);
-    caller?.removeEventListener("abort", cancel);
+    for (const caller of callers) caller.removeEventListener("abort", cancel);
   }
 }
 

@@ -8,7 +8,8 @@ const CERTIFICATE =
 const TIMEOUT = /TIMEOUT|ETIMEDOUT/;
 
 /** The answer had begun, or the request was on its way: the socket closed, more or fewer bytes came than were announced. */
-const CUT_SHORT = /^(UND_ERR_SOCKET|UND_ERR_RES_CONTENT_LENGTH_MISMATCH|ECONNRESET|EPIPE|HPE_INVALID_EOF_STATE)$/;
+const CUT_SHORT =
+  /^(UND_ERR_SOCKET|UND_ERR_RES_CONTENT_LENGTH_MISMATCH|ECONNRESET|EPIPE|HPE_INVALID_EOF_STATE)$/;
 
 const NOT_HTTP = /^(HPE_|UND_ERR_HEADERS_OVERFLOW)/;
 

@@ -1,0 +1,55 @@
+/** docs/sql.md: its questions, and what the fixture's archive answers to them. */
+import type pg from "pg";
+
+/** A question of the page: the statement, and the result that stands below it. */
+export type Question = { title: string; sql: string; result: string };
+
+const QUESTION = /^## (.+)$[^]*?^```sql\n([^]*?)^```\n\n```text\n([^]*?)^```$/gm;
+
+/** The questions of the page, in its order. */
+export function readQuestions(page: string): Question[] {
+  return [...page.matchAll(QUESTION)].map(([, title = "", sql = "", result = ""]) => ({
+    title,
+    sql,
+    result,
+  }));
+}
+
+/** The page with the results that the database gives now. */
+export async function answerPage(page: string, pool: pg.Pool): Promise<string> {
+  let answered = page;
+  for (const { sql, result } of readQuestions(page)) {
+    const now = await answer(pool, sql);
+    answered = answered.replace(
+      `${sql}\`\`\`\n\n\`\`\`text\n${result}`,
+      () => `${sql}\`\`\`\n\n\`\`\`text\n${now}`,
+    );
+  }
+  return answered;
+}
+
+/** A result as a table of text; numbers to the right, as psql prints them. */
+export async function answer(pool: pg.Pool, sql: string): Promise<string> {
+  const { rows, fields } = await pool.query<string[]>({ text: sql, rowMode: "array" });
+  const names = fields.map(({ name }) => name);
+  const lines = rows.map((row) => row.map((value: unknown) => (value === null ? "" : shown(value))));
+  const widths = names.map((name, place) =>
+    Math.max(name.length, ...lines.map((line) => line[place]?.length ?? 0)),
+  );
+  const numeric = names.map((_, place) => lines.every((line) => /^(-?[\d.]+%?|)$/.test(line[place] ?? "")));
+  const text = (cells: readonly string[]): string =>
+    cells
+      .map((cell, place) =>
+        numeric[place] ? cell.padStart(widths[place] ?? 0) : cell.padEnd(widths[place] ?? 0),
+      )
+      .join(" | ")
+      .trimEnd();
+  return [text(names), widths.map((width) => "-".repeat(width)).join("-+-"), ...lines.map(text), ""].join(
+    "\n",
+  );
+}
+
+function shown(value: unknown): string {
+  if (typeof value === "object") return JSON.stringify(value);
+  return String(value).replace(/\+00$/, "Z");
+}

@@ -1,0 +1,425 @@
+import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import type pg from "pg";
+import { createMemory, loadBatch } from "../../src/archive/load.ts";
+import { loadAll, loadSegment } from "../../src/archive/loader.ts";
+import { type AnswerRows, type QuoteUnit, rowsOf } from "../../src/archive/rows.ts";
+import { listSegments } from "../../src/journal/segments.ts";
+import { contentOf, countsOf, rowsOfQuery } from "../support/archive.ts";
+import { createTestClock } from "../support/clock.ts";
+import { poolOn } from "../support/database.ts";
+import { answerRecord, at } from "../support/journal.ts";
+import { loadingWorld } from "../support/loading.ts";
+import { answerXml, equityXml, optionXml } from "../support/xml.ts";
+
+/** Answers about equities and options, with absent fields, exponents, dividends that change, and a malformed item. */
+function manyAnswers(count: number, from = 0) {
+  return Array.from({ length: count }, (_, n) =>
+    answerRecord(
+      at(from + n),
+      answerXml(
+        ...Array.from({ length: 20 }, (_, s) =>
+          equityXml(`S${s}`, {
+            quote: { lastprice: `${s}.${n}0`, bidprice: s % 4 === 0 ? "" : "1E+3", change: "-3.0E-6" },
+            extended: { volume: String(n * 1_000_003), eps: "0.0450" },
+            dividend: s % 3 === 0 ? {} : { amt: `0.${1 + (n >> 3)}0`, yield: n % 2 === 0 ? "1.50" : "1.5" },
+          }),
+        ),
+        equityXml("BAD", { quote: { lastprice: "x" } }),
+        optionXml({ strike: String(100 + (n % 5)) }),
+      ),
+    ),
+  );
+}
+
+const ROWS = ["responses", "quotes", "extended_quotes", "dividends", "dead_letters", "instruments"];
+
+async function rowsContent(pool: pg.Pool) {
+  const content = await contentOf(pool);
+  return Object.fromEntries(ROWS.map((table) => [table, content[table]]));
+}
+
+describe("however rows come in, they are the same rows", () => {
+  test("new ones, and ones whose answers are there while they are not", async () => {
+    const { pool, append, load, forgetPositions } = await loadingWorld();
+    await append(...manyAnswers(40));
+    const first = await load();
+    const content = await rowsContent(pool);
+
+    // The answers are there: nothing is taken for new any more.
+    await pool.query("truncate quotes, extended_quotes, dividends, dead_letters");
+    await forgetPositions();
+    const second = await load();
+
+    expect(second).toEqual({ ...first, responses: 0 });
+    expect(await rowsContent(pool)).toEqual(content);
+  });
+
+  test("ones that are there while their answers are not are met by COPY and counted as repeated", async () => {
+    const { pool, append, load, forgetPositions } = await loadingWorld();
+    await append(...manyAnswers(40));
+    const first = await load();
+    const content = await rowsContent(pool);
+
+    await pool.query("truncate responses");
+    await pool.query("delete from quotes where observed_at >= $1", [at(39)]);
+    await pool.query("delete from extended_quotes where observed_at >= $1", [at(10)]);
+    await forgetPositions();
+    const second = await load();
+
+    expect(second).toMatchObject({ responses: 40, quotes: 22, repeated: first.quotes - 22, dividends: 0 });
+    expect(await rowsContent(pool)).toEqual(content);
+  });
+
+  test("old and new ones in one batch", async () => {
+    const { pool, append, load, forgetPositions } = await loadingWorld();
+    await append(...manyAnswers(30));
+    const first = await load();
+    const content = await rowsContent(pool);
+
+    for (const table of ["responses", "quotes", "extended_quotes"])
+      await pool.query(`delete from ${table} where observed_at >= $1`, [at(20)]);
+    await forgetPositions();
+    const second = await load();
+
+    expect(second).toMatchObject({ responses: 10, quotes: 220, repeated: 440 });
+    expect(first).toMatchObject({ responses: 30, quotes: 660, repeated: 0 });
+    expect(await rowsContent(pool)).toEqual(content);
+  });
+
+  test("in one batch or in many", async () => {
+    const answers = manyAnswers(24).map((record, offset) => rowsOf(record, { segment: "s", offset }));
+    const [one, many] = [await loadingWorld(), await loadingWorld()];
+    const loadCut = async (pool: pg.Pool, size: number) => {
+      for (let from = 0; from < 24; from += size) {
+        const batch = {
+          segment: "s",
+          from,
+          to: from + size,
+          answers: answers.slice(from, from + size),
+          notes: [],
+        };
+        await loadBatch(pool, batch);
+      }
+    };
+
+    await loadCut(one.pool, 24);
+    await loadCut(many.pool, 6);
+
+    expect(await contentOf(many.pool)).toEqual(await contentOf(one.pool));
+  });
+
+  test("one answer twice in a journal", async () => {
+    const { pool, append, load } = await loadingWorld();
+    const answers = manyAnswers(2);
+    await append(...answers, ...answers);
+
+    expect(await load()).toMatchObject({ responses: 2, quotes: 44, repeated: 44, deadLetters: 2 });
+    expect(await countsOf(pool)).toMatchObject({ responses: 2, quotes: 44, extended_quotes: 44 });
+  });
+});
+
+describe("a batch", () => {
+  const batch = (answers: AnswerRows[]) => ({ segment: "s", from: 0, to: 10, answers, notes: [] });
+
+  test("without answers moves the position, and one without quotes is loaded as it is", async () => {
+    const { pool } = await loadingWorld();
+
+    expect(await loadBatch(pool, batch([]))).toMatchObject({ responses: 0 });
+    const empty = rowsOf(answerRecord(at(0), answerXml()), { segment: "s", offset: 10 });
+    expect(await loadBatch(pool, { ...batch([empty]), from: 10, to: 20 })).toMatchObject({
+      responses: 1,
+      quotes: 0,
+    });
+    expect(await rowsOfQuery(pool, "select loaded_to from journal_positions")).toEqual([{ loaded_to: "20" }]);
+  });
+
+  test.each([0, 5, 20])(
+    "that begins at %d of a segment loaded to 10 is another program's, and stores nothing",
+    async (from) => {
+      const { pool } = await loadingWorld();
+      await loadBatch(pool, batch([]));
+      const answer = rowsOf(answerRecord(at(0), answerXml(equityXml("A"))), { segment: "s", offset: 5 });
+
+      expect(await loadBatch(pool, { ...batch([answer]), from, to: 30 })).toBeNull();
+      expect(await countsOf(pool)).toMatchObject({ responses: 0, quotes: 0, instruments: 0 });
+      expect(await rowsOfQuery(pool, "select loaded_to from journal_positions")).toEqual([
+        { loaded_to: "10" },
+      ]);
+    },
+  );
+
+  test("across months lands in each month's partition", async () => {
+    const { pool, append, load } = await loadingWorld();
+    const midnight = "2026-10-31T23:59:59.999999Z";
+    await append(
+      ...[midnight, "2026-11-01T00:00:00.000000Z"].map((time) =>
+        answerRecord(time, answerXml(equityXml("A"))),
+      ),
+    );
+
+    expect(await load()).toMatchObject({ quotes: 2 });
+    for (const table of ["quotes", "extended_quotes", "responses"]) {
+      const months = await rowsOfQuery(
+        pool,
+        `select distinct date_trunc('month', observed_at)::date as month from ${table} order by 1`,
+      );
+      expect(months).toEqual([{ month: "2026-10-01" }, { month: "2026-11-01" }]);
+    }
+  });
+});
+
+describe("a partition that was there a moment ago", () => {
+  test("is made again, and no quote is lost to its absence", async () => {
+    const { pool, journalDir, append } = await loadingWorld();
+    const memory = createMemory();
+    const load = () => loadAll({ pool, journalDir, clock: createTestClock(), memory });
+    await append(...manyAnswers(2));
+    await load();
+    const parts = await rowsOfQuery(
+      pool,
+      "select inhrelid::regclass::text as part from pg_inherits where inhparent = 'quotes'::regclass",
+    );
+    for (const { part } of parts) await pool.query(`drop table ${String(part)}`);
+
+    await append(...manyAnswers(2, 60));
+
+    expect(await load()).toMatchObject({ responses: 2, quotes: 44, deadLetters: 2 });
+  });
+});
+
+describe("two loaders at once", () => {
+  /** Each segment names some underlyings itself and assumes others, in an order of its own. */
+  function crossing(segment: number) {
+    const symbols = Array.from({ length: 12 }, (_, n) => `X${(n * 5 + segment * 7) % 12}`);
+    return Array.from({ length: 20 }, (_, n) =>
+      answerRecord(
+        at(segment * 100 + n),
+        answerXml(
+          ...symbols.map((symbol, s) =>
+            (s + segment) % 2 === 0
+              ? equityXml(symbol)
+              : optionXml({ underlying: symbol, strike: String(n % 3) }),
+          ),
+        ),
+      ),
+    );
+  }
+
+  test("with the same instruments in other orders neither wait for ever nor lose a row", async () => {
+    const { url, pool, journalDir, append } = await loadingWorld();
+    for (let segment = 0; segment < 8; segment++) await append(...crossing(segment));
+    const names = (await listSegments(journalDir)).map(({ name }) => name);
+    const options = { journalDir, clock: createTestClock() };
+    const loadInOrder = async (loader: pg.Pool, segments: readonly string[]) => {
+      for (const name of segments) await loadSegment({ ...options, pool: loader }, name, 0);
+    };
+
+    await Promise.all([loadInOrder(pool, names), loadInOrder(poolOn(url), names.toReversed())]);
+
+    // 6 options bring their 6 underlyings along: 18 rows an answer.
+    expect(await countsOf(pool)).toMatchObject({
+      responses: 160,
+      quotes: 160 * 18,
+      extended_quotes: 160 * 18,
+    });
+    expect(await rowsOfQuery(pool, "select count(*) from instruments where option_type is null")).toEqual([
+      { count: "12" },
+    ]);
+  });
+
+  test("with the same answers in two segments store each row once", async () => {
+    const { url, pool, journalDir, append } = await loadingWorld();
+    await append(...manyAnswers(60));
+    await append(...manyAnswers(60));
+    const [first = "", second = ""] = (await listSegments(journalDir)).map(({ name }) => name);
+    const options = { journalDir, clock: createTestClock() };
+
+    const reports = await Promise.all([
+      loadSegment({ ...options, pool }, first, 0),
+      loadSegment({ ...options, pool: poolOn(url) }, second, 0),
+    ]);
+
+    expect(reports.map(({ responses }) => responses).sort((a, b) => a - b)).toEqual([0, 60]);
+    expect(reports.reduce((sum, { quotes }) => sum + quotes, 0)).toBe(60 * 22);
+    expect(reports.reduce((sum, { repeated }) => sum + repeated, 0)).toBe(60 * 22);
+  });
+
+  const inTheWay = (times: number) => `
+    create sequence tries;
+    create function in_the_way() returns trigger language plpgsql as $$ begin
+      if nextval('tries') <= ${times} then raise exception 'in the way' using errcode = '40P01'; end if;
+      return null;
+    end $$;
+    create trigger in_the_way after insert on responses for each statement execute function in_the_way()`;
+
+  test("that lock each other out all the same: the one that is ended tries again at once", async () => {
+    const { pool, append, load } = await loadingWorld();
+    await append(...manyAnswers(3));
+    await pool.query(inTheWay(3));
+
+    expect(await load()).toMatchObject({ responses: 3, quotes: 66, repeated: 0 });
+  });
+
+  test("is given up after four tries, and nothing is stored", async () => {
+    const { pool, append, load } = await loadingWorld();
+    await append(...manyAnswers(3));
+    await pool.query(inTheWay(4));
+
+    await expect(load()).rejects.toMatchObject({ code: "40P01" });
+    expect(await countsOf(pool)).toMatchObject({ responses: 0, quotes: 0, journal_positions: 0 });
+  });
+});
+
+describe("a quote that the database refuses among 3,000", () => {
+  test.each([
+    ["first", 0],
+    ["in the middle", 1_500],
+    ["last", 2_999],
+  ])("costs itself alone when it comes %s", async (_where, place) => {
+    const { pool, append, load, forgetPositions } = await loadingWorld();
+    await pool.query("alter table extended_quotes add check (previous_close <> 666)");
+    const item = (n: number) =>
+      equityXml(`S${n % 100}`, n === place ? { extended: { prevclose: "666" } } : {});
+    await append(
+      ...Array.from({ length: 30 }, (_, a) =>
+        answerRecord(at(a), answerXml(...Array.from({ length: 100 }, (_, n) => item(a * 100 + n)))),
+      ),
+    );
+
+    expect(await load()).toMatchObject({ responses: 30, quotes: 2_999, repeated: 0, deadLetters: 1 });
+    const content = await rowsContent(pool);
+    await forgetPositions();
+    expect(await load()).toMatchObject({ responses: 0, quotes: 0, repeated: 2_999, deadLetters: 0 });
+    expect(await rowsContent(pool)).toEqual(content);
+    expect(
+      await rowsOfQuery(pool, "select instrument, observed_at = $1 as there from dead_letters", [
+        at((place / 100) | 0),
+      ]),
+    ).toEqual([{ instrument: `S${place % 100}`, there: true }]);
+  });
+
+  test("is none when a partition is missing: that stops the load, and no quote is lost to it", async () => {
+    const { pool, append, load } = await loadingWorld();
+    await append(...manyAnswers(1));
+    await pool.query(`create function no_partition() returns trigger language plpgsql as
+      $$ begin raise exception 'no partition' using errcode = '23514'; end $$;
+      create trigger no_partition before insert on extended_quotes for each statement execute function no_partition()`);
+
+    await expect(load()).rejects.toMatchObject({ code: "23514" });
+    expect(await countsOf(pool)).toMatchObject({ quotes: 0, dead_letters: 0 });
+  });
+});
+
+describe("what is stored is what was read", () => {
+  /** One answer with one unit for each of the changes. */
+  function answerWith(changes: readonly ((unit: QuoteUnit) => QuoteUnit)[]): AnswerRows {
+    const record = answerRecord(at(0), answerXml(...changes.map((_, n) => equityXml(`S${n}`))));
+    const rows = rowsOf(record, { segment: "s", offset: 0 });
+    return { ...rows, units: rows.units.map((unit, n) => changes[n]?.(unit) ?? unit) };
+  }
+  const batch = (answer: AnswerRows) => ({ segment: "s", from: 0, to: 1, answers: [answer], notes: [] });
+
+  const digits = (maxLength: number) =>
+    fc.string({ unit: fc.constantFrom(..."0123456789"), minLength: 1, maxLength });
+  const decimal = fc
+    .tuple(
+      fc.constantFrom("", "-", "+"),
+      digits(30),
+      fc.option(digits(30)),
+      fc.option(fc.integer({ min: -320, max: 300 })),
+    )
+    .map(([sign, whole, fraction, exponent]) =>
+      [sign, whole, fraction === null ? "" : `.${fraction}`, exponent === null ? "" : `E${exponent}`].join(
+        "",
+      ),
+    );
+
+  test.each(["by COPY", "by merging"])("numbers to the last digit, %s", async (way) => {
+    const { pool } = await loadingWorld();
+    const texts = fc.sample(
+      fc.tuple(
+        fc.option(decimal),
+        fc.option(decimal),
+        fc.option(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n })),
+      ),
+      { numRuns: 400, seed: 7 },
+    );
+    const answer = answerWith(
+      texts.map(([last, delta, volume]) => (unit) => ({
+        ...unit,
+        quote: {
+          ...unit.quote,
+          last,
+          extended: { ...unit.quote.extended, delta, volume: volume?.toString() ?? null },
+        },
+      })),
+    );
+    await loadBatch(pool, batch(answer));
+    if (way === "by merging") {
+      await pool.query("truncate quotes, extended_quotes, journal_positions");
+      await loadBatch(pool, batch(answer));
+    }
+
+    const wrong = await rowsOfQuery(
+      pool,
+      `select place from unnest($1::text[], $2::text[], $3::text[]) with ordinality as given (last, delta, volume, place)
+       join instruments i on i.symbol = 'S' || place - 1
+       left join quotes q on q.instrument_id = i.id
+       left join extended_quotes e on e.instrument_id = i.id
+       where (q.last::text, e.delta::text, e.volume::text)
+         is distinct from (given.last::numeric::text, given.delta::numeric::text, given.volume::bigint::text)`,
+      [
+        texts.map(([last]) => last),
+        texts.map(([, delta]) => delta),
+        texts.map(([, , volume]) => volume?.toString() ?? null),
+      ],
+    );
+    expect(wrong).toEqual([]);
+    expect(await countsOf(pool)).toMatchObject({ quotes: 400, extended_quotes: 400, dead_letters: 0 });
+  });
+
+  test("names with quotes, backslashes, braces, white space and any other character", async () => {
+    const { pool } = await loadingWorld();
+    const name = fc.oneof(
+      fc.string({ unit: fc.constantFrom(..."\\\"'{},\t\n \u0000NUL123 é🙂"), minLength: 1 }),
+      fc.string({ unit: "binary", minLength: 1 }),
+    );
+    const symbols = [
+      ...new Set(
+        fc.sample(name, { numRuns: 300, seed: 3 }).map((text) => text.replaceAll("\u0000", "\u{FFFD}")),
+      ),
+    ];
+    const descriptions = fc.sample(fc.option(name), { numRuns: symbols.length, seed: 4 });
+
+    await loadBatch(
+      pool,
+      batch(
+        answerWith(
+          symbols.map((symbol, n) => (unit) => ({
+            ...unit,
+            instrument: { ...unit.instrument, symbol, description: descriptions[n] ?? null },
+          })),
+        ),
+      ),
+    );
+
+    const rows = await rowsOfQuery(pool, "select symbol, description from instruments");
+    const stored = new Map(rows.map(({ symbol, description }) => [symbol, description]));
+    expect(stored).toEqual(
+      new Map(
+        symbols.map((symbol, n) => [symbol, descriptions[n]?.replaceAll("\u0000", "\u{FFFD}") ?? null]),
+      ),
+    );
+    expect(await countsOf(pool)).toMatchObject({ quotes: symbols.length, dead_letters: 0 });
+  });
+
+  test("a value that is no number is a dead letter, whatever it holds: no tab or line end becomes a column or a row", async () => {
+    const { pool } = await loadingWorld();
+    const poison = ["1\t2", "1\n2", "\\N", "1\\t", "", "1\r\n2", "\u0000"];
+    const answer = answerWith(poison.map((bid) => (unit) => ({ ...unit, quote: { ...unit.quote, bid } })));
+
+    expect(await loadBatch(pool, batch(answer))).toMatchObject({ quotes: 0, deadLetters: poison.length });
+    expect(await countsOf(pool)).toMatchObject({ quotes: 0, extended_quotes: 0 });
+  });
+});

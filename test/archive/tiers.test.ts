@@ -1,0 +1,314 @@
+import { afterAll, describe, expect, test } from "@jest/globals";
+import type pg from "pg";
+import { migrate } from "../../src/archive/migrate.ts";
+import { readRetention } from "../../src/archive/tiers/community.ts";
+import { describeTier, readTier } from "../../src/archive/tiers/tier.ts";
+import { loadAll } from "../../src/archive/loader.ts";
+import { contentOf, rowsOfQuery } from "../support/archive.ts";
+import { createTestClock } from "../support/clock.ts";
+import { freshDatabase, type TestDatabase } from "../support/database.ts";
+import { answerRecord, appendAll, at } from "../support/journal.ts";
+import { tempDir } from "../support/tempDir.ts";
+import { answerXml, equityXml, optionXml } from "../support/xml.ts";
+
+const NOW = "2026-11-20T22:50:00.000000Z";
+
+const offered = await readTier((await freshDatabase()).pool);
+const onTimescale = offered.name !== "plain";
+const onCommunity = offered.name === "community";
+const timescaleTest = onTimescale ? test : test.skip;
+const communityTest = onCommunity ? test : test.skip;
+
+afterAll(() => {
+  const missing = onTimescale ? "the Community edition of TimescaleDB" : "TimescaleDB";
+  const left = onTimescale
+    ? "compression, continuous aggregates and retention"
+    : "hypertables, moving to them, compression, continuous aggregates and retention";
+  if (!onCommunity)
+    process.stderr.write(`Left out, because the server does not offer ${missing}: the cases of ${left}.\n`);
+});
+
+/** A database that has range partitions, whatever its server offers. */
+async function plainDatabase(): Promise<TestDatabase> {
+  const database = await freshDatabase({ migrated: false });
+  await migrate(database.pool, NOW, undefined, { toTimescaledb: false });
+  return database;
+}
+
+/** Answers of several instruments, one a minute. */
+const answers = (count: number, from = 0) =>
+  Array.from({ length: count }, (_, n) => {
+    const extended = { volume: String(1_000 + 10 * n), bidsize: "9007199254740993" };
+    return answerRecord(
+      at(60 * (from + n)),
+      answerXml(
+        equityXml("AAPL", {
+          quote: { lastprice: `${20 + ((n * 7) % 5)}.0450` },
+          extended,
+          dividend: { amt: "0.25" },
+        }),
+        equityXml("MSFT", { quote: { lastprice: `1${n % 3}E+3` }, extended }),
+        optionXml({}),
+      ),
+    );
+  });
+
+/** A journal of such answers, and how to load it. */
+async function journalOf(pool: pg.Pool, count: number) {
+  const journalDir = tempDir();
+  await appendAll(journalDir, answers(count));
+  const load = () => loadAll({ pool, journalDir, clock: createTestClock() });
+  const replay = async () => {
+    await pool.query("delete from journal_positions");
+    return load();
+  };
+  const append = (from: number) =>
+    appendAll(journalDir, answers(5, from), { clock: createTestClock(at(60 * from)) });
+  return { load, replay, append };
+}
+
+/** What every view answers. */
+async function viewsOf(pool: pg.Pool): Promise<unknown> {
+  const views: Record<string, unknown> = {};
+  for (const view of [
+    "latest_quotes",
+    "bars_1m",
+    "bars_5m",
+    "bars_1h",
+    "bars_1d",
+    "option_chain_latest",
+    "dividend_calendar",
+  ])
+    views[view] = (await rowsOfQuery(pool, `select v::text as line from ${view} v`))
+      .map(({ line }) => line)
+      .sort();
+  return views;
+}
+
+const compressAll = (pool: pg.Pool) =>
+  pool.query(
+    "select compress_chunk(c) from show_chunks('quotes') c union all select compress_chunk(c) from show_chunks('extended_quotes') c",
+  );
+
+describe("the storage tier", () => {
+  test("is found out: a migrated database tells which it has", async () => {
+    expect(describeTier(offered)).toMatch(
+      onTimescale
+        ? /^TimescaleDB [\d.]+ (Apache|Community) on PostgreSQL \d+\.\d+$/
+        : /^plain PostgreSQL \d+\.\d+/,
+    );
+  });
+
+  test("is plain where the server offers nothing else, or where nothing else is wanted", async () => {
+    const { pool } = await plainDatabase();
+
+    expect(await readTier(pool)).toMatchObject({ name: "plain", timescaledb: null, canMove: onTimescale });
+  });
+
+  (onTimescale ? test.skip : test)(
+    "a move to a TimescaleDB that is not there is refused, and nothing changes",
+    async () => {
+      const { pool } = await freshDatabase();
+
+      await expect(migrate(pool, NOW, undefined, { toTimescaledb: true })).rejects.toMatchObject({
+        code: "DATABASE_REFUSED",
+        message: expect.stringContaining("TimescaleDB"),
+      });
+      expect(await readTier(pool)).toMatchObject({ name: "plain" });
+    },
+  );
+});
+
+describe("on TimescaleDB", () => {
+  timescaleTest("an empty database gets hypertables at once", async () => {
+    const { pool } = await freshDatabase({ migrated: false });
+
+    await migrate(pool, NOW);
+
+    expect(
+      await rowsOfQuery(
+        pool,
+        "select hypertable_name as name from timescaledb_information.hypertables where hypertable_schema = 'public' order by 1",
+      ),
+    ).toEqual(["dividends", "extended_quotes", "quotes", "responses"].map((name) => ({ name })));
+  });
+
+  timescaleTest("a database that holds rows stays as it is until the move is asked for", async () => {
+    const { pool } = await plainDatabase();
+    await (await journalOf(pool, 2)).load();
+
+    await migrate(pool, NOW);
+
+    expect(await readTier(pool)).toMatchObject({ name: "plain", canMove: true });
+  });
+
+  timescaleTest("the move keeps every row, every view, every right, and goes on collecting", async () => {
+    const { pool } = await plainDatabase();
+    const journal = await journalOf(pool, 50);
+    await journal.load();
+    const [content, views] = [await contentOf(pool), await viewsOf(pool)];
+
+    await migrate(pool, NOW, undefined, { toTimescaledb: true });
+
+    expect(await readTier(pool)).toMatchObject({ name: offered.name });
+    expect(await contentOf(pool)).toEqual(content);
+    expect(await viewsOf(pool)).toEqual(views);
+    expect(
+      await rowsOfQuery(
+        pool,
+        "select has_table_privilege('quotekeeper_reader', 'quotes', 'select') as q, has_table_privilege('quotekeeper_reader', 'bars_1m', 'select') as b",
+      ),
+    ).toEqual([{ q: true, b: true }]);
+    expect((await journal.replay()).quotes).toBe(0);
+    await journal.append(50);
+    expect((await journal.load()).quotes).toBe(20);
+    expect(await rowsOfQuery(pool, "select sum(quote_count) as n from session_bars")).toEqual([{ n: "220" }]);
+  });
+
+  timescaleTest("twenty moves at once are one", async () => {
+    const { pool } = await plainDatabase();
+    await (await journalOf(pool, 5)).load();
+    const content = await contentOf(pool);
+
+    await Promise.all(
+      Array.from({ length: 20 }, () => migrate(pool, NOW, undefined, { toTimescaledb: true })),
+    );
+
+    expect(await contentOf(pool)).toEqual(content);
+  });
+});
+
+describe("on TimescaleDB Community", () => {
+  communityTest("quotes are compressed after seven days, by instrument", async () => {
+    const { pool } = await freshDatabase();
+
+    expect(
+      await rowsOfQuery(
+        pool,
+        "select hypertable_name as name, config->>'compress_after' as after from timescaledb_information.jobs where proc_name = 'policy_compression' order by 1",
+      ),
+    ).toEqual(["extended_quotes", "quotes", "responses"].map((name) => ({ name, after: "7 days" })));
+    expect(
+      await rowsOfQuery(
+        pool,
+        "select hypertable::text as name, segmentby from timescaledb_information.hypertable_compression_settings where segmentby <> '' order by 1",
+      ),
+    ).toEqual(["extended_quotes", "quotes"].map((name) => ({ name, segmentby: "instrument_id" })));
+  });
+
+  communityTest(
+    "a full day replayed into compressed chunks leaves row count and digest unchanged",
+    async () => {
+      const { pool } = await freshDatabase();
+      const journal = await journalOf(pool, 390);
+      await journal.load();
+      const [content, views] = [await contentOf(pool), await viewsOf(pool)];
+      await compressAll(pool);
+      expect(await contentOf(pool)).toEqual(content);
+
+      const report = await journal.replay();
+
+      expect(report).toMatchObject({ quotes: 0, responses: 0, dividends: 0 });
+      expect(await contentOf(pool)).toEqual(content);
+      expect(await viewsOf(pool)).toEqual(views);
+    },
+  );
+
+  communityTest(
+    "rows missing from a compressed day are filled in by a replay, the others stay single",
+    async () => {
+      const { pool } = await freshDatabase();
+      const journal = await journalOf(pool, 390);
+      await journal.load();
+      const [content, views] = [await contentOf(pool), await viewsOf(pool)];
+      for (const table of ["quotes", "extended_quotes"])
+        await pool.query(`delete from ${table} where extract(minute from observed_at)::int % 10 = 3`);
+      await pool.query("select recompute_session_bars('2026-11-19', '2026-11-22')");
+      await compressAll(pool);
+
+      const { quotes } = await journal.replay();
+
+      expect(quotes).toBe(4 * 39);
+      expect(await contentOf(pool)).toEqual(content);
+      expect(await viewsOf(pool)).toEqual(views);
+    },
+  );
+
+  communityTest("the key is enforced in compressed chunks", async () => {
+    const { pool } = await freshDatabase();
+    await (await journalOf(pool, 30)).load();
+    await compressAll(pool);
+
+    await expect(pool.query("insert into quotes select * from quotes limit 1")).rejects.toMatchObject({
+      code: "23505",
+    });
+  });
+
+  communityTest(
+    "bars are the same from the rows, from the aggregates, and after late rows came",
+    async () => {
+      const { pool } = await freshDatabase();
+      const journal = await journalOf(pool, 200);
+      await journal.load();
+      const fromRows = await viewsOf(pool);
+
+      await refresh(pool);
+      expect(await viewsOf(pool)).toEqual(fromRows);
+      const plan = await rowsOfQuery(pool, "select count(*) as n from bar_pieces");
+      expect(Number(plan[0]?.["n"])).toBeGreaterThan(100);
+
+      await pool.query(
+        `insert into quotes (observed_at, instrument_id, source_id, delayed, last)
+       select observed_at + interval '1 second', instrument_id, source_id, delayed, last + 5 from quotes`,
+      );
+      const late = await viewsOf(pool);
+      await pool.query("drop materialized view bar_pieces cascade");
+      await migrate(pool, NOW);
+      expect(await viewsOf(pool)).toEqual(late);
+      expect(late).not.toEqual(fromRows);
+    },
+  );
+
+  communityTest("quotes are kept for ever unless retention is set, and again when it is unset", async () => {
+    const { pool } = await freshDatabase();
+    expect(await readRetention(pool)).toBeNull();
+
+    await migrate(pool, NOW, undefined, { retentionDays: 400 });
+    await migrate(pool, NOW);
+    expect(await readRetention(pool)).toBe(400);
+
+    await migrate(pool, NOW, undefined, { retentionDays: null });
+    expect(await readRetention(pool)).toBeNull();
+  });
+
+  communityTest(
+    "retention drops old quotes; bars of five minutes and more, dividends and answers stay",
+    async () => {
+      const { pool } = await freshDatabase();
+      await migrate(pool, NOW, undefined, { retentionDays: 30 });
+      await pool.query(
+        "insert into instruments (id, security_type, symbol, first_seen_at, last_seen_at) values (1, 'CS', 'OLD', now(), now())",
+      );
+      await pool.query(
+        `insert into quotes (observed_at, instrument_id, source_id, delayed, bid, ask, last)
+       select now() - interval '100 days' + n * interval '1 minute', 1, 1, false, 1.00, 1.02, 1 + n / 100.0 from generate_series(0, 50) n`,
+      );
+      await pool.query(
+        "insert into extended_quotes (observed_at, instrument_id, source_id, volume) select observed_at, 1, 1, 7000000000000000 + extract(minute from observed_at)::int from quotes",
+      );
+      const before = (await viewsOf(pool)) as Record<string, unknown>;
+
+      await pool.query("call drop_old_quotes(0, '{\"days\": 30}')");
+
+      expect(await rowsOfQuery(pool, "select count(*) as n from quotes")).toEqual([{ n: "0" }]);
+      const after = (await viewsOf(pool)) as Record<string, unknown>;
+      for (const view of ["bars_5m", "bars_1h", "bars_1d"]) expect(after[view]).toEqual(before[view]);
+      expect(before["bars_1d"]).not.toEqual([]);
+    },
+  );
+});
+
+async function refresh(pool: pg.Pool): Promise<void> {
+  for (const pieces of ["bar_pieces", "volume_pieces"])
+    await pool.query(`call refresh_continuous_aggregate('${pieces}', null, null)`);
+}

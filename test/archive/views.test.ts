@@ -1,0 +1,411 @@
+import { describe, expect, test } from "@jest/globals";
+import type pg from "pg";
+import { ensurePartitions } from "../../src/archive/partitions.ts";
+import { contentOf, rowsOfQuery } from "../support/archive.ts";
+import { freshDatabase } from "../support/database.ts";
+
+/** One observation; times are New York's, prices and volume text. */
+type Seen = {
+  at: string;
+  id?: number;
+  source?: number;
+  delayed?: boolean;
+  bid?: string | null;
+  ask?: string | null;
+  last?: string | null;
+  volume?: string | null;
+  delta?: string | null;
+};
+
+async function archive(...instruments: string[]): Promise<pg.Pool> {
+  const { pool } = await freshDatabase();
+  for (const [index, symbol] of instruments.entries())
+    await pool.query(
+      "insert into instruments (id, security_type, symbol, first_seen_at, last_seen_at) values ($1, 'CS', $2, now(), now())",
+      [index + 1, symbol],
+    );
+  return pool;
+}
+
+/** Inserts observations as one batch; those that are there already are passed over. */
+async function see(pool: pg.Pool, ...seen: Seen[]): Promise<void> {
+  const client = await pool.connect();
+  try {
+    const { rows } = await client.query<{ at: string }>(
+      "select to_char((at::timestamp at time zone 'America/New_York') at time zone 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"') as at from unnest($1::text[]) at order by 1",
+      [seen.map(({ at }) => at)],
+    );
+    await ensurePartitions(client, rows[0]?.at ?? "", rows.at(-1)?.at ?? "");
+    const keys = [
+      seen.map(({ at }) => at),
+      seen.map(({ id = 1 }) => id),
+      seen.map(({ source = 1 }) => source),
+    ];
+    await client.query(
+      `insert into quotes (observed_at, instrument_id, source_id, delayed, bid, ask, last)
+       select at::timestamp at time zone 'America/New_York', id, source, delayed, bid, ask, last
+       from unnest($1::text[], $2::int[], $3::smallint[], $4::bool[], $5::numeric[], $6::numeric[], $7::numeric[])
+         as t (at, id, source, delayed, bid, ask, last)
+       on conflict do nothing`,
+      [
+        ...keys,
+        seen.map(({ delayed = false }) => delayed),
+        seen.map(({ bid = null }) => bid),
+        seen.map(({ ask = null }) => ask),
+        seen.map(({ last = null }) => last),
+      ],
+    );
+    await client.query(
+      `insert into extended_quotes (observed_at, instrument_id, source_id, volume, delta)
+       select at::timestamp at time zone 'America/New_York', id, source, volume, delta
+       from unnest($1::text[], $2::int[], $3::smallint[], $4::bigint[], $5::numeric[]) as t (at, id, source, volume, delta)
+       on conflict do nothing`,
+      [...keys, seen.map(({ volume = null }) => volume), seen.map(({ delta = null }) => delta)],
+    );
+  } finally {
+    client.release();
+  }
+}
+
+const bars = (pool: pg.Pool, width: string, where = "true") =>
+  rowsOfQuery(
+    pool,
+    `select to_char(bar_at at time zone 'America/New_York', 'DD HH24:MI') as at, session, open, high, low, close,
+            trim_scale(mean_spread) as spread, quote_count as n, volume
+     from bars_${width} where ${where} order by bar_at, delayed, source_name`,
+  );
+
+const FRIDAY = "2026-11-20";
+
+describe("bars within a session", () => {
+  test("hold open, high, low and close of the last price, the mean spread, and how many observations they rest on", async () => {
+    const pool = await archive("AAPL");
+    await see(
+      pool,
+      { at: `${FRIDAY} 10:00:01`, bid: "9.90", ask: "10.10", last: "10.00", volume: "100" },
+      { at: `${FRIDAY} 10:00:20`, bid: "0", ask: "0", last: "12.50", volume: "150" },
+      { at: `${FRIDAY} 10:00:40`, bid: "9.95", ask: "10.05", last: "9.0450", volume: "180" },
+      { at: `${FRIDAY} 10:00:59.999999`, last: null, volume: null },
+      { at: `${FRIDAY} 10:01:00`, bid: "1", ask: "3", last: "11", volume: "9007199254740993" },
+    );
+
+    expect(await bars(pool, "1m")).toEqual([
+      {
+        at: "20 10:00",
+        session: "regular",
+        open: "10.00",
+        high: "12.50",
+        low: "9.0450",
+        close: "9.0450",
+        spread: "0.15",
+        n: "4",
+        volume: "80",
+      },
+      {
+        at: "20 10:01",
+        session: "regular",
+        open: "11",
+        high: "11",
+        low: "11",
+        close: "11",
+        spread: "2",
+        n: "1",
+        volume: "9007199254740813",
+      },
+    ]);
+    expect(await bars(pool, "5m")).toMatchObject([{ at: "20 10:00", open: "10.00", close: "11", n: "5" }]);
+  });
+
+  test("of an hour are counted from the open and begin anew at the close, also on a half day", async () => {
+    const pool = await archive("AAPL");
+    const times = ["04:10", "09:29:59", "09:30", "12:45", "12:59:59", "13:00", "13:40", "17:10"];
+    await see(pool, ...times.map((time) => ({ at: `2026-11-27 ${time}`, last: "1" })));
+
+    expect((await bars(pool, "1h")).map(({ at, session }) => `${at} ${session}`)).toEqual([
+      "27 04:00 pre",
+      "27 09:00 pre",
+      "27 09:30 regular",
+      "27 12:30 regular",
+      "27 13:00 post",
+      "27 17:00 closed",
+    ]);
+  });
+
+  test("count volume from one observation to the next, and from zero when the service begins a new count", async () => {
+    const pool = await archive("AAPL");
+    await see(
+      pool,
+      { at: `${FRIDAY} 09:30:10`, volume: "1000" },
+      { at: `${FRIDAY} 09:30:50`, volume: "1600" },
+      { at: `${FRIDAY} 09:31:10`, volume: "2000" },
+      { at: `${FRIDAY} 09:32:10`, volume: "300" },
+      { at: `${FRIDAY} 09:33:10`, volume: null },
+    );
+
+    expect((await bars(pool, "1m")).map(({ volume }) => volume)).toEqual(["600", "400", "300", null]);
+  });
+
+  test("keep sources, and real-time and delayed quotes, apart", async () => {
+    const pool = await archive("AAPL");
+    await pool.query("insert into sources (id, name, kind) values (7, 'old files', 'import')");
+    await see(
+      pool,
+      { at: `${FRIDAY} 10:00:01`, last: "1" },
+      { at: `${FRIDAY} 10:00:02`, last: "2", delayed: true },
+      { at: `${FRIDAY} 10:00:03`, last: "3", source: 2 },
+      { at: `${FRIDAY} 10:00:04`, last: "4", source: 7 },
+    );
+
+    for (const width of ["1m", "5m", "1h"])
+      expect((await bars(pool, width)).map(({ close }) => close).sort()).toEqual(["1", "2", "3", "4"]);
+    expect(
+      await rowsOfQuery(
+        pool,
+        "select source, source_name, delayed, close, quote_count from bars_1d order by close",
+      ),
+    ).toEqual([
+      { source: "account", source_name: "account", delayed: false, close: "1", quote_count: "1" },
+      { source: "account", source_name: "account", delayed: true, close: "2", quote_count: "1" },
+      { source: "simulated", source_name: "simulated", delayed: false, close: "3", quote_count: "1" },
+      { source: "import", source_name: "old files", delayed: false, close: "4", quote_count: "1" },
+    ]);
+  });
+});
+
+describe("a daily bar", () => {
+  test("is a session of the exchange: after hours belong to it, whatever date UTC has then", async () => {
+    const pool = await archive("AAPL");
+    await see(
+      pool,
+      { at: `${FRIDAY} 04:00`, last: "1", bid: "1", ask: "2" },
+      { at: `${FRIDAY} 19:59:59`, last: "2", volume: "77", bid: "1", ask: "4" },
+      { at: "2026-11-21 00:00", last: "3" },
+      { at: "2026-07-02 23:59:59.999999", last: "4" },
+    );
+
+    expect(
+      await rowsOfQuery(
+        pool,
+        "select date, session, open, close, trim_scale(mean_spread) as spread, quote_count, volume from bars_1d order by date",
+      ),
+    ).toEqual([
+      {
+        date: "2026-07-02",
+        session: "regular",
+        open: "4",
+        close: "4",
+        spread: null,
+        quote_count: "1",
+        volume: null,
+      },
+      {
+        date: FRIDAY,
+        session: "regular",
+        open: "1",
+        close: "2",
+        spread: "2",
+        quote_count: "2",
+        volume: "77",
+      },
+      {
+        date: "2026-11-21",
+        session: "closed",
+        open: "3",
+        close: "3",
+        spread: null,
+        quote_count: "1",
+        volume: null,
+      },
+    ]);
+  });
+
+  test("is the same whatever the order and the batches in which its observations came, and a replay adds nothing", async () => {
+    const seen: Seen[] = Array.from({ length: 60 }, (_, n) => ({
+      at: `${FRIDAY} 10:${String(n).padStart(2, "0")}:00`,
+      id: 1 + (n % 2),
+      last: n % 7 === 0 ? null : String(100 + ((n * 37) % 11)),
+      bid: "1.00",
+      ask: n % 5 === 0 ? null : "1.25",
+      volume: String(n),
+    }));
+    const [once, mixed] = [await archive("AAPL", "MSFT"), await archive("AAPL", "MSFT")];
+    await see(once, ...seen);
+
+    const shuffled = [...seen].sort(
+      (a, b) => ((Number(a.at.slice(14, 16)) * 23) % 60) - ((Number(b.at.slice(14, 16)) * 23) % 60),
+    );
+    for (let from = 0; from < 60; from += 7) await see(mixed, ...shuffled.slice(from, from + 9));
+    await see(mixed, ...seen);
+
+    const kept = async (pool: pg.Pool) => (await contentOf(pool))["session_bars"];
+    expect(await kept(mixed)).toEqual(await kept(once));
+    await mixed.query("select recompute_session_bars('2026-11-20', '2026-11-20')");
+    expect(await kept(mixed)).toEqual(await kept(once));
+  });
+
+  test("follows twenty loaders that write the same session at once", async () => {
+    const pool = await archive("AAPL", "MSFT", "IBM");
+    await see(pool, { at: `${FRIDAY} 09:00`, last: "1" });
+
+    await Promise.all(
+      Array.from({ length: 20 }, (_, n) =>
+        see(
+          pool,
+          ...[1, 2, 3].map((id) => ({ at: `${FRIDAY} 10:${String(n + 10)}:00`, id, last: String(n) })),
+          { at: `${FRIDAY} 11:00`, id: 3, last: "50" },
+        ),
+      ),
+    );
+
+    expect(
+      await rowsOfQuery(pool, "select open, high, close, quote_count as n from bars_1d order by symbol"),
+    ).toEqual([
+      { open: "1", high: "19", close: "19", n: "21" },
+      { open: "0", high: "50", close: "50", n: "21" },
+      { open: "0", high: "19", close: "19", n: "20" },
+    ]);
+  });
+});
+
+describe("latest_quotes", () => {
+  test("has the newest quote of each instrument, source and kind of feed, also when an older one comes later", async () => {
+    const pool = await archive("AAPL", "MSFT", "NEVER");
+    await see(
+      pool,
+      { at: `${FRIDAY} 10:00`, last: "2", volume: "5" },
+      { at: "2026-10-20 10:00", id: 2, last: "7" },
+    );
+    await see(
+      pool,
+      { at: "2026-11-19 10:00", last: "1" },
+      { at: `${FRIDAY} 09:59`, last: "1", delayed: true },
+    );
+
+    expect(
+      await rowsOfQuery(
+        pool,
+        "select symbol, delayed, last, volume from latest_quotes order by symbol, delayed",
+      ),
+    ).toEqual([
+      { symbol: "AAPL", delayed: false, last: "2", volume: "5" },
+      { symbol: "AAPL", delayed: true, last: "1", volume: null },
+      { symbol: "MSFT", delayed: false, last: "7", volume: null },
+    ]);
+  });
+});
+
+test("option_chain_latest shows calls and puts of a strike side by side, with mid, spread, delta and moneyness", async () => {
+  const pool = await archive("AAPL");
+  await pool.query(
+    `insert into instruments (id, security_type, symbol, underlying_id, expiration, option_type, strike, first_seen_at, last_seen_at)
+     select * from (values
+       (2, 'OPT', 'AAPL', 1, '2026-12-18'::date, 'CALL', 100::numeric, now(), now()),
+       (3, 'OPT', 'AAPL', 1, '2026-12-18', 'PUT', 100, now(), now()),
+       (4, 'OPT', 'AAPL', 1, '2026-12-18', 'PUT', 80, now(), now())) v`,
+  );
+  await see(
+    pool,
+    { at: `${FRIDAY} 10:00`, last: "120" },
+    { at: `${FRIDAY} 09:00`, id: 2, bid: "1", ask: "99" },
+    { at: `${FRIDAY} 10:00`, id: 2, bid: "20.10", ask: "20.30", delta: "0.9" },
+    { at: `${FRIDAY} 10:01`, id: 3, bid: "0.40", ask: "0.50", delta: "-3.0E-6" },
+    { at: `${FRIDAY} 10:01`, id: 4, bid: "0.05", ask: "0.06" },
+    { at: `${FRIDAY} 10:02`, id: 4, bid: "7", ask: "8", source: 2 },
+  );
+
+  const rows = await rowsOfQuery(
+    pool,
+    `select strike, source, trim_scale(call_mid) as call_mid, call_spread, call_delta, trim_scale(put_mid) as put_mid, put_spread,
+            put_delta, trim_scale(moneyness) as moneyness
+     from option_chain_latest where underlying = 'AAPL' and expiration = '2026-12-18' order by source, strike`,
+  );
+  const none = { call_mid: null, call_spread: null, call_delta: null };
+  expect(rows).toEqual([
+    {
+      strike: "80",
+      source: "account",
+      ...none,
+      put_mid: "0.055",
+      put_spread: "0.01",
+      put_delta: null,
+      moneyness: "1.5",
+    },
+    {
+      strike: "100",
+      source: "account",
+      call_mid: "20.2",
+      call_spread: "0.20",
+      call_delta: "0.9",
+      put_mid: "0.45",
+      put_spread: "0.10",
+      put_delta: "-0.0000030",
+      moneyness: "1.2",
+    },
+    {
+      strike: "80",
+      source: "simulated",
+      ...none,
+      put_mid: "7.5",
+      put_spread: "1",
+      put_delta: null,
+      moneyness: null,
+    },
+  ]);
+});
+
+test("dividend_calendar lists ex-dates ahead, and every change with what was said before", async () => {
+  const pool = await archive("AAPL", "MSFT");
+  await pool.query(
+    `insert into dividends (observed_at, instrument_id, source_id, ex_date, amount, yield)
+     select now() + (place - 10) * interval '1 microsecond', id, 1, ((now() at time zone 'America/New_York')::date + days), amount, yield
+     from (values (1, 1, -80, 0.24, 0.5), (2, 1, 10, 0.24, 0.5), (3, 1, 10, 0.25, 0.5), (4, 1, 10, 0.25, 0.6),
+                  (5, 2, -1, 0.75, null)) as v (place, id, days, amount, yield)`,
+  );
+
+  const rows = await rowsOfQuery(
+    pool,
+    "select symbol, change, amount, previous_amount, is_newest, is_ahead from dividend_calendar order by observed_at",
+  );
+  expect(rows).toEqual([
+    {
+      symbol: "AAPL",
+      change: "first",
+      amount: "0.24",
+      previous_amount: null,
+      is_newest: false,
+      is_ahead: false,
+    },
+    {
+      symbol: "AAPL",
+      change: "ex_date",
+      amount: "0.24",
+      previous_amount: "0.24",
+      is_newest: false,
+      is_ahead: false,
+    },
+    {
+      symbol: "AAPL",
+      change: "amount",
+      amount: "0.25",
+      previous_amount: "0.24",
+      is_newest: false,
+      is_ahead: false,
+    },
+    {
+      symbol: "AAPL",
+      change: "yield",
+      amount: "0.25",
+      previous_amount: "0.25",
+      is_newest: true,
+      is_ahead: true,
+    },
+    {
+      symbol: "MSFT",
+      change: "first",
+      amount: "0.75",
+      previous_amount: null,
+      is_newest: true,
+      is_ahead: false,
+    },
+  ]);
+});

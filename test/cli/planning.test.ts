@@ -1,0 +1,217 @@
+/** The commands that look ahead and back: plan, calendar, coverage. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { insertLedger } from "../../src/archive/ledger.ts";
+import { runProgram } from "../../src/cli/program.ts";
+import { instantFromDate } from "../../src/instant.ts";
+import type { SlotEntry } from "../../src/ledger.ts";
+import { createTestClock } from "../support/clock.ts";
+import { freshDatabase } from "../support/database.ts";
+import { tempDir } from "../support/tempDir.ts";
+import { capturedEdges, type Outcome } from "./edges.ts";
+
+const database = await freshDatabase();
+
+/** Runs a command on Friday 20 November 2026 at 17:50 New York, in the post-market, with these job files. */
+async function run(argv: string[], jobs: Record<string, string> = {}): Promise<Outcome> {
+  const dir = tempDir();
+  for (const [name, text] of Object.entries(jobs)) writeFileSync(join(dir, name), text);
+  const env = {
+    DATABASE_URL: database.url,
+    QUOTEKEEPER_JOBS_DIR: dir,
+    QUOTEKEEPER_DATA_DIR: tempDir(),
+  };
+  const { edges, stdout, stderr } = capturedEdges({ env, clock: createTestClock() });
+  edges.stdout.columns = 80;
+  const exitCode = await runProgram(argv, edges);
+  return { exitCode, stdout: stdout(), stderr: stderr() };
+}
+
+const EQUITIES = 'name: equities\nschedule: "* * * * *"\npriority: 5\nsymbols: [AAPL, GE, KO]\n';
+
+/** A job of option contracts with the strikes 1 to `count`. */
+function optionsJob(count: number, name = "options", schedule = "* * * * *"): string {
+  const contracts = Array.from(
+    { length: count },
+    (_, index) => `  - { underlying: AAPL, expiration: 2026-12-18, type: CALL, strike: ${index + 1} }`,
+  );
+  return `name: ${name}\nschedule: "${schedule}"\noptions:\n${contracts.join("\n")}\n`;
+}
+
+function widest(text: string): number {
+  return Math.max(...text.split("\n").map((line) => line.length));
+}
+
+describe("plan", () => {
+  test("shows the session's calls by hour, the batches, and that it fits", async () => {
+    const { exitCode, stdout } = await run(["plan"], { "a.yaml": EQUITIES, "b.yaml": optionsJob(2) });
+
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^2026-11-20, hours of New York\. The limit is 60 calls in 60 s\./);
+    expect(stdout).toMatch(/09:00 +30 +90 +3\n10:00 +60 +180 +3/);
+    expect(stdout).toContain("The fullest slot makes 3 calls, a pass of 3 s:\n  AAPL, GE, KO\n");
+    expect(stdout).toMatch(/equities +390 +3 +1170 +0 +0\.0 %/);
+    expect(stdout).toContain("It fits. The shortest interval at which it would: 3 s.");
+    expect(widest(stdout)).toBeLessThanOrEqual(80);
+  });
+
+  test("says who starves and by how much, and the shortest interval that fits; exit code 1", async () => {
+    const { exitCode, stdout } = await run(["plan"], { "a.yaml": EQUITIES, "b.yaml": optionsJob(118) });
+
+    expect(exitCode).toBe(1);
+    expect(stdout).toMatch(/equities .* 0\.0 %/);
+    expect(stdout).toMatch(/options +390 +118 +46020 +23010 +50\.0 %/);
+    expect(stdout).toContain("To ask everything once takes 119 s");
+    expect(stdout).toContain(
+      "OVER BUDGET: options would starve. The shortest interval that fits: a slot every 2 min.",
+    );
+  });
+
+  test("of a day with a clock change, an early close or no session has that day's slots", async () => {
+    const slots = async (date: string): Promise<number> => {
+      const { stdout } = await run(["plan", "--date", date, "--json"], { "a.yaml": EQUITIES });
+      return (JSON.parse(stdout) as { slots: unknown[] }).slots.length;
+    };
+
+    expect(await slots("2026-03-09")).toBe(390);
+    expect(await slots("2026-11-27")).toBe(210);
+    expect(await slots("2026-11-26")).toBe(0);
+  });
+
+  test("says which chains it cannot count, because the archive has no price", async () => {
+    const chain =
+      'name: c\nschedule: "* * * * *"\nchains:\n  - underlying: ZION\n    expirations: { next: 1 }\n    strikes: { around: last, percent: 5, step: 5 }\n';
+
+    const { exitCode, stderr } = await run(["plan"], { "c.yaml": chain });
+
+    expect(exitCode).toBe(0);
+    expect(stderr).toContain("Not counted: the chains of ZION");
+  });
+});
+
+describe("calendar", () => {
+  test("lists sessions as UTC instants from 1990 on, in winter and summer time, and an early close", async () => {
+    const rows = async (from: string, to: string): Promise<unknown[]> => {
+      const { exitCode, stdout } = await run(["calendar", "--from", from, "--to", to, "--json"]);
+      expect(exitCode).toBe(0);
+      return JSON.parse(stdout) as unknown[];
+    };
+
+    expect(await rows("1990-01-01", "1990-01-02")).toMatchObject([
+      {
+        date: "1990-01-02",
+        kind: "regular",
+        open: "1990-01-02T14:30:00.000Z",
+        close: "1990-01-02T21:00:00.000Z",
+      },
+    ]);
+    expect(await rows("2026-07-02", "2026-07-06")).toMatchObject([
+      { date: "2026-07-02", pre: "2026-07-02T08:00:00.000Z", post: "2026-07-03T00:00:00.000Z" },
+      { date: "2026-07-06", open: "2026-07-06T13:30:00.000Z" },
+    ]);
+    expect(await rows("2026-11-26", "2026-11-27")).toMatchObject([
+      {
+        date: "2026-11-27",
+        kind: "early",
+        close: "2026-11-27T18:00:00.000Z",
+        post: "2026-11-27T22:00:00.000Z",
+      },
+    ]);
+  });
+
+  test("has the operator's own days", async () => {
+    const overrides = "overrides:\n  - { date: 2026-11-20, kind: closed, reason: a storm }\n";
+
+    const { stdout } = await run(["calendar", "--from", "2026-11-19", "--to", "2026-11-20", "--closed"], {
+      "a.yaml": EQUITIES,
+      "calendar.yaml": overrides,
+    });
+
+    expect(stdout).toMatch(/2026-11-19 +regular/);
+    expect(stdout).toMatch(/2026-11-20 +closed .*a storm/);
+  });
+
+  test.each([
+    ["a date before 1990", ["--from", "1989-12-29", "--to", "1990-01-02"]],
+    ["dates in the wrong order", ["--from", "2026-11-20", "--to", "2026-11-19"]],
+  ])("%s is wrong usage, exit code 2", async (_title, dates) => {
+    expect((await run(["calendar", ...dates])).exitCode).toBe(2);
+  });
+});
+
+describe("coverage", () => {
+  async function ledger(...entries: SlotEntry[]): Promise<void> {
+    await database.pool.query("truncate slots, misses, due_sets cascade");
+    const client = await database.pool.connect();
+    await insertLedger(client, [{ type: "slots", entries }]);
+    client.release();
+  }
+
+  const slotAt = (text: string): string => instantFromDate(new Date(text));
+  const range = ["--from", "2026-11-19", "--to", "2026-11-20"];
+
+  test("shows a heat line a day and the worst instruments first, within 80 columns; exit code 1", async () => {
+    const option = "BRK.B:2026-12-18:CALL:1500.5";
+    const due = ["AAPL", "GE", "KO", option];
+    await ledger(
+      { job: "list", slotAt: slotAt("2026-11-19T14:30:00Z"), due, misses: [] },
+      {
+        job: "list",
+        slotAt: slotAt("2026-11-20T14:30:00Z"),
+        due,
+        misses: [
+          ["GE", "budget"],
+          [option, "unknown_symbol"],
+        ],
+      },
+      { job: "list", slotAt: slotAt("2026-11-20T14:31:00Z"), due, misses: [[option, "absent_from_answer"]] },
+      { job: "list", slotAt: slotAt("2026-11-20T14:32:00Z"), due, misses: [[option, "unauthorized"]] },
+    );
+
+    const { exitCode, stdout } = await run(["coverage", ...range]);
+
+    const lines = stdout.split("\n");
+    expect(exitCode).toBe(1);
+    expect(lines[0]).toBe("2026-11-19 [@@@@] 100 % of 4");
+    expect(lines[1]).toBe("2026-11-20 [@ *@] 66.7 % of 12");
+    expect(lines[4]).toMatch(/^2026-11-20 +BRK\.B:2026-12-18:CALL:1500\.5 +0 of 3 +\w+ 1/);
+    expect(lines[5]).toMatch(/^2026-11-20 +GE +2 of 3 +budget 1$/);
+    expect(widest(stdout)).toBeLessThanOrEqual(80);
+  });
+
+  test("when all is stored, says so; exit code 0", async () => {
+    await ledger({ job: "list", slotAt: slotAt("2026-11-20T14:30:00Z"), due: ["GE"], misses: [] });
+
+    const { exitCode, stdout } = await run(["coverage", ...range]);
+
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain("Everything that was due is stored.");
+  });
+
+  test("many instruments share the cells of a heat line of 80 columns", async () => {
+    const due = Array.from({ length: 500 }, (_, index) => `S${index}`);
+    await ledger({ job: "list", slotAt: slotAt("2026-11-20T14:30:00Z"), due, misses: [["S1", "down"]] });
+
+    const { stdout } = await run(["coverage", ...range]);
+
+    expect(stdout.split("\n")[0]).toMatch(/^2026-11-20 \[[%@]{40,48}\] 99\.8 % of 500$/);
+    expect(widest(stdout)).toBeLessThanOrEqual(80);
+  });
+
+  test("as JSON has every row", async () => {
+    await ledger({
+      job: "list",
+      slotAt: slotAt("2026-11-20T14:30:00Z"),
+      due: ["GE", "KO"],
+      misses: [["KO", "down"]],
+    });
+
+    const { stdout } = await run(["coverage", ...range, "--json"]);
+
+    expect(JSON.parse(stdout)).toEqual([
+      { date: "2026-11-20", instrument: "KO", expected: 1, stored: 0, missed: 1, reasons: { down: 1 } },
+      { date: "2026-11-20", instrument: "GE", expected: 1, stored: 1, missed: 0, reasons: {} },
+    ]);
+  });
+});

@@ -1,0 +1,411 @@
+/** The edge to the service against real sockets: what arrives, what is refused, and what ends in time. */
+import { createServer as createHttpsServer } from "node:https";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { inspect } from "node:util";
+import { gzipSync } from "node:zlib";
+import { afterAll, describe, expect, test } from "@jest/globals";
+import {
+  DEADLINES,
+  type FetchOptions,
+  openFetchQuotes,
+  type OpenFetchQuotes,
+} from "../../src/collect/fetchQuotes.ts";
+import { ERRORS, type ErrorCode } from "../../src/errors.ts";
+import { createObserver } from "../../src/instant.ts";
+import { classifyAnswer } from "../../src/quotes-api/answer.ts";
+import { MAX_BODY_BYTES } from "../../src/quotes-api/xml.ts";
+import { createTestClock } from "../support/clock.ts";
+import { symbolsCall } from "../support/journal.ts";
+import { TEST_CREDENTIALS } from "../support/simulatedService.ts";
+import { closedPort, startStubService } from "../support/stubService.ts";
+import { answerXml, equityXml } from "../support/xml.ts";
+import { selfSigned } from "./selfSigned.ts";
+
+const CALL = symbolsCall("AAPL");
+const QUOTES = answerXml(equityXml("AAPL"));
+const QUICK = { connectMs: 60, headersMs: 60, callMs: 120 };
+
+const opened: OpenFetchQuotes[] = [];
+const servers: { server: Server; sockets: Set<Socket> }[] = [];
+
+afterAll(async () => {
+  for (const { close } of opened) await close();
+  for (const { server, sockets } of servers) {
+    sockets.forEach((socket) => socket.destroy());
+    server.close();
+  }
+});
+
+function open(baseUrl: string, options: Partial<FetchOptions> = {}): OpenFetchQuotes {
+  const clock = createTestClock();
+  const observe = createObserver(clock);
+  const made = openFetchQuotes({
+    baseUrl,
+    credentials: TEST_CREDENTIALS,
+    clock,
+    observe,
+    userAgent: "test",
+    ...options,
+  });
+  opened.push(made);
+  return made;
+}
+
+/** A server of raw bytes; `onRequest` is called with the socket each time a request's head has arrived. */
+async function rawServer(
+  onRequest: (socket: Socket, head: string) => void,
+): Promise<{ baseUrl: string; port: number; sockets: Set<Socket>; allClosed: () => Promise<void> }> {
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    sockets.add(socket);
+    socket.on("error", () => undefined);
+    socket.on("close", () => sockets.delete(socket));
+    let asked = "";
+    socket.on("data", (bytes) => {
+      asked += bytes.toString("latin1");
+      if (!asked.endsWith("\r\n\r\n")) return;
+      onRequest(socket, asked);
+      asked = "";
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  servers.push({ server, sockets });
+  const { port } = server.address() as AddressInfo;
+  const allClosed = async (): Promise<void> => {
+    while (sockets.size > 0) await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { baseUrl: `http://127.0.0.1:${port}`, port, sockets, allClosed };
+}
+
+async function failure(work: Promise<unknown>): Promise<{ code: ErrorCode; message: string }> {
+  return work.then(
+    () => {
+      throw new Error("it did not fail");
+    },
+    (error: { code: ErrorCode; message: string }) => error,
+  );
+}
+
+const HEAD = "HTTP/1.1 200 OK\r\nContent-Type: application/xml\r\n";
+
+describe("a deadline ends the call, whatever the service does", () => {
+  test("when no answer begins, and the connection is closed", async () => {
+    const { baseUrl, allClosed } = await rawServer(() => undefined);
+
+    const error = await failure(open(baseUrl, { deadlines: QUICK }).fetchQuotes(CALL));
+
+    expect(error.code).toBe("SERVICE_TIMEOUT");
+    expect(error.message).toContain(`${baseUrl}: no answer began within 60 ms`);
+    await allClosed();
+  });
+
+  test.each([
+    ["stops in the middle of a body of known length", `${HEAD}Content-Length: 5000\r\n\r\n<response>`],
+    ["stops in the middle of a chunk", `${HEAD}Transfer-Encoding: chunked\r\n\r\nff\r\n<response>`],
+    ["stops between two chunks", `${HEAD}Transfer-Encoding: chunked\r\n\r\na\r\n<response>\r\n`],
+    ["never closes the connection that ends the body", `${HEAD}Connection: close\r\n\r\n${QUOTES}`],
+  ])("when it %s, and the connection is closed", async (_what, sent) => {
+    const { baseUrl, allClosed } = await rawServer((socket) => void socket.write(sent));
+
+    const error = await failure(open(baseUrl, { deadlines: QUICK }).fetchQuotes(CALL));
+
+    expect(error.code).toBe("SERVICE_TIMEOUT");
+    expect(error.message).toContain("the answer did not end within 120 ms");
+    await allClosed();
+  });
+
+  test("when bytes trickle in forever, each before the last one is forgotten", async () => {
+    const { baseUrl, allClosed } = await rawServer((socket) => {
+      socket.write(`${HEAD}Transfer-Encoding: chunked\r\n\r\n`);
+      const timer = setInterval(() => socket.write("1\r\n \r\n"), 5);
+      socket.on("close", () => clearInterval(timer));
+    });
+
+    expect((await failure(open(baseUrl, { deadlines: QUICK }).fetchQuotes(CALL))).code).toBe(
+      "SERVICE_TIMEOUT",
+    );
+    await allClosed();
+  });
+
+  test("when head lines trickle in forever", async () => {
+    const { baseUrl, allClosed } = await rawServer((socket) => {
+      socket.write("HTTP/1.1 200 OK\r\n");
+      const timer = setInterval(() => socket.write("X-A: b\r\n"), 5);
+      socket.on("close", () => clearInterval(timer));
+    });
+
+    expect((await failure(open(baseUrl, { deadlines: QUICK }).fetchQuotes(CALL))).code).toBe(
+      "SERVICE_TIMEOUT",
+    );
+    await allClosed();
+  });
+
+  test("when a connection is taken but TLS never begins", async () => {
+    const { port } = await rawServer(() => undefined);
+
+    const error = await failure(open(`https://127.0.0.1:${port}`, { deadlines: QUICK }).fetchQuotes(CALL));
+
+    expect(error).toMatchObject({ code: "SERVICE_TIMEOUT" });
+  });
+
+  test("and so does the end of the program, before and during the call", async () => {
+    const { baseUrl, allClosed } = await rawServer(() => undefined);
+    const { fetchQuotes } = open(baseUrl);
+    const stop = new AbortController();
+
+    const during = failure(fetchQuotes(CALL, stop.signal));
+    const waiting = failure(fetchQuotes(CALL, stop.signal));
+    stop.abort();
+
+    expect([(await during).code, (await waiting).code]).toEqual(["CALL_CANCELLED", "CALL_CANCELLED"]);
+    expect((await failure(fetchQuotes(CALL, stop.signal))).code).toBe("CALL_CANCELLED");
+    await allClosed();
+  });
+
+  test("and closing cuts off what is under way", async () => {
+    const { baseUrl } = await rawServer(() => undefined);
+    const edge = open(baseUrl);
+
+    const under = failure(edge.fetchQuotes(CALL));
+    await edge.close();
+
+    expect((await under).code).toBe("CALL_CANCELLED");
+  });
+
+  test("all of them are shorter than a minute, in which a slot ends", () => {
+    expect(DEADLINES.connectMs).toBeLessThanOrEqual(DEADLINES.headersMs);
+    expect(DEADLINES.headersMs).toBeLessThanOrEqual(DEADLINES.callMs);
+    expect(DEADLINES.callMs).toBeLessThan(60_000);
+  });
+});
+
+describe("an answer of any size and coding", () => {
+  test("is read up to 8 MB and not a byte further, and the connection is closed", async () => {
+    const endless = Buffer.alloc(1 << 20, "x");
+    let sentBytes = 0;
+    const { baseUrl, allClosed } = await rawServer((socket) => {
+      socket.write(`${HEAD}\r\n`);
+      const more = (): void => {
+        while (!socket.destroyed && socket.write(endless)) sentBytes += endless.length;
+        sentBytes += endless.length;
+      };
+      socket.on("drain", more);
+      more();
+    });
+
+    expect((await failure(open(baseUrl).fetchQuotes(CALL))).code).toBe("SERVICE_ANSWER_TOO_LARGE");
+    await allClosed();
+    // What is read plus what fits into the buffers of two sockets.
+    expect(sentBytes).toBeLessThan(3 * MAX_BODY_BYTES);
+  });
+
+  test("of exactly 8 MB is kept", async () => {
+    const service = await startStubService({ body: Buffer.alloc(MAX_BODY_BYTES, " ") });
+
+    const { body } = await open(service.baseUrl).fetchQuotes(CALL);
+
+    expect(body.byteLength).toBe(MAX_BODY_BYTES);
+  });
+
+  test("is asked for without any coding, and kept as it came when it has one, and not read", async () => {
+    const bomb = gzipSync(Buffer.alloc(64 << 20));
+    const service = await startStubService({ headers: { "Content-Encoding": "gzip" }, body: bomb });
+
+    const response = await open(service.baseUrl).fetchQuotes(CALL);
+
+    expect(service.requests[0]?.headers["accept-encoding"]).toBe("identity");
+    expect(Buffer.compare(response.body, bomb)).toBe(0);
+    expect(classifyAnswer(response)).toMatchObject({
+      outcome: "malformed",
+      detail: "Content-Encoding gzip, and identity was asked for",
+    });
+  });
+
+  test("with a coding is not read as quotes even if its bytes are quotes", () => {
+    const answered = (coding: string) =>
+      classifyAnswer({ status: 200, headers: { "content-encoding": coding }, body: Buffer.from(QUOTES) })
+        .outcome;
+
+    expect(["br", "deflate", "gzip, identity"].map(answered)).toEqual([
+      "malformed",
+      "malformed",
+      "malformed",
+    ]);
+    expect(["identity", "IDENTITY", ""].map(answered)).toEqual(["quotes", "quotes", "quotes"]);
+  });
+});
+
+describe("a redirect", () => {
+  test.each([301, 302, 303, 307, 308])(
+    "with %d is an answer, and nobody goes where it points",
+    async (status) => {
+      const other = await startStubService({ body: QUOTES });
+      const service = await startStubService({
+        status,
+        headers: { Location: `${other.baseUrl}/v1/market/quotes.xml` },
+      });
+
+      const response = await open(service.baseUrl).fetchQuotes(CALL);
+
+      expect(response.status).toBe(status);
+      expect(response.headers).not.toHaveProperty("location");
+      expect(classifyAnswer(response).outcome).toBe("refused");
+      expect(service.requests).toHaveLength(1);
+      expect(other.requests).toEqual([]);
+    },
+  );
+});
+
+describe("each error has a code that says whether to try again", () => {
+  const cases: [string, () => Promise<string>, ErrorCode, boolean][] = [
+    ["nobody listens", async () => `http://127.0.0.1:${await closedPort()}`, "SERVICE_UNREACHABLE", true],
+    [
+      "the connection is reset",
+      async () => (await rawServer((s) => s.resetAndDestroy())).baseUrl,
+      "SERVICE_UNREACHABLE",
+      true,
+    ],
+    [
+      "it closes without an answer",
+      async () => (await rawServer((s) => s.end())).baseUrl,
+      "SERVICE_UNREACHABLE",
+      true,
+    ],
+    [
+      "the body is shorter than announced",
+      async () => (await rawServer((s) => s.end(`${HEAD}Content-Length: 99\r\n\r\n<response>`))).baseUrl,
+      "SERVICE_UNREACHABLE",
+      true,
+    ],
+    [
+      "what comes is not HTTP",
+      async () => (await rawServer((s) => s.end("220 mail.example ESMTP\r\n"))).baseUrl,
+      "SERVICE_UNREACHABLE",
+      true,
+    ],
+    [
+      "the head is endless",
+      async () => (await rawServer((s) => s.end(`${HEAD}X-A: ${"a".repeat(100_000)}\r\n\r\n`))).baseUrl,
+      "SERVICE_UNREACHABLE",
+      true,
+    ],
+    [
+      "https is spoken to a plain port",
+      async () => (await startStubService({})).baseUrl.replace("http:", "https:"),
+      "SERVICE_UNREACHABLE",
+      true,
+    ],
+  ];
+
+  test.each(cases)("%s", async (_what, start, code, retryable) => {
+    const baseUrl = await start();
+
+    const error = await failure(
+      open(baseUrl, { deadlines: { ...QUICK, headersMs: 2_000, callMs: 3_000 } }).fetchQuotes(CALL),
+    );
+
+    expect({ code: error.code, retryable: ERRORS[error.code].retryable }).toEqual({ code, retryable });
+    expect(error.message).toContain(new URL(baseUrl).origin);
+    expect(error.message).not.toContain("/v1/");
+  });
+});
+
+/** Lets a connection that has just answered become free. */
+const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+describe("every attempt is signed anew", () => {
+  test("with a nonce of its own, also on a connection that is kept alive", async () => {
+    const heads: string[] = [];
+    const { baseUrl, sockets } = await rawServer((socket, head) => {
+      heads.push(head);
+      socket.write(`${HEAD}Content-Length: ${Buffer.byteLength(QUOTES)}\r\n\r\n${QUOTES}`);
+    });
+    const { fetchQuotes } = open(baseUrl);
+
+    await fetchQuotes(CALL);
+    await turn();
+    await fetchQuotes(CALL);
+
+    expect(new Set(heads.map((head) => /oauth_nonce="(\w+)"/.exec(head)?.[1])).size).toBe(2);
+    expect(sockets.size).toBe(1);
+  });
+
+  test("and a request whose kept connection breaks is not sent again behind our back", async () => {
+    const heads: string[] = [];
+    const used = new Set<Socket>();
+    const { baseUrl } = await rawServer((socket, head) => {
+      heads.push(head);
+      used.add(socket);
+      if (heads.length === 2) socket.destroy();
+      else socket.write(`${HEAD}Content-Length: ${Buffer.byteLength(QUOTES)}\r\n\r\n${QUOTES}`);
+    });
+    const { fetchQuotes } = open(baseUrl);
+
+    await fetchQuotes(CALL);
+    await turn();
+    const error = await failure(fetchQuotes(CALL));
+
+    expect(error.code).toBe("SERVICE_UNREACHABLE");
+    expect(heads).toHaveLength(2);
+    expect(used.size).toBe(1);
+  });
+});
+
+describe("a certificate that is not trusted", () => {
+  test("is refused, and the error names the host and what to do, even when verification is turned off outside", async () => {
+    let asked = 0;
+    const server = createHttpsServer(selfSigned(), (_request, response) => {
+      asked += 1;
+      response.end(QUOTES);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    servers.push({ server, sockets: new Set() });
+    const baseUrl = `https://localhost:${(server.address() as AddressInfo).port}`;
+    const before = process.env["NODE_TLS_REJECT_UNAUTHORIZED"];
+
+    const errors = [await failure(open(baseUrl).fetchQuotes(CALL))];
+    process.env["NODE_TLS_REJECT_UNAUTHORIZED"] = "0";
+    errors.push(await failure(open(baseUrl).fetchQuotes(CALL)));
+    if (before === undefined) delete process.env["NODE_TLS_REJECT_UNAUTHORIZED"];
+    else process.env["NODE_TLS_REJECT_UNAUTHORIZED"] = before;
+
+    for (const { code, message } of errors) {
+      expect(code).toBe("SERVICE_UNTRUSTED");
+      expect(ERRORS[code].retryable).toBe(false);
+      expect(message).toContain(`${baseUrl}: its certificate is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT)`);
+      expect(message).toContain("NODE_EXTRA_CA_CERTS");
+    }
+    expect(asked).toBe(0);
+  });
+});
+
+describe("a service that quotes the request it refuses", () => {
+  test("is kept without credentials and signature, and otherwise byte for byte", async () => {
+    const odd = { ...TEST_CREDENTIALS, consumerSecret: "s&cret <+> 'quoted'" };
+    const { baseUrl } = await rawServer((socket, head) => {
+      const authorization = /^authorization: (.*)\r$/im.exec(head)?.[1] ?? "";
+      const body = `<error>${authorization} sbs=GET&amp;${encodeURIComponent(encodeURIComponent(odd.accessToken))} s&amp;cret &lt;+&gt; 'quoted' ${encodeURIComponent(odd.consumerSecret)}</error>`;
+      socket.end(
+        `HTTP/1.1 401 No\r\nDate: ${authorization}\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+      );
+    });
+
+    const response = await open(baseUrl, { credentials: odd }).fetchQuotes(CALL);
+
+    const text = Buffer.from(response.body).toString();
+    const everything = text + inspect(response);
+    for (const secret of [...Object.values(odd), encodeURIComponent(odd.consumerSecret), "s&amp;cret"])
+      expect(everything).not.toContain(secret);
+    expect(text).toMatch(/oauth_signature="\*+"/);
+    expect(text).toMatch(/^<error>OAuth oauth_consumer_key="\*{13}"/);
+    expect(text).toMatch(/ sbs=GET&amp;\*+ \*+ \*+<\/error>$/);
+  });
+
+  test("and an answer that quotes nothing is the very bytes that came", async () => {
+    const service = await startStubService({ body: QUOTES });
+
+    const { body } = await open(service.baseUrl).fetchQuotes(CALL);
+
+    expect(Buffer.from(body).toString()).toBe(QUOTES);
+  });
+});

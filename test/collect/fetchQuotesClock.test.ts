@@ -1,0 +1,192 @@
+/** A machine whose clock is off still signs acceptably: against the real service with its window of 10 s. */
+import { afterAll, describe, expect, test } from "@jest/globals";
+import { type Clock, systemClock } from "../../src/clock.ts";
+import { openFetchQuotes, type OpenFetchQuotes } from "../../src/collect/fetchQuotes.ts";
+import { createObserver, instantFromDate } from "../../src/instant.ts";
+import {
+  correctionAfterRefusal,
+  type DatedAnswer,
+  estimateSkew,
+  MAX_SKEW_MS,
+  mayBeRefusedForTheClock,
+} from "../../src/quotes-api/clockSkew.ts";
+import { symbolsCall } from "../support/journal.ts";
+import { startSimulatedService, TEST_CREDENTIALS } from "../support/simulatedService.ts";
+import { startStubService } from "../support/stubService.ts";
+
+const CALL = symbolsCall("AAPL");
+const opened: OpenFetchQuotes[] = [];
+
+afterAll(async () => {
+  for (const { close } of opened) await close();
+});
+
+/** The machine's clock, so many seconds ahead; `shift` moves it. */
+function shiftedClock(seconds: number): Clock & { shift: (seconds: number) => void } {
+  let shiftMs = seconds * 1_000;
+  return {
+    ...systemClock,
+    now: () => new Date(systemClock.now().getTime() + shiftMs),
+    shift: (more) => {
+      shiftMs += more * 1_000;
+    },
+  };
+}
+
+function open(baseUrl: string, clock: Clock, credentials = TEST_CREDENTIALS): OpenFetchQuotes {
+  const made = openFetchQuotes({
+    baseUrl,
+    credentials,
+    clock,
+    observe: createObserver(clock),
+    userAgent: "test",
+  });
+  opened.push(made);
+  return made;
+}
+
+async function statuses({ fetchQuotes }: OpenFetchQuotes, count: number): Promise<number[]> {
+  const seen: number[] = [];
+  for (let n = 0; n < count; n++) seen.push((await fetchQuotes(CALL)).status);
+  return seen;
+}
+
+describe("a clock that is off", () => {
+  test.each([0, 5, -5])("by %d s needs no correction", async (seconds) => {
+    const { baseUrl } = await startSimulatedService(systemClock);
+    const edge = open(baseUrl, shiftedClock(seconds));
+
+    expect(await statuses(edge, 3)).toEqual([200, 200, 200]);
+    expect(edge.clockCorrectionMs()).toBe(0);
+  });
+
+  test.each([11, 60, 3_600, -11, -60, -3_600])(
+    "by %d s costs one refused call, and the next ones are accepted",
+    async (seconds) => {
+      const { baseUrl } = await startSimulatedService(systemClock);
+      const edge = open(baseUrl, shiftedClock(seconds));
+
+      expect(await statuses(edge, 4)).toEqual([401, 200, 200, 200]);
+      expect(Math.abs(edge.clockCorrectionMs() + seconds * 1_000)).toBeLessThan(2_000);
+    },
+  );
+
+  test("costs one refused call also when many are made at once", async () => {
+    const { baseUrl } = await startSimulatedService(systemClock);
+    const { fetchQuotes } = open(baseUrl, shiftedClock(60));
+
+    const answers = await Promise.all(Array.from({ length: 6 }, () => fetchQuotes(CALL)));
+
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 200, 200, 200, 401]);
+  });
+
+  test("and is then set right costs one refused call more", async () => {
+    const { baseUrl } = await startSimulatedService(systemClock);
+    const clock = shiftedClock(3_600);
+    const edge = open(baseUrl, clock);
+
+    const before = await statuses(edge, 2);
+    clock.shift(-3_600);
+
+    expect([...before, ...(await statuses(edge, 3))]).toEqual([401, 200, 401, 200, 200]);
+    expect(edge.clockCorrectionMs()).toBe(0);
+  });
+
+  test("leaves its mark on the times of the answers: they are the machine's", async () => {
+    const { baseUrl } = await startSimulatedService(systemClock);
+    const clock = shiftedClock(3_600);
+    const { fetchQuotes } = open(baseUrl, clock);
+
+    await fetchQuotes(CALL);
+    const { requestedAt, observedAt } = await fetchQuotes(CALL);
+
+    const now = clock.now().getTime();
+    for (const time of [requestedAt, observedAt])
+      expect(Math.abs(Date.parse(time) - now)).toBeLessThan(60_000);
+  });
+});
+
+describe("a clock that is right", () => {
+  test("is not corrected for a wrong secret", async () => {
+    const { baseUrl } = await startSimulatedService(systemClock);
+    const edge = open(baseUrl, systemClock, { ...TEST_CREDENTIALS, consumerSecret: "not-the-secret" });
+
+    expect(await statuses(edge, 3)).toEqual([401, 401, 401]);
+    expect(edge.clockCorrectionMs()).toBe(0);
+  });
+
+  test("is not corrected for a Date that is wrong, as long as calls are accepted", async () => {
+    const Date = "Wed, 16 Mar 2011 14:51:44 GMT";
+    const service = await startStubService({ headers: { Date }, body: "<response><quotes/></response>" });
+    const edge = open(service.baseUrl, systemClock);
+
+    await statuses(edge, 3);
+
+    expect(edge.clockCorrectionMs()).toBe(0);
+  });
+
+  test("recovers from a refusal with a wrong Date: the next refusal takes the correction back", async () => {
+    const wrong = new Date(systemClock.now().getTime() + 120_000).toUTCString();
+    const service = await startStubService({ status: 401, headers: { Date: wrong } });
+    const edge = open(service.baseUrl, systemClock);
+
+    const corrections: boolean[] = [];
+    for (let n = 0; n < 3; n++) {
+      await edge.fetchQuotes(CALL);
+      corrections.push(edge.clockCorrectionMs() !== 0);
+    }
+
+    expect(corrections).toEqual([true, false, true]);
+  });
+
+  test("a 200 whose document says not authorized is a refusal as well", async () => {
+    const ahead = new Date(systemClock.now().getTime() + 60_000).toUTCString();
+    const body = "<response><error>Not authorized</error></response>";
+    const service = await startStubService({ headers: { Date: ahead }, body });
+    const edge = open(service.baseUrl, systemClock);
+
+    await edge.fetchQuotes(CALL);
+
+    expect(Math.abs(edge.clockCorrectionMs() - 60_000)).toBeLessThan(2_000);
+  });
+});
+
+describe("what a Date header shows", () => {
+  const answer = (offsetSeconds: number, underWayMs = 200): DatedAnswer => {
+    const requestedMs = Date.UTC(2026, 10, 20, 22, 50);
+    return {
+      requestedAt: instantFromDate(new Date(requestedMs)),
+      observedAt: instantFromDate(new Date(requestedMs + underWayMs)),
+      headers: { date: new Date(requestedMs + offsetSeconds * 1_000).toUTCString() },
+    };
+  };
+
+  test("is the middle of what whole seconds and the time under way allow", () => {
+    expect(estimateSkew(answer(60))).toBe(60_400);
+    expect(estimateSkew(answer(0, 1_000))).toBe(0);
+  });
+
+  test.each([
+    ["no Date", { ...answer(60), headers: {} }],
+    ["a Date in another form", { ...answer(60), headers: { date: "2026-11-20T22:51:00Z" } }],
+    ["a day that does not exist", { ...answer(60), headers: { date: "Fri, 99 Nov 2026 22:50:00 GMT" } }],
+    ["an answer that took ten seconds", answer(60, 10_000)],
+    ["a clock that was moved meanwhile", answer(60, -5_000)],
+    ["a difference of more than a day", answer(MAX_SKEW_MS / 1_000 + 60)],
+  ])("is nothing with %s", (_what, given) => {
+    expect(estimateSkew(given)).toBeNull();
+    expect(correctionAfterRefusal(0, given)).toBe(0);
+    expect(correctionAfterRefusal(7_000, given)).toBe(7_000);
+    expect(mayBeRefusedForTheClock(given)).toBe(false);
+  });
+
+  test("makes one more attempt worth a call only when it is far off", () => {
+    expect([0, 4, 6, 60, -60].map((seconds) => mayBeRefusedForTheClock(answer(seconds)))).toEqual([
+      false,
+      false,
+      true,
+      true,
+      true,
+    ]);
+  });
+});

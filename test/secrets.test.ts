@@ -1,0 +1,429 @@
+/**
+ * A canary in each credential and in the database's password, every way to fail driven through the real program, and
+ * then everything it wrote searched: standard streams, logs at trace level, journal, tables, pages, errors.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { createServer as createHttpsServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { inspect } from "node:util";
+import { gunzipSync } from "node:zlib";
+import { beforeAll, describe, expect, test } from "@jest/globals";
+import { createPool, databaseError } from "../src/archive/connect.ts";
+import { createLogger } from "../src/cli/parts/logger.ts";
+import { runProgram } from "../src/cli/program.ts";
+import { openFetchQuotes } from "../src/collect/fetchQuotes.ts";
+import { loadConfig } from "../src/config/loadEnvironment.ts";
+import { createObserver } from "../src/instant.ts";
+import { openJournal } from "../src/journal/writer.ts";
+import { percentEncode } from "../src/quotes-api/percentEncode.ts";
+import { capturedEdges, run } from "./cli/edges.ts";
+import { buildProgram } from "./cli/builtProgram.ts";
+import { selfSigned } from "./collect/selfSigned.ts";
+import { rowsOfQuery } from "./support/archive.ts";
+import { createTestClock } from "./support/clock.ts";
+import { freshDatabase, poolOn } from "./support/database.ts";
+import { symbolsCall } from "./support/journal.ts";
+import { closedPort, startStubService, type StubAnswer, type StubService } from "./support/stubService.ts";
+import { tempDir } from "./support/tempDir.ts";
+import { answerXml, equityXml } from "./support/xml.ts";
+
+/** Odd characters, so that a credential is written differently in a URL, in XML and in JSON. */
+const CANARIES = {
+  consumerKey: "canary/consumer+key&5f1c",
+  consumerSecret: 'canary consumer "secret" 7ab2',
+  accessToken: "canary<access>token=90de",
+  accessTokenSecret: "canary%20access'token'secret!c3f4",
+};
+const PASSWORD = "canary-database-password-e81a";
+
+const CREDENTIALS = {
+  QUOTES_CONSUMER_KEY: CANARIES.consumerKey,
+  QUOTES_CONSUMER_SECRET: CANARIES.consumerSecret,
+  QUOTES_ACCESS_TOKEN: CANARIES.accessToken,
+  QUOTES_ACCESS_TOKEN_SECRET: CANARIES.accessTokenSecret,
+};
+
+const database = await freshDatabase();
+const databaseUrl = withPassword(database.url);
+const dataDirs: string[] = [];
+const stubs: StubService[] = [];
+/** Everything the program said, by where it said it. */
+const said: [where: string, text: string][] = [];
+const clock = createTestClock();
+
+/** The canary as password, unless the server really wants one. */
+function withPassword(url: string): string {
+  const parsed = new URL(url);
+  parsed.password ||= PASSWORD;
+  return parsed.href;
+}
+
+function dataDir(): string {
+  const dir = tempDir();
+  dataDirs.push(dir);
+  return dir;
+}
+
+async function stub(answer: StubAnswer): Promise<StubService> {
+  const made = await startStubService(answer);
+  stubs.push(made);
+  return made;
+}
+
+function settings(baseUrl: string, more: Record<string, string> = {}): Record<string, string> {
+  return {
+    DATABASE_URL: databaseUrl,
+    QUOTES_BASE_URL: baseUrl,
+    QUOTEKEEPER_DATA_DIR: dataDir(),
+    QUOTEKEEPER_LOG_LEVEL: "trace",
+    ...CREDENTIALS,
+    ...more,
+  };
+}
+
+async function poll(where: string, env: Record<string, string>): Promise<number> {
+  clock.advance(1_000);
+  const { exitCode, stdout, stderr } = await run(["poll", "--symbols", "AAPL"], env, clock);
+  said.push([where, `${stdout}\n${stderr}`]);
+  return exitCode;
+}
+
+/** All forms of what must not be said: credentials, password, and the signature and nonce of every call made. */
+function forbidden(): string[] {
+  const headers = stubs.flatMap(({ requests }) =>
+    requests.map(({ headers: { authorization } }) => authorization ?? ""),
+  );
+  const signatures = headers.flatMap((header) => /oauth_signature="([^"]+)"/.exec(header)?.[1] ?? []);
+  const nonces = headers.flatMap((header) => /oauth_nonce="([^"]+)"/.exec(header)?.[1] ?? []);
+  const plain = [...Object.values(CANARIES), PASSWORD, ...signatures.map(decodeURIComponent)];
+  const written = plain.flatMap((secret) => [
+    secret,
+    percentEncode(secret),
+    encodeURIComponent(secret),
+    percentEncode(percentEncode(secret)),
+    secret.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;"),
+    JSON.stringify(secret).slice(1, -1),
+    Buffer.from(secret).toString("base64"),
+  ]);
+  const pairs = nonces.map((nonce, index) => `${nonce}&${signatures[index] ?? ""}`);
+  return [...new Set([...written, ...pairs, ...headers.filter((header) => header !== "")])];
+}
+
+function hits(text: string): string[] {
+  const secrets = forbidden();
+  return secrets.filter((secret) => text.includes(secret) || text.includes(inspect(secret).slice(1, -1)));
+}
+
+/** Every error of a chain, with everything that hangs on it, also what is not enumerable. */
+function crashDump(error: unknown): string {
+  const depth = { depth: 30, showHidden: true, maxStringLength: null, maxArrayLength: null };
+  return [inspect(error), inspect(error, depth), String((error as Error).stack), JSON.stringify(error)].join(
+    "\n",
+  );
+}
+
+async function errorOf(work: () => unknown): Promise<unknown> {
+  try {
+    await work();
+  } catch (error) {
+    return error;
+  }
+  throw new Error("it did not fail");
+}
+
+/** A service that answers by quoting the whole request, as debugging servers do. */
+const ECHO = (status: number): StubAnswer => ({
+  status,
+  headers: { "Content-Type": "text/html", Date: "Fri, 20 Nov 2026 22:50:00 GMT" },
+  body: `<html><error>${Object.values(CANARIES).map(percentEncode).join(" ")} ${Object.values(CANARIES).join(" ")}</error></html>`,
+});
+
+const QUOTES = answerXml(equityXml("AAPL"));
+
+const ANSWERS: [string, StubAnswer][] = [
+  ["quotes", { body: QUOTES }],
+  ["a 401", { status: 401, body: "Not authorized" }],
+  ["a 401 that quotes the credentials", ECHO(401)],
+  ["a 400 that quotes the credentials", ECHO(400)],
+  ["a 403 that quotes the credentials", ECHO(403)],
+  ["a 500 that quotes the credentials", ECHO(500)],
+  ["a 200 that quotes the credentials", ECHO(200)],
+  ["a quota fault", { status: 429, body: "API calls quota exceeded!" }],
+  [
+    "a redirect",
+    {
+      status: 302,
+      headers: { Location: `https://elsewhere.example/?key=${percentEncode(CANARIES.consumerKey)}` },
+    },
+  ],
+  ["an HTML page", { body: "<html><body>hello</body></html>" }],
+  ["an answer cut short", { body: QUOTES.slice(0, 300) }],
+  ["an instrument malformed", { body: answerXml(equityXml("AAPL", { quote: { askprice: "x" } })) }],
+  ["a gzip nobody asked for", { headers: { "Content-Encoding": "gzip" }, body: "x" }],
+];
+
+beforeAll(async () => {
+  for (const [where, answer] of ANSWERS) await poll(where, settings((await stub(answer)).baseUrl));
+
+  const good = await stub({ body: QUOTES });
+  const closed = await closedPort();
+  await poll("a refused connection", settings(`http://127.0.0.1:${closed}`));
+  const away = `postgresql://keeper:${PASSWORD}@127.0.0.1:${closed}/quotes`;
+  await poll("a database that is down", settings(good.baseUrl, { DATABASE_URL: away }));
+  const missing = new URL(databaseUrl);
+  missing.pathname = "/no_such_database";
+  await poll("a database that is not there", settings(good.baseUrl, { DATABASE_URL: missing.href }));
+  const unwritable = join(tempDir(), "file");
+  writeFileSync(unwritable, "");
+  await poll("a journal that cannot be opened", settings(good.baseUrl, { QUOTEKEEPER_DATA_DIR: unwritable }));
+
+  for (const [where, wrong] of BAD_SETTINGS) await poll(where, settings(good.baseUrl, wrong));
+}, 120_000);
+
+const BAD_SETTINGS: [string, Record<string, string>][] = [
+  ["a limit that is no number", { QUOTES_LIMIT: "many" }],
+  ["a database of another kind", { DATABASE_URL: `mysql://u:${PASSWORD}@h/d` }],
+  ["a database address that is none", { DATABASE_URL: `postgresql://u:${PASSWORD}%zz@[/d` }],
+  ["a service address with a password", { QUOTES_BASE_URL: `https://u:${PASSWORD}@api.example` }],
+  [
+    "a service address with a key",
+    { QUOTES_BASE_URL: `http://api.example/?k=${percentEncode(CANARIES.consumerKey)}` },
+  ],
+  ["a credential given twice", { QUOTES_CONSUMER_SECRET_FILE: "/nowhere" }],
+  [
+    "a credential's file that is not there",
+    { QUOTES_CONSUMER_SECRET: "", QUOTES_CONSUMER_SECRET_FILE: "/nowhere" },
+  ],
+  ["a credential that is missing", { QUOTES_ACCESS_TOKEN: "" }],
+];
+
+describe("no credential, password, nonce with signature or signature is", () => {
+  test("in what `poll` writes to its standard streams, whatever goes wrong", () => {
+    expect(said.map(([where]) => where)).toHaveLength(ANSWERS.length + 4 + BAD_SETTINGS.length);
+    for (const [where, text] of said) {
+      expect(text.trim()).not.toBe("");
+      expect([where, hits(text)]).toEqual([where, []]);
+    }
+  });
+
+  test("in any byte of the journals, although the answers are in them", () => {
+    const files = dataDirs.flatMap(filesBelow);
+    const contents = files.map((file) => {
+      const bytes = readFileSync(file);
+      return (file.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString();
+    });
+
+    expect(
+      contents.filter((text) => text.includes("oauth") || text.includes("Not authorized")).length,
+    ).toBeGreaterThan(0);
+    expect(contents.flatMap(hits)).toEqual([]);
+  });
+
+  test("in any column of any table, although the answers' rows are", async () => {
+    const tables = await rowsOfQuery(
+      database.pool,
+      "select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm')",
+    );
+    let rows = 0;
+    for (const { name } of tables) {
+      const lines = await rowsOfQuery(
+        database.pool,
+        `select to_jsonb(t)::text as line from "${String(name)}" t`,
+      );
+      rows += lines.length;
+      expect([name, lines.flatMap(({ line }) => hits(String(line)))]).toEqual([name, []]);
+    }
+    expect(rows).toBeGreaterThan(ANSWERS.length);
+  });
+});
+
+describe("while `start` runs against a service that quotes what it refuses", () => {
+  test("nothing is in logs at trace level, streams and pages", async () => {
+    const service = await stub(ECHO(401));
+    const jobs = tempDir();
+    writeFileSync(
+      join(jobs, "job.yaml"),
+      'name: j\nschedule: "* * * * *"\nsession: always\nsymbols: [AAPL]\n',
+    );
+    const {
+      edges,
+      stdout,
+      stderr,
+      interrupt,
+      said: saidOn,
+    } = capturedEdges({
+      env: settings(service.baseUrl, { QUOTEKEEPER_JOBS_DIR: jobs, QUOTEKEEPER_HTTP_PORT: "0" }),
+    });
+
+    const ended = runProgram(["start"], edges);
+    const [, dashboard = ""] = await saidOn(/Dashboard +(\S+)/);
+    while (!stderr().includes("SERVICE_UNAUTHORIZED")) await new Promise((resolve) => setImmediate(resolve));
+    const pages: string[] = [];
+    for (const path of [
+      "/",
+      "/style.css",
+      "/healthz",
+      "/metrics",
+      "/api",
+      "/api/status",
+      "/api/quotes",
+      "/readyz",
+    ]) {
+      const response = await fetch(`${dashboard.replace(/\/$/, "")}${path}`);
+      pages.push(`${JSON.stringify([...response.headers])}${await response.text()}`);
+    }
+    interrupt();
+    await ended;
+
+    expect(stderr()).toContain("SERVICE_UNAUTHORIZED");
+    expect(hits([stdout(), stderr(), ...pages].join("\n"))).toEqual([]);
+  });
+});
+
+describe("an error of ours, dumped with everything that hangs on it, holds nothing", () => {
+  const opened = (baseUrl: string, deadlineMs = 20_000) =>
+    openFetchQuotes({
+      ...{ baseUrl, credentials: CANARIES, clock, observe: createObserver(clock), userAgent: "test" },
+      deadlines: { connectMs: deadlineMs, headersMs: deadlineMs, callMs: deadlineMs },
+    });
+
+  /** The error of a call to an address. */
+  async function callError(baseUrl: string, deadlineMs?: number): Promise<unknown> {
+    const { fetchQuotes, close } = opened(baseUrl, deadlineMs);
+    const error = await errorOf(() => fetchQuotes(symbolsCall("AAPL")));
+    await close();
+    return error;
+  }
+
+  test("of the transport: refused, reset, silent, too large, untrusted, not HTTP", async () => {
+    const silent = createHttpsServer(selfSigned(), () => undefined);
+    await new Promise<void>((resolve) => silent.listen(0, "127.0.0.1", resolve));
+    const untrusted = `https://127.0.0.1:${(silent.address() as AddressInfo).port}`;
+    const large = await stub({ body: Buffer.alloc(9 * 1024 * 1024) });
+
+    const errors = [
+      await callError(`http://127.0.0.1:${await closedPort()}`),
+      await callError(untrusted),
+      await callError(untrusted.replace("https", "http")),
+      await callError(large.baseUrl),
+      await callError(large.baseUrl, 1),
+    ];
+    silent.close().closeAllConnections();
+
+    expect(errors.map((error) => (error as { code: string }).code)).toEqual([
+      "SERVICE_UNREACHABLE",
+      "SERVICE_UNTRUSTED",
+      expect.stringMatching(/^SERVICE_UN/),
+      "SERVICE_ANSWER_TOO_LARGE",
+      "SERVICE_TIMEOUT",
+    ]);
+    expect(errors.flatMap((error) => hits(crashDump(error)))).toEqual([]);
+  });
+
+  test("of the database: down, not there, a statement it refuses, a pool that was ended", async () => {
+    const away = createPool(`postgresql://keeper:${PASSWORD}@127.0.0.1:${await closedPort()}/quotes`);
+    const here = poolOn(databaseUrl);
+    const ended = createPool(databaseUrl);
+    await ended.end();
+
+    const causes = [
+      await errorOf(() => away.query("select 1")),
+      await errorOf(() => here.query("select * from nowhere")),
+      await errorOf(() => ended.query("select 1")),
+      await errorOf(() => here.query("select pg_terminate_backend(pg_backend_pid())")),
+    ];
+    await away.end();
+
+    const errors = [...causes, ...causes.map((cause) => databaseError(cause, "127.0.0.1:5432/quotes"))];
+    expect(errors.flatMap((error) => hits(crashDump(error)))).toEqual([]);
+  });
+
+  test("of the settings", async () => {
+    const errors: unknown[] = [];
+    for (const [, wrong] of BAD_SETTINGS)
+      errors.push(await errorOf(() => loadConfig(settings("http://127.0.0.1:1", wrong), tempDir())));
+
+    expect(errors.flatMap((error) => hits(crashDump(error)))).toEqual([]);
+  });
+
+  test("of the journal", async () => {
+    const dir = join(tempDir(), "file");
+    writeFileSync(dir, "");
+
+    const error = await errorOf(() => openJournal({ dir, clock, onProblem: () => undefined }));
+
+    expect(hits(crashDump(error))).toEqual([]);
+  });
+});
+
+describe("the logger", () => {
+  test("leaves credentials out at trace level, also when somebody passes the whole configuration", () => {
+    const config = loadConfig(settings("http://127.0.0.1:1"), tempDir());
+    let written = "";
+    const sink = { isTTY: false, columns: 80, write: (text: string) => void (written += text) };
+    const log = createLogger("trace", sink);
+
+    log.trace({ config, ...config }, "everything");
+    log.error(
+      {
+        err: new Error("no", { cause: new Error("because") }),
+        request: { headers: { authorization: PASSWORD } },
+      },
+      "x",
+    );
+    log.info(
+      { credentials: CANARIES, authorization: PASSWORD, db: { options: { connectionString: databaseUrl } } },
+      "y",
+    );
+
+    expect(written.trim().split("\n")).toHaveLength(3);
+    expect(hits(written)).toEqual([]);
+  });
+});
+
+describe("the program itself, in a process of its own", () => {
+  test.each([
+    ["against a service that quotes what it refuses", ["poll", "--symbols", "AAPL"], {}],
+    ["with a wrong setting", ["poll", "--symbols", "AAPL"], { QUOTES_LIMIT: "none" }],
+    ["with an option nobody knows", ["poll", "--symbols", "AAPL", "--secret"], {}],
+    [
+      "with its HTTP client and TLS told to say all they do",
+      ["poll", "--symbols", "AAPL"],
+      { NODE_DEBUG: "undici,http,net,tls" },
+    ],
+  ])("says nothing of them %s", async (_how, argv, more) => {
+    const { baseUrl } = await stub(ECHO(401));
+    const env = { PATH: process.env["PATH"] ?? "", ...settings(baseUrl, more) };
+    const cwd = tempDir();
+
+    const child = spawn(process.execPath, [program(), ...argv], {
+      cwd,
+      env,
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let written = "";
+    for (const stream of [child.stdout, child.stderr])
+      stream.on("data", (chunk: Buffer) => (written += chunk.toString()));
+    const [exitCode] = (await once(child, "close")) as [number];
+
+    expect(exitCode).toBeGreaterThan(0);
+    expect(written).not.toBe("");
+    expect(hits(written)).toEqual([]);
+  });
+});
+
+let built: string | null = null;
+function program(): string {
+  built ??= buildProgram();
+  return built;
+}
+
+function filesBelow(dir: string): string[] {
+  if (!existsSync(dir) || !statSync(dir).isDirectory()) return [];
+  return readdirSync(dir, { recursive: true, encoding: "utf8" })
+    .map((name) => join(dir, name))
+    .filter((path) => statSync(path).isFile());
+}
