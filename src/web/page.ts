@@ -6,6 +6,8 @@ export const REFRESH_SECONDS = 5;
 
 const COLUMNS = ["Instrument", "Source", "Last", "Change", "Bid", "Ask", "Volume", "Age", "Description"];
 
+const TEXT_COLUMNS = new Set(["Source", "Description"]);
+
 /** The latest quotes as a table; simulated ones wear a mark. */
 export function quotesPage(quotes: readonly QuoteLine[], now: Date): string {
   const simulated = quotes.some(({ source }) => source === "simulated");
@@ -19,7 +21,7 @@ export function quotesPage(quotes: readonly QuoteLine[], now: Date): string {
   return page(`${heading}
 <div class="wide"><table>
 <caption>${quotes.length} instruments, loaded anew every ${REFRESH_SECONDS} s</caption>
-<thead><tr>${COLUMNS.map((name) => `<th scope="col">${name}</th>`).join("")}</tr></thead>
+<thead><tr>${COLUMNS.map(heading).join("")}</tr></thead>
 <tbody>
 ${rows}
 </tbody>
@@ -30,6 +32,10 @@ ${rows}
 export function errorPage(): string {
   return page(`<h1>quotekeeper</h1>
 <p role="alert">The archive cannot be read at the moment. Collection goes on into the journal; the log says what is wrong.</p>`);
+}
+
+function heading(name: string): string {
+  return `<th scope="col"${TEXT_COLUMNS.has(name) ? ' class="text"' : ""}>${name}</th>`;
 }
 
 function row(quote: QuoteLine, now: Date): string {
