@@ -21,7 +21,7 @@ export function quotesPage(quotes: readonly QuoteLine[], now: Date): string {
   return page(`${heading}
 <div class="wide"><table>
 <caption>${quotes.length} instruments, loaded anew every ${REFRESH_SECONDS} s</caption>
-<thead><tr>${COLUMNS.map(heading).join("")}</tr></thead>
+<thead><tr>${COLUMNS.map(columnHeading).join("")}</tr></thead>
 <tbody>
 ${rows}
 </tbody>
@@ -34,7 +34,7 @@ export function errorPage(): string {
 <p role="alert">The archive cannot be read at the moment. Collection goes on into the journal; the log says what is wrong.</p>`);
 }
 
-function heading(name: string): string {
+function columnHeading(name: string): string {
   return `<th scope="col"${TEXT_COLUMNS.has(name) ? ' class="text"' : ""}>${name}</th>`;
 }
 
