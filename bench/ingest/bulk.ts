@@ -1,0 +1,128 @@
+/** Bulk loading: the limit, our loader and Drizzle in turn, on the same server, the same rows, in emptied tables. */
+import { drizzle } from "drizzle-orm/node-postgres";
+import type pg from "pg";
+import { type Batch, loadBatch } from "../../src/archive/load.ts";
+import { EXTENDED_QUOTES, type PlacedUnit, QUOTES } from "../../src/archive/quoteColumns.ts";
+import { extendedQuotes, quotes } from "../../src/archive/schema.ts";
+import { chooseLimit, prepareText } from "./limit.ts";
+import { batchesOf, records } from "./sample.ts";
+import type { BenchServer } from "./server.ts";
+
+/** Rows a second of each round, both tables together, in the order of the rounds. */
+export type BulkFigures = {
+  limitName: string;
+  rowCount: number;
+  batchCount: number;
+  limit: number[];
+  ours: number[];
+  /** The same batches again, their positions forgotten: every row is there already. */
+  replayed: number[];
+  drizzle: number[];
+};
+
+/** Of the sample's units, how many Drizzle inserts; its figure is scaled. */
+const DRIZZLE_UNITS = 4_000;
+/** Most rows of one of its statements: `extended_quotes` has 19 columns, a statement takes 65,535 values. */
+const DRIZZLE_ROWS = 1_000;
+
+/** Runs `rounds` rounds and one before them that does not count. */
+export async function benchBulk(server: BenchServer, minutes: number, rounds: number): Promise<BulkFigures> {
+  const { pool } = server;
+  const batches = batchesOf([...records({ symbolCount: 500, perCall: 100, minutes, fromMinute: 0 })], "bulk");
+  await loadAllOf(pool, batches);
+  const rowCount = await prepareText(server);
+  const digest = await digestOf(pool);
+  const limit = await chooseLimit(server);
+  const sample = placedUnits(batches, DRIZZLE_UNITS);
+  const figures: BulkFigures = {
+    ...{ limitName: limit.name, rowCount, batchCount: batches.length },
+    ...{ limit: [], ours: [], replayed: [], drizzle: [] },
+  };
+
+  for (let round = 0; round <= rounds; round++) {
+    await emptyTables(pool);
+    const limitMs = await limit.copy();
+    if ((await digestOf(pool)) !== digest) throw new Error("the limit stored other rows than the loader");
+    await emptyTables(pool);
+    const oursMs = await timed(() => loadAllOf(pool, batches));
+    await pool.query("delete from journal_positions");
+    const replayedMs = await timed(() => loadAllOf(pool, batches));
+    if ((await digestOf(pool)) !== digest) throw new Error("a replay changed the rows");
+    await emptyTables(pool);
+    const drizzleMs = await timed(() => insertWithDrizzle(pool, sample));
+    if (round === 0) continue;
+    figures.limit.push((1_000 * rowCount) / limitMs);
+    figures.ours.push((1_000 * rowCount) / oursMs);
+    figures.replayed.push((1_000 * rowCount) / replayedMs);
+    figures.drizzle.push((1_000 * 2 * sample.length) / drizzleMs);
+  }
+  await emptyTables(pool);
+  await loadAllOf(pool, batches);
+  return figures;
+}
+
+async function loadAllOf(pool: pg.Pool, batches: readonly Batch[]): Promise<void> {
+  for (const batch of batches) {
+    if ((await loadBatch(pool, batch)) === null) throw new Error(`${batch.segment} is not at ${batch.from}`);
+  }
+}
+
+async function insertWithDrizzle(pool: pg.Pool, units: readonly PlacedUnit[]): Promise<void> {
+  const db = drizzle(pool);
+  for (let from = 0; from < units.length; from += DRIZZLE_ROWS) {
+    const some = units.slice(from, from + DRIZZLE_ROWS);
+    const key = ({ unit, instrumentId, sourceId }: PlacedUnit) => ({
+      ...{ observedAt: unit.observedAt, instrumentId, sourceId },
+    });
+    await db.transaction(async (tx) => {
+      await tx
+        .insert(quotes)
+        .values(some.map((one) => ({ ...key(one), ...one.unit.quote, delayed: one.unit.delayed })))
+        .onConflictDoNothing();
+      await tx
+        .insert(extendedQuotes)
+        .values(some.map((one) => ({ ...key(one), ...one.unit.quote.extended })))
+        .onConflictDoNothing();
+    });
+  }
+}
+
+/** The first units, with numbers of their own: Drizzle is not asked to look them up. */
+function placedUnits(batches: readonly Batch[], count: number): PlacedUnit[] {
+  const numbers = new Map<string, number>();
+  return batches
+    .flatMap(({ answers }) => answers.flatMap(({ units }) => units))
+    .slice(0, count)
+    .map((unit) => {
+      const { symbol } = unit.instrument;
+      const instrumentId = numbers.get(symbol) ?? numbers.size + 1;
+      numbers.set(symbol, instrumentId);
+      return { unit, instrumentId, sourceId: 2 };
+    });
+}
+
+/** Empties every table that loading fills, but for the directory of instruments, which the limit needs as well. */
+async function emptyTables(pool: pg.Pool): Promise<void> {
+  const { rows } = await pool.query<{ names: string }>(
+    `select string_agg(relname, ', ') as names from pg_class
+     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
+       and relname not in ('sources', 'instruments', 'sessions', 'schema_migrations')`,
+  );
+  await pool.query(`truncate ${rows[0]?.names}`);
+  // Each measurement pays for its own writes, not for the checkpoint of the one before.
+  await pool.query("checkpoint");
+}
+
+async function digestOf(pool: pg.Pool): Promise<string> {
+  const digests = [QUOTES, EXTENDED_QUOTES].map(
+    ({ name }) => `(select md5(string_agg(t::text, e'\\n' order by t::text)) from ${name} t)`,
+  );
+  const { rows } = await pool.query<{ digest: string }>(`select ${digests.join(" || ")} as digest`);
+  return rows[0]?.digest ?? "";
+}
+
+async function timed(work: () => Promise<void>): Promise<number> {
+  const startMs = performance.now();
+  await work();
+  return performance.now() - startMs;
+}
