@@ -11,11 +11,12 @@ comment on column due_sets.digest is 'SHA-256 of the sorted names, one a line.';
 create table slots (
   job        text not null,
   slot_at    timestamptz not null,
+  source_id  smallint not null references sources (id),
   due        integer not null,
   stored     integer not null,
   missed     integer not null,
   due_set_id integer not null references due_sets (id),
-  primary key (job, slot_at),
+  primary key (job, slot_at, source_id),
   check (due = stored + missed)
 );
 create index slots_slot_at on slots (slot_at);
@@ -23,12 +24,13 @@ create index slots_slot_at on slots (slot_at);
 create table misses (
   job        text not null,
   slot_at    timestamptz not null,
+  source_id  smallint not null,
   instrument text not null,
   reason     text not null check (reason in (
     'closed', 'budget', 'overrun', 'refused', 'unknown_symbol', 'absent_from_answer', 'malformed', 'transport',
     'unauthorized', 'down'
   )),
-  primary key (job, slot_at, instrument)
+  primary key (job, slot_at, source_id, instrument)
 );
 create index misses_slot_at on misses (slot_at);
 comment on column misses.instrument is 'AAPL, AAPL:2026-12-18:CALL:150, or * for all that was due (long downtime).';
@@ -36,32 +38,34 @@ comment on column misses.instrument is 'AAPL, AAPL:2026-12-18:CALL:150, or * for
 -- Expected against stored for each instrument and day of the exchange. A day without misses is a day without holes.
 create view coverage_daily as
 with expected as (
-  select s.date, name as instrument, sum(s.n)::bigint as expected
+  select s.date, s.source_id, name as instrument, sum(s.n)::bigint as expected
   from (
-    select (slot_at at time zone 'America/New_York')::date as date, due_set_id, count(*) as n
+    select (slot_at at time zone 'America/New_York')::date as date, source_id, due_set_id, count(*) as n
     from slots
-    group by 1, 2
+    group by 1, 2, 3
   ) s
   join due_sets d on d.id = s.due_set_id
   cross join unnest(d.instruments) as name
-  group by 1, 2
+  group by 1, 2, 3
 ), lost as (
-  select (m.slot_at at time zone 'America/New_York')::date as date, name as instrument, m.reason, count(*) as n
+  select (m.slot_at at time zone 'America/New_York')::date as date, m.source_id, name as instrument, m.reason, count(*) as n
   from misses m
-  join slots s on s.job = m.job and s.slot_at = m.slot_at
+  join slots s on s.job = m.job and s.slot_at = m.slot_at and s.source_id = m.source_id
   join due_sets d on d.id = s.due_set_id
   cross join unnest(case when m.instrument = '*' then d.instruments else array[m.instrument] end) as name
-  group by 1, 2, 3
+  group by 1, 2, 3, 4
 )
 select e.date,
+       o.kind as source,
        e.instrument,
        e.expected,
        e.expected - coalesce(sum(l.n), 0)::bigint as stored,
        coalesce(sum(l.n), 0)::bigint as missed,
        coalesce(jsonb_object_agg(l.reason, l.n) filter (where l.reason is not null), '{}') as reasons
 from expected e
-left join lost l on l.date = e.date and l.instrument = e.instrument
-group by e.date, e.instrument, e.expected;
+join sources o on o.id = e.source_id
+left join lost l on l.date = e.date and l.source_id = e.source_id and l.instrument = e.instrument
+group by e.date, o.kind, e.instrument, e.expected;
 comment on view coverage_daily is 'date is the exchange''s, America/New_York.';
 
 do $$

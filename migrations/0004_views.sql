@@ -1,6 +1,8 @@
 -- What people ask: the newest quotes, bars in exchange time, option chains side by side, dividends.
 
--- The newest quote of each instrument, real-time and delayed apart, one row per source. session_bars knows when it was.
+-- The newest quote of each instrument, real-time and delayed apart, one row per source. session_bars knows when it was;
+-- the row is looked up by its key. `limit` lets TimescaleDB pass over the chunks of other times one look-up at a time,
+-- and the two halves let every server pass over old ones once for all of them.
 create view latest_quotes as
 select i.id as instrument_id,
        i.security_type,
@@ -32,8 +34,28 @@ cross join lateral (
   order by b.date desc
   limit 1
 ) b
-join quotes q on q.instrument_id = i.id and q.observed_at = b.last_at and q.source_id = s.id
-left join extended_quotes e on e.instrument_id = i.id and e.observed_at = b.last_at and e.source_id = s.id;
+cross join lateral (
+  (select * from quotes q
+   where q.instrument_id = i.id and q.observed_at = b.last_at and q.source_id = s.id
+     and q.observed_at >= now() - interval '14 days'
+   limit 1)
+  union all
+  (select * from quotes q
+   where q.instrument_id = i.id and q.observed_at = b.last_at and q.source_id = s.id
+     and b.last_at < now() - interval '14 days'
+   limit 1)
+) q
+left join lateral (
+  (select * from extended_quotes e
+   where e.instrument_id = i.id and e.observed_at = b.last_at and e.source_id = s.id
+     and e.observed_at >= now() - interval '14 days'
+   limit 1)
+  union all
+  (select * from extended_quotes e
+   where e.instrument_id = i.id and e.observed_at = b.last_at and e.source_id = s.id
+     and b.last_at < now() - interval '14 days'
+   limit 1)
+) e on true;
 comment on view latest_quotes is 'The newest quote of each instrument: one row per source, real-time and delayed apart.';
 
 -- Bars of one series (instrument, source, delayed) between two times, both included, of one exchange date. Bars begin
@@ -80,6 +102,18 @@ create function quote_bars(
       group by 1, 2
     ) b
   ) p
+$$;
+
+-- The same for bars of five minutes and more, which TimescaleDB Community can put together from pieces: there the program
+-- replaces the text of this function.
+create function wide_quote_bars(
+  of_instrument integer, of_source smallint, of_delayed boolean, from_at timestamptz, to_at timestamptz,
+  pre_at timestamptz, open_at timestamptz, close_at timestamptz, post_at timestamptz, width interval
+) returns table (
+  session text, bar_at timestamptz, open numeric, high numeric, low numeric, close numeric, mean_spread numeric,
+  quote_count bigint, volume bigint
+) language sql stable parallel safe as $$
+  select * from quote_bars($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 $$;
 
 create view bars_1m as
@@ -137,7 +171,7 @@ from session_bars d
 join instruments i on i.id = d.instrument_id
 join sources s on s.id = d.source_id
 left join sessions t on t.date = d.date
-cross join lateral quote_bars(
+cross join lateral wide_quote_bars(
   d.instrument_id, d.source_id, d.delayed, d.first_at, d.last_at,
   t.pre_at, t.open_at, t.close_at, t.post_at, interval '5 minutes'
 ) b;
@@ -168,7 +202,7 @@ from session_bars d
 join instruments i on i.id = d.instrument_id
 join sources s on s.id = d.source_id
 left join sessions t on t.date = d.date
-cross join lateral quote_bars(
+cross join lateral wide_quote_bars(
   d.instrument_id, d.source_id, d.delayed, d.first_at, d.last_at,
   t.pre_at, t.open_at, t.close_at, t.post_at, interval '1 hour'
 ) b;
@@ -200,8 +234,17 @@ from session_bars d
 join instruments i on i.id = d.instrument_id
 join sources s on s.id = d.source_id
 left join sessions t on t.date = d.date
-left join extended_quotes e
-  on e.instrument_id = d.instrument_id and e.observed_at = d.last_at and e.source_id = d.source_id;
+left join lateral (
+  (select e.volume from extended_quotes e
+   where e.instrument_id = d.instrument_id and e.observed_at = d.last_at and e.source_id = d.source_id
+     and e.observed_at >= now() - interval '14 days'
+   limit 1)
+  union all
+  (select e.volume from extended_quotes e
+   where e.instrument_id = d.instrument_id and e.observed_at = d.last_at and e.source_id = d.source_id
+     and d.last_at < now() - interval '14 days'
+   limit 1)
+) e on true;
 comment on view bars_1d is 'One bar for each exchange date. session is regular, early, or closed; volume is the last one shown.';
 
 -- Calls and puts side by side: the newest quote of each contract that has not expired.

@@ -34,11 +34,14 @@ export type SlotEntry = {
   misses: [instrument: string, reason: MissReason][];
 };
 
-/** Slots that are settled. */
-export type SlotsNote = { type: "slots"; entries: SlotEntry[] };
+/** Which market a slot's quotes come from: a simulated slot never stands for a real one. */
+export type LedgerSource = "account" | "simulated";
+
+/** Slots that are settled. `source` is added where the note is written; without it, it is an account's. */
+export type SlotsNote = { type: "slots"; source?: LedgerSource; entries: SlotEntry[] };
 
 /** Slots of a job that passed while nothing ran: all of `due` was missed at each of them. */
-export type DownNote = { type: "down"; job: string; slots: Instant[]; due: string[] };
+export type DownNote = { type: "down"; source?: LedgerSource; job: string; slots: Instant[]; due: string[] };
 
 /** A note of the ledger. */
 export type LedgerNote = SlotsNote | DownNote;

@@ -86,9 +86,10 @@ create table journal_positions (
 create table misses (
   job text not null,
   slot_at timestamp with time zone not null,
+  source_id smallint not null,
   instrument text not null,
   reason text not null,
-  constraint misses_pkey PRIMARY KEY (job, slot_at, instrument),
+  constraint misses_pkey PRIMARY KEY (job, slot_at, source_id, instrument),
   constraint misses_reason_check CHECK (reason = ANY (ARRAY['closed'::text, 'budget'::text, 'overrun'::text, 'refused'::text, 'unknown_symbol'::text, 'absent_from_answer'::text, 'malformed'::text, 'transport'::text, 'unauthorized'::text, 'down'::text]))
 );
 CREATE INDEX misses_slot_at ON misses USING btree (slot_at);
@@ -178,13 +179,15 @@ comment on table sessions is 'The exchange''s calendar, written by the program a
 create table slots (
   job text not null,
   slot_at timestamp with time zone not null,
+  source_id smallint not null,
   due integer not null,
   stored integer not null,
   missed integer not null,
   due_set_id integer not null,
-  constraint slots_pkey PRIMARY KEY (job, slot_at),
+  constraint slots_pkey PRIMARY KEY (job, slot_at, source_id),
   constraint slots_check CHECK (due = (stored + missed)),
-  constraint slots_due_set_id_fkey FOREIGN KEY (due_set_id) REFERENCES due_sets(id)
+  constraint slots_due_set_id_fkey FOREIGN KEY (due_set_id) REFERENCES due_sets(id),
+  constraint slots_source_id_fkey FOREIGN KEY (source_id) REFERENCES sources(id)
 );
 CREATE INDEX slots_slot_at ON slots USING btree (slot_at);
 
@@ -287,8 +290,9 @@ comment on view bars_1m is 'Bars of 1 minute in exchange time, of the observatio
 --   source_name text
 comment on view bars_5m is 'Bars of 5 minutes in exchange time, of the observations of `last`. Name date in the where clause: it is what makes it fast.';
 
--- view coverage_daily, which reads due_sets, misses, slots
+-- view coverage_daily, which reads due_sets, misses, slots, sources
 --   date date,
+--   source text,
 --   instrument text,
 --   expected bigint,
 --   stored bigint,
@@ -372,3 +376,5 @@ comment on view option_chain_latest is 'One row per underlying, expiration and s
 -- function quote_bars(of_instrument integer, of_source smallint, of_delayed boolean, from_at timestamp with time zone, to_at timestamp with time zone, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone, width interval) returns TABLE(session text, bar_at timestamp with time zone, open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint), text 90115dfb72044a8dbb707b8211724aee
 
 -- function recompute_session_bars(from_date date, to_date date) returns bigint, text 626eaecd1e518cd20eeb3dcd071a0e4f
+
+-- function wide_quote_bars(of_instrument integer, of_source smallint, of_delayed boolean, from_at timestamp with time zone, to_at timestamp with time zone, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone, width interval) returns TABLE(session text, bar_at timestamp with time zone, open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint), text 81dc6e14076e559117dab6b8b4b4e8ce

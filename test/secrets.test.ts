@@ -359,6 +359,45 @@ describe("an error of ours, dumped with everything that hangs on it, holds nothi
   });
 });
 
+describe("plain http", () => {
+  const accepts = (baseUrl: string, more: Record<string, string> = {}): boolean => {
+    try {
+      loadConfig(settings(baseUrl, more), tempDir());
+      return true;
+    } catch {
+      return false;
+    }
+  };
+
+  test.each(["http://127.0.0.1:8090", "http://127.9.9.9", "http://localhost:8090", "http://[::1]:8090/api"])(
+    "is possible to this machine: %s",
+    (address) => {
+      expect(accepts(address)).toBe(true);
+    },
+  );
+
+  test.each([
+    "http://api.example",
+    "http://10.0.0.7",
+    "http://localhost.example",
+    "http://127.0.0.1.example",
+    "http://0.0.0.0",
+  ])("is refused to another one, unless it is allowed: %s", async (address) => {
+    const error = await errorOf(() => loadConfig(settings(address), tempDir()));
+
+    expect((error as Error).message).toContain(
+      `QUOTES_BASE_URL is "${address}": expected https, or QUOTES_ALLOW_HTTP=true to go without encryption`,
+    );
+    expect(accepts(address, { QUOTES_ALLOW_HTTP: "true" })).toBe(true);
+    expect(accepts(address.replace("http:", "https:"))).toBe(true);
+  });
+
+  test("needs true or false, and nothing else", () => {
+    expect(accepts("https://api.example", { QUOTES_ALLOW_HTTP: "yes" })).toBe(false);
+    expect(accepts("http://api.example", { QUOTES_ALLOW_HTTP: "false" })).toBe(false);
+  });
+});
+
 describe("the logger", () => {
   test("leaves credentials out at trace level, also when somebody passes the whole configuration", () => {
     const config = loadConfig(settings("http://127.0.0.1:1"), tempDir());
@@ -396,24 +435,49 @@ describe("the program itself, in a process of its own", () => {
     ],
   ])("says nothing of them %s", async (_how, argv, more) => {
     const { baseUrl } = await stub(ECHO(401));
-    const env = { PATH: process.env["PATH"] ?? "", ...settings(baseUrl, more) };
-    const cwd = tempDir();
 
-    const child = spawn(process.execPath, [program(), ...argv], {
-      cwd,
-      env,
-      stdio: ["ignore", "pipe", "pipe"],
-    });
-    let written = "";
-    for (const stream of [child.stdout, child.stderr])
-      stream.on("data", (chunk: Buffer) => (written += chunk.toString()));
-    const [exitCode] = (await once(child, "close")) as [number];
+    const [exitCode, written] = await spawned(argv, settings(baseUrl, more));
 
     expect(exitCode).toBeGreaterThan(0);
     expect(written).not.toBe("");
     expect(hits(written)).toEqual([]);
   });
+
+  test("verifies certificates even when Node.js is told not to", async () => {
+    let asked = 0;
+    const server = createHttpsServer(selfSigned(), (_request, response) => {
+      asked += 1;
+      response.end(QUOTES);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const address = `https://localhost:${(server.address() as AddressInfo).port}`;
+
+    const [exitCode, written] = await spawned(
+      ["poll", "--symbols", "AAPL"],
+      settings(address, { NODE_TLS_REJECT_UNAUTHORIZED: "0" }),
+    );
+    server.close().closeAllConnections();
+
+    expect(exitCode).toBe(1);
+    expect(written).toContain(`SERVICE_UNTRUSTED: ${address}`);
+    expect(asked).toBe(0);
+    expect(hits(written)).toEqual([]);
+  });
 });
+
+/** Runs the program; gives its exit code and all it wrote. */
+async function spawned(argv: readonly string[], env: Record<string, string>): Promise<[number, string]> {
+  const child = spawn(process.execPath, [program(), ...argv], {
+    cwd: tempDir(),
+    env: { PATH: process.env["PATH"] ?? "", ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let written = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.on("data", (chunk: Buffer) => (written += chunk.toString()));
+  const [exitCode] = (await once(child, "close")) as [number];
+  return [exitCode, written];
+}
 
 let built: string | null = null;
 function program(): string {

@@ -9,7 +9,8 @@ import { migrate } from "../../src/archive/migrate.ts";
 import { createPool } from "../../src/archive/connect.ts";
 import { describeTier, readTier } from "../../src/archive/tiers/tier.ts";
 import { execute, startTestServer } from "../../test/support/postgres/server.ts";
-import { fillInstruments, fillSession, LAST_DATE, sessionDates } from "./market.ts";
+import { instantFromDate } from "../../src/instant.ts";
+import { fillInstruments, fillSession, sessionDates } from "./market.ts";
 import { type Question, questions } from "./questions.ts";
 
 const ROUNDS = 9;
@@ -36,11 +37,11 @@ try {
 }
 
 async function run(database: pg.Pool): Promise<number> {
-  await migrate(database, `${LAST_DATE}T00:00:00.000000Z`);
+  await migrate(database, instantFromDate(new Date()));
   const dates = await fill(database);
   const rows = await oneNumber(database, "select count(*) as n from quotes");
   const tier = await readTier(database);
-  if (tier.name === "community") await settle(database);
+  if (tier.name === "community") await settle(database, dates.at(-1) ?? "");
   await database.query("vacuum analyze");
   const bytes = await databaseBytes(database);
   console.log(
@@ -62,7 +63,7 @@ async function run(database: pg.Pool): Promise<number> {
 }
 
 async function fill(database: pg.Pool): Promise<string[]> {
-  const sessions = sessionDates(wanted);
+  const sessions = sessionDates(wanted, new Date());
   const client = await database.connect();
   try {
     await fillInstruments(client);
@@ -78,12 +79,12 @@ async function fill(database: pg.Pool): Promise<string[]> {
 }
 
 /** What the policies would do in their own time. */
-async function settle(database: pg.Pool): Promise<void> {
+async function settle(database: pg.Pool, lastDate: string): Promise<void> {
   for (const pieces of ["bar_pieces", "volume_pieces"])
-    await database.query(`call refresh_continuous_aggregate('${pieces}', null, '${LAST_DATE}')`);
+    await database.query(`call refresh_continuous_aggregate('${pieces}', null, '${lastDate}')`);
   for (const table of ["quotes", "extended_quotes"])
     await database.query(
-      `select compress_chunk(c) from show_chunks('${table}', older_than => '${LAST_DATE}'::timestamptz - interval '7 days') c`,
+      `select compress_chunk(c) from show_chunks('${table}', older_than => '${lastDate}'::timestamptz - interval '7 days') c`,
     );
 }
 

@@ -1,5 +1,6 @@
 /** Twenty million quotes, made inside the database: 500 instruments, one a minute, session by session. */
 import type pg from "pg";
+import { exchangeDate } from "../../src/market/calendar/dates.ts";
 import { createCalendar } from "../../src/market/calendar/calendar.ts";
 import { ensurePartitions } from "../../src/archive/partitions.ts";
 import { instantFromDate } from "../../src/instant.ts";
@@ -10,15 +11,13 @@ export const INSTRUMENTS = 500;
 /** Observations of one session: 09:30 to 16:00, one a minute. */
 const MINUTES = 390;
 
-/** The last session that is filled. */
-export const LAST_DATE = "2026-11-20";
-
-/** Exchange dates of the sessions that together hold about so many quotes, ascending, the last is LAST_DATE. */
-export function sessionDates(rows: number): { date: string; open: Date }[] {
+/** Exchange dates of the newest past sessions that together hold about so many quotes, ascending. */
+export function sessionDates(rows: number, now: Date): { date: string; open: Date }[] {
   const count = Math.max(5, Math.ceil(rows / (INSTRUMENTS * MINUTES)));
+  const from = new Date(now.getTime() - 2 * (count + 5) * 86_400_000);
   const sessions = createCalendar()
-    .sessions("2020-01-01", LAST_DATE)
-    .filter(({ kind }) => kind === "regular");
+    .sessions(exchangeDate(from), exchangeDate(now))
+    .filter(({ kind, post }) => kind === "regular" && post < now);
   return sessions.slice(-count).map(({ date, open }) => ({ date, open }));
 }
 

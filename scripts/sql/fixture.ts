@@ -77,16 +77,16 @@ insert into dividends (observed_at, instrument_id, source_id, ex_date, amount, y
 
 const LEDGER = `
 insert into due_sets (id, digest, instruments) values (1, 'fixture', array['AAPL', 'IBM', 'MSFT']);
-insert into slots (job, slot_at, due, stored, missed, due_set_id)
-select 'us-equities', slot_at, 3, case when lost then 2 else 3 end, case when lost then 1 else 0 end, 1
+insert into slots (job, slot_at, source_id, due, stored, missed, due_set_id)
+select 'us-equities', slot_at, 1, 3, case when lost then 2 else 3 end, case when lost then 1 else 0 end, 1
 from (
   select (d.date + time '09:30' + n * interval '5 minutes') at time zone 'America/New_York' as slot_at,
          d.date = '2026-11-20' and n between 6 and 11 as lost
   from (values (date '2026-11-18'), (date '2026-11-19'), (date '2026-11-20')) as d (date)
   cross join generate_series(0, 77) n
 ) s;
-insert into misses (job, slot_at, instrument, reason)
-select job, slot_at, 'IBM', case when extract(minute from slot_at) < 15 then 'transport' else 'refused' end
+insert into misses (job, slot_at, source_id, instrument, reason)
+select job, slot_at, source_id, 'IBM', case when extract(minute from slot_at) < 15 then 'transport' else 'refused' end
 from slots where missed = 1`;
 
 /** Fills a migrated, empty archive. */

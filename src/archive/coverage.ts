@@ -1,10 +1,14 @@
 /** What the ledger says, for people: coverage by instrument and day, and what the service does not know. */
 import type pg from "pg";
+import type { LedgerSource } from "../ledger.ts";
+import { LEDGER_SOURCE_IDS } from "./ledger.ts";
 
 /** One instrument on one day of the exchange. expected = stored + missed. */
 export type CoverageRow = {
   /** Exchange date, `YYYY-MM-DD`. */
   date: string;
+  /** Which market it was polled from. */
+  source: LedgerSource;
   instrument: string;
   expected: number;
   stored: number;
@@ -17,33 +21,39 @@ export type CoverageRow = {
 export async function readCoverage(pool: pg.Pool, from: string, to: string): Promise<CoverageRow[]> {
   const { rows } = await pool.query<
     Record<"date" | "instrument" | "expected" | "stored" | "missed", string> & {
+      source: LedgerSource;
       reasons: Record<string, number>;
     }
   >(
-    `select date, instrument, expected, stored, missed, reasons
+    `select date, source, instrument, expected, stored, missed, reasons
      from coverage_daily
      where date between $1 and $2
-     order by stored::numeric / expected, missed desc, date, instrument`,
+     order by stored::numeric / expected, missed desc, date, instrument, source`,
     [from, to],
   );
-  return rows.map(({ date, instrument, expected, stored, missed, reasons }) => ({
-    ...{ date, instrument, reasons },
+  return rows.map(({ date, source, instrument, expected, stored, missed, reasons }) => ({
+    ...{ date, source, instrument, reasons },
     ...{ expected: Number(expected), stored: Number(stored), missed: Number(missed) },
   }));
 }
 
 /** Instruments that the service did not know at the newest slots of these jobs, or was not asked for therefore. */
-export async function readUnknownInstruments(pool: pg.Pool, jobs: readonly string[]): Promise<string[]> {
+export async function readUnknownInstruments(
+  pool: pg.Pool,
+  jobs: readonly string[],
+  source: LedgerSource,
+): Promise<string[]> {
   const { rows } = await pool.query<{ instrument: string }>(
     `select distinct m.instrument
      from unnest($1::text[]) as w (job)
      cross join lateral (
-       select job, slot_at from slots where slots.job = w.job order by slot_at desc limit 1
+       select job, slot_at, source_id from slots
+       where slots.job = w.job and slots.source_id = $2 order by slot_at desc limit 1
      ) newest
-     join misses m on m.job = newest.job and m.slot_at = newest.slot_at
+     join misses m on m.job = newest.job and m.slot_at = newest.slot_at and m.source_id = newest.source_id
      where m.reason = 'unknown_symbol'
      order by 1`,
-    [jobs],
+    [jobs, LEDGER_SOURCE_IDS[source]],
   );
   return rows.map(({ instrument }) => instrument);
 }
@@ -52,24 +62,25 @@ export async function readUnknownInstruments(pool: pg.Pool, jobs: readonly strin
 export async function readLateness(
   pool: pg.Pool,
   jobs: readonly string[],
+  source: LedgerSource,
   since: Date,
 ): Promise<{ due: number; missed: Record<string, number>; newest: Map<string, Date> }> {
   const sums = await pool.query<{ due: string; missed: string }>(
-    "select coalesce(sum(due), 0) as due, coalesce(sum(missed), 0) as missed from slots where slot_at >= $1",
-    [since.toISOString()],
+    "select coalesce(sum(due), 0) as due, coalesce(sum(missed), 0) as missed from slots where slot_at >= $1 and source_id = $2",
+    [since.toISOString(), LEDGER_SOURCE_IDS[source]],
   );
   const reasons = await pool.query<{ reason: string; n: string }>(
     `select m.reason, sum(case when m.instrument = '*' then s.due else 1 end) as n
-     from misses m join slots s on s.job = m.job and s.slot_at = m.slot_at
-     where m.slot_at >= $1
+     from misses m join slots s on s.job = m.job and s.slot_at = m.slot_at and s.source_id = m.source_id
+     where m.slot_at >= $1 and m.source_id = $2
      group by m.reason
      order by n desc`,
-    [since.toISOString()],
+    [since.toISOString(), LEDGER_SOURCE_IDS[source]],
   );
   const newest = await pool.query<{ job: string; slot_at: string | null }>(
-    `select w.job, (select max(slot_at) from slots where slots.job = w.job) as slot_at
+    `select w.job, (select max(slot_at) from slots where slots.job = w.job and source_id = $2) as slot_at
      from unnest($1::text[]) as w (job)`,
-    [jobs],
+    [jobs, LEDGER_SOURCE_IDS[source]],
   );
   return {
     due: Number(sums.rows[0]?.due ?? 0),

@@ -1,7 +1,7 @@
 /** The ledger's rows, loaded from the journal's notes in the same transaction as the quotes before them. */
 import { createHash } from "node:crypto";
 import type pg from "pg";
-import type { DownNote, LedgerNote, SlotEntry } from "../ledger.ts";
+import type { DownNote, LedgerNote, LedgerSource, SlotEntry } from "../ledger.ts";
 
 /**
  * Most rows that a downtime becomes in `misses`: beyond, each slot has one row for `*`, all that was due. A week down
@@ -12,15 +12,19 @@ export const MAX_DOWN_ROWS = 100_000;
 /** Stands for all that was due at a slot. */
 export const ALL_INSTRUMENTS = "*";
 
+/** The numbers of the two sources that are polled; the first migration gives them. */
+export const LEDGER_SOURCE_IDS: Readonly<Record<LedgerSource, number>> = { account: 1, simulated: 2 };
+
 /** @returns how many slots were not there before */
 export async function insertLedger(client: pg.ClientBase, notes: readonly LedgerNote[]): Promise<number> {
   const dueSets = new DueSets(client);
   let slots = 0;
   for (const note of notes) {
-    if (note.type === "down") slots += await insertDown(client, note, await dueSets.idOf(note.due));
+    const sourceId = LEDGER_SOURCE_IDS[note.source ?? "account"];
+    if (note.type === "down") slots += await insertDown(client, note, sourceId, await dueSets.idOf(note.due));
     else
       for (const entry of note.entries)
-        slots += await insertSlot(client, entry, await dueSets.idOf(entry.due));
+        slots += await insertSlot(client, entry, sourceId, await dueSets.idOf(entry.due));
   }
   return slots;
 }
@@ -32,63 +36,73 @@ export async function insertLedger(client: pg.ClientBase, notes: readonly Ledger
 async function insertSlot(
   client: pg.ClientBase,
   { job, slotAt, due, misses }: SlotEntry,
+  sourceId: number,
   dueSet: number,
 ): Promise<number> {
   const names = misses.map(([instrument]) => instrument);
   const reasons = misses.map(([, reason]) => reason);
   const { rowCount } = await client.query(
     `with fresh as (
-       insert into slots (job, slot_at, due, stored, missed, due_set_id) values ($1, $2, $3::int, $3::int - $4::int, $4::int, $5)
-       on conflict do nothing returning slot_at
+       insert into slots (job, slot_at, source_id, due, stored, missed, due_set_id)
+       values ($1, $2, $8, $3::int, $3::int - $4::int, $4::int, $5)
+       on conflict do nothing returning slot_at, source_id
      ), lost as (
-       insert into misses (job, slot_at, instrument, reason)
-       select $1, slot_at, name, reason from fresh cross join unnest($6::text[], $7::text[]) as m (name, reason)
+       insert into misses (job, slot_at, source_id, instrument, reason)
+       select $1, slot_at, source_id, name, reason from fresh cross join unnest($6::text[], $7::text[]) as m (name, reason)
        on conflict do nothing
      )
      select from fresh`,
-    [job, slotAt, due.length, misses.length, dueSet, names, reasons],
+    [job, slotAt, due.length, misses.length, dueSet, names, reasons, sourceId],
   );
-  if (rowCount === 0) await mergeSlot(client, { job, slotAt, names, dueSet });
+  if (rowCount === 0) await mergeSlot(client, { job, slotAt, sourceId, names, dueSet });
   return rowCount ?? 0;
 }
 
 /** Takes back the misses that another account of the same slot, with the same due, does not have. */
 async function mergeSlot(
   client: pg.ClientBase,
-  { job, slotAt, names, dueSet }: { job: string; slotAt: string; names: string[]; dueSet: number },
+  {
+    job,
+    slotAt,
+    sourceId,
+    names,
+    dueSet,
+  }: { job: string; slotAt: string; sourceId: number; names: string[]; dueSet: number },
 ): Promise<void> {
   await client.query(
     `with found as (
        delete from misses m using slots s
-       where s.job = $1 and s.slot_at = $2 and s.due_set_id = $3 and m.job = s.job and m.slot_at = s.slot_at
+       where s.job = $1 and s.slot_at = $2 and s.source_id = $6 and s.due_set_id = $3
+         and m.job = s.job and m.slot_at = s.slot_at and m.source_id = s.source_id
          and m.instrument <> all ($4::text[]) and m.instrument <> $5
        returning 1
      )
      update slots set stored = stored + n, missed = missed - n
      from (select count(*)::int as n from found) counted
-     where job = $1 and slot_at = $2 and n > 0`,
-    [job, slotAt, dueSet, names, ALL_INSTRUMENTS],
+     where job = $1 and slot_at = $2 and source_id = $6 and n > 0`,
+    [job, slotAt, dueSet, names, ALL_INSTRUMENTS, sourceId],
   );
 }
 
 async function insertDown(
   client: pg.ClientBase,
   { job, slots, due }: DownNote,
+  sourceId: number,
   dueSet: number,
 ): Promise<number> {
   const names = slots.length * due.length > MAX_DOWN_ROWS ? [ALL_INSTRUMENTS] : due;
   const { rowCount } = await client.query(
     `with fresh as (
-       insert into slots (job, slot_at, due, stored, missed, due_set_id)
-       select $1, slot_at, $3, 0, $3, $4 from unnest($2::timestamptz[]) as slot_at
-       on conflict do nothing returning slot_at
+       insert into slots (job, slot_at, source_id, due, stored, missed, due_set_id)
+       select $1, slot_at, $6, $3, 0, $3, $4 from unnest($2::timestamptz[]) as slot_at
+       on conflict do nothing returning slot_at, source_id
      ), lost as (
-       insert into misses (job, slot_at, instrument, reason)
-       select $1, slot_at, name, 'down' from fresh cross join unnest($5::text[]) as name
+       insert into misses (job, slot_at, source_id, instrument, reason)
+       select $1, slot_at, source_id, name, 'down' from fresh cross join unnest($5::text[]) as name
        on conflict do nothing
      )
      select from fresh`,
-    [job, slots, due.length, dueSet, names],
+    [job, slots, due.length, dueSet, names, sourceId],
   );
   return rowCount ?? 0;
 }
@@ -122,9 +136,10 @@ class DueSets {
   }
 }
 
-/** The newest slot of each job before an instant of its own, and what was due then. */
+/** The newest slot of each job in a source, before an instant of the job's own, and what was due then. */
 export async function readLastSlots(
   pool: pg.Pool,
+  source: LedgerSource,
   before: ReadonlyMap<string, Date>,
 ): Promise<Map<string, { slotAt: Date; due: string[] }>> {
   const { rows } = await pool.query<{ job: string; slot_at: string; instruments: string[] }>(
@@ -132,10 +147,10 @@ export async function readLastSlots(
      from unnest($1::text[], $2::timestamptz[]) as w (job, before)
      cross join lateral (
        select slot_at, due_set_id from slots
-       where slots.job = w.job and slots.slot_at < w.before order by slot_at desc limit 1
+       where slots.job = w.job and slots.source_id = $3 and slots.slot_at < w.before order by slot_at desc limit 1
      ) s
      join due_sets d on d.id = s.due_set_id`,
-    [[...before.keys()], [...before.values()].map((at) => at.toISOString())],
+    [[...before.keys()], [...before.values()].map((at) => at.toISOString()), LEDGER_SOURCE_IDS[source]],
   );
   return new Map(
     rows.map(({ job, slot_at, instruments }) => [job, { slotAt: new Date(slot_at), due: instruments }]),
@@ -155,7 +170,11 @@ export type Window = { from: Date; to: Date };
 export async function readStoredWithin(
   pool: pg.Pool,
   windows: readonly Window[],
-  { instruments, delayed }: { instruments: readonly string[]; delayed: boolean },
+  {
+    source,
+    instruments,
+    delayed,
+  }: { source: LedgerSource; instruments: readonly string[]; delayed: boolean },
 ): Promise<Map<number, Set<string>>> {
   const hit = await windowsWithAnswers(pool, windows);
   if (hit.length === 0) return new Map();
@@ -172,7 +191,7 @@ export async function readStoredWithin(
      cross join wanted
      where exists (
        select from quotes q where q.instrument_id = wanted.id
-       and q.observed_at >= w.since and q.observed_at < w.until and q.delayed = $6
+       and q.observed_at >= w.since and q.observed_at < w.until and q.delayed = $6 and q.source_id = $7
      )`,
     [
       hit,
@@ -181,6 +200,7 @@ export async function readStoredWithin(
       instruments,
       [...new Set(instruments.map((name) => name.split(":")[0]))],
       delayed,
+      LEDGER_SOURCE_IDS[source],
     ],
   );
   const stored = new Map<number, Set<string>>();

@@ -164,6 +164,9 @@ export const slots = pgTable(
   {
     job: text("job").notNull(),
     slotAt: instant("slot_at").notNull(),
+    sourceId: smallint("source_id")
+      .notNull()
+      .references(() => sources.id),
     due: integer("due").notNull(),
     stored: integer("stored").notNull(),
     missed: integer("missed").notNull(),
@@ -171,7 +174,7 @@ export const slots = pgTable(
       .notNull()
       .references(() => dueSets.id),
   },
-  (table) => [primaryKey({ columns: [table.job, table.slotAt] })],
+  (table) => [primaryKey({ columns: [table.job, table.slotAt, table.sourceId] })],
 );
 
 export const misses = pgTable(
@@ -179,10 +182,11 @@ export const misses = pgTable(
   {
     job: text("job").notNull(),
     slotAt: instant("slot_at").notNull(),
+    sourceId: smallint("source_id").notNull(),
     instrument: text("instrument").notNull(),
     reason: text("reason").notNull(),
   },
-  (table) => [primaryKey({ columns: [table.job, table.slotAt, table.instrument] })],
+  (table) => [primaryKey({ columns: [table.job, table.slotAt, table.sourceId, table.instrument] })],
 );
 
 export const journalPositions = pgTable("journal_positions", {
@@ -359,6 +363,7 @@ export const dividendCalendar = pgView("dividend_calendar", {
 /** Expected against stored for each instrument and exchange date. */
 export const coverageDaily = pgView("coverage_daily", {
   date: date("date", { mode: "string" }).notNull(),
+  source: text("source", { enum: ["account", "simulated", "import"] }).notNull(),
   instrument: text("instrument").notNull(),
   expected: bigintText("expected").notNull(),
   stored: bigintText("stored").notNull(),

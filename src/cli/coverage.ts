@@ -22,12 +22,26 @@ export async function coverage(
   if (json) stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
   else if (rows.length === 0) stdout.write(`The ledger has no slot from ${from} to ${to}.\n`);
   else {
-    stdout.write(`${heatLines(rows).join("\n")}\n\n`);
-    const worst = rows.filter(({ missed }) => missed > 0);
-    if (worst.length === 0) stdout.write("Everything that was due is stored.\n");
-    else stdout.write(worstTable(worst, stdout, env));
+    for (const source of ["account", "simulated"] as const) {
+      const ofSource = rows.filter((row) => row.source === source);
+      if (ofSource.length > 0) stdout.write(report(ofSource, source, stdout, env));
+    }
   }
   return rows.some(({ missed }) => missed > 0) ? 1 : 0;
+}
+
+/** Simulated slots are told apart from an account's, and say so. */
+function report(
+  rows: readonly CoverageRow[],
+  source: CoverageRow["source"],
+  stdout: Edges["stdout"],
+  env: Edges["env"],
+): string {
+  const worst = rows.filter(({ missed }) => missed > 0);
+  const heading = source === "simulated" ? "SIMULATED market\n" : "";
+  const details =
+    worst.length === 0 ? "Everything that was due is stored.\n" : worstTable(worst, stdout, env);
+  return `${heading}${heatLines(rows).join("\n")}\n\n${details}`;
 }
 
 function worstTable(worst: readonly CoverageRow[], stdout: Edges["stdout"], env: Edges["env"]): string {

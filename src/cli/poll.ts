@@ -12,6 +12,7 @@ import { instantFromDate } from "../instant.ts";
 import { uuidv7 } from "../journal/uuid.ts";
 import { openJournal } from "../journal/writer.ts";
 import { type Collected, collectCall, type Stations } from "../pipeline.ts";
+import { mayBeRefusedForTheClock } from "../quotes-api/clockSkew.ts";
 import { matchAnswer, type Matched } from "../quotes-api/match.ts";
 import { askedInstruments, type QuoteCall } from "../quotes-api/request.ts";
 import type { Edges } from "./edges.ts";
@@ -61,7 +62,13 @@ export async function poll(config: Config, edges: Edges, { calls, json }: PollRe
     let governor = await restoredGovernor(config, edges, feed.simulated);
     for (const call of calls) {
       governor = await admitted(governor, edges);
-      collected.push(await collectCall({ call, jobs: [], slotAt: null }, stations));
+      let answered = await collectCall({ call, jobs: [], slotAt: null }, stations);
+      if (answered.answer.outcome === "unauthorized" && mayBeRefusedForTheClock(answered.record)) {
+        // The refusal has shown how far the machine's clock is off: the second attempt signs by the service's.
+        governor = await admitted(governor, edges);
+        answered = await collectCall({ call, jobs: [], slotAt: null }, stations);
+      }
+      collected.push(answered);
     }
   } finally {
     await feed?.close();

@@ -10,6 +10,7 @@ import { calendar } from "./calendar.ts";
 import { coverage } from "./coverage.ts";
 import type { Edges } from "./edges.ts";
 import { jobsCheck } from "./jobsCheck.ts";
+import { journalList, journalRepair, journalVerify } from "./journal.ts";
 import { migrate } from "./migrate.ts";
 import { VERSION } from "./parts/version.ts";
 import { plan } from "./plan.ts";
@@ -50,6 +51,7 @@ export function createProgram(edges: Edges, done: (exitCode: number) => void): C
   addServe(program, run, edges);
   addLooking(program, run, edges);
   addPlanning(program, run, edges);
+  addJournal(program, run, edges);
   for (const command of program.commands) command.addHelpText("after", EXIT_CODES);
   return program;
 }
@@ -161,7 +163,10 @@ function addLooking(program: Command, run: Run, edges: Edges): void {
     .command("migrate")
     .description("brings the database's schema up to date; harmless when it is")
     .option("--json", "print JSON", false)
-    .action(({ json }: JsonOption) => run((config) => migrate(config, edges, { json })));
+    .option("--to-timescaledb", "moves a database that holds rows to TimescaleDB as well", false)
+    .action(({ json, toTimescaledb }: JsonOption & { toTimescaledb: boolean }) =>
+      run((config) => migrate(config, edges, { json, toTimescaledb })),
+    );
   const jobs = program.command("jobs").description("the job files");
   jobs
     .command("check")
@@ -171,6 +176,26 @@ function addLooking(program: Command, run: Run, edges: Edges): void {
     .option("--json", "print JSON", false)
     .addHelpText("after", EXIT_CODES)
     .action(({ json }: JsonOption) => run((config) => jobsCheck(config, edges, { json })));
+}
+
+function addJournal(program: Command, run: Run, edges: Edges): void {
+  const journal = program
+    .command("journal")
+    .description("the journal's health; nothing of it is ever changed");
+  const add = (name: string, description: string, act: typeof journalList): void =>
+    void journal
+      .command(name)
+      .description(description)
+      .option("--json", "print JSON", false)
+      .addHelpText("after", EXIT_CODES)
+      .action(({ json }: JsonOption) => run((config) => act(config, edges, { json })));
+  add("list", "its segments, oldest first", journalList);
+  add(
+    "verify",
+    "reads every record and proves it; exit code 1 when there is damage that has not been set aside",
+    journalVerify,
+  );
+  add("repair", "copies damaged bytes aside; harmless beside a running collector", journalRepair);
 }
 
 type DateOptions = { from: string; to: string; json: boolean };

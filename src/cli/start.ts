@@ -107,6 +107,7 @@ function statusText({ feed, collector, loader, loaded }: Collection, now: Date):
   const { callsUsed, limit, queued, nextPollAt, missed, lastError } = collector.status();
   const { quotes, deadLetters } = loaded();
   const failure = loader.failure();
+  const correctionMs = feed.clockCorrectionMs();
   const seconds = nextPollAt ? Math.max(0, Math.ceil((nextPollAt.getTime() - now.getTime()) / 1000)) : null;
   return [
     ...(feed.simulated ? ["SIMULATED"] : []),
@@ -116,6 +117,7 @@ function statusText({ feed, collector, loader, loaded }: Collection, now: Date):
     ...(queued > 0 ? [`${queued} queued`] : []),
     ...(missed > 0 ? [`${missed} missed`] : []),
     ...(deadLetters > 0 ? [`${deadLetters} dead letters`] : []),
+    ...(correctionMs === 0 ? [] : [`the machine's clock is ${Math.round(-correctionMs / 1000)} s off`]),
     ...(failure === null ? [] : [databaseError(failure, "").code]),
     ...(lastError !== null ? [lastError.split(":")[0] ?? ""] : []),
   ].join(" | ");

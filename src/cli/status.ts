@@ -10,10 +10,10 @@ import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { createCalendar } from "../market/calendar/calendar.ts";
 import type { CalendarOverride } from "../market/calendar/overrides.ts";
-import { listSegments } from "../journal/segments.ts";
 import type { Edges } from "./edges.ts";
 import { archiveExists, isDatabaseError, openArchive } from "./parts/archive.ts";
 import { journalDir } from "./parts/collection.ts";
+import { journalHealth } from "./parts/journalHealth.ts";
 import { type LedgerStatus, readLedgerStatus, someOf } from "./parts/ledgerStatus.ts";
 
 /** One line of the report: `ok`, or what a person has to see to. */
@@ -30,10 +30,11 @@ export async function status(config: Config, edges: Edges, { json }: { json: boo
   lines.push(database);
   if (health) lines.push(...answerLines(health, clock.now()));
   if (ledger) lines.push(...ledgerLines(ledger));
-  lines.push(await journalLine(config, health));
+  const journal = await journalHealth(journalDir(config), health?.loaded ?? null, clock);
+  lines.push({ subject: "journal", state: journal.state, text: journal.text });
   if (json)
     stdout.write(
-      `${JSON.stringify({ healthy: lines.every(isFine), lines, lastHour: health?.lastHour ?? null, lastAnswerAt: health?.lastAnswerAt ?? null }, null, 2)}\n`,
+      `${JSON.stringify({ healthy: lines.every(isFine), lines, lastHour: health?.lastHour ?? null, lastAnswerAt: health?.lastAnswerAt ?? null, lag: journal.lag }, null, 2)}\n`,
     );
   else
     for (const { subject, state, text } of lines)
@@ -157,21 +158,3 @@ function answerLines({ lastAnswerAt, lastHour, deadLettersToday }: Health, now: 
     },
   ];
 }
-
-/** The loader's lag: bytes of the journal that the database has not taken. */
-async function journalLine(config: Config, health: Health | null): Promise<Line> {
-  const segments = await listSegments(journalDir(config));
-  const total = segments.reduce((sum, { fileBytes }) => sum + fileBytes, 0);
-  if (segments.length === 0) return { subject: "journal", state: "idle", text: "empty" };
-  const size = `${segments.length} segments, ${(total / 1e6).toFixed(1)} MB`;
-  if (!health) return { subject: "journal", state: "ok", text: size };
-  const behind = segments.reduce(
-    (sum, { name, bytes }) => sum + Math.max(0, (bytes ?? 0) - (health.loaded.get(name) ?? 0)),
-    0,
-  );
-  const text = behind === 0 ? `${size}, all loaded` : `${size}, ${behind} bytes not loaded yet`;
-  return { subject: "journal", state: behind > MOST_LAG_BYTES ? "attention" : "ok", text };
-}
-
-/** More than this waiting to be loaded, in bytes, means that the loader does not keep up, or does not run. */
-const MOST_LAG_BYTES = 16 * 1024 * 1024;

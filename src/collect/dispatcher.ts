@@ -11,6 +11,7 @@ import { ERRORS, QuotekeeperError } from "../errors.ts";
 import type { MissReason } from "../ledger.ts";
 import type { Log } from "../log.ts";
 import type { Answer } from "../quotes-api/answer.ts";
+import { type DatedAnswer, mayBeRefusedForTheClock } from "../quotes-api/clockSkew.ts";
 import { readRateLimitHeaders } from "../quotes-api/rateLimit.ts";
 import { describeCall } from "../quotes-api/request.ts";
 import { answerError } from "./answerError.ts";
@@ -26,7 +27,7 @@ import { type PlannedCall, split } from "./plan.ts";
 import { UrgencyQueue, type UrgencyOptions } from "./urgencyQueue.ts";
 
 /** What is read of a journaled answer besides its kind. */
-type Kept = { record: { headers: Readonly<Record<string, string>> }; answer: Answer };
+type Kept = { record: DatedAnswer; answer: Answer };
 
 /** Makes one call and keeps its answer; rejects when there is none, or it could not be kept. */
 export type Send = (planned: PlannedCall, signal: AbortSignal) => Promise<Kept>;
@@ -223,7 +224,7 @@ export class Dispatcher {
       return;
     }
     this.#learn(kept, sentAtMs);
-    this.#take(ticket, kept.answer);
+    this.#take(ticket, kept);
   }
 
   #learn({ record: { headers }, answer }: Kept, sentAtMs: number): void {
@@ -236,11 +237,15 @@ export class Dispatcher {
     this.#governor = step(this.#governor, event, clock.monotonicMs());
   }
 
-  #take(ticket: Ticket, answer: Answer): void {
+  #take(ticket: Ticket, { answer, record }: Kept): void {
     const { planned } = ticket;
     if (answer.outcome === "quotes") this.#lastError = null;
     else this.#complain(planned, answerError(answer).message);
+    const forTheClock =
+      answer.outcome === "unauthorized" && ticket.attempt === 1 && mayBeRefusedForTheClock(record);
     if (answer.outcome === "quota_fault") this.#enter({ ...ticket, setback: "refused" });
+    // The refusal has shown how far the machine's clock is off: the next attempt signs by the service's.
+    else if (forTheClock) this.#enter({ ...ticket, attempt: 2, setback: "unauthorized" });
     // A call that looks into another one's failure tells enough by failing once.
     else if (answer.outcome !== "server_error" || planned.part || !this.#retry(ticket))
       this.#finish(planned, { kind: "answered", answer });

@@ -29,7 +29,7 @@ export type ReadDocument = {
 export const MAX_FRAGMENT = 16_384;
 
 /** Assumed: no answer holds more instruments than this; the largest list reported is 325 (field notes, "Requests"). */
-export const MAX_ITEMS = 10_000;
+export const MAX_ITEMS = 4_000;
 
 const ITEM_PATH = "response/quotes/instrumentquote";
 

@@ -39,11 +39,27 @@ test("the worst comes first, with its reasons counted, and what was never missed
 
   expect(rows).toEqual([
     {
-      ...{ date: "2026-11-20", instrument: "KO", expected: 2, stored: 0, missed: 2 },
+      ...{ date: "2026-11-20", source: "account", instrument: "KO", expected: 2, stored: 0, missed: 2 },
       reasons: { budget: 1, unknown_symbol: 1 },
     },
-    { date: "2026-11-20", instrument: "GE", expected: 2, stored: 1, missed: 1, reasons: { budget: 1 } },
-    { date: "2026-11-20", instrument: "AAPL", expected: 2, stored: 2, missed: 0, reasons: {} },
+    {
+      date: "2026-11-20",
+      source: "account",
+      instrument: "GE",
+      expected: 2,
+      stored: 1,
+      missed: 1,
+      reasons: { budget: 1 },
+    },
+    {
+      date: "2026-11-20",
+      source: "account",
+      instrument: "AAPL",
+      expected: 2,
+      stored: 2,
+      missed: 0,
+      reasons: {},
+    },
   ]);
 });
 

@@ -1,6 +1,6 @@
 /** The ledger in the database: what was due, what came of it, and the slots in which nothing ran. */
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { insertLedger, MAX_DOWN_ROWS, readStoredWithin } from "../../src/archive/ledger.ts";
+import { insertLedger, MAX_DOWN_ROWS, readLastSlots, readStoredWithin } from "../../src/archive/ledger.ts";
 import { loadAll } from "../../src/archive/loader.ts";
 import { readCoverage, readUnknownInstruments } from "../../src/archive/coverage.ts";
 import { accountForDowntime } from "../../src/cli/parts/downtime.ts";
@@ -126,11 +126,33 @@ describe("a slot", () => {
   });
 });
 
+test("a simulated slot never stands for an account's: each has its own row, downtime and coverage", async () => {
+  await load({ ...slotNote("14:30", ["AAPL"]), source: "simulated" });
+  await load(slotNote("14:30", ["AAPL"], [["AAPL", "transport"]]));
+
+  const rows = await rowsOfQuery(
+    pool,
+    `select s.kind, due, stored, missed from slots join sources s on s.id = source_id order by 1`,
+  );
+  expect(rows).toEqual([
+    { kind: "account", due: 1, stored: 0, missed: 1 },
+    { kind: "simulated", due: 1, stored: 1, missed: 0 },
+  ]);
+  const coverage = await readCoverage(pool, "2026-11-20", "2026-11-20");
+  expect(coverage.map(({ source, stored }) => [source, stored])).toEqual([
+    ["account", 0],
+    ["simulated", 1],
+  ]);
+  const before = new Map([["list", on20th("15:00")]]);
+  await load({ ...slotNote("14:40", ["AAPL"]), source: "simulated" });
+  expect((await readLastSlots(pool, "account", before)).get("list")?.slotAt).toEqual(on20th("14:30"));
+});
+
 describe("slots that passed while nothing ran", () => {
   const job = jobOf({ name: "list", session: "regular", symbols: ["AAPL", "GE"] });
 
   async function restartAt(time: Date, ...jobs: Job[]): Promise<void> {
-    await load(...(await accountForDowntime(pool, scheduled(...jobs), time)));
+    await load(...(await accountForDowntime(pool, "account", scheduled(...jobs), time)));
   }
 
   test("are down, up to the one that still lasts, which is the new run's own", async () => {
@@ -188,7 +210,11 @@ describe("slots that passed while nothing ran", () => {
     expect(await slots()).toEqual(["14:30 2=2+0", "14:31 2=1+1", "14:32 2=0+2"]);
     expect(await misses()).toEqual(["14:31 GE down", "14:32 AAPL down", "14:32 GE down"]);
     const windows = [{ from: on20th("14:31"), to: on20th("14:32") }];
-    const delayed = await readStoredWithin(pool, windows, { instruments: ["AAPL"], delayed: true });
+    const delayed = await readStoredWithin(pool, windows, {
+      source: "account",
+      instruments: ["AAPL"],
+      delayed: true,
+    });
     expect(delayed.size).toBe(0);
   });
 
@@ -232,5 +258,5 @@ test("unknown instruments are those of the newest slot of each job", async () =>
     slotNote("14:31", ["GONE"], [["GONE", "unknown_symbol"]], "removed"),
   );
 
-  expect(await readUnknownInstruments(pool, ["list", "other"])).toEqual(["NEW"]);
+  expect(await readUnknownInstruments(pool, ["list", "other"], "account")).toEqual(["NEW"]);
 });

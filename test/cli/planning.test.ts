@@ -210,8 +210,24 @@ describe("coverage", () => {
     const { stdout } = await run(["coverage", ...range, "--json"]);
 
     expect(JSON.parse(stdout)).toEqual([
-      { date: "2026-11-20", instrument: "KO", expected: 1, stored: 0, missed: 1, reasons: { down: 1 } },
-      { date: "2026-11-20", instrument: "GE", expected: 1, stored: 1, missed: 0, reasons: {} },
+      {
+        date: "2026-11-20",
+        source: "account",
+        instrument: "KO",
+        expected: 1,
+        stored: 0,
+        missed: 1,
+        reasons: { down: 1 },
+      },
+      {
+        date: "2026-11-20",
+        source: "account",
+        instrument: "GE",
+        expected: 1,
+        stored: 1,
+        missed: 0,
+        reasons: {},
+      },
     ]);
   });
 });

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
+import { type Clock, systemClock } from "../../src/clock.ts";
 import { readSegment } from "../../src/journal/reader.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import { listSegments } from "../../src/journal/segments.ts";
@@ -169,10 +170,11 @@ describe("a poll of an account", () => {
   });
 
   test("with a wrong secret ends with exit code 1, names the variables, and the answer is in the journal", async () => {
-    const service = await startSimulatedService(clock);
+    // The real clock on both sides: a refusal whose Date differs from ours would be taken for a clock that is off.
+    const service = await startSimulatedService(systemClock);
     const env = settings({ ...account(service.baseUrl), QUOTES_ACCESS_TOKEN_SECRET: "canary-wrong" });
 
-    const { exitCode, stdout, stderr } = await poll(env, "--symbols", "AAPL");
+    const { exitCode, stdout, stderr } = await run(["poll", "--symbols", "AAPL"], env, systemClock);
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(stderr).toMatch(
@@ -180,6 +182,18 @@ describe("a poll of an account", () => {
     );
     expect(stderr).not.toContain("canary");
     expect(await journalOf(env.QUOTEKEEPER_DATA_DIR)).toMatchObject([{ status: 401 }]);
+  });
+
+  test("of a machine whose clock is an hour off is refused once, then signs by the service's clock", async () => {
+    const service = await startSimulatedService(systemClock);
+    const env = settings(account(service.baseUrl));
+    const fast: Clock = { ...systemClock, now: () => new Date(systemClock.now().getTime() + 3_600_000) };
+
+    const { exitCode, stdout } = await run(["poll", "--symbols", "AAPL"], env, fast);
+
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/^AAPL /m);
+    expect(await journalOf(env.QUOTEKEEPER_DATA_DIR)).toMatchObject([{ status: 401 }, { status: 200 }]);
   });
 
   test("that answers with an HTML page says so, exit code 1, and keeps the page in the journal", async () => {

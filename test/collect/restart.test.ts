@@ -58,6 +58,7 @@ describe("notes of the ledger", () => {
     const writer = createNoteWriter(
       { append } as Parameters<typeof createNoteWriter>[0],
       createTestClock(),
+      () => "account",
       () => undefined,
       (count) => void lost.push(count),
     );

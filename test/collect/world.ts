@@ -70,7 +70,7 @@ export function startWorld(options: WorldOptions): World {
       await time.clock.sleep(latencyMs(calls.length - 1), signal);
       call.answeredAt = Date.now();
       const answer = await respond(call);
-      return { record: { headers: {} }, answer };
+      return { record: { requestedAt: "", observedAt: "", headers: {} }, answer };
     },
   });
   const end = async (graceMs: number): Promise<void> => {

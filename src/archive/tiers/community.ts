@@ -32,7 +32,7 @@ export async function settleCommunity(
     await client.query(statement);
     await refreshSince(client, name, await readRetention(client));
   }
-  await client.query(QUOTE_BARS);
+  await client.query(WIDE_BARS);
   await client.query(RETENTION);
   if (retentionDays !== undefined) await retain(client, retentionDays);
 }
@@ -100,7 +100,7 @@ export async function readRetention(db: pg.ClientBase | pg.Pool): Promise<number
 }
 
 /**
- * Five minutes of one series. Only what is in the hypertable when it is refreshed; `quote_bars` takes the pieces of a
+ * Five minutes of one series. Only what is in the hypertable when it is refreshed; `wide_quote_bars` takes the pieces of a
  * session when they count as many observations as the session has, and the rows themselves otherwise. Rows are only
  * ever added, so as many means the same.
  */
@@ -133,9 +133,9 @@ with no data`;
 
 const PIECES: Readonly<Record<string, string>> = { bar_pieces: BAR_PIECES, volume_pieces: VOLUME_PIECES };
 
-/** `quote_bars` of the migrations, over the pieces where they are whole. */
-const QUOTE_BARS = `
-create or replace function quote_bars(
+/** `wide_quote_bars` of the migrations, over the pieces where they are whole. */
+const WIDE_BARS = `
+create or replace function wide_quote_bars(
   of_instrument integer, of_source smallint, of_delayed boolean, from_at timestamptz, to_at timestamptz,
   pre_at timestamptz, open_at timestamptz, close_at timestamptz, post_at timestamptz, width interval
 ) returns table (
@@ -147,11 +147,10 @@ create or replace function quote_bars(
            b.quote_count, v.first_shown, v.shown
     from bar_pieces b
     left join volume_pieces v on v.instrument_id = $1 and v.source_id = $2 and v.bar_at = b.bar_at
-    where $10 >= interval '5 minutes' and b.instrument_id = $1 and b.source_id = $2 and b.delayed = $3
+    where b.instrument_id = $1 and b.source_id = $2 and b.delayed = $3
       and b.bar_at between time_bucket(interval '5 minutes', $4) and $5
   ), whole as (
-    select $10 >= interval '5 minutes'
-       and (select sum(p.quote_count) from piece p) = d.quote_count
+    select (select sum(p.quote_count) from piece p) = d.quote_count
        and (select sum(v.row_count) from volume_pieces v where v.instrument_id = $1 and v.source_id = $2
               and v.bar_at between time_bucket(interval '5 minutes', $4) and $5) = d.quote_count
        and not exists (select from session_bars o where o.instrument_id = $1 and o.source_id = $2

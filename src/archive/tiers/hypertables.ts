@@ -2,11 +2,14 @@
 import type pg from "pg";
 import { PARTITIONED_TABLES } from "../partitions.ts";
 
-/** How much time one chunk holds: what is written lately should fit into memory, indexes included. */
+/**
+ * How much time one chunk holds. What is written lately should fit into memory, indexes included; and every chunk costs
+ * each query some planning, of which years of weeks would be too many.
+ */
 const CHUNK_INTERVALS: Readonly<Record<(typeof PARTITIONED_TABLES)[number], string>> = {
-  responses: "7 days",
-  quotes: "7 days",
-  extended_quotes: "7 days",
+  responses: "28 days",
+  quotes: "28 days",
+  extended_quotes: "28 days",
   // A few rows a month.
   dividends: "1 year",
 };

@@ -12,6 +12,7 @@ import { requireJobs } from "../../config/jobs/readJobs.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { createCalendar } from "../../market/calendar/calendar.ts";
 import { instantFromDate } from "../../instant.ts";
+import type { JournalFs } from "../../journal/fs.ts";
 import { uuidv7 } from "../../journal/uuid.ts";
 import { type Journal, openJournal } from "../../journal/writer.ts";
 import { collectCall } from "../../pipeline.ts";
@@ -41,6 +42,8 @@ export type CollectionOptions = {
   log: Logger;
   /** Called when something changed that a status line shows. */
   onChange: () => void;
+  /** The file system that the journal is written to. Default: the machine's own. */
+  journalFs?: JournalFs;
 };
 
 /** Longest waits at the end: for answers under way, and for the last rows. Ctrl-C ends `start` in under 5 s. */
@@ -64,7 +67,10 @@ export async function startCollection(options: CollectionOptions): Promise<Colle
   const jobsDir = resolve(config.jobsDir);
   const { jobs, calendar } = await requireJobs(jobsDir);
   const dir = journalDir(config);
-  const journal = await openJournal({ dir, clock, onProblem: (problem) => log.error(problem.message) });
+  const journal = await openJournal({
+    ...{ dir, clock, onProblem: (problem) => log.error(problem.message) },
+    ...(options.journalFs && { fs: options.journalFs }),
+  });
   const feed = await openFeed(config, clock).catch(async (error: unknown) => {
     await journal.close();
     throw error;
@@ -74,7 +80,7 @@ export async function startCollection(options: CollectionOptions): Promise<Colle
     loaded = addReports(loaded, report);
     onChange();
   });
-  const notes = createNoteWriter(journal, clock, loader.notify, (count) =>
+  const notes = createNoteWriter(journal, clock, feed.ledgerSource, loader.notify, (count) =>
     log.error({ count }, "entries of the ledger were lost: the journal cannot be written"),
   );
   const collector = new Collector({
@@ -92,7 +98,7 @@ export async function startCollection(options: CollectionOptions): Promise<Colle
   });
   const startedAt = collector.start();
   const closing = new AbortController();
-  const accounting = account(options, { loader, collector, notes, startedAt, signal: closing.signal });
+  const accounting = account(options, { feed, loader, collector, notes, startedAt, signal: closing.signal });
   const stopFollowing = followJobs(jobsDir, {
     first: { jobs, calendar },
     onJobs: ({ jobs: newJobs, calendar: overrides }) =>
@@ -183,17 +189,25 @@ const ACCOUNT_AGAIN_MS = 30_000;
 async function account(
   { archive, clock, log }: CollectionOptions,
   {
+    feed,
     loader,
     collector,
     notes,
     startedAt,
     signal,
-  }: { loader: Loader; collector: Collector; notes: NoteWriter; startedAt: Date; signal: AbortSignal },
+  }: {
+    feed: OpenFeed;
+    loader: Loader;
+    collector: Collector;
+    notes: NoteWriter;
+    startedAt: Date;
+    signal: AbortSignal;
+  },
 ): Promise<void> {
   while (!signal.aborted) {
     try {
       await loader.drain();
-      const past = await accountForDowntime(archive.pool, collector.jobs, startedAt);
+      const past = await accountForDowntime(archive.pool, feed.ledgerSource(), collector.jobs, startedAt);
       past.forEach(notes.write);
       return;
     } catch (error) {

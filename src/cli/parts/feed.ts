@@ -3,6 +3,7 @@ import { openFetchQuotes, type FetchQuotes } from "../../collect/fetchQuotes.ts"
 import type { Clock } from "../../clock.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { createObserver } from "../../instant.ts";
+import type { LedgerSource } from "../../ledger.ts";
 import type { RecordSource } from "../../journal/record.ts";
 import { type Calendar, alwaysOpen, createCalendar } from "../../market/calendar/calendar.ts";
 import type { CalendarOverride } from "../../market/calendar/overrides.ts";
@@ -22,6 +23,8 @@ export type OpenFeed = {
   clockCorrectionMs: () => number;
   /** Which source an answer's rows belong to. */
   sourceOf: (headers: Readonly<Record<string, string>>) => RecordSource;
+  /** Which market the answers so far came from, for the ledger. */
+  ledgerSource: () => LedgerSource;
   /** The trading calendar to keep: the exchange's, or for the simulated market one that is always open. */
   calendar: (overrides: readonly CalendarOverride[]) => Calendar;
   close: () => Promise<void>;
@@ -38,7 +41,19 @@ export async function openFeed(config: Config, clock: Clock, logger?: ServiceLog
   if (feed.kind === "account") {
     const { baseUrl, credentials } = feed;
     const opened = openFetchQuotes({ baseUrl, credentials, clock, observe, userAgent });
-    return { simulated: false, baseUrl, sourceOf, calendar: createCalendar, ...opened };
+    let newest: LedgerSource = "account";
+    return {
+      simulated: false,
+      baseUrl,
+      ...opened,
+      sourceOf: (headers) => {
+        const source = sourceOf(headers);
+        newest = source === SIMULATED ? "simulated" : "account";
+        return source;
+      },
+      ledgerSource: () => newest,
+      calendar: createCalendar,
+    };
   }
   const credentials = randomCredentials(clock);
   const service = createQuoteService({
@@ -55,6 +70,7 @@ export async function openFeed(config: Config, clock: Clock, logger?: ServiceLog
     baseUrl,
     ...opened,
     sourceOf: () => SIMULATED,
+    ledgerSource: () => "simulated",
     calendar: () => alwaysOpen,
     close: async () => {
       await opened.close();

@@ -2,7 +2,7 @@
 import type { Clock } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { instantFromDate } from "../../instant.ts";
-import type { LedgerNote } from "../../ledger.ts";
+import type { LedgerNote, LedgerSource } from "../../ledger.ts";
 import type { Journal } from "../../journal/writer.ts";
 
 /** Notes kept while the journal cannot be written; beyond it the oldest go, and are counted. */
@@ -19,6 +19,7 @@ export type NoteWriter = {
 export function createNoteWriter(
   journal: Pick<Journal, "append">,
   clock: Clock,
+  source: () => LedgerSource,
   onKept: (segment: string) => void,
   onLost: (count: number) => void,
 ): NoteWriter {
@@ -50,7 +51,7 @@ export function createNoteWriter(
 
   return {
     write: (note) => {
-      kept.push(note);
+      kept.push({ ...note, source: source() });
       writing = writing.then(drain);
     },
     flush: () => (writing = writing.then(drain)),

@@ -29,11 +29,17 @@ export async function readLedgerStatus(
   calendar: Calendar | null,
   now: Date,
 ): Promise<LedgerStatus> {
+  const source = calendar === null ? "simulated" : "account";
   const names = jobs.map(({ name }) => name);
-  const { due, missed, newest } = await readLateness(pool, names, new Date(now.getTime() - 86_400_000));
+  const { due, missed, newest } = await readLateness(
+    pool,
+    names,
+    source,
+    new Date(now.getTime() - 86_400_000),
+  );
   const late =
     calendar === null ? [] : jobs.flatMap((job) => lateJob(job, newest.get(job.name), calendar, now));
-  return { due, missed, late, unknown: await readUnknownInstruments(pool, names) };
+  return { due, missed, late, unknown: await readUnknownInstruments(pool, names, source) };
 }
 
 /** A job that was never in the ledger is new, not late. */

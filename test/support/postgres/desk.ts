@@ -31,6 +31,8 @@ export async function openDesk(databaseUrl: string | null): Promise<Desk> {
     const pool = createPool(urlOf(started, template), { max: 1 });
     await migrate(pool, instantFromDate(systemClock.now()));
     await pool.end();
+    // TimescaleDB's workers would connect to it, and a database in use cannot be copied.
+    await execute(started.url, [`alter database ${template} allow_connections false`]);
     return started;
   }
 

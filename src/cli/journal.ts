@@ -1,0 +1,113 @@
+/** `quotekeeper journal list|verify|repair`: the journal's health for people. None of them changes a segment. */
+import type { Config } from "../config/loadEnvironment.ts";
+import { repairJournal } from "../journal/repair.ts";
+import { listSegments, type SegmentInfo } from "../journal/segments.ts";
+import { DAMAGED_DIR, type SetAsideNote } from "../journal/set-aside.ts";
+import { type JournalReport, type SegmentReport, verifyJournal } from "../journal/verify.ts";
+import type { Edges } from "./edges.ts";
+import { journalDir } from "./parts/collection.ts";
+import { table } from "./parts/table.ts";
+
+type Output = { json: boolean };
+
+/** Lists the segments, oldest first. @returns 0 */
+export async function journalList(config: Config, { stdout, env }: Edges, { json }: Output): Promise<number> {
+  const segments = await listSegments(journalDir(config));
+  if (json) stdout.write(`${JSON.stringify(segments.map(toJson), null, 2)}\n`);
+  else if (segments.length === 0) stdout.write("The journal is empty.\n");
+  else {
+    const columns = [
+      { heading: "Segment" },
+      { heading: "State" },
+      { heading: "Bytes", right: true },
+      { heading: "On disk", right: true },
+      { heading: "Last written (UTC)" },
+    ];
+    stdout.write(table(columns, segments.map(toCells), stdout, env));
+  }
+  return 0;
+}
+
+/**
+ * Reads every record and proves it.
+ *
+ * @returns 1 when there is damage that has not been set aside, or a file that is no segment; else 0
+ */
+export async function journalVerify(
+  config: Config,
+  { clock, stdout }: Edges,
+  { json }: Output,
+): Promise<number> {
+  const report = await verifyJournal(journalDir(config), { clock });
+  if (json) stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+  else stdout.write(describeReport(report));
+  return report.damages.fresh + report.strangers.length > 0 ? 1 : 0;
+}
+
+/**
+ * Sets the bytes aside that hold no record. Nothing is deleted and no segment is changed.
+ *
+ * @returns 1 when a file is left that is no segment, which nobody but a person can judge; else 0
+ */
+export async function journalRepair(
+  config: Config,
+  { clock, stdout }: Edges,
+  { json }: Output,
+): Promise<number> {
+  const dir = journalDir(config);
+  const { found, setAside } = await repairJournal(dir, { clock });
+  if (json)
+    stdout.write(
+      `${JSON.stringify({ records: found.records, setAside, strangers: found.strangers }, null, 2)}\n`,
+    );
+  else {
+    for (const note of setAside) stdout.write(`${describeNote(note)}\n`);
+    stdout.write(
+      setAside.length === 0
+        ? `Nothing to do: ${counts(found)}.\n`
+        : `${setAside.length} damaged stretches are set aside in ${dir}/${DAMAGED_DIR}; ${counts(found)} are whole.\n`,
+    );
+    stdout.write(found.strangers.map(describeStranger).join(""));
+  }
+  return found.strangers.length > 0 ? 1 : 0;
+}
+
+function toJson({ name, state, bytes, fileBytes, mtimeMs }: SegmentInfo): object {
+  return { name, state, bytes, fileBytes, writtenAt: new Date(mtimeMs).toISOString() };
+}
+
+function toCells({ name, state, bytes, fileBytes, mtimeMs }: SegmentInfo): string[] {
+  const writtenAt = new Date(mtimeMs).toISOString().slice(0, 19).replace("T", " ");
+  // The end of a compressed file that was cut off says no longer how much it held.
+  return [name, state, bytes === null ? "?" : String(bytes), String(fileBytes), writtenAt];
+}
+
+function describeReport(report: JournalReport): string {
+  const { damages, segments, strangers } = report;
+  const summary =
+    damages.fresh === 0
+      ? `${counts(report)}, all whole${damages.setAside > 0 ? `; ${damages.setAside} damaged stretches were set aside before` : ""}.\n`
+      : `${counts(report)} are whole; ${damages.fresh} damaged stretches are new: \`quotekeeper journal repair\` sets them aside.\n`;
+  return [...segments.flatMap(describeDamages), ...strangers.map(describeStranger), summary].join("");
+}
+
+function describeDamages({ name, damages, unfinished }: SegmentReport): string[] {
+  const lines = damages.map(({ damage: { offset, length, reason }, isSetAside }) => {
+    const known = isSetAside ? " (set aside)" : "";
+    return `${name} at ${offset}: ${length} bytes, ${reason}${known}\n`;
+  });
+  if (unfinished) lines.push(`${name} at ${unfinished.offset}: a record is being written\n`);
+  return lines;
+}
+
+function describeNote({ segment, offset, length, reason, file }: SetAsideNote): string {
+  return `${segment} at ${offset}: ${length} bytes, ${reason}, copied to ${DAMAGED_DIR}/${file}`;
+}
+
+function describeStranger(file: string): string {
+  return `${file}: no segment has such a name, so it is not read\n`;
+}
+
+function counts({ records, segments }: JournalReport): string {
+  return `${records} records in ${segments.length} segments`;
+}

@@ -1,0 +1,44 @@
+/** How far a reader of the journal lies behind its writers. */
+import type { Instant } from "../instant.ts";
+import { nodeFs, type JournalFs } from "./fs.ts";
+import { readSegment } from "./reader.ts";
+import { listSegments, type SegmentInfo } from "./segments.ts";
+
+/** What has not been read yet: uncompressed bytes, and when the oldest record of it was kept; null when there is none. */
+export type Lag = { bytes: number; oldestAt: Instant | null };
+
+/**
+ * The lag of a reader that has read each segment up to a position. Bytes that hold no record, such as the torn end
+ * that a killed writer left, are no lag.
+ *
+ * @param readTo offsets by segment; a segment that is not in it was not begun
+ * @throws QuotekeeperError JOURNAL_UNREADABLE
+ */
+export async function journalLag(
+  dir: string,
+  readTo: ReadonlyMap<string, number>,
+  { segments, fs = nodeFs }: { segments?: readonly SegmentInfo[]; fs?: JournalFs } = {},
+): Promise<Lag> {
+  const lag: Lag = { bytes: 0, oldestAt: null };
+  for (const { name, bytes, fileBytes } of segments ?? (await listSegments(dir, fs))) {
+    const from = readTo.get(name) ?? 0;
+    const behind = (bytes ?? fileBytes) - from;
+    if (behind <= 0) continue;
+    // Segments come in the order of time: the first record that is found is the oldest.
+    lag.oldestAt ??= await firstRecordAt(dir, name, from, fs);
+    if (lag.oldestAt !== null) lag.bytes += behind;
+  }
+  return lag;
+}
+
+async function firstRecordAt(
+  dir: string,
+  name: string,
+  from: number,
+  fs: JournalFs,
+): Promise<Instant | null> {
+  for await (const item of readSegment(dir, name, { from, fs }))
+    if (item.kind === "record")
+      return item.record.kind === "response" ? item.record.observedAt : item.record.at;
+  return null;
+}

@@ -1,0 +1,120 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { answerRecord, appendAll, at } from "../support/journal.ts";
+import { tempDir } from "../support/tempDir.ts";
+import { run } from "./edges.ts";
+
+/** A journal of 10 answers, and the settings with which the commands find it. */
+async function journalOfTen() {
+  const dataDir = tempDir();
+  const dir = join(dataDir, "journal");
+  const bodies = Array.from({ length: 10 }, (_, n) => answerRecord(at(n), `<response id="${n}"/>`));
+  await appendAll(dir, bodies);
+  const [file = ""] = readdirSync(dir);
+  return {
+    dir,
+    path: join(dir, file),
+    name: file.split(".")[0] ?? "",
+    env: { QUOTEKEEPER_DATA_DIR: dataDir },
+  };
+}
+
+/** Changes one byte in the body of the fifth answer. */
+function damage(path: string): void {
+  const bytes = readFileSync(path);
+  const at = bytes.indexOf('<response id="5"/>');
+  bytes.writeUInt8(bytes.readUInt8(at) ^ 0xff, at);
+  writeFileSync(path, bytes);
+}
+
+/** Runs `quotekeeper journal <command>`, and again with --json. */
+async function journal(command: string, env: Record<string, string>) {
+  const text = await run(["journal", command], env);
+  const json = await run(["journal", command, "--json"], env);
+  return { ...text, json: JSON.parse(json.stdout) as unknown, jsonExitCode: json.exitCode };
+}
+
+describe("an undamaged journal", () => {
+  test("is listed by its segments, with their state, size and last write", async () => {
+    const { name, env, path } = await journalOfTen();
+
+    const { exitCode, stdout, json } = await journal("list", env);
+
+    const bytes = readFileSync(path).length;
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(new RegExp(`^${name} +closed +${bytes} +${bytes} +\\d{4}-\\d\\d-\\d\\d `, "m"));
+    expect(json).toEqual([
+      { name, state: "closed", bytes, fileBytes: bytes, writtenAt: expect.stringMatching(/Z$/) },
+    ]);
+  });
+
+  test("is verified record by record", async () => {
+    const { env } = await journalOfTen();
+
+    const { exitCode, stdout, json } = await journal("verify", env);
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "10 records in 1 segments, all whole.\n" });
+    expect(json).toMatchObject({ records: 10, damages: { fresh: 0, setAside: 0 } });
+  });
+
+  test("has nothing to repair, and stays as it is", async () => {
+    const { env, path, dir } = await journalOfTen();
+    const before = readFileSync(path);
+
+    const { exitCode, stdout } = await journal("repair", env);
+
+    expect({ exitCode, stdout }).toEqual({
+      exitCode: 0,
+      stdout: "Nothing to do: 10 records in 1 segments.\n",
+    });
+    expect(readFileSync(path)).toEqual(before);
+    expect(readdirSync(dir)).toHaveLength(1);
+  });
+});
+
+describe("damage in a journal", () => {
+  test("is named with its place and needs a person, until it has been set aside", async () => {
+    const { env, path, name, dir } = await journalOfTen();
+    damage(path);
+
+    const before = await journal("verify", env);
+    const repair = await run(["journal", "repair"], env);
+    const after = await journal("verify", env);
+
+    expect([before.exitCode, before.jsonExitCode]).toEqual([1, 1]);
+    expect(before.stdout).toMatch(new RegExp(`^${name} at \\d+: \\d+ bytes, damaged_body$`, "m"));
+    expect(before.stdout).toMatch(/^9 records in 1 segments are whole; 1 damaged stretches are new/m);
+    expect(before.json).toMatchObject({ records: 9, damages: { fresh: 1, setAside: 0 } });
+    expect(repair.exitCode).toBe(0);
+    expect(repair.stdout).toMatch(/, damaged_body, copied to damaged\/.*\.bin$/m);
+    expect(readdirSync(join(dir, "damaged"))).toHaveLength(2);
+    expect(after.exitCode).toBe(0);
+    expect(after.stdout).toMatch(
+      /damaged_body \(set aside\)\n9 records .* 1 damaged stretches were set aside before\.\n$/,
+    );
+  });
+
+  test("that is a file with another name is left to a person, exit code 1", async () => {
+    const { env, dir } = await journalOfTen();
+    writeFileSync(join(dir, "copy of 20261120T22.journal"), "");
+
+    const verify = await journal("verify", env);
+    const repair = await journal("repair", env);
+
+    expect([verify.exitCode, verify.jsonExitCode, repair.exitCode, repair.jsonExitCode]).toEqual([
+      1, 1, 1, 1,
+    ]);
+    expect(verify.stdout).toContain("copy of 20261120T22.journal: no segment has such a name");
+  });
+});
+
+test("a journal that was never begun is empty and healthy", async () => {
+  const env = { QUOTEKEEPER_DATA_DIR: join(tempDir(), "data") };
+
+  const list = await journal("list", env);
+  const verify = await journal("verify", env);
+
+  expect(list).toMatchObject({ exitCode: 0, stdout: "The journal is empty.\n", json: [] });
+  expect(verify).toMatchObject({ exitCode: 0, stdout: "0 records in 0 segments, all whole.\n" });
+});

@@ -1,0 +1,278 @@
+/**
+ * Mutants of recorded answers, and what must hold of each: it is read without a crash, every number and date read of it
+ * stands in its own text, and nothing is stored under another name than that text says. The text is read by a second,
+ * independent parser.
+ */
+import fc from "fast-check";
+import { XMLParser } from "fast-xml-parser";
+import type { InstrumentKey } from "../../src/market/instrument.ts";
+import { classifyAnswer } from "../../src/quotes-api/answer.ts";
+import type { InstrumentQuote } from "../../src/quotes-api/document.ts";
+import { keyOf, matchAnswer } from "../../src/quotes-api/match.ts";
+import { MAX_FRAGMENT } from "../../src/quotes-api/readDocument.ts";
+import { decimal, type Leaves, leavesOf } from "../support/secondOpinion.ts";
+import { recordedDocuments } from "./cutAnswers.ts";
+
+const documents = recordedDocuments().map(({ body }) => body);
+
+/** What is put into documents: the beginnings and ends of XML, and what makes numbers of other numbers. */
+const WORDS = [
+  ..."<>&;\"'=/!?-.,+eE0123456789% \n\t\0",
+  ...[
+    "</",
+    "/>",
+    "<!--",
+    "-->",
+    "<![CDATA[",
+    "]]>",
+    "<?x ",
+    "?>",
+    "&#48;",
+    "&#x31;",
+    "&amp;",
+    "&lt;",
+    "&quot;",
+  ],
+  ...["\ufeff", "\u00a0", "\u2028", "\u0661", "\uff11", "\ud83c\udf55", "null", "na", "NaN", "true", "false"],
+  ...["1,234", "4.9E-324", "1E400", "1E-401", "-0", ".5", "5.", "OPT", "CS", "0001-01-01", "2026-02-30"],
+  ...[
+    "<b/>",
+    "<!-- -->",
+    "<![CDATA[7]]>",
+    "<sym>AAPL</sym>",
+    "<askprice>1</askprice>",
+    "<quote>",
+    "</quote>",
+  ],
+  ...["<instrumentquote>", "</instrumentquote>", "</quotes>", "</response>", "<!DOCTYPE x>", "<underlying/>"],
+].map((word) => Buffer.from(word));
+
+/** One change; positions are fractions of the document's length, or of its number of texts. */
+type Change =
+  | { kind: "byte"; at: number; value: number }
+  | { kind: "insert"; at: number; word: number }
+  | { kind: "remove"; at: number; length: number }
+  | { kind: "repeat"; at: number; length: number; to: number }
+  | { kind: "splice"; at: number; other: number; from: number; length: number }
+  | { kind: "text"; at: number; word: number; place: number }
+  | { kind: "swap"; at: number; with: number }
+  | { kind: "cut"; at: number };
+
+const fraction = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
+const word = fc.nat(WORDS.length - 1);
+const length = fc.integer({ min: 1, max: 80 });
+
+const change: fc.Arbitrary<Change> = fc.oneof(
+  {
+    weight: 2,
+    arbitrary: fc.record({ kind: fc.constant("byte" as const), at: fraction, value: fc.nat(255) }),
+  },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("insert" as const), at: fraction, word }) },
+  { weight: 2, arbitrary: fc.record({ kind: fc.constant("remove" as const), at: fraction, length }) },
+  {
+    weight: 1,
+    arbitrary: fc.record({ kind: fc.constant("repeat" as const), at: fraction, length, to: fraction }),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.record({
+      kind: fc.constant("splice" as const),
+      ...{
+        at: fraction,
+        other: fc.nat(documents.length - 1),
+        from: fraction,
+        length: fc.integer({ min: 1, max: 2_000 }),
+      },
+    }),
+  },
+  {
+    weight: 6,
+    arbitrary: fc.record({ kind: fc.constant("text" as const), at: fraction, word, place: fraction }),
+  },
+  { weight: 4, arbitrary: fc.record({ kind: fc.constant("swap" as const), at: fraction, with: fraction }) },
+  { weight: 1, arbitrary: fc.record({ kind: fc.constant("cut" as const), at: fraction }) },
+);
+
+/** A recorded document and what is done to it. */
+export const mutation = fc.record({
+  document: fc.nat(documents.length - 1),
+  changes: fc.array(change, { minLength: 1, maxLength: 4 }),
+});
+
+/** Recorded document and its mutant. */
+export function mutantOf({ document, changes }: { document: number; changes: readonly Change[] }): {
+  original: Buffer;
+  mutant: Buffer;
+} {
+  const original = documents[document] ?? Buffer.alloc(0);
+  return { original, mutant: changes.reduce(apply, original) };
+}
+
+function apply(body: Buffer, step: Change): Buffer {
+  const at = Math.floor(step.at * body.length);
+  switch (step.kind) {
+    case "byte":
+      return replaced(body, at, at + 1, Buffer.from([step.value]));
+    case "insert":
+      return replaced(body, at, at, WORDS[step.word]);
+    case "remove":
+      return replaced(body, at, at + step.length, undefined);
+    case "repeat":
+      return replaced(
+        body,
+        Math.floor(step.to * body.length),
+        undefined,
+        body.subarray(at, at + step.length),
+      );
+    case "splice": {
+      const other = documents[step.other] ?? body;
+      const from = Math.floor(step.from * other.length);
+      return replaced(body, at, at, other.subarray(from, from + step.length));
+    }
+    case "text": {
+      const { start, end } = textAt(body, step.at);
+      const place = start + Math.floor(step.place * (end - start + 1));
+      return replaced(body, place, step.place < 0.2 ? end : place, WORDS[step.word]);
+    }
+    case "swap": {
+      const [one, other] = [textAt(body, step.at), textAt(body, step.with)];
+      const [first, second] = one.start <= other.start ? [one, other] : [other, one];
+      const text = ({ start, end }: Span): Buffer => body.subarray(start, end);
+      return replaced(
+        replaced(body, second.start, second.end, text(first)),
+        first.start,
+        first.end,
+        text(second),
+      );
+    }
+    case "cut":
+      return body.subarray(0, at);
+  }
+}
+
+function replaced(body: Buffer, start: number, end: number | undefined, by: Uint8Array | undefined): Buffer {
+  return Buffer.concat([body.subarray(0, start), by ?? Buffer.alloc(0), body.subarray(end ?? start)]);
+}
+
+type Span = { start: number; end: number };
+
+/** The text of one of the elements that hold nothing but text. */
+function textAt(body: Buffer, at: number): Span {
+  const spans = [...body.toString("latin1").matchAll(/>([^<>]*\S[^<>]*)<\//g)].map(
+    ({ index, 1: text = "" }) => ({
+      start: index + 1,
+      end: index + 1 + text.length,
+    }),
+  );
+  return spans[Math.floor(at * spans.length)] ?? { start: 0, end: 0 };
+}
+
+const COMMENT = "#comment";
+
+/** Stands for a text that a comment or an instruction interrupts: glued together it would say what nobody wrote. */
+const INTERRUPTED = "\0interrupted";
+
+const second = new XMLParser({
+  parseTagValue: false,
+  parseAttributeValue: false,
+  ignoreAttributes: true,
+  trimValues: false,
+  htmlEntities: true,
+  preserveOrder: true,
+  commentPropName: COMMENT,
+  processEntities: true,
+});
+
+/** Every text below an instrument, by its path; an element that comes twice has two. */
+type Texts = Map<string, string[]>;
+type OrderedNode = Record<string, unknown>;
+
+/** The texts of an instrument's own part of the document. */
+export function textsOf(fragment: string): Texts {
+  const texts: Texts = new Map();
+  const [root] = second.parse(fragment) as OrderedNode[];
+  collect((root?.["instrumentquote"] ?? []) as OrderedNode[], "", texts);
+  return texts;
+}
+
+function collect(nodes: readonly OrderedNode[], path: string, texts: Texts): void {
+  for (const [name, children] of nodes.flatMap((node) => Object.entries(node))) {
+    if (name === "#text" || name === COMMENT || name.startsWith("?") || !Array.isArray(children)) continue;
+    const at = path === "" ? name : `${path}/${name}`;
+    const names = (children as OrderedNode[]).flatMap((child) => Object.keys(child));
+    const interrupted = names.some((child) => child === COMMENT || child.startsWith("?"));
+    const text = interrupted
+      ? INTERRUPTED
+      : (children as OrderedNode[]).map((child) => child["#text"] ?? "").join("");
+    texts.set(at, [...(texts.get(at) ?? []), text.replace(/^[ \t\r\n]+|[ \t\r\n]+$/g, "")]);
+    collect(children as OrderedNode[], at, texts);
+  }
+}
+
+/** What a mutant's reader did wrong, in words; empty when nothing. */
+export type Verdict = {
+  outcome: string;
+  /** Instruments read as quotes. */
+  quotes: number;
+  /** Values that were compared with the text. */
+  values: number;
+  faults: string[];
+};
+
+/**
+ * Reads a mutant as the answer to a call for what the original holds.
+ *
+ * A number is in the text when the element of its name, once undone from XML, without thousands separators, percent
+ * sign and white space, is the same decimal number: sign, digits and power of ten. A date is when that text begins with
+ * it. An option's type is when the text is 1 or 0. Names are the very text.
+ */
+export function judge({ original, mutant }: { original: Buffer; mutant: Buffer }): Verdict {
+  const answer = classifyAnswer({ status: 200, headers: {}, body: mutant });
+  const verdict: Verdict = { outcome: answer.outcome, quotes: 0, values: 0, faults: [] };
+  if (answer.outcome !== "quotes") return verdict;
+  for (const read of answer.document.items) {
+    if (!read.ok || read.fragment.length >= MAX_FRAGMENT) continue;
+    verdict.quotes += 1;
+    checkValues(leavesOf(read.item), textsOf(read.fragment), verdict);
+  }
+  for (const asked of [askedOf(original), null]) {
+    for (const match of matchAnswer(asked, answer.document.items)) {
+      if (match.fate !== "stored") continue;
+      const said = nameOf(keyOf(match.item));
+      if (match.name !== said) verdict.faults.push(`${said} is stored as ${match.name}`);
+    }
+  }
+  return verdict;
+}
+
+function checkValues(leaves: Leaves, texts: Texts, verdict: Verdict): void {
+  for (const [path, value] of Object.entries(leaves)) {
+    if (path === "unknownsymbol") continue;
+    const written = texts.get(path) ?? [];
+    verdict.values += 1;
+    // Without a security type, the maturity date is what says that it is an option.
+    if (path === "instrument/sectyp" && value === "OPT" && texts.has("instrument/matdt")) continue;
+    if (written.length !== 1 || !says(path, written[0] ?? "", value))
+      verdict.faults.push(
+        `${path} is read as ${JSON.stringify(value)}, and the text is ${JSON.stringify(written)}`,
+      );
+  }
+}
+
+function says(path: string, written: string, value: string): boolean {
+  if (/\/(sym|desc|exch|sectyp)$/.test(path) || path === "instrument/putcall") return written === value;
+  if (/\/(matdt|exdate)$/.test(path)) return written.trim().startsWith(value);
+  return decimal(written.trim().replaceAll(",", "").replace(/\s*%$/, "")) === value;
+}
+
+/** What the original answers, as a call would have named it. */
+function askedOf(original: Buffer): InstrumentKey[] {
+  const answer = classifyAnswer({ status: 200, headers: {}, body: original });
+  if (answer.outcome !== "quotes") return [];
+  return answer.document.items.flatMap((read) => (read.ok ? [keyOf(read.item as InstrumentQuote)] : []));
+}
+
+function nameOf(key: InstrumentKey): string {
+  if (key.kind === "security") return key.symbol;
+  return [key.underlying, key.expiration, key.optionType, key.strike].join(":");
+}

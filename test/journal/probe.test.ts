@@ -1,0 +1,58 @@
+import { mkdir, readdir } from "node:fs/promises";
+import { expect, test } from "@jest/globals";
+import { nodeFs, type JournalFs } from "../../src/journal/fs.ts";
+import { probeJournal } from "../../src/journal/probe.ts";
+import { errno, freshDir, fsWith, handClock } from "./world.ts";
+
+async function madeDir(): Promise<string> {
+  const dir = freshDir();
+  await mkdir(dir, { recursive: true });
+  return dir;
+}
+
+const enospc = () => Promise.reject(errno("ENOSPC"));
+
+/** A disk that is full for one step. */
+const FULL: Record<string, [says: string, fs: JournalFs]> = {
+  open: ["a new file cannot be made", fsWith({ open: enospc })],
+  write: ["a file cannot be written", filesWith({ write: enospc })],
+  fsync: ["a file cannot be synced", filesWith({ datasync: enospc })],
+  rename: ["a file cannot be renamed", fsWith({ rename: enospc })],
+};
+
+function filesWith(replaced: object): JournalFs {
+  return fsWith({
+    open: async (path, flags) => {
+      const file = await nodeFs.open(path, flags);
+      const close = () => file.close();
+      return {
+        ...file,
+        write: file.write.bind(file),
+        datasync: () => file.datasync(),
+        close,
+        ...replaced,
+      } as never;
+    },
+  });
+}
+
+test.each(Object.entries(FULL))(
+  "a disk that is full at %s is found out, and nothing is left on it",
+  async (_step, [says, fs]) => {
+    const dir = await madeDir();
+
+    await expect(probeJournal(dir, handClock(), fs)).rejects.toMatchObject({
+      code: "JOURNAL_WRITE_FAILED",
+      message: expect.stringContaining(`${dir}: ${says}: ENOSPC`),
+    });
+    expect(await readdir(dir)).toEqual([]);
+  },
+);
+
+test("a journal that can be written is left as it is", async () => {
+  const dir = await madeDir();
+
+  await probeJournal(dir, handClock());
+
+  expect(await readdir(dir)).toEqual([]);
+});

@@ -1,0 +1,100 @@
+/** Whole answers, or none: recorded documents cut at every byte, as bytes and over sockets in every way a body can end. */
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { classifyAnswer } from "../../src/quotes-api/answer.ts";
+import {
+  type CuttingService,
+  kindOf,
+  kindsOfCuts,
+  recordedDocuments,
+  SENDINGS,
+  startCuttingService,
+  upTo,
+} from "../fuzz/cutAnswers.ts";
+
+const documents = recordedDocuments();
+
+test("there are recorded documents of every kind to cut", () => {
+  expect(documents.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(["equity", "option-call", "option-put", "reordered", "empty-quotes"]),
+  );
+});
+
+describe("a document cut after any of its bytes", () => {
+  test.each(documents)("$name is read as quotes at none of them", ({ body, whole }) => {
+    const read = upTo(whole).filter((end) => kindOf(body.subarray(0, end)) === "quotes");
+
+    expect(read).toEqual([]);
+  });
+
+  test.each(documents)(
+    "$name is read as quotes when only white space behind it is cut",
+    ({ body, whole }) => {
+      expect(kindOf(body.subarray(0, whole))).toBe("quotes");
+    },
+  );
+
+  test.each(documents)("$name without its beginning is read as quotes at none of them", ({ body }) => {
+    const root = body.indexOf("<response");
+
+    const read = upTo(body.length)
+      .slice(root + 1)
+      .filter((start) => kindOf(body.subarray(start)) === "quotes");
+
+    expect(read).toEqual([]);
+  });
+
+  test.each(documents)(
+    "$name with any of its bytes missing is never another number of instruments",
+    ({ body }) => {
+      const whole = itemsOf(body);
+      const other = upTo(body.length).filter((at) => {
+        const count = itemsOf(Buffer.concat([body.subarray(0, at), body.subarray(at + 1)]));
+        return count !== null && count !== whole;
+      });
+
+      expect(other).toEqual([]);
+    },
+  );
+});
+
+/** How many instruments were read, also of those with a problem of their own; null when the document is refused. */
+function itemsOf(body: Uint8Array): number | null {
+  const answer = classifyAnswer({ status: 200, headers: {}, body });
+  return answer.outcome === "quotes" ? answer.document.items.length : null;
+}
+
+/** Over sockets, every byte is cut of one document here, and of all of them in `npm run test:fuzz`. */
+const CUT_EVERYWHERE = "equity-without-dividend";
+
+/** Of the others every so many bytes, and the last ones. */
+const STRIDE = 41;
+const LAST = 20;
+
+describe("over a socket, a document cut after its bytes", () => {
+  let service: CuttingService;
+
+  beforeAll(async () => {
+    service = await startCuttingService();
+  });
+  afterAll(() => service.close());
+
+  test.each(Object.entries(SENDINGS))("and sent %s is never quotes", async (_how, sending) => {
+    for (const document of documents) {
+      const { name, whole } = document;
+      const everywhere = name === CUT_EVERYWHERE;
+      const cuts = upTo(whole).filter((end) => everywhere || end % STRIDE === 0 || end >= whole - LAST);
+
+      const kinds = await kindsOfCuts(service, sending, document, cuts);
+
+      expect(kinds.filter((kind) => !/^(malformed|SERVICE_UNREACHABLE)$/.test(kind))).toEqual([]);
+    }
+  });
+
+  test("and sent whole is quotes, unless its last chunk is missing", async () => {
+    for (const document of documents)
+      for (const [how, sending] of Object.entries(SENDINGS)) {
+        const kind = how === "in chunks and then closed" ? "SERVICE_UNREACHABLE" : "quotes";
+        expect(await kindsOfCuts(service, sending, document, [document.body.length])).toEqual([kind]);
+      }
+  });
+});
