@@ -221,7 +221,9 @@ export class QuotekeeperError extends Error {
 
   /** @param detail what went wrong, naming the thing and the value; never a key, token or signature */
   constructor(code: ErrorCode, detail: string, options?: ErrorOptions) {
-    super(`${code}: ${detail}${/[.!?]$/.test(detail) ? "" : "."} ${ERRORS[code].hint}`, options);
+    // A detail of several lines ends with its line; the remedy then stands on one of its own.
+    const gap = detail.endsWith("\n") ? "" : /[.!?]$/.test(detail) ? " " : ". ";
+    super(`${code}: ${detail}${gap}${ERRORS[code].hint}`, options);
     this.name = "QuotekeeperError";
     this.code = code;
     this.detail = detail;

@@ -1,4 +1,5 @@
 /** The few operations of the file system that the journal needs, so that a test can be a full disk. */
+import { makeDirectories } from "./makeDirectories.ts";
 import * as fs from "node:fs/promises";
 
 /** An open file. Positions and lengths in bytes; fewer bytes than asked may be read or written. */
@@ -42,7 +43,7 @@ export const nodeFs: JournalFs = {
   open: (path, flags) => fs.open(path, flags),
   stat: (path) => fs.stat(path),
   readdir: (path) => fs.readdir(path),
-  mkdir: async (path) => void (await fs.mkdir(path, { recursive: true })),
+  mkdir: (path) => makeDirectories(path),
   access: (path) => fs.access(path, fs.constants.R_OK | fs.constants.W_OK | fs.constants.X_OK),
   rename: (from, to) => fs.rename(from, to),
   unlink: (path) => fs.unlink(path),

@@ -1,8 +1,9 @@
 /** The files and the server process of the embedded PostgreSQL: initdb, start, stop. */
 import { spawn } from "node:child_process";
-import { chown, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { chown, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
+import { makeDirectories } from "../../journal/makeDirectories.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import type { PostgresBinaries } from "./binaries.ts";
 import type { RunAs } from "./unprivileged.ts";
@@ -53,7 +54,7 @@ export async function initCluster(cluster: Cluster, password: string): Promise<v
   const draft = `${dir}.new-${process.pid}`;
   const passwordFile = `${draft}.pw`;
   try {
-    await mkdir(draft, { recursive: true, mode: 0o700 });
+    await makeDirectories(draft, 0o700);
     await writeFile(passwordFile, password, { mode: 0o600 });
     if (runAs.owner) {
       await chown(draft, runAs.owner.uid, runAs.owner.gid);

@@ -3,9 +3,10 @@
  * only root may enter; the programs look at themselves with access(2), which no capability of theirs satisfies, so
  * they are copied to a cache that can be made again at any time.
  */
-import { cp, mkdir, rename, rm, stat } from "node:fs/promises";
+import { cp, rename, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
+import { makeDirectories } from "../../journal/makeDirectories.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import type { PostgresBinaries } from "./binaries.ts";
 
@@ -44,7 +45,7 @@ export async function reachableBinaries(
 async function copied(native: string, cache: string, copy: string): Promise<boolean> {
   const draft = `${copy}.new-${process.pid}`;
   try {
-    await mkdir(cache, { recursive: true, mode: 0o755 });
+    await makeDirectories(cache, 0o755);
     // What another user has put there in our name is not run.
     if ((await stat(cache)).uid !== 0 || !(await everyoneMayEnter(join(copy, "bin")))) return false;
     if (await exists(join(copy, "bin"))) return true;

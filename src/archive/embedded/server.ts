@@ -2,11 +2,12 @@
  * The embedded PostgreSQL as the programs of this project share it: the first one starts it, the others find it
  * running, and the last one to leave stops it.
  */
-import { chown, mkdir, readFile, stat } from "node:fs/promises";
+import { chown, readFile, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import pg from "pg";
 import type { Clock } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
+import { makeDirectories } from "../../journal/makeDirectories.ts";
 import { findBinaries } from "./binaries.ts";
 import {
   type Cluster,
@@ -98,7 +99,7 @@ export async function openEmbedded(dataDir: string, clock: Clock): Promise<Embed
 }
 
 async function prepareCluster(dataDir: string, clock: Clock): Promise<Cluster> {
-  await mkdir(dataDir, { recursive: true });
+  await makeDirectories(dataDir);
   const dir = join(dataDir, "postgres");
   const found = await findBinaries(process.platform, process.arch);
   const uid = process.geteuid?.();
