@@ -160,6 +160,19 @@ export async function readLastSlots(
 /** A window [from, to) of time. */
 export type Window = { from: Date; to: Date };
 
+/** The slots of a job in a source that lie within a window; epoch ms. */
+export async function readSlotsWithin(
+  pool: pg.Pool,
+  { source, job }: { source: LedgerSource; job: string },
+  { from, to }: Window,
+): Promise<Set<number>> {
+  const { rows } = await pool.query<{ slot_at: string }>(
+    "select slot_at from slots where job = $1 and source_id = $2 and slot_at >= $3 and slot_at < $4",
+    [job, LEDGER_SOURCE_IDS[source], from.toISOString(), to.toISOString()],
+  );
+  return new Set(rows.map(({ slot_at }) => new Date(slot_at).getTime()));
+}
+
 /**
  * Which of the instruments have a quote that arrived within each window: the account of a slot that was interrupted.
  * Windows without any are left out.

@@ -138,7 +138,7 @@ export type Loader = {
   notify: (segment: string) => void;
   /** Resolves when all that was in the journal at the call is loaded, or rejects with the error in the way. */
   drain: () => Promise<void>;
-  /** The error that keeps it from loading at the moment, null when all is well. */
+  /** The error that keeps it from loading at the moment, null when all is well; after `close`, when all is loaded. */
   failure: () => unknown;
   /** Ends it: one last attempt to load what is there, within `graceMs`. */
   close: (graceMs: number) => Promise<void>;
@@ -222,13 +222,22 @@ export function startLoader(given: LoaderOptions): Loader {
     close: async (graceMs) => {
       stop.abort();
       wake();
+      let ended = false;
       const last = running
         .then(() => loadAll(options))
         .then(
-          () => settle(({ resolve }) => resolve()),
-          (error: unknown) => settle(({ reject }) => reject(error)),
+          () => {
+            // Whatever was in the way before, everything is loaded.
+            [ended, failure] = [true, null];
+            settle(({ resolve }) => resolve());
+          },
+          (error: unknown) => {
+            [ended, failure] = [true, error];
+            settle(({ reject }) => reject(error));
+          },
         );
       await atMost(graceMs, last, clock);
+      if (!ended) failure ??= new Error(`the last load did not end within ${graceMs} ms`);
     },
   };
 }

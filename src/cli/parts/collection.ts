@@ -22,6 +22,7 @@ import { openFeed, type OpenFeed } from "./feed.ts";
 import { followJobs } from "./followJobs.ts";
 import { createNoteWriter, type NoteWriter } from "./ledgerNotes.ts";
 import { readRecentAnswers } from "./recentAnswers.ts";
+import { beginRun, type Unaccounted } from "./unaccounted.ts";
 
 /** A collection under way. */
 export type Collection = {
@@ -96,9 +97,12 @@ export async function startCollection(options: CollectionOptions): Promise<Colle
     // The simulated service begins to count with this process; an account's goes on counting.
     history: feed.simulated ? null : await historyOf(dir, clock, config.limitWindowMs),
   });
+  const unaccounted = await beginRun(resolve(config.dataDir), clock.now());
   const startedAt = collector.start();
   const closing = new AbortController();
-  const accounting = account(options, { feed, loader, collector, notes, startedAt, signal: closing.signal });
+  const accounting = account(options, {
+    ...{ feed, loader, collector, notes, startedAt, unaccounted, signal: closing.signal },
+  });
   const stopFollowing = followJobs(jobsDir, {
     first: { jobs, calendar },
     onJobs: ({ jobs: newJobs, calendar: overrides }) =>
@@ -194,6 +198,7 @@ async function account(
     collector,
     notes,
     startedAt,
+    unaccounted,
     signal,
   }: {
     feed: OpenFeed;
@@ -201,14 +206,19 @@ async function account(
     collector: Collector;
     notes: NoteWriter;
     startedAt: Date;
+    unaccounted: Unaccounted;
     signal: AbortSignal;
   },
 ): Promise<void> {
   while (!signal.aborted) {
     try {
       await loader.drain();
-      const past = await accountForDowntime(archive.pool, feed.ledgerSource(), collector.jobs, startedAt);
+      const { since } = unaccounted;
+      const source = feed.ledgerSource();
+      const past = await accountForDowntime(archive.pool, source, collector.jobs, startedAt, since);
       past.forEach(notes.write);
+      await notes.flush();
+      if (notes.waiting() === 0) await unaccounted.settle();
       return;
     } catch (error) {
       log.warn(

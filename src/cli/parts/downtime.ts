@@ -1,31 +1,42 @@
-/** Accounts for the slots that passed since the last one in the ledger, when collection begins again. */
+/** Accounts for the slots that are over and not in the ledger, when collection begins again. */
 import type pg from "pg";
-import { readLastSlots, readStoredWithin } from "../../archive/ledger.ts";
+import { readLastSlots, readSlotsWithin, readStoredWithin } from "../../archive/ledger.ts";
 import type { ScheduledJob } from "../../collect/collector.ts";
 import { downtimeNotes, slotsWhileDown } from "../../collect/downtime.ts";
+import { DEADLINES } from "../../collect/fetchQuotes.ts";
+import type { JobSchedule } from "../../collect/jobSchedule.ts";
 import type { LedgerNote, LedgerSource } from "../../ledger.ts";
 
 /**
  * Notes for the slots of each job that are over and not in the ledger. A job that was never in it has none.
  *
  * @param startedAt the slot that lasted then, and those after it, are the running collector's
+ * @param since an earlier start, of a run that was killed before it had accounted for what lies before it
  */
 export async function accountForDowntime(
   pool: pg.Pool,
   source: LedgerSource,
   jobs: readonly ScheduledJob[],
   startedAt: Date,
+  since = startedAt,
 ): Promise<LedgerNote[]> {
-  const ours = new Map(
-    // The collector may have settled slots of its own by now: only what lies before them is looked at.
-    jobs.map(({ job, schedule }) => [job.name, schedule.current(startedAt) ?? startedAt]),
-  );
-  const lastSlots = await readLastSlots(pool, source, ours);
+  const lasting = (at: Date): Map<string, Date> =>
+    new Map(jobs.map(({ job, schedule }) => [job.name, schedule.current(at) ?? at]));
+  // Runs since then may have settled slots of their own: what lies before them tells where the gap begins.
+  const before = await readLastSlots(pool, source, lasting(since));
+  const newest = await readLastSlots(pool, source, lasting(startedAt));
   const notes: LedgerNote[] = [];
   for (const { job, schedule } of jobs) {
-    const last = lastSlots.get(job.name);
+    const last = newest.get(job.name);
     if (!last) continue;
-    const windows = slotsWhileDown(schedule, last.slotAt, startedAt);
+    const { slotAt } = before.get(job.name) ?? { slotAt: new Date(Math.min(+since, +last.slotAt)) };
+    const span = { from: twoSlotsBack(schedule, slotAt), to: startedAt };
+    const known = await readSlotsWithin(pool, { source, job: job.name }, span);
+    // What lies before the first slot that is known may be before the job.
+    const first = [...known].reduce((least, ms) => Math.min(least, ms), +slotAt);
+    const windows = slotsWhileDown(schedule, new Date(first), startedAt).filter(
+      ({ from }) => !known.has(+from),
+    );
     if (windows.length === 0) continue;
     const { due } = last;
     const stored = await readStoredWithin(pool, windows, { source, instruments: due, delayed: job.delayed });
@@ -36,4 +47,11 @@ export async function accountForDowntime(
     notes.push(...downtimeNotes(job.name, due, past));
   }
   return notes;
+}
+
+/** A slot is settled later than the one after it when its last call takes long, and a kill may come in between. */
+function twoSlotsBack(schedule: JobSchedule, slotAt: Date): Date {
+  const open = new Date(+slotAt - DEADLINES.callMs);
+  const one = schedule.current(open) ?? open;
+  return schedule.current(new Date(+one - 1)) ?? one;
 }

@@ -13,6 +13,8 @@ export type NoteWriter = {
   write: (note: LedgerNote) => void;
   /** Resolves when all that was written is in the journal or cannot be. */
   flush: () => Promise<void>;
+  /** How many are not in the journal yet. */
+  waiting: () => number;
 };
 
 /** @param onKept called with the segment of each note that is on disk */
@@ -55,5 +57,6 @@ export function createNoteWriter(
       writing = writing.then(drain);
     },
     flush: () => (writing = writing.then(drain)),
+    waiting: () => kept.length,
   };
 }

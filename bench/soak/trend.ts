@@ -1,0 +1,15 @@
+/** Whether something grows: the line through samples by least squares. */
+
+/** One sample: seconds since the start, and the value then. */
+export type Sample = { seconds: number; value: number };
+
+/** The slope per hour; 0 for fewer than two samples. */
+export function slopePerHour(samples: readonly Sample[]): number {
+  const count = samples.length;
+  const meanOf = (pick: (sample: Sample) => number): number =>
+    samples.reduce((sum, sample) => sum + pick(sample), 0) / Math.max(1, count);
+  const [meanSeconds, meanValue] = [meanOf(({ seconds }) => seconds), meanOf(({ value }) => value)];
+  const covariance = meanOf(({ seconds, value }) => (seconds - meanSeconds) * (value - meanValue));
+  const variance = meanOf(({ seconds }) => (seconds - meanSeconds) ** 2);
+  return variance === 0 ? 0 : (3_600 * covariance) / variance;
+}

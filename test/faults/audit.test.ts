@@ -1,0 +1,97 @@
+/** That the audit finds what it is there to find: an audit that is blind proves nothing. */
+import { expect, test } from "@jest/globals";
+import { answerRecord, at } from "../support/journal.ts";
+import { loadingWorld } from "../support/loading.ts";
+import { answerXml, equityXml } from "../support/xml.ts";
+import { Auditor } from "./kit/audit.ts";
+import { auditLedger } from "./kit/ledgerAudit.ts";
+
+const DIVIDEND = { dividend: { amt: "0.31", exdate: "2026-08-12T00:00:00-04:00", yield: "2.02" } };
+
+/** Three answers with two quotes each, loaded. */
+async function loaded() {
+  const world = await loadingWorld();
+  const answers = [0, 1, 2].map((n) =>
+    answerRecord(at(n), answerXml(equityXml("A", DIVIDEND), equityXml("B"))),
+  );
+  await world.append(...answers);
+  await world.load();
+  return { ...world, check: () => new Auditor(world.pool, world.journalDir).check({ complete: true }) };
+}
+
+test("an archive that has what the journal has is found right", async () => {
+  const { check } = await loaded();
+
+  expect(await check()).toEqual({ journaled: 3, loaded: 3, quotes: 6, dividends: 1, violations: [] });
+});
+
+test.each([
+  [
+    "a quote is missing",
+    "delete from quotes where observed_at = (select max(observed_at) from quotes) and instrument_id = 1",
+  ],
+  ["a price is another", "update quotes set last = last + 0.01 where instrument_id = 1"],
+  [
+    "a quote is another instrument's",
+    "update quotes set instrument_id = 3 - instrument_id + 100 where instrument_id = 1",
+  ],
+  ["an extended quote is missing", "delete from extended_quotes where instrument_id = 1"],
+  [
+    "an answer is missing",
+    "delete from responses where observed_at = (select min(observed_at) from responses)",
+  ],
+  [
+    "an answer is there twice",
+    "insert into responses select (jsonb_populate_record(r, jsonb_build_object('request_id', gen_random_uuid()))).* from responses r limit 1",
+  ],
+  [
+    "a quote belongs to no answer",
+    "insert into quotes select (jsonb_populate_record(q, jsonb_build_object('observed_at', q.observed_at + interval '1 minute'))).* from quotes q limit 1",
+  ],
+  [
+    "a dividend was stored though nothing had changed",
+    "insert into dividends select (jsonb_populate_record(d, jsonb_build_object('observed_at', (select max(observed_at) from quotes)))).* from dividends d",
+  ],
+  [
+    "the position lies before rows that are there",
+    "update journal_positions set loaded_to = (select min(journal_offset) from responses where journal_offset > 0)",
+  ],
+  ["the position lies in the midst of a record", "update journal_positions set loaded_to = loaded_to - 1"],
+  ["the position is not there", "delete from journal_positions"],
+])("found: %s", async (_what, sql) => {
+  const { pool, check } = await loaded();
+  await pool.query(sql);
+
+  expect((await check()).violations).not.toEqual([]);
+});
+
+test("answers that are not loaded yet are found only when all should be", async () => {
+  const { pool, journalDir, append, check } = await loaded();
+  await append(answerRecord(at(3), answerXml()));
+
+  expect((await new Auditor(pool, journalDir).check()).violations).toEqual([]);
+  expect((await check()).violations).toEqual(["1 answers of the journal are not loaded"]);
+});
+
+const SLOT = `
+  with due as (insert into due_sets (digest, instruments) values ('d', '{A,B}') returning id)
+  insert into slots (job, source_id, slot_at, due, stored, missed, due_set_id)
+  select 'job', (select min(source_id) from responses), slot_at, 2, 2 - missed, missed, id from due, (values `;
+
+test.each([
+  ["a sum is wrong", "('2026-11-20 22:50:00Z'::timestamptz, 1)"],
+  ["a slot calls stored what is not there", "('2026-11-20 22:40:00Z'::timestamptz, 0)"],
+  ["a slot is missing", "('2026-11-20 22:49:58Z'::timestamptz, 0), ('2026-11-20 22:50:00Z'::timestamptz, 0)"],
+])("found in the ledger: %s", async (_what, values) => {
+  const { pool } = await loaded();
+  await pool.query(`${SLOT} ${values}) as s (slot_at, missed)`);
+
+  expect((await auditLedger(pool, new Map([["job", 1_000]]))).violations).not.toEqual([]);
+});
+
+test("a ledger that adds up is found right", async () => {
+  const { pool } = await loaded();
+  await pool.query(`${SLOT} ('2026-11-20 22:50:00Z'::timestamptz, 0)) as s (slot_at, missed)`);
+
+  expect((await auditLedger(pool, new Map([["job", 1_000]]))).violations).toEqual([]);
+});

@@ -1,0 +1,74 @@
+/** The short form of `npm run test:faults`: real collectors, a real PostgreSQL, a few faults of each kind. */
+import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
+import { seeded } from "../../bench/governor/random.ts";
+import { freshDatabase } from "../support/database.ts";
+import { tempDir } from "../support/tempDir.ts";
+import type { Load } from "./kit/jobs.ts";
+import { compileProgram } from "./kit/program.ts";
+import { startProxy, type Proxy } from "./kit/proxy.ts";
+import { killPostmaster } from "./kit/server.ts";
+import { openEmbeddedWorld, openWorldOn, type World } from "./kit/world.ts";
+import { takeDatabaseAway } from "./scenarios/away.ts";
+import { killCollectors } from "./scenarios/collectorKills.ts";
+import { loseCommits } from "./scenarios/lostCommits.ts";
+import { killServers } from "./scenarios/serverKills.ts";
+
+/** Little, so that a busy machine is done with it in time. */
+const LOAD: Load = { symbols: 50, options: 10, slowSymbols: 0 };
+
+let bin = "";
+beforeAll(() => {
+  bin = compileProgram(tempDir());
+});
+
+let world: World | null = null;
+let proxy: Proxy | null = null;
+afterEach(async () => {
+  await proxy?.close();
+  await world?.close();
+  [world, proxy] = [null, null];
+});
+
+async function open({ migrated = true } = {}): Promise<World> {
+  const { url } = await freshDatabase({ migrated });
+  return (world = await openWorldOn(url, { load: LOAD, bin, migrated: false }));
+}
+
+describe("every journaled answer has its rows once, and the ledger adds up,", () => {
+  test("when the collector is killed at random instants", async () => {
+    const verdict = await killCollectors(await open(), { kills: 2, random: seeded(3) });
+
+    expect(verdict).toMatchObject({ violations: [] });
+  });
+
+  test("when the answer to COMMIT never arrives, and nobody knows whether it was done", async () => {
+    const opened = await open();
+    proxy = await startProxy(opened.url);
+
+    const verdict = await loseCommits(opened, { proxy, times: 2, random: seeded(2) });
+
+    expect(verdict).toMatchObject({ violations: [] });
+    expect(verdict.figures["swallowed"]).toBeGreaterThanOrEqual(2);
+  });
+
+  test("when the database is away from the start, without its schema, and once more later", async () => {
+    const opened = await open({ migrated: false });
+    proxy = await startProxy(opened.url, { up: false });
+
+    const verdict = await takeDatabaseAway(opened, { proxy, fromStartMs: 500, awayMs: [700] });
+
+    expect(verdict).toMatchObject({ violations: [] });
+  });
+
+  test("when the embedded PostgreSQL is killed, which is started again", async () => {
+    const opened = await openEmbeddedWorld({ load: LOAD, bin });
+    world = opened;
+
+    const verdict = await killServers(opened, {
+      ...{ kills: 1, random: seeded(1), databaseUrl: null },
+      ...{ kill: () => killPostmaster(opened.clusterDir), settled: opened.hold },
+    });
+
+    expect(verdict).toMatchObject({ violations: [] });
+  }, 60_000);
+});

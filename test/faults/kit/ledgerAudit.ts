@@ -1,0 +1,70 @@
+/** Whether the ledger adds up: due = stored + missed at every slot, and what it calls stored is there. */
+import type pg from "pg";
+
+/** How far an answer's call may have left behind its slot's end, in ms: timers are not exact on a busy machine. */
+const SLACK_MS = 1_000;
+
+/** What the ledger holds, and what is wrong with it. */
+export type LedgerReport = { slots: number; due: number; missed: number; violations: string[] };
+
+/** @param stepMs by job: the time between two of its slots */
+export async function auditLedger(pool: pg.Pool, stepMs: ReadonlyMap<string, number>): Promise<LedgerReport> {
+  const [totals] = (
+    await pool.query<{ slots: number; due: number; missed: number }>(
+      `select count(*)::int as slots, coalesce(sum(due), 0)::int as due, coalesce(sum(missed), 0)::int as missed from slots`,
+    )
+  ).rows;
+  const violations = [
+    ...(await listed(pool, "does not add up", SUMS, [])),
+    ...(await listed(pool, "calls stored what is not there", CLAIMS, [
+      [...stepMs.keys()],
+      [...stepMs.values()],
+      SLACK_MS,
+    ])),
+    ...(await listed(pool, "is not in the ledger", GAPS, [[...stepMs.keys()], [...stepMs.values()]])),
+  ];
+  return { slots: totals?.slots ?? 0, due: totals?.due ?? 0, missed: totals?.missed ?? 0, violations };
+}
+
+async function listed(pool: pg.Pool, what: string, sql: string, values: unknown[]): Promise<string[]> {
+  const { rows } = await pool.query<{ job: string; slot_at: string; detail: string }>(sql, values);
+  const found = rows.slice(0, 5).map(({ job, slot_at, detail }) => `${job} at ${slot_at} ${what} ${detail}`);
+  return rows.length > 5 ? [...found, `${rows.length - 5} more: ${what}`] : found;
+}
+
+const SUMS = `
+  select s.job, s.slot_at, format('(due %s, stored %s, missed %s, %s listed)', s.due, s.stored, s.missed, n) as detail
+  from slots s join due_sets d on d.id = s.due_set_id
+  cross join lateral (select count(*) as n, bool_or(instrument = '*') as star from misses m
+                      where m.job = s.job and m.slot_at = s.slot_at and m.source_id = s.source_id) listed
+  where s.due <> s.stored + s.missed or s.due <> cardinality(d.instruments)
+     or (n <> s.missed and star is distinct from true)
+  union all
+  select m.job, m.slot_at, 'a miss without a slot' from misses m
+  where not exists (select from slots s where s.job = m.job and s.slot_at = m.slot_at and s.source_id = m.source_id)`;
+
+/** Stored at a slot: an answer that was asked for before the slot ended, and arrived after it had begun, has a quote. */
+const CLAIMS = `
+  with named as (
+    select id, symbol || coalesce(':' || expiration || ':' || option_type || ':' || trim_scale(strike), '') as name
+    from instruments)
+  select s.job, s.slot_at, due.name as detail
+  from slots s join due_sets d on d.id = s.due_set_id
+  join unnest($1::text[], $2::int[]) as steps (job, ms) on steps.job = s.job
+  cross join unnest(d.instruments) as due (name)
+  where not exists (select from misses m where m.job = s.job and m.slot_at = s.slot_at and m.source_id = s.source_id and m.instrument in (due.name, '*'))
+    and not exists (
+      select from named join quotes q on q.instrument_id = named.id
+      join responses r on r.observed_at = q.observed_at and r.source_id = q.source_id
+      where named.name = due.name and q.observed_at >= s.slot_at
+        and q.observed_at < s.slot_at + make_interval(secs => (steps.ms + 30000) / 1000.0)
+        and r.requested_at < s.slot_at + make_interval(secs => (steps.ms + $3) / 1000.0))`;
+
+/** Slots between the first and the last of a job that are missing altogether. */
+const GAPS = `
+  select steps.job, due_at as slot_at, '' as detail
+  from unnest($1::text[], $2::int[]) as steps (job, ms)
+  cross join lateral (select min(slot_at) as first, max(slot_at) as last from slots s where s.job = steps.job) span
+  cross join lateral generate_series(first, last, make_interval(secs => ms / 1000.0)) as due_at
+  where not exists (select from slots s where s.job = steps.job and s.slot_at = due_at)
+  order by 2`;

@@ -1,0 +1,84 @@
+/** A TCP proxy before the database: it can be cut, restored, and made to swallow the answer to a COMMIT. */
+import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
+
+/** PostgreSQL's CommandComplete for COMMIT: `C`, length 11, the tag. */
+const COMMITTED = Buffer.from("C\0\0\0\x0bCOMMIT\0", "latin1");
+
+/** A running proxy. */
+export type Proxy = {
+  /** The connection string to use in place of the one it was given. */
+  url: string;
+  /** Ends all connections and refuses new ones. */
+  cut: () => Promise<void>;
+  /** Takes connections again, on the same port. */
+  restore: () => Promise<void>;
+  /** The answers to the next `count` COMMITs are swallowed, and their connections closed. */
+  swallowCommits: (count: number) => void;
+  /** How many have been swallowed. */
+  swallowed: () => number;
+  close: () => Promise<void>;
+};
+
+/** Starts one. @param options.up false: it refuses connections until `restore` */
+export async function startProxy(databaseUrl: string, { up = true } = {}): Promise<Proxy> {
+  const target = new URL(databaseUrl);
+  const sockets = new Set<Socket>();
+  let toSwallow = 0;
+  let swallowed = 0;
+
+  const serve = (client: Socket): void => {
+    const database = connect(Number(target.port), target.hostname);
+    const end = (): void => {
+      client.destroy();
+      database.destroy();
+    };
+    for (const socket of [client, database]) {
+      sockets.add(socket);
+      socket.setNoDelay(true);
+      socket.on("error", end).on("close", () => {
+        sockets.delete(socket);
+        end();
+      });
+    }
+    client.pipe(database, { end: false });
+    database.on("data", (chunk: Buffer) => {
+      if (toSwallow > 0 && chunk.includes(COMMITTED)) {
+        toSwallow -= 1;
+        swallowed += 1;
+        end();
+      } else client.write(chunk);
+    });
+  };
+
+  let server: Server | null = await listening(serve, 0);
+  const { port } = server.address() as AddressInfo;
+  const cut = async (): Promise<void> => {
+    const closed = new Promise((resolve) => (server ? server.close(resolve) : resolve(null)));
+    server = null;
+    sockets.forEach((socket) => socket.destroy());
+    await closed;
+  };
+  if (!up) await cut();
+  const through = new URL(databaseUrl);
+  through.host = `127.0.0.1:${port}`;
+  return {
+    url: through.href,
+    cut,
+    restore: async () => {
+      server ??= await listening(serve, port);
+    },
+    swallowCommits: (count) => {
+      toSwallow = count;
+    },
+    swallowed: () => swallowed,
+    close: cut,
+  };
+}
+
+function listening(serve: (client: Socket) => void, port: number): Promise<Server> {
+  return new Promise((resolve, reject) => {
+    const server = createServer(serve);
+    server.once("error", reject);
+    server.listen(port, "127.0.0.1", () => resolve(server));
+  });
+}

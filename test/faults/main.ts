@@ -1,0 +1,143 @@
+/**
+ * npm run test:faults -- [--kills N] [--server-kills N] [--embedded-kills N] [--away MS,MS] [--from-start MS]
+ *                        [--commits N] [--seed N] [--only WORD]
+ *
+ * Real collectors, a real PostgreSQL, a service that answers as fast as it is asked; one fault after the other. After
+ * each, the database is compared with the journal and the ledger is added up. Prints what was done and exits 1 when
+ * anything does not hold. The instants are random: the seed makes a run similar, not the same.
+ */
+import { parseArgs } from "node:util";
+import { seeded } from "../../bench/governor/random.ts";
+import { killPostmaster, startFaultServer } from "./kit/server.ts";
+import { startProxy } from "./kit/proxy.ts";
+import { openEmbeddedWorld, openWorld, type World } from "./kit/world.ts";
+import { takeDatabaseAway } from "./scenarios/away.ts";
+import { fillDisk } from "./scenarios/fullDisk.ts";
+import { killCollectors } from "./scenarios/collectorKills.ts";
+import { loseCommits } from "./scenarios/lostCommits.ts";
+import { poisonOne } from "./scenarios/poison.ts";
+import { killServers } from "./scenarios/serverKills.ts";
+import type { Verdict } from "./scenarios/verdict.ts";
+
+const { values: options } = parseArgs({
+  options: {
+    kills: { type: "string", default: "200" },
+    "server-kills": { type: "string", default: "20" },
+    "embedded-kills": { type: "string", default: "5" },
+    away: { type: "string", default: "10000,60000" },
+    "from-start": { type: "string", default: "10000" },
+    commits: { type: "string", default: "20" },
+    seed: { type: "string", default: "1" },
+    only: { type: "string", default: "" },
+  },
+});
+const random = seeded(Number(options.seed));
+const say = (text: string): void => void process.stdout.write(`${text}\n`);
+const progress = (kill: number): void => {
+  if (kill % 10 === 0) say(`  ${kill} kills`);
+};
+
+type Scenario = { name: string; run: () => Promise<Verdict> };
+const server = await startFaultServer();
+
+async function within<W extends World>(
+  open: Promise<W>,
+  run: (world: W) => Promise<Verdict>,
+): Promise<Verdict> {
+  const world = await open;
+  return run(world).finally(() => world.close());
+}
+
+async function throughProxy(run: (world: World) => Promise<Verdict>, migrated = true): Promise<Verdict> {
+  return within(openWorld(server.url, { migrated }), run);
+}
+
+const scenarios: Scenario[] = [
+  ...(["first", "middle", "last"] as const).map((where) => ({
+    name: `poison ${where}`,
+    run: () => within(openWorld(server.url), ({ pool }) => poisonOne(pool, { rows: 3_000, where })),
+  })),
+  {
+    name: "commits",
+    run: () =>
+      throughProxy(async (world) => {
+        const proxy = await startProxy(world.url);
+        const times = Number(options.commits);
+        return loseCommits(world, { proxy, times, random }).finally(proxy.close);
+      }),
+  },
+  {
+    name: "kills",
+    run: () =>
+      within(openWorld(server.url), (world) =>
+        killCollectors(world, { kills: Number(options.kills), random, onKill: progress }),
+      ),
+  },
+  {
+    name: "server",
+    run: () =>
+      within(openWorld(server.url), (world) =>
+        killServers(world, {
+          kills: Number(options["server-kills"]),
+          ...{ random, kill: server.kill, revive: server.revive, onKill: progress },
+        }),
+      ),
+  },
+  {
+    name: "embedded",
+    run: () =>
+      within(openEmbeddedWorld(), (world) =>
+        killServers(world, {
+          kills: Number(options["embedded-kills"]),
+          ...{ random, kill: () => killPostmaster(world.clusterDir), databaseUrl: null },
+          ...{ settled: world.hold, onKill: progress },
+        }),
+      ),
+  },
+  {
+    name: "away",
+    run: () =>
+      throughProxy(async (world) => {
+        const proxy = await startProxy(world.url, { up: false });
+        const awayMs = options.away.split(",").map(Number);
+        const fromStartMs = Number(options["from-start"]);
+        return takeDatabaseAway(world, { proxy, fromStartMs, awayMs }).finally(proxy.close);
+      }, false),
+  },
+];
+
+const NOT_HERE = {
+  scenario: "the journal's disk full",
+  did: "left out: it takes root to mount a small disk",
+};
+scenarios.push({
+  name: "disk",
+  run: () =>
+    within(
+      openWorld(server.url),
+      async (world) =>
+        (await fillDisk(world, { fullMs: 5_000 })) ?? { ...NOT_HERE, figures: {}, violations: [] },
+    ),
+});
+
+let failed = 0;
+for (const { name, run } of scenarios.filter((one) => one.name.includes(options.only))) {
+  const startedAt = performance.now();
+  let verdict: Verdict;
+  try {
+    verdict = await run();
+  } catch (error) {
+    verdict = { scenario: name, did: "broke off", figures: {}, violations: [(error as Error).message] };
+  }
+  const seconds = ((performance.now() - startedAt) / 1_000).toFixed(1);
+  const figures = Object.entries(verdict.figures).map(([figure, value]) => `${figure} ${value}`);
+  say(
+    `${verdict.violations.length === 0 ? "ok  " : "FAIL"} ${verdict.scenario}: ${verdict.did} (${seconds} s)`,
+  );
+  say(`     ${figures.join(", ")}`);
+  for (const violation of verdict.violations) say(`     - ${violation}`);
+  if (verdict.violations.length > 0) failed += 1;
+}
+await server.close();
+say(failed === 0 ? "Everything holds." : `${failed} scenarios found a violation.`);
+process.exitCode = failed === 0 ? 0 : 1;

@@ -1,0 +1,58 @@
+/** kill -9 of the collector at random instants, under full load. */
+import { setTimeout as delay } from "node:timers/promises";
+import { until, type World } from "../kit/world.ts";
+import { CALLS_UNDER_WAY, catchUp, conclude, type Verdict, watchMemory } from "./verdict.ts";
+
+/** So many of the kills come while the collector starts; the others while it collects. */
+const WHILE_STARTING = 0.15;
+
+/** How long a collector lives at most: from its start, and from its first answer, in ms. */
+const STARTS_WITHIN_MS = 1_500;
+const LIVES_MS = 1_200;
+
+/** @param random gives numbers from 0 to 1 */
+export async function killCollectors(
+  world: World,
+  { kills, random, onKill }: { kills: number; random: () => number; onKill?: (kill: number) => void },
+): Promise<Verdict> {
+  const { feed, auditor } = world;
+  let collector = world.collect();
+  const memory = watchMemory(() => collector);
+  try {
+    for (let kill = 1; kill <= kills; kill++) {
+      if (random() < WHILE_STARTING) await delay(random() * STARTS_WITHIN_MS);
+      else {
+        const before = feed.answered();
+        await until(() => feed.answered() > before, 30_000, `the first answer after kill ${kill - 1}`);
+        await delay(random() * LIVES_MS);
+      }
+      await collector.kill();
+      const { violations } = await auditor.check();
+      if (violations.length > 0) break;
+      onKill?.(kill);
+      collector = world.collect();
+    }
+    const answered = feed.answered();
+    await until(() => feed.answered() > answered, 30_000, "the last collector's first answer");
+    await catchUp(world, 60_000);
+  } finally {
+    memory.stop();
+    if (auditor.numbers.size === 0) await collector.kill();
+  }
+  const verdict = await conclude(world, {
+    scenario: "kill -9 of the collector",
+    did: `${kills} kills at random instants under full load`,
+    ...{ collector, figures: {}, peakMb: memory.peakMb() },
+  });
+  // What the service answered and nobody journaled was under way when a collector was killed.
+  const lost = feed.answered() - auditor.numbers.size;
+  const most = (kills + 1) * CALLS_UNDER_WAY;
+  return {
+    ...verdict,
+    figures: { ...verdict.figures, lostUnderWay: lost },
+    violations: [
+      ...verdict.violations,
+      ...(lost > most ? [`${lost} answers are in no journal, more than were under way`] : []),
+    ],
+  };
+}

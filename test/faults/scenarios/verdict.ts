@@ -1,0 +1,84 @@
+/** What a scenario gives back, and the parts that several of them share. */
+import { loadAll } from "../../../src/archive/loader.ts";
+import { systemClock } from "../../../src/clock.ts";
+import { auditLedger } from "../kit/ledgerAudit.ts";
+import type { CollectorProcess } from "../kit/collector.ts";
+import { until, type World } from "../kit/world.ts";
+
+/** What was done, what was measured, and what did not hold. */
+export type Verdict = {
+  scenario: string;
+  did: string;
+  figures: Record<string, number>;
+  violations: string[];
+};
+
+/** Calls under way at once, at most: so many answers may be lost with a killed collector. */
+export const CALLS_UNDER_WAY = 6;
+
+/** Most resident memory of a collector, in MB, whatever is away and for how long. */
+export const MOST_RSS_MB = 600;
+
+/** Highest resident memory of a collector, looked at as long as it runs. */
+export function watchMemory(collector: () => CollectorProcess | null): {
+  peakMb: () => number;
+  stop: () => void;
+} {
+  let peak = 0;
+  const timer = setInterval(() => (peak = Math.max(peak, collector()?.rssMb() ?? 0)), 200);
+  return { peakMb: () => Math.round(peak), stop: () => clearInterval(timer) };
+}
+
+/** Waits until the database has all that the journal held at the call. @returns how long that took, in ms */
+export async function catchUp({ auditor }: World, withinMs: number): Promise<number> {
+  const startedAt = performance.now();
+  const { journaled } = await auditor.check();
+  await until(async () => (await auditor.check()).loaded >= journaled, withinMs, "the loader catching up");
+  return Math.round(performance.now() - startedAt);
+}
+
+/** Ends the last collector, and looks at everything once more: all loaded, the ledger adds up, memory was bounded. */
+export async function conclude(
+  world: World,
+  {
+    scenario,
+    did,
+    collector,
+    figures,
+    peakMb,
+  }: {
+    scenario: string;
+    did: string;
+    collector: CollectorProcess;
+    figures: Record<string, number>;
+    peakMb: number;
+  },
+): Promise<Verdict> {
+  const violations: string[] = [];
+  const exitCode = await collector.end();
+  const ended = await world.auditor.check();
+  const left = ended.journaled - ended.loaded;
+  // It says by its exit code whether the database has taken everything.
+  if (exitCode !== (left === 0 ? 0 : 1))
+    violations.push(
+      `the last collector ended with ${exitCode}, ${left} answers not loaded: ${collector.output().slice(-500)}`,
+    );
+  if (left > 0) await loadAll({ pool: world.pool, journalDir: world.journalDir, clock: systemClock });
+  const { journaled, quotes, ...rest } = await world.auditor.check({ complete: true });
+  violations.push(...rest.violations);
+  const ledger = await auditLedger(world.pool, world.stepMs);
+  return {
+    scenario,
+    did,
+    figures: {
+      ...{ answers: journaled, quotes, slots: ledger.slots, due: ledger.due, missed: ledger.missed },
+      ...figures,
+      peakMb,
+    },
+    violations: [
+      ...violations,
+      ...ledger.violations,
+      ...(peakMb > MOST_RSS_MB ? [`${peakMb} MB of memory, more than ${MOST_RSS_MB}`] : []),
+    ],
+  };
+}
