@@ -32,9 +32,10 @@ export function table(
 ): string {
   const colour = isTTY && !env["NO_COLOR"];
   const made = new Table({
-    head: columns.map(({ heading }) => heading),
+    // Not by the library's own colours, which look at the process instead of the sink.
+    head: columns.map(({ heading }) => (colour ? `\u001b[1m${heading}\u001b[22m` : heading)),
     colAligns: columns.map(({ right }) => (right ? "right" : "left")),
-    style: { head: colour ? ["bold"] : [], border: [], "padding-left": 0, "padding-right": 2, compact: true },
+    style: { head: [], border: [], "padding-left": 0, "padding-right": 2, compact: true },
     chars: { ...NO_BORDERS, middle: "" },
   });
   made.push(...rows.map((row) => row.map((cell) => cell ?? "")));
