@@ -1,6 +1,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
+import { insertLedger } from "../../src/archive/ledger.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase } from "../support/database.ts";
 import { closedPort } from "../support/stubService.ts";
@@ -86,4 +87,39 @@ test("after a poll the newest answer, the instruments and the journal are health
   expect(text.stdout).toMatch(/^journal +ok +.*all loaded$/m);
   expect(JSON.parse(json.stdout)).toMatchObject({ healthy: true, lastHour: { quotes: 1 } });
   expect(json.stderr).toBe("");
+});
+
+test("an instrument that the service does not know shows by name, and an account's job that is late since when", async () => {
+  const { url, pool } = await freshDatabase();
+  const clock = createTestClock("2026-11-20T15:00:00Z");
+  const client = await pool.connect();
+  await insertLedger(client, [
+    {
+      type: "slots",
+      entries: [
+        {
+          job: "good",
+          slotAt: "2026-11-20T14:40:00.000000Z",
+          due: ["AAPL", "NOPE"],
+          misses: [["NOPE", "unknown_symbol"]],
+        },
+      ],
+    },
+  ]);
+  client.release();
+  const account = {
+    QUOTES_BASE_URL: "http://127.0.0.1:1",
+    QUOTES_CONSUMER_KEY: "a",
+    QUOTES_CONSUMER_SECRET: "b",
+    QUOTES_ACCESS_TOKEN: "c",
+    QUOTES_ACCESS_TOKEN_SECRET: "d",
+  };
+
+  const { exitCode, stdout } = await run(["status"], { ...settings(), ...account, DATABASE_URL: url }, clock);
+
+  expect(exitCode).toBe(1);
+  expect(stdout).toMatch(/^unknown +ATTENTION +NOPE: mend the job files$/m);
+  expect(stdout).toMatch(
+    /^slots +ATTENTION +good is late since 2026-11-20T14:41Z: .* 2 due .* 1 unknown_symbol$/m,
+  );
 });
