@@ -20,7 +20,7 @@ import { createObserver } from "../src/instant.ts";
 import { openJournal } from "../src/journal/writer.ts";
 import { percentEncode } from "../src/quotes-api/percentEncode.ts";
 import { capturedEdges, run } from "./cli/edges.ts";
-import { buildProgram } from "./cli/builtProgram.ts";
+import { compileProgram } from "./support/compileProgram.ts";
 import { selfSigned } from "./collect/selfSigned.ts";
 import { rowsOfQuery } from "./support/archive.ts";
 import { createTestClock } from "./support/clock.ts";
@@ -481,7 +481,7 @@ async function spawned(argv: readonly string[], env: Record<string, string>): Pr
 
 let built: string | null = null;
 function program(): string {
-  built ??= buildProgram();
+  built ??= compileProgram(tempDir());
   return built;
 }
 

@@ -11,7 +11,7 @@ import { type Job, readJobs } from "../../src/config/jobs/readJobs.ts";
 import { instrumentName, option } from "../../src/market/instrument.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
-import { buildProgram } from "./builtProgram.ts";
+import { compileProgram } from "../support/compileProgram.ts";
 import { run } from "./edges.ts";
 
 const JOBS = fileURLToPath(new URL("../../jobs/", import.meta.url));
@@ -165,7 +165,7 @@ test("a start whose data directory cannot be made names it and the variable, exi
 });
 
 test("a first start polls every example instrument, shows where, ends at Ctrl-C, and a second goes on", async () => {
-  const bin = buildProgram();
+  const bin = compileProgram(tempDir());
   const dataDir = tempDir();
   // The embedded server runs as another user when the test runs as root.
   chmodSync(dataDir, 0o755);

@@ -4,7 +4,7 @@ import { seeded } from "../../bench/governor/random.ts";
 import { freshDatabase } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
 import type { Load } from "./kit/jobs.ts";
-import { compileProgram } from "./kit/program.ts";
+import { compileProgram } from "../support/compileProgram.ts";
 import { startProxy, type Proxy } from "./kit/proxy.ts";
 import { killPostmaster } from "./kit/server.ts";
 import { openEmbeddedWorld, openWorldOn, type World } from "./kit/world.ts";

@@ -14,7 +14,7 @@ import { Auditor } from "./audit.ts";
 import { type CollectorProcess, startCollector } from "./collector.ts";
 import { type Feed, startFeed } from "./feed.ts";
 import { type Load, writeJobs } from "./jobs.ts";
-import { compileProgram } from "./program.ts";
+import { compileProgram } from "../../support/compileProgram.ts";
 import { signalPostmaster } from "./server.ts";
 
 /** A world under faults. */

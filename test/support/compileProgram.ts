@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import typescript from "typescript";
 
-const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 /** Compiles into `dir`. @returns the path of `bin/quotekeeper.js` there */
 export function compileProgram(dir: string): string {
