@@ -166,7 +166,7 @@ const table = {
   JOURNAL_FULL: {
     retryable: true,
     exitCode: 1,
-    hint: "Move old segments (*.journal.gz) to another disk, or raise the journal's size cap.",
+    hint: "Move old segments (*.journal.gz) to another disk, or raise QUOTEKEEPER_JOURNAL_MAX_MB.",
   },
   JOURNAL_RECORD_TOO_LARGE: {
     retryable: false,

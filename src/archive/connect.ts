@@ -10,6 +10,9 @@ export const READ_TIMEOUT_MS = 5_000;
 
 const READ_ONLY = ` -c default_transaction_read_only=on -c statement_timeout=${READ_TIMEOUT_MS}`;
 
+/** How long a connection is silent before the machine asks whether the other end is still there, in ms. */
+const KEEP_ALIVE_AFTER_MS = 10_000;
+
 /** OIDs whose values stay text: a Date would lose the microseconds, a number the digits. */
 const TEXT_OIDS = new Set([20, 1082, 1114, 1184, 1700]);
 
@@ -25,6 +28,9 @@ export function createPool(connectionString: string, { max = 4, readOnly = false
     max,
     application_name: APPLICATION_NAME,
     connectionTimeoutMillis: 5_000,
+    // A server that vanished without a word (its power, a firewall) would hold a silent connection for ever.
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
     options: `-c TimeZone=UTC -c DateStyle=ISO${readOnly ? READ_ONLY : ""}`,
     types: {
       getTypeParser: ((oid: number, format?: "text" | "binary") =>

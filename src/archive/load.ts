@@ -11,10 +11,10 @@ import {
   type SourcedAnswer,
 } from "./insert.ts";
 import { placeInstruments, placeSources, refreshInstruments } from "./instruments.ts";
-import { insertLedger } from "./ledger.ts";
+import { type JournaledNote, loadNotes } from "./loadNotes.ts";
 import type { PlacedUnit } from "./quoteColumns.ts";
+import { isRefusedForData, isWithoutPartition, sqlstateOf } from "./refusal.ts";
 import type { Instant } from "../instant.ts";
-import type { LedgerNote } from "../ledger.ts";
 import { type AnswerRows, type DeadLetter, type QuoteUnit, unitName } from "./rows.ts";
 
 /** A stretch of one journal segment, read and ready to be loaded. */
@@ -25,7 +25,7 @@ export type Batch = {
   to: number;
   answers: AnswerRows[];
   /** Notes of the ledger, in the journal's order. */
-  notes: LedgerNote[];
+  notes: JournaledNote[];
 };
 
 /** What a load did; all counts are of this load alone. */
@@ -67,14 +67,7 @@ type SourcedUnit = { unit: QuoteUnit; sourceId: number; ordinal: number };
 
 type LostUnit = SourcedUnit & { detail: string };
 
-/**
- * SQLSTATE classes by which the database refuses a row for its data: 22 (data exception), 23 (integrity constraint),
- * 54 (program limit exceeded: a symbol too long for its index). PostgreSQL Appendix A.
- */
-const REFUSED_FOR_DATA = /^(22|23|54)/;
-
 const UNIQUE_VIOLATION = "23505";
-const CHECK_VIOLATION = "23514";
 
 /**
  * SQLSTATEs of two transactions in each other's way: 40001 (serialization failure), 40P01 (deadlock). The loader's
@@ -110,7 +103,7 @@ export async function loadBatch(
       return await loadOnce(pool, batch, memory);
     } catch (error) {
       memory.months.clear();
-      const again = IN_EACH_OTHERS_WAY.has(codeOf(error)) || isWithoutPartition(error);
+      const again = IN_EACH_OTHERS_WAY.has(sqlstateOf(error)) || isWithoutPartition(error);
       if (attempt === ATTEMPTS || !again) throw error;
     }
   }
@@ -132,7 +125,9 @@ async function loadOnce(pool: pg.Pool, batch: Batch, { months }: LoadMemory): Pr
       return null;
     }
     const answers = await insertAnswers(client, batch.answers);
-    const report = { ...answers, slots: await insertLedger(client, batch.notes) };
+    const { slots, refused } = await loadNotes(client, batch.notes);
+    const deadLetters = answers.deadLetters + (await insertDeadLetters(client, refused));
+    const report = { ...answers, slots, deadLetters };
     await client.query({
       name: "move position",
       text: "update journal_positions set loaded_to = $2, loaded_at = now() where segment = $1",
@@ -270,19 +265,6 @@ async function insertWhole(
   // Last, because it locks rows that other loaders want as well.
   await refreshInstruments(client, seen);
   return { quotes, dividends };
-}
-
-function isRefusedForData(error: unknown): error is { code: string; message: string } {
-  return REFUSED_FOR_DATA.test(codeOf(error)) && !isWithoutPartition(error);
-}
-
-/** 23514 without a constraint's name: a partition was taken away meanwhile. That is no fault of the row. */
-function isWithoutPartition(error: unknown): boolean {
-  return codeOf(error) === CHECK_VIOLATION && (error as { constraint?: string }).constraint === undefined;
-}
-
-function codeOf(error: unknown): string {
-  return (error as { code?: string }).code ?? "";
 }
 
 function lostLetter({ unit, sourceId, ordinal, detail }: LostUnit): DeadLetter & { sourceId: number } {

@@ -126,7 +126,8 @@ async function readBatch(
       bytes += item.record.body.byteLength;
       batch.answers.push(rowsOf(item.record satisfies ResponseRecord, { segment, offset: item.offset }));
     }
-    if (item.record.kind === "note" && isLedgerNote(item.record.note)) batch.notes.push(item.record.note);
+    if (item.record.kind === "note" && isLedgerNote(item.record.note))
+      batch.notes.push({ at: item.record.at, note: item.record.note });
     if (records >= BATCH_RECORDS || bytes >= BATCH_BYTES) break;
   }
   return batch;

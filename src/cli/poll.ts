@@ -41,6 +41,7 @@ export async function poll(config: Config, edges: Edges, { calls, json }: PollRe
   const journal = await openJournal({
     dir,
     clock,
+    maxTotalBytes: config.journalMaxBytes,
     upkeep: false,
     onProblem: ({ message }) => stderr.write(`${message}\n`),
   });

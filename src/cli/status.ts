@@ -30,7 +30,7 @@ export async function status(config: Config, edges: Edges, { json }: { json: boo
   lines.push(database);
   if (health) lines.push(...answerLines(health, clock.now()));
   if (ledger) lines.push(...ledgerLines(ledger));
-  const journal = await journalHealth(journalDir(config), health?.loaded ?? null, clock);
+  const journal = await journalHealth(journalDir(config), health?.loaded ?? null, clock, config.journalMaxBytes);
   lines.push({ subject: "journal", state: journal.state, text: journal.text });
   if (json)
     stdout.write(

@@ -112,6 +112,12 @@ export const environmentSchema = z.object({
     .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"])
     .default("info")
     .describe("Least severe log line that is written to stderr."),
+  QUOTEKEEPER_JOURNAL_MAX_MB: whole(128, 100_000_000)
+    .optional()
+    .describe(
+      "Most megabytes (of 1,000,000 bytes) that the journal may take on the disk. An answer that would exceed it is refused, loudly, and recorded as missed; nothing is ever deleted to make room.",
+    )
+    .register(variableMeta, { unit: "megabytes", shownDefault: "unset: as much as the disk has" }),
   QUOTEKEEPER_RETENTION_DAYS: whole(1, 36_500)
     .optional()
     .describe(

@@ -38,9 +38,13 @@ export type Config = Readonly<{
   httpHost: string;
   httpPort: number;
   logLevel: Environment["QUOTEKEEPER_LOG_LEVEL"];
+  /** Most bytes of the journal on the disk; undefined: no cap. */
+  journalMaxBytes?: number | undefined;
   /** Undefined: nothing is ever dropped. */
   retentionDays?: number | undefined;
 }>;
+
+const BYTES_PER_MB = 1_000_000;
 
 /** Reads a text file; throws as `node:fs` does. */
 export type ReadText = (path: string) => string;
@@ -193,6 +197,10 @@ function toConfig(values: Environment): Config {
     httpHost: values.QUOTEKEEPER_HTTP_HOST,
     httpPort: values.QUOTEKEEPER_HTTP_PORT,
     logLevel: values.QUOTEKEEPER_LOG_LEVEL,
+    journalMaxBytes:
+      values.QUOTEKEEPER_JOURNAL_MAX_MB === undefined
+        ? undefined
+        : values.QUOTEKEEPER_JOURNAL_MAX_MB * BYTES_PER_MB,
     retentionDays: values.QUOTEKEEPER_RETENTION_DAYS,
   });
 }

@@ -29,7 +29,7 @@ export type JournalOptions = {
   /** A segment is finished when the next record would make it larger, in bytes. Default 64 MiB. */
   maxSegmentBytes?: number;
   /** Appends are refused that would make all segments together larger, in bytes of disk. Default: no cap. */
-  maxTotalBytes?: number;
+  maxTotalBytes?: number | undefined;
   /** Told of what went wrong where nobody waits for an answer. Must not throw. */
   onProblem: (problem: QuotekeeperError) => void;
   /**

@@ -1,5 +1,5 @@
 /** What `status` says of answers that are in the journal and not in the database. */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { createTestClock } from "../support/clock.ts";
@@ -46,4 +46,20 @@ test("an answer that waits for longer than ten minutes to be loaded needs a pers
 
   expect(exitCode).toBe(1);
   expect(stdout).toMatch(/^journal +ATTENTION +.*the oldest from 11 min ago$/m);
+});
+
+test("a journal that has reached its size cap needs a person, and is told how to go on", async () => {
+  const env = await unloaded();
+  const segment = readdirSync(join(env.QUOTEKEEPER_DATA_DIR, "journal")).find((name) => /journal/.test(name));
+  truncateSync(join(env.QUOTEKEEPER_DATA_DIR, "journal", segment ?? ""), 128_000_000);
+
+  const { exitCode, stdout } = await run(
+    ["status"],
+    { ...env, QUOTEKEEPER_JOURNAL_MAX_MB: "128" },
+    createTestClock("2026-11-20T22:50:30Z"),
+  );
+
+  expect(exitCode).toBe(1);
+  expect(stdout).toMatch(/^journal +ATTENTION +JOURNAL_FULL: .*QUOTEKEEPER_JOURNAL_MAX_MB/m);
+  expect(stdout).toContain("of at most 128 MB");
 });

@@ -64,23 +64,39 @@ export function journalDir(config: Config): string {
  * journal, and the loader keeps trying.
  */
 export async function startCollection(options: CollectionOptions): Promise<Collection> {
+  const opened: (() => Promise<unknown>)[] = [];
+  try {
+    return await openStations(options, (close) => void opened.unshift(close));
+  } catch (error) {
+    // What was opened before the station that failed has its files, sockets and connections.
+    for (const close of opened) await close().catch(() => undefined);
+    throw error;
+  }
+}
+
+/** @param onOpened told how to close each station as soon as it is open */
+async function openStations(
+  options: CollectionOptions,
+  onOpened: (close: () => Promise<unknown>) => void,
+): Promise<Collection> {
   const { config, clock, log, onChange } = options;
   const jobsDir = resolve(config.jobsDir);
   const { jobs, calendar } = await requireJobs(jobsDir);
   const dir = journalDir(config);
   const journal = await openJournal({
     ...{ dir, clock, onProblem: (problem) => log.error(problem.message) },
+    ...{ maxTotalBytes: config.journalMaxBytes },
     ...(options.journalFs && { fs: options.journalFs }),
   });
-  const feed = await openFeed(config, clock).catch(async (error: unknown) => {
-    await journal.close();
-    throw error;
-  });
+  onOpened(() => journal.close());
+  const feed = await openFeed(config, clock);
+  onOpened(() => feed.close());
   let loaded = NOTHING_LOADED;
   const loader = openLoader(options, dir, (report) => {
     loaded = addReports(loaded, report);
     onChange();
   });
+  onOpened(() => loader.close(0));
   const notes = createNoteWriter(journal, clock, feed.ledgerSource, loader.notify, (count) =>
     log.error({ count }, "entries of the ledger were lost: the journal cannot be written"),
   );
@@ -98,6 +114,7 @@ export async function startCollection(options: CollectionOptions): Promise<Colle
     history: feed.simulated ? null : await historyOf(dir, clock, config.limitWindowMs),
   });
   const unaccounted = await beginRun(resolve(config.dataDir), clock.now());
+  onOpened(() => collector.close(0));
   const startedAt = collector.start();
   const closing = new AbortController();
   const accounting = account(options, {

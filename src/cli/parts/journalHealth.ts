@@ -21,31 +21,43 @@ const MOST_LAG_BYTES = 16 * 1024 * 1024;
 /** So does a record that has waited longer than this, in ms: a loader looks through all of the journal every minute. */
 const MOST_LAG_MS = 10 * 60_000;
 
+/** A journal with less room than this below its cap, in bytes, is full: the next large answer does not fit. */
+const FULL_WITHIN_BYTES = 1024 * 1024;
+
 /**
  * Looks at the journal of a directory. The collector is another process, so whether it can write is found out by
  * writing beside it; a journal that was never begun is left alone.
  *
  * @param loaded how far the database has loaded each segment; null when that is not known
+ * @param maxBytes cap of the journal's size; undefined: none
  * @throws QuotekeeperError JOURNAL_UNREADABLE
  */
 export async function journalHealth(
   dir: string,
   loaded: ReadonlyMap<string, number> | null,
   clock: Clock,
+  maxBytes?: number,
 ): Promise<JournalHealth> {
   const segments = await listSegments(dir);
   if (segments.length === 0 && !(await exists(dir))) return { state: "idle", text: "empty", lag: null };
   const lag = loaded && (await journalLag(dir, loaded, { segments }));
   const total = segments.reduce((sum, { fileBytes }) => sum + fileBytes, 0);
-  const size = `${segments.length} segments, ${(total / 1e6).toFixed(1)} MB`;
+  const cap = maxBytes === undefined ? "" : ` of at most ${maxBytes / 1e6} MB`;
+  const size = `${segments.length} segments, ${(total / 1e6).toFixed(1)} MB${cap}`;
   const ageMs = lag?.oldestAt ? Math.max(0, clock.now().getTime() - dateOf(lag.oldestAt).getTime()) : 0;
   const text = [size, ...(lag ? [describe(lag, ageMs)] : [])].join(", ");
+  if (maxBytes !== undefined && total + FULL_WITHIN_BYTES > maxBytes)
+    return { state: "attention", text: `${full(dir, total, maxBytes).message} (${text})`, lag };
   const unwritable = await probeJournal(dir, clock).catch((error: unknown) => error);
   if (unwritable instanceof QuotekeeperError)
     return { state: "attention", text: `${unwritable.message} (${text})`, lag };
   if (segments.length === 0) return { state: "idle", text: "empty", lag };
   const late = lag !== null && (lag.bytes > MOST_LAG_BYTES || ageMs > MOST_LAG_MS);
   return { state: late ? "attention" : "ok", text, lag };
+}
+
+function full(dir: string, total: number, maxBytes: number): QuotekeeperError {
+  return new QuotekeeperError("JOURNAL_FULL", `${dir} holds ${total} of at most ${maxBytes} bytes`);
 }
 
 async function exists(dir: string): Promise<boolean> {

@@ -1,0 +1,89 @@
+/** The ledger's notes of a batch: one that cannot become rows costs itself alone. */
+import { createHash } from "node:crypto";
+import type pg from "pg";
+import type { Instant } from "../instant.ts";
+import type { LedgerNote } from "../ledger.ts";
+import { insertLedger, LEDGER_SOURCE_IDS } from "./ledger.ts";
+import { isRefusedForData } from "./refusal.ts";
+import type { DeadLetter } from "./rows.ts";
+
+/** A note of the ledger as the journal has it: `at` is when it was written. */
+export type JournaledNote = { at: Instant; note: LedgerNote };
+
+/** A dead letter, ready to be stored. */
+type SourcedLetter = DeadLetter & { sourceId: number };
+
+/** What became of a batch's notes. */
+export type LoadedNotes = {
+  /** Slots that were not there before. */
+  slots: number;
+  /** Notes that could not become rows. */
+  refused: SourcedLetter[];
+};
+
+/** Most characters of a refused note that are kept with it; the journal has all of it. */
+const FRAGMENT_CHARS = 4_000;
+
+/**
+ * Inserts all notes in a savepoint; when one of them cannot be stored, each in a savepoint of its own.
+ *
+ * @throws the database's errors that are not about a note's data
+ */
+export async function loadNotes(
+  client: pg.ClientBase,
+  notes: readonly JournaledNote[],
+): Promise<LoadedNotes> {
+  if (notes.length === 0) return { slots: 0, refused: [] };
+  const whole = await attempt(client, notes);
+  if ("slots" in whole) return { slots: whole.slots, refused: [] };
+  const loaded: LoadedNotes = { slots: 0, refused: [] };
+  for (const note of notes) {
+    const one = await attempt(client, [note]);
+    if ("slots" in one) loaded.slots += one.slots;
+    else loaded.refused.push(refusedLetter(note, one.error));
+  }
+  return loaded;
+}
+
+async function attempt(
+  client: pg.ClientBase,
+  notes: readonly JournaledNote[],
+): Promise<{ slots: number } | { error: unknown }> {
+  await client.query("savepoint notes");
+  try {
+    const slots = await insertLedger(
+      client,
+      notes.map(({ note }) => note),
+    );
+    await client.query("release savepoint notes");
+    return { slots };
+  } catch (error) {
+    // A TypeError is a note that lacks what a note has: another version's, or one that somebody wrote by hand.
+    if (!isRefusedForData(error) && !(error instanceof TypeError)) throw error;
+    await client.query("rollback to savepoint notes");
+    await client.query("release savepoint notes");
+    return { error };
+  }
+}
+
+function refusedLetter({ at, note }: JournaledNote, error: unknown): SourcedLetter {
+  const { code, message } = error as { code?: string; message: string };
+  const text = JSON.stringify(note);
+  return {
+    observedAt: at,
+    sourceId: LEDGER_SOURCE_IDS[note.source ?? "account"] ?? LEDGER_SOURCE_IDS.account,
+    ordinal: ordinalOf(text),
+    instrument: null,
+    reason: "refused_by_database",
+    detail: `a note of the ledger: ${code === undefined ? message : `${code}: ${message}`}`,
+    fragment: text.slice(0, FRAGMENT_CHARS),
+  };
+}
+
+/**
+ * The same for the same note, in whatever batch it comes; below zero, because the ordinals from zero on are those of an
+ * answer that arrived at the same time.
+ */
+function ordinalOf(text: string): number {
+  return -1 - (createHash("sha256").update(text).digest().readUInt32BE(0) >>> 1);
+}
