@@ -11,7 +11,7 @@ import { startFaultServer } from "../../test/faults/kit/server.ts";
 import { openWorld, type World } from "../../test/faults/kit/world.ts";
 import { catchUp, conclude } from "../../test/faults/scenarios/verdict.ts";
 import { SPEED, startFastService } from "./feed.ts";
-import { slopePerHour, type Sample } from "./trend.ts";
+import { floors, slopePerHour, type Sample } from "./trend.ts";
 
 const minutes = Number(process.argv[2] ?? "5");
 if (!(minutes > 0)) throw new Error(`expected minutes, got ${process.argv[2]}`);
@@ -24,6 +24,9 @@ const CYCLE = { thereMs: 20_000, awayMs: 5_000 };
 
 /** Memory is looked at after this share of the time: until then caches and the heap settle. */
 const WARM_UP_SHARE = 0.25;
+
+/** Memory's floor is its lowest sample in stretches of this length. */
+const FLOOR_SECONDS = 60;
 
 /** Least growth that is called growth. A leak of one answer's bytes per call would be a thousand times as much. */
 const MOST_RSS_GROWTH_MB_PER_HOUR = 60;
@@ -76,6 +79,8 @@ async function soak(world: World, proxy: Awaited<ReturnType<typeof startProxy>>)
   await catchUp(world, 120_000).catch((error: Error) => problems.push(error.message));
   const settled = (samples: Sample[]): Sample[] => samples.slice(Math.floor(samples.length * WARM_UP_SHARE));
   const slope = slopePerHour(settled(memory));
+  const floor = floors(settled(memory), FLOOR_SECONDS);
+  const floorSlope = slopePerHour(floor);
   const open = settled(descriptors).map(({ value }) => value);
   const edge = Math.max(1, Math.floor(open.length / 10));
   const growth = mean(open.slice(-edge)) - mean(open.slice(0, edge));
@@ -85,7 +90,7 @@ async function soak(world: World, proxy: Awaited<ReturnType<typeof startProxy>>)
     ...{ collector, figures: {}, peakMb: Math.round(Math.max(0, ...memory.map(({ value }) => value))) },
   });
   // A short run is all warm-up: its slope says nothing.
-  if (minutes >= 5 && slope > MOST_RSS_GROWTH_MB_PER_HOUR) problems.push("memory grows");
+  if (minutes >= 5 && floorSlope > MOST_RSS_GROWTH_MB_PER_HOUR) problems.push("memory grows");
   if (growth > MOST_DESCRIPTOR_GROWTH) problems.push("open descriptors grow");
   problems.push(...verdict.violations);
   say(
@@ -94,7 +99,8 @@ async function soak(world: World, proxy: Awaited<ReturnType<typeof startProxy>>)
       .join(", ")}`,
   );
   say(
-    `memory after warm-up: ${slope.toFixed(1)} MB per hour by least squares over ${settled(memory).length} samples; ` +
+    `memory after warm-up: ${slope.toFixed(1)} MB per hour by least squares over ${settled(memory).length} samples, ` +
+      `${floorSlope.toFixed(1)} MB per hour over the lowest of each minute (${floor.map(({ value }) => Math.round(value)).join(" ")}); ` +
       `descriptors: ${growth.toFixed(1)} more at the end, at most ${Math.max(0, ...open)}`,
   );
   for (const problem of problems) say(`- ${problem}`);

@@ -14,6 +14,9 @@ import { execute, startTestServer, type TestServer } from "./server.ts";
 /** The open desk; `url` is for the test files. */
 export type Desk = { url: string; close: () => Promise<void> };
 
+/** How long a worker may take to leave the template, in ms. */
+const GONE_WITHIN_MS = 10_000;
+
 /** @param databaseUrl a server to use, whose user may create databases; null: start one when the first is wanted */
 export async function openDesk(databaseUrl: string | null): Promise<Desk> {
   const run = randomBytes(4).toString("hex");
@@ -31,8 +34,11 @@ export async function openDesk(databaseUrl: string | null): Promise<Desk> {
     const pool = createPool(urlOf(started, template), { max: 1 });
     await migrate(pool, instantFromDate(systemClock.now()));
     await pool.end();
-    // TimescaleDB's workers would connect to it, and a database in use cannot be copied.
-    await execute(started.url, [`alter database ${template} allow_connections false`]);
+    // TimescaleDB's workers connect to it, and a database in use cannot be copied: those to come, and the one there.
+    await execute(started.url, [
+      `alter database ${template} allow_connections false`,
+      `select pg_terminate_backend(pid, ${GONE_WITHIN_MS}) from pg_stat_activity where datname = '${template}'`,
+    ]);
     return started;
   }
 
