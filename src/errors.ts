@@ -88,6 +88,26 @@ const table = {
     exitCode: 1,
     hint: "Choose an address of this machine that you may use: QUOTEKEEPER_HTTP_HOST and QUOTEKEEPER_HTTP_PORT for the dashboard, --host and --port for serve.",
   },
+  WEB_TOKEN_MISSING: {
+    retryable: false,
+    exitCode: 2,
+    hint: "Set QUOTEKEEPER_WEB_TOKEN (or QUOTEKEEPER_WEB_TOKEN_FILE), or leave QUOTEKEEPER_HTTP_HOST at 127.0.0.1.",
+  },
+  ARCHIVE_EMPTY: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Collect first: `quotekeeper start`, or check DATABASE_URL and QUOTEKEEPER_DATA_DIR.",
+  },
+  WATCHLISTS_INVALID: {
+    retryable: false,
+    exitCode: 2,
+    hint: "Correct the file of --watchlists: ids, each with its symbols, as docs/serve.md shows.",
+  },
+  FAULTS_INVALID: {
+    retryable: false,
+    exitCode: 2,
+    hint: "Correct --faults; docs/serve.md describes each fault.",
+  },
   UNKNOWN_SYMBOL: {
     retryable: false,
     exitCode: 1,
@@ -197,6 +217,41 @@ const table = {
     retryable: false,
     exitCode: 1,
     hint: "Set QUOTEKEEPER_DATA_DIR to a directory this user may write, or correct its permissions.",
+  },
+  KEYS_UNREADABLE: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Bring back the file or the sealing secret that it was made with (docs/serve.md); keys can also be removed with their file and added anew.",
+  },
+  KEYS_UNWRITABLE: {
+    retryable: true,
+    exitCode: 1,
+    hint: "Free space or correct the permissions of the data directory; the keys are as they were before.",
+  },
+  KEYS_BUSY: {
+    retryable: true,
+    exitCode: 1,
+    hint: "Try again; remove that file if no other `quotekeeper serve keys` is running, for one that was killed leaves it behind.",
+  },
+  NONCES_UNWRITABLE: {
+    retryable: true,
+    exitCode: 1,
+    hint: "Free space or correct the permissions of the data directory; a call whose nonce cannot be kept is refused, for it could be replayed.",
+  },
+  EXPORT_EXISTS: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Choose another --out, or give --replace to exchange a finished export; nothing was changed.",
+  },
+  EXPORT_WRITE_FAILED: {
+    retryable: true,
+    exitCode: 1,
+    hint: "Free space or correct the permissions of --out; what was written of it has been removed.",
+  },
+  EXPORT_UNREPRESENTABLE: {
+    retryable: false,
+    exitCode: 1,
+    hint: "No DECIMAL of 38 digits holds it, and nothing is rounded: export that table with --format csv, which has every digit.",
   },
   PORT_IN_USE: {
     retryable: false,

@@ -38,6 +38,37 @@ const CANARIES = {
   accessTokenSecret: "canary%20access'token'secret!c3f4",
 };
 const PASSWORD = "canary-database-password-e81a";
+const WEB_TOKEN = "canary-dashboard-token-04be-9d17";
+
+/** Everything that `start` answers over HTTP, with and without its token. */
+/** The ways a page is asked for: without a token, with the right one, with a wrong one. */
+const CALLERS: Record<string, string>[] = [
+  {},
+  { authorization: `Bearer ${WEB_TOKEN}` },
+  { authorization: "Bearer wrong" },
+];
+
+const PAGES = [
+  ...[
+    "/",
+    "/healthz",
+    "/readyz",
+    "/metrics",
+    "/api/meta",
+    "/api/now",
+    "/api/quotes",
+    "/api/chains",
+    "/api/events",
+  ],
+  ...[
+    "/api/bars?instrument=1",
+    "/api/coverage",
+    "/api/misses",
+    "/api/nothing",
+    "/style.css",
+    "/api?token=wrong",
+  ],
+];
 
 const CREDENTIALS = {
   QUOTES_CONSUMER_KEY: CANARIES.consumerKey,
@@ -255,31 +286,33 @@ describe("while `start` runs against a service that quotes what it refuses", () 
       interrupt,
       said: saidOn,
     } = capturedEdges({
-      env: settings(service.baseUrl, { QUOTEKEEPER_JOBS_DIR: jobs, QUOTEKEEPER_HTTP_PORT: "0" }),
+      env: settings(service.baseUrl, {
+        ...{ QUOTEKEEPER_JOBS_DIR: jobs, QUOTEKEEPER_HTTP_PORT: "0", QUOTEKEEPER_WEB_TOKEN: WEB_TOKEN },
+      }),
     });
 
     const ended = runProgram(["start"], edges);
     const [, dashboard = ""] = await saidOn(/Dashboard +(\S+)/);
     while (!stderr().includes("SERVICE_UNAUTHORIZED")) await new Promise((resolve) => setImmediate(resolve));
     const pages: string[] = [];
-    for (const path of [
-      "/",
-      "/style.css",
-      "/healthz",
-      "/metrics",
-      "/api",
-      "/api/status",
-      "/api/quotes",
-      "/readyz",
-    ]) {
-      const response = await fetch(`${dashboard.replace(/\/$/, "")}${path}`);
-      pages.push(`${JSON.stringify([...response.headers])}${await response.text()}`);
+    const statuses = new Set<number>();
+    for (const path of PAGES) {
+      const address = `${dashboard.replace(/\/$/, "")}${path}`;
+      for (const headers of CALLERS) {
+        const ending = AbortSignal.timeout(path === "/api/events" ? 500 : 10_000);
+        const response = await fetch(address, { headers, signal: ending });
+        statuses.add(response.status);
+        pages.push(`${JSON.stringify([...response.headers])}${await response.text().catch(() => "")}`);
+      }
     }
     interrupt();
     await ended;
 
     expect(stderr()).toContain("SERVICE_UNAUTHORIZED");
-    expect(hits([stdout(), stderr(), ...pages].join("\n"))).toEqual([]);
+    expect([...statuses]).toEqual(expect.arrayContaining([200, 401]));
+    const everything = [stdout(), stderr(), ...pages].join("\n");
+    expect(hits(everything)).toEqual([]);
+    expect(everything).not.toContain(WEB_TOKEN);
   });
 });
 

@@ -28,8 +28,14 @@ const WARM_UP_SHARE = 0.25;
 /** Memory's floor is its lowest sample in stretches of this length. */
 const FLOOR_SECONDS = 60;
 
-/** Least growth that is called growth. A leak of one answer's bytes per call would be a thousand times as much. */
-const MOST_RSS_GROWTH_MB_PER_HOUR = 60;
+/** Most growth of what collections leave of the heap; a leak of one answer's bytes per call would be a thousand times it. */
+const MOST_HEAP_GROWTH_MB_PER_HOUR = 30;
+
+/**
+ * Resident memory is looked at in the long run alone: the allocator gives back to the system when it likes, and in a
+ * quarter of an hour that comes to a hundred MB more or less.
+ */
+const MOST_RSS_GROWTH = { mbPerHour: 60, fromMinutes: 40 };
 const MOST_DESCRIPTOR_GROWTH = 10;
 
 /** About 90 calls a second, near the limit. */
@@ -43,11 +49,13 @@ async function soak(world: World, proxy: Awaited<ReturnType<typeof startProxy>>)
   const untilMs = minutes * 60_000;
   const elapsedMs = (): number => performance.now() - startedAt;
   const memory: Sample[] = [];
+  const heap: Sample[] = [];
   const descriptors: Sample[] = [];
   const sampling = setInterval(() => {
     const seconds = elapsedMs() / 1_000;
-    const [rss, open] = [collector.rssMb(), collector.descriptors()];
+    const [rss, left, open] = [collector.rssMb(), collector.heapMb(), collector.descriptors()];
     if (rss !== null) memory.push({ seconds, value: rss });
+    if (left !== null) heap.push({ seconds, value: left });
     if (open !== null) descriptors.push({ seconds, value: open });
   }, SAMPLE_EVERY_MS);
   const problems: string[] = [];
@@ -81,6 +89,8 @@ async function soak(world: World, proxy: Awaited<ReturnType<typeof startProxy>>)
   const slope = slopePerHour(settled(memory));
   const floor = floors(settled(memory), FLOOR_SECONDS);
   const floorSlope = slopePerHour(floor);
+  const heapFloor = floors(settled(heap), FLOOR_SECONDS);
+  const heapSlope = slopePerHour(heapFloor);
   const open = settled(descriptors).map(({ value }) => value);
   const edge = Math.max(1, Math.floor(open.length / 10));
   const growth = mean(open.slice(-edge)) - mean(open.slice(0, edge));
@@ -90,13 +100,19 @@ async function soak(world: World, proxy: Awaited<ReturnType<typeof startProxy>>)
     ...{ collector, figures: {}, peakMb: Math.round(Math.max(0, ...memory.map(({ value }) => value))) },
   });
   // A short run is all warm-up: its slope says nothing.
-  if (minutes >= 5 && floorSlope > MOST_RSS_GROWTH_MB_PER_HOUR) problems.push("memory grows");
+  if (minutes >= 5 && heapSlope > MOST_HEAP_GROWTH_MB_PER_HOUR) problems.push("the heap grows");
+  if (minutes >= MOST_RSS_GROWTH.fromMinutes && floorSlope > MOST_RSS_GROWTH.mbPerHour)
+    problems.push("memory grows");
   if (growth > MOST_DESCRIPTOR_GROWTH) problems.push("open descriptors grow");
   problems.push(...verdict.violations);
   say(
     `${verdict.did}: ${Object.entries(verdict.figures)
       .map((pair) => pair.join(" "))
       .join(", ")}`,
+  );
+  say(
+    `heap left by collections after warm-up: ${heapSlope.toFixed(1)} MB per hour ` +
+      `(the least of each minute: ${heapFloor.map(({ value }) => Math.round(value)).join(" ")})`,
   );
   say(
     `memory after warm-up: ${slope.toFixed(1)} MB per hour by least squares over ${settled(memory).length} samples, ` +

@@ -6,6 +6,8 @@ import { commandsPage } from "./commands.ts";
 import { configurationPage, environmentExample } from "./configuration.ts";
 import { errorsPage } from "./errors.ts";
 import { jobsPage } from "./jobs.ts";
+import { metricsPage } from "./metrics.ts";
+import { jsonPage, jsonSchemaFile } from "./json.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -24,6 +26,12 @@ export async function generatePages(): Promise<Page[]> {
     await markdown("docs/jobs.md", jobsPage()),
     await markdown("docs/errors.md", errorsPage()),
     await markdown("docs/cli.md", commandsPage()),
+    await markdown("docs/metrics.md", metricsPage()),
+    await markdown("docs/json.md", jsonPage()),
+    {
+      path: "docs/json.schema.json",
+      text: await format(jsonSchemaFile(), { parser: "json", printWidth: 110 }),
+    },
     await markdown("docs/assumptions.md", assumptionsPage(readAssumptions(ROOT))),
   ];
 }

@@ -10,6 +10,8 @@ export const READ_TIMEOUT_MS = 5_000;
 
 const READ_ONLY = ` -c default_transaction_read_only=on -c statement_timeout=${READ_TIMEOUT_MS}`;
 
+const PLANNED_ONCE = " -c plan_cache_mode=force_generic_plan";
+
 /** How long a connection is silent before the machine asks whether the other end is still there, in ms. */
 const KEEP_ALIVE_AFTER_MS = 10_000;
 
@@ -20,9 +22,13 @@ const TEXT_OIDS = new Set([20, 1082, 1114, 1184, 1700]);
  * A pool whose sessions speak UTC, and whose times, dates, `numeric` and `bigint` come back as text.
  *
  * @param connectionString of the database; never printed
+ * @param options.plannedOnce for few statements asked again and again: each is planned once per session
  * @param options.readOnly sessions that cannot write, and whose statements end after READ_TIMEOUT_MS
  */
-export function createPool(connectionString: string, { max = 4, readOnly = false } = {}): pg.Pool {
+export function createPool(
+  connectionString: string,
+  { max = 4, readOnly = false, plannedOnce = false } = {},
+): pg.Pool {
   const pool = new pg.Pool({
     connectionString,
     max,
@@ -31,7 +37,7 @@ export function createPool(connectionString: string, { max = 4, readOnly = false
     // A server that vanished without a word (its power, a firewall) would hold a silent connection for ever.
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
-    options: `-c TimeZone=UTC -c DateStyle=ISO${readOnly ? READ_ONLY : ""}`,
+    options: `-c TimeZone=UTC -c DateStyle=ISO${readOnly ? READ_ONLY : ""}${plannedOnce ? PLANNED_ONCE : ""}`,
     types: {
       getTypeParser: ((oid: number, format?: "text" | "binary") =>
         TEXT_OIDS.has(oid)

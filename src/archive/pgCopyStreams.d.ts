@@ -1,6 +1,6 @@
 /** The little that is used of `pg-copy-streams`, which brings no types. */
 declare module "pg-copy-streams" {
-  import type { Writable } from "node:stream";
+  import type { Readable, Writable } from "node:stream";
   import type { Connection, Submittable } from "pg";
 
   /** A COPY under way: takes the rows as text; `finish` comes when the server has taken them, `rowCount` is theirs. */
@@ -11,4 +11,13 @@ declare module "pg-copy-streams" {
 
   /** @param sql a `COPY ... FROM STDIN` */
   export function from(sql: string): CopyStreamQuery;
+
+  /** A COPY under way the other way: gives the rows as text; `rowCount` is theirs, once they are over. */
+  export class CopyToStreamQuery extends Readable implements Submittable {
+    rowCount: number;
+    submit(connection: Connection): void;
+  }
+
+  /** @param sql a `COPY ... TO STDOUT` */
+  export function to(sql: string): CopyToStreamQuery;
 }

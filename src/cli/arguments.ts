@@ -1,6 +1,8 @@
 /** Option values of the command line: each parser gives the value, or throws what commander shows with exit code 2. */
 import { InvalidArgumentError } from "commander";
+import { Temporal } from "temporal-polyfill";
 import { QuotekeeperError } from "../errors.ts";
+import { type Instant, instantOf } from "../instant.ts";
 import type { Credentials } from "../quotes-api/oauth/signature.ts";
 import { isCalendarDate } from "../quotes-api/dateText.ts";
 import type { OptionContract } from "../market/instrument.ts";
@@ -72,4 +74,33 @@ export function parseWhole(min: number, max: number): (text: string) => number {
 export function parseDate(text: string): string {
   if (!isCalendarDate(text)) throw new InvalidArgumentError("Expected a date that exists, YYYY-MM-DD.");
   return text;
+}
+
+/** A time with its offset, such as `2026-11-17T10:00:00-05:00`, as UTC with microseconds. */
+export function parseInstant(text: string): Instant {
+  try {
+    return instantOf(Temporal.Instant.from(text.trim()).epochNanoseconds / 1_000n);
+  } catch {
+    throw new InvalidArgumentError(
+      "Expected a time with its offset, for example 2026-11-17T10:00:00-05:00 or 2026-11-17T15:00:00Z.",
+    );
+  }
+}
+
+/** How fast time is played: a number from 0 to 1,000,000. */
+export function parseSpeed(text: string): number {
+  const speed = Number(text);
+  if (!/^\d{1,7}(\.\d{1,6})?$/.test(text) || speed > 1_000_000)
+    throw new InvalidArgumentError("Expected a number from 0 (standing still) to 1000000.");
+  return speed;
+}
+
+/** `https://quotes.example`, perhaps with a port: scheme, host and port alone. */
+export function parsePublicUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !/^https?:$/.test(url.protocol) || `${url.origin}/` !== url.href)
+    throw new InvalidArgumentError(
+      "Expected http or https with host and port alone, such as https://quotes.example.",
+    );
+  return url;
 }

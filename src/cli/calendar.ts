@@ -5,6 +5,8 @@ import type { Config } from "../config/loadEnvironment.ts";
 import { createCalendar } from "../market/calendar/calendar.ts";
 import { type CalendarRow, calendarRows } from "../market/calendar/rows.ts";
 import type { Edges } from "./edges.ts";
+import { calendarJson } from "./json/planning.ts";
+import { printJson } from "./json/print.ts";
 import { table } from "./parts/table.ts";
 
 /** Exchange dates, both included; `closed` also lists the days without a session. */
@@ -26,17 +28,18 @@ export async function calendar(
     },
   );
   const rows = calendarRows(createCalendar(overrides), from, to, { closed });
-  if (json) stdout.write(`${JSON.stringify(rows.map(toJson), null, 2)}\n`);
+  if (json) printJson(stdout, calendarJson, rows.map(toJson));
   else {
     const columns = ["Date", "Kind", "Pre (UTC)", "Open", "Close", "Post", "Reason"].map((heading) => ({
       heading,
+      ...(heading === "Reason" && { wrap: "" }),
     }));
     stdout.write(table(columns, rows.map(toCells), stdout, env));
   }
   return 0;
 }
 
-function toJson({ date, kind, pre, open, close, post, reason }: CalendarRow): object {
+function toJson({ date, kind, pre, open, close, post, reason }: CalendarRow): CalendarRow {
   return { date, kind, pre, open, close, post, reason };
 }
 

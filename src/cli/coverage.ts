@@ -1,9 +1,13 @@
 /** `quotekeeper coverage`: expected against stored, per instrument and session, and why not. */
 import { type CoverageRow, readCoverage } from "../archive/coverage.ts";
 import type { Config } from "../config/loadEnvironment.ts";
+import { exchangeDate } from "../market/calendar/dates.ts";
 import type { Edges } from "./edges.ts";
-import { withArchive } from "./parts/archive.ts";
+import { printJson } from "./json/print.ts";
+import { coverageJson } from "./json/quotes.ts";
+import { requireArchive, requireSchema, withArchive } from "./parts/archive.ts";
 import { table } from "./parts/table.ts";
+import { widthOf } from "./parts/width.ts";
 
 /** Exchange dates, both included. */
 export type CoverageRequest = { from: string; to: string; json: boolean };
@@ -17,10 +21,22 @@ export async function coverage(
   edges: Edges,
   { from, to, json }: CoverageRequest,
 ): Promise<number> {
-  const rows = await withArchive(config, edges.clock, ({ pool }) => readCoverage(pool, from, to));
+  await requireArchive(config);
+  const rows = await withArchive(
+    config,
+    edges.clock,
+    async ({ pool, address }) => {
+      await requireSchema(pool, address);
+      return readCoverage(pool, from, to);
+    },
+    edges.onInterrupt,
+  );
   const { stdout, env } = edges;
-  if (json) stdout.write(`${JSON.stringify(rows, null, 2)}\n`);
-  else if (rows.length === 0) stdout.write(`The ledger has no slot from ${from} to ${to}.\n`);
+  if (json) printJson(stdout, coverageJson, rows);
+  else if (rows.length === 0)
+    stdout.write(
+      `The ledger has no slot from ${from} to ${to}. Days are New York's, where it is ${exchangeDate(edges.clock.now())}.\n`,
+    );
   else {
     for (const source of ["account", "simulated"] as const) {
       const ofSource = rows.filter((row) => row.source === source);
@@ -46,7 +62,7 @@ function report(
 
 function worstTable(worst: readonly CoverageRow[], stdout: Edges["stdout"], env: Edges["env"]): string {
   const listed = worst.slice(0, MOST_ROWS).map((row) => ({ ...row, of: `${row.stored} of ${row.expected}` }));
-  const widest = (texts: readonly string[]): number => Math.max(...texts.map(({ length }) => length));
+  const widest = (texts: readonly string[]): number => Math.max(...texts.map(widthOf));
   // What the date (10), the instrument and the count leave, with two blanks after each.
   const taken = [10, widest(listed.map(({ instrument }) => instrument).concat("Instrument"))];
   const used = [...taken, widest(listed.map(({ of }) => of).concat("Stored"))].reduce(
@@ -57,6 +73,7 @@ function worstTable(worst: readonly CoverageRow[], stdout: Edges["stdout"], env:
   const columns = ["Date", "Instrument", "Stored", "Why"].map((heading, index) => ({
     heading,
     right: index === 2,
+    ...(index === 1 && { wrap: ":" }),
   }));
   const cells = listed.map(({ date, instrument, of, reasons }) => [date, instrument, of, why(reasons, room)]);
   const rest =

@@ -20,41 +20,75 @@ export type Edges = {
   env: Readonly<Record<string, string | undefined>>;
   /** Working directory, where `.env` is looked for. */
   directory: string;
-  /** Calls back at the first Ctrl-C, SIGTERM or SIGHUP, ends the process at a second; returns how to stop listening. */
+  /**
+   * Calls back at the first Ctrl-C, SIGTERM or SIGHUP, or when nobody reads the results any more (`| head`); ends the
+   * process at a second signal. Returns how to stop listening.
+   */
   onInterrupt: (callback: (signal: string) => void) => () => void;
 };
+
+/** What `onInterrupt` is told when nobody reads the results any more. */
+export const READER_GONE = "SIGPIPE";
 
 /** Ctrl-C, a service manager's stop, and a terminal that was closed. */
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** 128 + SIGINT, as shells have it. */
-const EXIT_AT_SECOND_SIGNAL = 130;
+export const EXIT_INTERRUPTED = 130;
+
+/** Thrown by a command that was ended in its midst, after it has closed what it had opened. */
+export class Interrupted extends Error {
+  override readonly name = "Interrupted";
+}
 
 /** The process itself. */
 export function processEdges(): Edges {
+  const interruptions = new Set<(signal: string) => void>();
+  let asked = false;
+  const interrupt = (signal: string): void => {
+    for (const callback of [...interruptions]) callback(signal);
+  };
+  const listener = (signal: NodeJS.Signals): void => {
+    // Whoever asks twice does not want to wait. What was answered is in the journal.
+    if (asked) process.exit(EXIT_INTERRUPTED);
+    asked = true;
+    interrupt(signal);
+  };
   return {
     clock: systemClock,
-    stdout: sink(process.stdout),
-    stderr: sink(process.stderr),
+    stdout: sink(process.stdout, () => interrupt(READER_GONE)),
+    // A log that nobody reads stops nothing.
+    stderr: sink(process.stderr, () => undefined),
     env: process.env,
     directory: process.cwd(),
     onInterrupt: (callback) => {
-      let asked = false;
-      const listener = (signal: NodeJS.Signals): void => {
-        // Whoever asks twice does not want to wait. What was answered is in the journal.
-        if (asked) process.exit(EXIT_AT_SECOND_SIGNAL);
-        asked = true;
-        callback(signal);
+      if (interruptions.size === 0) SIGNALS.forEach((signal) => process.on(signal, listener));
+      interruptions.add(callback);
+      return () => {
+        interruptions.delete(callback);
+        if (interruptions.size === 0) SIGNALS.forEach((signal) => process.off(signal, listener));
       };
-      SIGNALS.forEach((signal) => process.on(signal, listener));
-      return () => SIGNALS.forEach((signal) => process.off(signal, listener));
     },
   };
 }
 
-function sink(stream: NodeJS.WriteStream): Sink {
+/** @param onGone called once when the other end of a pipe has gone; what is written afterwards goes nowhere */
+function sink(stream: NodeJS.WriteStream, onGone: () => void): Sink {
+  let gone = false;
+  stream.on("error", ({ code }: NodeJS.ErrnoException) => {
+    if (gone) return;
+    gone = true;
+    // EPIPE is `| head`, which has seen enough; EIO a terminal that was closed. A full disk must not look like done.
+    if (code !== "EPIPE" && code !== "EIO") {
+      process.exitCode = 1;
+      if (stream === process.stdout) process.stderr.write(`The results cannot be written (${code}).\n`);
+    }
+    onGone();
+  });
   return {
-    write: (text) => void stream.write(text),
+    write: (text) => {
+      if (!gone) stream.write(text);
+    },
     isTTY: stream.isTTY === true,
     get columns() {
       return stream.columns || 80;

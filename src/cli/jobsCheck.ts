@@ -4,6 +4,8 @@ import { noJobs, readJobs } from "../config/jobs/readJobs.ts";
 import { describeProblem } from "../config/jobs/yamlFile.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import type { Edges } from "./edges.ts";
+import { jobsCheckJson } from "./json/planning.ts";
+import { printJson } from "./json/print.ts";
 import { table } from "./parts/table.ts";
 
 /**
@@ -18,7 +20,7 @@ export async function jobsCheck(
   const dir = resolve(config.jobsDir);
   const { jobs, calendar, problems } = await readJobs(dir);
   if (jobs.length === 0 && problems.length === 0) throw noJobs(dir);
-  if (json) stdout.write(`${JSON.stringify({ jobs, calendar, problems }, null, 2)}\n`);
+  if (json) printJson(stdout, jobsCheckJson, { jobs, calendar, problems });
   else {
     const rows = jobs.map((job) => [
       job.name,

@@ -1,10 +1,13 @@
 /** `quotekeeper journal list|verify|repair`: the journal's health for people. None of them changes a segment. */
+import type { z } from "zod";
 import type { Config } from "../config/loadEnvironment.ts";
 import { repairJournal } from "../journal/repair.ts";
 import { listSegments, type SegmentInfo } from "../journal/segments.ts";
 import { DAMAGED_DIR, type SetAsideNote } from "../journal/set-aside.ts";
 import { type JournalReport, type SegmentReport, verifyJournal } from "../journal/verify.ts";
 import type { Edges } from "./edges.ts";
+import { journalListJson, journalRepairJson, journalVerifyJson } from "./json/journal.ts";
+import { printJson } from "./json/print.ts";
 import { journalDir } from "./parts/collection.ts";
 import { table } from "./parts/table.ts";
 
@@ -13,7 +16,7 @@ type Output = { json: boolean };
 /** Lists the segments, oldest first. @returns 0 */
 export async function journalList(config: Config, { stdout, env }: Edges, { json }: Output): Promise<number> {
   const segments = await listSegments(journalDir(config));
-  if (json) stdout.write(`${JSON.stringify(segments.map(toJson), null, 2)}\n`);
+  if (json) printJson(stdout, journalListJson, segments.map(toJson));
   else if (segments.length === 0) stdout.write("The journal is empty.\n");
   else {
     const columns = [
@@ -39,7 +42,7 @@ export async function journalVerify(
   { json }: Output,
 ): Promise<number> {
   const report = await verifyJournal(journalDir(config), { clock });
-  if (json) stdout.write(`${JSON.stringify(report, null, 2)}\n`);
+  if (json) printJson(stdout, journalVerifyJson, report);
   else stdout.write(describeReport(report));
   return report.damages.fresh + report.strangers.length > 0 ? 1 : 0;
 }
@@ -56,11 +59,10 @@ export async function journalRepair(
 ): Promise<number> {
   const dir = journalDir(config);
   const { found, setAside } = await repairJournal(dir, { clock });
-  if (json)
-    stdout.write(
-      `${JSON.stringify({ records: found.records, setAside, strangers: found.strangers }, null, 2)}\n`,
-    );
-  else {
+  if (json) {
+    const { records, strangers } = found;
+    printJson(stdout, journalRepairJson, { records, setAside, strangers });
+  } else {
     for (const note of setAside) stdout.write(`${describeNote(note)}\n`);
     stdout.write(
       setAside.length === 0
@@ -72,7 +74,13 @@ export async function journalRepair(
   return found.strangers.length > 0 ? 1 : 0;
 }
 
-function toJson({ name, state, bytes, fileBytes, mtimeMs }: SegmentInfo): object {
+function toJson({
+  name,
+  state,
+  bytes,
+  fileBytes,
+  mtimeMs,
+}: SegmentInfo): z.input<typeof journalListJson>[number] {
   return { name, state, bytes, fileBytes, writtenAt: new Date(mtimeMs).toISOString() };
 }
 

@@ -2,4 +2,6 @@
 import { processEdges } from "./edges.ts";
 import { runProgram } from "./program.ts";
 
-process.exitCode = await runProgram(process.argv.slice(2), processEdges());
+const exitCode = await runProgram(process.argv.slice(2), processEdges());
+// Results that could not be written have set one already.
+process.exitCode = exitCode || process.exitCode || 0;

@@ -5,6 +5,8 @@ import { describeTier, readTier } from "../archive/tiers/tier.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { instantFromDate } from "../instant.ts";
 import type { Edges } from "./edges.ts";
+import { migrateJson } from "./json/operating.ts";
+import { printJson } from "./json/print.ts";
 import { withArchive } from "./parts/archive.ts";
 
 /** What the command was given. */
@@ -20,29 +22,39 @@ export async function migrate(
   edges: Edges,
   { json, toTimescaledb = false }: MigrateOptions,
 ): Promise<number> {
-  return withArchive(config, edges.clock, async ({ pool, address }) => {
-    const { version, applied } = await migrateDatabase(pool, instantFromDate(edges.clock.now()), undefined, {
-      ...(toTimescaledb && { toTimescaledb }),
-      retentionDays: config.retentionDays ?? null,
-    });
-    const tier = await readTier(pool);
-    const retentionDays = tier.name === "community" ? await readRetention(pool) : null;
-    if (json) {
-      const result = { database: address, version, applied, tier, retentionDays };
-      edges.stdout.write(`${JSON.stringify(result)}\n`);
-      return 0;
-    }
-    for (const name of applied) edges.stdout.write(`applied ${name}\n`);
-    edges.stdout.write(`stored on ${describeTier(tier)}${keeping(retentionDays)}\n`);
-    edges.stdout.write(
-      `${address} is at schema version ${version}${applied.length === 0 ? ", nothing to do" : ""}\n`,
-    );
-    if (config.retentionDays !== undefined && tier.name !== "community")
-      edges.stderr.write(
-        "QUOTEKEEPER_RETENTION_DAYS has no effect here: only TimescaleDB Community drops quotes.\n",
+  return withArchive(
+    config,
+    edges.clock,
+    async ({ pool, address }) => {
+      const { version, applied } = await migrateDatabase(
+        pool,
+        instantFromDate(edges.clock.now()),
+        undefined,
+        {
+          ...(toTimescaledb && { toTimescaledb }),
+          retentionDays: config.retentionDays ?? null,
+        },
       );
-    return 0;
-  });
+      const tier = await readTier(pool);
+      const retentionDays = tier.name === "community" ? await readRetention(pool) : null;
+      if (json) {
+        const result = { database: address, version, applied, tier, retentionDays };
+        printJson(edges.stdout, migrateJson, result);
+        return 0;
+      }
+      for (const name of applied) edges.stdout.write(`applied ${name}\n`);
+      edges.stdout.write(`stored on ${describeTier(tier)}${keeping(retentionDays)}\n`);
+      edges.stdout.write(
+        `${address} is at schema version ${version}${applied.length === 0 ? ", nothing to do" : ""}\n`,
+      );
+      if (config.retentionDays !== undefined && tier.name !== "community")
+        edges.stderr.write(
+          "QUOTEKEEPER_RETENTION_DAYS has no effect here: only TimescaleDB Community drops quotes.\n",
+        );
+      return 0;
+    },
+    edges.onInterrupt,
+  );
 }
 
 function keeping(retentionDays: number | null): string {

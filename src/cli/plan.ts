@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { readLatestQuotes } from "../archive/queries.ts";
 import { FIRST_BATCH_SIZE } from "../collect/batchSize.ts";
-import { type BudgetPlan, planBudget } from "../collect/budgetPlan.ts";
+import { type BudgetPlan, GOVERNOR_REACH, planBudget } from "../collect/budgetPlan.ts";
 import { ChainBook } from "../collect/chainBook.ts";
 import { grouped } from "../collect/grouped.ts";
 import { scheduleJob } from "../collect/jobSchedule.ts";
@@ -12,8 +12,10 @@ import type { Config } from "../config/loadEnvironment.ts";
 import { instantFromDate } from "../instant.ts";
 import { type Calendar, createCalendar } from "../market/calendar/calendar.ts";
 import { exchangeDate } from "../market/calendar/dates.ts";
-import type { Edges } from "./edges.ts";
-import { archiveExists, withArchive } from "./parts/archive.ts";
+import { type Edges, Interrupted } from "./edges.ts";
+import { planJson } from "./json/planning.ts";
+import { printJson } from "./json/print.ts";
+import { archiveExists, requireSchema, withArchive } from "./parts/archive.ts";
 import { table } from "./parts/table.ts";
 
 /** Days looked ahead for the next session: longer than any closure. */
@@ -37,10 +39,17 @@ export async function plan(
   const priceless = [...new Set(jobs.flatMap((job) => chains.expand(job, day).priceless))];
   const budget = planBudget(due, { limit: config.limit, windowMs: config.limitWindowMs }, FIRST_BATCH_SIZE);
   if (json)
-    edges.stdout.write(
-      `${JSON.stringify({ date: day, limit: config.limit, windowMs: config.limitWindowMs, ...budget, priceless }, null, 2)}\n`,
-    );
-  else edges.stdout.write(describe(day, budget, config, edges));
+    printJson(edges.stdout, planJson, {
+      date: day,
+      limit: config.limit,
+      windowMs: config.limitWindowMs,
+      ...budget,
+      priceless,
+    });
+  else if (budget.slots.length === 0) {
+    const reason = calendar.closedReason(day);
+    edges.stdout.write(`No job is due on ${day}${reason === null ? "" : ` (closed: ${reason})`}.\n`);
+  } else edges.stdout.write(describe(day, budget, config, edges));
   if (priceless.length > 0) {
     const why = problem ?? "the archive has no price yet";
     edges.stderr.write(
@@ -79,18 +88,26 @@ async function lastPrices(
   const needed = jobs.some(({ chains }) => chains.length > 0);
   if (!needed || !(await archiveExists(config))) return { prices: new Map(), problem: null };
   try {
-    const quotes = await withArchive(config, edges.clock, ({ pool }) => readLatestQuotes(pool));
+    const quotes = await withArchive(
+      config,
+      edges.clock,
+      async ({ pool, address }) => {
+        await requireSchema(pool, address);
+        return readLatestQuotes(pool);
+      },
+      edges.onInterrupt,
+    );
     return {
       prices: new Map(quotes.flatMap(({ instrument, last }) => (last ? [[instrument, last]] : []))),
       problem: null,
     };
   } catch (error) {
+    if (error instanceof Interrupted) throw error;
     return { prices: new Map(), problem: (error as Error).message };
   }
 }
 
 function describe(date: string, budget: BudgetPlan, config: Config, { stdout, env }: Edges): string {
-  if (budget.slots.length === 0) return `No job is due on ${date}.\n`;
   const { batches, callsPerPass, passMs, fullPassMs } = budget;
   const fullPass =
     fullPassMs === null
@@ -130,7 +147,15 @@ function describe(date: string, budget: BudgetPlan, config: Config, { stdout, en
   ].join("\n");
 }
 
-function verdict({ fits, fitsEveryMs, starving }: BudgetPlan): string {
+function verdict({ fits, fitsEveryMs, starving, missedAtReach, jobs }: BudgetPlan): string {
+  if (fits && missedAtReach > 0) {
+    const due = jobs.reduce((sum, job) => sum + job.due, 0);
+    return [
+      "It fits on paper alone, with no call to spare. Of the calls that a limit allows",
+      `${100 * GOVERNOR_REACH} % are reached: about ${missedAtReach} of ${due} instruments would be missed over the day.`,
+      "Leave a call or two of each window free: poll fewer instruments, or less often.",
+    ].join("\n");
+  }
   if (fits) return `It fits. The shortest interval at which it would: ${duration(fitsEveryMs ?? 0)}.`;
   const names = starving.join(", ");
   return fitsEveryMs === null

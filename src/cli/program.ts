@@ -1,28 +1,50 @@
 /** The command line: parses and dispatches only. */
-import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
-import { type Config, loadConfig } from "../config/loadEnvironment.ts";
-import { QuotekeeperError } from "../errors.ts";
+import { Argument, Command, Option } from "commander";
+import { type Config, loadConfig, misspeltSettings } from "../config/loadEnvironment.ts";
+import { describeUnknown } from "../config/unknownVariables.ts";
+import type { Instant } from "../instant.ts";
+import { addDays, exchangeDate } from "../market/calendar/dates.ts";
 import type { OptionContract } from "../market/instrument.ts";
+import type { RowsKind } from "../serve/archive/source.ts";
 import type { Credentials } from "../quotes-api/oauth/signature.ts";
+import { TIMESTAMP_WINDOW_SECONDS } from "../quotes-api/oauth/verify.ts";
 import type { QuoteCall } from "../quotes-api/request.ts";
-import { parseContract, parseDate, parseKey, parseSymbols, parseWatchlist, parseWhole } from "./arguments.ts";
+import {
+  parseContract,
+  parseDate,
+  parseInstant,
+  parseKey,
+  parsePublicUrl,
+  parseSpeed,
+  parseSymbols,
+  parseWatchlist,
+  parseWhole,
+} from "./arguments.ts";
 import { calendar } from "./calendar.ts";
+import { completion, type Shell, SHELLS } from "./completion.ts";
 import { coverage } from "./coverage.ts";
 import type { Edges } from "./edges.ts";
+import { addExport } from "./exportProgram.ts";
 import { jobsCheck } from "./jobsCheck.ts";
 import { journalList, journalRepair, journalVerify } from "./journal.ts";
 import { migrate } from "./migrate.ts";
+import { complain } from "./parts/complain.ts";
 import { VERSION } from "./parts/version.ts";
 import { plan } from "./plan.ts";
 import { poll, symbolCalls } from "./poll.ts";
 import { serve } from "./serve.ts";
+import { addServeKeys } from "./serveKeysProgram.ts";
 import { start } from "./start.ts";
 import { status } from "./status.ts";
+import { web } from "./web.ts";
 
 const EXIT_CODES = "\nExit codes: 0 done, 1 something needs a person, 2 wrong usage or configuration.";
 
 /** Port of `serve` where none is given; beside the dashboard's. */
 const SERVE_PORT = 8090;
+
+/** How often `status --watch` looks where nothing else is said, in seconds. */
+const WATCH_SECONDS = 5;
 
 type Run = (work: (config: Config) => Promise<number>) => Promise<void>;
 
@@ -44,14 +66,22 @@ export function createProgram(edges: Edges, done: (exitCode: number) => void): C
       getErrHelpWidth: () => edges.stderr.columns,
     })
     .exitOverride()
+    // What stands behind `serve keys add` belongs to it, also where `serve` has an option of the same name.
+    .enablePositionalOptions()
     .showHelpAfterError("(add --help for what is possible)");
-  const run: Run = async (work) => done(await work(loadConfig(edges.env, edges.directory)));
+  const run: Run = async (work) => {
+    for (const unknown of misspeltSettings(edges.env, edges.directory))
+      edges.stderr.write(`${describeUnknown(unknown)}\n`);
+    done(await work(loadConfig(edges.env, edges.directory)));
+  };
   addCollecting(program, run, edges);
   addPoll(program, run, edges);
   addServe(program, run, edges);
   addLooking(program, run, edges);
   addPlanning(program, run, edges);
   addJournal(program, run, edges);
+  addExport(program, run, edges);
+  addCompletion(program, edges, done);
   for (const command of program.commands) command.addHelpText("after", EXIT_CODES);
   return program;
 }
@@ -67,6 +97,12 @@ function addCollecting(program: Command, run: Run, edges: Edges): void {
     .command("collect")
     .description("the collector alone, without the dashboard")
     .action(() => run((config) => start(config, edges, { web: false })));
+  program
+    .command("web")
+    .description(
+      "the dashboard alone, over the archive of DATABASE_URL or of the data directory; it only reads",
+    )
+    .action(() => run((config) => web(config, edges)));
 }
 
 type PollOptions = {
@@ -116,16 +152,57 @@ function callsOf({ symbols, watchlist, option, delayed }: PollOptions): QuoteCal
   return option ? [{ form: "option", contract: option, delayed }] : [];
 }
 
-type ServeOptions = { host: string; port: number; seed: number; key: Credentials[] };
+type ServeOptions = {
+  source: "archive" | "simulated";
+  host: string;
+  port: number;
+  seed: number;
+  asOf?: Instant;
+  speed?: number;
+  loop: boolean;
+  rows?: RowsKind;
+  watchlists?: string;
+  faults?: string;
+  key: Credentials[];
+  timestampWindow: number;
+  publicUrl?: URL;
+};
 
 function addServe(program: Command, run: Run, edges: Edges): void {
-  program
+  const command = program
     .command("serve")
+    .enablePositionalOptions()
     .description("a Market Quotes Service of your own, to point programs at")
     .addOption(
-      new Option("--source <source>", "where its quotes come from")
-        .choices(["simulated"])
-        .makeOptionMandatory(),
+      // Asked for in the action: commander would ask `serve keys` for it as well.
+      new Option("--source <source>", "where its quotes come from; required").choices([
+        "archive",
+        "simulated",
+      ]),
+    )
+    .addOption(
+      new Option(
+        "--as-of <time>",
+        "the time to begin at, with its offset, such as 2026-11-17T10:00:00-05:00; default: now",
+      ).argParser(parseInstant),
+    )
+    .addOption(
+      new Option(
+        "--speed <number>",
+        "seconds played in a second: 60 makes a minute of an hour, 0 stands still; default: 1",
+      ).argParser(parseSpeed),
+    )
+    .option("--loop", "begin again at --as-of (or the archive's beginning) where the archive ends", false)
+    .addOption(
+      new Option("--rows <kind>", "which quotes of the archive; default: real ones if it has any").choices([
+        "real",
+        "simulated",
+      ]),
+    )
+    .option("--watchlists <file>", "YAML file of watchlists for the archive: ids, each with its symbols")
+    .option(
+      "--faults <faults>",
+      "faults to make on purpose, such as latency=200ms..2s,429=5%,truncate=2%,500=1%,skew=11s,reorder, or a YAML file of them",
     )
     .option("--host <address>", "address to listen on", "127.0.0.1")
     .addOption(
@@ -134,21 +211,51 @@ function addServe(program: Command, run: Run, edges: Edges): void {
         .argParser(parseWhole(0, 65_535)),
     )
     .addOption(
-      new Option("--seed <number>", "seed of the simulated market")
+      new Option("--seed <number>", "seed of the simulated market and of --faults")
         .default(1)
         .argParser(parseWhole(0, 2 ** 31 - 1)),
     )
     .addOption(
       new Option(
         "--key <key>",
-        "credentials that may call, as consumerKey:consumerSecret:token:tokenSecret; repeatable; default: one is made and shown",
+        "credentials that may call in this run, as consumerKey:consumerSecret:token:tokenSecret; repeatable; default: those of `serve keys`, or else one is made and shown",
       )
         .default([], "none")
         .argParser(parseKey),
     )
-    .action(({ host, port, seed, key }: ServeOptions) =>
-      run((config) => serve(config, edges, { host, port, seed, keys: key })),
+    .addOption(
+      new Option("--timestamp-window <seconds>", "how far the timestamp of a call may be off")
+        .default(TIMESTAMP_WINDOW_SECONDS)
+        .argParser(parseWhole(1, 86_400)),
+    )
+    .addOption(
+      new Option(
+        "--public-url <url>",
+        "how callers reach it, when a proxy stands before it; it is part of what they sign; default: http and the Host header",
+      ).argParser(parsePublicUrl),
+    )
+    .action(
+      (
+        { key, asOf, speed, rows, watchlists, faults, publicUrl, ...options }: ServeOptions,
+        self: Command,
+      ) => {
+        if (options.source === undefined)
+          self.error("error: required option '--source <source>' not specified", { exitCode: 2 });
+        return run((config) =>
+          serve(config, edges, {
+            ...options,
+            asOf: asOf ?? null,
+            speed: speed ?? null,
+            rows: rows ?? null,
+            watchlists: watchlists ?? null,
+            faults: faults ?? null,
+            publicUrl: publicUrl ?? null,
+            keys: key,
+          }),
+        );
+      },
     );
+  addServeKeys(command, run, edges, EXIT_CODES);
 }
 
 type JsonOption = { json: boolean };
@@ -156,9 +263,18 @@ type JsonOption = { json: boolean };
 function addLooking(program: Command, run: Run, edges: Edges): void {
   program
     .command("status")
-    .description("what is healthy, late or lost; exit code 1 when something needs a person")
+    .description(
+      "what is healthy, late or lost, in ten lines at most; exit code 1 when something needs a person",
+    )
+    .addOption(
+      new Option("--watch [seconds]", "look again and again, until Ctrl-C; with --json a document a line")
+        .preset(String(WATCH_SECONDS))
+        .argParser(parseWhole(1, 86_400)),
+    )
     .option("--json", "print JSON", false)
-    .action(({ json }: JsonOption) => run((config) => status(config, edges, { json })));
+    .action(({ json, watch }: JsonOption & { watch?: number }) =>
+      run((config) => status(config, edges, { json, watchEverySeconds: watch ?? null })),
+    );
   program
     .command("migrate")
     .description("brings the database's schema up to date; harmless when it is")
@@ -198,7 +314,23 @@ function addJournal(program: Command, run: Run, edges: Edges): void {
   add("repair", "copies damaged bytes aside; harmless beside a running collector", journalRepair);
 }
 
-type DateOptions = { from: string; to: string; json: boolean };
+function addCompletion(program: Command, edges: Edges, done: (exitCode: number) => void): void {
+  program
+    .command("completion")
+    .description("a script that completes commands, options and their values in a shell")
+    .addArgument(new Argument("<shell>", "the shell").choices(SHELLS))
+    .addHelpText(
+      "after",
+      [
+        "\nFor this shell:   source <(quotekeeper completion bash)      # or zsh",
+        "                  quotekeeper completion fish | source",
+        "To have it always, put that line into ~/.bashrc, ~/.zshrc (after compinit) or ~/.config/fish/config.fish.",
+      ].join("\n"),
+    )
+    .action((shell: Shell) => done(completion(program, edges, shell)));
+}
+
+type DateOptions = { from?: string; to?: string; json: boolean };
 
 function addPlanning(program: Command, run: Run, edges: Edges): void {
   const dateOption = (flag: string, text: string): Option => new Option(flag, text).argParser(parseDate);
@@ -217,33 +349,40 @@ function addPlanning(program: Command, run: Run, edges: Edges): void {
   program
     .command("calendar")
     .description("the sessions it believes in: date, kind, pre, open, close, post")
-    .addOption(dateOption("--from <date>", "first exchange date, YYYY-MM-DD").makeOptionMandatory())
-    .addOption(dateOption("--to <date>", "last exchange date, YYYY-MM-DD").makeOptionMandatory())
+    .addOption(dateOption("--from <date>", "first exchange date, YYYY-MM-DD; default: today"))
+    .addOption(dateOption("--to <date>", "last exchange date, YYYY-MM-DD; default: 30 days after the first"))
     .option("--closed", "list the days without a session as well", false)
     .option("--json", "print JSON", false)
-    .action((options: DateOptions & { closed: boolean }, command: Command) => {
-      checkOrder(options, command);
-      return run((config) => calendar(config, edges, options));
+    .action(({ closed, json, ...given }: DateOptions & { closed: boolean }, command: Command) => {
+      const from = given.from ?? exchangeDate(edges.clock.now());
+      const dates = checkOrder({ from, to: given.to ?? addDays(from, 30) }, command);
+      return run((config) => calendar(config, edges, { ...dates, closed, json }));
     });
   program
     .command("coverage")
     .description(
       "expected against stored, per instrument and session, worst first, and why not; exit code 1 when something is missing",
     )
-    .addOption(dateOption("--from <date>", "first exchange date, YYYY-MM-DD").makeOptionMandatory())
-    .addOption(dateOption("--to <date>", "last exchange date, YYYY-MM-DD").makeOptionMandatory())
+    .addOption(
+      dateOption("--from <date>", "first exchange date, YYYY-MM-DD; default: six days before the last"),
+    )
+    .addOption(dateOption("--to <date>", "last exchange date, YYYY-MM-DD; default: today"))
     .option("--json", "print JSON", false)
-    .action((options: DateOptions, command: Command) => {
-      checkOrder(options, command);
-      return run((config) => coverage(config, edges, options));
+    .action(({ json, ...given }: DateOptions, command: Command) => {
+      const to = given.to ?? exchangeDate(edges.clock.now());
+      const dates = checkOrder({ from: given.from ?? addDays(to, -6), to }, command);
+      return run((config) => coverage(config, edges, { ...dates, json }));
     });
 }
 
-function checkOrder({ from, to }: DateOptions, command: Command): void {
+type Dates = { from: string; to: string };
+
+function checkOrder({ from, to }: Dates, command: Command): Dates {
   if (from > to) command.error(`error: --from ${from} is later than --to ${to}`, { exitCode: 2 });
+  return { from, to };
 }
 
-/** Runs one command line; never throws. Errors of ours are one message on stderr, others come with their stack. */
+/** Runs one command line; never throws. */
 export async function runProgram(argv: readonly string[], edges: Edges): Promise<number> {
   let exitCode = 0;
   const program = createProgram(edges, (code) => (exitCode = code));
@@ -251,20 +390,6 @@ export async function runProgram(argv: readonly string[], edges: Edges): Promise
     await program.parseAsync([...argv], { from: "user" });
     return exitCode;
   } catch (error) {
-    return exitCodeOf(error, edges);
+    return complain(error, argv, edges);
   }
-}
-
-function exitCodeOf(error: unknown, { stderr }: Edges): number {
-  // Commander has printed its message already; help and version end with exit code 0.
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
-  if (error instanceof InvalidArgumentError) return 2;
-  if (error instanceof QuotekeeperError) {
-    stderr.write(`${error.message}\n`);
-    return error.exitCode;
-  }
-  stderr.write(
-    `An unexpected error, which is a defect of quotekeeper: ${(error as Error).stack ?? String(error)}\n`,
-  );
-  return 1;
 }

@@ -1,49 +1,87 @@
-/** `quotekeeper serve --source simulated`: a Market Quotes Service of one's own. */
+/** `quotekeeper serve`: a Market Quotes Service of one's own, from the archive or from a simulated market. */
 import type { Config } from "../config/loadEnvironment.ts";
 import type { Credentials } from "../quotes-api/oauth/signature.ts";
+import { listKeys } from "../serve/keys/keyStore.ts";
 import { SERVICE_LIMITS } from "../serve/limits.ts";
+import { createFaults } from "../serve/faults/edge.ts";
+import type { FaultConfig } from "../serve/faults/faults.ts";
+import { readFaults } from "../serve/faults/file.ts";
+import type { PublicAddress } from "../serve/authenticate.ts";
 import { createQuoteService } from "../serve/quoteService.ts";
-import { createSimulatedMarket } from "../serve/simulated/market.ts";
 import type { Edges } from "./edges.ts";
 import { randomCredentials } from "./parts/feed.ts";
+import { keyLines } from "./parts/keyLines.ts";
 import { createLogger } from "./parts/logger.ts";
+import { type OpenSource, openSource, type SourceRequest } from "./parts/serveSource.ts";
+import { keyPlace, openServeState } from "./parts/serveState.ts";
 
-/** What to serve, and to whom; no keys: one is made for the run and shown. */
-export type ServeRequest = { host: string; port: number; seed: number; keys: Credentials[] };
+/** What to serve, and to whom. */
+export type ServeRequest = SourceRequest & {
+  host: string;
+  port: number;
+  /** Keys of this run. When neither these nor stored ones are there, one is made for the run and shown. */
+  keys: Credentials[];
+  /** How far the timestamp of a call may be off, seconds. */
+  timestampWindow: number;
+  /** How callers reach it through a proxy; null: directly. */
+  publicUrl: URL | null;
+  /** Faults to make, or the file with them; null: none. */
+  faults: string | null;
+};
 
 /** Serves until Ctrl-C or SIGTERM; returns 0 then. */
-export async function serve(
-  config: Config,
-  edges: Edges,
-  { host, port, seed, keys }: ServeRequest,
+export async function serve(config: Config, edges: Edges, request: ServeRequest): Promise<number> {
+  const faults = request.faults === null ? null : readFaults(request.faults);
+  const opened = await openSource(config, edges, request);
+  try {
+    return await serveFrom(opened, { config, edges, request, faults });
+  } finally {
+    await opened.close();
+  }
+}
+
+type Serving = { config: Config; edges: Edges; request: ServeRequest; faults: FaultConfig | null };
+
+async function serveFrom(
+  { source, description }: OpenSource,
+  { config, edges, request, faults }: Serving,
 ): Promise<number> {
-  const { clock, stdout } = edges;
+  const { host, port, keys, timestampWindow: windowSeconds, publicUrl, seed } = request;
+  const { clock } = edges;
+  const { stdout } = edges;
   const interrupted = new Promise<string>((resolve) => void edges.onInterrupt(resolve));
-  const made = keys.length === 0 ? randomCredentials(clock) : null;
+  const log = createLogger(config.logLevel, edges.stderr, edges.env);
+  const made =
+    keys.length === 0 && listKeys(keyPlace(config, edges)).length === 0 ? randomCredentials(clock) : null;
+  const state = await openServeState(config, edges, { given: keys, made, windowSeconds, log });
   const service = createQuoteService({
-    source: createSimulatedMarket({ seed }),
-    keys: made ? [made] : keys,
+    source,
+    keys: state.keys,
+    nonces: state.nonces,
+    windowSeconds,
+    ...(publicUrl && { address: addressOf(publicUrl) }),
     clock,
     limits: { ...SERVICE_LIMITS, quotes: config.limit, windowMs: config.limitWindowMs },
-    logger: createLogger(config.logLevel, edges.stderr),
+    logger: log,
+    ...(faults && { faults: createFaults(faults, { seed, clock }) }),
   });
-  const baseUrl = await service.listen({ host, port });
-  stdout.write(`Market Quotes Service, SIMULATED market (seed ${seed}, open around the clock)\n`);
-  stdout.write(`QUOTES_BASE_URL=${baseUrl}\n`);
-  if (made) stdout.write(keyLines(made));
-  stdout.write("Ctrl-C ends it.\n");
-  await interrupted;
-  await service.close();
+  try {
+    const baseUrl = await service.listen({ host, port });
+    stdout.write(`Market Quotes Service, ${description}\n`);
+    stdout.write(`QUOTES_BASE_URL=${publicUrl?.origin ?? baseUrl}\n`);
+    if (faults) stdout.write(`Faults on purpose (seed ${seed}): ${request.faults}\n`);
+    if (publicUrl) stdout.write(`It listens on ${baseUrl}.\n`);
+    if (state.storedCount > 0) stdout.write(`Keys added with \`serve keys\`: ${state.storedCount}.\n`);
+    if (made) stdout.write(keyLines(made));
+    stdout.write("Ctrl-C ends it.\n");
+    await interrupted;
+    await service.close();
+  } finally {
+    state.close();
+  }
   return 0;
 }
 
-/** The key of this run, as lines for a shell or an .env file. It dies with the process. */
-function keyLines({ consumerKey, consumerSecret, accessToken, accessTokenSecret }: Credentials): string {
-  return [
-    `QUOTES_CONSUMER_KEY=${consumerKey}`,
-    `QUOTES_CONSUMER_SECRET=${consumerSecret}`,
-    `QUOTES_ACCESS_TOKEN=${accessToken}`,
-    `QUOTES_ACCESS_TOKEN_SECRET=${accessTokenSecret}`,
-    "",
-  ].join("\n");
+function addressOf({ protocol, host }: URL): PublicAddress {
+  return { scheme: protocol === "https:" ? "https" : "http", authority: host };
 }

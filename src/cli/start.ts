@@ -6,12 +6,17 @@ import { requireJobs } from "../config/jobs/readJobs.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { instantFromDate } from "../instant.ts";
-import { startWeb, type Web } from "../web/server.ts";
+import { requireToken } from "../web/guard/hosts.ts";
+import { createMeter } from "../web/machines/meter.ts";
+import type { Web } from "../web/server.ts";
 import type { Edges } from "./edges.ts";
 import { type Archive, isDatabaseError, openArchive } from "./parts/archive.ts";
 import { type Collection, startCollection } from "./parts/collection.ts";
+import { createEvents } from "./parts/events.ts";
 import { createLogger } from "./parts/logger.ts";
+import { openWeb } from "./parts/openWeb.ts";
 import { StatusLine } from "./parts/statusLine.ts";
+import { VERSION } from "./parts/version.ts";
 
 /** How often the live line counts down. */
 const LINE_EVERY_MS = 1_000;
@@ -28,26 +33,36 @@ export async function start(
 ): Promise<number> {
   const { clock, stdout } = edges;
   const line = new StatusLine(stdout, clock);
-  const log = createLogger(config.logLevel, line.above(edges.stderr));
+  const log = createLogger(config.logLevel, line.above(edges.stderr), edges.env);
   const interrupted = new Promise<string>((resolveSignal) => void edges.onInterrupt(resolveSignal));
   await requireJobs(resolve(config.jobsDir));
+  if (withWeb) requireToken(config.httpHost, config.webToken ?? null);
 
   const archive = await openArchive(config, clock);
   let web: Web | null = null;
   const reader = archive.openReader();
   let collection: Collection | null = null;
+  const meter = createMeter();
   try {
     await prepareSchema(archive, edges, (message) => log.warn(message));
-    const { httpHost: host, httpPort: port } = config;
-    if (withWeb) web = await startWeb({ pool: reader, clock, log, host, port });
+    if (withWeb)
+      web = await openWeb({ config, archive, reader, clock, collection: () => collection, meter }, log);
+    const look = createEvents(log);
     const refresh = (): void => {
-      if (collection) line.show(statusText(collection, clock.now()));
+      if (!collection) return;
+      line.show(statusText(collection, clock.now()));
+      const { lastError } = collection.collector.status();
+      look({ clockCorrectionMs: collection.feed.clockCorrectionMs(), lastError });
     };
-    const started = await startCollection({ config, archive, clock, log, onChange: refresh });
+    const started = await startCollection({ config, archive, clock, log, meter, onChange: refresh });
     collection = started;
     stdout.write(banner(config, archive, started, web));
-    await ticking(refresh, interrupted);
+    // A terminal has the banner; a log that is collected needs a line of its own.
+    const machine = !edges.stderr.isTTY;
+    if (machine) log.info(startFacts(config, archive, started, web), "started");
+    const signal = await ticking(refresh, interrupted);
     line.end();
+    if (machine) log.info({ signal }, "ending");
     stdout.write("Ending: finishing the calls under way and storing their answers.\n");
   } finally {
     await web?.close();
@@ -77,10 +92,23 @@ async function prepareSchema(
   }
 }
 
-async function ticking(refresh: () => void, interrupted: Promise<string>): Promise<void> {
+async function ticking(refresh: () => void, interrupted: Promise<string>): Promise<string> {
   const timer = setInterval(refresh, LINE_EVERY_MS);
-  await interrupted;
+  const signal = await interrupted;
   clearInterval(timer);
+  return signal;
+}
+
+/** What an operator wants to find in a log of yesterday; no secret is among it. */
+function startFacts(config: Config, archive: Archive, { feed }: Collection, web: Web | null): object {
+  return {
+    version: VERSION,
+    market: feed.simulated ? "simulated" : feed.baseUrl,
+    database: archive.address,
+    ...(web && { dashboard: web.address }),
+    dataDir: resolve(config.dataDir),
+    jobsDir: resolve(config.jobsDir),
+  };
 }
 
 function banner(config: Config, archive: Archive, { feed }: Collection, web: Web | null): string {

@@ -9,6 +9,7 @@ import type { Calendar } from "../market/calendar/calendar.ts";
 import { contractDate } from "../market/expirations.ts";
 import { ChainBook } from "./chainBook.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
+import type { BudgetState } from "./governor/budgetState.ts";
 import { type ScheduledJob, scheduleJob } from "./jobSchedule.ts";
 import { Outcomes, pendingChain } from "./outcomes.ts";
 import { type DueJob, dueNames, planCalls } from "./plan.ts";
@@ -123,6 +124,11 @@ export class Collector {
       nextPollAt: next.length > 0 ? new Date(Math.min(...next)) : null,
       lastError: this.#dispatcher.lastError,
     };
+  }
+
+  /** What the governor knows of the budget at the moment. */
+  budget(): BudgetState {
+    return this.#dispatcher.budget;
   }
 
   /** Resolves when nothing is queued or under way. */

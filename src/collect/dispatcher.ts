@@ -15,6 +15,7 @@ import { type DatedAnswer, mayBeRefusedForTheClock } from "../quotes-api/clockSk
 import { readRateLimitHeaders } from "../quotes-api/rateLimit.ts";
 import { describeCall } from "../quotes-api/request.ts";
 import { answerError } from "./answerError.ts";
+import { type BudgetState, budgetState } from "./governor/budgetState.ts";
 import {
   admission,
   type CallHistory,
@@ -127,6 +128,11 @@ export class Dispatcher {
     const sinceMs = this.#options.clock.monotonicMs() - this.#options.governor.windowMs;
     this.#sentAtMs = this.#sentAtMs.filter((at) => at > sinceMs);
     return this.#sentAtMs.length;
+  }
+
+  /** What the governor knows of the budget at the moment. */
+  get budget(): BudgetState {
+    return budgetState(this.#governor, this.#options.clock.monotonicMs());
   }
 
   /** The error of the last call, null when it brought quotes. */

@@ -104,14 +104,46 @@ export const environmentSchema = z.object({
     .describe("Directory of the job files, which docs/jobs.md describes."),
   QUOTEKEEPER_HTTP_HOST: text
     .default("127.0.0.1")
-    .describe("Address the dashboard listens on. 0.0.0.0 shows it to the network; it asks for no password."),
+    .describe(
+      "Address the dashboard listens on. One that other machines can reach, such as 0.0.0.0, wants QUOTEKEEPER_WEB_TOKEN as well.",
+    ),
   QUOTEKEEPER_HTTP_PORT: whole(0, 65_535)
     .default(8080)
     .describe("Port the dashboard listens on. 0 takes any free one."),
+  QUOTEKEEPER_WEB_TOKEN: text
+    .min(16, "expected 16 characters or more")
+    .optional()
+    .describe(
+      "Token that the dashboard asks for, as a login in the browser or as `Authorization: Bearer`. Such as the output of `openssl rand -hex 24`.",
+    )
+    .register(variableMeta, {
+      secret: true,
+      shownDefault: "unset: no token, and QUOTEKEEPER_HTTP_HOST must be an address of this machine alone",
+    }),
+  QUOTEKEEPER_ATTRIBUTION: text
+    .max(300, "expected at most 300 characters")
+    .optional()
+    .describe(
+      "The line below every view of the dashboard that says whose data it shows, as the provider wants it.",
+    )
+    .register(variableMeta, {
+      example: "Market data by Broker Example, delayed where marked",
+      shownDefault: "unset: no line",
+    }),
   QUOTEKEEPER_LOG_LEVEL: z
     .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"])
     .default("info")
     .describe("Least severe log line that is written to stderr."),
+  QUOTEKEEPER_SERVE_SEAL_KEY: text
+    .min(16, "expected 16 characters or more")
+    .optional()
+    .describe(
+      "Secret that seals the secrets of `quotekeeper serve keys` on the disk. Keys that were added with it cannot be read without it.",
+    )
+    .register(variableMeta, {
+      secret: true,
+      shownDefault: "unset: made, and kept in serve/seal.key of the data directory, mode 0600",
+    }),
   QUOTEKEEPER_JOURNAL_MAX_MB: whole(128, 100_000_000)
     .optional()
     .describe(

@@ -13,6 +13,7 @@ import {
   VARIABLE_NAMES,
   type VariableName,
 } from "./environment.ts";
+import { type UnknownVariable, unknownVariables } from "./unknownVariables.ts";
 
 /** The four credentials of an account, in OAuth's words. */
 export type AccountCredentials = {
@@ -37,7 +38,13 @@ export type Config = Readonly<{
   jobsDir: string;
   httpHost: string;
   httpPort: number;
+  /** What the dashboard asks for; undefined: nothing. */
+  webToken?: string | undefined;
+  /** The provider's line below every view; undefined: none. */
+  attribution?: string | undefined;
   logLevel: Environment["QUOTEKEEPER_LOG_LEVEL"];
+  /** What seals the keys of `serve`; undefined: a file of the data directory. */
+  serveSealKey?: string | undefined;
   /** Most bytes of the journal on the disk; undefined: no cap. */
   journalMaxBytes?: number | undefined;
   /** Undefined: nothing is ever dropped. */
@@ -62,7 +69,7 @@ export function loadConfig(
   readText: ReadText = readTextFile,
 ): Config {
   const problems: string[] = [];
-  const given = { ...dotenv(directory, readText, problems), ...env };
+  const given = givenSettings(env, directory, readText, problems);
   const settings = collect(given, (path) => readText(resolve(directory, path)), problems);
   const parsed = environmentSchema.safeParse(settings, { error: plainError });
   if (!parsed.success) problems.push(...parsed.error.issues.map((issue) => describeIssue(issue, settings)));
@@ -71,6 +78,25 @@ export function loadConfig(
   problems.push(...feedProblems((name) => isGiven(given, name)));
   if (!parsed.success || problems.length > 0) throw configInvalid([...new Set(problems)]);
   return toConfig(parsed.data);
+}
+
+/** The variables of the environment and of `.env` that look like misspelt settings. Never throws. */
+export function misspeltSettings(
+  env: Readonly<Record<string, string | undefined>>,
+  directory: string,
+  readText: ReadText = readTextFile,
+): UnknownVariable[] {
+  const given = givenSettings(env, directory, readText, []);
+  return unknownVariables(Object.keys(given).filter((name) => textOf(given[name]) !== undefined));
+}
+
+function givenSettings(
+  env: Readonly<Record<string, string | undefined>>,
+  directory: string,
+  readText: ReadText,
+  problems: string[],
+): Record<string, string | undefined> {
+  return { ...dotenv(directory, readText, problems), ...env };
 }
 
 /** CONFIG_INVALID with a line for each problem. */
@@ -196,7 +222,10 @@ function toConfig(values: Environment): Config {
     jobsDir: values.QUOTEKEEPER_JOBS_DIR,
     httpHost: values.QUOTEKEEPER_HTTP_HOST,
     httpPort: values.QUOTEKEEPER_HTTP_PORT,
+    webToken: values.QUOTEKEEPER_WEB_TOKEN,
+    attribution: values.QUOTEKEEPER_ATTRIBUTION,
     logLevel: values.QUOTEKEEPER_LOG_LEVEL,
+    serveSealKey: values.QUOTEKEEPER_SERVE_SEAL_KEY,
     journalMaxBytes:
       values.QUOTEKEEPER_JOURNAL_MAX_MB === undefined
         ? undefined

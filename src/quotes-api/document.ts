@@ -91,5 +91,5 @@ export type InstrumentQuote = {
 export type QuoteDocument = {
   /** `response/@id`, opaque. */
   id: string | null;
-  instruments: InstrumentQuote[];
+  instruments: readonly InstrumentQuote[];
 };

@@ -10,6 +10,19 @@ export const SERVICE_ZONE = "America/New_York";
  * @throws {RangeError} when the text is no date that exists
  */
 export function easternMidnight(date: string): string {
+  const known = midnights.get(date);
+  if (known !== undefined) return known;
+  if (midnights.size >= MOST_MIDNIGHTS) midnights.clear();
+  const text = midnightOf(date);
+  midnights.set(date, text);
+  return text;
+}
+
+/** Expirations and ex-dates come again and again, and a look into the rules of a zone takes long. */
+const midnights = new Map<string, string>();
+const MOST_MIDNIGHTS = 5_000;
+
+function midnightOf(date: string): string {
   return Temporal.PlainDate.from(date, { overflow: "reject" })
     .toZonedDateTime(SERVICE_ZONE)
     .toString({ timeZoneName: "never" });

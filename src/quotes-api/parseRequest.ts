@@ -2,6 +2,7 @@
 import { plainStrike, type OptionContract } from "../market/instrument.ts";
 import { isCalendarDate } from "./dateText.ts";
 import { parseQuery } from "./oauth/parameters.ts";
+import { isProtocol } from "./oauth/protocol.ts";
 
 /** What is asked for. `symbols` may be the id of a watchlist: only the source knows. */
 export type QuoteRequest =
@@ -11,7 +12,14 @@ export type QuoteRequest =
 
 /** A request, or what is wrong with it in words for the caller (HTTP 400). */
 export type ParsedRequest =
-  { ok: true; request: QuoteRequest; delayed: boolean } | { ok: false; problem: string };
+  | {
+      ok: true;
+      request: QuoteRequest;
+      delayed: boolean;
+      /** `delayed` as it was asked; null when it was not. */
+      delayedAsked: boolean | null;
+    }
+  | { ok: false; problem: string };
 
 /** Assumed: without `delayed` the quotes are delayed ones, which every access level allows. */
 export const DELAYED_DEFAULT = true;
@@ -21,6 +29,11 @@ export const DELAYED_DEFAULT = true;
  * nothing, and the latter could not be repeated in XML.
  */
 const NAME = /^[\p{L}\p{N}\p{P}\p{S} ]{1,64}$/u;
+
+/** The names that nearly all calls ask for, told without tables of Unicode. */
+const PLAIN_NAME = /^[A-Za-z0-9._-]{1,64}$/;
+
+const isName = (text: string): boolean => PLAIN_NAME.test(text) || NAME.test(text);
 
 const OPTION_FORM = ["underlying", "expiration", "type", "strike"] as const;
 const KNOWN: ReadonlySet<string> = new Set(["symbols", "watchlist", "delayed", ...OPTION_FORM]);
@@ -42,7 +55,8 @@ export function parseRequest(query: string): ParsedRequest {
   }
   const request = readSelector(read);
   if (typeof request === "string") return problem(request);
-  return { ok: true, request, delayed: delayed === undefined ? DELAYED_DEFAULT : delayed === "true" };
+  const delayedAsked = delayed === undefined ? null : delayed === "true";
+  return { ok: true, request, delayed: delayedAsked ?? DELAYED_DEFAULT, delayedAsked };
 }
 
 /** The parameters by name, or a problem. */
@@ -50,6 +64,8 @@ function readParameters(query: string): Map<string, string> | string {
   const parameters = new Map<string, string>();
   try {
     for (const [name, value] of parseQuery(query)) {
+      // How the call is signed, where that stands in the query.
+      if (isProtocol(name)) continue;
       if (!KNOWN.has(name)) return `the parameter ${quoted(name)} is not known`;
       if (parameters.has(name)) return `the parameter ${name} is given twice`;
       parameters.set(name, value);
@@ -71,7 +87,7 @@ function readSelector(parameters: ReadonlyMap<string, string>): QuoteRequest | s
     return readContract(parameters);
   }
   if (watchlist !== undefined) {
-    return NAME.test(watchlist.trim())
+    return isName(watchlist.trim())
       ? { kind: "watchlist", watchlist: watchlist.trim() }
       : "watchlist is not a watchlist id";
   }
@@ -85,7 +101,7 @@ function readSymbols(list: string): QuoteRequest | string {
   const symbols = list.split(",").map((symbol) => symbol.trim());
   if (symbols.includes(""))
     return `symbols has an empty place, number ${symbols.indexOf("") + 1} of its list`;
-  const odd = symbols.find((symbol) => !NAME.test(symbol));
+  const odd = symbols.find((symbol) => !isName(symbol));
   return odd === undefined ? { kind: "symbols", symbols } : `${quoted(odd)} is not a symbol`;
 }
 
@@ -95,7 +111,7 @@ function readContract(parameters: ReadonlyMap<string, string>): QuoteRequest | s
   const [underlying = "", expiration = "", optionType = "", strike = ""] = OPTION_FORM.map((name) =>
     parameters.get(name)?.trim(),
   );
-  if (!NAME.test(underlying) || underlying.includes(",")) return "underlying is not one symbol";
+  if (!isName(underlying) || underlying.includes(",")) return "underlying is not one symbol";
   if (!isCalendarDate(expiration))
     return `expiration ${quoted(expiration)} is not a date YYYY-MM-DD that exists`;
   if (optionType !== "CALL" && optionType !== "PUT")

@@ -3,16 +3,48 @@
  * "Resources and their fields". Together with `readInstrument.ts` this is the only place that knows them.
  */
 import { XMLBuilder } from "fast-xml-parser";
-import type { ExtendedQuote, InstrumentQuote, Quote, QuoteDocument } from "./document.ts";
+import type { DividendData, ExtendedQuote, InstrumentQuote, Quote, QuoteDocument } from "./document.ts";
 import { easternMidnight } from "./easternTime.ts";
 
 /** Element names to text, or to elements; `""` becomes an empty element. */
 type Element = { [name: string]: string | Element | Element[] };
 
-/** A quotes document. Absent values (null) of elements that are always present become empty elements. */
-export function writeDocument({ id, instruments }: QuoteDocument): string {
-  const quotes = instruments.length === 0 ? "" : { instrumentquote: instruments.map(instrumentQuote) };
-  return document({ response: { "@id": id ?? "", quotes } });
+/**
+ * A quotes document. Absent values (null) of elements that are always present become empty elements.
+ *
+ * The text of each instrument is remembered for as long as its quote lives: a source that gives the same object for the
+ * same quote again has it written once. So a quote is not to be changed after it was given here.
+ */
+export function writeDocument(document: QuoteDocument): string {
+  return writeDocumentBytes(document).toString("utf8");
+}
+
+/** The same as the bytes that go over the wire: a hundred instruments are put together faster so. */
+export function writeDocumentBytes({ id, instruments }: QuoteDocument): Buffer {
+  if (instruments.length === 0) return Buffer.from(document({ response: { "@id": id ?? "", quotes: "" } }));
+  return Buffer.concat([Buffer.from(frameStart(id ?? "")), ...instruments.map(fragmentOf), FRAME_END_BYTES]);
+}
+
+const fragments = new WeakMap<InstrumentQuote, Buffer>();
+
+/** One `instrumentquote` as it stands in a document, indented, with its line break before it. */
+function fragmentOf(item: InstrumentQuote): Buffer {
+  const known = fragments.get(item);
+  if (known !== undefined) return known;
+  const whole = document({ response: { quotes: { instrumentquote: [instrumentQuote(item)] } } });
+  const fragment = Buffer.from(whole.slice(FRAME_START.length, whole.length - FRAME_END.length));
+  fragments.set(item, fragment);
+  return fragment;
+}
+
+/** An id without a character that XML would have escaped, as all of the service's own are. */
+const PLAIN_ID = /^[\w:.-]*$/;
+
+/** What stands before the first instrument of a document. */
+function frameStart(id: string): string {
+  if (PLAIN_ID.test(id)) return FRAME_START.replace("<response>", `<response id="${id}">`);
+  const empty = document({ response: { "@id": id, quotes: "" } });
+  return `${empty.slice(0, -EMPTY_END.length)}<quotes>`;
 }
 
 /**
@@ -42,6 +74,12 @@ const builder = new XMLBuilder({
 function document(root: Element): string {
   return builder.build({ "?xml": { "@version": "1.0", "@encoding": "UTF-8" }, ...root });
 }
+
+// The builder's own text around the instruments, so that a document put together of pieces is the one it would write.
+const EMPTY_END = "<quotes/>\n</response>\n";
+const FRAME_START = '<?xml version="1.0" encoding="UTF-8"?>\n<response>\n  <quotes>';
+const FRAME_END = "\n  </quotes>\n</response>\n";
+const FRAME_END_BYTES = Buffer.from(FRAME_END);
 
 /** Characters that XML 1.0 has no way to write, and the carriage return, which a reader would turn into a line feed. */
 const ILLEGAL = /[^\t\n\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu;
@@ -97,17 +135,14 @@ function quote(of: Quote, extendedFields: (extended: ExtendedQuote) => Element):
 }
 
 function equityFields(extended: ExtendedQuote): Element {
-  const { dividend } = extended;
   return {
     asksize: text(extended.askSize),
     bidsize: text(extended.bidSize),
-    dividenddata: dividend
-      ? {
-          amt: text(dividend.amount),
-          exdate: dividend.exDate === null ? "" : easternMidnight(dividend.exDate),
-          yield: text(dividend.yield),
-        }
-      : "",
+    ...ifThere("contracthigh", extended.contractHigh),
+    ...ifThere("contractlow", extended.contractLow),
+    ...ifThere("contractsize", extended.contractSize),
+    ...ifThere("delta", extended.delta),
+    dividenddata: extended.dividend ? dividendFields(extended.dividend) : "",
     earningspershare: text(extended.earningsPerShare),
     high52price: text(extended.high52Week),
     highprice: text(extended.high),
@@ -129,12 +164,34 @@ function optionFields(extended: ExtendedQuote): Element {
     contractlow: text(extended.contractLow),
     contractsize: text(extended.contractSize),
     delta: text(extended.delta),
+    ...(extended.dividend && { dividenddata: dividendFields(extended.dividend) }),
+    ...ifThere("earningspershare", extended.earningsPerShare),
+    ...ifThere("high52price", extended.high52Week),
     highprice: text(extended.high),
+    ...ifThere("low52price", extended.low52Week),
     lowprice: text(extended.low),
     openprice: text(extended.open),
     prevclose: text(extended.previousClose),
+    ...ifThere("priceearningsratio", extended.peRatio),
+    ...ifThere("sessionvolume", extended.sessionVolume),
     volume: text(extended.volume),
   };
+}
+
+function dividendFields({ amount, exDate, yield: paid }: DividendData): Element {
+  return {
+    amt: text(amount),
+    exdate: exDate === null ? "" : easternMidnight(exDate),
+    yield: text(paid),
+  };
+}
+
+/**
+ * An element that the specification gives to the other kind of instrument alone: written where an archive holds a value
+ * that was received in it once, and never as an empty element.
+ */
+function ifThere(name: string, value: string | null): Element {
+  return value === null ? {} : { [name]: value };
 }
 
 function text(value: string | null): string {

@@ -17,16 +17,21 @@ export const SERVICE_LIMITS: Limits = { quotes: 60, orders: 40, other: 180, wind
  */
 export type Window = { readonly startMs: number; readonly used: number };
 
+/** The headers of every limited call (specification, "Limits"). */
+export const LIMIT_HEADERS = [
+  "X-RateLimit-Used",
+  "X-RateLimit-Expire",
+  "X-RateLimit-Limit",
+  "X-RateLimit-Remaining",
+] as const;
+
 /** What became of a call. */
 export type Count = {
   window: Window;
   /** False: the caller gets the rate-limit fault, until the window ends. */
   admitted: boolean;
   /** The four headers of every limited call, also of the fault; Used + Remaining = Limit. */
-  headers: Record<
-    "X-RateLimit-Used" | "X-RateLimit-Expire" | "X-RateLimit-Limit" | "X-RateLimit-Remaining",
-    string
-  >;
+  headers: Record<(typeof LIMIT_HEADERS)[number], string>;
 };
 
 /**

@@ -1,11 +1,20 @@
-/** The dashboard's server: the latest quotes as a page, and a health check. It reads, and never writes. */
+/** The dashboard's server: the page, the API it draws from, and a health check. It reads, and never writes. */
 import Fastify from "fastify";
 import type pg from "pg";
-import { readLatestQuotes } from "../archive/queries.ts";
 import type { Clock } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
 import type { Log } from "../log.ts";
-import { errorPage, quotesPage } from "./page.ts";
+import type { Calendar } from "../market/calendar/calendar.ts";
+import { addEvents } from "./api/events.ts";
+import { addApi } from "./api/routes.ts";
+import { readAssets, serveAssets } from "./assets.ts";
+import { installGuard } from "./guard/guard.ts";
+import { requireToken } from "./guard/hosts.ts";
+import type { NowSources } from "./live.ts";
+import { addMachines, type Machines } from "./machines/routes.ts";
+import { createMetaReader } from "./meta.ts";
+import { createNowReader } from "./now.ts";
+import { readQuotesSince } from "./queries.ts";
 
 /** What the server is made of. */
 export type WebOptions = {
@@ -15,43 +24,48 @@ export type WebOptions = {
   log: Log;
   host: string;
   port: number;
+  /** Null: no token is asked for, and the host must be this machine's own. */
+  token: string | null;
+  /** The provider's attribution line; null: none. */
+  attribution: string | null;
+  version: string;
+  /** Names the database in errors; no user, no password. */
+  address: string;
+  /** The exchange's hours. */
+  calendar: Calendar;
+  /** The Now view's facts. */
+  sources: NowSources;
+  /** What `/metrics` and `/readyz` answer; without it there is `/healthz` alone. */
+  machines?: Machines;
 };
 
 /** A running dashboard. */
 export type Web = { address: string; close: () => Promise<void> };
 
-const HEADERS = {
-  "content-type": "text/html; charset=utf-8",
-  "content-security-policy": "default-src 'none'; style-src 'self'; img-src 'self' data:",
-  "x-content-type-options": "nosniff",
-  "referrer-policy": "no-referrer",
-  "cache-control": "no-store",
-};
-
 /**
  * Starts to listen.
  *
- * @throws QuotekeeperError PORT_IN_USE, HTTP_ADDRESS_INVALID
+ * @throws QuotekeeperError WEB_TOKEN_MISSING, PORT_IN_USE, HTTP_ADDRESS_INVALID
  */
-export async function startWeb({ pool, clock, log, host, port }: WebOptions): Promise<Web> {
-  const app = Fastify({ logger: false });
-  app.get("/", async (_request, reply) => {
-    try {
-      const quotes = await readLatestQuotes(pool);
-      return await reply.headers(HEADERS).send(quotesPage(quotes, clock.now()));
-    } catch (error) {
-      log.warn({ err: error }, "the dashboard could not read the archive");
-      return reply.code(503).headers(HEADERS).send(errorPage());
-    }
-  });
-  app.get("/style.css", async (_request, reply) => {
-    const { STYLE } = await import("./style.ts");
-    return reply.header("content-type", "text/css; charset=utf-8").send(STYLE);
-  });
-  app.get("/healthz", async (_request, reply) => reply.send({ status: "alive" }));
+export async function startWeb(options: WebOptions): Promise<Web> {
+  const { pool, clock, log, host, port, token, address, calendar, sources } = options;
+  requireToken(host, token);
+  const app = Fastify({ logger: false, forceCloseConnections: true });
+  const now = createNowReader({ pool, clock, log, sources, calendar });
+  installGuard(app, { token, clock });
+  addMachines(app, { machines: options.machines ?? null, log });
+  addApi(app, { pool, log, address, now, meta: createMetaReader(options) });
+  const endEvents = addEvents(app, { clock, log, now, quotesSince: (since) => readQuotesSince(pool, since) });
+  serveAssets(app, readAssets());
   try {
-    const address = await app.listen({ host, port });
-    return { address, close: () => app.close() };
+    const listening = await app.listen({ host, port });
+    return {
+      address: listening,
+      close: async () => {
+        await endEvents();
+        await app.close();
+      },
+    };
   } catch (cause) {
     await app.close();
     const { code, message } = cause as NodeJS.ErrnoException;

@@ -1,8 +1,9 @@
 /** The commands that look ahead and back: plan, calendar, coverage. */
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { insertLedger } from "../../src/archive/ledger.ts";
+import { widthOf } from "../../src/cli/parts/width.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { instantFromDate } from "../../src/instant.ts";
 import type { SlotEntry } from "../../src/ledger.ts";
@@ -40,7 +41,7 @@ function optionsJob(count: number, name = "options", schedule = "* * * * *"): st
 }
 
 function widest(text: string): number {
-  return Math.max(...text.split("\n").map((line) => line.length));
+  return Math.max(...text.split("\n").map(widthOf));
 }
 
 describe("plan", () => {
@@ -77,6 +78,30 @@ describe("plan", () => {
     expect(await slots("2026-03-09")).toBe(390);
     expect(await slots("2026-11-27")).toBe(210);
     expect(await slots("2026-11-26")).toBe(0);
+  });
+
+  test("of as many calls as the limit has, says that not all of them are reached, and what to do", async () => {
+    const { exitCode, stdout } = await run(["plan"], { "b.yaml": optionsJob(60) });
+
+    expect(exitCode).toBe(0);
+    expect(stdout).toMatch(/It fits on paper alone.*\n99 % are reached: about \d+ of 23400 instruments/s);
+    expect(stdout).toMatch(/would be missed over the day\.\nLeave a call or two of each window free/);
+    expect(widest(stdout)).toBeLessThanOrEqual(80);
+  });
+
+  test("of one call less than the limit has no such doubt", async () => {
+    const { stdout } = await run(["plan"], { "b.yaml": optionsJob(59) });
+
+    expect(stdout).toContain("It fits. The shortest interval at which it would: 59 s.");
+  });
+
+  test("of a day without a session says why no job is due", async () => {
+    const { exitCode, stdout } = await run(["plan", "--date", "2026-11-26"], { "a.yaml": EQUITIES });
+
+    expect({ exitCode, stdout }).toEqual({
+      exitCode: 0,
+      stdout: expect.stringMatching(/^No job is due on 2026-11-26 \(closed: .*Thanksgiving.*\)\.\n$/),
+    });
   });
 
   test("says which chains it cannot count, because the archive has no price", async () => {
@@ -132,6 +157,13 @@ describe("calendar", () => {
     expect(stdout).toMatch(/2026-11-20 +closed .*a storm/);
   });
 
+  test("without dates lists the sessions of the month to come", async () => {
+    const { stdout } = await run(["calendar", "--json"]);
+
+    const dates = (JSON.parse(stdout) as { date: string }[]).map(({ date }) => date);
+    expect([dates.at(0), dates.at(-1), dates.length]).toEqual(["2026-11-20", "2026-12-18", 20]);
+  });
+
   test.each([
     ["a date before 1990", ["--from", "1989-12-29", "--to", "1990-01-02"]],
     ["dates in the wrong order", ["--from", "2026-11-20", "--to", "2026-11-19"]],
@@ -178,6 +210,66 @@ describe("coverage", () => {
     expect(lines[4]).toMatch(/^2026-11-20 +BRK\.B:2026-12-18:CALL:1500\.5 +0 of 3 +\w+ 1/);
     expect(lines[5]).toMatch(/^2026-11-20 +GE +2 of 3 +budget 1$/);
     expect(widest(stdout)).toBeLessThanOrEqual(80);
+  });
+
+  test("an instrument of wide characters and a long name stay within 80 columns", async () => {
+    const due = ["日本株日本株日本株日本株:2026-12-18:CALL:123456.5", "GE"];
+    await ledger({
+      job: "list",
+      slotAt: slotAt("2026-11-20T14:30:00Z"),
+      due,
+      misses: [
+        [due[0] ?? "", "absent_from_answer"],
+        ["GE", "budget"],
+      ],
+    });
+
+    const { stdout } = await run(["coverage", ...range]);
+
+    expect(widest(stdout)).toBeLessThanOrEqual(80);
+    expect(stdout).toMatch(/GE +0 of 1 +budget 1/);
+  });
+
+  test("without dates shows the week up to today, New York's", async () => {
+    await ledger(
+      { job: "list", slotAt: slotAt("2026-11-13T20:00:00Z"), due: ["GE"], misses: [] },
+      { job: "list", slotAt: slotAt("2026-11-16T20:00:00Z"), due: ["GE"], misses: [] },
+      { job: "list", slotAt: slotAt("2026-11-20T20:00:00Z"), due: ["GE"], misses: [] },
+    );
+
+    const { stdout } = await run(["coverage"]);
+
+    expect(stdout.match(/^2026-11-\d\d/gm)).toEqual(["2026-11-16", "2026-11-20"]);
+  });
+
+  test("of days without a slot says so, and which day it is in New York", async () => {
+    await ledger();
+
+    const { exitCode, stdout } = await run(["coverage", "--from", "2026-11-21", "--to", "2026-11-21"]);
+
+    expect(exitCode).toBe(0);
+    expect(stdout).toContain(
+      "no slot from 2026-11-21 to 2026-11-21. Days are New York's, where it is 2026-11-20.",
+    );
+  });
+
+  test("where there is no archive yet makes none, and says what to do", async () => {
+    const dataDir = join(tempDir(), "data");
+    const { edges, stderr } = capturedEdges({ env: { QUOTEKEEPER_DATA_DIR: dataDir } });
+
+    const exitCode = await runProgram(["coverage"], edges);
+
+    expect(exitCode).toBe(1);
+    expect(stderr()).toMatch(/^ARCHIVE_EMPTY: .*data holds no archive yet\. .*quotekeeper start/);
+    expect(existsSync(dataDir)).toBe(false);
+  });
+
+  test("of a database that was never migrated says so", async () => {
+    const { url } = await freshDatabase({ migrated: false });
+    const { edges, stderr } = capturedEdges({ env: { DATABASE_URL: url } });
+
+    expect(await runProgram(["coverage"], edges)).toBe(1);
+    expect(stderr()).toMatch(/^ARCHIVE_EMPTY: /);
   });
 
   test("when all is stored, says so; exit code 0", async () => {

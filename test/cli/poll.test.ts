@@ -1,6 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
+import { widthOf } from "../../src/cli/parts/width.ts";
+import { runProgram } from "../../src/cli/program.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
 import { readSegment } from "../../src/journal/reader.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
@@ -10,7 +12,7 @@ import { freshDatabase } from "../support/database.ts";
 import { startSimulatedService, TEST_CREDENTIALS } from "../support/simulatedService.ts";
 import { closedPort, startStubService } from "../support/stubService.ts";
 import { tempDir } from "../support/tempDir.ts";
-import { type Outcome, run } from "./edges.ts";
+import { capturedEdges, type Outcome, run } from "./edges.ts";
 
 const { url, pool } = await freshDatabase();
 
@@ -122,6 +124,24 @@ describe("a poll of the simulated market", () => {
       errors: [{ code: "UNKNOWN_SYMBOL", message: expect.stringMatching(/NOSUCH.*Check the spelling/) }],
     });
     expect(outcome.stderr).toContain("UNKNOWN_SYMBOL: the service does not know NOSUCH.");
+  });
+
+  test("with a symbol in small letters asks whether it was meant in capitals", async () => {
+    const { exitCode, stderr } = await poll(settings(), "--symbols", "aapl");
+
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain("UNKNOWN_SYMBOL: the service does not know aapl (did you mean AAPL?).");
+  });
+
+  test("of contracts keeps within 80 columns, and cuts no number", async () => {
+    const { edges, stdout } = capturedEdges({ env: settings(), clock });
+    edges.stdout.columns = 80;
+    clock.advance(1_000);
+
+    await runProgram(["poll", "--option", "AAPL:2026-12-18:CALL:150"], edges);
+
+    expect(Math.max(...stdout().split("\n").map(widthOf))).toBeLessThanOrEqual(80);
+    expect(stdout()).toMatch(/^AAPL:2026-12-18:CALL:? /m);
   });
 
   test("of a contract that has expired names it, exit code 1", async () => {

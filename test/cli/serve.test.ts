@@ -9,7 +9,8 @@ const clock = createTestClock();
 
 /** A running `serve`, ended by `end`. */
 async function serving(...flags: string[]) {
-  const captured: CapturedEdges = capturedEdges({ clock });
+  const env = { QUOTEKEEPER_DATA_DIR: tempDir() };
+  const captured: CapturedEdges = capturedEdges({ clock, env });
   const ended = runProgram(["serve", "--source", "simulated", "--port", "0", ...flags], captured.edges);
   const [, baseUrl = ""] = await captured.said(/^QUOTES_BASE_URL=(\S+)$/m);
   const end = async (): Promise<number> => {
@@ -95,7 +96,9 @@ test("a port that is taken is named, exit code 1", async () => {
   const service = await serving();
   const { port } = new URL(service.baseUrl);
 
-  const { exitCode, stdout, stderr } = await run(["serve", "--source", "simulated", "--port", port]);
+  const { exitCode, stdout, stderr } = await run(["serve", "--source", "simulated", "--port", port], {
+    QUOTEKEEPER_DATA_DIR: tempDir(),
+  });
   await service.end();
 
   expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });

@@ -123,3 +123,39 @@ test("an instrument that the service does not know shows by name, and an account
     /^slots +ATTENTION +good is late since 2026-11-20T14:41Z: .* 2 due .* 1 unknown_symbol$/m,
   );
 });
+
+test("a data directory that is a file needs a person, and everything else is still told", async () => {
+  const file = join(tempDir(), "file");
+  writeFileSync(file, "");
+
+  const { exitCode, stdout, stderr } = await run(["status"], { ...settings(), QUOTEKEEPER_DATA_DIR: file });
+
+  expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: "" });
+  expect(stdout).toMatch(/^jobs +ok /m);
+  expect(stdout).toMatch(/^journal +ATTENTION JOURNAL_UNREADABLE: .*ENOTDIR/m);
+});
+
+test("the next poll is the next slot of the session, and the budget what the last minute used", async () => {
+  const { url } = await freshDatabase();
+  const clock = createTestClock("2026-11-20T22:50:00Z");
+  const env = { ...settings(), DATABASE_URL: url };
+  await run(["poll", "--symbols", "AAPL"], env, clock);
+  const account = {
+    QUOTES_BASE_URL: "http://127.0.0.1:1",
+    ...{ QUOTES_CONSUMER_KEY: "a", QUOTES_CONSUMER_SECRET: "b" },
+    ...{ QUOTES_ACCESS_TOKEN: "c", QUOTES_ACCESS_TOKEN_SECRET: "d" },
+  };
+
+  const simulated = await run(["status"], env, clock);
+  const real = await run(["status"], { ...env, ...account }, clock);
+
+  // The simulated market is always open; the exchange opens again on Monday.
+  expect(simulated.stdout).toMatch(/^next poll ok +good in 60 s, at 2026-11-20 22:51:00 UTC$/m);
+  expect(simulated.stdout).toMatch(
+    /^budget +ok +1 of 60 calls used in the last minute; the service counts 1 of 60$/m,
+  );
+  expect(real.stdout).toMatch(/^next poll ok +good in 3 days, at 2026-11-23 14:30:00 UTC$/m);
+  expect(real.stdout).toMatch(/^budget +- +0 of 60 calls used in the last minute$/m);
+  for (const { stdout } of [simulated, real])
+    expect(stdout.trimEnd().split("\n").length).toBeLessThanOrEqual(10);
+});

@@ -24,6 +24,7 @@ export function startVirtualTime(start: string): VirtualTime {
     now: Date.parse(start),
     doNotFake: ["nextTick", "queueMicrotask", "setImmediate", "clearImmediate"],
   });
+  const virtualSetTimeout = setTimeout;
   const beganMs = Date.now();
   let sleptMs = 0;
   let drawn = 0;
@@ -35,6 +36,8 @@ export function startVirtualTime(start: string): VirtualTime {
     setTimeout(() => (there = true), endMs - Date.now());
     await settle();
     while (!there) {
+      // A test that took too long has given the clock back by now: going on would be for ever.
+      if (setTimeout !== virtualSetTimeout) throw new Error("the virtual time has ended");
       jest.advanceTimersToNextTimer();
       await settle();
     }

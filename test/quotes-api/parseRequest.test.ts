@@ -112,11 +112,13 @@ describe("what both forms share", () => {
           ok: true,
           request: { kind: "symbols", symbols },
           delayed,
+          delayedAsked: delayed,
         });
         expect(parseRequest(query(requestTarget({ form: "option", contract: asked, delayed })))).toEqual({
           ok: true,
           request: { kind: "option", contract: asked },
           delayed,
+          delayedAsked: delayed,
         });
       }),
     );

@@ -1,11 +1,12 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { XMLParser } from "fast-xml-parser";
+import { XMLBuilder, XMLParser } from "fast-xml-parser";
 import { option, security } from "../../src/market/instrument.ts";
 import type { InstrumentQuote } from "../../src/quotes-api/document.ts";
 import { readDocument } from "../../src/quotes-api/readDocument.ts";
 import {
   writeDocument,
+  writeDocumentBytes,
   writeErrorDocument,
   writeStringDocument,
 } from "../../src/quotes-api/writeDocument.ts";
@@ -192,4 +193,36 @@ test("a fault is one string element", () => {
   expect(writeStringDocument("a < b")).toBe(
     '<?xml version="1.0" encoding="UTF-8"?>\n<string>a &lt; b</string>\n',
   );
+});
+
+test("a document put together of remembered pieces is, byte for byte, what the builder writes in one piece", () => {
+  const items = [
+    market.quote(security("AAPL"), at),
+    market.quote(option(contract), at),
+    unknownQuote(security("&<")),
+  ];
+  const layout = { ignoreAttributes: false, attributeNamePrefix: "@", format: true, suppressEmptyNode: true };
+  const reader = new XMLParser({ ignoreAttributes: false, attributeNamePrefix: "@", parseTagValue: false });
+
+  for (const id of ["abc", '<&">', ""]) {
+    const first = writeDocument({ id, instruments: items });
+    const again = writeDocument({ id, instruments: items });
+    const whole = new XMLBuilder({ ...layout, suppressBooleanAttributes: false }).build(
+      reader.parse(first),
+    ) as string;
+
+    expect(again).toBe(first);
+    expect(first).toBe(whole);
+    expect(writeDocumentBytes({ id, instruments: items }).toString("utf8")).toBe(first);
+  }
+});
+
+test("what an archive received in an element of the other kind of instrument is written, and only then", () => {
+  const equity = market.quote(security("AAPL"), at);
+  const extended = { ...equity.quote.extended, contractSize: "0" };
+
+  expect(pathsOf({ ...equity, quote: { ...equity.quote, extended } })).toContain(
+    "quote/extendedquote/contractsize",
+  );
+  expect(pathsOf(equity)).not.toContain("quote/extendedquote/contractsize");
 });

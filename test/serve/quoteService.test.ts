@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { request as httpRequest } from "node:http";
 import { connect } from "node:net";
+import { QuotekeeperError } from "../../src/errors.ts";
+import { newNonceMemory } from "../../src/serve/authenticate.ts";
 import { readDocument } from "../../src/quotes-api/readDocument.ts";
 import { signRequest } from "../../src/quotes-api/oauth/signature.ts";
 import { createQuoteService, type QuoteServiceOptions } from "../../src/serve/quoteService.ts";
@@ -189,6 +191,9 @@ describe("refusals", () => {
     ["no selector", QUOTES, "symbols, watchlist, or underlying"],
     ["half an option form", `${QUOTES}?underlying=AAPL&type=CALL`, "expiration, strike is missing"],
     ["both forms", `${QUOTES}?symbols=AAPL&${OPTION}`, "exclude each other"],
+    ["a bad type", `${QUOTES}?${OPTION.replace("CALL", "BOTH")}`, "BOTH"],
+    ["a bad strike", `${QUOTES}?${OPTION.replace("150", "-1")}`, "-1"],
+    ["a bad delayed", `${QUOTES}?symbols=AAPL&delayed=maybe`, "delayed must be true or false"],
     ["a bad date", `${QUOTES}?${OPTION.replace("12-18", "13-18")}`, "2026-13-18"],
     ["an unknown parameter", `${QUOTES}?symbols=AAPL&colour=red`, "colour"],
   ])("%s is answered 400 with a document that says what is wrong", async (_what, target, problem) => {
@@ -202,12 +207,14 @@ describe("refusals", () => {
     expect(answer.headers["x-ratelimit-used"]).toBe("1");
   });
 
-  test("more than 325 symbols are answered 414, 325 are not", async () => {
+  test("more than 325 symbols are answered 400, 325 are not", async () => {
     const { call } = await running();
     const list = (count: number) =>
       Array.from({ length: count }, (_, i) => `SIM${String(i).padStart(4, "0")}`);
 
-    expect((await call(`${QUOTES}?symbols=${list(326).join("%2C")}`)).status).toBe(414);
+    const refused = await call(`${QUOTES}?symbols=${list(326).join("%2C")}`);
+    expect(refused.status).toBe(400);
+    expect(read(refused).error).toBe("326 symbols exceed the 325 of one call");
     expect(names(await call(`${QUOTES}?symbols=${list(325).join("%2C")}`))).toEqual(list(325));
   });
 
@@ -252,6 +259,112 @@ describe("refusals", () => {
     expect(read(late).error).toContain("11 s behind");
   });
 
+  test("a call of another version is answered 404, signed or not, and is not counted", async () => {
+    const { call, send } = await running();
+
+    const signed = await call("/v2/market/quotes.xml?symbols=AAPL");
+    const unsigned = await send("/v2/market/quotes.xml?symbols=AAPL");
+
+    expect([signed.status, unsigned.status]).toEqual([404, 404]);
+    expect(signed.headers["x-ratelimit-used"]).toBeUndefined();
+  });
+
+  test("every kind of refusal of an authenticated call has the four headers, and Used plus Remaining is Limit", async () => {
+    const { call } = await running({
+      limits: { quotes: 3, orders: 1, other: 1, windowMs: 60_000 },
+      keys: [{ ...key, access: "delayed" }],
+    });
+
+    const answers = [
+      await call(QUOTES),
+      await call(`${QUOTES}?symbols=F&delayed=false`),
+      await call(`${QUOTES}?symbols=F`, { method: "POST" }),
+      await call(`${QUOTES}?symbols=F`),
+      await call("/v1/account/1/orders.xml", { method: "POST" }),
+      await call("/v1/account/1/orders.xml", { method: "POST" }),
+      await call("/v1/accounts.xml"),
+      await call("/v1/accounts.xml"),
+    ];
+
+    expect(answers.map(({ status }) => status)).toEqual([400, 403, 501, 429, 501, 429, 501, 429]);
+    for (const { headers } of answers) {
+      const limit = Number(headers["x-ratelimit-limit"]);
+      expect(Number(headers["x-ratelimit-used"]) + Number(headers["x-ratelimit-remaining"])).toBe(limit);
+      expect(headers["x-ratelimit-expire"]).toMatch(/^\d{10}$/);
+      expect(headers["content-type"]).toBe("application/xml; charset=UTF-8");
+    }
+  });
+
+  test("a call signed in its query is answered as one signed in its header", async () => {
+    const { base, clock, send } = await running();
+    const timestamp = Math.floor(clock.now().getTime() / 1000);
+    const url = `${base}${QUOTES}?symbols=AAPL%2CGE&delayed=true`;
+    const header = signRequest({ method: "GET", url, credentials: key, nonce: "q", timestamp });
+    const query = [...header.matchAll(/(oauth_\w+)="([^"]*)"/g)].map(([, name, value]) => `${name}=${value}`);
+
+    const answer = await send(`${QUOTES}?symbols=AAPL%2CGE&delayed=true&${query.join("&")}`);
+
+    expect(answer.status).toBe(200);
+    expect(names(answer)).toEqual(["AAPL", "GE"]);
+  });
+
+  test("the call has no body: one that comes all the same is neither read nor signed", async () => {
+    const { base, clock, send } = await running();
+    const timestamp = Math.floor(clock.now().getTime() / 1000);
+    const url = `${base}${QUOTES}?symbols=AAPL`;
+    const authorization = signRequest({ method: "GET", url, credentials: key, nonce: "body", timestamp });
+    const body = "symbols=MSFT";
+    const form = {
+      "content-type": "application/x-www-form-urlencoded",
+      "content-length": String(body.length),
+    };
+
+    const answer = await send(`${QUOTES}?symbols=AAPL`, { headers: { authorization, ...form }, body });
+
+    expect(names(answer)).toEqual(["AAPL"]);
+  });
+
+  test("a target in absolute form is the same call", async () => {
+    const { base, clock, send } = await running();
+    const timestamp = Math.floor(clock.now().getTime() / 1000);
+    const url = `${base}${QUOTES}?symbols=AAPL`;
+    const authorization = signRequest({ method: "GET", url, credentials: key, nonce: "abs", timestamp });
+
+    const answer = await send(url, { headers: { authorization } });
+
+    expect(names(answer)).toEqual(["AAPL"]);
+  });
+
+  test("what cannot be read as HTTP is answered in XML as well: no request, an endless line, endless headers", async () => {
+    const { base } = await running();
+    const said = async (text: string) => {
+      const socket = connect({ host: "127.0.0.1", port: Number(new URL(base).port) });
+      socket.on("error", () => undefined);
+      let answer = "";
+      socket.on("data", (chunk: Buffer) => (answer += chunk.toString()));
+      socket.write(text);
+      await new Promise((resolve) => socket.once("close", resolve));
+      return answer;
+    };
+    const long = "A".repeat(200_000);
+
+    const answers = [
+      await said("hello\r\n\r\n"),
+      await said(`GET ${QUOTES}?symbols=${long} HTTP/1.1\r\nHost: x\r\n\r\n`),
+      await said(`GET / HTTP/1.1\r\nHost: x\r\n${"X-A: b\r\n".repeat(20_000)}`),
+    ];
+
+    expect(answers.map((answer) => answer.slice(0, 12))).toEqual([
+      "HTTP/1.1 400",
+      "HTTP/1.1 414",
+      "HTTP/1.1 431",
+    ]);
+    for (const answer of answers) {
+      expect(answer).toContain("Content-Type: application/xml; charset=UTF-8\r\n");
+      expect(answer).toMatch(/<error>[^<]+<\/error>/);
+    }
+  });
+
   test("a protocol parameter that is missing is answered 400", async () => {
     const { send } = await running();
 
@@ -280,6 +393,27 @@ describe("refusals", () => {
 
     expect(answer.status).toBe(400);
     expect(read(answer).error).toBe("the request's path cannot be read");
+  });
+
+  test("a call whose nonce cannot be kept is answered 500 and not counted, and the reason goes to the log", async () => {
+    const errors: object[] = [];
+    let isFull = true;
+    const onFresh = (): void => {
+      if (isFull) throw new QuotekeeperError("NONCES_UNWRITABLE", "serve/nonces cannot be written (ENOSPC)");
+    };
+    const { call } = await running({
+      nonces: newNonceMemory({ windowSeconds: 10, onFresh }),
+      logger: { info: () => undefined, error: (fields) => errors.push(fields) },
+    });
+
+    const refused = await call(`${QUOTES}?symbols=AAPL`);
+    isFull = false;
+    const accepted = await call(`${QUOTES}?symbols=AAPL`);
+
+    expect([refused.status, accepted.status]).toEqual([500, 200]);
+    expect(read(refused).error).toBe("the service failed");
+    expect(errors).toMatchObject([{ err: { code: "NONCES_UNWRITABLE" } }]);
+    expect(accepted.headers["x-ratelimit-used"]).toBe("1");
   });
 
   test("a source that fails is answered 500 without its reason, which goes to the log", async () => {
@@ -346,21 +480,21 @@ describe("limits", () => {
       body: "<FIXML/>",
     });
     const balances = await call("/v1/accounts/balances.xml");
+    const submitted = await call("/v1/account/123/orders.xml");
     const posted = await call(QUOTES, { method: "POST" });
+    const json = await call("/v1/market/quotes.json?symbols=F");
+    const clockCall = await call("/v1/market/clock.xml");
+    const calls = [quote, order, balances, submitted, clockCall, posted, json];
 
-    expect([quote, order, balances, posted].map(({ status }) => status)).toEqual([200, 501, 501, 501]);
-    expect([quote, order, balances, posted].map(({ headers }) => headers["x-ratelimit-limit"])).toEqual([
-      "60",
-      "40",
-      "180",
-      "180",
+    expect(calls.map(({ status }) => status)).toEqual([200, 501, 501, 501, 501, 501, 501]);
+    expect(calls.map(({ headers }) => headers["x-ratelimit-limit"])).toEqual([
+      ...["60", "40", "180", "180", "180", "60", "60"],
     ]);
-    expect([quote, order, balances, posted].map(({ headers }) => headers["x-ratelimit-used"])).toEqual([
-      "1",
-      "1",
-      "1",
-      "2",
+    expect(calls.map(({ headers }) => headers["x-ratelimit-used"])).toEqual([
+      ...["1", "1", "1", "2", "3", "2", "3"],
     ]);
+    expect(read(order).error).toBe("trade submission is not part of this service");
+    expect(read(balances).error).toBe("this call is not part of this service");
   });
 
   test("a form body is part of what is signed", async () => {
@@ -388,6 +522,17 @@ describe("limits", () => {
     expect(statuses).toEqual([200, 429, 200]);
   });
 
+  test("a token may have a limit of its own for quotes, and the fault names it", async () => {
+    const { call } = await running({ keys: [{ ...key, quoteLimit: 1 }] });
+
+    const first = await call(`${QUOTES}?symbols=F`);
+    const fault = await call(`${QUOTES}?symbols=F`);
+
+    expect(first.headers["x-ratelimit-limit"]).toBe("1");
+    expect(fault.status).toBe(429);
+    expect(fault.body).toContain("maximum admitted 1 per Minute");
+  });
+
   test("the headers are spelled as in the specification", async () => {
     const { call } = await running();
 
@@ -401,6 +546,27 @@ describe("limits", () => {
         "X-RateLimit-Remaining",
       ]),
     );
+  });
+});
+
+describe("access levels", () => {
+  test("a token for delayed quotes gets those, and is refused real-time ones in words", async () => {
+    const realTime = { ...key, accessToken: "rt", access: "real-time" as const };
+    const { call, source, clock } = await running({ keys: [{ ...key, access: "delayed" }, realTime] });
+    const lastOf = (answer: Answer) =>
+      read(answer).items.map((item) => (item.ok ? item.item.quote.last : null));
+    const last = (at: Date) => source.quote({ kind: "security", symbol: "AAPL" }, at).quote.last;
+    const earlier = last(new Date(clock.now().getTime() - 15 * 60_000));
+
+    const byDefault = await call(`${QUOTES}?symbols=AAPL`);
+    const delayed = await call(`${QUOTES}?symbols=AAPL&delayed=true`);
+    const refused = await call(`${QUOTES}?symbols=AAPL&delayed=false`);
+    const allowed = await call(`${QUOTES}?symbols=AAPL&delayed=false`, { credentials: realTime });
+
+    expect([lastOf(byDefault), lastOf(delayed)]).toEqual([[earlier], [earlier]]);
+    expect(refused.status).toBe(403);
+    expect(read(refused).error).toBe("this token may see delayed quotes alone; ask with delayed=true");
+    expect(lastOf(allowed)).toEqual([last(clock.now())]);
   });
 });
 

@@ -1,5 +1,13 @@
 /** The program compiled from the sources as they are now, so that edits meanwhile do not change what is under test. */
-import { cpSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import typescript from "typescript";
@@ -22,6 +30,9 @@ export function compileProgram(dir: string): string {
     mkdirSync(dirname(built), { recursive: true });
     writeFileSync(built, outputText);
   }
+  // The dashboard's page is taken as it was last built.
+  if (existsSync(join(ROOT, "dist", "dashboard")))
+    cpSync(join(ROOT, "dist", "dashboard"), join(dir, "dist", "dashboard"), { recursive: true });
   for (const name of ["bin", "migrations"]) cpSync(join(ROOT, name), join(dir, name), { recursive: true });
   cpSync(join(ROOT, "package.json"), join(dir, "package.json"));
   symlinkSync(join(ROOT, "node_modules"), join(dir, "node_modules"));

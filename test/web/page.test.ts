@@ -1,99 +1,277 @@
 import { describe, expect, test } from "@jest/globals";
-import type { QuoteLine } from "../../src/archive/queries.ts";
-import { errorPage, escapeHtml, quotesPage } from "../../src/web/page.ts";
+import { createCalendar } from "../../src/market/calendar/calendar.ts";
+import { QuotekeeperError } from "../../src/errors.ts";
+import { csvName, barsCsv } from "../../src/web/api/csv.ts";
+import type { Bar, SessionView } from "../../src/web/api/types.ts";
+import { atTheMoney, instantOfStop, stopCount, strikeRows } from "../../src/web/app/lib/chain.ts";
+import { heatLevel, heatRows } from "../../src/web/app/lib/coverage.ts";
+import {
+  age,
+  bytes,
+  countdown,
+  direction,
+  exchangeSeconds,
+  exchangeTime,
+  grouped,
+  padded,
+  placesOf,
+  signed,
+} from "../../src/web/app/lib/format.ts";
+import { withGaps } from "../../src/web/app/lib/gaps.ts";
+import { intervalFor, rangeFor } from "../../src/web/app/lib/ranges.ts";
+import { reasonOf } from "../../src/web/app/lib/reasons.ts";
+import { problemFromMessage, problemOf } from "../../src/web/live.ts";
+import { marketAt } from "../../src/web/now.ts";
 
-const NOW = new Date("2026-11-20T15:00:00Z");
+const SESSION: SessionView = {
+  ...{ date: "2026-11-20", kind: "regular" },
+  ...{ openAt: "2026-11-20T14:30:00Z", closeAt: "2026-11-20T21:00:00Z" },
+};
 
-function quote(fields: Partial<QuoteLine> = {}): QuoteLine {
+function bar(at: string, fields: Partial<Bar> = {}): Bar {
   return {
-    instrument: "AAPL",
-    description: "APPLE INC",
-    source: "account",
-    delayed: false,
-    observedAt: "2026-11-20T14:59:30.123456Z",
-    bid: "150.01",
-    ask: "150.03",
-    last: "150.02",
-    change: "-1.25",
-    pctChange: "-0.83",
-    bidSize: "3",
-    askSize: "5",
-    volume: "1234567",
-    delta: null,
+    ...{ date: at.slice(0, 10), session: "regular", at, open: "1", high: "1", low: "1", close: "1" },
+    ...{ bid: null, ask: null, meanSpread: null, quoteCount: "1", volume: null },
     ...fields,
   };
 }
 
-test("a quote is shown with its prices digit for digit, its source and its age", () => {
-  const page = quotesPage([quote({ last: "150.0200" })], NOW);
+const at = (time: string): Bar => bar(`2026-11-20T${time}:00Z`);
 
-  for (const shown of ["AAPL", "APPLE INC", "150.0200", "150.01", "150.03", "-1.25", "1234567", "30 s"])
-    expect(page).toContain(`>${shown}<`);
-  expect(page).toContain(">account<");
-  expect(page).not.toContain("SIMULATED");
-});
+describe("gaps of a chart", () => {
+  const options = { interval: "1m", sessions: [SESSION], nowMs: Date.parse("2026-11-20T14:36:00Z") } as const;
+  const drawn = (bars: Bar[], more = {}): string =>
+    withGaps(bars, { ...options, ...more })
+      .map((slot) => (slot.bar ? "#" : "."))
+      .join("");
 
-test("a quote of the simulated market wears the mark SIMULATED, and so does the page", () => {
-  const page = quotesPage([quote(), quote({ instrument: "MSFT", source: "simulated" })], NOW);
-
-  expect(page).toMatch(/<h1>[^\n]*SIMULATED/);
-  expect(page.match(/<tr>.*SIMULATED.*<\/tr>/g)).toHaveLength(1);
-});
-
-test("a price the service did not send leaves its place empty: it is never shown as 0", () => {
-  const page = quotesPage([quote({ bid: null, ask: null, volume: null, change: null })], NOW);
-
-  expect(page.match(/<td[^>]*><\/td>/g)).toHaveLength(4);
-  expect(page).not.toMatch(/>(0|null|undefined)</);
-});
-
-test("delayed quotes say so", () => {
-  expect(quotesPage([quote({ delayed: true })], NOW)).toContain("AAPL (delayed)");
-});
-
-test("a fall and a rise look different, and no change looks like neither", () => {
-  const classOf = (change: string | null): string | undefined =>
-    /<td class="(up|down|)">/.exec(quotesPage([quote({ change })], NOW))?.[1];
-
-  expect(classOf("-0.01")).toBe("down");
-  expect(classOf("0.01")).toBe("up");
-  expect(classOf("0.00")).toBe("");
-  expect(classOf(null)).toBe("");
-});
-
-test.each([
-  ["2026-11-20T15:00:05Z", "0 s"],
-  ["2026-11-20T14:58:01Z", "119 s"],
-  ["2026-11-20T14:50:00Z", "10 min"],
-  ["2026-11-20T11:00:00Z", "4 h"],
-  ["2026-11-13T15:00:00Z", "7 d"],
-])("a quote of %s is %s old at 15:00 on 20 November", (observedAt, age) => {
-  expect(quotesPage([quote({ observedAt })], NOW)).toContain(`<td>${age}</td>`);
-});
-
-test("text from the service is shown as text: it can bring no markup into the page", () => {
-  const hostile = `<script>alert("1")</script>'&`;
-
-  const page = quotesPage([quote({ instrument: hostile, description: hostile, last: hostile })], NOW);
-
-  expect(page).not.toContain("<script");
-  expect(page.split("&#60;script&#62;alert(&#34;1&#34;)&#60;/script&#62;&#39;&#38;")).toHaveLength(4);
-});
-
-test("every character with a meaning in HTML is escaped", () => {
-  expect(escapeHtml(`a<b>c&d"e'f`)).toBe("a&#60;b&#62;c&#38;d&#34;e&#39;f");
-});
-
-describe("without quotes", () => {
-  test("the page says that there are none yet", () => {
-    const page = quotesPage([], NOW);
-
-    expect(page).toContain("No quotes yet");
-    expect(page).not.toContain("<table");
+  test("are empty places where bars of an open session are missing", () => {
+    expect(drawn([at("14:30"), at("14:31"), at("14:34"), at("14:35")])).toBe("##..##");
   });
 
-  test("a page that cannot be filled says that collection goes on, and loads itself anew", () => {
-    expect(errorPage()).toMatch(/cannot be read at the moment.*Collection goes on/);
-    expect(errorPage()).toContain('http-equiv="refresh"');
+  test("reach from the open to the first bar, and from the last one until now", () => {
+    expect(drawn([at("14:32"), at("14:33")], { nowMs: Date.parse("2026-11-20T14:38:30Z") })).toBe("..##...");
   });
+
+  test("are none where the market was closed", () => {
+    const bars = [bar("2026-11-19T20:58:00Z"), bar("2026-11-19T20:59:00Z"), at("14:30"), at("14:31")];
+
+    expect(drawn(bars, { nowMs: Date.parse("2026-11-20T14:32:00Z") })).toBe("####");
+  });
+
+  test("are none in bars of a job that polls every five minutes", () => {
+    expect(
+      drawn([at("14:30"), at("14:35"), at("14:40")], { nowMs: Date.parse("2026-11-20T14:41:00Z") }),
+    ).toBe("###");
+  });
+
+  test("of days are sessions without a bar, and no weekends", () => {
+    const sessions = ["2026-11-18", "2026-11-19", "2026-11-20"].map((date) => ({ ...SESSION, date }));
+    const bars = [bar("2026-11-18T15:00:00Z"), bar("2026-11-20T15:00:00Z")];
+
+    expect(drawn(bars, { interval: "1d", sessions })).toBe("#.#");
+  });
+
+  test("of a hole that nobody closed end somewhere", () => {
+    const long = [
+      bar("2026-11-20T00:00:00Z", { session: "closed" }),
+      bar("2026-11-20T00:01:00Z", { session: "closed" }),
+      bar("2026-11-20T23:00:00Z", { session: "closed" }),
+    ];
+
+    expect(drawn(long, { sessions: [] })).toHaveLength(403);
+  });
+});
+
+describe("values as people read them", () => {
+  test("keep every digit; what is absent is a dash, never 0", () => {
+    expect([signed("1.250"), signed("-1.25"), signed("0.00"), signed(null)]).toEqual([
+      "+1.250",
+      "-1.25",
+      "0.00",
+      "–",
+    ]);
+    expect([direction("0.01"), direction("-0.01"), direction("0.00"), direction(null)]).toEqual([
+      "up",
+      "down",
+      "",
+      "",
+    ]);
+    expect([grouped("1234567"), grouped("123"), grouped(null)]).toEqual(["1\u202f234\u202f567", "123", "–"]);
+  });
+
+  test("have their points below each other", () => {
+    const places = placesOf(["1.5", "22.25", null, "3"]);
+
+    expect(["1.5", "22.25", "–", "3"].map((text) => padded(text, places))).toEqual([
+      "1.5\u2007",
+      "22.25",
+      "–",
+      "3\u2007\u2007\u2007",
+    ]);
+  });
+
+  test.each([
+    ["2026-11-20T15:00:05Z", "0 s"],
+    ["2026-11-20T14:58:01Z", "119 s"],
+    ["2026-11-20T14:50:00Z", "10 min"],
+    ["2026-11-20T11:00:00Z", "4 h"],
+    ["2026-11-13T15:00:00Z", "7 d"],
+  ])("a quote of %s is %s old at 15:00 on 20 November", (observedAt, shown) => {
+    expect(age(observedAt, Date.parse("2026-11-20T15:00:00Z"))).toBe(shown);
+  });
+
+  test("count down in minutes and seconds, then hours, then days", () => {
+    expect([0, 42_100, 725_000, 11_400_000, 200_000_000].map(countdown)).toEqual([
+      "0:00",
+      "0:43",
+      "12:05",
+      "3 h 10 min",
+      "2 d 7 h",
+    ]);
+  });
+
+  test("have their units", () => {
+    expect([999, 1_500, 2_500_000, 3_210_000_000].map(bytes)).toEqual([
+      "999 B",
+      "1.5 kB",
+      "2.5 MB",
+      "3.21 GB",
+    ]);
+  });
+
+  test("times are New York's, in winter and in summer", () => {
+    expect([exchangeTime("2026-11-20T14:30:00Z"), exchangeTime("2026-07-20T13:30:00.5Z")]).toEqual([
+      "09:30:00",
+      "09:30:00",
+    ]);
+    expect(new Date(exchangeSeconds("2026-07-20T13:30:05.25Z") * 1_000).toISOString()).toBe(
+      "2026-07-20T09:30:05.000Z",
+    );
+  });
+});
+
+describe("ranges and intervals", () => {
+  test("a long range takes the finest interval it can be drawn in", () => {
+    expect([
+      intervalFor("1D", "1m"),
+      intervalFor("1M", "1m"),
+      intervalFor("1Y", "5m"),
+      intervalFor("All", "1m"),
+    ]).toEqual(["1m", "5m", "1h", "1d"]);
+    expect(intervalFor("1D", "1d")).toBe("1d");
+  });
+
+  test("a fine interval shortens the range", () => {
+    expect([rangeFor("1m", "All"), rangeFor("5m", "1Y"), rangeFor("1d", "3M")]).toEqual(["5D", "1M", "3M"]);
+  });
+});
+
+describe("a chain", () => {
+  const contract = (strike: string, optionType: "CALL" | "PUT") => ({
+    ...{ instrument: "", strike, optionType, observedAt: "", bid: null, ask: null },
+    ...{ mid: null, last: null, delta: null, volume: null },
+  });
+
+  test("has calls and puts of a strike side by side, by the number and not by the text", () => {
+    const rows = strikeRows([contract("100", "CALL"), contract("95", "PUT"), contract("95", "CALL")]);
+
+    expect(rows.map(({ strike, call, put }) => [strike, call !== null, put !== null])).toEqual([
+      ["95", true, true],
+      ["100", true, false],
+    ]);
+    expect(atTheMoney(rows, "97.6")).toBe("100");
+    expect(atTheMoney(rows, null)).toBeNull();
+  });
+
+  test("has a slider with a stop for each minute that was observed, the last one being now", () => {
+    const spans = [
+      { date: "2026-11-19", from: "2026-11-19T15:00:00Z", to: "2026-11-19T15:02:00Z" },
+      { date: "2026-11-20", from: "2026-11-20T15:00:00Z", to: "2026-11-20T15:03:00Z" },
+    ];
+
+    expect(stopCount(spans)).toBe(5);
+    expect([0, 1, 2, 3, 4].map((stop) => instantOfStop(spans, stop))).toEqual([
+      "2026-11-19T15:01:00.000Z",
+      "2026-11-19T15:02:00.000Z",
+      "2026-11-20T15:01:00.000Z",
+      "2026-11-20T15:02:00.000Z",
+      null,
+    ]);
+  });
+});
+
+describe("the heat map", () => {
+  const cell = (instrument: string, expected: number, stored: number) => ({
+    ...{ date: "2026-11-20", source: "account" as const, instrument, expected, stored },
+    ...{ missed: expected - stored, reasons: {} },
+  });
+
+  test("begins with the worst, then securities, then options", () => {
+    const cells = [cell("A:2026-12-18:CALL:5", 10, 10), cell("B", 10, 10), cell("C", 10, 1)];
+
+    expect(
+      heatRows({ dates: [{ date: "2026-11-20", session: true }], cells }).map(({ instrument }) => instrument),
+    ).toEqual(["C", "B", "A:2026-12-18:CALL:5"]);
+  });
+
+  test("tells whole from nearly whole, and little from nothing", () => {
+    expect(
+      [
+        [100, 100],
+        [100, 99],
+        [100, 50],
+        [100, 1],
+        [100, 0],
+      ].map(([e = 0, s = 0]) => heatLevel(cell("A", e, s))),
+    ).toEqual(["full", "high", "part", "low", "none"]);
+  });
+});
+
+describe("problems", () => {
+  test("come with their remedy; what heals by itself needs no person", () => {
+    const unauthorized = problemOf(new QuotekeeperError("SERVICE_UNAUTHORIZED", "the service said 401"));
+    const away = problemFromMessage(
+      new QuotekeeperError("SERVICE_UNREACHABLE", "no route to 10.0.0.1").message,
+    );
+
+    expect(unauthorized).toMatchObject({
+      person: true,
+      hint: expect.stringContaining("QUOTES_CONSUMER_KEY"),
+    });
+    expect(away).toEqual({
+      ...{ code: "SERVICE_UNREACHABLE", detail: "no route to 10.0.0.1." },
+      ...{ hint: "Check the network and QUOTES_BASE_URL.", person: false },
+    });
+    expect(problemFromMessage("something odd")).toMatchObject({ code: "ERROR", detail: "something odd" });
+  });
+
+  test("reasons that the ledger may give some day are shown as they are", () => {
+    expect(reasonOf("sunspots").title).toBe("sunspots");
+  });
+});
+
+describe("the market's hours", () => {
+  const calendar = createCalendar();
+
+  test("on a weekend name the next opening", () => {
+    expect(marketAt(calendar, new Date("2026-11-21T12:00:00Z"))).toEqual({
+      ...{ phase: "closed", closedReason: "weekend", closesAt: null },
+      opensAt: "2026-11-23T14:30:00.000Z",
+    });
+  });
+
+  test("in the regular session name its end", () => {
+    expect(marketAt(calendar, new Date("2026-11-20T15:00:00Z"))).toEqual({
+      ...{ phase: "regular", closedReason: null, opensAt: null },
+      closesAt: "2026-11-20T21:00:00.000Z",
+    });
+  });
+});
+
+test("a file's fields with commas and quotes are quoted, and its name holds no other signs", () => {
+  const of = { instrument: 'A,"B"/C', source: "account", delayed: false, interval: "1d" } as const;
+
+  expect(barsCsv([at("14:30")], of).split("\r\n")[1]).toMatch(/^"A,""B""\/C",account,false,1d,/);
+  expect(csvName(of)).toBe("A_B_C-1d.csv");
 });

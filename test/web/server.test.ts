@@ -1,115 +1,150 @@
-import { afterAll, describe, expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import type { Log } from "../../src/log.ts";
-import { startWeb, type Web, type WebOptions } from "../../src/web/server.ts";
-import { createTestClock } from "../support/clock.ts";
-import { freshDatabase, poolOn } from "../support/database.ts";
 import { closedPort } from "../support/stubService.ts";
+import { freshDatabase, poolOn } from "../support/database.ts";
+import { openDashboard, SOURCES } from "./dashboard.ts";
 
-const open: Web[] = [];
-afterAll(async () => {
-  for (const web of open) await web.close();
-});
+const { url } = await freshDatabase();
+const reader = poolOn(url, { readOnly: true, max: 2 });
 
-type LogLine = { level: string; message: string; fields: object };
+describe("the dashboard's server", () => {
+  test("answers before the first quote, with nothing", async () => {
+    const { get } = await openDashboard({ pool: reader });
 
-async function start(options: Pick<WebOptions, "pool"> & Partial<WebOptions>) {
-  const logged: LogLine[] = [];
-  const at =
-    (level: string) =>
-    (fields: object, message: string): void =>
-      void logged.push({ level, message, fields });
-  const log: Log = { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
-  const web = await startWeb({ clock: createTestClock(), log, host: "127.0.0.1", port: 0, ...options });
-  open.push(web);
-  return { address: web.address, logged };
-}
-
-const { url, pool } = await freshDatabase();
-
-describe("the dashboard", () => {
-  test("before the first quote says that there are none yet", async () => {
-    const { address } = await start({ pool });
-
-    const response = await fetch(address);
-
-    expect(response.status).toBe(200);
-    expect(await response.text()).toContain("No quotes yet");
+    expect(await (await get("/api/quotes")).json()).toEqual([]);
+    expect(await (await get("/api/chains")).json()).toEqual([]);
+    expect(await (await get("/api/coverage?from=2026-11-16&to=2026-11-20")).json()).toMatchObject({
+      cells: [],
+    });
   });
 
-  test("shows the newest quote of each instrument that the archive holds", async () => {
-    const { address } = await start({ pool: poolOn(url, { readOnly: true, max: 1 }) });
-    await pool.query(`
-      insert into instruments (security_type, symbol, description, first_seen_at, last_seen_at)
-        values ('EQ', 'GE', 'GENERAL <ELECTRIC>', now(), now())`);
-    await pool.query(`
-      insert into sources (id, name, kind) values (99, 'test', 'simulated') on conflict do nothing`);
-    await pool.query(`
-      insert into quotes (observed_at, instrument_id, source_id, delayed, last)
-        select at, i.id, s.id, false, price
-        from instruments i, (select id from sources where kind = 'simulated' limit 1) s,
-             (values (timestamptz '2026-11-20 22:48:00Z', 30.10), ('2026-11-20 22:49:30Z', 30.25)) as q(at, price)`);
+  test("lets no script, style or frame of somebody else's in", async () => {
+    const { get } = await openDashboard({ pool: reader });
 
-    const page = await (await fetch(address)).text();
+    const { headers } = await get("/api/meta");
 
-    expect(page).toContain("GENERAL &#60;ELECTRIC&#62;");
-    expect(page).toContain("30.25");
-    expect(page).not.toContain("30.10");
-    expect(page).toContain("30 s");
-    expect(page).toContain("SIMULATED");
+    const policy = headers.get("content-security-policy") ?? "";
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("script-src 'self'");
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).not.toContain("unsafe");
+    expect(headers.get("x-content-type-options")).toBe("nosniff");
+    expect(headers.get("cache-control")).toBe("no-store");
   });
 
-  test("needs nothing from elsewhere: its style is its own, and no script may run", async () => {
-    const { address } = await start({ pool });
+  test("says 503 with a remedy while the database is away, names no password, and the program lives on", async () => {
+    const logged: unknown[] = [];
+    const at = (fields: object): void => void logged.push(fields);
+    const log: Log = { debug: at, info: at, warn: at, error: at };
+    const away = poolOn(`postgresql://me:canary-password@127.0.0.1:${await closedPort()}/quotes`);
+    const { get } = await openDashboard({ pool: away, log });
 
-    const page = await fetch(address);
-    const style = await fetch(`${address}/style.css`);
-
-    expect(page.headers.get("content-security-policy")).toBe(
-      "default-src 'none'; style-src 'self'; img-src 'self' data:",
-    );
-    expect(page.headers.get("cache-control")).toBe("no-store");
-    expect(await page.text()).not.toMatch(/<script|(src|href)="(https?:)?\/\//);
-    expect(style.headers.get("content-type")).toBe("text/css; charset=utf-8");
-    expect(style.status).toBe(200);
-  });
-
-  test("answers 503 while the database is away, names no password, and the program lives on", async () => {
-    const port = await closedPort();
-    const away = poolOn(`postgresql://me:canary-password@127.0.0.1:${port}/quotes`);
-    const { address, logged } = await start({ pool: away });
-
-    const response = await fetch(address);
-    const health = await fetch(`${address}/healthz`);
+    const response = await get("/api/quotes");
+    const health = await get("/healthz");
 
     expect(response.status).toBe(503);
-    expect(await response.text()).toContain("The archive cannot be read at the moment");
-    expect(await health.json()).toEqual({ status: "alive" });
-    expect(logged.map(({ level }) => level)).toEqual(["warn"]);
+    const text = await response.text();
+    expect(JSON.parse(text)).toMatchObject({ error: { code: "DATABASE_UNREACHABLE", person: false } });
+    expect(text).not.toContain("canary-password");
+    expect(health.status).toBe(200);
     expect(JSON.stringify(logged)).not.toContain("canary-password");
   });
 
-  test("knows no other page", async () => {
-    const { address } = await start({ pool });
+  test("its connections cannot write", async () => {
+    await expect(
+      reader.query("insert into sources (id, name, kind) values (98, 'x', 'import')"),
+    ).rejects.toMatchObject({
+      code: "25006",
+    });
+  });
 
-    expect((await fetch(`${address}/quotes?token=canary`)).status).toBe(404);
+  test("knows no other address, and reaches no file", async () => {
+    const { get } = await openDashboard({ pool: reader });
+
+    expect((await get("/tokens?token=canary")).status).toBe(404);
+    expect((await get("/assets/..%2f..%2f..%2fpackage.json")).status).toBe(404);
+  });
+
+  test("a query that makes no sense is refused with what is wrong about it", async () => {
+    const { get } = await openDashboard({ pool: reader });
+
+    const answers = await Promise.all(
+      [
+        "/api/bars?instrument=x&source=2",
+        "/api/bars?instrument=1&source=2&interval=2m",
+        "/api/chain?symbol=A&expiration=2026-02-30&source=2",
+        "/api/coverage?from=2026-11-20&to=2026-11-19",
+        "/api/misses?date=2026-11-20&instrument=A&source=moon",
+      ].map((path) => get(path)),
+    );
+
+    expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 400, 400]);
+    expect(await answers[1]?.json()).toMatchObject({
+      error: { code: "QUERY_INVALID", detail: expect.stringMatching(/^interval: /) },
+    });
   });
 });
 
-test("a port that is taken is named, with the setting that chooses another", async () => {
-  const { port } = new URL((await start({ pool })).address);
+describe("where it listens", () => {
+  test("a port that is taken is named, with the setting that chooses another", async () => {
+    const { address } = await openDashboard({ pool: reader });
+    const port = Number(new URL(address).port);
 
-  await expect(start({ pool, port: Number(port) })).rejects.toMatchObject({
-    code: "PORT_IN_USE",
-    exitCode: 1,
-    message: expect.stringMatching(
-      new RegExp(`dashboard cannot listen on 127\\.0\\.0\\.1:${port}, .*QUOTEKEEPER_HTTP_PORT`),
-    ),
+    await expect(openDashboard({ pool: reader, port })).rejects.toMatchObject({
+      code: "PORT_IN_USE",
+      exitCode: 1,
+      message: expect.stringMatching(
+        new RegExp(`dashboard cannot listen on 127\\.0\\.0\\.1:${port}, .*QUOTEKEEPER_HTTP_PORT`),
+      ),
+    });
   });
+
+  test("an address that is not this machine's is named, with the settings to correct", async () => {
+    await expect(
+      openDashboard({ pool: reader, host: "192.0.2.1", token: "0123456789abcdef" }),
+    ).rejects.toMatchObject({
+      code: "HTTP_ADDRESS_INVALID",
+      message: expect.stringMatching(/192\.0\.2\.1.*QUOTEKEEPER_HTTP_HOST/),
+    });
+  });
+
+  test.each(["0.0.0.0", "::", "192.168.1.4", "quotes.example"])(
+    "%s can be reached by others and is refused without a token, with exit code 2",
+    async (host) => {
+      await expect(openDashboard({ pool: reader, host })).rejects.toMatchObject({
+        code: "WEB_TOKEN_MISSING",
+        exitCode: 2,
+        message: expect.stringContaining("QUOTEKEEPER_WEB_TOKEN"),
+      });
+    },
+  );
 });
 
-test("an address that is not this machine's is named, with the settings to correct", async () => {
-  await expect(start({ pool, host: "192.0.2.1" })).rejects.toMatchObject({
-    code: "HTTP_ADDRESS_INVALID",
-    message: expect.stringMatching(/192\.0\.2\.1.*QUOTEKEEPER_HTTP_HOST/),
+describe("the Now view", () => {
+  test("where no collector runs, says so, and tells what the archive and the journal say", async () => {
+    const { get } = await openDashboard({ pool: reader, sources: { ...SOURCES, live: () => null } });
+
+    const now = await (await get("/api/now")).json();
+
+    expect(now).toMatchObject({
+      live: null,
+      market: { phase: "post" },
+      status: { healthy: true },
+      archive: { minutes: [], missed: [], due: 0, calls: 0 },
+    });
+  });
+
+  test("what cannot be found out is null, and the rest is there", async () => {
+    const broken = () => Promise.reject(new Error("no disk"));
+    const { get } = await openDashboard({
+      pool: reader,
+      sources: { ...SOURCES, journal: broken, status: broken },
+    });
+
+    expect(await (await get("/api/now")).json()).toMatchObject({
+      journal: null,
+      status: null,
+      archive: { due: 0 },
+    });
   });
 });

@@ -3,11 +3,13 @@ import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type pg from "pg";
 import { createPool, databaseError, describeDatabase } from "../../archive/connect.ts";
+import { currentVersion } from "../../archive/migrate.ts";
 import { openEmbedded } from "../../archive/embedded/server.ts";
 import type { Clock } from "../../clock.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { ensureJournalDir } from "../../journal/data-dir.ts";
+import { type Edges, Interrupted, READER_GONE } from "../edges.ts";
 
 /** Connections for readers. */
 const READERS = 2;
@@ -20,7 +22,7 @@ export type Archive = {
   /** What to give psql or Grafana; holds no password. */
   readerUrl: string;
   /** A small pool of its own that can only read; the caller ends it. */
-  openReader: () => pg.Pool;
+  openReader: (options?: { plannedOnce: boolean }) => pg.Pool;
   /** Whether it is the embedded server. */
   embedded: boolean;
   /** Brings the embedded server back if it went away; does nothing for another server. */
@@ -39,7 +41,7 @@ export async function openArchive(config: Config, clock: Clock): Promise<Archive
     const pool = createPool(databaseUrl);
     return {
       pool,
-      openReader: () => createPool(databaseUrl, { max: READERS, readOnly: true }),
+      openReader: (options) => createPool(databaseUrl, { max: READERS, readOnly: true, ...options }),
       address: describeDatabase(config.databaseUrl),
       readerUrl: withoutPassword(config.databaseUrl),
       embedded: false,
@@ -52,7 +54,7 @@ export async function openArchive(config: Config, clock: Clock): Promise<Archive
   const pool = createPool(server.ownerUrl);
   return {
     pool,
-    openReader: () => createPool(server.readerUrl, { max: READERS, readOnly: true }),
+    openReader: (options) => createPool(server.readerUrl, { max: READERS, readOnly: true, ...options }),
     address: describeDatabase(server.readerUrl),
     readerUrl: server.readerUrl,
     embedded: true,
@@ -70,20 +72,59 @@ export async function archiveExists(config: Config): Promise<boolean> {
   return (await stat(join(resolve(config.dataDir), "postgres", "PG_VERSION")).catch(() => null)) !== null;
 }
 
-/** Runs `work` with the archive open, closes it, and gives the database's errors their name. */
+/** For commands that only read. @throws QuotekeeperError ARCHIVE_EMPTY where there is no archive yet */
+export async function requireArchive(config: Config): Promise<void> {
+  if (await archiveExists(config)) return;
+  throw new QuotekeeperError("ARCHIVE_EMPTY", `${resolve(config.dataDir)} holds no archive yet`);
+}
+
+/** @throws QuotekeeperError ARCHIVE_EMPTY for a database that was never migrated */
+export async function requireSchema(pool: pg.Pool, address: string): Promise<void> {
+  if ((await currentVersion(pool)) === 0)
+    throw new QuotekeeperError("ARCHIVE_EMPTY", `${address} holds no archive yet`);
+}
+
+/**
+ * Runs `work` with the archive open, closes it, and gives the database's errors their name.
+ *
+ * @param onInterrupt with it, Ctrl-C closes the archive as well: an embedded server is not left behind
+ * @throws Interrupted after Ctrl-C
+ */
 export async function withArchive<T>(
   config: Config,
   clock: Clock,
   work: (archive: Archive) => Promise<T>,
+  onInterrupt: Edges["onInterrupt"] = () => () => undefined,
 ): Promise<T> {
-  const archive = await openArchive(config, clock);
+  let stopListening = (): void => undefined;
+  const interrupted = new Promise<never>((_resolve, reject) => {
+    stopListening = onInterrupt((signal) => {
+      // Whoever stopped reading the results has not asked for less work.
+      if (signal !== READER_GONE) reject(new Interrupted(signal));
+    });
+  });
+  // It may come while the archive opens, when nobody waits for it yet.
+  interrupted.catch(() => undefined);
+  let archive: Archive;
   try {
-    return await work(archive);
+    archive = await openArchive(config, clock);
   } catch (error) {
+    stopListening();
+    throw error;
+  }
+  const connections = new Set<{ end: () => Promise<void> }>();
+  archive.pool.on("connect", (client) => void connections.add(client));
+  archive.pool.on("remove", (client) => void connections.delete(client));
+  try {
+    return await Promise.race([interrupted, work(archive)]);
+  } catch (error) {
+    // A statement that waits, for a lock perhaps, would hold the closing up.
+    if (error instanceof Interrupted) for (const client of connections) void client.end();
     if (error instanceof QuotekeeperError || !isDatabaseError(error)) throw error;
     throw databaseError(error, archive.address);
   } finally {
     await archive.close().catch(() => undefined);
+    stopListening();
   }
 }
 

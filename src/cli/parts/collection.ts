@@ -14,13 +14,16 @@ import { createCalendar } from "../../market/calendar/calendar.ts";
 import { instantFromDate } from "../../instant.ts";
 import type { JournalFs } from "../../journal/fs.ts";
 import { uuidv7 } from "../../journal/uuid.ts";
-import { type Journal, openJournal } from "../../journal/writer.ts";
+import { type Journal, type JournalHealth, openJournal } from "../../journal/writer.ts";
 import { collectCall } from "../../pipeline.ts";
+import type { Meter } from "../../web/machines/meter.ts";
 import type { Archive } from "./archive.ts";
+import { calmLog } from "./calmLog.ts";
 import { accountForDowntime } from "./downtime.ts";
 import { openFeed, type OpenFeed } from "./feed.ts";
 import { followJobs } from "./followJobs.ts";
 import { createNoteWriter, type NoteWriter } from "./ledgerNotes.ts";
+import { meteredSend, meterMisses } from "./metered.ts";
 import { readRecentAnswers } from "./recentAnswers.ts";
 import { beginRun, type Unaccounted } from "./unaccounted.ts";
 
@@ -31,6 +34,7 @@ export type Collection = {
   loader: Loader;
   /** What has been loaded since the start. */
   loaded: () => LoadReport;
+  journalHealth: () => JournalHealth;
   /** Sends nothing more, finishes what is under way, loads it. */
   close: () => Promise<void>;
 };
@@ -43,6 +47,8 @@ export type CollectionOptions = {
   log: Logger;
   /** Called when something changed that a status line shows. */
   onChange: () => void;
+  /** Told of calls and misses. */
+  meter?: Meter;
   /** The file system that the journal is written to. Default: the machine's own. */
   journalFs?: JournalFs;
 };
@@ -79,7 +85,7 @@ async function openStations(
   options: CollectionOptions,
   onOpened: (close: () => Promise<unknown>) => void,
 ): Promise<Collection> {
-  const { config, clock, log, onChange } = options;
+  const { config, clock, log, onChange, meter } = options;
   const jobsDir = resolve(config.jobsDir);
   const { jobs, calendar } = await requireJobs(jobsDir);
   const dir = journalDir(config);
@@ -100,15 +106,21 @@ async function openStations(
   const notes = createNoteWriter(journal, clock, feed.ledgerSource, loader.notify, (count) =>
     log.error({ count }, "entries of the ledger were lost: the journal cannot be written"),
   );
+  const send = sender(feed, journal, loader, clock);
+  const calm = calmLog(log, clock);
+  onOpened(async () => calm.flush());
   const collector = new Collector({
     jobs,
     calendar: feed.calendar(calendar),
     exchange: createCalendar(calendar),
     clock,
-    log,
+    log: calm.log,
     onChange,
-    onNote: notes.write,
-    send: sender(feed, journal, loader, clock),
+    onNote: (note) => {
+      if (meter) meterMisses(note, meter);
+      notes.write(note);
+    },
+    send: meter ? meteredSend(send, meter, clock) : send,
     governor: { limit: config.limit, windowMs: config.limitWindowMs },
     // The simulated service begins to count with this process; an account's goes on counting.
     history: feed.simulated ? null : await historyOf(dir, clock, config.limitWindowMs),
@@ -132,10 +144,12 @@ async function openStations(
     collector,
     loader,
     loaded: () => loaded,
+    journalHealth: () => journal.health(),
     close: async () => {
       stopFollowing();
       closing.abort();
       await collector.close(CALLS_GRACE_MS);
+      calm.flush();
       await atMost(LOAD_GRACE_MS, accounting, clock);
       await notes.flush();
       await journal.close();

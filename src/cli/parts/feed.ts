@@ -48,7 +48,7 @@ export async function openFeed(config: Config, clock: Clock, logger?: ServiceLog
       ...opened,
       sourceOf: (headers) => {
         const source = sourceOf(headers);
-        newest = source === SIMULATED ? "simulated" : "account";
+        newest = source === ACCOUNT ? "account" : "simulated";
         return source;
       },
       ledgerSource: () => newest,
@@ -82,9 +82,16 @@ export async function openFeed(config: Config, clock: Clock, logger?: ServiceLog
 const SIMULATED: RecordSource = { kind: "simulated", name: "simulated" };
 const ACCOUNT: RecordSource = { kind: "account", name: "account" };
 
-/** A configured service that says it is a simulated market is one: its rows are never taken for real ones. */
+/** Real prices of another time, played by a `serve --source archive`: kept under the time they came again. */
+const PLAYED: RecordSource = { kind: "simulated", name: "archive" };
+
+/**
+ * A configured service that says it is a simulated market is one: its rows are never taken for real ones. Nor are those
+ * of an archive that is played: the prices were real once, but not at the time they are kept under.
+ */
 function sourceOf(headers: Readonly<Record<string, string>>): RecordSource {
-  return headers["x-quotekeeper-source"] === "simulated" ? SIMULATED : ACCOUNT;
+  const source = headers["x-quotekeeper-source"];
+  return source === undefined ? ACCOUNT : source === "archive" ? PLAYED : SIMULATED;
 }
 
 /** Credentials that nobody else has, for a service that lives as long as this process. */

@@ -2,8 +2,12 @@
 import type { Clock } from "../../clock.ts";
 import type { Sink } from "../edges.ts";
 
-/** Where no person looks, a line at most this often. */
+/** Where no person looks, a line at most this often: at first, and when it is clear that all goes well. */
 const PLAIN_EVERY_MS = 10_000;
+const PLAIN_LATER_MS = 600_000;
+
+/** Lines that come often. */
+const PLAIN_FIRST_LINES = 6;
 
 /** A line that is written over and over. */
 export class StatusLine {
@@ -11,6 +15,7 @@ export class StatusLine {
   readonly #clock: Clock;
   #shown = "";
   #writtenAtMs = -Infinity;
+  #plainLines = 0;
 
   constructor(out: Sink, clock: Clock) {
     this.#out = out;
@@ -21,7 +26,9 @@ export class StatusLine {
   show(text: string): void {
     if (text === this.#shown) return;
     const nowMs = this.#clock.monotonicMs();
-    if (!this.#out.isTTY && nowMs - this.#writtenAtMs < PLAIN_EVERY_MS) return;
+    const everyMs = this.#plainLines < PLAIN_FIRST_LINES ? PLAIN_EVERY_MS : PLAIN_LATER_MS;
+    if (!this.#out.isTTY && nowMs - this.#writtenAtMs < everyMs) return;
+    if (!this.#out.isTTY) this.#plainLines += 1;
     this.#writtenAtMs = nowMs;
     this.#shown = text;
     this.#out.write(this.#out.isTTY ? `\r\u001b[2K${text.slice(0, this.#out.columns - 1)}` : `${text}\n`);

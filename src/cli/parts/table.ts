@@ -1,8 +1,19 @@
+/** Aligned tables that fit the terminal. */
 import Table from "cli-table3";
 import type { Sink } from "../edges.ts";
+import { painter, type Paint } from "./style.ts";
+import { widthOf, wrapTo } from "./width.ts";
 
-/** Columns of a table: heading, and whether it holds numbers. */
-export type Column = { heading: string; right?: boolean };
+/** Columns of a table: heading, whether it holds numbers, and whether its text may go on in the next line. */
+export type Column = {
+  heading: string;
+  right?: boolean;
+  /** Characters behind which a text that is too wide for the table may go on in another line; blanks always do. */
+  wrap?: string;
+};
+
+/** A cell; null leaves it empty. */
+type Cell = string | null;
 
 const NO_BORDERS = Object.fromEntries(
   [
@@ -23,19 +34,69 @@ const NO_BORDERS = Object.fromEntries(
   ].map((part) => [part, ""]),
 );
 
-/** An aligned table without lines; the headings bold on a terminal that wants colour. */
+/** Blanks between columns, and when there is little room. */
+const GAPS = [2, 1] as const;
+
+/** The least that a column which may go on in the next line gets. */
+const LEAST_WRAPPED = 12;
+
+/**
+ * An aligned table without lines; the headings bold on a terminal that wants colour. Where columns that may wrap are
+ * given, it is no wider than the sink: they go on in another line, and when that is not enough, each row becomes a
+ * block of a heading and a value a line. Numbers are never cut.
+ */
 export function table(
   columns: readonly Column[],
-  rows: readonly (readonly (string | null)[])[],
-  { isTTY }: Pick<Sink, "isTTY">,
+  rows: readonly (readonly Cell[])[],
+  sink: Pick<Sink, "isTTY"> & { columns?: number },
   env: Readonly<Record<string, string | undefined>>,
 ): string {
-  const colour = isTTY && !env["NO_COLOR"];
+  const paint = painter(sink, env);
+  const room = sink.columns ?? Infinity;
+  for (const gap of GAPS) {
+    const fitting = fitted(columns, rows, room, gap);
+    if (fitting) return aligned(columns, fitting, gap, paint);
+  }
+  return blocks(columns, rows, paint);
+}
+
+/** The rows, with wide texts broken so that the table is no wider than `room`; null when that cannot be. */
+function fitted(
+  columns: readonly Column[],
+  rows: readonly (readonly Cell[])[],
+  room: number,
+  gap: number,
+): readonly (readonly Cell[])[] | null {
+  const widths = columns.map(({ heading }, index) =>
+    Math.max(widthOf(heading), ...rows.map((row) => widthOf(row[index] ?? ""))),
+  );
+  let excess = widths.reduce((sum, width) => sum + width + gap, -gap) - room;
+  if (excess <= 0 || columns.every(({ wrap }) => wrap === undefined)) return rows;
+  let broken = rows;
+  for (const [index, { heading, wrap }] of columns.entries()) {
+    const width = widths[index] ?? 0;
+    const least = Math.max(LEAST_WRAPPED, widthOf(heading));
+    if (wrap === undefined || excess <= 0 || width <= least) continue;
+    const narrow = Math.max(least, width - excess);
+    excess -= width - narrow;
+    broken = broken.map((row) =>
+      row.map((cell, at) => (at === index ? wrapTo(cell ?? "", narrow, wrap).join("\n") : cell)),
+    );
+  }
+  return excess <= 0 ? broken : null;
+}
+
+function aligned(
+  columns: readonly Column[],
+  rows: readonly (readonly Cell[])[],
+  gap: number,
+  paint: Paint,
+): string {
   const made = new Table({
     // Not by the library's own colours, which look at the process instead of the sink.
-    head: columns.map(({ heading }) => (colour ? `\u001b[1m${heading}\u001b[22m` : heading)),
+    head: columns.map(({ heading }) => paint("bold", heading)),
     colAligns: columns.map(({ right }) => (right ? "right" : "left")),
-    style: { head: [], border: [], "padding-left": 0, "padding-right": 2, compact: true },
+    style: { head: [], border: [], "padding-left": 0, "padding-right": gap, compact: true },
     chars: { ...NO_BORDERS, middle: "" },
   });
   made.push(...rows.map((row) => row.map((cell) => cell ?? "")));
@@ -44,4 +105,21 @@ export function table(
     .split("\n")
     .map((row) => row.trimEnd())
     .join("\n")}\n`;
+}
+
+/** A block for each row: its first cell, and under it a heading and a value a line. */
+function blocks(columns: readonly Column[], rows: readonly (readonly Cell[])[], paint: Paint): string {
+  const widest = Math.max(...columns.slice(1).map(({ heading }) => widthOf(heading)));
+  return rows
+    .map(([first, ...cells]) =>
+      [
+        paint("bold", first ?? ""),
+        ...cells.flatMap((cell, index) => {
+          const heading = columns[index + 1]?.heading ?? "";
+          return cell === null ? [] : [`  ${heading}${" ".repeat(widest - widthOf(heading))}  ${cell}`];
+        }),
+        "",
+      ].join("\n"),
+    )
+    .join("");
 }

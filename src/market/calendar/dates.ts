@@ -34,6 +34,11 @@ export function exchangeDate(at: Date): string {
     .toString();
 }
 
+/** The date `days` after (or, below 0, before) another. */
+export function addDays(date: string, days: number): string {
+  return Temporal.PlainDate.from(date).add({ days }).toString();
+}
+
 /** The instant (UTC) at which exchange clocks show `time` (`HH:MM`) on `date`. */
 export function exchangeInstant(date: Temporal.PlainDate, time: string): Date {
   const zoned = date.toZonedDateTime({ timeZone: EXCHANGE_ZONE, plainTime: time });

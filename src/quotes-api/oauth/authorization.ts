@@ -6,7 +6,8 @@ export type AuthorizationHeader =
   { ok: true; parameters: Parameter[]; realm: string | null } | { ok: false; problem: string };
 
 const SCHEME = /^OAuth(?:[ \t]+|$)/i;
-const PARAMETER = /^([^\s=",]+)="([^"]*)"[ \t]*(?:,[ \t]*|$)/;
+/** Sticky: read from where the one before it ended. */
+const PARAMETER = /([^\s=",]+)="([^"]*)"[ \t]*(,[ \t]*|$)/y;
 
 /** Whether the header is of the `OAuth` scheme at all; the scheme's case does not matter (RFC 5849 section 3.5.1). */
 export function isOAuthHeader(header: string): boolean {
@@ -25,12 +26,13 @@ export function parseAuthorization(header: string): AuthorizationHeader {
   const parameters: Parameter[] = [];
   const seen = new Set<string>();
   let realm: string | null = null;
-  let rest = header.slice(scheme[0].length);
+  let at = scheme[0].length;
   let openComma = false;
-  while (rest !== "") {
-    const match = PARAMETER.exec(rest);
+  while (at < header.length) {
+    PARAMETER.lastIndex = at;
+    const match = PARAMETER.exec(header);
     if (!match) return { ok: false, problem: 'the Authorization header is not a list of name="value"' };
-    const [whole, rawName = "", rawValue = ""] = match;
+    const [whole, rawName = "", rawValue = "", separator = ""] = match;
     const name = decode(rawName);
     if (name === null) return { ok: false, problem: "a parameter's name is not percent-encoded UTF-8" };
     if (seen.has(name)) return { ok: false, problem: `${name} is given twice` };
@@ -39,8 +41,8 @@ export function parseAuthorization(header: string): AuthorizationHeader {
     if (value === null) return { ok: false, problem: `${name} is not percent-encoded UTF-8` };
     if (name.toLowerCase() === "realm") realm = value;
     else parameters.push([name, value]);
-    rest = rest.slice(whole.length);
-    openComma = whole.trimEnd().endsWith(",");
+    at += whole.length;
+    openComma = separator !== "";
   }
   if (openComma) return { ok: false, problem: "the Authorization header ends with a comma" };
   return { ok: true, parameters, realm };
@@ -48,6 +50,7 @@ export function parseAuthorization(header: string): AuthorizationHeader {
 
 /** Null when the text is no percent-encoded UTF-8. A `+` is a plus here: this is no form encoding. */
 function decode(text: string): string | null {
+  if (!text.includes("%")) return text;
   try {
     return decodeURIComponent(text);
   } catch {

@@ -2,30 +2,67 @@
  * The memory of nonces: none is accepted twice for the same timestamp and token (RFC 5849 section 3.3).
  *
  * Only timestamps inside the window are ever accepted, so nonces of older ones are forgotten. The horizon of
- * what was forgotten never moves back, so a clock set back does not open the way for a replay.
+ * what was forgotten never moves back, so a clock set back does not open the way for a replay. What is remembered can
+ * be written down (`onFresh`) and given back to the memory of the next run (`remembered`, `horizon`).
  */
+import { createHash } from "node:crypto";
 
 /** What became of a nonce. `full`: no room until older ones lapse; nothing was remembered. */
 export type NonceVerdict = "fresh" | "repeated" | "stale" | "full";
 
-/** Bounds of the memory. */
+/** A nonce that was used, in a form that tells neither token nor nonce and has the same length for all. */
+export type UsedNonce = {
+  /** Of its request, Unix seconds. */
+  timestamp: number;
+  /** 128 bits of the SHA-256 of token and nonce, 22 characters of base64url. */
+  mark: string;
+};
+
+/** Whose nonce was used, and when. */
+export type UsedBy = {
+  token: string;
+  /** The clock, Unix seconds. */
+  nowSeconds: number;
+  /** Timestamps below this one are forgotten, Unix seconds. */
+  horizon: number;
+};
+
+/** Bounds of the memory, and what it begins with. */
 export type NonceMemoryOptions = {
   /** How far a timestamp may be from the clock, seconds; older nonces are forgotten. */
   windowSeconds: number;
   /** The most nonces kept. Beyond it calls are refused, for forgetting one early would allow a replay. */
   maxNonces: number;
+  /** The most nonces kept of one token, so that one caller cannot use up what all share. Default: `maxNonces`. */
+  maxPerToken?: number;
+  /** What an earlier run had remembered. */
+  remembered?: Iterable<UsedNonce>;
+  /** Timestamps below this one were forgotten by an earlier run, Unix seconds. */
+  horizon?: number;
+  /** Called for each fresh nonce before it is accepted; when it throws, the nonce counts as unused. */
+  onFresh?: (used: UsedNonce, of: UsedBy) => void;
 };
+
+type Second = { marks: Set<string>; perToken: Map<string, number> };
 
 /** Remembers nonces by timestamp. */
 export class NonceMemory {
   readonly #options: NonceMemoryOptions;
-  readonly #byTimestamp = new Map<number, Set<string>>();
+  readonly #byTimestamp = new Map<number, Second>();
+  readonly #perToken = new Map<string, number>();
   #count = 0;
   /** Timestamps below this one have been forgotten, Unix seconds. */
-  #horizon = Number.NEGATIVE_INFINITY;
+  #horizon: number;
 
   constructor(options: NonceMemoryOptions) {
     this.#options = options;
+    this.#horizon = options.horizon ?? Number.NEGATIVE_INFINITY;
+    for (const { timestamp, mark } of options.remembered ?? []) {
+      if (timestamp < this.#horizon) continue;
+      const { marks } = this.#second(timestamp);
+      this.#count += marks.has(mark) ? 0 : 1;
+      marks.add(mark);
+    }
   }
 
   /** How many nonces are remembered. */
@@ -39,26 +76,55 @@ export class NonceMemory {
    *
    * @param timestamp of the request, Unix seconds
    * @param nowSeconds the clock, Unix seconds
+   * @throws whatever `onFresh` throws
    */
   use(token: string, timestamp: number, nonce: string, nowSeconds: number): NonceVerdict {
-    this.#forgetBefore(nowSeconds - this.#options.windowSeconds);
+    const { windowSeconds, maxNonces, maxPerToken = maxNonces, onFresh } = this.#options;
+    this.#forgetBefore(nowSeconds - windowSeconds);
     if (timestamp < this.#horizon) return "stale";
-    const nonces = this.#byTimestamp.get(timestamp) ?? new Set<string>();
-    const entry = JSON.stringify([token, nonce]);
-    if (nonces.has(entry)) return "repeated";
-    if (this.#count >= this.#options.maxNonces) return "full";
-    this.#byTimestamp.set(timestamp, nonces.add(entry));
+    const mark = markOf(token, nonce);
+    if (this.#byTimestamp.get(timestamp)?.marks.has(mark)) return "repeated";
+    const ofToken = this.#perToken.get(token) ?? 0;
+    if (this.#count >= maxNonces || ofToken >= maxPerToken) return "full";
+    onFresh?.({ timestamp, mark }, { token, nowSeconds, horizon: this.#horizon });
+    const second = this.#second(timestamp);
+    second.marks.add(mark);
+    second.perToken.set(token, (second.perToken.get(token) ?? 0) + 1);
+    this.#perToken.set(token, ofToken + 1);
     this.#count += 1;
     return "fresh";
+  }
+
+  #second(timestamp: number): Second {
+    const known = this.#byTimestamp.get(timestamp);
+    if (known) return known;
+    const second: Second = { marks: new Set(), perToken: new Map() };
+    this.#byTimestamp.set(timestamp, second);
+    return second;
   }
 
   #forgetBefore(horizon: number): void {
     if (horizon <= this.#horizon) return;
     this.#horizon = horizon;
-    for (const [timestamp, nonces] of this.#byTimestamp) {
+    for (const [timestamp, { marks, perToken }] of this.#byTimestamp) {
       if (timestamp >= horizon) continue;
       this.#byTimestamp.delete(timestamp);
-      this.#count -= nonces.size;
+      this.#count -= marks.size;
+      for (const [token, count] of perToken) this.#takeFrom(token, count);
     }
   }
+
+  #takeFrom(token: string, count: number): void {
+    const left = (this.#perToken.get(token) ?? 0) - count;
+    if (left > 0) this.#perToken.set(token, left);
+    else this.#perToken.delete(token);
+  }
+}
+
+/** Of one length however long a caller makes its nonces, or memory would be bounded in number and not in bytes. */
+function markOf(token: string, nonce: string): string {
+  return createHash("sha256")
+    .update(JSON.stringify([token, nonce]))
+    .digest()
+    .toString("base64url", 0, 16);
 }

@@ -28,14 +28,16 @@ export function parseQuery(query: string): Parameter[] {
 
 /** Normalized parameters, RFC 5849 section 3.4.1.3.2: encoded, sorted by name, then by value, joined. */
 export function normalizeParameters(parameters: readonly Parameter[]): string {
+  // Places, not patterns: taking a pair apart by a pattern walks an iterator, and a service does it for each comparison.
   return parameters
-    .map(([name, value]) => [percentEncode(name), percentEncode(value)] as const)
-    .sort(([nameA, valueA], [nameB, valueB]) => compare(nameA, nameB) || compare(valueA, valueB))
-    .map(([name, value]) => `${name}=${value}`)
+    .map((parameter): Parameter => [percentEncode(parameter[0]), percentEncode(parameter[1])])
+    .sort((a, b) => compare(a[0], b[0]) || compare(a[1], b[1]))
+    .map((parameter) => `${parameter[0]}=${parameter[1]}`)
     .join("&");
 }
 
 function decodeForm(text: string): string {
+  if (!/[%+]/.test(text)) return text;
   return decodeURIComponent(text.replaceAll("+", " "));
 }
 

@@ -7,8 +7,10 @@ import type { InstrumentKey } from "../../market/instrument.ts";
 import { unknownQuote } from "../source.ts";
 import { companyOf } from "./companies.ts";
 import { listedContract, type ListedContract } from "./contracts.ts";
-import { equityQuote, listingOf, yearRangesOf, type Listing, type YearRange } from "./equity.ts";
+import { equityQuote, listingOf, yearRangesOf, type Listing } from "./equity.ts";
 import { contractText, optionQuote, rangeBefore, type ContractRange } from "./option.ts";
+import { positionAt } from "./pricePath.ts";
+import { recent } from "./recent.ts";
 import { remembered } from "./remembered.ts";
 import { sessionAt } from "./session.ts";
 
@@ -31,15 +33,19 @@ const WATCHLISTS: ReadonlyMap<string, readonly string[]> = new Map([
 const MOST_LISTINGS = 12_000;
 const MOST_RANGES = 20_000;
 
+/** Steps of an instrument that are remembered: real-time and delayed, and the steps before while they change. */
+const STEPS_KEPT = 4;
+
 /** @param options.seed any number: another seed is another course of prices of the same companies */
 export function createSimulatedMarket({ seed }: { seed: number }): SimulatedMarket {
   const listings = remembered(
     MOST_LISTINGS,
-    (symbol: string): { listing: Listing; yearRange: (day: number) => YearRange } | false => {
+    (symbol: string): { listing: Listing; quoteAt: (stepMs: number) => InstrumentQuote } | false => {
       const company = companyOf(symbol);
       if (!company) return false;
       const listing = listingOf(company, seed);
-      return { listing, yearRange: yearRangesOf(listing) };
+      const yearRange = yearRangesOf(listing);
+      return { listing, quoteAt: recent(STEPS_KEPT, (stepMs) => equityQuote(listing, yearRange, stepMs)) };
     },
   );
   const pastRanges = new Map<string, { day: number; range: ContractRange }>();
@@ -54,6 +60,26 @@ export function createSimulatedMarket({ seed }: { seed: number }): SimulatedMark
     return range;
   }
 
+  const optionQuotes = new Map<string, (stepMs: number) => InstrumentQuote>();
+
+  /** The quotes of a contract, with a memory of its own; the emptying of all memories keeps them bounded. */
+  function quotesOf(
+    contract: ListedContract,
+    listing: Listing,
+    underlying: (stepMs: number) => InstrumentQuote,
+  ): (stepMs: number) => InstrumentQuote {
+    const text = contractText(contract);
+    const known = optionQuotes.get(text);
+    if (known) return known;
+    if (optionQuotes.size >= MOST_RANGES) optionQuotes.clear();
+    const quoteAt = recent(STEPS_KEPT, (stepMs) => {
+      const past = rangeOf(contract, listing, sessionAt(stepMs).day);
+      return optionQuote(contract, listing, underlying(stepMs), past, stepMs);
+    });
+    optionQuotes.set(text, quoteAt);
+    return quoteAt;
+  }
+
   return {
     name: "simulated",
     watchlist: (id) => WATCHLISTS.get(id) ?? null,
@@ -61,12 +87,12 @@ export function createSimulatedMarket({ seed }: { seed: number }): SimulatedMark
       const atMs = at.getTime();
       const known = listings(key.kind === "option" ? key.underlying : key.symbol);
       if (!known) return unknownQuote(key);
-      const { listing, yearRange } = known;
-      if (key.kind === "security") return equityQuote(listing, yearRange, atMs);
+      const { listing, quoteAt } = known;
+      // The market stands still within a step, so the quote of an instant is that of the beginning of its step.
+      const stepMs = Math.ceil(positionAt(sessionAt(atMs), atMs).stepMs);
+      if (key.kind === "security") return quoteAt(stepMs);
       const contract = listedContract(key, listing.baseCents, atMs);
-      if (!contract) return unknownQuote(key);
-      const past = rangeOf(contract, listing, sessionAt(atMs).day);
-      return optionQuote(contract, listing, equityQuote(listing, yearRange, atMs), past, atMs);
+      return contract ? quotesOf(contract, listing, quoteAt)(stepMs) : unknownQuote(key);
     },
   };
 }

@@ -1,5 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { table } from "../../../src/cli/parts/table.ts";
+import { widthOf } from "../../../src/cli/parts/width.ts";
 
 const COLUMNS = [{ heading: "Instrument" }, { heading: "Last", right: true }];
 
@@ -26,4 +27,54 @@ test("headings are bold on a terminal alone, and not there either when NO_COLOR 
   expect(table(COLUMNS, rows, { isTTY: true }, {})).toContain("\u001b[1m");
   expect(table(COLUMNS, rows, { isTTY: true }, { NO_COLOR: "1" })).not.toContain("\u001b");
   expect(table(COLUMNS, rows, { isTTY: false }, {})).not.toContain("\u001b");
+});
+
+const WIDE = [
+  { heading: "Instrument", wrap: ":" },
+  ...["Last", "Change", "Bid", "Ask", "Volume"].map((heading) => ({ heading, right: true })),
+  { heading: "Observed (UTC)" },
+];
+const FIGURES = ["1234.5678", "-1234.56", "1234.5678", "1234.5678", "1234567890", "22:50:00 delayed"];
+
+function widest(text: string): number {
+  return Math.max(...text.split("\n").map(widthOf));
+}
+
+test("a wide character moves no column", () => {
+  const lines = table(
+    COLUMNS,
+    [
+      ["日本株", "230.15"],
+      ["AAPL", "9.5"],
+    ],
+    { isTTY: false },
+    {},
+  ).split("\n");
+
+  expect(widthOf(lines[1] ?? "")).toBe(widthOf(lines[2] ?? ""));
+});
+
+test("a contract's name goes on in the next line where the table would be wider than 80 columns", () => {
+  const rows = [
+    ["BRK.B:2026-12-18:CALL:1500.5", ...FIGURES],
+    ["日本株日本株日本株:2026-12-18:PUT:5", ...FIGURES],
+  ];
+
+  const text = table(WIDE, rows, { isTTY: false, columns: 80 }, {});
+
+  expect(widest(text)).toBeLessThanOrEqual(80);
+  for (const figure of FIGURES) expect(text.split(figure)).toHaveLength(figure === "1234.5678" ? 7 : 3);
+});
+
+test("where even that is too wide, each row is a block, and no number is cut", () => {
+  const text = table(WIDE, [["AAPL", ...FIGURES]], { isTTY: false, columns: 40 }, {});
+
+  expect(widest(text)).toBeLessThanOrEqual(40);
+  expect(text).toMatch(/^AAPL\n {2}Last +1234\.5678\n/);
+});
+
+test("a table without a text that can go on stays as wide as it is", () => {
+  const text = table(COLUMNS, [["AAPL", "230.15"]], { isTTY: false, columns: 5 }, {});
+
+  expect(text).toMatch(/^AAPL +230\.15$/m);
 });

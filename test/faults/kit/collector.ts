@@ -1,12 +1,17 @@
 /** `quotekeeper collect` as a process of its own, in a process group of its own, to be killed. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
+import { createInterface } from "node:readline";
 
 /** Output kept of a collector, in characters: enough for what it said last. */
 const KEPT_OUTPUT = 20_000;
 
 /** Longest wait for a collector that was asked to end, in ms. */
 const END_WITHIN_MS = 20_000;
+
+/** Has V8 say on stdout what each full collection of garbage left, in a line that HEAP_LEFT knows. */
+const TELL_HEAP = ["--trace-gc", "--trace-gc-ignore-scavenger"];
+const HEAP_LEFT = /^\[\d+:.*Mark-Compact.* -> ([\d.]+) \(/;
 
 /** A running collector. */
 export type CollectorProcess = {
@@ -16,6 +21,8 @@ export type CollectorProcess = {
   isRunning: () => boolean;
   /** Resident memory in MB; null when it has ended. */
   rssMb: () => number | null;
+  /** The heap that the last full collection of garbage left, in MB; null before the first. */
+  heapMb: () => number | null;
   /** Open descriptors; null when it has ended. */
   descriptors: () => number | null;
   /** kill -9 of its process group; resolves when it is gone. */
@@ -30,7 +37,7 @@ process.once("exit", () => running.forEach(({ pid }) => killGroup(pid)));
 
 /** Starts it; returns at once. */
 export function startCollector(bin: string, env: Record<string, string>, cwd: string): CollectorProcess {
-  const child = spawn(process.execPath, ["--enable-source-maps", bin, "collect"], {
+  const child = spawn(process.execPath, [...TELL_HEAP, "--enable-source-maps", bin, "collect"], {
     cwd,
     env: { PATH: process.env["PATH"] ?? "", ...env },
     stdio: ["ignore", "pipe", "pipe"],
@@ -38,8 +45,14 @@ export function startCollector(bin: string, env: Record<string, string>, cwd: st
   });
   running.add(child);
   let output = "";
-  for (const stream of [child.stdout, child.stderr])
-    stream.on("data", (chunk: Buffer) => (output = (output + chunk.toString()).slice(-KEPT_OUTPUT)));
+  let heapMb: number | null = null;
+  const keep = (text: string): void => void (output = (output + text).slice(-KEPT_OUTPUT));
+  child.stderr.on("data", (chunk: Buffer) => keep(chunk.toString()));
+  createInterface({ input: child.stdout }).on("line", (line) => {
+    const left = HEAP_LEFT.exec(line)?.[1];
+    if (left !== undefined) heapMb = Number(left);
+    else if (!/^\[\d+:0x/.test(line)) keep(`${line}\n`);
+  });
   const ended = new Promise<number | null>((resolve) =>
     child.once("close", (code) => {
       running.delete(child);
@@ -52,6 +65,7 @@ export function startCollector(bin: string, env: Record<string, string>, cwd: st
     output: () => output,
     isRunning: () => running.has(child),
     rssMb: () => readRssMb(pid),
+    heapMb: () => heapMb,
     descriptors: () => countDescriptors(pid),
     kill: async () => {
       if (running.has(child)) killGroup(pid);

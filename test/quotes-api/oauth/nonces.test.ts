@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { NonceMemory } from "../../../src/quotes-api/oauth/nonces.ts";
+import { NonceMemory, type UsedNonce } from "../../../src/quotes-api/oauth/nonces.ts";
 
 const memory = (maxNonces = 100) => new NonceMemory({ windowSeconds: 10, maxNonces });
 
@@ -44,4 +44,55 @@ test("token and nonce cannot be shifted into one another", () => {
   nonces.use('a","b', 1000, "c", 1000);
 
   expect(nonces.use("a", 1000, 'b","c', 1000)).toBe("fresh");
+});
+
+test("one token cannot use up the room of the others, and has room again when its own lapse", () => {
+  const nonces = new NonceMemory({ windowSeconds: 10, maxNonces: 100, maxPerToken: 2 });
+  for (const nonce of ["a", "b"]) nonces.use("greedy", 1000, nonce, 1000);
+
+  expect(nonces.use("greedy", 1001, "c", 1001)).toBe("full");
+  expect(nonces.use("modest", 1001, "c", 1001)).toBe("fresh");
+  expect(nonces.use("greedy", 1011, "c", 1011)).toBe("fresh");
+});
+
+test("what is remembered has one length, however long nonces are, and tells neither token nor nonce", () => {
+  const used: UsedNonce[] = [];
+  const nonces = new NonceMemory({ windowSeconds: 10, maxNonces: 9, onFresh: (one) => used.push(one) });
+
+  nonces.use("s3cret", 1000, "n0nce", 1000);
+  nonces.use("s3cret", 1000, "n0nce".repeat(10_000), 1000);
+
+  expect(used.map(({ mark }) => mark)).toEqual([
+    expect.stringMatching(/^[\w-]{22}$/),
+    expect.stringMatching(/^[\w-]{22}$/),
+  ]);
+});
+
+test("a memory that begins with what an earlier one had written down knows its nonces, and its horizon", () => {
+  const used: UsedNonce[] = [];
+  const first = new NonceMemory({ windowSeconds: 10, maxNonces: 9, onFresh: (one) => used.push(one) });
+  first.use("token", 1000, "n", 1000);
+  first.use("token", 1008, "m", 1008);
+  const second = new NonceMemory({ windowSeconds: 60, maxNonces: 9, remembered: used, horizon: 995 });
+
+  expect(second.use("token", 1000, "n", 1009)).toBe("repeated");
+  expect(second.use("token", 1008, "m", 1009)).toBe("repeated");
+  expect(second.use("token", 990, "x", 1009)).toBe("stale");
+  expect(second.use("token", 1009, "n", 1009)).toBe("fresh");
+});
+
+test("a nonce that could not be written down is not accepted, and may be tried again", () => {
+  let isFull = true;
+  const nonces = new NonceMemory({
+    windowSeconds: 10,
+    maxNonces: 9,
+    onFresh: () => {
+      if (isFull) throw new Error("no space");
+    },
+  });
+
+  expect(() => nonces.use("token", 1000, "n", 1000)).toThrow("no space");
+  isFull = false;
+
+  expect(nonces.use("token", 1000, "n", 1000)).toBe("fresh");
 });

@@ -2,15 +2,20 @@ import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { NonceMemory } from "../../../src/quotes-api/oauth/nonces.ts";
 import { signRequest } from "../../../src/quotes-api/oauth/signature.ts";
-import { verifyRequest, type RawRequest, type Verifier } from "../../../src/quotes-api/oauth/verify.ts";
+import type { RawRequest } from "../../../src/quotes-api/oauth/protocol.ts";
+import { verifyRequest, type Verifier } from "../../../src/quotes-api/oauth/verify.ts";
 import { percentEncode } from "../../../src/quotes-api/percentEncode.ts";
+import { keyFinder } from "../../../src/serve/keys/key.ts";
 
 const key = { consumerKey: "ck", consumerSecret: "c&s=", accessToken: "at", accessTokenSecret: "t s" };
 const now = 1_700_000_000;
 const target = "/v1/market/quotes.xml?symbols=AAPL%2CGE&delayed=false";
 
-const verifier = (changes: Partial<Verifier> = {}): Verifier => ({
-  keys: [key],
+const verifier = ({
+  keys = [key],
+  ...changes
+}: Partial<Verifier> & { keys?: (typeof key)[] } = {}): Verifier => ({
+  keyOf: keyFinder(keys),
   nonces: new NonceMemory({ windowSeconds: 10, maxNonces: 1000 }),
   nowSeconds: now,
   windowSeconds: 10,
@@ -49,9 +54,17 @@ function edited(change: (header: string) => string): RawRequest {
   return { ...request, authorization: request.authorization.map(change) };
 }
 
+/** The same request with what its header says in the query. */
+function movedToQuery(request: RawRequest): RawRequest {
+  const [header = ""] = request.authorization;
+  const moved = [...header.matchAll(/(oauth_\w+)="([^"]*)"/g)].map(([, name, value]) => `${name}=${value}`);
+  const divider = request.target.includes("?") ? "&" : "?";
+  return { ...request, target: `${request.target}${divider}${moved.join("&")}`, authorization: [] };
+}
+
 describe("a request that is rightly signed", () => {
   test("it is accepted for its token", () => {
-    expect(verifyRequest(signed(), verifier())).toEqual({ ok: true, token: "at" });
+    expect(verifyRequest(signed(), verifier())).toEqual({ ok: true, key });
   });
 
   test("port, host case and scheme case of the service's address do not matter, as long as the port is the scheme's own", () => {
@@ -92,7 +105,7 @@ describe("a request that is rightly signed", () => {
 
           expect(verifyRequest(request, verifier({ keys: [credentials] }))).toEqual({
             ok: true,
-            token: "at",
+            key: credentials,
           });
         },
       ),
@@ -105,6 +118,37 @@ describe("a request that is rightly signed", () => {
 
     expect(verifyRequest(split, verifier()).ok).toBe(true);
     expect(verifyRequest({ ...split, formBody: "b=3" }, verifier()).ok).toBe(false);
+  });
+
+  test("the protocol parameters may stand in the query or in a form body in place of the header", () => {
+    const request = signed();
+    const inQuery = movedToQuery(request);
+    const [, query = ""] = inQuery.target.split("?");
+    const inBody = movedToQuery(signed({ method: "POST", target: "/v1/orders" }));
+    const [, formBody = ""] = inBody.target.split("?");
+
+    expect(verifyRequest(inQuery, verifier()).ok).toBe(true);
+    expect(verifyRequest({ ...inBody, target: "/v1/orders", formBody }, verifier()).ok).toBe(true);
+    expect(verifyRequest({ ...inQuery, authorization: ['OAuth realm="x"'] }, verifier()).ok).toBe(true);
+    expect(query).toContain("oauth_signature=");
+  });
+
+  test("a signature in the query is the text of a header, never what a decoder makes of it", () => {
+    const request = movedToQuery(signed());
+    const longer = request.target.replace(/oauth_signature=([^&]*)/, "oauth_signature=$1%20");
+
+    expect(verifyRequest({ ...request, target: longer }, verifier())).toMatchObject({
+      status: 401,
+      reason: "the signature does not match",
+    });
+  });
+
+  test("parameters of extensions are signed with the rest", () => {
+    const url = `http://api.example.com${target}&oauth_body_hash=x`;
+    const header = signRequest({ method: "GET", url, credentials: key, nonce: "n1", timestamp: now });
+    const authorization = [`${header}, oauth_body_hash="x"`];
+
+    expect(verifyRequest({ ...signed(), authorization }, verifier()).ok).toBe(true);
   });
 
   test("the realm is not signed", () => {
@@ -221,7 +265,26 @@ describe("400", () => {
       bad("the Authorization header is given twice"),
     );
     expect(verifyRequest({ ...signed(), target: `${target}&oauth_nonce=x` }, verifier())).toEqual(
-      bad("a parameter whose name begins with oauth_ stands outside the Authorization header"),
+      bad("parameters whose names begin with oauth_ stand in two places"),
+    );
+  });
+
+  test("a protocol parameter is given twice in the query, or a second time in the form body", () => {
+    const request = movedToQuery(signed());
+    const twice = bad("oauth_nonce is given twice");
+
+    expect(verifyRequest({ ...request, target: `${request.target}&oauth_nonce=x` }, verifier())).toEqual(
+      twice,
+    );
+    expect(verifyRequest({ ...request, formBody: "oauth_nonce=x" }, verifier())).toEqual(twice);
+    expect(verifyRequest({ ...request, target: `${request.target}&oauth_signature=x` }, verifier())).toEqual(
+      bad("oauth_signature is given twice"),
+    );
+  });
+
+  test("an Authorization header that says OAuth and nothing else", () => {
+    expect(verifyRequest({ ...signed(), authorization: ["OAuth"] }, verifier())).toEqual(
+      bad("oauth_consumer_key is missing"),
     );
   });
 

@@ -1,0 +1,41 @@
+# syntax=docker/dockerfile:1
+ARG NODE=node:24-bookworm-slim
+
+FROM ${NODE} AS build
+WORKDIR /build
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --ignore-scripts
+COPY tsconfig.json tsconfig.build.json vite.config.js ./
+COPY src ./src
+RUN npm run build
+
+# Without what only development needs, and without the embedded PostgreSQL, which is for machines without a server.
+FROM ${NODE} AS dependencies
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev --omit=optional --ignore-scripts && npm cache clean --force
+
+FROM ${NODE}
+RUN apt-get update \
+ && apt-get install --yes --no-install-recommends tini \
+ && rm -rf /var/lib/apt/lists/*
+ENV NODE_ENV=production \
+    QUOTEKEEPER_DATA_DIR=/var/lib/quotekeeper \
+    QUOTEKEEPER_JOBS_DIR=/etc/quotekeeper/jobs
+WORKDIR /app
+COPY --from=dependencies /app/node_modules ./node_modules
+COPY --from=build /build/dist ./dist
+COPY package.json LICENSE ./
+COPY bin ./bin
+COPY migrations ./migrations
+COPY jobs /etc/quotekeeper/jobs
+# A volume that is mounted there takes over owner and mode.
+RUN install --directory --owner=node --group=node --mode=0700 /var/lib/quotekeeper
+USER node
+VOLUME /var/lib/quotekeeper
+EXPOSE 8080
+# Alive, not ready: a database that is away is no reason to restart a collector that goes on filling its journal.
+HEALTHCHECK --interval=15s --timeout=5s --start-period=30s --retries=3 \
+  CMD ["node", "-e", "fetch('http://127.0.0.1:' + (process.env.QUOTEKEEPER_HTTP_PORT || 8080) + '/healthz').then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+ENTRYPOINT ["tini", "--", "node", "bin/quotekeeper.js"]
+CMD ["start"]

@@ -1,0 +1,40 @@
+/** How much of the account's budget the answers in the archive have used. */
+import type pg from "pg";
+
+/** Calls of one window, and what the service said of its own count at the newest of them. */
+export type BudgetUse = {
+  /** Answers that arrived in the window. */
+  calls: number;
+  /** `X-RateLimit-Used`, `-Limit` and `-Remaining` of the newest answer; null where it had none. */
+  serviceUsed: number | null;
+  serviceLimit: number | null;
+  serviceRemaining: number | null;
+};
+
+/** @param since begin of the window; `kind` tells a simulated market's calls from an account's */
+export async function readBudgetUse(
+  pool: Pick<pg.Pool, "query">,
+  kind: "account" | "simulated",
+  since: Date,
+): Promise<BudgetUse> {
+  const { rows } = await pool.query<{
+    calls: string;
+    used: number | null;
+    limit: number | null;
+    remaining: number | null;
+  }>(
+    `select count(*) over () as calls, rate_limit_used as used, rate_limit_limit as limit,
+            rate_limit_remaining as remaining
+     from responses join sources on sources.id = source_id
+     where observed_at > $1 and kind = $2
+     order by observed_at desc limit 1`,
+    [since.toISOString(), kind],
+  );
+  const [newest] = rows;
+  return {
+    calls: Number(newest?.calls ?? 0),
+    serviceUsed: newest?.used ?? null,
+    serviceLimit: newest?.limit ?? null,
+    serviceRemaining: newest?.remaining ?? null,
+  };
+}

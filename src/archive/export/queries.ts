@@ -1,0 +1,89 @@
+/** The SQL of an export. COPY takes no parameters: what comes from outside is quoted here, and nowhere else. */
+import pg from "pg";
+import type { ExportColumn } from "./columns.ts";
+import type { ExportTable } from "./tables.ts";
+
+/** What is exported of a table. Dates are the exchange's, both included; null: no bound. */
+export type ExportRange = {
+  from: string | null;
+  to: string | null;
+  /** Symbols of the instruments and of the underlyings of options; null: all. */
+  symbols: readonly string[] | null;
+};
+
+const NEW_YORK = "'America/New_York'";
+
+/** Rows by exchange date, ascending; `rows` is null where counting would cost as much as reading. */
+export function daysQuery(table: ExportTable, range: ExportRange): string {
+  const { day } = table;
+  if (day === null || !table.partitioned)
+    return `select null::text as date, count(*)::text as rows ${fromWhere(table, range)}`;
+  if (!table.counted) {
+    // A view of bars has rows where session_bars, which it is made from, has some.
+    const source = { ...table, name: "session_bars", symbol: "instrument_id" } as const;
+    return `select distinct t.date::text as date, null::text as rows ${fromWhere(source, range)} order by 1`;
+  }
+  const date = day.kind === "date" ? `t.${day.column}` : `(t.${day.column} at time zone ${NEW_YORK})::date`;
+  return `select ${date}::text as date, count(*)::text as rows ${fromWhere(table, range)} group by 1 order by 1`;
+}
+
+/** The rows of a table, or of one of its days, for COPY. */
+export function rowsQuery(
+  table: ExportTable,
+  columns: readonly ExportColumn[],
+  range: ExportRange,
+  format: "text" | "csv",
+): string {
+  const list = columns.map(({ name, kind, sql }) => `${valueSql(kind, sql, format)} as "${name}"`).join(", ");
+  const order = table.order.map((column) => `t.${column}`).join(", ");
+  const joins = columns.map(({ name, sql }) => JOINS[`${name} ${sql.slice(0, 2)}`] ?? "").join("");
+  return `select ${list} ${fromWhere(table, range, joins)} order by ${order}`;
+}
+
+/** Rows without their instrument or source are rows all the same. */
+const JOINS: Readonly<Record<string, string>> = {
+  "instrument i.": " left join instruments i on i.id = t.instrument_id",
+  "source s.": " left join sources s on s.id = t.source_id",
+};
+
+/** CSV is read by people and by everything: ISO 8601 in UTC, `true` and `false`. */
+function valueSql(kind: ExportColumn["kind"], sql: string, format: "text" | "csv"): string {
+  if (format === "text") return sql;
+  if (kind === "time") return `to_char(${sql} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+  return kind === "boolean" ? `(${sql})::text` : sql;
+}
+
+function fromWhere(table: ExportTable, range: ExportRange, joins = ""): string {
+  const { day } = table;
+  const conditions = [
+    ...(day ? bounds(`t.${day.column}`, day.kind, range) : []),
+    ...narrowing(table, range.symbols),
+  ];
+  const where = conditions.length > 0 ? ` where ${conditions.join(" and ")}` : "";
+  return `from ${table.name} t${joins}${where}`;
+}
+
+function bounds(sql: string, kind: "time" | "date", { from, to }: ExportRange): string[] {
+  const quoted = (date: string): string => `date ${pg.escapeLiteral(date)}`;
+  const first = (date: string): string => `(${quoted(date)})::timestamp at time zone ${NEW_YORK}`;
+  const after = (date: string): string => `(${quoted(date)} + 1)::timestamp at time zone ${NEW_YORK}`;
+  return kind === "date"
+    ? [...(from ? [`${sql} >= ${quoted(from)}`] : []), ...(to ? [`${sql} <= ${quoted(to)}`] : [])]
+    : [...(from ? [`${sql} >= ${first(from)}`] : []), ...(to ? [`${sql} < ${after(to)}`] : [])];
+}
+
+function narrowing({ symbol }: ExportTable, symbols: readonly string[] | null): string[] {
+  if (symbols === null) return [];
+  const list = `(${symbols.map((one) => pg.escapeLiteral(one)).join(", ")})`;
+  switch (symbol) {
+    case "instrument_id":
+      return [`t.instrument_id in (select id from instruments where symbol in ${list})`];
+    case "symbol":
+      return [`t.symbol in ${list}`];
+    case "name":
+      // A downtime's `*` stands for these as well.
+      return [`(split_part(t.instrument, ':', 1) in ${list} or t.instrument = '*')`];
+    default:
+      return [];
+  }
+}

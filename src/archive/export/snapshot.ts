@@ -1,0 +1,103 @@
+/** One look at the archive for a whole export: what is loaded meanwhile is in none of its files. */
+import { addAbortSignal } from "node:stream";
+import type pg from "pg";
+import { to as copyTo } from "pg-copy-streams";
+import { QuotekeeperError } from "../../errors.ts";
+import { type ExportColumn, readColumns } from "./columns.ts";
+import { daysQuery, type ExportRange, rowsQuery } from "./queries.ts";
+import type { ExportTable } from "./tables.ts";
+
+/** Rows on their way out. */
+export type RowStream = {
+  /** COPY's text, or CSV with a heading, in pieces of any length. */
+  bytes: AsyncIterable<Buffer>;
+  /** How many rows the server has sent, once the bytes are over. */
+  count: () => number;
+};
+
+/** The archive at one instant. */
+export type ArchiveSnapshot = {
+  columns: (table: ExportTable) => Promise<ExportColumn[]>;
+  /** Exchange dates with rows; one entry with `date` null for a table that is not cut into days. */
+  days: (table: ExportTable, range: ExportRange) => Promise<{ date: string | null; rows: number | null }[]>;
+  rows: (
+    table: ExportTable,
+    columns: readonly ExportColumn[],
+    range: ExportRange,
+    format: "text" | "csv",
+  ) => RowStream;
+  /** The symbols among these that the archive has no instrument of. */
+  unknownSymbols: (symbols: readonly string[]) => Promise<string[]>;
+};
+
+/**
+ * Runs `work` in one read-only transaction that sees one state of the database throughout.
+ *
+ * @param signal cuts the connection: a COPY under way ends with an error
+ * @throws QuotekeeperError ARCHIVE_EMPTY when the database was never migrated; the database's errors as they are
+ */
+export async function withSnapshot<T>(
+  pool: pg.Pool,
+  signal: AbortSignal,
+  work: (snapshot: ArchiveSnapshot) => Promise<T>,
+): Promise<T> {
+  const client = await pool.connect();
+  let failed = true;
+  let released = false;
+  const release = (destroy: boolean): void => {
+    if (!released) client.release(destroy);
+    released = true;
+  };
+  const cut = (): void => release(true);
+  signal.addEventListener("abort", cut, { once: true });
+  try {
+    signal.throwIfAborted();
+    await client.query("begin transaction isolation level repeatable read read only");
+    // Without it the JIT compiles each of many short queries anew, and an operator's limit may be meant for pages.
+    await client.query("set local jit = off; set local statement_timeout = 0");
+    const { rows } = await client.query<{ there: boolean }>(
+      "select to_regclass('quotes') is not null as there",
+    );
+    if (!rows[0]?.there)
+      throw new QuotekeeperError("ARCHIVE_EMPTY", "the database has no tables of quotekeeper");
+    const result = await work(snapshotOf(client, signal));
+    await client.query("commit");
+    failed = false;
+    return result;
+  } finally {
+    signal.removeEventListener("abort", cut);
+    // A COPY may be half read: the connection is of no more use after an error.
+    release(failed);
+  }
+}
+
+function snapshotOf(client: pg.ClientBase, signal: AbortSignal): ArchiveSnapshot {
+  return {
+    columns: (table) => readColumns(client, table.name),
+    days: async (table, range) => {
+      const { rows } = await client.query<{ date: string | null; rows: string | null }>(
+        daysQuery(table, range),
+      );
+      return rows.map(({ date, rows: count }) => ({ date, rows: count === null ? null : Number(count) }));
+    },
+    rows: (table, columns, range, format) => {
+      const options = format === "csv" ? " with (format csv, header true)" : "";
+      const query = `copy (${rowsQuery(table, columns, range, format)}) to stdout${options}`;
+      const stream = client.query(copyTo(query));
+      // It says so again when its connection goes, perhaps when nobody reads any more.
+      stream.on("error", () => undefined);
+      // A COPY learns nothing of a connection that is cut.
+      addAbortSignal(signal, stream);
+      return { bytes: stream, count: () => stream.rowCount };
+    },
+    unknownSymbols: async (symbols) => {
+      const { rows } = await client.query<{ symbol: string }>(
+        `select symbol from unnest($1::text[]) with ordinality as w (symbol, place)
+         where not exists (select from instruments i where i.symbol = w.symbol)
+         order by place`,
+        [symbols],
+      );
+      return rows.map(({ symbol }) => symbol);
+    },
+  };
+}

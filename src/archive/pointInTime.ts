@@ -1,0 +1,195 @@
+/**
+ * The archive as it was at an instant: for each instrument asked for, the newest quote at or before it, with all that
+ * came with that quote. Nothing that arrived later has any part in it, but for names and exchanges, of which the archive
+ * keeps the newest only.
+ */
+import type pg from "pg";
+import type { Instant } from "../instant.ts";
+import type { InstrumentKey } from "../market/instrument.ts";
+
+/** Kinds of sources, see `RecordSource`. */
+export type SourceKind = "account" | "simulated" | "import";
+
+/** Which quotes count. */
+export type PointInTime = {
+  /** The newest real-time quote at or before this instant; null: none. */
+  realTimeAt: Instant | null;
+  /** The newest quote that was asked for as delayed, at or before this instant; null: none. */
+  delayedAt: Instant | null;
+  /** Rows of these kinds of sources alone. Of two that are equally new the one of the first kind counts. */
+  kinds: readonly SourceKind[];
+};
+
+/** A row of `quotes`, `extended_quotes` and `dividends`, as text. `found` is null where there is none. */
+type Columns<Prefix extends string> = Record<`${Prefix}_${(typeof FIELDS)[number][1]}`, string | null> &
+  Record<`${Prefix}_found` | `${Prefix}_dividend_found`, boolean | null>;
+
+/** What was found for one of the instruments; decimals are text as `numeric` gives it. */
+export type PointInTimeRow = Columns<"q"> &
+  Columns<"u"> & {
+    /** Place of the instrument in what was asked. */
+    place: number;
+    security_type: string;
+    symbol: string;
+    exchange: string | null;
+    description: string | null;
+    expiration: string | null;
+    option_type: "CALL" | "PUT" | null;
+    strike: string | null;
+    underlying_symbol: string | null;
+    underlying_exchange: string | null;
+    underlying_description: string | null;
+  };
+
+/** Columns by table, each with its name in the result. */
+export const FIELDS = [
+  ["quotes", "bid"],
+  ["quotes", "ask"],
+  ["quotes", "last"],
+  ["quotes", "change"],
+  ["quotes", "pct_change"],
+  ["extended", "bid_size"],
+  ["extended", "ask_size"],
+  ["extended", "open"],
+  ["extended", "high"],
+  ["extended", "low"],
+  ["extended", "previous_close"],
+  ["extended", "volume"],
+  ["extended", "session_volume"],
+  ["extended", "earnings_per_share"],
+  ["extended", "pe_ratio"],
+  ["extended", "high_52_week"],
+  ["extended", "low_52_week"],
+  ["extended", "contract_high"],
+  ["extended", "contract_low"],
+  ["extended", "contract_size"],
+  ["extended", "delta"],
+  ["dividend", "ex_date"],
+  ["dividend", "amount"],
+  ["dividend", "yield"],
+] as const;
+
+/**
+ * Looks all instruments up in one statement.
+ *
+ * @returns one row for each instrument that had a quote, in any order
+ * @throws the database's errors as they are
+ */
+export async function readPointInTime(
+  pool: pg.Pool,
+  keys: readonly InstrumentKey[],
+  { realTimeAt, delayedAt, kinds }: PointInTime,
+): Promise<PointInTimeRow[]> {
+  const { rows } = await pool.query<PointInTimeRow>({
+    name: "point in time",
+    text: STATEMENT,
+    values: [
+      keys.map((key) => (key.kind === "option" ? key.underlying : key.symbol)),
+      keys.map((key) => (key.kind === "option" ? key.expiration : null)),
+      keys.map((key) => (key.kind === "option" ? key.optionType : null)),
+      keys.map((key) => (key.kind === "option" ? key.strike : null)),
+      realTimeAt,
+      delayedAt,
+      kinds,
+    ],
+  });
+  return rows;
+}
+
+const columnsOf = (prefix: "q" | "u"): string =>
+  FIELDS.map(([table, column]) => `${prefix}${table[0]}.${column} as ${prefix}_${column}`).join(", ");
+
+/** The row of a table at the same time as a quote, found by its whole key. */
+const beside = (table: string, alias: string, instrument: string): string =>
+  `left join lateral (select true as found, t.* from ${table} t
+     where t.instrument_id = ${instrument} and t.observed_at = q.observed_at and t.source_id = q.source_id
+     limit 1) ${alias} on true`;
+
+/** The dividend known at the time of a quote: a row is there only when it changed. */
+const dividend = (alias: string, instrument: string): string =>
+  `left join lateral (select true as found, t.* from dividends t
+     where t.instrument_id = ${instrument} and t.observed_at <= q.observed_at and t.source_id = q.source_id
+     order by t.observed_at desc
+     limit 1) ${alias} on true`;
+
+/*
+ * Instruments are found by their unique key, once for each security type there is (a handful, found by skipping through
+ * the index): the symbol alone would find all of an underlying's thousands of options. session_bars says on which day an
+ * instrument was last seen, so that quotes are looked for between two times of one day, and servers pass over all
+ * partitions but one.
+ */
+const STATEMENT = `
+with recursive types (security_type) as (
+  select min(security_type) from instruments
+  union all
+  select (select min(i.security_type) from instruments i where i.security_type > t.security_type)
+  from types t where t.security_type is not null
+),
+asked as (
+  select * from unnest($1::text[], $2::date[], $3::text[], $4::numeric[]) with ordinality
+    as a (symbol, expiration, option_type, strike, place)
+),
+found as (
+  select a.place, i.* from asked a cross join types t join instruments i
+    on i.security_type = t.security_type and i.symbol = a.symbol
+   and i.expiration = a.expiration and i.option_type = a.option_type and i.strike = a.strike
+  union all
+  select a.place, i.* from asked a cross join types t join instruments i
+    on i.security_type = t.security_type and i.symbol = a.symbol
+   and i.expiration is null and i.option_type is null and i.strike is null
+  where a.option_type is null
+)
+select distinct on (f.place)
+       f.place::int as place, f.security_type, f.symbol, f.exchange, f.description,
+       f.expiration, f.option_type, f.strike,
+       w.symbol as underlying_symbol, w.exchange as underlying_exchange, w.description as underlying_description,
+       true as q_found, qd.found as q_dividend_found, ${columnsOf("q")},
+       uq.found as u_found, ud.found as u_dividend_found, ${columnsOf("u")}
+from found f
+cross join lateral (
+  select q.*
+  from sources s
+  cross join (values (false, $5::timestamptz), (true, $6::timestamptz)) as c (delayed, until)
+  cross join lateral (
+    select b.first_at, b.last_at
+    from session_bars b
+    where b.instrument_id = f.id and b.source_id = s.id and b.delayed = c.delayed
+      and b.date <= (c.until at time zone 'America/New_York')::date and b.first_at <= c.until
+    order by b.date desc
+    limit 1
+  ) b
+  cross join lateral (
+    select q.*
+    from quotes q
+    where q.instrument_id = f.id and q.source_id = s.id and q.delayed = c.delayed
+      and q.observed_at between b.first_at and least(b.last_at, c.until)
+    order by q.observed_at desc
+    limit 1
+  ) q
+  where s.kind = any ($7::text[])
+  order by q.observed_at desc, array_position($7::text[], s.kind), s.id
+  limit 1
+) q
+cross join lateral (select q.*) qq
+${beside("extended_quotes", "qe", "f.id")}
+${dividend("qd", "case when f.option_type is null then f.id end")}
+left join instruments w on w.id = f.underlying_id
+${beside("quotes", "uq", "w.id")}
+${beside("extended_quotes", "ue", "w.id")}
+${dividend("ud", "w.id")}
+order by f.place, q.observed_at desc, f.id`;
+
+/** From when to when the archive has quotes of some kinds; null when it has none. */
+export type Extent = { from: Instant; to: Instant };
+
+/** The extent of rows of some kinds of sources. Reads a row for each instrument and day: for the start of a program. */
+export async function readExtent(pool: pg.Pool, kinds: readonly SourceKind[]): Promise<Extent | null> {
+  const { rows } = await pool.query<{ from: string | null; to: string | null }>(
+    `select to_char(min(b.first_at) at time zone 'UTC', $2) as from, to_char(max(b.last_at) at time zone 'UTC', $2) as to
+     from session_bars b join sources s on s.id = b.source_id
+     where s.kind = any ($1::text[])`,
+    [kinds, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'],
+  );
+  const { from = null, to = null } = rows[0] ?? {};
+  return from === null || to === null ? null : { from, to };
+}

@@ -1,0 +1,171 @@
+/** `quotekeeper export`: the archive as files for other engines. */
+import { resolve } from "node:path";
+import { EXPORT_TABLES, type ExportTable } from "../archive/export/tables.ts";
+import type { Config } from "../config/loadEnvironment.ts";
+import { QuotekeeperError } from "../errors.ts";
+import { exportArchive, type ExportProgress } from "../export/exportArchive.ts";
+import type { Manifest } from "../export/manifest.ts";
+import { type Edges, Interrupted, READER_GONE } from "./edges.ts";
+import { exportJson } from "./json/export.ts";
+import { printJson } from "./json/print.ts";
+import { archiveExists, withArchive } from "./parts/archive.ts";
+import { createLogger } from "./parts/logger.ts";
+import { roughly } from "./parts/spans.ts";
+import { StatusLine } from "./parts/statusLine.ts";
+import { table } from "./parts/table.ts";
+import { VERSION } from "./parts/version.ts";
+
+/** What was asked for; dates are the exchange's, both included, null: no bound. */
+export type ExportRequest = {
+  format: "parquet" | "csv";
+  out: string;
+  from: string | null;
+  to: string | null;
+  symbols: string[] | null;
+  /** Names of tables; null: the usual ones. */
+  tables: string[] | null;
+  replace: boolean;
+  json: boolean;
+};
+
+/** How often the progress is shown, in ms: every few thousand rows would be every few milliseconds. */
+const SHOW_EVERY_MS = 200;
+
+/** @returns 0; whatever is in the way throws, and then nothing is at `out` that was not there before */
+export async function exportFiles(config: Config, edges: Edges, request: ExportRequest): Promise<number> {
+  const tables = chosenTables(request);
+  if (!(await archiveExists(config)))
+    throw new QuotekeeperError("ARCHIVE_EMPTY", `${resolve(config.dataDir)} holds no archive`);
+  const out = resolve(edges.directory, request.out);
+  const ended = new AbortController();
+  const stopListening = edges.onInterrupt((signal) => {
+    // Whoever stopped reading the results has not asked for less work.
+    if (signal !== READER_GONE) ended.abort(new Interrupted(signal));
+  });
+  const show = createDisplay(config, edges);
+  try {
+    const manifest = await withArchive(config, edges.clock, ({ pool }) =>
+      exportArchive({
+        ...{ pool, out, tables, format: request.format, replace: request.replace },
+        ...{ from: request.from, to: request.to, symbols: request.symbols },
+        program: `quotekeeper ${VERSION}`,
+        writtenAt: edges.clock.now().toISOString(),
+        processes: { pid: process.pid, isRunning },
+        signal: ended.signal,
+        onProgress: show.progress,
+        onWidened: show.widened,
+      }),
+    );
+    show.end();
+    if (request.json) printJson(edges.stdout, exportJson, { out, ...manifest });
+    else edges.stdout.write(report(out, manifest, edges));
+    return 0;
+  } catch (error) {
+    show.end();
+    throw ended.signal.aborted ? ended.signal.reason : error;
+  } finally {
+    stopListening();
+  }
+}
+
+/** @throws QuotekeeperError USAGE */
+function chosenTables({ tables, symbols }: ExportRequest): ExportTable[] {
+  const known = EXPORT_TABLES.map(({ name }) => name);
+  const all = tables?.includes("all") ?? false;
+  const unknown = (tables ?? []).filter((name) => name !== "all" && !known.includes(name));
+  if (unknown.length > 0)
+    throw new QuotekeeperError(
+      "USAGE",
+      `--tables: ${unknown.join(", ")}; there are ${known.join(", ")}, and all`,
+    );
+  const chosen = EXPORT_TABLES.filter(({ name, byDefault, symbol }) =>
+    all ? symbols === null || symbol !== null : tables ? tables.includes(name) : byDefault,
+  );
+  const whole = symbols === null ? [] : chosen.filter(({ symbol }) => symbol === null);
+  if (whole.length > 0)
+    throw new QuotekeeperError(
+      "USAGE",
+      `--symbols: the rows of ${whole.map(({ name }) => name).join(", ")} belong to no symbol; leave --symbols or these tables out`,
+    );
+  return chosen;
+}
+
+/** Whether a process of this machine lives. One of another user does, and says so with an error. */
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+type Display = {
+  progress: (progress: ExportProgress) => void;
+  widened: (table: string, column: string, type: string) => void;
+  end: () => void;
+};
+
+/** A live line on a terminal, elsewhere log lines; on stderr, as stdout is for the result. */
+function createDisplay(config: Config, { clock, stderr, env }: Edges): Display {
+  const line = new StatusLine(stderr, clock);
+  const log = createLogger(config.logLevel, line.above(stderr), env);
+  const startedAtMs = clock.monotonicMs();
+  let shownAtMs = -Infinity;
+  let tableShown = "";
+  return {
+    progress: (progress) => {
+      const nowMs = clock.monotonicMs();
+      if (!stderr.isTTY && progress.table !== tableShown) {
+        tableShown = progress.table;
+        log.info(
+          { table: progress.table, rowsBefore: progress.rows, expected: progress.expected },
+          "exporting",
+        );
+      }
+      if (!stderr.isTTY || nowMs - shownAtMs < SHOW_EVERY_MS) return;
+      shownAtMs = nowMs;
+      line.show(progressText(progress, nowMs - startedAtMs));
+    },
+    widened: (name, column, type) =>
+      log.warn(
+        { table: name, column, type },
+        "a value needs more digits than usual; all files of this table have the wider type",
+      ),
+    end: () => line.end(),
+  };
+}
+
+function progressText({ table: name, date, rows, expected }: ExportProgress, elapsedMs: number): string {
+  const share = expected === 0 ? 1 : Math.min(1, rows / expected);
+  const perSecond = elapsedMs === 0 ? 0 : Math.round((rows * 1_000) / elapsedMs);
+  return [
+    `${Math.floor(share * 100)} %`,
+    [name, date].filter((part) => part !== null).join(" "),
+    `${count(rows)} of ${count(expected)} rows`,
+    `${count(perSecond)}/s`,
+    ...(rows > 0 && rows < expected ? [`${roughly((elapsedMs * (expected - rows)) / rows)} left`] : []),
+  ].join(" | ");
+}
+
+function report(out: string, { tables, format, symbols }: Manifest, { stdout, env }: Edges): string {
+  const columns = ["Table", "Rows", "Files", "MB"].map((heading, index) => ({ heading, right: index > 0 }));
+  const cells = tables.map(({ name, rows, files }) => [
+    name,
+    count(rows),
+    String(files.length),
+    megabytes(files),
+  ]);
+  const files = tables.flatMap((one) => one.files);
+  const rows = tables.reduce((sum, one) => sum + one.rows, 0);
+  const narrowed = symbols === null ? "" : ` of ${symbols.join(", ")}`;
+  return `${table(columns, cells, stdout, env)}\n${count(rows)} rows${narrowed} in ${files.length} ${format} files, ${megabytes(files)} MB: ${out}\n`;
+}
+
+function megabytes(files: readonly { bytes: number }[]): string {
+  return (files.reduce((sum, { bytes }) => sum + bytes, 0) / 1e6).toFixed(1);
+}
+
+function count(value: number): string {
+  return value.toLocaleString("en-US");
+}

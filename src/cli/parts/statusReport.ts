@@ -1,0 +1,160 @@
+/** What `status` finds out: a line for each subject, ten at most, and the same as data. It reads, and makes nothing. */
+import { resolve } from "node:path";
+import { type BudgetUse, readBudgetUse } from "../../archive/budgetUse.ts";
+import { databaseError } from "../../archive/connect.ts";
+import { currentVersion, readMigrations } from "../../archive/migrate.ts";
+import { type Health, readHealth } from "../../archive/queries.ts";
+import { describeTier, readTier, type Tier } from "../../archive/tiers/tier.ts";
+import type { Clock } from "../../clock.ts";
+import { type Job, noJobs, readJobs } from "../../config/jobs/readJobs.ts";
+import { describeProblem } from "../../config/jobs/yamlFile.ts";
+import type { Config } from "../../config/loadEnvironment.ts";
+import { QuotekeeperError } from "../../errors.ts";
+import { alwaysOpen, type Calendar, createCalendar } from "../../market/calendar/calendar.ts";
+import type { CalendarOverride } from "../../market/calendar/overrides.ts";
+import { type Archive, archiveExists, isDatabaseError } from "./archive.ts";
+import { journalDir } from "./collection.ts";
+import { type JournalHealth, journalHealth } from "./journalHealth.ts";
+import { type LedgerStatus, readLedgerStatus } from "./ledgerStatus.ts";
+import { answerLines, budgetLine, ledgerLines, nextLine, nextPollOf } from "./statusFacts.ts";
+import type { Line, LineState, StatusReport } from "./statusTypes.ts";
+
+/** Gives the archive to look into, and is told when that was not possible, so that the next look opens it anew. */
+export type ArchiveDoor = { open: () => Promise<Archive>; close: (failed: boolean) => Promise<void> };
+
+/** Looks at everything once. */
+export async function readStatus(config: Config, clock: Clock, door: ArchiveDoor): Promise<StatusReport> {
+  const now = clock.now();
+  const feed = config.feed.kind === "simulated" ? "SIMULATED market" : config.feed.baseUrl;
+  const lines: Line[] = [{ subject: "market", state: "ok", text: feed }];
+  const { jobs, calendar, line } = await jobsLine(config);
+  lines.push(line);
+  const next = nextPollOf(
+    jobs,
+    config.feed.kind === "simulated" ? alwaysOpen : createCalendar(calendar),
+    now,
+  );
+  if (jobs.length > 0) lines.push(nextLine(next, now));
+  const found = await lookIntoDatabase(config, clock, door, { jobs, calendar });
+  const { health, ledger, budget, database } = found;
+  lines.push(database);
+  if (budget) lines.push(budgetLine(budget, config));
+  if (health) lines.push(...answerLines(health, now));
+  if (ledger) lines.push(...ledgerLines(ledger));
+  const dir = journalDir(config);
+  const journal = await journalHealth(dir, health?.loaded ?? null, clock, config.journalMaxBytes).catch(
+    (error: unknown): JournalHealth => {
+      if (!(error instanceof QuotekeeperError)) throw error;
+      return { state: "attention", text: error.message, lag: null };
+    },
+  );
+  lines.push({ subject: "journal", state: journal.state, text: journal.text });
+  return {
+    at: now.toISOString(),
+    healthy: lines.every(({ state }) => state !== "attention"),
+    lines,
+    nextPoll: next && { job: next.job, at: next.at.toISOString() },
+    budget: budget && { ...budget, limit: config.limit, windowMs: config.limitWindowMs },
+    lastAnswerAt: health?.lastAnswerAt ?? null,
+    lastHour: health?.lastHour ?? null,
+    lastDay: ledger && {
+      due: ledger.due,
+      missed: ledger.missed,
+      deadLetters: health?.deadLettersToday ?? 0,
+    },
+    late: ledger?.late.map(({ job, since }) => ({ job, since: since.toISOString() })) ?? [],
+    unknown: ledger?.unknown ?? [],
+    lag: journal.lag,
+    schemaVersion: found.version,
+    tier: found.tier,
+  };
+}
+
+type Jobs = { jobs: Job[]; calendar: CalendarOverride[]; line: Line };
+
+/** A bad job file is reported, and stops nothing else. */
+async function jobsLine(config: Config): Promise<Jobs> {
+  const line = (state: LineState, text: string): Line => ({ subject: "jobs", state, text });
+  try {
+    const { jobs, calendar, problems } = await readJobs(resolve(config.jobsDir));
+    if (problems.length > 0) {
+      return { jobs, calendar, line: line("attention", problems.map(describeProblem).join("; ")) };
+    }
+    if (jobs.length === 0) return { jobs, calendar, line: line("attention", noJobs(config.jobsDir).message) };
+    const names = jobs.map(({ name }) => name).join(", ");
+    return { jobs, calendar, line: line("ok", `${jobs.length} in ${config.jobsDir}: ${names}`) };
+  } catch (error) {
+    if (!(error instanceof QuotekeeperError)) throw error;
+    return { jobs: [], calendar: [], line: line("attention", error.message) };
+  }
+}
+
+type Found = {
+  health: Health | null;
+  ledger: LedgerStatus | null;
+  budget: BudgetUse | null;
+  version: number | null;
+  tier: Tier | null;
+  database: Line;
+};
+
+function nothing(state: LineState, text: string, version: number | null = null): Found {
+  const database: Line = { subject: "database", state, text };
+  return { health: null, ledger: null, budget: null, version, tier: null, database };
+}
+
+type Scheduled = { jobs: readonly Job[]; calendar: readonly CalendarOverride[] };
+
+async function lookIntoDatabase(
+  config: Config,
+  clock: Clock,
+  door: ArchiveDoor,
+  scheduled: Scheduled,
+): Promise<Found> {
+  if (!(await archiveExists(config)))
+    return nothing("idle", "none yet: `quotekeeper start` makes it at its first run");
+  try {
+    const archive = await door.open();
+    let failed = true;
+    try {
+      const found = await readArchive(archive, config, clock, scheduled);
+      failed = false;
+      return found;
+    } catch (error) {
+      if (!isDatabaseError(error)) throw error;
+      return nothing("attention", databaseError(error, archive.address).message);
+    } finally {
+      await door.close(failed);
+    }
+  } catch (error) {
+    if (!(error instanceof QuotekeeperError)) throw error;
+    return nothing("attention", error.message);
+  }
+}
+
+async function readArchive(
+  { pool, address }: Archive,
+  config: Config,
+  clock: Clock,
+  { jobs, calendar: overrides }: Scheduled,
+): Promise<Found> {
+  const version = await currentVersion(pool);
+  const newest = (await readMigrations()).at(-1)?.version ?? 0;
+  if (version === 0) return nothing("idle", `${address} is empty: run \`quotekeeper migrate\``, version);
+  if (version !== newest) {
+    const remedy = version < newest ? "run `quotekeeper migrate`" : "use a newer quotekeeper";
+    const text = `${address} has schema version ${version}, this program knows ${newest}: ${remedy}`;
+    return nothing("attention", text, version);
+  }
+  const now = clock.now();
+  const health = await readHealth(pool, now);
+  const tier = await readTier(pool);
+  const sources = health.sources.length > 0 ? `, ${health.sources.join(" and ")}` : "";
+  const text = `${address}, ${describeTier(tier)}, schema version ${version}, ${health.instruments} instruments${sources}`;
+  // The simulated market runs only while `start` does, and is never late.
+  const calendar: Calendar | null = config.feed.kind === "simulated" ? null : createCalendar(overrides);
+  const ledger = await readLedgerStatus(pool, jobs, calendar, now);
+  const since = new Date(now.getTime() - config.limitWindowMs);
+  const budget = await readBudgetUse(pool, config.feed.kind, since);
+  return { health, ledger, budget, version, tier, database: { subject: "database", state: "ok", text } };
+}

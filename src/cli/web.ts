@@ -1,0 +1,38 @@
+/** `quotekeeper web`: the dashboard over an archive that another process fills, or that is complete. */
+import { resolve } from "node:path";
+import type { Config } from "../config/loadEnvironment.ts";
+import { QuotekeeperError } from "../errors.ts";
+import { requireToken } from "../web/guard/hosts.ts";
+import type { Edges } from "./edges.ts";
+import { archiveExists, withArchive } from "./parts/archive.ts";
+import { createLogger } from "./parts/logger.ts";
+import { openWeb } from "./parts/openWeb.ts";
+
+/** Serves until Ctrl-C or SIGTERM. Nothing is polled, and nothing is written to the archive. */
+export async function web(config: Config, edges: Edges): Promise<number> {
+  const { clock, stdout } = edges;
+  requireToken(config.httpHost, config.webToken ?? null);
+  if (!(await archiveExists(config)))
+    throw new QuotekeeperError("ARCHIVE_EMPTY", `there is no archive in ${resolve(config.dataDir)}`);
+  const log = createLogger(config.logLevel, edges.stderr, edges.env);
+  const interrupted = new Promise<void>((resolve) => void edges.onInterrupt(() => resolve()));
+  return withArchive(config, clock, async (archive) => {
+    const reader = archive.openReader();
+    const running = await openWeb({ config, archive, reader, clock, collection: () => null }, log).catch(
+      async (error: unknown) => {
+        await reader.end();
+        throw error;
+      },
+    );
+    try {
+      stdout.write(
+        `Dashboard  ${running.address}\nDatabase   ${archive.address} (read only)\nCtrl-C ends it.\n`,
+      );
+      await interrupted;
+    } finally {
+      await running.close();
+      await reader.end().catch(() => undefined);
+    }
+    return 0;
+  });
+}

@@ -1,0 +1,115 @@
+/**
+ * An export: tables of the archive as files for other engines. All of it is of one snapshot, written aside, and at its
+ * place only when everything is on the disk.
+ */
+import { join } from "node:path";
+import { Zstd } from "@hpcc-js/wasm-zstd";
+import type pg from "pg";
+import { isRetryable } from "../archive/connect.ts";
+import type { ExportRange } from "../archive/export/queries.ts";
+import { type ArchiveSnapshot, withSnapshot } from "../archive/export/snapshot.ts";
+import type { ExportTable } from "../archive/export/tables.ts";
+import { QuotekeeperError } from "../errors.ts";
+import { type ExportedTable, type Manifest, MANIFEST, MANIFEST_KIND, writeManifest } from "./manifest.ts";
+import { openStage, type Processes, type Stage } from "./staging.ts";
+import { type PlannedTable, type WriteOptions, writeTable } from "./writeTable.ts";
+
+/** How far it is. */
+export type ExportProgress = {
+  table: string;
+  /** Exchange date of the file being written; null for a table that is not cut into days. */
+  date: string | null;
+  /** Rows written so far. */
+  rows: number;
+  /** Rows there are, without those of views, which nobody counts beforehand. */
+  expected: number;
+};
+
+/** What is exported, and where to. */
+export type ExportOptions = ExportRange & {
+  pool: pg.Pool;
+  /** The export's directory, absolute. */
+  out: string;
+  format: "parquet" | "csv";
+  tables: readonly ExportTable[];
+  /** Whether a finished export may be replaced. */
+  replace: boolean;
+  /** quotekeeper and its version. */
+  program: string;
+  writtenAt: string;
+  processes: Processes;
+  signal: AbortSignal;
+  onProgress: (progress: ExportProgress) => void;
+  onWidened: WriteOptions["onWidened"];
+};
+
+/** Zstandard's own default: ten times the rows a second of the highest level, at little more space. */
+const ZSTD_LEVEL = 3;
+
+/**
+ * Writes an export.
+ *
+ * @throws QuotekeeperError EXPORT_EXISTS, EXPORT_WRITE_FAILED, EXPORT_UNREPRESENTABLE, ARCHIVE_EMPTY, UNKNOWN_SYMBOL;
+ *   the database's errors as they are. Nothing is at its place then, and nothing beside it.
+ */
+export async function exportArchive(options: ExportOptions): Promise<Manifest> {
+  const { pool, out, replace, processes, signal } = options;
+  const stage = await openStage(out, { replace, processes }).catch(namingWrites(out));
+  try {
+    const tables = await withSnapshot(pool, signal, (snapshot) => writeTables(snapshot, stage, options));
+    const manifest: Manifest = {
+      ...MANIFEST_KIND,
+      ...{ program: options.program, writtenAt: options.writtenAt, format: options.format },
+      ...{ from: options.from, to: options.to, symbols: options.symbols && [...options.symbols] },
+      tables,
+    };
+    await writeManifest(join(stage.dir, MANIFEST), manifest).catch(namingWrites(out));
+    await stage.publish().catch(namingWrites(out));
+    return manifest;
+  } catch (error) {
+    await stage.discard().catch(() => undefined);
+    throw error;
+  }
+}
+
+async function writeTables(
+  snapshot: ArchiveSnapshot,
+  { dir }: Stage,
+  options: ExportOptions,
+): Promise<ExportedTable[]> {
+  const { tables, symbols, format, signal, out, onWidened, onProgress } = options;
+  const unknown = symbols ? await snapshot.unknownSymbols(symbols) : [];
+  if (unknown.length > 0)
+    throw new QuotekeeperError("UNKNOWN_SYMBOL", `the archive has no instrument ${unknown.join(", ")}`);
+  const range: ExportRange = { from: options.from, to: options.to, symbols };
+  const planned: PlannedTable[] = [];
+  for (const table of tables)
+    planned.push({ table, columns: await snapshot.columns(table), days: await snapshot.days(table, range) });
+  const expected = planned.flatMap(({ days }) => days).reduce((sum, { rows }) => sum + (rows ?? 0), 0);
+
+  const zstd = await Zstd.load();
+  const compress = (bytes: Uint8Array): Uint8Array => zstd.compress(bytes, ZSTD_LEVEL);
+  let rows = 0;
+  const written: ExportedTable[] = [];
+  for (const one of planned) {
+    const onRows = (date: string | null, count: number): void => {
+      rows += count;
+      onProgress({ table: one.table.name, date, rows, expected });
+    };
+    written.push(
+      await writeTable(one, { snapshot, range, dir, format, compress, signal, onRows, onWidened }).catch(
+        namingWrites(out),
+      ),
+    );
+  }
+  return written;
+}
+
+/** Errors of the file system carry the operation that failed, as a broken connection's do; the database's do not. */
+function namingWrites(out: string): (error: unknown) => never {
+  return (error) => {
+    const { syscall, code, message } = error as NodeJS.ErrnoException;
+    if (error instanceof QuotekeeperError || syscall === undefined || isRetryable(error)) throw error;
+    throw new QuotekeeperError("EXPORT_WRITE_FAILED", `${out}: ${code ?? message}`, { cause: error });
+  };
+}

@@ -1,0 +1,138 @@
+/** One table of an export: a file for each of its days, decimals as wide as its values need. */
+import { join } from "node:path";
+import { rm } from "node:fs/promises";
+import type { ExportColumn } from "../archive/export/columns.ts";
+import type { ExportRange } from "../archive/export/queries.ts";
+import type { ArchiveSnapshot } from "../archive/export/snapshot.ts";
+import type { ExportTable } from "../archive/export/tables.ts";
+import { QuotekeeperError } from "../errors.ts";
+import { makeDirectories } from "../journal/makeDirectories.ts";
+import { writeCsvFile } from "./csvFile.ts";
+import { widened } from "./decimal.ts";
+import type { ExportedFile, ExportedTable } from "./manifest.ts";
+import { type DecimalTypes, decimalTypeOf, QUOTIENTS, sqlTypeOf } from "./parquetColumns.ts";
+import { type Compress, DecimalsTooWide, writeParquetFile } from "./parquetFile.ts";
+
+/** A table with its days, as the snapshot has them. */
+export type PlannedTable = {
+  table: ExportTable;
+  columns: readonly ExportColumn[];
+  days: readonly { date: string | null; rows: number | null }[];
+};
+
+/** What writing a table takes. */
+export type WriteOptions = {
+  snapshot: ArchiveSnapshot;
+  range: ExportRange;
+  /** The export's directory. */
+  dir: string;
+  format: "parquet" | "csv";
+  compress: Compress;
+  signal: AbortSignal;
+  /** Told of rows as they are written; a negative count takes rows back that are written again. */
+  onRows: (date: string | null, count: number) => void;
+  /** Told when a column needs a wider type than usual. */
+  onWidened: (table: string, column: string, type: string) => void;
+};
+
+/**
+ * @throws QuotekeeperError EXPORT_UNREPRESENTABLE when a value fits no DECIMAL; the file system's and the database's
+ *   errors
+ */
+export async function writeTable(planned: PlannedTable, options: WriteOptions): Promise<ExportedTable> {
+  const { table, columns } = planned;
+  let types: DecimalTypes = QUOTIENTS;
+  for (;;) {
+    let written = 0;
+    const onRows = (date: string | null, count: number): void => {
+      written += count;
+      options.onRows(date, count);
+    };
+    try {
+      const files = await writeDays(planned, types, { ...options, onRows });
+      return {
+        name: table.name,
+        rows: files.reduce((sum, { rows }) => sum + rows, 0),
+        columns: columns.map((column) => ({
+          name: column.name,
+          type: options.format === "parquet" ? sqlTypeOf(column, types) : csvTypeOf(column),
+          nullable: column.nullable,
+        })),
+        files,
+      };
+    } catch (error) {
+      if (!(error instanceof DecimalsTooWide)) throw error;
+      // All files of a table have one type: an engine reads them as one.
+      types = wider(table.name, columns, types, error);
+      for (const name of error.needed.keys()) {
+        const column = columns.find((one) => one.name === name);
+        if (column) options.onWidened(table.name, name, sqlTypeOf(column, types));
+      }
+      await rm(join(options.dir, table.name), { recursive: true, force: true });
+      options.onRows(null, -written);
+    }
+  }
+}
+
+async function writeDays(
+  { table, columns, days }: PlannedTable,
+  types: DecimalTypes,
+  options: WriteOptions,
+): Promise<ExportedFile[]> {
+  const files: ExportedFile[] = [];
+  // The date is in the directory's name, from where every engine takes it.
+  const written = table.partitioned ? columns.filter(({ name }) => name !== "date") : columns;
+  for (const { date, rows: expected } of days) {
+    options.signal.throwIfAborted();
+    const parts = [table.name, ...(table.partitioned && date !== null ? [`date=${date}`] : [])];
+    await makeDirectories(join(options.dir, ...parts));
+    const path = [...parts, `${table.name}.${options.format}`];
+    const facts = await writeFile(table, written, types, date, join(options.dir, ...path), options);
+    if (expected !== null && facts.rows !== expected)
+      throw new Error(`${path.join("/")} has ${facts.rows} rows, the archive ${expected}`);
+    files.push({ path: path.join("/"), date, ...facts });
+  }
+  return files;
+}
+
+async function writeFile(
+  table: ExportTable,
+  columns: readonly ExportColumn[],
+  types: DecimalTypes,
+  date: string | null,
+  path: string,
+  { snapshot, range, format, compress, onRows }: WriteOptions,
+): Promise<{ rows: number; bytes: number; sha256: string }> {
+  const ofDay = date === null ? range : { ...range, from: date, to: date };
+  const told = (count: number): void => onRows(date, count);
+  const { bytes, count } = snapshot.rows(table, columns, ofDay, format === "csv" ? "csv" : "text");
+  const facts =
+    format === "csv"
+      ? await writeCsvFile(path, bytes, told)
+      : await writeParquetFile({ path, columns, types, bytes, compress, onRows: told });
+  if (facts.rows !== count()) throw new Error(`${path}: ${facts.rows} rows of ${count()} that were sent`);
+  return facts;
+}
+
+function wider(
+  table: string,
+  columns: readonly ExportColumn[],
+  types: DecimalTypes,
+  { needed }: DecimalsTooWide,
+): DecimalTypes {
+  const changed = [...needed].map(([name, digits]) => {
+    const type = digits && widened(decimalTypeOf(name, types), digits);
+    if (!type)
+      throw new QuotekeeperError(
+        "EXPORT_UNREPRESENTABLE",
+        `${table}.${name} holds ${digits ? `${digits.whole} digits before and ${digits.fraction} behind the point` : "a value that is no number"}`,
+      );
+    return [name, type] as const;
+  });
+  return { ...types, ...Object.fromEntries(changed) };
+}
+
+/** What stands in a CSV file; the digits are the database's own. */
+function csvTypeOf(column: ExportColumn): string {
+  return column.kind === "decimal" ? "DECIMAL" : sqlTypeOf(column, {});
+}

@@ -1,0 +1,84 @@
+/** The archive as a source of quotes: what it had received at a moment of its past, or has received by now. */
+import type pg from "pg";
+import { type PointInTime, readPointInTime, type SourceKind } from "../../archive/pointInTime.ts";
+import { type Instant, instantFromDate, instantOf, microsOf } from "../../instant.ts";
+import type { InstrumentKey } from "../../market/instrument.ts";
+import type { InstrumentQuote } from "../../quotes-api/document.ts";
+import { type Playback, playedAt } from "../playback.ts";
+import { type Asked, DELAY_MS, type QuoteSource, unknownQuote } from "../source.ts";
+import { quoteFromRow } from "./fromRow.ts";
+import type { Watchlists } from "./watchlists.ts";
+
+/** Rows that are played together: what was received from the market, or from simulated ones. Never both. */
+export type RowsKind = "real" | "simulated";
+
+/** The kinds of sources behind it; of two rows of one time the first counts. */
+export const KINDS: Readonly<Record<RowsKind, readonly SourceKind[]>> = {
+  real: ["account", "import"],
+  simulated: ["simulated"],
+};
+
+/** What the source is made of. */
+export type ArchiveSourceOptions = {
+  /** Reads only; with a limit on the time of a statement. */
+  pool: pg.Pool;
+  rows: RowsKind;
+  watchlists: Watchlists;
+  /** What is played; null: the present, which moves on as rows arrive. */
+  playback: Playback | null;
+};
+
+/**
+ * Makes the source. An instrument that the archive does not know, and one it had not seen at the moment played, are
+ * both answered with `unknownsymbol` true: at that moment the archive knew neither, and a program that is tried against
+ * the past is not to learn from an answer what came later.
+ */
+export function createArchiveSource({ pool, rows, watchlists, playback }: ArchiveSourceOptions): QuoteSource {
+  async function quotes(
+    keys: readonly InstrumentKey[],
+    { now, delayed }: Asked,
+  ): Promise<readonly InstrumentQuote[]> {
+    const at = playback ? playedAt(playback, now) : instantFromDate(now);
+    const answers: InstrumentQuote[] = keys.map(unknownQuote);
+    for (const row of await read(pool, keys, { ...momentsOf(at, delayed), kinds: KINDS[rows] })) {
+      answers[row.place - 1] = quoteFromRow(row);
+    }
+    return answers;
+  }
+  return {
+    name: rows === "simulated" ? "simulated" : "archive",
+    watchlist: (id) => watchlists.get(id) ?? null,
+    quotes,
+    quote: async (key, at) => {
+      const [only] = await quotes([key], { now: at, delayed: null });
+      return only ?? unknownQuote(key);
+    },
+  };
+}
+
+/**
+ * Which rows `delayed` picks at a moment. false: those asked for as real-time ones. true: those asked for as delayed
+ * ones, or real-time ones that are by then as old as delayed ones are, whichever came later. Not said: whatever came
+ * last.
+ */
+export function momentsOf(
+  at: Instant,
+  delayed: boolean | null,
+): Pick<PointInTime, "realTimeAt" | "delayedAt"> {
+  if (delayed === null) return { realTimeAt: at, delayedAt: at };
+  if (!delayed) return { realTimeAt: at, delayedAt: null };
+  return { realTimeAt: instantOf(microsOf(at) - BigInt(DELAY_MS) * 1_000n), delayedAt: at };
+}
+
+/** A database that is away, or too slow, is a fault of the service's own for the moment: HTTP 503. */
+async function read(
+  pool: pg.Pool,
+  keys: readonly InstrumentKey[],
+  moment: PointInTime,
+): ReturnType<typeof readPointInTime> {
+  try {
+    return await readPointInTime(pool, keys, moment);
+  } catch (cause) {
+    throw Object.assign(new Error("the archive's database did not answer", { cause }), { statusCode: 503 });
+  }
+}

@@ -1,0 +1,36 @@
+/** Who may call the service, and what for. */
+import type { Credentials } from "../../quotes-api/oauth/signature.ts";
+
+/** Whether a token's account may see real-time quotes, or delayed ones alone (specification, "Endpoints"). */
+export type AccessLevel = "real-time" | "delayed";
+
+/** The credentials of one access token and what its account may do. */
+export type ServiceKey = Credentials & {
+  /** Default: `real-time`. */
+  access?: AccessLevel;
+  /** Quote calls this token may make per window; default: the service's own limit. */
+  quoteLimit?: number;
+};
+
+/** The keys of this moment, or how to learn them: each time anew, so that a key that was revoked is one at once. */
+export type Keys = readonly ServiceKey[] | (() => readonly ServiceKey[]);
+
+/**
+ * Finds a key by its two names.
+ *
+ * @returns undefined when there is none of both names
+ */
+export function keyFinder(keys: Keys): (consumerKey: string, token: string) => ServiceKey | undefined {
+  const current = typeof keys === "function" ? keys : () => keys;
+  let indexed: readonly ServiceKey[] | undefined;
+  let byNames = new Map<string, Map<string, ServiceKey>>();
+  return (consumerKey, token) => {
+    const now = current();
+    if (now !== indexed) {
+      byNames = new Map(now.map(({ consumerKey: name }) => [name, new Map<string, ServiceKey>()]));
+      for (const key of now) byNames.get(key.consumerKey)?.set(key.accessToken, key);
+      indexed = now;
+    }
+    return byNames.get(consumerKey)?.get(token);
+  };
+}

@@ -1,0 +1,23 @@
+/** Files of a few kilobytes that only their owner may read, on the disk before anybody relies on them. */
+import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from "node:fs";
+
+/**
+ * Writes a file that is not there yet, mode 0600.
+ *
+ * @throws the error of the file system, EEXIST when there is one of that name
+ */
+export function writeNew(path: string, text: string): void {
+  const fd = openSync(path, "wx", 0o600);
+  try {
+    writeFileSync(fd, text);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/** Replaces a file in one step: whoever reads it sees the old text or the new one. */
+export function replaceFile(path: string, text: string, temporary: string): void {
+  writeNew(temporary, text);
+  renameSync(temporary, path);
+}

@@ -1,0 +1,182 @@
+/**
+ * The nonces of a service on disk, so that one that was used is refused after a restart as well.
+ *
+ * Each run writes files of its own and begins a new one every minute; nothing is ever written into a file that another
+ * run began. A file's name says when it was begun, its first line the horizon: timestamps below it are in files that went,
+ * and are never accepted again. A file goes some minutes after nothing in it can be accepted any more, and when a newer
+ * one has a horizon above it. So the disk holds a few minutes, a line that a kill cut short stands at the end of its
+ * file, and no order of kills lets a nonce in twice.
+ *
+ * A line is with the system before the call it belongs to is answered: a kill of the process loses none. A machine that
+ * loses its power may lose some; after it has started again, no timestamp from before that is accepted.
+ */
+import { closeSync, openSync, readdirSync, readFileSync, unlinkSync, writeSync } from "node:fs";
+import { join } from "node:path";
+import type { Clock } from "../../clock.ts";
+import { QuotekeeperError } from "../../errors.ts";
+import type { UsedBy, UsedNonce } from "../../quotes-api/oauth/nonces.ts";
+
+/** What earlier runs used up, and where this run writes. */
+export type NonceLog = {
+  remembered: readonly UsedNonce[];
+  /** Timestamps below this one are never to be accepted, Unix seconds. */
+  horizon: number;
+  /**
+   * Writes a nonce down.
+   *
+   * @throws QuotekeeperError NONCES_UNWRITABLE when the disk takes nothing
+   */
+  append: (used: UsedNonce, of: Omit<UsedBy, "token">) => void;
+  close: () => void;
+};
+
+/** What the log needs to know. */
+export type NonceLogOptions = {
+  /** The directory, which is there. */
+  dir: string;
+  clock: Pick<Clock, "now" | "random">;
+  windowSeconds: number;
+  /** How long the machine has been running, seconds. */
+  uptimeSeconds: number;
+};
+
+/** How long a run writes into one file, seconds. */
+const FILE_SECONDS = 60;
+
+/**
+ * Assumed: a horizon further ahead than this, in seconds, was written under a clock that was wrong. To heed it would be
+ * to refuse every call until then.
+ */
+export const MAX_CLOCK_STEP_SECONDS = 900;
+
+const HEADER = /^quotekeeper-nonces 1 (-?\d{1,15})$/;
+const LINE = /^(\d{1,15}) ([\w-]{22})$/;
+
+type NonceFile = { path: string; begunAt: number; horizon: number; used: UsedNonce[] };
+type ClosedFile = { path: string; begunAt: number; newest: number };
+type OpenFile = ClosedFile & { fd: number };
+
+/**
+ * Opens the log, which reads what earlier runs left and begins a file.
+ *
+ * @throws QuotekeeperError NONCES_UNWRITABLE
+ */
+export function openNonceLog({ dir, clock, windowSeconds, uptimeSeconds }: NonceLogOptions): NonceLog {
+  const nowSeconds = Math.floor(clock.now().getTime() / 1000);
+  const found = attempt(dir, () => readFiles(dir));
+  // What was accepted before the machine started, and perhaps not kept by its disk, had at most this timestamp.
+  const sinceBoot = Math.floor(nowSeconds - uptimeSeconds) + windowSeconds + 1;
+  const kept = found.map((file) => file.horizon).filter((at) => at <= nowSeconds + MAX_CLOCK_STEP_SECONDS);
+  let horizon = Math.max(sinceBoot, ...kept);
+  let closed: ClosedFile[] = found.map(({ path, begunAt, used }) => ({
+    path,
+    begunAt,
+    newest: newestOf(used),
+  }));
+  let current: OpenFile | null = null;
+
+  function begin(at: number, above: number): OpenFile {
+    const { fd, path } = openNew(join(dir, `${at}-${Buffer.from(clock.random(8)).toString("hex")}`));
+    // Files that nobody writes into any more, and of which nothing could be accepted again.
+    const isOver = (file: ClosedFile): boolean => file.newest < above && file.begunAt < at - 2 * FILE_SECONDS;
+    const over = closed.filter(isOver);
+    closed = closed.filter((file) => !isOver(file));
+    horizon = Math.max(horizon, ...over.map(({ newest }) => newest + 1));
+    // The horizon is kept before the files go that it stands for.
+    try {
+      writeLine(fd, `quotekeeper-nonces 1 ${horizon}\n`);
+    } catch (error) {
+      closeSync(fd);
+      throw error;
+    }
+    for (const { path: old } of over) remove(old);
+    current = { fd, path, begunAt: at, newest: 0 };
+    return current;
+  }
+
+  function end(): void {
+    if (!current) return;
+    const { fd, ...file } = current;
+    current = null;
+    closed.push(file);
+    closeSync(fd);
+  }
+
+  attempt(dir, () => begin(nowSeconds, nowSeconds - windowSeconds));
+  return {
+    remembered: found.flatMap(({ used }) => used).filter(({ timestamp }) => timestamp >= horizon),
+    horizon,
+    append: ({ timestamp, mark }, { nowSeconds: at, horizon: above }) =>
+      attempt(dir, () => {
+        if (current && Math.abs(at - current.begunAt) >= FILE_SECONDS) end();
+        const file = current ?? begin(at, above);
+        file.newest = Math.max(file.newest, timestamp);
+        try {
+          writeLine(file.fd, `${timestamp} ${mark}\n`);
+        } catch (error) {
+          // A line that was written in part stands at the end of its file, and nothing behind it.
+          end();
+          throw error;
+        }
+      }),
+    close: end,
+  };
+}
+
+/** A file that was not there, of a name that begins as given. */
+function openNew(start: string): { fd: number; path: string } {
+  for (let tries = 0; ; tries++) {
+    const path = `${start}${tries === 0 ? "" : `-${tries}`}.nonces`;
+    try {
+      return { fd: openSync(path, "ax", 0o600), path };
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    }
+  }
+}
+
+/** Every file, of any run. One whose header was cut short holds nothing; its name says when it was begun. */
+function readFiles(dir: string): NonceFile[] {
+  return readdirSync(dir).flatMap((name) => {
+    const begunAt = Number(/^(\d{1,15})-.*\.nonces$/.exec(name)?.[1] ?? Number.NaN);
+    if (Number.isNaN(begunAt)) return [];
+    const path = join(dir, name);
+    const [first = "", ...lines] = readFileSync(path, "latin1").split("\n");
+    const header = HEADER.exec(first);
+    if (!header) return [{ path, begunAt, horizon: Number.NEGATIVE_INFINITY, used: [] }];
+    const used = lines.flatMap((line) => {
+      const [, timestamp, mark = ""] = LINE.exec(line) ?? [];
+      return timestamp === undefined ? [] : [{ timestamp: Number(timestamp), mark }];
+    });
+    return [{ path, begunAt, horizon: Number(header[1]), used }];
+  });
+}
+
+function newestOf(used: readonly UsedNonce[]): number {
+  return used.reduce((newest, { timestamp }) => Math.max(newest, timestamp), 0);
+}
+
+function writeLine(fd: number, line: string): void {
+  const written = writeSync(fd, line);
+  if (written !== line.length) throw Object.assign(new Error("the disk is full"), { code: "ENOSPC" });
+}
+
+/** Another run may have removed it already. */
+function remove(path: string): void {
+  try {
+    unlinkSync(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  }
+}
+
+function attempt<T>(dir: string, work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    throw new QuotekeeperError("NONCES_UNWRITABLE", `${dir} cannot be written (${code ?? message})`, {
+      cause,
+    });
+  }
+}

@@ -1,0 +1,18 @@
+/**
+ * Assumed: the HTTP statuses of failed calls, which the specification does not show. Clients of the live service have
+ * seen 401, 414 and 429 (field notes); the others are what HTTP and RFC 5849 section 3.2 say.
+ */
+export const STATUS = {
+  /** A query or a protocol parameter that is malformed, missing, unknown or given twice. */
+  malformed: 400,
+  /** Not signed, wrongly signed, or signed with a key, a timestamp or a nonce that does not hold. */
+  unauthenticated: 401,
+  /** Another version, or a path outside of it. */
+  notFound: 404,
+  /** A request line that is too long. */
+  lineTooLong: 414,
+  /** The rate-limit fault. */
+  limitReached: 429,
+  /** An authenticated call whose answer the specification does not show; it is counted. */
+  notShown: 501,
+} as const;

@@ -1,0 +1,73 @@
+/** The frame around every view: navigation, marks, footer. */
+import { useSignalEffect } from "@preact/signals";
+import { Header } from "./parts/header.tsx";
+import { ProblemNote } from "./parts/notes.tsx";
+import { tokenWanted } from "./lib/api.ts";
+import { path, VIEWS } from "./lib/router.ts";
+import { meta, trouble } from "./lib/store.ts";
+import { ChainView } from "./views/chain.tsx";
+import { CoveragePage } from "./views/coverage.tsx";
+import { InstrumentView } from "./views/instrument.tsx";
+import { LoginView } from "./views/login.tsx";
+import { NowPage } from "./views/now.tsx";
+import { QuotesView } from "./views/quotes.tsx";
+
+/** The whole page. */
+export function App() {
+  useSignalEffect(() => {
+    const view = VIEWS.find((each) => each.path === path.value)?.name ?? "Nothing here";
+    document.title = `${meta.value?.simulated ? "SIMULATED · " : ""}${view} · quotekeeper`;
+  });
+  if (tokenWanted.value) return <LoginView />;
+  return (
+    <>
+      <a class="skip" href="#main">
+        Skip to the content
+      </a>
+      <Header />
+      <main id="main" tabIndex={-1}>
+        {trouble.value && <ProblemNote problem={trouble.value} />}
+        <View />
+      </main>
+      <Footer />
+    </>
+  );
+}
+
+function View() {
+  switch (path.value) {
+    case "/":
+      return <NowPage />;
+    case "/quotes":
+      return <QuotesView />;
+    case "/instrument":
+      return <InstrumentView />;
+    case "/chain":
+      return <ChainView />;
+    case "/coverage":
+      return <CoveragePage />;
+    default:
+      return <h1 tabIndex={-1}>There is no such view</h1>;
+  }
+}
+
+function Footer() {
+  const known = meta.value;
+  return (
+    <footer class="foot">
+      {known?.attribution && <p class="attribution">{known.attribution}</p>}
+      {known?.simulated && (
+        <p>
+          <strong class="sim">SIMULATED</strong> prices are made up: they are nobody's market.
+        </p>
+      )}
+      <p>
+        Times are New York's. quotekeeper {known?.version}, read only. Charts:{" "}
+        <a href="https://www.tradingview.com/" rel="noreferrer" target="_blank">
+          TradingView Lightweight Charts™
+        </a>
+        .
+      </p>
+    </footer>
+  );
+}

@@ -1,0 +1,18 @@
+/** The page's clock: the server's time, told anew with each event, so that ages and countdowns agree with it. */
+import { signal } from "@preact/signals";
+
+let offsetMs = 0;
+
+/** The server's time now, epoch ms; it changes every second. */
+export const nowMs = signal(Date.now());
+
+/** Takes the server's time over. */
+export function setServerTime(at: string): void {
+  offsetMs = Date.parse(at) - Date.now();
+  nowMs.value = Date.now() + offsetMs;
+}
+
+/** Lets the seconds pass. */
+export function startClock(): void {
+  setInterval(() => (nowMs.value = Date.now() + offsetMs), 1_000);
+}

@@ -1,0 +1,89 @@
+/** Where bars are missing although quotes were due: there a chart shows a gap, and closed hours none. Pure. */
+import type { Bar, Interval, SessionView } from "../../api/types.ts";
+
+/** A place of a chart: a bar, or an empty one. */
+export type Slot = { at: string; date: string; session: Bar["session"]; bar: Bar | null };
+
+/** Widths in ms. */
+export const WIDTH_MS: Readonly<Record<Interval, number>> = {
+  "1m": 60_000,
+  "5m": 300_000,
+  "1h": 3_600_000,
+  "1d": 86_400_000,
+};
+
+/** A spacing is a hole when it is this many times what is usual. */
+const HOLE = 1.5;
+
+/** Most empty places in a row: a hole of a night shows as one, and does not push the bars aside. */
+const MOST_EMPTY = 400;
+
+/**
+ * The bars with empty places between them. Within one part of one day, from its first bar to its last; in the regular
+ * session, from the open to the close as far as it has come. What is usual is learnt from the bars, so that a job of
+ * every five minutes has no gaps in bars of one.
+ *
+ * @param bars ascending
+ * @param nowMs epoch ms
+ */
+export function withGaps(
+  bars: readonly Bar[],
+  { interval, sessions, nowMs }: { interval: Interval; sessions: readonly SessionView[]; nowMs: number },
+): Slot[] {
+  if (interval === "1d") return byDay(bars, sessions);
+  const step = Math.max(WIDTH_MS[interval], usualSpacing(bars));
+  const hours = new Map(sessions.map((session) => [session.date, session]));
+  return groups(bars).flatMap((group) => {
+    const [first] = group;
+    if (!first) return [];
+    const { date, session } = first;
+    const regular = session === "regular" ? hours.get(date) : undefined;
+    const slots: Slot[] = [];
+    const fill = (fromMs: number, toMs: number): void => {
+      for (let at = fromMs, n = 0; at < toMs && n < MOST_EMPTY; at += step, n += 1)
+        slots.push({ at: new Date(at).toISOString(), date, session, bar: null });
+    };
+    const firstMs = Date.parse(first.at);
+    if (regular) fill(Date.parse(regular.openAt), firstMs - (HOLE - 1) * step);
+    let beforeMs = firstMs - step;
+    for (const bar of group) {
+      const atMs = Date.parse(bar.at);
+      if (atMs - beforeMs > HOLE * step) fill(beforeMs + step, atMs - (HOLE - 1) * step);
+      slots.push({ at: bar.at, date, session, bar });
+      beforeMs = atMs;
+    }
+    if (regular) fill(beforeMs + step, Math.min(Date.parse(regular.closeAt), nowMs - HOLE * step));
+    return slots;
+  });
+}
+
+function byDay(bars: readonly Bar[], sessions: readonly SessionView[]): Slot[] {
+  const barOf = new Map(bars.map((bar) => [bar.date, bar]));
+  const dates = [...new Set([...sessions.map(({ date }) => date), ...barOf.keys()])].sort();
+  return dates.map((date) => {
+    const bar = barOf.get(date) ?? null;
+    return { at: `${date}T00:00:00Z`, date, session: bar?.session ?? "regular", bar };
+  });
+}
+
+/** Runs of bars of one part of one day. */
+function groups(bars: readonly Bar[]): Bar[][] {
+  const found: Bar[][] = [];
+  for (const bar of bars) {
+    const last = found.at(-1);
+    const of = last?.[0];
+    if (last && of && of.date === bar.date && of.session === bar.session) last.push(bar);
+    else found.push([bar]);
+  }
+  return found;
+}
+
+/** The median distance of neighbours within their part of a day, ms; 0 where there are none. */
+function usualSpacing(bars: readonly Bar[]): number {
+  const spacings = groups(bars)
+    .flatMap((group) =>
+      group.slice(1).map((bar, index) => Date.parse(bar.at) - Date.parse(group[index]?.at ?? bar.at)),
+    )
+    .sort((a, b) => a - b);
+  return spacings[Math.floor((spacings.length - 1) / 2)] ?? 0;
+}

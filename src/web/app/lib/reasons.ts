@@ -1,0 +1,62 @@
+/** Why something is missing, and what to do about it: the ledger's reasons in words. */
+
+/** A reason in words. `person`: somebody can do something about it. */
+export type Reason = { title: string; text: string; person: boolean };
+
+const REASONS: Readonly<Record<string, Reason>> = {
+  closed: {
+    title: "session closed",
+    text: "The session had closed before the call could leave. Nothing to do.",
+    person: false,
+  },
+  budget: {
+    title: "budget used up",
+    text: "The calls of the minute were used up until the next slot came. Poll less often or fewer instruments: `quotekeeper plan` shows what fits.",
+    person: true,
+  },
+  overrun: {
+    title: "overrun",
+    text: "The calls before it took until the next slot came. It heals by itself when the service is quicker.",
+    person: false,
+  },
+  refused: {
+    title: "refused",
+    text: "The service refused the call. `quotekeeper status` and the log have its answer.",
+    person: true,
+  },
+  unknown_symbol: {
+    title: "unknown symbol",
+    text: "The service does not know the instrument. Mend its name in the job file; it is asked again more and more seldom.",
+    person: true,
+  },
+  absent_from_answer: {
+    title: "absent from the answer",
+    text: "The answer was whole and did not hold it. If it stays so, the service may have dropped the instrument.",
+    person: false,
+  },
+  malformed: {
+    title: "malformed",
+    text: "Its part of the answer could not be read. See the table dead_letters; the answer itself is in the journal.",
+    person: true,
+  },
+  transport: {
+    title: "no answer",
+    text: "No answer arrived, or only a fault of the service's own. Check the network if it goes on.",
+    person: false,
+  },
+  unauthorized: {
+    title: "not authorized",
+    text: "The service does not accept the credentials. Check the four QUOTES_ settings and the machine's clock.",
+    person: true,
+  },
+  down: {
+    title: "not running",
+    text: "The collector was not running, was ended, or could not keep the answer. What was not polled is gone.",
+    person: false,
+  },
+};
+
+/** A reason of the ledger. */
+export function reasonOf(reason: string): Reason {
+  return REASONS[reason] ?? { title: reason, text: "", person: false };
+}

@@ -1,0 +1,59 @@
+/** Which view is shown, and with what: the address alone says it. */
+import { computed, signal } from "@preact/signals";
+
+/** The views. */
+export const VIEWS = [
+  { path: "/", name: "Now" },
+  { path: "/quotes", name: "Quotes" },
+  { path: "/instrument", name: "Instrument" },
+  { path: "/chain", name: "Chain" },
+  { path: "/coverage", name: "Coverage" },
+] as const;
+
+const address = signal(new URL(location.href));
+
+/** The view's path. */
+export const path = computed(() => address.value.pathname);
+
+/** A parameter of the address; the empty text where it is not given. */
+export function parameter(name: string): string {
+  return address.value.searchParams.get(name) ?? "";
+}
+
+/** An address within the page. */
+export function href(to: string, parameters: Record<string, string> = {}): string {
+  const search = new URLSearchParams(parameters).toString();
+  return search === "" ? to : `${to}?${search}`;
+}
+
+/** Goes there; `replace` leaves no step in the browser's history. */
+export function go(to: string, { replace = false } = {}): void {
+  if (replace) history.replaceState(null, "", to);
+  else history.pushState(null, "", to);
+  address.value = new URL(location.href);
+}
+
+/** Changes parameters of the address that is shown; empty ones are left out. */
+export function setParameters(changes: Record<string, string>): void {
+  const search = new URLSearchParams(address.value.search);
+  for (const [name, value] of Object.entries(changes))
+    if (value === "") search.delete(name);
+    else search.set(name, value);
+  go(href(address.value.pathname, Object.fromEntries(search)), { replace: true });
+}
+
+/** Follows links within the page without loading it anew, and the browser's own buttons. */
+export function startRouter(): void {
+  addEventListener("popstate", () => (address.value = new URL(location.href)));
+  document.addEventListener("click", (event) => {
+    const link = (event.target as Element | null)?.closest?.("a");
+    if (!link || event.defaultPrevented || event.button !== 0) return;
+    if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
+    if (link.origin !== location.origin || link.target !== "" || link.hasAttribute("download")) return;
+    event.preventDefault();
+    const moved = link.pathname !== location.pathname;
+    go(link.pathname + link.search);
+    // Who reads with the ears, or with the keys, goes on at the new view's heading.
+    if (moved) requestAnimationFrame(() => document.querySelector<HTMLElement>("main h1")?.focus());
+  });
+}

@@ -1,0 +1,79 @@
+/** What stands where there is nothing, not yet, or something went wrong. */
+import type { ComponentChildren } from "preact";
+import type { Problem, SourceKind } from "../../api/types.ts";
+import type { Loaded } from "../lib/load.ts";
+
+/** An error and what to do about it. Red only when a person is needed. */
+export function ProblemNote({ problem: { code, detail, hint, person } }: { problem: Problem }) {
+  return (
+    <div class="note" data-tone={person ? "alarm" : "calm"} role={person ? "alert" : "status"}>
+      <p>
+        <code>{code}</code> {sentence(detail)}
+      </p>
+      <p class="remedy">
+        <Code text={hint} />
+      </p>
+    </div>
+  );
+}
+
+/** An empty state: what would be here, and when. */
+export function Empty({ title, children }: { title: string; children?: ComponentChildren }) {
+  return (
+    <div class="empty">
+      <p class="empty-title">{title}</p>
+      {children && <p>{children}</p>}
+    </div>
+  );
+}
+
+/** Grey lines where rows will be. */
+export function Loading({ what }: { what: string }) {
+  return (
+    <div class="skeleton" role="status" aria-label={`Loading ${what}`}>
+      {[0, 1, 2, 3, 4].map((line) => (
+        <i key={line} />
+      ))}
+    </div>
+  );
+}
+
+/** Loading, failed or there. What is there stays while it is read anew or cannot be. */
+export function Await<T>({
+  loaded: { data, problem },
+  what,
+  children,
+}: {
+  loaded: Loaded<T>;
+  what: string;
+  children: (data: T) => ComponentChildren;
+}) {
+  return (
+    <>
+      {problem && <ProblemNote problem={problem} />}
+      {data !== null ? children(data) : !problem && <Loading what={what} />}
+    </>
+  );
+}
+
+/** Where a row comes from; simulated ones wear their mark. */
+export function SourceTag({ source, name }: { source: SourceKind; name: string }) {
+  if (source === "simulated") return <span class="sim">SIMULATED{name === "archive" ? " replay" : ""}</span>;
+  return <span class="tag">{source === name ? source : `${source} ${name}`}</span>;
+}
+
+/** Text whose `code` is set as such. */
+export function Code({ text }: { text: string }) {
+  return (
+    <>
+      {text
+        .split(/`([^`]+)`/)
+        .map((part, index) => (index % 2 === 1 ? <code key={index}>{part}</code> : part))}
+    </>
+  );
+}
+
+function sentence(detail: string): string {
+  const text = detail.trim();
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? "" : "."}`;
+}

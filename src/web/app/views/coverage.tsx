@@ -1,0 +1,259 @@
+/** Coverage: sessions x instruments, and why something is missing. */
+import { useState } from "preact/hooks";
+import type { CoverageCell, CoverageView, MissRow } from "../../api/types.ts";
+import { Await, Code, Empty, SourceTag } from "../parts/notes.tsx";
+import { nowMs } from "../lib/clock.ts";
+import { heatLevel, type HeatRow, heatRows } from "../lib/coverage.ts";
+import { exchangeDateOf, exchangeTime, grouped, shortDate } from "../lib/format.ts";
+import { useApi } from "../lib/load.ts";
+import { reasonOf } from "../lib/reasons.ts";
+import { parameter, setParameters } from "../lib/router.ts";
+
+const DAY_MS = 86_400_000;
+const SPANS = [
+  { name: "2 weeks", days: 14 },
+  { name: "1 month", days: 31 },
+  { name: "3 months", days: 92 },
+];
+
+/** Rows drawn at once. */
+const MOST_ROWS = 150;
+
+/** The view. */
+export function CoveragePage() {
+  const days = SPANS.find(({ name }) => name === parameter("span"))?.days ?? 14;
+  const today = exchangeDateOf(nowMs.peek());
+  const from = exchangeDateOf(nowMs.peek() - days * DAY_MS);
+  const loaded = useApi<CoverageView>("/api/coverage", { from, to: today }, Math.floor(nowMs.value / 60_000));
+  const [search, setSearch] = useState("");
+  return (
+    <div class="view">
+      <div class="bar">
+        <h1 tabIndex={-1}>Coverage</h1>
+        <input
+          type="search"
+          aria-label="Search instruments"
+          placeholder="Search symbol"
+          value={search}
+          onInput={(event) => setSearch(event.currentTarget.value)}
+        />
+        <div class="segments" role="group" aria-label="Span">
+          {SPANS.map(({ name, days: length }) => (
+            <button
+              key={name}
+              type="button"
+              aria-pressed={days === length}
+              onClick={() => setParameters({ span: name })}
+            >
+              {name}
+            </button>
+          ))}
+        </div>
+        <Legend />
+      </div>
+      <Await loaded={loaded} what="the coverage">
+        {(view) =>
+          view.cells.length === 0 ? (
+            <Empty title="Nothing was due">The ledger fills with the first slot of a job.</Empty>
+          ) : (
+            <Heat view={view} search={search} />
+          )
+        }
+      </Await>
+    </div>
+  );
+}
+
+function Legend() {
+  return (
+    <ul class="legend heat-legend" aria-label="Colours">
+      <li data-level="full">all stored</li>
+      <li data-level="high">≥ 95 %</li>
+      <li data-level="part">≥ half</li>
+      <li data-level="low">less</li>
+      <li data-level="none">nothing</li>
+    </ul>
+  );
+}
+
+function Heat({ view, search }: { view: CoverageView; search: string }) {
+  const [chosen, setChosen] = useState<CoverageCell | null>(null);
+  const [focus, setFocus] = useState("0/0");
+  const words = search.trim().toUpperCase();
+  const found = heatRows(view).filter(({ instrument }) => instrument.toUpperCase().includes(words));
+  const rows = found.slice(0, MOST_ROWS);
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const [down, right] = MOVES[event.key] ?? [0, 0];
+    const [row = 0, column = 0] = focus.split("/").map(Number);
+    const to = `${clamp(row + down, rows.length)}/${clamp(column + right, view.dates.length)}`;
+    if (to === focus || MOVES[event.key] === undefined) return;
+    event.preventDefault();
+    setFocus(to);
+    document.querySelector<HTMLElement>(`[data-place="${to}"]`)?.focus();
+  };
+  return (
+    <div class="heat-and-why">
+      <div class="scroll" onKeyDown={onKeyDown} ref={showNewest}>
+        <table
+          class="heat"
+          role="grid"
+          aria-label="Sessions by instruments. Arrow keys move, Enter tells why."
+        >
+          <thead>
+            <tr>
+              <th scope="col" class="text">
+                Instrument
+              </th>
+              {view.dates.map(({ date, session }) => (
+                <th
+                  key={date}
+                  scope="col"
+                  data-session={session ? "" : undefined}
+                  title={session ? undefined : "no session of the exchange"}
+                >
+                  <span>{shortDate(date)}</span>
+                </th>
+              ))}
+              <th scope="col">Stored</th>
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map((row, place) => (
+              <Row
+                key={`${row.source} ${row.instrument}`}
+                row={row}
+                place={place}
+                {...{ focus, setFocus, chosen, setChosen }}
+              />
+            ))}
+          </tbody>
+        </table>
+        {found.length > rows.length && (
+          <p class="dim">
+            The worst {rows.length} of {found.length}: search for others.
+          </p>
+        )}
+      </div>
+      <Why cell={chosen} />
+    </div>
+  );
+}
+
+const MOVES: Readonly<Record<string, readonly [number, number]>> = {
+  ArrowUp: [-1, 0],
+  ArrowDown: [1, 0],
+  ArrowLeft: [0, -1],
+  ArrowRight: [0, 1],
+};
+
+/** The newest dates are at the right end. */
+function showNewest(element: HTMLDivElement | null): void {
+  if (element && element.scrollLeft === 0) element.scrollLeft = element.scrollWidth;
+}
+
+function clamp(value: number, count: number): number {
+  return Math.max(0, Math.min(count - 1, value));
+}
+
+function Row({
+  row,
+  place,
+  focus,
+  setFocus,
+  chosen,
+  setChosen,
+}: {
+  row: HeatRow;
+  place: number;
+  focus: string;
+  setFocus: (place: string) => void;
+  chosen: CoverageCell | null;
+  setChosen: (cell: CoverageCell | null) => void;
+}) {
+  return (
+    <tr data-instrument={row.instrument}>
+      <th scope="row" class="text">
+        {row.instrument} {row.source === "simulated" && <SourceTag source="simulated" name="simulated" />}
+      </th>
+      {row.cells.map((cell, column) => {
+        const at = `${place}/${column}`;
+        const isChosen = cell !== null && cell.date === chosen?.date && cell.instrument === chosen.instrument;
+        return (
+          <td key={at} role="gridcell" aria-selected={isChosen}>
+            <button
+              type="button"
+              data-place={at}
+              data-level={cell ? heatLevel(cell) : "empty"}
+              tabIndex={at === focus ? 0 : -1}
+              aria-label={labelOf(row, cell)}
+              onFocus={() => setFocus(at)}
+              onClick={() => setChosen(cell)}
+            >
+              {cell && cell.missed > 0 ? compact(cell.missed) : ""}
+            </button>
+          </td>
+        );
+      })}
+      <td>{((100 * (row.expected - row.missed)) / Math.max(1, row.expected)).toFixed(1)} %</td>
+    </tr>
+  );
+}
+
+function labelOf({ instrument }: HeatRow, cell: CoverageCell | null): string {
+  if (cell === null) return `${instrument}: nothing was due`;
+  const missed = cell.missed > 0 ? `${compact(cell.missed)}, ` : "";
+  return `${instrument} ${shortDate(cell.date)}: ${missed}${cell.stored} of ${cell.expected} stored`;
+}
+
+function compact(count: number): string {
+  return count < 1_000 ? `−${count}` : `−${Math.round(count / 1_000)}k`;
+}
+
+/** What the ledger says of one cell. */
+function Why({ cell }: { cell: CoverageCell | null }) {
+  const query = cell && { date: cell.date, instrument: cell.instrument, source: cell.source };
+  const loaded = useApi<MissRow[]>("/api/misses", query);
+  return (
+    <aside class="why panel" aria-live="polite" aria-label="Why">
+      {cell === null ? (
+        <Empty title="Why is something missing?">
+          Choose a field: the ledger has a reason for each quote that was due and is not there.
+        </Empty>
+      ) : (
+        <>
+          <h2>
+            {cell.instrument}, {shortDate(cell.date)}
+          </h2>
+          <p class="why-sum">
+            <b>{grouped(cell.stored)}</b> of {grouped(cell.expected)} quotes stored,{" "}
+            <b>{grouped(cell.missed)}</b> missing.
+          </p>
+          {cell.missed === 0 ? (
+            <p class="dim">Every quote that was due is there.</p>
+          ) : (
+            <Await loaded={loaded} what="the reasons">
+              {(rows) => (
+                <ul class="missed">
+                  {rows.map(({ job, reason, count, firstAt, lastAt }) => {
+                    const { title, text, person } = reasonOf(reason);
+                    return (
+                      <li key={`${job} ${reason}`} data-tone={person ? "alarm" : "calm"}>
+                        <b>{grouped(count)}</b> {title}
+                        <small>
+                          job {job}, {exchangeTime(firstAt)} to {exchangeTime(lastAt)}
+                        </small>
+                        <small>
+                          <Code text={text} />
+                        </small>
+                      </li>
+                    );
+                  })}
+                </ul>
+              )}
+            </Await>
+          )}
+        </>
+      )}
+    </aside>
+  );
+}

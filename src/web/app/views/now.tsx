@@ -1,0 +1,266 @@
+/** Now: the budget, what comes next, and what is wrong. Red only when a person is needed. */
+import { useEffect } from "preact/hooks";
+import type { JobView, Live, NowView, StatusLine } from "../../api/types.ts";
+import { Gauge } from "../parts/gauge.tsx";
+import { Minutes } from "../parts/minutes.tsx";
+import { Code, Empty, Loading, ProblemNote } from "../parts/notes.tsx";
+import { nowMs } from "../lib/clock.ts";
+import { age, bytes, countdown, exchangeMoment, grouped, span } from "../lib/format.ts";
+import { reasonOf } from "../lib/reasons.ts";
+import { now, trouble } from "../lib/store.ts";
+
+/** Lets the tests measure how long the first figures took. */
+function markUseful(): void {
+  requestAnimationFrame(() => performance.mark("first-useful-paint"));
+}
+
+/** The first view. */
+export function NowPage() {
+  const view = now.value;
+  useEffect(() => {
+    if (view !== null) markUseful();
+  }, [view !== null]);
+  return (
+    <div class="view">
+      <h1 tabIndex={-1} class="unseen">
+        Now
+      </h1>
+      {view === null ? !trouble.value && <Loading what="the state" /> : <Panels view={view} />}
+    </div>
+  );
+}
+
+function Panels({ view }: { view: NowView }) {
+  const { live } = view;
+  return (
+    <>
+      <Verdict view={view} />
+      {live?.problems.map((problem) => (
+        <ProblemNote key={problem.code} problem={problem} />
+      ))}
+      <div class="panels">
+        <Budget view={view} />
+        <NextPolls live={live} />
+        <Keeping view={view} />
+        <Calls view={view} />
+        <Missed view={view} />
+        <Health view={view} />
+      </div>
+    </>
+  );
+}
+
+/** One sentence above all. */
+function Verdict({ view: { status, live, market, feed } }: { view: NowView }) {
+  const wrong = [
+    ...(status?.lines.filter(({ state }) => state === "attention").map(({ subject }) => subject) ?? []),
+    ...(live?.problems.filter(({ person }) => person).map(({ code }) => code) ?? []),
+  ];
+  if (wrong.length > 0)
+    return (
+      <p class="verdict" data-tone="alarm" role="alert">
+        <b>Somebody is needed</b> {wrong.join(", ")}: the remedy stands below.
+      </p>
+    );
+  if (live && live.phase === "closed")
+    return (
+      <p class="verdict" data-tone="calm">
+        <b>Waiting for the budget</b> No call is made for another {span(live.closedForMs)}: the service
+        refused one.
+      </p>
+    );
+  if (!feed.simulated && market.phase === "closed")
+    return (
+      <p class="verdict" data-tone="calm">
+        <b>The market is closed</b> {market.closedReason ?? "for today"}
+        {market.opensAt ? `; it opens ${exchangeMoment(market.opensAt)}` : ""}. Nothing is wrong.
+      </p>
+    );
+  return (
+    <p class="verdict" data-tone="good">
+      <b>All is well</b> {feed.simulated ? "The simulated market never closes." : (feed.address ?? "")}
+    </p>
+  );
+}
+
+function Budget({ view: { live, archive } }: { view: NowView }) {
+  const serviceUsed = archive?.serviceUsed ?? null;
+  if (live === null)
+    return (
+      <section class="panel budget" aria-labelledby="budget">
+        <h2 id="budget">Budget</h2>
+        <Empty title="No collector runs in this process">
+          This is the dashboard alone, over the archive.{" "}
+          {archive ? `${archive.calls} answers arrived in the last minute` : ""}
+          {serviceUsed === null ? "." : `; the service counts ${serviceUsed} calls.`}
+        </Empty>
+      </section>
+    );
+  const { callsUsed, limit, secondClient, windowMs, queued, phase } = live;
+  const window = windowMs === 60_000 ? "this minute" : `the last ${span(windowMs)}`;
+  return (
+    <section class="panel budget" aria-labelledby="budget">
+      <h2 id="budget">Budget, {window}</h2>
+      <Gauge used={callsUsed} left={secondClient} limit={limit} label={`Calls used in ${window}`} />
+      <dl class="facts">
+        <Fact name="Ours" value={callsUsed} swatch="us" />
+        <Fact name="Second client" value={secondClient} swatch="them" />
+        <Fact name="Queue" value={queued} />
+        <Fact name="Governor" value={phase} />
+        {serviceUsed !== null && <Fact name="Service counts" value={serviceUsed} />}
+      </dl>
+    </section>
+  );
+}
+
+function Fact({
+  name,
+  value,
+  swatch,
+  alarm,
+}: {
+  name: string;
+  value: string | number;
+  swatch?: string;
+  alarm?: boolean;
+}) {
+  return (
+    <div data-alarm={alarm ? "" : undefined}>
+      <dt data-swatch={swatch}>{name}</dt>
+      <dd>{typeof value === "number" ? grouped(value) : value}</dd>
+    </div>
+  );
+}
+
+function NextPolls({ live }: { live: Live | null }) {
+  return (
+    <section class="panel" aria-labelledby="next">
+      <h2 id="next">Next polls</h2>
+      {live === null ? (
+        <Empty title="Not known here">Only the process that collects knows its jobs.</Empty>
+      ) : (
+        <ol class="jobs">
+          {[...live.jobs]
+            .sort((a, b) => (a.nextAt ?? "9").localeCompare(b.nextAt ?? "9") || b.priority - a.priority)
+            .map((job) => (
+              <Job key={job.name} job={job} />
+            ))}
+        </ol>
+      )}
+    </section>
+  );
+}
+
+function Job({ job: { name, schedule, session, nextAt } }: { job: JobView }) {
+  return (
+    <li>
+      <span class="job-name">{name}</span>
+      <code>{schedule}</code>
+      <span class="dim">{session}</span>
+      <span class="count">{nextAt ? countdown(Date.parse(nextAt) - nowMs.value) : "none ahead"}</span>
+    </li>
+  );
+}
+
+function Keeping({ view: { status, journal, live } }: { view: NowView }) {
+  const lag = status?.lag;
+  const waiting = lag?.oldestAt ? age(lag.oldestAt, nowMs.value) : null;
+  return (
+    <section class="panel" aria-labelledby="keeping">
+      <h2 id="keeping">Keeping</h2>
+      <dl class="facts wide">
+        <Fact
+          name="Loader lag"
+          value={waiting ? `${waiting}, ${bytes(lag?.bytes ?? 0)}` : lag ? "none" : "not known"}
+        />
+        <Fact
+          name="Journal"
+          value={
+            journal
+              ? `${bytes(journal.bytes)} in ${journal.segments} segment${journal.segments === 1 ? "" : "s"}`
+              : "none on this machine"
+          }
+        />
+        <Fact name="Database" value={status?.tier ?? "not known"} />
+        {live && <Fact name="Rows stored since the start" value={live.quotesStored} />}
+        {live && <Fact name="Missed since the start" value={live.missed} />}
+      </dl>
+    </section>
+  );
+}
+
+function Calls({ view: { archive, live } }: { view: NowView }) {
+  return (
+    <section class="panel half" aria-labelledby="calls">
+      <h2 id="calls">Answers by the minute</h2>
+      {archive ? (
+        <Minutes minutes={archive.minutes} limit={live?.limit ?? 60} nowMs={nowMs.value} />
+      ) : (
+        <Empty title="The archive cannot be read" />
+      )}
+    </section>
+  );
+}
+
+function Missed({ view: { archive } }: { view: NowView }) {
+  return (
+    <section class="panel half" aria-labelledby="missed">
+      <h2 id="missed">Missed in the last day</h2>
+      {archive === null || archive.missed.length === 0 ? (
+        <Empty title={archive ? "Nothing" : "Not known"}>
+          {archive ? `${grouped(archive.due)} quotes were due, and none is missing.` : ""}
+        </Empty>
+      ) : (
+        <ul class="missed">
+          {archive.missed.map(({ reason, count }) => {
+            const { title, text, person } = reasonOf(reason);
+            return (
+              <li key={reason} data-tone={person ? "alarm" : "calm"}>
+                <b>{grouped(count)}</b> {title}
+                <small>
+                  <Code text={text} />
+                </small>
+              </li>
+            );
+          })}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function Health({ view: { status } }: { view: NowView }) {
+  return (
+    <section class="panel health" aria-labelledby="health">
+      <h2 id="health">
+        Health{" "}
+        <small>
+          as <code>quotekeeper status</code> tells it
+        </small>
+      </h2>
+      {status === null ? (
+        <Empty title="Not known at the moment" />
+      ) : (
+        <ul class="lines">
+          {status.lines.map((line) => (
+            <Line key={line.subject} line={line} />
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+const STATES = { ok: "well", idle: "nothing to do", attention: "needs a person" };
+
+function Line({ line: { subject, state, text } }: { line: StatusLine }) {
+  return (
+    <li data-state={state}>
+      <i role="img" aria-label={STATES[state]} />
+      <b>{subject}</b>
+      <span>
+        <Code text={text} />
+      </span>
+    </li>
+  );
+}

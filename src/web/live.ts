@@ -1,0 +1,37 @@
+/** What the dashboard may know of a running collector and of `status`: given by whoever starts it. */
+import type { QuotekeeperError } from "../errors.ts";
+import { ERRORS, type ErrorCode } from "../errors.ts";
+import type { Live, Problem, StatusView } from "./api/types.ts";
+
+/** Where the Now view has its facts from, besides the archive. */
+export type NowSources = {
+  /** Whether the market that is polled is simulated, and its address where it is not. */
+  feed: { simulated: boolean; address: string | null };
+  /** Length of the budget's window, ms. */
+  windowMs: number;
+  /** Null where no collector runs in this process, or not yet. */
+  live: () => Live | null;
+  /** What `quotekeeper status` finds; rejects when it cannot be found out. */
+  status: () => Promise<StatusView>;
+  /** The journal's size; null where there is none on this machine. */
+  journal: () => Promise<{ bytes: number; segments: number } | null>;
+};
+
+/** An error as people see it. Whatever heals by itself needs no person. */
+export function problemOf(error: QuotekeeperError): Problem {
+  const { code, detail } = error;
+  return { code, detail, hint: ERRORS[code].hint, person: !ERRORS[code].retryable };
+}
+
+/** The same from a message that was kept in place of its error: `CODE: detail. Hint.` */
+export function problemFromMessage(message: string): Problem {
+  const [, code = "", rest = message] = /^([A-Z_]+): ([\s\S]*)$/.exec(message) ?? [];
+  if (!isCode(code)) return { code: "ERROR", detail: message, hint: "See the log.", person: false };
+  const { hint, retryable } = ERRORS[code];
+  const detail = rest.endsWith(hint) ? rest.slice(0, -hint.length).trim() : rest;
+  return { code, detail, hint, person: !retryable };
+}
+
+function isCode(code: string): code is ErrorCode {
+  return Object.hasOwn(ERRORS, code);
+}

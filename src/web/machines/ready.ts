@@ -1,0 +1,57 @@
+/**
+ * Alive, ready, healthy (docs/deploy.md): `/healthz` answers while the process does. `/readyz` says whether it does its
+ * work now: reads the archive, and where it collects, keeps answers. Whether a person is needed is for `status`.
+ */
+import type pg from "pg";
+import { currentVersion } from "../../archive/migrate.ts";
+import { atMost, type Clock } from "../../clock.ts";
+
+/** One thing that has to be there. */
+export type Check = "ok" | "failed";
+
+/** What `/readyz` answers; no detail that anybody could use, as it is answered to anybody. */
+export type Readiness = { ready: boolean; checks: Readonly<Record<string, Check>> };
+
+/** What is looked at. */
+export type ReadySources = {
+  /** Of the dashboard; can only read. */
+  pool: pg.Pool;
+  clock: Clock;
+  /** Newest version of the schema that the program knows. */
+  schemaVersion: number;
+  /** Null where this process collects nothing. */
+  collector: { running: () => boolean; journalFailing: () => boolean } | null;
+};
+
+/** Answers are no older than this, ms: anybody may ask as often as he likes. */
+const FRESH_MS = 1_000;
+
+/** A database that does not answer within this time is away, ms. */
+const DATABASE_MS = 2_000;
+
+/** Looks at most once a second; whoever asks meanwhile gets the same answer. */
+export function createReadiness(sources: ReadySources): () => Promise<Readiness> {
+  let known: { atMs: number; answer: Promise<Readiness> } | null = null;
+  return () => {
+    const nowMs = sources.clock.monotonicMs();
+    if (known === null || nowMs - known.atMs >= FRESH_MS) known = { atMs: nowMs, answer: look(sources) };
+    return known.answer;
+  };
+}
+
+async function look({ pool, clock, schemaVersion, collector }: ReadySources): Promise<Readiness> {
+  let database: Check = "failed";
+  const asked = currentVersion(pool).then(
+    (version) => void (database = version === schemaVersion ? "ok" : "failed"),
+    () => undefined,
+  );
+  await atMost(DATABASE_MS, asked, clock);
+  const checks: Record<string, Check> = {
+    database,
+    ...(collector && {
+      collector: collector.running() ? "ok" : "failed",
+      journal: collector.journalFailing() ? "failed" : "ok",
+    }),
+  };
+  return { ready: Object.values(checks).every((check) => check === "ok"), checks };
+}

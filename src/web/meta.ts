@@ -1,0 +1,39 @@
+/** What the page is of: its marks and its footer. */
+import type pg from "pg";
+import type { Log } from "../log.ts";
+import type { Meta } from "./api/types.ts";
+import type { NowSources } from "./live.ts";
+
+/** Reads the page's frame. An archive that cannot be read leaves the mark to the feed. */
+export function createMetaReader(options: {
+  pool: pg.Pool;
+  log: Log;
+  token: string | null;
+  attribution: string | null;
+  version: string;
+  sources: NowSources;
+}): () => Promise<Meta> {
+  const { pool, log, token, attribution, version, sources } = options;
+  return async () => ({
+    version,
+    attribution,
+    simulated: sources.feed.simulated || (await hasSimulatedRows(pool, log)),
+    live: sources.live() !== null,
+    protected: token !== null,
+  });
+}
+
+async function hasSimulatedRows(pool: pg.Pool, log: Log): Promise<boolean> {
+  try {
+    const { rows } = await pool.query<{ found: boolean }>(
+      `select exists (
+         select from sources s
+         where s.kind = 'simulated' and exists (select from session_bars b where b.source_id = s.id)
+       ) as found`,
+    );
+    return rows[0]?.found === true;
+  } catch (error) {
+    log.debug({ err: error }, "the dashboard could not look for simulated rows");
+    return false;
+  }
+}

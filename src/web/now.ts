@@ -1,0 +1,81 @@
+/** The Now view: what the collector knows this second, and what takes longer to find out, a few seconds old. */
+import type pg from "pg";
+import type { Clock } from "../clock.ts";
+import type { Log } from "../log.ts";
+import type { Calendar } from "../market/calendar/calendar.ts";
+import { exchangeDate } from "../market/calendar/dates.ts";
+import type { MarketView, NowView } from "./api/types.ts";
+import type { NowSources } from "./live.ts";
+import { readActivity } from "./queries.ts";
+
+/** How old what `status` and the archive say may be, ms: the disk and the database are not asked every second. */
+const FRESH_MS = 5_000;
+
+/** How many days ahead the next opening is looked for. */
+const AHEAD_DAYS = 14;
+const DAY_MS = 86_400_000;
+
+type Slow = Pick<NowView, "status" | "journal" | "archive">;
+
+/** Reads the Now view; whoever asks while it is being found out waits for the same answer. */
+export function createNowReader({
+  pool,
+  clock,
+  log,
+  sources,
+  calendar,
+}: {
+  pool: pg.Pool;
+  clock: Clock;
+  log: Log;
+  sources: NowSources;
+  calendar: Calendar;
+}): () => Promise<NowView> {
+  let known: { atMs: number; slow: Promise<Slow> } | null = null;
+
+  const orNull = async <T>(what: string, work: Promise<T>): Promise<T | null> =>
+    work.catch((error: unknown) => {
+      log.debug({ err: error }, `the dashboard could not read ${what}`);
+      return null;
+    });
+
+  const slowly = async (now: Date): Promise<Slow> => {
+    const kind = sources.feed.simulated ? "simulated" : "account";
+    const { windowMs } = sources;
+    const [status, journal, archive] = await Promise.all([
+      orNull("the status", sources.status()),
+      orNull("the journal", sources.journal()),
+      orNull("the archive", readActivity(pool, { kind, now, windowMs })),
+    ]);
+    return { status, journal, archive };
+  };
+
+  return async () => {
+    const nowMs = clock.monotonicMs();
+    if (known === null || nowMs - known.atMs >= FRESH_MS) known = { atMs: nowMs, slow: slowly(clock.now()) };
+    const slow = await known.slow;
+    const now = clock.now();
+    return {
+      at: now.toISOString(),
+      feed: sources.feed,
+      live: sources.live(),
+      market: marketAt(calendar, now),
+      ...slow,
+    };
+  };
+}
+
+/** The exchange's hours around an instant. */
+export function marketAt(calendar: Calendar, now: Date): MarketView {
+  const phase = calendar.phaseAt(now);
+  const today = exchangeDate(now);
+  const ahead = calendar.sessions(today, exchangeDate(new Date(now.getTime() + AHEAD_DAYS * DAY_MS)));
+  const next = ahead.find(({ open }) => open > now);
+  const regular = phase === "regular" ? calendar.session(today) : null;
+  return {
+    phase,
+    closedReason: calendar.closedReason(today),
+    opensAt: phase === "regular" ? null : (next?.open.toISOString() ?? null),
+    closesAt: regular?.close.toISOString() ?? null,
+  };
+}

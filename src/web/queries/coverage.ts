@@ -1,0 +1,48 @@
+/** Expected against stored by session, and why one instrument is missing on one date. */
+import type pg from "pg";
+import { readCoverage } from "../../archive/coverage.ts";
+import { isoOf } from "../../archive/queries.ts";
+import type { CoverageView, MissRow, SourceKind } from "../api/types.ts";
+
+/** Coverage of exchange dates, both ends included. */
+export async function readCoverageView(pool: pg.Pool, from: string, to: string): Promise<CoverageView> {
+  const { rows } = await pool.query<{ date: string }>(
+    "select date from sessions where date between $1 and $2 order by date",
+    [from, to],
+  );
+  const cells = await readCoverage(pool, from, to);
+  const sessions = new Set(rows.map(({ date }) => date));
+  const dates = [...new Set([...sessions, ...cells.map(({ date }) => date)])].sort();
+  return { dates: dates.map((date) => ({ date, session: sessions.has(date) })), cells };
+}
+
+/** Which cell of the heat map. */
+export type MissQuery = { date: string; instrument: string; source: SourceKind };
+
+/** By job and reason, most frequent first. */
+export async function readMisses(pool: pg.Pool, { date, instrument, source }: MissQuery): Promise<MissRow[]> {
+  const { rows } = await pool.query<{
+    job: string;
+    reason: string;
+    count: string;
+    first_at: string;
+    last_at: string;
+  }>(
+    `select m.job, m.reason, count(*) as count, min(m.slot_at) as first_at, max(m.slot_at) as last_at
+     from misses m
+     join slots s on s.job = m.job and s.slot_at = m.slot_at and s.source_id = m.source_id
+     join due_sets d on d.id = s.due_set_id
+     join sources o on o.id = m.source_id
+     where o.kind = $3
+       and m.slot_at >= $1::date::timestamp at time zone 'America/New_York'
+       and m.slot_at < ($1::date + 1)::timestamp at time zone 'America/New_York'
+       and (m.instrument = $2 or (m.instrument = '*' and $2 = any (d.instruments)))
+     group by m.job, m.reason
+     order by count(*) desc, m.job, m.reason`,
+    [date, instrument, source],
+  );
+  return rows.map(({ job, reason, count, first_at, last_at }) => ({
+    ...{ job, reason, count: Number(count) },
+    ...{ firstAt: isoOf(first_at), lastAt: isoOf(last_at) },
+  }));
+}

@@ -1,0 +1,97 @@
+/** What only a process of its own shows: readers that go away, full disks, Ctrl-C. */
+import { spawn, spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { runProgram } from "../../src/cli/program.ts";
+import { compileProgram } from "../support/compileProgram.ts";
+import { freshDatabase } from "../support/database.ts";
+import { tempDir } from "../support/tempDir.ts";
+import { capturedEdges } from "./edges.ts";
+
+const { url, pool } = await freshDatabase();
+const bin = compileProgram(tempDir());
+const cwd = tempDir();
+mkdirSync(join(cwd, "jobs"));
+writeFileSync(join(cwd, "jobs", "job.yaml"), 'name: job\nschedule: "* * * * *"\nsymbols: [AAPL]\n');
+const env = { PATH: process.env["PATH"], DATABASE_URL: url, SHLVL: "1" };
+
+/** Runs a line of bash in which `quotekeeper` is the program; prints the exit codes of its pipe. */
+function inPipe(line: string): { codes: string; stderr: string } {
+  const script = `quotekeeper() { '${process.execPath}' '${bin}' "$@"; }; ${line}; echo "codes \${PIPESTATUS[*]}"`;
+  const { stdout, stderr } = spawnSync("bash", ["--norc", "-c", script], {
+    cwd,
+    env,
+    encoding: "utf8",
+    timeout: 25_000,
+  });
+  return { codes: /codes ([\d ]+)/.exec(stdout)?.[1] ?? "", stderr };
+}
+
+describe("a reader that has seen enough", () => {
+  test("ends nothing with an error", () => {
+    expect(inPipe("quotekeeper calendar --from 2020-01-01 --to 2026-12-31 | head -n 1")).toEqual({
+      codes: "0 0",
+      stderr: "",
+    });
+  });
+
+  test("leaves a command its own exit code", () => {
+    expect(inPipe("QUOTEKEEPER_JOBS_DIR=/nowhere quotekeeper status | true").codes).toBe("1 0");
+  });
+
+  test("ends a watch", () => {
+    expect(inPipe("quotekeeper status --watch 1 | head -n 1")).toEqual({ codes: "0 0", stderr: "" });
+  });
+});
+
+const onLinux = existsSync("/dev/full") ? test : test.skip;
+
+onLinux("results that cannot be written are a failure, and it says so", () => {
+  const { codes, stderr } = inPipe("quotekeeper calendar --from 2026-11-20 --to 2026-11-20 > /dev/full");
+
+  expect(codes).toBe("1");
+  expect(stderr).toBe("The results cannot be written (ENOSPC).\n");
+});
+
+test("Ctrl-C ends a watch, with the exit code of its last look", async () => {
+  const child = spawn(process.execPath, [bin, "status", "--watch", "60"], { cwd, env });
+  const ended = new Promise((resolve) => child.once("exit", (code, signal) => resolve({ code, signal })));
+  let text = "";
+  await new Promise<void>((resolve) => {
+    child.stdout.on("data", (chunk: Buffer) => {
+      text += chunk.toString();
+      if (/^journal .*\n/m.test(text)) resolve();
+    });
+  });
+
+  child.kill("SIGINT");
+
+  expect(await ended).toEqual({ code: 0, signal: null });
+});
+
+test("Ctrl-C ends a command that waits for the database, and leaves no connection behind", async () => {
+  const holder = await pool.connect();
+  await holder.query("begin; lock table slots in access exclusive mode");
+  const { edges, stderr, interrupt } = capturedEdges({ env: { DATABASE_URL: url } });
+
+  const running = runProgram(["coverage", "--from", "2026-11-20", "--to", "2026-11-20"], edges);
+  await someStatementWaits();
+  interrupt();
+
+  expect(await running).toBe(130);
+  expect(stderr()).toBe("");
+  await holder.query("rollback");
+  holder.release();
+});
+
+/** Until some statement waits for the lock; a look in the transaction itself would see the same for ever. */
+async function someStatementWaits(): Promise<void> {
+  for (let look = 0; look < 20_000; look++) {
+    const { rowCount } = await pool.query(
+      "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+    );
+    if (rowCount) return;
+  }
+  throw new Error("no statement waits");
+}

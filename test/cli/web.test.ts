@@ -1,0 +1,82 @@
+import { afterAll, expect, test } from "@jest/globals";
+import { runProgram } from "../../src/cli/program.ts";
+import { freshDatabase } from "../support/database.ts";
+import { capturedEdges, run } from "./edges.ts";
+
+const TOKEN = "a-token-of-the-test-0123456789";
+
+const interrupts: (() => void)[] = [];
+afterAll(() => interrupts.forEach((interrupt) => interrupt()));
+
+test("web serves any archive, says that nothing collects, and ends with Ctrl-C", async () => {
+  const { url } = await freshDatabase();
+  const env = { DATABASE_URL: url, QUOTEKEEPER_HTTP_PORT: "0", QUOTEKEEPER_ATTRIBUTION: "Data by X" };
+  const { edges, said, interrupt, stdout } = capturedEdges({ env });
+  interrupts.push(interrupt);
+  const ending = runProgram(["web"], edges);
+  const [, address] = await said(/^Dashboard +(\S+)$/m);
+
+  const meta: unknown = await (await fetch(`${address}/api/meta`)).json();
+  const now: unknown = await (await fetch(`${address}/api/now`)).json();
+  interrupt();
+
+  expect(await ending).toBe(0);
+  expect(meta).toMatchObject({ live: false, attribution: "Data by X", protected: false });
+  expect(now).toMatchObject({ live: null, archive: { calls: 0 } });
+  expect(stdout()).not.toContain(new URL(url).password || "no password in the address");
+  await expect(fetch(`${address}/api/meta`)).rejects.toThrow();
+});
+
+test.each(["web", "start"])(
+  "%s refuses an address that others can reach without a token, with exit code 2",
+  async (command) => {
+    const { url } = await freshDatabase({ migrated: false });
+
+    const { exitCode, stderr, stdout } = await run([command], {
+      ...{ DATABASE_URL: url, QUOTEKEEPER_HTTP_HOST: "0.0.0.0", QUOTEKEEPER_HTTP_PORT: "0" },
+      QUOTEKEEPER_JOBS_DIR: new URL("../../jobs", import.meta.url).pathname,
+    });
+
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain("WEB_TOKEN_MISSING");
+    expect(stdout).not.toContain("Dashboard");
+  },
+);
+
+test("a token that is too short to be one is refused, and is not shown", async () => {
+  const { exitCode, stderr } = await run(["web"], { QUOTEKEEPER_WEB_TOKEN: "canary-token" });
+
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain("QUOTEKEEPER_WEB_TOKEN");
+  expect(stderr).not.toContain("canary-token");
+});
+
+test("web makes no archive where there is none", async () => {
+  const { exitCode, stderr } = await run(["web"], { QUOTEKEEPER_DATA_DIR: "/nonexistent/quotes" });
+
+  expect(exitCode).toBe(1);
+  expect(stderr).toContain("ARCHIVE_EMPTY");
+});
+
+test("with a token it serves at any address", async () => {
+  const { url } = await freshDatabase();
+  const env = {
+    ...{ DATABASE_URL: url, QUOTEKEEPER_HTTP_HOST: "0.0.0.0", QUOTEKEEPER_HTTP_PORT: "0" },
+    QUOTEKEEPER_WEB_TOKEN: TOKEN,
+  };
+  const { edges, said, interrupt, stdout } = capturedEdges({ env });
+  interrupts.push(interrupt);
+  const ending = runProgram(["web"], edges);
+  const [, address = ""] = await said(/^Dashboard +(\S+)$/m);
+  const { port } = new URL(address);
+
+  const refused = await fetch(`http://127.0.0.1:${port}/api/meta`);
+  const allowed = await fetch(`http://127.0.0.1:${port}/api/meta`, {
+    headers: { authorization: `Bearer ${TOKEN}` },
+  });
+  interrupt();
+  await ending;
+
+  expect([refused.status, allowed.status]).toEqual([401, 200]);
+  expect(stdout()).not.toContain(TOKEN);
+});

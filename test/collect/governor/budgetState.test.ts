@@ -1,0 +1,18 @@
+import { expect, test } from "@jest/globals";
+import { budgetState } from "../../../src/collect/governor/budgetState.ts";
+import { createGovernor, step } from "../../../src/collect/governor/governor.ts";
+import { NO_RATE_LIMIT } from "../../../src/quotes-api/rateLimit.ts";
+
+test("a refusal closes the budget for a while, and says for how long", () => {
+  const open = createGovernor({ limit: 60, windowMs: 60_000 }, 0);
+  const sent = step(open, { type: "sent" }, 1_000);
+  const closed = step(sent, { type: "faulted", sentAtMs: 1_000, rateLimit: NO_RATE_LIMIT }, 1_100);
+
+  const then = budgetState(closed, 1_100);
+  const later = budgetState(closed, 1_100 + then.closedForMs);
+
+  expect(budgetState(open, 0)).toEqual({ phase: "open", secondClientCount: 0, closedForMs: 0 });
+  expect(then.phase).toBe("closed");
+  expect(then.closedForMs).toBeGreaterThan(0);
+  expect(later.closedForMs).toBe(0);
+});

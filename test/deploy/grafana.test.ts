@@ -1,0 +1,177 @@
+import { readdirSync } from "node:fs";
+import { describe, expect, test } from "@jest/globals";
+import { fillFixture } from "../../scripts/sql/fixture.ts";
+import { freshDatabase, poolOn } from "../support/database.ts";
+import { fileText, yamlOf } from "./files.ts";
+
+type Target = { refId: string; datasource: { type: string; uid: string }; format: string; rawSql: string };
+type Panel = {
+  id: number;
+  type: string;
+  title: string;
+  datasource: { uid: string };
+  gridPos: { x: number; y: number; w: number; h: number };
+  targets: Target[];
+};
+type Variable = {
+  name: string;
+  type: string;
+  query: string;
+  datasource?: { uid: string };
+  current: { value?: string };
+};
+type Dashboard = {
+  uid: string;
+  title: string;
+  schemaVersion: number;
+  panels: Panel[];
+  templating: { list: Variable[] };
+};
+
+const DIR = "deploy/grafana/dashboards";
+const dashboards = readdirSync(new URL(`../../${DIR}`, import.meta.url)).map((name) => ({
+  name,
+  dashboard: JSON.parse(fileText(`${DIR}/${name}`)) as Dashboard,
+}));
+const { datasources } = yamlOf<{
+  datasources: { uid: string; type: string; user: string; secureJsonData: object }[];
+}>("deploy/grafana/provisioning/datasources/quotekeeper.yaml");
+
+const { pool, url } = await freshDatabase();
+await fillFixture(pool);
+await pool.query(
+  `insert into responses (observed_at, source_id, request_id, requested_at, job, request, http_status, outcome, rate_limit_used, rate_limit_limit, body_bytes, journal_segment, journal_offset)
+   select t, 1, gen_random_uuid(), t - interval '0.2 s', 'us', '{}', 200, 'quotes', 12, 60, 800, 'a', 0
+   from generate_series(timestamptz '2026-11-20 14:30+00', '2026-11-20 21:00+00', interval '1 minute') t`,
+);
+await pool.query("insert into journal_positions values ('a', 100, now())");
+await pool.query(
+  "insert into dead_letters values ('2026-11-20 15:00+00', 1, 0, 'AAPL', 'malformed', 'bid is x', null)",
+);
+// One connection, which stays in that role.
+const client = poolOn(url, { max: 1 });
+await client.query("set role quotekeeper_reader");
+
+const FROM = "2026-11-20T05:00:00Z";
+const TO = "2026-11-21T05:00:00Z";
+const VALUES: Record<string, string> = { source: "account", instrument: "AAPL", bars: "5m" };
+
+/** SQL as Grafana sends it: macros of its PostgreSQL data source, then the dashboard's variables. */
+function expanded(sql: string, values = VALUES): string {
+  const seconds = (text: string): number => {
+    const [, count = "5", unit = "m"] = /^'?(\d+)([smh])'?$/.exec(text === "$__interval" ? "5m" : text) ?? [];
+    return Number(count) * { s: 1, m: 60, h: 3_600 }[unit as "s" | "m" | "h"];
+  };
+  const group = (column: string, interval: string): string =>
+    `floor(extract(epoch from ${column})/${seconds(interval)})*${seconds(interval)}`;
+  return sql
+    .replace(
+      /\$__timeGroupAlias\(([\w.]+), ('\w+'|\$__interval)\)/g,
+      (_, column: string, interval: string) => `${group(column, interval)} AS "time"`,
+    )
+    .replace(/\$__timeGroup\(([\w.]+), ('\w+'|\$__interval)\)/g, (_, column: string, interval: string) =>
+      group(column, interval),
+    )
+    .replace(/\$__timeFilter\(([\w.]+)\)/g, `$1 BETWEEN '${FROM}' AND '${TO}'`)
+    .replaceAll("$__timeFrom()", `'${FROM}'`)
+    .replaceAll("$__timeTo()", `'${TO}'`)
+    .replace(/\$\{(\w+):sqlstring\}/g, (_, name: string) => `'${(values[name] ?? "").replaceAll("'", "''")}'`)
+    .replace(/\$\{(\w+):raw\}/g, (_, name: string) => values[name] ?? "");
+}
+
+test("there are two dashboards, collection health and market view, and a provider that reads their directory", () => {
+  const { providers } = yamlOf<{ providers: { options: { path: string } }[] }>(
+    "deploy/grafana/provisioning/dashboards/quotekeeper.yaml",
+  );
+
+  expect(dashboards.map(({ name }) => name)).toEqual(["collection-health.json", "market-view.json"]);
+  expect(new Set(dashboards.map(({ dashboard }) => dashboard.uid)).size).toBe(2);
+  expect(fileText("docker-compose.yml")).toContain(`./${DIR}:${providers[0]?.options.path}:ro`);
+});
+
+test("the data source reads as a role that can only read, with a password that stands in no file of ours", () => {
+  expect(datasources).toHaveLength(1);
+  expect(datasources[0]).toMatchObject({
+    user: "quotekeeper_grafana",
+    secureJsonData: { password: "$GF_QUOTEKEEPER_DB_PASSWORD" },
+  });
+  expect(fileText("docker-compose.yml")).toContain("GF_QUOTEKEEPER_DB_PASSWORD__FILE");
+  expect(fileText("deploy/timescaledb/initdb/900_roles.sh")).toContain(
+    "create role quotekeeper_grafana login password :'password' in role quotekeeper_reader",
+  );
+});
+
+describe.each(dashboards)("$name", ({ dashboard }) => {
+  const { panels, templating, schemaVersion } = dashboard;
+
+  test("has a schema version that Grafana migrates from, and panels that do not overlap", () => {
+    expect(schemaVersion).toBeGreaterThanOrEqual(39);
+    expect(new Set(panels.map(({ id }) => id)).size).toBe(panels.length);
+    const taken = new Set<string>();
+    for (const { gridPos, title } of panels) {
+      expect({ title, fits: gridPos.x + gridPos.w <= 24 }).toEqual({ title, fits: true });
+      for (let x = gridPos.x; x < gridPos.x + gridPos.w; x++) {
+        for (let y = gridPos.y; y < gridPos.y + gridPos.h; y++) {
+          expect({ title, place: `${x},${y}`, free: !taken.has(`${x},${y}`) }).toMatchObject({ free: true });
+          taken.add(`${x},${y}`);
+        }
+      }
+    }
+  });
+
+  test("asks the provisioned data source and no other, and leaves no variable or macro unknown", () => {
+    const asked = [
+      ...panels.flatMap((panel) => [panel.datasource, ...panel.targets.map(({ datasource }) => datasource)]),
+      ...templating.list.flatMap(({ datasource }) => datasource ?? []),
+    ];
+    const names = templating.list.map(({ name }) => name);
+
+    expect(new Set(asked.map(({ uid }) => uid))).toEqual(new Set([datasources[0]?.uid]));
+    for (const { rawSql } of panels.flatMap(({ targets }) => targets)) {
+      for (const [, name] of rawSql.matchAll(/\$\{(\w+)/g)) expect(names).toContain(name);
+      expect(expanded(rawSql)).not.toMatch(/\$/);
+    }
+  });
+
+  test.each(templating.list.filter(({ type }) => type === "query").map(({ name, query }) => [name, query]))(
+    "can ask for the values of %s",
+    async (name, query) => {
+      const { rows } = await client.query({ text: query ?? "", rowMode: "array" });
+
+      expect(rows.map(([value]: unknown[]) => value)).toContain(VALUES[name ?? ""]);
+    },
+  );
+
+  test.each(panels.flatMap(({ title, targets }) => targets.map((target) => [title, target] as const)))(
+    "shows %s",
+    async (_title, { rawSql, format }) => {
+      const { rows, fields } = await client.query<Record<string, unknown>>(expanded(rawSql));
+
+      const names = fields.map(({ name }) => name);
+      expect(rows.length).toBeGreaterThan(0);
+      if (format === "time_series") {
+        expect(names).toContain("time");
+        const times = rows.map(({ time }) =>
+          time instanceof Date ? time.getTime() : Number(time) || Date.parse(String(time)),
+        );
+        expect(times).toEqual(times.toSorted((a, b) => a - b));
+      }
+    },
+  );
+});
+
+test.each(["1m", "5m", "1h"])(
+  "the market view has bars of %s, and takes a quote in a symbol for a quote",
+  async (bars) => {
+    const market = dashboards.find(({ name }) => name === "market-view.json")?.dashboard;
+    const candles = market?.panels.find(({ type }) => type === "candlestick");
+    const sql = candles?.targets[0]?.rawSql ?? "";
+
+    const found = await client.query(expanded(sql, { ...VALUES, bars }));
+    const injected = await client.query(expanded(sql, { ...VALUES, bars, instrument: "A' or 'a' = 'a" }));
+
+    expect(found.rows.length).toBeGreaterThan(0);
+    expect(found.fields.map(({ name }) => name)).toEqual(["time", "open", "high", "low", "close", "volume"]);
+    expect(injected.rows).toEqual([]);
+  },
+);

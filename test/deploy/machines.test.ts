@@ -1,0 +1,62 @@
+import { describe, expect, test } from "@jest/globals";
+import { METRICS, type MetricName } from "../../src/web/machines/definitions.ts";
+import { VARIABLE_NAMES } from "../../src/config/environment.ts";
+import { fileText, yamlOf } from "./files.ts";
+
+type Rule = {
+  alert: string;
+  expr: string;
+  for?: string;
+  labels: { severity: string };
+  annotations: { summary: string };
+};
+
+describe("the alert rules", () => {
+  const { groups } = yamlOf<{ groups: { name: string; rules: Rule[] }[] }>("deploy/prometheus/alerts.yml");
+  const rules = groups.flatMap((group) => group.rules);
+
+  test("have names of their own, a severity and a sentence each", () => {
+    expect(new Set(rules.map(({ alert }) => alert)).size).toBe(rules.length);
+    for (const { labels, annotations } of rules) {
+      expect(["page", "ticket"]).toContain(labels.severity);
+      expect(annotations.summary.length).toBeGreaterThan(20);
+    }
+  });
+
+  test.each(rules.map(({ alert, expr }) => [alert, expr]))(
+    "%s asks metrics and labels that there are",
+    (_alert, expr = "") => {
+      const asked = [...expr.matchAll(/(quotekeeper_\w+)(?:\{([^}]*)\})?/g)];
+
+      for (const [, series = "", selector = ""] of asked) {
+        const definition = METRICS[series.replace(/_(bucket|sum|count)$/, "") as MetricName];
+        expect({ series, known: definition !== undefined }).toEqual({ series, known: true });
+        for (const [, label = "", values = ""] of selector.matchAll(/(\w+)=~?"([^"]*)"/g)) {
+          const allowed = (definition.labels as Record<string, readonly string[] | string> | undefined)?.[
+            label
+          ];
+          expect({ series, label, known: allowed !== undefined }).toEqual({ series, label, known: true });
+          if (Array.isArray(allowed)) for (const value of values.split("|")) expect(allowed).toContain(value);
+        }
+      }
+      expect([...expr].filter((each) => each === "(").length).toBe(
+        [...expr].filter((each) => each === ")").length,
+      );
+    },
+  );
+});
+
+test("the systemd unit sets variables that the program knows, each secret from a credential of its own", () => {
+  const unit = fileText("deploy/systemd/quotekeeper.service");
+  const set = [...unit.matchAll(/^#?Environment=(\w+)=(\S+)$/gm)].map(([, name = "", value = ""]) => ({
+    name,
+    value,
+  }));
+  const credentials = [...unit.matchAll(/^#?LoadCredential=(\w+):/gm)].map(([, name]) => name);
+
+  for (const { name, value } of set.filter((one) => one.name !== "NODE_ENV")) {
+    expect(VARIABLE_NAMES).toContain(name.replace(/_FILE$/, ""));
+    if (name.endsWith("_FILE")) expect(credentials).toContain(value.replace("%d/", ""));
+  }
+  expect(set.filter(({ name }) => name.endsWith("_FILE"))).toHaveLength(credentials.length);
+});

@@ -1,0 +1,209 @@
+import { describe, expect, test } from "@jest/globals";
+import { appendFileSync, chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { NonceMemory } from "../../../src/quotes-api/oauth/nonces.ts";
+import { type NonceLog, openNonceLog } from "../../../src/serve/nonces/log.ts";
+import { createTestClock, type TestClock } from "../../support/clock.ts";
+import { tempDir } from "../../support/tempDir.ts";
+
+const DAYS = 86_400;
+
+type Run = {
+  log: NonceLog;
+  use: (nonce: string, options?: { token?: string; ageSeconds?: number }) => string;
+  size: () => number;
+};
+
+/** One run of a service on a directory. */
+function runOn(
+  dir: string,
+  clock: TestClock,
+  { windowSeconds = 10, uptimeSeconds = DAYS }: { windowSeconds?: number; uptimeSeconds?: number } = {},
+): Run {
+  const log = openNonceLog({ dir, clock, windowSeconds, uptimeSeconds });
+  const { remembered, horizon, append } = log;
+  const memory = new NonceMemory({
+    windowSeconds,
+    maxNonces: 100_000,
+    remembered,
+    horizon,
+    onFresh: append,
+  });
+  const now = () => Math.floor(clock.now().getTime() / 1000);
+  return {
+    log,
+    use: (nonce, { token = "token", ageSeconds = 0 } = {}) =>
+      memory.use(token, now() - ageSeconds, nonce, now()),
+    size: () => memory.size,
+  };
+}
+
+const filesIn = (dir: string) => readdirSync(dir).sort();
+
+describe("after a restart", () => {
+  test("a nonce that was used is refused, also when the run before it was killed without closing anything", () => {
+    const dir = tempDir();
+    const clock = createTestClock();
+    const first = runOn(dir, clock);
+    first.use("once");
+    clock.advance(3_000);
+
+    const second = runOn(dir, clock);
+
+    expect(second.use("once", { ageSeconds: 3 })).toBe("repeated");
+    expect(second.use("once", { token: "other", ageSeconds: 3 })).toBe("fresh");
+    expect(second.use("twice")).toBe("fresh");
+  });
+
+  test("and after any number of them", () => {
+    const dir = tempDir();
+    const clock = createTestClock();
+    for (const nonce of ["a", "b", "c"]) expect(runOn(dir, clock).use(nonce)).toBe("fresh");
+
+    const last = runOn(dir, clock);
+
+    expect(["a", "b", "c", "d"].map((nonce) => last.use(nonce))).toEqual([
+      ...["repeated", "repeated", "repeated", "fresh"],
+    ]);
+  });
+
+  test("a larger window lets nothing in that the smaller one had forgotten", () => {
+    const dir = tempDir();
+    const clock = createTestClock();
+    const first = runOn(dir, clock, { windowSeconds: 10 });
+    first.use("old");
+    for (let minute = 0; minute < 5; minute++) {
+      clock.advance(60_000);
+      first.use("old");
+    }
+    first.log.close();
+
+    const second = runOn(dir, clock, { windowSeconds: 3_600 });
+
+    expect(second.use("old", { ageSeconds: 300 })).toBe("stale");
+    expect(second.use("old")).toBe("repeated");
+  });
+
+  test("a clock that was set back lets nothing in that was forgotten", () => {
+    const dir = tempDir();
+    const clock = createTestClock();
+    const first = runOn(dir, clock);
+    first.use("old");
+    for (let minute = 0; minute < 5; minute++) {
+      clock.advance(60_000);
+      first.use("new");
+    }
+    clock.advance(-300_000);
+
+    const second = runOn(dir, clock);
+
+    expect(second.use("old")).toBe("stale");
+  });
+
+  test("a clock that was hours ahead once does not shut everybody out when it is right again", () => {
+    const dir = tempDir();
+    const wrong = createTestClock("2026-11-21T04:00:00Z");
+    const first = runOn(dir, wrong);
+    for (let minute = 0; minute < 5; minute++) {
+      wrong.advance(60_000);
+      first.use("ahead");
+    }
+
+    const second = runOn(dir, createTestClock("2026-11-20T22:50:00Z"));
+
+    expect(second.use("now")).toBe("fresh");
+    expect(second.use("now")).toBe("repeated");
+  });
+
+  test("of the machine no timestamp from before it is accepted, for its disk may have lost nonces", () => {
+    const dir = tempDir();
+    const clock = createTestClock();
+    const restarted = runOn(dir, clock, { uptimeSeconds: 2 });
+
+    expect(restarted.use("from before", { ageSeconds: 2 })).toBe("stale");
+    expect(restarted.use("perhaps from a clock ahead")).toBe("stale");
+    clock.advance(9_000);
+    expect(restarted.use("from now")).toBe("fresh");
+  });
+});
+
+describe("what a kill or a full disk leaves", () => {
+  test("lines cut short, headers cut short and empty files cost nothing else", () => {
+    const dir = tempDir();
+    const clock = createTestClock();
+    runOn(dir, clock).use("whole");
+    const [file = ""] = filesIn(dir);
+    appendFileSync(join(dir, file), "17953");
+    writeFileSync(join(dir, "1-empty.nonces"), "");
+    writeFileSync(join(dir, "2-header.nonces"), "quotekeeper-non");
+
+    const second = runOn(dir, clock);
+    const verdicts = ["whole", "next"].map((nonce) => second.use(nonce));
+    const third = runOn(dir, clock);
+
+    expect(verdicts).toEqual(["repeated", "fresh"]);
+    expect(third.use("next")).toBe("repeated");
+  });
+
+  test("a directory that takes nothing is named, and the call is not accepted", () => {
+    const clock = createTestClock();
+    const dir = join(tempDir(), "gone");
+
+    expect(() => openNonceLog({ dir, clock, windowSeconds: 10, uptimeSeconds: DAYS })).toThrow(
+      expect.objectContaining({ code: "NONCES_UNWRITABLE" }),
+    );
+    const there = tempDir();
+    const run = runOn(there, clock);
+    clock.advance(61_000);
+    rmSync(there, { recursive: true });
+    expect(() => run.use("lost")).toThrow(expect.objectContaining({ code: "NONCES_UNWRITABLE" }));
+  });
+});
+
+describe("on the disk", () => {
+  test("files that nothing can come from any more go, while calls keep coming", () => {
+    const dir = tempDir();
+    const clock = createTestClock();
+    const run = runOn(dir, clock);
+    for (let second = 0; second < 1_800; second++) {
+      clock.advance(1_000);
+      run.use(`n${second}`);
+    }
+
+    expect(filesIn(dir).length).toBeLessThanOrEqual(5);
+    expect(run.size()).toBeLessThanOrEqual(12);
+  });
+
+  test("files of runs that ended go as well", () => {
+    const dir = tempDir();
+    const clock = createTestClock();
+    for (let run = 0; run < 20; run++) {
+      runOn(dir, clock).use(`n${run}`);
+      clock.advance(60_000);
+    }
+
+    expect(filesIn(dir).length).toBeLessThanOrEqual(5);
+  });
+
+  test("a file another run may still be writing into stays", () => {
+    const dir = tempDir();
+    const clock = createTestClock();
+    const neighbour = runOn(dir, clock);
+    clock.advance(59_000);
+    runOn(dir, clock).use("mine");
+    neighbour.use("theirs");
+
+    expect(runOn(dir, clock).use("theirs")).toBe("repeated");
+  });
+
+  test("neither token nor nonce can be read from them, and only their owner may", () => {
+    const dir = tempDir();
+    runOn(dir, createTestClock()).use("n0nce", { token: "t0ken" });
+    const [file = ""] = filesIn(dir);
+    const text = readFileSync(join(dir, file), "utf8");
+
+    expect(text).not.toMatch(/n0nce|t0ken/);
+    expect(text.split("\n")).toHaveLength(3);
+    chmodSync(join(dir, file), 0o600);
+  });
+});

@@ -1,0 +1,44 @@
+import { expect, test } from "@jest/globals";
+import { security } from "../../../src/market/instrument.ts";
+import { createSimulatedMarket } from "../../../src/serve/simulated/market.ts";
+import { simulatedSource } from "../../../src/serve/simulated/source.ts";
+import { run } from "../../cli/edges.ts";
+
+const market = createSimulatedMarket({ seed: 3 });
+const AAPL = security("AAPL");
+
+test("with a speed of 60 a minute of the clock is an hour of the market, and delayed is 15 minutes of the market's", async () => {
+  const source = simulatedSource(market, {
+    from: "2026-03-11T15:00:00.000000Z",
+    startedMs: 0,
+    speed: 60,
+    loopTo: null,
+  });
+  const now = new Date(60_000);
+
+  const [realTime] = (await source.quotes?.([AAPL], { now, delayed: false })) ?? [];
+  const [delayed] = (await source.quotes?.([AAPL], { now, delayed: true })) ?? [];
+  const [byDefault] = (await source.quotes?.([AAPL], { now, delayed: null })) ?? [];
+
+  expect(realTime).toEqual(market.quote(AAPL, new Date("2026-03-11T16:00:00Z")));
+  expect(delayed).toEqual(market.quote(AAPL, new Date("2026-03-11T15:45:00Z")));
+  expect(byDefault).toEqual(delayed);
+});
+
+test("a quote that was given before is the quote that a market without memory gives", () => {
+  const at = (minute: number): Date => new Date(Date.UTC(2026, 2, 8, 6, minute, 7));
+  const used = createSimulatedMarket({ seed: 3 });
+
+  for (const minute of [0, 15, 0, 30, 90, 15, 0])
+    expect(used.quote(AAPL, at(minute))).toEqual(createSimulatedMarket({ seed: 3 }).quote(AAPL, at(minute)));
+});
+
+test.each([
+  [["--loop"], /^USAGE: --loop is for --source archive/],
+  [["--rows", "real"], /^USAGE: --rows is for --source archive/],
+  [["--watchlists", "lists.yaml"], /^USAGE: --watchlists is for --source archive/],
+])("%j beside a simulated market is wrong usage", async (flags, said) => {
+  const { exitCode, stderr } = await run(["serve", "--source", "simulated", ...flags]);
+
+  expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringMatching(said) });
+});

@@ -1,0 +1,347 @@
+import { beforeAll, describe, expect, test } from "@jest/globals";
+import { systemClock } from "../../src/clock.ts";
+import type {
+  BarsView,
+  ChainKey,
+  ChainView,
+  CoverageView,
+  MissRow,
+  NowView,
+  QuoteRow,
+} from "../../src/web/api/types.ts";
+import { freshDatabase, poolOn } from "../support/database.ts";
+import { openDashboard, SOURCES } from "./dashboard.ts";
+
+const { url, pool } = await freshDatabase();
+const reader = poolOn(url, { readOnly: true, max: 2 });
+
+const AAPL = 1;
+const ACCOUNT = 1;
+const SIMULATED = 2;
+
+/** Friday 2026-11-20: a regular session, 09:30 to 16:00 in New York, 14:30 to 21:00 UTC. */
+beforeAll(async () => {
+  await pool.query(`
+    insert into instruments (id, security_type, symbol, description, expiration, option_type, strike, first_seen_at, last_seen_at)
+    values (1, 'CS', 'AAPL', 'APPLE INC', null, null, null, now(), now()),
+           (2, 'OPT', 'AAPL', null, '2026-12-18', 'CALL', 150.0, now(), now()),
+           (3, 'OPT', 'AAPL', null, '2026-12-18', 'PUT', 150, now(), now()),
+           (4, 'OPT', 'AAPL', null, '2026-12-18', 'CALL', 155, now(), now())`);
+  await quote("2026-11-20 14:25:00", { last: "149.00", bid: "148.90", ask: "149.10", volume: 900 });
+  await quote("2026-11-20 14:30:10", { last: "150.0100", bid: "150.00", ask: "150.02", volume: 1_000 });
+  await quote("2026-11-20 14:30:50", { last: "151", bid: "0.00", ask: "0.00", volume: 1_500 });
+  await quote("2026-11-20 14:31:10", { last: "149.5", bid: "149.4", ask: "149.6", volume: 2_500 });
+  await quote("2026-11-20 14:31:20", { last: "1.25", bid: null, ask: null, volume: null, source: SIMULATED });
+  await quote("2026-11-19 20:59:00", { last: "148", bid: "147.9", ask: "148.1", volume: 9_000 });
+  await quote("2026-11-20 14:30:11", {
+    id: 2,
+    last: "9.1",
+    bid: "9.00",
+    ask: "9.25",
+    volume: 10,
+    delta: "0.61",
+  });
+  await quote("2026-11-20 14:30:12", {
+    id: 3,
+    last: "8.1",
+    bid: "8.00",
+    ask: "8.10",
+    volume: 11,
+    delta: "-0.39",
+  });
+  await quote("2026-11-20 14:45:12", {
+    id: 3,
+    last: "8.5",
+    bid: "8.40",
+    ask: "8.60",
+    volume: 12,
+    delta: "-0.40",
+  });
+  await pool.query(
+    "insert into dividends (observed_at, instrument_id, source_id, ex_date, amount, yield) values ('2026-11-18Z', 1, 1, '2026-11-20', 0.25, 0.5), ('2026-11-19Z', 1, 1, '2026-11-20', 0.26, 0.5), ('2026-11-19Z', 1, 2, '2026-11-20', 99, 9)",
+  );
+  await pool.query("insert into due_sets (id, digest, instruments) values (1, 'a', '{AAPL,MSFT}')");
+  await pool.query(`insert into slots (job, slot_at, source_id, due, stored, missed, due_set_id) values
+    ('us', '2026-11-20 14:30Z', 1, 2, 2, 0, 1), ('us', '2026-11-20 14:31Z', 1, 2, 1, 1, 1),
+    ('us', '2026-11-20 14:32Z', 1, 2, 0, 2, 1), ('us', '2026-11-20 14:33Z', 2, 2, 1, 1, 1)`);
+  await pool.query(`insert into misses (job, slot_at, source_id, instrument, reason) values
+    ('us', '2026-11-20 14:31Z', 1, 'MSFT', 'budget'), ('us', '2026-11-20 14:32Z', 1, '*', 'down'),
+    ('us', '2026-11-20 14:33Z', 2, 'MSFT', 'malformed')`);
+});
+
+type Fields = {
+  id?: number;
+  source?: number;
+  last: string;
+  bid: string | null;
+  ask: string | null;
+  volume: number | null;
+  delta?: string;
+};
+
+async function quote(
+  at: string,
+  { id = AAPL, source = ACCOUNT, last, bid, ask, volume, delta }: Fields,
+): Promise<void> {
+  const key = [`${at}Z`, id, source];
+  await pool.query(
+    "insert into quotes (observed_at, instrument_id, source_id, delayed, last, bid, ask) values ($1, $2, $3, false, $4, $5, $6)",
+    [...key, last, bid, ask],
+  );
+  await pool.query(
+    "insert into extended_quotes (observed_at, instrument_id, source_id, volume, delta) values ($1, $2, $3, $4, $5)",
+    [...key, volume, delta ?? null],
+  );
+}
+
+async function ask<T>(path: string): Promise<T> {
+  const { get } = await openDashboard({ pool: reader });
+  const response = await get(path);
+  expect(response.status).toBe(200);
+  return (await response.json()) as T;
+}
+
+describe("the newest quotes", () => {
+  test("come digit for digit, each source apart, securities before options", async () => {
+    const rows = await ask<QuoteRow[]>("/api/quotes");
+
+    expect(rows.map(({ instrument, source, last }) => [instrument, source, last])).toEqual([
+      ["AAPL", "account", "149.5"],
+      ["AAPL", "simulated", "1.25"],
+      ["AAPL:2026-12-18:CALL:150", "account", "9.1"],
+      ["AAPL:2026-12-18:PUT:150", "account", "8.5"],
+    ]);
+    expect(rows[0]).toMatchObject({
+      spread: "0.2",
+      bid: "149.4",
+      volume: "2500",
+      observedAt: "2026-11-20T14:31:10Z",
+    });
+    expect(rows[1]).toMatchObject({ spread: null, bid: null, volume: null });
+  });
+
+  test("the page of an archive with simulated rows is marked", async () => {
+    const { get } = await openDashboard({
+      pool: reader,
+      sources: { ...SOURCES, feed: { simulated: false, address: "https://x" } },
+      attribution: "Data by X",
+    });
+
+    expect(await (await get("/api/meta")).json()).toMatchObject({
+      simulated: true,
+      attribution: "Data by X",
+      live: false,
+    });
+  });
+});
+
+describe("bars", () => {
+  test("of a minute are those of the view, with the last bid and ask that were above 0", async () => {
+    const { bars } = await ask<BarsView>("/api/bars?instrument=1&source=1&interval=1m&sessions=1");
+
+    expect(
+      bars.map(({ at, session, open, high, low, close, bid, ask: a, volume }) => [
+        at,
+        session,
+        open,
+        high,
+        low,
+        close,
+        bid,
+        a,
+        volume,
+      ]),
+    ).toEqual([
+      ["2026-11-20T14:25:00Z", "pre", "149.00", "149.00", "149.00", "149.00", "148.90", "149.10", "0"],
+      ["2026-11-20T14:30:00Z", "regular", "150.0100", "151", "150.0100", "151", "150.00", "150.02", "600"],
+      ["2026-11-20T14:31:00Z", "regular", "149.5", "149.5", "149.5", "149.5", "149.4", "149.6", "1000"],
+    ]);
+  });
+
+  test("that the open cuts short do not take the quotes behind it", async () => {
+    const { bars } = await ask<BarsView>("/api/bars?instrument=1&source=1&interval=1h&sessions=1");
+
+    expect(bars.map(({ session, close, bid }) => [session, close, bid])).toEqual([
+      ["pre", "149.00", "148.90"],
+      ["regular", "149.5", "149.4"],
+    ]);
+  });
+
+  test("of a day come with the calendar and the dividends of their source, as it told them last", async () => {
+    const view = await ask<BarsView>("/api/bars?instrument=1&source=1&interval=1d&sessions=5");
+
+    expect(view.bars.map(({ date, close }) => [date, close])).toEqual([
+      ["2026-11-19", "148"],
+      ["2026-11-20", "149.5"],
+    ]);
+    expect(view.sessions.map(({ date, openAt }) => [date, openAt])).toEqual([
+      ["2026-11-19", "2026-11-19T14:30:00Z"],
+      ["2026-11-20", "2026-11-20T14:30:00Z"],
+    ]);
+    expect(view.dividends).toEqual([{ exDate: "2026-11-20", amount: "0.26", yield: "0.5" }]);
+    expect(view.more).toBe(false);
+  });
+
+  test("say when older sessions were left out, and never mix sources", async () => {
+    const account = await ask<BarsView>("/api/bars?instrument=1&source=1&interval=5m&sessions=1");
+    const simulated = await ask<BarsView>("/api/bars?instrument=1&source=2&interval=5m&sessions=1");
+
+    expect(account.more).toBe(true);
+    expect(simulated.bars.map(({ close }) => close)).toEqual(["1.25"]);
+    expect(simulated.more).toBe(false);
+  });
+
+  test("as a file name their source in every line; absent values are empty", async () => {
+    const { get } = await openDashboard({ pool: reader });
+
+    const response = await get("/api/bars.csv?instrument=1&source=2&interval=1m&sessions=1");
+
+    expect(response.headers.get("content-disposition")).toBe('attachment; filename="AAPL-1m-SIMULATED.csv"');
+    expect((await response.text()).split("\r\n")).toEqual([
+      "instrument,source,delayed,interval,date,session,bar_at,open,high,low,close,bid,ask,mean_spread,quote_count,volume",
+      "AAPL,simulated,false,1m,2026-11-20,regular,2026-11-20T14:31:00Z,1.25,1.25,1.25,1.25,,,,1,",
+      "",
+    ]);
+  });
+
+  test("of an instrument that nobody knows are none", async () => {
+    expect(await ask<BarsView>("/api/bars?instrument=77&source=1")).toMatchObject({ bars: [], more: false });
+  });
+});
+
+describe("the option chain", () => {
+  const path = "/api/chain?symbol=AAPL&expiration=2026-12-18&source=1";
+
+  test("has its expirations with how many contracts are stored", async () => {
+    expect(await ask<ChainKey[]>("/api/chains")).toMatchObject([
+      { symbol: "AAPL", expiration: "2026-12-18", source: "account", contracts: 2, delayed: false },
+    ]);
+  });
+
+  test("of now has the newest of each contract, and the underlying", async () => {
+    const chain = await ask<ChainView>(path);
+
+    expect(
+      chain.contracts.map(({ instrument, bid, mid, ask: a, delta }) => [instrument, bid, mid, a, delta]),
+    ).toEqual([
+      ["AAPL:2026-12-18:CALL:150", "9.00", "9.125", "9.25", "0.61"],
+      ["AAPL:2026-12-18:PUT:150", "8.40", "8.5", "8.60", "-0.40"],
+    ]);
+    expect(chain.underlyingLast).toBe("149.5");
+    expect(chain.spans).toEqual([
+      { date: "2026-11-20", from: "2026-11-20T14:30:11Z", to: "2026-11-20T14:45:12Z" },
+    ]);
+  });
+
+  test("of a past instant knows nothing that came later", async () => {
+    const then = await ask<ChainView>(`${path}&at=2026-11-20T14:30:11.5Z`);
+    const later = await ask<ChainView>(`${path}&at=2026-11-20T14:45:11Z`);
+    const before = await ask<ChainView>(`${path}&at=2026-11-20T14:30:05Z`);
+
+    expect(then.contracts.map(({ instrument }) => instrument)).toEqual(["AAPL:2026-12-18:CALL:150"]);
+    expect(then.underlyingLast).toBe("150.0100");
+    expect(later.contracts.map(({ bid }) => bid)).toEqual(["9.00", "8.00"]);
+    expect(before).toMatchObject({ contracts: [], underlyingLast: "149.00" });
+  });
+});
+
+describe("coverage", () => {
+  test("has the sessions as columns, and what was due, stored and missed", async () => {
+    const { dates, cells } = await ask<CoverageView>("/api/coverage?from=2026-11-19&to=2026-11-22");
+
+    expect(dates).toEqual([
+      { date: "2026-11-19", session: true },
+      { date: "2026-11-20", session: true },
+    ]);
+    expect(cells).toContainEqual({
+      ...{ date: "2026-11-20", source: "account", instrument: "MSFT", expected: 3, stored: 1, missed: 2 },
+      reasons: { budget: 1, down: 1 },
+    });
+  });
+
+  test("tells why: misses of the instrument and those of all, of one source", async () => {
+    const misses = await ask<MissRow[]>("/api/misses?date=2026-11-20&instrument=MSFT&source=account");
+
+    expect(misses).toEqual([
+      {
+        job: "us",
+        reason: "budget",
+        count: 1,
+        firstAt: "2026-11-20T14:31:00Z",
+        lastAt: "2026-11-20T14:31:00Z",
+      },
+      {
+        job: "us",
+        reason: "down",
+        count: 1,
+        firstAt: "2026-11-20T14:32:00Z",
+        lastAt: "2026-11-20T14:32:00Z",
+      },
+    ]);
+  });
+});
+
+describe("events", () => {
+  test("bring the Now view at once, and a quote as soon as it is stored", async () => {
+    const { get } = await openDashboard({ pool: reader, clock: systemClock });
+    const ended = new AbortController();
+    const response = await get("/api/events", { signal: ended.signal });
+    const events = eventsOf(response);
+
+    const first = await events.next();
+    await pool.query(
+      "insert into quotes (observed_at, instrument_id, source_id, delayed, last) values (clock_timestamp() + interval '1 s', 1, 1, false, 12.3400)",
+    );
+    let brought: QuoteRow[] | null = null;
+    while (brought === null) {
+      const { value } = await events.next();
+      if (value?.event === "quotes") brought = value.data as QuoteRow[];
+    }
+    ended.abort();
+
+    expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
+    expect(response.headers.get("content-security-policy")).toContain("default-src 'none'");
+    expect(first.value).toMatchObject({ event: "now", data: { feed: { simulated: true } } });
+    expect((first.value?.data as NowView).archive).not.toBeNull();
+    expect(brought.map(({ instrument, last }) => [instrument, last])).toEqual([["AAPL", "12.3400"]]);
+  });
+
+  test("end with the server", async () => {
+    const { startWeb } = await import("../../src/web/server.ts");
+    const { createCalendar } = await import("../../src/market/calendar/calendar.ts");
+    const none = (): void => undefined;
+    const web = await startWeb({
+      ...{ pool: reader, clock: systemClock, log: { debug: none, info: none, warn: none, error: none } },
+      ...{ host: "127.0.0.1", port: 0, token: null, attribution: null, version: "0", address: "x" },
+      ...{ calendar: createCalendar(), sources: SOURCES },
+    });
+    const events = eventsOf(await fetch(`${web.address}/api/events`));
+    await events.next();
+
+    await web.close();
+    let last = await events.next();
+    while (!last.done) last = await events.next();
+
+    expect(last.done).toBe(true);
+  });
+});
+
+type Event = { event: string; data: unknown };
+
+async function* eventsOf(response: Response): AsyncGenerator<Event, undefined> {
+  const decoder = new TextDecoder();
+  let text = "";
+  try {
+    for await (const piece of response.body as unknown as AsyncIterable<Uint8Array>) {
+      text += decoder.decode(piece, { stream: true });
+      for (let end = text.indexOf("\n\n"); end >= 0; end = text.indexOf("\n\n")) {
+        const [, event, data] = /^event: (.*)\ndata: (.*)$/.exec(text.slice(0, end)) ?? [];
+        text = text.slice(end + 2);
+        if (event !== undefined && data !== undefined) yield { event, data: JSON.parse(data) };
+      }
+    }
+  } catch {
+    // The other end has gone, which is what ends it.
+  }
+  return undefined;
+}

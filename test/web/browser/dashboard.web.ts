@@ -1,0 +1,466 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import { beforeAll, describe, expect, jest, test } from "@jest/globals";
+import type { Page } from "playwright-core";
+import { HOLE, PAST_JOB } from "./history.ts";
+import { openPage, openWorld, until, type World } from "./world.ts";
+
+jest.setTimeout(120_000);
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const IMAGES = fileURLToPath(new URL("../../../docs/images/", import.meta.url));
+const BUILT = fileURLToPath(new URL("../../../dist/dashboard/assets/", import.meta.url));
+
+/** Each view, and what stands there when it is drawn. */
+const VIEWS = [
+  { name: "now", path: "/", drawn: "[data-testid=calls-used]" },
+  { name: "quotes", path: "/quotes", drawn: "table.quotes tbody tr" },
+  {
+    name: "instrument",
+    path: "/instrument?name=AAPL&range=5D&interval=5m",
+    drawn: ".chart[data-drawn] canvas",
+  },
+  { name: "chain", path: "/chain?underlying=AAPL", drawn: "table.chain tbody tr" },
+  { name: "coverage", path: "/coverage", drawn: "table.heat tbody tr" },
+];
+
+const FIRST_PAINT_MS = 1_000;
+const MOST_SCRIPT_BYTES = 250_000;
+
+let world: World;
+beforeAll(async () => {
+  world = await openWorld();
+}, 180_000);
+
+async function show(page: Page, path: string, drawn: string): Promise<void> {
+  await page.goto(world.address + path);
+  await page.waitForSelector(drawn);
+}
+
+/** The text of cells as people read it: without the room behind short decimals. */
+async function texts(page: Page, selector: string): Promise<string[]> {
+  const found = await page.locator(selector).allTextContents();
+  return found.map((text) => text.replace(/[\u2007\u202f\s]+/g, ""));
+}
+
+async function rowsOf<Row extends object>(sql: string, values: unknown[] = []): Promise<Row[]> {
+  return (await world.pool.query<Row>(sql, values)).rows;
+}
+
+describe.each([{ dark: true }, { dark: false }])("with dark: $dark", ({ dark }) => {
+  test.each(VIEWS)(
+    "$name has no serious fault for who reads with ears or keys, and no complaint",
+    async ({ path, drawn, name }) => {
+      const { page, complaints } = await openPage(world.browser, { dark });
+      await show(page, path, drawn);
+
+      await page.evaluate(AXE);
+      const faults = await page.evaluate(async () => {
+        const { axe } = globalThis as unknown as {
+          axe: {
+            run: () => Promise<{
+              violations: { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }[];
+            }>;
+          };
+        };
+        const { violations } = await axe.run();
+        return violations
+          .filter(({ impact }) => impact === "serious" || impact === "critical")
+          .map(
+            ({ id, nodes }) =>
+              `${id}: ${nodes
+                .slice(0, 3)
+                .map(({ html, failureSummary }) => `${html} ${failureSummary}`)
+                .join(" | ")}`,
+          );
+      });
+      if (process.env["SCREENSHOTS"]) {
+        if (name === "coverage")
+          await page
+            .locator(".heat button[data-level=part]")
+            .first()
+            .click()
+            .then(() => page.waitForSelector(".why .missed"));
+        if (name === "instrument") await page.waitForTimeout(500);
+        await page.screenshot({ path: `${IMAGES}${name}-${dark ? "dark" : "light"}.png` });
+      }
+
+      expect(faults).toEqual([]);
+      expect(complaints).toEqual([]);
+    },
+  );
+});
+
+test.each(VIEWS)("$name fits a phone 360 pixels wide", async ({ path, drawn, name }) => {
+  const { page, complaints } = await openPage(world.browser, { width: 360, height: 740 });
+
+  await show(page, path, drawn);
+
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
+  expect(complaints).toEqual([]);
+  if (process.env["SCREENSHOTS"] && name === "now") await page.screenshot({ path: `${IMAGES}now-phone.png` });
+});
+
+test("the first view is of use within a second on loopback", async () => {
+  const { page } = await openPage(world.browser);
+  const took: number[] = [];
+
+  for (let load = 0; load < 5; load++) {
+    await show(page, "/", "[data-testid=calls-used]");
+    took.push(
+      await page.evaluate(() => performance.getEntriesByName("first-useful-paint")[0]?.startTime ?? Infinity),
+    );
+  }
+
+  // The machine may be busy with other things at one time or another, not at all of five.
+  expect(Math.min(...took)).toBeLessThan(FIRST_PAINT_MS);
+});
+
+test("the page's own script is less than 250 kB compressed", () => {
+  const scripts = readdirSync(BUILT).filter((name) => name.endsWith(".js"));
+
+  const bytes = scripts.reduce((sum, name) => sum + gzipSync(readFileSync(BUILT + name)).length, 0);
+
+  expect(bytes).toBeGreaterThan(10_000);
+  expect(bytes).toBeLessThan(MOST_SCRIPT_BYTES);
+});
+
+test("now: the answers of the last half hour, the tier and the rows are those of the database", async () => {
+  const { page } = await openPage(world.browser);
+  await show(page, "/", "[data-testid=calls-used]");
+
+  const agreed = await until(async () => {
+    const label = await page.locator(".minutes svg").getAttribute("aria-label");
+    const [row] = await rowsOf<{ n: string }>(
+      "select count(*) as n from responses where requested_at >= date_trunc('minute', now() - interval '29 minutes')",
+    );
+    return label === `${row?.n} answers in the last 30 minutes` && Number(row?.n) > 0;
+  });
+  const [{ version } = { version: "" }] = await rowsOf<{ version: string }>(
+    "select split_part(current_setting('server_version'), ' ', 1) as version",
+  );
+
+  expect(agreed).toBe(true);
+  expect(await page.locator(".facts.wide").textContent()).toContain(`PostgreSQL ${version}`);
+  expect(await page.locator(".jobs .job-name").allTextContents()).toEqual(["us-equities", "aapl-options"]);
+  expect(await page.locator(".verdict").getAttribute("data-tone")).toBe("good");
+  expect(await page.title()).toContain("SIMULATED");
+});
+
+type Latest = { name: string; last: string; bid: string; ask: string; volume: string };
+
+const LATEST = `select concat_ws(':', symbol, expiration, option_type, trim_scale(strike)) as name, last, bid, ask, volume
+  from latest_quotes where source = 'simulated' order by expiration nulls first, symbol, strike, option_type`;
+
+test("quotes: every price and volume is the database's, digit for digit", async () => {
+  const { page } = await openPage(world.browser);
+  await show(page, "/quotes", "table.quotes tbody tr");
+
+  const shown = await until<string[]>(async () => {
+    const expected = (await rowsOf<Latest>(LATEST)).map(({ name, last, bid, ask, volume }) =>
+      [name, last, bid, ask, volume].join(" "),
+    );
+    const cells = await Promise.all(
+      ["th a", "td:nth-of-type(1)", "td:nth-of-type(4)", "td:nth-of-type(5)", "td:nth-of-type(7)"].map(
+        (cell) => texts(page, `table.quotes tbody tr ${cell}`),
+      ),
+    );
+    const rows = cells[0]?.map((_, row) => cells.map((column) => column[row]).join(" "));
+    return rows !== undefined && JSON.stringify(rows) === JSON.stringify(expected) && rows;
+  });
+
+  expect(shown.length).toBeGreaterThanOrEqual(22);
+  expect(await page.locator("table.quotes tbody .sim").count()).toBe(shown.length);
+});
+
+test("quotes: a new quote appears by itself", async () => {
+  const { page } = await openPage(world.browser);
+  await show(page, "/quotes", "table.quotes tbody tr");
+
+  await world.pool.query(
+    `insert into quotes (observed_at, instrument_id, source_id, delayed, last, bid, ask)
+     select clock_timestamp() + interval '2 seconds', id, 2, false, 87654.32, 87654.31, 87654.33
+     from instruments where symbol = 'GE' and option_type is null`,
+  );
+
+  await page.waitForFunction(
+    () => document.querySelector("tr[data-instrument=GE] td")?.textContent?.trim() === "87654.32",
+    null,
+    {
+      timeout: 15_000,
+    },
+  );
+});
+
+test("quotes: sorted by a heading, upwards, downwards and not; narrowed by a search", async () => {
+  const { page } = await openPage(world.browser);
+  await show(page, "/quotes?kind=securities", "table.quotes tbody tr");
+  const volumes = async (): Promise<number[]> =>
+    (await texts(page, "table.quotes tbody td:nth-of-type(7)")).map((text) =>
+      text === "–" ? -1 : Number(text),
+    );
+
+  await page.getByRole("button", { name: "Volume" }).click();
+  const upwards = (await volumes()).filter((volume) => volume >= 0);
+  await page.getByRole("button", { name: "Volume" }).click();
+  const downwards = (await volumes()).filter((volume) => volume >= 0);
+  const sorted = await page.locator("th[aria-sort]").getAttribute("aria-sort");
+  await page.getByRole("searchbox").fill("apple");
+
+  expect(upwards).toEqual([...upwards].sort((a, b) => a - b));
+  expect(downwards).toEqual([...upwards].reverse());
+  expect(sorted).toBe("descending");
+  expect(await texts(page, "table.quotes tbody th a")).toEqual(["AAPL"]);
+  expect(page.url()).toContain("search=apple");
+});
+
+test("instrument: the bars of the table and of the file are those of the view", async () => {
+  const { page } = await openPage(world.browser);
+  const date = world.dates.at(-2) ?? "";
+
+  await show(page, "/instrument?name=MSFT&range=5D&interval=5m", "table.bars tbody tr");
+  const more = page.getByRole("button", { name: "Show more" });
+  while (await more.isVisible()) await more.click();
+  const shown = await texts(page, "table.bars tbody tr td:nth-child(7)");
+  const waiting = page.waitForEvent("download");
+  await page.getByRole("link", { name: "CSV" }).click();
+  const download = await waiting;
+  const csv = readFileSync(await download.path(), "utf8")
+    .trim()
+    .split("\r\n")
+    .map((line) => line.split(","));
+  const bars = await rowsOf<{ close: string; bar_at: string }>(
+    `select b.close from bars_5m b where b.symbol = 'MSFT' and b.option_type is null and b.source = 'simulated'
+       and b.date = $1 order by b.bar_at desc`,
+    [date],
+  );
+
+  const closes = bars.map(({ close }) => close);
+  expect(closes.length).toBeGreaterThan(90);
+  expect(shown.join(" ")).toContain(closes.join(" "));
+  expect(csv.filter((line) => line[4] === date).map((line) => line[10])).toEqual([...closes].reverse());
+  expect(download.suggestedFilename()).toBe("MSFT-5m-SIMULATED.csv");
+});
+
+test("instrument: ranges and intervals go together, and the address keeps both", async () => {
+  const { page, complaints } = await openPage(world.browser);
+  await show(page, "/instrument?name=AAPL", ".chart[data-drawn] canvas");
+
+  await page.getByRole("button", { name: "1M", exact: true }).click();
+  await page.waitForSelector('.chart[data-drawn="AAPL 1M 5m"]');
+  await page.getByRole("button", { name: "1d", exact: true }).click();
+  await page.waitForSelector('.chart[data-drawn="AAPL 1M 1d"]');
+  const days = await texts(page, "table.bars tbody tr td:nth-child(1)");
+  await page.getByRole("button", { name: "1m", exact: true }).click();
+  await page.waitForSelector('.chart[data-drawn="AAPL 5D 1m"]');
+
+  expect(days.length).toBeGreaterThanOrEqual(world.dates.length);
+  expect(page.url()).toContain("range=5D");
+  expect(complaints).toEqual([]);
+});
+
+test("chain: bids, mids, asks and deltas of calls and puts are the database's; the nearest strike is marked", async () => {
+  const { page } = await openPage(world.browser);
+  await show(page, "/chain?underlying=AAPL&expiration=2026-12-18", "table.chain tbody tr");
+
+  const shown = await until(async () => {
+    const expected = await rowsOf<{
+      strike: string;
+      call_mid: string;
+      call_delta: string;
+      put_mid: string;
+      put_delta: string;
+    }>(
+      `select trim_scale(strike) as strike, trim_scale(call_mid) as call_mid, round(call_delta, 3) as call_delta,
+              trim_scale(put_mid) as put_mid, round(put_delta, 3) as put_delta
+       from option_chain_latest where underlying = 'AAPL' and expiration = '2026-12-18' and source = 'simulated' order by strike`,
+    );
+    const [strikes, mids, deltas] = await Promise.all([
+      page
+        .locator("table.chain tbody tr")
+        .evaluateAll((rows) => rows.map((row) => Number((row as HTMLElement).dataset["strike"]))),
+      texts(page, "table.chain td[data-cell=mid]"),
+      texts(page, "table.chain td[data-cell=delta]"),
+    ]);
+    const same =
+      JSON.stringify(strikes) === JSON.stringify(expected.map(({ strike }) => Number(strike))) &&
+      JSON.stringify(mids) ===
+        JSON.stringify(expected.flatMap(({ call_mid, put_mid }) => [call_mid, put_mid])) &&
+      JSON.stringify(deltas.map(Number)) ===
+        JSON.stringify(expected.flatMap(({ call_delta, put_delta }) => [call_delta, put_delta].map(Number)));
+    return same && expected;
+  });
+  const [{ strike } = { strike: "" }] = await rowsOf<{ strike: string }>(
+    `select trim_scale(strike) as strike from option_chain_latest where underlying = 'AAPL' and expiration = '2026-12-18'
+     order by abs(strike - underlying_last) limit 1`,
+  );
+
+  expect(shown.length).toBe(13);
+  expect(Number(await page.locator("tr[data-money=at]").getAttribute("data-strike"))).toBe(Number(strike));
+});
+
+test("chain: the slider shows it as it was", async () => {
+  const { page } = await openPage(world.browser);
+  await show(page, "/chain?underlying=AAPL&expiration=2027-01-15", "table.chain tbody tr");
+
+  const asked = page.waitForRequest(
+    (request) => request.url().includes("/api/chain?") && request.url().includes("at="),
+  );
+  await page.locator("#time").fill("200");
+  const at = new URL((await asked).url()).searchParams.get("at") ?? "";
+  const expected = await rowsOf<{ bid: string }>(
+    `select (select q.bid from quotes q where q.instrument_id = i.id and q.observed_at <= $1 order by q.observed_at desc limit 1) as bid
+     from instruments i where i.symbol = 'AAPL' and i.expiration = '2027-01-15' order by i.strike, i.option_type`,
+    [at],
+  );
+
+  await page.waitForFunction(
+    (bids) =>
+      JSON.stringify(
+        [...document.querySelectorAll("td[data-cell=bid]")].map((cell) =>
+          cell.textContent?.replace(/[\u2007\s]/g, ""),
+        ),
+      ) === bids,
+    JSON.stringify(expected.map(({ bid }) => bid)),
+    { timeout: 15_000 },
+  );
+  expect(await page.locator("output").textContent()).not.toContain("now");
+});
+
+test("chain: arrow keys go from one expiration to the next", async () => {
+  const { page } = await openPage(world.browser);
+  await show(page, "/chain?underlying=AAPL&expiration=2026-12-18", "table.chain tbody tr");
+
+  await page.getByRole("tab").first().focus();
+  await page.keyboard.press("ArrowRight");
+
+  expect(await page.locator("[role=tab][aria-selected=true]").textContent()).toContain("15 Jan 2027");
+  expect(await page.evaluate(() => document.activeElement?.id)).toBe("tab-2027-01-15");
+});
+
+test("coverage: each field says what the ledger says, and a click tells why", async () => {
+  const { page } = await openPage(world.browser);
+  await show(page, "/coverage", "table.heat tbody tr");
+  const date = world.dates.at(-2) ?? "";
+  const cell = page.locator(`tr[data-instrument=JPM] button[data-place]`).filter({ hasText: /./ }).first();
+  const [row] = await rowsOf<{ expected: string; stored: string; missed: string }>(
+    "select expected, stored, missed from coverage_daily where instrument = 'JPM' and date = $1",
+    [date],
+  );
+
+  await cell.click();
+  await page.waitForSelector(".why .missed");
+  const why = (await page.locator(".why").textContent()) ?? "";
+
+  expect(Number(row?.missed)).toBe(HOLE.to - HOLE.from);
+  expect(await cell.getAttribute("aria-label")).toContain(`${row?.stored} of ${row?.expected} stored`);
+  expect(why).toContain(`${row?.missed} not running`);
+  expect(why).toContain(`job ${PAST_JOB}`);
+});
+
+test("an archive that cannot be read says what to do, and the mark SIMULATED stays", async () => {
+  const { page } = await openPage(world.browser);
+  const error = {
+    code: "DATABASE_UNREACHABLE",
+    detail: "it is away",
+    hint: "Start the server.",
+    person: false,
+  };
+  await page.route("**/api/quotes", (route) => route.fulfill({ status: 503, json: { error } }));
+
+  await page.goto(`${world.address}/quotes`);
+  await page.waitForSelector(".note");
+
+  expect(await page.locator(".note").textContent()).toContain("Start the server.");
+  expect(await page.locator(".note").getAttribute("data-tone")).toBe("calm");
+  expect(await page.locator("header .sim").textContent()).toBe("SIMULATED");
+});
+
+test("an error that needs a person is red, with its remedy; one that heals by itself is not", async () => {
+  const { page } = await openPage(world.browser);
+  const now = (await (await fetch(`${world.address}/api/now`)).json()) as { live: object };
+  const problem = {
+    code: "SERVICE_UNAUTHORIZED",
+    detail: "401",
+    hint: "Check the credentials.",
+    person: true,
+  };
+  const passing = { ...problem, code: "SERVICE_ERROR", person: false };
+  await page.route("**/api/events", (route) => route.abort());
+  await page.route("**/api/now", (route) =>
+    route.fulfill({
+      json: { ...now, live: { ...now.live, problems: [problem, passing], secondClient: 14 } },
+    }),
+  );
+
+  await show(page, "/", "[data-testid=calls-used]");
+
+  expect(await page.locator(".verdict").getAttribute("data-tone")).toBe("alarm");
+  expect(await page.locator(".note[data-tone=alarm]").textContent()).toContain("Check the credentials.");
+  expect(await page.locator(".note[data-tone=calm]").textContent()).toContain("SERVICE_ERROR");
+  expect(await page.locator(".gauge [data-of=them]").count()).toBe(14);
+});
+
+test("an address of no view says so, with the way back", async () => {
+  const { page } = await openPage(world.browser);
+
+  const response = await page.goto(`${world.address}/nowhere`);
+  await page.waitForSelector("h1");
+
+  expect(response?.status()).toBe(404);
+  expect(await page.locator("h1").textContent()).toBe("There is no such view");
+  expect(await page.getByRole("link", { name: "Quotes" }).count()).toBe(1);
+});
+
+test("every view is reached with the keyboard alone", async () => {
+  const { page } = await openPage(world.browser);
+  await show(page, "/", "[data-testid=calls-used]");
+
+  await page.keyboard.press("Tab");
+  const first = await page.evaluate(() => document.activeElement?.textContent?.trim());
+  await page.getByRole("link", { name: "Coverage" }).focus();
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("table.heat tbody tr");
+
+  expect(first).toBe("Skip to the content");
+  expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Coverage");
+});
+
+test("the switch goes from the system's theme to light and to dark, and is kept", async () => {
+  const { page } = await openPage(world.browser);
+  await show(page, "/", "[data-testid=calls-used]");
+  const background = (): Promise<string> =>
+    page.evaluate(() => getComputedStyle(document.documentElement).backgroundColor);
+  const system = await background();
+
+  await page.getByRole("button", { name: /Theme/ }).click();
+  const light = await background();
+  await page.reload();
+  await page.waitForSelector("[data-testid=calls-used]");
+
+  expect(light).not.toBe(system);
+  expect(await background()).toBe(light);
+});
+
+test("alone over the archive: a token is asked for, the cookie is out of a script's reach, and Now says that nothing collects", async () => {
+  const token = "a-token-of-the-test-0123456789";
+  const address = await world.run("web", { QUOTEKEEPER_WEB_TOKEN: token });
+  const { page } = await openPage(world.browser);
+
+  await page.goto(address);
+  await page.getByLabel("Token of this dashboard").fill("wrong");
+  await page.getByRole("button", { name: "Log in" }).click();
+  await page.waitForSelector(".note");
+  const refused = await page.locator(".note").textContent();
+  await page.getByLabel("Token of this dashboard").fill(token);
+  await page.getByRole("button", { name: "Log in" }).click();
+  await page.waitForSelector("text=No collector runs in this process");
+
+  expect(refused).toContain("TOKEN_WRONG");
+  expect(await page.evaluate(() => document.cookie)).toBe("");
+  expect((await page.context().cookies()).map(({ httpOnly, sameSite }) => ({ httpOnly, sameSite }))).toEqual([
+    { httpOnly: true, sameSite: "Strict" },
+  ]);
+});

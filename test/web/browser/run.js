@@ -1,0 +1,35 @@
+/**
+ * `npm run test:web [-- --screenshots]`: builds the page and drives Chromium through it. With --screenshots it writes
+ * docs/images/ anew. The browser is CHROMIUM, or what the system has; without one nothing is tried, exit code 3.
+ */
+import { spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("../../../", import.meta.url));
+const known = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+const chromium = process.env.CHROMIUM || known.find((path) => existsSync(path));
+if (!chromium) {
+  process.stdout.write("No Chromium here: the dashboard was not tried in a browser.\n");
+  process.exit(3);
+}
+
+const given = process.argv.slice(2);
+const run = (...args) =>
+  spawnSync(process.execPath, args, {
+    cwd: root,
+    stdio: "inherit",
+    env: { ...process.env, CHROMIUM: chromium, SCREENSHOTS: given.includes("--screenshots") ? "1" : "" },
+  }).status ?? 1;
+
+const built = run("node_modules/vite/bin/vite.js", "build");
+process.exitCode =
+  built ||
+  run(
+    "--experimental-vm-modules",
+    "node_modules/jest/bin/jest.js",
+    "--testMatch",
+    "**/test/web/browser/*.web.ts",
+    "--runInBand",
+    ...given.filter((arg) => arg !== "--screenshots"),
+  );

@@ -1,0 +1,149 @@
+/** A live simulated collection with a past, the program's own dashboard over it, and a browser. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll } from "@jest/globals";
+import type pg from "pg";
+import { type Browser, chromium, type Page } from "playwright-core";
+import { systemClock } from "../../../src/clock.ts";
+import { compileProgram } from "../../support/compileProgram.ts";
+import { freshDatabase } from "../../support/database.ts";
+import { tempDir } from "../../support/tempDir.ts";
+import { chainOf, fillPast, SYMBOLS } from "./history.ts";
+
+/** What the tests look at. */
+export type World = {
+  /** Address of the dashboard, without a slash at its end. */
+  address: string;
+  pool: pg.Pool;
+  databaseUrl: string;
+  browser: Browser;
+  /** Exchange dates of the past, ascending. */
+  dates: string[];
+  /** Runs the program with other settings; resolves with the dashboard's address. */
+  run: (command: string, env: Record<string, string>) => Promise<string>;
+};
+
+/** What the live jobs poll: few enough that a slot is over in seconds. */
+const EXPIRATIONS = ["2026-12-18", "2027-01-15"];
+
+const closers: (() => Promise<unknown> | unknown)[] = [];
+afterAll(async () => {
+  for (const close of closers.reverse()) await close();
+});
+
+/** Starts it all, once for a test file. */
+export async function openWorld(): Promise<World> {
+  const { url, pool } = await freshDatabase();
+  const now = systemClock.now();
+  const price = 390;
+  const strikes = [-30, -25, -20, -15, -10, -5, 0, 5, 10, 15, 20, 25, 30].map((away) => price + away);
+  const dates = await fillPast(pool, now, chainOf("AAPL", EXPIRATIONS, strikes));
+  const dir = tempDir();
+  const bin = compileProgram(join(dir, "program"));
+  writeJobs(join(dir, "jobs"), strikes);
+  const run = async (command: string, env: Record<string, string>): Promise<string> => {
+    const { child, address } = await startProgram(bin, command, dir, {
+      ...{ DATABASE_URL: url },
+      ...env,
+    });
+    closers.push(() => end(child));
+    return address;
+  };
+  const address = await run("start", {
+    QUOTEKEEPER_ATTRIBUTION: "Market data by Broker Example, made up here",
+  });
+  const browser = await chromium.launch({
+    executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
+    args: ["--headless", "--no-sandbox", "--disable-gpu"],
+  });
+  closers.push(() => browser.close());
+  await until(async () => {
+    const { rows } = await pool.query<{ n: string }>("select count(*) as n from responses");
+    return Number(rows[0]?.n) >= 10;
+  });
+  return { address, pool, databaseUrl: url, browser, dates, run };
+}
+
+function writeJobs(dir: string, strikes: readonly number[]): void {
+  mkdirSync(dir);
+  const options = chainOf("AAPL", EXPIRATIONS.slice(0, 1), strikes.slice(2, 11)).map((key) =>
+    key.kind === "option"
+      ? `  - { underlying: AAPL, expiration: ${key.expiration}, type: ${key.optionType}, strike: ${key.strike} }`
+      : "",
+  );
+  const job = (name: string, priority: number, rest: string): void =>
+    writeFileSync(
+      join(dir, `${name}.yaml`),
+      `name: ${name}\nschedule: "* * * * *"\ntimezone: America/New_York\nsession: any\npriority: ${priority}\n${rest}\n`,
+    );
+  job("us-equities", 5, `symbols: [${SYMBOLS.join(", ")}]`);
+  job("aapl-options", 3, `options:\n${options.join("\n")}`);
+}
+
+async function startProgram(
+  bin: string,
+  command: string,
+  directory: string,
+  env: Record<string, string>,
+): Promise<{ child: ChildProcess; address: string }> {
+  const child = spawn(process.execPath, [bin, command], {
+    cwd: directory,
+    env: { PATH: process.env["PATH"] ?? "", QUOTEKEEPER_HTTP_PORT: "0", ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let said = "";
+  child.stdout.on("data", (chunk: Buffer) => (said += chunk.toString()));
+  child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
+  const found = await until(() => {
+    if (child.exitCode !== null) throw new Error(`the program ended:\n${said}`);
+    return /^Dashboard +(\S+)/m.exec(said)?.[1] ?? null;
+  });
+  return { child, address: found };
+}
+
+async function end(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null) return;
+  const ended = new Promise((resolve) => child.once("close", resolve));
+  child.kill("SIGTERM");
+  await ended;
+}
+
+/** Waits for what a real browser and a real collection need time for. */
+export async function until<T>(
+  look: () => Promise<T | null | false> | T | null | false,
+  ms = 45_000,
+): Promise<T> {
+  const fromMs = performance.now();
+  for (;;) {
+    const found = await look();
+    if (found !== null && found !== false) return found;
+    if (performance.now() - fromMs > ms) throw new Error(`nothing within ${ms} ms: ${look.toString()}`);
+    await delay(100);
+  }
+}
+
+/** How a page is opened. */
+export type PageOptions = { dark?: boolean; width?: number; height?: number };
+
+/** A page that writes down what its console says. */
+export async function openPage(
+  browser: Browser,
+  { dark = true, width = 1280, height = 800 }: PageOptions = {},
+): Promise<{ page: Page; complaints: string[] }> {
+  const context = await browser.newContext({
+    viewport: { width, height },
+    colorScheme: dark ? "dark" : "light",
+    reducedMotion: "reduce",
+    acceptDownloads: true,
+  });
+  closers.push(() => context.close().catch(() => undefined));
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(error.message));
+  return { page, complaints };
+}

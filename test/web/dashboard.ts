@@ -1,0 +1,54 @@
+/** The dashboard on a real socket, over a test's database. */
+import { request as httpRequest } from "node:http";
+import { afterAll } from "@jest/globals";
+import { createCalendar } from "../../src/market/calendar/calendar.ts";
+import type { Log } from "../../src/log.ts";
+import type { NowSources } from "../../src/web/live.ts";
+import { startWeb, type Web, type WebOptions } from "../../src/web/server.ts";
+import { createTestClock } from "../support/clock.ts";
+
+const open: Web[] = [];
+afterAll(async () => {
+  for (const web of open) await web.close();
+});
+
+const silent: Log = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
+
+/** A feed that is simulated, and nothing to tell of it. */
+export const SOURCES: NowSources = {
+  feed: { simulated: true, address: null },
+  windowMs: 60_000,
+  live: () => null,
+  status: async () => ({ healthy: true, lines: [], lag: null, tier: "plain PostgreSQL 18.4" }),
+  journal: async () => ({ bytes: 1_000, segments: 1 }),
+};
+
+/** Starts it; it is closed when the test file ends. */
+export async function openDashboard(options: Pick<WebOptions, "pool"> & Partial<WebOptions>) {
+  const web = await startWeb({
+    ...{ clock: createTestClock(), log: silent, host: "127.0.0.1", port: 0, token: null, attribution: null },
+    ...{ version: "0.0.0", address: "127.0.0.1/quotes", calendar: createCalendar(), sources: SOURCES },
+    ...options,
+  });
+  open.push(web);
+  const { address } = web;
+  return { address, get: (path: string, init?: RequestInit) => fetch(`${address}${path}`, init) };
+}
+
+/** The status of a request whose `Host` header is not the address it goes to: `fetch` does not let one choose. */
+export function statusAs(address: string, path: string, host: string): Promise<number> {
+  const { hostname, port } = new URL(address);
+  return new Promise((resolve, reject) => {
+    httpRequest({ hostname, port, path, headers: { host } }, (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    })
+      .on("error", reject)
+      .end();
+  });
+}

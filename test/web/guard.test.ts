@@ -1,0 +1,174 @@
+import { describe, expect, test } from "@jest/globals";
+import { isLoopback, namesLoopback } from "../../src/web/guard/hosts.ts";
+import { cookieHeader, isSession, issueSession, sameText, SESSION_MS } from "../../src/web/guard/session.ts";
+import { createTestClock } from "../support/clock.ts";
+import { freshDatabase, poolOn } from "../support/database.ts";
+import { openDashboard, statusAs } from "./dashboard.ts";
+
+const { url } = await freshDatabase();
+const pool = poolOn(url, { readOnly: true, max: 2 });
+
+const TOKEN = "a-token-of-the-test-0123456789";
+
+const logIn = (token: unknown, headers: Record<string, string> = {}): RequestInit => ({
+  method: "POST",
+  headers: { "content-type": "application/json", ...headers },
+  body: JSON.stringify({ token }),
+});
+
+describe("without a token", () => {
+  test("a name that is not this machine's is refused, whatever it resolves to", async () => {
+    const { address } = await openDashboard({ pool });
+    const { port } = new URL(address);
+
+    const ours = [`127.0.0.1:${port}`, `localhost:${port}`, "LOCALHOST", `[::1]:${port}`, "localhost:9999"];
+    const theirs = [
+      "evil.example",
+      `evil.example:${port}`,
+      "127.0.0.1.evil.example",
+      "localhost.evil.example",
+      "10.0.0.1",
+    ];
+
+    for (const host of ours) expect([host, await statusAs(address, "/api/meta", host)]).toEqual([host, 200]);
+    for (const host of theirs)
+      expect([host, await statusAs(address, "/api/meta", host)]).toEqual([host, 421]);
+    expect(await statusAs(address, "/", "evil.example")).toBe(421);
+    expect(await statusAs(address, "/healthz", "evil.example")).toBe(200);
+  });
+
+  test("there is nothing to log in to", async () => {
+    const { get } = await openDashboard({ pool });
+
+    expect((await get("/api/login", logIn(""))).status).toBe(401);
+  });
+});
+
+describe("with a token", () => {
+  test("nothing of the archive is told without it, and health is", async () => {
+    const { get } = await openDashboard({ pool, token: TOKEN });
+
+    for (const path of [
+      "/api/meta",
+      "/api/now",
+      "/api/quotes",
+      "/api/events",
+      "/api/bars.csv?instrument=1&source=2",
+      "/api/unknown",
+      "/metrics",
+    ])
+      expect([path, (await get(path)).status]).toEqual([path, 401]);
+    expect((await get("/healthz")).status).toBe(200);
+  });
+
+  test("it is taken as a bearer's, whatever name the machine is called by", async () => {
+    const { get, address } = await openDashboard({ pool, token: TOKEN });
+    const as = (token: string) => get("/api/meta", { headers: { authorization: `Bearer ${token}` } });
+
+    expect((await as(TOKEN)).status).toBe(200);
+    expect((await as(`${TOKEN}x`)).status).toBe(401);
+    expect((await as(TOKEN.slice(1))).status).toBe(401);
+    expect(await statusAs(address, "/", "quotes.example")).not.toBe(421);
+  });
+
+  test("a login gives a cookie that no script can read and no other site sends", async () => {
+    const { get } = await openDashboard({ pool, token: TOKEN });
+
+    const login = await get("/api/login", logIn(TOKEN));
+    const cookie = login.headers.get("set-cookie") ?? "";
+    const [pair = ""] = cookie.split(";");
+    const answer = await get("/api/meta", { headers: { cookie: `other=1; ${pair}` } });
+
+    expect(login.status).toBe(200);
+    expect(cookie).toMatch(/; HttpOnly; SameSite=Strict; /);
+    expect(cookie).not.toContain("Secure");
+    expect(cookie).not.toContain(TOKEN);
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toMatchObject({ protected: true });
+  });
+
+  test("behind a proxy that speaks https the cookie goes over https alone", async () => {
+    const { get } = await openDashboard({ pool, token: TOKEN });
+
+    const login = await get("/api/login", logIn(TOKEN, { "x-forwarded-proto": "https" }));
+
+    expect(login.headers.get("set-cookie")).toMatch(/; Secure$/);
+  });
+
+  test("logging out takes the cookie away", async () => {
+    const { get } = await openDashboard({ pool, token: TOKEN });
+
+    const logout = await get("/api/logout", { method: "POST" });
+
+    expect(logout.headers.get("set-cookie")).toContain("Max-Age=0");
+  });
+
+  test("after ten wrong tokens in a minute even the right one has to wait", async () => {
+    const clock = createTestClock();
+    const { get } = await openDashboard({ pool, token: TOKEN, clock });
+
+    const tries = [];
+    for (let n = 0; n < 10; n++) tries.push((await get("/api/login", logIn(`wrong ${n}`))).status);
+    const right = await get("/api/login", logIn(TOKEN));
+    clock.advance(60_001);
+    const later = await get("/api/login", logIn(TOKEN));
+
+    expect(tries).toEqual(Array(10).fill(401));
+    expect(right.status).toBe(429);
+    expect(later.status).toBe(200);
+  });
+
+  test.each([{ token: 7 }, { token: null }, { token: ["x"] }, {}, null])(
+    "a login of %j is refused",
+    async (body) => {
+      const { get } = await openDashboard({ pool, token: TOKEN });
+      const headers = { "content-type": "application/json" };
+
+      expect((await get("/api/login", { method: "POST", headers, body: JSON.stringify(body) })).status).toBe(
+        401,
+      );
+    },
+  );
+});
+
+describe("a session", () => {
+  const now = new Date("2026-11-20T15:00:00Z");
+
+  test("lasts thirty days, and not a moment longer", () => {
+    const session = issueSession(TOKEN, now);
+
+    expect(isSession(session, TOKEN, new Date(now.getTime() + SESSION_MS - 1))).toBe(true);
+    expect(isSession(session, TOKEN, new Date(now.getTime() + SESSION_MS))).toBe(false);
+  });
+
+  test("cannot be made longer, made up, or taken to another token", () => {
+    const session = issueSession(TOKEN, now);
+    const [, signature] = session.split(".");
+
+    expect(isSession(`${now.getTime() + 2 * SESSION_MS}.${signature}`, TOKEN, now)).toBe(false);
+    expect(isSession(session, "another-token-0123456789", now)).toBe(false);
+    for (const made of ["", ".", "9999999999999.", `NaN.${signature}`])
+      expect(isSession(made, TOKEN, now)).toBe(false);
+  });
+
+  test("its cookie is for every path of this server alone", () => {
+    expect(cookieHeader("v", { secure: true })).toBe(
+      "quotekeeper_session=v; Path=/; HttpOnly; SameSite=Strict; Max-Age=2592000; Secure",
+    );
+  });
+});
+
+test("texts of any length are compared, none by its beginning", () => {
+  expect(sameText("abc", "abc")).toBe(true);
+  expect(sameText("ab", "abc")).toBe(false);
+  expect(sameText("", "abc")).toBe(false);
+});
+
+test("only this machine's own addresses are loopback", () => {
+  expect(["127.0.0.1", "127.1.2.3", "localhost", "::1", "[::1]"].map(isLoopback)).toEqual(
+    Array(5).fill(true),
+  );
+  expect(["0.0.0.0", "::", "127.example", "10.0.0.1", ""].map(isLoopback)).toEqual(Array(5).fill(false));
+  expect(namesLoopback(undefined)).toBe(false);
+  expect(namesLoopback("localhost:80:80")).toBe(false);
+});

@@ -1,0 +1,18 @@
+/** Builds the dashboard's page, src/web/app/, into dist/dashboard/. Everything it needs is in the result. */
+import { fileURLToPath } from "node:url";
+import { defineConfig } from "vite";
+
+export default defineConfig({
+  root: fileURLToPath(new URL("src/web/app/", import.meta.url)),
+  base: "/",
+  logLevel: "warn",
+  build: {
+    outDir: fileURLToPath(new URL("dist/dashboard/", import.meta.url)),
+    emptyOutDir: true,
+    target: "es2022",
+    // A polyfill would be an inline script, and a data: address an inline font: the content security policy has neither.
+    modulePreload: { polyfill: false },
+    assetsInlineLimit: 0,
+    reportCompressedSize: false,
+  },
+});
