@@ -118,6 +118,16 @@ const table = {
     exitCode: 1,
     hint: "Look into dead_letters for the reason; the whole answer is kept in the journal.",
   },
+  BACKFILL_NOTHING: {
+    retryable: false,
+    exitCode: 2,
+    hint: "Check what was given to `quotekeeper backfill`; docs/backfill.md shows each kind.",
+  },
+  BACKFILL_OVERTAKEN: {
+    retryable: true,
+    exitCode: 1,
+    hint: "The same backfill runs elsewhere: let it finish, or run this one again when it has ended.",
+  },
   USAGE: {
     retryable: false,
     exitCode: 2,

@@ -69,8 +69,12 @@ function jsonSchema(schema: z.ZodType): Schema {
 }
 
 function section(command: string, schema: Schema): string[] {
-  const about = schema.description ? [schema.description] : [];
-  return [`## ${command}`, ...about, fieldTable(schema)];
+  // A command that prints one document or another has a table for each.
+  return [`## ${command}`, ...(schema.anyOf ?? [schema]).flatMap(describedTable)];
+}
+
+function describedTable(schema: Schema): string[] {
+  return [...(schema.description ? [schema.description] : []), fieldTable(schema)];
 }
 
 function fieldTable(schema: Schema): string {

@@ -23,17 +23,19 @@ const TEXT_OIDS = new Set([20, 1082, 1114, 1184, 1700]);
  *
  * @param connectionString of the database; never printed
  * @param options.plannedOnce for few statements asked again and again: each is planned once per session
+ * @param options.lasting connections stay open however long they are idle: something of the session is needed on
  * @param options.readOnly sessions that cannot write, and whose statements end after READ_TIMEOUT_MS
  */
 export function createPool(
   connectionString: string,
-  { max = 4, readOnly = false, plannedOnce = false } = {},
+  { max = 4, readOnly = false, plannedOnce = false, lasting = false } = {},
 ): pg.Pool {
   const pool = new pg.Pool({
     connectionString,
     max,
     application_name: APPLICATION_NAME,
     connectionTimeoutMillis: 5_000,
+    ...(lasting ? { idleTimeoutMillis: 0 } : {}),
     // A server that vanished without a word (its power, a firewall) would hold a silent connection for ever.
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,

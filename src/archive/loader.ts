@@ -4,22 +4,19 @@
  */
 import type pg from "pg";
 import { atMost, type Clock } from "../clock.ts";
-import { isLedgerNote } from "../ledger.ts";
-import { readSegment } from "../journal/reader.ts";
-import type { ResponseRecord } from "../journal/record.ts";
 import { listSegments } from "../journal/segments.ts";
+import { readPositions } from "./bookmark.ts";
 import { isRetryable } from "./connect.ts";
 import {
   addReports,
-  type Batch,
   createMemory,
   loadBatch,
   type LoadMemory,
   type LoadReport,
   NOTHING_LOADED,
-  readPositions,
 } from "./load.ts";
-import { type AnswerRows, rowsOf } from "./rows.ts";
+import { readBatches } from "./readBatches.ts";
+import type { AnswerRows } from "./rows.ts";
 
 /** What the loader needs, and whom it tells. */
 export type LoaderOptions = {
@@ -41,13 +38,6 @@ export type LoaderOptions = {
   /** Tries to bring the database back, between attempts (the embedded server). */
   revive?: () => Promise<void>;
 };
-
-/**
- * Most records of a batch, and most bytes of their bodies: what one transaction holds, and memory with it, about five
- * times the bytes. Larger ones load no faster; live, a batch is the one answer that has just come.
- */
-export const BATCH_RECORDS = 5_000;
-export const BATCH_BYTES = 16 * 1024 * 1024;
 
 /** Waits between attempts while the database is away. */
 const FIRST_WAIT_MS = 250;
@@ -82,55 +72,22 @@ export async function loadSegment(
   segment: string,
   position: number,
 ): Promise<LoadReport> {
+  const { pool, journalDir, onDamage, memory } = options;
   let report = NOTHING_LOADED;
-  let from = position;
-  for (
-    let batch = await readBatch(options, segment, from);
-    batch.to > from;
-    batch = await readBatch(options, segment, from)
-  ) {
-    const loaded = await loadBatch(options.pool, batch, options.memory);
-    if (loaded) {
+  for (let from = position; ;) {
+    let overtaken = false;
+    for await (const batch of readBatches(segment, { journalDir, from, onDamage })) {
+      if (batch.to === batch.from) continue;
+      const loaded = await loadBatch(pool, batch, memory);
+      overtaken = loaded === null;
+      if (loaded === null) break;
       options.onLoaded?.(loaded, batch.answers);
       report = addReports(report, loaded);
-      from = batch.to;
-    } else {
-      // Another program has loaded some of it: go on where it stopped.
-      from = (await readPositions(options.pool, [segment])).get(segment) ?? 0;
     }
+    if (!overtaken) return report;
+    // Another program has loaded some of it: go on where it stopped.
+    from = (await readPositions(pool, [segment])).get(segment) ?? 0;
   }
-  return report;
-}
-
-async function readBatch(
-  { journalDir, onDamage }: LoaderOptions,
-  segment: string,
-  from: number,
-): Promise<Batch> {
-  const batch: Batch = { segment, from, to: from, answers: [], notes: [] };
-  let records = 0;
-  let bytes = 0;
-  for await (const item of readSegment(journalDir, segment, { from })) {
-    if (item.kind === "end") {
-      batch.to = item.end;
-      break;
-    }
-    if (item.kind === "damage") {
-      const { offset, length, reason } = item.damage;
-      onDamage?.(segment, offset, length, reason);
-      continue;
-    }
-    batch.to = item.end;
-    records += 1;
-    if (item.record.kind === "response") {
-      bytes += item.record.body.byteLength;
-      batch.answers.push(rowsOf(item.record satisfies ResponseRecord, { segment, offset: item.offset }));
-    }
-    if (item.record.kind === "note" && isLedgerNote(item.record.note))
-      batch.notes.push({ at: item.record.at, note: item.record.note });
-    if (records >= BATCH_RECORDS || bytes >= BATCH_BYTES) break;
-  }
-  return batch;
 }
 
 /** A loader that runs beside the collector. */

@@ -20,6 +20,7 @@ import {
   parseWatchlist,
   parseWhole,
 } from "./arguments.ts";
+import { addBackfill } from "./backfill/program.ts";
 import { calendar } from "./calendar.ts";
 import { completion, type Shell, SHELLS } from "./completion.ts";
 import { coverage } from "./coverage.ts";
@@ -80,6 +81,7 @@ export function createProgram(edges: Edges, done: (exitCode: number) => void): C
   addLooking(program, run, edges);
   addPlanning(program, run, edges);
   addJournal(program, run, edges);
+  addBackfill(program, run, edges);
   addExport(program, run, edges);
   addCompletion(program, edges, done);
   for (const command of program.commands) command.addHelpText("after", EXIT_CODES);

@@ -1,10 +1,12 @@
 import { expect, test } from "@jest/globals";
 import { is } from "drizzle-orm";
 import { getTableConfig, getViewConfig, PgTable, PgView, type PgColumn } from "drizzle-orm/pg-core";
-import * as schema from "../../src/archive/schema.ts";
+import * as backfillSchema from "../../src/archive/backfillSchema.ts";
+import * as mainSchema from "../../src/archive/schema.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase } from "../support/database.ts";
 
+const schema = { ...mainSchema, ...backfillSchema };
 const { pool } = await freshDatabase();
 const tables = Object.values<unknown>(schema)
   .filter((value): value is PgTable => is(value, PgTable))

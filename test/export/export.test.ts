@@ -124,7 +124,7 @@ describe("DuckDB reads an export in Parquet", () => {
     const { tables } = manifestOf(out);
 
     expect({ exitCode, warned: stderr.includes('"level":40') }).toEqual({ exitCode: 0, warned: false });
-    expect(tables.map(({ name }) => name)).toHaveLength(16);
+    expect(tables.map(({ name }) => name)).toHaveLength(18);
     for (const { name, rows, files } of tables) {
       const [counted] = await rowsOfQuery(archive.pool, `select count(*) as n from ${name}`);
       expect({ name, rows: String(rows) }).toEqual({ name, rows: counted?.["n"] });

@@ -35,6 +35,12 @@ export async function exportableArchive(): Promise<TestDatabase> {
     await client.query(`insert into slots values ('us', '2026-11-20 15:00+00', 1, 2, 1, 1, 1)`);
     await client.query(`insert into misses values ('us', '2026-11-20 15:00+00', 1, 'MSFT', 'transport')`);
     await client.query(
+      `insert into fills values ('us', '2026-11-20 14:59+00', 1, 'MSFT', 'down', '2026-11-20 14:59:30+00', 1, 'journal', '2026-11-21 01:00+00')`,
+    );
+    await client.query(
+      `insert into derived_closes values (2, '2026-11-19', 1, 301.25, '2026-11-20 20:59+00', '2026-11-21 01:00+00')`,
+    );
+    await client.query(
       `insert into dead_letters values ('2026-11-20 15:00+00', 1, 0, 'AAPL:2026-12-18:CALL:150.5', 'malformed', 'bid is "x"', '<bid>x</bid>')`,
     );
   } finally {

@@ -108,6 +108,19 @@ export const EXPORT_TABLES: readonly ExportTable[] = [
     order: ["slot_at", "job", "source_id", "instrument"],
   },
   {
+    ...{ ...LEDGER, name: "fills", about: "what was missed at first, and came later", symbol: "name" },
+    order: ["slot_at", "job", "source_id", "instrument"],
+  },
+  {
+    ...{ name: "derived_closes", about: "closes that nobody observed", byDefault: false, counted: true },
+    ...{
+      day: { column: "date", kind: "date" },
+      partitioned: true,
+      order: ["instrument_id", "source_id"],
+      symbol: "instrument_id",
+    },
+  },
+  {
     ...{ name: "due_sets", about: "the instruments that a slot's due_set_id stands for", byDefault: false },
     ...{ day: null, partitioned: false, counted: true, order: ["id"], symbol: null },
   },

@@ -1,5 +1,6 @@
 /** The JSON of every command that prints any: `docs/json.md` is generated from this table. */
 import type { z } from "zod";
+import { backfillOrGapsJson } from "./backfill.ts";
 import { exportJson } from "./export.ts";
 import { journalListJson, journalRepairJson, journalVerifyJson } from "./journal.ts";
 import { keysAddJson, keysListJson, keysRevokeJson, migrateJson } from "./operating.ts";
@@ -16,6 +17,7 @@ export const JSON_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   calendar: calendarJson,
   "jobs check": jobsCheckJson,
   migrate: migrateJson,
+  backfill: backfillOrGapsJson,
   export: exportJson,
   "journal list": journalListJson,
   "journal verify": journalVerifyJson,

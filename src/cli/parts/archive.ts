@@ -23,6 +23,8 @@ export type Archive = {
   readerUrl: string;
   /** A small pool of its own that can only read; the caller ends it. */
   openReader: (options?: { plannedOnce: boolean }) => pg.Pool;
+  /** One lasting connection of its own, for temporary tables; the caller ends it. */
+  openScratch: () => pg.Pool;
   /** Whether it is the embedded server. */
   embedded: boolean;
   /** Brings the embedded server back if it went away; does nothing for another server. */
@@ -42,6 +44,7 @@ export async function openArchive(config: Config, clock: Clock): Promise<Archive
     return {
       pool,
       openReader: (options) => createPool(databaseUrl, { max: READERS, readOnly: true, ...options }),
+      openScratch: () => createPool(databaseUrl, { max: 1, lasting: true }),
       address: describeDatabase(config.databaseUrl),
       readerUrl: withoutPassword(config.databaseUrl),
       embedded: false,
@@ -55,6 +58,7 @@ export async function openArchive(config: Config, clock: Clock): Promise<Archive
   return {
     pool,
     openReader: (options) => createPool(server.readerUrl, { max: READERS, readOnly: true, ...options }),
+    openScratch: () => createPool(server.ownerUrl, { max: 1, lasting: true }),
     address: describeDatabase(server.readerUrl),
     readerUrl: server.readerUrl,
     embedded: true,

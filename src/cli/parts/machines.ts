@@ -1,5 +1,5 @@
 /** What machines ask of a running dashboard: metrics and readiness, from the same places as the Now view. */
-import { readPositions } from "../../archive/load.ts";
+import { readPositions } from "../../archive/bookmark.ts";
 import { readMigrations } from "../../archive/migrate.ts";
 import type { Calendar } from "../../market/calendar/calendar.ts";
 import { journalLag } from "../../journal/lag.ts";

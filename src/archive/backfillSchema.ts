@@ -1,0 +1,79 @@
+/** The tables of refilling the archive, as Drizzle sees them; a part of `schema.ts`. */
+import {
+  bigint,
+  boolean,
+  date,
+  integer,
+  jsonb,
+  numeric,
+  pgTable,
+  primaryKey,
+  smallint,
+  text,
+  timestamp,
+} from "drizzle-orm/pg-core";
+import { instruments, sources } from "./schema.ts";
+
+const instant = (name: string) => timestamp(name, { withTimezone: true, mode: "string" });
+
+/** One row for each backfill. */
+export const backfills = pgTable("backfills", {
+  id: integer("id").primaryKey().generatedByDefaultAsIdentity(),
+  kind: text("kind", { enum: ["journal", "xml", "csv", "sweep"] }).notNull(),
+  asked: jsonb("asked").notNull(),
+  digest: text("digest").notNull(),
+  beganEmpty: boolean("began_empty").notNull(),
+  startedAt: instant("started_at").notNull(),
+  finishedAt: instant("finished_at"),
+  report: jsonb("report").notNull(),
+});
+
+/** How far a backfill under way has read each segment of a journal. */
+export const backfillPositions = pgTable(
+  "backfill_positions",
+  {
+    backfillId: integer("backfill_id")
+      .notNull()
+      .references(() => backfills.id),
+    segment: text("segment").notNull(),
+    readTo: bigint("read_to", { mode: "number" }).notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.backfillId, table.segment] })],
+);
+
+/** Slots that were missed, and whose quote came later. */
+export const fills = pgTable(
+  "fills",
+  {
+    job: text("job").notNull(),
+    slotAt: instant("slot_at").notNull(),
+    sourceId: smallint("source_id").notNull(),
+    instrument: text("instrument").notNull(),
+    reason: text("reason").notNull(),
+    observedAt: instant("observed_at").notNull(),
+    fillSourceId: smallint("fill_source_id")
+      .notNull()
+      .references(() => sources.id),
+    filledBy: text("filled_by", { enum: ["journal", "xml", "csv", "sweep", "gaps"] }).notNull(),
+    filledAt: instant("filled_at").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.job, table.slotAt, table.sourceId, table.instrument] })],
+);
+
+/** Closes that nobody observed. */
+export const derivedCloses = pgTable(
+  "derived_closes",
+  {
+    instrumentId: integer("instrument_id")
+      .notNull()
+      .references(() => instruments.id),
+    date: date("date", { mode: "string" }).notNull(),
+    sourceId: smallint("source_id")
+      .notNull()
+      .references(() => sources.id),
+    close: numeric("close").notNull(),
+    derivedFrom: instant("derived_from").notNull(),
+    derivedAt: instant("derived_at").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.instrumentId, table.date, table.sourceId] })],
+);

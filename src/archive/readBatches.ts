@@ -1,0 +1,65 @@
+/** Cuts a segment of the journal into batches that are ready to be loaded. */
+import { setImmediate } from "node:timers/promises";
+import { readSegment } from "../journal/reader.ts";
+import type { JournalRecord } from "../journal/record.ts";
+import { isLedgerNote } from "../ledger.ts";
+import type { Batch } from "./load.ts";
+import { rowsOf } from "./rows.ts";
+
+/**
+ * Most records of a batch, and most bytes of their bodies: what one transaction holds, and memory with it, about five
+ * times the bytes. Larger ones load no faster; live, a batch is the one answer that has just come.
+ */
+export const BATCH_RECORDS = 5_000;
+export const BATCH_BYTES = 16 * 1024 * 1024;
+
+/** What to read of a segment, and whom to tell. */
+export type BatchOptions = {
+  journalDir: string;
+  /** Where to begin: 0 or a batch's `to`. */
+  from: number;
+  maxBytes?: number;
+  /** Records for which it is false are passed over; default: none is. */
+  wanted?: (record: JournalRecord) => boolean;
+  /** Called for bytes that hold no whole record; they are passed over. */
+  onDamage?: ((segment: string, offset: number, length: number, reason: string) => void) | undefined;
+};
+
+/**
+ * The batches of a segment, in its order; the last one may hold nothing and ends where a later read may go on. Between
+ * records whatever else waits has its turn: a load under way goes on while the next batch is read.
+ *
+ * @throws QuotekeeperError JOURNAL_UNREADABLE
+ */
+export async function* readBatches(
+  segment: string,
+  { journalDir, from, maxBytes = BATCH_BYTES, wanted = () => true, onDamage }: BatchOptions,
+): AsyncGenerator<Batch, void, undefined> {
+  let batch: Batch = emptyBatch(segment, from);
+  let bytes = 0;
+  for await (const item of readSegment(journalDir, segment, { from })) {
+    if (item.kind === "damage") {
+      const { offset, length, reason } = item.damage;
+      onDamage?.(segment, offset, length, reason);
+      continue;
+    }
+    batch.to = item.end;
+    if (item.kind === "end") break;
+    const { record } = item;
+    if (!wanted(record)) continue;
+    if (record.kind === "response") {
+      bytes += record.body.byteLength;
+      batch.answers.push(rowsOf(record, { segment, offset: item.offset }));
+      await setImmediate();
+    } else if (isLedgerNote(record.note)) batch.notes.push({ at: record.at, note: record.note });
+    if (batch.answers.length + batch.notes.length < BATCH_RECORDS && bytes < maxBytes) continue;
+    yield batch;
+    batch = emptyBatch(segment, batch.to);
+    bytes = 0;
+  }
+  yield batch;
+}
+
+function emptyBatch(segment: string, from: number): Batch {
+  return { segment, from, to: from, answers: [], notes: [] };
+}

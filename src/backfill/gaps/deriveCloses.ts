@@ -1,0 +1,78 @@
+/**
+ * Derives the close of a session that the archive has no quote near the end of: the next session's quotes say it, as
+ * their previous close (specification, `prevclose`). It goes to `derived_closes`, never to `quotes`.
+ */
+import type pg from "pg";
+import type { Instant } from "../../instant.ts";
+
+/** A quote this long before the close, or later on the same date, shows the close; earlier ones do not. */
+export const NEAR_CLOSE = "15 minutes";
+
+/** Assumed: delayed quotes are at most this old; one that comes this long after the close shows the close. */
+export const MOST_DELAY = "20 minutes";
+
+/** What to look at: sessions from one exchange date to another, both included; null: no bound. */
+export type DeriveOptions = { from: string | null; to: string | null; now: Instant };
+
+/** A quote that shows the close of session `s` for instrument and source of `h`. */
+const SHOWS_CLOSE = `
+  select from quotes q
+  where q.instrument_id = h.instrument_id and q.source_id = h.source_id and q.last is not null
+    and q.observed_at >= s.close_at - interval '${NEAR_CLOSE}'
+    and q.observed_at < (s.date + 1)::timestamp at time zone 'America/New_York'
+    and (not q.delayed or q.observed_at >= s.close_at + interval '${MOST_DELAY}')`;
+
+/** Dates on which an instrument was missed. */
+const HOLES = `
+  select distinct i.id as instrument_id, (m.slot_at at time zone 'America/New_York')::date as date, m.source_id
+  from misses m
+  join slots l on l.job = m.job and l.slot_at = m.slot_at and l.source_id = m.source_id
+  join due_sets d on d.id = l.due_set_id
+  cross join lateral unnest(case when m.instrument = '*' then d.instruments else array[m.instrument] end) as name
+  join instruments i
+    on i.symbol = split_part(name, ':', 1)
+   and name = case when i.option_type is null then i.symbol
+                   else i.symbol || ':' || i.expiration || ':' || i.option_type || ':' || trim_scale(i.strike) end
+  where m.slot_at >= coalesce($1::date, '1900-01-01'::date)::timestamp at time zone 'America/New_York'
+    and m.slot_at < (coalesce($2::date, '9000-01-01'::date) + 1)::timestamp at time zone 'America/New_York'`;
+
+/**
+ * The next session's previous close is taken from quotes while that session was open: before, the service may still
+ * say the one of the day before. Quotes that contradict each other derive nothing.
+ */
+const DERIVED = `
+  select h.instrument_id, h.date, h.source_id, p.close, p.derived_from
+  from (${HOLES}) h
+  join sessions s on s.date = h.date
+  cross join lateral (
+    select n.open_at, n.close_at from sessions n where n.date > s.date order by n.date limit 1
+  ) next
+  cross join lateral (
+    select min(e.previous_close) as close, max(e.previous_close) as other, min(e.observed_at) as derived_from
+    from extended_quotes e
+    where e.instrument_id = h.instrument_id and e.source_id = h.source_id and e.previous_close is not null
+      and e.observed_at >= next.open_at and e.observed_at < next.close_at
+  ) p
+  where p.close is not null and p.close = p.other and not exists (${SHOWS_CLOSE})`;
+
+/**
+ * Derives what is missing; a derived close whose session has got its quotes since is taken back.
+ *
+ * @returns how many closes are new
+ */
+export async function deriveCloses(pool: pg.Pool, { from, to, now }: DeriveOptions): Promise<number> {
+  await pool.query(
+    `delete from derived_closes h using sessions s
+     where s.date = h.date and h.date between coalesce($1::date, '-infinity') and coalesce($2::date, 'infinity')
+       and exists (${SHOWS_CLOSE})`,
+    [from, to],
+  );
+  const { rowCount } = await pool.query(
+    `insert into derived_closes (instrument_id, date, source_id, close, derived_from, derived_at)
+     select instrument_id, date, source_id, close, derived_from, $3 from (${DERIVED}) d
+     order by 1, 2, 3
+     on conflict do nothing`,
+    [from, to, now],
+  );
+  return rowCount ?? 0;
+}

@@ -1,0 +1,152 @@
+/** Marks slots as filled whose quotes came to the archive after they had been accounted for as missed. */
+import type pg from "pg";
+import type { Instant } from "../../instant.ts";
+
+/** What to look at. */
+export type FillOptions = {
+  /** Slots from `from` on and before `to`; null: no bound. */
+  from: Instant | null;
+  to: Instant | null;
+  /** What brought the quotes. */
+  by: "journal" | "xml" | "csv" | "sweep" | "gaps";
+  /** Jobs that ask for delayed quotes: theirs alone are filled by delayed ones. */
+  delayedJobs: readonly string[];
+  now: Instant;
+};
+
+/**
+ * Assumed: a slot that has no neighbour in the ledger lasts this long. Otherwise it lasts as long as the shorter of the
+ * times to the slots of its job beside it, and a day at most.
+ */
+export const LONE_SLOT = "1 minute";
+
+/** The slots of a day with misses, and how long each lasts. Neighbours are looked up in the key of `slots`. */
+const OPEN_SLOTS = `
+  select g.job, g.slot_at, g.source_id, s.due_set_id,
+         g.slot_at + least(interval '1 day', coalesce(least(
+           (select n.slot_at from slots n
+            where n.job = g.job and n.source_id = g.source_id and n.slot_at > g.slot_at order by n.slot_at limit 1)
+             - g.slot_at,
+           g.slot_at - (select p.slot_at from slots p
+            where p.job = g.job and p.source_id = g.source_id and p.slot_at < g.slot_at order by p.slot_at desc limit 1)
+         ), interval '${LONE_SLOT}')) as ends_at
+  from (
+    select distinct job, slot_at, source_id from misses
+    where slot_at >= greatest($1::timestamptz, $4::timestamptz) and slot_at < least($2::timestamptz, $5::timestamptz)
+  ) g
+  join slots s on s.job = g.job and s.slot_at = g.slot_at and s.source_id = g.source_id`;
+
+/**
+ * The quotes that fill a miss: the first of its instrument within the slot, from its own source, or from an import for
+ * an account's slot. A simulated slot is filled by simulated quotes alone. The star stands for all that was due.
+ */
+const FOUND = `
+  with open as materialized (${OPEN_SLOTS}), wanted as (
+    select o.job, o.slot_at, o.source_id, o.ends_at, name, m.reason, m.instrument = '*' as starred
+    from open o
+    join misses m on m.job = o.job and m.slot_at = o.slot_at and m.source_id = o.source_id
+    join due_sets d on d.id = o.due_set_id
+    cross join lateral unnest(case when m.instrument = '*' then d.instruments else array[m.instrument] end) as name
+  ), named as materialized (
+    select i.id, case when i.option_type is null then i.symbol
+                      else i.symbol || ':' || i.expiration || ':' || i.option_type || ':' || trim_scale(i.strike) end as name
+    from instruments i
+    where i.symbol in (select split_part(name, ':', 1) from wanted)
+  )
+  select w.job, w.slot_at, w.source_id, w.name, w.reason, w.starred, f.observed_at, f.fill_source_id
+  from wanted w
+  cross join lateral (
+    select q.observed_at, q.source_id as fill_source_id
+    from named n
+    join quotes q on q.instrument_id = n.id and q.observed_at >= w.slot_at and q.observed_at < w.ends_at
+    join sources s on s.id = q.source_id
+    where n.name = w.name
+      and (q.source_id = w.source_id or (s.kind = 'import' and w.source_id = 1))
+      and (not q.delayed or w.job = any ($3::text[]))
+    order by q.source_id <> w.source_id, q.observed_at
+    limit 1
+  ) f`;
+
+/**
+ * Fills slots, the days of the exchange one by one, each in a transaction of its own. Asked again it finds nothing.
+ *
+ * @returns how many misses are filled
+ */
+export async function fillSlots(pool: pg.Pool, options: FillOptions): Promise<number> {
+  const { rows } = await pool.query<{ day: string }>(
+    `select distinct date_trunc('day', slot_at) as day from misses
+     where slot_at >= coalesce($1::timestamptz, '-infinity') and slot_at < coalesce($2::timestamptz, 'infinity')
+     order by 1`,
+    [options.from, options.to],
+  );
+  let filled = 0;
+  for (const { day } of rows) filled += await fillDay(pool, day, options);
+  return filled;
+}
+
+async function fillDay(
+  pool: pg.Pool,
+  day: string,
+  { from, to, by, delayedJobs, now }: FillOptions,
+): Promise<number> {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  try {
+    await client.query("begin");
+    await client.query("drop table if exists pg_temp.found_fills");
+    await client.query(
+      `create temp table found_fills (job text, slot_at timestamptz, source_id smallint, name text, reason text,
+         starred boolean, observed_at timestamptz, fill_source_id smallint) on commit drop`,
+    );
+    const dayEnds = new Date(Date.parse(day) + DAY_MS).toISOString();
+    const values = [day, dayEnds, delayedJobs, from, to];
+    const { rowCount } = await client.query(`insert into found_fills ${FOUND}`, values);
+    if ((rowCount ?? 0) > 0) await settle(client, by, now);
+    await client.query("commit");
+    return rowCount ?? 0;
+  } catch (error) {
+    broken = error as Error;
+    await client.query("rollback").catch(() => undefined);
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}
+
+const DAY_MS = 86_400_000;
+
+/** Moves what was found from `misses` to `fills`, and counts it in its slots. */
+async function settle(client: pg.ClientBase, by: FillOptions["by"], now: Instant): Promise<void> {
+  // A star under which something was found becomes a row for each instrument that is still missing.
+  await client.query(
+    `with starred as (
+       select distinct job, slot_at, source_id from found_fills where starred
+     ), gone as (
+       delete from misses m using starred s
+       where m.job = s.job and m.slot_at = s.slot_at and m.source_id = s.source_id and m.instrument = '*'
+       returning m.job, m.slot_at, m.source_id, m.reason
+     )
+     insert into misses (job, slot_at, source_id, instrument, reason)
+     select g.job, g.slot_at, g.source_id, name, g.reason
+     from gone g
+     join slots s on s.job = g.job and s.slot_at = g.slot_at and s.source_id = g.source_id
+     join due_sets d on d.id = s.due_set_id
+     cross join unnest(d.instruments) as name
+     on conflict do nothing`,
+  );
+  await client.query(
+    `with gone as (
+       delete from misses m using found_fills f
+       where m.job = f.job and m.slot_at = f.slot_at and m.source_id = f.source_id and m.instrument = f.name
+       returning f.*
+     ), kept as (
+       insert into fills (job, slot_at, source_id, instrument, reason, observed_at, fill_source_id, filled_by, filled_at)
+       select job, slot_at, source_id, name, reason, observed_at, fill_source_id, $1, $2 from gone
+       on conflict do nothing
+     )
+     update slots s set stored = s.stored + g.n, missed = s.missed - g.n
+     from (select job, slot_at, source_id, count(*)::int as n from gone group by 1, 2, 3) g
+     where s.job = g.job and s.slot_at = g.slot_at and s.source_id = g.source_id`,
+    [by, now],
+  );
+}

@@ -1,0 +1,64 @@
+/** The holes of the ledger, as people ask for them: by job, day and reason. */
+import type pg from "pg";
+import type { Instant } from "../../instant.ts";
+
+/** Misses of one job on one exchange date for one reason. */
+export type Hole = {
+  job: string;
+  /** Exchange date. */
+  date: string;
+  /** Kind of the source that was polled. */
+  source: string;
+  reason: string;
+  /** First and last slot. */
+  from: Instant;
+  to: Instant;
+  slots: number;
+  /** Different instruments, and in how many slots they are missing, summed. */
+  instruments: number;
+  misses: number;
+};
+
+/** The holes of slots from `from` on and before `to`, oldest first; null: no bound. */
+export async function listHoles(
+  pool: pg.Pool,
+  { from, to }: { from: Instant | null; to: Instant | null },
+): Promise<Hole[]> {
+  const { rows } = await pool.query<
+    Record<"job" | "date" | "source" | "reason" | "from" | "to", string> & Counts
+  >(
+    `select m.job, (m.slot_at at time zone 'America/New_York')::date as date, o.kind as source, m.reason,
+            to_char(min(m.slot_at) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "from",
+            to_char(max(m.slot_at) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "to",
+            count(distinct m.slot_at)::int as slots,
+            greatest(
+              count(distinct m.instrument) filter (where m.instrument <> '*'),
+              max(s.due) filter (where m.instrument = '*')
+            )::int as instruments,
+            sum(case when m.instrument = '*' then s.due else 1 end)::int as misses
+     from misses m
+     join slots s on s.job = m.job and s.slot_at = m.slot_at and s.source_id = m.source_id
+     join sources o on o.id = m.source_id
+     where m.slot_at >= coalesce($1::timestamptz, '-infinity') and m.slot_at < coalesce($2::timestamptz, 'infinity')
+     group by 1, 2, 3, 4
+     order by 2, 1, 3, 4`,
+    [from, to],
+  );
+  return rows;
+}
+
+type Counts = { slots: number; instruments: number; misses: number };
+
+/** The UTC hours that hold a miss: of these the journal may know more. Each as the instant it begins. */
+export async function hoursWithMisses(
+  pool: pg.Pool,
+  { from, to }: { from: Instant | null; to: Instant | null },
+): Promise<Date[]> {
+  const { rows } = await pool.query<{ hour: string }>(
+    `select distinct date_trunc('hour', slot_at) as hour from misses
+     where slot_at >= coalesce($1::timestamptz, '-infinity') and slot_at < coalesce($2::timestamptz, 'infinity')
+     order by 1`,
+    [from, to],
+  );
+  return rows.map(({ hour }) => new Date(hour));
+}

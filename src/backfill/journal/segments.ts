@@ -1,0 +1,57 @@
+/** Which segments of a journal a backfill reads, and which of their records. */
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { QuotekeeperError } from "../../errors.ts";
+import type { Instant } from "../../instant.ts";
+import { dateOf } from "../../instant.ts";
+import type { JournalRecord } from "../../journal/record.ts";
+import { hourOf, segmentHour } from "../../journal/segment-name.ts";
+import { listSegments, type SegmentInfo } from "../../journal/segments.ts";
+
+/** A stretch of time, `from` included and `to` not; null: no bound. */
+export type TimeRange = { from: Instant | null; to: Instant | null };
+
+/** How many hours a segment's records may lie from the hour in its name: clocks are set. */
+const HOURS_AROUND = 3;
+
+/**
+ * The segments of a journal that may hold records of a range, in the order of time.
+ *
+ * @throws QuotekeeperError JOURNAL_UNREADABLE; BACKFILL_NOTHING when there is no journal at all
+ */
+export async function chooseSegments(dir: string, { from, to }: TimeRange): Promise<SegmentInfo[]> {
+  const segments = await listSegments(dir);
+  if (segments.length === 0)
+    throw new QuotekeeperError("BACKFILL_NOTHING", `${dir} holds no segment of a journal`);
+  const first = from === null ? -Infinity : hourOf(dateOf(from).getTime()) - HOURS_AROUND;
+  const last = to === null ? Infinity : hourOf(dateOf(to).getTime()) + HOURS_AROUND;
+  return segments.filter(({ name }) => {
+    const hour = segmentHour(name) ?? 0;
+    return hour >= first && hour <= last;
+  });
+}
+
+/** The segments that may hold answers to slots of some hours; none where there is no journal. */
+export async function segmentsOfHours(dir: string, hours: readonly Date[]): Promise<SegmentInfo[]> {
+  const wanted = new Set<number>();
+  for (const hour of hours) for (const near of [0, 1]) wanted.add(hourOf(hour.getTime()) + near);
+  return (await listSegments(dir)).filter(({ name }) => wanted.has(segmentHour(name) ?? NaN));
+}
+
+/** Whether a record lies within a range: an answer by when it arrived, a note by when it was written. */
+export function isWithin({ from, to }: TimeRange): (record: JournalRecord) => boolean {
+  return (record) => {
+    const at = record.kind === "response" ? record.observedAt : record.at;
+    return (from === null || at >= from) && (to === null || at < to);
+  };
+}
+
+/** The journal in a directory that somebody names: it itself, or the data directory around it. */
+export async function journalIn(dir: string): Promise<string> {
+  const within = join(dir, "journal");
+  const isDirectory = await stat(within).then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+  return isDirectory && (await listSegments(dir)).length === 0 ? within : dir;
+}

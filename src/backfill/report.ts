@@ -1,0 +1,73 @@
+/** What a backfill did, in numbers that add up. Pure. */
+import type { Batch, LoadReport } from "../archive/load.ts";
+
+/** Counts of one backfill, over all its runs when it was ended in its midst: `read = stored + repeated + deadLettered`. */
+export type BackfillReport = {
+  /** Answers, or pieces of a file, that were read. */
+  answers: number;
+  /** Those of them that were not in the archive. */
+  newAnswers: number;
+  /** Quotes that were read. */
+  read: number;
+  /** Quotes that were not in the archive and are now. */
+  stored: number;
+  /** Quotes that were in the archive already. */
+  repeated: number;
+  /** Quotes that could not become rows; `dead_letters` says why. */
+  deadLettered: number;
+  /** Instruments that were asked for and of which the answer holds no quote. */
+  missing: number;
+  /** Dividends that were new. */
+  dividends: number;
+  /** Slots of the ledger that were new. */
+  slots: number;
+  /** Instruments of slots that were missed before and are filled now. */
+  filled: number;
+  /** Quotes that were taken out to be put in anew; only of a rebuild. */
+  replaced: number;
+  /** Bytes of the journal, or of files, that could not be read. */
+  damagedBytes: number;
+};
+
+/** Nothing done. */
+export const NOTHING_DONE: BackfillReport = {
+  answers: 0,
+  newAnswers: 0,
+  read: 0,
+  stored: 0,
+  repeated: 0,
+  deadLettered: 0,
+  missing: 0,
+  dividends: 0,
+  slots: 0,
+  filled: 0,
+  replaced: 0,
+  damagedBytes: 0,
+};
+
+/** A report that has grown by one batch. */
+export function withBatch(
+  report: BackfillReport,
+  { answers }: Pick<Batch, "answers">,
+  loaded: LoadReport,
+): BackfillReport {
+  const units = answers.reduce((sum, answer) => sum + answer.units.length, 0);
+  const unreadable = answers.reduce((sum, { deadLetters }) => sum + deadLetters.length, 0);
+  const refused = units - loaded.quotes - loaded.repeated;
+  return {
+    ...report,
+    answers: report.answers + answers.length,
+    newAnswers: report.newAnswers + loaded.responses,
+    read: report.read + units + unreadable,
+    stored: report.stored + loaded.quotes,
+    repeated: report.repeated + loaded.repeated,
+    deadLettered: report.deadLettered + unreadable + refused,
+    missing: report.missing + answers.reduce((sum, { matched }) => sum + matched.filter(isMissing).length, 0),
+    dividends: report.dividends + loaded.dividends,
+    slots: report.slots + loaded.slots,
+  };
+}
+
+function isMissing({ fate }: { fate: string }): boolean {
+  return fate === "unknown" || fate === "absent";
+}

@@ -1,0 +1,73 @@
+/** Backfills as the database remembers them: one that was ended in its midst goes on when the same is asked again. */
+import { createHash } from "node:crypto";
+import type pg from "pg";
+import type { Instant } from "../instant.ts";
+import { type BackfillReport, NOTHING_DONE } from "./report.ts";
+
+/** What was asked: two runs with the same are the same backfill. Plain JSON, without secrets. */
+export type Asked = { kind: "journal" | "xml" | "csv" | "sweep"; [detail: string]: unknown };
+
+/** A backfill under way. */
+export type Run = {
+  id: number;
+  /** Whether an earlier run of it was ended in its midst. */
+  resumed: boolean;
+  /** Whether the ledger held no slot when it began: it restores an archive then, and fills no slots of its own. */
+  beganEmpty: boolean;
+  /** What it has done so far. */
+  report: BackfillReport;
+};
+
+/** Goes on with an unfinished backfill of the same, or begins one. */
+export async function beginRun(pool: pg.Pool, { kind, ...asked }: Asked, now: Instant): Promise<Run> {
+  const text = JSON.stringify(asked);
+  const digest = createHash("sha256").update(`${kind} ${text}`).digest("hex");
+  const { rows } = await pool.query<{
+    id: number;
+    began_empty: boolean;
+    report: BackfillReport;
+    resumed: boolean;
+  }>(
+    `with begun as (
+       insert into backfills (kind, asked, digest, began_empty, started_at, report)
+       select $1, $2, $3, not exists (select from slots), $4, $5
+       on conflict (digest) where finished_at is null do nothing
+       returning id, began_empty, report, false as resumed
+     )
+     select * from begun
+     union all
+     select id, began_empty, report, true from backfills where digest = $3 and finished_at is null
+     limit 1`,
+    [kind, text, digest, now, JSON.stringify(NOTHING_DONE)],
+  );
+  const row = rows[0];
+  if (row === undefined) return beginRun(pool, { kind, ...asked }, now);
+  return {
+    id: row.id,
+    resumed: row.resumed,
+    beganEmpty: row.began_empty,
+    report: { ...NOTHING_DONE, ...row.report },
+  };
+}
+
+/** Writes down what it has done so far. */
+export async function noteReport(
+  client: pg.Pool | pg.ClientBase,
+  id: number,
+  report: BackfillReport,
+): Promise<void> {
+  await client.query({
+    name: "note backfill",
+    text: "update backfills set report = $2 where id = $1",
+    values: [id, JSON.stringify(report)],
+  });
+}
+
+/** Ends it: asked again, it begins anew. */
+export async function finishRun(pool: pg.Pool, { id, report }: Run, now: Instant): Promise<void> {
+  await pool.query(
+    `with gone as (delete from backfill_positions where backfill_id = $1)
+     update backfills set finished_at = $2, report = $3 where id = $1`,
+    [id, now, JSON.stringify(report)],
+  );
+}

@@ -1,0 +1,77 @@
+/** Shows how a backfill goes: a bar on a terminal, JSON lines elsewhere; on stderr, as stdout is for the result. */
+import type { Config } from "../../config/loadEnvironment.ts";
+import type { BackfillProgress, OnProgress } from "../../backfill/progress.ts";
+import type { Edges } from "../edges.ts";
+import { createLogger } from "../parts/logger.ts";
+import { roughly } from "../parts/spans.ts";
+import { StatusLine } from "../parts/statusLine.ts";
+
+/** How often the bar moves, and how often a line is written where no person looks, in ms. */
+const BAR_EVERY_MS = 200;
+const LINE_EVERY_MS = 10_000;
+
+const BAR_CHARACTERS = 20;
+
+/** Where progress and incidents go. */
+export type Display = {
+  progress: OnProgress;
+  log: ReturnType<typeof createLogger>;
+  end: () => void;
+};
+
+/** @param title what is done, for the log lines: `reading the journal` */
+export function createDisplay(config: Config, { clock, stderr, env }: Edges, title: string): Display {
+  const line = new StatusLine(stderr, clock);
+  const log = createLogger(config.logLevel, line.above(stderr), env);
+  const startedAtMs = clock.monotonicMs();
+  let shownAtMs = -Infinity;
+  let doneBefore: number | null = null;
+  let quotesBefore = 0;
+  return {
+    log,
+    progress: (progress) => {
+      // What an earlier run did says nothing about the rate of this one.
+      if (doneBefore === null) [doneBefore, quotesBefore] = [progress.done, progress.quotes];
+      const nowMs = clock.monotonicMs();
+      const isLast = progress.done >= progress.total;
+      if (nowMs - shownAtMs < (stderr.isTTY ? BAR_EVERY_MS : LINE_EVERY_MS) && !isLast) return;
+      shownAtMs = nowMs;
+      const pace = paceOf(progress, { doneBefore, quotesBefore, elapsedMs: nowMs - startedAtMs });
+      if (stderr.isTTY) line.show(barText(progress, pace));
+      else log.info({ ...progress, ...pace }, title);
+    },
+    end: () => line.end(),
+  };
+}
+
+/** How fast it goes. */
+export type Pace = { quotesPerSecond: number; leftMs: number | null };
+
+/** The rate since `elapsedMs` ago, and the time left at it. */
+export function paceOf(
+  { done, total, quotes, leftMs }: BackfillProgress,
+  { doneBefore, quotesBefore, elapsedMs }: { doneBefore: number; quotesBefore: number; elapsedMs: number },
+): Pace {
+  const here = done - doneBefore;
+  const atRate = here > 0 ? Math.round((elapsedMs * Math.max(0, total - done)) / here) : null;
+  return {
+    quotesPerSecond: elapsedMs > 0 ? Math.round(((quotes - quotesBefore) * 1_000) / elapsedMs) : 0,
+    leftMs: leftMs ?? atRate,
+  };
+}
+
+/** `[#######.............]  35 % | 12,300 quotes | 4,100/s | 2 min left`. */
+export function barText(
+  { done, total, quotes, doing }: BackfillProgress,
+  { quotesPerSecond, leftMs }: Pace,
+): string {
+  const share = total === 0 ? 1 : Math.min(1, done / total);
+  const full = Math.floor(share * BAR_CHARACTERS);
+  return [
+    `[${"#".repeat(full)}${".".repeat(BAR_CHARACTERS - full)}] ${String(Math.floor(share * 100)).padStart(3)} %`,
+    `${quotes.toLocaleString("en-US")} quotes`,
+    `${quotesPerSecond.toLocaleString("en-US")}/s`,
+    ...(leftMs === null || share === 1 ? [] : [`${roughly(leftMs)} left`]),
+    doing,
+  ].join(" | ");
+}

@@ -1,0 +1,205 @@
+/** `quotekeeper backfill --journal`: raw answers read again, this machine's or another's. */
+import { realpath } from "node:fs/promises";
+import { resolve } from "node:path";
+import { migrate } from "../../archive/migrate.ts";
+import { type Batch } from "../../archive/load.ts";
+import { compareRebuilt } from "../../backfill/dryRun/shadow.ts";
+import { tryBatches } from "../../backfill/dryRun/tryBatches.ts";
+import { fillSlots } from "../../backfill/gaps/fillSlots.ts";
+import { readReadPositions, runBookmark } from "../../backfill/journal/bookmark.ts";
+import { rebuild } from "../../backfill/journal/rebuild.ts";
+import { allBatches, replay, type ReplayOptions } from "../../backfill/journal/replay.ts";
+import { chooseSegments, isWithin, journalIn } from "../../backfill/journal/segments.ts";
+import { NOTHING_DONE } from "../../backfill/report.ts";
+import { beginRun, finishRun, type Run } from "../../backfill/runs.ts";
+import type { Config } from "../../config/loadEnvironment.ts";
+import { type Instant, instantFromDate } from "../../instant.ts";
+import type { SegmentInfo } from "../../journal/segments.ts";
+import type { Edges } from "../edges.ts";
+import { type Archive, requireArchive, requireSchema, withArchive } from "../parts/archive.ts";
+import { journalDir } from "../parts/collection.ts";
+import { delayedJobs } from "./delayedJobs.ts";
+import { createDisplay, type Display } from "./display.ts";
+import { endingAtInterrupt } from "./ending.ts";
+import type { CommonRequest } from "./program.ts";
+import { type Finished, printReport } from "./report.ts";
+
+/** What was asked for. */
+export type JournalRequest = CommonRequest & {
+  /** A journal, or a data directory with one; null: this machine's. */
+  directory: string | null;
+  from: Instant | null;
+  to: Instant | null;
+  rebuild: boolean;
+};
+
+/** A journal that was chosen. */
+type Chosen = {
+  dir: string;
+  /** Whether it is the one that this archive is loaded from. */
+  own: boolean;
+  segments: SegmentInfo[];
+};
+
+/** @returns 0; 1 when some of the journal could not be read */
+export async function backfillJournal(
+  config: Config,
+  edges: Edges,
+  request: JournalRequest,
+): Promise<number> {
+  const chosen = await choose(config, edges, request);
+  const display = createDisplay(config, edges, "reading the journal");
+  try {
+    const finished = await endingAtInterrupt(edges, (signal) =>
+      withTheArchive(config, edges, request, (archive) =>
+        request.dryRun
+          ? tryIt(archive, chosen, request, display, signal)
+          : doIt(config, edges, archive, chosen, request, display, signal),
+      ),
+    );
+    display.end();
+    printReport(edges, finished, request.json);
+    return finished.report.damagedBytes > 0 ? 1 : 0;
+  } catch (error) {
+    display.end();
+    throw error;
+  }
+}
+
+async function choose(
+  config: Config,
+  edges: Edges,
+  { directory, from, to }: JournalRequest,
+): Promise<Chosen> {
+  const own = journalDir(config);
+  const dir = directory === null ? own : await journalIn(resolve(edges.directory, directory));
+  const segments = await chooseSegments(dir, { from, to });
+  return { dir, own: (await realpath(dir)) === (await realpath(own).catch(() => own)), segments };
+}
+
+async function withTheArchive<T>(
+  config: Config,
+  { clock }: Edges,
+  { dryRun }: JournalRequest,
+  work: (archive: Archive) => Promise<T>,
+): Promise<T> {
+  // A trial makes no archive.
+  if (dryRun) await requireArchive(config);
+  return withArchive(config, clock, async (archive) => {
+    if (dryRun) await requireSchema(archive.pool, archive.address);
+    else await migrate(archive.pool, instantFromDate(clock.now()));
+    return work(archive);
+  });
+}
+
+async function doIt(
+  config: Config,
+  { clock }: Edges,
+  { pool }: Archive,
+  { dir, own, segments }: Chosen,
+  request: JournalRequest,
+  display: Display,
+  signal: AbortSignal,
+): Promise<Finished> {
+  const { from, to } = request;
+  const now = (): Instant => instantFromDate(clock.now());
+  const asked = { kind: "journal" as const, directory: own ? null : dir, from, to, rebuild: request.rebuild };
+  const run = await beginRun(pool, asked, now());
+  const loaderToo = own && from === null && to === null;
+  const options = {
+    ...replayOptions({ dir, segments, request, display, signal, tally: run }),
+    pool,
+    positions: await readReadPositions(pool, run.id),
+    bookmark: runBookmark(run, { loaderToo }),
+  };
+  await (request.rebuild ? rebuild(options) : replay(options));
+  await fill(config, pool, run, request, now());
+  await finishRun(pool, run, now());
+  return { kind: "journal", dryRun: false, resumed: run.resumed, report: run.report };
+}
+
+/** An archive that was empty is restored as it was; the misses of its ledger were misses then. */
+async function fill(
+  config: Config,
+  pool: Archive["pool"],
+  run: Run,
+  { from, to }: JournalRequest,
+  now: Instant,
+): Promise<void> {
+  if (run.beganEmpty || run.report.stored === 0) return;
+  const filled = await fillSlots(pool, {
+    ...{ from, to, by: "journal", now },
+    delayedJobs: await delayedJobs(config),
+  });
+  run.report = { ...run.report, filled: run.report.filled + filled };
+}
+
+async function tryIt(
+  { openScratch }: Archive,
+  { dir, segments }: Chosen,
+  request: JournalRequest,
+  display: Display,
+  signal: AbortSignal,
+): Promise<Finished> {
+  const scratch = openScratch();
+  const tally = { report: NOTHING_DONE };
+  try {
+    const options = replayOptions({ dir, segments, request, display, signal, tally });
+    const shown = showing(options, display);
+    const report = await tryBatches(scratch, allBatches({ ...options, positions: new Map() }), shown);
+    const damagedBytes = tally.report.damagedBytes;
+    if (!request.rebuild)
+      return { kind: "journal", dryRun: true, resumed: false, report: { ...report, damagedBytes } };
+    const { replaced, changed, gone } = await compareRebuilt(scratch);
+    return {
+      ...{ kind: "journal", dryRun: true, resumed: false },
+      report: {
+        ...{ ...report, damagedBytes, replaced },
+        stored: report.stored + report.repeated,
+        repeated: 0,
+      },
+      remarks: [
+        `Rebuilt   ${changed} quotes would have other values, ${gone} would go, ${report.stored} would come`,
+      ],
+    };
+  } finally {
+    await scratch.end();
+  }
+}
+
+/** Shows how far a trial has come. */
+function showing(
+  { segments }: Pick<ReplayOptions, "segments">,
+  display: Display,
+): (batch: Batch, report: { read: number }) => void {
+  const total = segments.reduce((sum, { bytes, fileBytes }) => sum + (bytes ?? fileBytes), 0);
+  let done = 0;
+  return (batch, { read }) => {
+    done += batch.to - batch.from;
+    display.progress({ doing: batch.segment, done, total, unit: "bytes", quotes: read });
+  };
+}
+
+type Given = Pick<ReplayOptions, "tally" | "signal" | "segments"> & {
+  dir: string;
+  request: JournalRequest;
+  display: Display;
+};
+
+function replayOptions({
+  dir,
+  segments,
+  request,
+  display,
+  signal,
+  tally,
+}: Given): Omit<ReplayOptions, "pool" | "positions" | "bookmark"> {
+  return {
+    ...{ journalDir: dir, segments, signal, tally, onProgress: display.progress },
+    wanted: isWithin(request),
+    onDamage: (segment, offset, length, reason) => {
+      tally.report = { ...tally.report, damagedBytes: tally.report.damagedBytes + length };
+      display.log.warn({ segment, offset, length, reason }, "damaged bytes of the journal were passed over");
+    },
+  };
+}

@@ -1,0 +1,163 @@
+/** The command line of `quotekeeper backfill`. */
+import { type Command, Option } from "commander";
+import type { Config } from "../../config/loadEnvironment.ts";
+import type { Instant } from "../../instant.ts";
+import type { Edges } from "../edges.ts";
+import { backfillCsv } from "./csv.ts";
+import { backfillGaps } from "./gaps.ts";
+import { backfillJournal } from "./journal.ts";
+import { parseFrom, parseTo } from "./moments.ts";
+import { backfillSweep } from "./sweep.ts";
+import { backfillXml } from "./xml.ts";
+
+type Run = (work: (config: Config) => Promise<number>) => Promise<void>;
+
+/** What every source takes. */
+export type CommonRequest = { dryRun: boolean; json: boolean };
+
+type Options = CommonRequest & {
+  journal?: string | true;
+  xml?: string[];
+  csv?: string;
+  symbolsFile?: string;
+  chain: string[];
+  gaps: boolean;
+  from?: Instant;
+  to?: Instant;
+  rebuild: boolean;
+  map?: string;
+  timePattern?: string;
+  name?: string;
+  delayed: boolean;
+  restart: boolean;
+};
+
+/** Sources, and which of the other options each takes besides those that all take. */
+const SOURCES: Readonly<Record<string, { flag: string; takes: readonly (keyof Options)[] }>> = {
+  journal: { flag: "--journal", takes: ["from", "to", "rebuild"] },
+  xml: { flag: "--xml", takes: ["timePattern", "name", "delayed", "from", "to"] },
+  csv: { flag: "--csv", takes: ["map", "name", "from", "to"] },
+  sweep: { flag: "--symbols-file or --chain", takes: ["symbolsFile", "chain", "delayed", "restart"] },
+  gaps: { flag: "--gaps", takes: ["from", "to"] },
+};
+
+/** Options that belong to some sources only, with their spelling. */
+const SPECIAL: readonly [keyof Options, string][] = [
+  ["from", "--from"],
+  ["to", "--to"],
+  ["rebuild", "--rebuild"],
+  ["map", "--map"],
+  ["timePattern", "--time-pattern"],
+  ["name", "--name"],
+  ["delayed", "--delayed"],
+  ["restart", "--restart"],
+];
+
+/** Adds the command. */
+export function addBackfill(program: Command, run: Run, edges: Edges): void {
+  program
+    .command("backfill")
+    .description(
+      "refills the archive, from what was once received: the service itself has no history; give one of --journal, --xml, --csv, --symbols-file or --chain, --gaps",
+    )
+    .option(
+      "--journal [directory]",
+      "read raw answers again: this machine's journal, or the journal or data directory named",
+    )
+    .option("--xml <paths...>", "saved answers of the service: files or directories, also .gz, .zip, .tar.gz")
+    .option("--csv <file>", "quotes from elsewhere; needs --map")
+    .option("--map <file>", "YAML file that says which column of the CSV file is what")
+    .option("--symbols-file <file>", "poll every symbol of a file once, within the budget")
+    .option(
+      "--chain <chain>",
+      "poll every contract of an option chain once, such as AAPL or AAPL:next=3,kind=monthly,percent=10; repeatable",
+      (text: string, before: string[]) => [...before, text],
+      [],
+    )
+    .option("--gaps", "list the holes of the ledger, and fill those that the journal can fill", false)
+    .addOption(
+      new Option(
+        "--from <time>",
+        "from this time on: an exchange date, YYYY-MM-DD, or a time with its offset",
+      ).argParser(parseFrom),
+    )
+    .addOption(
+      new Option(
+        "--to <time>",
+        "up to this exchange date, included, or up to this time, not included",
+      ).argParser(parseTo),
+    )
+    .option("--rebuild", "with --journal: replace what is there, each exchange date at once", false)
+    .option(
+      "--time-pattern <pattern>",
+      "with --xml: where the file's name has the time, such as %Y%m%d-%H%M%S",
+    )
+    .option("--name <name>", "with --xml and --csv: the source's name in the archive; default: xml or csv")
+    .option("--delayed", "the quotes are delayed; with a sweep: ask for delayed ones", false)
+    .option("--restart", "begin a sweep anew that was ended in its midst", false)
+    .option("--dry-run", "change nothing; say exactly what would change", false)
+    .option("--json", "print JSON", false)
+    .action((options: Options, command: Command) => {
+      const kind = chosenSource(options, command);
+      const { dryRun, json, from = null, to = null, name = null, delayed } = options;
+      if (from !== null && to !== null && from >= to)
+        command.error(`error: --from ${from} is not before --to ${to}`, { exitCode: 2 });
+      const common = { dryRun, json };
+      return run((config) => {
+        switch (kind) {
+          case "journal": {
+            const directory = options.journal === true ? null : (options.journal ?? null);
+            return backfillJournal(config, edges, {
+              ...common,
+              ...{ directory, from, to, rebuild: options.rebuild },
+            });
+          }
+          case "xml":
+            return backfillXml(config, edges, {
+              ...common,
+              ...{ paths: options.xml ?? [], timePattern: options.timePattern ?? null },
+              ...{ name, delayed, from, to },
+            });
+          case "csv":
+            return backfillCsv(config, edges, {
+              ...common,
+              ...{ file: options.csv ?? "", map: options.map ?? "", name, from, to },
+            });
+          case "sweep":
+            return backfillSweep(config, edges, {
+              ...common,
+              ...{ symbolsFile: options.symbolsFile ?? null, chains: options.chain },
+              ...{ delayed, restart: options.restart },
+            });
+          case "gaps":
+            return backfillGaps(config, edges, { ...common, from, to });
+        }
+      });
+    });
+}
+
+type Source = "journal" | "xml" | "csv" | "sweep" | "gaps";
+
+function chosenSource(options: Options, command: Command): Source {
+  const fail = (detail: string): never => command.error(`error: ${detail}`, { exitCode: 2 });
+  const given: Source[] = [
+    ...(options.journal !== undefined ? (["journal"] as const) : []),
+    ...(options.xml !== undefined ? (["xml"] as const) : []),
+    ...(options.csv !== undefined ? (["csv"] as const) : []),
+    ...(options.symbolsFile !== undefined || options.chain.length > 0 ? (["sweep"] as const) : []),
+    ...(options.gaps ? (["gaps"] as const) : []),
+  ];
+  const [kind, second] = given;
+  if (kind === undefined || second !== undefined)
+    return fail("give one of --journal, --xml, --csv, --symbols-file or --chain, --gaps");
+  const wrong = SPECIAL.find(
+    ([option]) => isGiven(options[option]) && !SOURCES[kind]?.takes.includes(option),
+  );
+  if (wrong) return fail(`${wrong[1]} does not go with ${SOURCES[kind]?.flag}`);
+  if (kind === "csv" && options.map === undefined) return fail("--csv needs --map");
+  return kind;
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== false;
+}

@@ -1,0 +1,253 @@
+import { expect, test } from "@jest/globals";
+import { loadAll } from "../../src/archive/loader.ts";
+import { writeDocument } from "../../src/quotes-api/writeDocument.ts";
+import type { MissReason, SlotEntry } from "../../src/ledger.ts";
+import type { JournalRecord } from "../../src/journal/record.ts";
+import { contentOf } from "../support/archive.ts";
+import { createTestClock } from "../support/clock.ts";
+import { answerRecord, appendAll, symbolsCall } from "../support/journal.ts";
+import { run } from "../cli/edges.ts";
+import { type BackfillWorld, backfillWorld, equity } from "./world.ts";
+
+/** Wednesday 18 November 2026, a regular session from 14:30 to 21:00 UTC; the next session is the day after. */
+const DAY = "2026-11-18";
+const NEXT_DAY = "2026-11-19";
+
+function slots(
+  day: string,
+  times: string[],
+  misses: [string, MissReason][],
+  due = ["AAPL", "MSFT"],
+): JournalRecord {
+  const entries = times.map((time): SlotEntry => ({
+    job: "us-equities",
+    slotAt: `${day}T${time}:00.000000Z`,
+    due,
+    misses,
+  }));
+  return { kind: "note", at: `${day}T${times.at(-1)}:59.000000Z`, note: { type: "slots", entries } };
+}
+
+function answer(day: string, time: string, symbol: string, last: string, previousClose = "149.00") {
+  return answerRecord(
+    `${day}T${time}.000000Z`,
+    writeDocument({ id: "1", instruments: [equity(symbol, last, previousClose)] }),
+    { request: symbolsCall(symbol) },
+  );
+}
+
+async function loaded(
+  world: BackfillWorld,
+  records: JournalRecord[],
+  hour = `${DAY}T14:30:00.000Z`,
+): Promise<void> {
+  await appendAll(world.journalDir, records, { clock: createTestClock(hour) });
+  await loadAll({ pool: world.pool, journalDir: world.journalDir, clock: createTestClock() });
+}
+
+async function ledgerOf({ pool }: BackfillWorld) {
+  const { rows } = await pool.query(
+    `select to_char(s.slot_at at time zone 'UTC', 'HH24:MI') as slot, s.due, s.stored, s.missed,
+            coalesce((select string_agg(m.instrument || ' ' || m.reason, ', ' order by m.instrument) from misses m
+              where m.job = s.job and m.slot_at = s.slot_at), '') as misses,
+            coalesce((select string_agg(f.instrument || ' was ' || f.reason || ' by ' || f.filled_by || ' from ' || o.name, ', ')
+              from fills f join sources o on o.id = f.fill_source_id where f.job = s.job and f.slot_at = s.slot_at), '') as fills
+     from slots s order by s.slot_at`,
+  );
+  return rows as unknown[];
+}
+
+test("a slot whose quote another machine's journal brings is filled, with its source; others stay missed", async () => {
+  const world = await backfillWorld();
+  await loaded(world, [
+    answer(DAY, "14:30:05", "AAPL", "150.00"),
+    slots(DAY, ["14:30"], [["MSFT", "transport"]]),
+    slots(
+      DAY,
+      ["14:31", "14:32"],
+      [
+        ["AAPL", "down"],
+        ["MSFT", "down"],
+      ],
+    ),
+  ]);
+  const other = await backfillWorld();
+  await appendAll(other.journalDir, [
+    answer(DAY, "14:30:20", "MSFT", "300.00"),
+    answer(DAY, "14:31:20", "AAPL", "151.00"),
+    answer(DAY, "14:35:00", "MSFT", "301.00"),
+  ]);
+
+  const { exitCode, stdout } = await run(["backfill", "--journal", other.journalDir], world.env);
+
+  expect(exitCode).toBe(0);
+  expect(stdout).toMatch(/2 missed ones filled$/m);
+  expect(await ledgerOf(world)).toEqual([
+    {
+      slot: "14:30",
+      due: 2,
+      stored: 2,
+      missed: 0,
+      misses: "",
+      fills: "MSFT was transport by journal from account",
+    },
+    {
+      slot: "14:31",
+      due: 2,
+      stored: 1,
+      missed: 1,
+      misses: "MSFT down",
+      fills: "AAPL was down by journal from account",
+    },
+    { slot: "14:32", due: 2, stored: 0, missed: 2, misses: "AAPL down, MSFT down", fills: "" },
+  ]);
+});
+
+test("--gaps reads the journal of the hours with holes, fills what it can, and a trial says so beforehand", async () => {
+  const world = await backfillWorld();
+  await loaded(world, [
+    answer(DAY, "14:30:05", "AAPL", "150.00"),
+    answer(DAY, "14:31:05", "MSFT", "300.00"),
+    slots(DAY, ["14:30"], [["MSFT", "transport"]]),
+    slots(
+      DAY,
+      ["14:31"],
+      [
+        ["AAPL", "transport"],
+        ["MSFT", "malformed"],
+      ],
+    ),
+  ]);
+  // A row that was lost: the journal still has it.
+  await world.pool.query("delete from quotes where last = 300");
+  await world.pool.query("delete from extended_quotes where observed_at > '2026-11-18 14:31+00'");
+  const before = await contentOf(world.pool);
+
+  const trial = await run(["backfill", "--gaps", "--dry-run", "--json"], world.env);
+  const afterTrial = await contentOf(world.pool);
+  const real = await run(["backfill", "--gaps", "--json"], world.env);
+  const again = await run(["backfill", "--gaps"], world.env);
+
+  expect(afterTrial).toEqual(before);
+  const outcome = JSON.parse(real.stdout) as Record<string, unknown>;
+  expect({ ...outcome, dryRun: true }).toEqual(JSON.parse(trial.stdout));
+  expect(outcome).toMatchObject({
+    ...{ stored: 1, filled: 1, derived: 0 },
+    holes: [
+      { job: "us-equities", date: DAY, reason: "malformed", slots: 1, instruments: 1, misses: 1 },
+      { job: "us-equities", date: DAY, reason: "transport", slots: 2, instruments: 2, misses: 2 },
+    ],
+    left: [{ reason: "transport", misses: 2 }],
+  });
+  expect(real.exitCode).toBe(1);
+  expect(again.stdout).toMatch(/^2 missed = 0 filled \+ 2 left; 0 quotes came from the journal$/m);
+  expect(await ledgerOf(world)).toMatchObject([
+    { stored: 1, missed: 1 },
+    { stored: 1, missed: 1, fills: "MSFT was malformed by gaps from account" },
+  ]);
+});
+
+test("a long downtime's star becomes a row for each instrument that is still missing", async () => {
+  const world = await backfillWorld();
+  await loaded(world, [answer(DAY, "14:30:05", "AAPL", "150.00"), slots(DAY, ["14:30"], [["*", "down"]])]);
+  await world.pool.query("update slots set stored = 0, missed = 2");
+
+  await run(["backfill", "--gaps"], world.env);
+
+  expect(await ledgerOf(world)).toMatchObject([
+    { due: 2, stored: 1, missed: 1, misses: "MSFT down", fills: "AAPL was down by gaps from account" },
+  ]);
+});
+
+test("a simulated slot is not filled by real quotes, nor a real-time one by delayed ones", async () => {
+  const world = await backfillWorld();
+  const delayed = answerRecord(
+    `${DAY}T14:30:30.000000Z`,
+    writeDocument({ id: "1", instruments: [equity("MSFT", "300.00")] }),
+    { request: { form: "symbols", symbols: ["MSFT"], delayed: true } },
+  );
+  const simulatedSlot: JournalRecord = {
+    kind: "note",
+    at: `${DAY}T14:30:59.000000Z`,
+    note: {
+      type: "slots",
+      source: "simulated",
+      entries: [
+        { job: "demo", slotAt: `${DAY}T14:30:00.000000Z`, due: ["AAPL"], misses: [["AAPL", "budget"]] },
+      ],
+    },
+  };
+  await loaded(world, [
+    answer(DAY, "14:30:05", "AAPL", "150.00"),
+    delayed,
+    slots(DAY, ["14:30"], [["MSFT", "budget"]]),
+    simulatedSlot,
+  ]);
+
+  const { stdout } = await run(["backfill", "--gaps", "--json"], world.env);
+
+  expect(JSON.parse(stdout)).toMatchObject({ filled: 0 });
+});
+
+test("a close that nobody saw is derived from the next session's previous close, apart from the quotes", async () => {
+  const world = await backfillWorld();
+  await loaded(world, [
+    answer(DAY, "20:59:30", "AAPL", "150.00"),
+    answer(DAY, "15:00:00", "MSFT", "300.00"),
+    slots(
+      DAY,
+      ["20:59"],
+      [
+        ["AAPL", "transport"],
+        ["MSFT", "down"],
+        ["IBM", "down"],
+      ],
+      ["AAPL", "MSFT", "IBM"],
+    ),
+    // Before the open the service may still say the day before's; two sessions later it says another one's.
+    answer(NEXT_DAY, "13:00:00", "MSFT", "300.00", "298.00"),
+    answer(NEXT_DAY, "14:31:00", "MSFT", "301.00", "302.50"),
+    answer(NEXT_DAY, "14:31:01", "AAPL", "151.00", "150.10"),
+    answer("2026-11-20", "15:00:00", "IBM", "250.00", "249.00"),
+  ]);
+  const quotes = (await contentOf(world.pool))["quotes"];
+
+  const trial = await run(["backfill", "--gaps", "--dry-run"], world.env);
+  const { stdout } = await run(["backfill", "--gaps"], world.env);
+
+  expect(trial.stdout).toMatch(/^1 closes derived/m);
+  expect(stdout).toMatch(/^1 closes derived from the next session, in derived_closes$/m);
+  const { rows } = await world.pool.query(
+    "select i.symbol, date, source_id, close, derived_from from derived_closes d join instruments i on i.id = d.instrument_id",
+  );
+  expect(rows).toEqual([
+    { symbol: "MSFT", date: DAY, source_id: 1, close: "302.50", derived_from: "2026-11-19 14:31:00+00" },
+  ]);
+  expect((await contentOf(world.pool))["quotes"]).toEqual(quotes);
+});
+
+test("a derived close is taken back when the session's own quotes come", async () => {
+  const world = await backfillWorld();
+  await loaded(world, [
+    slots(DAY, ["20:59"], [["MSFT", "down"]], ["MSFT"]),
+    answer(NEXT_DAY, "14:31:00", "MSFT", "301.00", "302.50"),
+  ]);
+  await run(["backfill", "--gaps"], world.env);
+  const derived = (await contentOf(world.pool))["derived_closes"]?.rows;
+  await loaded(world, [answer(DAY, "21:05:00", "MSFT", "302.50")], `${DAY}T21:05:00.000Z`);
+
+  await run(["backfill", "--gaps"], world.env);
+
+  expect(derived).toBe(1);
+  expect((await contentOf(world.pool))["derived_closes"]?.rows).toBe(0);
+});
+
+test("a ledger without holes says so, exit code 0", async () => {
+  const world = await backfillWorld();
+  await loaded(world, [answer(DAY, "14:30:05", "AAPL", "150.00"), slots(DAY, ["14:30"], [], ["AAPL"])]);
+
+  const { exitCode, stdout } = await run(["backfill", "--gaps"], world.env);
+
+  expect(exitCode).toBe(0);
+  expect(stdout).toMatch(/^The ledger has no holes\.$/m);
+});

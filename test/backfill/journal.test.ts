@@ -1,0 +1,189 @@
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { renameSync, mkdirSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { loadAll } from "../../src/archive/loader.ts";
+import { contentOf } from "../support/archive.ts";
+import { createTestClock } from "../support/clock.ts";
+import { tempDir } from "../support/tempDir.ts";
+import { capturedEdges, run } from "../cli/edges.ts";
+import { runProgram } from "../../src/cli/program.ts";
+import { type BackfillWorld, backfillWorld, journal, MINUTES } from "./world.ts";
+
+/** The archive without what is remembered of backfills themselves. */
+async function archiveOf({ pool }: Pick<BackfillWorld, "pool">) {
+  const { backfills, ...content } = await contentOf(pool);
+  expect(backfills).toBeDefined();
+  return content;
+}
+
+async function load({ pool, journalDir }: BackfillWorld): Promise<void> {
+  await loadAll({ pool, journalDir, clock: createTestClock() });
+}
+
+test("into an empty database it recreates every row, and into a full one it adds nothing", async () => {
+  const live = await backfillWorld();
+  await journal(live.journalDir);
+  await load(live);
+  const lost = { ...(await backfillWorld()), journalDir: live.journalDir };
+  const env = { ...lost.env, QUOTEKEEPER_DATA_DIR: live.env["QUOTEKEEPER_DATA_DIR"] ?? "" };
+
+  const first = await run(["backfill", "--journal", "--json"], env);
+  const restored = await archiveOf(lost);
+  const second = await run(["backfill", "--journal", "--json"], env);
+
+  expect(restored).toEqual(await archiveOf(live));
+  expect(first).toMatchObject({ exitCode: 0 });
+  expect(JSON.parse(first.stdout)).toMatchObject({
+    ...{ kind: "journal", dryRun: false, resumed: false },
+    report: {
+      ...{ answers: 15, newAnswers: 15, read: 25, stored: 20, repeated: 0, deadLettered: 5, missing: 5 },
+      ...{ slots: 5, filled: 0, replaced: 0, damagedBytes: 0 },
+    },
+  });
+  expect(JSON.parse(second.stdout)).toMatchObject({
+    report: { answers: 15, newAnswers: 0, read: 25, stored: 0, repeated: 20, deadLettered: 5, slots: 0 },
+  });
+  expect(await archiveOf(lost)).toEqual(restored);
+});
+
+test("another machine's journal is read from its data directory, and a range of it alone", async () => {
+  const other = await backfillWorld();
+  await journal(other.journalDir);
+  const here = await backfillWorld();
+
+  const { exitCode, stdout } = await run(
+    [
+      "backfill",
+      "--journal",
+      other.env["QUOTEKEEPER_DATA_DIR"] ?? "",
+      "--from",
+      "2026-11-19",
+      "--to",
+      "2026-11-19T20:00:00Z",
+    ],
+    here.env,
+  );
+
+  expect(exitCode).toBe(0);
+  expect(stdout).toMatch(/^Quotes +10 read = 8 stored \+ 0 repeated \+ 2 dead-lettered$/m);
+  const { rows } = await here.pool.query("select distinct date_trunc('day', observed_at) as day from quotes");
+  expect(rows).toEqual([{ day: "2026-11-19 00:00:00+00" }]);
+  expect((await contentOf(here.pool))["journal_positions"]).toMatchObject({ rows: 0 });
+});
+
+test("a trial says exactly what would change, and changes nothing", async () => {
+  const world = await backfillWorld();
+  await journal(world.journalDir, MINUTES.slice(0, 3));
+  await load(world);
+  await journal(world.journalDir, MINUTES.slice(3));
+  const before = await contentOf(world.pool);
+
+  const trial = await run(["backfill", "--journal", "--dry-run", "--json"], world.env);
+  const after = await contentOf(world.pool);
+  const real = await run(["backfill", "--journal", "--json"], world.env);
+
+  expect(after).toEqual(before);
+  const { report } = JSON.parse(trial.stdout) as { report: Record<string, number> };
+  expect(report).toMatchObject({ answers: 15, newAnswers: 6, stored: 8, repeated: 12, slots: 2 });
+  expect(real.exitCode).toBe(0);
+  expect((JSON.parse(real.stdout) as { report: unknown }).report).toEqual(report);
+});
+
+test("Ctrl-C ends it after the batch under way; the next run goes on there, and its report is of both", async () => {
+  const world = await backfillWorld();
+  await journal(world.journalDir);
+  const { edges, interrupt, stderr } = capturedEdges({
+    env: { ...world.env, QUOTEKEEPER_LOG_LEVEL: "info" },
+  });
+  const clock = { ...edges.clock, monotonicMs: () => (interrupt(), edges.clock.monotonicMs()) };
+
+  const exitCode = await runProgram(["backfill", "--journal"], { ...edges, clock });
+  const partly = await contentOf(world.pool);
+  const second = await run(["backfill", "--journal", "--json"], world.env);
+
+  expect(exitCode).toBe(130);
+  expect(stderr()).not.toContain("UNEXPECTED");
+  expect(partly["quotes"]?.rows).toBeLessThan(20);
+  expect(JSON.parse(second.stdout)).toMatchObject({
+    resumed: partly["responses"]?.rows !== 0,
+    report: { answers: 15, read: 25, stored: 20, repeated: 0 },
+  });
+});
+
+test("a rebuild replaces changed and lost rows, in the bars as well, and leaves what has no answer here", async () => {
+  const world = await backfillWorld();
+  await journal(world.journalDir);
+  await load(world);
+  const whole = await archiveOf(world);
+  await world.pool.query(
+    `insert into quotes (observed_at, instrument_id, source_id, delayed, last)
+     select '2026-11-18 15:00+00', min(id), 1, false, 1 from instruments`,
+  );
+  const strange = await world.pool.query("select * from quotes where last = 1");
+  await world.pool.query("update quotes set last = 999 where observed_at < '2026-11-18 14:31+00'");
+  await world.pool.query("delete from extended_quotes where observed_at > '2026-11-19'");
+  await world.pool.query("delete from quotes where observed_at > '2026-11-19 20:00+00'");
+
+  const trial = await run(["backfill", "--journal", "--rebuild", "--dry-run"], world.env);
+  const { exitCode, stdout } = await run(["backfill", "--journal", "--rebuild"], world.env);
+
+  expect(exitCode).toBe(0);
+  expect(trial.stdout).toMatch(/^Quotes +25 read = 20 stored \+ 0 repeated \+ 5 dead-lettered$/m);
+  expect(trial.stdout).toMatch(/^Replaced +16 quotes/m);
+  expect(trial.stdout).toMatch(/^Rebuilt +12 quotes would have other values, 0 would go, 4 would come$/m);
+  expect(stdout).toMatch(/^Quotes +25 read = 20 stored \+ 0 repeated \+ 5 dead-lettered$/m);
+  expect(stdout).toMatch(/^Replaced +16 quotes/m);
+  expect((await world.pool.query("select * from quotes where last = 1")).rows).toEqual(strange.rows);
+  await world.pool.query("delete from quotes where last = 1");
+  await world.pool.query("select recompute_session_bars('2026-11-18', '2026-11-18')");
+  expect(await archiveOf(world)).toEqual(whole);
+});
+
+test("a directory without a journal is named, exit code 2", async () => {
+  const world = await backfillWorld();
+  const empty = tempDir();
+
+  const { exitCode, stderr } = await run(["backfill", "--journal", empty], world.env);
+
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain(`BACKFILL_NOTHING: ${empty} holds no segment of a journal`);
+});
+
+test.each([
+  [[], "give one of --journal"],
+  [["--journal", "--gaps"], "give one of --journal"],
+  [["--gaps", "--rebuild"], "--rebuild does not go with --gaps"],
+  [["--csv", "quotes.csv"], "--csv needs --map"],
+  [["--journal", "--from", "2026-11-20", "--to", "2026-11-19"], "is not before"],
+  [["--journal", "--from", "yesterday"], "Expected an exchange date"],
+])("backfill %j is refused: %s", async (argv, message) => {
+  const { exitCode, stderr } = await run(["backfill", ...argv]);
+
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain(message);
+});
+
+test("damaged bytes cost themselves alone, and are counted", async () => {
+  const world = await backfillWorld();
+  const elsewhere = tempDir();
+  await journal(join(elsewhere, "journal"), MINUTES.slice(0, 1));
+  mkdirSync(dirname(world.journalDir), { recursive: true });
+  renameSync(join(elsewhere, "journal"), world.journalDir);
+  await damageFirst(world.journalDir);
+
+  const { exitCode, stdout, stderr } = await run(["backfill", "--journal"], world.env);
+
+  expect(exitCode).toBe(1);
+  expect(stdout).toMatch(/^Answers +2 read: 2 new/m);
+  expect(stdout).toMatch(/^Damaged +[\d,]+ bytes could not be read$/m);
+  expect(stderr).toContain("damaged bytes of the journal were passed over");
+});
+
+/** Overwrites a byte within the first record's body. */
+async function damageFirst(dir: string): Promise<void> {
+  const [name = ""] = await readdir(dir);
+  const bytes = await readFile(join(dir, name));
+  bytes[bytes.indexOf("<response") + 20] = 0;
+  await writeFile(join(dir, name), bytes);
+}

@@ -1,0 +1,60 @@
+/** A backfill that is killed at any moment loses nothing, doubles nothing, and goes on. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { expect, test } from "@jest/globals";
+import { writeSample } from "../../bench/backfill/sample.ts";
+import { loadAll } from "../../src/archive/loader.ts";
+import { contentOf } from "../support/archive.ts";
+import { createTestClock } from "../support/clock.ts";
+import { compileProgram } from "../support/compileProgram.ts";
+import { tempDir } from "../support/tempDir.ts";
+import { run } from "../cli/edges.ts";
+import { type BackfillWorld, backfillWorld } from "./world.ts";
+
+/** Enough for several batches. */
+const QUOTES = 13_000;
+
+test("killed twice while it runs, it has every row once at the end, and its report is of all runs", async () => {
+  const bin = compileProgram(tempDir());
+  const world = await backfillWorld();
+  await writeSample(world.journalDir, QUOTES);
+  const whole = await backfillWorld();
+  await loadAll({ pool: whole.pool, journalDir: world.journalDir, clock: createTestClock() });
+
+  const seen: number[] = [];
+  for (let kill = 0; kill < 2; kill++) {
+    const child = spawn(process.execPath, [bin, "backfill", "--journal"], {
+      env: world.env,
+      stdio: "ignore",
+    });
+    seen.push(await moreAnswersThan(world, seen.at(-1) ?? 0, child));
+    child.kill("SIGKILL");
+    if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+  }
+  const last = await run(["backfill", "--journal", "--json"], world.env);
+
+  expect(seen[1]).toBeGreaterThan(seen[0] ?? 0);
+  const { backfills, ...filled } = await contentOf(world.pool);
+  const { backfills: none, ...expected } = await contentOf(whole.pool);
+  expect(filled).toEqual(expected);
+  expect([backfills?.rows, none?.rows]).toEqual([1, 0]);
+  const quotes = filled["quotes"]?.rows;
+  expect(JSON.parse(last.stdout)).toMatchObject({
+    resumed: true,
+    report: { answers: 40, newAnswers: 40, read: quotes, stored: quotes, repeated: 0 },
+  });
+}, 120_000);
+
+/** Waits until a run has committed something more. */
+async function moreAnswersThan(
+  { pool }: BackfillWorld,
+  before: number,
+  child: ChildProcess,
+): Promise<number> {
+  for (;;) {
+    const { rows } = await pool.query<{ n: number }>("select count(*)::int as n from responses");
+    const n = rows[0]?.n ?? 0;
+    if (n > before) return n;
+    if (child.exitCode !== null) throw new Error(`it ended by itself with ${child.exitCode}`);
+  }
+}

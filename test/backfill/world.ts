@@ -1,0 +1,129 @@
+/** A journal of two sessions, with equities, options, dividends, a malformed instrument and the ledger's notes. */
+import { join } from "node:path";
+import type pg from "pg";
+import type { Instant } from "../../src/instant.ts";
+import type { JournalRecord } from "../../src/journal/record.ts";
+import type { InstrumentQuote, Quote } from "../../src/quotes-api/document.ts";
+import { NO_QUOTE } from "../../src/quotes-api/readInstrument.ts";
+import { writeDocument } from "../../src/quotes-api/writeDocument.ts";
+import { createTestClock } from "../support/clock.ts";
+import { freshDatabase } from "../support/database.ts";
+import { answerRecord, appendAll, symbolsCall } from "../support/journal.ts";
+import { tempDir } from "../support/tempDir.ts";
+
+/** An archive and a journal, as commands see them. */
+export type BackfillWorld = {
+  env: Record<string, string>;
+  pool: pg.Pool;
+  journalDir: string;
+};
+
+/** A fresh database, and a data directory without a journal yet. */
+export async function backfillWorld(): Promise<BackfillWorld> {
+  const { url, pool } = await freshDatabase();
+  const dataDir = tempDir();
+  return {
+    env: { DATABASE_URL: url, QUOTEKEEPER_DATA_DIR: dataDir, QUOTEKEEPER_JOBS_DIR: join(dataDir, "jobs") },
+    pool,
+    journalDir: join(dataDir, "journal"),
+  };
+}
+
+/** The minutes 14:30 and 14:31 UTC of two sessions, and one at 20:59 of the second: four answers each. */
+export const MINUTES: readonly Instant[] = [
+  "2026-11-18T14:30:00.000000Z",
+  "2026-11-18T14:31:00.000000Z",
+  "2026-11-19T14:30:00.000000Z",
+  "2026-11-19T14:31:00.000000Z",
+  "2026-11-19T20:59:00.000000Z",
+];
+
+/** A record after `seconds` of a minute. */
+function after(minute: Instant, seconds: number): Instant {
+  return minute.replace(":00.000000Z", `:${String(seconds).padStart(2, "0")}.250001Z`);
+}
+
+/** What is journaled in a minute: two answers of equities, one of an option, one that cannot be read, a slot. */
+export function recordsOf(minute: Instant): JournalRecord[] {
+  const place = MINUTES.indexOf(minute);
+  const price = (cents: number): string => ((15_000 + place * 100 + cents) / 100).toFixed(2);
+  return [
+    answerRecord(
+      after(minute, 1),
+      writeDocument({ id: "1", instruments: [equity("AAPL", price(0)), equity("MSFT", price(7))] }),
+      { request: symbolsCall("AAPL", "MSFT", "GONE") },
+    ),
+    answerRecord(after(minute, 2), writeDocument({ id: "2", instruments: [call150(price(3), price(0))] }), {
+      request: {
+        form: "option",
+        contract: { underlying: "AAPL", expiration: "2026-12-18", optionType: "CALL", strike: "150" },
+        delayed: false,
+      },
+    }),
+    answerRecord(after(minute, 3), writeDocument({ id: "3", instruments: [equity("IBM", "1O0.00")] }), {
+      request: symbolsCall("IBM"),
+    }),
+    {
+      kind: "note",
+      at: after(minute, 59),
+      note: {
+        type: "slots",
+        entries: [
+          {
+            job: "us-equities",
+            slotAt: minute,
+            due: ["AAPL", "MSFT", "GONE", "IBM"],
+            misses: [
+              ["GONE", "absent_from_answer"],
+              ["IBM", "malformed"],
+            ],
+          },
+        ],
+      },
+    },
+  ];
+}
+
+/** Appends records, a segment for each, as if it had been that hour. */
+export async function journal(dir: string, minutes: readonly Instant[] = MINUTES): Promise<void> {
+  for (const minute of minutes)
+    await appendAll(dir, recordsOf(minute), { clock: createTestClock(minute.replace("000000Z", "000Z")) });
+}
+
+/** An equity's element; a dividend that changes once. */
+export function equity(symbol: string, last: string, previousClose = "149.00"): InstrumentQuote {
+  return {
+    instrument: {
+      description: `${symbol} COM`,
+      ...{ exchange: "NSD", securityType: "CS", symbol, expiration: null, optionType: null, strike: null },
+    },
+    quote: quote(last, previousClose),
+    ...{ greeksDelta: null, underlying: null, underlyingQuote: null, unknownSymbol: false },
+  };
+}
+
+function call150(last: string, underlyingLast: string): InstrumentQuote {
+  return {
+    instrument: {
+      ...{ description: null, exchange: null, securityType: "OPT", symbol: "AAPL" },
+      ...{ expiration: "2026-12-18", optionType: "CALL", strike: "150" },
+    },
+    quote: quote(last, null),
+    greeksDelta: "0.5312",
+    underlying: { description: "AAPL COM", exchange: "NSD", symbol: "AAPL" },
+    underlyingQuote: quote(underlyingLast, "149.00"),
+    unknownSymbol: false,
+  };
+}
+
+function quote(last: string, previousClose: string | null): Quote {
+  const amount = Number(last) > 152 ? "0.2600" : "0.2400";
+  return {
+    ...NO_QUOTE,
+    ...{ last, bid: last, ask: last, change: "1.00", pctChange: "0.6711" },
+    extended: {
+      ...NO_QUOTE.extended,
+      ...{ previousClose, volume: "1200", dividend: { amount, exDate: "2026-11-06", yield: "0.6100" } },
+    },
+  };
+}
