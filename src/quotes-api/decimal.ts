@@ -31,7 +31,9 @@ const GROUPED = /^[+-]?\d{1,3}(?:,\d{3})+(?:\.\d*)?$/;
  * @returns text that PostgreSQL's `numeric` reads to exactly the number written; null when absent
  */
 export function readDecimal(text: string | undefined): Read<string> {
-  const trimmed = (text ?? "").trim();
+  if (text === undefined || text === "") return ABSENT;
+  if (isOrdinary(text)) return { ok: true, value: text };
+  const trimmed = text.trim();
   if (ABSENT_TEXTS.has(trimmed.toLowerCase())) return { ok: true, value: null };
   const number = trimmed.endsWith("%") ? trimmed.slice(0, -1).trimEnd() : trimmed;
   if (number.length > MAX_DIGITS) return { ok: false, problem: `a number of ${number.length} characters` };
@@ -44,6 +46,39 @@ export function readDecimal(text: string | undefined): Read<string> {
   return { ok: true, value: number };
 }
 
+const ABSENT: Read<string> = Object.freeze({ ok: true, value: null });
+
+const [ZERO, NINE, MINUS, POINT] = [0x30, 0x39, 0x2d, 0x2e];
+
+/** Whether it is digits, perhaps with a minus before and a point behind one of them: as nearly every number is. */
+function isOrdinary(text: string): boolean {
+  const { length } = text;
+  if (length > MAX_DIGITS) return false;
+  const first = text.charCodeAt(0) === MINUS ? 1 : 0;
+  let points = 0;
+  for (let at = first; at < length; at++) {
+    const code = text.charCodeAt(at);
+    if (code >= ZERO && code <= NINE) continue;
+    if (code !== POINT || at === first || points > 0) return false;
+    points += 1;
+  }
+  return length > first;
+}
+
+/** Longest run of digits that certainly fits into 64 bits. */
+const SAFE_DIGITS = 18;
+
+/** Whether it is a count as it is written back: digits, none of them a leading zero. */
+function isOrdinaryCount(text: string): boolean {
+  const { length } = text;
+  if (length > SAFE_DIGITS || (length > 1 && text.charCodeAt(0) === ZERO)) return false;
+  for (let at = 0; at < length; at++) {
+    const code = text.charCodeAt(at);
+    if (code < ZERO || code > NINE) return false;
+  }
+  return length > 0;
+}
+
 const MAX_BIGINT = 9_223_372_036_854_775_807n;
 
 /**
@@ -51,6 +86,7 @@ const MAX_BIGINT = 9_223_372_036_854_775_807n;
  * are accepted as long as the number is whole (`9440588.0`, `1.2E7`).
  */
 export function readInteger(text: string | undefined): Read<string> {
+  if (text !== undefined && isOrdinaryCount(text)) return { ok: true, value: text };
   const decimal = readDecimal(text);
   if (!decimal.ok || decimal.value === null) return decimal;
   const whole = wholeNumber(decimal.value);

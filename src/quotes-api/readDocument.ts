@@ -2,8 +2,11 @@
  * Reads a response document: whole, or not at all. One bad instrument costs itself alone; unknown extra
  * elements and another order are fine (design, section 8).
  */
+import { QuotekeeperError } from "../errors.ts";
 import { type InstrumentQuote } from "./document.ts";
-import { LEAVES, readInstrument } from "./readInstrument.ts";
+import { LEAF, LEAF_PATHS, LEAF_TREE, type LeafNode } from "./leaves.ts";
+import { type PlainXmlHandler, walkPlainXml } from "./plainXml.ts";
+import { readLeaves } from "./readInstrument.ts";
 import { decodeBody, refused, walkXml } from "./xml.ts";
 
 /** One `instrumentquote` of an answer: read, or set aside with the reason and its own text. */
@@ -31,64 +34,135 @@ export const MAX_FRAGMENT = 16_384;
 /** Assumed: no answer holds more instruments than this; the largest list reported is 325 (field notes, "Requests"). */
 export const MAX_ITEMS = 4_000;
 
-const ITEM_PATH = "response/quotes/instrumentquote";
+const ROOT = "response";
 
 /**
+ * Reads plain documents fast and all others strictly; both give the same (docs/decisions/two-readers.md).
+ *
  * @param body the bytes of a 200 answer
  * @throws QuotekeeperError DOCUMENT_REFUSED when it is not one whole, well-formed `response` document
  */
 export function readDocument(body: Uint8Array): ReadDocument {
   const text = decodeBody(body);
-  const result: ReadDocument = { id: null, error: null, hasQuotes: false, items: [] };
-  const path: string[] = [];
-  /** What the response says besides its quotes: `error`, `type`, `name`, `description`. */
-  const sayings = new Map<string, string>();
-  /** Text of the element at each depth. */
-  const texts: string[] = [];
-  let item: ItemInProgress | null = null;
-
-  walkXml(text, "response", {
-    open(name, attributes, offset) {
-      path.push(name);
-      texts.push("");
-      if (path.length === 1) result.id = attributes["id"] ?? null;
-      if (path.length === 2 && name === "quotes") result.hasQuotes = true;
-      if (path.length === 3 && path.join("/") === ITEM_PATH) {
-        if (result.items.length === MAX_ITEMS) throw refused(`it holds more than ${MAX_ITEMS} instruments`);
-        item = { leaves: new Map(), problem: null, offset };
-      } else if (item && LEAVES.has(path.slice(3, -1).join("/"))) {
-        item.problem ??= `${path.at(-2)} holds an element ${name.slice(0, 40)} where text is expected`;
-      }
-    },
-    text(piece) {
-      const depth = texts.length - 1;
-      texts[depth] = `${texts[depth] ?? ""}${piece}`;
-    },
-    aside() {
-      const leaf = path.slice(3).join("/");
-      // A comment inside a number would glue two halves into a number that nobody sent.
-      if (item && LEAVES.has(leaf)) item.problem ??= `${leaf} is interrupted by a comment`;
-    },
-    close(name, offset) {
-      const content = trimmed(texts.pop() ?? "");
-      if (item && path.length === 3) {
-        result.items.push(
-          finishItem(item, text.slice(item.offset, Math.min(offset, item.offset + MAX_FRAGMENT))),
-        );
-        item = null;
-      } else if (item) keepLeaf(item, path.slice(3).join("/"), content);
-      else if (path.length === 2 && content !== "") sayings.set(name, content);
-      path.pop();
-    },
-  });
-
-  result.error = errorIn(sayings);
-  if (!result.hasQuotes && result.error === null) throw refused("it holds neither quotes nor an error");
-  return result;
+  return readPlainly(text) ?? readStrictly(text);
 }
+
+/** The fast way. Null when the text is not plain, and when it is to be refused: `readStrictly` says why. */
+export function readPlainly(text: string): ReadDocument | null {
+  const reading = new Reading(text);
+  try {
+    return walkPlainXml(text, ROOT, reading) ? reading.finish() : null;
+  } catch (error) {
+    if (error instanceof QuotekeeperError) return null;
+    throw error;
+  }
+}
+
+/**
+ * The strict way, which reads whatever is well-formed.
+ *
+ * @throws QuotekeeperError DOCUMENT_REFUSED
+ */
+export function readStrictly(text: string): ReadDocument {
+  const reading = new Reading(text);
+  walkXml(text, ROOT, reading);
+  return reading.finish();
+}
+
+/** Where the walk is: an element whose inside is known, or one that is passed over. */
+const NOTHING: LeafNode = { leaf: null, children: new Map() };
+const ITEM = "instrumentquote";
+
+/** What a walk has found so far. No leaf lies inside of another, so one text at a time is enough. */
+class Reading implements PlainXmlHandler {
+  readonly #text: string;
+  readonly #document: ReadDocument = { id: null, error: null, hasQuotes: false, items: [] };
+  /** What the response says besides its quotes: `error`, `type`, `name`, `description`. */
+  readonly #sayings = new Map<string, string>();
+  #depth = 0;
+  #isInQuotes = false;
+  #item: ItemInProgress | null = null;
+  /** Of each open element below the item's own depth; the last is the current one. */
+  readonly #nodes: LeafNode[] = [];
+  #node: LeafNode = NOTHING;
+  /** Text of the leaf, or of the element below the root, that is open. */
+  #content = "";
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  open(name: string, attributes: Record<string, string>, offset: number): boolean {
+    this.#depth += 1;
+    if (this.#item !== null) return this.#openInside(this.#item, name);
+    if (this.#depth === 1) this.#document.id = attributes["id"] ?? null;
+    if (this.#depth === 2) {
+      this.#content = "";
+      this.#isInQuotes = name === "quotes";
+      if (this.#isInQuotes) this.#document.hasQuotes = true;
+      return !this.#isInQuotes;
+    }
+    if (this.#depth === 3 && this.#isInQuotes && name === ITEM) {
+      if (this.#document.items.length === MAX_ITEMS)
+        throw refused(`it holds more than ${MAX_ITEMS} instruments`);
+      this.#item = { leaves: new Array<string | undefined>(LEAF_PATHS.length), problem: null, offset };
+      this.#node = LEAF_TREE;
+    }
+    return false;
+  }
+
+  #openInside(item: ItemInProgress, name: string): boolean {
+    const { leaf, children } = this.#node;
+    if (leaf !== null)
+      item.problem ??= `${lastName(leaf)} holds an element ${name.slice(0, 40)} where text is expected`;
+    this.#nodes.push(this.#node);
+    this.#node = children.get(name) ?? NOTHING;
+    if (this.#node.leaf === null) return false;
+    this.#content = "";
+    return true;
+  }
+
+  text(piece: string): void {
+    const isKept = this.#item === null ? this.#depth === 2 : this.#node.leaf !== null;
+    if (isKept) this.#content = this.#content === "" ? piece : this.#content + piece;
+  }
+
+  aside(): void {
+    const { leaf } = this.#node;
+    // A comment inside a number would glue two halves into a number that nobody sent.
+    if (this.#item && leaf !== null) this.#item.problem ??= `${LEAF_PATHS[leaf]} is interrupted by a comment`;
+  }
+
+  close(name: string, offset: number): void {
+    if (this.#item === null) {
+      const content = this.#depth === 2 && !this.#isInQuotes ? trimmed(this.#content) : "";
+      if (content !== "") this.#sayings.set(name, content);
+    } else if (this.#depth === 3) {
+      const end = Math.min(offset, this.#item.offset + MAX_FRAGMENT);
+      this.#document.items.push(finishItem(this.#item, this.#text.slice(this.#item.offset, end)));
+      this.#item = null;
+      this.#node = NOTHING;
+    } else {
+      if (this.#node.leaf !== null) keepLeaf(this.#item, this.#node.leaf, trimmed(this.#content));
+      this.#node = this.#nodes.pop() ?? NOTHING;
+    }
+    this.#depth -= 1;
+  }
+
+  /** The document, once the walk has come to its end. */
+  finish(): ReadDocument {
+    this.#document.error = errorIn(this.#sayings);
+    if (!this.#document.hasQuotes && this.#document.error === null)
+      throw refused("it holds neither quotes nor an error");
+    return this.#document;
+  }
+}
+
+const SPACE = 0x20;
 
 /** Without the white space of XML around it; JavaScript would take a no-break space for white space as well. */
 function trimmed(text: string): string {
+  if (text.charCodeAt(0) > SPACE && text.charCodeAt(text.length - 1) > SPACE) return text;
   return text.replace(/^[ \t\r\n]+/, "").replace(/(?<![ \t\r\n])[ \t\r\n]+$/, "");
 }
 
@@ -99,18 +173,22 @@ function errorIn(sayings: ReadonlyMap<string, string>): string | null {
   return sayings.get("description") ?? sayings.get("name") ?? "Error";
 }
 
-type ItemInProgress = { leaves: Map<string, string>; problem: string | null; offset: number };
+type ItemInProgress = { leaves: (string | undefined)[]; problem: string | null; offset: number };
 
-function keepLeaf(item: ItemInProgress, leaf: string, content: string): void {
-  if (!LEAVES.has(leaf)) return;
-  if (item.leaves.has(leaf)) item.problem ??= `${leaf} stands there twice`;
-  item.leaves.set(leaf, content);
+function keepLeaf(item: ItemInProgress, leaf: number, content: string): void {
+  if (item.leaves[leaf] !== undefined) item.problem ??= `${LEAF_PATHS[leaf]} stands there twice`;
+  item.leaves[leaf] = content;
+}
+
+/** `dividenddata/amt` is called `amt`. */
+function lastName(leaf: number): string {
+  return LEAF_PATHS[leaf]?.split("/").at(-1) ?? "";
 }
 
 function finishItem({ leaves, problem }: ItemInProgress, fragment: string): ReadItem {
-  const symbol = leaves.get("instrument/sym") || null;
+  const symbol = leaves[LEAF.symbol] || null;
   if (problem !== null) return { ok: false, symbol, problem, fragment };
-  const read = readInstrument(leaves);
+  const read = readLeaves(leaves);
   return read.ok
     ? { ok: true, item: read.item, fragment }
     : { ok: false, symbol, problem: read.problem, fragment };

@@ -1,79 +1,26 @@
 /**
- * From the leaf texts of one `instrumentquote` to the words of `document.ts`. Together with `writeDocument.ts`
- * this is the only place that knows the service's spellings.
+ * From the leaf texts of one `instrumentquote` to the words of `document.ts`. Together with `leaves.ts` and
+ * `writeDocument.ts` this is the only place that knows the service's spellings.
  */
 import type { OptionType } from "../market/instrument.ts";
 import type { DividendData, ExtendedQuote, InstrumentQuote, Quote, UnderlyingElement } from "./document.ts";
 import { readDate } from "./dateText.ts";
 import { ABSENT_TEXTS, readDecimal, readInteger, type Read } from "./decimal.ts";
-
-const QUOTE_DECIMALS = {
-  ask: "askprice",
-  bid: "bidprice",
-  change: "change",
-  last: "lastprice",
-  pctChange: "pctchange",
-} as const;
-
-const EXTENDED_DECIMALS = {
-  high: "highprice",
-  low: "lowprice",
-  open: "openprice",
-  previousClose: "prevclose",
-  earningsPerShare: "earningspershare",
-  high52Week: "high52price",
-  low52Week: "low52price",
-  peRatio: "priceearningsratio",
-  contractHigh: "contracthigh",
-  contractLow: "contractlow",
-  delta: "delta",
-} as const;
-
-const EXTENDED_INTEGERS = {
-  askSize: "asksize",
-  bidSize: "bidsize",
-  volume: "volume",
-  sessionVolume: "sessionvolume",
-  contractSize: "contractsize",
-} as const;
-
-const DIVIDEND_LEAVES = ["amt", "exdate", "yield"];
-
-function quoteLeaves(root: string): string[] {
-  return [
-    ...Object.values(QUOTE_DECIMALS).map((name) => `${root}/${name}`),
-    ...[...Object.values(EXTENDED_DECIMALS), ...Object.values(EXTENDED_INTEGERS)].map(
-      (name) => `${root}/extendedquote/${name}`,
-    ),
-    ...DIVIDEND_LEAVES.map((name) => `${root}/extendedquote/dividenddata/${name}`),
-  ];
-}
-
-/** Every leaf below `instrumentquote` that is read, as its path; all others are passed over. */
-export const LEAVES: ReadonlySet<string> = new Set([
-  "greeks/delta",
-  "instrument/desc",
-  "instrument/exch",
-  "instrument/sectyp",
-  "instrument/sym",
-  "instrument/matdt",
-  "instrument/putcall",
-  "instrument/strkpx",
-  ...quoteLeaves("quote"),
-  "underlying/desc",
-  "underlying/exch",
-  "underlying/sym",
-  ...quoteLeaves("undlyquote"),
-  "unknownsymbol",
-]);
+import { LEAF, LEAF_PATHS, type LeafTexts, type QuoteLeaves } from "./leaves.ts";
 
 /** Thrown inside this file only, and caught in it: the first leaf that cannot be read. */
 class LeafProblem extends Error {}
 
-/** Reads one instrument; `problem` names the leaf and its text. */
-export function readInstrument(
-  leaves: ReadonlyMap<string, string>,
-): { ok: true; item: InstrumentQuote } | { ok: false; problem: string } {
+/** One instrument, or what is wrong with it: `problem` names the leaf and its text. */
+export type ReadInstrument = { ok: true; item: InstrumentQuote } | { ok: false; problem: string };
+
+/** Reads one instrument from texts by their paths below `instrumentquote`, such as `quote/askprice`. */
+export function readInstrument(leaves: ReadonlyMap<string, string>): ReadInstrument {
+  return readLeaves(LEAF_PATHS.map((path) => leaves.get(path)));
+}
+
+/** Reads one instrument from its texts by their places. */
+export function readLeaves(leaves: LeafTexts): ReadInstrument {
   try {
     return { ok: true, item: instrumentQuote(leaves) };
   } catch (error) {
@@ -82,17 +29,15 @@ export function readInstrument(
   }
 }
 
-type Leaves = ReadonlyMap<string, string>;
-
-function instrumentQuote(leaves: Leaves): InstrumentQuote {
-  const unknownSymbol = leaves.get("unknownsymbol")?.toLowerCase() === "true";
-  const symbol = leaves.get("instrument/sym") ?? "";
+function instrumentQuote(leaves: LeafTexts): InstrumentQuote {
+  const unknownSymbol = leaves[LEAF.unknownSymbol]?.toLowerCase() === "true";
+  const symbol = leaves[LEAF.symbol] ?? "";
   if (symbol === "") throw new LeafProblem("instrument/sym is missing");
   const contract = unknownSymbol ? contractIfWhole(leaves) : contractFields(leaves);
   const instrument = {
-    description: textOf(leaves, "instrument/desc"),
-    exchange: textOf(leaves, "instrument/exch"),
-    securityType: contract.optionType !== null ? "OPT" : textOf(leaves, "instrument/sectyp"),
+    description: nameOf(leaves[LEAF.description]),
+    exchange: codeOf(leaves[LEAF.exchange]),
+    securityType: contract.optionType !== null ? "OPT" : codeOf(leaves[LEAF.securityType]),
     symbol,
     ...contract,
   };
@@ -109,10 +54,10 @@ function instrumentQuote(leaves: Leaves): InstrumentQuote {
   }
   return {
     instrument,
-    quote: readQuote(leaves, "quote"),
-    greeksDelta: decimalOf(leaves, "greeks/delta"),
+    quote: readQuote(leaves, LEAF.quote),
+    greeksDelta: decimalOf(leaves, LEAF.greeksDelta),
     underlying: readUnderlying(leaves),
-    underlyingQuote: hasAny(leaves, "undlyquote/") ? readQuote(leaves, "undlyquote") : null,
+    underlyingQuote: hasAny(leaves, LEAF.underlyingQuote) ? readQuote(leaves, LEAF.underlyingQuote) : null,
     unknownSymbol,
   };
 }
@@ -125,18 +70,18 @@ const NO_CONTRACT: ContractFields = { expiration: null, optionType: null, strike
  * The three fields of an option, all or none. An equity may carry them as sentinels (`0001-01-01`, `0`), so the
  * security type decides; where it is missing (older answers), a real maturity date does.
  */
-function contractFields(leaves: Leaves): ContractFields {
-  const securityType = textOf(leaves, "instrument/sectyp");
-  const expiration = need(readDate(leaves.get("instrument/matdt")), "instrument/matdt");
+function contractFields(leaves: LeafTexts): ContractFields {
+  const securityType = codeOf(leaves[LEAF.securityType]);
+  const expiration = dateOf(leaves, LEAF.maturity);
   const isOption = securityType === "OPT" || (securityType === null && expiration !== null);
   if (!isOption) {
     // Only an option has an underlying (specification, "instrumentquote"): its price is not to become the equity's.
-    if (textOf(leaves, "underlying/sym") !== null)
+    if (nameOf(leaves[LEAF.underlyingSymbol]) !== null)
       throw new LeafProblem(`instrument/sectyp "${(securityType ?? "").slice(0, 40)}" has an underlying`);
     return NO_CONTRACT;
   }
-  const strike = decimalOf(leaves, "instrument/strkpx");
-  const putcall = leaves.get("instrument/putcall");
+  const strike = decimalOf(leaves, LEAF.strike);
+  const putcall = leaves[LEAF.putcall];
   // 1 is a call in the specification, 0 a put in a sibling call's answer (field notes).
   const optionType = putcall === "1" ? "CALL" : putcall === "0" ? "PUT" : null;
   if (expiration === null) throw new LeafProblem("instrument/matdt of an option is missing");
@@ -147,7 +92,7 @@ function contractFields(leaves: Leaves): ContractFields {
 }
 
 /** An unknown item is read for its name only; half a contract then names nothing. */
-function contractIfWhole(leaves: Leaves): ContractFields {
+function contractIfWhole(leaves: LeafTexts): ContractFields {
   try {
     return contractFields(leaves);
   } catch (error) {
@@ -156,72 +101,88 @@ function contractIfWhole(leaves: Leaves): ContractFields {
   }
 }
 
-function readUnderlying(leaves: Leaves): UnderlyingElement | null {
-  const symbol = textOf(leaves, "underlying/sym");
+function readUnderlying(leaves: LeafTexts): UnderlyingElement | null {
+  const symbol = nameOf(leaves[LEAF.underlyingSymbol]);
   if (symbol === null) return null;
   return {
-    description: textOf(leaves, "underlying/desc"),
-    exchange: textOf(leaves, "underlying/exch"),
+    description: nameOf(leaves[LEAF.underlyingDescription]),
+    exchange: codeOf(leaves[LEAF.underlyingExchange]),
     symbol,
   };
 }
 
-function readQuote(leaves: Leaves, root: string): Quote {
+/** The order decides which of several problems is told. */
+function readQuote(leaves: LeafTexts, at: QuoteLeaves): Quote {
   return {
-    ...readAll(leaves, root, QUOTE_DECIMALS, readDecimal),
+    ask: decimalOf(leaves, at.ask),
+    bid: decimalOf(leaves, at.bid),
+    change: decimalOf(leaves, at.change),
+    last: decimalOf(leaves, at.last),
+    pctChange: decimalOf(leaves, at.pctChange),
     extended: {
-      ...readAll(leaves, `${root}/extendedquote`, EXTENDED_DECIMALS, readDecimal),
-      ...readAll(leaves, `${root}/extendedquote`, EXTENDED_INTEGERS, readInteger),
-      dividend: readDividend(leaves, `${root}/extendedquote/dividenddata`),
+      high: decimalOf(leaves, at.high),
+      low: decimalOf(leaves, at.low),
+      open: decimalOf(leaves, at.open),
+      previousClose: decimalOf(leaves, at.previousClose),
+      earningsPerShare: decimalOf(leaves, at.earningsPerShare),
+      high52Week: decimalOf(leaves, at.high52Week),
+      low52Week: decimalOf(leaves, at.low52Week),
+      peRatio: decimalOf(leaves, at.peRatio),
+      contractHigh: decimalOf(leaves, at.contractHigh),
+      contractLow: decimalOf(leaves, at.contractLow),
+      delta: decimalOf(leaves, at.delta),
+      askSize: integerOf(leaves, at.askSize),
+      bidSize: integerOf(leaves, at.bidSize),
+      volume: integerOf(leaves, at.volume),
+      sessionVolume: integerOf(leaves, at.sessionVolume),
+      contractSize: integerOf(leaves, at.contractSize),
+      dividend: readDividend(leaves, at),
     },
   };
 }
 
-function readDividend(leaves: Leaves, root: string): DividendData | null {
-  if (!hasAny(leaves, `${root}/`)) return null;
+function readDividend(leaves: LeafTexts, at: QuoteLeaves): DividendData | null {
+  const isThere =
+    leaves[at.dividendAmount] !== undefined ||
+    leaves[at.dividendExDate] !== undefined ||
+    leaves[at.dividendYield] !== undefined;
+  if (!isThere) return null;
   return {
-    amount: decimalOf(leaves, `${root}/amt`),
-    exDate: need(readDate(leaves.get(`${root}/exdate`)), `${root}/exdate`),
-    yield: decimalOf(leaves, `${root}/yield`),
+    amount: decimalOf(leaves, at.dividendAmount),
+    exDate: dateOf(leaves, at.dividendExDate),
+    yield: decimalOf(leaves, at.dividendYield),
   };
 }
 
-function readAll<K extends string>(
-  leaves: Leaves,
-  root: string,
-  fields: Readonly<Record<K, string>>,
-  read: (text: string | undefined) => Read<string>,
-): Record<K, string | null> {
-  const result = {} as Record<K, string | null>;
-  for (const field in fields) {
-    const leaf = `${root}/${fields[field]}`;
-    result[field] = need(read(leaves.get(leaf)), leaf);
-  }
-  return result;
+function decimalOf(leaves: LeafTexts, leaf: number): string | null {
+  return need(readDecimal(leaves[leaf]), leaf);
 }
 
-function decimalOf(leaves: Leaves, leaf: string): string | null {
-  return need(readDecimal(leaves.get(leaf)), leaf);
+function integerOf(leaves: LeafTexts, leaf: number): string | null {
+  return need(readInteger(leaves[leaf]), leaf);
 }
 
-function need<T>(read: Read<T>, leaf: string): T | null {
+function dateOf(leaves: LeafTexts, leaf: number): string | null {
+  return need(readDate(leaves[leaf]), leaf);
+}
+
+function need<T>(read: Read<T>, leaf: number): T | null {
   if (read.ok) return read.value;
-  throw new LeafProblem(`${leaf}: ${read.problem}`);
+  throw new LeafProblem(`${LEAF_PATHS[leaf]}: ${read.problem}`);
 }
 
-/** Text of a leaf that is a name: only emptiness means absence, `NaN` and `null` can be names. */
-function textOf(leaves: Leaves, leaf: string): string | null {
-  const text = leaves.get(leaf);
-  if (text === undefined || text === "") return null;
-  return leaf.endsWith("/sym") || leaf.endsWith("/desc")
-    ? text
-    : ABSENT_TEXTS.has(text.toLowerCase())
-      ? null
-      : text;
+/** A symbol or a description: only emptiness means absence, `NaN` and `null` can be names. */
+function nameOf(text: string | undefined): string | null {
+  return text === undefined || text === "" ? null : text;
 }
 
-function hasAny(leaves: Leaves, prefix: string): boolean {
-  for (const leaf of leaves.keys()) if (leaf.startsWith(prefix)) return true;
+/** An exchange or a security type. */
+function codeOf(text: string | undefined): string | null {
+  return text === undefined || ABSENT_TEXTS.has(text.toLowerCase()) ? null : text;
+}
+
+function hasAny(leaves: LeafTexts, { first, end }: QuoteLeaves): boolean {
+  for (let place = first; place < end; place++) if (leaves[place] !== undefined) return true;
   return false;
 }
 

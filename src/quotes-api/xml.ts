@@ -2,6 +2,7 @@
  * A strict, streaming walk over one XML document that is not trusted: it is whole and well-formed, or refused.
  * Completeness is proved here, on the document: HTTP clients accept bodies that were cut short (field notes, "Traps").
  */
+import { isAscii } from "node:buffer";
 import { SaxesParser } from "saxes";
 import { QuotekeeperError } from "../errors.ts";
 
@@ -36,6 +37,8 @@ export type XmlHandler = {
 export function decodeBody(body: Uint8Array): string {
   if (body.byteLength > MAX_BODY_BYTES)
     throw refused(`${body.byteLength} bytes exceed the cap of ${MAX_BODY_BYTES}`);
+  // ASCII, as nearly every answer is, needs no decoding: each byte is a character.
+  if (isAscii(body)) return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("latin1");
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(body);
   } catch (cause) {

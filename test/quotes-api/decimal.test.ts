@@ -94,6 +94,23 @@ describe("a count", () => {
   });
 });
 
+test("digits in any number, with a point or a sign anywhere, are the number they say or none", () => {
+  const text = fc.stringMatching(/^[-+]?\d{0,22}[-.+]?\d{0,3}$/);
+
+  fc.assert(
+    fc.property(text, (written) => {
+      const isNumber = /^[-+]?(\d+\.?\d*|\.\d+)$/.test(written);
+      const value = written === "" ? null : written;
+      expect(readDecimal(written)).toEqual(
+        isNumber || value === null ? { ok: true, value } : expect.objectContaining({ ok: false }),
+      );
+      const isCount = /^[-+]?\d+$/.test(written) && BigInt.asIntN(64, BigInt(written)) === BigInt(written);
+      if (isCount) expect(readInteger(written)).toEqual({ ok: true, value: BigInt(written).toString() });
+    }),
+    { numRuns: 2_000 },
+  );
+});
+
 describe("the canonical text of a number", () => {
   test.each([
     ["285", "285"],

@@ -99,7 +99,8 @@ export async function compareRebuilt(scratch: pg.Pool): Promise<Rebuilt> {
             count(*) filter (where n.instrument_id is not null and (
               ${values("q", QUOTE_VALUES)} is distinct from ${values("n", QUOTE_VALUES)}
               or ${values("e", EXTENDED_VALUES)} is distinct from ${values("x", EXTENDED_VALUES)})) as changed
-     from (select distinct observed_at, source_id from pg_temp.responses) a
+     from (select observed_at, source_id from pg_temp.responses
+           union select observed_at, source_id from pg_temp.quotes) a
      join ${schema}.quotes q on q.observed_at = a.observed_at and q.source_id = a.source_id
      left join ${schema}.extended_quotes e
        on e.instrument_id = q.instrument_id and e.observed_at = q.observed_at and e.source_id = q.source_id

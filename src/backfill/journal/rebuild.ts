@@ -66,7 +66,9 @@ async function rebuildDate(
         signal.throwIfAborted();
         await ensureRoom(client, batch.answers, memory);
         await replaceBatch(client, options, batch);
-        for (const { record } of batch.answers) dates.add(exchangeDate(dateOf(record.observedAt)));
+        for (const { record, units } of batch.answers)
+          for (const at of new Set([record.observedAt, ...units.map(({ observedAt }) => observedAt)]))
+            dates.add(exchangeDate(dateOf(at)));
         bytes += batch.to - batch.from;
         onBatch(bytes);
       }

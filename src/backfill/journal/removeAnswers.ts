@@ -1,6 +1,8 @@
 /** Takes the rows of answers out of the archive, so that they can be put in anew in the same transaction. */
 import type pg from "pg";
-import type { AnswerRows } from "../../archive/rows.ts";
+import { instrumentColumns } from "../../archive/insert.ts";
+import type { AnswerRows, QuoteUnit } from "../../archive/rows.ts";
+import type { RecordSource } from "../../journal/record.ts";
 
 /** Tables whose rows bear an answer's time and source, the one that is counted first. */
 const TABLES = ["quotes", "extended_quotes", "dividends", "dead_letters"] as const;
@@ -47,6 +49,39 @@ export async function removeAnswers(client: pg.ClientBase, answers: readonly Ans
       `delete from ${table} t using removed_answers r
        where t.observed_at = r.observed_at and t.source_id = r.source_id and t.observed_at between $1 and $2`,
       [from, to],
+    );
+    if (table === "quotes") quotes = rowCount ?? 0;
+  }
+  return quotes + (await removeUnits(client, answers));
+}
+
+/** Rows of an import bear times of their own: they are taken out by their keys. */
+async function removeUnits(client: pg.ClientBase, answers: readonly AnswerRows[]): Promise<number> {
+  const units = answers.flatMap(({ record, units: all }) =>
+    all
+      .filter(({ observedAt }) => observedAt !== record.observedAt)
+      .map((unit): { unit: QuoteUnit; source: RecordSource } => ({ unit, source: record.source })),
+  );
+  if (units.length === 0) return 0;
+  const values = [
+    ...instrumentColumns(units.map(({ unit }) => unit.instrument)).slice(0, 5),
+    units.map(({ unit }) => unit.observedAt),
+    units.map(({ source }) => source.kind),
+    units.map(({ source }) => source.name),
+  ];
+  let quotes = 0;
+  for (const table of ["quotes", "extended_quotes", "dividends"]) {
+    const { rowCount } = await client.query(
+      `delete from ${table} t
+       using unnest($1::text[], $2::text[], $3::date[], $4::text[], $5::numeric[], $6::timestamptz[], $7::text[],
+           $8::text[])
+         as w (security_type, symbol, expiration, option_type, strike, observed_at, kind, name),
+         instruments i, sources s
+       where i.symbol = w.symbol and i.security_type = w.security_type
+         and (i.expiration, i.option_type, i.strike) is not distinct from (w.expiration, w.option_type, w.strike)
+         and s.kind = w.kind and s.name = w.name
+         and t.instrument_id = i.id and t.observed_at = w.observed_at and t.source_id = s.id`,
+      values,
     );
     if (table === "quotes") quotes = rowCount ?? 0;
   }

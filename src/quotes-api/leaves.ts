@@ -1,0 +1,95 @@
+/**
+ * The leaves of an `instrumentquote`: every element whose text is read, by its path, and the place that its text has in
+ * a list. Reading goes by place: a quote has some thirty leaves, and a backfill some hundred thousand quotes a second.
+ */
+
+/** Texts by place, see `LEAF_PATHS`; undefined where the element is missing. */
+export type LeafTexts = readonly (string | undefined)[];
+
+const paths: string[] = [];
+
+/** The path of each leaf, by its place. */
+export const LEAF_PATHS: readonly string[] = paths;
+
+function leaf(path: string): number {
+  return paths.push(path) - 1;
+}
+
+/** Places of the leaves of a `quote` or `undlyquote`; they are all those from `first` up to but not with `end`. */
+export type QuoteLeaves = ReturnType<typeof quoteLeaves>;
+
+function quoteLeaves(root: string) {
+  const first = paths.length;
+  const extended = `${root}/extendedquote`;
+  const places = {
+    ask: leaf(`${root}/askprice`),
+    bid: leaf(`${root}/bidprice`),
+    change: leaf(`${root}/change`),
+    last: leaf(`${root}/lastprice`),
+    pctChange: leaf(`${root}/pctchange`),
+    high: leaf(`${extended}/highprice`),
+    low: leaf(`${extended}/lowprice`),
+    open: leaf(`${extended}/openprice`),
+    previousClose: leaf(`${extended}/prevclose`),
+    earningsPerShare: leaf(`${extended}/earningspershare`),
+    high52Week: leaf(`${extended}/high52price`),
+    low52Week: leaf(`${extended}/low52price`),
+    peRatio: leaf(`${extended}/priceearningsratio`),
+    contractHigh: leaf(`${extended}/contracthigh`),
+    contractLow: leaf(`${extended}/contractlow`),
+    delta: leaf(`${extended}/delta`),
+    askSize: leaf(`${extended}/asksize`),
+    bidSize: leaf(`${extended}/bidsize`),
+    volume: leaf(`${extended}/volume`),
+    sessionVolume: leaf(`${extended}/sessionvolume`),
+    contractSize: leaf(`${extended}/contractsize`),
+    dividendAmount: leaf(`${extended}/dividenddata/amt`),
+    dividendExDate: leaf(`${extended}/dividenddata/exdate`),
+    dividendYield: leaf(`${extended}/dividenddata/yield`),
+  };
+  return { ...places, first, end: paths.length };
+}
+
+/** The place of each leaf. */
+export const LEAF = {
+  greeksDelta: leaf("greeks/delta"),
+  description: leaf("instrument/desc"),
+  exchange: leaf("instrument/exch"),
+  securityType: leaf("instrument/sectyp"),
+  symbol: leaf("instrument/sym"),
+  maturity: leaf("instrument/matdt"),
+  putcall: leaf("instrument/putcall"),
+  strike: leaf("instrument/strkpx"),
+  quote: quoteLeaves("quote"),
+  underlyingDescription: leaf("underlying/desc"),
+  underlyingExchange: leaf("underlying/exch"),
+  underlyingSymbol: leaf("underlying/sym"),
+  underlyingQuote: quoteLeaves("undlyquote"),
+  unknownSymbol: leaf("unknownsymbol"),
+} as const;
+
+/** One element name below `instrumentquote`, in its place: what is known of it, and of those inside. */
+export type LeafNode = {
+  /** Its place among the leaves; null when it is none. */
+  readonly leaf: number | null;
+  readonly children: ReadonlyMap<string, LeafNode>;
+};
+
+type GrowingNode = { leaf: number | null; children: Map<string, GrowingNode> };
+
+/** All leaves as a tree from `instrumentquote` down. No leaf lies inside of another. */
+export const LEAF_TREE: LeafNode = treeOf(LEAF_PATHS);
+
+function treeOf(all: readonly string[]): LeafNode {
+  const root: GrowingNode = { leaf: null, children: new Map() };
+  all.forEach((path, place) => {
+    let node = root;
+    for (const name of path.split("/")) {
+      const child = node.children.get(name) ?? { leaf: null, children: new Map() };
+      node.children.set(name, child);
+      node = child;
+    }
+    node.leaf = place;
+  });
+  return root;
+}

@@ -1,0 +1,207 @@
+/**
+ * A fast walk over plain XML, in which practically every answer is written: elements and text, attributes without
+ * entities, the five entities that XML itself defines. It never refuses anything: of whatever is not certainly plain and
+ * well-formed it says so, and `xml.ts` judges the document from its beginning (docs/decisions/two-readers.md).
+ */
+import { MAX_ATTRIBUTES, MAX_DEPTH, MAX_PIECE, type XmlHandler } from "./xml.ts";
+
+/** As for `walkXml`, and `open` says whether the text directly inside is wanted; other text is kept back. */
+export type PlainXmlHandler = Omit<XmlHandler, "open"> & {
+  open: (...element: Parameters<XmlHandler["open"]>) => boolean;
+};
+
+const DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>';
+
+/** Longest tag, text or white space that is plain, in characters: two in a row are no longer than MAX_PIECE. */
+const MAX_PLAIN_PIECE = MAX_PIECE / 2;
+
+const TAB = 0x09;
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+const SPACE = 0x20;
+const AMPERSAND = 0x26;
+const SLASH = 0x2f;
+const LESS = 0x3c;
+const EQUALS = 0x3d;
+const GREATER = 0x3e;
+/** From here on a character may be half of a pair, or none of XML's. */
+const SURROGATES = 0xd800;
+
+/** 1 for each ASCII character that a plain name begins with, 2 for those that only go on with it. */
+const NAME_CHARACTERS = Uint8Array.from({ length: 128 }, (_, code) => {
+  const character = String.fromCharCode(code);
+  return /[A-Za-z_]/.test(character) ? 1 : /[0-9.-]/.test(character) ? 2 : 0;
+});
+
+/** Names are kept in this many places, by their characters: all of the service's own in different ones. A power of 2. */
+const KEPT_NAMES = 512;
+
+const NO_ATTRIBUTES: Record<string, string> = Object.freeze(Object.create(null) as Record<string, string>);
+
+/**
+ * Walks `text` as `walkXml` would, with the same events in the same order, except that a text is reported only where
+ * `open` asked for it.
+ *
+ * @returns false when the document is not plain or not well-formed: then what was reported of it means nothing
+ */
+export function walkPlainXml(text: string, rootName: string, handler: PlainXmlHandler): boolean {
+  const start = afterSpace(text, text.startsWith(DECLARATION) ? DECLARATION.length : 0);
+  if (start > MAX_PLAIN_PIECE) return false;
+  const walk = new PlainWalk(text, start, handler);
+  if (!walk.openElement(rootName)) return false;
+  while (walk.isInside)
+    if (!walk.passText() || !(walk.isAtEndTag ? walk.closeElement() : walk.openElement())) return false;
+  return text.length - walk.at <= MAX_PLAIN_PIECE && afterSpace(text, walk.at) === text.length;
+}
+
+/** Each step moves `at` behind what it reads. It returns false where the walk is to be given up. */
+class PlainWalk {
+  /** In UTF-16 units from the start of the text. */
+  at: number;
+  readonly #text: string;
+  readonly #handler: PlainXmlHandler;
+  /** Names of the open elements, and whether the text inside of each is wanted. */
+  readonly #names: string[] = [];
+  readonly #wants: boolean[] = [];
+  readonly #kept = new Array<string | undefined>(KEPT_NAMES);
+
+  constructor(text: string, at: number, handler: PlainXmlHandler) {
+    this.#text = text;
+    this.at = at;
+    this.#handler = handler;
+  }
+
+  get isInside(): boolean {
+    return this.#names.length > 0;
+  }
+
+  get isAtEndTag(): boolean {
+    return this.#text.charCodeAt(this.at + 1) === SLASH;
+  }
+
+  /** A start tag or an empty element's; of this name, if one is given. */
+  openElement(rootName?: string): boolean {
+    const text = this.#text;
+    const tag = this.at;
+    const name = this.#readName();
+    if (name === "" || (rootName !== undefined && name !== rootName)) return false;
+    let attributes = NO_ATTRIBUTES;
+    if (text.charCodeAt(this.at) === SPACE) {
+      const read = readAttributes(text, this.at);
+      if (read === null) return false;
+      ({ attributes, at: this.at } = read);
+    }
+    const isEmpty = text.charCodeAt(this.at) === SLASH;
+    if (isEmpty) this.at += 1;
+    if (text.charCodeAt(this.at) !== GREATER) return false;
+    this.at += 1;
+    if (this.at - tag > MAX_PLAIN_PIECE || this.#names.length === MAX_DEPTH) return false;
+    const isWanted = this.#handler.open(name, attributes, tag);
+    if (isEmpty) this.#handler.close(name, this.at);
+    else {
+      this.#names.push(name);
+      this.#wants.push(isWanted);
+    }
+    return true;
+  }
+
+  /** The name behind a "<"; empty when there is none that is plain. The same string object each time, if possible. */
+  #readName(): string {
+    const text = this.#text;
+    const start = this.at + 1;
+    let code = text.charCodeAt(start);
+    if (text.charCodeAt(this.at) !== LESS || NAME_CHARACTERS[code] !== 1) return "";
+    let place = 0;
+    let end = start;
+    do {
+      place = (place * 31 + code) & (KEPT_NAMES - 1);
+      end += 1;
+      code = text.charCodeAt(end);
+    } while ((NAME_CHARACTERS[code] ?? 0) !== 0);
+    this.at = end;
+    const kept = this.#kept[place] ?? "";
+    if (kept.length === end - start && text.startsWith(kept, start)) return kept;
+    const name = text.slice(start, end);
+    this.#kept[place] = name;
+    return name;
+  }
+
+  /** The end tag of the element that is open. */
+  closeElement(): boolean {
+    const name = this.#names.pop();
+    this.#wants.pop();
+    if (name === undefined || !this.#text.startsWith(name, this.at + 2)) return false;
+    this.at += 3 + name.length;
+    if (this.#text.charCodeAt(this.at - 1) !== GREATER) return false;
+    this.#handler.close(name, this.at);
+    return true;
+  }
+
+  /** All up to the next "<". */
+  passText(): boolean {
+    const text = this.#text;
+    const start = this.at;
+    let end = start;
+    let isPlain = true;
+    for (;;) {
+      const code = text.charCodeAt(end);
+      // The common ones first: space, digits and punctuation, letters.
+      if (code === SPACE || (code > AMPERSAND && code < LESS) || (code > GREATER && code < SURROGATES))
+        end += 1;
+      else if (code === LESS) break;
+      else if (code === AMPERSAND || code === CARRIAGE_RETURN) {
+        isPlain = false;
+        end += 1;
+      } else if (code < AMPERSAND && (code > SPACE || code === LINE_FEED || code === TAB)) end += 1;
+      else if (code === EQUALS) end += 1;
+      // The end, or a character that is none of XML's, or may be. ">" is no fault by itself, but the end of "]]>" is.
+      else return false;
+    }
+    this.at = end;
+    if (end - start > MAX_PLAIN_PIECE) return false;
+    const isWanted = end > start && this.#wants[this.#wants.length - 1] === true;
+    if (isPlain && !isWanted) return true;
+    const piece = isPlain ? text.slice(start, end) : resolved(text.slice(start, end));
+    if (piece !== null && isWanted) this.#handler.text(piece);
+    return piece !== null;
+  }
+}
+
+function afterSpace(text: string, from: number): number {
+  let at = from;
+  for (;;) {
+    const code = text.charCodeAt(at);
+    if (code !== SPACE && code !== LINE_FEED && code !== TAB && code !== CARRIAGE_RETURN) return at;
+    at += 1;
+  }
+}
+
+/** One attribute with the space before it; its value holds no quote, no entity, nothing beyond ASCII. */
+const ATTRIBUTE = / ([A-Za-z_][\w.:-]*)="([ !#-%'-;=-~]*)"/y;
+
+function readAttributes(
+  text: string,
+  from: number,
+): { attributes: Record<string, string>; at: number } | null {
+  const attributes = Object.create(null) as Record<string, string>;
+  let at = from;
+  for (let count = 1; count <= MAX_ATTRIBUTES; count++) {
+    ATTRIBUTE.lastIndex = at;
+    const match = ATTRIBUTE.exec(text);
+    if (match === null) return count === 1 ? null : { attributes, at };
+    const [whole, name = "", value = ""] = match;
+    if (name in attributes) return null;
+    attributes[name] = value;
+    at += whole.length;
+  }
+  return null;
+}
+
+const ENTITIES: Readonly<Record<string, string>> = { amp: "&", lt: "<", gt: ">", quot: '"', apos: "'" };
+
+/** With line ends as XML has them and entities resolved; null when one is none of the five. */
+function resolved(piece: string): string | null {
+  const lines = piece.replace(/\r\n?/g, "\n");
+  if (/&(?!(?:amp|lt|gt|quot|apos);)/.test(lines)) return null;
+  return lines.replace(/&(\w+);/g, (reference, name: string) => ENTITIES[name] ?? reference);
+}

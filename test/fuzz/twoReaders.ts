@@ -1,0 +1,162 @@
+/** The fast reader of plain XML beside the strict one: what both make of the same text, and texts to give them. */
+import fc from "fast-check";
+import { QuotekeeperError } from "../../src/errors.ts";
+import { walkPlainXml } from "../../src/quotes-api/plainXml.ts";
+import { readPlainly, readStrictly } from "../../src/quotes-api/readDocument.ts";
+import { decodeBody, walkXml, type XmlHandler } from "../../src/quotes-api/xml.ts";
+import { mutantOf, mutation } from "./mutants.ts";
+
+/** What a reader makes of a text: what it read, or its refusal. */
+export type Reading<T> = { read: T } | { refused: string };
+
+/** One event of a walk, as its name and arguments. */
+export type WalkEvent = readonly [name: string, ...details: unknown[]];
+
+const ROOT = "response";
+
+/** The events of the fast walk; null when it gave up. */
+export function plainEvents(text: string): WalkEvent[] | null {
+  const { events, handler } = recorder();
+  const open = (...element: Parameters<XmlHandler["open"]>): boolean => {
+    handler.open(...element);
+    return true;
+  };
+  return walkPlainXml(text, ROOT, { ...handler, open }) ? events : null;
+}
+
+/** The events of the strict walk. */
+export function strictEvents(text: string): Reading<WalkEvent[]> {
+  return outcome(() => {
+    const { events, handler } = recorder();
+    walkXml(text, ROOT, handler);
+    return events;
+  });
+}
+
+function recorder(): { events: WalkEvent[]; handler: XmlHandler } {
+  const events: WalkEvent[] = [];
+  return {
+    events,
+    handler: {
+      open: (name, attributes, offset) => void events.push(["open", name, { ...attributes }, offset]),
+      text: (piece) => void events.push(["text", piece]),
+      aside: () => void events.push(["aside"]),
+      close: (name, offset) => void events.push(["close", name, offset]),
+    },
+  };
+}
+
+/** What comes of a reader; errors that are no refusal are thrown on. */
+export function outcome<T>(read: () => T): Reading<T> {
+  try {
+    return { read: read() };
+  } catch (error) {
+    if (error instanceof QuotekeeperError) return { refused: error.message };
+    throw error;
+  }
+}
+
+/** What the two readers made of one text, each beside the other. Null on the fast side: it gave up. */
+export type Comparison = { fast: Reading<unknown> | null; strict: Reading<unknown> };
+
+/** Both readers' events, then both readers' documents. */
+export function compare(text: string): Comparison[] {
+  const events = plainEvents(text);
+  const document = readPlainly(text);
+  return [
+    { fast: events && { read: events }, strict: strictEvents(text) },
+    { fast: document && { read: document }, strict: outcome(() => readStrictly(text)) },
+  ];
+}
+
+/** A mutant of a recorded answer as text; null where its bytes are none. */
+export const mutantText = mutation.map((made) => {
+  const decoded = outcome(() => decodeBody(mutantOf(made).mutant));
+  return "read" in decoded ? decoded.read : null;
+});
+
+const NAMES = ["a", "b", "error", "quotes", "instrumentquote", "sym", "_x.y-1", "__proto__", "constructor"];
+
+/** Pieces of text and tags at the border of what is plain, and beyond it. */
+const ODDITIES = [
+  ..."<>&;\"'=/!?-]\t\n\r\0\u0001\u007f\u0085\u00a0\u00e9\u2028\ud800\udc00\ufdd0\ufeff\ufffd\ufffe\uffff",
+  ...[
+    "\r\n",
+    "\ud83c\udf55",
+    "]]>",
+    "]]",
+    "&amp;",
+    "&lt;",
+    "&gt;",
+    "&quot;",
+    "&apos;",
+    "&amp",
+    "&nbsp;",
+    "&;",
+  ],
+  ...[
+    "&#48;",
+    "&#x31;",
+    "&#0;",
+    "&toString;",
+    "&__proto__;",
+    "<!-- x -->",
+    "<![CDATA[x]]>",
+    "<?x y?>",
+    "<!--",
+  ],
+  ...["<?xml version='1.0'?>", '<?xml version="1.0" encoding="UTF-8"?>', "<!DOCTYPE x>", "<a", "</a", "<a/>"],
+  ...["<a >", "</a >", "<a />", "</ a>", "< a>", "<a:b/>", "<\u00e9/>", "<1/>", "<a/", "<a b/>", "<a b=1/>"],
+  ...['<a b="1"/>', '<a  b="1"/>', '<a\nb="1"/>', "<a b='1'/>", '<a b = "1"/>', '<a b="1"c="2"/>'],
+  ...[
+    '<a b="1" b="1"/>',
+    '<a b="1" c="2" />',
+    '<a b="x>y"/>',
+    '<a b="x<y"/>',
+    '<a b="&amp;"/>',
+    '<a b="\t"/>',
+  ],
+  ...[
+    '<a b="\u00e9"/>',
+    '<a __proto__="1"/>',
+    '<a constructor="1"/>',
+    '<a c:d="1"/>',
+    '<a xmlns="x"/>',
+    "<a b='>",
+  ],
+];
+
+/** Oddities are few, so that some documents have none, and most have one or two. */
+const words = fc.oneof(
+  {
+    weight: 25,
+    arbitrary: fc.constantFrom("1.5", "A", "", " ", "\n  ", "two words", "CAF\u00c9", "&amp;", "\r\n"),
+  },
+  { weight: 1, arbitrary: fc.constantFrom(...ODDITIES) },
+);
+
+const usually = (usual: readonly string[], seldom: readonly string[]): fc.Arbitrary<string> =>
+  fc.oneof(
+    { weight: 9, arbitrary: fc.constantFrom(...usual) },
+    { weight: 1, arbitrary: fc.constantFrom(...seldom) },
+  );
+
+/** A document of elements that nest as they should, and of oddities in every place. */
+export const oddDocument: fc.Arbitrary<string> = fc
+  .letrec<{ element: string; content: string }>((tie) => ({
+    content: fc
+      .array(fc.oneof({ maxDepth: 5 }, words, tie("element")), { maxLength: 5 })
+      .map((pieces) => pieces.join("")),
+    element: fc
+      .tuple(fc.constantFrom(...NAMES), fc.constantFrom("", ' id="1"', ' a="1" b="2"'), tie("content"))
+      .map(([name, attributes, inside]) => `<${name}${attributes}>${inside}</${name}>`),
+  }))
+  .content.chain((inside) =>
+    fc
+      .tuple(
+        usually(["", '<?xml version="1.0" encoding="UTF-8"?>'], ['<?xml version="1.1"?>', "\ufeff", " "]),
+        usually(["", "\n", "\r\n"], ODDITIES),
+        usually(["", "\n", " \r\n"], ODDITIES),
+      )
+      .map(([start, before, after]) => `${start}${before}<response>${inside}</response>${after}`),
+  );
