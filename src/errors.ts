@@ -123,10 +123,25 @@ const table = {
     exitCode: 2,
     hint: "Check what was given to `quotekeeper backfill`; docs/backfill.md shows each kind.",
   },
+  BACKFILL_MAP_INVALID: {
+    retryable: false,
+    exitCode: 2,
+    hint: "Correct the places of --map named above; docs/backfill.md describes each option.",
+  },
   BACKFILL_OVERTAKEN: {
     retryable: true,
     exitCode: 1,
     hint: "The same backfill runs elsewhere: let it finish, or run this one again when it has ended.",
+  },
+  SWEEP_INVALID: {
+    retryable: false,
+    exitCode: 2,
+    hint: "Correct the places named above; docs/backfill.md shows what a sweep takes.",
+  },
+  SWEEP_NO_ROOM: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Poll fewer instruments or less often (`quotekeeper plan` says what the jobs cost), or sweep while no collector runs.",
   },
   USAGE: {
     retryable: false,

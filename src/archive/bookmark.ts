@@ -5,7 +5,7 @@ import type { Batch, LoadReport } from "./load.ts";
 /** Where it is written down how far a load has come. */
 export type Bookmark = {
   /** Locks it until the transaction ends. False: the batch does not begin where it stands. */
-  take: (client: pg.PoolClient, batch: Batch) => Promise<boolean>;
+  take: (client: pg.PoolClient, batch: Pick<Batch, "segment" | "from">) => Promise<boolean>;
   /** Moves it behind the batch. */
   move: (client: pg.PoolClient, batch: Batch, report: LoadReport) => Promise<void>;
 };

@@ -10,6 +10,12 @@ export const READ_TIMEOUT_MS = 5_000;
 
 const READ_ONLY = ` -c default_transaction_read_only=on -c statement_timeout=${READ_TIMEOUT_MS}`;
 
+/**
+ * On a server built with LLVM the views' many small branches are compiled at each call, for seconds, because tables that
+ * were never analyzed look large; the work itself takes milliseconds.
+ */
+const NOT_COMPILED = " -c jit=off";
+
 const PLANNED_ONCE = " -c plan_cache_mode=force_generic_plan";
 
 /** How long a connection is silent before the machine asks whether the other end is still there, in ms. */
@@ -23,7 +29,8 @@ const TEXT_OIDS = new Set([20, 1082, 1114, 1184, 1700]);
  *
  * @param connectionString of the database; never printed
  * @param options.plannedOnce for few statements asked again and again: each is planned once per session
- * @param options.lasting connections stay open however long they are idle: something of the session is needed on
+ * @param options.lasting one connection that stays open however long it is idle, and is never replaced by another:
+ *   something of its session is needed on
  * @param options.readOnly sessions that cannot write, and whose statements end after READ_TIMEOUT_MS
  */
 export function createPool(
@@ -35,11 +42,11 @@ export function createPool(
     max,
     application_name: APPLICATION_NAME,
     connectionTimeoutMillis: 5_000,
-    ...(lasting ? { idleTimeoutMillis: 0 } : {}),
+    ...(lasting ? { idleTimeoutMillis: 0, verify: onlyOnce() } : {}),
     // A server that vanished without a word (its power, a firewall) would hold a silent connection for ever.
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
-    options: `-c TimeZone=UTC -c DateStyle=ISO${readOnly ? READ_ONLY : ""}${plannedOnce ? PLANNED_ONCE : ""}`,
+    options: `-c TimeZone=UTC -c DateStyle=ISO${NOT_COMPILED}${readOnly ? READ_ONLY : ""}${plannedOnce ? PLANNED_ONCE : ""}`,
     types: {
       getTypeParser: ((oid: number, format?: "text" | "binary") =>
         TEXT_OIDS.has(oid)
@@ -52,6 +59,19 @@ export function createPool(
   // So does one that breaks while it is in use: its query rejects, and then the client says it once more.
   pool.on("connect", (client) => client.on("error", () => undefined));
   return pool;
+}
+
+/** Lets the first connection pass; what a second one finds is not what the first one left. */
+function onlyOnce(): NonNullable<pg.PoolConfig["verify"]> {
+  let connections = 0;
+  return (_client, done) => {
+    connections += 1;
+    done(
+      connections === 1
+        ? undefined
+        : new QuotekeeperError("DATABASE_UNREACHABLE", "the connection that held temporary tables broke"),
+    );
+  };
 }
 
 /** The database's address without user and password, for messages: `127.0.0.1:5432/quotekeeper`. */

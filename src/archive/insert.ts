@@ -5,10 +5,13 @@
  */
 import type pg from "pg";
 import { copyInto, copyText } from "./copy.ts";
+import type { Instant } from "../instant.ts";
 import {
+  compareKeys,
   EXTENDED_QUOTES,
   inKeyOrder,
   inTimeOrder,
+  type Key,
   type PlacedUnit,
   QUOTES,
   type QuoteTable,
@@ -25,13 +28,44 @@ function clean(text: string | null | undefined): string | null {
 /** An answer whose source is known to the archive. */
 export type SourcedAnswer = AnswerRows & { sourceId: number };
 
+/** A row of `responses`. */
+export type ResponseRow = {
+  observedAt: Instant;
+  sourceId: number;
+  requestId: string;
+  requestedAt: Instant;
+  job: string | null;
+  /** JSON. */
+  request: string;
+  status: number;
+  outcome: string;
+  responseId: string | null;
+  headers: ReturnType<typeof headerColumns>;
+  bodyBytes: number;
+  position: { segment: string; offset: number };
+};
+
+/** The row of an answer; it does not hold on to the answer's body. */
+export function responseRow({ record, answer, position, sourceId }: SourcedAnswer): ResponseRow {
+  const { observedAt, requestId, requestedAt, jobs, request, status, body } = record;
+  return {
+    ...{ observedAt, sourceId, requestId, requestedAt, status, position },
+    job: clean(jobs.join(",")) || null,
+    request: JSON.stringify(request),
+    outcome: answer.outcome,
+    responseId: clean(answer.outcome === "quotes" ? answer.document.id : answer.responseId),
+    headers: headerColumns(record),
+    bodyBytes: body.byteLength,
+  };
+}
+
 /** @returns how many answers were not there before */
 export async function insertResponses(
   client: pg.ClientBase,
-  unordered: readonly SourcedAnswer[],
+  unordered: readonly ResponseRow[],
 ): Promise<number> {
-  const answers = unordered.toSorted((a, b) => (responseKey(a) < responseKey(b) ? -1 : 1));
-  const headers = answers.map(({ record }) => headerColumns(record));
+  if (unordered.length === 0) return 0;
+  const rows = unordered.toSorted((a, b) => (responseKey(a) < responseKey(b) ? -1 : 1));
   const { rowCount } = await client.query({
     name: "insert responses",
     text: `insert into responses (observed_at, source_id, request_id, requested_at, job, request, http_status, outcome,
@@ -42,32 +76,30 @@ export async function insertResponses(
        $15::int[], $16::text[], $17::bigint[])
      on conflict do nothing`,
     values: [
-      answers.map(({ record }) => record.observedAt),
-      answers.map(({ sourceId }) => sourceId),
-      answers.map(({ record }) => record.requestId),
-      answers.map(({ record }) => record.requestedAt),
-      answers.map(({ record }) => clean(record.jobs.join(",")) || null),
-      answers.map(({ record }) => JSON.stringify(record.request)),
-      answers.map(({ record }) => record.status),
-      answers.map(({ answer }) => answer.outcome),
-      answers.map(({ answer }) =>
-        clean(answer.outcome === "quotes" ? answer.document.id : answer.responseId),
-      ),
-      headers.map(({ serverDate }) => serverDate),
-      headers.map(({ used }) => used),
-      headers.map(({ remaining }) => remaining),
-      headers.map(({ limit }) => limit),
-      headers.map(({ expire }) => expire),
-      answers.map(({ record }) => record.body.byteLength),
-      answers.map(({ position }) => position.segment),
-      answers.map(({ position }) => position.offset),
+      rows.map(({ observedAt }) => observedAt),
+      rows.map(({ sourceId }) => sourceId),
+      rows.map(({ requestId }) => requestId),
+      rows.map(({ requestedAt }) => requestedAt),
+      rows.map(({ job }) => job),
+      rows.map(({ request }) => request),
+      rows.map(({ status }) => status),
+      rows.map(({ outcome }) => outcome),
+      rows.map(({ responseId }) => responseId),
+      rows.map(({ headers }) => headers.serverDate),
+      rows.map(({ headers }) => headers.used),
+      rows.map(({ headers }) => headers.remaining),
+      rows.map(({ headers }) => headers.limit),
+      rows.map(({ headers }) => headers.expire),
+      rows.map(({ bodyBytes }) => bodyBytes),
+      rows.map(({ position }) => position.segment),
+      rows.map(({ position }) => position.offset),
     ],
   });
   return rowCount ?? 0;
 }
 
-function responseKey({ record, sourceId }: SourcedAnswer): string {
-  return `${record.observedAt} ${sourceId} ${record.requestId}`;
+function responseKey({ observedAt, sourceId, requestId }: ResponseRow): string {
+  return `${observedAt} ${sourceId} ${requestId}`;
 }
 
 /** A way of putting units into `quotes` and `extended_quotes`; gives how many were not there before. */
@@ -89,13 +121,41 @@ function copySql({ name, columns }: QuoteTable): string {
   return `copy ${name} (${columns.map((column) => column.name).join(", ")}) from stdin`;
 }
 
-function* copyLines({ columns }: QuoteTable, units: readonly PlacedUnit[]): Generator<string> {
-  const [first, ...others] = columns.map(({ text }) => text);
-  for (const unit of units) {
-    let line = copyText(first?.(unit) ?? null);
-    for (const text of others) line += `\t${copyText(text(unit))}`;
-    yield `${line}\n`;
-  }
+function* copyLines(table: QuoteTable, units: readonly PlacedUnit[]): Generator<string> {
+  for (const unit of units) yield copyLine(table, unit);
+}
+
+function copyLine({ columns }: QuoteTable, unit: PlacedUnit): string {
+  // Joined, not added up: the line is one text then, and holds none of its parts.
+  return `${columns.map(({ text }) => copyText(text(unit))).join("\t")}\n`;
+}
+
+/** A unit as COPY takes it: a line for each table. It does not hold on to the unit. */
+export type QuoteLines = Key & { quote: string; extended: string };
+
+/** The lines of a unit. */
+export function quoteLines(placed: PlacedUnit): QuoteLines {
+  const { unit, instrumentId, sourceId } = placed;
+  return {
+    ...{ instrumentId, sourceId, observedAt: unit.observedAt },
+    quote: copyLine(QUOTES, placed),
+    extended: copyLine(EXTENDED_QUOTES, placed),
+  };
+}
+
+/**
+ * Copies lines, in the order of the tables' keys.
+ *
+ * @throws 23505 when one of them is there already
+ */
+export async function copyQuoteLines(client: pg.ClientBase, lines: readonly QuoteLines[]): Promise<void> {
+  if (lines.length === 0) return;
+  const ordered = lines.toSorted(compareKeys);
+  const linesOf = function* (part: "quote" | "extended"): Generator<string> {
+    for (const line of ordered) yield line[part];
+  };
+  await copyInto(client, copySql(QUOTES), linesOf("quote"));
+  await copyInto(client, copySql(EXTENDED_QUOTES), linesOf("extended"));
 }
 
 /** By `insert`, passing over those that are there. */
@@ -121,12 +181,19 @@ async function mergeInto(
   return rowCount ?? 0;
 }
 
+/** A dividend as one quote tells it. */
+export type DividendRow = {
+  observedAt: Instant;
+  instrumentId: number;
+  sourceId: number;
+  dividend: DividendData;
+};
+
 /**
  * A dividend is stored when it is first seen or differs from the last one before it: the previous one of the same
  * batch, or else the newest in the archive.
  */
-export async function insertDividends(client: pg.ClientBase, units: readonly PlacedUnit[]): Promise<number> {
-  const given = changedDividends(units);
+export async function insertDividends(client: pg.ClientBase, given: readonly DividendRow[]): Promise<number> {
   if (given.length === 0) return 0;
   const { rowCount } = await client.query({
     name: "insert dividends",
@@ -155,9 +222,9 @@ export async function insertDividends(client: pg.ClientBase, units: readonly Pla
      order by g.instrument_id, g.observed_at, g.source_id
      on conflict do nothing`,
     values: [
-      given.map(({ placed }) => placed.unit.observedAt),
-      given.map(({ placed }) => placed.instrumentId),
-      given.map(({ placed }) => placed.sourceId),
+      given.map(({ observedAt }) => observedAt),
+      given.map(({ instrumentId }) => instrumentId),
+      given.map(({ sourceId }) => sourceId),
       given.map(({ dividend }) => dividend.exDate),
       given.map(({ dividend }) => dividend.amount),
       given.map(({ dividend }) => dividend.yield),
@@ -166,19 +233,27 @@ export async function insertDividends(client: pg.ClientBase, units: readonly Pla
   return rowCount ?? 0;
 }
 
+/** What was said last of the dividend of each series, an instrument from a source. */
+export type LastDividends = Map<number, DividendRow>;
+
 /**
  * The dividends without those that say, to the letter, what the one before them says: nearly all, and what is left
  * is for the database to compare as numbers.
+ *
+ * @param last of the units before; grows
  */
-function changedDividends(units: readonly PlacedUnit[]): { placed: PlacedUnit; dividend: DividendData }[] {
-  const changed: { placed: PlacedUnit; dividend: DividendData }[] = [];
-  const last = new Map<number, DividendData>();
-  for (const placed of inTimeOrder(units)) {
-    const dividend = dividendOf(placed.unit.quote);
+export function changedDividends(
+  units: readonly PlacedUnit[],
+  last: LastDividends = new Map(),
+): DividendRow[] {
+  const changed: DividendRow[] = [];
+  for (const { unit, instrumentId, sourceId } of inTimeOrder(units)) {
+    const dividend = dividendOf(unit.quote);
     if (dividend === null) continue;
-    const series = placed.instrumentId * SOURCES + placed.sourceId;
-    if (!sameText(last.get(series), dividend)) changed.push({ placed, dividend });
-    last.set(series, dividend);
+    const row = { observedAt: unit.observedAt, instrumentId, sourceId, dividend };
+    const series = instrumentId * SOURCES + sourceId;
+    if (!sameText(last.get(series)?.dividend, dividend)) changed.push(row);
+    last.set(series, row);
   }
   return changed;
 }

@@ -7,6 +7,9 @@ import type { InstrumentRow, QuoteUnit } from "./rows.ts";
 /** An instrument of a batch: its newest description, and when it was seen first and last. */
 type Seen = { row: InstrumentRow; first: Instant; last: Instant };
 
+/** What batches say of instruments, by number. */
+export type SeenInstruments = Map<number, Seen>;
+
 /** Held while instruments are added: two loaders that add some in different order would wait for each other. */
 const ADDING_LOCK = 0x71_6b_04;
 
@@ -15,7 +18,7 @@ export type PlacedInstruments = {
   /** In the order of the units. */
   ids: number[];
   /** What the batch says of each of them, for `refreshInstruments`. */
-  seen: Map<number, Seen>;
+  seen: SeenInstruments;
 };
 
 /** Numbers of the instruments of `units`. New instruments are added, underlyings before their options. */
@@ -23,9 +26,91 @@ export async function placeInstruments(
   client: pg.ClientBase,
   units: readonly QuoteUnit[],
 ): Promise<PlacedInstruments> {
-  const { seen, places } = seenInstruments(units);
+  const found = seenInstruments(units);
+  return placed(found, (await findOrAdd(client, found.seen)).ids);
+}
+
+/** Numbers that were found before, by the instruments' identities. */
+export class KnownInstruments {
+  readonly #sure = new Map<string, number>();
+  /** Of those whose type was only assumed: true until an instrument is added, which may be the one that was meant. */
+  readonly #assumed = new Map<string, number>();
+
+  /** Forgets all: the transaction that found them was undone. */
+  clear(): void {
+    this.#sure.clear();
+    this.#assumed.clear();
+  }
+
+  /** The number of an instrument; undefined when it is not known. */
+  get(identity: string, { assumedType }: InstrumentRow): number | undefined {
+    return this.#sure.get(identity) ?? (assumedType ? this.#assumed.get(identity) : undefined);
+  }
+
+  /** Takes up what was found, and whether some of it had to be added. */
+  take({ seen, identities }: FoundInstruments, ids: readonly number[], added: boolean): void {
+    if (this.#sure.size + this.#assumed.size + ids.length > MOST_KNOWN) this.clear();
+    if (added) this.#assumed.clear();
+    seen.forEach(({ row }, place) => {
+      const map = row.assumedType ? this.#assumed : this.#sure;
+      map.set(identities[place] ?? "", ids[place] ?? 0);
+    });
+  }
+}
+
+/** Most numbers that are remembered: some 20 MB. */
+const MOST_KNOWN = 100_000;
+
+/** The same from memory; null when it is not known of all of them. */
+export function placeFromMemory(
+  units: readonly QuoteUnit[],
+  known: KnownInstruments,
+): PlacedInstruments | null {
+  const found = seenInstruments(units);
+  const ids: number[] = [];
+  for (const [place, { row }] of found.seen.entries()) {
+    const id = known.get(found.identities[place] ?? "", row);
+    if (id === undefined) return null;
+    ids.push(id);
+  }
+  return placed(found, ids);
+}
+
+/** The same, and remembers them. */
+export async function placeAndRemember(
+  client: pg.ClientBase,
+  units: readonly QuoteUnit[],
+  known: KnownInstruments,
+): Promise<PlacedInstruments> {
+  const found = seenInstruments(units);
+  const { ids, added } = await findOrAdd(client, found.seen);
+  known.take(found, ids, added);
+  return placed(found, ids);
+}
+
+function placed({ seen, places }: FoundInstruments, ids: readonly number[]): PlacedInstruments {
+  const byId: SeenInstruments = new Map();
+  seen.forEach((entry, place) => addSeen(byId, ids[place] ?? 0, entry));
+  return { ids: places.map((place) => ids[place] ?? 0), seen: byId };
+}
+
+/** Adds what later batches say of instruments. */
+export function addAllSeen(to: SeenInstruments, later: SeenInstruments): void {
+  for (const [id, entry] of later) addSeen(to, id, entry);
+}
+
+function addSeen(to: SeenInstruments, id: number, entry: Seen): void {
+  const other = to.get(id);
+  to.set(id, other ? merged(other, entry) : entry);
+}
+
+async function findOrAdd(
+  client: pg.ClientBase,
+  seen: readonly Seen[],
+): Promise<{ ids: number[]; added: boolean }> {
   let found = await find(client, seen);
-  if (found.includes(null)) {
+  const added = found.includes(null);
+  if (added) {
     await client.query("select pg_advisory_xact_lock($1)", [ADDING_LOCK]);
     await addMissing(client, seen);
     found = await find(client, seen);
@@ -35,13 +120,7 @@ export async function placeInstruments(
     if (id === null) throw new Error(`no number for the instrument ${JSON.stringify(row)}`);
     return id;
   });
-  const byId = new Map<number, Seen>();
-  seen.forEach((entry, place) => {
-    const id = ids[place] ?? 0;
-    const other = byId.get(id);
-    byId.set(id, other ? merged(other, entry) : entry);
-  });
-  return { ids: places.map((place) => ids[place] ?? 0), seen: byId };
+  return { ids, added };
 }
 
 /** Adds what is not there: types that an answer names before assumed ones, which then find them; options last. */
@@ -58,8 +137,10 @@ async function addMissing(client: pg.ClientBase, seen: readonly Seen[]): Promise
   }
 }
 
-/** One entry for each instrument, and for each unit the place of its own. */
-function seenInstruments(units: readonly QuoteUnit[]): { seen: Seen[]; places: number[] } {
+/** One entry and identity for each instrument, and for each unit the place of its own. */
+type FoundInstruments = { seen: Seen[]; places: number[]; identities: string[] };
+
+function seenInstruments(units: readonly QuoteUnit[]): FoundInstruments {
   const seen: Seen[] = [];
   const placeOf = new Map<string, number>();
   const places = units.map(({ instrument, observedAt }) => {
@@ -71,7 +152,7 @@ function seenInstruments(units: readonly QuoteUnit[]): { seen: Seen[]; places: n
     seen[place] = entry ? merged(entry, one) : one;
     return place;
   });
-  return { seen, places };
+  return { seen, places, identities: [...placeOf.keys()] };
 }
 
 /** Two entries of one instrument; of two that are equally new the second counts as newer. */
@@ -150,10 +231,7 @@ async function add(client: pg.ClientBase, seen: readonly Seen[]): Promise<void> 
  * Descriptions and `last_seen_at` follow the newest answer, `first_seen_at` the oldest. Only rows that change are
  * written: an older answer, replayed, changes no description. Rows are locked in the order of their numbers.
  */
-export async function refreshInstruments(
-  client: pg.ClientBase,
-  seen: ReadonlyMap<number, { row: InstrumentRow; first: Instant; last: Instant }>,
-): Promise<void> {
+export async function refreshInstruments(client: pg.ClientBase, seen: SeenInstruments): Promise<void> {
   const entries = [...seen.values()];
   const rows = entries.map(({ row }) => row);
   await client.query({

@@ -54,6 +54,11 @@ export function addReports(a: LoadReport, b: LoadReport): LoadReport {
  */
 const IN_EACH_OTHERS_WAY = new Set(["40001", "40P01"]);
 
+/** Whether the same may go well when it is tried again at once. */
+export function isPassing(error: unknown): boolean {
+  return IN_EACH_OTHERS_WAY.has(sqlstateOf(error)) || isWithoutPartition(error);
+}
+
 /** How often a batch is tried at once when another transaction is in its way. */
 const ATTEMPTS = 4;
 
@@ -84,8 +89,7 @@ export async function loadBatch(
       return await loadOnce(pool, batch, memory, bookmark);
     } catch (error) {
       memory.months.clear();
-      const again = IN_EACH_OTHERS_WAY.has(sqlstateOf(error)) || isWithoutPartition(error);
-      if (attempt === ATTEMPTS || !again) throw error;
+      if (attempt === ATTEMPTS || !isPassing(error)) throw error;
     }
   }
 }
@@ -111,8 +115,7 @@ async function loadOnce(
     await client.query("commit");
     return report;
   } catch (error) {
-    broken = error as Error;
-    await client.query("rollback").catch(() => undefined);
+    await client.query("rollback").catch(() => (broken = error as Error));
     throw error;
   } finally {
     // A connection that failed is closed, never handed out again half-way through a transaction.
@@ -124,17 +127,28 @@ async function loadOnce(
 export async function ensureRoom(
   client: pg.ClientBase,
   answers: readonly AnswerRows[],
-  { months }: LoadMemory,
+  memory: LoadMemory,
 ): Promise<void> {
-  const times = answers.flatMap(({ record, units }) => [
-    record.observedAt,
-    ...units.map(({ observedAt }) => observedAt),
-  ]);
-  const strange = new Map<string, Instant>();
-  for (const time of times) if (!months.has(monthText(time))) strange.set(monthText(time), time);
+  const strange = strangeMonths(answers, memory);
   if (strange.size === 0) return;
   await ensurePartitionsFor(client, [...strange.values()]);
-  for (const month of strange.keys()) months.add(month);
+  for (const month of strange.keys()) memory.months.add(month);
+}
+
+/** A time in each of these answers' months that are not remembered. */
+export function strangeMonths(
+  answers: readonly AnswerRows[],
+  { months }: LoadMemory,
+): ReadonlyMap<string, Instant> {
+  const strange = new Map<string, Instant>();
+  const look = (time: Instant): void => {
+    if (!months.has(monthText(time))) strange.set(monthText(time), time);
+  };
+  for (const { record, units } of answers) {
+    look(record.observedAt);
+    for (const { observedAt } of units) look(observedAt);
+  }
+  return strange;
 }
 
 /** Stores a batch's answers and notes, inside a transaction of the caller's. */

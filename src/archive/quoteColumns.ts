@@ -2,6 +2,7 @@
  * The columns of `quotes` and `extended_quotes`, each with the field it comes from: said once for every way in.
  * Prices go as the service's text to `numeric`, without a float between.
  */
+import type { Instant } from "../instant.ts";
 import type { QuoteUnit } from "./rows.ts";
 
 /** A unit whose instrument and source are known to the archive. */
@@ -12,6 +13,9 @@ export type QuoteColumn = { name: string; type: string; text: (placed: PlacedUni
 
 /** A table of quotes; its key comes first. */
 export type QuoteTable = { name: string; columns: readonly QuoteColumn[] };
+
+/** The primary key of both tables. */
+export type Key = { instrumentId: number; observedAt: Instant; sourceId: number };
 
 const KEY: readonly QuoteColumn[] = [
   { name: "observed_at", type: "timestamptz", text: ({ unit }) => unit.observedAt },
@@ -67,6 +71,13 @@ export function inKeyOrder(placed: readonly PlacedUnit[]): PlacedUnit[] {
       a.instrumentId - b.instrumentId ||
       compareText(a.unit.observedAt, b.unit.observedAt) ||
       a.sourceId - b.sourceId,
+  );
+}
+
+/** The same order, of keys. */
+export function compareKeys(a: Key, b: Key): number {
+  return (
+    a.instrumentId - b.instrumentId || compareText(a.observedAt, b.observedAt) || a.sourceId - b.sourceId
   );
 }
 

@@ -11,7 +11,9 @@ import type { DividendData, InstrumentQuote, Quote } from "../quotes-api/documen
 import { type DeadReason, matchAnswer, type Matched } from "../quotes-api/match.ts";
 import { readRateLimitHeaders } from "../quotes-api/rateLimit.ts";
 import { MAX_FRAGMENT } from "../quotes-api/readDocument.ts";
-import { askedInstruments, type QuoteCall } from "../quotes-api/request.ts";
+import { askedInstruments, type QuoteCall, type SavedCall } from "../quotes-api/request.ts";
+import { isCsvCall } from "./imports/csvCall.ts";
+import { csvRows } from "./imports/csvRows.ts";
 
 /** What identifies an instrument in the archive; strikes are canonical text. */
 export type InstrumentIdentity = {
@@ -76,9 +78,17 @@ export const UNKNOWN_SECURITY_TYPE = "UNKNOWN";
 /** The yield that means "no dividend" (field notes, "Answers"): the smallest positive Java double. */
 const NO_YIELD = canonicalDecimal("4.9E-324");
 
+/** A piece of a CSV file is no answer of the service; its rows are quotes all the same. */
+const CSV_ANSWER: Answer = {
+  outcome: "quotes",
+  document: { id: null, error: null, hasQuotes: true, items: [] },
+};
+
 /** Reads one journaled answer into rows. Never throws on account of the answer's content. */
 export function rowsOf(record: ResponseRecord, position: { segment: string; offset: number }): AnswerRows {
-  const call = record.request as QuoteCall;
+  if (isCsvCall(record.request))
+    return { record, position, answer: CSV_ANSWER, matched: [], ...csvRows(record) };
+  const call = record.request as QuoteCall | SavedCall;
   const answer = classifyAnswer(record);
   const rows: AnswerRows = { record, position, answer, matched: [], units: [], deadLetters: [] };
   if (answer.outcome === "malformed") {
@@ -114,16 +124,18 @@ function addUnits(rows: AnswerRows, item: InstrumentQuote, delayed: boolean): vo
   rows.units.push({
     observedAt,
     delayed,
+    // Named one by one, in the order of `instrumentRow`: spreading costs a tenth of the time of reading an option.
     instrument: {
-      ...item.underlying,
-      ...{
-        securityType: ASSUMED_UNDERLYING_TYPE,
-        assumedType: true,
-        expiration: null,
-        optionType: null,
-        strike: null,
-      },
-      ...{ contractSize: null, underlying: null },
+      securityType: ASSUMED_UNDERLYING_TYPE,
+      symbol: item.underlying.symbol,
+      expiration: null,
+      optionType: null,
+      strike: null,
+      exchange: item.underlying.exchange,
+      description: item.underlying.description,
+      contractSize: null,
+      underlying: null,
+      assumedType: true,
     },
     quote: item.underlyingQuote,
     greeksDelta: null,

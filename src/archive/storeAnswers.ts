@@ -1,23 +1,36 @@
 /** Journaled answers become rows, inside a transaction of the caller's; a row the database refuses costs itself alone. */
 import type pg from "pg";
 import {
+  changedDividends,
   copyQuotes,
   insertDeadLetters,
   insertDividends,
   type InsertQuotes,
   insertResponses,
   mergeQuotes,
+  responseRow,
   type SourcedAnswer,
 } from "./insert.ts";
+import { isCsvCall } from "./imports/csvCall.ts";
+import { findContested } from "./imports/contested.ts";
 import { placeInstruments, placeSources, refreshInstruments } from "./instruments.ts";
+import type { Instant } from "../instant.ts";
 import type { PlacedUnit } from "./quoteColumns.ts";
 import { isRefusedForData } from "./refusal.ts";
 import { type AnswerRows, type DeadLetter, type QuoteUnit, unitName } from "./rows.ts";
 
-/** A unit with its source, and the ordinal of its dead letter should it become one. */
-type SourcedUnit = { unit: QuoteUnit; sourceId: number; ordinal: number };
+/** A unit with its source, and the time and ordinal of its dead letter should it become one. */
+type SourcedUnit = {
+  unit: QuoteUnit;
+  sourceId: number;
+  ordinal: number;
+  /** Its answer's. */
+  observedAt: Instant;
+  /** Whether it comes from a file in which others may stand for the same instrument and time. */
+  fromCsv: boolean;
+};
 
-type LostUnit = SourcedUnit & { detail: string };
+type LostUnit = SourcedUnit & { reason: "refused_by_database" | "answered_twice"; detail: string };
 
 const UNIQUE_VIOLATION = "23505";
 
@@ -52,11 +65,15 @@ export async function storeAnswers(
     ...answer,
     sourceId: sourceIds[index] ?? 0,
   }));
-  const responses = await insertResponses(client, sourced);
-  const units = sourced.flatMap(({ units, deadLetters, sourceId }) =>
+  const responses = await insertResponses(client, sourced.map(responseRow));
+  const units = sourced.flatMap(({ record, units, deadLetters, sourceId }) => {
+    const [{ observedAt }, fromCsv] = [record, isCsvCall(record.request)];
     // Ordinals follow those of the reader's own dead letters, and are the same in whatever batch the answer comes.
-    units.map((unit, place): SourcedUnit => ({ unit, sourceId, ordinal: deadLetters.length + place })),
-  );
+    return units.map((unit, place): SourcedUnit => ({
+      ...{ unit, sourceId, observedAt, fromCsv },
+      ordinal: deadLetters.length + place,
+    }));
+  });
   const lost: LostUnit[] = [];
   // Quotes of answers that were not there are not there either, as a rule: COPY finds out, and mergeQuotes remains.
   const stored = await insertUnits({ client, lost, areNew: responses === answers.length }, units);
@@ -89,7 +106,7 @@ async function insertUnits(
   await client.query("savepoint units");
   try {
     // The savepoint stays until the commit; one inside it has its name and goes before it.
-    return await insertWhole(client, units, areNew ? copyQuotes : mergeQuotes);
+    return await insertWhole(target, units, areNew ? copyQuotes : mergeQuotes);
   } catch (error) {
     if (!isRefusedForData(error)) throw error;
     await client.query("rollback to savepoint units");
@@ -97,7 +114,7 @@ async function insertUnits(
     if (areNew && error.code === UNIQUE_VIOLATION) return insertUnits({ ...target, areNew: false }, units);
     const [only] = units;
     if (units.length === 1 && only) {
-      lost.push({ ...only, detail: `${error.code}: ${error.message}` });
+      lost.push({ ...only, reason: "refused_by_database", detail: `${error.code}: ${error.message}` });
       return { quotes: 0, dividends: 0 };
     }
     const middle = Math.ceil(units.length / 2);
@@ -108,7 +125,7 @@ async function insertUnits(
 }
 
 async function insertWhole(
-  client: pg.PoolClient,
+  { client, lost }: UnitsTarget,
   units: readonly SourcedUnit[],
   insertQuotes: InsertQuotes,
 ): Promise<{ quotes: number; dividends: number }> {
@@ -122,20 +139,31 @@ async function insertWhole(
     instrumentId: ids[index] ?? 0,
   }));
   const quotes = await insertQuotes(client, placed);
-  const dividends = await insertDividends(client, placed);
+  const dividends = await insertDividends(client, changedDividends(placed));
   // Last, because it locks rows that other loaders want as well.
   await refreshInstruments(client, seen);
+  const fromCsv = quotes === units.length ? [] : units.filter((unit) => unit.fromCsv);
+  if (fromCsv.length > 0) lost.push(...(await contestedUnits(client, fromCsv, placed)));
   return { quotes, dividends };
 }
 
-function lostLetter({ unit, sourceId, ordinal, detail }: LostUnit): DeadLetter & { sourceId: number } {
-  return {
-    observedAt: unit.observedAt,
-    sourceId,
-    ordinal,
-    instrument: unitName(unit),
-    reason: "refused_by_database",
-    detail,
-    fragment: JSON.stringify(unit.quote),
-  };
+/** Rows of files that say something else than the row that is there: passed over, and not to be lost sight of. */
+async function contestedUnits(
+  client: pg.PoolClient,
+  units: readonly SourcedUnit[],
+  placed: readonly PlacedUnit[],
+): Promise<LostUnit[]> {
+  const numbers = new Map(placed.map((one) => [one.unit, one]));
+  const rows = units.flatMap(({ unit }) => numbers.get(unit) ?? []);
+  return (await findContested(client, rows)).flatMap((place) => {
+    const unit = units[place];
+    const detail = `${unit?.unit.fragment}: the archive has other values at ${unit?.unit.observedAt}`;
+    return unit === undefined ? [] : [{ ...unit, reason: "answered_twice" as const, detail }];
+  });
+}
+
+function lostLetter(lost: LostUnit): DeadLetter & { sourceId: number } {
+  const { unit, sourceId, ordinal, observedAt, reason, detail } = lost;
+  const instrument = unitName(unit);
+  return { observedAt, sourceId, ordinal, instrument, reason, detail, fragment: JSON.stringify(unit.quote) };
 }

@@ -68,6 +68,12 @@ export function withBatch(
   };
 }
 
+/** Two reports as one. */
+export function addReports(a: BackfillReport, b: BackfillReport): BackfillReport {
+  const sums = (Object.keys(a) as (keyof BackfillReport)[]).map((key) => [key, a[key] + b[key]]);
+  return Object.fromEntries(sums) as BackfillReport;
+}
+
 function isMissing({ fate }: { fate: string }): boolean {
   return fate === "unknown" || fate === "absent";
 }

@@ -57,7 +57,7 @@ function report(
   const heading = source === "simulated" ? "SIMULATED market\n" : "";
   const details =
     worst.length === 0 ? "Everything that was due is stored.\n" : worstTable(worst, stdout, env);
-  return `${heading}${heatLines(rows).join("\n")}\n\n${details}`;
+  return `${heading}${heatLines(rows, stdout.columns).join("\n")}\n\n${details}`;
 }
 
 function worstTable(worst: readonly CoverageRow[], stdout: Edges["stdout"], env: Edges["env"]): string {
@@ -101,22 +101,27 @@ function why(reasons: CoverageRow["reasons"], room: number): string {
 /** Shares of what was due, from nothing to all, as one character each. */
 const SHADES = [..." .:-=+*#%@"];
 
-/** Cells of a day's heat line; more instruments than that share cells. */
+/** Cells of a day's heat line, at most and at least; more instruments than that share cells. */
 const HEAT_WIDTH = 48;
+const LEAST_HEAT = 8;
+
+/** What the date, the brackets and the blanks of a heat line take. */
+const AROUND_HEAT = "2026-11-20 [] ".length;
 
 /** A line a day: each character is some of the instruments, by name, dark where they are all there. */
-function heatLines(rows: readonly CoverageRow[]): string[] {
+function heatLines(rows: readonly CoverageRow[], columns: number): string[] {
   const names = [...new Set(rows.map(({ instrument }) => instrument))].sort();
   const dates = [...new Set(rows.map(({ date }) => date))].sort();
-  const perCell = Math.ceil(names.length / HEAT_WIDTH);
-  return dates.map((date) => {
-    const ofDay = new Map(rows.filter((row) => row.date === date).map((row) => [row.instrument, row]));
+  const days = dates.map((date) => ({ date, ofDay: rows.filter((row) => row.date === date) }));
+  const room = columns - AROUND_HEAT - Math.max(...days.map(({ ofDay }) => percent(ofDay).length));
+  const perCell = Math.ceil(names.length / Math.max(LEAST_HEAT, Math.min(HEAT_WIDTH, room)));
+  return days.map(({ date, ofDay }) => {
+    const byName = new Map(ofDay.map((row) => [row.instrument, row]));
     const cells: string[] = [];
     for (let start = 0; start < names.length; start += perCell) {
-      cells.push(shade(names.slice(start, start + perCell).flatMap((name) => ofDay.get(name) ?? [])));
+      cells.push(shade(names.slice(start, start + perCell).flatMap((name) => byName.get(name) ?? [])));
     }
-    const all = [...ofDay.values()];
-    return `${date} [${cells.join("")}] ${percent(all)}`;
+    return `${date} [${cells.join("")}] ${percent(ofDay)}`;
   });
 }
 

@@ -8,6 +8,10 @@ export type Sink = {
   isTTY: boolean;
   /** Width in characters. */
   columns: number;
+  /** Height in lines; absent where no terminal is. */
+  rows?: number | undefined;
+  /** Calls back whenever the terminal has got another size. Returns how to stop listening. */
+  onResize?: (callback: () => void) => () => void;
 };
 
 /** Everything a command may touch besides files, sockets and the database. */
@@ -92,6 +96,13 @@ function sink(stream: NodeJS.WriteStream, onGone: () => void): Sink {
     isTTY: stream.isTTY === true,
     get columns() {
       return stream.columns || 80;
+    },
+    get rows() {
+      return stream.rows || undefined;
+    },
+    onResize: (callback) => {
+      stream.on("resize", callback);
+      return () => stream.off("resize", callback);
     },
   };
 }

@@ -110,7 +110,7 @@ function addCollecting(program: Command, run: Run, edges: Edges): void {
 type PollOptions = {
   symbols?: string[];
   watchlist?: string;
-  option?: OptionContract;
+  option?: OptionContract[];
   delayed: boolean;
   json: boolean;
 };
@@ -125,7 +125,11 @@ function addPoll(program: Command, run: Run, edges: Edges): void {
       "one poll now, through journal and archive, printed as a table; give one of --symbols, --watchlist, --option",
     )
     .addOption(
-      conflicting(new Option("--symbols <list>", "symbols, separated by commas").argParser(parseSymbols)),
+      conflicting(
+        new Option("--symbols <list>", "symbols, separated by commas; repeatable").argParser(
+          (text, before: string[] = []) => [...new Set([...before, ...parseSymbols(text)])],
+        ),
+      ),
     )
     .addOption(
       conflicting(new Option("--watchlist <id>", "a watchlist of the account").argParser(parseWatchlist)),
@@ -134,8 +138,8 @@ function addPoll(program: Command, run: Run, edges: Edges): void {
       conflicting(
         new Option(
           "--option <contract>",
-          "an option contract, as UNDERLYING:YYYY-MM-DD:CALL|PUT:STRIKE",
-        ).argParser(parseContract),
+          "an option contract, as UNDERLYING:YYYY-MM-DD:CALL|PUT:STRIKE; repeatable, a call each",
+        ).argParser((text, before: OptionContract[] = []) => [...before, parseContract(text)]),
       ),
     )
     .option("--delayed", "ask for delayed quotes", false)
@@ -151,7 +155,7 @@ function addPoll(program: Command, run: Run, edges: Edges): void {
 function callsOf({ symbols, watchlist, option, delayed }: PollOptions): QuoteCall[] {
   if (symbols) return symbolCalls(symbols, delayed);
   if (watchlist !== undefined) return [{ form: "watchlist", watchlist, delayed }];
-  return option ? [{ form: "option", contract: option, delayed }] : [];
+  return (option ?? []).map((contract) => ({ form: "option", contract, delayed }));
 }
 
 type ServeOptions = {

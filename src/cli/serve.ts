@@ -58,6 +58,7 @@ async function serveFrom(
     source,
     keys: state.keys,
     nonces: state.nonces,
+    keepNonces: state.keepNonces,
     windowSeconds,
     ...(publicUrl && { address: addressOf(publicUrl) }),
     clock,

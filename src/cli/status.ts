@@ -1,6 +1,6 @@
 /** `quotekeeper status`: what is healthy, late or lost. */
 import type { Config } from "../config/loadEnvironment.ts";
-import type { Edges } from "./edges.ts";
+import type { Edges, Sink } from "./edges.ts";
 import { statusJson } from "./json/status.ts";
 import { printJson, printJsonLine } from "./json/print.ts";
 import { type Archive, openArchive } from "./parts/archive.ts";
@@ -9,6 +9,7 @@ import { shortUtc } from "./parts/spans.ts";
 import { type ArchiveDoor, readStatus } from "./parts/statusReport.ts";
 import { statusLines } from "./parts/statusText.ts";
 import type { StatusReport } from "./parts/statusTypes.ts";
+import { cutTo } from "./parts/width.ts";
 
 /** @param request.watchEverySeconds null: looks once; else again and again until Ctrl-C */
 export type StatusRequest = { json: boolean; watchEverySeconds?: number | null };
@@ -39,8 +40,18 @@ async function watch(
 ): Promise<number> {
   const { clock, stdout } = edges;
   const ended = new AbortController();
-  const stopListening = edges.onInterrupt(() => ended.abort());
   const screen = createScreen(stdout);
+  // At once, so that a second Ctrl-C, which ends the process in its midst, leaves the terminal as it was as well.
+  const stopListening = edges.onInterrupt(() => {
+    ended.abort();
+    screen.end();
+  });
+  let shown: StatusReport | null = null;
+  const show = (report: StatusReport): void => {
+    shown = report;
+    screen.draw([headingOf(report, watchEverySeconds, stdout), ...textOf(report, edges)]);
+  };
+  const stopResizing = json ? undefined : stdout.onResize?.(() => shown && stdout.isTTY && show(shown));
   let exitCode = 0;
   try {
     while (!ended.signal.aborted) {
@@ -49,18 +60,20 @@ async function watch(
       // Who pressed Ctrl-C meanwhile does not want another look.
       if (ended.signal.aborted) break;
       if (json) printJsonLine(stdout, statusJson, report);
-      else {
-        const every = watchEverySeconds === 1 ? "second" : `${watchEverySeconds} s`;
-        const heading = `${shortUtc(new Date(report.at))} UTC, every ${every}${stdout.isTTY ? "; Ctrl-C ends it" : ""}`;
-        screen.draw([heading, ...textOf(report, edges)]);
-      }
+      else show(report);
       await clock.sleep(watchEverySeconds * 1_000, ended.signal).catch(() => undefined);
     }
   } finally {
+    stopResizing?.();
     screen.end();
     stopListening();
   }
   return exitCode;
+}
+
+function headingOf({ at }: StatusReport, everySeconds: number, { isTTY, columns }: Sink): string {
+  const heading = `${shortUtc(new Date(at))} UTC, every ${everySeconds === 1 ? "second" : `${everySeconds} s`}`;
+  return isTTY ? cutTo(`${heading}; Ctrl-C ends it`, columns - 1) : heading;
 }
 
 function textOf({ lines }: StatusReport, { stdout, env }: Edges): string[] {

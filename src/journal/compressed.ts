@@ -69,10 +69,18 @@ export function readMemberHeader(bytes: Buffer, at: number): MemberHeader | null
   };
 }
 
+/**
+ * Zlib hands out its output in pieces of 16 KB, each by way of the thread pool: for the answers of a journal that took
+ * four times as long as a single piece. A member that claims to be longer than this comes in several.
+ */
+const MOST_AT_ONCE = 4 * 1024 * 1024;
+
 /** The bytes a member was made of; null when it is damaged. Never gives more than its header says. */
 export async function decompressMember(member: Uint8Array, header: MemberHeader): Promise<Buffer | null> {
+  const maxOutputLength = Math.max(1, header.length);
+  const chunkSize = Math.min(Math.max(64, header.length), MOST_AT_ONCE);
   try {
-    const bytes = await gunzipAsync(member, { maxOutputLength: Math.max(1, header.length) });
+    const bytes = await gunzipAsync(member, { maxOutputLength, chunkSize });
     return bytes.length === header.length ? bytes : null;
   } catch {
     return null;

@@ -1,6 +1,6 @@
 /**
  * The response document of the Market Quotes Service in our own words. The service's spellings
- * (`askprice`, `strkpx`, `sectyp` ...) appear only in `readDocument.ts` and `writeDocument.ts`.
+ * (`askprice`, `strkpx`, `sectyp` ...) appear only in `leaves.ts` and `writeDocument.ts`.
  *
  * Every price, size and ratio is decimal text, never a float: what the service sent is what is kept.
  * `null` means that the element was missing, empty, `null` or `na` (field notes, "Answers").

@@ -6,9 +6,10 @@
 /** Texts by place, see `LEAF_PATHS`; undefined where the element is missing. */
 export type LeafTexts = readonly (string | undefined)[];
 
-const paths: string[] = [];
+/** Places begin at 1: so they are those of the groups of a pattern that has a group for each leaf (ordinaryItem.ts). */
+const paths: string[] = [""];
 
-/** The path of each leaf, by its place. */
+/** The path of each leaf, by its place; there is none at 0. */
 export const LEAF_PATHS: readonly string[] = paths;
 
 function leaf(path: string): number {
@@ -21,31 +22,32 @@ export type QuoteLeaves = ReturnType<typeof quoteLeaves>;
 function quoteLeaves(root: string) {
   const first = paths.length;
   const extended = `${root}/extendedquote`;
+  // In the order of the names, which is that of an answer.
   const places = {
     ask: leaf(`${root}/askprice`),
     bid: leaf(`${root}/bidprice`),
     change: leaf(`${root}/change`),
-    last: leaf(`${root}/lastprice`),
-    pctChange: leaf(`${root}/pctchange`),
-    high: leaf(`${extended}/highprice`),
-    low: leaf(`${extended}/lowprice`),
-    open: leaf(`${extended}/openprice`),
-    previousClose: leaf(`${extended}/prevclose`),
-    earningsPerShare: leaf(`${extended}/earningspershare`),
-    high52Week: leaf(`${extended}/high52price`),
-    low52Week: leaf(`${extended}/low52price`),
-    peRatio: leaf(`${extended}/priceearningsratio`),
-    contractHigh: leaf(`${extended}/contracthigh`),
-    contractLow: leaf(`${extended}/contractlow`),
-    delta: leaf(`${extended}/delta`),
     askSize: leaf(`${extended}/asksize`),
     bidSize: leaf(`${extended}/bidsize`),
-    volume: leaf(`${extended}/volume`),
-    sessionVolume: leaf(`${extended}/sessionvolume`),
+    contractHigh: leaf(`${extended}/contracthigh`),
+    contractLow: leaf(`${extended}/contractlow`),
     contractSize: leaf(`${extended}/contractsize`),
+    delta: leaf(`${extended}/delta`),
     dividendAmount: leaf(`${extended}/dividenddata/amt`),
     dividendExDate: leaf(`${extended}/dividenddata/exdate`),
     dividendYield: leaf(`${extended}/dividenddata/yield`),
+    earningsPerShare: leaf(`${extended}/earningspershare`),
+    high52Week: leaf(`${extended}/high52price`),
+    high: leaf(`${extended}/highprice`),
+    low52Week: leaf(`${extended}/low52price`),
+    low: leaf(`${extended}/lowprice`),
+    open: leaf(`${extended}/openprice`),
+    previousClose: leaf(`${extended}/prevclose`),
+    peRatio: leaf(`${extended}/priceearningsratio`),
+    sessionVolume: leaf(`${extended}/sessionvolume`),
+    volume: leaf(`${extended}/volume`),
+    last: leaf(`${root}/lastprice`),
+    pctChange: leaf(`${root}/pctchange`),
   };
   return { ...places, first, end: paths.length };
 }
@@ -55,11 +57,11 @@ export const LEAF = {
   greeksDelta: leaf("greeks/delta"),
   description: leaf("instrument/desc"),
   exchange: leaf("instrument/exch"),
-  securityType: leaf("instrument/sectyp"),
-  symbol: leaf("instrument/sym"),
   maturity: leaf("instrument/matdt"),
   putcall: leaf("instrument/putcall"),
+  securityType: leaf("instrument/sectyp"),
   strike: leaf("instrument/strkpx"),
+  symbol: leaf("instrument/sym"),
   quote: quoteLeaves("quote"),
   underlyingDescription: leaf("underlying/desc"),
   underlyingExchange: leaf("underlying/exch"),
@@ -83,6 +85,7 @@ export const LEAF_TREE: LeafNode = treeOf(LEAF_PATHS);
 function treeOf(all: readonly string[]): LeafNode {
   const root: GrowingNode = { leaf: null, children: new Map() };
   all.forEach((path, place) => {
+    if (path === "") return;
     let node = root;
     for (const name of path.split("/")) {
       const child = node.children.get(name) ?? { leaf: null, children: new Map() };

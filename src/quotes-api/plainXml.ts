@@ -8,12 +8,17 @@ import { MAX_ATTRIBUTES, MAX_DEPTH, MAX_PIECE, type XmlHandler } from "./xml.ts"
 /** As for `walkXml`, and `open` says whether the text directly inside is wanted; other text is kept back. */
 export type PlainXmlHandler = Omit<XmlHandler, "open"> & {
   open: (...element: Parameters<XmlHandler["open"]>) => boolean;
+  /**
+   * Asked before an element is opened: a handler that reads it whole by itself, from the start tag at `offset` on,
+   * returns where it ends; 0 otherwise.
+   */
+  take: (offset: number) => number;
 };
 
 const DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>';
 
 /** Longest tag, text or white space that is plain, in characters: two in a row are no longer than MAX_PIECE. */
-const MAX_PLAIN_PIECE = MAX_PIECE / 2;
+export const MAX_PLAIN_PIECE = MAX_PIECE / 2;
 
 const TAB = 0x09;
 const LINE_FEED = 0x0a;
@@ -50,7 +55,7 @@ export function walkPlainXml(text: string, rootName: string, handler: PlainXmlHa
   const walk = new PlainWalk(text, start, handler);
   if (!walk.openElement(rootName)) return false;
   while (walk.isInside)
-    if (!walk.passText() || !(walk.isAtEndTag ? walk.closeElement() : walk.openElement())) return false;
+    if (!walk.passText() || !(walk.isAtEndTag ? walk.closeElement() : walk.takeElement())) return false;
   return text.length - walk.at <= MAX_PLAIN_PIECE && afterSpace(text, walk.at) === text.length;
 }
 
@@ -77,6 +82,14 @@ class PlainWalk {
 
   get isAtEndTag(): boolean {
     return this.#text.charCodeAt(this.at + 1) === SLASH;
+  }
+
+  /** A whole element if the handler reads it, else a start tag or an empty element's. */
+  takeElement(): boolean {
+    const end = this.#handler.take(this.at);
+    if (end === 0) return this.openElement();
+    this.at = end;
+    return true;
   }
 
   /** A start tag or an empty element's; of this name, if one is given. */

@@ -5,6 +5,7 @@
 import { QuotekeeperError } from "../errors.ts";
 import { type InstrumentQuote } from "./document.ts";
 import { LEAF, LEAF_PATHS, LEAF_TREE, type LeafNode } from "./leaves.ts";
+import { readOrdinaryItem } from "./ordinaryItem.ts";
 import { type PlainXmlHandler, walkPlainXml } from "./plainXml.ts";
 import { readLeaves } from "./readInstrument.ts";
 import { decodeBody, refused, walkXml } from "./xml.ts";
@@ -111,6 +112,19 @@ class Reading implements PlainXmlHandler {
     return false;
   }
 
+  take(offset: number): number {
+    if (this.#depth !== 2 || !this.#isInQuotes || this.#document.items.length === MAX_ITEMS) return 0;
+    const item = readOrdinaryItem(this.#text, offset);
+    if (item === null) return 0;
+    const { leaves, end } = item;
+    for (let leaf = 1; leaf < leaves.length; leaf++) {
+      const content = leaves[leaf];
+      if (content !== undefined) leaves[leaf] = trimmed(content);
+    }
+    this.#finishItem({ leaves, problem: null, offset }, end);
+    return end;
+  }
+
   #openInside(item: ItemInProgress, name: string): boolean {
     const { leaf, children } = this.#node;
     if (leaf !== null)
@@ -138,8 +152,7 @@ class Reading implements PlainXmlHandler {
       const content = this.#depth === 2 && !this.#isInQuotes ? trimmed(this.#content) : "";
       if (content !== "") this.#sayings.set(name, content);
     } else if (this.#depth === 3) {
-      const end = Math.min(offset, this.#item.offset + MAX_FRAGMENT);
-      this.#document.items.push(finishItem(this.#item, this.#text.slice(this.#item.offset, end)));
+      this.#finishItem(this.#item, offset);
       this.#item = null;
       this.#node = NOTHING;
     } else {
@@ -147,6 +160,11 @@ class Reading implements PlainXmlHandler {
       this.#node = this.#nodes.pop() ?? NOTHING;
     }
     this.#depth -= 1;
+  }
+
+  #finishItem(item: ItemInProgress, end: number): void {
+    const fragment = this.#text.slice(item.offset, Math.min(end, item.offset + MAX_FRAGMENT));
+    this.#document.items.push(finishItem(item, fragment));
   }
 
   /** The document, once the walk has come to its end. */

@@ -10,6 +10,14 @@ export type QuoteCall =
   | { form: "watchlist"; watchlist: string; delayed: boolean }
   | { form: "option"; contract: OptionContract; delayed: boolean };
 
+/** Stands in place of the call of an answer that was saved elsewhere: nobody knows what was asked for. */
+export type SavedCall = {
+  form: "saved";
+  /** Base name of the file that held it. */
+  file: string;
+  delayed: boolean;
+};
+
 /** The path of the quote operation below the base address. */
 export const QUOTES_PATH = "/v1/market/quotes.xml";
 
@@ -41,12 +49,13 @@ function selector(call: QuoteCall): string[][] {
   }
 }
 
-/** What a call asks for by name; null for a watchlist, whose content only the service knows. */
-export function askedInstruments(call: QuoteCall): InstrumentKey[] | null {
+/** What a call asks for by name; null for a watchlist, whose content only the service knows, and a saved answer. */
+export function askedInstruments(call: QuoteCall | SavedCall): InstrumentKey[] | null {
   switch (call.form) {
     case "symbols":
       return call.symbols.map(keyOfSymbol);
     case "watchlist":
+    case "saved":
       return null;
     case "option":
       return [option(call.contract)];

@@ -15,26 +15,42 @@ type Element = { [name: string]: string | Element | Element[] };
  * The text of each instrument is remembered for as long as its quote lives: a source that gives the same object for the
  * same quote again has it written once. So a quote is not to be changed after it was given here.
  */
-export function writeDocument(document: QuoteDocument): string {
-  return writeDocumentBytes(document).toString("utf8");
+export function writeDocument({ id, instruments }: QuoteDocument): string {
+  if (instruments.length === 0) return document({ response: { "@id": id ?? "", quotes: "" } });
+  let text = frameStart(id ?? "");
+  for (const item of instruments) text += fragmentOf(item);
+  return text + FRAME_END;
 }
 
 /** The same as the bytes that go over the wire: a hundred instruments are put together faster so. */
 export function writeDocumentBytes({ id, instruments }: QuoteDocument): Buffer {
-  if (instruments.length === 0) return Buffer.from(document({ response: { "@id": id ?? "", quotes: "" } }));
-  return Buffer.concat([Buffer.from(frameStart(id ?? "")), ...instruments.map(fragmentOf), FRAME_END_BYTES]);
+  if (instruments.length === 0) return Buffer.from(writeDocument({ id, instruments }));
+  return Buffer.concat([Buffer.from(frameStart(id ?? "")), ...instruments.map(bytesOf), FRAME_END_BYTES]);
 }
 
-const fragments = new WeakMap<InstrumentQuote, Buffer>();
+const fragments = new WeakMap<InstrumentQuote, string>();
+const fragmentBytes = new WeakMap<InstrumentQuote, Buffer>();
 
 /** One `instrumentquote` as it stands in a document, indented, with its line break before it. */
-function fragmentOf(item: InstrumentQuote): Buffer {
+function fragmentOf(item: InstrumentQuote): string {
   const known = fragments.get(item);
   if (known !== undefined) return known;
-  const whole = document({ response: { quotes: { instrumentquote: [instrumentQuote(item)] } } });
-  const fragment = Buffer.from(whole.slice(FRAME_START.length, whole.length - FRAME_END.length));
+  const fragment = newFragment(item);
   fragments.set(item, fragment);
   return fragment;
+}
+
+function bytesOf(item: InstrumentQuote): Buffer {
+  const known = fragmentBytes.get(item);
+  if (known !== undefined) return known;
+  const bytes = Buffer.from(fragments.get(item) ?? newFragment(item));
+  fragmentBytes.set(item, bytes);
+  return bytes;
+}
+
+function newFragment(item: InstrumentQuote): string {
+  const whole = document({ response: { quotes: { instrumentquote: [instrumentQuote(item)] } } });
+  return whole.slice(FRAME_START.length, whole.length - FRAME_END.length);
 }
 
 /** An id without a character that XML would have escaped, as all of the service's own are. */
@@ -42,7 +58,7 @@ const PLAIN_ID = /^[\w:.-]*$/;
 
 /** What stands before the first instrument of a document. */
 function frameStart(id: string): string {
-  if (PLAIN_ID.test(id)) return FRAME_START.replace("<response>", `<response id="${id}">`);
+  if (PLAIN_ID.test(id)) return `${RESPONSE} id="${id}"${QUOTES}`;
   const empty = document({ response: { "@id": id, quotes: "" } });
   return `${empty.slice(0, -EMPTY_END.length)}<quotes>`;
 }
@@ -77,7 +93,9 @@ function document(root: Element): string {
 
 // The builder's own text around the instruments, so that a document put together of pieces is the one it would write.
 const EMPTY_END = "<quotes/>\n</response>\n";
-const FRAME_START = '<?xml version="1.0" encoding="UTF-8"?>\n<response>\n  <quotes>';
+const RESPONSE = '<?xml version="1.0" encoding="UTF-8"?>\n<response';
+const QUOTES = ">\n  <quotes>";
+const FRAME_START = `${RESPONSE}${QUOTES}`;
 const FRAME_END = "\n  </quotes>\n</response>\n";
 const FRAME_END_BYTES = Buffer.from(FRAME_END);
 

@@ -11,20 +11,46 @@ import { type Asked, DELAY_MS, type QuoteSource } from "./source.ts";
  */
 export const MAX_SYMBOLS = 325;
 
-/** The instruments in the order asked, each once; or the HTTP status and the reason of a refusal. */
-export type QuotesAnswer =
-  { ok: true; instruments: readonly InstrumentQuote[] } | { ok: false; problem: string };
+/** What a request wants of a source, whatever the source and the moment. */
+export type Wanted = {
+  /** The watchlist that is meant when the source has one of this id; null: none is. */
+  watchlist: string | null;
+  /** The instruments that are meant when it has not, in the order asked, each once; null: the watchlist or nothing. */
+  keys: readonly InstrumentKey[] | null;
+};
 
-/** Answers a request with the quotes of the moment it came. */
-export async function answerQuotes(
-  source: QuoteSource,
-  request: QuoteRequest,
-  asked: Asked,
-): Promise<QuotesAnswer> {
-  const keys = await askedKeys(source, request);
-  if (!Array.isArray(keys)) return keys;
-  const distinct = [...new Map(keys.map((key) => [instrumentName(key), key])).values()];
-  return { ok: true, instruments: await quotesOf(source, distinct, asked) };
+/**
+ * Reads what a request wants; a text says why it is refused.
+ *
+ * Assumed: a list of one name is a watchlist when the source has one of that id, for the specification folds
+ * watchlists into `symbols`; and an unknown watchlist is refused with 400.
+ */
+export function wantedBy(request: QuoteRequest): Wanted | string {
+  if (request.kind === "option") return { watchlist: null, keys: [option(request.contract)] };
+  if (request.kind === "watchlist") return { watchlist: request.watchlist, keys: null };
+  const { symbols } = request;
+  if (symbols.length > MAX_SYMBOLS) return `${symbols.length} symbols exceed the ${MAX_SYMBOLS} of one call`;
+  const [only = null] = symbols;
+  return { watchlist: symbols.length === 1 ? only : null, keys: eachOnce(symbols.map(keyOfSymbol)) };
+}
+
+/** The instruments of an answer, or why it is refused. */
+export type Quotes = readonly InstrumentQuote[] | string;
+
+/**
+ * The quotes of what is wanted. Only a source that has to be waited for makes a promise of them: to wait for what is
+ * there would cost more than to look it up.
+ *
+ * @param asked when, and which
+ */
+export function answerQuotes(source: QuoteSource, wanted: Wanted, asked: Asked): Quotes | Promise<Quotes> {
+  const { watchlist, keys } = wanted;
+  const answer = (members: readonly string[] | null): Quotes | Promise<Quotes> => {
+    if (members) return quotesOf(source, eachOnce(members.map(keyOfMember)), asked);
+    return keys ? quotesOf(source, keys, asked) : `the watchlist "${watchlist ?? ""}" is not known`;
+  };
+  const members = watchlist === null ? null : source.watchlist(watchlist);
+  return members instanceof Promise ? members.then(answer) : answer(members);
 }
 
 function quotesOf(
@@ -38,30 +64,9 @@ function quotesOf(
   return Promise.all(keys.map((key) => source.quote(key, at)));
 }
 
-/**
- * Assumed: a list of one name is a watchlist when the source has one of that id, for the specification folds
- * watchlists into `symbols`; and an unknown watchlist is refused with 400.
- */
-async function askedKeys(
-  source: QuoteSource,
-  request: QuoteRequest,
-): Promise<InstrumentKey[] | Extract<QuotesAnswer, { ok: false }>> {
-  if (request.kind === "option") return [option(request.contract)];
-  if (request.kind === "watchlist") {
-    const members = await source.watchlist(request.watchlist);
-    if (members) return members.map(keyOfMember);
-    return { ok: false, problem: `the watchlist "${request.watchlist}" is not known` };
-  }
-  const { symbols } = request;
-  if (symbols.length > MAX_SYMBOLS) {
-    return {
-      ok: false,
-      problem: `${symbols.length} symbols exceed the ${MAX_SYMBOLS} of one call`,
-    };
-  }
-  const [only = ""] = symbols;
-  const members = symbols.length === 1 ? await source.watchlist(only) : null;
-  return members ? members.map(keyOfMember) : symbols.map(keyOfSymbol);
+/** In the order of each one's first place; the same instrument may have been asked for in two ways. */
+function eachOnce(keys: readonly InstrumentKey[]): readonly InstrumentKey[] {
+  return [...new Map(keys.map((key) => [instrumentName(key), key])).values()];
 }
 
 const CONTRACT = /^([^:]+):(\d{4}-\d\d-\d\d):(CALL|PUT):(\d+(?:\.\d+)?)$/;

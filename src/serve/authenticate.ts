@@ -2,14 +2,19 @@
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../clock.ts";
 import { NonceMemory } from "../quotes-api/oauth/nonces.ts";
+import { signedTarget, type SignedTarget } from "../quotes-api/oauth/signedTarget.ts";
 import { TIMESTAMP_WINDOW_SECONDS, verifyRequest, type Verdict } from "../quotes-api/oauth/verify.ts";
 import { keyFinder, type Keys, type ServiceKey } from "./keys/key.ts";
+import { remembered, rememberedTargets } from "./remembered.ts";
 
 /** Assumed: more nonces than this in twice the timestamp window are an attack or a fault, and are refused. */
 export const MAX_NONCES = 1_000_000;
 
 /** Assumed: more nonces of one token than this in twice the timestamp window are refused, so that others have room. */
 export const MAX_NONCES_PER_TOKEN = 250_000;
+
+/** Names by which callers reach it that are remembered: more are made up. */
+const MOST_HOSTS = 8;
 
 /** How callers reach the service, part of what they sign. */
 export type PublicAddress = {
@@ -43,18 +48,34 @@ export function authenticator(options: AuthenticateOptions): Authenticate {
   const windowSeconds = options.windowSeconds ?? TIMESTAMP_WINDOW_SECONDS;
   const nonces = options.nonces ?? newNonceMemory({ windowSeconds });
   const keyOf = keyFinder(options.keys);
+  const { scheme } = address;
+  const toHost = remembered(MOST_HOSTS, (host: string) =>
+    rememberedTargets((target): SignedTarget => signedTarget(scheme, host, target)),
+  );
+  const targetOf: typeof signedTarget = (_scheme, host, target) => toHost(host)(target);
   return ({ raw, body }) =>
     verifyRequest(
       {
         method: raw.method ?? "",
-        scheme: address.scheme,
+        scheme,
         host: address.authority ?? raw.headers.host ?? "",
         target: raw.url ?? "",
-        authorization: raw.headersDistinct["authorization"] ?? [],
-        ...(isForm(raw.headers["content-type"]) && typeof body === "string" && { formBody: body }),
+        authorization: valuesOf(raw.rawHeaders, "authorization"),
+        ...(typeof body === "string" && isForm(raw.headers["content-type"]) && { formBody: body }),
       },
-      { keyOf, nonces, nowSeconds: Math.floor(clock.now().getTime() / 1000), windowSeconds },
+      { keyOf, nonces, nowSeconds: Math.floor(clock.now().getTime() / 1000), windowSeconds, targetOf },
     );
+}
+
+/** Every value of a header, which `headers` would cut down to the first. @param name in lower case */
+function valuesOf(rawHeaders: readonly string[], name: string): string[] {
+  const values: string[] = [];
+  for (let place = 0; place < rawHeaders.length; place += 2) {
+    const header = rawHeaders[place] ?? "";
+    if (header.length === name.length && header.toLowerCase() === name)
+      values.push(rawHeaders[place + 1] ?? "");
+  }
+  return values;
 }
 
 /** A memory with the bounds of the service. */

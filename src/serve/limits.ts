@@ -25,13 +25,16 @@ export const LIMIT_HEADERS = [
   "X-RateLimit-Remaining",
 ] as const;
 
+/** Their values; Used + Remaining = Limit. */
+export type LimitHeaders = Readonly<Record<(typeof LIMIT_HEADERS)[number], string>>;
+
 /** What became of a call. */
 export type Count = {
   window: Window;
   /** False: the caller gets the rate-limit fault, until the window ends. */
   admitted: boolean;
-  /** The four headers of every limited call, also of the fault; Used + Remaining = Limit. */
-  headers: Record<(typeof LIMIT_HEADERS)[number], string>;
+  /** The four headers of every limited call, also of the fault. */
+  headers: LimitHeaders;
 };
 
 /**

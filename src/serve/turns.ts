@@ -4,14 +4,24 @@
  * waking of another program, for each of them; a single call waits for no more than the rest of its turn.
  */
 
-/** A promise of the end of this turn, the same for all who ask in it. */
-export function createTurns(): () => Promise<void> {
+/**
+ * A promise of the end of this turn, the same for all who ask in it.
+ *
+ * @param first is done at the end of each turn in which somebody asked, before anybody goes on; what it throws meets
+ *   all of them
+ */
+export function createTurns(first?: () => void): () => Promise<void> {
   let end: Promise<void> | null = null;
   return () =>
-    (end ??= new Promise((resolve) =>
+    (end ??= new Promise((resolve, reject) =>
       setImmediate(() => {
         end = null;
-        resolve();
+        try {
+          first?.();
+          resolve();
+        } catch (error) {
+          reject(error as Error);
+        }
       }),
     ));
 }

@@ -4,7 +4,7 @@ import type { Log } from "../log.ts";
 import type { Meta } from "./api/types.ts";
 import type { NowSources } from "./live.ts";
 
-/** Reads the page's frame. An archive that cannot be read leaves the mark to the feed. */
+/** Reads the page's frame. An archive that was never read leaves the mark to the feed. */
 export function createMetaReader(options: {
   pool: pg.Pool;
   log: Log;
@@ -14,13 +14,12 @@ export function createMetaReader(options: {
   sources: NowSources;
 }): () => Promise<Meta> {
   const { pool, log, token, attribution, version, sources } = options;
-  return async () => ({
-    version,
-    attribution,
-    simulated: sources.feed.simulated || (await hasSimulatedRows(pool, log)),
-    live: sources.live() !== null,
-    protected: token !== null,
-  });
+  // Rows are not taken out of an archive: once there, the mark stays, also while the database is away.
+  let simulated = sources.feed.simulated;
+  return async () => {
+    simulated ||= await hasSimulatedRows(pool, log);
+    return { version, attribution, simulated, live: sources.live() !== null, protected: token !== null };
+  };
 }
 
 async function hasSimulatedRows(pool: pg.Pool, log: Log): Promise<boolean> {

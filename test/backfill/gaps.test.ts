@@ -78,9 +78,11 @@ test("a slot whose quote another machine's journal brings is filled, with its so
     answer(DAY, "14:35:00", "MSFT", "301.00"),
   ]);
 
+  const trial = await run(["backfill", "--journal", other.journalDir, "--dry-run"], world.env);
   const { exitCode, stdout } = await run(["backfill", "--journal", other.journalDir], world.env);
 
   expect(exitCode).toBe(0);
+  expect(trial.stdout).toMatch(/2 missed ones filled$/m);
   expect(stdout).toMatch(/2 missed ones filled$/m);
   expect(await ledgerOf(world)).toEqual([
     {

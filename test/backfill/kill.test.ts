@@ -11,8 +11,8 @@ import { tempDir } from "../support/tempDir.ts";
 import { run } from "../cli/edges.ts";
 import { type BackfillWorld, backfillWorld } from "./world.ts";
 
-/** Enough for several batches. */
-const QUOTES = 13_000;
+/** Enough for several transactions. */
+const QUOTES = 30_000;
 
 test("killed twice while it runs, it has every row once at the end, and its report is of all runs", async () => {
   const bin = compileProgram(tempDir());
@@ -41,7 +41,7 @@ test("killed twice while it runs, it has every row once at the end, and its repo
   const quotes = filled["quotes"]?.rows;
   expect(JSON.parse(last.stdout)).toMatchObject({
     resumed: true,
-    report: { answers: 40, newAnswers: 40, read: quotes, stored: quotes, repeated: 0 },
+    report: { answers: 93, newAnswers: 93, read: quotes, stored: quotes, repeated: 0 },
   });
 }, 120_000);
 

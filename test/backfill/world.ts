@@ -102,7 +102,7 @@ export function equity(symbol: string, last: string, previousClose = "149.00"): 
   };
 }
 
-function call150(last: string, underlyingLast: string): InstrumentQuote {
+export function call150(last: string, underlyingLast: string): InstrumentQuote {
   return {
     instrument: {
       ...{ description: null, exchange: null, securityType: "OPT", symbol: "AAPL" },

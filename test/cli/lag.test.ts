@@ -32,7 +32,7 @@ test("an answer that has just come is named with the bytes that wait, and needs 
   const json = await run(["status", "--json"], env, createTestClock("2026-11-20T22:50:30Z"));
 
   expect(stdout).toMatch(
-    /^journal +ok +1 segments, .* MB, \d+ bytes not loaded yet, the oldest from 30 s ago$/m,
+    /^journal +ok +1 segment, .* MB, \d+ bytes not loaded yet, the oldest from 30 s ago$/m,
   );
   expect(JSON.parse(json.stdout)).toMatchObject({
     lag: { bytes: expect.any(Number), oldestAt: "2026-11-20T22:50:00.000000Z" },

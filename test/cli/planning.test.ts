@@ -15,7 +15,7 @@ import { capturedEdges, type Outcome } from "./edges.ts";
 const database = await freshDatabase();
 
 /** Runs a command on Friday 20 November 2026 at 17:50 New York, in the post-market, with these job files. */
-async function run(argv: string[], jobs: Record<string, string> = {}): Promise<Outcome> {
+async function run(argv: string[], jobs: Record<string, string> = {}, columns = 80): Promise<Outcome> {
   const dir = tempDir();
   for (const [name, text] of Object.entries(jobs)) writeFileSync(join(dir, name), text);
   const env = {
@@ -24,7 +24,7 @@ async function run(argv: string[], jobs: Record<string, string> = {}): Promise<O
     QUOTEKEEPER_DATA_DIR: tempDir(),
   };
   const { edges, stdout, stderr } = capturedEdges({ env, clock: createTestClock() });
-  edges.stdout.columns = 80;
+  edges.stdout.columns = columns;
   const exitCode = await runProgram(argv, edges);
   return { exitCode, stdout: stdout(), stderr: stderr() };
 }
@@ -210,6 +210,16 @@ describe("coverage", () => {
     expect(lines[4]).toMatch(/^2026-11-20 +BRK\.B:2026-12-18:CALL:1500\.5 +0 of 3 +\w+ 1/);
     expect(lines[5]).toMatch(/^2026-11-20 +GE +2 of 3 +budget 1$/);
     expect(widest(stdout)).toBeLessThanOrEqual(80);
+  });
+
+  test.each([80, 50, 40])("sixty instruments make a heat line within %i columns", async (columns) => {
+    const due = Array.from({ length: 60 }, (_, number) => `S${number}`);
+    await ledger({ job: "list", slotAt: slotAt("2026-11-20T14:30:00Z"), due, misses: [] });
+
+    const { stdout } = await run(["coverage", ...range], {}, columns);
+
+    expect(stdout).toMatch(/^2026-11-20 \[@+\] 100 % of 60$/m);
+    expect(widest(stdout)).toBeLessThanOrEqual(columns);
   });
 
   test("an instrument of wide characters and a long name stay within 80 columns", async () => {

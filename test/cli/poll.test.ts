@@ -141,7 +141,18 @@ describe("a poll of the simulated market", () => {
     await runProgram(["poll", "--option", "AAPL:2026-12-18:CALL:150"], edges);
 
     expect(Math.max(...stdout().split("\n").map(widthOf))).toBeLessThanOrEqual(80);
-    expect(stdout()).toMatch(/^AAPL:2026-12-18:CALL:? /m);
+    expect(stdout()).toMatch(/^AAPL:2026-12-18:CALL:150 /m);
+  });
+
+  test("of several contracts, and of symbols given in turn, asks for each of them", async () => {
+    const contracts = ["AAPL:2026-12-18:CALL:150", "MSFT:2026-12-18:PUT:400"];
+    const options = await poll(settings(), ...contracts.flatMap((name) => ["--option", name]), "--json");
+    const symbols = await poll(settings(), "--symbols", "AAPL,GE", "--symbols", "GE,KO", "--json");
+
+    const named = (outcome: Outcome): string[] =>
+      (printed(outcome).quotes as { instrument: string }[]).map(({ instrument }) => instrument);
+    expect(named(options)).toEqual(expect.arrayContaining(contracts));
+    expect(named(symbols).sort()).toEqual(["AAPL", "GE", "KO"]);
   });
 
   test("of a contract that has expired names it, exit code 1", async () => {

@@ -1,8 +1,10 @@
 /** `status --watch`. No test waits: the clock's sleeps are over at once. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import { expect, test } from "@jest/globals";
 import { JSON_SCHEMAS } from "../../src/cli/json/schemas.ts";
+import { widthOf } from "../../src/cli/parts/width.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase } from "../support/database.ts";
@@ -12,22 +14,37 @@ import { capturedEdges, type Outcome } from "./edges.ts";
 
 const { url } = await freshDatabase();
 
+/** Where it is watched; `narrowTo`: the width it gets after the first look. */
+type Terminal = { isTTY?: boolean; env?: Record<string, string>; rows?: number; narrowTo?: number };
+
 /** Watches, and presses Ctrl-C in the third wait. */
 async function watch(
   argv: string[],
-  { isTTY = false, env = {} }: { isTTY?: boolean; env?: Record<string, string> } = {},
+  { isTTY = false, env = {}, rows, narrowTo }: Terminal = {},
 ): Promise<Outcome & { slept: number[] }> {
   const jobs = tempDir();
   writeFileSync(join(jobs, "job.yaml"), 'name: job\nschedule: "* * * * *"\nsymbols: [AAPL]\n');
   let interrupt = (): void => undefined;
+  let resized = (): void => undefined;
   const clock = createTestClock("2026-11-20T15:00:00Z", {
     onSleep: () => {
+      if (clock.slept.length === 1 && narrowTo !== undefined) {
+        captured.edges.stdout.columns = narrowTo;
+        resized();
+      }
       if (clock.slept.length === 3) interrupt();
     },
   });
   const settings = { DATABASE_URL: url, QUOTEKEEPER_JOBS_DIR: jobs, QUOTEKEEPER_DATA_DIR: tempDir(), ...env };
   const captured = capturedEdges({ env: settings, clock, isTTY });
-  captured.edges.stdout.columns = 80;
+  Object.assign(captured.edges.stdout, {
+    columns: 80,
+    rows,
+    onResize: (callback: () => void) => {
+      resized = callback;
+      return () => (resized = () => undefined);
+    },
+  });
   interrupt = captured.interrupt;
 
   const exitCode = await runProgram(["status", "--watch", ...argv], captured.edges);
@@ -58,17 +75,49 @@ test("with --json each look is one line", async () => {
   for (const look of looks) JSON_SCHEMAS["status"]?.parse(JSON.parse(look));
 });
 
-test("on a terminal each look is drawn over the one before in one piece, and the cursor comes back", async () => {
+/** What takes a terminal to another screen and back, and to that screen's top. */
+const [ENTER, LEAVE, TOP] = [
+  "\u001b[?1049h\u001b[?25l\u001b[?7l",
+  "\u001b[?7h\u001b[?25h\u001b[?1049l",
+  "\u001b[H",
+];
+
+test("on a terminal each look is drawn over the one before in one piece, on a screen of its own", async () => {
   const { stdout } = await watch(["2"], { isTTY: true });
 
-  const [first = "", second = ""] = stdout.split(/\u001b\[\d+A\r/);
-  const height = first.split("\n").length - 1;
-  expect(stdout.startsWith("\u001b[?25l2026-11-20 15:00:00 UTC, every 2 s; Ctrl-C ends it")).toBe(true);
-  expect(stdout).toContain(`\u001b[${height}A\r2026-11-20 15:00:02 UTC`);
-  expect(second.split("\n")).toHaveLength(height + 1);
-  expect(stdout.endsWith("\u001b[?25h")).toBe(true);
+  const [before, first = "", second = "", third = ""] = stdout.split(TOP);
+  expect(before).toBe(ENTER);
+  expect(first).toMatch(/^2026-11-20 15:00:00 UTC, every 2 s; Ctrl-C ends it/);
+  expect(second).toMatch(/^2026-11-20 15:00:02 UTC/);
+  expect(second.split("\n")).toHaveLength(first.split("\n").length);
+  // The last look stays where the terminal was before, with its cursor.
+  expect(third.split(LEAVE)[1]).toMatch(/^2026-11-20 15:00:04 UTC[\s\S]*\njournal .*\n$/);
   // The screen is never cleared as a whole: that flickers.
   expect(stdout).not.toContain("\u001b[2J");
+});
+
+test("a terminal that becomes narrow is drawn anew at once, and no line is wider than it", async () => {
+  const { stdout, slept } = await watch([], { isTTY: true, narrowTo: 50 });
+
+  const blocks = stdout.split(TOP).slice(1);
+  const widths = blocks.map((block) =>
+    Math.max(
+      ...(block.split(LEAVE)[0] ?? "").split("\n").map((line) => widthOf(stripVTControlCharacters(line))),
+    ),
+  );
+  expect(slept).toHaveLength(3);
+  expect(blocks).toHaveLength(4);
+  expect(blocks[1]).toMatch(/^2026-11-20 15:00:00 UTC/);
+  expect(widths[0]).toBeGreaterThan(50);
+  for (const width of widths.slice(1)) expect(width).toBeLessThan(50);
+});
+
+test("on a terminal of few lines the top of the block stays in sight", async () => {
+  const { stdout } = await watch([], { isTTY: true, rows: 4 });
+
+  const [, first = ""] = stdout.split(TOP);
+  expect(first.split("\n")).toHaveLength(4);
+  expect(first).toMatch(/^2026-11-20 15:00:00 UTC/);
 });
 
 test("a database that is away is looked for again at each look; the exit code is that of the last one", async () => {

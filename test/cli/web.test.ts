@@ -27,6 +27,24 @@ test("web serves any archive, says that nothing collects, and ends with Ctrl-C",
   await expect(fetch(`${address}/api/meta`)).rejects.toThrow();
 });
 
+test("web needs no job files to look at an archive, and nobody is called for", async () => {
+  const { url } = await freshDatabase();
+  const env = { DATABASE_URL: url, QUOTEKEEPER_HTTP_PORT: "0", QUOTEKEEPER_JOBS_DIR: "/nonexistent/jobs" };
+  const { edges, said, interrupt } = capturedEdges({ env });
+  interrupts.push(interrupt);
+  const ending = runProgram(["web"], edges);
+  const [, address] = await said(/^Dashboard +(\S+)$/m);
+
+  const { status } = (await (await fetch(`${address}/api/now`)).json()) as {
+    status: { healthy: boolean; lines: { subject: string; state: string }[] };
+  };
+  interrupt();
+  await ending;
+
+  expect(status.healthy).toBe(true);
+  expect(status.lines).toContainEqual(expect.objectContaining({ subject: "jobs", state: "idle" }));
+});
+
 test.each(["web", "start"])(
   "%s refuses an address that others can reach without a token, with exit code 2",
   async (command) => {

@@ -13,6 +13,7 @@ import { fileText, yamlOf } from "./files.ts";
 
 type Service = {
   image?: string;
+  init?: boolean;
   environment?: Record<string, string>;
   secrets?: string[];
   ports?: string[];
@@ -86,6 +87,12 @@ describe("the services", () => {
         mode: "ro",
       });
     }
+  });
+
+  test("have one init: that of the image, or Docker's", () => {
+    expect(fileText("Dockerfile")).toContain('ENTRYPOINT ["tini"');
+    expect(compose.services["quotekeeper"]?.init).toBeUndefined();
+    expect(compose.services["grafana"]?.init).toBe(true);
   });
 
   test("are reached from this machine alone", () => {

@@ -21,7 +21,7 @@ export function plainEvents(text: string): WalkEvent[] | null {
     handler.open(...element);
     return true;
   };
-  return walkPlainXml(text, ROOT, { ...handler, open }) ? events : null;
+  return walkPlainXml(text, ROOT, { ...handler, open, take: () => 0 }) ? events : null;
 }
 
 /** The events of the strict walk. */

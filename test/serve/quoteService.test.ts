@@ -166,6 +166,25 @@ describe("answers with quotes", () => {
     expect(answer.headers["x-quotekeeper-source"]).toBe("simulated");
   });
 
+  test("text beyond ASCII is counted in bytes, so that an answer is neither cut short nor too long", async () => {
+    const source = createSimulatedMarket({ seed: 1 });
+    const { call } = await running({
+      source: {
+        ...source,
+        quote: (asked, at) => {
+          const found = source.quote(asked, at);
+          return { ...found, instrument: { ...found.instrument, description: "Nestlé 雀巢 🍫" } };
+        },
+      },
+    });
+
+    const answer = await call(`${QUOTES}?symbols=AAPL&delayed=false`);
+
+    expect(answer.headers["content-length"]).toBe(String(Buffer.byteLength(answer.body)));
+    expect(answer.body).toContain("<desc>Nestlé 雀巢 🍫</desc>");
+    expect(answer.rawNames).toEqual(expect.arrayContaining(["X-RateLimit-Used", "X-Quotekeeper-Source"]));
+  });
+
   test("a source that takes its time, and one of another name, are answered from in the same order", async () => {
     const market = createSimulatedMarket({ seed: 1 });
     const { call } = await running({
@@ -414,6 +433,65 @@ describe("refusals", () => {
     expect(read(refused).error).toBe("the service failed");
     expect(errors).toMatchObject([{ err: { code: "NONCES_UNWRITABLE" } }]);
     expect(accepted.headers["x-ratelimit-used"]).toBe("1");
+  });
+
+  test("a call whose nonce the disk does not take is answered 500 and not counted, whatever it asks for", async () => {
+    const errors: object[] = [];
+    let isFull = true;
+    const { call } = await running({
+      keepNonces: () => {
+        if (isFull)
+          throw new QuotekeeperError("NONCES_UNWRITABLE", "serve/nonces cannot be written (ENOSPC)");
+      },
+      logger: { info: () => undefined, error: (fields) => errors.push(fields) },
+    });
+    const targets = [`${QUOTES}?symbols=AAPL`, "/v1/market/quotes.json", "/v1/account/1/balances.xml"];
+
+    const refused = await Promise.all(targets.map((target) => call(target)));
+    isFull = false;
+    const accepted = await call(`${QUOTES}?symbols=AAPL`);
+
+    expect(refused.map(({ status }) => status)).toEqual([500, 500, 500]);
+    expect(refused.map(({ headers }) => headers["x-ratelimit-used"])).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    expect(errors).toHaveLength(3);
+    expect([accepted.status, accepted.headers["x-ratelimit-used"]]).toEqual([200, "1"]);
+  });
+
+  test("no call is answered before its nonce is kept", async () => {
+    const kept: string[] = [];
+    const used: string[] = [];
+    const { call } = await running({
+      nonces: newNonceMemory({ windowSeconds: 10, onFresh: ({ mark }) => used.push(mark) }),
+      keepNonces: () => kept.push(...used.splice(0)),
+    });
+
+    const keptAtAnswer = await Promise.all(
+      [1, 2, 3].map(() => call(`${QUOTES}?symbols=AAPL`).then(() => kept.length)),
+    );
+
+    expect(used).toEqual([]);
+    expect(keptAtAnswer.every((count, place) => count > place)).toBe(true);
+    expect(new Set(kept).size).toBe(3);
+  });
+
+  test("a target that was asked before is verified anew: by another secret, token or host it is another call", async () => {
+    const other = { consumerKey: "ck", consumerSecret: "cs", accessToken: "at2", accessTokenSecret: "ts2" };
+    const { call } = await running({ keys: [key, other] });
+    const target = `${QUOTES}?symbols=AAPL`;
+
+    const statuses = [
+      await call(target),
+      await call(target, { credentials: other }),
+      await call(target, { credentials: { ...key, consumerSecret: "wrong" } }),
+      await call(target, { headers: { host: "elsewhere.example" } }),
+      await call(target),
+    ].map(({ status }) => status);
+
+    expect(statuses).toEqual([200, 200, 401, 401, 200]);
   });
 
   test("a source that fails is answered 500 without its reason, which goes to the log", async () => {

@@ -41,7 +41,9 @@ export function poolOn(url: string, options?: { max?: number; readOnly?: boolean
 }
 
 async function ask(method: string, path: string): Promise<string> {
-  const response = await fetch(`${process.env["TEST_DATABASE_DESK"]}/${path}`, { method });
+  // Alone on its connection: one that is kept alive may be closed at the very moment it is used again.
+  const headers = { connection: "close" };
+  const response = await fetch(`${process.env["TEST_DATABASE_DESK"]}/${path}`, { method, headers });
   const text = await response.text();
   if (!response.ok) throw new Error(`no database for the test: ${text}`);
   return text;

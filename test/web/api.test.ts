@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from "@jest/globals";
+import { createPool } from "../../src/archive/connect.ts";
 import { systemClock } from "../../src/clock.ts";
 import type {
   BarsView,
@@ -132,6 +133,19 @@ describe("the newest quotes", () => {
       attribution: "Data by X",
       live: false,
     });
+  });
+
+  test("the mark stays while the database is away", async () => {
+    const pool = createPool(url, { readOnly: true, max: 1 });
+    const sources = { ...SOURCES, feed: { simulated: false, address: "https://x" } };
+    const { get } = await openDashboard({ pool, sources });
+    const simulated = async (): Promise<unknown> =>
+      ((await (await get("/api/meta")).json()) as { simulated: unknown }).simulated;
+    const before = await simulated();
+
+    await pool.end();
+
+    expect([before, await simulated()]).toEqual([true, true]);
   });
 });
 

@@ -50,6 +50,26 @@ describe("the dashboard's server", () => {
     expect(JSON.stringify(logged)).not.toContain("canary-password");
   });
 
+  test("of a database that was never migrated is calm: it says that there is nothing yet, and how to begin", async () => {
+    const empty = await freshDatabase({ migrated: false });
+    const { get } = await openDashboard({ pool: poolOn(empty.url, { readOnly: true }) });
+
+    for (const path of ["/api/quotes", "/api/chains", "/api/coverage?from=2026-11-01&to=2026-11-20"]) {
+      const response = await get(path);
+
+      expect(response.status).toBe(503);
+      expect(await response.json()).toMatchObject({
+        error: { code: "ARCHIVE_EMPTY", hint: expect.stringContaining("quotekeeper start"), person: false },
+      });
+    }
+  });
+
+  test("its statements are not compiled, which would take longer than they do", async () => {
+    const { rows } = await reader.query("show jit");
+
+    expect(rows).toEqual([{ jit: "off" }]);
+  });
+
   test("its connections cannot write", async () => {
     await expect(
       reader.query("insert into sources (id, name, kind) values (98, 'x', 'import')"),

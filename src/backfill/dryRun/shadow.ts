@@ -20,6 +20,16 @@ const COPIED = [
 /** Tables that begin empty: what they get is compared with the archive's own. */
 const EMPTY = ["responses", "quotes", "extended_quotes", "dead_letters", "journal_positions"];
 
+/** Copies of constraints get names of their own; the loader calls this one by its name. */
+const NAME_IDENTITY = `
+  do $$
+  declare made name;
+  begin
+    select conname into strict made from pg_constraint where conrelid = 'pg_temp.instruments'::regclass and contype = 'u';
+    execute format('alter table pg_temp.instruments rename constraint %I to instruments_identity', made);
+  end
+  $$`;
+
 /**
  * Makes the tables on the one connection of a pool.
  *
@@ -30,6 +40,7 @@ export async function createShadow(scratch: pg.Pool): Promise<void> {
     await scratch.query(
       `create temp table ${table} (like ${table} including defaults including identity including indexes including constraints)`,
     );
+  await scratch.query(NAME_IDENTITY);
   const schema = await schemaOf(scratch);
   for (const table of COPIED)
     await scratch.query(`insert into pg_temp.${table} select * from ${schema}.${table}`);

@@ -1,36 +1,58 @@
 /** How far a backfill has read a journal, written down in the transaction of the rows. */
 import type pg from "pg";
 import { type Bookmark, lockPosition } from "../../archive/bookmark.ts";
-import { withBatch } from "../report.ts";
+import type { Batch } from "../../archive/load.ts";
+import { QuotekeeperError } from "../../errors.ts";
+import { type BackfillReport, withBatch } from "../report.ts";
 import { noteReport, type Run } from "../runs.ts";
+
+/** A stretch of a segment, bytes of the uncompressed stream. */
+export type Stretch = Pick<Batch, "segment" | "from" | "to">;
+
+/** A bookmark that can also be moved behind many batches at once. */
+export type RunBookmark = Bookmark & {
+  /** Moves it behind a stretch, and writes down the run's report as it is then. */
+  moveTo: (client: pg.PoolClient, stretch: Stretch, report: BackfillReport) => Promise<void>;
+};
+
+/** Nothing to lock and nothing to move: each run begins anew. */
+export const NO_BOOKMARK: RunBookmark = {
+  take: () => Promise.resolve(true),
+  move: () => Promise.resolve(),
+  moveTo: () => Promise.resolve(),
+};
 
 /**
  * @param options.loaderToo whether the loader's own position moves as well where the stretch joins it: the journal is
  *   this archive's, and every record of it is read
  */
-export function runBookmark(run: Run, { loaderToo }: { loaderToo: boolean }): Bookmark {
+export function runBookmark(run: Run, { loaderToo }: { loaderToo: boolean }): RunBookmark {
+  const moveTo: RunBookmark["moveTo"] = async (client, { segment, from, to }, report) => {
+    await client.query({
+      name: "move backfill",
+      text: "update backfill_positions set read_to = $3 where backfill_id = $1 and segment = $2",
+      values: [run.id, segment, to],
+    });
+    await noteReport(client, run.id, report);
+    if (loaderToo)
+      await client.query({
+        name: "join position",
+        text: `update journal_positions set loaded_to = $3, loaded_at = now()
+          where segment = $1 and loaded_to between $2 and $3`,
+        values: [segment, from, to],
+      });
+  };
   return {
     take: async (client, { segment, from }) => {
+      // Should the server crash, the last batches and their bookmarks are gone together, and the next run reads them
+      // again. The run's own end is written in the ordinary way, and all that came before is on disk with it.
+      await client.query("set local synchronous_commit = off");
       // Always before the run's own: a loader at work on the segment is waited for.
       if (loaderToo) await lockPosition(client, segment);
       return (await lockRead(client, run.id, segment)) === from;
     },
-    move: async (client, batch, loaded) => {
-      const { segment, from, to } = batch;
-      await client.query({
-        name: "move backfill",
-        text: "update backfill_positions set read_to = $3 where backfill_id = $1 and segment = $2",
-        values: [run.id, segment, to],
-      });
-      await noteReport(client, run.id, withBatch(run.report, batch, loaded));
-      if (loaderToo)
-        await client.query({
-          name: "join position",
-          text: `update journal_positions set loaded_to = $3, loaded_at = now()
-            where segment = $1 and loaded_to between $2 and $3`,
-          values: [segment, from, to],
-        });
-    },
+    move: (client, batch, loaded) => moveTo(client, batch, withBatch(run.report, batch, loaded)),
+    moveTo,
   };
 }
 
@@ -55,4 +77,12 @@ async function lockRead(client: pg.PoolClient, runId: number, segment: string): 
     values: [runId, segment],
   });
   return Number(rows[0]?.read_to ?? 0);
+}
+
+/** The error for a stretch that another process of the same backfill has loaded. */
+export function overtaken({ segment, from }: Pick<Stretch, "segment" | "from">): QuotekeeperError {
+  return new QuotekeeperError(
+    "BACKFILL_OVERTAKEN",
+    `another process has read ${segment} beyond byte ${from}`,
+  );
 }

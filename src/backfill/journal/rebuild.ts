@@ -3,7 +3,6 @@
  * or the new ones, and never a hole.
  */
 import type pg from "pg";
-import type { Bookmark } from "../../archive/bookmark.ts";
 import { type Batch, createMemory, ensureRoom, storeBatch } from "../../archive/load.ts";
 import { refreshPieces } from "../../archive/tiers/refreshPieces.ts";
 import { dateOf } from "../../instant.ts";
@@ -12,12 +11,13 @@ import type { SegmentInfo } from "../../journal/segments.ts";
 import { exchangeDate } from "../../market/calendar/dates.ts";
 import { withBatch } from "../report.ts";
 import { removeAnswers } from "./removeAnswers.ts";
-import { batchesOf, overtaken, type ReplayOptions } from "./replay.ts";
+import { overtaken, type RunBookmark } from "./bookmark.ts";
+import { batchesOf, type ReplayOptions } from "./replay.ts";
 
 const HOUR_MS = 3_600_000;
 
 /** What a rebuild needs: it is always resumable. */
-export type RebuildOptions = ReplayOptions & { bookmark: Bookmark };
+export type RebuildOptions = ReplayOptions & { bookmark: RunBookmark };
 
 /** The same as `replay`, with rows replaced instead of passed over. */
 export async function rebuild(options: RebuildOptions): Promise<void> {

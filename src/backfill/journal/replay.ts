@@ -3,17 +3,17 @@
  * the next one is read.
  */
 import type pg from "pg";
-import { type Batch, createMemory, loadBatch, type LoadMemory, type LoadReport } from "../../archive/load.ts";
-import type { Bookmark } from "../../archive/bookmark.ts";
+import type { Batch } from "../../archive/load.ts";
 import { readBatches } from "../../archive/readBatches.ts";
-import { QuotekeeperError } from "../../errors.ts";
 import type { JournalRecord } from "../../journal/record.ts";
 import type { SegmentInfo } from "../../journal/segments.ts";
 import type { OnProgress } from "../progress.ts";
-import { type BackfillReport, withBatch } from "../report.ts";
+import type { BackfillReport } from "../report.ts";
+import { NO_BOOKMARK, type RunBookmark } from "./bookmark.ts";
+import { StretchLoader } from "./stretchLoader.ts";
 
-/** Bodies of a batch, in bytes: two of them are in memory at a time, at about five times that each. */
-export const REPLAY_BATCH_BYTES = 4 * 1024 * 1024;
+/** Bodies of a batch, in bytes. Two batches are in memory at a time; larger ones take more of it and are no faster. */
+export const REPLAY_BATCH_BYTES = 1024 * 1024;
 
 /** What a replay needs. */
 export type ReplayOptions = {
@@ -24,8 +24,8 @@ export type ReplayOptions = {
   positions: ReadonlyMap<string, number>;
   wanted: (record: JournalRecord) => boolean;
   /** Null: nothing is written down, as every run begins anew. */
-  bookmark: Bookmark | null;
-  /** The report so far; each batch that was committed adds to it. */
+  bookmark: RunBookmark | null;
+  /** The report so far; what was committed adds to it. */
   tally: { report: BackfillReport };
   onProgress: OnProgress;
   onDamage: (segment: string, offset: number, length: number, reason: string) => void;
@@ -35,31 +35,30 @@ export type ReplayOptions = {
 /** What reading alone needs. */
 type ReadOptions = Pick<ReplayOptions, "journalDir" | "positions" | "wanted" | "onDamage">;
 
-/** Nothing to lock and nothing to move. */
-const NO_BOOKMARK: Bookmark = { take: () => Promise.resolve(true), move: () => Promise.resolve() };
-
-/** @throws the signal's reason, after the batch under way was committed; the database's errors; BACKFILL_OVERTAKEN */
+/** @throws the signal's reason, after what was read is committed; the database's errors; BACKFILL_OVERTAKEN */
 export async function replay(options: ReplayOptions): Promise<void> {
   const { pool, segments, bookmark, tally, onProgress, signal } = options;
-  const memory = createMemory();
+  const reread = (segment: string, from: number): AsyncGenerator<Batch> =>
+    batchesOf({ ...options, positions: new Map([[segment, from]]), onDamage: () => undefined }, segment);
+  const loader = new StretchLoader({ pool, bookmark: bookmark ?? NO_BOOKMARK, tally, reread });
   const total = segments.reduce((sum, { bytes, fileBytes }) => sum + (bytes ?? fileBytes), 0);
-  let done = 0;
   const batches = allBatches(options);
   let next = batches.next();
   try {
     for (;;) {
       const { value: batch, done: ended } = await next;
-      if (ended === true) return;
-      signal.throwIfAborted();
+      if (ended === true || signal.aborted) break;
       next = batches.next();
       // Its failure is met when it is awaited; before that, the load may fail first.
       next.catch(() => undefined);
-      const loaded = await load(pool, batch, memory, bookmark);
-      tally.report = withBatch(tally.report, batch, loaded);
-      done = bytesBefore(segments, batch) + batch.to;
+      await loader.add(batch);
+      const done = bytesBefore(segments, batch) + batch.to;
       onProgress({ doing: batch.segment, done, total, unit: "bytes", quotes: tally.report.read });
     }
+    await loader.finish();
+    signal.throwIfAborted();
   } finally {
+    await loader.abandon();
     await next.catch(() => undefined);
     await batches.return();
   }
@@ -80,25 +79,6 @@ export async function* batchesOf(
   const from = positions.get(segment) ?? 0;
   const what = { journalDir, from, wanted, onDamage, maxBytes: REPLAY_BATCH_BYTES };
   for await (const batch of readBatches(segment, what)) if (batch.to > batch.from) yield batch;
-}
-
-async function load(
-  pool: pg.Pool,
-  batch: Batch,
-  memory: LoadMemory,
-  bookmark: Bookmark | null,
-): Promise<LoadReport> {
-  const loaded = await loadBatch(pool, batch, memory, bookmark ?? NO_BOOKMARK);
-  if (loaded === null) throw overtaken(batch);
-  return loaded;
-}
-
-/** The error for a batch that another process of the same backfill has loaded. */
-export function overtaken({ segment, from }: Batch): QuotekeeperError {
-  return new QuotekeeperError(
-    "BACKFILL_OVERTAKEN",
-    `another process has read ${segment} beyond byte ${from}`,
-  );
 }
 
 function bytesBefore(segments: readonly SegmentInfo[], { segment }: Batch): number {

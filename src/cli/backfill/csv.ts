@@ -1,8 +1,20 @@
 /** `quotekeeper backfill --csv`: quotes from elsewhere. */
+import { basename, resolve } from "node:path";
+import type pg from "pg";
+import { createRowReader, type RowReader } from "../../archive/imports/rowReader.ts";
+import { readKnownPieces, timesBehind } from "../../backfill/csv/knownPieces.ts";
+import { cutPieces } from "../../backfill/csv/pieces.ts";
+import { type ReadMap, readMap } from "../../backfill/csv/readMap.ts";
+import { readRows, readStart, sizeOf } from "../../backfill/csv/readRows.ts";
+import type { PieceBatch } from "../../backfill/files/piece.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
-import type { Instant } from "../../instant.ts";
+import { QuotekeeperError } from "../../errors.ts";
+import { createObserver, type Instant } from "../../instant.ts";
 import type { Edges } from "../edges.ts";
+import { createDisplay } from "./display.ts";
+import { runImport } from "./importing.ts";
 import type { CommonRequest } from "./program.ts";
+import { printReport } from "./report.ts";
 
 /** What was asked for. */
 export type CsvRequest = CommonRequest & {
@@ -14,6 +26,66 @@ export type CsvRequest = CommonRequest & {
   to: Instant | null;
 };
 
-export function backfillCsv(_config: Config, _edges: Edges, _request: CsvRequest): Promise<number> {
-  throw new Error("to be written");
+/** @returns 0; 1 when a row could not be stored */
+export async function backfillCsv(config: Config, edges: Edges, request: CsvRequest): Promise<number> {
+  const { from, to, dryRun, json } = request;
+  const file = resolve(edges.directory, request.file);
+  const total = await sizeOf(file);
+  const { call, source } = await readMap(resolve(edges.directory, request.map), file, (delimiter) =>
+    readStart(file, delimiter),
+  );
+  const name = request.name ?? source ?? "csv";
+  const display = createDisplay(config, edges, "reading rows");
+  let outside = 0;
+  const within = isWithin(call, { from, to });
+  const wanted = (row: Buffer, header: Buffer | null): boolean => {
+    const is = within(row, header);
+    if (!is) outside++;
+    return is;
+  };
+  const read = async function* ([pool]: readonly pg.Pool[]): AsyncGenerator<PieceBatch, void> {
+    const known = pool === undefined ? new Map() : await readKnownPieces(pool, name);
+    const observe = timesBehind(known, createObserver(edges.clock));
+    const bounded = from === null && to === null ? null : wanted;
+    const options = { call, name, known, observe, wanted: bounded, doing: basename(file) };
+    let pieces = 0;
+    for await (const batch of cutPieces(options, readRows(file, call.delimiter))) {
+      pieces += batch.pieces.length;
+      yield batch;
+    }
+    if (pieces === 0 && outside === 0) throw new QuotekeeperError("BACKFILL_NOTHING", `${file} holds no row`);
+  };
+  try {
+    const asked = { kind: "csv" as const, file, call, name, from, to };
+    const { resumed, report } = await runImport(config, edges, { asked, name, dryRun, total, read }, display);
+    display.end();
+    const remarks = [
+      `Source    ${name}, of kind import; ${zoneText(call)}`,
+      ...(outside > 0 ? [`Outside   ${outside.toLocaleString("en-US")} rows outside --from and --to`] : []),
+    ];
+    printReport(edges, { kind: "csv", dryRun, resumed, report, remarks }, json);
+    return report.deadLettered > 0 ? 1 : 0;
+  } catch (error) {
+    display.end();
+    throw error;
+  }
+}
+
+function zoneText({ time }: ReadMap["call"]): string {
+  if (time.timezone === null) return "each time has its own offset";
+  return `times without an offset are taken for ${time.timezone}`;
+}
+
+/** Whether a row is of a range; one whose time cannot be read is, so that it is not passed over. */
+function isWithin(
+  call: ReadMap["call"],
+  { from, to }: { from: Instant | null; to: Instant | null },
+): (row: Buffer, header: Buffer | null) => boolean {
+  let reader: RowReader | null = null;
+  return (row, header) => {
+    reader ??= createRowReader(call, header);
+    const fields = reader.fieldsOf(row);
+    const at = fields.ok ? reader.timeOf(fields.value) : fields;
+    return !at.ok || ((from === null || at.value >= from) && (to === null || at.value < to));
+  };
 }

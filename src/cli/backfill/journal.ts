@@ -2,13 +2,10 @@
 import { realpath } from "node:fs/promises";
 import { resolve } from "node:path";
 import { migrate } from "../../archive/migrate.ts";
-import { type Batch } from "../../archive/load.ts";
-import { compareRebuilt } from "../../backfill/dryRun/shadow.ts";
-import { tryBatches } from "../../backfill/dryRun/tryBatches.ts";
 import { fillSlots } from "../../backfill/gaps/fillSlots.ts";
 import { readReadPositions, runBookmark } from "../../backfill/journal/bookmark.ts";
 import { rebuild } from "../../backfill/journal/rebuild.ts";
-import { allBatches, replay, type ReplayOptions } from "../../backfill/journal/replay.ts";
+import { replay, type ReplayOptions } from "../../backfill/journal/replay.ts";
 import { chooseSegments, isWithin, journalIn } from "../../backfill/journal/segments.ts";
 import { NOTHING_DONE } from "../../backfill/report.ts";
 import { beginRun, finishRun, type Run } from "../../backfill/runs.ts";
@@ -21,6 +18,7 @@ import { journalDir } from "../parts/collection.ts";
 import { delayedJobs } from "./delayedJobs.ts";
 import { createDisplay, type Display } from "./display.ts";
 import { endingAtInterrupt } from "./ending.ts";
+import { tryJournal } from "./journalTrial.ts";
 import type { CommonRequest } from "./program.ts";
 import { type Finished, printReport } from "./report.ts";
 
@@ -53,7 +51,7 @@ export async function backfillJournal(
     const finished = await endingAtInterrupt(edges, (signal) =>
       withTheArchive(config, edges, request, (archive) =>
         request.dryRun
-          ? tryIt(archive, chosen, request, display, signal)
+          ? tryIt(config, edges, archive, chosen, request, display, signal)
           : doIt(config, edges, archive, chosen, request, display, signal),
       ),
     );
@@ -135,48 +133,23 @@ async function fill(
 }
 
 async function tryIt(
-  { openScratch }: Archive,
+  config: Config,
+  { clock }: Edges,
+  archive: Archive,
   { dir, segments }: Chosen,
   request: JournalRequest,
   display: Display,
   signal: AbortSignal,
 ): Promise<Finished> {
-  const scratch = openScratch();
   const tally = { report: NOTHING_DONE };
-  try {
-    const options = replayOptions({ dir, segments, request, display, signal, tally });
-    const shown = showing(options, display);
-    const report = await tryBatches(scratch, allBatches({ ...options, positions: new Map() }), shown);
-    const damagedBytes = tally.report.damagedBytes;
-    if (!request.rebuild)
-      return { kind: "journal", dryRun: true, resumed: false, report: { ...report, damagedBytes } };
-    const { replaced, changed, gone } = await compareRebuilt(scratch);
-    return {
-      ...{ kind: "journal", dryRun: true, resumed: false },
-      report: {
-        ...{ ...report, damagedBytes, replaced },
-        stored: report.stored + report.repeated,
-        repeated: 0,
-      },
-      remarks: [
-        `Rebuilt   ${changed} quotes would have other values, ${gone} would go, ${report.stored} would come`,
-      ],
-    };
-  } finally {
-    await scratch.end();
-  }
-}
-
-/** Shows how far a trial has come. */
-function showing(
-  { segments }: Pick<ReplayOptions, "segments">,
-  display: Display,
-): (batch: Batch, report: { read: number }) => void {
-  const total = segments.reduce((sum, { bytes, fileBytes }) => sum + (bytes ?? fileBytes), 0);
-  let done = 0;
-  return (batch, { read }) => {
-    done += batch.to - batch.from;
-    display.progress({ doing: batch.segment, done, total, unit: "bytes", quotes: read });
+  const options = replayOptions({ dir, segments, request, display, signal, tally });
+  const now = instantFromDate(clock.now());
+  const tried = await tryJournal(archive, request, options, { now, delayedJobs: await delayedJobs(config) });
+  const { damagedBytes } = tally.report;
+  return {
+    ...{ kind: "journal", dryRun: true, resumed: false },
+    ...tried,
+    report: { ...tried.report, damagedBytes },
   };
 }
 

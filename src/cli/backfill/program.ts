@@ -5,6 +5,7 @@ import type { Instant } from "../../instant.ts";
 import type { Edges } from "../edges.ts";
 import { backfillCsv } from "./csv.ts";
 import { backfillGaps } from "./gaps.ts";
+import { keepHeapSmall } from "./heap.ts";
 import { backfillJournal } from "./journal.ts";
 import { parseFrom, parseTo } from "./moments.ts";
 import { backfillSweep } from "./sweep.ts";
@@ -103,6 +104,7 @@ export function addBackfill(program: Command, run: Run, edges: Edges): void {
       if (from !== null && to !== null && from >= to)
         command.error(`error: --from ${from} is not before --to ${to}`, { exitCode: 2 });
       const common = { dryRun, json };
+      keepHeapSmall();
       return run((config) => {
         switch (kind) {
           case "journal": {

@@ -1,8 +1,20 @@
 /** `quotekeeper backfill --xml`: saved answers of the service. */
+import { resolve } from "node:path";
+import type pg from "pg";
+import { placeInTime } from "../../backfill/files/placeInTime.ts";
+import type { PieceBatch } from "../../backfill/files/piece.ts";
+import { bytesBelow } from "../../backfill/xml/findFiles.ts";
+import { type FileFate, savedAnswers } from "../../backfill/xml/savedAnswers.ts";
+import { NAME_ZONE, createTimeFinder } from "../../backfill/xml/savedTime.ts";
+import { FileTally } from "../../backfill/xml/tally.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
+import { QuotekeeperError } from "../../errors.ts";
 import type { Instant } from "../../instant.ts";
 import type { Edges } from "../edges.ts";
+import { createDisplay, type Display } from "./display.ts";
+import { runImport } from "./importing.ts";
 import type { CommonRequest } from "./program.ts";
+import { printReport } from "./report.ts";
 
 /** What was asked for. */
 export type XmlRequest = CommonRequest & {
@@ -16,6 +28,61 @@ export type XmlRequest = CommonRequest & {
   to: Instant | null;
 };
 
-export function backfillXml(_config: Config, _edges: Edges, _request: XmlRequest): Promise<number> {
-  throw new Error("to be written");
+/** @returns 0; 1 when something could not be read, or could not become a row */
+export async function backfillXml(config: Config, edges: Edges, request: XmlRequest): Promise<number> {
+  const { timePattern, delayed, from, to, dryRun, json } = request;
+  const paths = request.paths.map((path) => resolve(edges.directory, path));
+  const name = request.name ?? "xml";
+  // What is wrong with the pattern is said before anything is opened.
+  createTimeFinder(timePattern);
+  const total = await bytesBelow(paths);
+  const display = createDisplay(config, edges, "reading saved answers");
+  let tally = new FileTally({ withPattern: timePattern !== null });
+  const onFile = (file: FileFate): void => {
+    tally.add(file);
+    tell(display, file, dryRun, tally.files);
+  };
+  const read = async function* (pools: readonly pg.Pool[]): AsyncGenerator<PieceBatch, void> {
+    tally = new FileTally({ withPattern: timePattern !== null });
+    const batches = savedAnswers({ paths, timePattern, name, delayed, from, to, onFile });
+    for await (const { answers, doing, done } of batches)
+      yield { pieces: answers.length > 0 ? await placeInTime(pools, name, answers) : [], doing, done };
+    if (!tally.foundAny)
+      throw new QuotekeeperError("BACKFILL_NOTHING", `${request.paths.join(", ")}: there is no saved answer`);
+  };
+  try {
+    const asked = { kind: "xml" as const, paths, timePattern, name, delayed, from, to };
+    const { resumed, report: imported } = await runImport(
+      config,
+      edges,
+      { asked, name, dryRun, total, read },
+      display,
+    );
+    display.end();
+    const report = { ...imported, damagedBytes: tally.unreadableBytes };
+    const zone = `Local     times without an offset are taken for ${NAME_ZONE}`;
+    printReport(edges, { kind: "xml", dryRun, resumed, report, remarks: [...tally.remarks(), zone] }, json);
+    return report.deadLettered > 0 || tally.unreadable > 0 ? 1 : 0;
+  } catch (error) {
+    display.end();
+    throw error;
+  }
+}
+
+/** Files whose times a trial tells one by one; the report has the numbers, a detailed log has all. */
+const MOST_TOLD = 100;
+
+/** Says of each file what became of it: of strange ones always, of the others in a trial and in a detailed log. */
+function tell({ log }: Display, file: FileFate, dryRun: boolean, count: number): void {
+  if (file.fate === "sidecar") return;
+  if (file.fate === "unreadable") {
+    log.warn({ file: file.path, problem: file.problem }, "cannot be read");
+    return;
+  }
+  const level = dryRun && count <= MOST_TOLD ? "info" : "debug";
+  if (file.fate === "foreign") log[level]({ file: file.path }, "is not XML");
+  else {
+    const text = file.fate === "answer" ? "a saved answer" : "a saved answer outside --from and --to";
+    log[level]({ file: file.path, observedAt: file.at, way: file.way }, text);
+  }
 }

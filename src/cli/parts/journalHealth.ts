@@ -43,7 +43,7 @@ export async function journalHealth(
   const lag = loaded && (await journalLag(dir, loaded, { segments }));
   const total = segments.reduce((sum, { fileBytes }) => sum + fileBytes, 0);
   const cap = maxBytes === undefined ? "" : ` of at most ${maxBytes / 1e6} MB`;
-  const size = `${segments.length} segments, ${(total / 1e6).toFixed(1)} MB${cap}`;
+  const size = `${segments.length} ${segments.length === 1 ? "segment" : "segments"}, ${(total / 1e6).toFixed(1)} MB${cap}`;
   const ageMs = lag?.oldestAt ? Math.max(0, clock.now().getTime() - dateOf(lag.oldestAt).getTime()) : 0;
   const text = [size, ...(lag ? [describe(lag, ageMs)] : [])].join(", ");
   if (maxBytes !== undefined && total + FULL_WITHIN_BYTES > maxBytes)

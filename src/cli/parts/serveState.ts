@@ -20,6 +20,8 @@ export type ServeState = {
   /** How many keys the file had at the start. */
   storedCount: number;
   nonces: NonceMemory;
+  /** See `QuoteServiceOptions.keepNonces`. */
+  keepNonces: () => void;
   close: () => void;
 };
 
@@ -61,7 +63,7 @@ export async function openServeState(
     log.error({ err }, "the keys cannot be read; those from before stay"),
   );
   const nonceLog = openNonceLog({ dir, clock: edges.clock, windowSeconds, uptimeSeconds: uptime() });
-  const { remembered, horizon, append, close } = nonceLog;
+  const { remembered, horizon, append, write, close } = nonceLog;
   const nonces = newNonceMemory({
     windowSeconds,
     remembered,
@@ -71,5 +73,5 @@ export async function openServeState(
       if (of.token !== made?.accessToken) append(used, of);
     },
   });
-  return { keys, storedCount: listKeys(place).length, nonces, close };
+  return { keys, storedCount: listKeys(place).length, nonces, keepNonces: write, close };
 }

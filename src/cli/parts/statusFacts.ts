@@ -35,11 +35,11 @@ export function budgetLine(
   const theirs =
     serviceUsed === null
       ? ""
-      : `; the service counts ${serviceUsed}${serviceLimit ? ` of ${serviceLimit}` : ""}`;
+      : `; the service counts ${serviceUsed}${serviceLimit && serviceLimit !== limit ? ` of ${serviceLimit}` : ""}`;
   return {
     subject: "budget",
     state: calls === 0 ? "idle" : "ok",
-    text: `${calls} of ${limit} calls used in ${window}${theirs}`,
+    text: `${calls} of ${limit} calls in ${window}${theirs}`,
   };
 }
 

@@ -1,6 +1,7 @@
 /** The live line of `start`: one line that changes on a terminal, a line now and then elsewhere. */
 import type { Clock } from "../../clock.ts";
 import type { Sink } from "../edges.ts";
+import { cutTo } from "./width.ts";
 
 /** Where no person looks, a line at most this often: at first, and when it is clear that all goes well. */
 const PLAIN_EVERY_MS = 10_000;
@@ -31,7 +32,7 @@ export class StatusLine {
     if (!this.#out.isTTY) this.#plainLines += 1;
     this.#writtenAtMs = nowMs;
     this.#shown = text;
-    this.#out.write(this.#out.isTTY ? `\r\u001b[2K${text.slice(0, this.#out.columns - 1)}` : `${text}\n`);
+    this.#out.write(this.#out.isTTY ? `\r\u001b[2K${cutTo(text, this.#out.columns - 1)}` : `${text}\n`);
   }
 
   /** A sink of the same terminal whose lines appear above the live line. */
@@ -39,10 +40,12 @@ export class StatusLine {
     if (!this.#out.isTTY || !sink.isTTY) return sink;
     return {
       isTTY: true,
-      columns: sink.columns,
+      get columns() {
+        return sink.columns;
+      },
       write: (text) => {
         sink.write(`\r\u001b[2K${text}`);
-        this.#out.write(this.#shown.slice(0, this.#out.columns - 1));
+        this.#out.write(cutTo(this.#shown, this.#out.columns - 1));
       },
     };
   }

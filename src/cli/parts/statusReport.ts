@@ -22,12 +22,21 @@ import type { Line, LineState, StatusReport } from "./statusTypes.ts";
 /** Gives the archive to look into, and is told when that was not possible, so that the next look opens it anew. */
 export type ArchiveDoor = { open: () => Promise<Archive>; close: (failed: boolean) => Promise<void> };
 
-/** Looks at everything once. */
-export async function readStatus(config: Config, clock: Clock, door: ArchiveDoor): Promise<StatusReport> {
+/**
+ * Looks at everything once.
+ *
+ * @param options.viewer true for who only looks at an archive: that there are no job files here is no fault then
+ */
+export async function readStatus(
+  config: Config,
+  clock: Clock,
+  door: ArchiveDoor,
+  { viewer = false } = {},
+): Promise<StatusReport> {
   const now = clock.now();
   const feed = config.feed.kind === "simulated" ? "SIMULATED market" : config.feed.baseUrl;
   const lines: Line[] = [{ subject: "market", state: "ok", text: feed }];
-  const { jobs, calendar, line } = await jobsLine(config);
+  const { jobs, calendar, line } = await jobsLine(config, viewer);
   lines.push(line);
   const next = nextPollOf(
     jobs,
@@ -73,7 +82,7 @@ export async function readStatus(config: Config, clock: Clock, door: ArchiveDoor
 type Jobs = { jobs: Job[]; calendar: CalendarOverride[]; line: Line };
 
 /** A bad job file is reported, and stops nothing else. */
-async function jobsLine(config: Config): Promise<Jobs> {
+async function jobsLine(config: Config, viewer: boolean): Promise<Jobs> {
   const line = (state: LineState, text: string): Line => ({ subject: "jobs", state, text });
   try {
     const { jobs, calendar, problems } = await readJobs(resolve(config.jobsDir));
@@ -85,6 +94,13 @@ async function jobsLine(config: Config): Promise<Jobs> {
     return { jobs, calendar, line: line("ok", `${jobs.length} in ${config.jobsDir}: ${names}`) };
   } catch (error) {
     if (!(error instanceof QuotekeeperError)) throw error;
+    const absent = (error.cause as NodeJS.ErrnoException | undefined)?.code === "ENOENT";
+    if (viewer && absent)
+      return {
+        jobs: [],
+        calendar: [],
+        line: line("idle", `none in ${config.jobsDir}, and none needed to look`),
+      };
     return { jobs: [], calendar: [], line: line("attention", error.message) };
   }
 }

@@ -1,6 +1,7 @@
 /** Aligned tables that fit the terminal. */
 import Table from "cli-table3";
 import type { Sink } from "../edges.ts";
+import { pointsBelowEachOther } from "./points.ts";
 import { painter, type Paint } from "./style.ts";
 import { widthOf, wrapTo } from "./width.ts";
 
@@ -41,7 +42,8 @@ const GAPS = [2, 1] as const;
 const LEAST_WRAPPED = 12;
 
 /**
- * An aligned table without lines; the headings bold on a terminal that wants colour. Where columns that may wrap are
+ * An aligned table without lines; the headings bold on a terminal that wants colour. Numbers stand with their decimal
+ * points below each other. Where columns that may wrap are
  * given, it is no wider than the sink: they go on in another line, and when that is not enough, each row becomes a
  * block of a heading and a value a line. Numbers are never cut.
  */
@@ -53,25 +55,29 @@ export function table(
 ): string {
   const paint = painter(sink, env);
   const room = sink.columns ?? Infinity;
-  for (const gap of GAPS) {
-    const fitting = fitted(columns, rows, room, gap);
-    if (fitting) return aligned(columns, fitting, gap, paint);
+  const pointed = pointsBelowEachOther(columns, rows);
+  // A name in one piece is worth more than a wide gap.
+  for (const wrapping of [false, true]) {
+    for (const gap of GAPS) {
+      const fitting = fitted(columns, pointed, { room, gap, wrapping });
+      if (fitting) return aligned(columns, fitting, gap, paint);
+    }
   }
   return blocks(columns, rows, paint);
 }
 
-/** The rows, with wide texts broken so that the table is no wider than `room`; null when that cannot be. */
+/** The rows, with wide texts broken, if they may be, so that the table is no wider than `room`; null when it cannot be. */
 function fitted(
   columns: readonly Column[],
   rows: readonly (readonly Cell[])[],
-  room: number,
-  gap: number,
+  { room, gap, wrapping }: { room: number; gap: number; wrapping: boolean },
 ): readonly (readonly Cell[])[] | null {
   const widths = columns.map(({ heading }, index) =>
     Math.max(widthOf(heading), ...rows.map((row) => widthOf(row[index] ?? ""))),
   );
   let excess = widths.reduce((sum, width) => sum + width + gap, -gap) - room;
   if (excess <= 0 || columns.every(({ wrap }) => wrap === undefined)) return rows;
+  if (!wrapping) return null;
   let broken = rows;
   for (const [index, { heading, wrap }] of columns.entries()) {
     const width = widths[index] ?? 0;

@@ -26,7 +26,14 @@ export type Watched = {
 };
 
 /** Facts for the dashboard; nothing here writes to the archive. */
-export function webSources({ config, archive, reader, clock, collection }: Watched): NowSources {
+export function webSources({
+  config,
+  archive,
+  reader,
+  clock,
+  collection,
+  meter = null,
+}: Watched): NowSources {
   const { feed } = config;
   // The same questions as `status` asks, through the connections that can only read.
   const watched: Archive = { ...archive, pool: reader };
@@ -38,7 +45,7 @@ export function webSources({ config, archive, reader, clock, collection }: Watch
       const running = collection();
       return running && liveOf(running, { config, archive, clock });
     },
-    status: async () => statusView(await readStatus(config, clock, door)),
+    status: async () => statusView(await readStatus(config, clock, door, { viewer: meter === null })),
     journal: async () => {
       const segments = await listSegments(journalDir(config));
       if (segments.length === 0) return null;

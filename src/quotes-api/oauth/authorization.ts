@@ -32,20 +32,28 @@ export function parseAuthorization(header: string): AuthorizationHeader {
     PARAMETER.lastIndex = at;
     const match = PARAMETER.exec(header);
     if (!match) return { ok: false, problem: 'the Authorization header is not a list of name="value"' };
-    const [whole, rawName = "", rawValue = "", separator = ""] = match;
-    const name = decode(rawName);
+    // By its places: taking a match apart by a pattern walks an iterator.
+    const name = decode(match[1] ?? "");
     if (name === null) return { ok: false, problem: "a parameter's name is not percent-encoded UTF-8" };
     if (seen.has(name)) return { ok: false, problem: `${name} is given twice` };
     seen.add(name);
-    const value = name.toLowerCase() === "realm" ? rawValue : decode(rawValue);
-    if (value === null) return { ok: false, problem: `${name} is not percent-encoded UTF-8` };
-    if (name.toLowerCase() === "realm") realm = value;
-    else parameters.push([name, value]);
-    at += whole.length;
-    openComma = separator !== "";
+    const rawValue = match[2] ?? "";
+    if (isRealm(name)) realm = rawValue;
+    else {
+      const value = decode(rawValue);
+      if (value === null) return { ok: false, problem: `${name} is not percent-encoded UTF-8` };
+      parameters.push([name, value]);
+    }
+    at = PARAMETER.lastIndex;
+    openComma = match[3] !== "";
   }
   if (openComma) return { ok: false, problem: "the Authorization header ends with a comma" };
   return { ok: true, parameters, realm };
+}
+
+/** In any case; the length is looked at first, for no other name of OAuth has it. */
+function isRealm(name: string): boolean {
+  return name.length === 5 && name.toLowerCase() === "realm";
 }
 
 /** Null when the text is no percent-encoded UTF-8. A `+` is a plus here: this is no form encoding. */

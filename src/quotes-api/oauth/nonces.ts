@@ -5,7 +5,7 @@
  * what was forgotten never moves back, so a clock set back does not open the way for a replay. What is remembered can
  * be written down (`onFresh`) and given back to the memory of the next run (`remembered`, `horizon`).
  */
-import { createHash } from "node:crypto";
+import { hashOf } from "./hmac.ts";
 
 /** What became of a nonce. `full`: no room until older ones lapse; nothing was remembered. */
 export type NonceVerdict = "fresh" | "repeated" | "stale" | "full";
@@ -123,8 +123,6 @@ export class NonceMemory {
 
 /** Of one length however long a caller makes its nonces, or memory would be bounded in number and not in bytes. */
 function markOf(token: string, nonce: string): string {
-  return createHash("sha256")
-    .update(JSON.stringify([token, nonce]))
-    .digest()
-    .toString("base64url", 0, 16);
+  const hash = hashOf("sha256", JSON.stringify([token, nonce]), "binary");
+  return Buffer.from(hash, "binary").toString("base64url", 0, 16);
 }

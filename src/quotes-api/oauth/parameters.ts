@@ -15,25 +15,75 @@ export type Parameter = readonly [name: string, value: string];
  * @throws {URIError} when a percent-encoding is broken or is no UTF-8
  */
 export function parseQuery(query: string): Parameter[] {
-  return query
-    .split("&")
-    .filter((piece) => piece !== "")
-    .map((piece) => {
-      const divider = piece.indexOf("=");
-      return divider === -1
+  const parameters: Parameter[] = [];
+  for (const piece of query.split("&")) {
+    if (piece === "") continue;
+    const divider = piece.indexOf("=");
+    parameters.push(
+      divider === -1
         ? [decodeForm(piece), ""]
-        : [decodeForm(piece.slice(0, divider)), decodeForm(piece.slice(divider + 1))];
-    });
+        : [decodeForm(piece.slice(0, divider)), decodeForm(piece.slice(divider + 1))],
+    );
+  }
+  return parameters;
 }
+
+/** A parameter of a signature base string (RFC 5849 section 3.4.1.3.2). */
+export type EncodedParameter = {
+  /** Percent-encoded, as it is sorted by. */
+  name: string;
+  /** Percent-encoded, as it is sorted by among parameters of one name. */
+  value: string;
+  /** `name=value`, percent-encoded once more, as it stands in the base string. */
+  text: string;
+};
 
 /** Normalized parameters, RFC 5849 section 3.4.1.3.2: encoded, sorted by name, then by value, joined. */
 export function normalizeParameters(parameters: readonly Parameter[]): string {
-  // Places, not patterns: taking a pair apart by a pattern walks an iterator, and a service does it for each comparison.
-  return parameters
-    .map((parameter): Parameter => [percentEncode(parameter[0]), percentEncode(parameter[1])])
-    .sort((a, b) => compare(a[0], b[0]) || compare(a[1], b[1]))
-    .map((parameter) => `${parameter[0]}=${parameter[1]}`)
+  return encodeParameters(parameters)
+    .map(({ name, value }) => `${name}=${value}`)
     .join("&");
+}
+
+/** Encodes parameters and sorts them. */
+export function encodeParameters(parameters: readonly Parameter[]): EncodedParameter[] {
+  return parameters.map(encodeParameter).sort(compareParameters);
+}
+
+/**
+ * What `percentEncode(normalizeParameters(parameters))` gives, of parameters that were encoded in two parts: a service
+ * meets the same query again and again, under another header each time.
+ *
+ * @param some sorted, as `encodeParameters` gives them
+ * @param others likewise
+ */
+export function joinEncoded(some: readonly EncodedParameter[], others: readonly EncodedParameter[]): string {
+  let joined = "";
+  let place = 0;
+  for (const parameter of some) {
+    for (let other = others[place]; other && compareParameters(other, parameter) < 0; other = others[++place])
+      joined = appended(joined, other);
+    joined = appended(joined, parameter);
+  }
+  for (; place < others.length; place++) joined = appended(joined, others[place]);
+  return joined;
+}
+
+function appended(joined: string, parameter: EncodedParameter | undefined): string {
+  const text = parameter?.text ?? "";
+  return joined === "" ? text : `${joined}%26${text}`;
+}
+
+function encodeParameter(parameter: Parameter): EncodedParameter {
+  // By its places: taking a pair apart by a pattern walks an iterator, and a service does it for each call.
+  const name = percentEncode(parameter[0]);
+  const value = percentEncode(parameter[1]);
+  return { name, value, text: `${encodeAgain(name)}%3D${encodeAgain(value)}` };
+}
+
+/** Encoded text has but one character that is not written as it is. */
+function encodeAgain(encoded: string): string {
+  return encoded.includes("%") ? encoded.replaceAll("%", "%25") : encoded;
 }
 
 function decodeForm(text: string): string {
@@ -41,7 +91,11 @@ function decodeForm(text: string): string {
   return decodeURIComponent(text.replaceAll("+", " "));
 }
 
+function compareParameters(a: EncodedParameter, b: EncodedParameter): number {
+  return compare(a.name, b.name) || compare(a.value, b.value);
+}
+
 /** Encoded text is ASCII, so code units are in byte order, which a locale's order is not. */
 function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
+  return a === b ? 0 : a < b ? -1 : 1;
 }

@@ -3,7 +3,10 @@
  * read strictly: what is missing, duplicated or unsupported is a 400 (section 3.2).
  */
 import { isOAuthHeader, parseAuthorization } from "./authorization.ts";
-import { parseQuery, type Parameter } from "./parameters.ts";
+import type { Parameter } from "./parameters.ts";
+import { isProtocol, readParameters, type SignedTarget, unsigned } from "./signedTarget.ts";
+
+export { isProtocol, splitTarget } from "./signedTarget.ts";
 
 /** A request as it came over the wire, nothing decoded. */
 export type RawRequest = {
@@ -34,7 +37,15 @@ export type Protocol = Record<(typeof REQUIRED)[number], string>;
 
 /** What was read, or a 400; a 401 for a request that is not authenticated at all. */
 export type ProtocolRead =
-  { ok: true; protocol: Protocol; signed: Parameter[] } | { ok: false; status: 400 | 401; reason: string };
+  | {
+      ok: true;
+      protocol: Protocol;
+      /** What is signed besides the target: of header and form body all but `realm` and `oauth_signature`, decoded. */
+      signed: Parameter[];
+    }
+  | { ok: false; status: 400 | 401; reason: string };
+
+const NO_PARAMETERS: readonly Parameter[] = [];
 
 /**
  * Reads a request.
@@ -43,40 +54,63 @@ export type ProtocolRead =
  * 3.5 asks; the live service accepts header and query (field notes, "Requests"). In two places at once they are
  * refused with 400.
  *
- * @returns `signed`: all parameters but `realm` and `oauth_signature`, decoded
+ * @param target the request's own
  */
-export function readRequest(request: RawRequest): ProtocolRead {
-  const header = readHeader(request.authorization);
+export function readRequest(
+  { authorization, formBody }: Pick<RawRequest, "authorization" | "formBody">,
+  { query }: SignedTarget,
+): ProtocolRead {
+  const header = readHeader(authorization);
   if (!header.ok) return bad(header.problem);
-  const others = parametersBesides(request);
-  if (others === null) return bad("the query or the form body is not percent-encoded UTF-8");
-  const elsewhere = others.filter((parameter) => isProtocol(parameter[0]));
-  if (header.parameters.some((parameter) => isProtocol(parameter[0]))) {
+  const body = formBody === undefined ? NO_PARAMETERS : readParameters(formBody);
+  if (query === null || body === null) return bad("the query or the form body is not percent-encoded UTF-8");
+  const inHeader = header.parameters.some((parameter) => isProtocol(parameter[0]));
+  const elsewhere = query.protocol.concat(body.filter((parameter) => isProtocol(parameter[0])));
+  if (inHeader) {
     if (elsewhere.length > 0) return bad("parameters whose names begin with oauth_ stand in two places");
   } else if (elsewhere.length === 0) {
     // "OAuth" with nothing behind it was meant to be signed; anything else was not.
     return header.isOAuth ? bad(`${REQUIRED[0]} is missing`) : unauthorized(header.problem);
   }
-  const protocol = new Map<string, string>();
-  for (const [name, value] of [...header.parameters, ...elsewhere]) {
-    if (isProtocol(name) && protocol.has(name)) return bad(`${name} is given twice`);
-    protocol.set(name, value);
-  }
-  const problem = problemWith(protocol);
-  if (problem !== null) return bad(problem);
-  const signed = header.parameters.concat(others).filter((parameter) => parameter[0] !== "oauth_signature");
-  return { ok: true, protocol: Object.fromEntries(protocol) as Protocol, signed };
+  const twice = repeatedName(elsewhere);
+  if (twice !== null) return bad(`${twice} is given twice`);
+  const read = readProtocol(inHeader ? header.parameters : elsewhere);
+  if (typeof read === "string") return bad(read);
+  return { ok: true, protocol: read, signed: unsigned(header.parameters).concat(unsigned(body)) };
 }
 
-/** What is wrong with the protocol parameters; null when they can be verified. */
-function problemWith(protocol: ReadonlyMap<string, string>): string | null {
-  for (const name of REQUIRED) if (!protocol.get(name)) return `${name} is missing`;
-  if (protocol.get("oauth_signature_method") !== "HMAC-SHA1")
-    return "oauth_signature_method is not HMAC-SHA1";
-  if ((protocol.get("oauth_version") ?? "1.0") !== "1.0") return "oauth_version is not 1.0";
-  if (!/^[1-9]\d{0,14}$/.test(protocol.get("oauth_timestamp") ?? ""))
-    return "oauth_timestamp is no Unix time";
+/** The first name that comes a second time; null when none does. A header that was read has none. */
+function repeatedName(parameters: readonly Parameter[]): string | null {
+  if (parameters.length < 2) return null;
+  const seen = new Set<string>();
+  for (const [name] of parameters) {
+    if (seen.has(name)) return name;
+    seen.add(name);
+  }
   return null;
+}
+
+/** The parameters that must be there; or what is wrong, so that they cannot be verified. */
+function readProtocol(parameters: readonly Parameter[]): Protocol | string {
+  const protocol: Protocol = {
+    oauth_consumer_key: valueOf(parameters, "oauth_consumer_key"),
+    oauth_token: valueOf(parameters, "oauth_token"),
+    oauth_nonce: valueOf(parameters, "oauth_nonce"),
+    oauth_timestamp: valueOf(parameters, "oauth_timestamp"),
+    oauth_signature_method: valueOf(parameters, "oauth_signature_method"),
+    oauth_signature: valueOf(parameters, "oauth_signature"),
+  };
+  for (const name of REQUIRED) if (protocol[name] === "") return `${name} is missing`;
+  if (protocol.oauth_signature_method !== "HMAC-SHA1") return "oauth_signature_method is not HMAC-SHA1";
+  if (valueOf(parameters, "oauth_version", "1.0") !== "1.0") return "oauth_version is not 1.0";
+  if (!/^[1-9]\d{0,14}$/.test(protocol.oauth_timestamp)) return "oauth_timestamp is no Unix time";
+  return protocol;
+}
+
+/** The value of a name among a handful: to look at each is faster than a map that is made for one request. */
+function valueOf(parameters: readonly Parameter[], name: string, absent = ""): string {
+  for (const parameter of parameters) if (parameter[0] === name) return parameter[1];
+  return absent;
 }
 
 type Header = { isOAuth: boolean; parameters: Parameter[]; problem: string };
@@ -94,28 +128,6 @@ function readHeader(
   const read = parseAuthorization(header);
   if (!read.ok) return read;
   return { ok: true, isOAuth: true, parameters: read.parameters, problem: "" };
-}
-
-/** The parameters of query and form body; null when they cannot be decoded. */
-function parametersBesides({ target, formBody }: RawRequest): Parameter[] | null {
-  try {
-    return [...parseQuery(splitTarget(target).query), ...parseQuery(formBody ?? "")];
-  } catch {
-    return null;
-  }
-}
-
-/** Whether a name is OAuth's own: such a parameter says how a request is signed, not what it asks for. */
-export function isProtocol(name: string): boolean {
-  return name.startsWith("oauth_");
-}
-
-/** A request target divided at its first `?`. */
-export function splitTarget(target: string): { path: string; query: string } {
-  const mark = target.indexOf("?");
-  return mark === -1
-    ? { path: target, query: "" }
-    : { path: target.slice(0, mark), query: target.slice(mark + 1) };
 }
 
 function bad(reason: string): { ok: false; status: 400; reason: string } {

@@ -5,7 +5,14 @@
 import { createHmac } from "node:crypto";
 import OAuth from "oauth-1.0a";
 import { percentEncode } from "../percentEncode.ts";
-import { normalizeParameters, parseQuery, type Parameter } from "./parameters.ts";
+import { hmacSha1, type Hmac } from "./hmac.ts";
+import {
+  encodeParameters,
+  joinEncoded,
+  normalizeParameters,
+  parseQuery,
+  type Parameter,
+} from "./parameters.ts";
 
 /** What an account holder signs with. Never logged, stored or put into a message. */
 export type Credentials = {
@@ -41,13 +48,25 @@ export function baseStringUri(scheme: string, authority: string, path: string): 
  * @param parameters of the query, the header (without `realm` and `oauth_signature`) and a form body, decoded
  */
 export function signatureBaseString(method: string, uri: string, parameters: readonly Parameter[]): string {
-  return [method.toUpperCase(), uri, normalizeParameters(parameters)].map(percentEncode).join("&");
+  return `${percentEncode(method.toUpperCase())}&${percentEncode(uri)}&${joinEncoded(encodeParameters(parameters), [])}`;
+}
+
+// By object: a service has the same ones for call after call, and forgets them with the keys they belong to.
+const hmacs = new WeakMap<SigningSecrets, Hmac>();
+
+/** The signature of a base string, base64 of its HMAC-SHA1, RFC 5849 section 3.4.2. Secrets are not to be changed. */
+export function signatureOf(baseString: string, secrets: SigningSecrets): string {
+  let hmac = hmacs.get(secrets);
+  if (!hmac) {
+    hmac = hmacSha1(`${percentEncode(secrets.consumerSecret)}&${percentEncode(secrets.accessTokenSecret)}`);
+    hmacs.set(secrets, hmac);
+  }
+  return hmac(baseString);
 }
 
 /** The HMAC-SHA1 digest (20 bytes) of a base string, RFC 5849 section 3.4.2. */
 export function signatureDigest(baseString: string, secrets: SigningSecrets): Buffer {
-  const key = `${percentEncode(secrets.consumerSecret)}&${percentEncode(secrets.accessTokenSecret)}`;
-  return createHmac("sha1", key).update(baseString).digest();
+  return Buffer.from(signatureOf(baseString, secrets), "base64");
 }
 
 /** What `signRequest` needs to know. */

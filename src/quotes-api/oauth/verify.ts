@@ -1,9 +1,11 @@
 /** Verification of a signed request on the service's side (RFC 5849 section 3.2). */
 import { timingSafeEqual } from "node:crypto";
 import type { NonceMemory } from "./nonces.ts";
-import type { Parameter } from "./parameters.ts";
-import { readRequest, splitTarget, type RawRequest } from "./protocol.ts";
-import { baseStringUri, signatureBaseString, signatureDigest, type Credentials } from "./signature.ts";
+import { percentEncode } from "../percentEncode.ts";
+import { encodeParameters, joinEncoded, type Parameter } from "./parameters.ts";
+import { readRequest, type RawRequest } from "./protocol.ts";
+import { signatureOf, type Credentials, type SigningSecrets } from "./signature.ts";
+import { signedTarget, type SignedTarget } from "./signedTarget.ts";
 
 /** What a request is verified against. */
 export type Verifier<Key extends Credentials = Credentials> = {
@@ -14,6 +16,8 @@ export type Verifier<Key extends Credentials = Credentials> = {
   nowSeconds: number;
   /** See `TIMESTAMP_WINDOW_SECONDS`. */
   windowSeconds: number;
+  /** `signedTarget`, perhaps with a memory. */
+  targetOf?: typeof signedTarget;
 };
 
 /** Who called, or why the call is refused. A reason never holds a key, a token or a signature. */
@@ -35,7 +39,8 @@ export function verifyRequest<Key extends Credentials>(
   request: RawRequest,
   verifier: Verifier<Key>,
 ): Verdict<Key> {
-  const read = readRequest(request);
+  const target = (verifier.targetOf ?? signedTarget)(request.scheme, request.host, request.target);
+  const read = readRequest(request, target);
   if (!read.ok) return read;
   const { protocol, signed } = read;
   const claimed = verifier.keyOf(protocol.oauth_consumer_key, protocol.oauth_token);
@@ -46,7 +51,8 @@ export function verifyRequest<Key extends Credentials>(
       `the timestamp is ${Math.abs(skew)} s ${skew < 0 ? "behind" : "ahead of"} the service's clock`,
     );
   }
-  const genuine = isSigned(request, signed, protocol.oauth_signature, claimed ?? NOBODY);
+  const baseString = baseStringOf(request.method, target, signed);
+  const genuine = isSignature(protocol.oauth_signature, baseString, claimed ?? NOBODY);
   if (!claimed) return refused("the consumer key or the token is not known");
   if (!genuine) return refused("the signature does not match");
   switch (verifier.nonces.use(claimed.accessToken, timestamp, protocol.oauth_nonce, verifier.nowSeconds)) {
@@ -61,17 +67,16 @@ export function verifyRequest<Key extends Credentials>(
   }
 }
 
-function isSigned(
-  request: RawRequest,
-  parameters: readonly Parameter[],
-  signature: string,
-  secrets: Pick<Credentials, "consumerSecret" | "accessTokenSecret">,
-): boolean {
-  const uri = baseStringUri(request.scheme, request.host, splitTarget(request.target).path);
-  const digest = signatureDigest(signatureBaseString(request.method, uri, parameters), secrets);
+/** The signature base string, of a target whose part in it is known (RFC 5849 section 3.4.1.1). */
+function baseStringOf(method: string, { uri, query }: SignedTarget, signed: readonly Parameter[]): string {
+  const parameters = joinEncoded(encodeParameters(signed), query?.signed ?? []);
+  return `${percentEncode(method.toUpperCase())}&${uri}&${parameters}`;
+}
+
+function isSignature(text: string, baseString: string, secrets: SigningSecrets): boolean {
   // The text is compared, not what it decodes to: base64 decoders read over characters that do not belong there.
-  const expected = Buffer.from(digest.toString("base64"));
-  const given = Buffer.from(signature);
+  const expected = Buffer.from(signatureOf(baseString, secrets));
+  const given = Buffer.from(text);
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 

@@ -6,7 +6,8 @@ import type { InstrumentKey } from "../../market/instrument.ts";
 import type { InstrumentQuote } from "../../quotes-api/document.ts";
 import { type Playback, playedAt } from "../playback.ts";
 import { type Asked, DELAY_MS, type QuoteSource, unknownQuote } from "../source.ts";
-import { quoteFromRow } from "./fromRow.ts";
+import { type Moment, nameOf, sharedLookups } from "./lookups.ts";
+import { rememberedQuotes } from "./sameQuotes.ts";
 import type { Watchlists } from "./watchlists.ts";
 
 /** Rows that are played together: what was received from the market, or from simulated ones. Never both. */
@@ -34,16 +35,23 @@ export type ArchiveSourceOptions = {
  * the past is not to learn from an answer what came later.
  */
 export function createArchiveSource({ pool, rows, watchlists, playback }: ArchiveSourceOptions): QuoteSource {
+  const lookUp = sharedLookups({
+    read: (keys, moment) => read(pool, keys, { ...moment, kinds: KINDS[rows] }),
+    atOnce: pool.options.max,
+    isOfOneCall: (error) => isDataError((error as Error).cause),
+  });
+  const quoteOf = rememberedQuotes();
+
   async function quotes(
     keys: readonly InstrumentKey[],
     { now, delayed }: Asked,
   ): Promise<readonly InstrumentQuote[]> {
     const at = playback ? playedAt(playback, now) : instantFromDate(now);
-    const answers: InstrumentQuote[] = keys.map(unknownQuote);
-    for (const row of await read(pool, keys, { ...momentsOf(at, delayed), kinds: KINDS[rows] })) {
-      answers[row.place - 1] = quoteFromRow(row);
-    }
-    return answers;
+    const found = await lookUp(keys, momentsOf(at, delayed));
+    return keys.map((key, place) => {
+      const row = found[place];
+      return row ? quoteOf(nameOf(key), row) : unknownQuote(key);
+    });
   }
   return {
     name: rows === "simulated" ? "simulated" : "archive",
@@ -61,10 +69,7 @@ export function createArchiveSource({ pool, rows, watchlists, playback }: Archiv
  * ones, or real-time ones that are by then as old as delayed ones are, whichever came later. Not said: whatever came
  * last.
  */
-export function momentsOf(
-  at: Instant,
-  delayed: boolean | null,
-): Pick<PointInTime, "realTimeAt" | "delayedAt"> {
+export function momentsOf(at: Instant, delayed: boolean | null): Moment {
   if (delayed === null) return { realTimeAt: at, delayedAt: at };
   if (!delayed) return { realTimeAt: at, delayedAt: null };
   return { realTimeAt: instantOf(microsOf(at) - BigInt(DELAY_MS) * 1_000n), delayedAt: at };
@@ -81,4 +86,9 @@ async function read(
   } catch (cause) {
     throw Object.assign(new Error("the archive's database did not answer", { cause }), { statusCode: 503 });
   }
+}
+
+/** SQLSTATE class 22: a value that the database cannot take, such as a date of a watchlist that does not exist. */
+function isDataError(error: unknown): boolean {
+  return /^22/.test((error as { code?: string } | undefined)?.code ?? "");
 }

@@ -7,8 +7,9 @@
  * one has a horizon above it. So the disk holds a few minutes, a line that a kill cut short stands at the end of its
  * file, and no order of kills lets a nonce in twice.
  *
- * A line is with the system before the call it belongs to is answered: a kill of the process loses none. A machine that
- * loses its power may lose some; after it has started again, no timestamp from before that is accepted.
+ * The lines of calls that came together are written together, and are with the system before any of those calls is
+ * answered: a kill of the process loses none. A machine that loses its power may lose some; after it has started again,
+ * no timestamp from before that is accepted.
  */
 import { closeSync, openSync, readdirSync, readFileSync, unlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
@@ -21,12 +22,15 @@ export type NonceLog = {
   remembered: readonly UsedNonce[];
   /** Timestamps below this one are never to be accepted, Unix seconds. */
   horizon: number;
-  /**
-   * Writes a nonce down.
-   *
-   * @throws QuotekeeperError NONCES_UNWRITABLE when the disk takes nothing
-   */
+  /** Notes a nonce that is to be written down. */
   append: (used: UsedNonce, of: Omit<UsedBy, "token">) => void;
+  /**
+   * Writes down what was noted since the last time; to be called before the calls of those nonces are answered.
+   *
+   * @throws QuotekeeperError NONCES_UNWRITABLE when the disk takes nothing; calls of these nonces are not to be accepted
+   */
+  write: () => void;
+  /** Writes nothing more. */
   close: () => void;
 };
 
@@ -56,6 +60,9 @@ type NonceFile = { path: string; begunAt: number; horizon: number; used: UsedNon
 type ClosedFile = { path: string; begunAt: number; newest: number };
 type OpenFile = ClosedFile & { fd: number };
 
+/** Lines that wait to be written, the newest timestamp in them, and the moment they are of. */
+type Waiting = { lines: string; newest: number; nowSeconds: number; horizon: number };
+
 /**
  * Opens the log, which reads what earlier runs left and begins a file.
  *
@@ -74,6 +81,7 @@ export function openNonceLog({ dir, clock, windowSeconds, uptimeSeconds }: Nonce
     newest: newestOf(used),
   }));
   let current: OpenFile | null = null;
+  let waiting: Waiting | null = null;
 
   function begin(at: number, above: number): OpenFile {
     const { fd, path } = openNew(join(dir, `${at}-${Buffer.from(clock.random(8)).toString("hex")}`));
@@ -84,7 +92,7 @@ export function openNonceLog({ dir, clock, windowSeconds, uptimeSeconds }: Nonce
     horizon = Math.max(horizon, ...over.map(({ newest }) => newest + 1));
     // The horizon is kept before the files go that it stands for.
     try {
-      writeLine(fd, `quotekeeper-nonces 1 ${horizon}\n`);
+      writeLines(fd, `quotekeeper-nonces 1 ${horizon}\n`);
     } catch (error) {
       closeSync(fd);
       throw error;
@@ -102,23 +110,37 @@ export function openNonceLog({ dir, clock, windowSeconds, uptimeSeconds }: Nonce
     closeSync(fd);
   }
 
+  function write({ lines, newest, nowSeconds: at, horizon: above }: Waiting): void {
+    if (current && Math.abs(at - current.begunAt) >= FILE_SECONDS) end();
+    const file = current ?? begin(at, above);
+    file.newest = Math.max(file.newest, newest);
+    try {
+      writeLines(file.fd, lines);
+    } catch (error) {
+      // A line that was written in part stands at the end of its file, and nothing behind it.
+      end();
+      throw error;
+    }
+  }
+
   attempt(dir, () => begin(nowSeconds, nowSeconds - windowSeconds));
   return {
     remembered: found.flatMap(({ used }) => used).filter(({ timestamp }) => timestamp >= horizon),
     horizon,
-    append: ({ timestamp, mark }, { nowSeconds: at, horizon: above }) =>
-      attempt(dir, () => {
-        if (current && Math.abs(at - current.begunAt) >= FILE_SECONDS) end();
-        const file = current ?? begin(at, above);
-        file.newest = Math.max(file.newest, timestamp);
-        try {
-          writeLine(file.fd, `${timestamp} ${mark}\n`);
-        } catch (error) {
-          // A line that was written in part stands at the end of its file, and nothing behind it.
-          end();
-          throw error;
-        }
-      }),
+    append: ({ timestamp, mark }, { nowSeconds: at, horizon: above }) => {
+      const { lines, newest } = waiting ?? { lines: "", newest: timestamp };
+      waiting = {
+        lines: `${lines}${timestamp} ${mark}\n`,
+        newest: Math.max(newest, timestamp),
+        nowSeconds: at,
+        horizon: above,
+      };
+    },
+    write: () => {
+      const noted = waiting;
+      waiting = null;
+      if (noted) attempt(dir, () => write(noted));
+    },
     close: end,
   };
 }
@@ -156,9 +178,10 @@ function newestOf(used: readonly UsedNonce[]): number {
   return used.reduce((newest, { timestamp }) => Math.max(newest, timestamp), 0);
 }
 
-function writeLine(fd: number, line: string): void {
-  const written = writeSync(fd, line);
-  if (written !== line.length) throw Object.assign(new Error("the disk is full"), { code: "ENOSPC" });
+/** @param lines ASCII */
+function writeLines(fd: number, lines: string): void {
+  const written = writeSync(fd, lines);
+  if (written !== lines.length) throw Object.assign(new Error("the disk is full"), { code: "ENOSPC" });
 }
 
 /** Another run may have removed it already. */

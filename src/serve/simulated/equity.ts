@@ -15,7 +15,7 @@ import {
   type Position,
   type Walker,
 } from "./pricePath.ts";
-import { remembered } from "./remembered.ts";
+import { remembered } from "../remembered.ts";
 import { dateOfDay, sessionAt } from "./session.ts";
 
 /** A company together with its place in one market. */

@@ -11,7 +11,7 @@ import { equityQuote, listingOf, yearRangesOf, type Listing } from "./equity.ts"
 import { contractText, optionQuote, rangeBefore, type ContractRange } from "./option.ts";
 import { positionAt } from "./pricePath.ts";
 import { recent } from "./recent.ts";
-import { remembered } from "./remembered.ts";
+import { remembered } from "../remembered.ts";
 import { sessionAt } from "./session.ts";
 
 /** A `QuoteSource` that never closes and never waits, see `session.ts`. */

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply } from "fastify";
 import type pg from "pg";
 import type { z } from "zod";
 import { databaseError } from "../../archive/connect.ts";
+import { currentVersion } from "../../archive/migrate.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import { problemOf } from "../live.ts";
@@ -36,6 +37,8 @@ export function addApi(app: FastifyInstance, { pool, log, address, meta, now }: 
       try {
         return await answer(query?.data as z.infer<Schema>, reply);
       } catch (error) {
+        const empty = isMissingTable(error) && (await currentVersion(pool).catch(() => null)) === 0;
+        if (empty) return reply.code(503).send(nothingYet(address));
         log.warn({ err: error, path }, "the dashboard could not read the archive");
         return reply.code(503).send(unavailable(error, address));
       }
@@ -83,6 +86,17 @@ async function readNames(
 function refused({ issues }: z.ZodError): ApiError {
   const detail = issues.map(({ path, message }) => `${path.join(".") || "query"}: ${message}`).join("; ");
   return { error: { code: "QUERY_INVALID", detail, hint: "Correct the address.", person: true } };
+}
+
+/** SQLSTATE 42P01, undefined_table. */
+function isMissingTable(error: unknown): boolean {
+  return (error as { code?: string }).code === "42P01";
+}
+
+/** A database that was never migrated. No fault: whoever collects into it migrates it. */
+function nothingYet(address: string): ApiError {
+  const empty = new QuotekeeperError("ARCHIVE_EMPTY", `${address} holds no archive yet`);
+  return { error: { ...problemOf(empty), person: false } };
 }
 
 /** Errors of the database with their remedies; nothing of a statement or of a password is in them. */

@@ -4,7 +4,7 @@ import { Header } from "./parts/header.tsx";
 import { ProblemNote } from "./parts/notes.tsx";
 import { tokenWanted } from "./lib/api.ts";
 import { path, VIEWS } from "./lib/router.ts";
-import { meta, trouble } from "./lib/store.ts";
+import { meta, simulated, trouble } from "./lib/store.ts";
 import { ChainView } from "./views/chain.tsx";
 import { CoveragePage } from "./views/coverage.tsx";
 import { InstrumentView } from "./views/instrument.tsx";
@@ -16,7 +16,7 @@ import { QuotesView } from "./views/quotes.tsx";
 export function App() {
   useSignalEffect(() => {
     const view = VIEWS.find((each) => each.path === path.value)?.name ?? "Nothing here";
-    document.title = `${meta.value?.simulated ? "SIMULATED · " : ""}${view} · quotekeeper`;
+    document.title = `${simulated.value ? "SIMULATED · " : ""}${view} · quotekeeper`;
   });
   if (tokenWanted.value) return <LoginView />;
   return (
@@ -56,7 +56,7 @@ function Footer() {
   return (
     <footer class="foot">
       {known?.attribution && <p class="attribution">{known.attribution}</p>}
-      {known?.simulated && (
+      {simulated.value && (
         <p>
           <strong class="sim">SIMULATED</strong> prices are made up: they are nobody's market.
         </p>

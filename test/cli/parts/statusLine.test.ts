@@ -20,7 +20,7 @@ test("on a terminal the line is written over in place, cut to the terminal's wid
   line.show("123456789012");
   line.end();
 
-  expect(written).toEqual([`${ERASE}1 row`, `${ERASE}123456789`, "\n"]);
+  expect(written).toEqual([`${ERASE}1 row`, `${ERASE}12345678…`, "\n"]);
 });
 
 test("a log line on the same terminal appears above the live line, which stays whole", () => {

@@ -43,3 +43,13 @@ test("a terminal that wants colour gets the verdicts in green and red", () => {
   expect(ok).toContain("\u001b[32mok");
   expect(attention).toContain("\u001b[31mATTENTION");
 });
+
+test.each([40, 30, 12])(
+  "on a terminal of %i columns no line is wider, and what needs a person is told in full",
+  (columns) => {
+    const lines = statusLines(LINES, { isTTY: true, columns }, { NO_COLOR: "1" });
+
+    for (const line of lines) expect(widthOf(line)).toBeLessThan(columns);
+    expect(lines.join("").replace(/\s+/g, "")).toContain("run`quotekeepermigrate`");
+  },
+);

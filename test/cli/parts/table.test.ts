@@ -4,12 +4,13 @@ import { widthOf } from "../../../src/cli/parts/width.ts";
 
 const COLUMNS = [{ heading: "Instrument" }, { heading: "Last", right: true }];
 
-test("numbers stand to the right, text to the left, and an absent value leaves its place empty", () => {
+test("numbers stand with their points below each other, text to the left; an absent value leaves its place empty", () => {
   const text = table(
     COLUMNS,
     [
       ["AAPL", "230.15"],
-      ["GE", "9.5"],
+      ["GE", "-9.5"],
+      ["BRK.A", "700000"],
       ["SIRI", null],
     ],
     { isTTY: false },
@@ -17,8 +18,29 @@ test("numbers stand to the right, text to the left, and an absent value leaves i
   );
 
   expect(text).toBe(
-    ["Instrument    Last", "AAPL        230.15", "GE             9.5", "SIRI", ""].join("\n"),
+    [
+      "Instrument       Last",
+      "AAPL           230.15",
+      "GE              -9.5",
+      "BRK.A       700000",
+      "SIRI",
+      "",
+    ].join("\n"),
   );
+});
+
+test("a column that holds more than numbers is left as it is", () => {
+  const text = table(
+    COLUMNS,
+    [
+      ["AAPL", "0.05 %"],
+      ["GE", "9.5 %"],
+    ],
+    { isTTY: false },
+    {},
+  );
+
+  expect(text).toBe(["Instrument    Last", "AAPL        0.05 %", "GE           9.5 %", ""].join("\n"));
 });
 
 test("headings are bold on a terminal alone, and not there either when NO_COLOR is set", () => {
@@ -45,7 +67,7 @@ test("a wide character moves no column", () => {
     COLUMNS,
     [
       ["日本株", "230.15"],
-      ["AAPL", "9.5"],
+      ["AAPL", "9.50"],
     ],
     { isTTY: false },
     {},
@@ -64,6 +86,15 @@ test("a contract's name goes on in the next line where the table would be wider 
 
   expect(widest(text)).toBeLessThanOrEqual(80);
   for (const figure of FIGURES) expect(text.split(figure)).toHaveLength(figure === "1234.5678" ? 7 : 3);
+});
+
+test("a contract's name stays whole where smaller gaps make room for it", () => {
+  const row = ["AAPL:2026-12-18:CALL:390", "388.79", "-3.62", "388.72", "388.80", "4617575", "07:33:19"];
+
+  const text = table(WIDE, [row], { isTTY: false, columns: 80 }, {});
+
+  expect(widest(text)).toBeLessThanOrEqual(80);
+  expect(text).toContain("AAPL:2026-12-18:CALL:390 388.79");
 });
 
 test("where even that is too wide, each row is a block, and no number is cut", () => {

@@ -21,7 +21,7 @@ function runOn(
   { windowSeconds = 10, uptimeSeconds = DAYS }: { windowSeconds?: number; uptimeSeconds?: number } = {},
 ): Run {
   const log = openNonceLog({ dir, clock, windowSeconds, uptimeSeconds });
-  const { remembered, horizon, append } = log;
+  const { remembered, horizon, append, write } = log;
   const memory = new NonceMemory({
     windowSeconds,
     maxNonces: 100_000,
@@ -32,8 +32,11 @@ function runOn(
   const now = () => Math.floor(clock.now().getTime() / 1000);
   return {
     log,
-    use: (nonce, { token = "token", ageSeconds = 0 } = {}) =>
-      memory.use(token, now() - ageSeconds, nonce, now()),
+    use: (nonce, { token = "token", ageSeconds = 0 } = {}) => {
+      const verdict = memory.use(token, now() - ageSeconds, nonce, now());
+      write();
+      return verdict;
+    },
     size: () => memory.size,
   };
 }
@@ -125,6 +128,22 @@ describe("after a restart", () => {
     clock.advance(9_000);
     expect(restarted.use("from now")).toBe("fresh");
   });
+});
+
+test("nonces that are noted together are kept by one writing, and none before it", () => {
+  const dir = tempDir();
+  const clock = createTestClock();
+  const first = runOn(dir, clock);
+  const of = { nowSeconds: Math.floor(clock.now().getTime() / 1000), horizon: 0 };
+  const marks = ["a", "b"].map((letter) => letter.repeat(22));
+  const remembered = () => runOn(dir, clock).log.remembered.map(({ mark }) => mark);
+
+  for (const mark of marks) first.log.append({ timestamp: of.nowSeconds, mark }, of);
+  const before = remembered();
+  first.log.write();
+
+  expect(before).toEqual([]);
+  expect(remembered()).toEqual(marks);
 });
 
 describe("what a kill or a full disk leaves", () => {

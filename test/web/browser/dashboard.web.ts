@@ -45,6 +45,30 @@ async function texts(page: Page, selector: string): Promise<string[]> {
   return found.map((text) => text.replace(/[\u2007\u202f\s]+/g, ""));
 }
 
+/** What axe finds that is serious or worse. */
+async function faultsOf(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  return page.evaluate(async () => {
+    const { axe } = globalThis as unknown as {
+      axe: {
+        run: () => Promise<{
+          violations: { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }[];
+        }>;
+      };
+    };
+    const { violations } = await axe.run();
+    return violations
+      .filter(({ impact }) => impact === "serious" || impact === "critical")
+      .map(
+        ({ id, nodes }) =>
+          `${id}: ${nodes
+            .slice(0, 3)
+            .map(({ html, failureSummary }) => `${html} ${failureSummary}`)
+            .join(" | ")}`,
+      );
+  });
+}
+
 async function rowsOf<Row extends object>(sql: string, values: unknown[] = []): Promise<Row[]> {
   return (await world.pool.query<Row>(sql, values)).rows;
 }
@@ -56,26 +80,7 @@ describe.each([{ dark: true }, { dark: false }])("with dark: $dark", ({ dark }) 
       const { page, complaints } = await openPage(world.browser, { dark });
       await show(page, path, drawn);
 
-      await page.evaluate(AXE);
-      const faults = await page.evaluate(async () => {
-        const { axe } = globalThis as unknown as {
-          axe: {
-            run: () => Promise<{
-              violations: { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }[];
-            }>;
-          };
-        };
-        const { violations } = await axe.run();
-        return violations
-          .filter(({ impact }) => impact === "serious" || impact === "critical")
-          .map(
-            ({ id, nodes }) =>
-              `${id}: ${nodes
-                .slice(0, 3)
-                .map(({ html, failureSummary }) => `${html} ${failureSummary}`)
-                .join(" | ")}`,
-          );
-      });
+      const faults = await faultsOf(page);
       if (process.env["SCREENSHOTS"]) {
         if (name === "coverage")
           await page
@@ -93,15 +98,20 @@ describe.each([{ dark: true }, { dark: false }])("with dark: $dark", ({ dark }) 
   );
 });
 
-test.each(VIEWS)("$name fits a phone 360 pixels wide", async ({ path, drawn, name }) => {
-  const { page, complaints } = await openPage(world.browser, { width: 360, height: 740 });
+test.each(VIEWS)(
+  "$name fits a phone 360 pixels wide, without a serious fault",
+  async ({ path, drawn, name }) => {
+    const { page, complaints } = await openPage(world.browser, { width: 360, height: 740 });
 
-  await show(page, path, drawn);
+    await show(page, path, drawn);
 
-  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
-  expect(complaints).toEqual([]);
-  if (process.env["SCREENSHOTS"] && name === "now") await page.screenshot({ path: `${IMAGES}now-phone.png` });
-});
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
+    expect(await faultsOf(page)).toEqual([]);
+    expect(complaints).toEqual([]);
+    if (process.env["SCREENSHOTS"] && name === "now")
+      await page.screenshot({ path: `${IMAGES}now-phone.png` });
+  },
+);
 
 test("the first view is of use within a second on loopback", async () => {
   const { page } = await openPage(world.browser);
@@ -360,7 +370,7 @@ test("coverage: each field says what the ledger says, and a click tells why", as
   expect(why).toContain(`job ${PAST_JOB}`);
 });
 
-test("an archive that cannot be read says what to do, and the mark SIMULATED stays", async () => {
+test("an archive that cannot be read says what to do, the mark SIMULATED stays, and it goes on by itself", async () => {
   const { page } = await openPage(world.browser);
   const error = {
     code: "DATABASE_UNREACHABLE",
@@ -376,6 +386,33 @@ test("an archive that cannot be read says what to do, and the mark SIMULATED sta
   expect(await page.locator(".note").textContent()).toContain("Start the server.");
   expect(await page.locator(".note").getAttribute("data-tone")).toBe("calm");
   expect(await page.locator("header .sim").textContent()).toBe("SIMULATED");
+
+  await page.unroute("**/api/quotes");
+  await page.waitForSelector("table.quotes tbody tr", { timeout: 10_000 });
+
+  expect(await page.locator(".note").count()).toBe(0);
+});
+
+test("coverage: arrow keys go from field to field, Enter tells why, and the reasons are those of the field", async () => {
+  const { page } = await openPage(world.browser);
+  await show(page, "/coverage", "table.heat tbody tr");
+  await page.locator(".heat button[data-level=part]").first().focus();
+  const from = await page.evaluate(() => document.activeElement?.getAttribute("data-place") ?? "");
+
+  await page.keyboard.press("ArrowDown");
+  const to = await page.evaluate(() => document.activeElement?.getAttribute("data-place") ?? "");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector(".why-sum");
+  const [row = 0, column = 0] = from.split("/").map(Number);
+
+  expect(to).toBe(`${row + 1}/${column}`);
+  expect(await page.locator(".why h2").textContent()).toContain(
+    (await page.locator(`tr:has([data-place="${to}"])`).getAttribute("data-instrument")) ?? "nothing",
+  );
+
+  await page.locator(".heat button[data-level=empty]").first().click();
+
+  expect(await page.locator(".why").textContent()).toContain("Nothing was due");
 });
 
 test("an error that needs a person is red, with its remedy; one that heals by itself is not", async () => {

@@ -1,13 +1,14 @@
 /** One thing a view reads: loading, there, or not to be had. */
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { Problem } from "../../api/types.ts";
 import { ApiProblem, ask } from "./api.ts";
+import { trouble } from "./store.ts";
 
 /** `data` stays while it is read anew. */
 export type Loaded<T> = { data: T | null; problem: Problem | null; loading: boolean };
 
 /**
- * Reads from the API, again whenever the query changes or `version` does.
+ * Reads from the API, again whenever the query changes or `version` does, and when the archive can be read again.
  *
  * @param query null: nothing is read
  */
@@ -20,8 +21,7 @@ export function useApi<T>(
     ...{ data: null, problem: null, loading: true, key: "" },
   });
   const key = query === null ? "" : `${path}?${new URLSearchParams(query).toString()}`;
-  const shown = useRef(key);
-  shown.current = key;
+  const well = trouble.value === null;
   useEffect(() => {
     if (query === null) return;
     const abort = new AbortController();
@@ -34,6 +34,6 @@ export function useApi<T>(
       },
     );
     return () => abort.abort();
-  }, [key, version]);
+  }, [key, version, well]);
   return state;
 }

@@ -24,6 +24,12 @@ export function seriesKey({ instrumentId, sourceId, delayed }: QuoteRow): string
 /** The quotes in the server's order, securities before options. */
 export const quoteList = computed(() => (quotes.value === null ? null : [...quotes.value.values()]));
 
+/** Whether anything that is shown may be made up: as the server says, or as a quote itself does. */
+export const simulated = computed(
+  () =>
+    meta.value?.simulated === true || quoteList.value?.some(({ source }) => source === "simulated") === true,
+);
+
 /** How often everything is read anew, ms: rows that arrive late, by import, come in no event. */
 const ANEW_MS = 60_000;
 
@@ -68,7 +74,7 @@ export function follow(): void {
     // The browser tries again by itself, unless the server had an answer that is no stream.
     if (stream?.readyState === EventSource.CLOSED && !tokenWanted.value) setTimeout(follow, AGAIN_MS);
   });
-  stream.addEventListener("now", (event) => takeNow(JSON.parse(event.data as string) as NowView));
+  stream.addEventListener("now", (event) => takeNews(JSON.parse(event.data as string) as NowView));
   stream.addEventListener("quotes", (event) => takeQuotes(JSON.parse(event.data as string) as QuoteRow[]));
   stream.addEventListener("trouble", () => void load());
 }
@@ -83,6 +89,12 @@ export function startStore(): void {
 function takeNow(view: NowView): void {
   now.value = view;
   setServerTime(view.at);
+}
+
+/** What could not be read before can be had as soon as the archive answers again. */
+function takeNews(view: NowView): void {
+  takeNow(view);
+  if (trouble.value !== null && view.archive !== null) void load();
 }
 
 function takeQuotes(rows: readonly QuoteRow[]): void {

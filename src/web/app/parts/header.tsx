@@ -3,18 +3,18 @@ import { exchangeMoment, exchangeTime } from "../lib/format.ts";
 import { logOut } from "../lib/api.ts";
 import { nowMs } from "../lib/clock.ts";
 import { path, VIEWS } from "../lib/router.ts";
-import { connected, meta, now } from "../lib/store.ts";
+import { connected, meta, now, simulated } from "../lib/store.ts";
 import { nextTheme, theme } from "../lib/theme.ts";
 
 /** The bar on top of every view. */
 export function Header() {
   return (
     <header class="top">
-      <a class="brand" href="/">
+      <a class="brand" href="/" aria-label="quotekeeper">
         <Mark />
         <span>quotekeeper</span>
       </a>
-      {meta.value?.simulated && (
+      {simulated.value && (
         <span class="sim" title="These quotes are made up.">
           SIMULATED
         </span>

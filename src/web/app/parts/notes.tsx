@@ -2,6 +2,7 @@
 import type { ComponentChildren } from "preact";
 import type { Problem, SourceKind } from "../../api/types.ts";
 import type { Loaded } from "../lib/load.ts";
+import { trouble } from "../lib/store.ts";
 
 /** An error and what to do about it. Red only when a person is needed. */
 export function ProblemNote({ problem: { code, detail, hint, person } }: { problem: Problem }) {
@@ -38,7 +39,10 @@ export function Loading({ what }: { what: string }) {
   );
 }
 
-/** Loading, failed or there. What is there stays while it is read anew or cannot be. */
+/**
+ * Loading, failed or there. What is there stays while it is read anew or cannot be. A failure that stands above the view
+ * already is not told twice.
+ */
 export function Await<T>({
   loaded: { data, problem },
   what,
@@ -50,7 +54,7 @@ export function Await<T>({
 }) {
   return (
     <>
-      {problem && <ProblemNote problem={problem} />}
+      {problem && problem.code !== trouble.value?.code && <ProblemNote problem={problem} />}
       {data !== null ? children(data) : !problem && <Loading what={what} />}
     </>
   );

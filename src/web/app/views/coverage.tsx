@@ -1,12 +1,12 @@
 /** Coverage: sessions x instruments, and why something is missing. */
 import { useState } from "preact/hooks";
-import type { CoverageCell, CoverageView, MissRow } from "../../api/types.ts";
-import { Await, Code, Empty, SourceTag } from "../parts/notes.tsx";
+import type { CoverageCell, CoverageView } from "../../api/types.ts";
+import { Await, Empty, SourceTag } from "../parts/notes.tsx";
+import { type Field, isSame, Why } from "../parts/why.tsx";
 import { nowMs } from "../lib/clock.ts";
 import { heatLevel, type HeatRow, heatRows } from "../lib/coverage.ts";
-import { exchangeDateOf, exchangeTime, grouped, shortDate } from "../lib/format.ts";
+import { exchangeDateOf, shortDate } from "../lib/format.ts";
 import { useApi } from "../lib/load.ts";
-import { reasonOf } from "../lib/reasons.ts";
 import { parameter, setParameters } from "../lib/router.ts";
 
 const DAY_MS = 86_400_000;
@@ -77,7 +77,7 @@ function Legend() {
 }
 
 function Heat({ view, search }: { view: CoverageView; search: string }) {
-  const [chosen, setChosen] = useState<CoverageCell | null>(null);
+  const [chosen, setChosen] = useState<Field | null>(null);
   const [focus, setFocus] = useState("0/0");
   const words = search.trim().toUpperCase();
   const found = heatRows(view).filter(({ instrument }) => instrument.toUpperCase().includes(words));
@@ -123,6 +123,7 @@ function Heat({ view, search }: { view: CoverageView; search: string }) {
                 key={`${row.source} ${row.instrument}`}
                 row={row}
                 place={place}
+                dates={view.dates}
                 {...{ focus, setFocus, chosen, setChosen }}
               />
             ))}
@@ -134,7 +135,7 @@ function Heat({ view, search }: { view: CoverageView; search: string }) {
           </p>
         )}
       </div>
-      <Why cell={chosen} />
+      <Why field={chosen} cell={view.cells.find((cell) => isSame(cell, chosen)) ?? null} />
     </div>
   );
 }
@@ -158,6 +159,7 @@ function clamp(value: number, count: number): number {
 function Row({
   row,
   place,
+  dates,
   focus,
   setFocus,
   chosen,
@@ -165,11 +167,13 @@ function Row({
 }: {
   row: HeatRow;
   place: number;
+  dates: CoverageView["dates"];
   focus: string;
   setFocus: (place: string) => void;
-  chosen: CoverageCell | null;
-  setChosen: (cell: CoverageCell | null) => void;
+  chosen: Field | null;
+  setChosen: (field: Field) => void;
 }) {
+  const { instrument, source } = row;
   return (
     <tr data-instrument={row.instrument}>
       <th scope="row" class="text">
@@ -177,17 +181,17 @@ function Row({
       </th>
       {row.cells.map((cell, column) => {
         const at = `${place}/${column}`;
-        const isChosen = cell !== null && cell.date === chosen?.date && cell.instrument === chosen.instrument;
+        const field = { date: dates[column]?.date ?? "", instrument, source };
         return (
-          <td key={at} role="gridcell" aria-selected={isChosen}>
+          <td key={at} role="gridcell" aria-selected={isSame(field, chosen)}>
             <button
               type="button"
               data-place={at}
               data-level={cell ? heatLevel(cell) : "empty"}
               tabIndex={at === focus ? 0 : -1}
-              aria-label={labelOf(row, cell)}
+              aria-label={labelOf(field, cell)}
               onFocus={() => setFocus(at)}
-              onClick={() => setChosen(cell)}
+              onClick={() => setChosen(field)}
             >
               {cell && cell.missed > 0 ? compact(cell.missed) : ""}
             </button>
@@ -199,61 +203,12 @@ function Row({
   );
 }
 
-function labelOf({ instrument }: HeatRow, cell: CoverageCell | null): string {
-  if (cell === null) return `${instrument}: nothing was due`;
+function labelOf({ instrument, date }: Field, cell: CoverageCell | null): string {
+  if (cell === null) return `${instrument} ${shortDate(date)}: nothing was due`;
   const missed = cell.missed > 0 ? `${compact(cell.missed)}, ` : "";
-  return `${instrument} ${shortDate(cell.date)}: ${missed}${cell.stored} of ${cell.expected} stored`;
+  return `${instrument} ${shortDate(date)}: ${missed}${cell.stored} of ${cell.expected} stored`;
 }
 
 function compact(count: number): string {
   return count < 1_000 ? `−${count}` : `−${Math.round(count / 1_000)}k`;
-}
-
-/** What the ledger says of one cell. */
-function Why({ cell }: { cell: CoverageCell | null }) {
-  const query = cell && { date: cell.date, instrument: cell.instrument, source: cell.source };
-  const loaded = useApi<MissRow[]>("/api/misses", query);
-  return (
-    <aside class="why panel" aria-live="polite" aria-label="Why">
-      {cell === null ? (
-        <Empty title="Why is something missing?">
-          Choose a field: the ledger has a reason for each quote that was due and is not there.
-        </Empty>
-      ) : (
-        <>
-          <h2>
-            {cell.instrument}, {shortDate(cell.date)}
-          </h2>
-          <p class="why-sum">
-            <b>{grouped(cell.stored)}</b> of {grouped(cell.expected)} quotes stored,{" "}
-            <b>{grouped(cell.missed)}</b> missing.
-          </p>
-          {cell.missed === 0 ? (
-            <p class="dim">Every quote that was due is there.</p>
-          ) : (
-            <Await loaded={loaded} what="the reasons">
-              {(rows) => (
-                <ul class="missed">
-                  {rows.map(({ job, reason, count, firstAt, lastAt }) => {
-                    const { title, text, person } = reasonOf(reason);
-                    return (
-                      <li key={`${job} ${reason}`} data-tone={person ? "alarm" : "calm"}>
-                        <b>{grouped(count)}</b> {title}
-                        <small>
-                          job {job}, {exchangeTime(firstAt)} to {exchangeTime(lastAt)}
-                        </small>
-                        <small>
-                          <Code text={text} />
-                        </small>
-                      </li>
-                    );
-                  })}
-                </ul>
-              )}
-            </Await>
-          )}
-        </>
-      )}
-    </aside>
-  );
 }

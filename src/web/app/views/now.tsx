@@ -90,9 +90,9 @@ function Budget({ view: { live, archive } }: { view: NowView }) {
       <section class="panel budget" aria-labelledby="budget">
         <h2 id="budget">Budget</h2>
         <Empty title="No collector runs in this process">
-          This is the dashboard alone, over the archive.{" "}
-          {archive ? `${archive.calls} answers arrived in the last minute` : ""}
-          {serviceUsed === null ? "." : `; the service counts ${serviceUsed} calls.`}
+          This is the dashboard alone, over the archive.
+          {archive && ` ${archive.calls} answers arrived in the last minute`}
+          {archive && (serviceUsed === null ? "." : `; the service counts ${serviceUsed} calls.`)}
         </Empty>
       </section>
     );
@@ -196,7 +196,7 @@ function Calls({ view: { archive, live } }: { view: NowView }) {
       {archive ? (
         <Minutes minutes={archive.minutes} limit={live?.limit ?? 60} nowMs={nowMs.value} />
       ) : (
-        <Empty title="The archive cannot be read" />
+        <Empty title="Nothing can be read from the archive" />
       )}
     </section>
   );

@@ -1,0 +1,12 @@
+/** What a cell of a row may turn out to be. Pure. */
+
+/** A value, or what is wrong: the column, what it holds, and why that will not do. */
+export type Cell<T> = { ok: true; value: T } | { ok: false; problem: string };
+
+/** Longest value that a problem shows, in characters. */
+const SHOWN_LENGTH = 60;
+
+/** A value as a problem shows it. */
+export function shown(text: string): string {
+  return JSON.stringify(text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}...` : text);
+}

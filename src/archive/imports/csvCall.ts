@@ -1,0 +1,94 @@
+/** How a piece of a CSV file is to be read: kept beside it in the journal, so that nothing else is needed to read it. */
+import type { Ambiguous } from "./localTime.ts";
+
+/** What names the instrument of a row. */
+export const NAME_FIELDS = [
+  "symbol",
+  "occ",
+  "underlying",
+  "expiration",
+  "type",
+  "strike",
+  "securityType",
+  "exchange",
+  "description",
+] as const;
+
+/** Prices and ratios: decimals. */
+export const DECIMAL_FIELDS = [
+  "bid",
+  "ask",
+  "last",
+  "change",
+  "pctChange",
+  "open",
+  "high",
+  "low",
+  "previousClose",
+  "earningsPerShare",
+  "peRatio",
+  "high52Week",
+  "low52Week",
+  "contractHigh",
+  "contractLow",
+  "delta",
+] as const;
+
+/** Counts: whole numbers. */
+export const INTEGER_FIELDS = ["bidSize", "askSize", "volume", "sessionVolume", "contractSize"] as const;
+
+/** Whatever a row says besides its time. */
+export type CsvField =
+  (typeof NAME_FIELDS)[number] | (typeof DECIMAL_FIELDS)[number] | (typeof INTEGER_FIELDS)[number];
+
+/** How to read every piece of a file: all that a map says. */
+export type CsvReading = Omit<CsvCall, "firstLine" | "rows">;
+
+/** A column: its name in the header, or its number, from 1 on. */
+export type CsvColumn = string | number;
+
+/** Where an import of CSV stands in place of a call. Plain JSON. */
+export type CsvCall = {
+  form: "csv";
+  /** The file's base name. */
+  file: string;
+  /** The line of the file, from 1 on, at which the first row of the piece begins. */
+  firstLine: number;
+  /** How many rows the piece has. */
+  rows: number;
+  delayed: boolean;
+  /** Whether the body begins with the file's header line. */
+  header: boolean;
+  delimiter: string;
+  encoding: "utf-8" | "windows-1252";
+  /** What stands before the fraction. */
+  decimal: "." | ",";
+  /** Further texts that stand for no value. */
+  absent: string[];
+  columns: Partial<Record<CsvField, CsvColumn>>;
+  constants: Partial<Record<CsvField, string>>;
+  time: {
+    /** Columns that make the time, joined by a space. */
+    columns: CsvColumn[];
+    /** `iso`, a unit since 1970, or a pattern. */
+    format: string;
+    /** Of times without their offset; null where each has its own. */
+    timezone: string | null;
+    ambiguous: Ambiguous;
+  };
+  /** `iso` or a pattern. */
+  expirationFormat: string;
+};
+
+/** Units since 1970 in which times may be given, in microseconds each; `ns` is cut to microseconds. */
+export const EPOCH_UNITS: Readonly<Record<string, { scale: bigint; divisor: bigint }>> = {
+  s: { scale: 1_000_000n, divisor: 1n },
+  ms: { scale: 1_000n, divisor: 1n },
+  us: { scale: 1n, divisor: 1n },
+  ns: { scale: 1n, divisor: 1_000n },
+};
+
+/** Whether a record's request is one. */
+export function isCsvCall(request: unknown): request is CsvCall {
+  return typeof request === "object" && request !== null && (request as { form?: unknown }).form === "csv";
+}

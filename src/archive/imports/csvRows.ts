@@ -1,0 +1,100 @@
+/** From a journaled piece of a CSV file to the rows it becomes. Pure: the map travels with the piece. */
+import type { ResponseRecord } from "../../journal/record.ts";
+import type { Quote } from "../../quotes-api/document.ts";
+import type { AnswerRows, DeadLetter, QuoteUnit } from "../rows.ts";
+import type { CsvCall } from "./csvCall.ts";
+import { createInstrumentReader } from "./csvInstrument.ts";
+import { createQuoteReader, saysTheSame } from "./csvQuote.ts";
+import { createRowReader, type RowReader } from "./rowReader.ts";
+import { type RawRow, RowSplitter } from "./splitRows.ts";
+
+/** The units and dead letters of a piece. A bad row costs itself alone. Never throws. */
+export function csvRows(record: ResponseRecord): Pick<AnswerRows, "units" | "deadLetters"> {
+  try {
+    return readPiece(record);
+  } catch (error) {
+    // A map that this version or this machine cannot follow, such as a zone that it does not know.
+    const { observedAt } = record;
+    const detail = `the map of the import: ${(error as Error).message}`;
+    const letter = { observedAt, ordinal: 0, instrument: null, reason: "malformed" as const, detail };
+    return { units: [], deadLetters: [{ ...letter, fragment: null }] };
+  }
+}
+
+function readPiece(record: ResponseRecord): Pick<AnswerRows, "units" | "deadLetters"> {
+  const call = record.request as CsvCall;
+  const { header, rows } = rowsOfBody(record.body, call);
+  const readUnit = unitReader(call, createRowReader(call, header));
+  const units: QuoteUnit[] = [];
+  const deadLetters: DeadLetter[] = [];
+  const kept = new Map<string, Quote>();
+  const die = (row: RawRow, reason: DeadLetter["reason"], instrument: string | null, why: string): void => {
+    const [detail, fragment] = [`${call.file} line ${row.line}: ${why}`, row.bytes.toString("utf8")];
+    const ordinal = deadLetters.length;
+    deadLetters.push({ observedAt: record.observedAt, ordinal, instrument, reason, detail, fragment });
+  };
+  for (const row of rows) {
+    const read = readUnit(row);
+    if (!read.ok) {
+      die(row, "malformed", read.name, read.problem);
+      continue;
+    }
+    const { unit, key } = read;
+    const first = kept.get(key);
+    // A row that says the same again is a repetition, for the database to pass over; another one is set aside.
+    if (first !== undefined && !saysTheSame(first, unit.quote)) {
+      const why = `another row has other values at ${unit.observedAt}`;
+      die(row, "answered_twice", unit.instrument.symbol, why);
+      continue;
+    }
+    kept.set(key, unit.quote);
+    units.push(unit);
+  }
+  return { units, deadLetters };
+}
+
+function rowsOfBody(
+  body: Uint8Array,
+  { header, delimiter, firstLine }: CsvCall,
+): { header: Buffer | null; rows: RawRow[] } {
+  const splitter = new RowSplitter(delimiter);
+  const found = [...splitter.push(Buffer.from(body)), ...splitter.finish()];
+  const rows = header ? found.slice(1) : found;
+  // The header stands before the piece's first row, wherever in the file that was.
+  const moved = firstLine - (rows[0]?.line ?? firstLine);
+  const placed = rows.map((row) => ({ ...row, line: row.line + moved }));
+  return { header: header ? (found[0]?.bytes ?? Buffer.alloc(0)) : null, rows: placed };
+}
+
+type UnitRead =
+  | { ok: true; unit: QuoteUnit; /** Of its instrument and time. */ key: string }
+  | { ok: false; name: string | null; problem: string };
+
+function unitReader(call: CsvCall, reader: RowReader): (row: RawRow) => UnitRead {
+  const { file, delayed } = call;
+  const instrumentOf = createInstrumentReader(call);
+  const quoteOf = createQuoteReader(call);
+  return ({ bytes, line }) => {
+    const cells = reader.fieldsOf(bytes);
+    if (!cells.ok) return { ...cells, name: null };
+    const text = reader.textOf(cells.value);
+    const failed = ({ problem }: { problem: string }): UnitRead => {
+      return { ok: false, name: text("symbol") ?? text("occ") ?? text("underlying"), problem };
+    };
+    const instrument = instrumentOf(text);
+    if (!instrument.ok) return failed(instrument);
+    const time = reader.timeOf(cells.value);
+    if (!time.ok) return failed(time);
+    const quote = quoteOf(text);
+    if (!quote.ok) return failed(quote);
+    const { row, key } = instrument.value;
+    const { contractSize } = quote.value.extended;
+    const unit = {
+      ...{ observedAt: time.value, delayed, greeksDelta: null },
+      instrument: contractSize === null ? row : { ...row, contractSize },
+      quote: quote.value,
+      fragment: `${file} line ${line}`,
+    };
+    return { ok: true, unit, key: `${unit.observedAt} ${key}` };
+  };
+}

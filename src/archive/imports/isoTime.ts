@@ -1,0 +1,31 @@
+/** Times in ISO 8601, in columns and in file names. Pure. */
+import type { LocalTime, TimeRead } from "./localTime.ts";
+import { type Field, timeOf } from "./timePattern.ts";
+
+const ISO =
+  /(?<!\d)(\d{4})-?(\d{2})-?(\d{2})(?:[T ](\d{2})(?:[:._-]?(\d{2})(?:[:._-]?(\d{2})(?:[.,](\d{3}|\d{6}|\d{9}))?)?)?(Z|[+-]\d{2}(?::?\d{2})?)?)?(?!\d)/u;
+const ISO_WHOLE =
+  /^(\d{4})-?(\d{2})-?(\d{2})(?:[T ](\d{2}):?(\d{2})(?::?(\d{2})(?:[.,](\d{1,9}))?)?\s?(Z|[+-]\d{2}(?::?\d{2})?)?)?$/iu;
+
+/** ISO 8601, basic or extended, date alone or date and time, with or without offset; the text is nothing else. */
+export function readIso(text: string, local: (time: LocalTime) => TimeRead): TimeRead | null {
+  return isoTime(ISO_WHOLE.exec(text), local);
+}
+
+/**
+ * ISO 8601 somewhere in a file's name, with its `T`; `:` may have become `-`, `_` or `.` there, as file systems want
+ * it. A fraction has 3, 6 or 9 digits: one of one digit is the number of a copy.
+ */
+export function findIso(text: string, local: (time: LocalTime) => TimeRead): TimeRead | null {
+  const match = ISO.exec(text);
+  return match?.[4] === undefined || match[5] === undefined ? null : isoTime(match, local);
+}
+
+function isoTime(match: RegExpExecArray | null, local: (time: LocalTime) => TimeRead): TimeRead | null {
+  if (match === null) return null;
+  const [, year, month, day, hour, minute, second, fraction, zone] = match;
+  const texts = [year, month, day, hour ?? "0", minute ?? "0", second ?? "0", fraction ?? "0", zone];
+  const fields: Field[] = ["year", "month", "day", "hour", "minute", "second", "fraction", "zone"];
+  const given = zone === undefined ? fields.slice(0, -1) : fields;
+  return timeOf(given, texts.slice(0, given.length) as string[], local);
+}

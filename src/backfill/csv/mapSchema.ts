@@ -1,0 +1,152 @@
+/** The schema of a map: each option's type, default, bound and sentence, in this one place. */
+import { z } from "zod";
+import {
+  DECIMAL_FIELDS,
+  EPOCH_UNITS,
+  INTEGER_FIELDS,
+  NAME_FIELDS,
+  type CsvField,
+} from "../../archive/imports/csvCall.ts";
+import { ENCODINGS } from "../../archive/imports/rowReader.ts";
+import { compilePattern } from "../../archive/imports/timePattern.ts";
+
+const COLUMN = "expected a column: its name in the header, or its number, from 1 on";
+const column = z.string(COLUMN).min(1, COLUMN).max(200, COLUMN);
+
+const TEXT = "expected a value, as a column would have it";
+const TIME = "expected a column, or a list of columns that make the time together";
+const ZONE = "expected an IANA time zone, such as America/New_York or UTC";
+const DELIMITER = "expected one character, such as , or ; or |, or tab";
+const NAME = "expected a name of 1 to 64 characters";
+const FORMAT = "expected iso, s, ms, us, ns, or a pattern such as %m/%d/%Y %H:%M:%S";
+
+const FIELDS: readonly CsvField[] = [...NAME_FIELDS, ...DECIMAL_FIELDS, ...INTEGER_FIELDS];
+
+/** One optional entry for each field. */
+function forEachField<T extends z.ZodType>(schema: T): Record<CsvField, z.ZodOptional<T>> {
+  const entries = FIELDS.map((field) => [field, schema.optional()] as const);
+  return Object.fromEntries(entries) as Record<CsvField, z.ZodOptional<T>>;
+}
+
+/** The options of a map, each for itself. */
+const options = z.strictObject({
+  source: z.string(NAME).min(1, NAME).max(64, NAME).optional().describe("Name of the source in the archive."),
+  columns: z
+    .strictObject({
+      ...forEachField(column),
+      time: z
+        .union([column, z.array(column, TIME).min(1, TIME).max(4, TIME)], TIME)
+        .describe("When each row was observed; several columns are joined by a space."),
+    })
+    .describe("Which column is what."),
+  constants: z
+    .strictObject(forEachField(z.string(TEXT).max(200, TEXT)))
+    .default({})
+    .describe("What every row says, or where the column is empty, such as symbol: AAPL."),
+  timeFormat: z
+    .string(FORMAT)
+    .default("iso")
+    .describe("How times are written: iso, a number since 1970 (s, ms, us, ns), or a pattern."),
+  timezone: z
+    .string(ZONE)
+    .refine(isTimeZone, ZONE)
+    .optional()
+    .describe("Zone of times without their own offset; required unless each has one."),
+  ambiguous: z
+    .enum(["earlier", "later", "refuse"])
+    .default("earlier")
+    .describe("What a local time means that clocks show twice, in the hour that autumn repeats."),
+  expirationFormat: z
+    .string()
+    .default("iso")
+    .describe("How expirations are written: iso, or a pattern such as %m/%d/%Y."),
+  delayed: z.boolean().default(false).describe("Whether the quotes are delayed ones."),
+  securityType: z
+    .string(TEXT)
+    .min(1, TEXT)
+    .max(16, TEXT)
+    .optional()
+    .describe("Type of securities that are no options. Default: CS, or what the archive knows."),
+  header: z.boolean().default(true).describe("Whether the first line names the columns."),
+  delimiter: z
+    .string(DELIMITER)
+    .transform((text) => (text === "tab" ? "\t" : text))
+    .refine((text) => /^[\t !#-&(-,./:-@^_`{-~]$/u.test(text) && text !== ".", DELIMITER)
+    .default(",")
+    .describe("What separates columns."),
+  encoding: z.enum(ENCODINGS).default("utf-8").describe("How the file's text is written."),
+  decimal: z.enum([".", ","]).default(".").describe("What stands before the fraction of a number."),
+  absent: z
+    .array(z.string().max(40), "expected a list of texts")
+    .default([])
+    .describe("Texts that stand for no value, besides the empty one, null, na, n/a and NaN."),
+});
+
+/** A map, as its file has it. */
+export const mapSchema = options.superRefine((map, context) => {
+  const { columns, constants } = map;
+  const has = (field: CsvField): boolean => columns[field] !== undefined || constants[field] !== undefined;
+  const fail = (path: string[], message: string): void =>
+    void context.addIssue({ code: "custom", path, message });
+  const contract = (["expiration", "type", "strike"] as const).filter(has);
+  if (!has("symbol") && !has("occ") && !has("underlying"))
+    fail(["columns", "symbol"], "expected symbol, occ, or underlying with expiration, type and strike");
+  if (contract.length > 0 && contract.length < 3)
+    fail(["columns", "strike"], "expiration, type and strike go together");
+  if (![...DECIMAL_FIELDS, ...INTEGER_FIELDS].some((field) => columns[field] !== undefined))
+    fail(["columns"], "is not enough: expected a column of values, such as last, bid or ask");
+  if (!map.header)
+    for (const [name, given] of Object.entries(columns))
+      if ([given].flat().some((one) => one !== undefined && !/^[1-9]\d{0,3}$/u.test(one)))
+        fail(["columns", name], "expected a column's number, as the file has no header");
+  const zoned = zoneOf(map.timeFormat);
+  if (typeof zoned === "string") fail(["timeFormat"], `${FORMAT}: ${zoned}`);
+  else if (!zoned && map.timezone === undefined && map.timeFormat !== "iso") fail(["timezone"], ZONE);
+  if (map.expirationFormat === "iso") return;
+  const pattern = compilePattern(map.expirationFormat, { whole: true });
+  if (!pattern.ok) fail(["expirationFormat"], `expected iso, or a pattern: ${pattern.problem}`);
+});
+
+/** What holds of a map whatever else is wrong with it: enough to hold its columns against a header. */
+export const outlineSchema = options
+  .pick({ header: true, delimiter: true, encoding: true })
+  .loose()
+  .extend({ columns: z.record(z.string(), z.union([column, z.array(column)]).catch([])).catch({}) });
+
+/** Names of columns that a map may have. */
+export const COLUMN_NAMES: readonly string[] = ["time", ...FIELDS];
+
+/** A map, checked. */
+export type CsvMap = z.infer<typeof mapSchema>;
+
+/** Names whose values are text whatever they look like: `007` is a symbol, and `true` may be a column's name. */
+export const MAP_TEXT_KEYS: ReadonlySet<string> = new Set([
+  ...FIELDS,
+  ...[
+    "source",
+    "time",
+    "timeFormat",
+    "timezone",
+    "expirationFormat",
+    "delimiter",
+    "encoding",
+    "decimal",
+    "absent",
+  ],
+]);
+
+/** Whether each time of a format says its own offset; a text: what is wrong with the format. */
+function zoneOf(format: string): boolean | string {
+  if (EPOCH_UNITS[format] !== undefined) return true;
+  if (format === "iso") return false;
+  const compiled = compilePattern(format, { whole: true });
+  return compiled.ok ? compiled.pattern.saysZone : compiled.problem;
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: name }) !== null;
+  } catch {
+    return false;
+  }
+}

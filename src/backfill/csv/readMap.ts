@@ -1,0 +1,94 @@
+/** Reads a map and holds it against its file's header: all problems at once, each with its line. */
+import { readFile } from "node:fs/promises";
+import { basename } from "node:path";
+import type { CsvCall, CsvColumn, CsvReading } from "../../archive/imports/csvCall.ts";
+import { createRowReader, splitHeader } from "../../archive/imports/rowReader.ts";
+import { readIso } from "../../archive/imports/isoTime.ts";
+import { describeProblem, type FileProblem, readYamlFile } from "../../config/jobs/yamlFile.ts";
+import { QuotekeeperError } from "../../errors.ts";
+import { fitColumns } from "./fitColumns.ts";
+import { type CsvMap, MAP_TEXT_KEYS, mapSchema, outlineSchema } from "./mapSchema.ts";
+
+/** The beginning of a CSV file. */
+export type FileStart = { header: Buffer; first: Buffer | null };
+
+/** A map that fits its file: how to read every piece of it but for the line it begins at, and the map's own source. */
+export type ReadMap = { call: CsvReading; source: string | null };
+
+/**
+ * @param startOf reads the file's first two rows, separated as the map says
+ * @throws QuotekeeperError BACKFILL_MAP_INVALID
+ */
+export async function readMap(
+  mapFile: string,
+  csvFile: string,
+  startOf: (delimiter: string) => Promise<FileStart>,
+): Promise<ReadMap> {
+  const text = await readFile(mapFile, "utf8").catch((cause: NodeJS.ErrnoException) => {
+    throw invalid([{ file: mapFile, line: 1, message: `the file cannot be read (${cause.code})` }]);
+  });
+  const read = readYamlFile(mapFile, text, mapSchema, MAP_TEXT_KEYS);
+  const outline = readYamlFile(mapFile, text, outlineSchema, MAP_TEXT_KEYS);
+  // What separates columns must be known before a header can be held against anything.
+  if (!outline.ok) throw invalid(read.ok ? outline.problems : read.problems);
+  const start = await startOf(outline.value.delimiter);
+  const names = outline.value.header ? splitHeader(start.header, outline.value) : null;
+  const fit = fitColumns(outline.value.columns, names);
+  const strange = fit.problems.map(({ path, message }): FileProblem => {
+    return { file: mapFile, line: outline.lineOf(path), message };
+  });
+  if (!read.ok || strange.length > 0) throw invalid([...(read.ok ? [] : read.problems), ...strange]);
+  const { value: map, lineOf } = read;
+  const { time = [], ...fields } = fit.columns;
+  const columns = Object.fromEntries(Object.entries(fields).map(([field, [only]]) => [field, only]));
+  const call = callOf(map, basename(csvFile), columns as CsvCall["columns"], time);
+  if (lacksZone(call, start, map.header)) {
+    const message = "timezone is missing: the times of the file have no offset of their own";
+    throw invalid([{ file: mapFile, line: lineOf(["columns", "time"]), message }]);
+  }
+  return { call, source: map.source ?? null };
+}
+
+function callOf(
+  map: CsvMap,
+  file: string,
+  columns: CsvCall["columns"],
+  timeColumns: CsvColumn[],
+): CsvReading {
+  const { delayed, header, delimiter, encoding, decimal, absent, constants, ambiguous, expirationFormat } =
+    map;
+  const type = map.securityType === undefined ? {} : { securityType: map.securityType };
+  return {
+    ...{ form: "csv", file, delayed, header, delimiter, encoding, decimal, absent },
+    ...{ columns, expirationFormat },
+    constants: { ...type, ...withoutUndefined(constants) },
+    time: { columns: timeColumns, format: map.timeFormat, timezone: map.timezone ?? null, ambiguous },
+  };
+}
+
+function withoutUndefined(constants: CsvMap["constants"]): CsvCall["constants"] {
+  return Object.fromEntries(Object.entries(constants).filter(([, value]) => value !== undefined));
+}
+
+/** Whether the first row already tells that a zone is needed. */
+function lacksZone(call: CsvReading, { header, first }: FileStart, named: boolean): boolean {
+  if (call.time.timezone !== null || call.time.format !== "iso") return false;
+  const row = named ? first : header;
+  if (row === null) return false;
+  const reader = createRowReader(call, named ? header : null);
+  const fields = reader.fieldsOf(row);
+  if (!fields.ok) return false;
+  const text = call.time.columns.map((column) => reader.valueOf(fields.value, column) ?? "").join(" ");
+  let asked = false;
+  readIso(text, () => ((asked = true), { ok: false, problem: "" }));
+  return asked;
+}
+
+function invalid(unsorted: readonly FileProblem[]): QuotekeeperError {
+  const problems = [...unsorted].sort((a, b) => a.line - b.line);
+  const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
+  return new QuotekeeperError(
+    "BACKFILL_MAP_INVALID",
+    `${count} in the map:\n  ${problems.map(describeProblem).join("\n  ")}\n`,
+  );
+}

@@ -1,0 +1,133 @@
+/**
+ * Imports pieces: each batch goes to the journal, is synced there, and is loaded from there into the archive. So the
+ * archive can be made again from the journal alone, imports included.
+ *
+ * A run that was ended in its midst, at whatever instant, has left pieces in one of three states: not journaled (they
+ * come now), journaled and not loaded (`catchUp` loads them first), loaded (the archive knows their request ids).
+ */
+import type pg from "pg";
+import { type Batch, createMemory, loadBatch, type LoadMemory, type LoadReport } from "../../archive/load.ts";
+import { readBatches } from "../../archive/readBatches.ts";
+import { type AnswerRows, rowsOf } from "../../archive/rows.ts";
+import type { Clock } from "../../clock.ts";
+import type { Journal } from "../../journal/writer.ts";
+import { NO_BOOKMARK, readReadPositions, runBookmark } from "../journal/bookmark.ts";
+import type { OnProgress } from "../progress.ts";
+import { addReports, type BackfillReport, NOTHING_DONE, withBatch } from "../report.ts";
+import type { Run } from "../runs.ts";
+import { type Piece, type PieceBatch, recordOf } from "./piece.ts";
+
+/** What an import needs. */
+export type ImportOptions = {
+  pool: pg.Pool;
+  journal: Journal;
+  journalDir: string;
+  clock: Clock;
+  run: Run;
+  /** The source's name; its kind is `import`. */
+  name: string;
+  /** Bytes of all files. */
+  total: number;
+  onProgress: OnProgress;
+  onDamage: (segment: string, offset: number, length: number, reason: string) => void;
+  signal: AbortSignal;
+};
+
+/**
+ * @returns the report of the whole run, with what the archive had before; `run.report` has what the run has added
+ * @throws the signal's reason, after the batch under way was committed; the journal's and the database's errors
+ */
+export async function importPieces(
+  options: ImportOptions,
+  batches: AsyncIterable<PieceBatch>,
+  onAnswers: (answers: readonly AnswerRows[]) => void,
+): Promise<BackfillReport> {
+  const { pool, run, total, onProgress, signal } = options;
+  // What an earlier process of this run has added is in the run's report already: once is enough.
+  const counted = new Counted(new Set((await readReadPositions(pool, run.id)).keys()));
+  const memory = createMemory();
+  const ends = new Map<string, number>();
+  let repeated = NOTHING_DONE;
+  for await (const { pieces, doing, done } of batches) {
+    signal.throwIfAborted();
+    const fresh = pieces.filter(({ knownIn }) => knownIn === null);
+    await journalAndLoad({ ...options, memory, ends }, fresh, onAnswers);
+    const known = pieces.filter((piece) => piece.knownIn !== null && !counted.has(piece));
+    repeated = await loadKnown(options, known, repeated, memory, onAnswers);
+    const quotes = run.report.read + repeated.read;
+    onProgress({ doing, done, total, unit: "bytes", quotes });
+  }
+  signal.throwIfAborted();
+  return addReports(run.report, repeated);
+}
+
+/** Pieces that earlier processes of a run have added: each passes once. */
+class Counted {
+  readonly #segments: ReadonlySet<string>;
+  readonly #seen = new Set<string>();
+
+  constructor(segments: ReadonlySet<string>) {
+    this.#segments = segments;
+  }
+
+  has({ knownIn, requestId }: Piece): boolean {
+    if (knownIn === null || !this.#segments.has(knownIn) || this.#seen.has(requestId)) return false;
+    this.#seen.add(requestId);
+    return true;
+  }
+}
+
+async function journalAndLoad(
+  options: ImportOptions & { memory: LoadMemory; ends: Map<string, number> },
+  pieces: readonly Piece[],
+  onAnswers: (answers: readonly AnswerRows[]) => void,
+): Promise<void> {
+  const { pool, journal, journalDir, run, name, memory, ends, onDamage } = options;
+  if (pieces.length === 0) return;
+  const positions = await Promise.all(pieces.map((piece) => journal.append(recordOf(piece, name))));
+  for (const segment of new Set(positions.map((position) => position.segment))) {
+    const from = ends.get(segment) ?? 0;
+    for await (const batch of readBatches(segment, { journalDir, from, onDamage })) {
+      if (batch.to === batch.from) continue;
+      const loaded = await loadBatch(pool, batch, memory, runBookmark(run, { loaderToo: true }));
+      if (loaded === null)
+        throw new Error(`${segment}: this run alone reads it, and byte ${batch.from} is not its next`);
+      run.report = withBatch(run.report, batch, withoutOvertaking(batch, loaded));
+      ends.set(segment, batch.to);
+      onAnswers(batch.answers);
+    }
+  }
+}
+
+/**
+ * Whoever collects beside looks through the whole journal once a minute, and may have loaded new pieces between their
+ * journaling and their loading here. What it stored of them then, this import has brought.
+ */
+function withoutOvertaking({ answers }: Batch, loaded: LoadReport): LoadReport {
+  if (loaded.responses > 0) return loaded;
+  const { quotes, repeated } = loaded;
+  return { ...loaded, responses: answers.length, quotes: quotes + repeated, repeated: 0 };
+}
+
+/** Loads pieces that the archive has: it tells exactly what is there, and what is not any more comes back. */
+async function loadKnown(
+  { pool, name }: ImportOptions,
+  pieces: readonly Piece[],
+  report: BackfillReport,
+  memory: LoadMemory,
+  onAnswers: (answers: readonly AnswerRows[]) => void,
+): Promise<BackfillReport> {
+  if (pieces.length === 0) return report;
+  const batch = batchOf(pieces, name);
+  const loaded = await loadBatch(pool, batch, memory, NO_BOOKMARK);
+  onAnswers(batch.answers);
+  return loaded === null ? report : withBatch(report, batch, loaded);
+}
+
+/** Pieces as a batch that no journal holds. */
+export function batchOf(pieces: readonly Piece[], name: string): Batch {
+  const answers = pieces.map((piece) =>
+    rowsOf(recordOf(piece, name), { segment: piece.knownIn ?? "", offset: 0 }),
+  );
+  return { segment: "", from: 0, to: 0, answers, notes: [] };
+}

@@ -1,0 +1,79 @@
+/**
+ * Many batches of a journal's segment as the rows they become, ready for one transaction: what is kept of them is lines
+ * of text, and their quotes are forgotten. What a transaction and a statement cost whatever they hold is paid once for
+ * all of them, above all the session bars and the directory of instruments: a journal names the same ones again and
+ * again. Pure.
+ */
+import {
+  changedDividends,
+  type DividendRow,
+  type LastDividends,
+  type QuoteLines,
+  quoteLines,
+  type ResponseRow,
+  responseRow,
+} from "../../archive/insert.ts";
+import { addAllSeen, type PlacedInstruments, type SeenInstruments } from "../../archive/instruments.ts";
+import { type Batch, NOTHING_LOADED } from "../../archive/load.ts";
+import type { JournaledNote } from "../../archive/loadNotes.ts";
+import type { PlacedUnit } from "../../archive/quoteColumns.ts";
+import type { DeadLetter } from "../../archive/rows.ts";
+import { type BackfillReport, NOTHING_DONE, withBatch } from "../report.ts";
+
+/** Numbers of a batch's sources, one for each answer, and of its instruments, one for each unit. */
+export type Placing = { sourceIds: readonly number[]; instruments: PlacedInstruments };
+
+/** Batches that follow each other. */
+export class Stretch {
+  readonly segment: string;
+  readonly from: number;
+  to: number;
+  readonly responses: ResponseRow[] = [];
+  readonly lines: QuoteLines[] = [];
+  readonly dividends: DividendRow[] = [];
+  readonly letters: (DeadLetter & { sourceId: number })[] = [];
+  readonly notes: JournaledNote[] = [];
+  readonly seen: SeenInstruments = new Map();
+  /** What storing it adds to a run's report if all of it is new; without dividends and slots, which the archive counts. */
+  report: BackfillReport = NOTHING_DONE;
+  /** False: a dividend came behind a later one, and only the archive can tell what has changed. */
+  isInOrder = true;
+  readonly #last: LastDividends = new Map();
+
+  /** Begins where a batch does. */
+  constructor({ segment, from }: Pick<Batch, "segment" | "from">) {
+    this.segment = segment;
+    this.from = from;
+    this.to = from;
+  }
+
+  /** Takes in the next batch. */
+  add({ answers, notes, to }: Batch, { sourceIds, instruments }: Placing): void {
+    const placed: PlacedUnit[] = [];
+    answers.forEach((answer, place) => {
+      const sourceId = sourceIds[place] ?? 0;
+      this.responses.push(responseRow({ ...answer, sourceId }));
+      for (const letter of answer.deadLetters) this.letters.push({ ...letter, sourceId });
+      for (const unit of answer.units)
+        placed.push({ unit, sourceId, instrumentId: instruments.ids[placed.length] ?? 0 });
+    });
+    for (const one of placed) this.lines.push(quoteLines(one));
+    this.#addDividends(placed);
+    addAllSeen(this.seen, instruments.seen);
+    this.notes.push(...notes);
+    const quotes = placed.length;
+    this.report = withBatch(
+      this.report,
+      { answers },
+      { ...NOTHING_LOADED, responses: answers.length, quotes },
+    );
+    this.to = to;
+  }
+
+  #addDividends(placed: readonly PlacedUnit[]): void {
+    const before = this.dividends.at(-1)?.observedAt ?? "";
+    const changed = changedDividends(placed, this.#last);
+    this.isInOrder &&= changed.every(({ observedAt }) => observedAt >= before);
+    this.dividends.push(...changed);
+  }
+}

@@ -1,0 +1,122 @@
+/**
+ * How many calls a sweep keeps free for the running schedule. Pure.
+ *
+ * What a collector is due to send in its busiest window, from one window back to `LOOK_AHEAD_WINDOWS` ahead, is its own:
+ * a service may count a call of ours for a whole window, and a collector that has seen ours in some windows leaves as
+ * many free for a quarter of an hour. So what it will need then is kept free from now on.
+ */
+import { FIRST_BATCH_SIZE } from "../../collect/batchSize.ts";
+import type { ChainBook } from "../../collect/chainBook.ts";
+import type { GovernorConfig } from "../../collect/governor/governor.ts";
+import type { ScheduledJob } from "../../collect/jobSchedule.ts";
+import { planCalls } from "../../collect/plan.ts";
+import { instantFromDate } from "../../instant.ts";
+import { contractDate } from "../../market/expirations.ts";
+
+/** All calls that fall due at one instant, epoch ms. */
+export type SlotCost = { atMs: number; calls: number };
+
+/** How far ahead a collector remembers what others used, in windows (`REMEMBERED_WINDOWS` of its governor), and one. */
+export const LOOK_AHEAD_WINDOWS = 16;
+
+/**
+ * Assumed: beside what the job files need, three calls a window leave a collector room for a retry and for the call
+ * that its governor keeps unsent beside a second client.
+ */
+export const SPARE_CALLS = 3;
+
+/** What the jobs cost at each of their slots in (after, until], ascending. */
+export function slotCosts(
+  scheduled: readonly ScheduledJob[],
+  chains: ChainBook,
+  { after, until }: { after: Date; until: Date },
+): SlotCost[] {
+  const bySlot = new Map<number, number[]>();
+  scheduled.forEach(({ schedule }, job) => {
+    for (const slot of schedule.slotsBetween(after, until)) {
+      const jobs = bySlot.get(slot.getTime());
+      if (jobs) jobs.push(job);
+      else bySlot.set(slot.getTime(), [job]);
+    }
+  });
+  const known = new Map<string, number>();
+  const costOf = (jobs: readonly number[], at: Date): number => {
+    const today = contractDate(at);
+    const key = `${today} ${jobs.join()}`;
+    const calls =
+      known.get(key) ??
+      callsOf(
+        jobs.flatMap((job) => scheduled[job] ?? []),
+        chains,
+        at,
+        today,
+      );
+    known.set(key, calls);
+    return calls;
+  };
+  return [...bySlot]
+    .sort(([a], [b]) => a - b)
+    .map(([atMs, jobs]) => ({ atMs, calls: costOf(jobs, new Date(atMs)) }));
+}
+
+function callsOf(jobs: readonly ScheduledJob[], chains: ChainBook, at: Date, today: string): number {
+  const due = jobs.map(({ job }) => {
+    const { contracts, priceless } = chains.expand(job, today);
+    const symbols = [...new Set([...job.symbols, ...priceless])];
+    const slot = { slotAt: instantFromDate(at), deadlineMs: Infinity, closes: false };
+    return { job, ...slot, symbols, contracts };
+  });
+  return planCalls(due, { batchSize: FIRST_BATCH_SIZE }).length;
+}
+
+/** The calls to keep free at an instant, the spare ones not included. */
+export function reservedCalls(costs: readonly SlotCost[], atMs: number, windowMs: number): number {
+  let most = 0;
+  for (let first = firstLater(costs, atMs - windowMs); first < costs.length; first += 1) {
+    const startMs = costs[first]?.atMs ?? 0;
+    if (startMs > atMs + LOOK_AHEAD_WINDOWS * windowMs) break;
+    let calls = 0;
+    for (let slot = first; (costs[slot]?.atMs ?? Infinity) < startMs + windowMs; slot += 1)
+      calls += costs[slot]?.calls ?? 0;
+    most = Math.max(most, calls);
+  }
+  return most;
+}
+
+/** Index of the first slot later than `ms`. */
+function firstLater(costs: readonly SlotCost[], ms: number): number {
+  let [low, high] = [0, costs.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((costs[middle]?.atMs ?? 0) > ms) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/** The calls a window that are a sweep's while `reserved` are the schedule's. */
+export function shareOf({ limit }: Pick<GovernorConfig, "limit">, reserved: number): number {
+  return reserved === 0 ? limit : Math.max(0, limit - reserved - SPARE_CALLS);
+}
+
+/**
+ * How long so many calls take, in ms.
+ *
+ * @param costs of the schedule, as far as is looked ahead; none: there is none
+ * @param untilMs how far `costs` reach, epoch ms
+ * @returns null when they do not leave within that time
+ */
+export function timeFor(
+  calls: number,
+  costs: readonly SlotCost[],
+  { limit, windowMs, atMs, untilMs }: GovernorConfig & { atMs: number; untilMs: number },
+): number | null {
+  if (costs.length === 0) return (calls * windowMs) / limit;
+  let left = calls;
+  for (let at = atMs; at < untilMs; at += windowMs) {
+    const share = shareOf({ limit }, reservedCalls(costs, at, windowMs));
+    if (left <= share) return at - atMs + (left * windowMs) / Math.max(1, share);
+    left -= share;
+  }
+  return null;
+}

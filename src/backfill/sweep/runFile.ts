@@ -1,0 +1,102 @@
+/**
+ * The sweep that is under way, in a file of its own below the data directory: when it began. Which instruments it has
+ * polled stands in the journal, under its name and that time; the database is not asked, it may be away.
+ *
+ * States: none -> begun (before its first call) -> none (all is polled and loaded).
+ */
+import { open, readFile, rename, rm } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { QuotekeeperError } from "../../errors.ts";
+import type { Instant } from "../../instant.ts";
+import { errnoOf, nodeFs } from "../../journal/fs.ts";
+import { makeDirectories } from "../../journal/makeDirectories.ts";
+
+/** What a process knows of processes. */
+export type Processes = { pid: number; isRunning: (pid: number) => boolean };
+
+/** A sweep under way. */
+export type SweepRun = {
+  /** `sweep-` and a digest of what is asked: the job that its answers are kept under. */
+  name: string;
+  /** When it began; with the name it says which answers are its own. */
+  begunAt: Instant;
+  /** Whether it goes on with one that was ended in its midst. */
+  resumed: boolean;
+};
+
+/** Whether a job's name is a sweep's: no job file's is likely to look like it. */
+export function isSweepName(job: string | undefined): boolean {
+  return /^sweep-[0-9a-f]{12}$/.test(job ?? "");
+}
+
+const DIRECTORY = "sweeps";
+
+/** The name of a sweep: the same for the same instruments of the same service. */
+export function sweepName(asked: object): string {
+  return `sweep-${createHash("sha256").update(JSON.stringify(asked)).digest("hex").slice(0, 12)}`;
+}
+
+/** The unfinished sweep of that name; null when there is none. */
+export async function findRun(dataDir: string, name: string): Promise<SweepRun | null> {
+  const found = await readRun(join(dataDir, DIRECTORY, `${name}.json`));
+  return found && { name, begunAt: found.begunAt, resumed: true };
+}
+
+/**
+ * Goes on with the unfinished sweep of that name, or begins one; it is on the disk before a call is made.
+ *
+ * @param options.restart begins anew whatever is unfinished
+ * @throws QuotekeeperError BACKFILL_OVERTAKEN while another process is at it; DATA_DIR_UNWRITABLE
+ */
+export async function openRun(
+  dataDir: string,
+  name: string,
+  { now, restart, processes }: { now: Instant; restart: boolean; processes: Processes },
+): Promise<SweepRun> {
+  const dir = join(dataDir, DIRECTORY);
+  const path = join(dir, `${name}.json`);
+  const found = await readRun(path);
+  // In a container every run may have the same id: one's own is never somebody else's.
+  if (found && found.pid !== processes.pid && processes.isRunning(found.pid))
+    throw new QuotekeeperError("BACKFILL_OVERTAKEN", `process ${found.pid} is at ${name}, says ${path}`);
+  const resumed = found !== null && !restart;
+  const begunAt = resumed ? found.begunAt : now;
+  try {
+    await makeDirectories(dir);
+    await replaceDurably(path, `${JSON.stringify({ begunAt, pid: processes.pid })}\n`);
+    await nodeFs.syncDirectory(dir);
+  } catch (cause) {
+    throw new QuotekeeperError("DATA_DIR_UNWRITABLE", `${path} cannot be written: ${errnoOf(cause)}`, {
+      cause,
+    });
+  }
+  return { name, begunAt, resumed };
+}
+
+/** Ends it: asked again, it begins anew. */
+export async function closeRun(dataDir: string, { name }: SweepRun): Promise<void> {
+  await rm(join(dataDir, DIRECTORY, `${name}.json`), { force: true });
+}
+
+async function readRun(path: string): Promise<{ begunAt: Instant; pid: number } | null> {
+  try {
+    const { begunAt, pid } = JSON.parse(await readFile(path, "utf8")) as Record<string, unknown>;
+    return typeof begunAt === "string" && begunAt.length === 27 ? { begunAt, pid: Number(pid) } : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Whoever reads it sees the old text or the new one, also after a power cut. */
+async function replaceDurably(path: string, text: string): Promise<void> {
+  const temporary = `${path}.tmp`;
+  const file = await open(temporary, "w");
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+  await rename(temporary, path);
+}

@@ -1,0 +1,60 @@
+/** What a sweep says to people. Pure. */
+import { describeCall, type QuoteCall } from "../../quotes-api/request.ts";
+import type { SweepFate, SweepPlan } from "./plan.ts";
+
+/** Names that are listed; more are counted. */
+const MOST_NAMES = 12;
+
+/** Calls that are listed for people; more are counted. */
+const MOST_CALLS = 12;
+
+const FATES: readonly [SweepFate, string][] = [
+  ["unknown", "the service does not know"],
+  ["absent", "not in their answers:"],
+  ["dead", "could not be stored, see dead_letters:"],
+  ["failed", "refused by the service, each asked alone:"],
+  ["expired", "expired, and not asked:"],
+];
+
+/** What became of the instruments that have no quote, a line for each fate. */
+export function fateLines(plan: SweepPlan): string[] {
+  const lines = FATES.flatMap(([fate, words]) => {
+    const names = plan.namesOf(fate);
+    return names.length === 0 ? [] : [`Without a quote: ${words} ${someNames(names)}`];
+  });
+  return [...lines, ...plan.problems.map((problem) => `Without a quote: ${problem}`)];
+}
+
+/** The most frequent slip of a symbols file. Not mended silently: nobody knows that no service tells the two apart. */
+export function lowerCaseLine(plan: SweepPlan): string[] {
+  const names = plan.left.flatMap(({ name, call }) =>
+    call.form === "symbols" && name !== name.toUpperCase() ? [name] : [],
+  );
+  if (names.length === 0) return [];
+  const meant = someNames(names.map((name) => name.toUpperCase()));
+  return [`Symbols   ${someNames(names)}: asked as written, in lower case; did you mean ${meant}?`];
+}
+
+/** What is left for the next run. */
+export function leftLine({ left }: SweepPlan): string[] {
+  if (left.length === 0) return [];
+  const names = someNames(left.map(({ name }) => name));
+  return [`Not polled: ${names}. The same command goes on with ${left.length === 1 ? "it" : "them"}.`];
+}
+
+/** The calls of a sweep, in lines. */
+export function callLines(calls: readonly QuoteCall[], most = MOST_CALLS): string[] {
+  const lines = calls.slice(0, most).map((call) => `  ${describeCall(call)}`);
+  return calls.length > most ? [...lines, `  and ${counted(calls.length - most, "call")} more`] : lines;
+}
+
+/** `AAPL, MSFT and 3 more`. */
+export function someNames(names: readonly string[]): string {
+  const rest = names.length - MOST_NAMES;
+  return `${names.slice(0, MOST_NAMES).join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
+}
+
+/** `1 call`, `1,200 calls`. */
+export function counted(number: number, noun: string): string {
+  return `${number.toLocaleString("en-US")} ${noun}${number === 1 ? "" : "s"}`;
+}

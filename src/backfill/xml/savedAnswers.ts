@@ -1,0 +1,154 @@
+/** Finds saved answers in files and archives, each with the time at which it was received. */
+import { readFile, stat } from "node:fs/promises";
+import type { SavedCall } from "../../quotes-api/request.ts";
+import type { Instant } from "../../instant.ts";
+import { hashOf, uuidOf } from "../files/identity.ts";
+import type { UnplacedPiece } from "../files/placeInTime.ts";
+import type { Content } from "./content.ts";
+import { archiveEntries, type Entry, isArchive, readFileContent } from "./entries.ts";
+import { findFiles, type FoundFile, lastName } from "./findFiles.ts";
+import { createTimeFinder, type Way } from "./savedTime.ts";
+import { isSidecar, MAX_SIDECAR_BYTES, readSidecar, sidecarPaths } from "./sidecar.ts";
+
+/** What is looked for, and whom to tell. */
+export type SearchOptions = {
+  paths: readonly string[];
+  timePattern: string | null;
+  /** The source's name. */
+  name: string;
+  delayed: boolean;
+  from: Instant | null;
+  to: Instant | null;
+  /** Told of every file and entry, in order. */
+  onFile: (fate: FileFate) => void;
+};
+
+/** What a file, or an entry of an archive, turned out to be. */
+export type FileFate =
+  | { fate: "answer"; path: string; way: Way; at: Instant }
+  /** Received before `from`, or not before `to`. */
+  | { fate: "outside"; path: string; way: Way; at: Instant }
+  /** Says when the answer beside it was received. */
+  | { fate: "sidecar"; path: string }
+  /** Something else altogether. */
+  | { fate: "foreign"; path: string }
+  | { fate: "unreadable"; path: string; problem: string; bytes: number };
+
+/** Answers that were found together, and how many bytes of the files on disk were read up to here. */
+export type SavedBatch = { answers: UnplacedPiece[]; doing: string; done: number };
+
+/** Answers of a batch, at most, and bytes of their bodies. */
+const BATCH_ANSWERS = 250;
+const BATCH_BYTES = 4 * 1024 * 1024;
+
+/**
+ * @throws QuotekeeperError USAGE for a pattern that is none; BACKFILL_NOTHING for a path that is not there
+ */
+export async function* savedAnswers(options: SearchOptions): AsyncGenerator<SavedBatch, void> {
+  const search = new Search(options);
+  let batch: SavedBatch = { answers: [], doing: "", done: 0 };
+  let bytes = 0;
+  let done = 0;
+  for await (const file of findFiles(options.paths)) {
+    for await (const answer of search.answersOf(file)) {
+      batch.answers.push(answer);
+      bytes += answer.body.length;
+      if (batch.answers.length < BATCH_ANSWERS && bytes < BATCH_BYTES) continue;
+      yield { ...batch, doing: lastName(file.path), done };
+      [batch, bytes] = [{ answers: [], doing: "", done }, 0];
+    }
+    done += file.bytes;
+    batch = { ...batch, doing: lastName(file.path), done };
+  }
+  yield { ...batch, done };
+}
+
+class Search {
+  readonly #options: SearchOptions;
+  readonly #timeOf: ReturnType<typeof createTimeFinder>;
+
+  constructor(options: SearchOptions) {
+    this.#options = options;
+    this.#timeOf = createTimeFinder(options.timePattern);
+  }
+
+  async *answersOf(file: FoundFile): AsyncGenerator<UnplacedPiece, void> {
+    if (isArchive(file.path)) {
+      yield* this.#answersOfArchive(file);
+      return;
+    }
+    const entry = { ...file, read: () => readFileContent(file.path) };
+    const answer = await this.#answerOf(entry, file, () => sidecarOnDisk(file.path));
+    if (answer !== null) yield answer;
+  }
+
+  async *#answersOfArchive(file: FoundFile): AsyncGenerator<UnplacedPiece, void> {
+    const { onFile } = this.#options;
+    const sidecars = await sidecarsOfArchive(file);
+    for await (const found of archiveEntries(file.path, file.mtime)) {
+      if (found.kind === "broken") {
+        onFile({ fate: "unreadable", path: file.path, problem: found.problem, bytes: file.bytes });
+        continue;
+      }
+      const { entry } = found;
+      const at = sidecarPaths(entry.path).flatMap((path) => sidecars.get(path) ?? [])[0] ?? null;
+      const shown = { path: `${file.path}/${entry.path}`, named: false, bytes: 0 };
+      const answer = await this.#answerOf(entry, shown, () => Promise.resolve(at));
+      if (answer !== null) yield answer;
+    }
+  }
+
+  /** @param file how the entry is called to people */
+  async #answerOf(
+    entry: Entry,
+    { path, named, bytes }: Pick<FoundFile, "path" | "named" | "bytes">,
+    sidecar: () => Promise<Instant | null>,
+  ): Promise<UnplacedPiece | null> {
+    const { onFile, name, delayed, from, to } = this.#options;
+    if (isSidecar(entry.path)) return (onFile({ fate: "sidecar", path }), null);
+    const content: Content = await entry.read();
+    const called = named || /\.xml(\.gz)?$/iu.test(entry.path);
+    if (!content.ok) {
+      const { problem } = content;
+      const meant = called || /\.gz$/iu.test(entry.path);
+      onFile(meant ? { fate: "unreadable", path, problem, bytes } : { fate: "foreign", path });
+      return null;
+    }
+    if (!called && !looksLikeAnswer(content.bytes)) return (onFile({ fate: "foreign", path }), null);
+    const { at, way } = this.#timeOf({ ...entry, sidecar: await sidecar() });
+    const outside = (from !== null && at < from) || (to !== null && at >= to);
+    onFile({ fate: outside ? "outside" : "answer", path, way, at });
+    if (outside) return null;
+    const request: SavedCall = { form: "saved", file: lastName(entry.path), delayed };
+    const requestId = uuidOf(hashOf(["saved", name, at, content.bytes]));
+    return { requestId, foundAt: at, request, headers: {}, body: content.bytes };
+  }
+}
+
+/** Whether a file that is not called XML begins like an answer. */
+function looksLikeAnswer(bytes: Buffer): boolean {
+  return /^\u{feff}?\s*<(\?xml|response[\s>])/u.test(bytes.subarray(0, 256).toString("utf8"));
+}
+
+async function sidecarOnDisk(path: string): Promise<Instant | null> {
+  for (const beside of sidecarPaths(path)) {
+    const found = await stat(beside).catch(() => null);
+    if (found === null || !found.isFile() || found.size > MAX_SIDECAR_BYTES) continue;
+    const at = readSidecar(beside, await readFile(beside));
+    if (at !== null) return at;
+  }
+  return null;
+}
+
+/** The times that the sidecars of an archive say: they may come behind their answers, so they are read first. */
+async function sidecarsOfArchive({ path, mtime }: FoundFile): Promise<Map<string, Instant>> {
+  const times = new Map<string, Instant>();
+  for await (const found of archiveEntries(path, mtime)) {
+    if (found.kind === "broken" || !isSidecar(found.entry.path)) continue;
+    const content = await found.entry.read();
+    if (!content.ok || content.bytes.length > MAX_SIDECAR_BYTES) continue;
+    const at = readSidecar(found.entry.path, content.bytes);
+    if (at !== null) times.set(found.entry.path, at);
+  }
+  return times;
+}

@@ -1,0 +1,81 @@
+/** When a saved answer was received: told by its file's name, a file beside it, or when it was written. Pure. */
+import { createLocalReader } from "../../archive/imports/localTime.ts";
+import { EARLIEST, LATEST } from "../../archive/imports/cellTime.ts";
+import { findIso } from "../../archive/imports/isoTime.ts";
+import { compilePattern, type TimePattern } from "../../archive/imports/timePattern.ts";
+import type { LocalTime, TimeRead } from "../../archive/imports/localTime.ts";
+import { QuotekeeperError } from "../../errors.ts";
+import { type Instant, instantOf, microsOf } from "../../instant.ts";
+import { EXCHANGE_ZONE } from "../../market/calendar/dates.ts";
+
+/** How the time was found, the surest way first. */
+export const WAYS = ["pattern", "sidecar", "name", "mtime"] as const;
+
+/** One of them. */
+export type Way = (typeof WAYS)[number];
+
+/** The ways in words. */
+export const WAY_TEXTS: Readonly<Record<Way, string>> = {
+  pattern: "by --time-pattern",
+  sidecar: "by a file beside it",
+  name: "by the time in its name",
+  mtime: "by when the file was written (mtime)",
+};
+
+/** What is known of a file. */
+export type Clues = {
+  /** Its path, as it was found; in an archive the entry's. */
+  path: string;
+  /** What the file beside it says. */
+  sidecar: Instant | null;
+  mtime: Instant;
+};
+
+/** Assumed: a time in a file's name that has no offset is exchange time. */
+export const NAME_ZONE = EXCHANGE_ZONE;
+
+/**
+ * Finds the time of a file. A local time that clocks show twice is the earlier one; one that they skip is none.
+ *
+ * @param timePattern of `--time-pattern`; with `/` in it, it is looked for in as many of the path's last names
+ * @throws QuotekeeperError USAGE when it is no pattern
+ */
+export function createTimeFinder(timePattern: string | null): (clues: Clues) => { at: Instant; way: Way } {
+  const local = createLocalReader(NAME_ZONE, "earlier");
+  const pattern = timePattern === null ? null : compiled(timePattern);
+  const depth = (timePattern ?? "").split("/").length;
+  return ({ path, sidecar, mtime }) => {
+    const names = path.split(/[\\/]/u);
+    const given = pattern?.read(names.slice(-depth).join("/"), local);
+    const byPattern = instantFrom(given ?? null);
+    if (byPattern !== null) return { at: byPattern, way: "pattern" };
+    if (sidecar !== null) return { at: sidecar, way: "sidecar" };
+    const byName = instantFrom(findIso(names.at(-1) ?? "", local));
+    if (byName !== null) return { at: byName, way: "name" };
+    return { at: mtime, way: "mtime" };
+  };
+}
+
+function compiled(timePattern: string): TimePattern {
+  const read = compilePattern(timePattern, { whole: false });
+  if (read.ok) return read.pattern;
+  throw new QuotekeeperError("USAGE", `--time-pattern ${timePattern}: ${read.problem}`);
+}
+
+function instantFrom(read: TimeRead | null): Instant | null {
+  return read?.ok === true ? plausible(read.micros) : null;
+}
+
+/** A time at which the service may have answered; null for others, which are numbers of another meaning. */
+export function plausible(micros: bigint): Instant | null {
+  return micros >= microsOf(EARLIEST) && micros < microsOf(LATEST) ? instantOf(micros) : null;
+}
+
+/** The instant of MS-DOS fields, as zip files have them; they have no zone, and are taken for exchange time. */
+export function dosInstant(asUtc: Date): Instant | null {
+  const time: LocalTime = {
+    ...{ year: asUtc.getUTCFullYear(), month: asUtc.getUTCMonth() + 1, day: asUtc.getUTCDate() },
+    ...{ hour: asUtc.getUTCHours(), minute: asUtc.getUTCMinutes(), second: asUtc.getUTCSeconds(), micros: 0 },
+  };
+  return instantFrom(createLocalReader(NAME_ZONE, "earlier")(time));
+}

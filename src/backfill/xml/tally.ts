@@ -1,0 +1,87 @@
+/** What was found, in numbers and names, for the end of the report. */
+import type { FileFate } from "./savedAnswers.ts";
+import { type Way, WAY_TEXTS, WAYS } from "./savedTime.ts";
+
+/** Most names that a remark has; the log has all. */
+const MOST_NAMES = 10;
+
+/** Counts what becomes of files. */
+export class FileTally {
+  readonly #ways = new Map<Way, number>();
+  readonly #names = { foreign: [] as string[], unreadable: [] as string[] };
+  readonly #counts = { outside: 0, foreign: 0, unreadable: 0 };
+  readonly #withPattern: boolean;
+  #unmatched: string | null = null;
+  #unreadableBytes = 0;
+  #files = 0;
+
+  /** @param options.withPattern whether times were to be told by `--time-pattern` */
+  constructor({ withPattern }: { withPattern: boolean }) {
+    this.#withPattern = withPattern;
+  }
+
+  /** One more. */
+  add(file: FileFate): void {
+    if (file.fate === "sidecar") return;
+    this.#files++;
+    if (file.fate === "answer" && file.way !== "pattern") this.#unmatched ??= file.path;
+    if (file.fate === "answer") this.#ways.set(file.way, (this.#ways.get(file.way) ?? 0) + 1);
+    else this.#counts[file.fate]++;
+    if (file.fate === "unreadable") this.#unreadableBytes += file.bytes;
+    if (file.fate !== "foreign" && file.fate !== "unreadable") return;
+    const names = this.#names[file.fate];
+    const text = file.fate === "unreadable" ? `${file.path} (${file.problem})` : file.path;
+    if (names.length < MOST_NAMES) names.push(text);
+  }
+
+  /** How many there were, without sidecars. */
+  get files(): number {
+    return this.#files;
+  }
+
+  get unreadable(): number {
+    return this.#counts.unreadable;
+  }
+
+  get unreadableBytes(): number {
+    return this.#unreadableBytes;
+  }
+
+  /** How many answers were found. */
+  get answers(): number {
+    return [...this.#ways.values()].reduce((sum, count) => sum + count, 0);
+  }
+
+  /** Whether there was anything that may be an answer, within the times asked for or not. */
+  get foundAny(): boolean {
+    return this.answers + this.#counts.outside + this.#counts.unreadable > 0;
+  }
+
+  /** Lines for people. */
+  remarks(): string[] {
+    const { outside, foreign, unreadable } = this.#counts;
+    const ways = WAYS.filter((way) => this.#ways.has(way));
+    return [
+      ...ways.map((way) => `Times     ${count(this.#ways.get(way) ?? 0)} ${WAY_TEXTS[way]}`),
+      ...(this.#withPattern && this.#unmatched !== null
+        ? [
+            `Pattern   ${count(this.answers - (this.#ways.get("pattern") ?? 0))} do not fit --time-pattern, such as ${this.#unmatched}`,
+          ]
+        : []),
+      ...(outside > 0 ? [`Outside   ${count(outside)} were received outside --from and --to`] : []),
+      ...(foreign > 0 ? [`Not XML   ${count(foreign)}: ${listed(this.#names.foreign, foreign)}`] : []),
+      ...(unreadable > 0
+        ? [`Unread    ${count(unreadable)}: ${listed(this.#names.unreadable, unreadable)}`]
+        : []),
+    ];
+  }
+}
+
+function listed(names: readonly string[], all: number): string {
+  const further = all - names.length;
+  return `${names.join(", ")}${further > 0 ? ` and ${count(further)} more` : ""}`;
+}
+
+function count(value: number): string {
+  return value.toLocaleString("en-US");
+}

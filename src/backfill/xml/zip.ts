@@ -1,0 +1,56 @@
+/** The entries of a zip file. */
+import yauzl from "yauzl";
+import type { Instant } from "../../instant.ts";
+import { MAX_BODY_BYTES } from "../../quotes-api/xml.ts";
+import { isGzip, reason, tooLarge, uncompressed } from "./content.ts";
+import type { Entry, Found } from "./entries.ts";
+import { dosInstant, plausible } from "./savedTime.ts";
+
+/** In the archive's own order. Never throws on account of its content. */
+export async function* zipEntries(path: string, mtime: Instant): AsyncGenerator<Found, void> {
+  let zip: yauzl.ZipFile | null = null;
+  try {
+    // Names are decoded here: one that points out of the archive is refused by yauzl, and costs the whole archive.
+    zip = await yauzl.openPromise(path, { decodeStrings: false, lazyEntries: true, autoClose: false });
+    for await (const entry of zip.eachEntry()) {
+      const name = nameOf(entry);
+      if (name.endsWith("/")) continue;
+      yield { kind: "entry", entry: zipEntry(zip, entry, { path: name, mtime }) };
+    }
+  } catch (error) {
+    yield { kind: "broken", path, problem: reason(error) };
+  } finally {
+    zip?.close();
+  }
+}
+
+function zipEntry(zip: yauzl.ZipFile, entry: yauzl.Entry, given: { path: string; mtime: Instant }): Entry {
+  const { path } = given;
+  return {
+    path,
+    mtime: zipTime(entry) ?? given.mtime,
+    read: async () => {
+      if (entry.uncompressedSize > MAX_BODY_BYTES && !isGzip(path)) return tooLarge(entry.uncompressedSize);
+      try {
+        return await uncompressed(path, await zip.openReadStreamPromise(entry));
+      } catch (error) {
+        return { ok: false, problem: reason(error) };
+      }
+    },
+  };
+}
+
+function nameOf(entry: yauzl.Entry): string {
+  // Without decodeStrings the name is bytes, whatever the types say.
+  const bytes = entry.fileName as unknown as Buffer;
+  return yauzl.getFileNameLowLevel(entry.generalPurposeBitFlag, bytes, entry.extraFields, false);
+}
+
+/** Extra fields that hold a time in UTC: Info-ZIP's and NTFS's. Without them there are MS-DOS fields, in no zone. */
+const UTC_FIELDS = new Set([0x5455, 0x000a]);
+
+function zipTime(entry: yauzl.Entry): Instant | null {
+  const date = entry.getLastModDate({ timezone: "UTC" });
+  const isUtc = entry.extraFields.some(({ id }) => UTC_FIELDS.has(id));
+  return isUtc ? plausible(BigInt(date.getTime()) * 1_000n) : dosInstant(date);
+}

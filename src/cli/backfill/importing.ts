@@ -1,0 +1,167 @@
+/** What imports have in common: the lock, the journal, the run that goes on where it stopped, the slots that they fill. */
+import type pg from "pg";
+import { migrate } from "../../archive/migrate.ts";
+import type { AnswerRows } from "../../archive/rows.ts";
+import { copyQuotesAroundMisses } from "../../backfill/dryRun/shadow.ts";
+import { tryBatches } from "../../backfill/dryRun/tryBatches.ts";
+import { catchUp } from "../../backfill/files/catchUp.ts";
+import { batchOf, importPieces } from "../../backfill/files/importPieces.ts";
+import type { PieceBatch } from "../../backfill/files/piece.ts";
+import { withSourceLock } from "../../backfill/files/sourceLock.ts";
+import { fillSlots } from "../../backfill/gaps/fillSlots.ts";
+import { type BackfillReport } from "../../backfill/report.ts";
+import { type Asked, beginRun, finishRun } from "../../backfill/runs.ts";
+import type { Config } from "../../config/loadEnvironment.ts";
+import { type Instant, instantFromDate, instantOf, microsOf } from "../../instant.ts";
+import { openJournal } from "../../journal/writer.ts";
+import type { Edges } from "../edges.ts";
+import { type Archive, requireArchive, requireSchema, withArchive } from "../parts/archive.ts";
+import { journalDir } from "../parts/collection.ts";
+import { delayedJobs } from "./delayedJobs.ts";
+import type { Display } from "./display.ts";
+import { endingAtInterrupt } from "./ending.ts";
+
+/** An import that was asked for. */
+export type ImportRequest = {
+  /** The same again is the same import. */
+  asked: Asked & { kind: "xml" | "csv" };
+  /** The source's name. */
+  name: string;
+  dryRun: boolean;
+  /** Bytes of all files. */
+  total: number;
+  /** Reads the files; `pools` are where pieces may be already. */
+  read: (pools: readonly pg.Pool[]) => AsyncIterable<PieceBatch>;
+};
+
+/** How it ended. */
+export type Imported = { resumed: boolean; report: BackfillReport };
+
+/** Does it, or tries it. @throws Interrupted after Ctrl-C; what was journaled stays, and the next run goes on */
+export async function runImport(
+  config: Config,
+  edges: Edges,
+  request: ImportRequest,
+  display: Display,
+): Promise<Imported> {
+  const { clock } = edges;
+  // A trial makes no archive.
+  if (request.dryRun) await requireArchive(config);
+  return endingAtInterrupt(edges, (signal) =>
+    withArchive(config, clock, async ({ pool, address, openScratch }) => {
+      if (request.dryRun) {
+        await requireSchema(pool, address);
+        return tryIt(config, edges, { pool, openScratch }, request, display, signal);
+      }
+      await migrate(pool, instantFromDate(clock.now()));
+      return withSourceLock(pool, request.name, () => doIt(config, edges, pool, request, display, signal));
+    }),
+  );
+}
+
+async function doIt(
+  config: Config,
+  { clock }: Edges,
+  pool: pg.Pool,
+  { asked, name, total, read }: ImportRequest,
+  display: Display,
+  signal: AbortSignal,
+): Promise<Imported> {
+  const dir = journalDir(config);
+  const journal = await openJournal({
+    ...{ dir, clock, maxTotalBytes: config.journalMaxBytes },
+    onProblem: ({ message }) => display.log.error(message),
+  });
+  try {
+    const run = await beginRun(pool, asked, instantFromDate(clock.now()));
+    const options = {
+      ...{ pool, journal, journalDir: dir, clock, run, name, total, signal },
+      onProgress: display.progress,
+      onDamage: (segment: string, offset: number, length: number, reason: string) =>
+        display.log.warn(
+          { segment, offset, length, reason },
+          "damaged bytes of the journal were passed over",
+        ),
+    };
+    await catchUp(options);
+    const span = new Span();
+    const report = await importPieces(options, read([pool]), (answers) => span.add(answers));
+    const now = instantFromDate(clock.now());
+    const range = run.resumed ? { from: null, to: null } : span.slots();
+    const filled =
+      report.newAnswers > 0 || report.stored > 0
+        ? await fill(config, pool, { ...range, by: asked.kind, now })
+        : 0;
+    const finished = { ...report, filled };
+    await finishRun(pool, { ...run, report: finished }, now);
+    return { resumed: run.resumed, report: finished };
+  } finally {
+    await journal.close();
+  }
+}
+
+async function fill(
+  config: Config,
+  pool: pg.Pool,
+  range: { from: Instant | null; to: Instant | null; by: "xml" | "csv"; now: Instant },
+): Promise<number> {
+  return fillSlots(pool, { ...range, delayedJobs: await delayedJobs(config) });
+}
+
+/** From the first to the last quote. */
+class Span {
+  #first: Instant | null = null;
+  #last: Instant | null = null;
+
+  add(answers: readonly AnswerRows[]): void {
+    for (const { units } of answers)
+      for (const { observedAt } of units) {
+        if (this.#first === null || observedAt < this.#first) this.#first = observedAt;
+        if (this.#last === null || observedAt > this.#last) this.#last = observedAt;
+      }
+  }
+
+  /** The slots that quotes of this span may fill: one lasts a day at most. */
+  slots(): { from: Instant | null; to: Instant | null } {
+    if (this.#first === null || this.#last === null) return { from: null, to: null };
+    return { from: instantOf(microsOf(this.#first) - DAY_MICROS), to: instantOf(microsOf(this.#last) + 1n) };
+  }
+}
+
+const DAY_MICROS = 86_400_000_000n;
+
+async function tryIt(
+  config: Config,
+  { clock }: Edges,
+  { pool, openScratch }: Pick<Archive, "pool" | "openScratch">,
+  { asked, name, total, read }: ImportRequest,
+  display: Display,
+  signal: AbortSignal,
+): Promise<Imported> {
+  const scratch = openScratch();
+  const span = new Span();
+  let at = { doing: "", done: 0 };
+  const batches = async function* () {
+    for await (const { pieces, doing, done } of read([pool, scratch])) {
+      signal.throwIfAborted();
+      at = { doing, done };
+      if (pieces.length === 0) continue;
+      const batch = batchOf(pieces, name);
+      span.add(batch.answers);
+      yield batch;
+    }
+  };
+  try {
+    const report = await tryBatches(scratch, batches(), (_batch, { read: quotes }) =>
+      display.progress({ ...at, total, unit: "bytes", quotes }),
+    );
+    if (report.newAnswers === 0 && report.stored === 0) return { resumed: false, report };
+    // A slot may be filled by any quote that is there by then, not by the files' own alone.
+    await copyQuotesAroundMisses(scratch);
+    const now = instantFromDate(clock.now());
+    const filled = await fill(config, scratch, { ...span.slots(), by: asked.kind, now });
+    return { resumed: false, report: { ...report, filled } };
+  } finally {
+    await scratch.end();
+  }
+}

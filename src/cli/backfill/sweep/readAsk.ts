@@ -1,0 +1,78 @@
+/** What a sweep was asked for: read, checked, and given its name. */
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { COMMAND_LINE, readChain, readSymbolsFile, type SweepAsk } from "../../../backfill/sweep/ask.ts";
+import { sweepName } from "../../../backfill/sweep/runFile.ts";
+import { counted } from "../../../backfill/sweep/words.ts";
+import { describeProblem, type FileProblem } from "../../../config/jobs/yamlFile.ts";
+import type { Config } from "../../../config/loadEnvironment.ts";
+import { QuotekeeperError } from "../../../errors.ts";
+import { instrumentName, option } from "../../../market/instrument.ts";
+import type { Edges } from "../../edges.ts";
+import type { CommonRequest } from "../program.ts";
+import { serviceOf } from "./account.ts";
+
+/** What was asked for. */
+export type SweepRequest = CommonRequest & {
+  /** Path of the symbols file, relative to the working directory; null: there is none. */
+  symbolsFile: string | null;
+  /** Chains, as they were written on the command line. */
+  chains: string[];
+  /** Ask for delayed quotes. */
+  delayed: boolean;
+  /** Begin anew although an earlier sweep of the same was not finished. */
+  restart: boolean;
+};
+
+/** @throws QuotekeeperError SWEEP_INVALID with all problems of the file and of the chains */
+export async function readAsk(
+  { directory }: Pick<Edges, "directory">,
+  { symbolsFile, chains }: Pick<SweepRequest, "symbolsFile" | "chains">,
+): Promise<SweepAsk> {
+  const problems: FileProblem[] = [];
+  const ask: SweepAsk = { symbols: [], contracts: [], chains: [] };
+  if (symbolsFile !== null) {
+    const file = await readFileOf(resolve(directory, symbolsFile));
+    problems.push(...file.problems);
+    [ask.symbols, ask.contracts] = [file.symbols, file.contracts];
+  }
+  for (const text of chains) {
+    const read = readChain(text);
+    if ("problems" in read) problems.push(...read.problems);
+    else ask.chains.push(read.chain);
+  }
+  if (problems.length > 0) throw invalid(problems);
+  return ask;
+}
+
+/** The sweep's name: the same whenever the same instruments are asked of the same service, in whatever order. */
+export function nameOf(
+  config: Config,
+  { symbols, contracts, chains }: SweepAsk,
+  { delayed }: SweepRequest,
+): string {
+  return sweepName({
+    symbols: symbols.toSorted(),
+    contracts: contracts.map((contract) => instrumentName(option(contract))).toSorted(),
+    ...{ chains, delayed, service: serviceOf(config) },
+  });
+}
+
+async function readFileOf(path: string): Promise<ReturnType<typeof readSymbolsFile>> {
+  try {
+    return readSymbolsFile(path, await readFile(path, "utf8"));
+  } catch (error) {
+    const message = `the file cannot be read (${(error as NodeJS.ErrnoException).code})`;
+    return { symbols: [], contracts: [], problems: [{ file: path, line: 1, message }] };
+  }
+}
+
+function invalid(problems: readonly FileProblem[]): QuotekeeperError {
+  const lines = problems.map((problem) =>
+    problem.file === COMMAND_LINE ? `${COMMAND_LINE} ${problem.message}` : describeProblem(problem),
+  );
+  return new QuotekeeperError(
+    "SWEEP_INVALID",
+    `${counted(problems.length, "problem")} in what is to be swept:\n  ${lines.join("\n  ")}\n`,
+  );
+}

@@ -1,0 +1,63 @@
+/**
+ * What the target of a request and the address it was sent to contribute to its signature. It is the same for all
+ * requests of one target, whoever signs them, so a service that is asked the same again need not work it out again.
+ */
+import { percentEncode } from "../percentEncode.ts";
+import { encodeParameters, parseQuery, type EncodedParameter, type Parameter } from "./parameters.ts";
+import { baseStringUri } from "./signature.ts";
+
+/** A target, read. It is shared by requests and not to be changed. */
+export type SignedTarget = {
+  /** The base string URI, percent-encoded as it stands in a signature base string. */
+  uri: string;
+  /** The query; null when it is not percent-encoded UTF-8. */
+  query: {
+    /** Parameters that say how the request is signed; most requests have them in a header instead. */
+    protocol: readonly Parameter[];
+    /** What of it is signed: all but `oauth_signature`. */
+    signed: readonly EncodedParameter[];
+  } | null;
+};
+
+/**
+ * Reads a target.
+ *
+ * @param scheme `http` or `https`
+ * @param host the `Host` header
+ * @param target raw path and query
+ */
+export function signedTarget(scheme: string, host: string, target: string): SignedTarget {
+  const { path, query } = splitTarget(target);
+  const uri = percentEncode(baseStringUri(scheme, host, path));
+  const parameters = readParameters(query);
+  if (parameters === null) return { uri, query: null };
+  const protocol = parameters.filter(([name]) => isProtocol(name));
+  return { uri, query: { protocol, signed: encodeParameters(unsigned(parameters)) } };
+}
+
+/** The parameters of a query or a form body; null when they cannot be decoded. */
+export function readParameters(text: string): Parameter[] | null {
+  try {
+    return parseQuery(text);
+  } catch {
+    return null;
+  }
+}
+
+/** All but the signature itself. */
+export function unsigned(parameters: readonly Parameter[]): Parameter[] {
+  return parameters.filter((parameter) => parameter[0] !== "oauth_signature");
+}
+
+/** Whether a name is OAuth's own: such a parameter says how a request is signed, not what it asks for. */
+export function isProtocol(name: string): boolean {
+  return name.startsWith("oauth_");
+}
+
+/** A request target divided at its first `?`. */
+export function splitTarget(target: string): { path: string; query: string } {
+  const mark = target.indexOf("?");
+  return mark === -1
+    ? { path: target, query: "" }
+    : { path: target.slice(0, mark), query: target.slice(mark + 1) };
+}

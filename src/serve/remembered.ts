@@ -1,0 +1,34 @@
+/**
+ * A pure function with a memory of its answers, which changes how fast it answers and nothing else. The memory is
+ * emptied when it holds `most` answers, so it stays bounded.
+ */
+export function remembered<Key extends string | number, Value>(
+  most: number,
+  answer: (key: Key) => Value,
+): (key: Key) => Value {
+  const answers = new Map<Key, Value>();
+  return (key) => {
+    const known = answers.get(key);
+    if (known !== undefined) return known;
+    if (answers.size >= most) answers.clear();
+    const value = answer(key);
+    answers.set(key, value);
+    return value;
+  };
+}
+
+/** Targets of calls that are remembered: those of many callers who each ask the same again and again. */
+const MOST_TARGETS = 1_000;
+
+/** A longer target, in characters, is not worth its room. */
+const LONGEST_TARGET = 2_048;
+
+/**
+ * What follows from the target of a call alone. Callers of quotes ask for the same ones each minute, so most of it was
+ * worked out before. Targets that are signed in their query come once each and are not remembered.
+ */
+export function rememberedTargets<Value>(answer: (target: string) => Value): (target: string) => Value {
+  const known = remembered(MOST_TARGETS, answer);
+  return (target) =>
+    target.length > LONGEST_TARGET || target.includes("oauth_") ? answer(target) : known(target);
+}

@@ -1,0 +1,164 @@
+/** CSV files as programs and people write them, and maps with slips. */
+import { gzipSync } from "node:zlib";
+import { expect, test } from "@jest/globals";
+import { run } from "../../cli/edges.ts";
+import { backfillWorld } from "../world.ts";
+import { backfill, files, HEADER, letters, MAP, rows } from "./csvFiles.ts";
+
+const AT = "2026-11-18T09:30:00";
+
+test("a file of a German spreadsheet: semicolons, decimal commas, points between thousands, its own dates", async () => {
+  const world = await backfillWorld();
+  const given = files(
+    "Kürzel;Zeit;Kurs;Stück\r\nSAP;18.11.2026 09:30:00;1.234,50;21.261\r\nSAP;18.11.2026 09:31:00;12.5;7\r\n",
+    `timezone: Europe/Berlin
+timeFormat: "%d.%m.%Y %H:%M:%S"
+delimiter: ";"
+decimal: ","
+columns: { symbol: Kürzel, time: Zeit, last: Kurs, volume: Stück }
+`,
+  );
+
+  const { report } = await backfill(world, given);
+
+  expect(report).toMatchObject({ read: 2, stored: 1, deadLettered: 1 });
+  expect(await rows(world)).toEqual(["2026-11-18 08:30:00.000000 SAP 1234.50 21261"]);
+  expect(await letters(world)).toEqual([
+    'SAP | malformed | quotes.csv line 3: Kurs is "12.5": expected a number with a decimal comma',
+  ]);
+});
+
+test("text that is not as the map says is set aside, never stored as something else", async () => {
+  const world = await backfillWorld();
+  const bytes = Buffer.from(`Symbol,Name,Time,Last\nMC,Mo\u00ebt,${AT},1\n`, "latin1");
+  const map = "timezone: UTC\ncolumns: { symbol: Symbol, description: Name, time: Time, last: Last }\n";
+
+  const asUtf8 = await backfill(world, files(bytes, map));
+  const asItIs = await backfill(world, files(bytes, `encoding: windows-1252\n${map}`));
+  const utf16 = await backfill(world, files(Buffer.from(`\u{feff}${HEADER}\n`, "utf16le")));
+
+  expect([asUtf8.exitCode, asItIs.exitCode, utf16.exitCode]).toEqual([1, 0, 2]);
+  expect(await letters(world)).toEqual([
+    "malformed | quotes.csv line 2: it is not UTF-8; see `encoding` of the map",
+  ]);
+  const { rows: found } = await world.pool.query("select symbol, description from instruments");
+  expect(found).toEqual([{ symbol: "MC", description: "Moët" }]);
+  expect(utf16.stderr).toContain("is UTF-16: save it as UTF-8");
+});
+
+test("values that no market has are set aside: prices and counts below zero, absurd ones, words, names that are none", async () => {
+  const world = await backfillWorld();
+  const given = files(
+    [
+      HEADER,
+      `A,${AT},-1,2,1,1`,
+      `A,${AT},1,2,1e300,1`,
+      `A,${AT},1,2,1,-10`,
+      `A,${AT},1,2,Infinity,1`,
+      `A B,${AT},1,2,1,1`,
+      `A\u0000B,${AT},1,2,1,1`,
+      `A,2126-11-18T09:30:00,1,2,1,1`,
+      `B,${AT},-0.00,2,1E5,NaN`,
+      "",
+    ].join("\n"),
+  );
+
+  const { report } = await backfill(world, given);
+
+  expect(report).toMatchObject({ read: 8, stored: 1, deadLettered: 7 });
+  expect(await rows(world)).toEqual(["2026-11-18 14:30:00.000000 B 0.00 2 100000"]);
+  const lines = await letters(world);
+  expect(lines.slice(0, 6)).toEqual([
+    'A | malformed | quotes.csv line 2: Bid is "-1": it is below zero; list it under `absent` of the map if it stands for no value',
+    'A | malformed | quotes.csv line 3: Last is "1e300": it has more than 15 digits before the point',
+    expect.stringContaining('line 4: Volume is "-10": it is below zero'),
+    expect.stringContaining('line 5: Last is "Infinity": "Infinity" is not a decimal number'),
+    'A B | malformed | quotes.csv line 6: Symbol is "A B": expected a symbol',
+    expect.stringContaining("line 7: Symbol is"),
+  ]);
+  expect(lines[6]).toContain("that is before 1980 or after 2099");
+});
+
+test("what may be below zero is kept so: change, earnings, price to earnings, delta", async () => {
+  const world = await backfillWorld();
+  const given = files(
+    `Symbol,Time,c,p,e,r,d\nA,${AT},-1.5,-2.25,-0.10,-30,-0.45\n`,
+    `timezone: UTC
+columns: { symbol: Symbol, time: Time, change: c, pctChange: p, earningsPerShare: e, peRatio: r, delta: d }
+`,
+  );
+
+  await backfill(world, given);
+
+  expect(await rows(world, "q.change, q.pct_change, e.earnings_per_share, e.pe_ratio, e.delta")).toEqual([
+    "2026-11-18 09:30:00.000000 A -1.5 -2.25 -0.10 -30 -0.45",
+  ]);
+});
+
+test("quoted line breaks, and a line that is no row, leave the lines of what follows as they are", async () => {
+  const world = await backfillWorld();
+  const given = files(
+    `Symbol,"Na\nme",Time,Last\nAAPL,"Apple\nInc, ""the"" one",${AT},1\nA${"x".repeat(40_000)}\nMSFT,x,${AT},bad\n`,
+    "timezone: UTC\ncolumns: { symbol: Symbol, description: 2, time: Time, last: Last }\n",
+  );
+
+  const { report } = await backfill(world, given);
+
+  expect(report).toMatchObject({ read: 3, stored: 1, deadLettered: 2 });
+  expect(await letters(world)).toEqual([
+    "malformed | quotes.csv line 5: it is no row: it is longer than 16384 bytes",
+    'MSFT | malformed | quotes.csv line 6: Last is "bad": "bad" is not a decimal number',
+  ]);
+  const { rows: found } = await world.pool.query("select description from instruments");
+  expect(found).toEqual([{ description: 'Apple\nInc, "the" one' }]);
+});
+
+test("slips of a map and columns that its file has not come together, by line; a name that is there twice is no name", async () => {
+  const world = await backfillWorld();
+  const csv = `Symbol,Time,Last,Last,\u001b[31mred\n`;
+  const slips = files(
+    csv,
+    "timezon: UTC\ncolumns:\n  symbol: Symbl\n  time: [Time, Foo]\n  last: Last\n  bid: 0\n",
+  );
+
+  const { exitCode, stderr } = await run(["backfill", "--csv", slips.file, "--map", slips.map], world.env);
+
+  expect(exitCode).toBe(2);
+  const told = stderr.split("\n").filter((line) => line.includes("map.yaml:"));
+  expect(told.map((line) => line.replace(/^.*map\.yaml:/u, ""))).toEqual([
+    expect.stringMatching(/^1: timezon is not an option here/),
+    "3: columns.symbol is Symbl: expected one of Symbol, Time, Last, Last, \\u001b[31mred",
+    expect.stringMatching(/^4: columns\.time is Foo: expected one of/),
+    "5: columns.last is Last: the header has it 2 times: give the column's number, from 1 on",
+    expect.stringMatching(/^6: columns\.bid is 0: expected one of/),
+  ]);
+});
+
+test("an empty file, a header alone, a directory and gzip that is cut are errors, exit code 2, and say why", async () => {
+  const world = await backfillWorld();
+  const zip = gzipSync(`${HEADER}\n${`A,${AT},1,1,1,1\n`.repeat(2_000)}`);
+  const cases: [{ file: string; map: string }, string][] = [
+    [files(""), "it is empty"],
+    [files(`${HEADER}\n`), "holds no row"],
+    [{ ...files(HEADER), file: "." }, "EISDIR"],
+    [files(zip.subarray(0, zip.length / 2), MAP, "q.csv.gz"), "its gzip is damaged: unexpected end of file"],
+  ];
+
+  for (const [given, why] of cases) {
+    const { exitCode, stderr } = await backfill(world, given);
+
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(why);
+  }
+});
+
+test("--csv without --map, and --map without --csv, are wrong usage", async () => {
+  const world = await backfillWorld();
+
+  const alone = await run(["backfill", "--csv", "a.csv"], world.env);
+  const other = await run(["backfill", "--journal", "--map", "m.yaml"], world.env);
+
+  expect([alone.exitCode, other.exitCode]).toEqual([2, 2]);
+  expect(alone.stderr).toContain("--csv needs --map");
+  expect(other.stderr).toContain("--map does not go with --journal");
+});

@@ -1,0 +1,84 @@
+/** An import that is killed at any moment loses nothing, doubles nothing, and goes on. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { compileProgram } from "../../support/compileProgram.ts";
+import { tempDir } from "../../support/tempDir.ts";
+import { run } from "../../cli/edges.ts";
+import { type BackfillWorld, backfillWorld } from "../world.ts";
+import { files, HEADER, series } from "../csv/csvFiles.ts";
+import { rowsOf, saved } from "../xml/saved.ts";
+
+/** Enough for several batches. */
+const [ROWS, ANSWERS] = [24_000, 1_200];
+
+test("killed twice while a CSV file comes in, every row is there once, and the report is of all runs", async () => {
+  const given = files(`${HEADER}\n${series(ROWS)}`);
+
+  const last = await killedTwice(["--csv", given.file, "--map", given.map]);
+
+  expect(last.stdout).toMatchObject({
+    resumed: true,
+    report: { answers: 24, newAnswers: 24, read: ROWS, stored: ROWS, repeated: 0, deadLettered: 0 },
+  });
+  // Pieces of the file bear the time of their import.
+  const [{ responses, ...rows }, { responses: others, ...expected }] = [last.rows, last.expected];
+  expect(rows).toEqual(expected);
+  expect(responses).toHaveLength(24);
+  expect(others).toHaveLength(24);
+}, 120_000);
+
+test("killed twice while saved answers come in, every row is there once, and the report is of all runs", async () => {
+  const dir = tempDir();
+  mkdirSync(dir, { recursive: true });
+  for (let place = 0; place < ANSWERS; place++) {
+    const at = new Date(Date.UTC(2026, 10, 18, 14, 30, place)).toISOString().slice(0, 19);
+    writeFileSync(join(dir, `${at.replaceAll(/[:-]/gu, "")}Z.xml`), saved({ AAPL: `${place + 1}` }));
+  }
+
+  const last = await killedTwice(["--xml", dir]);
+
+  expect(last.stdout).toMatchObject({
+    resumed: true,
+    report: { answers: ANSWERS, newAnswers: ANSWERS, read: ANSWERS, stored: ANSWERS, repeated: 0 },
+  });
+  expect(last.rows).toEqual(last.expected);
+}, 120_000);
+
+/** Imports with two kills, and once without. */
+async function killedTwice(argv: readonly string[]) {
+  const [world, whole] = [await backfillWorld(), await backfillWorld()];
+  const bin = compileProgram(tempDir());
+  await run(["backfill", ...argv], whole.env);
+  let seen = -1;
+  for (let kill = 0; kill < 2; kill++) {
+    const child = spawn(process.execPath, [bin, "backfill", ...argv], { env: world.env, stdio: "ignore" });
+    seen = await moreAnswersThan(world, Math.max(0, seen), child);
+    child.kill("SIGKILL");
+    if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+  }
+  const { stdout } = await run(["backfill", ...argv, "--json"], world.env);
+  return {
+    stdout: JSON.parse(stdout) as unknown,
+    rows: await rowsOf(world.pool),
+    expected: await rowsOf(whole.pool),
+  };
+}
+
+/** Waits until a run has committed something more. */
+async function moreAnswersThan(
+  { pool }: BackfillWorld,
+  before: number,
+  child: ChildProcess,
+): Promise<number> {
+  for (;;) {
+    const { rows } = await pool.query<{ n: number }>(
+      "select coalesce((select count(*) from responses), 0)::int as n",
+    );
+    const n = rows[0]?.n ?? 0;
+    if (n > before) return n;
+    if (child.exitCode !== null) throw new Error(`it ended by itself with ${child.exitCode}`);
+  }
+}

@@ -1,0 +1,27 @@
+/** Imports beside each other. */
+import { expect, test } from "@jest/globals";
+import { withSourceLock } from "../../../src/backfill/files/sourceLock.ts";
+import { backfillWorld } from "../world.ts";
+import { backfill, files, HEADER, series } from "../csv/csvFiles.ts";
+
+test("two imports into one source take turns: the second is refused and may be tried again; another source is free", async () => {
+  const world = await backfillWorld();
+  const given = files(`${HEADER}\n${series(3)}`);
+
+  const [refused, other] = await withSourceLock(world.pool, "csv", async () => [
+    await backfill(world, given),
+    await backfill(world, given, "--name", "other"),
+  ]);
+  const later = await backfill(world, given);
+
+  expect(refused?.exitCode).toBe(1);
+  expect(JSON.parse(refused?.stderr ?? "")).toMatchObject({
+    error: {
+      code: "BACKFILL_OVERTAKEN",
+      detail: "another import into the source csv is under way",
+      retryable: true,
+    },
+  });
+  expect(other?.report).toMatchObject({ stored: 3 });
+  expect(later.report).toMatchObject({ stored: 3 });
+});

@@ -1,0 +1,93 @@
+/** A sweep and the schedule of the job files: calls kept free, slots filled. */
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { createTestClock } from "../../support/clock.ts";
+import { answerRecord, appendAll, at, symbolsCall } from "../../support/journal.ts";
+import { type BackfillWorld, backfillWorld } from "../world.ts";
+import { account, contracts, printed, scripted, sweep, symbolsFile } from "./world.ts";
+
+/** Polls so many contracts every minute, around the clock. */
+function writeJob({ env }: BackfillWorld, contractCount: number): void {
+  const dir = env["QUOTEKEEPER_JOBS_DIR"] ?? "";
+  const options = Array.from(
+    { length: contractCount },
+    (_, index) => `  - { underlying: IBM, expiration: 2026-12-18, type: CALL, strike: ${100 + index} }`,
+  );
+  const head = ["name: every-minute", 'schedule: "* * * * *"', "session: always", "options:"];
+  mkdirSync(dir, { recursive: true });
+  writeFileSync(join(dir, "every-minute.yaml"), `${[...head, ...options].join("\n")}\n`);
+}
+
+/** A collector has just had an answer for that job. */
+async function collectorAnswered({ journalDir }: BackfillWorld): Promise<void> {
+  const body = "<response id='1'><quotes></quotes></response>";
+  const record = answerRecord(at(-20), body, { request: symbolsCall("IBM"), jobs: ["every-minute"] });
+  await appendAll(journalDir, [record]);
+}
+
+test("beside a running collector what its jobs need is kept free, and the time says so", async () => {
+  const world = await backfillWorld();
+  const service = await scripted(() => 200);
+  writeJob(world, 20);
+  const file = symbolsFile(world, contracts(74));
+  const flags = ["--symbols-file", file, "--dry-run"] as const;
+  const env = account(world, service.baseUrl);
+
+  const alone = await sweep(env, createTestClock(), ...flags);
+  await collectorAnswered(world);
+  const beside = await sweep(env, createTestClock(), ...flags);
+
+  expect(alone.stdout).toContain("about 74 s: 60 calls a minute\n");
+  // 20 calls and three to spare: 37 of 60 are the sweep's.
+  expect(beside.stdout).toContain(
+    "about 2 min: 60 calls a minute, 23 of them kept free for the running schedule\n",
+  );
+});
+
+test("a schedule that needs every call leaves none for a sweep, which says so and sends nothing", async () => {
+  const world = await backfillWorld();
+  const service = await scripted(() => 200);
+  writeJob(world, 60);
+  await collectorAnswered(world);
+  const file = symbolsFile(world, ["AAPL"]);
+
+  const outcome = await sweep(account(world, service.baseUrl), createTestClock(), "--symbols-file", file);
+
+  expect(outcome.exitCode).toBe(1);
+  expect(outcome.stderr).toContain("SWEEP_NO_ROOM: the job files need 60 of 60 calls, and a collector runs");
+  expect(service.lists).toEqual([]);
+});
+
+test("a slot that was missed and still lasts is filled by the sweep's quote, and the ledger says by what", async () => {
+  const world = await backfillWorld();
+  const service = await scripted(() => 200);
+  await appendAll(world.journalDir, [
+    {
+      kind: "note",
+      at: at(-1),
+      note: {
+        type: "slots",
+        entries: [
+          {
+            ...{ job: "us-equities", slotAt: at(-10), due: ["AAPL", "MSFT"] },
+            misses: [
+              ["AAPL", "transport"],
+              ["MSFT", "transport"],
+            ],
+          },
+        ],
+      },
+    },
+  ]);
+  const file = symbolsFile(world, ["AAPL", "IBM"]);
+  const env = account(world, service.baseUrl);
+
+  const outcome = await sweep(env, createTestClock(), "--symbols-file", file, "--json");
+
+  expect(printed(outcome).report).toMatchObject({ stored: 2, filled: 1 });
+  const slots = await world.pool.query("select due, stored, missed from slots");
+  const fills = await world.pool.query("select instrument, reason, filled_by from fills");
+  expect(slots.rows).toEqual([{ due: 2, stored: 1, missed: 1 }]);
+  expect(fills.rows).toEqual([{ instrument: "AAPL", reason: "transport", filled_by: "sweep" }]);
+});

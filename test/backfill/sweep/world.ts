@@ -1,0 +1,115 @@
+/** What tests of sweeps share: symbols files, services, and what was asked of them. */
+import { writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { afterAll } from "@jest/globals";
+import type { Clock } from "../../../src/clock.ts";
+import { readSegment } from "../../../src/journal/reader.ts";
+import type { ResponseRecord } from "../../../src/journal/record.ts";
+import { listSegments } from "../../../src/journal/segments.ts";
+import type { QuoteCall } from "../../../src/quotes-api/request.ts";
+import { writeDocument } from "../../../src/quotes-api/writeDocument.ts";
+import { type Outcome, run } from "../../cli/edges.ts";
+import { TEST_CREDENTIALS } from "../../support/simulatedService.ts";
+import { type BackfillWorld, equity } from "../world.ts";
+
+/** An account's settings for the running service at an address. */
+export function account(world: BackfillWorld, baseUrl: string): Record<string, string> {
+  return {
+    ...world.env,
+    QUOTES_BASE_URL: baseUrl,
+    QUOTES_CONSUMER_KEY: TEST_CREDENTIALS.consumerKey,
+    QUOTES_CONSUMER_SECRET: TEST_CREDENTIALS.consumerSecret,
+    QUOTES_ACCESS_TOKEN: TEST_CREDENTIALS.accessToken,
+    QUOTES_ACCESS_TOKEN_SECRET: TEST_CREDENTIALS.accessTokenSecret,
+  };
+}
+
+/** A symbols file in the world's data directory. */
+export function symbolsFile({ env }: BackfillWorld, lines: readonly string[]): string {
+  const path = join(env["QUOTEKEEPER_DATA_DIR"] ?? "", "symbols.txt");
+  writeFileSync(path, `${lines.join("\n")}\n`);
+  return path;
+}
+
+/** Symbols that the simulated market knows. */
+export function symbols(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `SIM${String(index).padStart(4, "0")}`);
+}
+
+/** Contracts, as a symbols file has them. */
+export function contracts(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `AAPL:2026-12-18:CALL:${100 + index}`);
+}
+
+/** The same as `askedOf` names them. */
+export function strikes(count: number): string[] {
+  return Array.from({ length: count }, (_, index) => `AAPL:${100 + index}`);
+}
+
+/** A service whose answer to a list of symbols is a test's: a status other than 200, or quotes for all of them. */
+export async function scripted(
+  statusOf: (symbols: string[]) => number,
+): Promise<{ baseUrl: string; lists: string[][] }> {
+  const lists: string[][] = [];
+  const server = createServer((request, response) => {
+    const list = new URL(request.url ?? "", "http://localhost").searchParams.get("symbols")?.split(",") ?? [];
+    lists.push(list);
+    const status = statusOf(list);
+    const body = writeDocument({ id: "1", instruments: list.map((symbol) => equity(symbol, "100.00")) });
+    response.writeHead(status, { Date: "Fri, 20 Nov 2026 22:50:00 GMT" }).end(status === 200 ? body : "");
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  servers.push(server);
+  return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, lists };
+}
+
+const servers: Server[] = [];
+afterAll(() => servers.forEach((server) => server.close().closeAllConnections()));
+
+/** The answers that the journal holds. */
+export async function answersIn({ journalDir }: BackfillWorld): Promise<ResponseRecord[]> {
+  const answers: ResponseRecord[] = [];
+  for (const { name } of await listSegments(journalDir))
+    for await (const item of readSegment(journalDir, name))
+      if (item.kind === "record" && item.record.kind === "response") answers.push(item.record);
+  return answers;
+}
+
+/** The instruments of answers, as they were asked. */
+export function askedOf(answers: readonly ResponseRecord[]): string[] {
+  return answers.flatMap(({ request }) => {
+    const call = request as QuoteCall;
+    if (call.form === "symbols") return call.symbols;
+    return call.form === "option" ? [`${call.contract.underlying}:${call.contract.strike}`] : [];
+  });
+}
+
+/** What `--json` prints. */
+export type Printed = {
+  dryRun: boolean;
+  resumed: boolean;
+  report: Record<string, number>;
+  remarks: string[];
+};
+
+/** What it printed. */
+export function printed({ stdout }: Outcome): Printed {
+  return JSON.parse(stdout) as Printed;
+}
+
+/** How it went, as its JSON lines tell. */
+export function progressOf({
+  stderr,
+}: Outcome): { done: number; total: number; leftMs: number; quotes: number; unit: string }[] {
+  return stderr
+    .split("\n")
+    .filter((line) => line.includes('"msg":"sweeping"'))
+    .map((line) => JSON.parse(line));
+}
+
+/** Runs it to its end. */
+export function sweep(env: Record<string, string>, clock: Clock, ...flags: string[]): Promise<Outcome> {
+  return run(["backfill", ...flags], env, clock);
+}

@@ -1,0 +1,363 @@
+import { readdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { gzipSync } from "node:zlib";
+import { expect, test } from "@jest/globals";
+import { loadAll } from "../../../src/archive/loader.ts";
+import { runProgram } from "../../../src/cli/program.ts";
+import { contentOf } from "../../support/archive.ts";
+import { createTestClock } from "../../support/clock.ts";
+import { freshDatabase } from "../../support/database.ts";
+import { tempDir } from "../../support/tempDir.ts";
+import { capturedEdges, run } from "../../cli/edges.ts";
+import { type BackfillWorld, backfillWorld, call150 } from "../world.ts";
+import { directoryOf, gzipped, lasts, MINUTES, rowsOf, saved, tarOf, touch, zipOf } from "./saved.ts";
+import { writeDocument } from "../../../src/quotes-api/writeDocument.ts";
+
+type Report = Record<string, number>;
+
+async function backfill(world: BackfillWorld, ...argv: string[]) {
+  const { exitCode, stdout, stderr } = await run(["backfill", ...argv, "--json"], world.env);
+  const printed = exitCode < 2 && stdout.startsWith("{") ? stdout : "{}";
+  const {
+    report,
+    remarks = [],
+    resumed,
+  } = JSON.parse(printed) as {
+    report?: Report;
+    remarks?: string[];
+    resumed?: boolean;
+  };
+  return { exitCode, report, remarks, resumed, stderr };
+}
+
+test("plain files, .gz, .zip, .tar, .tar.gz and .xml.gz inside a zip give equal rows", async () => {
+  const contents: unknown[] = [];
+  const ways = [
+    directoryOf(MINUTES),
+    directoryOf(gzipped(MINUTES)),
+    await zipOf(MINUTES),
+    await zipOf(gzipped(MINUTES)),
+    await tarOf(MINUTES),
+    await tarOf(MINUTES, "saved.tgz"),
+    await tarOf(MINUTES, "saved.tar"),
+  ];
+  for (const path of ways) {
+    const world = await backfillWorld();
+    const { exitCode, report, remarks } = await backfill(world, "--xml", path);
+    expect({ path, exitCode, remarks, report }).toMatchObject({
+      exitCode: 0,
+      remarks: ["Times     3 by the time in its name", expect.stringContaining("America/New_York")],
+      report: { answers: 3, newAnswers: 3, read: 6, stored: 6, repeated: 0, deadLettered: 0, dividends: 2 },
+    });
+    contents.push(await rowsOf(world.pool));
+  }
+
+  for (const content of contents) expect(content).toEqual(contents[0]);
+});
+
+test("the same files again add nothing, in whatever form, and nothing more goes to the journal", async () => {
+  const world = await backfillWorld();
+  const dir = directoryOf(MINUTES);
+  await backfill(world, "--xml", dir);
+  const before = await contentOf(world.pool);
+  const segments = readdirSync(world.journalDir).length;
+
+  const again = await backfill(world, "--xml", dir);
+  const packed = await backfill(world, "--xml", await tarOf(MINUTES), dir);
+
+  expect(again).toMatchObject({
+    exitCode: 0,
+    report: { answers: 3, newAnswers: 0, read: 6, stored: 0, repeated: 6 },
+  });
+  expect(packed).toMatchObject({ report: { answers: 6, newAnswers: 0, read: 12, stored: 0, repeated: 12 } });
+  const { backfills: one, ...rest } = before;
+  const { backfills: three, ...now } = await contentOf(world.pool);
+  expect([one?.rows, three?.rows]).toEqual([1, 3]);
+  expect(now).toEqual(rest);
+  expect(readdirSync(world.journalDir)).toHaveLength(segments);
+});
+
+test("rows of an import are never the account's: their source is of kind import, its name as given", async () => {
+  const world = await backfillWorld();
+
+  await backfill(world, "--xml", directoryOf(MINUTES), "--name", "old laptop", "--delayed");
+
+  const { rows } = await world.pool.query(
+    "select distinct s.kind, s.name, q.delayed from quotes q join sources s on s.id = q.source_id",
+  );
+  expect(rows).toEqual([{ kind: "import", name: "old laptop", delayed: true }]);
+});
+
+test("a pattern that cannot be one is wrong usage, and nothing is read", async () => {
+  const world = await backfillWorld();
+
+  const { exitCode, stderr } = await backfill(
+    world,
+    "--xml",
+    directoryOf(MINUTES),
+    "--time-pattern",
+    "%m%d-%H%Q",
+  );
+
+  expect(exitCode).toBe(2);
+  expect(stderr).toContain("--time-pattern %m%d-%H%Q: %Q is not known");
+  expect(await lasts(world.pool)).toEqual([]);
+});
+
+test("the time comes from the pattern, else a sidecar, else the name, else the mtime, and the report says so", async () => {
+  const world = await backfillWorld();
+  const answer = (last: string) => saved({ AAPL: last });
+  const dir = directoryOf([
+    ["q-18Nov2026-0930.xml", answer("1")],
+    ["20200101T000000Z-b.xml", answer("2")],
+    ["20200101T000000Z-b.json", JSON.stringify({ observedAt: "2026-11-18T14:31:00.5Z" })],
+    ["c.xml", answer("3")],
+    ["c.xml.headers", "HTTP/1.1 200 OK\r\nDate: Wed, 18 Nov 2026 14:32:00 GMT\r\nServer: x\r\n"],
+    ["d.xml", answer("4")],
+    ["d.meta.json", JSON.stringify({ observedAt: "2026-11-18T14:33:00Z" })],
+    ["e-2026-11-18T09-34-00-0500.xml", answer("5")],
+    ["f-20261118T093500.xml", answer("6")],
+    ["g.xml", answer("7")],
+  ]);
+  touch(join(dir, "g.xml"), "2026-11-18T14:36:00.250Z");
+
+  const { exitCode, remarks, stderr } = await backfill(
+    world,
+    "--xml",
+    dir,
+    "--time-pattern",
+    "q-%d%b%Y-%H%M",
+  );
+
+  expect(exitCode).toBe(0);
+  // Nothing but how far it has come: the last line of progress.
+  expect(JSON.parse(stderr)).toMatchObject({ msg: "reading saved answers", unit: "bytes", quotes: 7 });
+  expect(await lasts(world.pool)).toEqual([
+    "11-18 14:30:00.000000 AAPL 1",
+    "11-18 14:31:00.500000 AAPL 2",
+    "11-18 14:32:00.000000 AAPL 3",
+    "11-18 14:33:00.000000 AAPL 4",
+    "11-18 14:34:00.000000 AAPL 5",
+    "11-18 14:35:00.000000 AAPL 6",
+    "11-18 14:36:00.250000 AAPL 7",
+  ]);
+  expect(remarks.slice(0, 4)).toEqual([
+    "Times     1 by --time-pattern",
+    "Times     3 by a file beside it",
+    "Times     2 by the time in its name",
+    "Times     1 by when the file was written (mtime)",
+  ]);
+  expect(remarks[4]).toMatch(/^Pattern {3}6 do not fit --time-pattern, such as .*20200101T000000Z-b\.xml$/);
+});
+
+test("in an archive too a sidecar counts wherever it stands, and an entry's mtime is its own", async () => {
+  const zipped = await backfillWorld();
+  const dos = await backfillWorld();
+  const tarred = await backfillWorld();
+  const files: [string, string][] = [
+    ["../../a.xml", saved({ AAPL: "1" })],
+    ["z/b.xml", saved({ AAPL: "2" })],
+    ["z/b.xml.json", JSON.stringify({ observedAt: "2026-11-18T14:31:00Z" })],
+  ];
+  const mtime = new Date("2026-11-18T14:30:00Z");
+  const inside = files.map(([name, content]): [string, string] => [name.replace("../../", ""), content]);
+
+  await backfill(zipped, "--xml", await zipOf(inside, { mtime }));
+  await backfill(dos, "--xml", await zipOf(inside, { mtime, forceDosTimestamp: true }));
+  await backfill(tarred, "--xml", await tarOf(inside));
+
+  const expected = ["11-18 14:30:00.000000 AAPL 1", "11-18 14:31:00.000000 AAPL 2"];
+  expect(await lasts(zipped.pool)).toEqual(expected);
+  // MS-DOS times have no zone: they are taken for exchange time, and here were written in this machine's.
+  expect(await lasts(dos.pool)).toHaveLength(2);
+  expect((await lasts(tarred.pool)).at(0)).toBe(expected[1]);
+});
+
+test("different answers of one second are all kept, and the same one under two names is kept once", async () => {
+  const world = await backfillWorld();
+  const files: [string, string][] = [
+    ["a/20261118T143000Z.xml", saved({ AAPL: "1" })],
+    ["b/20261118T143000Z.xml", saved({ AAPL: "2" })],
+    ["c/20261118T143000Z.xml", saved({ AAPL: "1" })],
+    ["d/20261118T143000Z.xml", saved({ AAPL: "3" })],
+  ];
+  const dir = directoryOf(files);
+
+  const first = await backfill(world, "--xml", dir);
+  const rows = await lasts(world.pool);
+  rmSync(join(dir, "a"), { recursive: true });
+  const second = await backfill(world, "--xml", dir);
+
+  expect(first.report).toMatchObject({ answers: 4, newAnswers: 3, read: 4, stored: 3, repeated: 1 });
+  expect(rows).toEqual([
+    "11-18 14:30:00.000000 AAPL 1",
+    "11-18 14:30:00.000001 AAPL 2",
+    "11-18 14:30:00.000002 AAPL 3",
+  ]);
+  expect(second.report).toMatchObject({ answers: 3, stored: 0, repeated: 3 });
+  expect(await lasts(world.pool)).toEqual(rows);
+});
+
+test("a truncated answer, an HTML page and a damaged archive cost themselves alone, each is named", async () => {
+  const world = await backfillWorld();
+  const whole = saved({ AAPL: "1" });
+  const dir = directoryOf([
+    ...MINUTES,
+    ["20261118T150000Z.xml", whole.slice(0, whole.length / 2)],
+    ["20261118T150100Z.xml", "<html><body>Not now</body></html>"],
+    ["20261118T150200Z.xml", ""],
+    ["20261118T150300Z.xml.gz", gzipSync(whole).subarray(0, 60)],
+    ["20261118T150400Z.xml", Buffer.alloc(8 * 1024 * 1024 + 1, " ")],
+    ["bomb.xml.gz", gzipSync(Buffer.alloc(100_000_000))],
+    ["README.txt", "these are my answers"],
+    ["picture.png", Buffer.from([0x89, 0x50])],
+    ["broken.zip", Buffer.from("PK\u0003\u0004 and then nothing")],
+    ["renamed-20261118T150500Z.dat", whole],
+  ]);
+  const cut = await tarOf(
+    MINUTES.map(([name, content]) => [`t-${name}`, content]),
+    "cut.tar",
+  );
+  truncateSync(cut, 3_000);
+
+  const { exitCode, report, remarks } = await backfill(world, "--xml", dir, cut);
+
+  expect(exitCode).toBe(1);
+  expect(report).toMatchObject({ answers: 7 + 1, read: 7 + 3 + 2, deadLettered: 3 });
+  expect(remarks).toContainEqual(expect.stringMatching(/^Not XML {3}2: .*README\.txt, .*picture\.png$/));
+  expect(remarks).toContainEqual(expect.stringMatching(/^Unread {4}5: .*150300Z\.xml\.gz \(.*cut\.tar/));
+  const { rows } = await world.pool.query("select reason, count(*)::int as n from dead_letters group by 1");
+  expect(rows).toEqual([{ reason: "malformed", n: 3 }]);
+});
+
+test("only answers within --from and --to are taken", async () => {
+  const world = await backfillWorld();
+
+  const { report, remarks } = await backfill(
+    world,
+    ...["--xml", directoryOf(MINUTES), "--from", "2026-11-18T14:31:00Z", "--to", "2026-11-18T14:32:00Z"],
+  );
+
+  expect(report).toMatchObject({ answers: 1, stored: 2 });
+  expect(remarks).toContain("Outside   2 were received outside --from and --to");
+});
+
+test("a trial gives the numbers that the import then has, names each file's time, and changes nothing", async () => {
+  const world = await backfillWorld();
+  await backfill(world, "--xml", directoryOf(MINUTES.slice(0, 1)));
+  const before = await contentOf(world.pool);
+  const files = readdirSync(world.journalDir);
+  const dir = directoryOf([
+    ...MINUTES,
+    ["x/20261118T143100Z.xml", saved({ AAPL: "9" })],
+    ["bad-20261118T143500Z.xml", "<"],
+    ["20261118T143600Z.xml", saved({ NEVERSEEN: "1" })],
+  ]);
+
+  const trial = await run(["backfill", "--xml", dir, "--dry-run", "--json"], {
+    ...world.env,
+    QUOTEKEEPER_LOG_LEVEL: "info",
+  });
+  const afterTrial = await contentOf(world.pool);
+  const journaled = readdirSync(world.journalDir);
+  const real = await backfill(world, "--xml", dir);
+
+  expect(afterTrial).toEqual(before);
+  expect(journaled).toEqual(files);
+  expect(trial.stderr).toMatch(/20261118T143100Z\.xml.*"way":"name"/);
+  expect((JSON.parse(trial.stdout) as { report: Report }).report).toEqual(real.report);
+  expect(real.report).toMatchObject({
+    answers: 6,
+    newAnswers: 5,
+    read: 9,
+    stored: 6,
+    repeated: 2,
+    deadLettered: 1,
+  });
+});
+
+test("ended in its midst, at each batch, and run again, it has the rows of one that was left alone", async () => {
+  const files = Array.from({ length: 700 }, (_, place): [string, string] => [
+    `20261118T${14 + Math.floor(place / 60)}${String(place % 60).padStart(2, "0")}00Z.xml`.replace(
+      /T(\d\d)(\d\d)/,
+      (_all, h: string, m: string) => `T${String(Number(h) % 24).padStart(2, "0")}${m}`,
+    ),
+    saved({ AAPL: `${place + 1}` }),
+  ]);
+  const dir = directoryOf(files);
+  const alone = await backfillWorld();
+  await backfill(alone, "--xml", dir);
+  const world = await backfillWorld();
+  const { edges, interrupt } = capturedEdges({ env: { ...world.env, QUOTEKEEPER_LOG_LEVEL: "info" } });
+  const clock = { ...edges.clock, monotonicMs: () => (interrupt(), edges.clock.monotonicMs()) };
+
+  const exitCode = await runProgram(["backfill", "--xml", dir], { ...edges, clock });
+  const partly = (await lasts(world.pool)).length;
+  const second = await backfill(world, "--xml", dir);
+
+  expect(exitCode).toBe(130);
+  expect(partly).toBeLessThan(700);
+  expect(second).toMatchObject({
+    resumed: true,
+    report: { answers: 700, read: 700, stored: 700, repeated: 0 },
+  });
+  expect(await rowsOf(world.pool)).toEqual(await rowsOf(alone.pool));
+}, 60_000);
+
+test("what was journaled and not loaded is loaded first, and counts once", async () => {
+  const world = await backfillWorld();
+  const dir = directoryOf(MINUTES);
+  await backfill(world, "--xml", dir);
+  const rows = await lasts(world.pool);
+  const { pool: lost, url } = await freshDatabase();
+
+  const { exitCode, report } = await backfill(
+    { ...world, pool: lost, env: { ...world.env, DATABASE_URL: url } },
+    ...["--xml", dir],
+  );
+
+  expect(exitCode).toBe(0);
+  expect(report).toMatchObject({ answers: 3, newAnswers: 3, read: 6, stored: 6, repeated: 0 });
+  expect(await lasts(lost)).toEqual(rows);
+});
+
+test("from the journal alone the archive is made again, imports included, the same row by row", async () => {
+  const world = await backfillWorld();
+  await backfill(world, "--xml", directoryOf([...MINUTES, ["20261118T143000Z-b.xml", saved({ IBM: "7" })]]));
+  const expected = await contentOf(world.pool);
+  const { pool } = await freshDatabase();
+
+  await loadAll({ pool, journalDir: world.journalDir, clock: createTestClock() });
+
+  const { backfills, ...rows } = expected;
+  const { backfills: none, ...again } = await contentOf(pool);
+  expect([backfills?.rows, none?.rows]).toEqual([1, 0]);
+  expect(again).toEqual(rows);
+});
+
+test("an option's answer brings the option and its underlying", async () => {
+  const world = await backfillWorld();
+  const document = writeDocument({ id: "2", instruments: [call150("5.10", "150.00")] });
+
+  const { report } = await backfill(world, "--xml", directoryOf([["20261118T143000Z.xml", document]]));
+
+  expect(report).toMatchObject({ stored: 2 });
+  expect(await lasts(world.pool)).toEqual([
+    "11-18 14:30:00.000000 AAPL 150.00",
+    "11-18 14:30:00.000000 AAPL 5.10",
+  ]);
+});
+
+test("a path that is not there and a directory without an answer are errors, exit code 2", async () => {
+  const world = await backfillWorld();
+  const empty = tempDir();
+  writeFileSync(join(empty, "notes.txt"), "none");
+
+  const missing = await run(["backfill", "--xml", join(empty, "nowhere")], world.env);
+  const nothing = await run(["backfill", "--xml", empty], world.env);
+
+  expect(missing.exitCode).toBe(2);
+  expect(missing.stderr).toContain("BACKFILL_NOTHING");
+  expect(nothing.exitCode).toBe(2);
+  expect(nothing.stderr).toContain("there is no saved answer");
+});

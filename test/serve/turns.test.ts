@@ -1,0 +1,25 @@
+import { expect, test } from "@jest/globals";
+import { createTurns } from "../../src/serve/turns.ts";
+
+test("what is to be done first is done once for all who wait for the end of a turn, before any of them goes on", async () => {
+  const happened: string[] = [];
+  const endOfTurn = createTurns(() => void happened.push("kept"));
+
+  await Promise.all(["one", "other"].map((name) => endOfTurn().then(() => happened.push(name))));
+  await endOfTurn();
+
+  expect(happened).toEqual(["kept", "one", "other", "kept"]);
+});
+
+test("what it throws meets all of them, and nobody of a later turn", async () => {
+  let isFull = true;
+  const endOfTurn = createTurns(() => {
+    if (isFull) throw new Error("no space");
+  });
+
+  const waited = await Promise.allSettled([endOfTurn(), endOfTurn()]);
+  isFull = false;
+
+  expect(waited.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  await expect(endOfTurn()).resolves.toBeUndefined();
+});
