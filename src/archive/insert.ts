@@ -137,7 +137,9 @@ export type QuoteLines = Key & { quote: string; extended: string };
 export function quoteLines(placed: PlacedUnit): QuoteLines {
   const { unit, instrumentId, sourceId } = placed;
   return {
-    ...{ instrumentId, sourceId, observedAt: unit.observedAt },
+    instrumentId,
+    sourceId,
+    observedAt: unit.observedAt,
     quote: copyLine(QUOTES, placed),
     extended: copyLine(EXTENDED_QUOTES, placed),
   };
@@ -150,12 +152,24 @@ export function quoteLines(placed: PlacedUnit): QuoteLines {
  */
 export async function copyQuoteLines(client: pg.ClientBase, lines: readonly QuoteLines[]): Promise<void> {
   if (lines.length === 0) return;
-  const ordered = lines.toSorted(compareKeys);
+  const ordered = linesInKeyOrder(lines);
   const linesOf = function* (part: "quote" | "extended"): Generator<string> {
     for (const line of ordered) yield line[part];
   };
   await copyInto(client, copySql(QUOTES), linesOf("quote"));
   await copyInto(client, copySql(EXTENDED_QUOTES), linesOf("extended"));
+}
+
+/** They come in the order of time: to gather each instrument's is faster than to sort them all. */
+function linesInKeyOrder(lines: readonly QuoteLines[]): QuoteLines[] {
+  const series = new Map<number, QuoteLines[]>();
+  for (const line of lines) {
+    const one = series.get(line.instrumentId);
+    if (one) one.push(line);
+    else series.set(line.instrumentId, [line]);
+  }
+  const ids = Int32Array.from(series.keys()).sort();
+  return Array.from(ids).flatMap((id) => (series.get(id) ?? []).sort(compareKeys));
 }
 
 /** By `insert`, passing over those that are there. */

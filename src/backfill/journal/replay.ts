@@ -13,7 +13,7 @@ import { NO_BOOKMARK, type RunBookmark } from "./bookmark.ts";
 import { StretchLoader } from "./stretchLoader.ts";
 
 /** Bodies of a batch, in bytes. Two batches are in memory at a time; larger ones take more of it and are no faster. */
-export const REPLAY_BATCH_BYTES = 1024 * 1024;
+export const REPLAY_BATCH_BYTES = 512 * 1024;
 
 /** What a replay needs. */
 export type ReplayOptions = {
