@@ -16,5 +16,7 @@ export default {
       },
     ],
   },
+  // By default one processor is left to other work; here that would be half of them.
+  maxWorkers: "100%",
   testTimeout: 30_000,
 };
