@@ -1,24 +1,12 @@
 /**
- * The statements that put rows into the archive. Quotes that are new go by COPY; everything else travels as arrays of
- * text and is unnested there. Rows come in the order of their keys, so that two loaders at once never wait for each
+ * The statements that put rows into the archive. Quotes that are new go by COPY (copyQuotes.ts); everything else travels
+ * as arrays of text and is unnested there. Rows come in the order of their keys, so that two loaders at once never wait for each
  * other crosswise; statements are prepared once per connection.
  */
 import type pg from "pg";
-import { copyInto, copyText } from "./copy.ts";
 import type { Instant } from "../instant.ts";
-import {
-  compareKeys,
-  EXTENDED_QUOTES,
-  inKeyOrder,
-  inTimeOrder,
-  type Key,
-  type PlacedUnit,
-  QUOTES,
-  type QuoteTable,
-} from "./quoteColumns.ts";
-import type { DividendData } from "../quotes-api/document.ts";
-import type { AnswerRows, DeadLetter, InstrumentRow } from "./rows.ts";
-import { dividendOf, headerColumns } from "./rows.ts";
+import { EXTENDED_QUOTES, inKeyOrder, type PlacedUnit, QUOTES, type QuoteTable } from "./quoteColumns.ts";
+import { type AnswerRows, type DeadLetter, headerColumns, type InstrumentRow } from "./rows.ts";
 
 /** Text for a `text` column, which cannot hold the character 0. */
 function clean(text: string | null | undefined): string | null {
@@ -105,73 +93,6 @@ function responseKey({ observedAt, sourceId, requestId }: ResponseRow): string {
 /** A way of putting units into `quotes` and `extended_quotes`; gives how many were not there before. */
 export type InsertQuotes = (client: pg.ClientBase, units: readonly PlacedUnit[]) => Promise<number>;
 
-/**
- * By COPY, for units that are new.
- *
- * @throws 23505 when one of them is there already
- */
-export const copyQuotes: InsertQuotes = async (client, units) => {
-  const ordered = inKeyOrder(units);
-  const quotes = await copyInto(client, copySql(QUOTES), copyLines(QUOTES, ordered));
-  await copyInto(client, copySql(EXTENDED_QUOTES), copyLines(EXTENDED_QUOTES, ordered));
-  return quotes;
-};
-
-function copySql({ name, columns }: QuoteTable): string {
-  return `copy ${name} (${columns.map((column) => column.name).join(", ")}) from stdin`;
-}
-
-function* copyLines(table: QuoteTable, units: readonly PlacedUnit[]): Generator<string> {
-  for (const unit of units) yield copyLine(table, unit);
-}
-
-function copyLine({ columns }: QuoteTable, unit: PlacedUnit): string {
-  // Joined, not added up: the line is one text then, and holds none of its parts.
-  return `${columns.map(({ text }) => copyText(text(unit))).join("\t")}\n`;
-}
-
-/** A unit as COPY takes it: a line for each table. It does not hold on to the unit. */
-export type QuoteLines = Key & { quote: string; extended: string };
-
-/** The lines of a unit. */
-export function quoteLines(placed: PlacedUnit): QuoteLines {
-  const { unit, instrumentId, sourceId } = placed;
-  return {
-    instrumentId,
-    sourceId,
-    observedAt: unit.observedAt,
-    quote: copyLine(QUOTES, placed),
-    extended: copyLine(EXTENDED_QUOTES, placed),
-  };
-}
-
-/**
- * Copies lines, in the order of the tables' keys.
- *
- * @throws 23505 when one of them is there already
- */
-export async function copyQuoteLines(client: pg.ClientBase, lines: readonly QuoteLines[]): Promise<void> {
-  if (lines.length === 0) return;
-  const ordered = linesInKeyOrder(lines);
-  const linesOf = function* (part: "quote" | "extended"): Generator<string> {
-    for (const line of ordered) yield line[part];
-  };
-  await copyInto(client, copySql(QUOTES), linesOf("quote"));
-  await copyInto(client, copySql(EXTENDED_QUOTES), linesOf("extended"));
-}
-
-/** They come in the order of time: to gather each instrument's is faster than to sort them all. */
-function linesInKeyOrder(lines: readonly QuoteLines[]): QuoteLines[] {
-  const series = new Map<number, QuoteLines[]>();
-  for (const line of lines) {
-    const one = series.get(line.instrumentId);
-    if (one) one.push(line);
-    else series.set(line.instrumentId, [line]);
-  }
-  const ids = Int32Array.from(series.keys()).sort();
-  return Array.from(ids).flatMap((id) => (series.get(id) ?? []).sort(compareKeys));
-}
-
 /** By `insert`, passing over those that are there. */
 export const mergeQuotes: InsertQuotes = async (client, units) => {
   const ordered = inKeyOrder(units);
@@ -193,90 +114,6 @@ async function mergeInto(
     values: columns.map(({ text }) => units.map(text)),
   });
   return rowCount ?? 0;
-}
-
-/** A dividend as one quote tells it. */
-export type DividendRow = {
-  observedAt: Instant;
-  instrumentId: number;
-  sourceId: number;
-  dividend: DividendData;
-};
-
-/**
- * A dividend is stored when it is first seen or differs from the last one before it: the previous one of the same
- * batch, or else the newest in the archive.
- */
-export async function insertDividends(client: pg.ClientBase, given: readonly DividendRow[]): Promise<number> {
-  if (given.length === 0) return 0;
-  const { rowCount } = await client.query({
-    name: "insert dividends",
-    text: `with given as (
-       select *, row_number() over w as place,
-              lag((ex_date, amount, yield)) over w as before
-       from unnest($1::timestamptz[], $2::int[], $3::smallint[], $4::date[], $5::numeric[], $6::numeric[])
-         as given (observed_at, instrument_id, source_id, ex_date, amount, yield)
-       window w as (partition by instrument_id, source_id order by observed_at)
-     )
-     insert into dividends (observed_at, instrument_id, source_id, ex_date, amount, yield)
-     select g.observed_at, g.instrument_id, g.source_id, g.ex_date, g.amount, g.yield
-     from given g
-     left join lateral (
-       select true as found, d.ex_date, d.amount, d.yield
-       from dividends d
-       where d.instrument_id = g.instrument_id and d.source_id = g.source_id and d.observed_at < g.observed_at
-       order by d.observed_at desc
-       limit 1
-     ) kept on g.place = 1
-     where case
-             when g.place > 1 then g.before is distinct from (g.ex_date, g.amount, g.yield)
-             when kept.found then (kept.ex_date, kept.amount, kept.yield) is distinct from (g.ex_date, g.amount, g.yield)
-             else true
-           end
-     order by g.instrument_id, g.observed_at, g.source_id
-     on conflict do nothing`,
-    values: [
-      given.map(({ observedAt }) => observedAt),
-      given.map(({ instrumentId }) => instrumentId),
-      given.map(({ sourceId }) => sourceId),
-      given.map(({ dividend }) => dividend.exDate),
-      given.map(({ dividend }) => dividend.amount),
-      given.map(({ dividend }) => dividend.yield),
-    ],
-  });
-  return rowCount ?? 0;
-}
-
-/** What was said last of the dividend of each series, an instrument from a source. */
-export type LastDividends = Map<number, DividendRow>;
-
-/**
- * The dividends without those that say, to the letter, what the one before them says: nearly all, and what is left
- * is for the database to compare as numbers.
- *
- * @param last of the units before; grows
- */
-export function changedDividends(
-  units: readonly PlacedUnit[],
-  last: LastDividends = new Map(),
-): DividendRow[] {
-  const changed: DividendRow[] = [];
-  for (const { unit, instrumentId, sourceId } of inTimeOrder(units)) {
-    const dividend = dividendOf(unit.quote);
-    if (dividend === null) continue;
-    const row = { observedAt: unit.observedAt, instrumentId, sourceId, dividend };
-    const series = instrumentId * SOURCES + sourceId;
-    if (!sameText(last.get(series)?.dividend, dividend)) changed.push(row);
-    last.set(series, row);
-  }
-  return changed;
-}
-
-/** More than there are numbers of sources: with it, instrument and source are one number. */
-const SOURCES = 2 ** 16;
-
-function sameText(a: DividendData | undefined, b: DividendData): boolean {
-  return a !== undefined && a.amount === b.amount && a.exDate === b.exDate && a.yield === b.yield;
 }
 
 /** @returns how many dead letters were not there before */

@@ -2,6 +2,7 @@
 import type pg from "pg";
 import type { Instant } from "../instant.ts";
 import { instrumentColumns } from "./insert.ts";
+import type { KnownInstruments } from "./knownInstruments.ts";
 import type { InstrumentRow, QuoteUnit } from "./rows.ts";
 
 /** An instrument of a batch: its newest description, and when it was seen first and last. */
@@ -30,37 +31,6 @@ export async function placeInstruments(
   return placed(found, (await findOrAdd(client, found.seen)).ids);
 }
 
-/** Numbers that were found before, by the instruments' identities. */
-export class KnownInstruments {
-  readonly #sure = new Map<string, number>();
-  /** Of those whose type was only assumed: true until an instrument is added, which may be the one that was meant. */
-  readonly #assumed = new Map<string, number>();
-
-  /** Forgets all: the transaction that found them was undone. */
-  clear(): void {
-    this.#sure.clear();
-    this.#assumed.clear();
-  }
-
-  /** The number of an instrument; undefined when it is not known. */
-  get(identity: string, { assumedType }: InstrumentRow): number | undefined {
-    return this.#sure.get(identity) ?? (assumedType ? this.#assumed.get(identity) : undefined);
-  }
-
-  /** Takes up what was found, and whether some of it had to be added. */
-  take({ seen, identities }: FoundInstruments, ids: readonly number[], added: boolean): void {
-    if (this.#sure.size + this.#assumed.size + ids.length > MOST_KNOWN) this.clear();
-    if (added) this.#assumed.clear();
-    seen.forEach(({ row }, place) => {
-      const map = row.assumedType ? this.#assumed : this.#sure;
-      map.set(identities[place] ?? "", ids[place] ?? 0);
-    });
-  }
-}
-
-/** Most numbers that are remembered: some 20 MB. */
-const MOST_KNOWN = 100_000;
-
 /** The same from memory; null when it is not known of all of them. */
 export function placeFromMemory(
   units: readonly QuoteUnit[],
@@ -84,7 +54,14 @@ export async function placeAndRemember(
 ): Promise<PlacedInstruments> {
   const found = seenInstruments(units);
   const { ids, added } = await findOrAdd(client, found.seen);
-  known.take(found, ids, added);
+  known.take(
+    found.seen.map(({ row }, place) => ({
+      identity: found.identities[place] ?? "",
+      row,
+      id: ids[place] ?? 0,
+    })),
+    added,
+  );
   return placed(found, ids);
 }
 

@@ -1,10 +1,9 @@
 /** Journaled answers become rows, inside a transaction of the caller's; a row the database refuses costs itself alone. */
 import type pg from "pg";
+import { copyQuotes } from "./copyQuotes.ts";
+import { changedDividends, insertDividends } from "./dividends.ts";
 import {
-  changedDividends,
-  copyQuotes,
   insertDeadLetters,
-  insertDividends,
   type InsertQuotes,
   insertResponses,
   mergeQuotes,

@@ -4,15 +4,9 @@
  * all of them, above all the session bars and the directory of instruments: a journal names the same ones again and
  * again. Pure.
  */
-import {
-  changedDividends,
-  type DividendRow,
-  type LastDividends,
-  type QuoteLines,
-  quoteLines,
-  type ResponseRow,
-  responseRow,
-} from "../../archive/insert.ts";
+import { type QuoteLines, quoteLines } from "../../archive/copyQuotes.ts";
+import { changedDividends, type DividendRow, type LastDividends } from "../../archive/dividends.ts";
+import { type ResponseRow, responseRow } from "../../archive/insert.ts";
 import { addAllSeen, type PlacedInstruments, type SeenInstruments } from "../../archive/instruments.ts";
 import { type Batch, NOTHING_LOADED } from "../../archive/load.ts";
 import type { JournaledNote } from "../../archive/loadNotes.ts";

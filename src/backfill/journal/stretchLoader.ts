@@ -4,14 +4,16 @@
  * ordinary loader: the stretch is read again, batch by batch.
  */
 import type pg from "pg";
-import { copyQuoteLines, insertDeadLetters, insertDividends, insertResponses } from "../../archive/insert.ts";
+import { copyQuoteLines } from "../../archive/copyQuotes.ts";
+import { insertDividends } from "../../archive/dividends.ts";
+import { insertDeadLetters, insertResponses } from "../../archive/insert.ts";
 import {
-  KnownInstruments,
   placeAndRemember,
   placeFromMemory,
   placeSources,
   refreshInstruments,
 } from "../../archive/instruments.ts";
+import { KnownInstruments } from "../../archive/knownInstruments.ts";
 import {
   type Batch,
   createMemory,
