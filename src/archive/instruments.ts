@@ -272,7 +272,8 @@ export async function placeSources(
   return sources.map((source) => ids.get(sourceText(source)) ?? 0);
 }
 
-function sourceText({ kind, name }: { kind: string; name: string }): string {
+/** A text for each source. */
+export function sourceText({ kind, name }: { kind: string; name: string }): string {
   return `${kind} ${name}`;
 }
 

@@ -9,6 +9,7 @@ import { type Edges, Interrupted, READER_GONE } from "./edges.ts";
 import { exportJson } from "./json/export.ts";
 import { printJson } from "./json/print.ts";
 import { archiveExists, withArchive } from "./parts/archive.ts";
+import { PROCESSES } from "./parts/processes.ts";
 import { createLogger } from "./parts/logger.ts";
 import { roughly } from "./parts/spans.ts";
 import { StatusLine } from "./parts/statusLine.ts";
@@ -50,7 +51,7 @@ export async function exportFiles(config: Config, edges: Edges, request: ExportR
         ...{ from: request.from, to: request.to, symbols: request.symbols },
         program: `quotekeeper ${VERSION}`,
         writtenAt: edges.clock.now().toISOString(),
-        processes: { pid: process.pid, isRunning },
+        processes: PROCESSES,
         signal: ended.signal,
         onProgress: show.progress,
         onWidened: show.widened,
@@ -88,16 +89,6 @@ function chosenTables({ tables, symbols }: ExportRequest): ExportTable[] {
       `--symbols: the rows of ${whole.map(({ name }) => name).join(", ")} belong to no symbol; leave --symbols or these tables out`,
     );
   return chosen;
-}
-
-/** Whether a process of this machine lives. One of another user does, and says so with an error. */
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
 }
 
 type Display = {

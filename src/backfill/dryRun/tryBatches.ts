@@ -1,11 +1,9 @@
 /** What loading some batches would change: exactly, and without changing it. */
 import type pg from "pg";
-import type { Bookmark } from "../../archive/bookmark.ts";
 import { type Batch, createMemory, loadBatch } from "../../archive/load.ts";
+import { NO_BOOKMARK } from "../journal/bookmark.ts";
 import { type BackfillReport, NOTHING_DONE, withBatch } from "../report.ts";
 import { countNew, createShadow } from "./shadow.ts";
-
-const NO_BOOKMARK: Bookmark = { take: () => Promise.resolve(true), move: () => Promise.resolve() };
 
 /**
  * @param scratch a pool of one connection of its own; its copies are gone when it ends

@@ -12,6 +12,7 @@ import {
   placeFromMemory,
   placeSources,
   refreshInstruments,
+  sourceText,
 } from "../../archive/instruments.ts";
 import { KnownInstruments } from "../../archive/knownInstruments.ts";
 import {
@@ -247,8 +248,4 @@ export class StretchLoader {
 /** Whether the batches may go in one by one: the error is about some row, or passes. */
 function isOfData(error: unknown): boolean {
   return isPassing(error) || isRefusedForData(error);
-}
-
-function sourceText({ kind, name }: { kind: string; name: string }): string {
-  return `${kind} ${name}`;
 }
