@@ -1,5 +1,5 @@
 /** A backfill that is killed at any moment loses nothing, doubles nothing, and goes on. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { expect, test } from "@jest/globals";
 import { writeSample } from "../../bench/backfill/sample.ts";
@@ -9,7 +9,8 @@ import { createTestClock } from "../support/clock.ts";
 import { compileProgram } from "../support/compileProgram.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { run } from "../cli/edges.ts";
-import { type BackfillWorld, backfillWorld } from "./world.ts";
+import { moreAnswersThan } from "./moreAnswers.ts";
+import { backfillWorld } from "./world.ts";
 
 /** Enough for several transactions. */
 const QUOTES = 30_000;
@@ -44,17 +45,3 @@ test("killed twice while it runs, it has every row once at the end, and its repo
     report: { answers: 93, newAnswers: 93, read: quotes, stored: quotes, repeated: 0 },
   });
 }, 120_000);
-
-/** Waits until a run has committed something more. */
-async function moreAnswersThan(
-  { pool }: BackfillWorld,
-  before: number,
-  child: ChildProcess,
-): Promise<number> {
-  for (;;) {
-    const { rows } = await pool.query<{ n: number }>("select count(*)::int as n from responses");
-    const n = rows[0]?.n ?? 0;
-    if (n > before) return n;
-    if (child.exitCode !== null) throw new Error(`it ended by itself with ${child.exitCode}`);
-  }
-}

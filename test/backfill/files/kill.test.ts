@@ -1,5 +1,5 @@
 /** An import that is killed at any moment loses nothing, doubles nothing, and goes on. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -7,7 +7,8 @@ import { expect, test } from "@jest/globals";
 import { compileProgram } from "../../support/compileProgram.ts";
 import { tempDir } from "../../support/tempDir.ts";
 import { run } from "../../cli/edges.ts";
-import { type BackfillWorld, backfillWorld } from "../world.ts";
+import { moreAnswersThan } from "../moreAnswers.ts";
+import { backfillWorld } from "../world.ts";
 import { files, HEADER, series } from "../csv/csvFiles.ts";
 import { rowsOf, saved } from "../xml/saved.ts";
 
@@ -65,20 +66,4 @@ async function killedTwice(argv: readonly string[]) {
     rows: await rowsOf(world.pool),
     expected: await rowsOf(whole.pool),
   };
-}
-
-/** Waits until a run has committed something more. */
-async function moreAnswersThan(
-  { pool }: BackfillWorld,
-  before: number,
-  child: ChildProcess,
-): Promise<number> {
-  for (;;) {
-    const { rows } = await pool.query<{ n: number }>(
-      "select coalesce((select count(*) from responses), 0)::int as n",
-    );
-    const n = rows[0]?.n ?? 0;
-    if (n > before) return n;
-    if (child.exitCode !== null) throw new Error(`it ended by itself with ${child.exitCode}`);
-  }
 }
