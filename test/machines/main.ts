@@ -1,0 +1,41 @@
+/**
+ * npm run test:machines [-- NAME...]: tries the program as on somebody else's machine, each trial in a directory of its
+ * own. What a machine with nothing installed cannot try is here and not in `npm test`; docs/machines.md has the results.
+ * Prints a line for each trial, and exits 1 when anything was not as promised.
+ */
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { LeftOut, type Trial } from "./trial.ts";
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const wanted = process.argv.slice(2);
+const trials: Trial[] = [];
+for (const file of readdirSync(new URL(".", import.meta.url)).sort()) {
+  if (!file.endsWith(".trial.ts")) continue;
+  const { trial } = (await import(new URL(file, import.meta.url).href)) as { trial: Trial };
+  if (wanted.length === 0 || wanted.includes(trial.name)) trials.push(trial);
+}
+
+let failed = 0;
+for (const { name, title, run } of trials) {
+  const dir = mkdtempSync(join(tmpdir(), `quotekeeper-${name}-`));
+  say(`     ${name}: ${title}`);
+  try {
+    say(`ok   ${name}: ${await run({ dir, say: (line) => say(`       ${line}`) })}`);
+  } catch (error) {
+    if (error instanceof LeftOut) say(`LEFT OUT ${name}: ${error.message}`);
+    else {
+      failed += 1;
+      say(`FAIL ${name}: ${(error as Error).stack}`);
+    }
+  } finally {
+    rmSync(dir, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+say(
+  failed === 0
+    ? `${trials.length} trials, all as promised or left out.`
+    : `${failed} of ${trials.length} trials failed.`,
+);
+process.exitCode = failed === 0 && trials.length > 0 ? 0 : 1;
