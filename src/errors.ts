@@ -173,6 +173,16 @@ const table = {
     exitCode: 1,
     hint: "Correct DATABASE_URL, or the rights of its user; answers stay in the journal until then.",
   },
+  DATABASE_POOLED: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Give DATABASE_URL the address of the server itself, or of a pool in session mode (pgbouncer: pool_mode = session).",
+  },
+  DATABASE_TLS_FAILED: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Choose another sslmode in DATABASE_URL, or name the authority of the server's certificate with sslrootcert=FILE; docs/deploy.md explains each mode.",
+  },
   DATABASE_FAILED: {
     retryable: false,
     exitCode: 1,

@@ -21,7 +21,7 @@ import { openJournal } from "../src/journal/writer.ts";
 import { percentEncode } from "../src/quotes-api/percentEncode.ts";
 import { capturedEdges, run } from "./cli/edges.ts";
 import { compileProgram } from "./support/compileProgram.ts";
-import { selfSigned } from "./collect/selfSigned.ts";
+import { selfSigned } from "./support/selfSigned.ts";
 import { rowsOfQuery } from "./support/archive.ts";
 import { createTestClock } from "./support/clock.ts";
 import { freshDatabase, poolOn } from "./support/database.ts";

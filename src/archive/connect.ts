@@ -1,6 +1,10 @@
 /** Connections to the archive's database, and what its errors mean. */
 import pg from "pg";
+import { parse, toClientConfig } from "pg-connection-string";
+import { describeDatabase, withoutFiles } from "../config/databaseUrl.ts";
 import { QuotekeeperError } from "../errors.ts";
+import { settleSession } from "./pooler.ts";
+import { settleTls, type Tls, tlsError, tlsOf } from "./tls.ts";
 
 /** How connections are named in pg_stat_activity. */
 export const APPLICATION_NAME = "quotekeeper";
@@ -8,15 +12,20 @@ export const APPLICATION_NAME = "quotekeeper";
 /** Longest statement of a reader: a slow page must not slow a poll. */
 export const READ_TIMEOUT_MS = 5_000;
 
-const READ_ONLY = ` -c default_transaction_read_only=on -c statement_timeout=${READ_TIMEOUT_MS}`;
-
 /**
- * On a server built with LLVM the views' many small branches are compiled at each call, for seconds, because tables that
- * were never analyzed look large; the work itself takes milliseconds.
+ * What every session is told. Not at login (`options`), which pgbouncer refuses.
+ *
+ * JIT: on a server built with LLVM the views' many small branches are compiled at each call, for seconds, because tables
+ * that were never analyzed look large; the work itself takes milliseconds.
  */
-const NOT_COMPILED = " -c jit=off";
+const SETTINGS = { TimeZone: "UTC", DateStyle: "ISO", jit: "off" };
 
-const PLANNED_ONCE = " -c plan_cache_mode=force_generic_plan";
+const READ_ONLY = { default_transaction_read_only: "on", statement_timeout: String(READ_TIMEOUT_MS) };
+
+const PLANNED_ONCE = { plan_cache_mode: "force_generic_plan" };
+
+/** How long the network may take to reach the server, in ms. Waiting for a turn in the pool has no limit. */
+const CONNECT_TIMEOUT_MS = 10_000;
 
 /** How long a connection is silent before the machine asks whether the other end is still there, in ms. */
 const KEEP_ALIVE_AFTER_MS = 10_000;
@@ -27,38 +36,140 @@ const TEXT_OIDS = new Set([20, 1082, 1114, 1184, 1700]);
 /**
  * A pool whose sessions speak UTC, and whose times, dates, `numeric` and `bigint` come back as text.
  *
+ * Its connections fail with QuotekeeperError DATABASE_POOLED behind a pooler in transaction mode, and with
+ * DATABASE_TLS_FAILED where the server has not the TLS that the address asks for.
+ *
  * @param connectionString of the database; never printed
  * @param options.plannedOnce for few statements asked again and again: each is planned once per session
  * @param options.lasting one connection that stays open however long it is idle, and is never replaced by another:
  *   something of its session is needed on
  * @param options.readOnly sessions that cannot write, and whose statements end after READ_TIMEOUT_MS
+ * @throws QuotekeeperError CONFIG_INVALID when a file of certificates cannot be read
  */
 export function createPool(
   connectionString: string,
   { max = 4, readOnly = false, plannedOnce = false, lasting = false } = {},
 ): pg.Pool {
-  const pool = new pg.Pool({
-    connectionString,
-    max,
+  const address = toClientConfig(parse(withoutFiles(connectionString), { useLibpqCompat: true }));
+  const login: pg.ClientConfig = {
     application_name: APPLICATION_NAME,
-    connectionTimeoutMillis: 5_000,
-    ...(lasting ? { idleTimeoutMillis: 0, verify: onlyOnce() } : {}),
+    ...address,
+    // Said always: the driver would look at PGSSLMODE.
+    ssl: false,
     // A server that vanished without a word (its power, a firewall) would hold a silent connection for ever.
     keepAlive: true,
     keepAliveInitialDelayMillis: KEEP_ALIVE_AFTER_MS,
-    options: `-c TimeZone=UTC -c DateStyle=ISO${NOT_COMPILED}${readOnly ? READ_ONLY : ""}${plannedOnce ? PLANNED_ONCE : ""}`,
-    types: {
-      getTypeParser: ((oid: number, format?: "text" | "binary") =>
-        TEXT_OIDS.has(oid)
-          ? (text: string) => text
-          : pg.types.getTypeParser(oid, format as "text")) as typeof pg.types.getTypeParser,
+  };
+  const settings = { ...SETTINGS, ...(readOnly && READ_ONLY), ...(plannedOnce && PLANNED_ONCE) };
+  const pool = new ArchivePool(
+    {
+      ...login,
+      max,
+      ...(lasting ? { idleTimeoutMillis: 0, verify: onlyOnce() } : {}),
+      Client: TimedClient as unknown as new () => pg.ClientBase,
+      onConnect: (client) => settleSession(client, settings, () => pool.another()),
+      types: {
+        getTypeParser: ((oid: number, format?: "text" | "binary") =>
+          TEXT_OIDS.has(oid)
+            ? (text: string) => text
+            : pg.types.getTypeParser(oid, format as "text")) as typeof pg.types.getTypeParser,
+      },
     },
-  });
+    tlsOf(connectionString, login.host || "localhost"),
+    describeDatabase(connectionString),
+  );
   // An idle connection that breaks is replaced at the next use; without a listener it would end the process.
   pool.on("error", () => undefined);
   // So does one that breaks while it is in use: its query rejects, and then the client says it once more.
   pool.on("connect", (client) => client.on("error", () => undefined));
   return pool;
+}
+
+/** Given to the pool, the limit would also hold for who waits until one of its few connections is free. */
+class TimedClient extends pg.Client {
+  constructor(config: pg.ClientConfig) {
+    // Not a copy: the pool hides the password from those.
+    super(
+      Object.create(config, { connectionTimeoutMillis: { value: CONNECT_TIMEOUT_MS } }) as pg.ClientConfig,
+    );
+  }
+
+  override connect(): Promise<pg.Client>;
+  override connect(callback: (error: Error) => void): void;
+  override connect(callback?: (error: Error) => void): Promise<pg.Client> | void {
+    const connecting = super.connect().then(
+      () => this as pg.Client,
+      (error: unknown) => {
+        // Without the password that the server asks for, the driver gives up and leaves the connection open.
+        void this.end().catch(() => undefined);
+        throw error;
+      },
+    );
+    if (callback === undefined) return connecting;
+    connecting.then(() => callback(null as unknown as Error), callback);
+  }
+}
+
+type OnClient = (
+  error: Error | undefined,
+  client: pg.PoolClient | undefined,
+  done: (release?: unknown) => void,
+) => void;
+
+/** Settles with the server about TLS before its first connection, and names what TLS does not like of the others. */
+class ArchivePool extends pg.Pool {
+  readonly #tls: Tls | null;
+  readonly #shown: string;
+  #settled: Promise<void> | null = null;
+
+  constructor(options: pg.PoolConfig, tls: Tls | null, shown: string) {
+    super(options);
+    this.#tls = tls;
+    this.#shown = shown;
+  }
+
+  override connect(): Promise<pg.PoolClient>;
+  override connect(callback: OnClient): void;
+  override connect(callback?: OnClient): Promise<pg.PoolClient> | void {
+    if (this.#tls === null) return callback ? super.connect(callback) : super.connect();
+    const client = this.#connectSafely(this.#tls);
+    if (callback === undefined) return client;
+    client.then(
+      (found) => callback(undefined, found, (release) => found.release(release as Error)),
+      (error: Error) => callback(error, undefined, () => undefined),
+    );
+  }
+
+  /** A connection beside the pool's, to the same place. */
+  async another(): Promise<pg.Client> {
+    const client = new TimedClient(this.options as pg.ClientConfig);
+    client.on("error", () => undefined);
+    await client.connect();
+    return client;
+  }
+
+  async #connectSafely(tls: Tls): Promise<pg.PoolClient> {
+    this.#settled ??= this.#settle(tls);
+    try {
+      await this.#settled;
+    } catch (error) {
+      // Next time the server may be there.
+      this.#settled = null;
+      throw error;
+    }
+    return super.connect().catch((error: unknown) => {
+      throw tlsError(error, tls, this.#shown);
+    });
+  }
+
+  async #settle(tls: Tls): Promise<void> {
+    const { host, port = 5432 } = this.options;
+    this.options.ssl = await settleTls(
+      tls,
+      { host: host || "localhost", port, shown: this.#shown },
+      CONNECT_TIMEOUT_MS,
+    );
+  }
 }
 
 /** Lets the first connection pass; what a second one finds is not what the first one left. */
@@ -72,16 +183,6 @@ function onlyOnce(): NonNullable<pg.PoolConfig["verify"]> {
         : new QuotekeeperError("DATABASE_UNREACHABLE", "the connection that held temporary tables broke"),
     );
   };
-}
-
-/** The database's address without user and password, for messages: `127.0.0.1:5432/quotekeeper`. */
-export function describeDatabase(connectionString: string): string {
-  try {
-    const url = new URL(connectionString);
-    return `${url.hostname || "localhost"}:${url.port || "5432"}${url.pathname}`;
-  } catch {
-    return "the configured database";
-  }
 }
 
 /** Errors of a connection that never was or broke; node and pg report them without SQLSTATE. */

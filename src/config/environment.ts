@@ -3,6 +3,7 @@
  * `docs/configuration.md` and `.env.example` are generated from it.
  */
 import { z } from "zod";
+import { databaseUrlProblem } from "./databaseUrl.ts";
 
 /** What a variable is besides its type. */
 export type VariableMeta = {
@@ -42,10 +43,10 @@ const databaseUrl = text
     error: "expected a postgresql:// address",
     abort: true,
   })
-  .refine(
-    (url) => URL.canParse(url) && isPercentEncoded(url),
-    "expected special characters in user name and password percent-encoded, such as %23 for #",
-  );
+  .superRefine((url, context) => {
+    const problem = databaseUrlProblem(url);
+    if (problem !== null) context.addIssue({ code: "custom", message: problem });
+  });
 
 /** The schema of the environment. */
 export const environmentSchema = z.object({
@@ -185,12 +186,4 @@ export function staysPrivate(url: string): boolean {
   const { protocol, hostname } = new URL(url);
   if (protocol !== "http:") return true;
   return /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/.test(hostname);
-}
-
-function isPercentEncoded(url: string): boolean {
-  try {
-    return decodeURIComponent(url) !== "";
-  } catch {
-    return false;
-  }
 }

@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { parse as parseDotenv } from "dotenv";
 import type { z } from "zod";
 import { QuotekeeperError } from "../errors.ts";
+import { withSslMode } from "./databaseUrl.ts";
 import {
   CREDENTIAL_NAMES,
   type Environment,
@@ -77,7 +78,7 @@ export function loadConfig(
   // A secret whose file cannot be read is wanted all the same: its own problem is in the list already.
   problems.push(...feedProblems((name) => isGiven(given, name)));
   if (!parsed.success || problems.length > 0) throw configInvalid([...new Set(problems)]);
-  return toConfig(parsed.data);
+  return toConfig(parsed.data, textOf(given["PGSSLMODE"]));
 }
 
 /** The variables of the environment and of `.env` that look like misspelt settings. Never throws. */
@@ -212,9 +213,10 @@ function describeIssue({ path, message }: z.core.$ZodIssue, settings: Settings):
   return `${name}${shown}: ${message}`;
 }
 
-function toConfig(values: Environment): Config {
+/** @param sslMode libpq's PGSSLMODE: TLS that an operator asked for so is not left out */
+function toConfig(values: Environment, sslMode: string | undefined): Config {
   return Object.freeze({
-    databaseUrl: values.DATABASE_URL ?? null,
+    databaseUrl: values.DATABASE_URL === undefined ? null : withSslMode(values.DATABASE_URL, sslMode),
     feed: toFeed(values),
     limit: values.QUOTES_LIMIT,
     limitWindowMs: values.QUOTES_LIMIT_WINDOW_MS,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
-import { createPool, databaseError, describeDatabase, isRetryable } from "../../src/archive/connect.ts";
+import { createPool, databaseError, isRetryable } from "../../src/archive/connect.ts";
+import { describeDatabase } from "../../src/config/databaseUrl.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { closedPort } from "../support/stubService.ts";

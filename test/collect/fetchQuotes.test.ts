@@ -19,7 +19,7 @@ import { symbolsCall } from "../support/journal.ts";
 import { TEST_CREDENTIALS } from "../support/simulatedService.ts";
 import { closedPort, startStubService } from "../support/stubService.ts";
 import { answerXml, equityXml } from "../support/xml.ts";
-import { selfSigned } from "./selfSigned.ts";
+import { selfSigned } from "../support/selfSigned.ts";
 
 const CALL = symbolsCall("AAPL");
 const QUOTES = answerXml(equityXml("AAPL"));

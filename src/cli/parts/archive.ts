@@ -2,10 +2,11 @@
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type pg from "pg";
-import { createPool, databaseError, describeDatabase } from "../../archive/connect.ts";
+import { createPool, databaseError } from "../../archive/connect.ts";
 import { currentVersion } from "../../archive/migrate.ts";
 import { openEmbedded } from "../../archive/embedded/server.ts";
 import type { Clock } from "../../clock.ts";
+import { describeDatabase, withoutPassword } from "../../config/databaseUrl.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { ensureJournalDir } from "../../journal/data-dir.ts";
@@ -136,16 +137,4 @@ export async function withArchive<T>(
 export function isDatabaseError(error: unknown): boolean {
   const { code, message } = error as { code?: unknown; message?: string };
   return typeof code === "string" || /connection terminated|timeout exceeded/i.test(message ?? "");
-}
-
-function withoutPassword(connectionString: string): string {
-  try {
-    const url = new URL(connectionString);
-    url.password = "";
-    for (const name of [...url.searchParams.keys()])
-      if (/password|passphrase|key/i.test(name)) url.searchParams.delete(name);
-    return url.href;
-  } catch {
-    return describeDatabase(connectionString);
-  }
 }

@@ -17,11 +17,17 @@ const SETTINGS = [
   "alter system set synchronous_commit = off",
 ];
 
-/** Starts an embedded server in a fresh directory of the system's temporary one. */
-export async function startTestServer(): Promise<TestServer> {
+/** A fresh directory for a server below the system's temporary one. */
+export function makeServerDir(): string {
   const dir = mkdtempSync(join(tmpdir(), "quotekeeper-postgres-"));
   // PostgreSQL does not run as root but as another user, who has to get in.
   chmodSync(dir, 0o755);
+  return dir;
+}
+
+/** Starts an embedded server in a fresh directory of the system's temporary one. */
+export async function startTestServer(): Promise<TestServer> {
+  const dir = makeServerDir();
   const onExit = (): void => {
     killServer(dir);
     rmSync(dir, { recursive: true, force: true });

@@ -1,4 +1,4 @@
-/** A self-signed certificate of one's own for `localhost` and 127.0.0.1, made when a test runs: no key lies in the tree. */
+/** A self-signed certificate of one's own, for `localhost` and 127.0.0.1 if not for another name, made when a test runs: no key lies in the tree. */
 import { generateKeyPairSync, sign } from "node:crypto";
 
 /** A key and its certificate, PEM. */
@@ -16,14 +16,21 @@ const sequence = (...contents: Uint8Array[]): Buffer => der(0x30, ...contents);
 const objectId = (hex: string): Buffer => der(0x06, Buffer.from(hex, "hex"));
 const time = (text: string): Buffer => der(0x17, Buffer.from(text));
 
-/** RFC 5280 section 4.1, with the fewest fields. */
-export function selfSigned(): KeyPair {
+/**
+ * RFC 5280 section 4.1, with the fewest fields.
+ *
+ * @param host the only name it is good for; default: `localhost`, and 127.0.0.1
+ */
+export function selfSigned(host?: string): KeyPair {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const ecdsaWithSha256 = sequence(objectId("2a8648ce3d040302"));
   const name = sequence(
     der(0x31, sequence(objectId("550403"), der(0x0c, Buffer.from("localhost")))), // commonName
   );
-  const names = sequence(der(0x82, Buffer.from("localhost")), der(0x87, Buffer.from([127, 0, 0, 1])));
+  const names = sequence(
+    der(0x82, Buffer.from(host ?? "localhost")),
+    ...(host === undefined ? [der(0x87, Buffer.from([127, 0, 0, 1]))] : []),
+  );
   const subjectAltName = sequence(objectId("551d11"), der(0x04, names));
   const toBeSigned = sequence(
     der(0xa0, der(0x02, Buffer.from([2]))), // version 3
