@@ -52,7 +52,9 @@ const databaseUrl = text
 export const environmentSchema = z.object({
   DATABASE_URL: databaseUrl
     .optional()
-    .describe("Address of a PostgreSQL server, 15 or later. TimescaleDB is used if it is installed there.")
+    .describe(
+      "Address of a PostgreSQL server, 15 or later, in libpq's form, `sslmode` included (docs/deploy.md). TimescaleDB is used if it is installed there.",
+    )
     .register(variableMeta, {
       secret: true,
       example: "postgresql://quotekeeper:secret@127.0.0.1:5432/quotekeeper",

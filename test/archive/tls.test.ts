@@ -1,12 +1,13 @@
-/** libpq's words for TLS, against a PostgreSQL with a certificate of our making. */
+/** libpq's words for TLS and for Unix sockets, against a PostgreSQL with a certificate of our making. */
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
-import { chownSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { appendFileSync, chownSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 import { createPool } from "../../src/archive/connect.ts";
 import { type EmbeddedServer, openEmbedded } from "../../src/archive/embedded/server.ts";
 import { tlsOf } from "../../src/archive/tls.ts";
 import { systemClock } from "../../src/clock.ts";
+import { describeDatabase } from "../../src/config/databaseUrl.ts";
 import { freshDatabase } from "../support/database.ts";
 import { selfSigned } from "../support/selfSigned.ts";
 import { execute, makeServerDir } from "../support/postgres/server.ts";
@@ -21,6 +22,13 @@ const warnings = jest.spyOn(process, "emitWarning");
 
 beforeAll(async () => {
   dir = makeServerDir();
+  const first = await openEmbedded(dir, systemClock);
+  await execute(first.ownerUrl, [`alter system set unix_socket_directories = '${dir}'`]);
+  // Read at the start only, and by a user who may write there.
+  await first.close();
+  const { uid, gid } = statSync(join(dir, "postgres"));
+  chownSync(dir, uid, gid);
+  appendFileSync(join(dir, "postgres", "pg_hba.conf"), "local all quotekeeper scram-sha-256\n");
   server = await openEmbedded(dir, systemClock);
   other = join(dir, "other.crt");
   writeFileSync(other, selfSigned().cert);
@@ -46,8 +54,8 @@ async function useCertificate({ key, cert }: { key: string; cert: string }): Pro
 }
 
 /** Whether a connection is encrypted, or the error in its place. */
-async function encrypted(url: string, parameters: string): Promise<unknown> {
-  const pool = createPool(`${url}?${parameters}`);
+async function encrypted(url: string, parameters?: string): Promise<unknown> {
+  const pool = createPool(parameters === undefined ? url : `${url}?${parameters}`);
   try {
     const { rows } = await pool.query("select ssl from pg_stat_ssl where pid = pg_backend_pid()");
     return rows[0]?.ssl;
@@ -142,6 +150,15 @@ describe("a server without TLS", () => {
       expect(String(refused)).toContain(`sslmode=${mode} asks for TLS, and the server offers none`);
     }
   });
+});
+
+test("libpq's own form of a Unix socket is reached, whatever it says of TLS", async () => {
+  const { username, password, port } = new URL(server.ownerUrl);
+  const login = `${username}:${password}@/quotekeeper?host=${dir}&port=${port}`;
+
+  expect(await encrypted(`postgresql://${login}`)).toBe(false);
+  expect(await encrypted(`postgresql://${login}&sslmode=require`)).toBe(false);
+  expect(describeDatabase(`postgresql://${login}`)).toBe(`${dir}:${port}/quotekeeper`);
 });
 
 describe("without a word of TLS", () => {

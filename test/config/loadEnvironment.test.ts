@@ -223,13 +223,19 @@ describe("the database's address", () => {
     expect(load({ DATABASE_URL: url }).databaseUrl).toBe(url);
   });
 
+  test("without a word of TLS is as PGSSLMODE says", () => {
+    expect(load({ DATABASE_URL: "postgresql://db/quotes", PGSSLMODE: "require" }).databaseUrl).toBe(
+      "postgresql://db/quotes?sslmode=require",
+    );
+  });
+
   test.each(["postgresql://me:p#w@db/quotes", "postgresql://me:100%@db/quotes"])(
     "a password with characters that need encoding is refused, and the message says how: %s",
     (url) => {
       const [problem] = problems({ DATABASE_URL: url });
 
       expect(problem).toBe(
-        "DATABASE_URL: expected special characters in user name and password percent-encoded, such as %23 for #",
+        "DATABASE_URL: expected special characters in user name and password percent-encoded, such as %2F for /, %40 for @ and %23 for #",
       );
     },
   );
