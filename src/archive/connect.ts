@@ -1,10 +1,16 @@
 /** Connections to the archive's database, and what its errors mean. */
 import pg from "pg";
 import { parse, toClientConfig } from "pg-connection-string";
+import pgPass from "pgpass";
 import { describeDatabase, withoutFiles } from "../config/databaseUrl.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { settleSession } from "./pooler.ts";
 import { settleTls, type Tls, tlsError, tlsOf } from "./tls.ts";
+
+// Where neither the address nor PGPASSWORD has a password, `~/.pgpass` may, as for psql. The driver would look there too,
+// and warn on the terminal that it does.
+pg.defaults.password = (login?: object) =>
+  new Promise<string>((resolve) => pgPass(login ?? {}, (password) => resolve(password ?? "")));
 
 /** How connections are named in pg_stat_activity. */
 export const APPLICATION_NAME = "quotekeeper";

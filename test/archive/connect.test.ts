@@ -1,8 +1,11 @@
-import { describe, expect, test } from "@jest/globals";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, jest, test } from "@jest/globals";
 import { createPool, databaseError, isRetryable } from "../../src/archive/connect.ts";
 import { describeDatabase } from "../../src/config/databaseUrl.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
+import { tempDir } from "../support/tempDir.ts";
 import { closedPort } from "../support/stubService.ts";
 
 const coded = (code: string) => Object.assign(new Error("an error of the database"), { code });
@@ -90,6 +93,35 @@ describe("a session", () => {
 
     expect(await rowsOfQuery(reader, "select * from latest_quotes")).toEqual([]);
     await expect(reader.query("delete from quotes")).rejects.toMatchObject({ code: "25006" });
+  });
+});
+
+describe("an address without a password", () => {
+  const without = (url: string): string => url.replace(/:[^:@/]*@/, "@");
+
+  test("finds it in the file of PGPASSFILE, and no driver warns", async () => {
+    const { url, name } = await freshDatabase({ migrated: false });
+    const { hostname, port, username, password } = new URL(url);
+    const file = join(tempDir(), "pgpass");
+    writeFileSync(file, `${hostname}:${port}:${name}:${username}:${decodeURIComponent(password)}\n`, {
+      mode: 0o600,
+    });
+    process.env["PGPASSFILE"] = file;
+    const warnings = jest.spyOn(process, "emitWarning");
+
+    expect(await rowsOfQuery(poolOn(without(url)), "select 1 as one")).toEqual([{ one: 1 }]);
+    expect(warnings).not.toHaveBeenCalled();
+  });
+
+  test("is refused where there is none", async () => {
+    const { url } = await freshDatabase({ migrated: false });
+    process.env["PGPASSFILE"] = join(tempDir(), "none");
+
+    const failure = await poolOn(without(url))
+      .query("select 1")
+      .catch((error: unknown) => error);
+
+    expect(databaseError(failure, "db").code).toBe("DATABASE_REFUSED");
   });
 });
 
