@@ -6,7 +6,7 @@ import type pg from "pg";
 import { atMost, type Clock } from "../clock.ts";
 import { listSegments } from "../journal/segments.ts";
 import { readPositions } from "./bookmark.ts";
-import { isRetryable } from "./connect.ts";
+import { isRetryable } from "./databaseError.ts";
 import {
   addReports,
   createMemory,

@@ -1,7 +1,7 @@
 /** `quotekeeper start` and `quotekeeper collect`: collection until somebody ends it. */
 import { resolve } from "node:path";
 import { currentVersion, migrate } from "../archive/migrate.ts";
-import { databaseError, isRetryable } from "../archive/connect.ts";
+import { databaseError, isRetryable } from "../archive/databaseError.ts";
 import { requireJobs } from "../config/jobs/readJobs.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";

@@ -2,7 +2,8 @@
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type pg from "pg";
-import { createPool, databaseError, describeDatabase } from "../../archive/connect.ts";
+import { createPool, describeDatabase } from "../../archive/connect.ts";
+import { databaseError } from "../../archive/databaseError.ts";
 import { currentVersion } from "../../archive/migrate.ts";
 import { openEmbedded } from "../../archive/embedded/server.ts";
 import type { Clock } from "../../clock.ts";

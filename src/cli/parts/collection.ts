@@ -1,7 +1,7 @@
 /** The collecting half of `start` and `collect`: feed, journal, loader and collector, opened in order. */
 import { join, resolve } from "node:path";
 import type { Logger } from "pino";
-import { databaseError, isRetryable } from "../../archive/connect.ts";
+import { databaseError, isRetryable } from "../../archive/databaseError.ts";
 import { type LoadReport, NOTHING_LOADED, addReports } from "../../archive/load.ts";
 import { type Loader, startLoader } from "../../archive/loader.ts";
 import { migrate } from "../../archive/migrate.ts";

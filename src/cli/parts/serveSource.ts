@@ -1,5 +1,5 @@
 /** Opens what `serve` answers from: the archive, or a simulated market. */
-import { databaseError } from "../../archive/connect.ts";
+import { databaseError } from "../../archive/databaseError.ts";
 import { type Extent, readExtent } from "../../archive/pointInTime.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../errors.ts";

@@ -1,7 +1,7 @@
 /** What `status` finds out: a line for each subject, ten at most, and the same as data. It reads, and makes nothing. */
 import { resolve } from "node:path";
 import { type BudgetUse, readBudgetUse } from "../../archive/budgetUse.ts";
-import { databaseError } from "../../archive/connect.ts";
+import { databaseError } from "../../archive/databaseError.ts";
 import { currentVersion, readMigrations } from "../../archive/migrate.ts";
 import { type Health, readHealth } from "../../archive/queries.ts";
 import { describeTier, readTier, type Tier } from "../../archive/tiers/tier.ts";

@@ -1,6 +1,6 @@
 /** The Now view's facts, from the collection under way, from what `status` finds, and from the journal's directory. */
 import type pg from "pg";
-import { databaseError } from "../../archive/connect.ts";
+import { databaseError } from "../../archive/databaseError.ts";
 import { describeTier } from "../../archive/tiers/tier.ts";
 import type { Clock } from "../../clock.ts";
 import type { Config } from "../../config/loadEnvironment.ts";

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type pg from "pg";
 import type { z } from "zod";
-import { databaseError } from "../../archive/connect.ts";
+import { databaseError } from "../../archive/databaseError.ts";
 import { currentVersion } from "../../archive/migrate.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import type { Log } from "../../log.ts";
