@@ -37,7 +37,7 @@ export function webSources({
   const { feed } = config;
   // The same questions as `status` asks, through the connections that can only read.
   const watched: Archive = { ...archive, pool: reader };
-  const door = { open: async () => watched, close: async () => undefined };
+  const door = { open: async () => watched, close: async () => undefined, readOnly: true };
   return {
     feed: { simulated: feed.kind === "simulated", address: feed.kind === "account" ? feed.baseUrl : null },
     windowMs: config.limitWindowMs,
