@@ -5,16 +5,13 @@ import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { createPool } from "../../src/archive/connect.ts";
 import { runProgram } from "../../src/cli/program.ts";
-import { type Clock, systemClock } from "../../src/clock.ts";
 import { rowsOfQuery } from "../support/archive.ts";
+import { patientClock } from "../support/clock.ts";
 import { freshDatabase, poolOn, type TestDatabase } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { capturedEdges, run } from "./edges.ts";
 
 const FOREIGN = "create table quotes (ticker text)";
-
-/** How long the loader waits when a person has to act. */
-const STUCK_WAIT_MS = 30_000;
 
 const home = new URL((await freshDatabase({ migrated: false })).url);
 home.pathname = "/postgres";
@@ -46,30 +43,6 @@ const journalled = ({ QUOTEKEEPER_DATA_DIR: dir }: { QUOTEKEEPER_DATA_DIR: strin
   if (!existsSync(journal)) return 0;
   return readdirSync(journal).reduce((sum, name) => sum + statSync(join(journal, name)).size, 0);
 };
-
-/** The machine's clock, but for the long waits of a stuck loader: those are over when the test says so. */
-function patientClock() {
-  let pass: () => void = () => undefined;
-  const clock: Clock = {
-    ...systemClock,
-    sleep: (ms, signal) =>
-      ms < STUCK_WAIT_MS
-        ? systemClock.sleep(ms, signal)
-        : new Promise((resolve, reject) => {
-            const before = pass;
-            pass = () => [before(), resolve()];
-            signal?.addEventListener("abort", () => reject(signal.reason as Error));
-          }),
-  };
-  return {
-    clock,
-    passWaits: () => {
-      const passed = pass;
-      pass = () => undefined;
-      passed();
-    },
-  };
-}
 
 const ends: (() => Promise<unknown>)[] = [];
 afterAll(async () => {
