@@ -137,6 +137,18 @@ describe("a right that is missing", () => {
   });
 });
 
+test("tables of another role beside which the archive is to be made are named", async () => {
+  const database = await freshDatabase({ migrated: false });
+  const role = await makeRole();
+  await database.pool.query(`create table orders (x int); grant create on schema public to ${role}`);
+
+  const message = await messageOf(await poolAs(database, role), migrating);
+
+  expect(message).toMatch(
+    /^DATABASE_RIGHTS_MISSING: .* does not own orders, which \w+ does: .* a database of its own/,
+  );
+});
+
 test("an error that blames no setting stays as it came", async () => {
   const { pool } = await freshDatabase();
   const error = await pool.query("select nothing").catch((reason: unknown) => reason);
