@@ -171,7 +171,7 @@ const table = {
   DATABASE_REFUSED: {
     retryable: false,
     exitCode: 1,
-    hint: "Correct DATABASE_URL, or the rights of its user; answers stay in the journal until then.",
+    hint: "Correct DATABASE_URL; answers stay in the journal until then.",
   },
   DATABASE_POOLED: {
     retryable: false,
@@ -187,6 +187,21 @@ const table = {
     retryable: false,
     exitCode: 1,
     hint: "This is a defect of quotekeeper, or a change somebody made to its tables: report it with the code; answers stay in the journal.",
+  },
+  DATABASE_OCCUPIED: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Give quotekeeper a database of its own (`createdb quotekeeper`, then DATABASE_URL), or rename what is in the way; answers stay in the journal until then.",
+  },
+  DATABASE_READ_ONLY: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Let it be written again, or name a database in DATABASE_URL that can be; answers stay in the journal until then.",
+  },
+  DATABASE_RIGHTS_MISSING: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Have an administrator grant what is missing, or name a user in DATABASE_URL who has it; answers stay in the journal until then.",
   },
   DATABASE_NEWER: {
     retryable: false,

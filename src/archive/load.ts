@@ -2,6 +2,7 @@
 import type pg from "pg";
 import { ensurePartitionsFor } from "./partitions.ts";
 import { type Bookmark, JOURNAL_POSITION } from "./bookmark.ts";
+import { READ_ONLY } from "./databaseError.ts";
 import { insertDeadLetters } from "./insert.ts";
 import { type JournaledNote, loadNotes } from "./loadNotes.ts";
 import { isWithoutPartition, sqlstateOf } from "./refusal.ts";
@@ -116,6 +117,8 @@ async function loadOnce(
     return report;
   } catch (error) {
     await client.query("rollback").catch(() => (broken = error as Error));
+    // A session stays read only when its database no longer is: the next attempt gets a new one.
+    if (sqlstateOf(error) === READ_ONLY) broken = error as Error;
     throw error;
   } finally {
     // A connection that failed is closed, never handed out again half-way through a transaction.

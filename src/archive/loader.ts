@@ -6,7 +6,8 @@ import type pg from "pg";
 import { atMost, type Clock } from "../clock.ts";
 import { listSegments } from "../journal/segments.ts";
 import { readPositions } from "./bookmark.ts";
-import { isRetryable } from "./connect.ts";
+import { isRetryable } from "./databaseError.ts";
+import { explain } from "./explain.ts";
 import {
   addReports,
   createMemory,
@@ -142,10 +143,10 @@ export function startLoader(given: LoaderOptions): Loader {
       waitMs = FIRST_WAIT_MS;
       waiting.forEach(({ resolve }) => resolve());
     } catch (error) {
-      failure = error;
+      failure = await explain(options.pool, error);
       const wait = isRetryable(error) ? waitMs : STUCK_WAIT_MS;
-      options.onFailure?.(error, wait);
-      waiting.forEach(({ reject }) => reject(error));
+      options.onFailure?.(failure, wait);
+      waiting.forEach(({ reject }) => reject(failure));
       wanted = true;
       if (stop.signal.aborted) return;
       await clock.sleep(wait, stop.signal).catch(() => undefined);

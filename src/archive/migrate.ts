@@ -9,7 +9,9 @@ import { fileURLToPath } from "node:url";
 import type pg from "pg";
 import { QuotekeeperError } from "../errors.ts";
 import type { Instant } from "../instant.ts";
+import { findOccupied, occupied } from "./occupied.ts";
 import { ensurePartitions } from "./partitions.ts";
+import { settleReader } from "./readerRole.ts";
 import { refreshSessions } from "./sessions.ts";
 import { settleTier, type StorageWishes } from "./tiers/settle.ts";
 
@@ -17,7 +19,12 @@ import { settleTier, type StorageWishes } from "./tiers/settle.ts";
 export type Migration = { version: number; name: string; sql: string; sha256: string };
 
 /** What a run did. */
-export type MigrationReport = { version: number; applied: string[] };
+export type MigrationReport = {
+  version: number;
+  applied: string[];
+  /** Why people's tools have no role `quotekeeper_reader`, and what to do; null when it can read the archive. */
+  withoutReader: string | null;
+};
 
 const MIGRATE_LOCK = 0x71_6b_02;
 
@@ -46,7 +53,7 @@ export async function readMigrations(dir: string = MIGRATIONS_DIR): Promise<Migr
  * @param now partitions are made from the month of this time on
  * @param wishes what the operator wants of the storage besides
  * @throws QuotekeeperError DATABASE_NEWER, MIGRATION_CHANGED, DATABASE_REFUSED (a move to a TimescaleDB that is not
- *   there); errors of the database as they are
+ *   there); DatabaseProblem when its names are taken; other errors of the database as they are
  */
 export async function migrate(
   pool: pg.Pool,
@@ -56,35 +63,82 @@ export async function migrate(
 ): Promise<MigrationReport> {
   const files = migrations ?? (await readMigrations());
   const client = await pool.connect();
+  let failed = true;
   try {
     await client.query("select pg_advisory_lock($1)", [MIGRATE_LOCK]);
     const applied = await appliedVersions(client);
     checkHistory(files, applied);
     const pending = files.filter(({ version }) => !applied.has(version));
+    if (pending.length > 0) await prepareHistory(client, files, applied);
     for (const file of pending) await applyOne(client, file);
     await settleTier(client, wishes);
     await ensurePartitions(client, now, now);
     await refreshSessions(client, Number(now.slice(0, 4)));
-    return { version: files.at(-1)?.version ?? 0, applied: pending.map(({ name }) => name) };
+    const withoutReader = await settleReader(client);
+    failed = false;
+    return { version: files.at(-1)?.version ?? 0, applied: pending.map(({ name }) => name), withoutReader };
   } finally {
     await client.query("select pg_advisory_unlock($1)", [MIGRATE_LOCK]).catch(() => undefined);
-    client.release();
+    // A session keeps the settings it began with, such as being read only: what failed is tried on a new one.
+    client.release(failed);
   }
 }
 
-/** The version a database is at; 0 when it was never migrated. Changes nothing. */
+/**
+ * The version a database is at; 0 when it was never migrated and can be. Changes nothing.
+ *
+ * @throws DatabaseProblem DATABASE_OCCUPIED; other errors of the database as they are
+ */
 export async function currentVersion(pool: pg.Pool): Promise<number> {
-  const { rows } = await pool.query<{ there: boolean }>(
-    "select to_regclass('schema_migrations') is not null as there",
-  );
-  if (!rows[0]?.there) return 0;
-  const result = await pool.query<{ version: number | null }>(
+  const version = (await hasHistory(pool)) ? await newestApplied(pool) : 0;
+  if (version > 0) return version;
+  const problem = await findOccupied(pool, { pending: await readMigrations() });
+  if (problem !== null) throw problem;
+  return 0;
+}
+
+async function newestApplied(pool: pg.Pool): Promise<number> {
+  const { rows } = await pool.query<{ version: number | null }>(
     "select max(version) as version from schema_migrations",
   );
-  return result.rows[0]?.version ?? 0;
+  return rows[0]?.version ?? 0;
+}
+
+/**
+ * Whether there is a history of migrations. Other programs call theirs `schema_migrations` too, without our columns.
+ *
+ * @throws DatabaseProblem DATABASE_OCCUPIED when it is another program's
+ */
+async function hasHistory(db: Pick<pg.ClientBase, "query"> | pg.Pool): Promise<boolean> {
+  const { rows } = await (db as Pick<pg.ClientBase, "query">).query<{ columns: number }>(
+    `select (select count(*) from pg_attribute where attrelid = c.oid and attname in ('version', 'name', 'sha256'))::int
+       as columns
+     from pg_class c where oid = to_regclass('schema_migrations')`,
+  );
+  const [found] = rows;
+  if (found !== undefined && found.columns < 3) throw occupied(["a table called schema_migrations"]);
+  return found !== undefined;
 }
 
 async function appliedVersions(client: pg.PoolClient): Promise<Map<number, string>> {
+  if (!(await hasHistory(client))) return new Map();
+  const { rows } = await client.query<{ version: number; sha256: string }>(
+    "select version, sha256 from schema_migrations",
+  );
+  return new Map(rows.map(({ version, sha256 }) => [version, sha256]));
+}
+
+/** Looks for room for everything before anything is made: a database that is another program's gets nothing of ours. */
+async function prepareHistory(
+  client: pg.PoolClient,
+  files: readonly Migration[],
+  applied: ReadonlyMap<number, string>,
+): Promise<void> {
+  const problem = await findOccupied(client, {
+    pending: files.filter(({ version }) => !applied.has(version)),
+    applied: files.filter(({ version }) => applied.has(version)),
+  });
+  if (problem !== null) throw problem;
   await client.query(`
     create table if not exists schema_migrations (
       version    integer primary key,
@@ -92,10 +146,6 @@ async function appliedVersions(client: pg.PoolClient): Promise<Map<number, strin
       sha256     text not null,
       applied_at timestamptz not null default now()
     )`);
-  const { rows } = await client.query<{ version: number; sha256: string }>(
-    "select version, sha256 from schema_migrations",
-  );
-  return new Map(rows.map(({ version, sha256 }) => [version, sha256]));
 }
 
 function checkHistory(files: Migration[], applied: ReadonlyMap<number, string>): void {

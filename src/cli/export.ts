@@ -8,7 +8,7 @@ import type { Manifest } from "../export/manifest.ts";
 import { type Edges, Interrupted, READER_GONE } from "./edges.ts";
 import { exportJson } from "./json/export.ts";
 import { printJson } from "./json/print.ts";
-import { archiveExists, withArchive } from "./parts/archive.ts";
+import { archiveExists, requireSchema, withArchive } from "./parts/archive.ts";
 import { PROCESSES } from "./parts/processes.ts";
 import { createLogger } from "./parts/logger.ts";
 import { roughly } from "./parts/spans.ts";
@@ -45,8 +45,9 @@ export async function exportFiles(config: Config, edges: Edges, request: ExportR
   });
   const show = createDisplay(config, edges);
   try {
-    const manifest = await withArchive(config, edges.clock, ({ pool }) =>
-      exportArchive({
+    const manifest = await withArchive(config, edges.clock, async ({ pool, address }) => {
+      await requireSchema(pool, address);
+      return exportArchive({
         ...{ pool, out, tables, format: request.format, replace: request.replace },
         ...{ from: request.from, to: request.to, symbols: request.symbols },
         program: `quotekeeper ${VERSION}`,
@@ -55,8 +56,8 @@ export async function exportFiles(config: Config, edges: Edges, request: ExportR
         signal: ended.signal,
         onProgress: show.progress,
         onWidened: show.widened,
-      }),
-    );
+      });
+    });
     show.end();
     if (request.json) printJson(edges.stdout, exportJson, { out, ...manifest });
     else edges.stdout.write(report(out, manifest, edges));

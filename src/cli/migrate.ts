@@ -26,7 +26,7 @@ export async function migrate(
     config,
     edges.clock,
     async ({ pool, address }) => {
-      const { version, applied } = await migrateDatabase(
+      const { version, applied, withoutReader } = await migrateDatabase(
         pool,
         instantFromDate(edges.clock.now()),
         undefined,
@@ -37,6 +37,7 @@ export async function migrate(
       );
       const tier = await readTier(pool);
       const retentionDays = tier.name === "community" ? await readRetention(pool) : null;
+      if (withoutReader !== null) edges.stderr.write(`${withoutReader}\n`);
       if (json) {
         const result = { database: address, version, applied, tier, retentionDays };
         printJson(edges.stdout, migrateJson, result);

@@ -1,7 +1,8 @@
 /** `quotekeeper start` and `quotekeeper collect`: collection until somebody ends it. */
 import { resolve } from "node:path";
 import { currentVersion, migrate } from "../archive/migrate.ts";
-import { databaseError, isRetryable } from "../archive/connect.ts";
+import { collectingGoesOn, databaseError } from "../archive/databaseError.ts";
+import { explain } from "../archive/explain.ts";
 import { requireJobs } from "../config/jobs/readJobs.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
@@ -75,7 +76,7 @@ export async function start(
   return farewell(collection, edges);
 }
 
-/** The schema now, if the database can be reached; if it can be later, the loader sees to it. */
+/** The schema now, if the database takes it; if it can later, the loader sees to it. */
 async function prepareSchema(
   archive: Archive,
   { clock }: Edges,
@@ -86,8 +87,8 @@ async function prepareSchema(
     await currentVersion(archive.pool);
   } catch (error) {
     if (error instanceof QuotekeeperError || !isDatabaseError(error)) throw error;
-    const problem = databaseError(error, archive.address);
-    if (!isRetryable(error)) throw problem;
+    const problem = databaseError(await explain(archive.pool, error), archive.address);
+    if (!collectingGoesOn(problem)) throw problem;
     warn(`${problem.message} Collection goes on meanwhile.`);
   }
 }

@@ -95,6 +95,7 @@ function createDoor(config: Config, { clock }: Edges): ArchiveDoor & { end: () =
   return {
     open: async () => (archive ??= await openArchive(config, clock)),
     close: async (failed) => (failed ? end() : undefined),
+    readOnly: false,
     end,
   };
 }

@@ -1,72 +1,11 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, jest, test } from "@jest/globals";
-import { createPool, databaseError, isRetryable } from "../../src/archive/connect.ts";
-import { describeDatabase } from "../../src/config/databaseUrl.ts";
+import { createPool } from "../../src/archive/connect.ts";
+import { databaseError } from "../../src/archive/databaseError.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
-import { closedPort } from "../support/stubService.ts";
-
-const coded = (code: string) => Object.assign(new Error("an error of the database"), { code });
-
-describe("trying again", () => {
-  test.each(["08000", "08006", "40001", "40P01", "53100", "53300", "57014", "57P01", "57P03"])(
-    "helps with SQLSTATE %s",
-    (code) => {
-      expect(isRetryable(coded(code))).toBe(true);
-    },
-  );
-
-  test.each(["22003", "22P02", "23505", "23514", "42501", "42P01", "28P01", "3D000", "54000", "XX000"])(
-    "does not help with SQLSTATE %s",
-    (code) => {
-      expect(isRetryable(coded(code))).toBe(false);
-    },
-  );
-
-  test.each(["ECONNREFUSED", "ECONNRESET", "EPIPE", "ETIMEDOUT", "EHOSTUNREACH", "EAI_AGAIN"])(
-    "helps with %s of a socket",
-    (code) => {
-      expect(isRetryable(coded(code))).toBe(true);
-    },
-  );
-
-  test("helps when a real server ends the session, or does not answer", async () => {
-    const { pool } = await freshDatabase();
-    const closed = createPool(`postgresql://someone@127.0.0.1:${await closedPort()}/db`);
-
-    const ended = await pool
-      .query("select pg_terminate_backend(pg_backend_pid())")
-      .catch((error: unknown) => error);
-    const refused = await closed.query("select 1").catch((error: unknown) => error);
-
-    expect(ended).toBeInstanceOf(Error);
-    expect(isRetryable(ended)).toBe(true);
-    expect(isRetryable(refused)).toBe(true);
-    expect((await pool.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
-  });
-
-  test("does not help with an error of our own", () => {
-    expect(isRetryable(new TypeError("x is not a function"))).toBe(false);
-  });
-});
-
-describe("an error of the database", () => {
-  test("is named by what can be done about it, with the address and never the password", async () => {
-    const url = `postgresql://someone:s3cret@127.0.0.1:${await closedPort()}/quotes`;
-    const refused = await createPool(url)
-      .query("select 1")
-      .catch((error: unknown) => error);
-
-    const error = databaseError(refused, describeDatabase(url));
-
-    expect(error.code).toBe("DATABASE_UNREACHABLE");
-    expect(error.message).toContain("/quotes");
-    expect(`${error.message} ${describeDatabase(url)}`).not.toMatch(/s3cret|someone/);
-    expect(databaseError(coded("28P01"), "db").code).toBe("DATABASE_REFUSED");
-  });
-});
 
 describe("a session", () => {
   test("speaks UTC, and gives decimals, counts, dates and times as text", async () => {

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "@jest/globals";
-import { isRetryable } from "../../src/archive/connect.ts";
+import { isRetryable } from "../../src/archive/databaseError.ts";
 import type { LoadReport } from "../../src/archive/load.ts";
 import { loadAll, startLoader, type Loader, type LoaderOptions } from "../../src/archive/loader.ts";
 import { migrate } from "../../src/archive/migrate.ts";

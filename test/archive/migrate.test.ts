@@ -31,7 +31,8 @@ describe("migrating", () => {
     expect(await currentVersion(pool)).toBe(0);
     const report = await migrate(pool, NOW);
 
-    expect(report).toEqual({ version: files.at(-1)?.version, applied: files.map(({ name }) => name) });
+    const applied = files.map(({ name }) => name);
+    expect(report).toEqual({ version: files.at(-1)?.version, applied, withoutReader: null });
     expect(await currentVersion(pool)).toBe(report.version);
   });
 

@@ -1,4 +1,4 @@
-import type { Clock } from "../../src/clock.ts";
+import { type Clock, systemClock } from "../../src/clock.ts";
 
 /** A clock that only a test moves. */
 export type TestClock = Clock & {
@@ -50,6 +50,33 @@ export function createTestClock(
       const bytes = Buffer.alloc(length);
       bytes.writeUInt32BE((drawn += 1), Math.max(0, length - 4));
       return bytes;
+    },
+  };
+}
+
+/** How long a loader waits when a person has to act. */
+const STUCK_WAIT_MS = 30_000;
+
+/** The machine's clock, but for the long waits of a stuck loader: those are over when the test says so. */
+export function patientClock(): { clock: Clock; passWaits: () => void } {
+  let pass: () => void = () => undefined;
+  const clock: Clock = {
+    ...systemClock,
+    sleep: (ms, signal) =>
+      ms < STUCK_WAIT_MS
+        ? systemClock.sleep(ms, signal)
+        : new Promise((resolve, reject) => {
+            const before = pass;
+            pass = () => [before(), resolve()];
+            signal?.addEventListener("abort", () => reject(signal.reason as Error));
+          }),
+  };
+  return {
+    clock,
+    passWaits: () => {
+      const passed = pass;
+      pass = () => undefined;
+      passed();
     },
   };
 }

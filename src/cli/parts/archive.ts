@@ -2,7 +2,9 @@
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type pg from "pg";
-import { createPool, databaseError } from "../../archive/connect.ts";
+import { createPool } from "../../archive/connect.ts";
+import { databaseError } from "../../archive/databaseError.ts";
+import { explain } from "../../archive/explain.ts";
 import { currentVersion } from "../../archive/migrate.ts";
 import { openEmbedded } from "../../archive/embedded/server.ts";
 import type { Clock } from "../../clock.ts";
@@ -83,7 +85,7 @@ export async function requireArchive(config: Config): Promise<void> {
   throw new QuotekeeperError("ARCHIVE_EMPTY", `${resolve(config.dataDir)} holds no archive yet`);
 }
 
-/** @throws QuotekeeperError ARCHIVE_EMPTY for a database that was never migrated */
+/** @throws QuotekeeperError ARCHIVE_EMPTY for a database that was never migrated; errors of the database */
 export async function requireSchema(pool: pg.Pool, address: string): Promise<void> {
   if ((await currentVersion(pool)) === 0)
     throw new QuotekeeperError("ARCHIVE_EMPTY", `${address} holds no archive yet`);
@@ -126,7 +128,7 @@ export async function withArchive<T>(
     // A statement that waits, for a lock perhaps, would hold the closing up.
     if (error instanceof Interrupted) for (const client of connections) void client.end();
     if (error instanceof QuotekeeperError || !isDatabaseError(error)) throw error;
-    throw databaseError(error, archive.address);
+    throw databaseError(await explain(archive.pool, error), archive.address);
   } finally {
     await archive.close().catch(() => undefined);
     stopListening();

@@ -1,7 +1,7 @@
 /** The collecting half of `start` and `collect`: feed, journal, loader and collector, opened in order. */
 import { join, resolve } from "node:path";
 import type { Logger } from "pino";
-import { databaseError, isRetryable } from "../../archive/connect.ts";
+import { databaseError, isRetryable } from "../../archive/databaseError.ts";
 import { type LoadReport, NOTHING_LOADED, addReports } from "../../archive/load.ts";
 import { type Loader, startLoader } from "../../archive/loader.ts";
 import { migrate } from "../../archive/migrate.ts";
@@ -23,6 +23,7 @@ import { accountForDowntime } from "./downtime.ts";
 import { openFeed, type OpenFeed } from "./feed.ts";
 import { followJobs } from "./followJobs.ts";
 import { createNoteWriter, type NoteWriter } from "./ledgerNotes.ts";
+import { keepLoaderState, type LoaderStateFile } from "./loaderState.ts";
 import { meteredSend, meterMisses } from "./metered.ts";
 import { readRecentAnswers } from "./recentAnswers.ts";
 import { beginRun, type Unaccounted } from "./unaccounted.ts";
@@ -98,7 +99,8 @@ async function openStations(
   const feed = await openFeed(config, clock);
   onOpened(() => feed.close());
   let loaded = NOTHING_LOADED;
-  const loader = openLoader(options, dir, (report) => {
+  const loaderState = keepLoaderState(resolve(config.dataDir), clock);
+  const loader = openLoader(options, dir, loaderState, (report) => {
     loaded = addReports(loaded, report);
     onChange();
   });
@@ -154,6 +156,8 @@ async function openStations(
       await notes.flush();
       await journal.close();
       await loader.close(LOAD_GRACE_MS);
+      if (loader.failure() === null) loaderState.works();
+      await loaderState.settled();
       await feed.close();
     },
   };
@@ -188,33 +192,40 @@ async function historyOf(
 function openLoader(
   { archive, clock, log }: CollectionOptions,
   dir: string,
+  state: LoaderStateFile,
   onLoaded: (report: LoadReport) => void,
 ): Loader {
   let toldAtMs = -Infinity;
-  return startLoader({
+  const loader = startLoader({
     pool: archive.pool,
     journalDir: dir,
     clock,
     onLoaded,
     prepare: async () => {
-      const { applied } = await migrate(archive.pool, instantFromDate(clock.now()));
+      const { applied, withoutReader } = await migrate(archive.pool, instantFromDate(clock.now()));
       if (applied.length > 0) log.info({ applied }, "the database's schema is up to date");
+      if (withoutReader !== null) log.warn(withoutReader);
     },
     revive: archive.revive,
     onDamage: (segment, offset, length, reason) =>
       log.error({ segment, offset, length, reason }, "damaged bytes in the journal were passed over"),
     onFailure: (error, waitMs) => {
+      const problem = databaseError(error, archive.address);
+      state.failed(problem);
       if (clock.monotonicMs() - toldAtMs < REPEAT_FAILURE_MS) return;
       toldAtMs = clock.monotonicMs();
-      const { message } = databaseError(error, archive.address);
-      if (isRetryable(error)) log.warn({ waitMs }, message);
-      else log.error({ waitMs }, message);
+      if (isRetryable(error)) log.warn({ waitMs }, problem.message);
+      else log.error({ waitMs }, problem.message);
     },
     onRecovered: () => {
       toldAtMs = -Infinity;
+      state.works();
       log.info("the database is back, and has all of the journal");
     },
   });
+  // What a run that was killed has left behind holds no longer once everything is loaded.
+  void loader.drain().then(state.works, () => undefined);
+  return loader;
 }
 
 /** The wait before the slots of a downtime are looked up again, when the database did not let us, in ms. */

@@ -20,7 +20,11 @@ export async function openMachines(
   const failing = (): boolean => (collection()?.journalHealth().failure ?? null) !== null;
   const ready = createReadiness({
     ...{ pool: reader, clock, schemaVersion },
-    collector: meter && { running: () => collection() !== null, journalFailing: failing },
+    collector: meter && {
+      running: () => collection() !== null,
+      journalFailing: failing,
+      loaderFailing: () => (collection()?.loader.failure() ?? null) !== null,
+    },
   });
   const collecting: MetricSources["collecting"] = () => {
     const running = collection();

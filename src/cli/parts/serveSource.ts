@@ -1,5 +1,6 @@
 /** Opens what `serve` answers from: the archive, or a simulated market. */
-import { databaseError } from "../../archive/connect.ts";
+import { databaseError } from "../../archive/databaseError.ts";
+import { explain } from "../../archive/explain.ts";
 import { type Extent, readExtent } from "../../archive/pointInTime.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../errors.ts";
@@ -11,7 +12,7 @@ import { createSimulatedMarket } from "../../serve/simulated/market.ts";
 import { simulatedSource } from "../../serve/simulated/source.ts";
 import type { QuoteSource } from "../../serve/source.ts";
 import type { Edges } from "../edges.ts";
-import { type Archive, archiveExists, isDatabaseError, openArchive } from "./archive.ts";
+import { type Archive, archiveExists, isDatabaseError, openArchive, requireSchema } from "./archive.ts";
 
 /** Where quotes come from, as the command line says it. */
 export type SourceRequest = {
@@ -92,6 +93,7 @@ async function openArchived(config: Config, edges: Edges, request: SourceRequest
     await archive.close();
   };
   try {
+    await requireSchema(archive.pool, archive.address);
     const { rows, extent } = await chooseRows(pool, request.rows);
     const playback = playbackOf(request, extent, edges);
     return {
@@ -100,9 +102,10 @@ async function openArchived(config: Config, edges: Edges, request: SourceRequest
       close,
     };
   } catch (error) {
+    const reason = await explain(archive.pool, error);
     await close().catch(() => undefined);
     if (error instanceof QuotekeeperError || !isDatabaseError(error)) throw error;
-    throw databaseError(error, archive.address);
+    throw databaseError(reason, archive.address);
   }
 }
 

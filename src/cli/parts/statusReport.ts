@@ -1,9 +1,11 @@
 /** What `status` finds out: a line for each subject, ten at most, and the same as data. It reads, and makes nothing. */
 import { resolve } from "node:path";
 import { type BudgetUse, readBudgetUse } from "../../archive/budgetUse.ts";
-import { databaseError } from "../../archive/connect.ts";
+import { databaseError } from "../../archive/databaseError.ts";
+import { explain, findReadOnly } from "../../archive/explain.ts";
 import { currentVersion, readMigrations } from "../../archive/migrate.ts";
 import { type Health, readHealth } from "../../archive/queries.ts";
+import { readWithoutReader } from "../../archive/readerRole.ts";
 import { describeTier, readTier, type Tier } from "../../archive/tiers/tier.ts";
 import type { Clock } from "../../clock.ts";
 import { type Job, noJobs, readJobs } from "../../config/jobs/readJobs.ts";
@@ -14,13 +16,21 @@ import { alwaysOpen, type Calendar, createCalendar } from "../../market/calendar
 import type { CalendarOverride } from "../../market/calendar/overrides.ts";
 import { type Archive, archiveExists, isDatabaseError } from "./archive.ts";
 import { journalDir } from "./collection.ts";
+import type { Lag } from "../../journal/lag.ts";
 import { type JournalHealth, journalHealth } from "./journalHealth.ts";
 import { type LedgerStatus, readLedgerStatus } from "./ledgerStatus.ts";
+import { readLoaderState } from "./loaderState.ts";
+import { shortUtc } from "./spans.ts";
 import { answerLines, budgetLine, ledgerLines, nextLine, nextPollOf } from "./statusFacts.ts";
 import type { Line, LineState, StatusReport } from "./statusTypes.ts";
 
 /** Gives the archive to look into, and is told when that was not possible, so that the next look opens it anew. */
-export type ArchiveDoor = { open: () => Promise<Archive>; close: (failed: boolean) => Promise<void> };
+export type ArchiveDoor = {
+  open: () => Promise<Archive>;
+  close: (failed: boolean) => Promise<void>;
+  /** Whether its sessions can only read, as the dashboard's: whether the database could be written shows elsewhere. */
+  readOnly: boolean;
+};
 
 /**
  * Looks at everything once.
@@ -45,11 +55,7 @@ export async function readStatus(
   );
   if (jobs.length > 0) lines.push(nextLine(next, now));
   const found = await lookIntoDatabase(config, clock, door, { jobs, calendar });
-  const { health, ledger, budget, database } = found;
-  lines.push(database);
-  if (budget) lines.push(budgetLine(budget, config));
-  if (health) lines.push(...answerLines(health, now));
-  if (ledger) lines.push(...ledgerLines(ledger));
+  const { health, ledger, budget } = found;
   const dir = journalDir(config);
   const journal = await journalHealth(dir, health?.loaded ?? null, clock, config.journalMaxBytes).catch(
     (error: unknown): JournalHealth => {
@@ -57,6 +63,10 @@ export async function readStatus(
       return { state: "attention", text: error.message, lag: null };
     },
   );
+  lines.push(await databaseLine(found.database, config, { now, lag: journal.lag }));
+  if (budget) lines.push(budgetLine(budget, config));
+  if (health) lines.push(...answerLines(health, now));
+  if (ledger) lines.push(...ledgerLines(ledger));
   lines.push({ subject: "journal", state: journal.state, text: journal.text });
   return {
     at: now.toISOString(),
@@ -77,6 +87,19 @@ export async function readStatus(
     schemaVersion: found.version,
     tier: found.tier,
   };
+}
+
+/** What the database says of itself, unless the loader of another process has met something worse. */
+async function databaseLine(
+  line: Line,
+  config: Config,
+  { now, lag }: { now: Date; lag: Lag | null },
+): Promise<Line> {
+  if (line.state === "attention") return line;
+  const stuck = await readLoaderState(resolve(config.dataDir), now, lag);
+  if (stuck === null) return line;
+  const text = `${stuck.message} Loading has failed since ${shortUtc(stuck.since)} UTC.`;
+  return { subject: "database", state: "attention", text };
 }
 
 type Jobs = { jobs: Job[]; calendar: CalendarOverride[]; line: Line };
@@ -134,11 +157,14 @@ async function lookIntoDatabase(
     let failed = true;
     try {
       const found = await readArchive(archive, config, clock, scheduled);
+      const unwritable = door.readOnly ? null : await findReadOnly(archive.pool);
       failed = false;
-      return found;
+      if (unwritable === null) return found;
+      const text = databaseError(unwritable, archive.address).message;
+      return { ...found, database: { subject: "database", state: "attention", text } };
     } catch (error) {
       if (!isDatabaseError(error)) throw error;
-      return nothing("attention", databaseError(error, archive.address).message);
+      return nothing("attention", databaseError(await explain(archive.pool, error), archive.address).message);
     } finally {
       await door.close(failed);
     }
@@ -166,7 +192,9 @@ async function readArchive(
   const health = await readHealth(pool, now);
   const tier = await readTier(pool);
   const sources = health.sources.length > 0 ? `, ${health.sources.join(" and ")}` : "";
-  const text = `${address}, ${describeTier(tier)}, schema version ${version}, ${health.instruments} instruments${sources}`;
+  const about = `schema version ${version}, ${health.instruments} instruments${sources}`;
+  const withoutReader = await readWithoutReader(pool);
+  const text = [address, describeTier(tier), about, ...(withoutReader ? [withoutReader] : [])].join(", ");
   // The simulated market runs only while `start` does, and is never late.
   const calendar: Calendar | null = config.feed.kind === "simulated" ? null : createCalendar(overrides);
   const ledger = await readLedgerStatus(pool, jobs, calendar, now);

@@ -1,6 +1,6 @@
 /** The Now view's facts, from the collection under way, from what `status` finds, and from the journal's directory. */
 import type pg from "pg";
-import { databaseError } from "../../archive/connect.ts";
+import { databaseError } from "../../archive/databaseError.ts";
 import { describeTier } from "../../archive/tiers/tier.ts";
 import type { Clock } from "../../clock.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
@@ -37,7 +37,7 @@ export function webSources({
   const { feed } = config;
   // The same questions as `status` asks, through the connections that can only read.
   const watched: Archive = { ...archive, pool: reader };
-  const door = { open: async () => watched, close: async () => undefined };
+  const door = { open: async () => watched, close: async () => undefined, readOnly: true };
   return {
     feed: { simulated: feed.kind === "simulated", address: feed.kind === "account" ? feed.baseUrl : null },
     windowMs: config.limitWindowMs,

@@ -2,7 +2,8 @@
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type pg from "pg";
 import type { z } from "zod";
-import { databaseError } from "../../archive/connect.ts";
+import { DatabaseProblem, databaseError, isRetryable } from "../../archive/databaseError.ts";
+import { explain } from "../../archive/explain.ts";
 import { currentVersion } from "../../archive/migrate.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import type { Log } from "../../log.ts";
@@ -37,10 +38,10 @@ export function addApi(app: FastifyInstance, { pool, log, address, meta, now }: 
       try {
         return await answer(query?.data as z.infer<Schema>, reply);
       } catch (error) {
-        const empty = isMissingTable(error) && (await currentVersion(pool).catch(() => null)) === 0;
-        if (empty) return reply.code(503).send(nothingYet(address));
+        const why = await whyUnreadable(pool, error);
+        if (why === "empty") return reply.code(503).send(nothingYet(address));
         log.warn({ err: error, path }, "the dashboard could not read the archive");
-        return reply.code(503).send(unavailable(error, address));
+        return reply.code(503).send(unavailable(why, address));
       }
     });
 
@@ -86,6 +87,14 @@ async function readNames(
 function refused({ issues }: z.ZodError): ApiError {
   const detail = issues.map(({ path, message }) => `${path.join(".") || "query"}: ${message}`).join("; ");
   return { error: { code: "QUERY_INVALID", detail, hint: "Correct the address.", person: true } };
+}
+
+/** Nothing there yet, or somebody else's tables in its place, or the error with what can be found out about it. */
+async function whyUnreadable(pool: pg.Pool, error: unknown): Promise<unknown> {
+  if (isRetryable(error)) return error;
+  const version = await currentVersion(pool).catch((reason: unknown) => reason);
+  if (version === 0 && isMissingTable(error)) return "empty";
+  return version instanceof DatabaseProblem ? version : explain(pool, error);
 }
 
 /** SQLSTATE 42P01, undefined_table. */

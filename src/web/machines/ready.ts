@@ -20,7 +20,12 @@ export type ReadySources = {
   /** Newest version of the schema that the program knows. */
   schemaVersion: number;
   /** Null where this process collects nothing. */
-  collector: { running: () => boolean; journalFailing: () => boolean } | null;
+  collector: {
+    running: () => boolean;
+    journalFailing: () => boolean;
+    /** Whether the loader gets nothing into the database at the moment. */
+    loaderFailing: () => boolean;
+  } | null;
 };
 
 /** Answers are no older than this, ms: anybody may ask as often as he likes. */
@@ -51,6 +56,7 @@ async function look({ pool, clock, schemaVersion, collector }: ReadySources): Pr
     ...(collector && {
       collector: collector.running() ? "ok" : "failed",
       journal: collector.journalFailing() ? "failed" : "ok",
+      loader: collector.loaderFailing() ? "failed" : "ok",
     }),
   };
   return { ready: Object.values(checks).every((check) => check === "ok"), checks };

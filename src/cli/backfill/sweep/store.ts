@@ -1,5 +1,5 @@
 /** The loading half of a sweep. The database may be away: the sweep goes on, and the journal keeps its answers. */
-import { databaseError, isRetryable } from "../../../archive/connect.ts";
+import { databaseError, isRetryable } from "../../../archive/databaseError.ts";
 import { type Loader, startLoader } from "../../../archive/loader.ts";
 import { migrate } from "../../../archive/migrate.ts";
 import { beginRun, finishRun, type Asked, type Run } from "../../../backfill/runs.ts";

@@ -1,0 +1,93 @@
+/** What the database's errors mean: their code of ours, and whether trying again can help. */
+import { type ErrorCode, QuotekeeperError } from "../errors.ts";
+import { sqlstateOf } from "./refusal.ts";
+
+/** Codes of what keeps a database that answers from taking the archive, and what a person can mend meanwhile. */
+export type ProblemCode = "DATABASE_OCCUPIED" | "DATABASE_READ_ONLY" | "DATABASE_RIGHTS_MISSING";
+
+/** A database that answers and cannot take the archive, in words that PostgreSQL's own message does not have. */
+export class DatabaseProblem extends Error {
+  override readonly name = "DatabaseProblem";
+  readonly code: ProblemCode;
+
+  /** @param message what is in the way, by its name, and what to do about it; no secret */
+  constructor(code: ProblemCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
+
+/** 25006 read_only_sql_transaction. PostgreSQL Appendix A. */
+export const READ_ONLY = "25006";
+
+/** 42501 insufficient_privilege; 3F000 invalid_schema_name: no schema of the search path may be used. */
+const RIGHTS_MISSING = new Set(["42501", "3F000"]);
+
+/** Errors of a connection that never was or broke; node and pg report them without SQLSTATE. */
+const CONNECTION_CODES = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EPIPE",
+  "ETIMEDOUT",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "EAI_AGAIN",
+]);
+
+/**
+ * Whether trying again can help: connection errors, and the SQLSTATE classes 08 (connection), 40 (rollback),
+ * 53 (resources), 57 (operator intervention). PostgreSQL Appendix A.
+ */
+export function isRetryable(error: unknown): boolean {
+  const { code, message } = error as { code?: string; message?: string };
+  if (code === undefined) return /connection terminated|timeout|client has encountered/i.test(message ?? "");
+  return CONNECTION_CODES.has(code) || /^(08|40|53|57)/.test(code);
+}
+
+/** What SQLSTATE says of a database that answers and cannot take the archive; null for any other error. */
+export function problemCodeOf(error: unknown): ProblemCode | null {
+  if (error instanceof DatabaseProblem) return error.code;
+  if (sqlstateOf(error) === READ_ONLY) return "DATABASE_READ_ONLY";
+  return RIGHTS_MISSING.has(sqlstateOf(error)) ? "DATABASE_RIGHTS_MISSING" : null;
+}
+
+/** An error of the database under its code of ours, naming the address but no password. */
+export function databaseError(error: unknown, address: string): QuotekeeperError {
+  if (error instanceof QuotekeeperError) return error;
+  const { code, message } = error as { code?: string; message?: string };
+  const text = message || (error as AggregateError).errors?.[0]?.message;
+  const detail = [error instanceof DatabaseProblem ? undefined : code, text].filter(Boolean).join(" ");
+  return new QuotekeeperError(databaseErrorCode(error), `${address}: ${detail}`, { cause: error });
+}
+
+/** Refusals that DATABASE_URL is to blame for: 28 login, 3D no such database. */
+const REFUSALS = /^(28|3D)/;
+
+/**
+ * 42P05 duplicate_prepared_statement, 26000 invalid_sql_statement_name: a statement that we prepared stands in another
+ * server process than before. A pooler in transaction mode was not recognised by pooler.ts.
+ */
+const POOLED = new Set(["42P05", "26000"]);
+
+function databaseErrorCode(error: unknown): ErrorCode {
+  if (POOLED.has(sqlstateOf(error))) return "DATABASE_POOLED";
+  if (isRetryable(error)) return "DATABASE_UNREACHABLE";
+  const problem = problemCodeOf(error);
+  if (problem !== null) return problem;
+  const code = sqlstateOf(error);
+  // Whatever has no SQLSTATE is of the network or of TLS, such as a name that does not resolve.
+  return REFUSALS.test(code) || !/^[0-9A-Z]{5}$/.test(code) ? "DATABASE_REFUSED" : "DATABASE_FAILED";
+}
+
+/** Codes that a database which cannot take the archive now may lose while polls go on. */
+const MENDABLE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "DATABASE_UNREACHABLE",
+  "DATABASE_OCCUPIED",
+  "DATABASE_READ_ONLY",
+  "DATABASE_RIGHTS_MISSING",
+]);
+
+/** Whether collecting goes on into the journal meanwhile: docs/decisions/database-down-at-start.md. */
+export function collectingGoesOn({ code }: QuotekeeperError): boolean {
+  return MENDABLE.has(code);
+}

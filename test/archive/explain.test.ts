@@ -1,0 +1,186 @@
+/** Databases that answer and take no archive: why, and what to do. */
+import { randomBytes } from "node:crypto";
+import { afterAll, describe, expect, test } from "@jest/globals";
+import type pg from "pg";
+import { createPool } from "../../src/archive/connect.ts";
+import { databaseError } from "../../src/archive/databaseError.ts";
+import { explain } from "../../src/archive/explain.ts";
+import { loadAll, startLoader } from "../../src/archive/loader.ts";
+import { migrate } from "../../src/archive/migrate.ts";
+import { countsOf } from "../support/archive.ts";
+import { createTestClock } from "../support/clock.ts";
+import { freshDatabase, poolOn, type TestDatabase } from "../support/database.ts";
+import { answerRecord, appendAll, at } from "../support/journal.ts";
+import { tempDir } from "../support/tempDir.ts";
+import { answerXml, equityXml } from "../support/xml.ts";
+
+const roles: string[] = [];
+const home = new URL((await freshDatabase({ migrated: false })).url);
+home.pathname = "/postgres";
+const admin = createPool(home.href);
+afterAll(async () => {
+  // The databases, and with them all that the roles own, are gone by now.
+  for (const role of roles) await admin.query(`drop role ${role}`);
+  await admin.end();
+});
+
+/** A role that may do nothing. */
+async function makeRole(): Promise<string> {
+  const role = `limited_${randomBytes(4).toString("hex")}`;
+  roles.push(role);
+  await admin.query(`create role ${role}`);
+  return role;
+}
+
+/** What a pool's use of the database ends with, as an operator reads it. */
+async function messageOf(pool: pg.Pool, work: (pool: pg.Pool) => Promise<unknown>): Promise<string> {
+  const error: unknown = await work(pool).then(
+    () => new Error("it went well"),
+    (reason: unknown) => reason,
+  );
+  return databaseError(await explain(pool, error), "127.0.0.1:5432/db").message;
+}
+
+const migrating = (pool: pg.Pool) => migrate(pool, at(0));
+
+/** A pool whose sessions are a role's from their first statement on. */
+async function poolAs(database: TestDatabase, role: string): Promise<pg.Pool> {
+  await admin.query(`alter database ${database.name} set role = '${role}'`);
+  return poolOn(database.url);
+}
+
+describe("a database that is read only", () => {
+  test("by its own setting says how to undo it, and that is how", async () => {
+    const { name, url } = await freshDatabase({ migrated: false });
+    await admin.query(`alter database ${name} set default_transaction_read_only = on`);
+
+    const message = await messageOf(poolOn(url), migrating);
+
+    expect(message).toMatch(
+      /^DATABASE_READ_ONLY: 127.0.0.1:5432\/db: the database is set to read only for \w+: run `/,
+    );
+    const [, remedy = ""] = /`(.*)`/.exec(message) ?? [];
+    const operator = await poolOn(url).connect();
+    for (const statement of remedy.split("; ")) await operator.query(statement);
+    operator.release(true);
+    expect((await migrate(poolOn(url), at(0))).version).toBeGreaterThan(0);
+  });
+
+  test("by its user's setting says so", async () => {
+    const { url, pool, name } = await freshDatabase({ migrated: false });
+    const { rows } = await pool.query<{ user: string }>("select current_user as user");
+    await admin.query(
+      `alter role ${rows[0]?.user} in database ${name} set default_transaction_read_only = on`,
+    );
+
+    const message = await messageOf(poolOn(url), migrating);
+
+    expect(message).toContain(
+      `alter role ${rows[0]?.user} in database ${name} reset default_transaction_read_only`,
+    );
+  });
+
+  test("by the address's own options says so", async () => {
+    const { url } = await freshDatabase();
+    const address = new URL(url);
+    address.searchParams.set("options", "-c default_transaction_read_only=on");
+
+    const message = await messageOf(poolOn(address.href), migrating);
+
+    expect(message).toContain("take it out of the options of DATABASE_URL");
+  });
+});
+
+describe("a right that is missing", () => {
+  test("to make tables is named with the statement that gives it, and that is enough", async () => {
+    const database = await freshDatabase({ migrated: false });
+    const pool = await poolAs(database, await makeRole());
+
+    const message = await messageOf(pool, migrating);
+
+    expect(message).toMatch(
+      /^DATABASE_RIGHTS_MISSING: .* may not create tables in the schema public of \w+: run `/,
+    );
+    const [, remedy = ""] = /`(grant .*)`/.exec(message) ?? [];
+    const operator = await pool.connect();
+    await operator.query("reset role");
+    await operator.query("set role none");
+    await operator.query(remedy);
+    operator.release(true);
+    expect((await migrating(pool)).version).toBeGreaterThan(0);
+  });
+
+  test("to any schema is named", async () => {
+    const database = await freshDatabase({ migrated: false });
+    await database.pool.query("revoke all on schema public from public");
+    const pool = await poolAs(database, await makeRole());
+
+    expect(await messageOf(pool, migrating)).toMatch(
+      /may use no schema of its search path: run `grant usage, create on/,
+    );
+  });
+
+  test("to tables of another role is named with both roles", async () => {
+    const database = await freshDatabase();
+    const role = await makeRole();
+    await database.pool.query(`grant create on schema public to ${role}`);
+    const pool = await poolAs(database, role);
+
+    const message = await messageOf(pool, () =>
+      pool.query("insert into sources (name, kind) values ('a', 'import')"),
+    );
+
+    expect(message).toMatch(/^DATABASE_RIGHTS_MISSING: .*permission denied for table sources/);
+    expect(message).toMatch(
+      new RegExp(`the role ${role} does not own .* and \\d+ more, which \\w+ does: use that role`),
+    );
+  });
+});
+
+test("tables of another role beside which the archive is to be made are named", async () => {
+  const database = await freshDatabase({ migrated: false });
+  const role = await makeRole();
+  await database.pool.query(`create table orders (x int); grant create on schema public to ${role}`);
+
+  const message = await messageOf(await poolAs(database, role), migrating);
+
+  expect(message).toMatch(
+    /^DATABASE_RIGHTS_MISSING: .* does not own orders, which \w+ does: .* a database of its own/,
+  );
+});
+
+test("an error that blames no setting stays as it came", async () => {
+  const { pool } = await freshDatabase();
+  const error = await pool.query("select nothing").catch((reason: unknown) => reason);
+
+  expect(await explain(pool, error)).toBe(error);
+});
+
+describe("a loader whose database becomes read only", () => {
+  test("says so, tries every 30 s, and goes on by itself when it can be written again", async () => {
+    const { name, url, pool: watcher } = await freshDatabase();
+    const journalDir = tempDir();
+    const answer = (second: number) => answerRecord(at(second), answerXml(equityXml("A")));
+    await appendAll(journalDir, [answer(0)]);
+    await admin.query(`alter database ${name} set default_transaction_read_only = on`);
+    const clock = createTestClock(undefined, {
+      onSleep: async () => {
+        await appendAll(journalDir, [answer(60)], { clock: createTestClock(at(60)) });
+        await admin.query(`alter database ${name} reset default_transaction_read_only`);
+      },
+    });
+    const failures: { error: unknown; waitMs: number }[] = [];
+    const pool = poolOn(url);
+    let loader: ReturnType<typeof startLoader> | undefined;
+
+    await new Promise<void>((resolve) => {
+      const onFailure = (error: unknown, waitMs: number) => void failures.push({ error, waitMs });
+      loader = startLoader({ pool, journalDir, clock, onFailure, onRecovered: resolve });
+    });
+    await loader?.close(1_000);
+
+    expect(failures).toMatchObject([{ waitMs: 30_000, error: { code: "DATABASE_READ_ONLY" } }]);
+    expect(await countsOf(watcher)).toMatchObject({ responses: 2 });
+    expect((await loadAll({ pool, journalDir, clock })).responses).toBe(0);
+  });
+});

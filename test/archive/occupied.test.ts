@@ -1,0 +1,99 @@
+/** A database in which something stands that is not quotekeeper's. */
+import { describe, expect, test } from "@jest/globals";
+import { databaseError } from "../../src/archive/databaseError.ts";
+import { currentVersion, migrate, readMigrations } from "../../src/archive/migrate.ts";
+import { rowsOfQuery } from "../support/archive.ts";
+import { freshDatabase } from "../support/database.ts";
+import { at } from "../support/journal.ts";
+
+const empty = () => freshDatabase({ migrated: false });
+
+const IN_THE_WAY: [thing: string, sql: string, undo: string, named: string][] = [
+  ["table", "create table quotes (x int)", "drop table quotes", "a table called quotes that is not"],
+  ["view", "create view bars_1d as select 1 as x", "drop view bars_1d", "a view called bars_1d that is not"],
+  ["type", "create type slots as enum ('a')", "drop type slots", "a type called slots that is not"],
+  ["sequence", "create sequence misses", "drop sequence misses", "a sequence called misses that is not"],
+  [
+    "function",
+    "create function keep_session_bars() returns int language sql as 'select 1'",
+    "drop function keep_session_bars",
+    "a function called keep_session_bars that is not",
+  ],
+  [
+    "index",
+    "create table mine (x int); create index slots_slot_at on mine (x)",
+    "drop table mine",
+    "an index called slots_slot_at that is not",
+  ],
+  [
+    "table of migrations",
+    "create table schema_migrations (version varchar primary key)",
+    "drop table schema_migrations",
+    "a table called schema_migrations that is not",
+  ],
+];
+
+test.each(IN_THE_WAY)(
+  "a %s of a name that is needed is named, and left alone; once it is gone the schema is made",
+  async (_thing, sql, undo, named) => {
+    const { pool } = await empty();
+    await pool.query(sql);
+
+    const refused = await migrate(pool, at(0)).catch((error: unknown) => error);
+    const looked = await currentVersion(pool).catch((error: unknown) => error);
+
+    for (const error of [refused, looked]) {
+      const { code, message } = databaseError(error, "127.0.0.1:5432/app");
+      expect(code).toBe("DATABASE_OCCUPIED");
+      expect(message).toContain(
+        `127.0.0.1:5432/app: ${named} quotekeeper's is in the way. Give quotekeeper a`,
+      );
+      expect(message).not.toContain("defect");
+    }
+    await pool.query(undo);
+    expect((await migrate(pool, at(0))).version).toBeGreaterThan(4);
+  },
+);
+
+test("several things in the way are counted, and the rows of a foreign table stay as they are", async () => {
+  const { pool } = await empty();
+  await pool.query("create table quotes (x int); insert into quotes values (7)");
+  await pool.query("create table sources (x int); create table slots (x int); create table fills (x int)");
+
+  const error = await currentVersion(pool).catch((reason: unknown) => reason);
+  await migrate(pool, at(0)).catch(() => undefined);
+
+  expect(error).toMatchObject({
+    code: "DATABASE_OCCUPIED",
+    message: expect.stringMatching(
+      /^a table called fills, .* and 1 more that are not quotekeeper's are in the way$/,
+    ),
+  });
+  expect(await rowsOfQuery(pool, "select * from quotes")).toEqual([{ x: 7 }]);
+});
+
+describe("what is not in the way", () => {
+  test("is a view of the archive's own that a later migration makes anew", async () => {
+    const { pool } = await freshDatabase();
+    const sql = "drop view dividend_calendar;\ncreate view dividend_calendar as select 1 as one";
+    const next = { version: 5000, name: "5000_anew.sql", sha256: "anew", sql };
+
+    const report = await migrate(pool, at(0), [...(await readMigrations()), next]);
+
+    expect(report.applied).toEqual(["5000_anew.sql"]);
+  });
+
+  test("are other tables, and tables of the same names in another schema", async () => {
+    const { pool } = await empty();
+    await pool.query("create table orders (x int); create schema app; create table app.quotes (x int)");
+
+    expect(await currentVersion(pool)).toBe(0);
+    expect((await migrate(pool, at(0))).version).toBeGreaterThan(4);
+  });
+
+  test("is a table of the archive's that a person altered: that stays what it is", () => {
+    const altered = Object.assign(new Error('column "bid" does not exist'), { code: "42703" });
+
+    expect(databaseError(altered, "db").code).toBe("DATABASE_FAILED");
+  });
+});

@@ -1,0 +1,262 @@
+/** A database that answers and does not take the archive: what each command says of it, and what goes on. */
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, describe, expect, test } from "@jest/globals";
+import { createPool } from "../../src/archive/connect.ts";
+import { runProgram } from "../../src/cli/program.ts";
+import { rowsOfQuery } from "../support/archive.ts";
+import { patientClock } from "../support/clock.ts";
+import { freshDatabase, poolOn, type TestDatabase } from "../support/database.ts";
+import { tempDir } from "../support/tempDir.ts";
+import { capturedEdges, run } from "./edges.ts";
+
+const FOREIGN = "create table quotes (ticker text)";
+
+const home = new URL((await freshDatabase({ migrated: false })).url);
+home.pathname = "/postgres";
+const admin = createPool(home.href);
+afterAll(() => admin.end());
+
+const makeReadOnly = ({ name }: TestDatabase) =>
+  admin.query(`alter database ${name} set default_transaction_read_only = on`);
+const makeWritable = ({ name }: TestDatabase) =>
+  admin.query(`alter database ${name} reset default_transaction_read_only`);
+
+function settings({ url }: Pick<TestDatabase, "url">) {
+  const dir = tempDir();
+  mkdirSync(join(dir, "jobs"));
+  writeFileSync(
+    join(dir, "jobs", "job.yaml"),
+    'name: job\nschedule: "* * * * *"\nsession: always\nsymbols: [AAPL]\n',
+  );
+  return {
+    DATABASE_URL: url,
+    QUOTEKEEPER_DATA_DIR: join(dir, "data"),
+    QUOTEKEEPER_JOBS_DIR: join(dir, "jobs"),
+    QUOTEKEEPER_HTTP_PORT: "0",
+  };
+}
+
+const journalled = ({ QUOTEKEEPER_DATA_DIR: dir }: { QUOTEKEEPER_DATA_DIR: string }): number => {
+  const journal = join(dir, "journal");
+  if (!existsSync(journal)) return 0;
+  return readdirSync(journal).reduce((sum, name) => sum + statSync(join(journal, name)).size, 0);
+};
+
+const ends: (() => Promise<unknown>)[] = [];
+afterAll(async () => {
+  for (const end of ends) await end();
+});
+
+/** A command that goes on until it is ended, in this process. */
+function going(command: "start" | "collect" | "web", env: ReturnType<typeof settings>) {
+  const { clock, passWaits } = patientClock();
+  const { edges, stdout, stderr, interrupt, said } = capturedEdges({ env, clock });
+  const ended = runProgram([command], edges);
+  const end = async (): Promise<number> => {
+    interrupt();
+    return ended;
+  };
+  ends.push(end);
+  return { stdout, stderr, said, passWaits, end };
+}
+
+async function until(look: () => Promise<boolean> | boolean): Promise<void> {
+  while (!(await look())) await delay(20);
+}
+
+const line = (subject: string, { stdout }: { stdout: string }): string =>
+  new RegExp(`^${subject} .*$`, "m").exec(stdout)?.[0] ?? "";
+
+describe("collecting goes on into the journal", () => {
+  test("while a foreign table is in the way, and loads by itself once that is gone", async () => {
+    const database = await freshDatabase({ migrated: false });
+    await database.pool.query(FOREIGN);
+    const env = settings(database);
+
+    const { stderr, passWaits, end } = going("collect", env);
+    const statePath = join(env.QUOTEKEEPER_DATA_DIR, "loader.json");
+    await until(() => journalled(env) > 0 && existsSync(statePath));
+    const stuck = await run(["status"], env);
+    const { mode } = statSync(statePath);
+    await database.pool.query("drop table quotes");
+    const loaded = () =>
+      rowsOfQuery(database.pool, "select 1 from responses").then(
+        (rows) => rows.length > 0,
+        () => false,
+      );
+    await until(async () => {
+      passWaits();
+      return (await loaded()) && !existsSync(statePath);
+    });
+    const mended = await run(["status"], env);
+    const exitCode = await end();
+
+    expect(stderr()).toMatch(
+      /DATABASE_OCCUPIED: .*a table called quotes that is not quotekeeper's is in the way.*Collection goes on meanwhile/,
+    );
+    expect(line("database", stuck)).toMatch(
+      /ATTENTION DATABASE_OCCUPIED: .*a table called quotes that is not quotekeeper's is in the way/,
+    );
+    expect(mode & 0o777).toBe(0o600);
+    expect(line("database", mended)).toMatch(/^database +ok /);
+    expect(exitCode).toBe(0);
+  });
+
+  test("while the database is read only; ended before it was mended, start exits with 1", async () => {
+    const database = await freshDatabase({ migrated: false });
+    await makeReadOnly(database);
+    const env = settings(database);
+
+    const { stdout, stderr, end } = going("start", env);
+    await until(() => journalled(env) > 0);
+    const exitCode = await end();
+
+    expect(exitCode).toBe(1);
+    expect(stderr()).toMatch(/DATABASE_READ_ONLY: .*Collection goes on meanwhile/);
+    expect(stdout()).toContain("the rest is safe in the journal and is loaded at the next start");
+  });
+});
+
+describe("status of another process", () => {
+  test("says of a database that answers what its loader met, and since when, until it is loaded again", async () => {
+    const database = await freshDatabase();
+    const env = settings(database);
+    // Whoever only looks sees nothing of this: a table that the loader alone writes to refuses every row.
+    await database.pool.query(
+      `create function refuse() returns trigger language plpgsql as
+         $$ begin raise exception 'prepared statement "s1" already exists' using errcode = '42P05'; end $$;
+       create trigger refuse before insert or update on journal_positions for each row execute function refuse()`,
+    );
+
+    const { passWaits, end } = going("collect", env);
+    await until(() => existsSync(join(env.QUOTEKEEPER_DATA_DIR, "loader.json")));
+    const stuck = await run(["status"], env);
+    const json = await run(["status", "--json"], env);
+    await database.pool.query("drop trigger refuse on journal_positions");
+    await until(async () => {
+      passWaits();
+      return /^database +ok/m.test((await run(["status"], env)).stdout);
+    });
+    const exitCode = await end();
+
+    expect(stuck.exitCode).toBe(1);
+    expect(line("database", stuck)).toMatch(
+      /ATTENTION DATABASE_FAILED: .*42P05 .*Loading has failed since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\.$/,
+    );
+    expect(JSON.parse(json.stdout)).toMatchObject({ healthy: false });
+    expect(exitCode).toBe(0);
+  });
+
+  test("says that the database is read only, whether or not anything collects", async () => {
+    const database = await freshDatabase();
+    await makeReadOnly(database);
+
+    const outcome = await run(["status"], settings(database));
+
+    expect(outcome.exitCode).toBe(1);
+    expect(line("database", outcome)).toMatch(/ATTENTION DATABASE_READ_ONLY: .*alter database .* reset/);
+    expect(line("answers", outcome)).toMatch(/none yet/);
+  });
+});
+
+describe("a foreign table called quotes is named, exit code 1,", () => {
+  const NAMED =
+    /DATABASE_OCCUPIED: .*a table called quotes that is not quotekeeper's is in the way\. Give quotekeeper a/;
+
+  async function occupied() {
+    const database = await freshDatabase({ migrated: false });
+    await database.pool.query(FOREIGN);
+    return { ...database, env: settings(database) };
+  }
+
+  test.each([
+    ["migrate", ["migrate"]],
+    ["status", ["status"]],
+    ["coverage", ["coverage"]],
+    ["export", ["export", "--format", "csv", "--out", join(tempDir(), "out")]],
+    ["serve", ["serve", "--source", "archive", "--port", "0"]],
+  ])("by %s", async (_name, argv) => {
+    const { env, pool } = await occupied();
+
+    const { exitCode, stdout, stderr } = await run(argv, env);
+
+    expect(exitCode).toBe(1);
+    expect(stdout + stderr).toMatch(NAMED);
+    const made = await rowsOfQuery(
+      pool,
+      "select relname from pg_class where relnamespace = 'public'::regnamespace",
+    );
+    expect(made).toEqual([{ relname: "quotes" }]);
+  });
+
+  test("by poll, which has kept its answer, and by the backfill of it", async () => {
+    const { env } = await occupied();
+
+    const polled = await run(["poll", "--symbols", "AAPL"], env);
+    const kept = journalled(env);
+    const filled = await run(["backfill", "--journal"], env);
+    const tried = await run(["backfill", "--journal", "--dry-run"], env);
+
+    expect(kept).toBeGreaterThan(0);
+    for (const { exitCode, stderr } of [polled, filled, tried]) {
+      expect(exitCode).toBe(1);
+      expect(stderr).toMatch(NAMED);
+    }
+  });
+
+  test("by the dashboard, which is not ready", async () => {
+    const { env } = await occupied();
+    const { said, end } = going("web", env);
+    const [, address = ""] = await said(/^Dashboard {2}(\S+)/m);
+
+    const quotes = await fetch(`${address}/api/quotes`);
+    const ready = await fetch(`${address}/readyz`);
+    const now = await (await fetch(`${address}/api/now`)).text();
+    await end();
+
+    expect(await quotes.json()).toMatchObject({ error: { code: "DATABASE_OCCUPIED", person: true } });
+    expect(ready.status).toBe(503);
+    expect(now).toContain("a table called quotes that is not quotekeeper's");
+  });
+});
+
+describe("an archive that is read only", () => {
+  async function readOnly() {
+    const database = await freshDatabase();
+    const env = settings(database);
+    await run(["poll", "--symbols", "AAPL"], env);
+    await makeReadOnly(database);
+    return { database, env };
+  }
+
+  test("is read as ever: coverage, export and the dashboard need no more", async () => {
+    const { env } = await readOnly();
+
+    const coverage = await run(["coverage"], env);
+    const files = await run(["export", "--format", "csv", "--out", join(tempDir(), "out")], env);
+    const { said, end } = going("web", env);
+    const [, address = ""] = await said(/^Dashboard {2}(\S+)/m);
+    const quotes = await fetch(`${address}/api/quotes`);
+    const ready = await fetch(`${address}/readyz`);
+    const shown = (await quotes.json()) as unknown[];
+    await end();
+
+    expect([coverage.exitCode, files.exitCode, quotes.status, ready.status]).toEqual([0, 0, 200, 200]);
+    expect(shown).toHaveLength(1);
+  });
+
+  test("takes no poll: the answer is kept, the setting is named, and the next poll loads both", async () => {
+    const { database, env } = await readOnly();
+
+    const refused = await run(["poll", "--symbols", "AAPL"], env);
+    await makeWritable(database);
+    const taken = await run(["poll", "--symbols", "AAPL"], env);
+
+    expect(refused.exitCode).toBe(1);
+    expect(refused.stderr).toMatch(/DATABASE_READ_ONLY: .*the database is set to read only for/);
+    expect(taken.exitCode).toBe(0);
+    expect(await rowsOfQuery(poolOn(database.url), "select 1 from responses")).toHaveLength(3);
+  });
+});
