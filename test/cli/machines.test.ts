@@ -128,7 +128,7 @@ describe("a collection under way", () => {
 
     expect(JSON.parse(ready)).toEqual({
       status: "ready",
-      checks: { database: "ok", collector: "ok", journal: "ok" },
+      checks: { database: "ok", collector: "ok", journal: "ok", loader: "ok" },
     });
     expect(JSON.parse(notReady)).toMatchObject({ status: "not ready", checks: { database: "failed" } });
     expect({ ...alive, text: JSON.parse(alive.text) as unknown }).toMatchObject({
