@@ -5,10 +5,11 @@
  * removed by the next. With `replace`, the finished export that stood at OUT waits as `.OUT.replaced` for the moment
  * between two renames; a run that finds it without an OUT puts it back first.
  */
-import { lstat, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { lstat, readdir, readFile, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { QuotekeeperError } from "../errors.ts";
 import { makeDirectories } from "../journal/makeDirectories.ts";
+import { syncDirectory } from "../journal/syncDirectory.ts";
 import { isManifest, MANIFEST } from "./manifest.ts";
 
 /** What a process knows of processes. */
@@ -87,15 +88,6 @@ async function syncDirectories(dir: string): Promise<void> {
   for (const entry of await readdir(dir, { withFileTypes: true }))
     if (entry.isDirectory()) await syncDirectories(join(dir, entry.name));
   await syncDirectory(dir);
-}
-
-async function syncDirectory(dir: string): Promise<void> {
-  const handle = await open(dir, "r").catch((error: NodeJS.ErrnoException) => {
-    // Windows cannot open a directory, and needs no such step.
-    if (error.code === "EISDIR" || error.code === "EPERM") return null;
-    throw error;
-  });
-  await handle?.sync().finally(() => handle.close());
 }
 
 async function exists(path: string): Promise<boolean> {

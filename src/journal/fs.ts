@@ -1,6 +1,7 @@
 /** The few operations of the file system that the journal needs, so that a test can be a full disk. */
-import { makeDirectories } from "./makeDirectories.ts";
 import * as fs from "node:fs/promises";
+import { makeDirectories } from "./makeDirectories.ts";
+import { syncDirectory } from "./syncDirectory.ts";
 
 /** An open file. Positions and lengths in bytes; fewer bytes than asked may be read or written. */
 export type JournalFile = {
@@ -47,24 +48,8 @@ export const nodeFs: JournalFs = {
   access: (path) => fs.access(path, fs.constants.R_OK | fs.constants.W_OK | fs.constants.X_OK),
   rename: (from, to) => fs.rename(from, to),
   unlink: (path) => fs.unlink(path),
-  syncDirectory,
+  syncDirectory: (path) => syncDirectory(path),
 };
-
-async function syncDirectory(path: string): Promise<void> {
-  let handle;
-  try {
-    handle = await fs.open(path, "r");
-  } catch (error) {
-    // Windows cannot open a directory, and needs no such step.
-    if (["EISDIR", "EPERM"].includes(errnoOf(error))) return;
-    throw error;
-  }
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
 
 /** The errno of an error, `ENOSPC`; its message when it has none. */
 export function errnoOf(error: unknown): string {
