@@ -10,10 +10,8 @@ import { basename, dirname, join } from "node:path";
 import { QuotekeeperError } from "../errors.ts";
 import { makeDirectories } from "../journal/makeDirectories.ts";
 import { syncDirectory } from "../journal/syncDirectory.ts";
+import { isGone, type Processes } from "../processes.ts";
 import { isManifest, MANIFEST } from "./manifest.ts";
-
-/** What a process knows of processes. */
-export type Processes = { pid: number; isRunning: (pid: number) => boolean };
 
 /** A place for an export that is under way. */
 export type Stage = {
@@ -73,12 +71,11 @@ async function refuseUnlessFree(out: string, replace: boolean): Promise<void> {
   throw new QuotekeeperError("EXPORT_EXISTS", `${out} ${what}`);
 }
 
-async function removeLeftovers(parent: string, hidden: string, { pid, isRunning }: Processes): Promise<void> {
+async function removeLeftovers(parent: string, hidden: string, processes: Processes): Promise<void> {
   const prefix = `${hidden}.partial-`;
   for (const name of await readdir(parent)) {
     const owner = name.startsWith(prefix) ? name.slice(prefix.length) : "";
-    // In a container a killed run had the number that this one has.
-    if (/^\d+$/.test(owner) && (Number(owner) === pid || !isRunning(Number(owner))))
+    if (/^\d+$/.test(owner) && isGone(Number(owner), processes))
       await rm(join(parent, name), { recursive: true, force: true });
   }
   await rm(join(parent, `${hidden}.replaced`), { recursive: true, force: true });

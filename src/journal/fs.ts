@@ -1,5 +1,6 @@
 /** The few operations of the file system that the journal needs, so that a test can be a full disk. */
 import * as fs from "node:fs/promises";
+import { dirname } from "node:path";
 import { makeDirectories } from "./makeDirectories.ts";
 import { syncDirectory } from "./syncDirectory.ts";
 
@@ -25,11 +26,13 @@ export type JournalFile = {
 
 /** The file system. Everything rejects with a `NodeJS.ErrnoException`. */
 export type JournalFs = {
-  /** `r`: for reading. `wx`: a new file for writing; rejects with EEXIST when there is one. */
+  /**
+   * `r`: for reading. `wx`: a new file for writing, which its owner alone may read; rejects with EEXIST when there is one.
+   */
   open: (path: string, flags: "r" | "wx") => Promise<JournalFile>;
-  stat: (path: string) => Promise<{ size: number; mtimeMs: number }>;
+  stat: (path: string) => Promise<{ size: number; mtimeMs: number; mode: number }>;
   readdir: (path: string) => Promise<string[]>;
-  /** Makes the directory and those above it; nothing when it is there. */
+  /** Makes the directory, for its owner alone, and those above it; nothing when it is there. */
   mkdir: (path: string) => Promise<void>;
   /** Rejects unless files can be made in the directory. */
   access: (path: string) => Promise<void>;
@@ -41,10 +44,14 @@ export type JournalFs = {
 
 /** The machine's own file system. */
 export const nodeFs: JournalFs = {
-  open: (path, flags) => fs.open(path, flags),
+  // Given with the call: a umask takes from a mode and never adds to it.
+  open: (path, flags) => fs.open(path, flags, 0o600),
   stat: (path) => fs.stat(path),
   readdir: (path) => fs.readdir(path),
-  mkdir: (path) => makeDirectories(path),
+  mkdir: async (path) => {
+    await makeDirectories(dirname(path), 0o755);
+    await makeDirectories(path, 0o700);
+  },
   access: (path) => fs.access(path, fs.constants.R_OK | fs.constants.W_OK | fs.constants.X_OK),
   rename: (from, to) => fs.rename(from, to),
   unlink: (path) => fs.unlink(path),

@@ -26,7 +26,7 @@ describe("the names in a directory", () => {
     ["sync", "EPERM", "Windows, which opens a directory and does not sync it"],
     ["open", "EISDIR", "Windows, as it was before"],
     ["sync", "EINVAL", "a network file system"],
-  ] as const)("need no step of their own where %s answers %s: %s", async (step, code) => {
+  ] as const)("need no step of their own where %s answers %s: %s", async (step, code, _where) => {
     const { open, stillOpen } = failingAt(step, code);
 
     await expect(syncDirectory("journal", open)).resolves.toBeUndefined();

@@ -168,7 +168,7 @@ async function takeLock(dir: string, clock: Clock): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
       // The data directory itself stays open to the user of the embedded database.
-      await makeDirectories(dirname(dir));
+      await makeDirectories(dirname(dir), 0o755);
       await makeDirectories(dir, 0o700);
       return writeNew(join(dir, LOCK_FILE), "");
     } catch (error) {
