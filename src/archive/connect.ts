@@ -1,6 +1,6 @@
 /** Connections to the archive's database, and what its errors mean. */
 import pg from "pg";
-import { QuotekeeperError } from "../errors.ts";
+import { type ErrorCode, QuotekeeperError } from "../errors.ts";
 
 /** How connections are named in pg_stat_activity. */
 export const APPLICATION_NAME = "quotekeeper";
@@ -105,7 +105,7 @@ export function isRetryable(error: unknown): boolean {
   return CONNECTION_CODES.has(code) || /^(08|40|53|57)/.test(code);
 }
 
-/** An error of the database as DATABASE_UNREACHABLE or DATABASE_REFUSED, naming the address but no password. */
+/** An error of the database as DISK_FULL or one of DATABASE_*, naming the address but no password. */
 export function databaseError(error: unknown, address: string): QuotekeeperError {
   if (error instanceof QuotekeeperError) return error;
   const { code, message } = error as { code?: string; message?: string };
@@ -116,9 +116,13 @@ export function databaseError(error: unknown, address: string): QuotekeeperError
 /** Refusals that DATABASE_URL or its user are to blame for: 28 login, 3D no such database, 42501 no right to. */
 const REFUSALS = /^(28|3D|42501)/;
 
-function databaseErrorCode(error: unknown): "DATABASE_UNREACHABLE" | "DATABASE_REFUSED" | "DATABASE_FAILED" {
-  if (isRetryable(error)) return "DATABASE_UNREACHABLE";
+/** The server's disk is full, SQLSTATE disk_full. */
+const NO_SPACE = "53100";
+
+function databaseErrorCode(error: unknown): ErrorCode {
   const code = (error as { code?: string }).code ?? "";
+  if (code === NO_SPACE) return "DISK_FULL";
+  if (isRetryable(error)) return "DATABASE_UNREACHABLE";
   // Whatever has no SQLSTATE is of the network or of TLS, such as a name that does not resolve.
   return REFUSALS.test(code) || !/^[0-9A-Z]{5}$/.test(code) ? "DATABASE_REFUSED" : "DATABASE_FAILED";
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { createPool, databaseError, describeDatabase, isRetryable } from "../../src/archive/connect.ts";
+import { ERRORS } from "../../src/errors.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { closedPort } from "../support/stubService.ts";
@@ -49,6 +50,16 @@ describe("trying again", () => {
 });
 
 describe("an error of the database", () => {
+  test("for want of space on its disk says so, and that it is tried again", () => {
+    const error = databaseError(coded("53100"), "127.0.0.1:5432/quotes");
+
+    expect(error).toMatchObject({
+      code: "DISK_FULL",
+      detail: "127.0.0.1:5432/quotes: 53100 an error of the database",
+    });
+    expect(ERRORS[error.code].retryable).toBe(true);
+  });
+
   test("is named by what can be done about it, with the address and never the password", async () => {
     const url = `postgresql://someone:s3cret@127.0.0.1:${await closedPort()}/quotes`;
     const refused = await createPool(url)

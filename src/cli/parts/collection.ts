@@ -57,9 +57,6 @@ export type CollectionOptions = {
 const CALLS_GRACE_MS = 1_500;
 const LOAD_GRACE_MS = 1_500;
 
-/** A failure that lasts is logged this often, not at every attempt. */
-const REPEAT_FAILURE_MS = 60_000;
-
 /** The journal's directory below the data directory. */
 export function journalDir(config: Config): string {
   return join(resolve(config.dataDir), "journal");
@@ -190,7 +187,7 @@ function openLoader(
   dir: string,
   onLoaded: (report: LoadReport) => void,
 ): Loader {
-  let toldAtMs = -Infinity;
+  const calm = calmLog(log, clock);
   return startLoader({
     pool: archive.pool,
     journalDir: dir,
@@ -204,14 +201,13 @@ function openLoader(
     onDamage: (segment, offset, length, reason) =>
       log.error({ segment, offset, length, reason }, "damaged bytes in the journal were passed over"),
     onFailure: (error, waitMs) => {
-      if (clock.monotonicMs() - toldAtMs < REPEAT_FAILURE_MS) return;
-      toldAtMs = clock.monotonicMs();
-      const { message } = databaseError(error, archive.address);
-      if (isRetryable(error)) log.warn({ waitMs }, message);
-      else log.error({ waitMs }, message);
+      const { message, code } = databaseError(error, archive.address);
+      // A disk that is full is waited for as well, but a person has to see to it.
+      const level = isRetryable(error) && code !== "DISK_FULL" ? "warn" : "error";
+      calm.log[level]({ waitMs }, message);
     },
     onRecovered: () => {
-      toldAtMs = -Infinity;
+      calm.flush();
       log.info("the database is back, and has all of the journal");
     },
   });

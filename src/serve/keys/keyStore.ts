@@ -154,8 +154,7 @@ async function changing<T>(
   try {
     const salt = Buffer.from(clock.random(SALT_LENGTH)).toString("base64url");
     const { next, result } = change(readKeyFile(dir) ?? { version: 1, salt, keys: [] });
-    const temporary = join(dir, `${KEY_FILE}.${Buffer.from(clock.random(6)).toString("hex")}`);
-    replaceFile(join(dir, KEY_FILE), `${JSON.stringify(next, null, 2)}\n`, temporary);
+    replaceFile(join(dir, KEY_FILE), `${JSON.stringify(next, null, 2)}\n`);
     return result;
   } catch (error) {
     throw error instanceof QuotekeeperError ? error : unwritable(dir, error);
