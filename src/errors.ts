@@ -263,10 +263,20 @@ const table = {
     exitCode: 1,
     hint: "Nothing is lost: the segment stays uncompressed and is tried again later; free space if there is none.",
   },
+  JOURNAL_EXPOSED: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Close it with `chmod -R go-w`, unless they are meant to write there; the program goes on.",
+  },
   DATA_DIR_UNWRITABLE: {
     retryable: false,
     exitCode: 1,
-    hint: "Set QUOTEKEEPER_DATA_DIR to a directory this user may write, or correct its permissions.",
+    hint: "Free space or correct the permissions, or set QUOTEKEEPER_DATA_DIR to a directory that this user may write.",
+  },
+  DISK_FULL: {
+    retryable: true,
+    exitCode: 1,
+    hint: "Free space on that disk, or keep the data on a larger one (QUOTEKEEPER_DATA_DIR, DATABASE_URL); what is in the journal is loaded as soon as there is room.",
   },
   KEYS_UNREADABLE: {
     retryable: false,

@@ -69,7 +69,11 @@ const REFUSALS = /^(28|3D)/;
  */
 const POOLED = new Set(["42P05", "26000"]);
 
+/** 53100 disk_full, of the server's disk. */
+const NO_SPACE = "53100";
+
 function databaseErrorCode(error: unknown): ErrorCode {
+  if (sqlstateOf(error) === NO_SPACE) return "DISK_FULL";
   if (POOLED.has(sqlstateOf(error))) return "DATABASE_POOLED";
   if (isRetryable(error)) return "DATABASE_UNREACHABLE";
   const problem = problemCodeOf(error);
@@ -82,6 +86,7 @@ function databaseErrorCode(error: unknown): ErrorCode {
 /** Codes that a database which cannot take the archive now may lose while polls go on. */
 const MENDABLE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "DATABASE_UNREACHABLE",
+  "DISK_FULL",
   "DATABASE_OCCUPIED",
   "DATABASE_READ_ONLY",
   "DATABASE_RIGHTS_MISSING",

@@ -36,7 +36,7 @@ export type LoaderOptions = {
   onRecovered?: () => void;
   /** Done once before the first load, as soon as the database can be reached (its schema). */
   prepare?: () => Promise<void>;
-  /** Tries to bring the database back, between attempts (the embedded server). */
+  /** Tries to bring the database back, between attempts (the embedded server). Why it cannot is told to `onFailure`. */
   revive?: () => Promise<void>;
 };
 
@@ -144,14 +144,27 @@ export function startLoader(given: LoaderOptions): Loader {
       waiting.forEach(({ resolve }) => resolve());
     } catch (error) {
       failure = await explain(options.pool, error);
-      const wait = isRetryable(error) ? waitMs : STUCK_WAIT_MS;
-      options.onFailure?.(failure, wait);
       waiting.forEach(({ reject }) => reject(failure));
       wanted = true;
+      await outlast(failure);
+    }
+  };
+
+  /** Waits, and brings the database back; as long as that fails there is nothing to load into. */
+  const outlast = async (error: unknown): Promise<void> => {
+    for (let reason: unknown = error; reason !== null;) {
+      failure = reason;
+      const wait = isRetryable(reason) ? waitMs : STUCK_WAIT_MS;
+      options.onFailure?.(reason, wait);
       if (stop.signal.aborted) return;
       await clock.sleep(wait, stop.signal).catch(() => undefined);
       waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS);
-      if (!stop.signal.aborted) await options.revive?.().catch(() => undefined);
+      if (stop.signal.aborted) return;
+      reason = await (options.revive?.() ?? Promise.resolve()).then(
+        () => null,
+        (why: unknown) => why,
+      );
+      if (reason !== null) settle(({ reject }) => reject(reason));
     }
   };
 

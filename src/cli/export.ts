@@ -9,7 +9,7 @@ import { type Edges, Interrupted, READER_GONE } from "./edges.ts";
 import { exportJson } from "./json/export.ts";
 import { printJson } from "./json/print.ts";
 import { archiveExists, requireSchema, withArchive } from "./parts/archive.ts";
-import { PROCESSES } from "./parts/processes.ts";
+import { PROCESSES } from "../processes.ts";
 import { createLogger } from "./parts/logger.ts";
 import { roughly } from "./parts/spans.ts";
 import { StatusLine } from "./parts/statusLine.ts";

@@ -1,4 +1,5 @@
 /** `quotekeeper journal list|verify|repair`: the journal's health for people. None of them changes a segment. */
+import { join } from "node:path";
 import type { z } from "zod";
 import type { Config } from "../config/loadEnvironment.ts";
 import { repairJournal } from "../journal/repair.ts";
@@ -67,7 +68,7 @@ export async function journalRepair(
     stdout.write(
       setAside.length === 0
         ? `Nothing to do: ${counts(found)}.\n`
-        : `${setAside.length} damaged stretches are set aside in ${dir}/${DAMAGED_DIR}; ${counts(found)} are whole.\n`,
+        : `${setAside.length} damaged stretches are set aside in ${join(dir, DAMAGED_DIR)}; ${counts(found)} are whole.\n`,
     );
     stdout.write(found.strangers.map(describeStranger).join(""));
   }

@@ -10,8 +10,9 @@ import type { ExportRange } from "../archive/export/queries.ts";
 import { type ArchiveSnapshot, withSnapshot } from "../archive/export/snapshot.ts";
 import type { ExportTable } from "../archive/export/tables.ts";
 import { QuotekeeperError } from "../errors.ts";
+import type { Processes } from "../processes.ts";
 import { type ExportedTable, type Manifest, MANIFEST, MANIFEST_KIND, writeManifest } from "./manifest.ts";
-import { openStage, type Processes, type Stage } from "./staging.ts";
+import { openStage, type Stage } from "./staging.ts";
 import { type PlannedTable, type WriteOptions, writeTable } from "./writeTable.ts";
 
 /** How far it is. */

@@ -5,14 +5,13 @@
  * removed by the next. With `replace`, the finished export that stood at OUT waits as `.OUT.replaced` for the moment
  * between two renames; a run that finds it without an OUT puts it back first.
  */
-import { lstat, open, readdir, readFile, rename, rm } from "node:fs/promises";
+import { lstat, readdir, readFile, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { QuotekeeperError } from "../errors.ts";
 import { makeDirectories } from "../journal/makeDirectories.ts";
+import { syncDirectory } from "../journal/syncDirectory.ts";
+import { isGone, type Processes } from "../processes.ts";
 import { isManifest, MANIFEST } from "./manifest.ts";
-
-/** What a process knows of processes. */
-export type Processes = { pid: number; isRunning: (pid: number) => boolean };
 
 /** A place for an export that is under way. */
 export type Stage = {
@@ -72,12 +71,11 @@ async function refuseUnlessFree(out: string, replace: boolean): Promise<void> {
   throw new QuotekeeperError("EXPORT_EXISTS", `${out} ${what}`);
 }
 
-async function removeLeftovers(parent: string, hidden: string, { pid, isRunning }: Processes): Promise<void> {
+async function removeLeftovers(parent: string, hidden: string, processes: Processes): Promise<void> {
   const prefix = `${hidden}.partial-`;
   for (const name of await readdir(parent)) {
     const owner = name.startsWith(prefix) ? name.slice(prefix.length) : "";
-    // In a container a killed run had the number that this one has.
-    if (/^\d+$/.test(owner) && (Number(owner) === pid || !isRunning(Number(owner))))
+    if (/^\d+$/.test(owner) && isGone(Number(owner), processes))
       await rm(join(parent, name), { recursive: true, force: true });
   }
   await rm(join(parent, `${hidden}.replaced`), { recursive: true, force: true });
@@ -87,15 +85,6 @@ async function syncDirectories(dir: string): Promise<void> {
   for (const entry of await readdir(dir, { withFileTypes: true }))
     if (entry.isDirectory()) await syncDirectories(join(dir, entry.name));
   await syncDirectory(dir);
-}
-
-async function syncDirectory(dir: string): Promise<void> {
-  const handle = await open(dir, "r").catch((error: NodeJS.ErrnoException) => {
-    // Windows cannot open a directory, and needs no such step.
-    if (error.code === "EISDIR" || error.code === "EPERM") return null;
-    throw error;
-  });
-  await handle?.sync().finally(() => handle.close());
 }
 
 async function exists(path: string): Promise<boolean> {

@@ -35,7 +35,8 @@ const STALE_ASIDE_MS = 60 * 60_000;
 /** The longest stretch compressed as one member where it is damaged. */
 const DAMAGED_MEMBER_BYTES = 1024 * 1024;
 
-const ASIDE = /^(.+\.journal\.gz)\.([0-9a-f-]{36})\.tmp$/;
+/** What compressing writes aside, and what `probe.ts` tries the disk with; a kill leaves them behind. */
+const ASIDE = /^(?:.+\.journal\.gz\.|probe-)([0-9a-f-]{36})(?:\.renamed)?\.tmp$/;
 
 /** What compressing needs. */
 export type CompressOptions = {
@@ -179,7 +180,7 @@ async function compare(path: string, written: Summary, fs: JournalFs): Promise<v
 
 async function removeStaleAsides(files: string[], { dir, fs, clock }: CompressOptions): Promise<void> {
   for (const file of files) {
-    const uuid = ASIDE.exec(file)?.[2];
+    const uuid = ASIDE.exec(file)?.[1];
     if (uuid === undefined) continue;
     const madeMs = uuidBytes(uuid).readUIntBE(0, 6);
     if (clock.now().getTime() - madeMs > STALE_ASIDE_MS)

@@ -1,6 +1,8 @@
 /** The few operations of the file system that the journal needs, so that a test can be a full disk. */
-import { makeDirectories } from "./makeDirectories.ts";
 import * as fs from "node:fs/promises";
+import { dirname } from "node:path";
+import { makeDirectories } from "./makeDirectories.ts";
+import { syncDirectory } from "./syncDirectory.ts";
 
 /** An open file. Positions and lengths in bytes; fewer bytes than asked may be read or written. */
 export type JournalFile = {
@@ -24,11 +26,13 @@ export type JournalFile = {
 
 /** The file system. Everything rejects with a `NodeJS.ErrnoException`. */
 export type JournalFs = {
-  /** `r`: for reading. `wx`: a new file for writing; rejects with EEXIST when there is one. */
+  /**
+   * `r`: for reading. `wx`: a new file for writing, which its owner alone may read; rejects with EEXIST when there is one.
+   */
   open: (path: string, flags: "r" | "wx") => Promise<JournalFile>;
-  stat: (path: string) => Promise<{ size: number; mtimeMs: number }>;
+  stat: (path: string) => Promise<{ size: number; mtimeMs: number; mode: number }>;
   readdir: (path: string) => Promise<string[]>;
-  /** Makes the directory and those above it; nothing when it is there. */
+  /** Makes the directory, for its owner alone, and those above it; nothing when it is there. */
   mkdir: (path: string) => Promise<void>;
   /** Rejects unless files can be made in the directory. */
   access: (path: string) => Promise<void>;
@@ -40,31 +44,19 @@ export type JournalFs = {
 
 /** The machine's own file system. */
 export const nodeFs: JournalFs = {
-  open: (path, flags) => fs.open(path, flags),
+  // Given with the call: a umask takes from a mode and never adds to it.
+  open: (path, flags) => fs.open(path, flags, 0o600),
   stat: (path) => fs.stat(path),
   readdir: (path) => fs.readdir(path),
-  mkdir: (path) => makeDirectories(path),
+  mkdir: async (path) => {
+    await makeDirectories(dirname(path), 0o755);
+    await makeDirectories(path, 0o700);
+  },
   access: (path) => fs.access(path, fs.constants.R_OK | fs.constants.W_OK | fs.constants.X_OK),
   rename: (from, to) => fs.rename(from, to),
   unlink: (path) => fs.unlink(path),
-  syncDirectory,
+  syncDirectory: (path) => syncDirectory(path),
 };
-
-async function syncDirectory(path: string): Promise<void> {
-  let handle;
-  try {
-    handle = await fs.open(path, "r");
-  } catch (error) {
-    // Windows cannot open a directory, and needs no such step.
-    if (["EISDIR", "EPERM"].includes(errnoOf(error))) return;
-    throw error;
-  }
-  try {
-    await handle.sync();
-  } finally {
-    await handle.close();
-  }
-}
 
 /** The errno of an error, `ENOSPC`; its message when it has none. */
 export function errnoOf(error: unknown): string {

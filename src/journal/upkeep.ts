@@ -1,4 +1,5 @@
 /** Looks after segments nobody writes any more, one step after the other, beside the writing. */
+import { join } from "node:path";
 import type { Clock } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { compressClosed } from "./compress.ts";
@@ -61,5 +62,7 @@ async function setDamageAside({ dir, clock, fs, onProblem, signal }: UpkeepOptio
   const [first] = setAside;
   if (first === undefined) return;
   const detail = `${setAside.length} damaged stretches, the first in ${first.segment} at ${first.offset}`;
-  onProblem(new QuotekeeperError("JOURNAL_DAMAGED", `${detail}, were set aside in ${dir}/${DAMAGED_DIR}`));
+  onProblem(
+    new QuotekeeperError("JOURNAL_DAMAGED", `${detail}, were set aside in ${join(dir, DAMAGED_DIR)}`),
+  );
 }

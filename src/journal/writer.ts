@@ -10,7 +10,7 @@
  */
 import type { Clock } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
-import { ensureJournalDir } from "./data-dir.ts";
+import { ensureJournalDir, journalExposed } from "./data-dir.ts";
 import { contentOf, type Content } from "./frame.ts";
 import { errnoOf, nodeFs, type JournalFs } from "./fs.ts";
 import type { JournalRecord } from "./record.ts";
@@ -79,6 +79,8 @@ const SET_BACK_HOURS = 1;
 export async function openJournal(options: JournalOptions): Promise<Journal> {
   const fs = options.fs ?? nodeFs;
   await ensureJournalDir(options.dir, fs);
+  const exposed = await journalExposed(options.dir, fs);
+  if (exposed) options.onProblem(exposed);
   const writer = new JournalWriter({ ...options, fs });
   await writer.start();
   return {

@@ -1,8 +1,9 @@
 import { describe, expect, test } from "@jest/globals";
 import { createPool } from "../../src/archive/connect.ts";
-import { databaseError, isRetryable } from "../../src/archive/databaseError.ts";
+import { collectingGoesOn, databaseError, isRetryable } from "../../src/archive/databaseError.ts";
 import { freshDatabase } from "../support/database.ts";
 import { describeDatabase } from "../../src/config/databaseUrl.ts";
+import { ERRORS } from "../../src/errors.ts";
 import { closedPort } from "../support/stubService.ts";
 
 const coded = (code: string) => Object.assign(new Error("an error of the database"), { code });
@@ -50,6 +51,16 @@ describe("trying again", () => {
 });
 
 describe("an error of the database", () => {
+  test("for want of space on its disk says so, and that it is tried again", () => {
+    const error = databaseError(coded("53100"), "127.0.0.1:5432/quotes");
+
+    expect(error).toMatchObject({
+      code: "DISK_FULL",
+      detail: "127.0.0.1:5432/quotes: 53100 an error of the database",
+    });
+    expect(ERRORS[error.code].retryable).toBe(true);
+  });
+
   test("is named by what can be done about it, with the address and never the password", async () => {
     const url = `postgresql://someone:s3cret@127.0.0.1:${await closedPort()}/quotes`;
     const refused = await createPool(url)
@@ -67,4 +78,12 @@ describe("an error of the database", () => {
 
 test.each(["42P05", "26000"])("SQLSTATE %s of a prepared statement is a pooler's doing", (code) => {
   expect(databaseError(coded(code), "db").code).toBe("DATABASE_POOLED");
+});
+
+test.each(["53100", "57P03", "25006", "42501"])("collecting goes on while SQLSTATE %s lasts", (code) => {
+  expect(collectingGoesOn(databaseError(coded(code), "db"))).toBe(true);
+});
+
+test.each(["28P01", "3D000", "42P05", "42703"])("collecting does not begin with SQLSTATE %s", (code) => {
+  expect(collectingGoesOn(databaseError(coded(code), "db"))).toBe(false);
 });

@@ -5,6 +5,7 @@ import { isRetryable } from "../../src/archive/databaseError.ts";
 import type { LoadReport } from "../../src/archive/load.ts";
 import { loadAll, startLoader, type Loader, type LoaderOptions } from "../../src/archive/loader.ts";
 import { migrate } from "../../src/archive/migrate.ts";
+import { QuotekeeperError } from "../../src/errors.ts";
 import { contentOf, countsOf } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
@@ -110,6 +111,31 @@ describe("a database that is away", () => {
     expect(failures.every(({ error }) => isRetryable(error))).toBe(true);
     expect(loader.failure()).toBeNull();
     expect(await countsOf(pool)).toMatchObject({ responses: 5, quotes: 15 });
+  });
+
+  test("that cannot be brought back is waited for by that reason, and asked again when it is back", async () => {
+    const { url, journalDir, append } = await loadingWorld();
+    await append(...answers(1));
+    const address = new URL(url);
+    const server = { host: address.hostname, port: Number(address.port || 5432) };
+    const port = await closedPort();
+    address.hostname = "127.0.0.1";
+    address.port = String(port);
+    const full = new QuotekeeperError("DISK_FULL", "the server in data/postgres does not start");
+    const seen: unknown[] = [];
+    const revive = async (): Promise<void> => {
+      seen.push(loader.failure());
+      if (seen.length < 4) throw full;
+      await openRelay(port, server);
+    };
+
+    const { loader, failures, recovered } = started({ pool: poolOn(address.href), journalDir, revive });
+    await recovered;
+
+    expect(failures.map(({ error }) => error)).toEqual([seen[0], full, full, full]);
+    expect(seen[0]).toMatchObject({ code: "ECONNREFUSED" });
+    expect(seen.slice(1)).toEqual([full, full, full]);
+    expect(loader.failure()).toBeNull();
   });
 
   test("is told to who waits for the load, and is revived between attempts", async () => {

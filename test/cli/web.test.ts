@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { afterAll, expect, test } from "@jest/globals";
 import { runProgram } from "../../src/cli/program.ts";
 import { freshDatabase } from "../support/database.ts";
@@ -52,7 +53,7 @@ test.each(["web", "start"])(
 
     const { exitCode, stderr, stdout } = await run([command], {
       ...{ DATABASE_URL: url, QUOTEKEEPER_HTTP_HOST: "0.0.0.0", QUOTEKEEPER_HTTP_PORT: "0" },
-      QUOTEKEEPER_JOBS_DIR: new URL("../../jobs", import.meta.url).pathname,
+      QUOTEKEEPER_JOBS_DIR: fileURLToPath(new URL("../../jobs", import.meta.url)),
     });
 
     expect(exitCode).toBe(2);

@@ -6,6 +6,7 @@ import { compressClosed } from "../../src/journal/compress.ts";
 import { nodeFs, type JournalFs } from "../../src/journal/fs.ts";
 import { segmentFile } from "../../src/journal/segment-name.ts";
 import { listSegments } from "../../src/journal/segments.ts";
+import { uuidv7 } from "../../src/journal/uuid.ts";
 import { verifyJournal } from "../../src/journal/verify.ts";
 import type { QuotekeeperError } from "../../src/errors.ts";
 import {
@@ -224,6 +225,23 @@ test("a file that is no segment by its name is reported, not passed over in sile
 
   expect((await verifyJournal(dir, { clock: handClock(LATER) })).strangers).toEqual(["copy.journal"]);
   expect(await listSegments(dir)).toHaveLength(1);
+});
+
+test("what a kill left of a trial of the disk or of a compression goes after an hour, and not before", async () => {
+  const dir = freshDir();
+  const clock = handClock();
+  await (await open(dir, { clock })).close();
+  const left = (atMs: number): string[] => {
+    const id = uuidv7(atMs, clock.random(10));
+    return [`probe-${id}.tmp`, `probe-${id}.renamed.tmp`, `20261120T22-${id}.journal.gz.${id}.tmp`];
+  };
+  const old = left(clock.now().getTime() - HOUR - 1);
+  const fresh = left(clock.now().getTime() - HOUR);
+  for (const name of [...old, ...fresh]) await writeFile(join(dir, name), "");
+
+  await compressClosed({ dir, fs: nodeFs, clock, onProblem: quiet });
+
+  expect((await readdir(dir)).sort()).toEqual(fresh.sort());
 });
 
 test("a journal that is not there yet is empty, and undamaged", async () => {

@@ -35,6 +35,7 @@ export function compileProgram(dir: string): string {
     cpSync(join(ROOT, "dist", "dashboard"), join(dir, "dist", "dashboard"), { recursive: true });
   for (const name of ["bin", "migrations"]) cpSync(join(ROOT, name), join(dir, name), { recursive: true });
   cpSync(join(ROOT, "package.json"), join(dir, "package.json"));
-  symlinkSync(join(ROOT, "node_modules"), join(dir, "node_modules"));
+  // On Windows a link to a directory needs no rights if it is a junction; elsewhere that is any link.
+  symlinkSync(join(ROOT, "node_modules"), join(dir, "node_modules"), "junction");
   return join(dir, "bin", "quotekeeper.js");
 }

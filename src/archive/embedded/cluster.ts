@@ -1,15 +1,25 @@
 /** The files and the server process of the embedded PostgreSQL: initdb, start, stop. */
 import { spawn } from "node:child_process";
-import { chown, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { chown, readFile, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
-import { makeDirectories } from "../../journal/makeDirectories.ts";
 import { QuotekeeperError } from "../../errors.ts";
+import { unwritable } from "../../journal/data-dir.ts";
+import { makeDirectories } from "../../journal/makeDirectories.ts";
+import { type Processes, PROCESSES } from "../../processes.ts";
 import type { PostgresBinaries } from "./binaries.ts";
+import { draftOf, sweepDeadDrafts } from "./drafts.ts";
+import { failure, freeBytes, type FreeBytes, requireRoom } from "./space.ts";
 import type { RunAs } from "./unprivileged.ts";
 
 /** Where a cluster lives and how its programs are run. */
 export type Cluster = { dir: string; binaries: PostgresBinaries; runAs: RunAs };
+
+/** What is asked of the machine besides its files. */
+export type Machine = { processes: Processes; freeBytes: FreeBytes };
+
+/** The machine itself. */
+export const MACHINE: Machine = { processes: PROCESSES, freeBytes };
 
 /** What is needed to start the server and reach it again. */
 export type ClusterSettings = { port: number; ownerPassword: string };
@@ -45,54 +55,80 @@ log_checkpoints = off
 /** Port of a new cluster when it is free; otherwise any free one. */
 const PREFERRED_PORT = 54_329;
 
+/** Windows: a program's library is not there (STATUS_DLL_NOT_FOUND). */
+const LIBRARY_MISSING = 0xc000_0135;
+
+/** Whether a cluster is there. It comes whole, by one renaming. */
+export async function isMade(dir: string): Promise<boolean> {
+  return (await stat(join(dir, "PG_VERSION")).catch(() => null)) !== null;
+}
+
 /**
  * Makes the cluster under another name and renames it when it is complete, so that a kill in the middle never
- * leaves half a cluster behind.
+ * leaves half a cluster behind (drafts.ts).
+ *
+ * @throws QuotekeeperError DISK_FULL, DATA_DIR_UNWRITABLE, EMBEDDED_UNAVAILABLE, EMBEDDED_FAILED
  */
-export async function initCluster(cluster: Cluster, password: string): Promise<void> {
-  const { dir, runAs } = cluster;
-  const draft = `${dir}.new-${process.pid}`;
+export async function initCluster(cluster: Cluster, password: string, machine: Machine): Promise<void> {
+  const { dir } = cluster;
+  const draft = draftOf(dir, machine.processes);
   const passwordFile = `${draft}.pw`;
+  await sweepDeadDrafts(dir, machine.processes);
+  await requireRoom(dirname(dir), machine.freeBytes);
   try {
-    await makeDirectories(draft, 0o700);
-    await writeFile(passwordFile, password, { mode: 0o600 });
-    if (runAs.owner) {
-      await chown(draft, runAs.owner.uid, runAs.owner.gid);
-      await chown(passwordFile, runAs.owner.uid, runAs.owner.gid);
-    }
-    const { code, output } = await run(cluster, cluster.binaries.initdb, [
-      `--pgdata=${draft}`,
-      `--username=${OWNER}`,
-      `--pwfile=${passwordFile}`,
-      "--auth=scram-sha-256",
-      "--encoding=UTF8",
-      "--locale=C",
-      "--no-instructions",
-    ]);
-    if (code !== 0)
-      throw new QuotekeeperError(
-        "EMBEDDED_FAILED",
-        `initdb in ${dir} ended with ${code}: ${lastLines(output)}`,
-      );
-    await writeFile(join(draft, "pg_hba.conf"), PG_HBA);
-    await writeFile(join(draft, "postgresql.conf"), SETTINGS, { flag: "a" });
-    const settings: ClusterSettings = { port: await freePort(PREFERRED_PORT), ownerPassword: password };
-    await writeFile(join(draft, SETTINGS_FILE), JSON.stringify(settings), { mode: 0o600 });
-    // ENOTEMPTY: another program of ours made it in the meantime, and its cluster is as good.
-    await rename(draft, dir).catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== "ENOTEMPTY" && error.code !== "EEXIST") throw error;
-    });
+    await fillDraft(cluster, { draft, passwordFile, password }, machine);
+    // Windows renames over no directory, not even over an empty one.
+    await rmdir(dir).catch(() => undefined);
+    await rename(draft, dir);
+  } catch (cause) {
+    // Another program made it in the meantime, and has swept this draft away perhaps: its cluster is as good.
+    if (await isMade(dir)) return;
+    throw cause instanceof QuotekeeperError ? cause : unwritable(dir, cause);
   } finally {
-    await rm(draft, { recursive: true, force: true });
-    await rm(passwordFile, { force: true });
+    for (const path of [draft, passwordFile])
+      await rm(path, { recursive: true, force: true }).catch(() => undefined);
   }
 }
 
-/** Starts the server in a session of its own, so that the terminal's Ctrl-C is ours to handle. */
+async function fillDraft(
+  cluster: Cluster,
+  { draft, passwordFile, password }: { draft: string; passwordFile: string; password: string },
+  { freeBytes: free }: Machine,
+): Promise<void> {
+  const { dir, runAs, binaries } = cluster;
+  await makeDirectories(draft, 0o700);
+  await writeFile(passwordFile, password, { mode: 0o600 });
+  if (runAs.owner)
+    for (const path of [draft, passwordFile]) await chown(path, runAs.owner.uid, runAs.owner.gid);
+  const { code, output } = await run(cluster, binaries.initdb, [
+    `--pgdata=${draft}`,
+    `--username=${OWNER}`,
+    `--pwfile=${passwordFile}`,
+    "--auth=scram-sha-256",
+    "--encoding=UTF8",
+    "--locale=C",
+    "--no-instructions",
+  ]);
+  if (code === LIBRARY_MISSING)
+    throw new QuotekeeperError(
+      "EMBEDDED_UNAVAILABLE",
+      `${binaries.initdb} lacks a library: install the Microsoft Visual C++ Redistributable`,
+    );
+  if (code !== 0) {
+    const what = `initdb in ${dir} ended with ${code}`;
+    throw await failure(what, { dir: dirname(dir), output, free });
+  }
+  await writeFile(join(draft, "pg_hba.conf"), PG_HBA);
+  await writeFile(join(draft, "postgresql.conf"), SETTINGS, { flag: "a" });
+  const settings: ClusterSettings = { port: await freePort(PREFERRED_PORT), ownerPassword: password };
+  await writeFile(join(draft, SETTINGS_FILE), JSON.stringify(settings), { mode: 0o600 });
+}
+
+/** Starts the server. @returns whether it runs, and if not, the last lines of its log */
 export async function startServer(
   cluster: Cluster,
   port: number,
-): Promise<{ ok: true } | { ok: false; detail: string }> {
+): Promise<{ ok: true } | { ok: false; output: string }> {
   const log = join(cluster.dir, "server.log");
   const { code } = await run(
     cluster,
@@ -101,7 +137,7 @@ export async function startServer(
     "ignore",
   );
   if (code === 0) return { ok: true };
-  return { ok: false, detail: lastLines(await readFile(log, "utf8").catch(() => "")) };
+  return { ok: false, output: lastLines(await readFile(log, "utf8").catch(() => "")) };
 }
 
 /** Stops the server: open transactions are rolled back, everything committed is on disk. */
@@ -143,7 +179,7 @@ async function run(
     const child = spawn(command, rest, {
       ...identity,
       cwd: dirname(dir),
-      detached: true,
+      ...apartFromTerminal(process.platform),
       stdio: ["ignore", output, output],
       env: { ...process.env, LC_ALL: "C", TZ: "UTC" },
     });
@@ -154,11 +190,19 @@ async function run(
       reject(new QuotekeeperError("EMBEDDED_FAILED", `${program}: ${cause.message}`, { cause })),
     );
     child.once(output === "pipe" ? "close" : "exit", (code: number | null) =>
-      resolve({ code: code ?? 1, output: text }),
+      resolve({ code: code ?? 1, output: lastLines(text) }),
     );
   });
 }
 
+/**
+ * How a program is spawned so that the terminal's Ctrl-C, which is ours to handle, does not reach it or the server it
+ * leaves behind: in a session of its own. Windows would open a window for that, and has consoles without one instead.
+ */
+export function apartFromTerminal(platform: string): { detached: boolean; windowsHide: boolean } {
+  return { detached: platform !== "win32", windowsHide: true };
+}
+
 function lastLines(text: string): string {
-  return text.trim().split("\n").slice(-4).join(" | ") || "no output";
+  return text.trim().split(/\r?\n/).slice(-4).join(" | ") || "no output";
 }

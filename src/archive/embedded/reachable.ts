@@ -8,7 +8,9 @@ import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { makeDirectories } from "../../journal/makeDirectories.ts";
 import { QuotekeeperError } from "../../errors.ts";
+import type { Processes } from "../../processes.ts";
 import type { PostgresBinaries } from "./binaries.ts";
+import { draftOf, sweepDeadDrafts, sweepDrafts } from "./drafts.ts";
 
 /** Where the copy goes, best first: the cache of the machine, or where that is read only, the one for temporary files. */
 const CACHES = ["/var/cache/quotekeeper", join(tmpdir(), "quotekeeper-postgres")];
@@ -26,36 +28,45 @@ export async function everyoneMayEnter(path: string): Promise<boolean> {
  * The same programs, or a copy of them that every user can reach.
  *
  * @param version names the copy, so that another version has another one
+ * @param caches where the copy goes, best first; default: the machine's
  * @throws QuotekeeperError EMBEDDED_AS_ROOT when there is nowhere to put it
  */
 export async function reachableBinaries(
   binaries: PostgresBinaries,
   version: string,
+  { processes, caches = CACHES }: { processes: Processes; caches?: readonly string[] },
 ): Promise<PostgresBinaries> {
   if (await everyoneMayEnter(binaries.postgres)) return binaries;
   const native = dirname(dirname(binaries.postgres));
-  for (const cache of CACHES) {
+  for (const cache of caches) {
     const copy = join(cache, `postgres-${version}`);
-    if (await copied(native, cache, copy)) return inside(copy, binaries);
+    if (await copied(native, copy, processes)) return inside(copy, binaries);
   }
   throw new QuotekeeperError("EMBEDDED_AS_ROOT", `running as root, and other users cannot reach ${native}`);
 }
 
-/** Makes the copy under another name and renames it when it is whole; two programs may do so at once. */
-async function copied(native: string, cache: string, copy: string): Promise<boolean> {
-  const draft = `${copy}.new-${process.pid}`;
+/** Makes the copy under another name and renames it when it is whole (drafts.ts); two programs may do so at once. */
+async function copied(native: string, copy: string, processes: Processes): Promise<boolean> {
+  if (!(await isOurs(dirname(copy))) || !(await everyoneMayEnter(join(copy, "bin")))) return false;
+  const draft = draftOf(copy, processes);
+  if (!(await exists(join(copy, "bin")))) {
+    await sweepDeadDrafts(copy, processes);
+    await cp(native, draft, { recursive: true, verbatimSymlinks: true })
+      .then(() => rename(draft, copy))
+      // Another program's copy is as good.
+      .catch(() => rm(draft, { recursive: true, force: true }).catch(() => undefined));
+  }
+  await sweepDrafts(copy);
+  return exists(join(copy, "bin"));
+}
+
+/** Makes the cache when it is not there. What another user has put there in our name is not run. */
+async function isOurs(cache: string): Promise<boolean> {
   try {
     await makeDirectories(cache, 0o755);
-    // What another user has put there in our name is not run.
-    if ((await stat(cache)).uid !== 0 || !(await everyoneMayEnter(join(copy, "bin")))) return false;
-    if (await exists(join(copy, "bin"))) return true;
-    await cp(native, draft, { recursive: true, verbatimSymlinks: true });
-    await rename(draft, copy).catch(() => undefined);
-    return await exists(join(copy, "bin"));
+    return (await stat(cache)).uid === 0;
   } catch {
     return false;
-  } finally {
-    await rm(draft, { recursive: true, force: true }).catch(() => undefined);
   }
 }
 

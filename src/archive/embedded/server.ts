@@ -2,25 +2,30 @@
  * The embedded PostgreSQL as the programs of this project share it: the first one starts it, the others find it
  * running, and the last one to leave stops it.
  */
-import { chown, readFile, stat } from "node:fs/promises";
+import { chown, readFile, stat, utimes } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import pg from "pg";
 import type { Clock } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
-import { makeDirectories } from "../../journal/makeDirectories.ts";
+import { ensureDataDir } from "../../journal/data-dir.ts";
 import { findBinaries } from "./binaries.ts";
 import {
   type Cluster,
   type ClusterSettings,
   freePort,
   initCluster,
+  isMade,
+  type Machine,
+  MACHINE,
   OWNER,
   READER,
   SETTINGS_FILE,
   startServer,
   stopServer,
 } from "./cluster.ts";
+import { sweepDrafts } from "./drafts.ts";
 import { reachableBinaries } from "./reachable.ts";
+import { failure } from "./space.ts";
 import { decideRunAs } from "./unprivileged.ts";
 
 /** A running embedded server. */
@@ -45,10 +50,14 @@ const WAIT_MS = 250;
 /**
  * Finds or starts the server of a data directory.
  *
- * @throws QuotekeeperError EMBEDDED_UNAVAILABLE, EMBEDDED_FAILED, EMBEDDED_AS_ROOT
+ * @throws QuotekeeperError EMBEDDED_UNAVAILABLE, EMBEDDED_FAILED, EMBEDDED_AS_ROOT, DISK_FULL, DATA_DIR_UNWRITABLE
  */
-export async function openEmbedded(dataDir: string, clock: Clock): Promise<EmbeddedServer> {
-  const cluster = await prepareCluster(resolve(dataDir), clock);
+export async function openEmbedded(
+  dataDir: string,
+  clock: Clock,
+  machine: Machine = MACHINE,
+): Promise<EmbeddedServer> {
+  const cluster = await prepareCluster(resolve(dataDir), clock, machine);
   let settings = await readSettings(join(cluster.dir, SETTINGS_FILE));
   let holder: pg.Client | null = null;
 
@@ -56,7 +65,7 @@ export async function openEmbedded(dataDir: string, clock: Clock): Promise<Embed
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const running = await runningPort(cluster.dir);
       const port = running ?? settings.port;
-      const client = await connectOwner({ ...settings, port }, cluster.dir);
+      const client = await connectOwner({ ...settings, port }, cluster.dir, clock);
       if (client !== null) {
         settings = { ...settings, port };
         holder = client;
@@ -65,10 +74,8 @@ export async function openEmbedded(dataDir: string, clock: Clock): Promise<Embed
       const chosen = running ?? (await freePort(settings.port));
       const started = await startServer(cluster, chosen);
       if (!started.ok && attempt >= 8) {
-        throw new QuotekeeperError(
-          "EMBEDDED_FAILED",
-          `the server in ${cluster.dir} does not start: ${started.detail}`,
-        );
+        const what = `the server in ${cluster.dir} does not start`;
+        throw await failure(what, { dir: cluster.dir, output: started.output, free: machine.freeBytes });
       }
       if (!started.ok) await clock.sleep(WAIT_MS);
     }
@@ -98,12 +105,12 @@ export async function openEmbedded(dataDir: string, clock: Clock): Promise<Embed
   };
 }
 
-async function prepareCluster(dataDir: string, clock: Clock): Promise<Cluster> {
-  await makeDirectories(dataDir);
+async function prepareCluster(dataDir: string, clock: Clock, machine: Machine): Promise<Cluster> {
+  await ensureDataDir(dataDir);
   const dir = join(dataDir, "postgres");
   const found = await findBinaries(process.platform, process.arch);
   const uid = process.geteuid?.();
-  const binaries = uid === 0 ? await reachableBinaries(found, found.version) : found;
+  const binaries = uid === 0 ? await reachableBinaries(found, found.version, machine) : found;
   const runAs = await decideRunAs(uid, dir);
   if (runAs === null)
     throw new QuotekeeperError(
@@ -111,14 +118,12 @@ async function prepareCluster(dataDir: string, clock: Clock): Promise<Cluster> {
       `running as root, and ${dataDir} is closed to other users`,
     );
   const cluster = { dir, binaries, runAs };
-  const exists = await stat(join(dir, "PG_VERSION")).catch(() => null);
-  if (!exists) {
-    const password = Buffer.from(clock.random(24)).toString("base64url");
-    await initCluster(cluster, password);
-  } else if (runAs.owner && exists.uid !== runAs.owner.uid) {
-    // A cluster made by root-as-another-user and copied by root: the top directory decides, see chooseOwner.
+  if (!(await isMade(dir)))
+    await initCluster(cluster, Buffer.from(clock.random(24)).toString("base64url"), machine);
+  await sweepDrafts(dir);
+  // A cluster made by root-as-another-user and copied by root: the top directory decides, see chooseOwner.
+  if (runAs.owner && (await stat(join(dir, "PG_VERSION"))).uid !== runAs.owner.uid)
     await chown(dir, runAs.owner.uid, runAs.owner.gid);
-  }
   return cluster;
 }
 
@@ -142,15 +147,14 @@ async function runningPort(dir: string): Promise<number | null> {
 }
 
 /** A connection that holds the in-use lock, or null when no server of this very cluster answers. */
-async function connectOwner(settings: ClusterSettings, dir: string): Promise<pg.Client | null> {
+async function connectOwner(settings: ClusterSettings, dir: string, clock: Clock): Promise<pg.Client | null> {
   const login = { host: "127.0.0.1", port: settings.port, user: OWNER, password: settings.ownerPassword };
   const admin = new pg.Client({ ...login, database: "postgres", connectionTimeoutMillis: 5_000 });
   // The server may be stopped under us; the pool notices on its own.
   admin.on("error", () => undefined);
   try {
     await admin.connect();
-    const { rows } = await admin.query<{ data_directory: string }>("show data_directory");
-    if (rows[0]?.data_directory !== dir) throw new Error("another server's port");
+    if (!(await worksIn(dir, admin, clock))) throw new Error("another server's port");
     await admin.query("select pg_advisory_lock_shared($1)", [IN_USE_LOCK]);
     await ensureDatabase(admin);
     return admin;
@@ -158,6 +162,29 @@ async function connectOwner(settings: ClusterSettings, dir: string): Promise<pg.
     await admin.end().catch(() => undefined);
     return null;
   }
+}
+
+/**
+ * Whether a server works in this very directory, and not in a copy of it, which has the same password. Its path does
+ * not tell: it goes by several names (links, other separators and letters on Windows), and a server on Windows gives it
+ * in an encoding of its own. So a file there gets a time by chance, and the server is asked for the time of its file.
+ */
+async function worksIn(dir: string, admin: pg.Client, clock: Clock): Promise<boolean> {
+  const file = join(dir, SETTINGS_FILE);
+  // Of the last four years, and even: that is how precise the times of some file systems are.
+  const marked = Math.floor(clock.now().getTime() / 2_000) * 2 - 2 * randomBelow2to26(clock);
+  await utimes(file, marked, marked);
+  const { rows } = await admin.query<{ seconds: number }>(
+    "select extract(epoch from modification)::float8 as seconds from pg_stat_file($1)",
+    [SETTINGS_FILE],
+  );
+  // Another program may ask at the same time, and has marked the file anew: then its mark is seen here too.
+  const marks = [marked, Math.floor((await stat(file)).mtimeMs / 1000)];
+  return marks.includes(Math.floor(rows[0]?.seconds ?? NaN));
+}
+
+function randomBelow2to26({ random }: Clock): number {
+  return Buffer.from(random(4)).readUInt32BE() >>> 6;
 }
 
 /** The database and the reader role; both are there already but for the first time. */

@@ -9,11 +9,9 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { QuotekeeperError } from "../../errors.ts";
 import type { Instant } from "../../instant.ts";
-import { errnoOf, nodeFs } from "../../journal/fs.ts";
-import { makeDirectories } from "../../journal/makeDirectories.ts";
-
-/** What a process knows of processes. */
-export type Processes = { pid: number; isRunning: (pid: number) => boolean };
+import { unwritable } from "../../journal/data-dir.ts";
+import { nodeFs } from "../../journal/fs.ts";
+import { isGone, type Processes } from "../../processes.ts";
 
 /** A sweep under way. */
 export type SweepRun = {
@@ -57,19 +55,16 @@ export async function openRun(
   const dir = join(dataDir, DIRECTORY);
   const path = join(dir, `${name}.json`);
   const found = await readRun(path);
-  // In a container every run may have the same id: one's own is never somebody else's.
-  if (found && found.pid !== processes.pid && processes.isRunning(found.pid))
+  if (found && !isGone(found.pid, processes))
     throw new QuotekeeperError("BACKFILL_OVERTAKEN", `process ${found.pid} is at ${name}, says ${path}`);
   const resumed = found !== null && !restart;
   const begunAt = resumed ? found.begunAt : now;
   try {
-    await makeDirectories(dir);
+    await nodeFs.mkdir(dir);
     await replaceDurably(path, `${JSON.stringify({ begunAt, pid: processes.pid })}\n`);
     await nodeFs.syncDirectory(dir);
   } catch (cause) {
-    throw new QuotekeeperError("DATA_DIR_UNWRITABLE", `${path} cannot be written: ${errnoOf(cause)}`, {
-      cause,
-    });
+    throw unwritable(path, cause);
   }
   return { name, begunAt, resumed };
 }
@@ -91,7 +86,7 @@ async function readRun(path: string): Promise<{ begunAt: Instant; pid: number } 
 /** Whoever reads it sees the old text or the new one, also after a power cut. */
 async function replaceDurably(path: string, text: string): Promise<void> {
   const temporary = `${path}.tmp`;
-  const file = await open(temporary, "w");
+  const file = await open(temporary, "w", 0o600);
   try {
     await file.writeFile(text);
     await file.sync();

@@ -4,7 +4,7 @@ import { openRun } from "../../backfill/sweep/runFile.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { instantFromDate } from "../../instant.ts";
 import type { Edges } from "../edges.ts";
-import { PROCESSES } from "../parts/processes.ts";
+import { PROCESSES } from "../../processes.ts";
 import { createDisplay } from "./display.ts";
 import { endingAtInterrupt } from "./ending.ts";
 import { printReport } from "./report.ts";

@@ -11,7 +11,6 @@ import type { Clock } from "../../clock.ts";
 import { describeDatabase, withoutPassword } from "../../config/databaseUrl.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../errors.ts";
-import { ensureJournalDir } from "../../journal/data-dir.ts";
 import { type Edges, Interrupted, READER_GONE } from "../edges.ts";
 
 /** Connections for readers. */
@@ -38,7 +37,7 @@ export type Archive = {
 /**
  * Opens the archive. A configured server is not contacted yet: the first query does that.
  *
- * @throws QuotekeeperError DATA_DIR_UNWRITABLE, EMBEDDED_*
+ * @throws QuotekeeperError DATA_DIR_UNWRITABLE, DISK_FULL, EMBEDDED_*
  */
 export async function openArchive(config: Config, clock: Clock): Promise<Archive> {
   if (config.databaseUrl !== null) {
@@ -55,7 +54,6 @@ export async function openArchive(config: Config, clock: Clock): Promise<Archive
       close: () => pool.end(),
     };
   }
-  await ensureJournalDir(resolve(config.dataDir));
   const server = await openEmbedded(config.dataDir, clock);
   const pool = createPool(server.ownerUrl);
   return {

@@ -58,9 +58,6 @@ export type CollectionOptions = {
 const CALLS_GRACE_MS = 1_500;
 const LOAD_GRACE_MS = 1_500;
 
-/** A failure that lasts is logged this often, not at every attempt. */
-const REPEAT_FAILURE_MS = 60_000;
-
 /** The journal's directory below the data directory. */
 export function journalDir(config: Config): string {
   return join(resolve(config.dataDir), "journal");
@@ -195,7 +192,7 @@ function openLoader(
   state: LoaderStateFile,
   onLoaded: (report: LoadReport) => void,
 ): Loader {
-  let toldAtMs = -Infinity;
+  const calm = calmLog(log, clock);
   const loader = startLoader({
     pool: archive.pool,
     journalDir: dir,
@@ -212,13 +209,12 @@ function openLoader(
     onFailure: (error, waitMs) => {
       const problem = databaseError(error, archive.address);
       state.failed(problem);
-      if (clock.monotonicMs() - toldAtMs < REPEAT_FAILURE_MS) return;
-      toldAtMs = clock.monotonicMs();
-      if (isRetryable(error)) log.warn({ waitMs }, problem.message);
-      else log.error({ waitMs }, problem.message);
+      // A disk that is full is waited for as well, but a person has to see to it.
+      const level = isRetryable(error) && problem.code !== "DISK_FULL" ? "warn" : "error";
+      calm.log[level]({ waitMs }, problem.message);
     },
     onRecovered: () => {
-      toldAtMs = -Infinity;
+      calm.flush();
       state.works();
       log.info("the database is back, and has all of the journal");
     },

@@ -3,6 +3,7 @@ import { join, resolve } from "node:path";
 import { uptime } from "node:os";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../errors.ts";
+import { ensureDataDir } from "../../journal/data-dir.ts";
 import { makeDirectories } from "../../journal/makeDirectories.ts";
 import type { NonceMemory } from "../../quotes-api/oauth/nonces.ts";
 import { newNonceMemory } from "../../serve/authenticate.ts";
@@ -52,8 +53,8 @@ export async function openServeState(
 ): Promise<ServeState> {
   const place = keyPlace(config, edges);
   const dir = join(place.dir, "nonces");
+  await ensureDataDir(resolve(config.dataDir));
   try {
-    await makeDirectories(resolve(config.dataDir));
     await makeDirectories(dir, 0o700);
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;

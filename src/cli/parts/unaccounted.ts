@@ -21,7 +21,7 @@ export async function beginRun(dataDir: string, startedAt: Date): Promise<Unacco
   const before = await readSince(path);
   const since = before !== null && before < startedAt ? before : startedAt;
   // Renamed when it is whole: a kill in the midst leaves the one before.
-  await writeFile(`${path}.tmp`, JSON.stringify({ since: since.toISOString() }))
+  await writeFile(`${path}.tmp`, JSON.stringify({ since: since.toISOString() }), { mode: 0o600 })
     .then(() => rename(`${path}.tmp`, path))
     .catch(() => undefined);
   return { since, settle: () => rm(path, { force: true }).catch(() => undefined) };

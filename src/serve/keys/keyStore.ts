@@ -154,8 +154,7 @@ async function changing<T>(
   try {
     const salt = Buffer.from(clock.random(SALT_LENGTH)).toString("base64url");
     const { next, result } = change(readKeyFile(dir) ?? { version: 1, salt, keys: [] });
-    const temporary = join(dir, `${KEY_FILE}.${Buffer.from(clock.random(6)).toString("hex")}`);
-    replaceFile(join(dir, KEY_FILE), `${JSON.stringify(next, null, 2)}\n`, temporary);
+    replaceFile(join(dir, KEY_FILE), `${JSON.stringify(next, null, 2)}\n`);
     return result;
   } catch (error) {
     throw error instanceof QuotekeeperError ? error : unwritable(dir, error);
@@ -168,7 +167,7 @@ async function takeLock(dir: string, clock: Clock): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
       // The data directory itself stays open to the user of the embedded database.
-      await makeDirectories(dirname(dir));
+      await makeDirectories(dirname(dir), 0o755);
       await makeDirectories(dir, 0o700);
       return writeNew(join(dir, LOCK_FILE), "");
     } catch (error) {

@@ -1,8 +1,9 @@
 /** Where the secret comes from that seals the others: the setting, or else a file that only its owner may read. */
 import { readFileSync, statSync } from "node:fs";
-import { join, sep } from "node:path";
+import { join } from "node:path";
 import type { Clock } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
+import { openToOthers } from "../../journal/modes.ts";
 import { writeNew } from "./writeDurably.ts";
 
 /** The sealing secret, and how to name it to people. */
@@ -28,10 +29,9 @@ export function readSealingSecret({ dir, setting }: SealingSource): SealingSecre
   if (setting !== undefined) return { secret: setting, from: "QUOTEKEEPER_SERVE_SEAL_KEY" };
   const path = join(dir, SEAL_FILE);
   try {
-    // Windows has no such modes, and shows files as open to everybody.
-    const mode = statSync(path).mode & 0o777;
-    if ((mode & 0o077) !== 0 && sep === "/") {
-      const octal = mode.toString(8);
+    const { mode } = statSync(path);
+    if (openToOthers(mode, 0o077) !== 0) {
+      const octal = (mode & 0o777).toString(8);
       throw new QuotekeeperError(
         "KEYS_UNREADABLE",
         `${path} is open to other users (mode ${octal}, not 600)`,

@@ -1,13 +1,14 @@
 /** The file of the sweep that is under way. */
 import { expect, test } from "@jest/globals";
 import { closeRun, findRun, openRun } from "../../../src/backfill/sweep/runFile.ts";
+import type { Processes } from "../../../src/processes.ts";
 import { at } from "../../support/journal.ts";
 import { tempDir } from "../../support/tempDir.ts";
 
 const NAME = "sweep-0123456789ab";
 
 /** Processes of which those named run. */
-function processes(pid: number, ...running: number[]): { pid: number; isRunning: (pid: number) => boolean } {
+function processes(pid: number, ...running: number[]): Processes {
   return { pid, isRunning: (other) => running.includes(other) };
 }
 

@@ -1,5 +1,6 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "@jest/globals";
 import { type JobsReport, readJobs, requireJobs } from "../../../src/config/jobs/readJobs.ts";
 import { describeProblem } from "../../../src/config/jobs/yamlFile.ts";
@@ -125,7 +126,7 @@ options: [{ underlying: true, expiration: 2026-12-18, type: PUT, strike: 0152.50
   });
 
   test("is one of the files that the checkout ships", async () => {
-    const { jobs, problems } = await readJobs(new URL("../../../jobs/", import.meta.url).pathname);
+    const { jobs, problems } = await readJobs(fileURLToPath(new URL("../../../jobs/", import.meta.url)));
 
     expect(problems).toEqual([]);
     expect(jobs.length).toBeGreaterThan(0);

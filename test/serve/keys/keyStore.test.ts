@@ -224,6 +224,17 @@ test("a key that is not there cannot be revoked, and what was given is not repea
   expect(listKeys(where)).toHaveLength(1);
 });
 
+test("what a killed command left of a file of keys is gone after the next change", async () => {
+  const where = place();
+  await addKey(where, asked(OWN));
+  writeFileSync(`${fileOf(where)}.new`, "half of it");
+
+  await addKey(where, asked());
+
+  expect(listKeys(where)).toHaveLength(2);
+  expect(readdirSync(where.dir).sort()).toEqual(["keys.json", "seal.key"]);
+});
+
 test("a lock that a killed command left behind is named with what to do", async () => {
   const where = place();
   await addKey(where, asked(OWN));

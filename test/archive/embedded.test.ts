@@ -1,0 +1,151 @@
+/** The embedded server and its directory, tried with the real server. What the outside does stands in `Machine`. */
+import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, describe, expect, jest, test } from "@jest/globals";
+import { apartFromTerminal, type Machine, MACHINE } from "../../src/archive/embedded/cluster.ts";
+import { type EmbeddedServer, openEmbedded } from "../../src/archive/embedded/server.ts";
+import { failure } from "../../src/archive/embedded/space.ts";
+import { type Clock, systemClock } from "../../src/clock.ts";
+import { tempDir } from "../support/tempDir.ts";
+
+// Each makes clusters, which takes as long as the machine is slow.
+jest.setTimeout(300_000);
+
+/** Waits between attempts cost nothing here. */
+const clock: Clock = { ...systemClock, sleep: () => Promise.resolve() };
+
+const opened: EmbeddedServer[] = [];
+afterEach(async () => {
+  for (const server of opened.splice(0).reverse()) await server.close();
+});
+
+/** A directory that the server's user may enter, also when the test runs as root. */
+function openDir(): string {
+  const dir = tempDir();
+  chmodSync(dir, 0o755);
+  return dir;
+}
+
+async function open(dir: string, machine: Partial<Machine> = {}): Promise<EmbeddedServer> {
+  const server = await openEmbedded(dir, clock, { ...MACHINE, ...machine });
+  opened.push(server);
+  return server;
+}
+
+/** A process of that id, among those that run. */
+const processes = (pid: number, ...running: number[]): Partial<Machine> => ({
+  processes: { pid, isRunning: (other) => running.includes(other) },
+});
+
+test("the server of a data directory is found under every name of it, and never by a copy", async () => {
+  const [dir, link, copy] = [join(openDir(), "data"), join(openDir(), "link"), join(openDir(), "copy")];
+  symlinkSync(dir, link, "junction");
+
+  const first = await open(dir);
+  const second = await open(link);
+  cpSync(dir, copy, { recursive: true, preserveTimestamps: true });
+
+  expect(second.ownerUrl).toBe(first.ownerUrl);
+  // The copy says that the first server is its own, and has its password.
+  await expect(open(copy)).rejects.toMatchObject({ code: "EMBEDDED_FAILED" });
+});
+
+describe("what a kill in the first initdb left", () => {
+  function killed(dir: string, pid: number): void {
+    const draft = join(dir, `postgres.new-${pid}`);
+    mkdirSync(join(draft, "base"), { recursive: true });
+    writeFileSync(`${draft}.pw`, "secret");
+  }
+
+  test("is gone after the next start, and no other file is", async () => {
+    const dir = openDir();
+    killed(dir, 101);
+    writeFileSync(join(dir, "postgres.new-ideas"), "");
+
+    await open(dir, processes(102, 102));
+
+    expect(readdirSync(dir).sort()).toEqual(["postgres", "postgres.new-ideas"]);
+  });
+
+  test("is gone although its process's number is another one's now, and although there is a cluster already", async () => {
+    const dir = openDir();
+    killed(dir, 101);
+    const first = await open(dir, processes(102, 101, 102));
+    const afterFirst = readdirSync(dir);
+    killed(dir, 103);
+    const second = await open(dir, processes(104, 103, 104));
+
+    expect([afterFirst, readdirSync(dir)]).toEqual([["postgres"], ["postgres"]]);
+    expect(second.ownerUrl).toBe(first.ownerUrl);
+  });
+
+  test("makes room before anything is made", async () => {
+    const dir = openDir();
+    killed(dir, 101);
+    // A disk on which there is room as soon as the draft is gone.
+    const freeBytes = async () => (existsSync(join(dir, "postgres.new-101")) ? 0 : Infinity);
+
+    await expect(open(dir, { ...processes(102, 102), freeBytes })).resolves.toBeDefined();
+  });
+
+  test("is told from what a program is still at: two first starts at once have one server and leave nothing", async () => {
+    const dir = openDir();
+
+    const [first, second] = await Promise.all([
+      open(dir, processes(101, 101, 102)),
+      open(dir, processes(102, 101, 102)),
+    ]);
+
+    expect(second.ownerUrl).toBe(first.ownerUrl);
+    expect(readdirSync(dir)).toEqual(["postgres"]);
+  });
+});
+
+describe("a disk without room", () => {
+  test("for a new database is said before anything is made", async () => {
+    const dir = openDir();
+
+    await expect(open(dir, { freeBytes: async () => 30.9e6 })).rejects.toMatchObject({
+      code: "DISK_FULL",
+      detail: `the disk of ${dir} has 30 MB left, and a new database takes 64 MB`,
+    });
+    expect(readdirSync(dir)).toEqual([]);
+  });
+
+  /** A cluster whose server cannot start, whatever the disk has. */
+  function broken(): string {
+    const dir = openDir();
+    const cluster = join(dir, "postgres");
+    mkdirSync(cluster);
+    writeFileSync(join(cluster, "PG_VERSION"), "18\n");
+    writeFileSync(join(cluster, "quotekeeper.json"), JSON.stringify({ port: 1, ownerPassword: "secret" }));
+    return dir;
+  }
+
+  test.each([
+    [3e6, "DISK_FULL", "the disk is full (3 MB left)"],
+    [500e6, "EMBEDDED_FAILED", "does not start: "],
+    [Infinity, "EMBEDDED_FAILED", "does not start: "],
+  ])("is why a server does not start: with %d bytes left it is %s", async (bytes, code, detail) => {
+    await expect(open(broken(), { freeBytes: async () => bytes })).rejects.toMatchObject({
+      code,
+      detail: expect.stringContaining(detail),
+    });
+  });
+
+  test.each([
+    ["FATAL:  could not write to file: No space left on device", Infinity, "DISK_FULL"],
+    // A quota is no matter of the disk's free bytes.
+    ["FATAL:  could not extend file: Disk quota exceeded", 500e6, "DISK_FULL"],
+    ["FATAL:  could not open file: Permission denied", 500e6, "EMBEDDED_FAILED"],
+  ])("is known by what the program said: %s", async (output, bytes, code) => {
+    const error = await failure("initdb", { dir: "data", output, free: async () => bytes });
+
+    expect(error).toMatchObject({ code, detail: expect.stringContaining("initdb") });
+  });
+});
+
+test("the server has a session of its own, and on Windows a console without a window", () => {
+  expect(apartFromTerminal("linux")).toMatchObject({ detached: true });
+  expect(apartFromTerminal("win32")).toEqual({ detached: false, windowsHide: true });
+});

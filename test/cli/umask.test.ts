@@ -1,0 +1,78 @@
+/** What may be read and written by other users of the machine, where nobody's umask protects it. */
+import { chmodSync, mkdirSync, readdirSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
+import { beginRun } from "../../src/cli/parts/unaccounted.ts";
+import { openRun } from "../../src/backfill/sweep/runFile.ts";
+import { setAside } from "../../src/journal/set-aside.ts";
+import { listSegments } from "../../src/journal/segments.ts";
+import { answer, open } from "../journal/world.ts";
+import { at } from "../support/journal.ts";
+import { tempDir } from "../support/tempDir.ts";
+import { run } from "./edges.ts";
+
+// A cluster is made, which takes as long as the machine is slow.
+jest.setTimeout(300_000);
+
+let umask = 0;
+beforeEach(() => void (umask = process.umask(0)));
+afterEach(() => void process.umask(umask));
+
+/** Everything below a directory that has one of these bits, with its mode. */
+function having(bits: number, dir: string): string[] {
+  return readdirSync(dir, { recursive: true, encoding: "utf8" })
+    .map((name) => ({ name, mode: statSync(join(dir, name)).mode & 0o777 }))
+    .filter(({ mode }) => (mode & bits) !== 0)
+    .map(({ name, mode }) => `${mode.toString(8)} ${name}`);
+}
+
+test("under a umask of 000 others may pass through the data directory, and read or write nothing in it", async () => {
+  const parent = tempDir();
+  chmodSync(parent, 0o755);
+  const dir = join(parent, "data");
+  const env = { QUOTEKEEPER_DATA_DIR: dir };
+
+  const polled = await run(["poll", "--symbols", "AAPL"], env);
+  const added = await run(["serve", "keys", "add"], env);
+  await beginRun(dir, new Date(0));
+  const processes = { pid: 1, isRunning: () => false };
+  await openRun(dir, "sweep-0123456789ab", { now: at(0), restart: false, processes });
+
+  expect([polled.exitCode, added.exitCode]).toEqual([0, 0]);
+  expect((statSync(dir).mode & 0o777).toString(8)).toBe("755");
+  expect(having(0o077, dir)).toEqual([]);
+  expect(readdirSync(dir).sort()).toEqual(["journal", "postgres", "serve", "sweeps", "unaccounted.json"]);
+});
+
+test("a journal's compressed segments and the damage set aside are their owner's alone", async () => {
+  const dir = join(tempDir(), "journal");
+  const journal = await open(dir);
+  await journal.append(answer(1));
+  await journal.close();
+  const upkeep = await open(dir);
+  await upkeep.compressClosed();
+  await upkeep.close();
+  const [segment] = await listSegments(dir);
+  await setAside(dir, segment?.name ?? "", {
+    damage: { offset: 0, length: 8, reason: "bad_header" },
+    inFile: null,
+  });
+
+  expect(segment?.state).toBe("compressed");
+  expect(having(0o077, dir)).toEqual([]);
+});
+
+test("a journal into which others may write is named with its mode, stays as it is, and is written all the same", async () => {
+  const dir = join(tempDir(), "journal");
+  mkdirSync(dir);
+  const problems: string[] = [];
+
+  const journal = await open(dir, { onProblem: ({ message }) => void problems.push(message) });
+  await journal.append(answer(1));
+  await journal.close();
+
+  expect(problems).toEqual([
+    expect.stringMatching(/^JOURNAL_EXPOSED: .*journal \(mode 777\).*chmod -R go-w/),
+  ]);
+  expect((statSync(dir).mode & 0o777).toString(8)).toBe("777");
+});
