@@ -119,6 +119,28 @@ describe("collecting goes on into the journal", () => {
   });
 });
 
+describe("collecting does not begin", () => {
+  test.each([
+    ["with a database that does not exist", "DATABASE_REFUSED", "select 1"],
+    [
+      "with a schema that is newer than the program",
+      "DATABASE_NEWER",
+      "insert into schema_migrations (version, name, sha256) values (9999, '9999_future.sql', '')",
+    ],
+  ])("%s, exit code 1", async (_what, code, sql) => {
+    const database = await freshDatabase();
+    await database.pool.query(sql);
+    const env = settings(database);
+    const url = code === "DATABASE_REFUSED" ? `${database.url}_of_no_such_name` : database.url;
+
+    const { exitCode, stderr } = await run(["collect"], { ...env, DATABASE_URL: url });
+
+    expect(exitCode).toBe(1);
+    expect(stderr).toContain(code);
+    expect(journalled(env)).toBe(0);
+  });
+});
+
 describe("status of another process", () => {
   test("says of a database that answers what its loader met, and since when, until it is loaded again", async () => {
     const database = await freshDatabase();
