@@ -60,11 +60,15 @@ function installedEntry(name: string): string | null {
   }
 }
 
+/** As npm puts it into a directory; of another version after an upgrade, it is fetched anew. */
 function entryBelow(dir: string, name: string): string | null {
+  const at = join(dir, "node_modules", name);
   try {
-    // Of another version after an upgrade: that one is fetched anew.
-    const entry = createRequire(join(dir, "package.json")).resolve(name);
-    return versionOf(entry) === wantedVersion() ? entry : null;
+    const manifest = JSON.parse(readFileSync(join(at, "package.json"), "utf8")) as {
+      version: string;
+      exports: string;
+    };
+    return manifest.version === wantedVersion() ? join(at, manifest.exports) : null;
   } catch {
     return null;
   }

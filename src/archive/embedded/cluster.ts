@@ -118,7 +118,9 @@ async function startByPgCtl(cluster: Cluster, port: number, log: string): Promis
 /** Without pg_ctl, which starts it through a shell, where `"` or `$` in the directory's name mean something else. */
 async function startAlone(cluster: Cluster, port: number, log: string): Promise<boolean> {
   const { owner } = cluster.runAs;
-  const output = await open(log, "a", 0o600);
+  const output = await open(log, "a", 0o600).catch(({ code }: NodeJS.ErrnoException) => {
+    throw new QuotekeeperError("EMBEDDED_FAILED", `${log} cannot be written (${code})`);
+  });
   try {
     if (owner) await output.chown(owner.uid, owner.gid);
     const args = ["-D", cluster.dir, "-p", String(port)];

@@ -30,11 +30,12 @@ export async function offerExampleJobs(
   try {
     await mkdir(draft);
     for (const name of names) await cp(join(examples, name), join(draft, name));
-    await rename(draft, dir);
+    await rename(draft, dir).catch((error: NodeJS.ErrnoException) => {
+      // Somebody else made the directory meanwhile, and it is taken as it is.
+      if (error.code !== "ENOTEMPTY" && error.code !== "EEXIST") throw error;
+    });
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
-    // Somebody else made the directory meanwhile, and it is taken as it is.
-    if (code === "ENOTEMPTY" || code === "EEXIST") return;
     throw new QuotekeeperError(
       "JOBS_UNREADABLE",
       `${dir} is not there, and the example jobs cannot be written to it (${code ?? message})`,
