@@ -3,7 +3,17 @@
  * off, the first start does (bin/quotekeeper.js). It works beside dist/ and puts the result there when it is whole: a
  * full disk or a kill leaves what was there before.
  */
-import { existsSync, mkdirSync, readdirSync, realpathSync, renameSync, rmSync, symlinkSync } from "node:fs";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { programIsThere, whyNotBuilt } from "../bin/whole.js";
@@ -20,15 +30,23 @@ export async function build(root, { again }) {
   const draft = join(root, `dist.new-${process.pid}`);
   try {
     compile(join(root, "src"), draft);
-    await vite.build({
+    // Vite would write by itself, but a full disk is then an error without a code.
+    const { output } = await vite.build({
       configFile: join(root, "vite.config.js"),
-      build: { outDir: join(draft, "dashboard") },
+      build: { write: false },
     });
+    cpSync(join(root, "src", "web", "app", "public"), join(draft, "dashboard"), { recursive: true });
+    for (const file of output) write(join(draft, "dashboard", file.fileName), file.code ?? file.source);
     if (again || !programIsThere(root)) putInPlace(draft, join(root, "dist"));
   } finally {
     rmSync(draft, { recursive: true, force: true });
   }
   linkBin(root);
+}
+
+function write(path, content) {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, content);
 }
 
 /** Drafts of builds that were killed. */
