@@ -22,7 +22,7 @@ export function whyNotBuilt(error, root) {
     case "EACCES":
     case "EPERM":
     case "EROFS":
-      return `quotekeeper is not built, and ${error.path ?? root} cannot be written (${error.code}): ${again} as a user who may write there.`;
+      return `quotekeeper is not built, and ${root} cannot be written (${error.code}): ${again} as a user who may write there.`;
     case "ERR_MODULE_NOT_FOUND":
       return `quotekeeper is not built, and what builds it is not installed: run \`npm ci --include=dev --include=optional\` in ${root}.`;
     default:
