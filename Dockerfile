@@ -5,7 +5,9 @@ FROM ${NODE} AS build
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --ignore-scripts
-COPY tsconfig.json tsconfig.build.json vite.config.js ./
+COPY tsconfig.json vite.config.js ./
+COPY bin ./bin
+COPY scripts ./scripts
 COPY src ./src
 RUN npm run build
 

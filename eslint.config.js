@@ -65,7 +65,7 @@ const zones = STATIONS.map((station) => ({
 }));
 
 export default tseslint.config(
-  { ignores: ["dist/", "node_modules/", "data/", "coverage/"] },
+  { ignores: ["dist/", "dist.*/", "node_modules/", "data/", "coverage/"] },
   ...tseslint.configs.strict,
   {
     files: ["**/*.ts", "**/*.tsx", "**/*.js"],

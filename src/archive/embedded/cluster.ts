@@ -1,8 +1,9 @@
 /** The files and the server process of the embedded PostgreSQL: initdb, start, stop. */
-import { spawn } from "node:child_process";
-import { chown, readFile, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
+import { type ChildProcess, spawn } from "node:child_process";
+import { chown, open, readFile, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { dirname, join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
 import { QuotekeeperError } from "../../errors.ts";
 import { unwritable } from "../../journal/data-dir.ts";
 import { makeDirectories } from "../../journal/makeDirectories.ts";
@@ -124,20 +125,55 @@ async function fillDraft(
   await writeFile(join(draft, SETTINGS_FILE), JSON.stringify(settings), { mode: 0o600 });
 }
 
+/** How long a server may take until it answers: after a power cut it first reads its log again, as long as that takes. */
+const START_WITHIN_S = 3_600;
+const LOOK_EVERY_MS = 100;
+
+/** The line of postmaster.pid that says how far the start has come, counted from 0; its words are padded to eight letters. */
+const STATUS_LINE = 7;
+
 /** Starts the server. @returns whether it runs, and if not, the last lines of its log */
 export async function startServer(
   cluster: Cluster,
   port: number,
 ): Promise<{ ok: true } | { ok: false; output: string }> {
   const log = join(cluster.dir, "server.log");
-  const { code } = await run(
-    cluster,
-    cluster.binaries.pg_ctl,
-    ["start", "-D", cluster.dir, "-l", log, "-w", "-t", "60", "-o", `-p ${port}`],
-    "ignore",
-  );
-  if (code === 0) return { ok: true };
-  return { ok: false, output: lastLines(await readFile(log, "utf8").catch(() => "")) };
+  const ok =
+    process.platform === "win32"
+      ? await startByPgCtl(cluster, port, log)
+      : await startAlone(cluster, port, log);
+  return ok ? { ok } : { ok, output: lastLines(await readFile(log, "utf8").catch(() => "")) };
+}
+
+/** On Windows pg_ctl takes an administrator's rights away first, with which the server would not run. */
+async function startByPgCtl(cluster: Cluster, port: number, log: string): Promise<boolean> {
+  const wait = ["-w", "-t", String(START_WITHIN_S)];
+  const args = ["start", "-D", cluster.dir, "-l", log, ...wait, "-o", `-p ${port}`];
+  return (await run(cluster, cluster.binaries.pg_ctl, args, "ignore")).code === 0;
+}
+
+/** Without pg_ctl, which starts it through a shell, where `"` or `$` in the directory's name mean something else. */
+async function startAlone(cluster: Cluster, port: number, log: string): Promise<boolean> {
+  const { owner } = cluster.runAs;
+  const output = await open(log, "a", 0o600).catch(({ code }: NodeJS.ErrnoException) => {
+    throw new QuotekeeperError("EMBEDDED_FAILED", `${log} cannot be written (${code})`);
+  });
+  try {
+    if (owner) await output.chown(owner.uid, owner.gid);
+    const args = ["-D", cluster.dir, "-p", String(port)];
+    const child = launch(cluster, cluster.binaries.postgres, { args, output: output.fd });
+    let gone = false;
+    child.once("exit", () => (gone = true)).once("error", () => (gone = true));
+    child.unref();
+    for (let waitedMs = 0; !gone && waitedMs < START_WITHIN_S * 1_000; waitedMs += LOOK_EVERY_MS) {
+      const lines = (await readFile(join(cluster.dir, "postmaster.pid"), "utf8").catch(() => "")).split("\n");
+      if (lines[0] === String(child.pid) && lines[STATUS_LINE]?.trim() === "ready") return true;
+      await delay(LOOK_EVERY_MS);
+    }
+    return false;
+  } finally {
+    await output.close();
+  }
 }
 
 /** Stops the server: open transactions are rolled back, everything committed is on disk. */
@@ -168,21 +204,13 @@ async function tryPort(port: number): Promise<number | null> {
 
 /** Runs one of PostgreSQL's programs. With `ignore`, a server it leaves behind holds no pipe of ours open. */
 async function run(
-  { runAs, dir }: Cluster,
+  cluster: Cluster,
   program: string,
   args: string[],
   output: "pipe" | "ignore" = "pipe",
 ): Promise<{ code: number; output: string }> {
-  const [command = program, ...rest] = [...runAs.prefix, program, ...args];
-  const identity = runAs.owner && runAs.prefix.length === 0 ? runAs.owner : {};
   return new Promise((resolve, reject) => {
-    const child = spawn(command, rest, {
-      ...identity,
-      cwd: dirname(dir),
-      ...apartFromTerminal(process.platform),
-      stdio: ["ignore", output, output],
-      env: { ...process.env, LC_ALL: "C", TZ: "UTC" },
-    });
+    const child = launch(cluster, program, { args, output });
     let text = "";
     child.stdout?.on("data", (chunk: Buffer) => (text += chunk.toString()));
     child.stderr?.on("data", (chunk: Buffer) => (text += chunk.toString()));
@@ -192,6 +220,23 @@ async function run(
     child.once(output === "pipe" ? "close" : "exit", (code: number | null) =>
       resolve({ code: code ?? 1, output: lastLines(text) }),
     );
+  });
+}
+
+/** @param options.output where it writes: a pipe of ours, nowhere, or an open file */
+function launch(
+  { runAs, dir }: Cluster,
+  program: string,
+  { args, output }: { args: string[]; output: "pipe" | "ignore" | number },
+): ChildProcess {
+  const [command = program, ...rest] = [...runAs.prefix, program, ...args];
+  const identity = runAs.owner && runAs.prefix.length === 0 ? runAs.owner : {};
+  return spawn(command, rest, {
+    ...identity,
+    cwd: dirname(dir),
+    ...apartFromTerminal(process.platform),
+    stdio: ["ignore", output, output],
+    env: { ...process.env, LC_ALL: "C", TZ: "UTC" },
   });
 }
 

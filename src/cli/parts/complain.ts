@@ -1,7 +1,8 @@
 /** How a command line that failed says so, and its exit code. */
 import { CommanderError, InvalidArgumentError } from "commander";
 import { ERRORS, QuotekeeperError } from "../../errors.ts";
-import { type Edges, EXIT_INTERRUPTED, Interrupted } from "../edges.ts";
+import { type Edges, Interrupted } from "../edges.ts";
+import { EXIT_INTERRUPTED } from "../interruptions.ts";
 import { errorJson } from "../json/operating.ts";
 import { printJsonLine } from "../json/print.ts";
 

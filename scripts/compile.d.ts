@@ -1,0 +1,2 @@
+/** See compile.js, which runs before anything could compile it. */
+export declare function compile(sources: string, target: string): void;
