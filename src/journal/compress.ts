@@ -14,7 +14,7 @@ import { join } from "node:path";
 import type { Clock } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { compressMember, endMarker } from "./compressed.ts";
-import { errnoOf, readFully, writeAll, type JournalFile, type JournalFs } from "./fs.ts";
+import { errnoOf, reasonOf, readFully, writeAll, type JournalFile, type JournalFs } from "./fs.ts";
 import { readSegment } from "./reader.ts";
 import { hourOf, segmentFile, segmentHour, segmentOfFile } from "./segment-name.ts";
 import { filesOf } from "./segments.ts";
@@ -71,7 +71,7 @@ export async function compressClosed(options: CompressOptions): Promise<string[]
     } catch (cause) {
       // Gone under our hands: another process has compressed it.
       if (errnoOf(cause) === "ENOENT") continue;
-      const detail = `${join(dir, file)} cannot be compressed: ${errnoOf(cause)}`;
+      const detail = `${join(dir, file)} cannot be compressed: ${reasonOf(cause)}`;
       onProblem(new QuotekeeperError("JOURNAL_COMPRESSION_FAILED", detail, { cause }));
     }
   }

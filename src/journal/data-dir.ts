@@ -1,6 +1,6 @@
 /** The data directory, and the journal's within. */
 import { QuotekeeperError } from "../errors.ts";
-import { errnoOf, nodeFs, type JournalFs } from "./fs.ts";
+import { reasonOf, nodeFs, type JournalFs } from "./fs.ts";
 import { makeDirectories } from "./makeDirectories.ts";
 import { openToOthers } from "./modes.ts";
 
@@ -50,7 +50,7 @@ async function orUnwritable(dir: string, work: () => Promise<void>): Promise<voi
 
 /** The error for something below the data directory that cannot be written. */
 export function unwritable(path: string, cause: unknown): QuotekeeperError {
-  return new QuotekeeperError("DATA_DIR_UNWRITABLE", `${path} cannot be written: ${errnoOf(cause)}`, {
+  return new QuotekeeperError("DATA_DIR_UNWRITABLE", `${path} cannot be written: ${reasonOf(cause)}`, {
     cause,
   });
 }

@@ -64,6 +64,12 @@ export function errnoOf(error: unknown): string {
   return typeof code === "string" ? code : String(message ?? error);
 }
 
+/** The errno of an error for people to read, with the words that matter: `ENOSPC, the disk is full`. */
+export function reasonOf(error: unknown): string {
+  const errno = errnoOf(error);
+  return errno === "ENOSPC" || errno === "EDQUOT" ? `${errno}, the disk is full` : errno;
+}
+
 /** Writes all of the bytes at `position`, however many calls that takes. */
 export async function writeAll(file: JournalFile, bytes: Uint8Array, position: number): Promise<void> {
   let done = 0;

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import type { Clock } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
-import { errnoOf, nodeFs, writeAll, type JournalFs } from "./fs.ts";
+import { reasonOf, nodeFs, writeAll, type JournalFs } from "./fs.ts";
 import { uuidv7 } from "./uuid.ts";
 
 /** Bytes tried: room for an answer of a few hundred quotes. */
@@ -33,7 +33,7 @@ export async function probeJournal(dir: string, clock: Clock, fs: JournalFs = no
     doing = "the directory cannot be synced";
     await fs.syncDirectory(dir);
   } catch (cause) {
-    throw new QuotekeeperError("JOURNAL_WRITE_FAILED", `${dir}: ${doing}: ${errnoOf(cause)}`, { cause });
+    throw new QuotekeeperError("JOURNAL_WRITE_FAILED", `${dir}: ${doing}: ${reasonOf(cause)}`, { cause });
   } finally {
     for (const path of [made, renamed]) await fs.unlink(path).catch(() => undefined);
   }

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { QuotekeeperError } from "../errors.ts";
-import { errnoOf, nodeFs, readFully, writeAll, type JournalFile, type JournalFs } from "./fs.ts";
+import { reasonOf, nodeFs, readFully, writeAll, type JournalFile, type JournalFs } from "./fs.ts";
 import type { DamageItem } from "./reader.ts";
 import type { Damage, DamageReason } from "./scanner.ts";
 import { filesOf, openSegment, unreadable } from "./segments.ts";
@@ -75,7 +75,7 @@ export async function setAside(
     return note;
   } catch (cause) {
     if (cause instanceof QuotekeeperError) throw cause;
-    const detail = `${join(folder, base)} cannot be written: ${errnoOf(cause)}`;
+    const detail = `${join(folder, base)} cannot be written: ${reasonOf(cause)}`;
     throw new QuotekeeperError("JOURNAL_WRITE_FAILED", detail, { cause });
   }
 }

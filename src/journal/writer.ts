@@ -12,7 +12,7 @@ import type { Clock } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { ensureJournalDir, journalExposed } from "./data-dir.ts";
 import { contentOf, type Content } from "./frame.ts";
-import { errnoOf, nodeFs, type JournalFs } from "./fs.ts";
+import { errnoOf, reasonOf, nodeFs, type JournalFs } from "./fs.ts";
 import type { JournalRecord } from "./record.ts";
 import { hourOf } from "./segment-name.ts";
 import { createSegment, SegmentGone, type Position, type SegmentWriter } from "./segment-writer.ts";
@@ -206,7 +206,7 @@ class JournalWriter {
       const segment = this.#segment;
       this.#segment = null;
       await segment?.abandon();
-      const why = cause instanceof SegmentGone ? "it is no longer in its directory" : errnoOf(cause);
+      const why = cause instanceof SegmentGone ? "it is no longer in its directory" : reasonOf(cause);
       const error = new QuotekeeperError("JOURNAL_WRITE_FAILED", `${doing}: ${why}`, { cause });
       if (!(cause instanceof SegmentGone) || !again) return this.#refuse(group, error);
       onProblem(error);

@@ -6,7 +6,7 @@ import { createPool } from "../../archive/connect.ts";
 import { databaseError } from "../../archive/databaseError.ts";
 import { explain } from "../../archive/explain.ts";
 import { currentVersion } from "../../archive/migrate.ts";
-import { openEmbedded } from "../../archive/embedded/server.ts";
+import { type EmbeddedServer, openEmbedded } from "../../archive/embedded/server.ts";
 import type { Clock } from "../../clock.ts";
 import { describeDatabase, withoutPassword } from "../../config/databaseUrl.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
@@ -54,16 +54,33 @@ export async function openArchive(config: Config, clock: Clock): Promise<Archive
       close: () => pool.end(),
     };
   }
-  const server = await openEmbedded(config.dataDir, clock);
-  const pool = createPool(server.ownerUrl);
+  return embeddedArchive(await openEmbedded(config.dataDir, clock));
+}
+
+function embeddedArchive(server: EmbeddedServer): Archive {
+  const pools: { pool: pg.Pool; url: "ownerUrl" | "readerUrl" }[] = [];
+  const open = (url: "ownerUrl" | "readerUrl", options?: Parameters<typeof createPool>[1]): pg.Pool => {
+    const pool = createPool(server[url], options);
+    pools.push({ pool, url });
+    return pool;
+  };
+  const pool = open("ownerUrl");
   return {
     pool,
-    openReader: (options) => createPool(server.readerUrl, { max: READERS, readOnly: true, ...options }),
-    openScratch: () => createPool(server.ownerUrl, { max: 1, lasting: true }),
-    address: describeDatabase(server.readerUrl),
-    readerUrl: server.readerUrl,
+    openReader: (options) => open("readerUrl", { max: READERS, readOnly: true, ...options }),
+    openScratch: () => open("ownerUrl", { max: 1, lasting: true }),
+    get address() {
+      return describeDatabase(server.readerUrl);
+    },
+    get readerUrl() {
+      return server.readerUrl;
+    },
     embedded: true,
-    revive: server.revive,
+    revive: async () => {
+      await server.revive();
+      // It may have another port: somebody else took the one it had, or started it anew.
+      for (const { pool: each, url } of pools) each.options.connectionString = server[url];
+    },
     close: async () => {
       await pool.end();
       await server.close();
