@@ -212,7 +212,7 @@ beforeAll(async () => {
   await poll("a journal that cannot be opened", settings(good.baseUrl, { QUOTEKEEPER_DATA_DIR: unwritable }));
 
   for (const [where, wrong] of BAD_SETTINGS) await poll(where, settings(good.baseUrl, wrong));
-}, 120_000);
+});
 
 const BAD_SETTINGS: [string, Record<string, string>][] = [
   ["a limit that is no number", { QUOTES_LIMIT: "many" }],
@@ -317,7 +317,7 @@ describe("while `start` runs against a service that quotes what it refuses", () 
 });
 
 describe("an error of ours, dumped with everything that hangs on it, holds nothing", () => {
-  const opened = (baseUrl: string, deadlineMs = 20_000) =>
+  const opened = (baseUrl: string, deadlineMs = 3_600_000) =>
     openFetchQuotes({
       ...{ baseUrl, credentials: CANARIES, clock, observe: createObserver(clock), userAgent: "test" },
       deadlines: { connectMs: deadlineMs, headersMs: deadlineMs, callMs: deadlineMs },

@@ -1,4 +1,5 @@
 /** The outside as commands see it: made once in `main.ts`, replaced in tests. */
+import { uptime } from "node:os";
 import { type Clock, systemClock } from "../clock.ts";
 
 /** A place to write to. */
@@ -17,6 +18,8 @@ export type Sink = {
 /** Everything a command may touch besides files, sockets and the database. */
 export type Edges = {
   clock: Clock;
+  /** How long the machine has been running, in seconds. */
+  uptimeSeconds: () => number;
   /** Results. */
   stdout: Sink;
   /** Logs and complaints. */
@@ -60,6 +63,7 @@ export function processEdges(): Edges {
   };
   return {
     clock: systemClock,
+    uptimeSeconds: uptime,
     stdout: sink(process.stdout, () => interrupt(READER_GONE)),
     // A log that nobody reads stops nothing.
     stderr: sink(process.stderr, () => undefined),

@@ -222,4 +222,4 @@ test("a first start polls every example instrument, shows where, ends at Ctrl-C,
   const everything = JSON.stringify([first.written, second.written]);
   expect(everything).not.toContain(ownerPassword);
   expect(everything).not.toMatch(/oauth_|consumerSecret|accessToken/i);
-}, 60_000);
+});

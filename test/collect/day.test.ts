@@ -34,4 +34,4 @@ test("for 24 hours a 60-call budget is used whole, never exceeded, and every slo
   expect(equities.map(({ slotAt }) => Date.parse(slotAt))).toEqual(
     Array.from({ length: 1_440 }, (_, minute) => startMs + minute * MINUTE_MS),
   );
-}, 120_000);
+});

@@ -127,4 +127,4 @@ test("a disk full at open, write or fsync: the polls are missed and not loaded, 
   expect(ledger).toMatchObject({ sums: true });
   expect(ledger?.["down"]).toBeGreaterThanOrEqual(6);
   expect(logged).toMatch(/JOURNAL_WRITE_FAILED: .*ENOSPC/);
-}, 60_000);
+});

@@ -24,6 +24,5 @@ describe.each(Object.entries(SENDINGS))("cut anywhere and sent %s", (_how, sendi
 
       expect(kinds.filter((kind) => !/^(malformed|SERVICE_UNREACHABLE)$/.test(kind))).toEqual([]);
     },
-    300_000,
   );
 });

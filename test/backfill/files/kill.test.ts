@@ -29,7 +29,7 @@ test("killed twice while a CSV file comes in, every row is there once, and the r
   expect(rows).toEqual(expected);
   expect(responses).toHaveLength(24);
   expect(others).toHaveLength(24);
-}, 120_000);
+});
 
 test("killed twice while saved answers come in, every row is there once, and the report is of all runs", async () => {
   const dir = tempDir();
@@ -46,7 +46,7 @@ test("killed twice while saved answers come in, every row is there once, and the
     report: { answers: ANSWERS, newAnswers: ANSWERS, read: ANSWERS, stored: ANSWERS, repeated: 0 },
   });
   expect(last.rows).toEqual(last.expected);
-}, 120_000);
+});
 
 /** Imports with two kills, and once without. */
 async function killedTwice(argv: readonly string[]) {

@@ -164,4 +164,4 @@ test("while the schedule takes every call, the sweep makes none", async () => {
 
   expect(ended.left).toBe(10);
   expect(ended.refused).toEqual({ collector: 0, sweep: 0 });
-}, 120_000);
+});

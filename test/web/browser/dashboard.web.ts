@@ -2,12 +2,10 @@ import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
-import { beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { beforeAll, describe, expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
 import { HOLE, PAST_JOB } from "./history.ts";
 import { openPage, openWorld, until, type World } from "./world.ts";
-
-jest.setTimeout(120_000);
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const IMAGES = fileURLToPath(new URL("../../../docs/images/", import.meta.url));
@@ -32,7 +30,7 @@ const MOST_SCRIPT_BYTES = 250_000;
 let world: World;
 beforeAll(async () => {
   world = await openWorld();
-}, 180_000);
+});
 
 async function show(page: Page, path: string, drawn: string): Promise<void> {
   await page.goto(world.address + path);
