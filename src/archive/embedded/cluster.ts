@@ -97,7 +97,7 @@ export async function startServer(
   const { code } = await run(
     cluster,
     cluster.binaries.pg_ctl,
-    ["start", "-D", cluster.dir, "-l", log, "-w", "-t", "60", "-o", `-p ${port}`],
+    ["start", "-D", cluster.dir, "-l", log, "-w", "-t", "3600", "-o", `-p ${port}`],
     "ignore",
   );
   if (code === 0) return { ok: true };
