@@ -8,6 +8,12 @@ export const APPLICATION_NAME = "quotekeeper";
 /** Longest statement of a reader: a slow page must not slow a poll. */
 export const READ_TIMEOUT_MS = 5_000;
 
+/**
+ * How long a connection may take, and how long a free one of the pool is waited for, in ms: a server that is busy on a
+ * slow machine answers late, and is there all the same.
+ */
+const CONNECT_WITHIN_MS = 15_000;
+
 const READ_ONLY = ` -c default_transaction_read_only=on -c statement_timeout=${READ_TIMEOUT_MS}`;
 
 /**
@@ -41,7 +47,7 @@ export function createPool(
     connectionString,
     max,
     application_name: APPLICATION_NAME,
-    connectionTimeoutMillis: 5_000,
+    connectionTimeoutMillis: CONNECT_WITHIN_MS,
     ...(lasting ? { idleTimeoutMillis: 0, verify: onlyOnce() } : {}),
     // A server that vanished without a word (its power, a firewall) would hold a silent connection for ever.
     keepAlive: true,
