@@ -213,7 +213,7 @@ beforeAll(async () => {
   await poll("a journal that cannot be opened", settings(good.baseUrl, { QUOTEKEEPER_DATA_DIR: unwritable }));
 
   for (const [where, wrong] of BAD_SETTINGS) await poll(where, settings(good.baseUrl, wrong));
-}, 120_000);
+});
 
 const BAD_SETTINGS: [string, Record<string, string>][] = [
   ["a limit that is no number", { QUOTES_LIMIT: "many" }],
@@ -300,10 +300,10 @@ describe("while `start` runs against a service that quotes what it refuses", () 
     for (const path of PAGES) {
       const address = `${dashboard.replace(/\/$/, "")}${path}`;
       for (const headers of CALLERS) {
-        const ending = AbortSignal.timeout(path === "/api/events" ? 500 : 10_000);
-        const response = await fetch(address, { headers, signal: ending });
+        const response = await fetch(address, { headers });
         statuses.add(response.status);
-        pages.push(`${JSON.stringify([...response.headers])}${await response.text().catch(() => "")}`);
+        const text = path === "/api/events" ? firstEvents(response) : response.text();
+        pages.push(`${JSON.stringify([...response.headers])}${await text}`);
       }
     }
     interrupt();
@@ -318,7 +318,7 @@ describe("while `start` runs against a service that quotes what it refuses", () 
 });
 
 describe("an error of ours, dumped with everything that hangs on it, holds nothing", () => {
-  const opened = (baseUrl: string, deadlineMs = 20_000) =>
+  const opened = (baseUrl: string, deadlineMs = 3_600_000) =>
     openFetchQuotes({
       ...{ baseUrl, credentials: CANARIES, clock, observe: createObserver(clock), userAgent: "test" },
       deadlines: { connectMs: deadlineMs, headersMs: deadlineMs, callMs: deadlineMs },
@@ -511,6 +511,17 @@ async function spawned(argv: readonly string[], env: Record<string, string>): Pr
     stream.on("data", (chunk: Buffer) => (written += chunk.toString()));
   const [exitCode] = (await once(child, "close")) as [number];
   return [exitCode, written];
+}
+
+/** What a stream of events, which has no end, brings first; all of it when it is a refusal. */
+async function firstEvents(response: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = "";
+  for await (const piece of response.body as unknown as AsyncIterable<Uint8Array>) {
+    text += decoder.decode(piece, { stream: true });
+    if (text.includes("\n\n")) break;
+  }
+  return text;
 }
 
 let built: string | null = null;

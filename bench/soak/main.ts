@@ -84,7 +84,7 @@ async function soak(world: World, proxy: Awaited<ReturnType<typeof startProxy>>)
     problems.push(`the collector ended by itself: ${collector.output().slice(-1_000)}`);
   await cutting;
   clearInterval(sampling);
-  await catchUp(world, 120_000).catch((error: Error) => problems.push(error.message));
+  await catchUp(world).catch((error: Error) => problems.push(error.message));
   const settled = (samples: Sample[]): Sample[] => samples.slice(Math.floor(samples.length * WARM_UP_SHARE));
   const slope = slopePerHour(settled(memory));
   const floor = floors(settled(memory), FLOOR_SECONDS);

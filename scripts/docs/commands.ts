@@ -14,6 +14,7 @@ export function commandsPage(): string {
   const sink: Sink = { isTTY: false, columns: COLUMNS, write: (text) => void (shown += text) };
   const edges: Edges = {
     clock: systemClock,
+    uptimeSeconds: () => 0,
     stdout: sink,
     stderr: sink,
     env: {},

@@ -30,8 +30,11 @@ const READ_ONLY = { default_transaction_read_only: "on", statement_timeout: Stri
 
 const PLANNED_ONCE = { plan_cache_mode: "force_generic_plan" };
 
-/** How long the network may take to reach the server, in ms. Waiting for a turn in the pool has no limit. */
-const CONNECT_TIMEOUT_MS = 10_000;
+/**
+ * How long the network and a busy server may take until a connection stands, in ms. Waiting for a turn in the pool has no
+ * limit.
+ */
+const CONNECT_TIMEOUT_MS = 15_000;
 
 /** How long a connection is silent before the machine asks whether the other end is still there, in ms. */
 const KEEP_ALIVE_AFTER_MS = 10_000;

@@ -91,6 +91,11 @@ export async function loadSegment(
   }
 }
 
+/** The loader was closed before its last load had ended: nobody knows whether the database has all of it. */
+export class LoadCutShort extends Error {
+  override readonly name = "LoadCutShort";
+}
+
 /** A loader that runs beside the collector. */
 export type Loader = {
   /** Says that a segment of the journal has grown. Returns at once. */
@@ -209,7 +214,8 @@ export function startLoader(given: LoaderOptions): Loader {
           },
         );
       await atMost(graceMs, last, clock);
-      if (!ended) failure ??= new Error(`the last load did not end within ${graceMs} ms`);
+      if (!ended)
+        failure = new LoadCutShort(`the last load did not end within ${graceMs} ms`, { cause: failure });
     },
   };
 }

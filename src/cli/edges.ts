@@ -1,4 +1,5 @@
 /** The outside as commands see it: made once in `main.ts`, replaced in tests. */
+import { uptime } from "node:os";
 import { type Clock, systemClock } from "../clock.ts";
 import { createInterruptions, systemTicks } from "./interruptions.ts";
 
@@ -18,6 +19,8 @@ export type Sink = {
 /** Everything a command may touch besides files, sockets and the database. */
 export type Edges = {
   clock: Clock;
+  /** How long the machine has been running, in seconds. */
+  uptimeSeconds: () => number;
   /** Results. */
   stdout: Sink;
   /** Logs and complaints. */
@@ -42,10 +45,12 @@ export class Interrupted extends Error {
 
 /** The process itself. */
 export function processEdges(): Edges {
-  const byNpm = process.env["npm_lifecycle_event"] !== undefined;
+  // A script of somebody's own may leave us behind on purpose.
+  const byNpm = ["start", "npx"].includes(process.env["npm_lifecycle_event"] ?? "");
   const interruptions = createInterruptions(process, { ticks: systemTicks, byNpm });
   return {
     clock: systemClock,
+    uptimeSeconds: uptime,
     stdout: sink(process.stdout, () => interruptions.tell(READER_GONE)),
     // A log that nobody reads stops nothing.
     stderr: sink(process.stderr, () => undefined),

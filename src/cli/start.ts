@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { currentVersion, migrate } from "../archive/migrate.ts";
 import { collectingGoesOn, databaseError } from "../archive/databaseError.ts";
 import { explain } from "../archive/explain.ts";
+import { LoadCutShort } from "../archive/loader.ts";
 import { requireJobs } from "../config/jobs/readJobs.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
@@ -166,9 +167,12 @@ function farewell(collection: Collection | null, { stdout }: Edges): number {
   stdout.write(
     `Stored ${quotes} quotes of ${responses} answers. The next start goes on with the same data.\n`,
   );
-  if (collection.loader.failure() === null) return 0;
-  stdout.write(
-    "The database has not taken all of it: the rest is safe in the journal and is loaded at the next start.\n",
-  );
+  const failure = collection.loader.failure();
+  if (failure === null) return 0;
+  const what =
+    failure instanceof LoadCutShort
+      ? `It is not known whether the database has taken all of it: ${failure.message}. What is not there`
+      : "The database has not taken all of it: the rest";
+  stdout.write(`${what} is safe in the journal and is loaded at the next start.\n`);
   return 1;
 }

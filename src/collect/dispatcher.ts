@@ -254,7 +254,19 @@ export class Dispatcher {
     else if (forTheClock) this.#enter({ ...ticket, attempt: 2, setback: "unauthorized" });
     // A call that looks into another one's failure tells enough by failing once.
     else if (answer.outcome !== "server_error" || planned.part || !this.#retry(ticket))
-      this.#finish(planned, { kind: "answered", answer });
+      this.#answered(planned, { answer, record });
+  }
+
+  /**
+   * A call may be asked for later than it was let go: the first calls of a run wait for the very first answer. What
+   * was quoted for a slot that was over by then is missed at that slot.
+   */
+  #answered(planned: PlannedCall, { answer, record }: Kept): void {
+    const askedMs = Date.parse(record.requestedAt);
+    const [late, inTime] = split(planned, ({ deadlineMs }) => deadlineMs <= askedMs);
+    if (!late || answer.outcome !== "quotes") return this.#finish(planned, { kind: "answered", answer });
+    this.#tooLate(inTime ? { ...late, part: undefined } : late, "overrun");
+    if (inTime) this.#finish(inTime, { kind: "answered", answer });
   }
 
   #failed(ticket: Ticket, error: unknown): void {

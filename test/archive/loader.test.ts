@@ -3,7 +3,13 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { isRetryable } from "../../src/archive/databaseError.ts";
 import type { LoadReport } from "../../src/archive/load.ts";
-import { loadAll, startLoader, type Loader, type LoaderOptions } from "../../src/archive/loader.ts";
+import {
+  loadAll,
+  LoadCutShort,
+  startLoader,
+  type Loader,
+  type LoaderOptions,
+} from "../../src/archive/loader.ts";
 import { migrate } from "../../src/archive/migrate.ts";
 import { QuotekeeperError } from "../../src/errors.ts";
 import { contentOf, countsOf } from "../support/archive.ts";
@@ -207,6 +213,21 @@ describe("a loader beside the collector", () => {
     await loader.close(1_000);
 
     expect(await countsOf(pool)).toMatchObject({ responses: 4 });
+  });
+
+  test("that is closed before its last load has ended does not know whether all is loaded", async () => {
+    const { pool, journalDir, append } = await loadingWorld();
+    const { loader } = started({ pool, journalDir });
+    await loader.drain();
+    await append(...answers(1));
+    const holder = await pool.connect();
+    await holder.query("begin; lock table responses in access exclusive mode");
+
+    await loader.close(1_000);
+
+    expect(loader.failure()).toBeInstanceOf(LoadCutShort);
+    await holder.query("rollback");
+    holder.release();
   });
 
   test("passes over damaged bytes, says so, and loads what is whole", async () => {

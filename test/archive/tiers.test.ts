@@ -6,7 +6,7 @@ import { describeTier, readTier } from "../../src/archive/tiers/tier.ts";
 import { loadAll } from "../../src/archive/loader.ts";
 import { contentOf, rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
-import { freshDatabase, type TestDatabase } from "../support/database.ts";
+import { freshDatabase, poolOn, type TestDatabase } from "../support/database.ts";
 import { answerRecord, appendAll, at } from "../support/journal.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { answerXml, equityXml, optionXml } from "../support/xml.ts";
@@ -166,13 +166,13 @@ describe("on TimescaleDB", () => {
   });
 
   timescaleTest("twenty moves at once are one", async () => {
-    const { pool } = await plainDatabase();
+    const { pool, url } = await plainDatabase();
     await (await journalOf(pool, 5)).load();
     const content = await contentOf(pool);
+    // One connection each, as programs have: those of one pool would queue for its few, and no longer than it lets them.
+    const pools = Array.from({ length: 20 }, () => poolOn(url, { max: 1 }));
 
-    await Promise.all(
-      Array.from({ length: 20 }, () => migrate(pool, NOW, undefined, { toTimescaledb: true })),
-    );
+    await Promise.all(pools.map((one) => migrate(one, NOW, undefined, { toTimescaledb: true })));
 
     expect(await contentOf(pool)).toEqual(content);
   });

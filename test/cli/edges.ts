@@ -33,6 +33,8 @@ export function capturedEdges(options: Partial<Edges> & { isTTY?: boolean } = {}
   return {
     edges: {
       clock: systemClock,
+      // A day: what a machine that has just started must take care of does not apply.
+      uptimeSeconds: () => 86_400,
       stdout: sink("stdout"),
       stderr: sink("stderr"),
       env: {},

@@ -7,6 +7,7 @@ import { runProgram } from "../../src/cli/program.ts";
 import { compileProgram } from "../support/compileProgram.ts";
 import { freshDatabase } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
+import { until } from "../support/until.ts";
 import { capturedEdges } from "./edges.ts";
 
 const { url, pool } = await freshDatabase();
@@ -23,7 +24,6 @@ function inPipe(line: string): { codes: string; stderr: string } {
     cwd,
     env,
     encoding: "utf8",
-    timeout: 25_000,
   });
   return { codes: /codes ([\d ]+)/.exec(stdout)?.[1] ?? "", stderr };
 }
@@ -87,11 +87,10 @@ test("Ctrl-C ends a command that waits for the database, and leaves no connectio
 
 /** Until some statement waits for the lock; a look in the transaction itself would see the same for ever. */
 async function someStatementWaits(): Promise<void> {
-  for (let look = 0; look < 20_000; look++) {
+  await until(async () => {
     const { rowCount } = await pool.query(
       "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
     );
-    if (rowCount) return;
-  }
-  throw new Error("no statement waits");
+    return rowCount !== 0;
+  }, "a statement that waits");
 }

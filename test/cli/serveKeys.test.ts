@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Edges } from "../../src/cli/edges.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { signRequest, type Credentials } from "../../src/quotes-api/oauth/signature.ts";
 import { createTestClock, type TestClock } from "../support/clock.ts";
@@ -25,8 +26,12 @@ function keysOn(env: Record<string, string> = {}) {
 }
 
 /** A running `serve` on a data directory. */
-async function serving(env: Record<string, string>, clock: TestClock, ...flags: string[]) {
-  const captured = capturedEdges({ clock, env });
+function serving(env: Record<string, string>, clock: TestClock, ...flags: string[]) {
+  return servingWith({ env, clock }, ...flags);
+}
+
+async function servingWith({ clock, ...edges }: Partial<Edges> & { clock: TestClock }, ...flags: string[]) {
+  const captured = capturedEdges({ clock, ...edges });
   const ended = runProgram(["serve", "--source", "simulated", "--port", "0", ...flags], captured.edges);
   const [, baseUrl = ""] = await captured.said(/^It listens on (\S+)\.$|^QUOTES_BASE_URL=(\S+)$/m);
   const address = /http:\/\/127\.0\.0\.1:\d+/.exec(captured.stdout())?.[0] ?? baseUrl;
@@ -226,6 +231,20 @@ describe("a running service", () => {
 
     expect([accepted.status, replayed.status, fresh.status]).toEqual([200, 401, 200]);
     expect(replayed.body).toContain("the nonce was used before");
+  });
+
+  test("on a machine that has just started accepts no timestamp from before, for its disk may have lost nonces", async () => {
+    const clock = createTestClock();
+    const { settings, added } = keysOn();
+    const key = await added();
+    const just = await servingWith({ env: settings, clock, uptimeSeconds: () => 2 });
+
+    const before = await just.call(key);
+    clock.advance(9_000);
+    const since = await just.call(key);
+    await just.end();
+
+    expect([before.status, since.status]).toEqual([401, 200]);
   });
 
   test("accepts timestamps as far off as it was told", async () => {

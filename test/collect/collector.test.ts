@@ -362,6 +362,27 @@ describe("the end", () => {
   });
 });
 
+describe("a call that was let go within its slot, and asked for behind its end", () => {
+  test("is not called stored at that slot, but at one that still lasts", async () => {
+    const world = startWorld({
+      start: START,
+      jobs: [
+        jobOf({ name: "minutely", symbols: ["GE"] }),
+        jobOf({ name: "hourly", symbols: ["GE", "KO"], schedule: "30 * * * *" }),
+      ],
+      signedAfterMs: (call) => (call === 0 ? 61_000 : 0),
+    });
+
+    await world.until("2026-11-20T14:32:30Z");
+
+    const at = (time: string, job: string) => reasonsOf(entryAt(world.notes, time, job));
+    expect(at("14:30", "minutely")).toEqual({ overrun: 1 });
+    expect(entryAt(world.notes, "14:31", "minutely")?.misses).toEqual([]);
+    expect(entryAt(world.notes, "14:30", "hourly")?.misses).toEqual([]);
+    expect(addsUp(entriesOf(world.notes))).toBe(true);
+  });
+});
+
 describe("job files that change", () => {
   test("neither a slot nor what is queued is lost, and the new job begins at its next slot", async () => {
     const old = jobOf({ name: "old", options: contractsOf(12, "OLD") });

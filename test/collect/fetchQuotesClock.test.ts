@@ -1,6 +1,6 @@
 /** A machine whose clock is off still signs acceptably: against the real service with its window of 10 s. */
 import { afterAll, describe, expect, test } from "@jest/globals";
-import { type Clock, systemClock } from "../../src/clock.ts";
+import type { Clock } from "../../src/clock.ts";
 import { openFetchQuotes, type OpenFetchQuotes } from "../../src/collect/fetchQuotes.ts";
 import { createObserver, instantFromDate } from "../../src/instant.ts";
 import {
@@ -10,6 +10,9 @@ import {
   MAX_SKEW_MS,
   mayBeRefusedForTheClock,
 } from "../../src/quotes-api/clockSkew.ts";
+import { createFaults } from "../../src/serve/faults/edge.ts";
+import { parseFaults } from "../../src/serve/faults/faults.ts";
+import { createTestClock } from "../support/clock.ts";
 import { symbolsCall } from "../support/journal.ts";
 import { startSimulatedService, TEST_CREDENTIALS } from "../support/simulatedService.ts";
 import { startStubService } from "../support/stubService.ts";
@@ -21,12 +24,22 @@ afterAll(async () => {
   for (const { close } of opened) await close();
 });
 
+/** The true time: it stands still, so that it does not matter how long a call takes. */
+const truth = createTestClock();
+
+/** The service, whose clock is right, and so is its Date, which the HTTP server would take from the machine. */
+async function startRightService(): Promise<{ baseUrl: string }> {
+  const read = parseFaults("header-skew=1ms");
+  if (!read.ok) throw new Error(read.problems.join());
+  return startSimulatedService(truth, { faults: createFaults(read.faults, { seed: 1, clock: truth }) });
+}
+
 /** The machine's clock, so many seconds ahead; `shift` moves it. */
 function shiftedClock(seconds: number): Clock & { shift: (seconds: number) => void } {
   let shiftMs = seconds * 1_000;
   return {
-    ...systemClock,
-    now: () => new Date(systemClock.now().getTime() + shiftMs),
+    ...truth,
+    now: () => new Date(truth.now().getTime() + shiftMs),
     shift: (more) => {
       shiftMs += more * 1_000;
     },
@@ -53,7 +66,7 @@ async function statuses({ fetchQuotes }: OpenFetchQuotes, count: number): Promis
 
 describe("a clock that is off", () => {
   test.each([0, 5, -5])("by %d s needs no correction", async (seconds) => {
-    const { baseUrl } = await startSimulatedService(systemClock);
+    const { baseUrl } = await startRightService();
     const edge = open(baseUrl, shiftedClock(seconds));
 
     expect(await statuses(edge, 3)).toEqual([200, 200, 200]);
@@ -63,7 +76,7 @@ describe("a clock that is off", () => {
   test.each([11, 60, 3_600, -11, -60, -3_600])(
     "by %d s costs one refused call, and the next ones are accepted",
     async (seconds) => {
-      const { baseUrl } = await startSimulatedService(systemClock);
+      const { baseUrl } = await startRightService();
       const edge = open(baseUrl, shiftedClock(seconds));
 
       expect(await statuses(edge, 4)).toEqual([401, 200, 200, 200]);
@@ -72,7 +85,7 @@ describe("a clock that is off", () => {
   );
 
   test("costs one refused call also when many are made at once", async () => {
-    const { baseUrl } = await startSimulatedService(systemClock);
+    const { baseUrl } = await startRightService();
     const { fetchQuotes } = open(baseUrl, shiftedClock(60));
 
     const answers = await Promise.all(Array.from({ length: 6 }, () => fetchQuotes(CALL)));
@@ -81,7 +94,7 @@ describe("a clock that is off", () => {
   });
 
   test("and is then set right costs one refused call more", async () => {
-    const { baseUrl } = await startSimulatedService(systemClock);
+    const { baseUrl } = await startRightService();
     const clock = shiftedClock(3_600);
     const edge = open(baseUrl, clock);
 
@@ -93,7 +106,7 @@ describe("a clock that is off", () => {
   });
 
   test("leaves its mark on the times of the answers: they are the machine's", async () => {
-    const { baseUrl } = await startSimulatedService(systemClock);
+    const { baseUrl } = await startRightService();
     const clock = shiftedClock(3_600);
     const { fetchQuotes } = open(baseUrl, clock);
 
@@ -108,8 +121,8 @@ describe("a clock that is off", () => {
 
 describe("a clock that is right", () => {
   test("is not corrected for a wrong secret", async () => {
-    const { baseUrl } = await startSimulatedService(systemClock);
-    const edge = open(baseUrl, systemClock, { ...TEST_CREDENTIALS, consumerSecret: "not-the-secret" });
+    const { baseUrl } = await startRightService();
+    const edge = open(baseUrl, truth, { ...TEST_CREDENTIALS, consumerSecret: "not-the-secret" });
 
     expect(await statuses(edge, 3)).toEqual([401, 401, 401]);
     expect(edge.clockCorrectionMs()).toBe(0);
@@ -118,7 +131,7 @@ describe("a clock that is right", () => {
   test("is not corrected for a Date that is wrong, as long as calls are accepted", async () => {
     const Date = "Wed, 16 Mar 2011 14:51:44 GMT";
     const service = await startStubService({ headers: { Date }, body: "<response><quotes/></response>" });
-    const edge = open(service.baseUrl, systemClock);
+    const edge = open(service.baseUrl, truth);
 
     await statuses(edge, 3);
 
@@ -126,9 +139,9 @@ describe("a clock that is right", () => {
   });
 
   test("recovers from a refusal with a wrong Date: the next refusal takes the correction back", async () => {
-    const wrong = new Date(systemClock.now().getTime() + 120_000).toUTCString();
+    const wrong = new Date(truth.now().getTime() + 120_000).toUTCString();
     const service = await startStubService({ status: 401, headers: { Date: wrong } });
-    const edge = open(service.baseUrl, systemClock);
+    const edge = open(service.baseUrl, truth);
 
     const corrections: boolean[] = [];
     for (let n = 0; n < 3; n++) {
@@ -140,10 +153,10 @@ describe("a clock that is right", () => {
   });
 
   test("a 200 whose document says not authorized is a refusal as well", async () => {
-    const ahead = new Date(systemClock.now().getTime() + 60_000).toUTCString();
+    const ahead = new Date(truth.now().getTime() + 60_000).toUTCString();
     const body = "<response><error>Not authorized</error></response>";
     const service = await startStubService({ headers: { Date: ahead }, body });
-    const edge = open(service.baseUrl, systemClock);
+    const edge = open(service.baseUrl, truth);
 
     await edge.fetchQuotes(CALL);
 

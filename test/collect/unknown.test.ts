@@ -56,10 +56,10 @@ describe("a symbol that is unknown", () => {
       respond: ({ planned }) => quotesFor(planned, { unknown: ["XYZZY"] }),
     });
 
-    await world.until("2026-11-26T14:31:00Z");
+    await world.until("2026-11-24T02:31:00Z");
 
     const hours = minutesOf(world, "XYZZY").map((minute) => minute / 60);
-    expect(hours).toEqual([0, 2, 5, 10, 19, 36, 60, 84, 108, 132]);
+    expect(hours).toEqual([0, 2, 5, 10, 19, 36, 60, 84]);
   });
 
   test("of a job that is due once a day is asked every day", async () => {
@@ -69,9 +69,9 @@ describe("a symbol that is unknown", () => {
       respond: ({ planned }) => quotesFor(planned, { unknown: ["XYZZY"] }),
     });
 
-    await world.until("2026-11-24T14:31:00Z");
+    await world.until("2026-11-22T14:31:00Z");
 
-    expect(world.calls).toHaveLength(5);
+    expect(world.calls).toHaveLength(3);
   });
 
   test("is asked at every slot again as soon as it is known", async () => {

@@ -18,14 +18,26 @@ export type VirtualTime = {
   sleepMachine: (ms: number) => void;
 };
 
+/** jest's own makes the same date in many times the time. */
+const RealDate = Date;
+
 /** Takes over the clock of this test file until `jest.useRealTimers()`. */
 export function startVirtualTime(start: string): VirtualTime {
   jest.useFakeTimers({
     now: Date.parse(start),
     doNotFake: ["nextTick", "queueMicrotask", "setImmediate", "clearImmediate"],
   });
-  const virtualSetTimeout = setTimeout;
-  const beganMs = Date.now();
+  // What an interval looks at changes nothing, unless the machine slept: time goes on to the next timeout at once.
+  let turn = false;
+  let hasSlept = false;
+  const fakeSetTimeout = setTimeout;
+  const virtualSetTimeout = ((callback: (...args: unknown[]) => void, ms?: number, ...args: unknown[]) =>
+    fakeSetTimeout(() => {
+      turn = true;
+      callback(...args);
+    }, ms)) as typeof setTimeout;
+  globalThis.setTimeout = virtualSetTimeout;
+  const beganMs = jest.now();
   let sleptMs = 0;
   let drawn = 0;
   const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
@@ -33,19 +45,21 @@ export function startVirtualTime(start: string): VirtualTime {
     const endMs = typeof instant === "number" ? instant : Date.parse(instant);
     // A timer at the very end marks it, so that no other one is run that lies behind it.
     let there = false;
-    setTimeout(() => (there = true), endMs - Date.now());
+    setTimeout(() => (there = true), endMs - jest.now());
     await settle();
     while (!there) {
       // A test that took too long has given the clock back by now: going on would be for ever.
       if (setTimeout !== virtualSetTimeout) throw new Error("the virtual time has ended");
-      jest.advanceTimersToNextTimer();
+      turn = hasSlept;
+      do jest.advanceTimersToNextTimer();
+      while (!turn);
       await settle();
     }
   };
   return {
     clock: {
-      now: () => new Date(),
-      monotonicMs: () => Date.now() - beganMs - sleptMs,
+      now: () => new RealDate(jest.now()),
+      monotonicMs: () => jest.now() - beganMs - sleptMs,
       sleep: (ms, signal) =>
         new Promise((resolve, reject) => {
           if (signal?.aborted) return reject(signal.reason as Error);
@@ -63,11 +77,12 @@ export function startVirtualTime(start: string): VirtualTime {
       random: (length) => Uint8Array.from({ length }, () => (drawn = (drawn * 73 + 41) % 256)),
     },
     until,
-    pass: (ms) => until(Date.now() + ms),
+    pass: (ms) => until(jest.now() + ms),
     settle,
     sleepMachine: (ms) => {
+      hasSlept = true;
       sleptMs += ms;
-      jest.setSystemTime(Date.now() + ms);
+      jest.setSystemTime(jest.now() + ms);
     },
   };
 }

@@ -6,6 +6,7 @@ import { afterEach, jest } from "@jest/globals";
 import { Collector, type CollectorOptions } from "../../src/collect/collector.ts";
 import type { PlannedCall } from "../../src/collect/plan.ts";
 import type { Job } from "../../src/config/jobs/readJobs.ts";
+import { instantFromDate } from "../../src/instant.ts";
 import type { LedgerNote, MissReason, SlotEntry } from "../../src/ledger.ts";
 import { alwaysOpen, createCalendar } from "../../src/market/calendar/calendar.ts";
 import { instrumentName, type InstrumentKey } from "../../src/market/instrument.ts";
@@ -41,9 +42,16 @@ afterEach(async () => {
 });
 
 /** What of a world is unusual. */
+/** `signedAfterMs`: how long a call that was let go waits before it is asked for. */
 export type WorldOptions = Partial<
   Pick<CollectorOptions, "governor" | "history" | "calendar" | "exchange">
-> & { start: string; jobs: Job[]; respond?: Respond; latencyMs?: (call: number) => number };
+> & {
+  start: string;
+  jobs: Job[];
+  respond?: Respond;
+  latencyMs?: (call: number) => number;
+  signedAfterMs?: (call: number) => number;
+};
 
 /** Makes a world and starts its collector. */
 export function startWorld(options: WorldOptions): World {
@@ -51,7 +59,7 @@ export function startWorld(options: WorldOptions): World {
   const calls: SeenCall[] = [];
   const notes: LedgerNote[] = [];
   const logged: World["logged"] = [];
-  const { latencyMs = () => 200 } = options;
+  const { latencyMs = () => 200, signedAfterMs = () => 0 } = options;
   const respond = options.respond ?? (({ planned }) => quotesFor(planned));
   const logAt = (level: string) => (_fields: object, message: string) => void logged.push({ level, message });
   const collector = new Collector({
@@ -67,10 +75,14 @@ export function startWorld(options: WorldOptions): World {
       const names = (askedInstruments(planned.call) ?? []).map(instrumentName);
       const call: SeenCall = { sentAt: Date.now(), answeredAt: null, planned, names };
       calls.push(call);
-      await time.clock.sleep(latencyMs(calls.length - 1), signal);
+      const place = calls.length - 1;
+      if (signedAfterMs(place) > 0) await time.clock.sleep(signedAfterMs(place), signal);
+      const requestedAt = instantFromDate(time.clock.now());
+      await time.clock.sleep(latencyMs(place), signal);
       call.answeredAt = Date.now();
       const answer = await respond(call);
-      return { record: { requestedAt: "", observedAt: "", headers: {} }, answer };
+      const observedAt = instantFromDate(time.clock.now());
+      return { record: { requestedAt, observedAt, headers: {} }, answer };
     },
   });
   const end = async (graceMs: number): Promise<void> => {

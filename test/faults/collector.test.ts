@@ -1,5 +1,5 @@
 /** The short form of `npm run test:faults`: real collectors, a real PostgreSQL, a few faults of each kind. */
-import { afterEach, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { seeded } from "../../bench/governor/random.ts";
 import { freshDatabase } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
@@ -13,11 +13,8 @@ import { killCollectors } from "./scenarios/collectorKills.ts";
 import { loseCommits } from "./scenarios/lostCommits.ts";
 import { killServers } from "./scenarios/serverKills.ts";
 
-/** Little, so that a busy machine is done with it in time. */
+/** Little: what is shown does not depend on how much it is. */
 const LOAD: Load = { symbols: 50, options: 10, slowSymbols: 0 };
-
-// Bounds for processes of their own on a machine that may be busy; a quiet one needs a tenth of it.
-jest.setTimeout(180_000);
 
 let bin = "";
 beforeAll(() => {

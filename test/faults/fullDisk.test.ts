@@ -1,7 +1,6 @@
 /** A disk that is full for a while, from the service's answer to the ledger, and what `status` makes of it. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, expect, test } from "@jest/globals";
 import { systemClock } from "../../src/clock.ts";
 import { openArchive } from "../../src/cli/parts/archive.ts";
@@ -12,9 +11,9 @@ import { nodeFs, type JournalFs } from "../../src/journal/fs.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
+import { until } from "../support/until.ts";
 import { Auditor } from "./kit/audit.ts";
 import { startFeed } from "./kit/feed.ts";
-import { until } from "./kit/world.ts";
 
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -99,21 +98,19 @@ test("a disk full at open, write or fsync: the polls are missed and not loaded, 
     full.at = steps;
     await until(
       () => status().missed > missed && says.test(status().lastError ?? ""),
-      10_000,
       `the error at ${steps}`,
     );
   };
 
   // After a failed write the next append begins a new segment, so that the disk is full at open then.
-  await until(async () => (await loaded()) > 0, 10_000, "an answer loaded");
+  await until(async () => (await loaded()) > 0, "an answer loaded");
   for (const steps of [["write"], ["write", "open"], ["fsync"]]) {
     const what = steps.includes("open") ? "a new segment cannot be made" : "cannot be written";
     await fullAt(steps, new RegExp(`^JOURNAL_WRITE_FAILED: .*${what}: ENOSPC.*Free space`));
   }
   full.at = [];
   const before = await loaded();
-  await until(async () => (await loaded()) > before, 10_000, "work going on");
-  await delay(50);
+  await until(async () => (await loaded()) > before, "work going on");
   await close();
 
   const { violations, journaled } = await auditor.check({ complete: true });
@@ -127,4 +124,4 @@ test("a disk full at open, write or fsync: the polls are missed and not loaded, 
   expect(ledger).toMatchObject({ sums: true });
   expect(ledger?.["down"]).toBeGreaterThanOrEqual(6);
   expect(logged).toMatch(/JOURNAL_WRITE_FAILED: .*ENOSPC/);
-}, 60_000);
+});

@@ -17,13 +17,9 @@ beforeAll(async () => {
 afterAll(() => service.close());
 
 describe.each(Object.entries(SENDINGS))("cut anywhere and sent %s", (_how, sending) => {
-  test.each(recordedDocuments())(
-    "$name is never quotes",
-    async (document) => {
-      const kinds = await kindsOfCuts(service, sending, document, upTo(document.whole));
+  test.each(recordedDocuments())("$name is never quotes", async (document) => {
+    const kinds = await kindsOfCuts(service, sending, document, upTo(document.whole));
 
-      expect(kinds.filter((kind) => !/^(malformed|SERVICE_UNREACHABLE)$/.test(kind))).toEqual([]);
-    },
-    300_000,
-  );
+    expect(kinds.filter((kind) => !/^(malformed|SERVICE_UNREACHABLE)$/.test(kind))).toEqual([]);
+  });
 });

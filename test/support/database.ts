@@ -18,8 +18,7 @@ const names: string[] = [];
 afterAll(async () => {
   await Promise.all(pools.map((pool) => pool.end()));
   for (const name of names) await ask("DELETE", name);
-  // A file may have made dozens; dropping them takes a while on a busy machine.
-}, 120_000);
+});
 
 /**
  * Makes a database, a copy of one that has been migrated; dropped when the test file ends.

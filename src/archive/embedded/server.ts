@@ -45,8 +45,14 @@ export type EmbeddedServer = {
 const IN_USE_LOCK = 0x71_6b_01;
 
 /** How often a start that loses a race against another program looks again, and how long it waits between. */
-const ATTEMPTS = 40;
+const ATTEMPTS = 80;
 const WAIT_MS = 250;
+
+/** So many failures to start are no race any more: after a kill, what is left of the old server may hold the new one up. */
+const START_FAILURES = 20;
+
+/** SQLSTATE cannot_connect_now: it starts, perhaps recovers from a crash, or stops. */
+const NOT_YET = "57P03";
 
 /**
  * Finds or starts the server of a data directory.
@@ -67,6 +73,12 @@ export async function openEmbedded(
       const running = await runningPort(cluster.dir);
       const port = running ?? settings.port;
       const client = await connectOwner({ ...settings, port }, cluster.dir, clock);
+      if (client === "not yet") {
+        // That takes as long as it takes.
+        attempt = -1;
+        await clock.sleep(WAIT_MS);
+        continue;
+      }
       if (client !== null) {
         settings = { ...settings, port };
         holder = client;
@@ -74,7 +86,7 @@ export async function openEmbedded(
       }
       const chosen = running ?? (await freePort(settings.port));
       const started = await startServer(cluster, chosen);
-      if (!started.ok && attempt >= 8) {
+      if (!started.ok && attempt >= START_FAILURES) {
         const what = `the server in ${cluster.dir} does not start`;
         throw await failure(what, { dir: cluster.dir, output: started.output, free: machine.freeBytes });
       }
@@ -159,8 +171,12 @@ async function runningPort(dir: string): Promise<number | null> {
   return Number.isInteger(port) && port > 0 ? port : null;
 }
 
-/** A connection that holds the in-use lock, or null when no server of this very cluster answers. */
-async function connectOwner(settings: ClusterSettings, dir: string, clock: Clock): Promise<pg.Client | null> {
+/** A connection that holds the in-use lock; null when no server of this very cluster answers. */
+async function connectOwner(
+  settings: ClusterSettings,
+  dir: string,
+  clock: Clock,
+): Promise<pg.Client | "not yet" | null> {
   const login = { host: "127.0.0.1", port: settings.port, user: OWNER, password: settings.ownerPassword };
   const admin = new pg.Client({ ...login, database: "postgres", connectionTimeoutMillis: 5_000 });
   // The server may be stopped under us; the pool notices on its own.
@@ -171,9 +187,9 @@ async function connectOwner(settings: ClusterSettings, dir: string, clock: Clock
     await admin.query("select pg_advisory_lock_shared($1)", [IN_USE_LOCK]);
     await ensureDatabase(admin);
     return admin;
-  } catch {
+  } catch (error) {
     await admin.end().catch(() => undefined);
-    return null;
+    return (error as { code?: string }).code === NOT_YET ? "not yet" : null;
   }
 }
 

@@ -1,6 +1,5 @@
 /** What `serve` keeps under the data directory: the keys of its callers and the nonces they used. */
 import { join, resolve } from "node:path";
-import { uptime } from "node:os";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { ensureDataDir } from "../../journal/data-dir.ts";
@@ -48,7 +47,7 @@ export function keyPlace(config: Config, { clock }: Pick<Edges, "clock">): KeyPl
  */
 export async function openServeState(
   config: Config,
-  edges: Pick<Edges, "clock">,
+  edges: Pick<Edges, "clock" | "uptimeSeconds">,
   { given, made, windowSeconds, log }: ServeStateOptions,
 ): Promise<ServeState> {
   const place = keyPlace(config, edges);
@@ -63,7 +62,10 @@ export async function openServeState(
   const keys = followKeys(place, made ? [...given, made] : given, (err) =>
     log.error({ err }, "the keys cannot be read; those from before stay"),
   );
-  const nonceLog = openNonceLog({ dir, clock: edges.clock, windowSeconds, uptimeSeconds: uptime() });
+  const nonceLog = openNonceLog({
+    ...{ dir, clock: edges.clock, windowSeconds },
+    uptimeSeconds: edges.uptimeSeconds(),
+  });
   const { remembered, horizon, append, write, close } = nonceLog;
   const nonces = newNonceMemory({
     windowSeconds,

@@ -169,7 +169,7 @@ test("the same file again adds nothing; grown at its end it adds the new rows al
   expect(await letters(world)).toHaveLength(1);
   const { rows: bytes } = await world.pool.query("select sum(body_bytes)::int as n from responses");
   expect((bytes[0] as { n: number }).n).toBeLessThan(4_201 * 40);
-}, 30_000);
+});
 
 test("two different rows of one instrument and time: the second is set aside, in its piece, another, or another file", async () => {
   const world = await backfillWorld();
@@ -311,7 +311,7 @@ test("ended in its midst and run again, it has the rows of one that was left alo
   const { dead_letters: other, ...expected } = await archiveOf(alone);
   expect(content).toEqual(expected);
   expect([letter?.rows, other?.rows]).toEqual([1, 1]);
-}, 60_000);
+});
 
 test("from the journal alone the archive is made again, without file and map, the same row by row", async () => {
   const world = await backfillWorld();

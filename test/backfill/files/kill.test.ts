@@ -1,13 +1,11 @@
 /** An import that is killed at any moment loses nothing, doubles nothing, and goes on. */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { compileProgram } from "../../support/compileProgram.ts";
 import { tempDir } from "../../support/tempDir.ts";
 import { run } from "../../cli/edges.ts";
-import { moreAnswersThan } from "../moreAnswers.ts";
+import { shutGate } from "../gate.ts";
 import { backfillWorld } from "../world.ts";
 import { files, HEADER, series } from "../csv/csvFiles.ts";
 import { rowsOf, saved } from "../xml/saved.ts";
@@ -29,7 +27,7 @@ test("killed twice while a CSV file comes in, every row is there once, and the r
   expect(rows).toEqual(expected);
   expect(responses).toHaveLength(24);
   expect(others).toHaveLength(24);
-}, 120_000);
+});
 
 test("killed twice while saved answers come in, every row is there once, and the report is of all runs", async () => {
   const dir = tempDir();
@@ -46,20 +44,16 @@ test("killed twice while saved answers come in, every row is there once, and the
     report: { answers: ANSWERS, newAnswers: ANSWERS, read: ANSWERS, stored: ANSWERS, repeated: 0 },
   });
   expect(last.rows).toEqual(last.expected);
-}, 120_000);
+});
 
 /** Imports with two kills, and once without. */
 async function killedTwice(argv: readonly string[]) {
   const [world, whole] = [await backfillWorld(), await backfillWorld()];
   const bin = compileProgram(tempDir());
   await run(["backfill", ...argv], whole.env);
-  let seen = -1;
-  for (let kill = 0; kill < 2; kill++) {
-    const child = spawn(process.execPath, [bin, "backfill", ...argv], { env: world.env, stdio: "ignore" });
-    seen = await moreAnswersThan(world, Math.max(0, seen), child);
-    child.kill("SIGKILL");
-    if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
-  }
+  const gate = await shutGate(world);
+  for (let kill = 0; kill < 2; kill++) await gate.killed(bin, ["backfill", ...argv]);
+  await gate.open();
   const { stdout } = await run(["backfill", ...argv, "--json"], world.env);
   return {
     stdout: JSON.parse(stdout) as unknown,

@@ -50,7 +50,7 @@ test("killed twice while it runs, it has polled and stored each symbol exactly o
   });
   const { rows } = await world.pool.query("select count(*)::int as n from quotes");
   expect(rows).toEqual([{ n: 3_000 }]);
-}, 120_000);
+});
 
 async function endedByItself(child: ChildProcess): Promise<never> {
   await once(child, "exit");

@@ -302,7 +302,7 @@ test("ended in its midst, at each batch, and run again, it has the rows of one t
     report: { answers: 700, read: 700, stored: 700, repeated: 0 },
   });
   expect(await rowsOf(world.pool)).toEqual(await rowsOf(alone.pool));
-}, 60_000);
+});
 
 test("what was journaled and not loaded is loaded first, and counts once", async () => {
   const world = await backfillWorld();

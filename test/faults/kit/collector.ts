@@ -6,9 +6,6 @@ import { createInterface } from "node:readline";
 /** Output kept of a collector, in characters: enough for what it said last. */
 const KEPT_OUTPUT = 20_000;
 
-/** Longest wait for a collector that was asked to end, in ms. */
-const END_WITHIN_MS = 20_000;
-
 /** Has V8 say on stdout what each full collection of garbage left, in a line that HEAP_LEFT knows. */
 const TELL_HEAP = ["--trace-gc", "--trace-gc-ignore-scavenger"];
 const HEAP_LEFT = /^\[\d+:.*Mark-Compact.* -> ([\d.]+) \(/;
@@ -27,7 +24,7 @@ export type CollectorProcess = {
   descriptors: () => number | null;
   /** kill -9 of its process group; resolves when it is gone. */
   kill: () => Promise<void>;
-  /** SIGTERM; resolves with its exit code, null when it had to be killed. */
+  /** SIGTERM; resolves with its exit code, null when it was killed. */
   end: () => Promise<number | null>;
 };
 
@@ -73,8 +70,7 @@ export function startCollector(bin: string, env: Record<string, string>, cwd: st
     },
     end: async () => {
       if (running.has(child)) child.kill("SIGTERM");
-      const hung = setTimeout(() => killGroup(pid), END_WITHIN_MS);
-      return ended.finally(() => clearTimeout(hung));
+      return ended;
     },
   };
 }

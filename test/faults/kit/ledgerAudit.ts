@@ -1,9 +1,6 @@
 /** Whether the ledger adds up: due = stored + missed at every slot, and what it calls stored is there. */
 import type pg from "pg";
 
-/** How far an answer's call may have left behind its slot's end, in ms: timers are not exact on a busy machine. */
-const SLACK_MS = 1_000;
-
 /** What the ledger holds, and what is wrong with it. */
 export type LedgerReport = { slots: number; due: number; missed: number; violations: string[] };
 
@@ -19,7 +16,6 @@ export async function auditLedger(pool: pg.Pool, stepMs: ReadonlyMap<string, num
     ...(await listed(pool, "calls stored what is not there", CLAIMS, [
       [...stepMs.keys()],
       [...stepMs.values()],
-      SLACK_MS,
     ])),
     ...(await listed(pool, "is not in the ledger", GAPS, [[...stepMs.keys()], [...stepMs.values()]])),
   ];
@@ -69,7 +65,7 @@ const CLAIMS = `
       and exists (
         select from responses r
         where r.observed_at = q.observed_at and r.source_id = q.source_id
-          and r.requested_at < c.slot_at + make_interval(secs => (c.ms + $3) / 1000.0)
+          and r.requested_at < c.slot_at + make_interval(secs => c.ms / 1000.0)
         offset 0)
     offset 0)`;
 

@@ -2,9 +2,9 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { type EmbeddedServer, openEmbedded } from "../../../src/archive/embedded/server.ts";
 import { systemClock } from "../../../src/clock.ts";
+import { until } from "../../support/until.ts";
 
 /** A server in a temporary directory. */
 export type FaultServer = {
@@ -43,7 +43,7 @@ export async function startFaultServer(): Promise<FaultServer> {
 /** kill -9 of the postmaster of a cluster; its backends notice and end by themselves. Resolves when it is gone. */
 export async function killPostmaster(clusterDir: string): Promise<void> {
   const pid = signalPostmaster(clusterDir, "SIGKILL");
-  for (let waited = 0; pid !== null && isAlive(pid) && waited < 5_000; waited += 10) await delay(10);
+  if (pid !== null) await until(() => !isAlive(pid), "the postmaster being gone");
 }
 
 /** Signals the postmaster of a cluster. @returns its pid; null when there is none */

@@ -2,7 +2,6 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
 import { createPool } from "../../../src/archive/connect.ts";
 import { openEmbedded } from "../../../src/archive/embedded/server.ts";
@@ -157,13 +156,4 @@ async function makeDatabase(serverUrl: string): Promise<string> {
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
   return url.href;
-}
-
-/** Waits until `look` gives true. @throws Error naming `what` when it does not within `ms` */
-export async function until(look: () => Promise<boolean> | boolean, ms: number, what: string): Promise<void> {
-  const startedAt = performance.now();
-  while (!(await look())) {
-    if (performance.now() - startedAt > ms) throw new Error(`${what}: not within ${ms} ms`);
-    await delay(20);
-  }
 }

@@ -2,11 +2,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type pg from "pg";
 import type { Proxy } from "../kit/proxy.ts";
-import { until, type World } from "../kit/world.ts";
+import { until } from "../../support/until.ts";
+import type { World } from "../kit/world.ts";
 import { catchUp, conclude, type Verdict, watchMemory } from "./verdict.ts";
-
-/** How long the loader may take to be back, beyond its longest wait between two attempts, in ms. */
-const BACK_WITHIN_MS = 60_000;
 
 /** @param options.proxy not up yet: the collector starts without a database */
 export async function takeDatabaseAway(
@@ -18,19 +16,18 @@ export async function takeDatabaseAway(
   const memory = watchMemory(() => collector);
   const figures: Record<string, number> = {};
   try {
-    await until(() => feed.answered() > 0, 30_000, "the first answer without a database");
+    await until(() => feed.answered() > 0, "the first answer without a database");
     await delay(fromStartMs);
     await proxy.restore();
-    await until(() => hasSchema(pool), BACK_WITHIN_MS, "the schema");
-    figures["backAfterStartMs"] = await catchUp(world, BACK_WITHIN_MS);
+    await until(() => hasSchema(pool), "the schema");
+    figures["backAfterStartMs"] = await catchUp(world);
     for (const ms of awayMs) {
       await proxy.cut();
       const before = feed.answered();
       await delay(ms);
-      // On a busy machine a single call may take longer than that.
-      await until(() => feed.answered() > before, 60_000, `a call while the database was away ${ms} ms`);
+      await until(() => feed.answered() > before, `a call while the database was away ${ms} ms`);
       await proxy.restore();
-      figures[`backAfter${ms}Ms`] = await catchUp(world, BACK_WITHIN_MS);
+      figures[`backAfter${ms}Ms`] = await catchUp(world);
     }
   } finally {
     memory.stop();

@@ -1,6 +1,7 @@
 /** kill -9 of the collector at random instants, under full load. */
 import { setTimeout as delay } from "node:timers/promises";
-import { until, type World } from "../kit/world.ts";
+import { until } from "../../support/until.ts";
+import type { World } from "../kit/world.ts";
 import { CALLS_UNDER_WAY, catchUp, conclude, type Verdict, watchMemory } from "./verdict.ts";
 
 /** So many of the kills come while the collector starts; the others while it collects. */
@@ -23,7 +24,7 @@ export async function killCollectors(
       if (random() < WHILE_STARTING) await delay(random() * STARTS_WITHIN_MS);
       else {
         const before = feed.answered();
-        await until(() => feed.answered() > before, 30_000, `the first answer after kill ${kill - 1}`);
+        await until(() => feed.answered() > before, `the first answer after kill ${kill - 1}`);
         await delay(random() * LIVES_MS);
       }
       await collector.kill();
@@ -33,8 +34,8 @@ export async function killCollectors(
       collector = world.collect();
     }
     const answered = feed.answered();
-    await until(() => feed.answered() > answered, 30_000, "the last collector's first answer");
-    await catchUp(world, 60_000);
+    await until(() => feed.answered() > answered, "the last collector's first answer");
+    await catchUp(world);
   } finally {
     memory.stop();
     if (auditor.numbers.size === 0) await collector.kill();

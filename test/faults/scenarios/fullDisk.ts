@@ -4,7 +4,8 @@ import { mkdirSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
-import { until, type World } from "../kit/world.ts";
+import { until } from "../../support/until.ts";
+import type { World } from "../kit/world.ts";
 import { catchUp, conclude, type Verdict, watchMemory } from "./verdict.ts";
 
 const DISK = "48m";
@@ -35,11 +36,11 @@ export async function fillDisk(world: World, { fullMs }: { fullMs: number }): Pr
   const memory = watchMemory(() => collector);
   const expect = (holds: boolean, what: string): void => void (holds || violations.push(what));
   try {
-    await until(() => feed.answered() > 20, 30_000, "the first answers");
+    await until(() => feed.answered() > 20, "the first answers");
     fill(ballast);
     const before = feed.answered();
     await delay(fullMs);
-    await until(() => feed.answered() > before, 60_000, "a call while the disk was full");
+    await until(() => feed.answered() > before, "a call while the disk was full");
     const full = await journalLine(world);
     expect(full.exitCode === 1, `status ended with ${full.exitCode} while the disk was full`);
     expect(/ATTENTION.*JOURNAL_WRITE_FAILED.*ENOSPC/.test(full.line), `status said: ${full.line}`);
@@ -49,8 +50,8 @@ export async function fillDisk(world: World, { fullMs }: { fullMs: number }): Pr
     );
     const { loaded } = await world.auditor.check();
     rmSync(ballast);
-    await until(async () => (await world.auditor.check()).loaded > loaded, 30_000, "work going on");
-    await catchUp(world, 30_000);
+    await until(async () => (await world.auditor.check()).loaded > loaded, "work going on");
+    await catchUp(world);
     const after = await journalLine(world);
     expect(/^journal +ok/.test(after.line), `with space again status said: ${after.line}`);
     const { rows } = await pool.query<{ count: number }>(

@@ -3,7 +3,8 @@ import { loadAll } from "../../../src/archive/loader.ts";
 import { systemClock } from "../../../src/clock.ts";
 import { auditLedger } from "../kit/ledgerAudit.ts";
 import type { CollectorProcess } from "../kit/collector.ts";
-import { until, type World } from "../kit/world.ts";
+import { until } from "../../support/until.ts";
+import type { World } from "../kit/world.ts";
 
 /** What was done, what was measured, and what did not hold. */
 export type Verdict = {
@@ -30,10 +31,10 @@ export function watchMemory(collector: () => CollectorProcess | null): {
 }
 
 /** Waits until the database has all that the journal held at the call. @returns how long that took, in ms */
-export async function catchUp({ auditor }: World, withinMs: number): Promise<number> {
+export async function catchUp({ auditor }: World): Promise<number> {
   const startedAt = performance.now();
   const { journaled } = await auditor.check();
-  await until(async () => (await auditor.check()).loaded >= journaled, withinMs, "the loader catching up");
+  await until(async () => (await auditor.check()).loaded >= journaled, "the loader catching up");
   return Math.round(performance.now() - startedAt);
 }
 
@@ -58,8 +59,10 @@ export async function conclude(
   const exitCode = await collector.end();
   const ended = await world.auditor.check();
   const left = ended.journaled - ended.loaded;
-  // It says by its exit code whether the database has taken everything.
-  if (exitCode !== (left === 0 ? 0 : 1))
+  // It says by its exit code whether the database has taken everything. On a slow machine the last load may still be
+  // under way when its time is over: then it says that it does not know.
+  const unknown = exitCode === 1 && collector.output().includes("It is not known whether");
+  if (!unknown && exitCode !== (left === 0 ? 0 : 1))
     violations.push(
       `the last collector ended with ${exitCode}, ${left} answers not loaded: ${collector.output().slice(-500)}`,
     );

@@ -69,9 +69,7 @@ export function leftOut(clients: readonly Client[]): string {
 /** Every client, those that are not installed as well. */
 export function findClients(programs: readonly Program[] = PROGRAMS): Client[] {
   return programs.map(({ name, interpreters, probe, script }) => {
-    const interpreter = interpreters.find(
-      (path) => spawnSync(path, probe, { stdio: "ignore", timeout: 20_000 }).status === 0,
-    );
+    const interpreter = interpreters.find((path) => spawnSync(path, probe, { stdio: "ignore" }).status === 0);
     const path = fileURLToPath(new URL(script, import.meta.url));
     return {
       name,

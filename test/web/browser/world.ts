@@ -2,7 +2,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { afterAll } from "@jest/globals";
 import type pg from "pg";
 import { type Browser, chromium, type Page } from "playwright-core";
@@ -10,6 +9,7 @@ import { systemClock } from "../../../src/clock.ts";
 import { compileProgram } from "../../support/compileProgram.ts";
 import { freshDatabase } from "../../support/database.ts";
 import { tempDir } from "../../support/tempDir.ts";
+import { until } from "../../support/until.ts";
 import { chainOf, fillPast, SYMBOLS } from "./history.ts";
 
 /** What the tests look at. */
@@ -56,13 +56,14 @@ export async function openWorld(): Promise<World> {
   });
   const browser = await chromium.launch({
     executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
+    timeout: 0,
     args: ["--headless", "--no-sandbox", "--disable-gpu"],
   });
   closers.push(() => browser.close());
   await until(async () => {
     const { rows } = await pool.query<{ n: string }>("select count(*) as n from responses");
     return Number(rows[0]?.n) >= 10;
-  });
+  }, "ten answers stored");
   return { address, pool, databaseUrl: url, browser, dates, run };
 }
 
@@ -99,7 +100,7 @@ async function startProgram(
   const found = await until(() => {
     if (child.exitCode !== null) throw new Error(`the program ended:\n${said}`);
     return /^Dashboard +(\S+)/m.exec(said)?.[1] ?? null;
-  });
+  }, "the dashboard's address");
   return { child, address: found };
 }
 
@@ -108,20 +109,6 @@ async function end(child: ChildProcess): Promise<void> {
   const ended = new Promise((resolve) => child.once("close", resolve));
   child.kill("SIGTERM");
   await ended;
-}
-
-/** Waits for what a real browser and a real collection need time for. */
-export async function until<T>(
-  look: () => Promise<T | null | false> | T | null | false,
-  ms = 45_000,
-): Promise<T> {
-  const fromMs = performance.now();
-  for (;;) {
-    const found = await look();
-    if (found !== null && found !== false) return found;
-    if (performance.now() - fromMs > ms) throw new Error(`nothing within ${ms} ms: ${look.toString()}`);
-    await delay(100);
-  }
 }
 
 /** How a page is opened. */
@@ -139,6 +126,8 @@ export async function openPage(
     acceptDownloads: true,
   });
   closers.push(() => context.close().catch(() => undefined));
+  // jest ends what hangs.
+  context.setDefaultTimeout(0);
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on("console", (message) => {

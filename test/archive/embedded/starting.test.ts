@@ -1,0 +1,41 @@
+/** The embedded server on a machine that is slow: whoever finds it starting waits for it. */
+import { chmodSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { openEmbedded } from "../../../src/archive/embedded/server.ts";
+import { createTestClock } from "../../support/clock.ts";
+import { tempDir } from "../../support/tempDir.ts";
+
+/** How PostgreSQL refuses a connection while it recovers from a crash, in its own protocol: an ErrorResponse. */
+const STARTING_UP = (() => {
+  const fields = "SFATAL\0VFATAL\0C57P03\0Mthe database system is starting up\0\0";
+  const head = Buffer.alloc(5, "E");
+  head.writeInt32BE(4 + fields.length, 1);
+  return Buffer.concat([head, Buffer.from(fields)]);
+})();
+
+test("a server that is recovering from a crash is waited for, however long that takes", async () => {
+  const dataDir = tempDir();
+  // PostgreSQL does not run as root but as another user, who has to get in.
+  chmodSync(dataDir, 0o755);
+  const clock = createTestClock();
+  await (await openEmbedded(dataDir, clock)).close();
+  const pidFile = join(dataDir, "postgres", "postmaster.pid");
+  let refused = 0;
+  const recovering = createServer((socket) => {
+    socket.on("error", () => undefined).once("data", () => socket.end(STARTING_UP));
+    refused += 1;
+    if (refused < 200) return;
+    recovering.close();
+    rmSync(pidFile);
+  });
+  await new Promise<void>((resolve) => recovering.listen(0, "127.0.0.1", resolve));
+  const { port } = recovering.address() as AddressInfo;
+  writeFileSync(pidFile, [process.pid, join(dataDir, "postgres"), 0, port, "", "127.0.0.1"].join("\n"));
+
+  const server = await openEmbedded(dataDir, clock);
+  await server.close();
+
+  expect(refused).toBe(200);
+});
