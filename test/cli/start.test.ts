@@ -162,7 +162,7 @@ test("a start whose data directory cannot be made names it and the variable, exi
   });
 
   expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
-  expect(stderr).toMatch(/DATA_DIR_UNWRITABLE: .*file\/data.*Set QUOTEKEEPER_DATA_DIR/);
+  expect(stderr).toMatch(/DATA_DIR_UNWRITABLE: .*file\/data.*set QUOTEKEEPER_DATA_DIR/);
 });
 
 test("a first start polls every example instrument, shows where, ends at Ctrl-C, and a second goes on", async () => {
