@@ -287,6 +287,6 @@ test("a data directory that cannot be made is named, with the variable to correc
   );
 
   expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
-  expect(stderr).toMatch(/^DATA_DIR_UNWRITABLE: .*file\/data.*Set QUOTEKEEPER_DATA_DIR/);
+  expect(stderr).toMatch(/^DATA_DIR_UNWRITABLE: .*file\/data.*set QUOTEKEEPER_DATA_DIR/);
   expect(existsSync(join(file, "data"))).toBe(false);
 });

@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { compiled, type Compiled, promised, type Running, until } from "./compiled.ts";
 import { LeftOut, type Trial } from "./trial.ts";
 
@@ -15,7 +16,7 @@ export const trial: Trial = {
     const program = compiled(join(dir, "program"), {
       QUOTEKEEPER_DATA_DIR: join(disk, "data"),
       QUOTEKEEPER_HTTP_PORT: "0",
-      QUOTEKEEPER_JOBS_DIR: new URL("../../jobs/", import.meta.url).pathname,
+      QUOTEKEEPER_JOBS_DIR: fileURLToPath(new URL("../../jobs/", import.meta.url)),
     });
     const tooSmall = await onDisk(disk, "30m", () => tooSmallFor(program, join(disk, "data")));
     say(tooSmall);
