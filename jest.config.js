@@ -12,7 +12,7 @@ export default {
       {
         jsc: { target: "es2022", parser: { syntax: "typescript" } },
         module: { type: "es6" },
-        sourceMaps: "inline",
+        sourceMaps: true,
       },
     ],
   },
