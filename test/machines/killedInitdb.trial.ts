@@ -1,6 +1,6 @@
 import { chmodSync, existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { compiled, promised, until } from "./compiled.ts";
+import { compiled, promised, until } from "./programs.ts";
 import { LeftOut, type Trial } from "./trial.ts";
 
 export const trial: Trial = {
@@ -16,7 +16,7 @@ export const trial: Trial = {
     await until(() => existsSync(join(dataDir, draft, "base", "1")));
     // Parents first, so that none of them can clean up after its children.
     for (const pid of family(first.child.pid ?? 0)) kill(pid);
-    await first.ended;
+    await first.closed;
     const left = readdirSync(dataDir).sort();
     say(`left behind: ${left.join(", ")}`);
 

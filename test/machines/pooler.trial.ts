@@ -7,7 +7,7 @@ import { openEmbedded } from "../../src/archive/embedded/server.ts";
 import { systemClock } from "../../src/clock.ts";
 import { freePort } from "../../src/archive/embedded/cluster.ts";
 import { compileProgram } from "../support/compileProgram.ts";
-import { startProgram } from "./program.ts";
+import { launch, ROOT, runs } from "./programs.ts";
 import { LeftOut, type Trial } from "./trial.ts";
 
 const PGBOUNCER = "/usr/sbin/pgbouncer";
@@ -39,11 +39,14 @@ export const trial: Trial = {
       say(`session mode: ${quotes} quotes stored`);
       for (const settings of REFUSED) {
         const bouncer = await startBouncer(dir, owner, settings);
-        const start = startProgram(bin, ["start"], { cwd: dir, env: { ...ENV, DATABASE_URL: bouncer.url } });
-        const code = await start.exit.finally(bouncer.stop);
+        const start = launch(process.execPath, [bin, "start"], {
+          cwd: dir,
+          env: { ...ENV, DATABASE_URL: bouncer.url },
+        });
+        const code = await start.closed.finally(bouncer.stop);
         say(`${JSON.stringify(settings)}: exit code ${code}`);
-        if (code !== 1 || !start.output().includes("DATABASE_POOLED"))
-          throw new Error(`${JSON.stringify(settings)} was not refused: ${start.output()}`);
+        if (code !== 1 || !start.text().includes("DATABASE_POOLED"))
+          throw new Error(`${JSON.stringify(settings)} was not refused: ${start.text()}`);
       }
       return `session mode collects and loads; ${REFUSED.length} pools in transaction or statement mode are refused (DATABASE_POOLED, exit code 1)`;
     } finally {
@@ -54,30 +57,30 @@ export const trial: Trial = {
 
 const ENV = {
   QUOTEKEEPER_HTTP_PORT: "0",
-  QUOTEKEEPER_JOBS_DIR: new URL("../../jobs", import.meta.url).pathname,
+  QUOTEKEEPER_JOBS_DIR: join(ROOT, "jobs"),
 };
 
 /** Runs `start` until the archive has quotes, ends it, and counts them. */
 async function collectSome(bin: string, cwd: string, url: string, directUrl: string): Promise<number> {
-  const start = startProgram(bin, ["start"], { cwd, env: { ...ENV, DATABASE_URL: url } });
+  const start = launch(process.execPath, [bin, "start"], { cwd, env: { ...ENV, DATABASE_URL: url } });
   const client = new pg.Client({ connectionString: directUrl });
   await client.connect();
   try {
     for (;;) {
-      if (!start.isRunning()) throw new Error(`start ended: ${start.output()}`);
+      if (!runs(start)) throw new Error(`start ended: ${start.text()}`);
       const { rows } = await client
         .query<{ n: number }>("select count(*)::int as n from quotes")
         .catch(() => ({ rows: [{ n: 0 }] }));
       if ((rows[0]?.n ?? 0) > 0) break;
       await new Promise((resolve) => setTimeout(resolve, 200));
     }
-    start.signal("SIGTERM");
-    const code = await start.exit;
-    if (code !== 0) throw new Error(`start ended with ${code}: ${start.output()}`);
+    start.child.kill("SIGTERM");
+    const code = await start.closed;
+    if (code !== 0) throw new Error(`start ended with ${code}: ${start.text()}`);
     const { rows } = await client.query<{ n: number }>("select count(*)::int as n from quotes");
     return rows[0]?.n ?? 0;
   } finally {
-    start.signal("SIGKILL");
+    start.child.kill("SIGKILL");
     await client.end();
   }
 }

@@ -1,6 +1,8 @@
 /** Runs programs as a person would type them, and tells what they wrote. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { compileProgram } from "../support/compileProgram.ts";
 import { LeftOut } from "./trial.ts";
 
 /** The checkout. */
@@ -85,4 +87,35 @@ export function isRunning(pid: number): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "EPERM";
   }
+}
+
+/** Whether it has not ended yet. */
+export function runs({ child }: Running): boolean {
+  return child.exitCode === null && child.signalCode === null;
+}
+
+/** This program as it is now, compiled, with the settings of one trial. */
+export type Compiled = {
+  run: (...args: string[]) => Promise<{ code: number | string; text: string }>;
+  launch: (...args: string[]) => Running;
+};
+
+/** @param dir where it is compiled into, and works */
+export function compiled(dir: string, env: Record<string, string>): Compiled {
+  const bin = compileProgram(dir);
+  const given = { cwd: dir, env };
+  return {
+    run: (...args) => finish(process.execPath, [bin, ...args], given),
+    launch: (...args) => launch(process.execPath, [bin, ...args], given),
+  };
+}
+
+/** Resolves when something holds. */
+export async function until(holds: () => Promise<boolean> | boolean): Promise<void> {
+  while (!(await holds())) await delay(100);
+}
+
+/** @throws Error with what was seen, when it is not what was promised */
+export function promised(holds: boolean, what: string, seen: unknown): void {
+  if (!holds) throw new Error(`${what}; seen: ${typeof seen === "string" ? seen : JSON.stringify(seen)}`);
 }

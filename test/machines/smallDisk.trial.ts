@@ -1,8 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-import { compiled, type Compiled, promised, type Running, until } from "./compiled.ts";
+import { compiled, type Compiled, promised, ROOT, type Running, until } from "./programs.ts";
 import { LeftOut, type Trial } from "./trial.ts";
 
 export const trial: Trial = {
@@ -16,7 +15,7 @@ export const trial: Trial = {
     const program = compiled(join(dir, "program"), {
       QUOTEKEEPER_DATA_DIR: join(disk, "data"),
       QUOTEKEEPER_HTTP_PORT: "0",
-      QUOTEKEEPER_JOBS_DIR: fileURLToPath(new URL("../../jobs/", import.meta.url)),
+      QUOTEKEEPER_JOBS_DIR: join(ROOT, "jobs"),
     });
     const tooSmall = await onDisk(disk, "30m", () => tooSmallFor(program, join(disk, "data")));
     say(tooSmall);
@@ -42,15 +41,15 @@ async function onDisk<T>(disk: string, size: string, work: () => Promise<T>): Pr
 
 /** @returns what `start` said */
 async function tooSmallFor(program: Compiled, dataDir: string): Promise<string> {
-  const { code, stderr } = await program.run("start");
+  const { code, text } = await program.run("start");
   promised(code === 1, "exit code 1", code);
   promised(
-    /^DISK_FULL: the disk of .* has \d\d MB left, .*takes 64 MB/.test(stderr),
+    /^DISK_FULL: the disk of .* has \d\d MB left, .*takes 64 MB/.test(text),
     "it says DISK_FULL",
-    stderr,
+    text,
   );
   promised(readdirSync(dataDir).length === 0, "nothing is left", readdirSync(dataDir));
-  return stderr.trim();
+  return text.trim();
 }
 
 async function becomesFull(program: Compiled, disk: string): Promise<void> {
@@ -60,9 +59,7 @@ async function becomesFull(program: Compiled, disk: string): Promise<void> {
   try {
     await until(async () => / \d+ quotes/.test(await line(program, "answers")));
     fill(ballast, disk);
-    await until(() =>
-      /JOURNAL_WRITE_FAILED: .*ENOSPC, the disk is full.*Free space/.test(collector.written()),
-    );
+    await until(() => /JOURNAL_WRITE_FAILED: .*ENOSPC, the disk is full.*Free space/.test(collector.text()));
     const full = await line(program, "journal");
     promised(/ATTENTION.*the disk is full/.test(full), "status says it of the journal", full);
 
@@ -72,22 +69,22 @@ async function becomesFull(program: Compiled, disk: string): Promise<void> {
     );
 
     rmSync(ballast);
-    await until(() => /"answers are kept again"/.test(collector.written()));
+    await until(() => /"answers are kept again"/.test(collector.text()));
     await until(async () => /ok .*all loaded/.test(await line(program, "journal")));
   } finally {
     await end(collector);
   }
 }
 
-async function end({ child, ended }: Running): Promise<void> {
+async function end({ child, closed }: Running): Promise<void> {
   child.kill("SIGTERM");
-  await ended;
+  await closed;
 }
 
 /** A line of `status`; all it said where there is no such line. */
 async function line({ run }: Compiled, subject: string): Promise<string> {
-  const { stdout, stderr } = await run("status");
-  return stdout.split("\n").find((text) => text.startsWith(`${subject} `)) ?? stdout + stderr;
+  const { text } = await run("status");
+  return text.split("\n").find((found) => found.startsWith(`${subject} `)) ?? text;
 }
 
 /** Writes until there is nothing left, by ever smaller pieces. */

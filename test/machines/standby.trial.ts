@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import pg from "pg";
 import { freePort } from "../../src/archive/embedded/cluster.ts";
 import { compileProgram } from "../support/compileProgram.ts";
-import { type Program, startProgram } from "./program.ts";
+import { launch, ROOT, type Running, runs } from "./programs.ts";
 import { LeftOut, type Trial } from "./trial.ts";
 
 const VERSIONS = "/usr/lib/postgresql";
@@ -75,16 +75,16 @@ async function tryStandby(bin: string, env: Env, say: (line: string) => void): P
     await until(start, () => !existsSync(state));
     const { rows } = await client.query<{ n: number }>("select count(*)::int as n from responses");
     await client.end();
-    start.signal("SIGTERM");
-    const code = await start.exit;
-    if (code !== 0) throw new Error(`start ended with ${code}: ${start.output()}`);
-    if (!named.test(start.output())) throw new Error(`start did not name the standby: ${start.output()}`);
+    start.child.kill("SIGTERM");
+    const code = await start.closed;
+    if (code !== 0) throw new Error(`start ended with ${code}: ${start.text()}`);
+    if (!named.test(start.text())) throw new Error(`start did not name the standby: ${start.text()}`);
     const answers = rows[0]?.n ?? 0;
     // The poll's answer waited as well.
     if (answers < 2) throw new Error(`${answers} answers were loaded`);
     return `DATABASE_READ_ONLY by migrate, status, poll and start; start collected on, and loaded ${answers} answers after the promotion, exit code 0`;
   } finally {
-    start.signal("SIGKILL");
+    start.child.kill("SIGKILL");
   }
 }
 
@@ -92,13 +92,13 @@ function settings(dir: string, port: number): Env {
   return {
     DATABASE_URL: `postgresql://postgres@127.0.0.1:${port}/postgres`,
     QUOTEKEEPER_DATA_DIR: join(dir, "data"),
-    QUOTEKEEPER_JOBS_DIR: new URL("../../jobs", import.meta.url).pathname,
+    QUOTEKEEPER_JOBS_DIR: join(ROOT, "jobs"),
     QUOTEKEEPER_HTTP_PORT: "0",
   };
 }
 
-function begin(bin: string, args: string[], env: Env): Program {
-  return startProgram(bin, args, { cwd: join(bin, ".."), env });
+function begin(bin: string, args: string[], env: Env): Running {
+  return launch(process.execPath, [bin, ...args], { cwd: join(bin, ".."), env });
 }
 
 async function expectExit(
@@ -107,14 +107,14 @@ async function expectExit(
   { env, code, says }: { env: Env; code: number; says: RegExp },
 ): Promise<void> {
   const program = begin(bin, args, env);
-  const ended = await program.exit;
-  if (ended !== code || !says.test(program.output()))
-    throw new Error(`${args.join(" ")} ended with ${ended} and said: ${program.output()}`);
+  const ended = await program.closed;
+  if (ended !== code || !says.test(program.text()))
+    throw new Error(`${args.join(" ")} ended with ${ended} and said: ${program.text()}`);
 }
 
-async function until(program: Program, look: () => boolean): Promise<void> {
+async function until(program: Running, look: () => boolean): Promise<void> {
   while (!look()) {
-    if (!program.isRunning()) throw new Error(`it ended: ${program.output()}`);
+    if (!runs(program)) throw new Error(`it ended: ${program.text()}`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }
