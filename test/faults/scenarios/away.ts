@@ -11,7 +11,7 @@ export async function takeDatabaseAway(
   world: World,
   { proxy, fromStartMs, awayMs }: { proxy: Proxy; fromStartMs: number; awayMs: readonly number[] },
 ): Promise<Verdict> {
-  const { feed, auditor, pool } = world;
+  const { feed, pool } = world;
   const collector = world.collect(proxy.url);
   const memory = watchMemory(() => collector);
   const figures: Record<string, number> = {};
@@ -29,9 +29,11 @@ export async function takeDatabaseAway(
       await proxy.restore();
       figures[`backAfter${ms}Ms`] = await catchUp(world);
     }
+  } catch (error) {
+    await collector.kill();
+    throw error;
   } finally {
     memory.stop();
-    if (auditor.numbers.size === 0) await collector.kill();
   }
   const did = `away ${fromStartMs} ms from the start, then ${awayMs.join(" and ")} ms`;
   const verdict = await conclude(world, {

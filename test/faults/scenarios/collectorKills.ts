@@ -36,9 +36,11 @@ export async function killCollectors(
     const answered = feed.answered();
     await until(() => feed.answered() > answered, "the last collector's first answer");
     await catchUp(world);
+  } catch (error) {
+    await collector.kill();
+    throw error;
   } finally {
     memory.stop();
-    if (auditor.numbers.size === 0) await collector.kill();
   }
   const verdict = await conclude(world, {
     scenario: "kill -9 of the collector",

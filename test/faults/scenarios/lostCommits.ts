@@ -24,9 +24,11 @@ export async function loseCommits(
       if ((await auditor.check()).violations.length > 0) break;
       await delay(random() * 300);
     }
+  } catch (error) {
+    await collector.kill();
+    throw error;
   } finally {
     memory.stop();
-    if (auditor.numbers.size === 0) await collector.kill();
   }
   return conclude(world, {
     scenario: "COMMIT without an answer",

@@ -30,10 +30,15 @@ export function watchMemory(collector: () => CollectorProcess | null): {
   return { peakMb: () => Math.round(peak), stop: () => clearInterval(timer) };
 }
 
-/** Waits until the database has all that the journal held at the call. @returns how long that took, in ms */
+/** Waits until the journal holds an answer, and the database all that it holds then. @returns how long that took, in ms */
 export async function catchUp({ auditor }: World): Promise<number> {
   const startedAt = performance.now();
-  const { journaled } = await auditor.check();
+  let journaled = 0;
+  // What the service has answered may not be journaled yet, and nothing is soon loaded.
+  await until(
+    async () => (journaled = (await auditor.check()).journaled) > 0,
+    "the first answer in the journal",
+  );
   await until(async () => (await auditor.check()).loaded >= journaled, "the loader catching up");
   return Math.round(performance.now() - startedAt);
 }
