@@ -1,0 +1,89 @@
+/** Services that answer anything at all, after any time: the ledger adds up, and no window holds more than the limit. */
+import { expect } from "@jest/globals";
+import fc from "fast-check";
+import { QuotekeeperError } from "../../src/errors.ts";
+import { type Answer } from "../../src/quotes-api/answer.ts";
+import { contractsOf, symbolsNamed } from "./due.ts";
+import {
+  addsUp,
+  entriesOf,
+  failure,
+  jobOf,
+  mostInWindow,
+  quotesFor,
+  startWorld,
+  type SeenCall,
+} from "./world.ts";
+
+/** How the service treats one call. */
+type Mood = Answer["outcome"] | "unreachable" | "unknown" | "absent";
+
+const moods = fc.array(
+  fc.oneof(
+    { weight: 4, arbitrary: fc.constant<Mood>("quotes") },
+    {
+      weight: 3,
+      arbitrary: fc.constantFrom<Mood>(
+        ...(["quota_fault", "unauthorized", "too_long", "refused", "server_error", "malformed"] as const),
+        ...(["unreachable", "unknown", "absent"] as const),
+      ),
+    },
+  ),
+  { minLength: 1, maxLength: 40 },
+);
+
+const jobs = [
+  jobOf({ name: "minutely", symbols: symbolsNamed(30), priority: 3 }),
+  jobOf({ name: "shared", symbols: symbolsNamed(40), schedule: "*/2 * * * *" }),
+  jobOf({ name: "often", symbols: ["KO"], schedule: "*/20 * * * * *", watchlist: "DEFAULT" }),
+  jobOf({ name: "options", options: contractsOf(8) }),
+  jobOf({
+    name: "chain",
+    chains: [
+      {
+        underlying: "AAPL",
+        expirations: ["2026-12-18"],
+        strikes: { around: "last", percent: "5", step: "5" },
+        types: ["CALL", "PUT"],
+      },
+    ],
+  }),
+];
+
+function answer(mood: Mood, { planned, names }: SeenCall): Answer {
+  if (mood === "quotes") return quotesFor(planned);
+  if (mood === "unknown") return quotesFor(planned, { unknown: names.slice(0, 2) });
+  if (mood === "absent") return quotesFor(planned, { absent: names.slice(-2) });
+  if (mood === "unreachable") throw new QuotekeeperError("SERVICE_UNREACHABLE", "as the test wants it");
+  return failure(mood);
+}
+
+/** Tries so many services. */
+export async function tryServices(count: number): Promise<void> {
+  await fc.assert(
+    fc.asyncProperty(
+      moods,
+      fc.array(fc.integer({ min: 1, max: 25_000 }), { minLength: 1, maxLength: 10 }),
+      fc.constantFrom(5, 20, 60),
+      async (answers, latencies, limit) => {
+        const world = startWorld({
+          start: "2026-11-20T14:30:00Z",
+          jobs,
+          governor: { limit, windowMs: 60_000 },
+          latencyMs: (call) => latencies[call % latencies.length] ?? 200,
+          respond: (call) => answer(answers[world.calls.indexOf(call) % answers.length] ?? "quotes", call),
+        });
+        await world.until("2026-11-20T14:34:10Z");
+        await world.end(30_000);
+
+        const entries = entriesOf(world.notes);
+        expect(addsUp(entries)).toBe(true);
+        // 14:30 to 14:34: five slots a minute, three every other, and 13 every 20 seconds.
+        const counts = jobs.map(({ name }) => entriesOf(world.notes, name).length);
+        expect(counts).toEqual([5, 3, 13, 5, 5]);
+        expect(mostInWindow(world.calls, 60_000)).toBeLessThanOrEqual(limit);
+      },
+    ),
+    { numRuns: count },
+  );
+}
