@@ -14,10 +14,10 @@ export async function makeDirectories(path: string, mode = 0o777): Promise<void>
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     if (code === "EEXIST" && (await stat(path)).isDirectory()) return;
-    if (code !== "ENOENT" || dirname(path) === path || (await exists(dirname(path)))) throw error;
-    await makeDirectories(dirname(path), mode);
+    if (code !== "ENOENT" || dirname(path) === path) throw error;
+    // Another program may have made the one above meanwhile, or makes this one now.
+    if (!(await exists(dirname(path)))) await makeDirectories(dirname(path), mode);
     await mkdir(path, { mode }).catch((again: NodeJS.ErrnoException) => {
-      // Another program made it in the meantime.
       if (again.code !== "EEXIST") throw again;
     });
   }
