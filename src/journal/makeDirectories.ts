@@ -1,6 +1,9 @@
 import { mkdir, stat } from "node:fs/promises";
 import { dirname } from "node:path";
 
+/** What it needs of the file system. */
+export type DirectoryFs = { mkdir: typeof mkdir; stat: typeof stat };
+
 /**
  * Makes a directory and those above it; nothing when it is there. Node's own `recursive` never returns where the
  * system answers ENOENT below a directory that exists, as it does below /proc.
@@ -8,21 +11,23 @@ import { dirname } from "node:path";
  * @param mode of the directories it makes
  * @throws the error of the file system that stands in the way
  */
-export async function makeDirectories(path: string, mode = 0o777): Promise<void> {
+export async function makeDirectories(
+  path: string,
+  mode = 0o777,
+  fs: DirectoryFs = { mkdir, stat },
+): Promise<void> {
   try {
-    await mkdir(path, { mode });
+    await fs.mkdir(path, { mode });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "EEXIST" && (await stat(path)).isDirectory()) return;
-    if (code !== "ENOENT" || dirname(path) === path) throw error;
-    // Another program may have made the one above meanwhile, or makes this one now.
-    if (!(await exists(dirname(path)))) await makeDirectories(dirname(path), mode);
-    await mkdir(path, { mode }).catch((again: NodeJS.ErrnoException) => {
+    if (code === "EEXIST" && (await fs.stat(path)).isDirectory()) return;
+    const above = dirname(path);
+    if (code !== "ENOENT" || above === path) throw error;
+    // Where it is there by now, another program made it since, or the system has no place below it: one more try tells.
+    if (!(await fs.stat(above).catch(() => null))) await makeDirectories(above, mode, fs);
+    await fs.mkdir(path, { mode }).catch((again: NodeJS.ErrnoException) => {
+      // Another program made it in the meantime.
       if (again.code !== "EEXIST") throw again;
     });
   }
-}
-
-async function exists(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => null)) !== null;
 }

@@ -384,6 +384,7 @@ test("an archive that cannot be read says what to do, the mark SIMULATED stays, 
 
   await page.unroute("**/api/quotes");
   await page.waitForSelector("table.quotes tbody tr");
+  await page.waitForSelector(".note", { state: "detached" });
 
   expect(await page.locator(".note").count()).toBe(0);
 });
