@@ -14,5 +14,7 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
     reportCompressedSize: false,
+    // Told where plugins take long, as all do on a slow machine.
+    rolldownOptions: { checks: { bundlerTimings: false } },
   },
 });
