@@ -46,7 +46,8 @@ async function running(options: Partial<QuoteServiceOptions> = {}) {
     socket.on("error", () => undefined);
     let said = "";
     socket.on("data", (chunk: Buffer) => (said += chunk.toString("latin1")));
-    const closed = once(socket, "close").then(() => said);
+    // Not `once`, which rejects where a write meets the cut before the close is heard of.
+    const closed = new Promise<string>((resolve) => socket.once("close", () => resolve(said)));
     await Promise.race([once(socket, "connect"), closed]);
     return { socket, closed };
   };
