@@ -1,6 +1,7 @@
 import { mkdirSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { clone, isRunning, launch, must } from "./programs.ts";
+import { PROCESSES } from "../../src/processes.ts";
+import { clone, launch, must } from "./programs.ts";
 import type { Trial } from "./trial.ts";
 
 export const trial: Trial = {
@@ -33,7 +34,7 @@ export const trial: Trial = {
     program.child.kill("SIGTERM");
     const code = await program.closed;
     const text = program.text();
-    if (code !== 0 || isRunning(postgres)) throw new Error(`it ended with ${code}:\n${text}`);
+    if (code !== 0 || PROCESSES.isRunning(postgres)) throw new Error(`it ended with ${code}:\n${text}`);
     if (!text.includes("it now holds the example jobs") || !text.includes("SIMULATED"))
       throw new Error(`nothing is said of the examples:\n${text}`);
     return `npm ${(await must("npm", ["--version"], { cwd: empty })).trim()} on Node ${process.version} warns of nothing; the examples were put into ./jobs, PostgreSQL was fetched, simulated quotes stored`;

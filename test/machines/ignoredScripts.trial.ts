@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { clone, isRunning, launch, must } from "./programs.ts";
+import { PROCESSES } from "../../src/processes.ts";
+import { clone, launch, must } from "./programs.ts";
 import type { Trial } from "./trial.ts";
 
 export const trial: Trial = {
@@ -25,7 +26,7 @@ export const trial: Trial = {
 
     const text = npm.text();
     if (!/Stored [1-9]\d* quotes of/.test(text)) throw new Error(`no orderly end:\n${text}`);
-    if (isRunning(postgres)) throw new Error(`PostgreSQL, process ${postgres}, is left behind`);
+    if (PROCESSES.isRunning(postgres)) throw new Error(`PostgreSQL, process ${postgres}, is left behind`);
     if (!text.includes("quotekeeper is not built yet: building it, once."))
       throw new Error(`not built by the start:\n${text}`);
     return "the first start built the program and linked PostgreSQL's libraries, stored quotes, and ended in order with npm; no process was left";

@@ -79,16 +79,6 @@ export async function clone(into: string): Promise<void> {
   });
 }
 
-/** Whether a process of that id runs. */
-export function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
-}
-
 /** Whether it has not ended yet. */
 export function runs({ child }: Running): boolean {
   return child.exitCode === null && child.signalCode === null;
