@@ -4,7 +4,7 @@ import { EXPORT_TABLES } from "../archive/export/tables.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { parseDate, parseSymbols } from "./arguments.ts";
 import type { Edges } from "./edges.ts";
-import { exportFiles, type ExportRequest } from "./export.ts";
+import type { ExportRequest } from "./export.ts";
 
 type Run = (work: (config: Config) => Promise<number>) => Promise<void>;
 
@@ -58,8 +58,8 @@ export function addExport(program: Command, run: Run, edges: Edges): void {
     .action(({ from, to, symbols, tables, ...options }: Options, command: Command) => {
       if (from !== undefined && to !== undefined && from > to)
         command.error(`error: --from ${from} is later than --to ${to}`, { exitCode: 2 });
-      return run((config) =>
-        exportFiles(config, edges, {
+      return run(async (config) =>
+        (await import("./export.ts")).exportFiles(config, edges, {
           ...options,
           ...{ from: from ?? null, to: to ?? null, symbols: symbols ?? null, tables: tables ?? null },
         }),

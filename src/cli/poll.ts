@@ -4,7 +4,6 @@ import { migrate } from "../archive/migrate.ts";
 import { type QuoteLine, readQuotesOf } from "../archive/queries.ts";
 import { answerError } from "../collect/answerError.ts";
 import { admission, createGovernor, type GovernorState, step } from "../collect/governor/governor.ts";
-import { FIRST_BATCH_SIZE } from "../collect/batchSize.ts";
 import { recentCalls } from "../collect/recentCalls.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
@@ -26,15 +25,6 @@ import { readRecentAnswers } from "./parts/recentAnswers.ts";
 
 /** What to poll; exactly one of the three forms, checked when it was parsed. */
 export type PollRequest = { calls: QuoteCall[]; json: boolean };
-
-/** Symbols as calls of at most FIRST_BATCH_SIZE. */
-export function symbolCalls(symbols: readonly string[], delayed: boolean): QuoteCall[] {
-  const calls: QuoteCall[] = [];
-  for (let start = 0; start < symbols.length; start += FIRST_BATCH_SIZE) {
-    calls.push({ form: "symbols", symbols: symbols.slice(start, start + FIRST_BATCH_SIZE), delayed });
-  }
-  return calls;
-}
 
 /** @returns 0 when every instrument asked for was stored, 1 otherwise */
 export async function poll(config: Config, edges: Edges, { calls, json }: PollRequest): Promise<number> {

@@ -1,6 +1,7 @@
 /** The command line: parses and dispatches only. */
 import { Argument, Command, Option } from "commander";
 import { type Config, loadConfig, misspeltSettings } from "../config/loadEnvironment.ts";
+import { FIRST_BATCH_SIZE } from "../collect/batchSize.ts";
 import { describeUnknown } from "../config/unknownVariables.ts";
 import type { Instant } from "../instant.ts";
 import { addDays, exchangeDate } from "../market/calendar/dates.ts";
@@ -21,23 +22,12 @@ import {
   parseWhole,
 } from "./arguments.ts";
 import { addBackfill } from "./backfill/program.ts";
-import { calendar } from "./calendar.ts";
 import { completion, type Shell, SHELLS } from "./completion.ts";
-import { coverage } from "./coverage.ts";
 import type { Edges } from "./edges.ts";
 import { addExport } from "./exportProgram.ts";
-import { jobsCheck } from "./jobsCheck.ts";
-import { journalList, journalRepair, journalVerify } from "./journal.ts";
-import { migrate } from "./migrate.ts";
 import { complain } from "./parts/complain.ts";
 import { VERSION } from "./parts/version.ts";
-import { plan } from "./plan.ts";
-import { poll, symbolCalls } from "./poll.ts";
-import { serve } from "./serve.ts";
 import { addServeKeys } from "./serveKeysProgram.ts";
-import { start } from "./start.ts";
-import { status } from "./status.ts";
-import { web } from "./web.ts";
 
 const EXIT_CODES = "\nExit codes: 0 done, 1 something needs a person, 2 wrong usage or configuration.";
 
@@ -94,17 +84,17 @@ function addCollecting(program: Command, run: Run, edges: Edges): void {
     .description(
       "everything in one process: migrate, collect, load, dashboard; with nothing configured also an embedded database and a simulated market",
     )
-    .action(() => run((config) => start(config, edges, { web: true })));
+    .action(() => run(async (config) => (await import("./start.ts")).start(config, edges, { web: true })));
   program
     .command("collect")
     .description("the collector alone, without the dashboard")
-    .action(() => run((config) => start(config, edges, { web: false })));
+    .action(() => run(async (config) => (await import("./start.ts")).start(config, edges, { web: false })));
   program
     .command("web")
     .description(
       "the dashboard alone, over the archive of DATABASE_URL or of the data directory; it only reads",
     )
-    .action(() => run((config) => web(config, edges)));
+    .action(() => run(async (config) => (await import("./web.ts")).web(config, edges)));
 }
 
 type PollOptions = {
@@ -148,7 +138,9 @@ function addPoll(program: Command, run: Run, edges: Edges): void {
       const calls = callsOf(options);
       if (calls.length === 0)
         command.error("error: give one of --symbols, --watchlist or --option", { exitCode: 2 });
-      return run((config) => poll(config, edges, { calls, json: options.json }));
+      return run(async (config) =>
+        (await import("./poll.ts")).poll(config, edges, { calls, json: options.json }),
+      );
     });
 }
 
@@ -156,6 +148,14 @@ function callsOf({ symbols, watchlist, option, delayed }: PollOptions): QuoteCal
   if (symbols) return symbolCalls(symbols, delayed);
   if (watchlist !== undefined) return [{ form: "watchlist", watchlist, delayed }];
   return (option ?? []).map((contract) => ({ form: "option", contract, delayed }));
+}
+
+function symbolCalls(symbols: readonly string[], delayed: boolean): QuoteCall[] {
+  const calls: QuoteCall[] = [];
+  for (let start = 0; start < symbols.length; start += FIRST_BATCH_SIZE) {
+    calls.push({ form: "symbols", symbols: symbols.slice(start, start + FIRST_BATCH_SIZE), delayed });
+  }
+  return calls;
 }
 
 type ServeOptions = {
@@ -247,8 +247,8 @@ function addServe(program: Command, run: Run, edges: Edges): void {
       ) => {
         if (options.source === undefined)
           self.error("error: required option '--source <source>' not specified", { exitCode: 2 });
-        return run((config) =>
-          serve(config, edges, {
+        return run(async (config) =>
+          (await import("./serve.ts")).serve(config, edges, {
             ...options,
             asOf: asOf ?? null,
             speed: speed ?? null,
@@ -279,7 +279,9 @@ function addLooking(program: Command, run: Run, edges: Edges): void {
     )
     .option("--json", "print JSON", false)
     .action(({ json, watch }: JsonOption & { watch?: number }) =>
-      run((config) => status(config, edges, { json, watchEverySeconds: watch ?? null })),
+      run(async (config) =>
+        (await import("./status.ts")).status(config, edges, { json, watchEverySeconds: watch ?? null }),
+      ),
     );
   program
     .command("migrate")
@@ -287,7 +289,7 @@ function addLooking(program: Command, run: Run, edges: Edges): void {
     .option("--json", "print JSON", false)
     .option("--to-timescaledb", "moves a database that holds rows to TimescaleDB as well", false)
     .action(({ json, toTimescaledb }: JsonOption & { toTimescaledb: boolean }) =>
-      run((config) => migrate(config, edges, { json, toTimescaledb })),
+      run(async (config) => (await import("./migrate.ts")).migrate(config, edges, { json, toTimescaledb })),
     );
   const jobs = program.command("jobs").description("the job files");
   jobs
@@ -297,27 +299,32 @@ function addLooking(program: Command, run: Run, edges: Edges): void {
     )
     .option("--json", "print JSON", false)
     .addHelpText("after", EXIT_CODES)
-    .action(({ json }: JsonOption) => run((config) => jobsCheck(config, edges, { json })));
+    .action(({ json }: JsonOption) =>
+      run(async (config) => (await import("./jobsCheck.ts")).jobsCheck(config, edges, { json })),
+    );
 }
 
 function addJournal(program: Command, run: Run, edges: Edges): void {
   const journal = program
     .command("journal")
     .description("the journal's health; nothing of it is ever changed");
-  const add = (name: string, description: string, act: typeof journalList): void =>
+  type Work = "journalList" | "journalVerify" | "journalRepair";
+  const add = (name: string, description: string, work: Work): void =>
     void journal
       .command(name)
       .description(description)
       .option("--json", "print JSON", false)
       .addHelpText("after", EXIT_CODES)
-      .action(({ json }: JsonOption) => run((config) => act(config, edges, { json })));
-  add("list", "its segments, oldest first", journalList);
+      .action(({ json }: JsonOption) =>
+        run(async (config) => (await import("./journal.ts"))[work](config, edges, { json })),
+      );
+  add("list", "its segments, oldest first", "journalList");
   add(
     "verify",
     "reads every record and proves it; exit code 1 when there is damage that has not been set aside",
-    journalVerify,
+    "journalVerify",
   );
-  add("repair", "copies damaged bytes aside; harmless beside a running collector", journalRepair);
+  add("repair", "copies damaged bytes aside; harmless beside a running collector", "journalRepair");
 }
 
 function addCompletion(program: Command, edges: Edges, done: (exitCode: number) => void): void {
@@ -350,7 +357,7 @@ function addPlanning(program: Command, run: Run, edges: Edges): void {
     )
     .option("--json", "print JSON", false)
     .action(({ date, json }: { date?: string; json: boolean }) =>
-      run((config) => plan(config, edges, { date: date ?? null, json })),
+      run(async (config) => (await import("./plan.ts")).plan(config, edges, { date: date ?? null, json })),
     );
   program
     .command("calendar")
@@ -362,7 +369,9 @@ function addPlanning(program: Command, run: Run, edges: Edges): void {
     .action(({ closed, json, ...given }: DateOptions & { closed: boolean }, command: Command) => {
       const from = given.from ?? exchangeDate(edges.clock.now());
       const dates = checkOrder({ from, to: given.to ?? addDays(from, 30) }, command);
-      return run((config) => calendar(config, edges, { ...dates, closed, json }));
+      return run(async (config) =>
+        (await import("./calendar.ts")).calendar(config, edges, { ...dates, closed, json }),
+      );
     });
   program
     .command("coverage")
@@ -377,7 +386,9 @@ function addPlanning(program: Command, run: Run, edges: Edges): void {
     .action(({ json, ...given }: DateOptions, command: Command) => {
       const to = given.to ?? exchangeDate(edges.clock.now());
       const dates = checkOrder({ from: given.from ?? addDays(to, -6), to }, command);
-      return run((config) => coverage(config, edges, { ...dates, json }));
+      return run(async (config) =>
+        (await import("./coverage.ts")).coverage(config, edges, { ...dates, json }),
+      );
     });
 }
 

@@ -5,7 +5,7 @@ import type { Credentials } from "../quotes-api/oauth/signature.ts";
 import type { AccessLevel } from "../serve/keys/key.ts";
 import { parseKey, parseWhole } from "./arguments.ts";
 import type { Edges } from "./edges.ts";
-import { keysAdd, keysList, keysRevoke } from "./serveKeys.ts";
+import type * as ServeKeys from "./serveKeys.ts";
 
 type Run = (work: (config: Config) => Promise<number>) => Promise<void>;
 
@@ -30,7 +30,9 @@ export function addServeKeys(serve: Command, run: Run, edges: Edges, exitCodes: 
     .description("the keys without their secrets, oldest first")
     .option("--json", "print JSON", false)
     .addHelpText("after", exitCodes)
-    .action(({ json }: { json: boolean }) => run((config) => keysList(config, edges, { json })));
+    .action(({ json }: { json: boolean }) =>
+      run(async (config) => (await import("./serveKeys.ts")).keysList(config, edges, { json })),
+    );
   keys
     .command("revoke")
     .description("takes a key away; services that run refuse it from the next call on")
@@ -38,7 +40,7 @@ export function addServeKeys(serve: Command, run: Run, edges: Edges, exitCodes: 
     .option("--json", "print JSON", false)
     .addHelpText("after", exitCodes)
     .action((which: string, { json }: { json: boolean }) =>
-      run((config) => keysRevoke(config, edges, { which, json })),
+      run(async (config) => (await import("./serveKeys.ts")).keysRevoke(config, edges, { which, json })),
     );
 }
 
@@ -77,14 +79,16 @@ function addAdd(keys: Command, run: Run, edges: Edges, exitCodes: string): void 
     .option("--json", "print JSON", false)
     .addHelpText("after", exitCodes)
     .action((label: string | undefined, options: AddOptions) =>
-      run((config) => keysAdd(config, edges, toRequest(label, options))),
+      run(async (config) =>
+        (await import("./serveKeys.ts")).keysAdd(config, edges, toRequest(label, options)),
+      ),
     );
 }
 
 function toRequest(
   label: string | undefined,
   { access, limit, key, json, ...names }: AddOptions,
-): Parameters<typeof keysAdd>[2] {
+): Parameters<typeof ServeKeys.keysAdd>[2] {
   const secrets = key && { consumerSecret: key.consumerSecret, accessTokenSecret: key.accessTokenSecret };
   const consumerKey = key?.consumerKey ?? names.consumerKey;
   const token = key?.accessToken ?? names.token;

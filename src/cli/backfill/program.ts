@@ -3,13 +3,8 @@ import { type Command, Option } from "commander";
 import type { Config } from "../../config/loadEnvironment.ts";
 import type { Instant } from "../../instant.ts";
 import type { Edges } from "../edges.ts";
-import { backfillCsv } from "./csv.ts";
-import { backfillGaps } from "./gaps.ts";
 import { keepHeapSmall } from "./heap.ts";
-import { backfillJournal } from "./journal.ts";
 import { parseFrom, parseTo } from "./moments.ts";
-import { backfillSweep } from "./sweep.ts";
-import { backfillXml } from "./xml.ts";
 
 type Run = (work: (config: Config) => Promise<number>) => Promise<void>;
 
@@ -105,34 +100,34 @@ export function addBackfill(program: Command, run: Run, edges: Edges): void {
         command.error(`error: --from ${from} is not before --to ${to}`, { exitCode: 2 });
       const common = { dryRun, json };
       keepHeapSmall();
-      return run((config) => {
+      return run(async (config) => {
         switch (kind) {
           case "journal": {
             const directory = options.journal === true ? null : (options.journal ?? null);
-            return backfillJournal(config, edges, {
+            return (await import("./journal.ts")).backfillJournal(config, edges, {
               ...common,
               ...{ directory, from, to, rebuild: options.rebuild },
             });
           }
           case "xml":
-            return backfillXml(config, edges, {
+            return (await import("./xml.ts")).backfillXml(config, edges, {
               ...common,
               ...{ paths: options.xml ?? [], timePattern: options.timePattern ?? null },
               ...{ name, delayed, from, to },
             });
           case "csv":
-            return backfillCsv(config, edges, {
+            return (await import("./csv.ts")).backfillCsv(config, edges, {
               ...common,
               ...{ file: options.csv ?? "", map: options.map ?? "", name, from, to },
             });
           case "sweep":
-            return backfillSweep(config, edges, {
+            return (await import("./sweep.ts")).backfillSweep(config, edges, {
               ...common,
               ...{ symbolsFile: options.symbolsFile ?? null, chains: options.chain },
               ...{ delayed, restart: options.restart },
             });
           case "gaps":
-            return backfillGaps(config, edges, { ...common, from, to });
+            return (await import("./gaps.ts")).backfillGaps(config, edges, { ...common, from, to });
         }
       });
     });

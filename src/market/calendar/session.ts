@@ -44,16 +44,24 @@ export function sessionOn(
   date: Temporal.PlainDate,
   { open = REGULAR_OPEN, close = REGULAR_CLOSE, reason = null as string | null },
 ): TradingSession {
-  const closeAt = exchangeInstant(date, close);
+  const pre = exchangeInstant(date, PRE_MARKET_START);
+  // New York's clocks change at 02:00, so from here on a session's hours are as long as they look.
+  const at = (time: string, laterMs = 0) =>
+    new Date(pre.getTime() + msOf(time) - msOf(PRE_MARKET_START) + laterMs);
   return {
     date: date.toString(),
     kind: close < REGULAR_CLOSE ? "early" : "regular",
-    pre: exchangeInstant(date, PRE_MARKET_START),
-    open: exchangeInstant(date, open),
-    close: closeAt,
-    post: new Date(closeAt.getTime() + POST_MARKET_MS),
+    pre,
+    open: at(open),
+    close: at(close),
+    post: at(close, POST_MARKET_MS),
     reason,
   };
+}
+
+/** A time of day `HH:MM` as ms since midnight. */
+function msOf(time: string): number {
+  return Number(time.slice(0, 2)) * 3_600_000 + Number(time.slice(3)) * 60_000;
 }
 
 /**

@@ -23,6 +23,9 @@ import {
 } from "./pricePath.ts";
 import { DAY_MS, sessionAt, sessionBefore, type Session } from "./session.ts";
 
+// Taken out of `Math` once: jest's contexts look globals up slowly, and these run millions of times.
+const { max, min, round } = Math;
+
 /** The rate of interest, per year. */
 export const RATE = 0.04;
 
@@ -47,7 +50,7 @@ export function optionQuote(
   const { open, high, low, last } = tradesSoFar(contract, listing, session, position.block);
   const previousClose = trades(contract, listing, sessionBefore(session))(BLOCKS - 1);
   const spot = sessionSoFar(listing, session.day, position).last;
-  const now = valueAt(contract, listing, spot, position.stepMs);
+  const now = valuing(contract, listing)(spot, position.stepMs);
   const seed = fork(fork(seedOf(contractText(contract)), listing.seed), session.day);
   const book = bookAround(now.value, fork(seed, position.block * STEPS + position.step));
   const delta = deltaText(contract, now.delta);
@@ -90,21 +93,23 @@ export function optionQuote(
  */
 export function rangeBefore(contract: ListedContract, listing: Listing, day: number): ContractRange {
   if (day <= contract.firstDay) return null;
-  const range = { high: 1, low: Number.POSITIVE_INFINITY };
+  const valueAt = valuing(contract, listing);
+  let [high, low] = [1, Number.POSITIVE_INFINITY];
   let previousClose = closeOf(listing, contract.firstDay - 1);
   for (let past = contract.firstDay; past < day; past++) {
     const bar = barOfDay(listing, past, previousClose);
     previousClose = bar.close;
     // A session begins 4 or 5 hours after midnight UTC and ends a day later.
     const [begin, end] = [past * DAY_MS + 4 * 3_600_000, (past + 1) * DAY_MS + 5 * 3_600_000];
-    const cents = [bar.high, bar.low].flatMap((spot) =>
-      [begin, end].map((at) => tradeCents(valueAt(contract, listing, spot, at).value)),
-    );
-    range.high = Math.max(range.high, ...cents);
-    // Between the two times a put can be worth a trace less than at both.
-    range.low = Math.min(range.low, Math.max(1, Math.min(...cents) - 1));
+    for (const spot of [bar.high, bar.low])
+      for (const at of [begin, end]) {
+        const cents = tradeCents(valueAt(spot, at).value);
+        high = max(high, cents);
+        // Between the two times a put can be worth a trace less than at both.
+        low = min(low, max(1, cents - 1));
+      }
   }
-  return range;
+  return { high, low };
 }
 
 /** One text per contract, for seeds and memories. */
@@ -116,8 +121,8 @@ export function contractText({ underlying, expiration, optionType, strikePrice }
 function trades(contract: ListedContract, listing: Listing, session: Session): (block: number) => number {
   const priceAt = blockPrices(listing, session.day, barOfDay(listing, session.day));
   const blockMs = (session.endMs - session.startMs) / BLOCKS;
-  return (block) =>
-    tradeCents(valueAt(contract, listing, priceAt(block), session.startMs + block * blockMs).value);
+  const valueAt = valuing(contract, listing);
+  return (block) => tradeCents(valueAt(priceAt(block), session.startMs + block * blockMs).value);
 }
 
 /** The session's trades up to and including that of a block: first, highest, lowest, last. */
@@ -133,16 +138,20 @@ function tradesSoFar(contract: ListedContract, listing: Listing, session: Sessio
   return { open, high, low, last };
 }
 
-/** The value on a spot price in cents, at an instant (epoch ms). */
-function valueAt(contract: ListedContract, listing: Listing, spotCents: number, atMs: number): OptionValue {
-  return optionValue({
-    optionType: contract.optionType,
-    spot: spotCents / 100,
-    strike: contract.strikePrice,
-    years: (contract.expiresMs - atMs) / YEAR_MS,
-    volatility: volatilityOf(contract, listing),
-    rate: RATE,
-  });
+/** The value of a contract on a spot price in cents, at an instant (epoch ms). */
+function valuing(
+  contract: ListedContract,
+  listing: Listing,
+): (spotCents: number, atMs: number) => OptionValue {
+  const { optionType, strikePrice: strike, expiresMs } = contract;
+  // The same at every instant: a year's range asks for it a thousand times.
+  const volatility = volatilityOf(contract, listing);
+  return (spotCents, atMs) =>
+    optionValue({
+      ...{ optionType, strike, volatility, rate: RATE },
+      spot: spotCents / 100,
+      years: (expiresMs - atMs) / YEAR_MS,
+    });
 }
 
 /**
@@ -156,7 +165,7 @@ function volatilityOf({ strikePrice }: ListedContract, { baseCents, dailyVolatil
 
 /** Nothing trades below a cent. */
 function tradeCents(value: number): number {
-  return Math.max(1, Math.round(value * 100));
+  return max(1, round(value * 100));
 }
 
 /** Bid and ask in cents around a value in dollars. The bid of a worthless option is 0. */
