@@ -7,14 +7,7 @@ export default {
   testMatch: ["**/*.test.ts"],
   extensionsToTreatAsEsm: [".ts"],
   transform: {
-    "^.+\\.ts$": [
-      "@swc/jest",
-      {
-        jsc: { target: "es2022", parser: { syntax: "typescript" } },
-        module: { type: "es6" },
-        sourceMaps: true,
-      },
-    ],
+    "^.+\\.ts$": "<rootDir>/test/support/transform.js",
   },
   // By default one processor is left to other work; here that would be half of them.
   maxWorkers: "100%",

@@ -141,3 +141,18 @@ export async function kindsOfCuts(
   for (const end of positions) kinds.add(await service.take(sending(body.subarray(0, end), body)));
   return [...kinds];
 }
+
+/** The bytes of `taken` without which the document is read as another number of instruments. */
+export function otherNumberWithout(body: Buffer, taken: readonly number[]): number[] {
+  const whole = itemsOf(body);
+  return taken.filter((at) => {
+    const count = itemsOf(Buffer.concat([body.subarray(0, at), body.subarray(at + 1)]));
+    return count !== null && count !== whole;
+  });
+}
+
+/** How many instruments were read, also of those with a problem of their own; null when the document is refused. */
+function itemsOf(body: Uint8Array): number | null {
+  const answer = classifyAnswer({ status: 200, headers: {}, body });
+  return answer.outcome === "quotes" ? answer.document.items.length : null;
+}

@@ -3,6 +3,8 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import {
   type CuttingService,
   kindsOfCuts,
+  kindOf,
+  otherNumberWithout,
   recordedDocuments,
   SENDINGS,
   startCuttingService,
@@ -22,4 +24,17 @@ describe.each(Object.entries(SENDINGS))("cut anywhere and sent %s", (_how, sendi
 
     expect(kinds.filter((kind) => !/^(malformed|SERVICE_UNREACHABLE)$/.test(kind))).toEqual([]);
   });
+});
+
+describe("in memory", () => {
+  test.each(recordedDocuments())("$name is quotes at no cut", ({ body, whole }) => {
+    expect(upTo(whole).filter((end) => kindOf(body.subarray(0, end)) === "quotes")).toEqual([]);
+  });
+
+  test.each(recordedDocuments())(
+    "$name with any of its bytes missing is never another number of instruments",
+    ({ body }) => {
+      expect(otherNumberWithout(body, upTo(body.length))).toEqual([]);
+    },
+  );
 });

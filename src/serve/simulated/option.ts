@@ -148,9 +148,12 @@ function valuing(
   const volatility = volatilityOf(contract, listing);
   return (spotCents, atMs) =>
     optionValue({
-      ...{ optionType, strike, volatility, rate: RATE },
+      optionType,
       spot: spotCents / 100,
+      strike,
       years: (expiresMs - atMs) / YEAR_MS,
+      volatility,
+      rate: RATE,
     });
 }
 

@@ -13,9 +13,12 @@ const RULES = Object.keys(COUNTING_RULES) as RuleName[];
 const SKEWS = Object.keys(EXPIRE_SKEWS) as SkewName[];
 
 describe("under saturated demand for an hour, every allowed call is used and none refused", () => {
-  const cells = SCENARIOS.flatMap((scenario, row) =>
-    RULES.map((rule, column) => ({ ...scenario, rule, skew: SKEWS[(row + column) % SKEWS.length] ?? "0" })),
-  );
+  // Each scenario, rule and skew at least once; every cell of the three is in `npm run bench:governor`, which CI runs.
+  const cells = SCENARIOS.map((scenario, row) => ({
+    ...scenario,
+    rule: RULES[row % RULES.length] ?? "sliding",
+    skew: SKEWS[row % SKEWS.length] ?? "0",
+  }));
 
   test.each(cells)("$name, counted by $rule, Expire $skew", ({ name: _name, ...chosen }) => {
     const cell: Cell = { ...chosen, clockOffMs: 60_000, minutes: 60 };
