@@ -2,9 +2,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll } from "@jest/globals";
+import { afterAll, afterEach } from "@jest/globals";
 import type pg from "pg";
-import { type Browser, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { systemClock } from "../../../src/clock.ts";
 import { compileProgram } from "../../support/compileProgram.ts";
 import { freshDatabase } from "../../support/database.ts";
@@ -31,6 +31,12 @@ const EXPIRATIONS = ["2026-12-18", "2027-01-15"];
 const closers: (() => Promise<unknown> | unknown)[] = [];
 afterAll(async () => {
   for (const close of closers.reverse()) await close();
+});
+
+// A page that stays open goes on asking and drawing, and holds up those after it.
+const contexts: BrowserContext[] = [];
+afterEach(async () => {
+  for (const context of contexts.splice(0)) await context.close();
 });
 
 /** Starts it all, once for a test file. */
@@ -114,7 +120,7 @@ async function end(child: ChildProcess): Promise<void> {
 /** How a page is opened. */
 export type PageOptions = { dark?: boolean; width?: number; height?: number };
 
-/** A page that writes down what its console says. */
+/** A page that writes down what its console says; it is open until the test ends. */
 export async function openPage(
   browser: Browser,
   { dark = true, width = 1280, height = 800 }: PageOptions = {},
@@ -125,7 +131,7 @@ export async function openPage(
     reducedMotion: "reduce",
     acceptDownloads: true,
   });
-  closers.push(() => context.close().catch(() => undefined));
+  contexts.push(context);
   // jest ends what hangs.
   context.setDefaultTimeout(0);
   const page = await context.newPage();
