@@ -16,6 +16,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
 import { programIsThere, whyNotBuilt } from "../bin/whole.js";
 
 /**
@@ -47,6 +48,8 @@ export async function build(root, { again }) {
 function write(path, content) {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, content);
+  // Packed once, here: the server sends it as it is to whoever takes it.
+  if (/\.(html|js|css)$/.test(path)) writeFileSync(`${path}.gz`, gzipSync(content, { level: 9 }));
 }
 
 /** Drafts of builds that were killed. */

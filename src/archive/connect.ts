@@ -53,11 +53,12 @@ const TEXT_OIDS = new Set([20, 1082, 1114, 1184, 1700]);
  * @param options.lasting one connection that stays open however long it is idle, and is never replaced by another:
  *   something of its session is needed on
  * @param options.readOnly sessions that cannot write, and whose statements end after READ_TIMEOUT_MS
+ * @param options.settle what else each session is told before its first use
  * @throws QuotekeeperError CONFIG_INVALID when a file of certificates cannot be read
  */
 export function createPool(
   connectionString: string,
-  { max = 4, readOnly = false, plannedOnce = false, lasting = false } = {},
+  { max = 4, readOnly = false, plannedOnce = false, lasting = false, settle = doNothing } = {},
 ): pg.Pool {
   const address = toClientConfig(parse(withoutFiles(connectionString), { useLibpqCompat: true }));
   const login: pg.ClientConfig = {
@@ -76,7 +77,10 @@ export function createPool(
       max,
       ...(lasting ? { idleTimeoutMillis: 0, verify: onlyOnce() } : {}),
       Client: TimedClient as unknown as new () => pg.ClientBase,
-      onConnect: (client) => settleSession(client, settings, () => pool.another()),
+      onConnect: async (client) => {
+        await settleSession(client, settings, () => pool.another());
+        await settle(client);
+      },
       types: {
         getTypeParser: ((oid: number, format?: "text" | "binary") =>
           TEXT_OIDS.has(oid)
@@ -93,6 +97,8 @@ export function createPool(
   pool.on("connect", (client) => client.on("error", () => undefined));
   return pool;
 }
+
+async function doNothing(_client: pg.ClientBase): Promise<void> {}
 
 /** Given to the pool, the limit would also hold for who waits until one of its few connections is free. */
 class TimedClient extends pg.Client {

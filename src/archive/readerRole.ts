@@ -1,8 +1,9 @@
 /**
- * The role `quotekeeper_reader`, with which people's tools read the archive. Migrations make it where the database's
- * user may make roles. Where it was made later, by somebody else, it gets its rights here.
+ * The role `quotekeeper_reader`, with which people's tools and the dashboard read the archive. Migrations make it where the
+ * database's user may make roles. Where it was made later, by somebody else, it gets its rights here.
  */
 import type pg from "pg";
+import { createPool } from "./connect.ts";
 
 const READER = "quotekeeper_reader";
 
@@ -10,8 +11,46 @@ const READER = "quotekeeper_reader";
 const NOT_OURS_TO_MAKE = "42501";
 const MADE_MEANWHILE = new Set(["42710", "23505"]);
 
+/** What a session's user may do. `owner`: as whom it logged in. */
+type Standing = { owner: string; there: boolean; assumable: boolean; writes: boolean };
+
 /**
- * Makes the role if that is allowed, and lets it read what the user of this session owns.
+ * A pool for whoever only reads: the dashboard, `serve`. Its sessions cannot write, and each takes the reader's role where
+ * its user may, so that it has no other rights either. What logs in as the owner could still take the owner's rights
+ * back, with a statement that somebody smuggled in; what logs in as a reader has none to take.
+ *
+ * @param url how a reader logs in where that is known, else how the owner does
+ * @param options as `createPool` has them
+ */
+export function createReaderPool(
+  url: string,
+  options: Omit<Parameters<typeof createPool>[1] & object, "readOnly" | "settle"> = {},
+): pg.Pool {
+  return createPool(url, { ...options, readOnly: true, settle: assumeReader });
+}
+
+/** A role that is not there, may not be taken or cannot read this archive yet leaves the session as it is. */
+async function assumeReader(client: pg.ClientBase): Promise<void> {
+  const { assumable } = await readStanding(client);
+  if (assumable) await client.query(`set role ${READER}`);
+}
+
+/** Asked of the session's user, whatever role the session has taken. */
+async function readStanding(client: Pick<pg.ClientBase | pg.Pool, "query">): Promise<Standing> {
+  // An archive that is not there yet comes with the reader's rights. The word `set` is known since PostgreSQL 16.
+  const { rows } = await client.query<Standing>(
+    `select quote_ident(session_user) as owner, r.oid is not null as there,
+            coalesce(pg_has_role(session_user, r.oid, case when current_setting('server_version_num')::int < 160000
+                                                           then 'member' else 'set' end)
+                     and (sources is null or has_table_privilege(r.oid, sources, 'select')), false) as assumable,
+            coalesce(has_table_privilege(session_user, sources, 'insert'), false) as writes
+     from (select to_regclass('sources') as sources) archive left join pg_roles r on r.rolname = '${READER}'`,
+  );
+  return rows[0] ?? { owner: "?", there: false, assumable: false, writes: false };
+}
+
+/**
+ * Makes the role if that is allowed, lets it read what the user of this session owns, and lets this user take it.
  *
  * @param client holds the migration lock
  * @returns null when the role can read the archive, else why there is none and what to do
@@ -25,21 +64,31 @@ export async function settleReader(client: pg.ClientBase): Promise<string | null
   const { role, may_make: mayMake, there } = rows[0] ?? { role: "?", may_make: false, there: false };
   if (!there && !(mayMake && (await makeReader(client)))) return without(role);
   await grantReading(client);
+  if (mayMake && !(await readStanding(client)).assumable) await grantTaking(client, role);
   return null;
 }
 
-/** What `status` says of it; null when there is such a role. */
-export async function readWithoutReader(pool: pg.Pool): Promise<string | null> {
-  const { rows } = await pool.query<{ there: boolean }>(
-    `select exists (select from pg_roles where rolname = '${READER}') as there`,
-  );
-  return rows[0]?.there ? null : `no role ${READER}: ${remedy}`;
+/** What `status` and the dashboard say of it; null when whoever asks can take the role, or can only read without it. */
+export async function readWithoutReader(pool: Pick<pg.Pool, "query">): Promise<string | null> {
+  const { owner, there, assumable, writes } = await readStanding(pool);
+  if (!there) return `no role ${READER}: ${remedy}`;
+  if (assumable || !writes) return null;
+  return `the dashboard reads with all rights of ${owner}: have an administrator run \`grant ${READER} to ${owner}\`, or set DATABASE_READER_URL`;
 }
 
 const remedy = `have an administrator run \`create role ${READER}\`, then run \`quotekeeper migrate\``;
 
 function without(role: string): string {
   return `There is no role ${READER} for people's tools, for ${role} may not make roles: ${remedy}. All else works without it.`;
+}
+
+/** Whoever made a role may grant it since PostgreSQL 16, and before that whoever may make any. */
+async function grantTaking(client: pg.ClientBase, role: string): Promise<void> {
+  try {
+    await client.query(`grant ${READER} to ${role}`);
+  } catch (error) {
+    if ((error as { code?: string }).code !== NOT_OURS_TO_MAKE) throw error;
+  }
 }
 
 async function makeReader(client: pg.ClientBase): Promise<boolean> {

@@ -2,6 +2,7 @@
  * Every setting of the program, with its type, default, bound, unit and sentence: the only place. The pages
  * `docs/configuration.md` and `.env.example` are generated from it.
  */
+import { isIP } from "node:net";
 import { z } from "zod";
 import { databaseUrlProblem } from "./databaseUrl.ts";
 
@@ -51,6 +52,29 @@ const databaseUrl = text
 /** Where job files are looked for, below the working directory, and where `start` puts the examples. */
 export const DEFAULT_JOBS_DIR = "./jobs";
 
+/** Several values in one variable, between commas. */
+function list(one: z.ZodType<string, string>) {
+  return text.transform((all) => all.split(",").map((value) => value.trim())).pipe(z.array(one));
+}
+
+const hostName = z
+  .string()
+  .toLowerCase()
+  .regex(
+    /^[a-z0-9_]([a-z0-9._-]*[a-z0-9_])?$/,
+    "expected names such as quotes.example, without scheme and port",
+  );
+
+const network = z
+  .string()
+  .refine(isNetwork, "expected IP addresses, or networks such as 10.0.0.0/8, between commas");
+
+function isNetwork(value: string): boolean {
+  const [, address = "", bits = "0"] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(value) ?? [];
+  const family = isIP(address);
+  return family !== 0 && Number(bits) <= (family === 4 ? 32 : 128);
+}
+
 /** The schema of the environment. */
 export const environmentSchema = z.object({
   DATABASE_URL: databaseUrl
@@ -62,6 +86,16 @@ export const environmentSchema = z.object({
       secret: true,
       example: "postgresql://quotekeeper:secret@127.0.0.1:5432/quotekeeper",
       shownDefault: "unset: embedded PostgreSQL under the data directory",
+    }),
+  DATABASE_READER_URL: databaseUrl
+    .optional()
+    .describe(
+      "Address with which the dashboard and `serve` read the same database, as a user who can only read (docs/deploy.md).",
+    )
+    .register(variableMeta, {
+      secret: true,
+      example: "postgresql://quotekeeper_dashboard:secret@127.0.0.1:5432/quotekeeper",
+      shownDefault: "unset: that of DATABASE_URL, in the role quotekeeper_reader",
     }),
   QUOTES_BASE_URL: baseUrl
     .optional()
@@ -127,6 +161,21 @@ export const environmentSchema = z.object({
     .register(variableMeta, {
       secret: true,
       shownDefault: "unset: no token, and QUOTEKEEPER_HTTP_HOST must be an address of this machine alone",
+    }),
+  QUOTEKEEPER_WEB_HOSTS: list(hostName)
+    .optional()
+    .describe(
+      "Names by which the dashboard may be called besides localhost, between commas: that of a proxy before it, or of this machine in its network. With QUOTEKEEPER_WEB_TOKEN it may be called by any IP address too.",
+    )
+    .register(variableMeta, { example: "quotes.example", shownDefault: "unset: none" }),
+  QUOTEKEEPER_WEB_PROXIES: list(network)
+    .optional()
+    .describe(
+      "IP addresses or networks of the proxies before the dashboard, between commas: it believes what they say in `X-Forwarded-For`, so that who tries wrong tokens slows himself down alone.",
+    )
+    .register(variableMeta, {
+      example: "127.0.0.1",
+      shownDefault: "unset: all requests through a proxy count as one source",
     }),
   QUOTEKEEPER_ATTRIBUTION: text
     .max(300, "expected at most 300 characters")

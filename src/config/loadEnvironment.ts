@@ -32,6 +32,8 @@ export type Feed =
 export type Config = Readonly<{
   /** Null: the embedded database. */
   databaseUrl: string | null;
+  /** How who only reads logs in; undefined: as above. */
+  databaseReaderUrl?: string | undefined;
   feed: Feed;
   limit: number;
   limitWindowMs: number;
@@ -41,6 +43,10 @@ export type Config = Readonly<{
   httpPort: number;
   /** What the dashboard asks for; undefined: nothing. */
   webToken?: string | undefined;
+  /** Names of the dashboard besides this machine's own, in small letters. */
+  webHosts: readonly string[];
+  /** Addresses and networks of the proxies before it. */
+  webProxies: readonly string[];
   /** The provider's line below every view; undefined: none. */
   attribution?: string | undefined;
   logLevel: Environment["QUOTEKEEPER_LOG_LEVEL"];
@@ -75,6 +81,8 @@ export function loadConfig(
   const parsed = environmentSchema.safeParse(settings, { error: plainError });
   if (!parsed.success) problems.push(...parsed.error.issues.map((issue) => describeIssue(issue, settings)));
   problems.push(...plainHttpProblems(settings));
+  if (isGiven(given, "DATABASE_READER_URL") && !isGiven(given, "DATABASE_URL"))
+    problems.push("DATABASE_READER_URL is set, and DATABASE_URL is not: the embedded database has a reader");
   // A secret whose file cannot be read is wanted all the same: its own problem is in the list already.
   problems.push(...feedProblems((name) => isGiven(given, name)));
   if (!parsed.success || problems.length > 0) throw configInvalid([...new Set(problems)]);
@@ -217,6 +225,7 @@ function describeIssue({ path, message }: z.core.$ZodIssue, settings: Settings):
 function toConfig(values: Environment, sslMode: string | undefined): Config {
   return Object.freeze({
     databaseUrl: values.DATABASE_URL === undefined ? null : withSslMode(values.DATABASE_URL, sslMode),
+    databaseReaderUrl: values.DATABASE_READER_URL && withSslMode(values.DATABASE_READER_URL, sslMode),
     feed: toFeed(values),
     limit: values.QUOTES_LIMIT,
     limitWindowMs: values.QUOTES_LIMIT_WINDOW_MS,
@@ -225,6 +234,8 @@ function toConfig(values: Environment, sslMode: string | undefined): Config {
     httpHost: values.QUOTEKEEPER_HTTP_HOST,
     httpPort: values.QUOTEKEEPER_HTTP_PORT,
     webToken: values.QUOTEKEEPER_WEB_TOKEN,
+    webHosts: values.QUOTEKEEPER_WEB_HOSTS ?? [],
+    webProxies: values.QUOTEKEEPER_WEB_PROXIES ?? [],
     attribution: values.QUOTEKEEPER_ATTRIBUTION,
     logLevel: values.QUOTEKEEPER_LOG_LEVEL,
     serveSealKey: values.QUOTEKEEPER_SERVE_SEAL_KEY,

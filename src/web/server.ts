@@ -1,5 +1,5 @@
 /** The dashboard's server: the page, the API it draws from, and a health check. It reads, and never writes. */
-import Fastify from "fastify";
+import Fastify, { type FastifyReply } from "fastify";
 import type pg from "pg";
 import type { Clock } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
@@ -7,7 +7,7 @@ import type { Log } from "../log.ts";
 import type { Calendar } from "../market/calendar/calendar.ts";
 import { addEvents } from "./api/events.ts";
 import { addApi } from "./api/routes.ts";
-import { readAssets, serveAssets } from "./assets.ts";
+import { serveAssets } from "./assets.ts";
 import { installGuard } from "./guard/guard.ts";
 import { requireToken } from "./guard/hosts.ts";
 import type { NowSources } from "./live.ts";
@@ -26,6 +26,10 @@ export type WebOptions = {
   port: number;
   /** Null: no token is asked for, and the host must be this machine's own. */
   token: string | null;
+  /** Names the dashboard has besides this machine's own, in small letters, such as a proxy's. */
+  names?: readonly string[];
+  /** Addresses and networks of proxies, whose word counts for where a request comes from. */
+  proxies?: readonly string[];
   /** The provider's attribution line; null: none. */
   attribution: string | null;
   version: string;
@@ -49,14 +53,21 @@ export type Web = { address: string; close: () => Promise<void> };
  */
 export async function startWeb(options: WebOptions): Promise<Web> {
   const { pool, clock, log, host, port, token, address, calendar, sources } = options;
+  const { names = [], proxies = [] } = options;
   requireToken(host, token);
-  const app = Fastify({ logger: false, forceCloseConnections: true });
+  const app = Fastify({
+    logger: false,
+    forceCloseConnections: true,
+    trustProxy: proxies.length > 0 && [...proxies],
+    // An address that cannot be decoded comes past every hook; the answer would repeat it.
+    frameworkErrors: (_error, _request, reply: FastifyReply) => reply.code(400).send({ error: UNREADABLE }),
+  });
   const now = createNowReader({ pool, clock, log, sources, calendar });
-  installGuard(app, { token, clock });
+  await installGuard(app, { token, names, clock });
   addMachines(app, { machines: options.machines ?? null, log });
   addApi(app, { pool, log, address, now, meta: createMetaReader(options) });
   const endEvents = addEvents(app, { clock, log, now, quotesSince: (since) => readQuotesSince(pool, since) });
-  serveAssets(app, readAssets());
+  await serveAssets(app);
   try {
     const listening = await app.listen({ host, port });
     return {
@@ -83,3 +94,10 @@ export async function startWeb(options: WebOptions): Promise<Web> {
     );
   }
 }
+
+const UNREADABLE = {
+  code: "ADDRESS_UNREADABLE",
+  detail: "the address cannot be decoded",
+  hint: "Correct its percent-encoding.",
+  person: true,
+};

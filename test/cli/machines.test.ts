@@ -138,7 +138,7 @@ describe("a collection under way", () => {
     await until(get, 200);
   });
 
-  test("keeps its metrics behind the token, and says without one whether it is ready", async () => {
+  test("keeps its metrics and whether it is ready behind the token, and says without one that it is alive", async () => {
     const { get } = await running("start", await freshDatabase(), { QUOTEKEEPER_WEB_TOKEN: TOKEN });
 
     const [bare, wrong, right] = [
@@ -149,7 +149,7 @@ describe("a collection under way", () => {
 
     expect([bare, wrong, right].map(({ status }) => status)).toEqual([401, 401, 200]);
     expect(bare.text + right.text).not.toContain(TOKEN);
-    expect([200, 503]).toContain((await get("/readyz")).status);
+    expect((await get("/readyz")).status).toBe(401);
     expect((await get("/healthz")).status).toBe(200);
   });
 });

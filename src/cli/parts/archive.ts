@@ -3,6 +3,7 @@ import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type pg from "pg";
 import { createPool } from "../../archive/connect.ts";
+import { createReaderPool } from "../../archive/readerRole.ts";
 import { databaseError } from "../../archive/databaseError.ts";
 import { explain } from "../../archive/explain.ts";
 import { currentVersion } from "../../archive/migrate.ts";
@@ -23,7 +24,7 @@ export type Archive = {
   address: string;
   /** What to give psql or Grafana; holds no password. */
   readerUrl: string;
-  /** A small pool of its own that can only read; the caller ends it. */
+  /** A small pool of its own whose sessions are the reader's (`createReaderPool`); the caller ends it. */
   openReader: (options?: { plannedOnce: boolean }) => pg.Pool;
   /** One lasting connection of its own, for temporary tables; the caller ends it. */
   openScratch: () => pg.Pool;
@@ -41,14 +42,14 @@ export type Archive = {
  */
 export async function openArchive(config: Config, clock: Clock): Promise<Archive> {
   if (config.databaseUrl !== null) {
-    const { databaseUrl } = config;
+    const { databaseUrl, databaseReaderUrl = databaseUrl } = config;
     const pool = createPool(databaseUrl);
     return {
       pool,
-      openReader: (options) => createPool(databaseUrl, { max: READERS, readOnly: true, ...options }),
+      openReader: (options) => createReaderPool(databaseReaderUrl, { max: READERS, ...options }),
       openScratch: () => createPool(databaseUrl, { max: 1, lasting: true }),
       address: describeDatabase(config.databaseUrl),
-      readerUrl: withoutPassword(config.databaseUrl),
+      readerUrl: withoutPassword(databaseReaderUrl),
       embedded: false,
       revive: () => Promise.resolve(),
       close: () => pool.end(),
@@ -59,16 +60,16 @@ export async function openArchive(config: Config, clock: Clock): Promise<Archive
 
 function embeddedArchive(server: EmbeddedServer): Archive {
   const pools: { pool: pg.Pool; url: "ownerUrl" | "readerUrl" }[] = [];
-  const open = (url: "ownerUrl" | "readerUrl", options?: Parameters<typeof createPool>[1]): pg.Pool => {
-    const pool = createPool(server[url], options);
+  const kept = (url: "ownerUrl" | "readerUrl", pool: pg.Pool): pg.Pool => {
     pools.push({ pool, url });
     return pool;
   };
-  const pool = open("ownerUrl");
+  const pool = kept("ownerUrl", createPool(server.ownerUrl));
   return {
     pool,
-    openReader: (options) => open("readerUrl", { max: READERS, readOnly: true, ...options }),
-    openScratch: () => open("ownerUrl", { max: 1, lasting: true }),
+    openReader: (options) =>
+      kept("readerUrl", createReaderPool(server.readerUrl, { max: READERS, ...options })),
+    openScratch: () => kept("ownerUrl", createPool(server.ownerUrl, { max: 1, lasting: true })),
     get address() {
       return describeDatabase(server.readerUrl);
     },

@@ -17,6 +17,7 @@ const SECRET_NAMES = [
   "accessTokenSecret",
   "connectionString",
   "databaseUrl",
+  "databaseReaderUrl",
 ];
 
 const REDACTED = SECRET_NAMES.flatMap((name) =>

@@ -193,7 +193,7 @@ async function readArchive(
   const tier = await readTier(pool);
   const sources = health.sources.length > 0 ? `, ${health.sources.join(" and ")}` : "";
   const about = `schema version ${version}, ${health.instruments} instruments${sources}`;
-  const withoutReader = await readWithoutReader(pool);
+  const withoutReader = config.databaseReaderUrl ? null : await readWithoutReader(pool);
   const text = [address, describeTier(tier), about, ...(withoutReader ? [withoutReader] : [])].join(", ");
   // The simulated market runs only while `start` does, and is never late.
   const calendar: Calendar | null = config.feed.kind === "simulated" ? null : createCalendar(overrides);

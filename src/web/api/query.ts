@@ -11,7 +11,12 @@ const flag = z
   .enum(["true", "false"])
   .default("false")
   .transform((text) => text === "true");
-const name = z.string().min(1).max(200);
+// PostgreSQL has no text with a NUL in it, and no name has any other control character.
+const name = z
+  .string()
+  .min(1)
+  .max(200)
+  .regex(/^\P{Cc}*$/u, "expected no control characters");
 
 /** Which bars. */
 export const barsQuery = z.object({

@@ -1,101 +1,151 @@
 /**
- * Who may ask, and what a browser may do with the answer. Without a token only this machine's own names are answered;
- * with one, everything but health checks and the empty page wants it, as a cookie or as `Authorization: Bearer`.
+ * Who may ask, and what a browser may do with the answer. It is decided by the route that was matched, never by how its
+ * address was spelled: a route is for whoever has the token, unless it says that it is open. Every route, and an address
+ * of none, wants a name of ours as `Host`.
  */
+import cookie from "@fastify/cookie";
+import helmet, { type FastifyHelmetOptions } from "@fastify/helmet";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Clock } from "../../clock.ts";
 import type { ApiError } from "../api/types.ts";
-import { namesLoopback } from "./hosts.ts";
-import { cookieHeader, cookiesIn, isSession, issueSession, sameText } from "./session.ts";
+import { isForeign, isOurName } from "./hosts.ts";
+import { COOKIE, createSessions, sameText, SESSION_MS } from "./session.ts";
+import { type Tried, Tries } from "./tries.ts";
 
-/** Null: no token is asked for. */
-export type GuardOptions = { token: string | null; clock: Clock };
+declare module "fastify" {
+  interface FastifyContextConfig {
+    /** Answered without the token: it tells nothing of the archive. */
+    open?: boolean;
+  }
+}
+
+/** Whom the dashboard answers. */
+export type GuardOptions = {
+  /** Null: no token is asked for. */
+  token: string | null;
+  /** Names of the dashboard besides this machine's own, in small letters. */
+  names: readonly string[];
+  clock: Clock;
+};
 
 /** Sent with every answer. */
-export const SECURITY_HEADERS = {
-  "content-security-policy":
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
-  "x-content-type-options": "nosniff",
-  "x-frame-options": "DENY",
-  "referrer-policy": "no-referrer",
-  "cross-origin-opener-policy": "same-origin",
-  "cross-origin-resource-policy": "same-origin",
-} as const;
+const HEADERS: FastifyHelmetOptions = {
+  contentSecurityPolicy: {
+    useDefaults: false,
+    directives: {
+      defaultSrc: ["'none'"],
+      ...{ scriptSrc: ["'self'"], styleSrc: ["'self'"], imgSrc: ["'self'"], fontSrc: ["'self'"] },
+      ...{ connectSrc: ["'self'"], baseUri: ["'none'"], formAction: ["'self'"], frameAncestors: ["'none'"] },
+    },
+  },
+  xFrameOptions: { action: "deny" },
+  // Whether a name is to be asked over https alone is for the proxy to say that speaks it.
+  strictTransportSecurity: false,
+};
 
-/** Answered to anybody: they say nothing of the archive. */
-const OPEN_PATHS = new Set(["/healthz", "/readyz", "/api/login", "/api/logout"]);
+/** A token is no longer than this, bytes of JSON. */
+const LOGIN_BYTES = 4_096;
 
-/** Paths that hold data. The page itself, its script and style are the same for everybody. */
-const DATA_PATHS = /^\/(api\/|metrics)/;
+/** Puts the guard before all routes that come after, and adds the login. */
+export async function installGuard(app: FastifyInstance, options: GuardOptions): Promise<void> {
+  const { token, names, clock } = options;
+  const judge = token === null ? null : createJudge(token, clock);
+  await app.register(helmet, HEADERS);
+  await app.register(cookie);
 
-/** Wrong tokens in a minute, from anybody, before logins are refused for the rest of it. */
-const WRONG_TOKENS = 10;
-const MINUTE_MS = 60_000;
-
-/** Puts the guard before all routes, and adds the login. */
-export function installGuard(app: FastifyInstance, { token, clock }: GuardOptions): void {
-  const wrongAtMs: number[] = [];
   app.addHook("onRequest", async (request, reply) => {
-    reply.headers(SECURITY_HEADERS);
-    const path = request.url.split("?")[0] ?? "";
-    if (OPEN_PATHS.has(path) && !path.startsWith("/api/")) return;
-    if (token === null) {
-      if (!namesLoopback(request.headers.host)) await refuseHost(reply);
-    } else if (DATA_PATHS.test(path) && !OPEN_PATHS.has(path) && !isAllowed(request, token, clock)) {
-      await reply.code(401).header("www-authenticate", "Bearer").send(UNAUTHORIZED);
-    }
+    const { host, origin } = request.headers;
+    // A name that was made to resolve to this machine is no address; but without a token only this machine is meant.
+    const ours = isOurName(hostOfTarget(request) ?? host, { names, addresses: token !== null });
+    if (!ours) return reply.code(421).send(HOST_REFUSED);
+    if (isForeign(origin, host, names)) return reply.code(403).send(ORIGIN_REFUSED);
+    if (judge === null || request.routeOptions.config.open) return;
+    const verdict = await judge.request(request, reply);
+    if (verdict === "full") return tooMany(reply);
+    if (verdict !== "right") return reply.code(401).header("www-authenticate", "Bearer").send(UNAUTHORIZED);
   });
-  app.post<{ Body: { token?: unknown } | null }>("/api/login", async (request, reply) => {
-    const nowMs = clock.monotonicMs();
-    while (wrongAtMs[0] !== undefined && wrongAtMs[0] <= nowMs - MINUTE_MS) wrongAtMs.shift();
-    if (wrongAtMs.length >= WRONG_TOKENS) return reply.code(429).send(TOO_MANY);
+
+  const login = { bodyLimit: LOGIN_BYTES, config: { open: true } };
+  app.post<{ Body: { token?: unknown } | null }>("/api/login", login, async (request, reply) => {
     const given = request.body?.token;
-    if (token === null || typeof given !== "string" || !sameText(given.trim(), token)) {
-      wrongAtMs.push(nowMs);
-      return reply.code(401).send(WRONG_TOKEN);
-    }
-    const cookie = cookieHeader(issueSession(token, clock.now()), { secure: isHttps(request) });
-    return reply.header("set-cookie", cookie).send({ ok: true });
+    if (judge === null || typeof given !== "string") return reply.code(401).send(WRONG_TOKEN);
+    const verdict = await judge.token(given.trim(), request, reply);
+    if (verdict === "full") return tooMany(reply);
+    if (verdict === "wrong") return reply.code(401).send(WRONG_TOKEN);
+    return reply.setCookie(COOKIE, judge.issue(), cookieFlags(request)).send({ ok: true });
   });
   app.post("/api/logout", async (request, reply) =>
-    reply.header("set-cookie", cookieHeader("", { secure: isHttps(request) })).send({ ok: true }),
+    reply.setCookie(COOKIE, "", { ...cookieFlags(request), maxAge: 0 }).send({ ok: true }),
   );
 }
 
-function isAllowed({ headers }: FastifyRequest, token: string, clock: Clock): boolean {
-  const bearer = /^Bearer +(.+)$/i.exec(headers.authorization ?? "")?.[1];
-  if (bearer !== undefined) return sameText(bearer.trim(), token);
-  return cookiesIn(headers.cookie).some((value) => isSession(value, token, clock.now()));
-}
-
-/** Whether the browser came over https, to us or to a proxy before us. */
-function isHttps({ protocol, headers }: FastifyRequest): boolean {
-  return protocol === "https" || /(^|[\s,;=])https\b/i.test(String(headers["x-forwarded-proto"] ?? ""));
-}
-
-async function refuseHost(reply: FastifyReply): Promise<void> {
-  await reply.code(421).send({
-    error: {
-      code: "HOST_REFUSED",
-      detail: "the dashboard answers to the names of this machine alone, such as localhost",
-      hint: "Open it as http://localhost, or set QUOTEKEEPER_WEB_TOKEN to reach it by another name.",
-      person: true,
+/** Tells right tokens from wrong ones, whichever way they come, no faster than their source may try. */
+function createJudge(token: string, clock: Clock) {
+  const sessions = createSessions(token, clock);
+  const tries = new Tries(clock);
+  const take = ({ ip }: FastifyRequest, reply: FastifyReply, isRight: () => boolean): Promise<Tried> => {
+    const gone = new AbortController();
+    reply.raw.once("close", () => gone.abort());
+    return tries.take(ip, isRight, gone.signal);
+  };
+  return {
+    issue: sessions.issue,
+    token: (given: string, request: FastifyRequest, reply: FastifyReply) =>
+      take(request, reply, () => sameText(given, token)),
+    /** By its bearer's token, else by its cookie. */
+    request: async (request: FastifyRequest, reply: FastifyReply): Promise<Tried | "none"> => {
+      const bearer = /^Bearer +(.+)$/i.exec(request.headers.authorization ?? "")?.[1]?.trim();
+      if (bearer !== undefined) return take(request, reply, () => sameText(bearer, token));
+      const session = request.cookies[COOKIE];
+      if (session === undefined) return "none";
+      // Whoever is logged in is not held up by who tries tokens from the same address, as behind a proxy.
+      return sessions.isKnown(session) ? "right" : take(request, reply, () => sessions.isGood(session));
     },
-  } satisfies ApiError);
+  };
 }
 
-const loginError = (code: string, detail: string, hint: string): ApiError => ({
+/** The host of a target in absolute form, which counts in place of the `Host` header (RFC 9112, section 3.2.2). */
+function hostOfTarget({ raw }: FastifyRequest): string | undefined {
+  return /^[a-z]+:\/\/([^/?#]*)/i.exec(raw.url ?? "")?.[1];
+}
+
+function cookieFlags({ protocol, headers }: FastifyRequest) {
+  // The browser came over https, to us or to a proxy before us.
+  const secure =
+    protocol === "https" || /(^|[\s,;=])https\b/i.test(String(headers["x-forwarded-proto"] ?? ""));
+  return { path: "/", httpOnly: true, sameSite: "strict", maxAge: SESSION_MS / 1_000, secure } as const;
+}
+
+function tooMany(reply: FastifyReply): FastifyReply {
+  return reply.code(429).header("retry-after", "10").send(TOO_MANY);
+}
+
+const refusal = (code: string, detail: string, hint: string): ApiError => ({
   error: { code, detail, hint, person: true },
 });
 
-const UNAUTHORIZED = loginError(
+const HOST_REFUSED = refusal(
+  "HOST_REFUSED",
+  "the dashboard does not answer to the name it was called by",
+  "Open it as http://localhost, or add the name to QUOTEKEEPER_WEB_HOSTS.",
+);
+const ORIGIN_REFUSED = refusal(
+  "ORIGIN_REFUSED",
+  "a page of another server makes this request",
+  "Open the dashboard itself. Behind a proxy, add its name to QUOTEKEEPER_WEB_HOSTS.",
+);
+const UNAUTHORIZED = refusal(
   "TOKEN_WANTED",
   "this dashboard asks for a token",
   "Give the token of QUOTEKEEPER_WEB_TOKEN.",
 );
-const WRONG_TOKEN = loginError(
+const WRONG_TOKEN = refusal(
   "TOKEN_WRONG",
   "that is not the token",
   "It is the value of QUOTEKEEPER_WEB_TOKEN, or the content of the file QUOTEKEEPER_WEB_TOKEN_FILE names.",
 );
-const TOO_MANY = loginError("TOKEN_TRIED", "too many wrong tokens", "Wait a minute, then try again.");
+const TOO_MANY = refusal(
+  "TOKEN_TRIED",
+  "too many tokens from this address wait to be looked at",
+  "Wait a moment, then try again.",
+);

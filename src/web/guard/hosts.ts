@@ -1,20 +1,47 @@
-/** Which addresses are this machine's alone, and which `Host` headers may name them. Pure. */
+/** Which addresses are this machine's alone, and by which names and from which pages the dashboard may be asked. Pure. */
 import { isIP } from "node:net";
 import { QuotekeeperError } from "../../errors.ts";
 
 /** Whether an address to listen on is reached from this machine alone. */
 export function isLoopback(host: string): boolean {
-  const name = host.toLowerCase().replace(/^\[|\]$/g, "");
+  const name = bare(host.toLowerCase());
   return name === "localhost" || name === "::1" || (isIP(name) === 4 && name.startsWith("127."));
 }
 
+/** By what the dashboard may be called besides this machine's own names. */
+export type Names = {
+  /** Names, in small letters. */
+  names: readonly string[];
+  /** Whether by any IP address too. */
+  addresses: boolean;
+};
+
 /**
- * Whether a request's `Host` names this machine. A page of somebody else's, whose name was made to resolve to 127.0.0.1
- * (DNS rebinding), sends its own name and is refused.
+ * Whether a request calls the dashboard by a name of its own. A page of somebody else's, whose name was made to resolve
+ * to this machine (DNS rebinding), sends its own name and is refused.
+ *
+ * @param host the `Host` header: a name or address, perhaps with a port
  */
-export function namesLoopback(hostHeader: string | undefined): boolean {
-  const match = /^(\[[0-9a-f:]+\]|[^:[\]]+)(?::\d{1,5})?$/i.exec(hostHeader ?? "");
-  return match?.[1] !== undefined && isLoopback(match[1]);
+export function isOurName(host: string | undefined, { names, addresses }: Names): boolean {
+  const name = /^(\[[0-9a-f:.]+\]|[^:[\]]+)(?::\d{1,5})?$/i.exec(host ?? "")?.[1]?.toLowerCase();
+  if (name === undefined) return false;
+  return isLoopback(name) || names.includes(name) || (addresses && isIP(bare(name)) !== 0);
+}
+
+/**
+ * Whether a page of another server makes the request: browsers name it in `Origin`, with every POST at least.
+ *
+ * @param host the `Host` header. A proxy may have put another in its place: then the page's own is one of `names`.
+ */
+export function isForeign(
+  origin: string | undefined,
+  host: string | undefined,
+  names: readonly string[],
+): boolean {
+  if (origin === undefined) return false;
+  if (!URL.canParse(origin)) return true;
+  const page = new URL(origin).host;
+  return page !== host?.toLowerCase() && !names.includes(page);
 }
 
 /** @throws QuotekeeperError WEB_TOKEN_MISSING for an address that others can reach, without a token */
@@ -24,4 +51,9 @@ export function requireToken(host: string, token: string | null): void {
     "WEB_TOKEN_MISSING",
     `QUOTEKEEPER_HTTP_HOST is ${host}, which other machines can reach, and QUOTEKEEPER_WEB_TOKEN is not set`,
   );
+}
+
+/** An IPv6 address without its brackets. */
+function bare(name: string): string {
+  return name.replace(/^\[|\]$/g, "");
 }

@@ -9,7 +9,7 @@ import { atMost, type Clock } from "../../clock.ts";
 /** One thing that has to be there. */
 export type Check = "ok" | "failed";
 
-/** What `/readyz` answers; no detail that anybody could use, as it is answered to anybody. */
+/** What `/readyz` answers; no detail that anybody could use. */
 export type Readiness = { ready: boolean; checks: Readonly<Record<string, Check>> };
 
 /** What is looked at. */
@@ -28,7 +28,7 @@ export type ReadySources = {
   } | null;
 };
 
-/** Answers are no older than this, ms: anybody may ask as often as he likes. */
+/** Answers are no older than this, ms: whoever may ask does so as often as he likes. */
 const FRESH_MS = 1_000;
 
 /** A database that does not answer within this time is away, ms. */
