@@ -171,7 +171,7 @@ export const environmentSchema = z.object({
   QUOTEKEEPER_WEB_PROXIES: list(network)
     .optional()
     .describe(
-      "IP addresses or networks of the proxies before the dashboard, between commas: it believes what they say in `X-Forwarded-For`, so that who tries wrong tokens slows himself down alone.",
+      "IP addresses or networks of the proxies before the dashboard, between commas: what they say in `X-Forwarded-For` is believed, so that wrong tokens slow down who sends them, and not everybody behind the proxy.",
     )
     .register(variableMeta, {
       example: "127.0.0.1",

@@ -5,6 +5,7 @@ import { runProgram } from "../../src/cli/program.ts";
 import { METRICS, type MetricName } from "../../src/web/machines/definitions.ts";
 import { freshDatabase, type TestDatabase } from "../support/database.ts";
 import { closedPort } from "../support/stubService.ts";
+import { statusAs } from "../web/dashboard.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { capturedEdges } from "./edges.ts";
 
@@ -54,7 +55,7 @@ async function running(
       text: await response.text(),
     };
   };
-  return { get, end };
+  return { get, end, address };
 }
 
 /** The values of a metrics text, by name and labels as they stand there. */
@@ -139,7 +140,9 @@ describe("a collection under way", () => {
   });
 
   test("keeps its metrics and whether it is ready behind the token, and says without one that it is alive", async () => {
-    const { get } = await running("start", await freshDatabase(), { QUOTEKEEPER_WEB_TOKEN: TOKEN });
+    const { get, address } = await running("start", await freshDatabase(), {
+      ...{ QUOTEKEEPER_WEB_TOKEN: TOKEN, QUOTEKEEPER_WEB_HOSTS: "quotes.example" },
+    });
 
     const [bare, wrong, right] = [
       await get("/metrics"),
@@ -150,6 +153,8 @@ describe("a collection under way", () => {
     expect([bare, wrong, right].map(({ status }) => status)).toEqual([401, 401, 200]);
     expect(bare.text + right.text).not.toContain(TOKEN);
     expect((await get("/readyz")).status).toBe(401);
+    expect(await statusAs(address, "/healthz", "quotes.example")).toBe(200);
+    expect(await statusAs(address, "/healthz", "evil.example")).toBe(421);
     expect((await get("/healthz")).status).toBe(200);
   });
 });

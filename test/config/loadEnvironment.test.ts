@@ -64,6 +64,8 @@ test("with nothing set, the simulated market is polled 60 times a minute and kep
     jobsDir: "./jobs",
     httpHost: "127.0.0.1",
     httpPort: 8080,
+    webHosts: [],
+    webProxies: [],
     logLevel: "info",
   });
 });
@@ -72,17 +74,21 @@ test("every setting is taken from its variable", () => {
   const config = load({
     ...ACCOUNT,
     DATABASE_URL: "postgres://me:pw@db.example:5433/quotes",
+    DATABASE_READER_URL: "postgres://you:pw@db.example:5433/quotes",
     QUOTES_LIMIT: "120",
     QUOTES_LIMIT_WINDOW_MS: "30000",
     QUOTEKEEPER_DATA_DIR: "/srv/data",
     QUOTEKEEPER_JOBS_DIR: "/srv/jobs",
     QUOTEKEEPER_HTTP_HOST: "0.0.0.0",
     QUOTEKEEPER_HTTP_PORT: "0",
+    QUOTEKEEPER_WEB_HOSTS: "Quotes.example, desk",
+    QUOTEKEEPER_WEB_PROXIES: "127.0.0.1,fd00::/8",
     QUOTEKEEPER_LOG_LEVEL: "debug",
   });
 
   expect(config).toEqual({
     databaseUrl: "postgres://me:pw@db.example:5433/quotes",
+    databaseReaderUrl: "postgres://you:pw@db.example:5433/quotes",
     feed: {
       kind: "account",
       baseUrl: "https://api.broker.example",
@@ -99,6 +105,8 @@ test("every setting is taken from its variable", () => {
     jobsDir: "/srv/jobs",
     httpHost: "0.0.0.0",
     httpPort: 0,
+    webHosts: ["quotes.example", "desk"],
+    webProxies: ["127.0.0.1", "fd00::/8"],
     logLevel: "debug",
   });
 });
@@ -128,6 +136,8 @@ test("all problems are named at once, each with its variable, its value and what
       QUOTES_LIMIT: "0",
       QUOTES_LIMIT_WINDOW_MS: "a minute",
       QUOTEKEEPER_HTTP_PORT: "65536",
+      QUOTEKEEPER_WEB_HOSTS: "quotes.example,https://desk",
+      QUOTEKEEPER_WEB_PROXIES: "10.0.0.0/33",
       QUOTEKEEPER_LOG_LEVEL: "loud",
       QUOTES_CONSUMER_KEY: "key",
       QUOTES_CONSUMER_SECRET: "secret",
@@ -138,6 +148,8 @@ test("all problems are named at once, each with its variable, its value and what
     'QUOTES_LIMIT is "0": expected a whole number from 1 to 100000',
     'QUOTES_LIMIT_WINDOW_MS is "a minute": expected a whole number from 1 to 86400000',
     'QUOTEKEEPER_HTTP_PORT is "65536": expected a whole number from 0 to 65535',
+    'QUOTEKEEPER_WEB_HOSTS is "quotes.example,https://desk": expected names such as quotes.example, without scheme and port',
+    'QUOTEKEEPER_WEB_PROXIES is "10.0.0.0/33": expected IP addresses, or networks such as 10.0.0.0/8, between commas',
     'QUOTEKEEPER_LOG_LEVEL is "loud": expected one of trace, debug, info, warn, error, fatal, silent',
     "QUOTES_ACCESS_TOKEN is not set, and QUOTES_BASE_URL is: polling an account needs all four credentials",
     "QUOTES_ACCESS_TOKEN_SECRET is not set, and QUOTES_BASE_URL is: polling an account needs all four credentials",
