@@ -56,13 +56,12 @@ async function readStanding(client: Pick<pg.ClientBase | pg.Pool, "query">): Pro
  * @returns null when the role can read the archive, else why there is none and what to do
  */
 export async function settleReader(client: pg.ClientBase): Promise<string | null> {
-  const { rows } = await client.query<{ role: string; may_make: boolean; there: boolean }>(
-    `select quote_ident(rolname) as role, rolcreaterole or rolsuper as may_make,
-            exists (select from pg_roles where rolname = '${READER}') as there
-     from pg_roles where rolname = current_user`,
+  const { rows } = await client.query<{ role: string; may_make: boolean }>(
+    "select quote_ident(rolname) as role, rolcreaterole or rolsuper as may_make from pg_roles where rolname = current_user",
   );
-  const { role, may_make: mayMake, there } = rows[0] ?? { role: "?", may_make: false, there: false };
-  if (!there && !(mayMake && (await makeReader(client)))) return without(role);
+  const { role, may_make: mayMake } = rows[0] ?? { role: "?", may_make: false };
+  const { there, owner } = await readStanding(client);
+  if (!there && !(mayMake && (await makeReader(client)))) return without(role, owner);
   await grantReading(client);
   if (mayMake && !(await readStanding(client)).assumable) await grantTaking(client, role);
   return null;
@@ -71,21 +70,24 @@ export async function settleReader(client: pg.ClientBase): Promise<string | null
 /** What `status` and the dashboard say of it; null when whoever asks can take the role, or can only read without it. */
 export async function readWithoutReader(pool: Pick<pg.Pool, "query">): Promise<string | null> {
   const { owner, there, assumable, writes } = await readStanding(pool);
-  if (!there) return `no role ${READER}: ${remedy}`;
+  if (!there) return `no role ${READER}: ${remedy(owner)}`;
   if (assumable || !writes) return null;
-  return `the dashboard reads with all rights of ${owner}: have an administrator run \`grant ${READER} to ${owner}\`, or set DATABASE_READER_URL`;
+  return `the dashboard reads with all rights of ${owner}: have an administrator run \`${grant(owner)}\`, or set DATABASE_READER_URL`;
 }
 
-const remedy = `have an administrator run \`create role ${READER}\`, then run \`quotekeeper migrate\``;
+const grant = (owner: string): string => `grant ${READER} to ${owner}`;
 
-function without(role: string): string {
-  return `There is no role ${READER} for people's tools, for ${role} may not make roles: ${remedy}. All else works without it.`;
+const remedy = (owner: string): string =>
+  `have an administrator run \`create role ${READER}; ${grant(owner)}\`, then run \`quotekeeper migrate\``;
+
+function without(role: string, owner: string): string {
+  return `There is no role ${READER} for people's tools and the dashboard, for ${role} may not make roles: ${remedy(owner)}. All works without it, the dashboard with all rights of ${owner}.`;
 }
 
 /** Whoever made a role may grant it since PostgreSQL 16, and before that whoever may make any. */
 async function grantTaking(client: pg.ClientBase, role: string): Promise<void> {
   try {
-    await client.query(`grant ${READER} to ${role}`);
+    await client.query(grant(role));
   } catch (error) {
     if ((error as { code?: string }).code !== NOT_OURS_TO_MAKE) throw error;
   }

@@ -49,7 +49,8 @@ async function limitedDatabase(name: string) {
   };
 }
 
-const REMEDY = /have an administrator run `create role quotekeeper_reader`, then run `quotekeeper migrate`/;
+const REMEDY =
+  /have an administrator run `create role quotekeeper_reader; grant quotekeeper_reader to \w+`, then run `quotekeeper migrate`/;
 
 test("all works without the role, what to do is said by migrate, status and collect, and migrate then gives its rights", async () => {
   const env = await limitedDatabase("without");
@@ -65,7 +66,7 @@ test("all works without the role, what to do is said by migrate, status and coll
 
   expect(migrated).toMatchObject({ exitCode: 0, stdout: expect.stringContaining("applied 0001") });
   expect(migrated.stderr).toMatch(
-    /There is no role quotekeeper_reader for people's tools, for limited may not make/,
+    /There is no role quotekeeper_reader for people's tools and the dashboard, for limited may not make/,
   );
   expect(migrated.stderr).toMatch(REMEDY);
   expect(polled).toMatchObject({ exitCode: 0 });
