@@ -263,10 +263,15 @@ const table = {
     exitCode: 1,
     hint: "Nothing is lost: the segment stays uncompressed and is tried again later; free space if there is none.",
   },
-  JOURNAL_EXPOSED: {
+  DATA_DIR_EXPOSED: {
     retryable: false,
     exitCode: 1,
-    hint: "Close it with `chmod -R go-w`, unless they are meant to write there; the program goes on.",
+    hint: "Its owner closes it with `chmod -R go=`, links and files of several names by hand; the program goes on.",
+  },
+  SECRET_EXPOSED: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Close it with `chmod 600`, and change the credentials if others use this machine; the program goes on.",
   },
   DATA_DIR_UNWRITABLE: {
     retryable: false,

@@ -2,11 +2,11 @@
  * TLS to the database as libpq's words have it (PostgreSQL documentation, section 34.19). The driver's own reading of
  * them verifies where libpq does not, warns on the terminal, and knows no way back from `prefer`.
  */
-import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import type { ConnectionOptions as TlsOptions } from "node:tls";
 import { parameter, type SslMode, sslModeOf } from "../config/databaseUrl.ts";
 import { QuotekeeperError } from "../errors.ts";
+import { readTextFileSync } from "../plainFiles.ts";
 
 /** What an address asks for. */
 export type Tls = { mode: SslMode; options: TlsOptions };
@@ -26,7 +26,7 @@ const THIS_MACHINE = /^(localhost|127\.[\d.]+|::1)$/;
 export function tlsOf(
   url: string,
   host: string,
-  readText: (path: string) => string = (path) => readFileSync(path, "utf8"),
+  readText: (path: string) => string = (path) => readTextFileSync(path).text,
 ): Tls | null {
   const mode = sslModeOf(url) ?? (THIS_MACHINE.test(host) ? "disable" : "prefer");
   if (mode === "disable" || host.startsWith("/")) return null;

@@ -5,7 +5,7 @@ import { QuotekeeperError } from "../errors.ts";
 import { type Instant, instantOf } from "../instant.ts";
 import type { Credentials } from "../quotes-api/oauth/signature.ts";
 import { isCalendarDate } from "../quotes-api/dateText.ts";
-import type { OptionContract } from "../market/instrument.ts";
+import { isSymbol, type OptionContract } from "../market/instrument.ts";
 
 /** `AAPL,MSFT`: one symbol at least, each once. */
 export function parseSymbols(text: string): string[] {
@@ -14,8 +14,8 @@ export function parseSymbols(text: string): string[] {
   );
   if (symbols.length === 0)
     throw new InvalidArgumentError("It names no symbol; expected for example AAPL,MSFT.");
-  const wrong = symbols.find((symbol) => !/^\S{1,32}$/.test(symbol));
-  if (wrong !== undefined) throw new InvalidArgumentError(`"${wrong}" is not a symbol.`);
+  const wrong = symbols.find((symbol) => !isSymbol(symbol));
+  if (wrong !== undefined) throw new InvalidArgumentError(`${JSON.stringify(wrong)} is not a symbol.`);
   return symbols;
 }
 
@@ -23,7 +23,7 @@ export function parseSymbols(text: string): string[] {
 export function parseContract(text: string): OptionContract {
   const [underlying = "", expiration = "", optionType = "", strike = "", ...rest] = text.split(":");
   const problem =
-    rest.length > 0 || underlying === ""
+    rest.length > 0 || !isSymbol(underlying)
       ? "it has not four parts"
       : !isCalendarDate(expiration)
         ? `"${expiration}" is not a date`
@@ -39,7 +39,7 @@ export function parseContract(text: string): OptionContract {
 
 /** The id of a watchlist. */
 export function parseWatchlist(text: string): string {
-  if (!/^[^\s,]{1,64}$/.test(text))
+  if (!isSymbol(text, 64))
     throw new InvalidArgumentError("Expected the id of a watchlist, without spaces and commas.");
   return text;
 }

@@ -26,6 +26,8 @@ export type ExportRequest = {
   /** Names of tables; null: the usual ones. */
   tables: string[] | null;
   replace: boolean;
+  /** Texts of CSV as they are, whatever a spreadsheet makes of them. */
+  raw: boolean;
   json: boolean;
 };
 
@@ -48,7 +50,7 @@ export async function exportFiles(config: Config, edges: Edges, request: ExportR
     const manifest = await withArchive(config, edges.clock, async ({ pool, address }) => {
       await requireSchema(pool, address);
       return exportArchive({
-        ...{ pool, out, tables, format: request.format, replace: request.replace },
+        ...{ pool, out, tables, format: request.format, raw: request.raw, replace: request.replace },
         ...{ from: request.from, to: request.to, symbols: request.symbols },
         program: `quotekeeper ${VERSION}`,
         writtenAt: edges.clock.now().toISOString(),

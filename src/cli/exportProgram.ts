@@ -8,7 +8,7 @@ import type { ExportRequest } from "./export.ts";
 
 type Run = (work: (config: Config) => Promise<number>) => Promise<void>;
 
-type Options = Pick<ExportRequest, "format" | "out" | "replace" | "json"> & {
+type Options = Pick<ExportRequest, "format" | "out" | "raw" | "replace" | "json"> & {
   from?: string;
   to?: string;
   symbols?: string[];
@@ -54,10 +54,13 @@ export function addExport(program: Command, run: Run, edges: Edges): void {
       "exchange a finished export that is at --out; anything else there is left alone",
       false,
     )
+    .option("--raw", "texts of CSV exactly as they are, those too that a spreadsheet runs as formulas", false)
     .option("--json", "print JSON", false)
     .action(({ from, to, symbols, tables, ...options }: Options, command: Command) => {
       if (from !== undefined && to !== undefined && from > to)
         command.error(`error: --from ${from} is later than --to ${to}`, { exitCode: 2 });
+      if (options.raw && options.format !== "csv")
+        command.error("error: --raw is for --format csv; Parquet always has the exact texts", { exitCode: 2 });
       return run(async (config) =>
         (await import("./export.ts")).exportFiles(config, edges, {
           ...options,

@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import type { z } from "zod";
 import type { Config } from "../config/loadEnvironment.ts";
+import { fileSystem } from "../journal/fs.ts";
 import { repairJournal } from "../journal/repair.ts";
 import { listSegments, type SegmentInfo } from "../journal/segments.ts";
 import { DAMAGED_DIR, type SetAsideNote } from "../journal/set-aside.ts";
@@ -59,7 +60,7 @@ export async function journalRepair(
   { json }: Output,
 ): Promise<number> {
   const dir = journalDir(config);
-  const { found, setAside } = await repairJournal(dir, { clock });
+  const { found, setAside } = await repairJournal(dir, { clock, fs: fileSystem(config.journalReaders) });
   if (json) {
     const { records, strangers } = found;
     printJson(stdout, journalRepairJson, { records, setAside, strangers });

@@ -34,6 +34,7 @@ export async function poll(config: Config, edges: Edges, { calls, json }: PollRe
     dir,
     clock,
     maxTotalBytes: config.journalMaxBytes,
+    readers: config.journalReaders,
     upkeep: false,
     onProblem: ({ message }) => stderr.write(`${message}\n`),
   });

@@ -1,9 +1,11 @@
 /** The command line: parses and dispatches only. */
+import { resolve } from "node:path";
 import { Argument, Command, Option } from "commander";
-import { type Config, loadConfig, misspeltSettings } from "../config/loadEnvironment.ts";
+import { type Config, exposedSecrets, loadConfig, misspeltSettings } from "../config/loadEnvironment.ts";
 import { FIRST_BATCH_SIZE } from "../collect/batchSize.ts";
 import { describeUnknown } from "../config/unknownVariables.ts";
 import type { Instant } from "../instant.ts";
+import { closeToOthers } from "../journal/modes.ts";
 import { addDays, exchangeDate } from "../market/calendar/dates.ts";
 import type { OptionContract } from "../market/instrument.ts";
 import type { RowsKind } from "../serve/archive/source.ts";
@@ -63,7 +65,13 @@ export function createProgram(edges: Edges, done: (exitCode: number) => void): C
   const run: Run = async (work) => {
     for (const unknown of misspeltSettings(edges.env, edges.directory))
       edges.stderr.write(`${describeUnknown(unknown)}\n`);
-    done(await work(loadConfig(edges.env, edges.directory)));
+    const config = loadConfig(edges.env, edges.directory);
+    const exposed = [
+      exposedSecrets(edges.env, edges.directory),
+      await closeToOthers(resolve(config.dataDir), config.journalReaders),
+    ];
+    for (const problem of exposed) if (problem) edges.stderr.write(`${problem.message}\n`);
+    done(await work(config));
   };
   addCollecting(program, run, edges);
   addPoll(program, run, edges);

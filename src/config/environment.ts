@@ -25,7 +25,11 @@ const text = z.string().trim().min(1);
 
 function whole(min: number, max: number) {
   const error = `expected a whole number from ${min} to ${max}`;
-  return z.coerce.number(error).int(error).min(min, error).max(max, error);
+  // Digits alone: 0x10 and 1e3 are slips, and nobody's whole numbers.
+  return z.preprocess(
+    (text) => (/^\d+$/.test(String(text)) ? Number(text) : text),
+    z.number(error).min(min, error).max(max, error).int(error),
+  );
 }
 
 const ADDRESS = "expected an http or https address, such as https://api.broker.example";
@@ -201,6 +205,12 @@ export const environmentSchema = z.object({
       secret: true,
       shownDefault: "unset: made, and kept in serve/seal.key of the data directory, mode 0600",
     }),
+  QUOTEKEEPER_JOURNAL_READERS: z
+    .enum(["owner", "group"])
+    .default("owner")
+    .describe(
+      "Who may read the journal: the user who runs the program, or also the group of its files (0750, 0640), for a backup perhaps. Everything else in the data directory is the owner's alone.",
+    ),
   QUOTEKEEPER_JOURNAL_MAX_MB: whole(128, 100_000_000)
     .optional()
     .describe(

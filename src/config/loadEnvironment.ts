@@ -1,9 +1,10 @@
 /** Reads the settings once, at the start: process environment over `.env`, secrets also from files. */
-import { readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
 import { parse as parseDotenv } from "dotenv";
 import type { z } from "zod";
 import { QuotekeeperError } from "../errors.ts";
+import { openToOthers, readTextFileSync } from "../plainFiles.ts";
 import { withSslMode } from "./databaseUrl.ts";
 import {
   CREDENTIAL_NAMES,
@@ -54,30 +55,23 @@ export type Config = Readonly<{
   serveSealKey?: string | undefined;
   /** Most bytes of the journal on the disk; undefined: no cap. */
   journalMaxBytes?: number | undefined;
+  /** Who may read the journal. */
+  journalReaders: Environment["QUOTEKEEPER_JOURNAL_READERS"];
   /** Undefined: nothing is ever dropped. */
   retentionDays?: number | undefined;
 }>;
 
 const BYTES_PER_MB = 1_000_000;
 
-/** Reads a text file; throws as `node:fs` does. */
-export type ReadText = (path: string) => string;
-
-const readTextFile: ReadText = (path) => readFileSync(path, "utf8");
-
 /**
  * @param env the process's environment
  * @param directory where `.env` is looked for, and what the paths of `NAME_FILE` are relative to
  * @throws QuotekeeperError CONFIG_INVALID with all problems at once; values of secrets are never in it
  */
-export function loadConfig(
-  env: Readonly<Record<string, string | undefined>>,
-  directory: string,
-  readText: ReadText = readTextFile,
-): Config {
+export function loadConfig(env: Readonly<Record<string, string | undefined>>, directory: string): Config {
   const problems: string[] = [];
-  const given = givenSettings(env, directory, readText, problems);
-  const settings = collect(given, (path) => readText(resolve(directory, path)), problems);
+  const given = givenSettings(env, directory, problems);
+  const settings = collect(given, directory, problems);
   const parsed = environmentSchema.safeParse(settings, { error: plainError });
   if (!parsed.success) problems.push(...parsed.error.issues.map((issue) => describeIssue(issue, settings)));
   problems.push(...plainHttpProblems(settings));
@@ -93,19 +87,52 @@ export function loadConfig(
 export function misspeltSettings(
   env: Readonly<Record<string, string | undefined>>,
   directory: string,
-  readText: ReadText = readTextFile,
 ): UnknownVariable[] {
-  const given = givenSettings(env, directory, readText, []);
+  const given = givenSettings(env, directory, []);
   return unknownVariables(Object.keys(given).filter((name) => textOf(given[name]) !== undefined));
+}
+
+/**
+ * SECRET_EXPOSED for `.env` with a secret in it, and for the files of secrets, that every user of the machine can read;
+ * null when there is none. Never throws: what cannot be read is `loadConfig`'s to say.
+ */
+export function exposedSecrets(
+  env: Readonly<Record<string, string | undefined>>,
+  directory: string,
+): QuotekeeperError | null {
+  const given = givenSettings(env, directory, []);
+  const secrets = VARIABLE_NAMES.filter(isSecret);
+  const files = secrets.flatMap((name) => textOf(given[`${name}_FILE`]) ?? []);
+  const inDotenv = dotenv(directory, []);
+  if (secrets.some((name) => textOf(inDotenv[name]) !== undefined)) files.unshift(".env");
+  const exposed = files.map((file) => resolve(directory, file)).filter(isOpenToAll);
+  if (exposed.length === 0) return null;
+  return new QuotekeeperError(
+    "SECRET_EXPOSED",
+    `every user of this machine can read ${[...new Set(exposed)].join(", ")}`,
+  );
+}
+
+/** Where container platforms put a container's secrets: only the container's own processes see them. */
+const CONTAINER_SECRETS = "/run/secrets/";
+
+function isOpenToAll(file: string): boolean {
+  if (file.startsWith(CONTAINER_SECRETS)) return false;
+  const mayEnter = (dir: string): boolean =>
+    openToOthers(statSync(dir).mode, 0o001) !== 0 && (dirname(dir) === dir || mayEnter(dirname(dir)));
+  try {
+    return openToOthers(readTextFileSync(file).mode, 0o004) !== 0 && mayEnter(dirname(file));
+  } catch {
+    return false;
+  }
 }
 
 function givenSettings(
   env: Readonly<Record<string, string | undefined>>,
   directory: string,
-  readText: ReadText,
   problems: string[],
 ): Record<string, string | undefined> {
-  return { ...dotenv(directory, readText, problems), ...env };
+  return { ...dotenv(directory, problems), ...env };
 }
 
 /** CONFIG_INVALID with a line for each problem. */
@@ -119,7 +146,7 @@ type Settings = Partial<Record<VariableName, string>>;
 /** Every variable that is set to something, from itself or from the file that `NAME_FILE` names. */
 function collect(
   env: Readonly<Record<string, string | undefined>>,
-  readText: ReadText,
+  directory: string,
   problems: string[],
 ): Settings {
   const settings: Settings = {};
@@ -130,7 +157,7 @@ function collect(
       problems.push(`${name} and ${name}_FILE are both set; keep one`);
     if (value !== undefined) settings[name] = value;
     else if (file !== undefined) {
-      const content = secretFromFile(name, file, readText, problems);
+      const content = secretFromFile(name, { file, directory }, problems);
       if (content !== undefined) settings[name] = content;
     }
   }
@@ -172,12 +199,11 @@ function feedProblems(isSet: (name: VariableName) => boolean): string[] {
 
 function secretFromFile(
   name: VariableName,
-  file: string,
-  readText: ReadText,
+  { file, directory }: { file: string; directory: string },
   problems: string[],
 ): string | undefined {
   try {
-    const content = textOf(readText(file));
+    const content = textOf(readTextFileSync(resolve(directory, file)).text);
     if (content === undefined) problems.push(`${name}_FILE names ${file}, which is empty`);
     return content;
   } catch (error) {
@@ -187,10 +213,10 @@ function secretFromFile(
 }
 
 /** The settings of `.env`; none when there is no such file. One that cannot be read may hold the account's address. */
-function dotenv(directory: string, readText: ReadText, problems: string[]): Record<string, string> {
+function dotenv(directory: string, problems: string[]): Record<string, string> {
   const path = join(directory, ".env");
   try {
-    return parseDotenv(readText(path));
+    return parseDotenv(readTextFileSync(path).text);
   } catch (error) {
     if (errnoOf(error) !== "ENOENT") problems.push(`${path} cannot be read (${errnoOf(error)})`);
     return {};
@@ -243,6 +269,7 @@ function toConfig(values: Environment, sslMode: string | undefined): Config {
       values.QUOTEKEEPER_JOURNAL_MAX_MB === undefined
         ? undefined
         : values.QUOTEKEEPER_JOURNAL_MAX_MB * BYTES_PER_MB,
+    journalReaders: values.QUOTEKEEPER_JOURNAL_READERS,
     retentionDays: values.QUOTEKEEPER_RETENTION_DAYS,
   });
 }

@@ -32,6 +32,8 @@ export type ExportOptions = ExportRange & {
   /** The export's directory, absolute. */
   out: string;
   format: "parquet" | "csv";
+  /** See `WriteOptions.raw`. */
+  raw: boolean;
   tables: readonly ExportTable[];
   /** Whether a finished export may be replaced. */
   replace: boolean;
@@ -60,7 +62,7 @@ export async function exportArchive(options: ExportOptions): Promise<Manifest> {
     const tables = await withSnapshot(pool, signal, (snapshot) => writeTables(snapshot, stage, options));
     const manifest: Manifest = {
       ...MANIFEST_KIND,
-      ...{ program: options.program, writtenAt: options.writtenAt, format: options.format },
+      ...{ program: options.program, writtenAt: options.writtenAt, format: options.format, raw: options.raw },
       ...{ from: options.from, to: options.to, symbols: options.symbols && [...options.symbols] },
       tables,
     };
@@ -78,7 +80,7 @@ async function writeTables(
   { dir }: Stage,
   options: ExportOptions,
 ): Promise<ExportedTable[]> {
-  const { tables, symbols, format, signal, out, onWidened, onProgress } = options;
+  const { tables, symbols, format, raw, signal, out, onWidened, onProgress } = options;
   const unknown = symbols ? await snapshot.unknownSymbols(symbols) : [];
   if (unknown.length > 0)
     throw new QuotekeeperError("UNKNOWN_SYMBOL", `the archive has no instrument ${unknown.join(", ")}`);
@@ -98,7 +100,7 @@ async function writeTables(
       onProgress({ table: one.table.name, date, rows, expected });
     };
     written.push(
-      await writeTable(one, { snapshot, range, dir, format, compress, signal, onRows, onWidened }).catch(
+      await writeTable(one, { snapshot, range, dir, format, raw, compress, signal, onRows, onWidened }).catch(
         namingWrites(out),
       ),
     );

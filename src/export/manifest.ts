@@ -34,6 +34,7 @@ export const manifestSchema = z.object({
   program: z.string().describe("quotekeeper and its version"),
   writtenAt: z.string().describe("UTC"),
   format: z.enum(["parquet", "csv"]),
+  raw: z.boolean().describe("whether texts of CSV are exact; if not, see docs/export.md, CSV"),
   from: z.string().nullable().describe("first exchange date that was asked for"),
   to: z.string().nullable().describe("last exchange date that was asked for"),
   symbols: z.array(z.string()).nullable().describe("symbols that were asked for; null: all"),

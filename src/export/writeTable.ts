@@ -27,6 +27,8 @@ export type WriteOptions = {
   /** The export's directory. */
   dir: string;
   format: "parquet" | "csv";
+  /** Whether texts of CSV stay as they are, formulas of a spreadsheet among them. */
+  raw: boolean;
   compress: Compress;
   signal: AbortSignal;
   /** Told of rows as they are written; a negative count takes rows back that are written again. */
@@ -101,11 +103,11 @@ async function writeFile(
   types: DecimalTypes,
   date: string | null,
   path: string,
-  { snapshot, range, format, compress, onRows }: WriteOptions,
+  { snapshot, range, format, raw, compress, onRows }: WriteOptions,
 ): Promise<{ rows: number; bytes: number; sha256: string }> {
   const ofDay = date === null ? range : { ...range, from: date, to: date };
   const told = (count: number): void => onRows(date, count);
-  const { bytes, count } = snapshot.rows(table, columns, ofDay, format === "csv" ? "csv" : "text");
+  const { bytes, count } = snapshot.rows(table, columns, ofDay, format === "csv" ? (raw ? "raw csv" : "csv") : "text");
   const facts =
     format === "csv"
       ? await writeCsvFile(path, bytes, told)

@@ -1,7 +1,9 @@
 /** The few operations of the file system that the journal needs, so that a test can be a full disk. */
 import * as fs from "node:fs/promises";
 import { dirname } from "node:path";
+import { openFile } from "../plainFiles.ts";
 import { makeDirectories } from "./makeDirectories.ts";
+import { makeDataDir, MODES, type Readers } from "./modes.ts";
 import { syncDirectory } from "./syncDirectory.ts";
 
 /** An open file. Positions and lengths in bytes; fewer bytes than asked may be read or written. */
@@ -27,12 +29,13 @@ export type JournalFile = {
 /** The file system. Everything rejects with a `NodeJS.ErrnoException`. */
 export type JournalFs = {
   /**
-   * `r`: for reading. `wx`: a new file for writing, which its owner alone may read; rejects with EEXIST when there is one.
+   * `r`: for reading; nothing but a regular file, and no link. `wx`: a new file for writing, which the journal's readers
+   * alone may read; rejects with EEXIST when there is one.
    */
   open: (path: string, flags: "r" | "wx") => Promise<JournalFile>;
   stat: (path: string) => Promise<{ size: number; mtimeMs: number; mode: number }>;
   readdir: (path: string) => Promise<string[]>;
-  /** Makes the directory, for its owner alone, and those above it; nothing when it is there. */
+  /** Makes the directory, for the journal's readers alone, and those above it; nothing when it is there. */
   mkdir: (path: string) => Promise<void>;
   /** Rejects unless files can be made in the directory. */
   access: (path: string) => Promise<void>;
@@ -42,21 +45,33 @@ export type JournalFs = {
   syncDirectory: (path: string) => Promise<void>;
 };
 
-/** The machine's own file system. */
-export const nodeFs: JournalFs = {
-  // Given with the call: a umask takes from a mode and never adds to it.
-  open: (path, flags) => fs.open(path, flags, 0o600),
-  stat: (path) => fs.stat(path),
-  readdir: (path) => fs.readdir(path),
-  mkdir: async (path) => {
-    await makeDirectories(dirname(path), 0o755);
-    await makeDirectories(path, 0o700);
-  },
-  access: (path) => fs.access(path, fs.constants.R_OK | fs.constants.W_OK | fs.constants.X_OK),
-  rename: (from, to) => fs.rename(from, to),
-  unlink: (path) => fs.unlink(path),
-  syncDirectory: (path) => syncDirectory(path),
-};
+/** The machine's own file system, for a journal that these may read. */
+export function fileSystem(readers: Readers): JournalFs {
+  const { directory, file: mode } = MODES[readers];
+  return {
+    open: async (path, flags) => {
+      if (flags === "r") return openFile(path, { links: false });
+      const file = await fs.open(path, flags, mode);
+      // A umask takes from the owner's mode nothing that matters; the group would miss what it takes.
+      if (readers === "group") await file.chmod(mode);
+      return file;
+    },
+    stat: (path) => fs.stat(path),
+    readdir: (path) => fs.readdir(path),
+    mkdir: async (path) => {
+      await makeDataDir(dirname(path), readers);
+      await makeDirectories(path, directory);
+      if (readers === "group") await fs.chmod(path, directory);
+    },
+    access: (path) => fs.access(path, fs.constants.R_OK | fs.constants.W_OK | fs.constants.X_OK),
+    rename: (from, to) => fs.rename(from, to),
+    unlink: (path) => fs.unlink(path),
+    syncDirectory: (path) => syncDirectory(path),
+  };
+}
+
+/** The machine's own file system, for a journal that its owner alone may read. */
+export const nodeFs: JournalFs = fileSystem("owner");
 
 /** The errno of an error, `ENOSPC`; its message when it has none. */
 export function errnoOf(error: unknown): string {

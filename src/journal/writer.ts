@@ -10,9 +10,10 @@
  */
 import type { Clock } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
-import { ensureJournalDir, journalExposed } from "./data-dir.ts";
+import { ensureJournalDir } from "./data-dir.ts";
 import { contentOf, type Content } from "./frame.ts";
-import { errnoOf, reasonOf, nodeFs, type JournalFs } from "./fs.ts";
+import { errnoOf, fileSystem, reasonOf, type JournalFs } from "./fs.ts";
+import type { Readers } from "./modes.ts";
 import type { JournalRecord } from "./record.ts";
 import { hourOf } from "./segment-name.ts";
 import { createSegment, SegmentGone, type Position, type SegmentWriter } from "./segment-writer.ts";
@@ -24,6 +25,8 @@ export type JournalOptions = {
   /** The journal's directory; made when it is not there. */
   dir: string;
   clock: Clock;
+  /** Who may read what is written. Default: its owner. */
+  readers?: Readers;
   /** Default: the machine's file system. */
   fs?: JournalFs;
   /** A segment is finished when the next record would make it larger, in bytes. Default 64 MiB. */
@@ -77,10 +80,8 @@ const SET_BACK_HOURS = 1;
  * @throws QuotekeeperError DATA_DIR_UNWRITABLE
  */
 export async function openJournal(options: JournalOptions): Promise<Journal> {
-  const fs = options.fs ?? nodeFs;
+  const fs = options.fs ?? fileSystem(options.readers ?? "owner");
   await ensureJournalDir(options.dir, fs);
-  const exposed = await journalExposed(options.dir, fs);
-  if (exposed) options.onProblem(exposed);
   const writer = new JournalWriter({ ...options, fs });
   await writer.start();
   return {

@@ -7,7 +7,7 @@ import type { Calendar } from "./calendar/calendar.ts";
 import { isDateText } from "./calendar/dates.ts";
 import { byDecimal, strikesAround } from "./chainStrikes.ts";
 import { isExpired, nextExpirations } from "./expirations.ts";
-import { plainStrike } from "./instrument.ts";
+import { isSymbol, plainStrike } from "./instrument.ts";
 import type { OptionContract } from "./instrument.ts";
 
 /** A positive decimal, as a number or as text; becomes text without needless zeros. */
@@ -23,7 +23,7 @@ const dateText = z.string().refine(isDateText, "expected a date that exists, YYY
 export const chainSchema = z.strictObject({
   underlying: z
     .string()
-    .regex(/^[^\s,]{1,32}$/, "expected a symbol: 1 to 32 characters without spaces and commas")
+    .refine((text) => isSymbol(text), "expected a symbol: 1 to 32 characters without spaces and commas")
     .describe("Symbol of the underlying."),
   expirations: z
     .union(

@@ -19,6 +19,17 @@ export type OptionContract = {
 /** Whatever can be asked for: a security by its symbol, or an option contract. */
 export type InstrumentKey = { kind: "security"; symbol: string } | ({ kind: "option" } & OptionContract);
 
+/**
+ * What no symbol holds: blanks, commas, control characters, marks that change how text is shown (a terminal would follow
+ * them), halves of characters, and what stands for an unreadable one.
+ */
+const STRANGE = /[\s,\p{Cc}\p{Cf}\p{Cs}\u{fffd}]/u;
+
+/** Whether a text may be a symbol. @param most characters; the id of a watchlist may have more */
+export function isSymbol(text: string, most = 32): boolean {
+  return text.length > 0 && text.length <= most && !STRANGE.test(text);
+}
+
 /** The key of a security. */
 export function security(symbol: string): InstrumentKey {
   return { kind: "security", symbol };

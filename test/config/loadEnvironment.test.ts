@@ -67,6 +67,7 @@ test("with nothing set, the simulated market is polled 60 times a minute and kep
     webHosts: [],
     webProxies: [],
     logLevel: "info",
+    journalReaders: "owner",
   });
 });
 
@@ -84,6 +85,7 @@ test("every setting is taken from its variable", () => {
     QUOTEKEEPER_WEB_HOSTS: "Quotes.example, desk",
     QUOTEKEEPER_WEB_PROXIES: "127.0.0.1,fd00::/8",
     QUOTEKEEPER_LOG_LEVEL: "debug",
+    QUOTEKEEPER_JOURNAL_READERS: "group",
   });
 
   expect(config).toEqual({
@@ -108,6 +110,7 @@ test("every setting is taken from its variable", () => {
     webHosts: ["quotes.example", "desk"],
     webProxies: ["127.0.0.1", "fd00::/8"],
     logLevel: "debug",
+    journalReaders: "group",
   });
 });
 

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "@jest/globals";
 import { Ajv2019, type AnySchema } from "ajv/dist/2019.js";
@@ -129,16 +129,18 @@ describe("the services", () => {
     const plain = Object.keys(own).map((name) => name.replace(/_FILE$/, ""));
 
     for (const name of plain) expect(VARIABLE_NAMES).toContain(name);
-    const config = loadConfig(
-      { ...own, QUOTES_BASE_URL: "https://api.broker.example" },
-      tempDir(),
-      (path) => {
-        if (path.endsWith(".env")) throw Object.assign(new Error("none"), { code: "ENOENT" });
-        return path.endsWith("database_url")
-          ? "postgresql://a:b@timescaledb/quotekeeper"
-          : "0123456789abcdef";
-      },
-    );
+    const dir = tempDir();
+    const secrets = Object.entries(own).filter(([name]) => name.endsWith("_FILE"));
+    const files = secrets.map(([name, path]) => {
+      const file = basename(path);
+      writeFileSync(
+        join(dir, file),
+        file === "database_url" ? "postgresql://a:b@timescaledb/quotekeeper" : "0123456789abcdef",
+      );
+      return [name, file];
+    });
+    const given = { ...own, ...Object.fromEntries(files), QUOTES_BASE_URL: "https://api.broker.example" };
+    const config = loadConfig(given, dir);
     expect(config).toMatchObject({
       httpHost: "0.0.0.0",
       dataDir: "/var/lib/quotekeeper",

@@ -1,6 +1,7 @@
 /** The SQL of an export. COPY takes no parameters: what comes from outside is quoted here, and nowhere else. */
 import pg from "pg";
 import type { ExportColumn } from "./columns.ts";
+import { harmlessSql } from "../spreadsheet.ts";
 import type { ExportTable } from "./tables.ts";
 
 /** What is exported of a table. Dates are the exchange's, both included; null: no bound. */
@@ -27,12 +28,15 @@ export function daysQuery(table: ExportTable, range: ExportRange): string {
   return `select ${date}::text as date, count(*)::text as rows ${fromWhere(table, range)} group by 1 order by 1`;
 }
 
+/** How rows are written: COPY's text, CSV whose texts no spreadsheet takes for formulas, or CSV as the texts are. */
+export type RowFormat = "text" | "csv" | "raw csv";
+
 /** The rows of a table, or of one of its days, for COPY. */
 export function rowsQuery(
   table: ExportTable,
   columns: readonly ExportColumn[],
   range: ExportRange,
-  format: "text" | "csv",
+  format: RowFormat,
 ): string {
   const list = columns.map(({ name, kind, sql }) => `${valueSql(kind, sql, format)} as "${name}"`).join(", ");
   const order = table.order.map((column) => `t.${column}`).join(", ");
@@ -47,8 +51,9 @@ const JOINS: Readonly<Record<string, string>> = {
 };
 
 /** CSV is read by people and by everything: ISO 8601 in UTC, `true` and `false`. */
-function valueSql(kind: ExportColumn["kind"], sql: string, format: "text" | "csv"): string {
+function valueSql(kind: ExportColumn["kind"], sql: string, format: RowFormat): string {
   if (format === "text") return sql;
+  if (kind === "text" && format === "csv") return harmlessSql(sql);
   if (kind === "time") return `to_char(${sql} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
   return kind === "boolean" ? `(${sql})::text` : sql;
 }

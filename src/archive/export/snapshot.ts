@@ -4,7 +4,7 @@ import type pg from "pg";
 import { to as copyTo } from "pg-copy-streams";
 import { QuotekeeperError } from "../../errors.ts";
 import { type ExportColumn, readColumns } from "./columns.ts";
-import { daysQuery, type ExportRange, rowsQuery } from "./queries.ts";
+import { daysQuery, type ExportRange, type RowFormat, rowsQuery } from "./queries.ts";
 import type { ExportTable } from "./tables.ts";
 
 /** Rows on their way out. */
@@ -24,7 +24,7 @@ export type ArchiveSnapshot = {
     table: ExportTable,
     columns: readonly ExportColumn[],
     range: ExportRange,
-    format: "text" | "csv",
+    format: RowFormat,
   ) => RowStream;
   /** The symbols among these that the archive has no instrument of. */
   unknownSymbols: (symbols: readonly string[]) => Promise<string[]>;
@@ -81,7 +81,7 @@ function snapshotOf(client: pg.ClientBase, signal: AbortSignal): ArchiveSnapshot
       return rows.map(({ date, rows: count }) => ({ date, rows: count === null ? null : Number(count) }));
     },
     rows: (table, columns, range, format) => {
-      const options = format === "csv" ? " with (format csv, header true)" : "";
+      const options = format === "text" ? "" : " with (format csv, header true)";
       const query = `copy (${rowsQuery(table, columns, range, format)}) to stdout${options}`;
       const stream = client.query(copyTo(query));
       // It says so again when its connection goes, perhaps when nobody reads any more.

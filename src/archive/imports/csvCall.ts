@@ -78,6 +78,8 @@ export type CsvCall = {
   };
   /** `iso` or a pattern. */
   expirationFormat: string;
+  /** Whether an apostrophe before a formula belongs to the text (spreadsheet.ts). Absent: it does not. */
+  raw?: true;
 };
 
 /** Units since 1970 in which times may be given, in microseconds each; `ns` is cut to microseconds. */

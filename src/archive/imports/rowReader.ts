@@ -5,6 +5,7 @@ import type { Instant } from "../../instant.ts";
 import { type Cell, shown } from "./cell.ts";
 import { createTimeReader } from "./cellTime.ts";
 import type { CsvColumn, CsvField, CsvReading } from "./csvCall.ts";
+import { exact } from "../spreadsheet.ts";
 import { MAX_ROW_BYTES } from "./splitRows.ts";
 
 /** How the text of a file may be written. */
@@ -39,8 +40,9 @@ export function createRowReader(call: CsvReading, header: Buffer | null): RowRea
   const readTime = createTimeReader(call);
   const decode = decoder(call);
   const valueOf = (fields: readonly string[], column: CsvColumn | undefined): string | null =>
-    column === undefined ? null : (fields[placeOf(column)] ?? "").trim();
+    column === undefined ? null : textIn((fields[placeOf(column)] ?? "").trim());
   const absent = new Set(call.absent);
+  const textIn = call.raw === true ? (text: string): string => text : exact;
   return {
     valueOf,
     textOf: (fields) => (field) => {

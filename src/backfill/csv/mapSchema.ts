@@ -76,6 +76,12 @@ const options = z.strictObject({
     .describe("What separates columns."),
   encoding: z.enum(ENCODINGS).default("utf-8").describe("How the file's text is written."),
   decimal: z.enum([".", ","]).default(".").describe("What stands before the fraction of a number."),
+  raw: z
+    .boolean()
+    .default(false)
+    .describe(
+      "Whether an apostrophe before = + - @ belongs to the text, as in `export --raw`. Otherwise it is there for spreadsheets, and taken off.",
+    ),
   absent: z
     .array(z.string().max(40), "expected a list of texts")
     .default([])

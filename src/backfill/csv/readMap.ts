@@ -1,11 +1,11 @@
 /** Reads a map and holds it against its file's header: all problems at once, each with its line. */
-import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
 import type { CsvCall, CsvColumn, CsvReading } from "../../archive/imports/csvCall.ts";
 import { createRowReader, splitHeader } from "../../archive/imports/rowReader.ts";
 import { readIso } from "../../archive/imports/isoTime.ts";
 import { describeProblem, type FileProblem, readYamlFile } from "../../config/jobs/yamlFile.ts";
 import { QuotekeeperError } from "../../errors.ts";
+import { readTextFile } from "../../plainFiles.ts";
 import { fitColumns } from "./fitColumns.ts";
 import { type CsvMap, MAP_TEXT_KEYS, mapSchema, outlineSchema } from "./mapSchema.ts";
 
@@ -24,7 +24,7 @@ export async function readMap(
   csvFile: string,
   startOf: (delimiter: string) => Promise<FileStart>,
 ): Promise<ReadMap> {
-  const text = await readFile(mapFile, "utf8").catch((cause: NodeJS.ErrnoException) => {
+  const text = await readTextFile(mapFile).catch((cause: NodeJS.ErrnoException) => {
     throw invalid([{ file: mapFile, line: 1, message: `the file cannot be read (${cause.code})` }]);
   });
   const read = readYamlFile(mapFile, text, mapSchema, MAP_TEXT_KEYS);
@@ -60,7 +60,7 @@ function callOf(
   const type = map.securityType === undefined ? {} : { securityType: map.securityType };
   return {
     ...{ form: "csv", file, delayed, header, delimiter, encoding, decimal, absent },
-    ...{ columns, expirationFormat },
+    ...{ columns, expirationFormat, ...(map.raw && { raw: true as const }) },
     constants: { ...type, ...withoutUndefined(constants) },
     time: { columns: timeColumns, format: map.timeFormat, timezone: map.timezone ?? null, ambiguous },
   };

@@ -1,9 +1,8 @@
 /** The rows of a CSV file, plain or in .gz, read as a stream. */
-import { createReadStream } from "node:fs";
-import { stat } from "node:fs/promises";
 import { createGunzip } from "node:zlib";
 import { type RawRow, RowSplitter } from "../../archive/imports/splitRows.ts";
 import { QuotekeeperError } from "../../errors.ts";
+import { openFile } from "../../plainFiles.ts";
 import type { FileStart } from "./readMap.ts";
 
 /** Rows, and how many bytes of the file were read for them. */
@@ -11,11 +10,18 @@ export type ReadRows = { rows: RawRow[]; done: number };
 
 /** @throws QuotekeeperError BACKFILL_NOTHING when there is no such file */
 export async function sizeOf(file: string): Promise<number> {
+  const opened = await opening(file);
   try {
-    return (await stat(file)).size;
-  } catch (cause) {
-    throw unreadable(file, (cause as NodeJS.ErrnoException).code ?? "it is not there", cause);
+    return (await opened.stat()).size;
+  } finally {
+    await opened.close();
   }
+}
+
+function opening(file: string): ReturnType<typeof openFile> {
+  return openFile(file).catch((cause: NodeJS.ErrnoException) => {
+    throw unreadable(file, cause.code ?? cause.message, cause);
+  });
 }
 
 /**
@@ -25,7 +31,7 @@ export async function sizeOf(file: string): Promise<number> {
  */
 export async function* readRows(file: string, delimiter: string): AsyncGenerator<ReadRows, void> {
   const splitter = new RowSplitter(delimiter);
-  const input = createReadStream(file);
+  const input = (await opening(file)).createReadStream();
   let stream: NodeJS.ReadableStream = input;
   if (/\.gz$/iu.test(file)) {
     const gunzip = createGunzip();

@@ -3,7 +3,13 @@ import { readSymbols } from "../../config/jobs/readJobs.ts";
 import { optionName, plainError, problemsOf, sentence } from "../../config/jobs/wording.ts";
 import type { FileProblem } from "../../config/jobs/yamlFile.ts";
 import { type Chain, chainSchema } from "../../market/chain.ts";
-import { instrumentName, type OptionContract, option, plainStrike } from "../../market/instrument.ts";
+import {
+  instrumentName,
+  isSymbol,
+  type OptionContract,
+  option,
+  plainStrike,
+} from "../../market/instrument.ts";
 import { isCalendarDate } from "../../quotes-api/dateText.ts";
 
 /** What is to be polled, each once. */
@@ -25,36 +31,33 @@ export function readSymbolsFile(
   file: string,
   text: string,
 ): { symbols: string[]; contracts: OptionContract[]; problems: FileProblem[] } {
-  const symbols = new Set<string>();
+  const symbols: string[] = [];
   const contracts = new Map<string, OptionContract>();
-  const problems: FileProblem[] = [];
-  text.split(/\r?\n/).forEach((content, index) => {
-    const line = index + 1;
-    const read = readSymbols(content);
-    problems.push(...read.wrong.map(({ message }) => ({ file, line, message })));
-    for (const word of read.symbols) {
-      if (!word.includes(":")) symbols.add(word);
-      else {
-        const contract = readContract(word);
-        if (typeof contract === "string") problems.push({ file, line, message: `${word}: ${contract}` });
-        else contracts.set(instrumentName(option(contract)), contract);
-      }
+  const { symbols: words, wrong } = readSymbols(text);
+  for (const [word, line] of words) {
+    if (!word.includes(":")) symbols.push(word);
+    else {
+      const contract = readContract(word);
+      if (typeof contract === "string") wrong.push({ line, message: contract });
+      else contracts.set(instrumentName(option(contract)), contract);
     }
-  });
-  if (symbols.size === 0 && contracts.size === 0 && problems.length === 0)
-    problems.push({ file, line: 1, message: "holds no symbol" });
-  return { symbols: [...symbols], contracts: [...contracts.values()], problems };
+  }
+  if (symbols.length === 0 && contracts.size === 0 && wrong.length === 0)
+    wrong.push({ line: 1, message: "holds no symbol" });
+  const problems = wrong.map((one) => ({ file, ...one }));
+  return { symbols, contracts: [...contracts.values()], problems };
 }
 
-/** The contract a word names, or what is wrong with it. */
+/** The contract a word names, or what is wrong with it, without the word: it may be of a file of something else. */
 function readContract(word: string): OptionContract | string {
   const [underlying = "", expiration = "", type = "", strike = "", ...rest] = word.split(":");
-  if (underlying === "" || rest.length > 0 || strike === "")
+  if (!isSymbol(underlying) || rest.length > 0 || strike === "")
     return "expected a contract as AAPL:2026-12-18:CALL:150";
-  if (!isCalendarDate(expiration)) return `${expiration} is not a date, expected YYYY-MM-DD`;
+  if (!isCalendarDate(expiration)) return "the expiration is not a date, expected YYYY-MM-DD";
   const optionType = type.toUpperCase();
-  if (optionType !== "CALL" && optionType !== "PUT") return `${type} is neither CALL nor PUT`;
-  if (!/^\d{1,9}(\.\d{1,6})?$/.test(strike) || !/[1-9]/.test(strike)) return `${strike} is not a strike`;
+  if (optionType !== "CALL" && optionType !== "PUT") return "the type is neither CALL nor PUT";
+  if (!/^\d{1,9}(\.\d{1,6})?$/.test(strike) || !/[1-9]/.test(strike))
+    return "the strike is not a decimal above 0";
   return { underlying, expiration, optionType, strike: plainStrike(strike) };
 }
 
@@ -121,10 +124,11 @@ export function readChain(text: string): { chain: Chain } | { problems: FileProb
 /** The chain as a job file would have it. */
 function chainOf(underlying: string, given: ReadonlyMap<string, string>): object {
   const value = (name: keyof typeof CHAIN_DEFAULTS): string => given.get(name) ?? CHAIN_DEFAULTS[name];
+  const next = value("next");
   const list = (name: string): string[] | undefined => given.get(name)?.split("+");
   return {
     underlying,
-    expirations: list("dates") ?? { next: Number(value("next")), kind: value("kind") },
+    expirations: list("dates") ?? { next: /^\d+$/.test(next) ? Number(next) : next, kind: value("kind") },
     strikes: list("strikes") ?? { around: "last", percent: value("percent"), step: value("step") },
     types: list("types")?.map((type) => type.toUpperCase()),
   };

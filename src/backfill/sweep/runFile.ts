@@ -4,13 +4,14 @@
  *
  * States: none -> begun (before its first call) -> none (all is polled and loaded).
  */
-import { open, readFile, rename, rm } from "node:fs/promises";
+import { open, rename, rm } from "node:fs/promises";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { QuotekeeperError } from "../../errors.ts";
 import type { Instant } from "../../instant.ts";
 import { unwritable } from "../../journal/data-dir.ts";
 import { nodeFs } from "../../journal/fs.ts";
+import { readTextFile } from "../../plainFiles.ts";
 import { isGone, type Processes } from "../../processes.ts";
 
 /** A sweep under way. */
@@ -76,7 +77,7 @@ export async function closeRun(dataDir: string, { name }: SweepRun): Promise<voi
 
 async function readRun(path: string): Promise<{ begunAt: Instant; pid: number } | null> {
   try {
-    const { begunAt, pid } = JSON.parse(await readFile(path, "utf8")) as Record<string, unknown>;
+    const { begunAt, pid } = JSON.parse(await readTextFile(path)) as Record<string, unknown>;
     return typeof begunAt === "string" && begunAt.length === 27 ? { begunAt, pid: Number(pid) } : null;
   } catch {
     return null;

@@ -1,7 +1,8 @@
 /** What files hold: the file itself, or the entries of an archive, one after the other, each at most once in memory. */
-import { createReadStream } from "node:fs";
 import type { Instant } from "../../instant.ts";
-import { type Content, uncompressed } from "./content.ts";
+import { openFile } from "../../plainFiles.ts";
+import { type Content, reason, uncompressed } from "./content.ts";
+import type { FoundFile } from "./findFiles.ts";
 import { tarEntries } from "./tar.ts";
 import { zipEntries } from "./zip.ts";
 
@@ -14,8 +15,13 @@ export type Entry = {
   read: () => Promise<Content>;
 };
 
-/** What an archive holds; `broken` ends it when the rest of it cannot be read. */
-export type Found = { kind: "entry"; entry: Entry } | { kind: "broken"; path: string; problem: string };
+/**
+ * What an archive holds; `passed` is a link or a device, and `broken` ends it when the rest of it cannot be read.
+ */
+export type Found =
+  | { kind: "entry"; entry: Entry }
+  | { kind: "passed"; path: string }
+  | { kind: "broken"; path: string; problem: string };
 
 /** Whether a file's name says that it holds others. */
 export function isArchive(path: string): boolean {
@@ -31,11 +37,20 @@ function isTar(path: string): boolean {
 }
 
 /** The entries of an archive in its own order. Never throws on account of its content. */
-export function archiveEntries(path: string, mtime: Instant): AsyncGenerator<Found, void> {
-  return isZip(path) ? zipEntries(path, mtime) : tarEntries(path, mtime);
+export async function* archiveEntries({ path, mtime, named }: FoundFile): AsyncGenerator<Found, void> {
+  try {
+    const file = await openFile(path, { links: named });
+    yield* isZip(path) ? zipEntries(file, mtime) : tarEntries(file, path, mtime);
+  } catch (error) {
+    yield { kind: "broken", path, problem: reason(error) };
+  }
 }
 
 /** The content of a file on disk. */
-export function readFileContent(path: string): Promise<Content> {
-  return uncompressed(path, createReadStream(path));
+export async function readFileContent({ path, named }: FoundFile): Promise<Content> {
+  try {
+    return await uncompressed(path, (await openFile(path, { links: named })).createReadStream());
+  } catch (error) {
+    return { ok: false, problem: reason(error) };
+  }
 }

@@ -1,9 +1,10 @@
 /** The files below some paths, in an order that is always the same. */
 import { type Dirent } from "node:fs";
-import { readdir, stat } from "node:fs/promises";
+import { lstat, readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { QuotekeeperError } from "../../errors.ts";
 import { type Instant, instantOf } from "../../instant.ts";
+import { isDirectory, openFile } from "../../plainFiles.ts";
 import { plausible } from "./savedTime.ts";
 
 /** A file on disk. */
@@ -16,38 +17,54 @@ export type FoundFile = {
 };
 
 /**
- * The files of each path in turn; those of a directory sorted by name, code unit by code unit, at every depth. A
- * link to a file counts as one; links to directories, which may go round in circles, are passed over.
+ * The files of each path in turn; those of a directory sorted by name, code unit by code unit, at every depth. Links
+ * and devices of a directory are passed over: whoever may write there must not choose what else is read. A link that
+ * is given itself is followed inside its own directory.
  *
- * @throws QuotekeeperError BACKFILL_NOTHING when a path that was given is not there
+ * @param onPassed told of each link and device that is passed over
+ * @throws QuotekeeperError BACKFILL_NOTHING when a path that was given is not there, or no file
  */
-export async function* findFiles(paths: readonly string[]): AsyncGenerator<FoundFile, void> {
+export async function* findFiles(
+  paths: readonly string[],
+  onPassed: (path: string) => void,
+): AsyncGenerator<FoundFile, void> {
   for (const path of paths) {
-    const found = await stat(path, { bigint: true }).catch((cause: NodeJS.ErrnoException) => {
-      throw new QuotekeeperError("BACKFILL_NOTHING", `${path} cannot be read (${cause.code})`, { cause });
-    });
-    if (found.isDirectory()) yield* filesBelow(path);
-    else yield fileOf(path, found, true);
+    try {
+      if (!(await isDirectory(path))) {
+        yield await namedFile(path);
+        continue;
+      }
+    } catch (cause) {
+      const { code } = cause as NodeJS.ErrnoException;
+      throw new QuotekeeperError("BACKFILL_NOTHING", `${path} cannot be read (${code})`, { cause });
+    }
+    yield* filesBelow(path, onPassed);
   }
 }
 
-async function* filesBelow(dir: string): AsyncGenerator<FoundFile, void> {
+async function* filesBelow(dir: string, onPassed: (path: string) => void): AsyncGenerator<FoundFile, void> {
   const entries = await readdir(dir, { withFileTypes: true }).catch((cause: NodeJS.ErrnoException) => {
     throw new QuotekeeperError("BACKFILL_NOTHING", `${dir} cannot be read (${cause.code})`, { cause });
   });
   for (const entry of entries.sort(byName)) {
     const path = join(dir, entry.name);
     if (entry.isDirectory()) {
-      yield* filesBelow(path);
+      yield* filesBelow(path, onPassed);
       continue;
     }
-    const found = await stat(path, { bigint: true }).catch(() => null);
+    const found = await lstat(path, { bigint: true }).catch(() => null);
     if (found?.isFile()) yield fileOf(path, found, false);
+    else onPassed(path);
   }
 }
 
-function byName(a: Dirent, b: Dirent): number {
-  return a.name < b.name ? -1 : 1;
+async function namedFile(path: string): Promise<FoundFile> {
+  const file = await openFile(path);
+  try {
+    return fileOf(path, await file.stat({ bigint: true }), true);
+  } finally {
+    await file.close();
+  }
 }
 
 function fileOf(
@@ -59,10 +76,14 @@ function fileOf(
   return { path, bytes: Number(size), mtime, named };
 }
 
+function byName(a: Dirent, b: Dirent): number {
+  return a.name < b.name ? -1 : 1;
+}
+
 /** The sum of all their sizes. */
 export async function bytesBelow(paths: readonly string[]): Promise<number> {
   let sum = 0;
-  for await (const { bytes } of findFiles(paths)) sum += bytes;
+  for await (const { bytes } of findFiles(paths, () => undefined)) sum += bytes;
   return sum;
 }
 

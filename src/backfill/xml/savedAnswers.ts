@@ -1,7 +1,7 @@
 /** Finds saved answers in files and archives, each with the time at which it was received. */
-import { readFile, stat } from "node:fs/promises";
 import type { SavedCall } from "../../quotes-api/request.ts";
 import type { Instant } from "../../instant.ts";
+import { openFile } from "../../plainFiles.ts";
 import { hashOf, uuidOf } from "../files/identity.ts";
 import type { UnplacedPiece } from "../files/placeInTime.ts";
 import type { Content } from "./content.ts";
@@ -32,6 +32,8 @@ export type FileFate =
   | { fate: "sidecar"; path: string }
   /** Something else altogether. */
   | { fate: "foreign"; path: string }
+  /** A link or a device. */
+  | { fate: "passed"; path: string }
   | { fate: "unreadable"; path: string; problem: string; bytes: number };
 
 /** Answers that were found together, and how many bytes of the files on disk were read up to here. */
@@ -49,7 +51,8 @@ export async function* savedAnswers(options: SearchOptions): AsyncGenerator<Save
   let batch: SavedBatch = { answers: [], doing: "", done: 0 };
   let bytes = 0;
   let done = 0;
-  for await (const file of findFiles(options.paths)) {
+  const onPassed = (path: string): void => options.onFile({ fate: "passed", path });
+  for await (const file of findFiles(options.paths, onPassed)) {
     for await (const answer of search.answersOf(file)) {
       batch.answers.push(answer);
       bytes += answer.body.length;
@@ -77,7 +80,7 @@ class Search {
       yield* this.#answersOfArchive(file);
       return;
     }
-    const entry = { ...file, read: () => readFileContent(file.path) };
+    const entry = { ...file, read: () => readFileContent(file) };
     const answer = await this.#answerOf(entry, file, () => sidecarOnDisk(file.path));
     if (answer !== null) yield answer;
   }
@@ -85,9 +88,13 @@ class Search {
   async *#answersOfArchive(file: FoundFile): AsyncGenerator<UnplacedPiece, void> {
     const { onFile } = this.#options;
     const sidecars = await sidecarsOfArchive(file);
-    for await (const found of archiveEntries(file.path, file.mtime)) {
+    for await (const found of archiveEntries(file)) {
       if (found.kind === "broken") {
         onFile({ fate: "unreadable", path: file.path, problem: found.problem, bytes: file.bytes });
+        continue;
+      }
+      if (found.kind === "passed") {
+        onFile({ fate: "passed", path: `${file.path}/${found.path}` });
         continue;
       }
       const { entry } = found;
@@ -121,8 +128,18 @@ class Search {
     if (outside) return null;
     const request: SavedCall = { form: "saved", file: lastName(entry.path), delayed };
     const requestId = uuidOf(hashOf(["saved", name, at, content.bytes]));
-    return { requestId, foundAt: at, request, headers: {}, body: content.bytes };
+    return { requestId, foundAt: at, request, headers: {}, body: kept(content.bytes) };
   }
+}
+
+/** What is kept of a file that is no answer, in characters: enough to see what it is, and not somebody's secrets. */
+const KEPT_CHARACTERS = 200;
+
+/** An answer whole, whatever is wrong inside of it; of anything else its beginning. */
+function kept(bytes: Buffer): Buffer {
+  const start = bytes.subarray(0, 4_096).toString("utf8");
+  if (/^\u{feff}?\s*(<\?xml[^>]*>\s*)?(<!--[^]*?-->\s*)*<response[\s/>]/u.test(start)) return bytes;
+  return Buffer.from([...start].slice(0, KEPT_CHARACTERS).join(""));
 }
 
 /** Whether a file that is not called XML begins like an answer. */
@@ -132,19 +149,24 @@ function looksLikeAnswer(bytes: Buffer): boolean {
 
 async function sidecarOnDisk(path: string): Promise<Instant | null> {
   for (const beside of sidecarPaths(path)) {
-    const found = await stat(beside).catch(() => null);
-    if (found === null || !found.isFile() || found.size > MAX_SIDECAR_BYTES) continue;
-    const at = readSidecar(beside, await readFile(beside));
-    if (at !== null) return at;
+    const file = await openFile(beside, { links: false }).catch(() => null);
+    if (file === null) continue;
+    try {
+      if ((await file.stat()).size > MAX_SIDECAR_BYTES) continue;
+      const at = readSidecar(beside, await file.readFile());
+      if (at !== null) return at;
+    } finally {
+      await file.close();
+    }
   }
   return null;
 }
 
 /** The times that the sidecars of an archive say: they may come behind their answers, so they are read first. */
-async function sidecarsOfArchive({ path, mtime }: FoundFile): Promise<Map<string, Instant>> {
+async function sidecarsOfArchive(file: FoundFile): Promise<Map<string, Instant>> {
   const times = new Map<string, Instant>();
-  for await (const found of archiveEntries(path, mtime)) {
-    if (found.kind === "broken" || !isSidecar(found.entry.path)) continue;
+  for await (const found of archiveEntries(file)) {
+    if (found.kind !== "entry" || !isSidecar(found.entry.path)) continue;
     const content = await found.entry.read();
     if (!content.ok || content.bytes.length > MAX_SIDECAR_BYTES) continue;
     const at = readSidecar(found.entry.path, content.bytes);

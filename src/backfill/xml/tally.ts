@@ -8,8 +8,8 @@ const MOST_NAMES = 10;
 /** Counts what becomes of files. */
 export class FileTally {
   readonly #ways = new Map<Way, number>();
-  readonly #names = { foreign: [] as string[], unreadable: [] as string[] };
-  readonly #counts = { outside: 0, foreign: 0, unreadable: 0 };
+  readonly #names = { foreign: [] as string[], passed: [] as string[], unreadable: [] as string[] };
+  readonly #counts = { outside: 0, foreign: 0, passed: 0, unreadable: 0 };
   readonly #withPattern: boolean;
   #unmatched: string | null = null;
   #unreadableBytes = 0;
@@ -28,7 +28,7 @@ export class FileTally {
     if (file.fate === "answer") this.#ways.set(file.way, (this.#ways.get(file.way) ?? 0) + 1);
     else this.#counts[file.fate]++;
     if (file.fate === "unreadable") this.#unreadableBytes += file.bytes;
-    if (file.fate !== "foreign" && file.fate !== "unreadable") return;
+    if (file.fate === "answer" || file.fate === "outside") return;
     const names = this.#names[file.fate];
     const text = file.fate === "unreadable" ? `${file.path} (${file.problem})` : file.path;
     if (names.length < MOST_NAMES) names.push(text);
@@ -59,7 +59,7 @@ export class FileTally {
 
   /** Lines for people. */
   remarks(): string[] {
-    const { outside, foreign, unreadable } = this.#counts;
+    const { outside, foreign, passed, unreadable } = this.#counts;
     const ways = WAYS.filter((way) => this.#ways.has(way));
     return [
       ...ways.map((way) => `Times     ${count(this.#ways.get(way) ?? 0)} ${WAY_TEXTS[way]}`),
@@ -70,6 +70,9 @@ export class FileTally {
         : []),
       ...(outside > 0 ? [`Outside   ${count(outside)} were received outside --from and --to`] : []),
       ...(foreign > 0 ? [`Not XML   ${count(foreign)}: ${listed(this.#names.foreign, foreign)}`] : []),
+      ...(passed > 0
+        ? [`Passed    ${count(passed)} links or devices: ${listed(this.#names.passed, passed)}`]
+        : []),
       ...(unreadable > 0
         ? [`Unread    ${count(unreadable)}: ${listed(this.#names.unreadable, unreadable)}`]
         : []),

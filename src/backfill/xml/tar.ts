@@ -1,5 +1,5 @@
 /** The entries of a tar file, compressed or not. */
-import { createReadStream } from "node:fs";
+import type { FileHandle } from "node:fs/promises";
 import { Parser, type ReadEntry } from "tar";
 import type { Instant } from "../../instant.ts";
 import { MAX_BODY_BYTES } from "../../quotes-api/xml.ts";
@@ -10,8 +10,12 @@ import { plausible } from "./savedTime.ts";
 /** How much of a tar file is read at a time, in bytes: gzip may make a thousand times of it, which is held. */
 const TAR_CHUNK = 8_192;
 
-/** In the archive's own order. Never throws on account of its content. */
-export async function* tarEntries(path: string, mtime: Instant): AsyncGenerator<Found, void> {
+/** In the archive's own order. Closes the file. @throws what reading the file throws */
+export async function* tarEntries(
+  file: FileHandle,
+  path: string,
+  mtime: Instant,
+): AsyncGenerator<Found, void> {
   const ready: Found[] = [];
   const parser = new Parser({
     onReadEntry: (entry) => collectEntry(entry, mtime, (found) => ready.push(found)),
@@ -28,24 +32,23 @@ export async function* tarEntries(path: string, mtime: Instant): AsyncGenerator<
     ended();
   });
   parser.on("end", () => ended());
-  try {
-    for await (const chunk of createReadStream(path, { highWaterMark: TAR_CHUNK })) {
-      parser.write(chunk as Buffer);
-      yield* ready.splice(0);
-      if (failed) return;
-    }
-    parser.end();
-    await whenEnded;
-  } catch (error) {
-    ready.push({ kind: "broken", path, problem: reason(error) });
+  for await (const chunk of file.createReadStream({ highWaterMark: TAR_CHUNK })) {
+    parser.write(chunk as Buffer);
+    yield* ready.splice(0);
+    if (failed) return;
   }
+  parser.end();
+  await whenEnded;
   yield* ready.splice(0);
 }
 
 /** Gathers an entry's bytes as they pass by; what is too large for an answer passes by and is gone. */
 function collectEntry(entry: ReadEntry, mtime: Instant, onFound: (found: Found) => void): void {
-  if (entry.type !== "File" && entry.type !== "OldFile" && entry.type !== "ContiguousFile")
+  if (entry.type !== "File" && entry.type !== "OldFile" && entry.type !== "ContiguousFile") {
+    if (entry.type !== "Directory" && entry.type !== "GNUDumpDir")
+      onFound({ kind: "passed", path: entry.path });
     return entry.resume();
+  }
   const { path, size } = entry;
   const chunks: Buffer[] = [];
   const fits = size <= MAX_BODY_BYTES;

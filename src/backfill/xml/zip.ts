@@ -1,4 +1,5 @@
 /** The entries of a zip file. */
+import type { FileHandle } from "node:fs/promises";
 import yauzl from "yauzl";
 import type { Instant } from "../../instant.ts";
 import { MAX_BODY_BYTES } from "../../quotes-api/xml.ts";
@@ -6,22 +7,29 @@ import { isGzip, reason, tooLarge, uncompressed } from "./content.ts";
 import type { Entry, Found } from "./entries.ts";
 import { dosInstant, plausible } from "./savedTime.ts";
 
-/** In the archive's own order. Never throws on account of its content. */
-export async function* zipEntries(path: string, mtime: Instant): AsyncGenerator<Found, void> {
-  let zip: yauzl.ZipFile | null = null;
+/** In the archive's own order. Closes the file. @throws what is wrong with the archive */
+export async function* zipEntries(
+  file: FileHandle,
+  mtime: Instant,
+): AsyncGenerator<Found, void> {
   try {
     // Names are decoded here: one that points out of the archive is refused by yauzl, and costs the whole archive.
-    zip = await yauzl.openPromise(path, { decodeStrings: false, lazyEntries: true, autoClose: false });
+    const zip = await yauzl.fromFdPromise(file.fd, { decodeStrings: false, autoClose: false });
     for await (const entry of zip.eachEntry()) {
-      const name = nameOf(entry);
-      if (name.endsWith("/")) continue;
-      yield { kind: "entry", entry: zipEntry(zip, entry, { path: name, mtime }) };
+      const path = nameOf(entry);
+      if (path.endsWith("/")) continue;
+      if (isPlain(entry)) yield { kind: "entry", entry: zipEntry(zip, entry, { path, mtime }) };
+      else yield { kind: "passed", path };
     }
-  } catch (error) {
-    yield { kind: "broken", path, problem: reason(error) };
   } finally {
-    zip?.close();
+    await file.close();
   }
+}
+
+/** Unix writes an entry's mode into the upper half of its attributes; others leave that 0, or have a plain file there. */
+function isPlain({ externalFileAttributes }: yauzl.Entry): boolean {
+  const kind = (externalFileAttributes >>> 16) & 0o170000;
+  return kind === 0 || kind === 0o100000;
 }
 
 function zipEntry(zip: yauzl.ZipFile, entry: yauzl.Entry, given: { path: string; mtime: Instant }): Entry {

@@ -69,7 +69,7 @@ async function doIt(
 ): Promise<Imported> {
   const dir = journalDir(config);
   const journal = await openJournal({
-    ...{ dir, clock, maxTotalBytes: config.journalMaxBytes },
+    ...{ dir, clock, readers: config.journalReaders, maxTotalBytes: config.journalMaxBytes },
     onProblem: ({ message }) => display.log.error(message),
   });
   try {

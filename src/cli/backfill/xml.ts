@@ -81,6 +81,7 @@ function tell({ log }: Display, file: FileFate, dryRun: boolean, count: number):
   }
   const level = dryRun && count <= MOST_TOLD ? "info" : "debug";
   if (file.fate === "foreign") log[level]({ file: file.path }, "is not XML");
+  else if (file.fate === "passed") log[level]({ file: file.path }, "is a link or a device, and passed over");
   else {
     const text = file.fate === "answer" ? "a saved answer" : "a saved answer outside --from and --to";
     log[level]({ file: file.path, observedAt: file.at, way: file.way }, text);

@@ -89,7 +89,7 @@ async function openStations(
   const dir = journalDir(config);
   const journal = await openJournal({
     ...{ dir, clock, onProblem: (problem) => log.error(problem.message) },
-    ...{ maxTotalBytes: config.journalMaxBytes },
+    ...{ readers: config.journalReaders, maxTotalBytes: config.journalMaxBytes },
     ...(options.journalFs && { fs: options.journalFs }),
   });
   onOpened(() => journal.close());

@@ -5,13 +5,14 @@
  * There is no file while loading works. One that a killed collector left behind counts while the journal holds what is
  * not loaded, and no longer.
  */
-import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import type { Clock } from "../../clock.ts";
 import type { QuotekeeperError } from "../../errors.ts";
 import { dateOf, type Instant, instantFromDate } from "../../instant.ts";
 import type { Lag } from "../../journal/lag.ts";
+import { readTextFile } from "../../plainFiles.ts";
 
 /** What the file holds. */
 const stateSchema = z.strictObject({
@@ -81,7 +82,7 @@ export async function readLoaderState(
   lag: Lag | null,
 ): Promise<LoaderState | null> {
   try {
-    const state = stateSchema.parse(JSON.parse(await readFile(join(dataDir, FILE), "utf8")));
+    const state = stateSchema.parse(JSON.parse(await readTextFile(join(dataDir, FILE))));
     const fresh = Math.abs(now.getTime() - state.triedAt.getTime()) < FRESH_MS;
     return fresh || lag === null || lag.bytes > 0 ? state : null;
   } catch {

@@ -2,8 +2,9 @@
  * Since when the ledger may have gaps. A run that is killed before it has accounted for the downtime before it has
  * slots of its own in the ledger by then: the newest of them no longer tells where the gap begins, so a file does.
  */
-import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { readTextFile } from "../../plainFiles.ts";
 
 /** A start that has not been accounted for. */
 export type Unaccounted = {
@@ -29,7 +30,7 @@ export async function beginRun(dataDir: string, startedAt: Date): Promise<Unacco
 
 async function readSince(path: string): Promise<Date | null> {
   try {
-    const { since } = JSON.parse(await readFile(path, "utf8")) as { since?: unknown };
+    const { since } = JSON.parse(await readTextFile(path)) as { since?: unknown };
     const date = new Date(String(since));
     return Number.isNaN(date.getTime()) ? null : date;
   } catch {

@@ -1,10 +1,11 @@
 /** Reads the job files of a directory, all of them, and reports every problem at once. */
-import { readdir, readFile } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { QuotekeeperError } from "../../errors.ts";
 import { calendarFileSchema, type CalendarOverride } from "../../market/calendar/overrides.ts";
-import type { OptionContract } from "../../market/instrument.ts";
-import { type JobFile, jobSchema, TEXT_KEYS } from "./schema.ts";
+import { isSymbol, type OptionContract } from "../../market/instrument.ts";
+import { readTextFile } from "../../plainFiles.ts";
+import { type JobFile, jobSchema, MAX_SYMBOLS, TEXT_KEYS } from "./schema.ts";
 import { describeProblem, type FileProblem, readYamlFile } from "./yamlFile.ts";
 
 /** A job, ready to be scheduled. */
@@ -42,7 +43,7 @@ export async function readJobs(dir: string): Promise<JobsReport> {
   const report: JobsReport = { jobs: [], calendar: [], problems: [] };
   for (const name of await yamlNames(dir)) {
     const file = join(dir, name);
-    const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
+    const text = await readTextFile(file).catch((error: NodeJS.ErrnoException) => {
       report.problems.push({
         file,
         line: 1,
@@ -126,7 +127,8 @@ async function symbolsOf(
   if (job.symbolsFile === undefined) return [...new Set(job.symbols ?? [])];
   const path = resolve(dirname(file), job.symbolsFile);
   try {
-    const { symbols, wrong } = readSymbols(await readFile(path, "utf8"));
+    const { symbols: placed, wrong } = readSymbols(await readTextFile(path));
+    const symbols = [...placed.keys()];
     problems.push(...wrong.map((bad) => ({ file: path, ...bad })));
     if (symbols.length === 0 && wrong.length === 0)
       problems.push({ file, line, message: `symbolsFile ${path} holds no symbol` });
@@ -141,24 +143,38 @@ async function symbolsOf(
   }
 }
 
-/** Symbols of a list: one a line or separated by commas, `#` begins a comment; each once. */
-export function readSymbols(text: string): { symbols: string[]; wrong: { line: number; message: string }[] } {
-  const symbols = new Set<string>();
+/** Most wrong lines of a list that are told: a file of something else has nothing but those. */
+const MOST_WRONG = 20;
+
+/**
+ * Symbols of a list: one a line or separated by commas, `#` begins a comment.
+ *
+ * @returns each symbol once, with its first line; what is wrong is told by its line alone, for the file may be one of
+ *   somebody's secrets
+ */
+export function readSymbols(text: string): {
+  symbols: Map<string, number>;
+  wrong: { line: number; message: string }[];
+} {
+  const symbols = new Map<string, number>();
   const wrong: { line: number; message: string }[] = [];
-  text.split(/\r?\n/).forEach((content, index) => {
+  let line = 0;
+  for (const content of text.split("\n")) {
+    line++;
     for (const word of content.replace(/#.*/, "").split(",")) {
       const symbol = word.trim();
-      if (symbol === "") continue;
-      if (/^\S{1,32}$/.test(symbol)) symbols.add(symbol);
-      else
-        wrong.push({
-          line: index + 1,
-          message: `"${symbol.slice(0, 40)}" is not a symbol: expected one a line, or commas between them`,
-        });
+      if (symbol === "" || symbols.has(symbol)) continue;
+      if (wrong.length === MOST_WRONG) return { symbols, wrong };
+      if (!isSymbol(symbol)) wrong.push({ line, message: NO_SYMBOL });
+      else if (symbols.size < MAX_SYMBOLS) symbols.set(symbol, line);
+      else return { symbols, wrong: [{ line, message: `here are more than ${MAX_SYMBOLS} symbols` }] };
     }
-  });
-  return { symbols: [...symbols], wrong };
+  }
+  return { symbols, wrong };
 }
+
+const NO_SYMBOL =
+  "this is no symbol: expected one a line, or commas between them, each of at most 32 characters without spaces";
 
 function toJob(job: JobFile, file: string, symbols: string[]): Job {
   const { name, schedule, timezone, session, delayed, priority } = job;

@@ -2,11 +2,14 @@
 import { z } from "zod";
 import { validateCron } from "../../collect/schedule/slots.ts";
 import { chainSchema } from "../../market/chain.ts";
-import { plainStrike } from "../../market/instrument.ts";
+import { isSymbol, plainStrike } from "../../market/instrument.ts";
 import { isCalendarDate } from "../../quotes-api/dateText.ts";
 
 const SYMBOL = "expected a symbol, 1 to 32 characters without spaces and commas";
-const symbol = z.string(SYMBOL).regex(/^[^\s,]{1,32}$/, SYMBOL);
+const symbol = z.string(SYMBOL).refine((text) => isSymbol(text), SYMBOL);
+
+/** Most symbols of a job: a thousand calls at each slot. */
+export const MAX_SYMBOLS = 100_000;
 
 const DATE = "expected a date that exists, YYYY-MM-DD";
 const DECIMAL = "expected a decimal above 0, such as 150 or 2.5";
@@ -71,6 +74,7 @@ export const jobSchema = z
     symbols: z
       .array(symbol, "expected a list, such as [AAPL, MSFT]")
       .min(1, "expected at least one symbol")
+      .max(MAX_SYMBOLS, `expected at most ${MAX_SYMBOLS} symbols`)
       .optional()
       .describe(
         "Symbols to poll, up to 100 in one call. They are text: NaN, true, 1E5 and 007 need no quotes.",
@@ -84,7 +88,7 @@ export const jobSchema = z
       ),
     watchlist: z
       .string()
-      .regex(/^[^\s,]{1,64}$/, "expected the id of a watchlist, without spaces and commas")
+      .refine((id) => isSymbol(id, 64), "expected the id of a watchlist, without spaces and commas")
       .optional()
       .describe("Id of a watchlist of the account, such as DEFAULT; the service knows its symbols."),
     options: z

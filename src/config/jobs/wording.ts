@@ -88,7 +88,8 @@ export function yamlSentence({ code, message }: YAMLError, wrong: string): strin
   }
 }
 
-function alternatives(words: readonly string[]): string {
+/** `a, b or c`. */
+export function alternatives(words: readonly string[]): string {
   return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
 }
 

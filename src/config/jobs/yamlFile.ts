@@ -1,17 +1,21 @@
 /** One YAML file: its value, and where in the file each part of it stands. */
 import {
+  CST,
   type Document,
   isMap,
   isNode,
   isScalar,
   isSeq,
+  Lexer,
   LineCounter,
   type Node,
+  parse,
   parseDocument,
+  Parser,
   visit,
 } from "yaml";
 import type { z } from "zod";
-import { plainError, problemsOf, sentence, yamlSentence } from "./wording.ts";
+import { alternatives, plainError, problemsOf, sentence, yamlSentence } from "./wording.ts";
 
 /** Something wrong at a place of a file. Lines count from 1. */
 export type FileProblem = { file: string; line: number; message: string };
@@ -23,6 +27,18 @@ export function describeProblem({ file, line, message }: FileProblem): string {
 
 /** Longest part of a value that a message shows. */
 const SHOWN_LENGTH = 40;
+
+/** Most problems of a file that are told; whoever mends these finds the others. */
+const MOST_PROBLEMS = 20;
+
+/**
+ * What a file may hold before it is parsed: the parser takes a hundred bytes of memory for each byte, and at some depth
+ * it takes the process with it. A job of 100,000 symbols stays below.
+ */
+const MOST = { values: 110_000, pieces: 1_000_000, depth: 100 };
+
+/** Numbers as people write them: 0x10, 1e3 and 0o17 are slips, and nobody's numbers. */
+const PLAIN_NUMBER = /^[-+]?(\d+\.?\d*|\.\d+)$/;
 
 /**
  * Checks the text of one YAML file against a schema.
@@ -39,11 +55,23 @@ export function readYamlFile<S extends z.ZodType>(
   | { ok: true; value: z.infer<S>; lineOf: (path: readonly PropertyKey[]) => number }
   | { ok: false; problems: FileProblem[] } {
   const lines = new LineCounter();
+  const refused = (message: string) => ({ ok: false as const, problems: [{ file, line: 1, message }] });
+  const outsized = outsize(text);
+  if (outsized !== null) return refused(outsized);
+  const names = Object.keys((schema as { shape?: object }).shape ?? {});
+  if (text.replace(/#.*/g, "").trim() !== "" && !namesOne(text, names))
+    // What it is instead is not told: it may be a file of somebody's secrets.
+    return refused(
+      `the file has no option of its kind: expected ${alternatives(names)}, each as name: value`,
+    );
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
   const lineAt = (offset: number | undefined): number => lines.linePos(offset ?? 0).line || 1;
   const failed = (problems: { line: number; message: string }[]) => ({
     ok: false as const,
-    problems: problems.sort((a, b) => a.line - b.line).map((problem) => ({ file, ...problem })),
+    problems: problems
+      .sort((a, b) => a.line - b.line)
+      .slice(0, MOST_PROBLEMS)
+      .map((problem) => ({ file, ...problem })),
   });
 
   const broken = [...syntaxProblems(document, text), ...aliasProblems(document)];
@@ -61,6 +89,36 @@ export function readYamlFile<S extends z.ZodType>(
       message: sentence(problem, written(find(document.contents, problem.path), text)),
     })),
   );
+}
+
+/**
+ * Maps, lists and texts of a YAML file; a number is the text it is written as.
+ *
+ * @throws an error whose `code` says what is wrong, and whose message may quote the file
+ */
+export function parsePlainYaml(text: string): unknown {
+  const outsized = outsize(text);
+  if (outsized !== null) throw Object.assign(new Error(outsized), { code: outsized });
+  return parse(text, { schema: "failsafe" });
+}
+
+/** What makes a text too much for the parser; null when nothing does. */
+function outsize(text: string): string | null {
+  const parser = new Parser();
+  let [values, pieces] = [0, 0];
+  for (const piece of new Lexer().lex(text)) {
+    for (const _ of parser.next(piece)) void _;
+    pieces++;
+    if (piece === CST.SCALAR || piece.startsWith('"') || piece.startsWith("'")) values++;
+    if (values > MOST.values || pieces > MOST.pieces) return `the file holds more than ${MOST.values} values`;
+    if (parser.stack.length > MOST.depth) return `the file is nested more than ${MOST.depth} deep`;
+  }
+  return null;
+}
+
+/** Whether one of the names stands in a text as a name of YAML does. */
+function namesOne(text: string, names: readonly string[]): boolean {
+  return new RegExp(`(^|[{,])\\s*["']?(${names.join("|")})["']?\\s*:`, "m").test(text);
 }
 
 type Slip = { offset: number; message: string };
@@ -96,7 +154,9 @@ function valueOf(node: unknown, key: string | null, textKeys: ReadonlySet<string
   }
   if (isSeq(node)) return node.items.map((item) => valueOf(item, key, textKeys));
   if (!isScalar(node)) return null;
-  const isText = key !== null && textKeys.has(key);
+  const isText =
+    (key !== null && textKeys.has(key)) ||
+    (typeof node.value === "number" && !PLAIN_NUMBER.test(node.source ?? ""));
   return isText && node.source !== undefined && node.source !== "" ? node.source : node.value;
 }
 

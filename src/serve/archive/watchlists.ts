@@ -1,8 +1,9 @@
 /** Watchlists from a file: ids, each with its symbols. */
-import { readFileSync } from "node:fs";
-import { parse } from "yaml";
 import { z } from "zod";
+import { parsePlainYaml } from "../../config/jobs/yamlFile.ts";
 import { QuotekeeperError } from "../../errors.ts";
+import { isSymbol } from "../../market/instrument.ts";
+import { readTextFileSync } from "../../plainFiles.ts";
 
 /** Symbols by the id of their watchlist. */
 export type Watchlists = ReadonlyMap<string, readonly string[]>;
@@ -12,11 +13,11 @@ export const NO_WATCHLISTS: Watchlists = new Map();
 
 const SYMBOL = z
   .string()
-  .regex(/^\S{1,64}$/, "a symbol is text without blanks; quote what looks like a number");
+  .refine((text) => isSymbol(text, 64), "a symbol is text without blanks; quote what looks like a number");
 
 /** `DEFAULT: [AAPL, MSFT]`, or `DEFAULT: AAPL, MSFT`. */
 const FILE = z.record(
-  z.string().regex(/^[^\s,]{1,64}$/, "an id has no blanks and no commas"),
+  z.string().refine((id) => isSymbol(id, 64), "an id has no blanks and no commas"),
   z.union([
     z.array(SYMBOL).min(1),
     z
@@ -37,11 +38,11 @@ const FILE = z.record(
 export function readWatchlists(file: string): Watchlists {
   let content: unknown;
   try {
-    content = parse(readFileSync(file, "utf8"), { schema: "failsafe" });
-  } catch (cause) {
-    throw new QuotekeeperError("WATCHLISTS_INVALID", `${file}: ${(cause as Error).message.trim()}`, {
-      cause,
-    });
+    content = parsePlainYaml(readTextFileSync(file).text);
+  } catch (error) {
+    // Without its cause: a parser's own message quotes the file, whatever that is.
+    const { code } = error as { code: string };
+    throw new QuotekeeperError("WATCHLISTS_INVALID", `${file} cannot be read (${code})`);
   }
   const read = FILE.safeParse(content ?? {});
   if (read.success) return new Map(Object.entries(read.data));

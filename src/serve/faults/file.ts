@@ -1,7 +1,8 @@
 /** The faults of a command line: written there, or in a file. */
-import { existsSync, readFileSync } from "node:fs";
-import { parse } from "yaml";
+import { existsSync } from "node:fs";
+import { parsePlainYaml } from "../../config/jobs/yamlFile.ts";
 import { QuotekeeperError } from "../../errors.ts";
+import { readTextFileSync } from "../../plainFiles.ts";
 import { FAULT_TABLE, type FaultConfig, faultsOf, parseFaults } from "./faults.ts";
 
 /**
@@ -20,9 +21,13 @@ export function readFaults(textOrFile: string): FaultConfig {
 function entriesIn(file: string): [string, string | null][] {
   let content: unknown;
   try {
-    content = parse(readFileSync(file, "utf8"), { schema: "failsafe" });
-  } catch (cause) {
-    throw new QuotekeeperError("FAULTS_INVALID", `${file}: ${(cause as Error).message.trim()}`, { cause });
+    content = parsePlainYaml(readTextFileSync(file).text);
+  } catch (error) {
+    // Without its cause: a parser's own message quotes the file, whatever that is.
+    throw new QuotekeeperError(
+      "FAULTS_INVALID",
+      `${file} cannot be read (${(error as { code: string }).code})`,
+    );
   }
   if (typeof content !== "object" || content === null || Array.isArray(content))
     throw new QuotekeeperError("FAULTS_INVALID", `${file} is no YAML map of faults`);

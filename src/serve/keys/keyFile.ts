@@ -1,8 +1,8 @@
 /** The file of the keys: names and rights in the clear, secrets sealed. */
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { QuotekeeperError } from "../../errors.ts";
+import { readTextFileSync } from "../../plainFiles.ts";
 
 /** The file's name in the directory of the keys. */
 export const KEY_FILE = "keys.json";
@@ -44,7 +44,7 @@ export type KeyFile = z.infer<typeof keyFile>;
 export function readKeyFile(dir: string): KeyFile | null {
   const path = join(dir, KEY_FILE);
   try {
-    return keyFile.parse(JSON.parse(readFileSync(path, "utf8")));
+    return keyFile.parse(JSON.parse(readTextFileSync(path, { links: false }).text));
   } catch (cause) {
     const { code, name } = cause as NodeJS.ErrnoException;
     if (code === "ENOENT") return null;

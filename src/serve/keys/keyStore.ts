@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import type { Clock } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { makeDirectories } from "../../journal/makeDirectories.ts";
+import { makeDataDir } from "../../journal/modes.ts";
 import type { Credentials } from "../../quotes-api/oauth/signature.ts";
 import type { AccessLevel, ServiceKey } from "./key.ts";
 import { KEY_FILE, type KeyFile, readKeyFile, type StoredKey } from "./keyFile.ts";
@@ -166,8 +167,7 @@ async function changing<T>(
 async function takeLock(dir: string, clock: Clock): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
-      // The data directory itself stays open to the user of the embedded database.
-      await makeDirectories(dirname(dir), 0o755);
+      await makeDataDir(dirname(dir), "owner");
       await makeDirectories(dir, 0o700);
       return writeNew(join(dir, LOCK_FILE), "");
     } catch (error) {

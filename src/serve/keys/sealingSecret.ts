@@ -1,9 +1,8 @@
 /** Where the secret comes from that seals the others: the setting, or else a file that only its owner may read. */
-import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
-import { openToOthers } from "../../journal/modes.ts";
+import { openToOthers, readTextFileSync } from "../../plainFiles.ts";
 import { writeNew } from "./writeDurably.ts";
 
 /** The sealing secret, and how to name it to people. */
@@ -29,7 +28,7 @@ export function readSealingSecret({ dir, setting }: SealingSource): SealingSecre
   if (setting !== undefined) return { secret: setting, from: "QUOTEKEEPER_SERVE_SEAL_KEY" };
   const path = join(dir, SEAL_FILE);
   try {
-    const { mode } = statSync(path);
+    const { text, mode } = readTextFileSync(path, { links: false });
     if (openToOthers(mode, 0o077) !== 0) {
       const octal = (mode & 0o777).toString(8);
       throw new QuotekeeperError(
@@ -37,7 +36,7 @@ export function readSealingSecret({ dir, setting }: SealingSource): SealingSecre
         `${path} is open to other users (mode ${octal}, not 600)`,
       );
     }
-    const secret = readFileSync(path, "utf8").trim();
+    const secret = text.trim();
     if (secret === "") throw new QuotekeeperError("KEYS_UNREADABLE", `${path} is empty`);
     return { secret, from: `${path} (mode 0600)` };
   } catch (cause) {

@@ -11,10 +11,11 @@
  * answered: a kill of the process loses none. A machine that loses its power may lose some; after it has started again,
  * no timestamp from before that is accepted.
  */
-import { closeSync, openSync, readdirSync, readFileSync, unlinkSync, writeSync } from "node:fs";
+import { closeSync, openSync, readdirSync, unlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
+import { readTextFileSync } from "../../plainFiles.ts";
 import type { UsedBy, UsedNonce } from "../../quotes-api/oauth/nonces.ts";
 
 /** What earlier runs used up, and where this run writes. */
@@ -163,7 +164,7 @@ function readFiles(dir: string): NonceFile[] {
     const begunAt = Number(/^(\d{1,15})-.*\.nonces$/.exec(name)?.[1] ?? Number.NaN);
     if (Number.isNaN(begunAt)) return [];
     const path = join(dir, name);
-    const [first = "", ...lines] = readFileSync(path, "latin1").split("\n");
+    const [first = "", ...lines] = readTextFileSync(path, { links: false, most: Infinity }).text.split("\n");
     const header = HEADER.exec(first);
     if (!header) return [{ path, begunAt, horizon: Number.NEGATIVE_INFINITY, used: [] }];
     const used = lines.flatMap((line) => {

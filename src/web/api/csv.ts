@@ -1,4 +1,5 @@
 /** Bars as CSV (RFC 4180). Pure. */
+import { harmless } from "../../archive/spreadsheet.ts";
 import type { Bar, Interval, SourceKind } from "./types.ts";
 
 const HEADING =
@@ -12,7 +13,7 @@ export function barsCsv(
   const { instrument, source, delayed, interval } = of;
   const lines = bars.map(({ date, session, at, open, high, low, close, bid, ask, ...rest }) =>
     [
-      ...[instrument, source, String(delayed), interval, date, session, at],
+      ...[harmless(instrument), source, String(delayed), interval, date, session, at],
       ...[open, high, low, close, bid, ask, rest.meanSpread, rest.quoteCount, rest.volume],
     ]
       .map(field)

@@ -1,5 +1,4 @@
 /** What a sweep was asked for: read, checked, and given its name. */
-import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { COMMAND_LINE, readChain, readSymbolsFile, type SweepAsk } from "../../../backfill/sweep/ask.ts";
 import { sweepName } from "../../../backfill/sweep/runFile.ts";
@@ -8,6 +7,7 @@ import { describeProblem, type FileProblem } from "../../../config/jobs/yamlFile
 import type { Config } from "../../../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../../errors.ts";
 import { instrumentName, option } from "../../../market/instrument.ts";
+import { readTextFile } from "../../../plainFiles.ts";
 import type { Edges } from "../../edges.ts";
 import type { CommonRequest } from "../program.ts";
 import { serviceOf } from "./account.ts";
@@ -60,7 +60,7 @@ export function nameOf(
 
 async function readFileOf(path: string): Promise<ReturnType<typeof readSymbolsFile>> {
   try {
-    return readSymbolsFile(path, await readFile(path, "utf8"));
+    return readSymbolsFile(path, await readTextFile(path));
   } catch (error) {
     const message = `the file cannot be read (${(error as NodeJS.ErrnoException).code})`;
     return { symbols: [], contracts: [], problems: [{ file: path, line: 1, message }] };

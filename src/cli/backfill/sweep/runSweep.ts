@@ -46,7 +46,8 @@ export async function runSweep(
   const closers: (() => Promise<unknown>)[] = [];
   try {
     const journal = await openJournal({
-      ...{ dir, clock, maxTotalBytes: config.journalMaxBytes, upkeep: false },
+      ...{ dir, clock, readers: config.journalReaders, maxTotalBytes: config.journalMaxBytes },
+      upkeep: false,
       onProblem: ({ message }) => display.log.error({}, message),
     });
     closers.unshift(() => journal.close());

@@ -1,0 +1,150 @@
+/**
+ * Files that somebody else may have put where they are read. Only a regular file is read: opening a pipe would wait
+ * for its writer, and a device may act. It is what was opened that is asked, for a path may be another file by then.
+ */
+import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from "node:fs";
+import { type FileHandle, lstat, open, readlink, realpath, stat } from "node:fs/promises";
+import { dirname, join, sep } from "node:path";
+
+/** Longest text that is read whole, in bytes: settings, secrets, job files, lists of symbols. */
+export const MAX_TEXT_BYTES = 10_000_000;
+
+// Windows has none of the three, and no such files.
+const READ = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0);
+const NO_LINK = constants.O_NOFOLLOW ?? 0;
+
+/** Why a file is not read. `code` says it in words, where the system's own errors have their errno. */
+class FileRefused extends Error {
+  readonly code: string;
+
+  constructor(path: string, why: string) {
+    super(`${path}: ${why}`);
+    this.code = why;
+  }
+}
+
+/**
+ * Opens a regular file for reading. A link is followed to a file of the directory it stands in, or of one below.
+ *
+ * @param options.links false: no link is followed
+ * @throws an error whose `code` says why: an errno, or what stands there in place of a file
+ */
+export async function openFile(path: string, { links = true } = {}): Promise<FileHandle> {
+  const file = await open(path, READ | NO_LINK).catch(async (error: NodeJS.ErrnoException) => {
+    if (!isLink(error)) throw plainly(path, error);
+    if (!links) throw new FileRefused(path, "a link, not a file");
+    return openBeside(path);
+  });
+  try {
+    refuseUnlessFile(path, await file.stat());
+    return file;
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+async function openBeside(path: string): Promise<FileHandle> {
+  const file = await open(path, READ).catch((error: unknown) => {
+    throw plainly(path, error);
+  });
+  // Linux says where that lies which was opened, whatever the link has become since.
+  const at = await readlink(`/proc/self/fd/${file.fd}`).catch(() => realpath(path));
+  await refuseOutside(path, at).catch(async (error: unknown) => {
+    await file.close();
+    throw error;
+  });
+  return file;
+}
+
+async function refuseOutside(link: string, at: string): Promise<void> {
+  if (at.startsWith(join(await realpath(dirname(link)), sep))) return;
+  throw new FileRefused(link, "a link that leads out of its directory");
+}
+
+/**
+ * Whether a path names a directory. A link is followed as by `openFile`.
+ *
+ * @throws an error whose `code` says why that cannot be told
+ */
+export async function isDirectory(path: string): Promise<boolean> {
+  if ((await lstat(path)).isSymbolicLink()) await refuseOutside(path, await realpath(path));
+  return (await stat(path)).isDirectory();
+}
+
+/** The text of a file that `openFile` opens. @throws as it does; also for more than MAX_TEXT_BYTES */
+export async function readTextFile(path: string): Promise<string> {
+  const file = await openFile(path);
+  const chunks: Buffer[] = [];
+  for await (const chunk of file.createReadStream({ end: MAX_TEXT_BYTES })) chunks.push(chunk as Buffer);
+  return textOf(path, Buffer.concat(chunks), MAX_TEXT_BYTES);
+}
+
+/**
+ * The text of a regular file, and its mode.
+ *
+ * @param options.links false: a link is not followed; default: wherever it leads, for settings are the operator's own
+ * @param options.most bytes that it may have
+ * @throws an error whose `code` says why, as `openFile`; also for a longer text
+ */
+export function readTextFileSync(
+  path: string,
+  { links = true, most = MAX_TEXT_BYTES } = {},
+): { text: string; mode: number } {
+  let fd: number;
+  try {
+    fd = openSync(path, links ? READ : READ | NO_LINK);
+  } catch (error) {
+    throw isLink(error) ? new FileRefused(path, "a link, not a file") : plainly(path, error);
+  }
+  try {
+    const stats = fstatSync(fd);
+    refuseUnlessFile(path, stats);
+    // One byte more than there is: a file that grows meanwhile is read on.
+    let bytes = Buffer.alloc(Math.min(stats.size, most) + 1);
+    let length = 0;
+    for (;;) {
+      const read = readSync(fd, bytes, length, bytes.length - length, null);
+      length += read;
+      if (read === 0 || length > most) break;
+      if (length === bytes.length) bytes = Buffer.concat([bytes], length * 2);
+    }
+    return { text: textOf(path, bytes.subarray(0, length), most), mode: stats.mode };
+  } finally {
+    closeSync(fd);
+  }
+}
+
+function textOf(path: string, bytes: Buffer, most: number): string {
+  if (bytes.length > most) throw new FileRefused(path, `larger than ${most / 1e6} MB`);
+  return bytes.toString("utf8");
+}
+
+function refuseUnlessFile(path: string, stats: Stats): void {
+  if (stats.isFile()) return;
+  if (stats.isDirectory()) throw new FileRefused(path, "EISDIR");
+  throw new FileRefused(path, stats.isFIFO() ? "a pipe, not a file" : "a device, not a file");
+}
+
+/** What O_NOFOLLOW says of a link: POSIX's word, and FreeBSD's. */
+function isLink(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code === "ELOOP" || code === "EMLINK";
+}
+
+/** A socket cannot be opened at all: ENXIO on Linux, EOPNOTSUPP on macOS. */
+function plainly(path: string, error: unknown): unknown {
+  const { code = "" } = error as NodeJS.ErrnoException;
+  return ["ENXIO", "EOPNOTSUPP"].includes(code) ? new FileRefused(path, "a socket, not a file") : error;
+}
+
+/**
+ * The bits of a file's mode that let others in.
+ *
+ * @param bits those that are asked about, such as 0o022: who may write besides the owner
+ * @param separator of the system's paths; default: this one's
+ * @returns 0 on Windows, which has no such modes and shows every file as open to everybody
+ */
+export function openToOthers(mode: number, bits: number, separator: string = sep): number {
+  return separator === "/" ? mode & bits & 0o077 : 0;
+}
