@@ -29,7 +29,11 @@ export const chainSchema = z.strictObject({
     .union(
       [
         z.strictObject({
-          next: z.int().min(1).max(60).describe("How many expirations, counted from today."),
+          next: z
+            .int("expected a whole number")
+            .min(1)
+            .max(60)
+            .describe("How many expirations, counted from today."),
           kind: z
             .enum(["monthly", "weekly"])
             .default("monthly")
