@@ -41,13 +41,15 @@ const CANARIES = {
 const PASSWORD = "canary-database-password-e81a";
 const WEB_TOKEN = "canary-dashboard-token-04be-9d17";
 
-/** Everything that `start` answers over HTTP, with and without its token. */
-/** The ways a page is asked for: without a token, with the right one, with a wrong one. */
+/** The ways a page is asked for: without a token, with the right one, with wrong ones. */
 const CALLERS: Record<string, string>[] = [
   {},
   { authorization: `Bearer ${WEB_TOKEN}` },
   { authorization: "Bearer wrong" },
+  { authorization: `Bearer ${WEB_TOKEN}x`, cookie: `${WEB_TOKEN}=${WEB_TOKEN}`, "content-type": WEB_TOKEN },
 ];
+
+/** Everything that `start` answers over HTTP. */
 
 const PAGES = [
   ...[
@@ -230,6 +232,14 @@ const BAD_SETTINGS: [string, Record<string, string>][] = [
     { QUOTES_CONSUMER_SECRET: "", QUOTES_CONSUMER_SECRET_FILE: "/nowhere" },
   ],
   ["a credential that is missing", { QUOTES_ACCESS_TOKEN: "" }],
+  [
+    "an address whose number is a slip",
+    { QUOTES_LIMIT: "0x10", DATABASE_URL: `postgresql://u:${PASSWORD}@h:1e3/d` },
+  ],
+  [
+    "a credential's file that is a device",
+    { QUOTES_CONSUMER_SECRET: "", QUOTES_CONSUMER_SECRET_FILE: "/dev/null" },
+  ],
 ];
 
 describe("no credential, password, nonce with signature or signature is", () => {
@@ -315,6 +325,70 @@ describe("while `start` runs against a service that quotes what it refuses", () 
     expect(hits(everything)).toEqual([]);
     expect(everything).not.toContain(WEB_TOKEN);
   });
+});
+
+test("a file of credentials that is taken for another file leaves nothing of itself, wherever it is read", async () => {
+  const dir = tempDir();
+  const lines = [...Object.values(CANARIES), PASSWORD];
+  const path = join(dir, "secrets.yaml");
+  writeFileSync(
+    path,
+    `${lines.join("\n")}\n${lines.map((line) => `${line}: ${line}, ${line}`).join("\n")}\n`,
+  );
+  writeFileSync(join(dir, "token"), WEB_TOKEN, { mode: 0o644 });
+  const env = { QUOTEKEEPER_DATA_DIR: dataDir(), DATABASE_URL: databaseUrl, QUOTEKEEPER_LOG_LEVEL: "trace" };
+  const exposed = { ...env, QUOTEKEEPER_JOBS_DIR: dir, QUOTEKEEPER_WEB_TOKEN_FILE: join(dir, "token") };
+
+  const outcomes = [
+    await run(["jobs", "check"], exposed),
+    await run(["backfill", "--symbols-file", path], env),
+    await run(["backfill", "--csv", path, "--map", path], env),
+    await run(["serve", "--source", "archive", "--watchlists", path], env),
+    await run(["serve", "--source", "simulated", "--faults", path], env),
+  ];
+
+  expect(outcomes.map(({ exitCode }) => exitCode)).toEqual([2, 2, 2, 2, 2]);
+  const told = outcomes.map(({ stdout, stderr }) => `${stdout}${stderr}`).join("\n");
+  expect(hits(told)).toEqual([]);
+  expect(told).not.toContain(WEB_TOKEN);
+});
+
+test("a service that is sent hostile forms and signatures says and logs nothing of its keys", async () => {
+  const { consumerKey, consumerSecret, accessToken, accessTokenSecret } = CANARIES;
+  const key = [consumerKey, consumerSecret, accessToken, accessTokenSecret].join(":");
+  const env = { QUOTEKEEPER_DATA_DIR: dataDir(), QUOTEKEEPER_LOG_LEVEL: "trace" };
+  const { edges, stdout, stderr, interrupt, said: saidOn } = capturedEdges({ env });
+  const ended = runProgram(["serve", "--source", "simulated", "--port", "0", "--key", key], edges);
+  const [address = ""] = await saidOn(/http:\/\/127\.0\.0\.1:\d+/);
+  const oauth = (separator: string, quote: string): string =>
+    Object.entries({
+      consumer_key: consumerKey,
+      token: accessToken,
+      signature: consumerSecret,
+      nonce: accessTokenSecret,
+    })
+      .map(([name, value]) => `oauth_${name}=${quote}${percentEncode(value)}${quote}`)
+      .join(separator);
+  const form = { "content-type": "application/x-www-form-urlencoded" };
+  const asked: RequestInit[] = [
+    { headers: { authorization: `OAuth ${oauth(", ", '"')}` } },
+    { method: "POST", headers: form, body: oauth("&", "") },
+    { method: "POST", headers: form, body: `${oauth("&", "")}&`.repeat(2_000) },
+    { method: "POST", headers: { ...form, "content-encoding": "gzip" }, body: oauth("&", "") },
+    { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(CANARIES) },
+  ];
+
+  const answers: string[] = [];
+  for (const request of asked)
+    for (const path of [`/v1/market/quotes.xml?symbols=AAPL`, `/v1/nothing?${oauth("&", "")}`]) {
+      const response = await fetch(`${address}${path}`, request);
+      answers.push(`${response.status} ${JSON.stringify([...response.headers])}${await response.text()}`);
+    }
+  interrupt();
+  await ended;
+
+  expect(answers.filter((answer) => !/^[45]/.test(answer))).toEqual([]);
+  expect(hits([...answers, stdout(), stderr()].join("\n"))).toEqual([]);
 });
 
 describe("an error of ours, dumped with everything that hangs on it, holds nothing", () => {
@@ -460,7 +534,6 @@ describe("the logger", () => {
 describe("the program itself, in a process of its own", () => {
   test.each([
     ["against a service that quotes what it refuses", ["poll", "--symbols", "AAPL"], {}],
-    ["with a wrong setting", ["poll", "--symbols", "AAPL"], { QUOTES_LIMIT: "none" }],
     ["with an option nobody knows", ["poll", "--symbols", "AAPL", "--secret"], {}],
     [
       "with its HTTP client and TLS told to say all they do",

@@ -1,4 +1,5 @@
 /** `docs/configuration.md` and `.env.example`, from the schema of the environment. */
+import { z } from "zod";
 import {
   environmentSchema,
   metaOf,
@@ -26,7 +27,7 @@ export function configurationPage(): string {
     VARIABLE_NAMES.filter(isSecret)
       .map((name) => `- ${code(name)}, or ${code(`${name}_FILE`)}`)
       .join("\n"),
-    "Each can come from a file, as container platforms offer secrets: the variable with `_FILE` at its end names the file, and white space around the file's content is dropped. A relative path starts at the directory the program is started in. Setting both is refused.",
+    "Each can come from a file, as container platforms offer secrets: the variable with `_FILE` at its end names the file, and white space around the file's content is dropped. A relative path starts at the directory the program is started in. Setting both is refused. It has to be a file, no pipe: `<(...)` of a shell does not do. One that every user of the machine can read is named at the start (`SECRET_EXPOSED`), and so is a `.env` with secrets in it.",
     codeBlock(
       "sh",
       "QUOTES_BASE_URL=https://api.broker.example\nQUOTES_CONSUMER_SECRET_FILE=/run/secrets/consumer_secret",
@@ -40,7 +41,7 @@ export function environmentExample(): string {
   const entries = VARIABLE_NAMES.map((name) => {
     const schema = schemas[name] ?? {};
     const { example = "", shownDefault } = metaOf(name);
-    const value = schema.default === undefined ? example : String(schema.default);
+    const value = defaultOf(name) ?? example;
     return [
       `# ${schema.description ?? ""}`,
       `# Type: ${typeOf(name, schema).replaceAll("`", "")}. ${capital(shownDefault ?? `default: ${value}`)}.`,
@@ -55,8 +56,14 @@ export function environmentExample(): string {
 }
 
 function row(name: VariableName, schema: OptionSchema): string[] {
-  const standard = metaOf(name).shownDefault ?? code(String(schema.default));
+  const standard = metaOf(name).shownDefault ?? code(String(defaultOf(name)));
   return [code(name), typeOf(name, schema), standard, schema.description ?? ""];
+}
+
+/** JSON Schema has none of what is read from text, such as a number. */
+function defaultOf(name: VariableName): string | undefined {
+  const schema = environmentSchema.shape[name];
+  return schema instanceof z.ZodDefault ? String(schema.def.defaultValue) : undefined;
 }
 
 function typeOf(name: VariableName, schema: OptionSchema): string {

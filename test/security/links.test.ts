@@ -1,6 +1,6 @@
 /** Whoever may write where files are read from, and lets a link lead to somebody's secrets. */
 import { once } from "node:events";
-import { createWriteStream, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { createWriteStream, mkdirSync, readdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "@jest/globals";
 import yazl from "yazl";
@@ -8,6 +8,7 @@ import yazl from "yazl";
 import { run } from "../cli/edges.ts";
 import { backfillWorld, type BackfillWorld } from "../backfill/world.ts";
 import { directoryOf, lasts, rawTar, saved } from "../backfill/xml/saved.ts";
+import { asText, recordsOf } from "../journal/world.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { tempDir } from "../support/tempDir.ts";
 
@@ -33,12 +34,10 @@ async function backfilled(...argv: string[]): Promise<Told> {
 
 /** Everything that a backfill has left behind: the journal, all dead letters. */
 async function leftBehind(): Promise<string> {
-  const names = readdirSync(world.journalDir).filter((name) => name.includes(".journal"));
   const letters = await rowsOfQuery(world.pool, "select d::text as line from dead_letters d");
-  return [
-    ...names.map((name) => readFileSync(join(world.journalDir, name), "latin1")),
-    ...letters.map(({ line }) => String(line)),
-  ].join("\n");
+  return [...asText(await recordsOf(world.journalDir)), ...letters.map(({ line }) => String(line))].join(
+    "\n",
+  );
 }
 
 test("links, pipes and links to directories in a directory are passed over and counted; its files come in", async () => {
