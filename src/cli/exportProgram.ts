@@ -60,7 +60,9 @@ export function addExport(program: Command, run: Run, edges: Edges): void {
       if (from !== undefined && to !== undefined && from > to)
         command.error(`error: --from ${from} is later than --to ${to}`, { exitCode: 2 });
       if (options.raw && options.format !== "csv")
-        command.error("error: --raw is for --format csv; Parquet always has the exact texts", { exitCode: 2 });
+        command.error("error: --raw is for --format csv; Parquet always has the exact texts", {
+          exitCode: 2,
+        });
       return run(async (config) =>
         (await import("./export.ts")).exportFiles(config, edges, {
           ...options,

@@ -337,7 +337,10 @@ describe("wrong usage", () => {
     [["--as-of", "2026-11-17 10:00"], /--as-of.*Expected a time with its offset/],
     [["--speed", "60"], /^USAGE: --speed needs --as-of/],
     [["--speed", "fast", "--as-of", at(0)], /--speed.*Expected a number/],
-    [["--watchlists", "/nowhere/at/all.yaml"], /^WATCHLISTS_INVALID: \/nowhere\/at\/all\.yaml: ENOENT/],
+    [
+      ["--watchlists", "/nowhere/at/all.yaml"],
+      /^WATCHLISTS_INVALID: \/nowhere\/at\/all\.yaml cannot be read \(ENOENT\)/,
+    ],
     [["--loop", "--as-of", "2090-01-01T00:00:00Z"], /^USAGE: --loop: the archive ends at 2026-11-20/],
   ])("%j ends with exit code 2 and says why", async (flags, said) => {
     const world = await loadingWorld();

@@ -8,10 +8,7 @@ import type { Entry, Found } from "./entries.ts";
 import { dosInstant, plausible } from "./savedTime.ts";
 
 /** In the archive's own order. Closes the file. @throws what is wrong with the archive */
-export async function* zipEntries(
-  file: FileHandle,
-  mtime: Instant,
-): AsyncGenerator<Found, void> {
+export async function* zipEntries(file: FileHandle, mtime: Instant): AsyncGenerator<Found, void> {
   try {
     // Names are decoded here: one that points out of the archive is refused by yauzl, and costs the whole archive.
     const zip = await yauzl.fromFdPromise(file.fd, { decodeStrings: false, autoClose: false });

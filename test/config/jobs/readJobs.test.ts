@@ -139,7 +139,11 @@ test.each([
   [
     "a list in place of options",
     "- AAPL\n- MSFT\n",
-    [expect.stringMatching(/^1: the file has no option of its kind: expected name, schedule, .* or chains, each/)],
+    [
+      expect.stringMatching(
+        /^1: the file has no option of its kind: expected name, schedule, .* or chains, each/,
+      ),
+    ],
   ],
   ["a tab that indents", `${HEAD}symbols:\n\t- AAPL\n`, ["4: a tab indents this line: expected spaces"]],
   [
