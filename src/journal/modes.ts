@@ -63,9 +63,11 @@ async function settleTop(
   const wanted = MODES[readers].directory & 0o077;
   const kept = mode & (wanted | (uid === 0 ? PASS : 0)) & 0o077;
   const names = await readdir(dir).catch(() => [""]);
-  const closed = names.every((name) => KNOWN.test(name))
-    ? await chmodIfOther(mode, wanted | kept, (next) => chmod(dir, next))
-    : false;
+  // An empty one may be anybody's: it is closed when something of ours is in it.
+  const closed =
+    names.length > 0 && names.every((name) => KNOWN.test(name))
+      ? await chmodIfOther(mode, wanted | kept, (next) => chmod(dir, next))
+      : false;
   // Where a name can be taken by nobody but its owner (the sticky bit), nothing can be put in its place.
   if (!closed && (mode & 0o022) !== 0 && (mode & 0o1000) === 0) exposed.push(dir);
 }

@@ -30,7 +30,7 @@ export const chainSchema = z.strictObject({
       [
         z.strictObject({
           next: z
-            .int("expected a whole number")
+            .int({ error: ({ code }) => (code === "invalid_type" ? "expected a whole number" : undefined) })
             .min(1)
             .max(60)
             .describe("How many expirations, counted from today."),
