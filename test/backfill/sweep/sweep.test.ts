@@ -363,7 +363,7 @@ test("what is wrong in a symbols file and a chain is told all at once, with file
   expect(outcome.stderr).toContain(`${file}:3: `);
   expect(outcome.stderr).toContain(`${file}:4: `);
   expect(outcome.stderr).toMatch(/--chain IBM:next=x,kinds=monthly: kinds is not an option here/);
-  expect(outcome.stderr).toMatch(/--chain IBM:next=x,kinds=monthly: next is x: expected a number/);
+  expect(outcome.stderr).toMatch(/--chain IBM:next=x,kinds=monthly: next is x: expected a whole number/);
   expect(outcome.stderr).toMatch(/--chain GE:percent=500: percent is 500: expected at most 100/);
   expect(stub.requests).toEqual([]);
 });
