@@ -1,10 +1,11 @@
 /**
- * What every authenticated call passes before it is answered: its signature, the keeping of its nonce, its limit. Calls
- * that were read in one turn of the event loop wait for its end together, for their nonces are kept in one piece.
+ * What every call passes before it is answered: its signature, the keeping of its nonce, its limit. Calls that were read
+ * in one turn of the event loop wait for its end together, for their nonces are kept in one piece.
  */
-import type { FastifyReply, FastifyRequest } from "fastify";
+import type { ServerResponse } from "node:http";
 import { writeStringDocument } from "../quotes-api/writeDocument.ts";
 import { type Fail, send, setLimitHeaders } from "./answers.ts";
+import type { Call } from "./app.ts";
 import { authenticator, type AuthenticateOptions } from "./authenticate.ts";
 import { createBudgets } from "./budgets.ts";
 import type { ServiceKey } from "./keys/key.ts";
@@ -24,28 +25,20 @@ export type AdmissionOptions = AuthenticateOptions & {
 };
 
 /** A call within its limit: whose it is, and the headers that go with its answer whatever that will be. */
-export type Admitted = {
-  request: FastifyRequest;
-  reply: FastifyReply;
-  key: ServiceKey;
-  headers: LimitHeaders;
-};
+export type Admitted = Call & { key: ServiceKey; headers: LimitHeaders };
 
 /** Answers a call that was admitted; a promise when that takes time. */
-export type Answer = (call: Admitted) => unknown;
-
-/** The class of a call, or how to tell it. */
-export type ClassOf = CallClass | ((request: FastifyRequest) => CallClass);
+export type Answer = (call: Admitted) => void | Promise<void>;
 
 /** Admits calls. */
 export type Admission = {
-  /** A route that authenticates and counts its calls, and answers those that are within the limit. */
-  limited: (
-    classOf: ClassOf,
-    answer: Answer,
-  ) => (request: FastifyRequest, reply: FastifyReply) => Promise<unknown>;
+  /**
+   * Authenticates and counts a call, and has it answered when it is within its limit. One that is refused for itself is
+   * refused with that, signed or not, and counted all the same when it is signed.
+   */
+  admit: (call: Call, callClass: CallClass, answer: Answer) => Promise<void>;
   /** Uses up what is left of a token's quote calls and answers with the fault, as if somebody else had called. */
-  useUp: (key: ServiceKey, reply: FastifyReply) => void;
+  useUp: (key: ServiceKey, response: ServerResponse) => void;
 };
 
 /** Makes the admission of a service. */
@@ -58,42 +51,40 @@ export function createAdmission(options: AdmissionOptions, fail: Fail): Admissio
   const budgets = createBudgets(limits);
 
   /** Counts a call; null when it has been answered with the fault. */
-  function count(key: ServiceKey, reply: FastifyReply, callClass: CallClass): LimitHeaders | null {
+  function count(key: ServiceKey, response: ServerResponse, callClass: CallClass): LimitHeaders | null {
     const { admitted, headers } = budgets.count(key, callClass, clock.now().getTime());
     if (admitted) return headers;
-    setLimitHeaders(reply, headers);
+    setLimitHeaders(response, headers);
     const fault = faultText(budgets.limitOf(key, callClass), limits.windowMs);
-    send(reply, STATUS.limitReached, writeStringDocument(fault));
+    send(response, { status: STATUS.limitReached, body: writeStringDocument(fault) });
     return null;
   }
 
   return {
-    limited: (classOf, answer) => async (request, reply) => {
-      const verdict = authenticate(request);
-      if (!verdict.ok) return refuse(fail, reply, verdict);
+    admit: async (call, callClass, answer) => {
+      const { response, refusal } = call;
+      const verdict = authenticate(call);
+      if (!verdict.ok) {
+        if (refusal) return fail(response, refusal.status, refusal.problem);
+        if (verdict.status === STATUS.malformed) return fail(response, verdict.status, verdict.reason);
+        response.setHeader("WWW-Authenticate", "OAuth");
+        return fail(response, verdict.status, `Not authorized: ${verdict.reason}`);
+      }
       await endOfTurn();
-      const callClass = typeof classOf === "string" ? classOf : classOf(request);
-      const headers = count(verdict.key, reply, callClass);
-      if (!headers) return reply;
+      const headers = count(verdict.key, response, callClass);
+      if (!headers) return;
       try {
-        return await answer({ request, reply, key: verdict.key, headers });
+        if (!refusal) return await answer({ ...call, key: verdict.key, headers });
+        setLimitHeaders(response, headers);
+        fail(response, refusal.status, refusal.problem);
       } catch (error) {
-        if (!reply.sent) setLimitHeaders(reply, headers);
+        setLimitHeaders(response, headers);
         throw error;
       }
     },
-    useUp: (key, reply) => {
+    useUp: (key, response) => {
       budgets.useUp(key, "quotes");
-      count(key, reply, "quotes");
+      count(key, response, "quotes");
     },
   };
-}
-
-function refuse(
-  fail: Fail,
-  reply: FastifyReply,
-  { status, reason }: { status: 400 | 401; reason: string },
-): FastifyReply {
-  if (status === STATUS.malformed) return fail(reply, status, reason);
-  return fail(reply.header("WWW-Authenticate", "OAuth"), status, `Not authorized: ${reason}`);
 }

@@ -1,8 +1,8 @@
 /** How answers are sent: XML, all of them. */
-import type { FastifyReply } from "fastify";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { writeErrorDocument } from "../quotes-api/writeDocument.ts";
 import type { Fault } from "./faults/decide.ts";
-import { dropConnection, HTML_PAGE, sendTruncated } from "./faults/edge.ts";
+import { HTML_PAGE, sendTruncated } from "./faults/edge.ts";
 import { LIMIT_HEADERS, type LimitHeaders } from "./limits.ts";
 
 /** The Content-Type of every answer (specification, "Endpoints"). */
@@ -11,62 +11,105 @@ export const XML_TYPE = "application/xml; charset=UTF-8";
 /** The header that says what a quote came from; a collector marks its rows by it. Not in the specification. */
 export const SOURCE_HEADER = "X-Quotekeeper-Source";
 
+/** Assumed: a body of more bytes is refused with 413. */
+export const MAX_BODY_BYTES = 16_384;
+
+/** What is taken of a body that nobody reads, bytes, so that its sender gets to the answer. */
+const MOST_DISCARDED = 1_048_576;
+
+/** An answer to be sent; nothing is, when the call has been answered meanwhile. */
+type Content = { status: number; type?: string; body: string | Buffer };
+
 /** Sends an answer of any status. */
-export function send(reply: FastifyReply, status: number, xml: string | Buffer): FastifyReply {
-  return reply.code(status).header("Content-Type", XML_TYPE).send(xml);
+export function send(response: ServerResponse, { status, type = XML_TYPE, body }: Content): void {
+  if (response.headersSent) return;
+  response.statusCode = status;
+  response.setHeader("Content-Type", type);
+  response.setHeader("Content-Length", Buffer.byteLength(body));
+  end(response, body);
 }
 
 /** Sends an error document that says what is wrong. */
-export type Fail = (reply: FastifyReply, status: number, problem: string) => FastifyReply;
+export type Fail = (response: ServerResponse, status: number, problem: string) => void;
 
 /** @param newId an id for each document */
 export function failWith(newId: () => string): Fail {
-  return (reply, status, problem) => send(reply, status, writeErrorDocument(newId(), problem));
+  return (response, status, problem) =>
+    send(response, { status, body: writeErrorDocument(newId(), problem) });
 }
 
-/** Sets the four headers, on the raw response, which keeps the case of the names as the specification spells them. */
-export function setLimitHeaders({ raw }: FastifyReply, headers: LimitHeaders): void {
-  for (const name of LIMIT_HEADERS) raw.setHeader(name, headers[name]);
+/** Sets the four headers. */
+export function setLimitHeaders(response: ServerResponse, headers: LimitHeaders): void {
+  if (response.headersSent) return;
+  for (const name of LIMIT_HEADERS) response.setHeader(name, headers[name]);
 }
 
 /**
- * Sends quotes the short way: with all their headers at once, and none of the reading and merging of headers that
- * `FastifyReply.send` does for whatever else it may be given.
+ * Sends quotes with all their headers at once, which is faster than one after the other.
  *
  * @param sourceName see `QuoteSource.name`
  */
 export function sendQuotes(
-  reply: FastifyReply,
+  response: ServerResponse,
   xml: string | Buffer,
   headers: LimitHeaders,
   sourceName: string,
 ): void {
+  if (response.headersSent) return;
   const length = Buffer.byteLength(xml);
   const head = ["Content-Type", XML_TYPE, "Content-Length", String(length), SOURCE_HEADER, sourceName];
   for (const name of LIMIT_HEADERS) head.push(name, headers[name]);
-  const { raw } = reply.hijack();
-  raw.writeHead(200, head);
+  if (hasUnreadBody(response.req)) response.shouldKeepAlive = false;
+  response.writeHead(200, head);
   // A text that is no longer as UTF-8 is ASCII, which is written faster when that is known.
-  if (typeof xml === "string" && xml.length === length) raw.end(xml, "latin1");
-  else raw.end(xml);
+  end(response, xml, typeof xml === "string" && xml.length === length ? "latin1" : "utf8");
 }
 
 /** Sends an answer with quotes as its fault will have it. */
-export function sendFaulty(reply: FastifyReply, xml: string, fault: Fault): FastifyReply {
+export function sendFaulty(response: ServerResponse, xml: string, fault: Fault): void {
   switch (fault.kind) {
     case null:
     case "429":
-      return send(reply, 200, xml);
+      return send(response, { status: 200, body: xml });
     case "500":
-      return send(reply, 500, writeErrorDocument("", "the service failed"));
+      return send(response, { status: 500, body: writeErrorDocument("", "the service failed") });
     case "html":
-      return reply.code(200).header("Content-Type", "text/html; charset=UTF-8").send(HTML_PAGE);
+      return send(response, { status: 200, type: "text/html; charset=UTF-8", body: HTML_PAGE });
     case "drop":
-      dropConnection(reply);
-      return reply;
+      // Closes the connection without an answer.
+      response.socket?.destroy();
+      return;
     default:
-      reply.raw.setHeader("Content-Type", XML_TYPE);
-      sendTruncated(reply, xml, fault, fault.kind);
-      return reply;
+      response.setHeader("Content-Type", XML_TYPE);
+      sendTruncated(response, xml, fault, fault.kind);
   }
+}
+
+/** Whether more of a body is to come than is worth waiting for: much of it, or nobody knows how much. */
+function hasUnreadBody({ complete, headers }: IncomingMessage): boolean {
+  return !complete && ("transfer-encoding" in headers || declaredBytes(headers) > MAX_BODY_BYTES);
+}
+
+/** The length that a request says its body has. */
+export function declaredBytes(headers: IncomingMessage["headers"]): number {
+  return Number(headers["content-length"] ?? 0);
+}
+
+/**
+ * Ends an answer. One that comes before the body of its request ends the connection with it: the rest is thrown away, up
+ * to a bound, for a connection that is cut while its caller still sends may take the answer with it.
+ */
+function end(response: ServerResponse, body: string | Buffer, encoding: BufferEncoding = "utf8"): void {
+  const { req: request, socket } = response;
+  if (!hasUnreadBody(request)) return void response.end(body, encoding);
+  response.shouldKeepAlive = false;
+  response.write(body, encoding, () => socket?.end());
+  if ("expect" in request.headers) return void response.end();
+  let discarded = 0;
+  request.on("data", ({ length }: Buffer) => {
+    discarded += length;
+    if (discarded > MOST_DISCARDED) socket?.destroy();
+  });
+  request.once("end", () => socket?.destroy());
+  request.resume();
 }

@@ -1,16 +1,29 @@
-/** The HTTP server below the service: XML for every error, patience with callers, and a log line for each call. */
-import Fastify, { type FastifyInstance, type FastifyReply } from "fastify";
+/**
+ * The HTTP server below the service: what of a request is read at all, XML for every error, patience with callers, and a
+ * log line for each call. Nothing is decoded, sorted or parsed of a request that is beyond its bounds, and no body is read
+ * but a form, which is part of what is signed.
+ */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { performance } from "node:perf_hooks";
 import { QuotekeeperError } from "../errors.ts";
 import { splitTarget } from "../quotes-api/oauth/protocol.ts";
-import { failWith, XML_TYPE } from "./answers.ts";
+import { declaredBytes, failWith, MAX_BODY_BYTES } from "./answers.ts";
 import { STATUS } from "./status.ts";
-import { clientErrorHandler, originForm } from "./unreadable.ts";
+import {
+  answerUnreadable,
+  MAX_HEADERS,
+  MAX_TARGET_LENGTH,
+  originForm,
+  type Refusal,
+  refusalUnread,
+} from "./unreadable.ts";
 
-/** Assumed: a longer request target, in characters, is refused with 414. */
-export const MAX_TARGET_LENGTH = 8_192;
+/** What is read of line and headers together, bytes: enough that most over-long targets are met with 414, and counted. */
+const MAX_HEADER_BYTES = 32_768;
 
-/** What is read of line and headers together, bytes: enough that an over-long target is met with 414. */
-const MAX_HEADER_BYTES = 65_536;
+/** What of a path the log shows, characters. */
+const LOGGED_PATH = 200;
 
 /** How long the service waits for a caller, in ms. */
 export type Patience = {
@@ -43,73 +56,183 @@ export type ServiceLog = {
   error: (fields: object, message: string) => void;
 };
 
-/** The app without its routes: XML for every error, bodies as text, and a log line that names no query. */
-export function createApp(
-  log: ServiceLog | undefined,
-  newId: () => string,
-  patience: Patience,
-): FastifyInstance {
+/** A request that may be a call of the service. */
+export type Call = {
+  request: IncomingMessage;
+  response: ServerResponse;
+  /** The path, decoded. */
+  path: string;
+  /** The body when it is a form: its parameters are signed. */
+  form: string | null;
+  /** Why it is refused whoever sent it. */
+  refusal: Refusal | null;
+};
+
+/** The server, not yet listening. */
+export type App = {
+  /** Begins to listen. @returns the base address. @throws QuotekeeperError PORT_IN_USE, HTTP_ADDRESS_INVALID */
+  listen: (address: { host: string; port: number }) => Promise<string>;
+  /** Stops listening and waits for the answers under way. */
+  close: () => Promise<void>;
+};
+
+/** What the server is made of. */
+export type AppOptions = {
+  log: ServiceLog | undefined;
+  /** An id for each document. */
+  newId: () => string;
+  patience: Patience;
+  /** Answers a call. What it throws is logged and answered with its `statusCode`, or else 500. */
+  answer: (call: Call) => Promise<void>;
+};
+
+/** Makes the server. */
+export function createApp({ log, newId, patience, answer }: AppOptions): App {
   const fail = failWith(newId);
-  const app = Fastify({
-    exposeHeadRoutes: false,
-    bodyLimit: 1_048_576,
-    // Queries are read as they were signed, by `parseRequest`; fastify's own reading would be a second one.
-    routerOptions: { querystringParser: () => ({}) },
-    http: {
-      maxHeaderSize: MAX_HEADER_BYTES,
-      headersTimeout: patience.headersMs,
-      connectionsCheckingInterval: patience.checkEveryMs,
-    },
+  const server = createServer({
+    insecureHTTPParser: false,
+    // Node would refuse these by itself, without a body.
+    requireHostHeader: false,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: patience.headersMs,
     requestTimeout: patience.requestMs,
     keepAliveTimeout: patience.idleMs,
-    connectionTimeout: patience.silenceMs,
-    rewriteUrl: originForm,
-    clientErrorHandler: clientErrorHandler(newId, XML_TYPE),
-    frameworkErrors: (error, _request, reply) => {
-      fail(reply as FastifyReply, error.statusCode ?? 400, "the request's path cannot be read");
-    },
+    connectionsCheckingInterval: patience.checkEveryMs,
   });
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser("*", { parseAs: "string" }, (_request, body, done) => done(null, body));
-  app.addHook("onRequest", (request, reply, done) => {
-    if ((request.raw.url ?? "").length <= MAX_TARGET_LENGTH) done();
-    else {
-      const problem = `the request target is longer than ${MAX_TARGET_LENGTH} characters`;
-      fail(reply, STATUS.lineTooLong, problem);
-    }
-  });
-  if (log && log.isLevelEnabled?.("info") !== false) {
-    app.addHook("onResponse", (request, reply, done) => {
-      const { path } = splitTarget(request.raw.url ?? "");
-      const ms = Math.round(reply.elapsedTime);
-      log.info({ method: request.method, path, status: reply.statusCode, ms }, "answered");
-      done();
+  server.timeout = patience.silenceMs;
+  // One more than are taken, or a `Host` behind them would go unseen.
+  server.maxHeadersCount = MAX_HEADERS + 1;
+  const begun = answerUnreadable(server, newId, fail);
+  const logs = log && log.isLevelEnabled?.("info") !== false;
+  let closing = false;
+
+  async function serve(
+    request: IncomingMessage,
+    response: ServerResponse,
+    expectation: Refusal | null,
+  ): Promise<void> {
+    // What comes behind a request that ended its connection.
+    if (!request.socket.writable) return;
+    begun(response);
+    const logged = logs ? answerLog(request, response) : null;
+    response.once("close", () => {
+      if (logged) log?.info(logged(), "answered");
+      if (closing) server.closeIdleConnections();
     });
+    try {
+      request.url = originForm(request.url ?? "");
+      const unread = refusalUnread(request);
+      if (unread) return fail(response, unread.status, unread.problem);
+      const path = decodedPath(request.url);
+      const refusal = expectation ?? refusalOf(request, path);
+      const isForm = hasForm(request);
+      const form = isForm && !refusal ? await formOf(request, response) : null;
+      if (request.destroyed && !request.complete) return;
+      const tooLong = isForm && form === null && !refusal ? BODY_TOO_LONG : refusal;
+      await answer({ request, response, path: path ?? "", form, refusal: tooLong });
+    } catch (error) {
+      const status = (error as { statusCode?: number }).statusCode ?? 500;
+      log?.error({ err: error }, "a call failed");
+      fail(response, status, "the service failed");
+    }
   }
-  app.setNotFoundHandler((_request, reply) => fail(reply, STATUS.notFound, "there is nothing at this path"));
-  app.setErrorHandler((error: Error & { statusCode?: number }, _request, reply) => {
-    const status = error.statusCode ?? 500;
-    if (status >= 500) log?.error({ err: error }, "a call failed");
-    return fail(reply, status, status >= 500 ? "the service failed" : error.message);
-  });
-  return app;
+
+  server.on("request", (request, response) => void serve(request, response, null));
+  server.on("checkContinue", (request, response) => void serve(request, response, null));
+  server.on("checkExpectation", (request, response) => void serve(request, response, UNEXPECTED));
+
+  return {
+    listen: ({ host, port }) =>
+      new Promise((resolve, reject) => {
+        server.once("error", (cause) => reject(notListening(cause, `${host}:${port}`)));
+        server.listen({ host, port }, () => resolve(addressOf(server)));
+      }),
+    close: () =>
+      new Promise((resolve) => {
+        closing = true;
+        server.close(() => resolve());
+        server.closeIdleConnections();
+      }),
+  };
 }
 
-/** Begins to listen. @throws QuotekeeperError PORT_IN_USE, HTTP_ADDRESS_INVALID */
-export async function listen(
-  app: FastifyInstance,
-  { host, port }: { host: string; port: number },
-): Promise<string> {
-  try {
-    return await app.listen({ host, port });
-  } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException;
-    if (code === "EADDRINUSE")
-      throw new QuotekeeperError("PORT_IN_USE", `${host}:${port} is taken by another program`, { cause });
-    throw new QuotekeeperError(
-      "HTTP_ADDRESS_INVALID",
-      `the service cannot listen on ${host}:${port} (${code ?? message})`,
-      { cause },
-    );
+const BODY_TOO_LONG: Refusal = {
+  status: STATUS.bodyTooLong,
+  problem: `the body is longer than ${MAX_BODY_BYTES} bytes`,
+};
+
+const UNEXPECTED: Refusal = {
+  status: STATUS.expectationFailed,
+  problem: "Expect is not 100-continue",
+};
+
+/** Why a request is refused whoever sent it. @param path decoded, null when it cannot be */
+function refusalOf({ url = "", headers }: IncomingMessage, path: string | null): Refusal | null {
+  if (url.length > MAX_TARGET_LENGTH) {
+    const problem = `the request target is longer than ${MAX_TARGET_LENGTH} characters`;
+    return { status: STATUS.lineTooLong, problem };
   }
+  if (path === null) return { status: STATUS.malformed, problem: "the request's path cannot be read" };
+  return declaredBytes(headers) > MAX_BODY_BYTES ? BODY_TOO_LONG : null;
+}
+
+function decodedPath(url: string): string | null {
+  try {
+    return decodeURI(splitTarget(url).path);
+  } catch {
+    return null;
+  }
+}
+
+/** Whether a request has a body that is signed. Those of GET and HEAD mean nothing (RFC 9110, 9.3.1). */
+function hasForm({ method, headers }: IncomingMessage): boolean {
+  if (method === "GET" || method === "HEAD") return false;
+  return /^application\/x-www-form-urlencoded\s*(;|$)/i.test(headers["content-type"] ?? "");
+}
+
+/** The form of a request; null when it is too long, or when its caller left. */
+function formOf(request: IncomingMessage, response: ServerResponse): Promise<string | null> {
+  if (request.headers.expect !== undefined) response.writeContinue();
+  const chunks: Buffer[] = [];
+  let length = 0;
+  return new Promise((resolve) => {
+    const take = (chunk: Buffer): void => {
+      length += chunk.length;
+      if (length <= MAX_BODY_BYTES) return void chunks.push(chunk);
+      request.off("data", take).pause();
+      resolve(null);
+    };
+    request.on("data", take);
+    request.once("end", () => resolve(Buffer.concat(chunks).toString()));
+    request.once("close", () => resolve(null));
+  });
+}
+
+/** What the log says of a call once it has been answered; not its query. */
+function answerLog({ method, url = "" }: IncomingMessage, response: ServerResponse): () => object {
+  const started = performance.now();
+  const { path } = splitTarget(url);
+  const shown = path.length > LOGGED_PATH ? `${path.slice(0, LOGGED_PATH)}...` : path;
+  return () => {
+    const ms = Math.round(performance.now() - started);
+    return { method, path: shown, status: response.statusCode, ms };
+  };
+}
+
+/** The base address; of one that listens everywhere, how this machine reaches it. */
+function addressOf(server: Server): string {
+  const { address, family, port } = server.address() as AddressInfo;
+  if (family === "IPv4") return `http://${address === "0.0.0.0" ? "127.0.0.1" : address}:${port}`;
+  return `http://[${address === "::" ? "::1" : address}]:${port}`;
+}
+
+function notListening(cause: Error, address: string): QuotekeeperError {
+  const { code, message } = cause as NodeJS.ErrnoException;
+  if (code === "EADDRINUSE")
+    return new QuotekeeperError("PORT_IN_USE", `${address} is taken by another program`, { cause });
+  return new QuotekeeperError(
+    "HTTP_ADDRESS_INVALID",
+    `the service cannot listen on ${address} (${code ?? message})`,
+    { cause },
+  );
 }

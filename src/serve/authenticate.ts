@@ -5,16 +5,13 @@ import { NonceMemory } from "../quotes-api/oauth/nonces.ts";
 import { signedTarget, type SignedTarget } from "../quotes-api/oauth/signedTarget.ts";
 import { TIMESTAMP_WINDOW_SECONDS, verifyRequest, type Verdict } from "../quotes-api/oauth/verify.ts";
 import { keyFinder, type Keys, type ServiceKey } from "./keys/key.ts";
-import { remembered, rememberedTargets } from "./remembered.ts";
+import { createTargetMemory } from "./remembered.ts";
 
 /** Assumed: more nonces than this in twice the timestamp window are an attack or a fault, and are refused. */
 export const MAX_NONCES = 1_000_000;
 
 /** Assumed: more nonces of one token than this in twice the timestamp window are refused, so that others have room. */
 export const MAX_NONCES_PER_TOKEN = 250_000;
-
-/** Names by which callers reach it that are remembered: more are made up. */
-const MOST_HOSTS = 8;
 
 /** How callers reach the service, part of what they sign. */
 export type PublicAddress = {
@@ -36,11 +33,11 @@ export type AuthenticateOptions = {
   nonces?: NonceMemory | undefined;
 };
 
-/** A request, and its body when that was read as text. */
-export type Call = { raw: IncomingMessage; body: unknown };
+/** A request, and its form body when it has one. */
+export type SignedCall = { request: IncomingMessage; form: string | null };
 
 /** Who calls, or why the call is refused. */
-export type Authenticate = (call: Call) => Verdict<ServiceKey>;
+export type Authenticate = (call: SignedCall) => Verdict<ServiceKey>;
 
 /** Makes the check of a service. */
 export function authenticator(options: AuthenticateOptions): Authenticate {
@@ -49,26 +46,38 @@ export function authenticator(options: AuthenticateOptions): Authenticate {
   const nonces = options.nonces ?? newNonceMemory({ windowSeconds });
   const keyOf = keyFinder(options.keys);
   const { scheme } = address;
-  const toHost = remembered(MOST_HOSTS, (host: string) =>
-    rememberedTargets((target): SignedTarget => signedTarget(scheme, host, target)),
-  );
-  const targetOf: typeof signedTarget = (_scheme, host, target) => toHost(host)(target);
-  return ({ raw, body }) =>
-    verifyRequest(
+  // Of genuine calls alone, or anybody could fill it with what he made up.
+  const genuine = createTargetMemory<SignedTarget>();
+  return ({ request, form }) => {
+    const { method = "", url: target = "" } = request;
+    const host = address.authority ?? request.headers.host ?? "";
+    const name = `${host} ${target}`;
+    const known = genuine.find(name);
+    const read = known ?? signedTarget(scheme, host, target);
+    const verdict = verifyRequest(
       {
-        method: raw.method ?? "",
+        method,
         scheme,
-        host: address.authority ?? raw.headers.host ?? "",
-        target: raw.url ?? "",
-        authorization: valuesOf(raw.rawHeaders, "authorization"),
-        ...(typeof body === "string" && isForm(raw.headers["content-type"]) && { formBody: body }),
+        host,
+        target,
+        authorization: valuesOf(request, "authorization"),
+        ...(form !== null && { formBody: form }),
       },
-      { keyOf, nonces, nowSeconds: Math.floor(clock.now().getTime() / 1000), windowSeconds, targetOf },
+      {
+        keyOf,
+        nonces,
+        nowSeconds: Math.floor(clock.now().getTime() / 1000),
+        windowSeconds,
+        targetOf: () => read,
+      },
     );
+    if (verdict.ok && known === undefined) genuine.keep(name, read);
+    return verdict;
+  };
 }
 
 /** Every value of a header, which `headers` would cut down to the first. @param name in lower case */
-function valuesOf(rawHeaders: readonly string[], name: string): string[] {
+export function valuesOf({ rawHeaders }: IncomingMessage, name: string): string[] {
   const values: string[] = [];
   for (let place = 0; place < rawHeaders.length; place += 2) {
     const header = rawHeaders[place] ?? "";
@@ -83,8 +92,4 @@ export function newNonceMemory(
   options: Omit<ConstructorParameters<typeof NonceMemory>[0], "maxNonces" | "maxPerToken">,
 ): NonceMemory {
   return new NonceMemory({ maxNonces: MAX_NONCES, maxPerToken: MAX_NONCES_PER_TOKEN, ...options });
-}
-
-function isForm(contentType: string | undefined): boolean {
-  return /^application\/x-www-form-urlencoded\s*(;|$)/i.test(contentType ?? "");
 }

@@ -8,7 +8,7 @@ import { answerQuotes, type Quotes, type Wanted, wantedBy } from "./answerQuotes
 import { type Fail, sendFaulty, sendQuotes, setLimitHeaders, SOURCE_HEADER } from "./answers.ts";
 import type { Fault } from "./faults/decide.ts";
 import { type Faults, inFaultyOrder } from "./faults/edge.ts";
-import { rememberedTargets } from "./remembered.ts";
+import { createTargetMemory } from "./remembered.ts";
 import type { QuoteSource } from "./source.ts";
 import { STATUS } from "./status.ts";
 
@@ -42,15 +42,15 @@ type Asked = { wanted: Wanted; delayedAsked: boolean | null } | string;
 export function quotesAnswer({ source, clock, newId, fail }: QuoteCallOptions): Answer {
   const outcomeOf = outcomes(source, clock);
   return async (call) => {
-    const { reply, headers } = call;
+    const { response, headers } = call;
     const outcome = await outcomeOf(call);
     if ("problem" in outcome) {
-      setLimitHeaders(reply, headers);
-      return fail(reply, outcome.status, outcome.problem);
+      setLimitHeaders(response, headers);
+      return fail(response, outcome.status, outcome.problem);
     }
     // A short text leaves in one piece with its headers; a long one is not to be encoded once more.
     const write = outcome.length > MOST_AS_TEXT ? writeDocumentBytes : writeDocument;
-    return sendQuotes(reply, write({ id: newId(), instruments: outcome }), headers, source.name);
+    return sendQuotes(response, write({ id: newId(), instruments: outcome }), headers, source.name);
   };
 }
 
@@ -62,20 +62,16 @@ export function faultyQuotesAnswer(
   const { source, clock, newId, fail } = options;
   const outcomeOf = outcomes(source, clock);
   return async (call) => {
-    const { reply, key, headers } = call;
+    const { response, key, headers } = call;
     const fault: Fault = await faults.next();
-    if (fault.kind === "429") {
-      useUp(key, reply);
-      return reply;
-    }
+    if (fault.kind === "429") return useUp(key, response);
     const outcome = await outcomeOf(call);
-    setLimitHeaders(reply, headers);
-    if ("problem" in outcome) return fail(reply, outcome.status, outcome.problem);
-    reply.raw.setHeader(SOURCE_HEADER, source.name);
-    // What is written past fastify passes no hook of its own.
-    if (fault.kind?.startsWith("truncate-")) faults.skewHeaders(reply);
+    if (response.headersSent) return;
+    setLimitHeaders(response, headers);
+    if ("problem" in outcome) return fail(response, outcome.status, outcome.problem);
+    response.setHeader(SOURCE_HEADER, source.name);
     const document = { id: newId(), instruments: inFaultyOrder(outcome, fault) };
-    return sendFaulty(reply, writeDocument(document), fault);
+    return sendFaulty(response, writeDocument(document), fault);
   };
 }
 
@@ -84,14 +80,16 @@ function outcomes(
   source: QuoteSource,
   clock: Pick<Clock, "now">,
 ): (call: Admitted) => Outcome | Promise<Outcome> {
-  const askedBy = rememberedTargets((target): Asked => {
-    const parsed = parseRequest(splitTarget(target).query);
-    if (!parsed.ok) return parsed.problem;
-    const wanted = wantedBy(parsed.request);
-    return typeof wanted === "string" ? wanted : { wanted, delayedAsked: parsed.delayedAsked };
-  });
+  const known = createTargetMemory<Asked>();
+  const askedBy = (target: string): Asked => {
+    const before = known.find(target);
+    if (before !== undefined) return before;
+    const asked = askedFor(target);
+    known.keep(target, asked);
+    return asked;
+  };
   return ({ request, key }) => {
-    const asked = askedBy(request.raw.url ?? "");
+    const asked = askedBy(request.url ?? "");
     if (typeof asked === "string") return malformed(asked);
     const isDelayedOnly = key.access === "delayed";
     if (isDelayedOnly && asked.delayedAsked === false)
@@ -100,6 +98,13 @@ function outcomes(
     const quotes = answerQuotes(source, asked.wanted, { now: clock.now(), delayed });
     return quotes instanceof Promise ? quotes.then(outcomeOf) : outcomeOf(quotes);
   };
+}
+
+function askedFor(target: string): Asked {
+  const parsed = parseRequest(splitTarget(target).query);
+  if (!parsed.ok) return parsed.problem;
+  const wanted = wantedBy(parsed.request);
+  return typeof wanted === "string" ? wanted : { wanted, delayedAsked: parsed.delayedAsked };
 }
 
 function outcomeOf(quotes: Quotes): Outcome {

@@ -1,15 +1,12 @@
 /**
  * The Market Quotes Service over HTTP: GET /v1/market/quotes.xml as the specification has it, and the other
- * call classes as far as it shows them. A call passes in this order: length of its target, authentication, limit,
- * answer.
+ * call classes as far as it shows them. A call passes in this order: bounds, signature, limit, answer.
  */
-import type { FastifyRequest } from "fastify";
 import type { Clock } from "../clock.ts";
-import { splitTarget } from "../quotes-api/oauth/protocol.ts";
 import { QUOTES_PATH } from "../quotes-api/request.ts";
 import { type AdmissionOptions, type Answer, createAdmission } from "./admission.ts";
 import { failWith, setLimitHeaders } from "./answers.ts";
-import { createApp, listen, PATIENCE, type Patience, type ServiceLog } from "./app.ts";
+import { type Call, createApp, PATIENCE, type Patience, type ServiceLog } from "./app.ts";
 import type { Faults } from "./faults/edge.ts";
 import type { CallClass } from "./limits.ts";
 import { faultyQuotesAnswer, quotesAnswer } from "./quoteCalls.ts";
@@ -17,11 +14,14 @@ import type { QuoteSource } from "./source.ts";
 import { STATUS } from "./status.ts";
 
 export { SOURCE_HEADER, XML_TYPE } from "./answers.ts";
-export { MAX_TARGET_LENGTH, PATIENCE, type Patience, type ServiceLog } from "./app.ts";
+export { PATIENCE, type Patience, type ServiceLog } from "./app.ts";
 export { REAL_TIME_REFUSED } from "./quoteCalls.ts";
 
-/** Calls of market/quotes besides the one that is specified, GET of its `.xml`. */
-const OTHER_QUOTES_CALL = /^\/v1\/market\/quotes(?:[./]|$)/;
+/** Calls of market/quotes, of which one is specified, GET of its `.xml`. */
+const QUOTES_CALL = /^\/v1\/market\/quotes(?:[./]|$)/;
+
+/** Trade submission, by POST. */
+const ORDERS = /^\/v1\/account\/[^/]+\/orders\.xml$/;
 
 /** What the service is made of. */
 export type QuoteServiceOptions = AdmissionOptions & {
@@ -52,29 +52,34 @@ export function createQuoteService(options: QuoteServiceOptions): QuoteService {
   const clock = faults?.clock ?? options.clock;
   const newId = responseIds(clock);
   const fail = failWith(newId);
-  const app = createApp(options.logger, newId, options.patience ?? PATIENCE);
-  if (faults) app.addHook("onSend", async (_request, reply) => faults.skewHeaders(reply));
-  const { limited, useUp } = createAdmission({ ...options, clock }, fail);
+  const { admit, useUp } = createAdmission({ ...options, clock }, fail);
   const calls = { source, clock, newId, fail };
   const quotes = faults ? faultyQuotesAnswer(calls, { faults, useUp }) : quotesAnswer(calls);
   const notShown =
-    (problem = "this call is not part of this service"): Answer =>
-    ({ reply, headers }) => {
-      setLimitHeaders(reply, headers);
-      return fail(reply, STATUS.notShown, problem);
+    (problem: string): Answer =>
+    ({ response, headers }) => {
+      setLimitHeaders(response, headers);
+      fail(response, STATUS.notShown, problem);
     };
-
-  app.get(QUOTES_PATH, limited("quotes", quotes));
   // Counted as the specification says, but what they answer it does not show.
-  app.all("/v1/market/*", limited(marketClass, notShown()));
-  app.post(
-    "/v1/account/:id/orders.xml",
-    limited("orders", notShown("trade submission is not part of this service")),
-  );
-  app.all("/v1/*", limited("other", notShown()));
+  const orders = notShown("trade submission is not part of this service");
+  const other = notShown("this call is not part of this service");
+
+  const app = createApp({
+    log: options.logger,
+    newId,
+    patience: options.patience ?? PATIENCE,
+    answer: (call) => {
+      faults?.skewHeaders(call.response);
+      const callClass = classOf(call);
+      if (callClass === "orders") return admit(call, callClass, orders);
+      const isShown = callClass === "quotes" && call.request.method === "GET" && call.path === QUOTES_PATH;
+      return admit(call, callClass, isShown ? quotes : other);
+    },
+  });
 
   return {
-    listen: (address) => listen(app, address),
+    listen: app.listen,
     close: async () => {
       faults?.close();
       await app.close();
@@ -83,8 +88,9 @@ export function createQuoteService(options: QuoteServiceOptions): QuoteService {
 }
 
 /** A path under market/quotes is of the quotes class whatever its method and suffix. */
-function marketClass({ raw }: FastifyRequest): CallClass {
-  return OTHER_QUOTES_CALL.test(splitTarget(raw.url ?? "").path) ? "quotes" : "other";
+function classOf({ request: { method }, path }: Call): CallClass {
+  if (QUOTES_CALL.test(path)) return "quotes";
+  return method === "POST" && ORDERS.test(path) ? "orders" : "other";
 }
 
 /** Opaque ids, 24 hexadecimal digits: 16 that are the run's own, and a count. */

@@ -3,16 +3,24 @@
  * seen 401, 414 and 429 (field notes); the others are what HTTP and RFC 5849 section 3.2 say.
  */
 export const STATUS = {
-  /** A query or a protocol parameter that is malformed, missing, unknown or given twice. */
+  /** What is no HTTP, or has no one `Host`; a query or a protocol parameter that is malformed, missing, unknown or given twice. */
   malformed: 400,
   /** Not signed, wrongly signed, or signed with a key, a timestamp or a nonce that does not hold. */
   unauthenticated: 401,
-  /** Another version, or a path outside of it. */
+  /** Another version, or a path outside of `/v1`. */
   notFound: 404,
+  /** A request that took too long to arrive. */
+  tooSlow: 408,
+  /** A body that is too long. */
+  bodyTooLong: 413,
   /** A request line that is too long. */
   lineTooLong: 414,
+  /** An `Expect` that is not `100-continue`. */
+  expectationFailed: 417,
   /** The rate-limit fault. */
   limitReached: 429,
+  /** Headers that are too long or too many. */
+  headersTooLong: 431,
   /** An authenticated call whose answer the specification does not show; it is counted. */
   notShown: 501,
 } as const;

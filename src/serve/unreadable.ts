@@ -1,47 +1,98 @@
-/** Requests that never become one for the service: what cannot be read as HTTP, and targets in absolute form. */
-import { STATUS_CODES, type IncomingMessage } from "node:http";
+/** Requests that never become a call: what cannot be read as HTTP, or only at a cost that nobody has earned. */
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { writeErrorDocument } from "../quotes-api/writeDocument.ts";
+import { type Fail, XML_TYPE } from "./answers.ts";
+import { valuesOf } from "./authenticate.ts";
+import { STATUS } from "./status.ts";
+
+/** Assumed: a longer request target, in characters, is refused with 414. */
+export const MAX_TARGET_LENGTH = 8_192;
+
+/** Assumed: more headers than this are refused with 431. */
+export const MAX_HEADERS = 100;
+
+/** Why a request is refused: the status, and the reason for the caller. */
+export type Refusal = { status: number; problem: string };
+
+const NOTHING_HERE: Refusal = { status: STATUS.notFound, problem: "there is nothing at this path" };
+
+/** Why nothing of a request but its headers is looked at; null when it may be a call. */
+export function refusalUnread(request: IncomingMessage): Refusal | null {
+  if (request.rawHeaders.length > 2 * MAX_HEADERS)
+    return { status: STATUS.headersTooLong, problem: `the request has more than ${MAX_HEADERS} headers` };
+  // A caller signs the host: with two of them, or none, nobody could tell what it meant (RFC 9112, 3.2).
+  const hosts = valuesOf(request, "host");
+  if (hosts.length > 1) return { status: STATUS.malformed, problem: "the Host header is given twice" };
+  if (!hosts[0] && request.httpVersion !== "1.0")
+    return { status: STATUS.malformed, problem: "the Host header is missing" };
+  const coding = request.headers["transfer-encoding"] ?? "chunked";
+  if (coding.toLowerCase() !== "chunked")
+    return { status: STATUS.malformed, problem: "Transfer-Encoding is not chunked" };
+  return /^\/v1(?:[/?]|$)/.test(request.url ?? "") ? null : NOTHING_HERE;
+}
 
 /** What the HTTP parser says of a request; `rawPacket` is what came last. */
-export type UnreadableRequest = Error & { code?: string; rawPacket?: unknown };
+type UnreadableRequest = Error & { code?: string; rawPacket?: unknown };
 
 /**
- * Answers what the HTTP parser gave up, in XML as everything else, and ends the connection.
+ * Answers what the HTTP parser gave up, in XML as everything else and in its turn, and ends the connection.
  *
  * @param newId an id for the document
- * @param contentType of the answer
+ * @returns to be told of each answer that is begun
  */
-export function clientErrorHandler(newId: () => string, contentType: string) {
-  return (error: UnreadableRequest, socket: Socket): void => {
-    if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
-    const { status, problem } = refusalOf(error);
+export function answerUnreadable(
+  server: Server,
+  newId: () => string,
+  fail: Fail,
+): (response: ServerResponse) => void {
+  const latest = new WeakMap<Duplex, ServerResponse>();
+
+  function refuse(socket: Duplex, { status, problem }: Refusal): void {
+    if (!socket.writable) return void socket.destroy();
     const body = writeErrorDocument(newId(), problem);
     const head = [
       `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`,
-      `Content-Type: ${contentType}`,
+      `Date: ${new Date().toUTCString()}`,
+      `Content-Type: ${XML_TYPE}`,
       `Content-Length: ${Buffer.byteLength(body)}`,
       "Connection: close",
     ];
     socket.end(`${head.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy());
+  }
+
+  server.on("clientError", (error: UnreadableRequest, socket) => {
+    if (error.code === "ECONNRESET" || !socket.writable) return void socket.destroy();
+    const refusal = refusalOf(error);
+    const response = latest.get(socket);
+    if (!response || response.closed) return refuse(socket, refusal);
+    // The request before it is whole and about to be answered: that answer goes first, or the caller would take this for it.
+    if (response.req.complete) return void response.once("close", () => refuse(socket, refusal));
+    // It was answered before its body came.
+    if (response.headersSent) return void (socket as Socket).destroySoon();
+    response.shouldKeepAlive = false;
+    fail(response, refusal.status, refusal.problem);
+  });
+  server.on("connect", (_request, socket) => refuse(socket, NOTHING_HERE));
+  return (response) => {
+    if (response.socket) latest.set(response.socket, response);
   };
 }
 
-function refusalOf({ code, rawPacket }: UnreadableRequest): {
-  status: number;
-  problem: string;
-} {
+function refusalOf({ code, rawPacket }: UnreadableRequest): Refusal {
   if (code === "ERR_HTTP_REQUEST_TIMEOUT")
-    return { status: 408, problem: "the request took too long to arrive" };
-  if (code !== "HPE_HEADER_OVERFLOW") return { status: 400, problem: "this is no HTTP request" };
-  // Without the end of a line in what came last, it is the request line that has no end.
-  return Buffer.isBuffer(rawPacket) && !rawPacket.includes("\r\n")
-    ? { status: 414, problem: "the request line is too long" }
-    : { status: 431, problem: "the request's headers are too long" };
+    return { status: STATUS.tooSlow, problem: "the request took too long to arrive" };
+  if (code !== "HPE_HEADER_OVERFLOW") return { status: STATUS.malformed, problem: "this is no HTTP request" };
+  // The line in which what came last begins has no end, or too late a one: the line of the request.
+  const lineEnd = Buffer.isBuffer(rawPacket) ? rawPacket.indexOf("\r\n") : 0;
+  return lineEnd < 0 || lineEnd > MAX_TARGET_LENGTH
+    ? { status: STATUS.lineTooLong, problem: "the request line is too long" }
+    : { status: STATUS.headersTooLong, problem: "the request's headers are too long" };
 }
 
 /** The target without scheme and host, which a client may send when it takes the service for a proxy (RFC 9112, 3.2.2). */
-export function originForm({ url = "" }: Pick<IncomingMessage, "url">): string {
+export function originForm(url: string): string {
   const absolute = /^https?:\/\/[^/?#]*([^]*)$/i.exec(url);
   if (!absolute) return url;
   const [, rest = ""] = absolute;

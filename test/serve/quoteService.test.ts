@@ -237,7 +237,7 @@ describe("refusals", () => {
     expect(names(await call(`${QUOTES}?symbols=${list(325).join("%2C")}`))).toEqual(list(325));
   });
 
-  test("a target of over 8192 characters is answered 414, before anything else is looked at", async () => {
+  test("a target of over 8192 characters is answered 414, whatever it asks for", async () => {
     const { send } = await running();
 
     const answer = await send(`${QUOTES}?symbols=${"A".repeat(8_200)}`);
@@ -398,7 +398,7 @@ describe("refusals", () => {
   test("other paths and versions are answered 404", async () => {
     const { call } = await running();
 
-    for (const path of ["/", "/v2/market/quotes.xml", "/market/quotes.xml", "/v1"]) {
+    for (const path of ["/", "/v2/market/quotes.xml", "/market/quotes.xml", "/v10"]) {
       const answer = await call(path);
       expect(answer.status).toBe(404);
       expect(read(answer).error).toBe("there is nothing at this path");

@@ -1,13 +1,17 @@
 import { expect, test } from "@jest/globals";
-import { rememberedTargets } from "../../src/serve/remembered.ts";
+import { createTargetMemory } from "../../src/serve/remembered.ts";
 
 /** What follows from a target, and how often it was worked out. */
 function counted() {
   const asked: string[] = [];
-  const answer = rememberedTargets((target) => {
+  const memory = createTargetMemory<number>();
+  const answer = (target: string): number => {
+    const known = memory.find(target);
+    if (known !== undefined) return known;
     asked.push(target);
+    memory.keep(target, target.length);
     return target.length;
-  });
+  };
   return { asked, answer };
 }
 

@@ -1,5 +1,5 @@
 /** The `Authorization: OAuth` header (RFC 5849 section 3.5.1), read strictly. */
-import type { Parameter } from "./parameters.ts";
+import { MAX_PARAMETERS, type Parameter } from "./parameters.ts";
 
 /** The parameters of a header without `realm`, decoded, in their order; or what is wrong with it. */
 export type AuthorizationHeader =
@@ -16,7 +16,8 @@ export function isOAuthHeader(header: string): boolean {
 
 /**
  * Reads the header: names and values are percent-decoded, values must be quoted, `realm` is set apart,
- * and a name may come only once (RFC 5849 section 3.1). Problems name parameters, never their values.
+ * and a name may come only once (RFC 5849 section 3.1). Problems name parameters, never their values. There may be
+ * no more than `MAX_PARAMETERS`.
  *
  * Assumed: unquoted values, empty list elements and a trailing comma are refused; no known client sends them.
  */
@@ -35,13 +36,15 @@ export function parseAuthorization(header: string): AuthorizationHeader {
     // By its places: taking a match apart by a pattern walks an iterator.
     const name = decode(match[1] ?? "");
     if (name === null) return { ok: false, problem: "a parameter's name is not percent-encoded UTF-8" };
-    if (seen.has(name)) return { ok: false, problem: `${name} is given twice` };
+    if (seen.has(name)) return { ok: false, problem: `${inShort(name)} is given twice` };
     seen.add(name);
+    if (seen.size > MAX_PARAMETERS)
+      return { ok: false, problem: `the Authorization header has more than ${MAX_PARAMETERS} parameters` };
     const rawValue = match[2] ?? "";
     if (isRealm(name)) realm = rawValue;
     else {
       const value = decode(rawValue);
-      if (value === null) return { ok: false, problem: `${name} is not percent-encoded UTF-8` };
+      if (value === null) return { ok: false, problem: `${inShort(name)} is not percent-encoded UTF-8` };
       parameters.push([name, value]);
     }
     at = PARAMETER.lastIndex;
@@ -49,6 +52,11 @@ export function parseAuthorization(header: string): AuthorizationHeader {
   }
   if (openComma) return { ok: false, problem: "the Authorization header ends with a comma" };
   return { ok: true, parameters, realm };
+}
+
+/** A name of a parameter as a problem has it, however long somebody made it. */
+export function inShort(name: string): string {
+  return name.length <= 40 ? name : `${name.slice(0, 40)}...`;
 }
 
 /** In any case; the length is looked at first, for no other name of OAuth has it. */

@@ -8,15 +8,23 @@ import { percentEncode } from "../percentEncode.ts";
 export type Parameter = readonly [name: string, value: string];
 
 /**
+ * Assumed: no honest request has more parameters than this in its query, its form body or its `Authorization` header.
+ * More are refused before any is decoded or sorted, for anybody may send them.
+ */
+export const MAX_PARAMETERS = 200;
+
+/**
  * Reads a raw query or form body (`application/x-www-form-urlencoded`, RFC 5849 section 3.4.1.3.1):
  * `+` is a space, `a` and `a=` are both an empty value, only the first `=` divides, empty pieces are skipped.
  *
  * @param query the text after `?`, still encoded
- * @throws {URIError} when a percent-encoding is broken or is no UTF-8
+ * @throws {URIError} when a percent-encoding is broken or is no UTF-8, or when there are more than `MAX_PARAMETERS`
  */
 export function parseQuery(query: string): Parameter[] {
   const parameters: Parameter[] = [];
-  for (const piece of query.split("&")) {
+  const pieces = query.split("&", MAX_PARAMETERS + 1);
+  if (pieces.length > MAX_PARAMETERS) throw new URIError(`there are more than ${MAX_PARAMETERS} parameters`);
+  for (const piece of pieces) {
     if (piece === "") continue;
     const divider = piece.indexOf("=");
     parameters.push(

@@ -2,8 +2,8 @@
  * The protocol parameters of a request (RFC 5849 sections 3.1 and 3.5) and everything that is signed with them,
  * read strictly: what is missing, duplicated or unsupported is a 400 (section 3.2).
  */
-import { isOAuthHeader, parseAuthorization } from "./authorization.ts";
-import type { Parameter } from "./parameters.ts";
+import { inShort, isOAuthHeader, parseAuthorization } from "./authorization.ts";
+import { MAX_PARAMETERS, type Parameter } from "./parameters.ts";
 import { isProtocol, readParameters, type SignedTarget, unsigned } from "./signedTarget.ts";
 
 export { isProtocol, splitTarget } from "./signedTarget.ts";
@@ -63,7 +63,10 @@ export function readRequest(
   const header = readHeader(authorization);
   if (!header.ok) return bad(header.problem);
   const body = formBody === undefined ? NO_PARAMETERS : readParameters(formBody);
-  if (query === null || body === null) return bad("the query or the form body is not percent-encoded UTF-8");
+  if (query === null || body === null)
+    return bad(
+      `the query or the form body is not percent-encoded UTF-8, or has more than ${MAX_PARAMETERS} parameters`,
+    );
   const inHeader = header.parameters.some((parameter) => isProtocol(parameter[0]));
   const elsewhere = query.protocol.concat(body.filter((parameter) => isProtocol(parameter[0])));
   if (inHeader) {
@@ -73,7 +76,7 @@ export function readRequest(
     return header.isOAuth ? bad(`${REQUIRED[0]} is missing`) : unauthorized(header.problem);
   }
   const twice = repeatedName(elsewhere);
-  if (twice !== null) return bad(`${twice} is given twice`);
+  if (twice !== null) return bad(`${inShort(twice)} is given twice`);
   const read = readProtocol(inHeader ? header.parameters : elsewhere);
   if (typeof read === "string") return bad(read);
   return { ok: true, protocol: read, signed: unsigned(header.parameters).concat(unsigned(body)) };

@@ -10,7 +10,7 @@ import { baseStringUri } from "./signature.ts";
 export type SignedTarget = {
   /** The base string URI, percent-encoded as it stands in a signature base string. */
   uri: string;
-  /** The query; null when it is not percent-encoded UTF-8. */
+  /** The query; null when it is not percent-encoded UTF-8 or has more than `MAX_PARAMETERS`. */
   query: {
     /** Parameters that say how the request is signed; most requests have them in a header instead. */
     protocol: readonly Parameter[];
@@ -35,7 +35,7 @@ export function signedTarget(scheme: string, host: string, target: string): Sign
   return { uri, query: { protocol, signed: encodeParameters(unsigned(parameters)) } };
 }
 
-/** The parameters of a query or a form body; null when they cannot be decoded. */
+/** The parameters of a query or a form body; null when they cannot be decoded, or are too many. */
 export function readParameters(text: string): Parameter[] | null {
   try {
     return parseQuery(text);

@@ -1,5 +1,5 @@
 /** The thin edge of the faults: waits, and writes answers that are wrong on the wire. */
-import type { FastifyReply } from "fastify";
+import type { ServerResponse } from "node:http";
 import type { Clock } from "../../clock.ts";
 import { decideFault, type Fault, shuffled } from "./decide.ts";
 import type { FaultConfig, Truncation } from "./faults.ts";
@@ -10,8 +10,8 @@ export type Faults = {
   clock: Clock;
   /** The fault of the next call that was admitted; waits for its latency. */
   next: () => Promise<Fault>;
-  /** Sets the headers that a skewed clock would give. */
-  skewHeaders: (reply: FastifyReply) => void;
+  /** Has an answer leave with the headers that a skewed clock would give. */
+  skewHeaders: (response: ServerResponse) => void;
   /** Lets no answer wait any longer. */
   close: () => void;
 };
@@ -28,12 +28,16 @@ export function createFaults(config: FaultConfig, { seed, clock }: { seed: numbe
       if (fault.latencyMs > 0) await clock.sleep(fault.latencyMs, closing.signal).catch(() => undefined);
       return fault;
     },
-    skewHeaders: ({ raw }) => {
+    skewHeaders: (response) => {
       if (config.skewMs === 0 && config.headerSkewMs === 0) return;
-      raw.setHeader("Date", new Date(skewed.now().getTime() + config.headerSkewMs).toUTCString());
-      const expire = Number(raw.getHeader("X-RateLimit-Expire"));
-      if (expire > 0)
-        raw.setHeader("X-RateLimit-Expire", String(Math.round(expire + config.headerSkewMs / 1_000)));
+      const writeHead = response.writeHead.bind(response) as (...args: unknown[]) => ServerResponse;
+      response.writeHead = (...args: unknown[]) => {
+        response.setHeader("Date", new Date(skewed.now().getTime() + config.headerSkewMs).toUTCString());
+        const expire = Number(response.getHeader("X-RateLimit-Expire"));
+        if (expire > 0)
+          response.setHeader("X-RateLimit-Expire", String(Math.round(expire + config.headerSkewMs / 1_000)));
+        return writeHead(...args);
+      };
     },
     close: () => closing.abort(),
   };
@@ -49,34 +53,28 @@ export const HTML_PAGE =
   "<!DOCTYPE html>\n<html><head><title>Service unavailable</title></head><body><h1>Please try again later</h1></body></html>\n";
 
 /** Sends the body of an answer with status 200 as one of the truncations; headers must have been set before. */
-export function sendTruncated(reply: FastifyReply, xml: string, { keep }: Fault, way: Truncation): void {
+export function sendTruncated(response: ServerResponse, xml: string, { keep }: Fault, way: Truncation): void {
   const whole = Buffer.from(xml);
   // At least a byte is missing, and at least one is there.
   const cut = whole.subarray(0, 1 + Math.floor(keep * (whole.length - 2)));
-  const { raw } = reply.hijack();
-  const end = (): void => void raw.socket?.end();
+  const end = (): void => void response.socket?.end();
   switch (way) {
     case "truncate-silent":
-      raw.writeHead(200, { "Content-Length": cut.length }).end(cut);
+      response.writeHead(200, { "Content-Length": cut.length }).end(cut);
       return;
     case "truncate-early":
-      raw.writeHead(200, { "Content-Length": whole.length, Connection: "close" });
-      raw.write(cut, end);
+      response.writeHead(200, { "Content-Length": whole.length, Connection: "close" });
+      response.write(cut, end);
       return;
     case "truncate-open":
       // Neither a length nor chunks: the body ends where the connection does (RFC 9112 section 6.3).
-      raw.useChunkedEncodingByDefault = false;
-      raw.shouldKeepAlive = false;
-      raw.writeHead(200, { Connection: "close" });
-      raw.write(cut, end);
+      response.useChunkedEncodingByDefault = false;
+      response.shouldKeepAlive = false;
+      response.writeHead(200, { Connection: "close" });
+      response.write(cut, end);
       return;
     case "truncate-length":
-      raw.writeHead(200, { "Content-Length": cut.length, Connection: "close" });
-      raw.write(whole, end);
+      response.writeHead(200, { "Content-Length": cut.length, Connection: "close" });
+      response.write(whole, end);
   }
-}
-
-/** Closes the connection without an answer. */
-export function dropConnection(reply: FastifyReply): void {
-  reply.hijack().raw.socket?.destroy();
 }

@@ -316,7 +316,7 @@ describe("400", () => {
 
   test("a query that is not percent-encoded UTF-8", () => {
     expect(verifyRequest({ ...signed(), target: "/q?a=%ff" }, verifier())).toEqual(
-      bad("the query or the form body is not percent-encoded UTF-8"),
+      bad("the query or the form body is not percent-encoded UTF-8, or has more than 200 parameters"),
     );
   });
 });
