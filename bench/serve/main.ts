@@ -4,6 +4,7 @@
  *
  * - `-- --rounds 7`: more rounds
  * - `-- --minutes 5`: memory under load for so long, and its slope
+ * - `-- --hostile`: processor time of requests that nobody has signed for, one kind at a time
  * - `-- --idle 10000`: so many idle connections, and whether it answers beside them
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -12,6 +13,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { compileProgram } from "../../test/support/compileProgram.ts";
 import { archiveUnderLoad } from "./archive.ts";
+import { hostileRequests } from "./hostile.ts";
 import { idleConnections } from "./idle.ts";
 import { CREDENTIALS, serveArgv, SERVE_ENV, targetsOf } from "./inputs.ts";
 import { median, type Round, sendAll, signAll } from "./load.ts";
@@ -49,6 +51,7 @@ const service = await startServer(serveArgv(program, "simulated"), {
 });
 try {
   if (minutes !== null) process.exitCode = (await memoryOverTime(service, minutes)) ? 0 : 1;
+  else if (process.argv.includes("--hostile")) process.exitCode = (await hostileRequests(service)) ? 0 : 1;
   else if (idle !== null) process.exitCode = (await idleConnections(service, idle)) ? 0 : 1;
   else process.exitCode = await compare();
 } finally {

@@ -14,11 +14,12 @@ const PERCENT = 0x25;
 export function percentEncode(text: string): string {
   // Most names and values are nothing but unreserved characters, and a service encodes a dozen for each call.
   if (UNRESERVED.test(text)) return text;
-  // Byte by byte, so that no text costs more than another: it may come from anybody.
+  // Byte by byte, by place, so that no text costs more than another: it may come from anybody.
   const bytes = Buffer.from(text);
   const encoded = Buffer.allocUnsafe(bytes.length * 3);
   let length = 0;
-  for (const byte of bytes) {
+  for (let place = 0; place < bytes.length; place++) {
+    const byte = bytes[place] ?? 0;
     if (IS_UNRESERVED[byte]) encoded[length++] = byte;
     else {
       encoded[length++] = PERCENT;

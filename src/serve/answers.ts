@@ -15,7 +15,7 @@ export const SOURCE_HEADER = "X-Quotekeeper-Source";
 export const MAX_BODY_BYTES = 16_384;
 
 /** What is taken of a body that nobody reads, bytes, so that its sender gets to the answer. */
-const MOST_DISCARDED = 1_048_576;
+const MOST_DISCARDED = 524_288;
 
 /** An answer to be sent; nothing is, when the call has been answered meanwhile. */
 type Content = { status: number; type?: string; body: string | Buffer };

@@ -54,7 +54,6 @@ export function answerUnreadable(
     const body = writeErrorDocument(newId(), problem);
     const head = [
       `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`,
-      `Date: ${new Date().toUTCString()}`,
       `Content-Type: ${XML_TYPE}`,
       `Content-Length: ${Buffer.byteLength(body)}`,
       "Connection: close",

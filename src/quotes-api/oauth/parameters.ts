@@ -86,12 +86,7 @@ function encodeParameter(parameter: Parameter): EncodedParameter {
   // By its places: taking a pair apart by a pattern walks an iterator, and a service does it for each call.
   const name = percentEncode(parameter[0]);
   const value = percentEncode(parameter[1]);
-  return { name, value, text: `${encodeAgain(name)}%3D${encodeAgain(value)}` };
-}
-
-/** Encoded text has but one character that is not written as it is. */
-function encodeAgain(encoded: string): string {
-  return encoded.includes("%") ? encoded.replaceAll("%", "%25") : encoded;
+  return { name, value, text: `${percentEncode(name)}%3D${percentEncode(value)}` };
 }
 
 function decodeForm(text: string): string {
