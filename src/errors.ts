@@ -336,17 +336,30 @@ export class QuotekeeperError extends Error {
   readonly code: ErrorCode;
   /** What went wrong, without code and remedy. */
   readonly detail: string;
+  /** The message in the lines it is printed in; only a list of problems has more than one. */
+  readonly lines: readonly string[];
   /** Exit code of a command that ends with this error. */
   readonly exitCode: 1 | 2;
 
-  /** @param detail what went wrong, naming the thing and the value; never a key, token or signature */
-  constructor(code: ErrorCode, detail: string, options?: ErrorOptions) {
-    // A detail of several lines ends with its line; the remedy then stands on one of its own.
-    const gap = detail.endsWith("\n") ? "" : /[.!?]$/.test(detail) ? " " : ". ";
-    super(`${code}: ${detail}${gap}${ERRORS[code].hint}`, options);
+  /**
+   * @param detail what went wrong, naming the thing and the value; never a key, token or signature
+   * @param problems when there are several, one each; the detail is what stands above them
+   */
+  constructor(
+    code: ErrorCode,
+    detail: string,
+    { problems = [], ...options }: ErrorOptions & { problems?: readonly string[] } = {},
+  ) {
+    const { hint, exitCode } = ERRORS[code];
+    const listed = problems.map((problem) => `  ${problem}`);
+    const gap = /[.!?]$/.test(detail) ? " " : ". ";
+    const lines =
+      listed.length === 0 ? [`${code}: ${detail}${gap}${hint}`] : [`${code}: ${detail}`, ...listed, hint];
+    super(lines.join("\n"), options);
     this.name = "QuotekeeperError";
     this.code = code;
-    this.detail = detail;
-    this.exitCode = ERRORS[code].exitCode;
+    this.detail = [detail, ...listed].join("\n");
+    this.lines = lines;
+    this.exitCode = exitCode;
   }
 }

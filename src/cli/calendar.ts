@@ -8,6 +8,7 @@ import type { Edges } from "./edges.ts";
 import { calendarJson } from "./json/planning.ts";
 import { printJson } from "./json/print.ts";
 import { table } from "./parts/table.ts";
+import { say } from "./parts/harmless.ts";
 
 /** Exchange dates, both included; `closed` also lists the days without a session. */
 export type CalendarRequest = { from: string; to: string; closed: boolean; json: boolean };
@@ -21,8 +22,9 @@ export async function calendar(
   const overrides = await readJobs(resolve(config.jobsDir)).then(
     (report) => report.calendar,
     () => {
-      stderr.write(
-        `The jobs directory ${resolve(config.jobsDir)} cannot be read: listed without jobs/calendar.yaml.\n`,
+      say(
+        stderr,
+        `The jobs directory ${resolve(config.jobsDir)} cannot be read: listed without jobs/calendar.yaml.`,
       );
       return [];
     },

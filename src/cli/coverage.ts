@@ -8,6 +8,7 @@ import { coverageJson } from "./json/quotes.ts";
 import { requireArchive, requireSchema, withArchive } from "./parts/archive.ts";
 import { table } from "./parts/table.ts";
 import { widthOf } from "./parts/width.ts";
+import { oneLine, say } from "./parts/harmless.ts";
 
 /** Exchange dates, both included. */
 export type CoverageRequest = { from: string; to: string; json: boolean };
@@ -34,8 +35,9 @@ export async function coverage(
   const { stdout, env } = edges;
   if (json) printJson(stdout, coverageJson, rows);
   else if (rows.length === 0)
-    stdout.write(
-      `The ledger has no slot from ${from} to ${to}. Days are New York's, where it is ${exchangeDate(edges.clock.now())}.\n`,
+    say(
+      stdout,
+      `The ledger has no slot from ${from} to ${to}. Days are New York's, where it is ${exchangeDate(edges.clock.now())}.`,
     );
   else {
     for (const source of ["account", "simulated"] as const) {
@@ -61,7 +63,11 @@ function report(
 }
 
 function worstTable(worst: readonly CoverageRow[], stdout: Edges["stdout"], env: Edges["env"]): string {
-  const listed = worst.slice(0, MOST_ROWS).map((row) => ({ ...row, of: `${row.stored} of ${row.expected}` }));
+  const listed = worst.slice(0, MOST_ROWS).map((row) => ({
+    ...row,
+    instrument: oneLine(row.instrument),
+    of: `${row.stored} of ${row.expected}`,
+  }));
   const widest = (texts: readonly string[]): number => Math.max(...texts.map(widthOf));
   // What the date (10), the instrument and the count leave, with two blanks after each.
   const taken = [10, widest(listed.map(({ instrument }) => instrument).concat("Instrument"))];

@@ -9,6 +9,7 @@ import { type Edges, Interrupted, READER_GONE } from "./edges.ts";
 import { exportJson } from "./json/export.ts";
 import { printJson } from "./json/print.ts";
 import { archiveExists, requireSchema, withArchive } from "./parts/archive.ts";
+import { oneLine } from "./parts/harmless.ts";
 import { PROCESSES } from "../processes.ts";
 import { createLogger } from "./parts/logger.ts";
 import { roughly } from "./parts/spans.ts";
@@ -153,7 +154,7 @@ function report(out: string, { tables, format, symbols }: Manifest, { stdout, en
   const files = tables.flatMap((one) => one.files);
   const rows = tables.reduce((sum, one) => sum + one.rows, 0);
   const narrowed = symbols === null ? "" : ` of ${symbols.join(", ")}`;
-  return `${table(columns, cells, stdout, env)}\n${count(rows)} rows${narrowed} in ${files.length} ${format} files, ${megabytes(files)} MB: ${out}\n`;
+  return `${table(columns, cells, stdout, env)}\n${count(rows)} rows${narrowed} in ${files.length} ${format} files, ${megabytes(files)} MB: ${oneLine(out)}\n`;
 }
 
 function megabytes(files: readonly { bytes: number }[]): string {

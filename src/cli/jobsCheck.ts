@@ -7,6 +7,7 @@ import type { Edges } from "./edges.ts";
 import { jobsCheckJson } from "./json/planning.ts";
 import { printJson } from "./json/print.ts";
 import { table } from "./parts/table.ts";
+import { say } from "./parts/harmless.ts";
 
 /**
  * @returns 0 when all files are right, 2 otherwise
@@ -42,9 +43,9 @@ export async function jobsCheck(
         ),
       );
     }
-    for (const problem of problems) stderr.write(`${describeProblem(problem)}\n`);
+    for (const problem of problems) say(stderr, describeProblem(problem));
     const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
-    stdout.write(`${jobs.length} ${jobs.length === 1 ? "job is" : "jobs are"} right, ${count} found.\n`);
+    say(stdout, `${jobs.length} ${jobs.length === 1 ? "job is" : "jobs are"} right, ${count} found.`);
   }
   return problems.length > 0 ? 2 : 0;
 }

@@ -12,6 +12,7 @@ import { journalListJson, journalRepairJson, journalVerifyJson } from "./json/jo
 import { printJson } from "./json/print.ts";
 import { journalDir } from "./parts/collection.ts";
 import { table } from "./parts/table.ts";
+import { say } from "./parts/harmless.ts";
 
 type Output = { json: boolean };
 
@@ -19,7 +20,7 @@ type Output = { json: boolean };
 export async function journalList(config: Config, { stdout, env }: Edges, { json }: Output): Promise<number> {
   const segments = await listSegments(journalDir(config));
   if (json) printJson(stdout, journalListJson, segments.map(toJson));
-  else if (segments.length === 0) stdout.write("The journal is empty.\n");
+  else if (segments.length === 0) say(stdout, "The journal is empty.");
   else {
     const columns = [
       { heading: "Segment" },
@@ -45,7 +46,7 @@ export async function journalVerify(
 ): Promise<number> {
   const report = await verifyJournal(journalDir(config), { clock });
   if (json) printJson(stdout, journalVerifyJson, report);
-  else stdout.write(describeReport(report));
+  else say(stdout, ...describeReport(report));
   return report.damages.fresh + report.strangers.length > 0 ? 1 : 0;
 }
 
@@ -65,13 +66,14 @@ export async function journalRepair(
     const { records, strangers } = found;
     printJson(stdout, journalRepairJson, { records, setAside, strangers });
   } else {
-    for (const note of setAside) stdout.write(`${describeNote(note)}\n`);
-    stdout.write(
+    for (const note of setAside) say(stdout, describeNote(note));
+    say(
+      stdout,
       setAside.length === 0
-        ? `Nothing to do: ${counts(found)}.\n`
-        : `${setAside.length} damaged stretches are set aside in ${join(dir, DAMAGED_DIR)}; ${counts(found)} are whole.\n`,
+        ? `Nothing to do: ${counts(found)}.`
+        : `${setAside.length} damaged stretches are set aside in ${join(dir, DAMAGED_DIR)}; ${counts(found)} are whole.`,
     );
-    stdout.write(found.strangers.map(describeStranger).join(""));
+    say(stdout, ...found.strangers.map(describeStranger));
   }
   return found.strangers.length > 0 ? 1 : 0;
 }
@@ -92,21 +94,21 @@ function toCells({ name, state, bytes, fileBytes, mtimeMs }: SegmentInfo): strin
   return [name, state, bytes === null ? "?" : String(bytes), String(fileBytes), writtenAt];
 }
 
-function describeReport(report: JournalReport): string {
+function describeReport(report: JournalReport): string[] {
   const { damages, segments, strangers } = report;
   const summary =
     damages.fresh === 0
-      ? `${counts(report)}, all whole${damages.setAside > 0 ? `; ${damages.setAside} damaged stretches were set aside before` : ""}.\n`
-      : `${counts(report)} are whole; ${damages.fresh} damaged stretches are new: \`quotekeeper journal repair\` sets them aside.\n`;
-  return [...segments.flatMap(describeDamages), ...strangers.map(describeStranger), summary].join("");
+      ? `${counts(report)}, all whole${damages.setAside > 0 ? `; ${damages.setAside} damaged stretches were set aside before` : ""}.`
+      : `${counts(report)} are whole; ${damages.fresh} damaged stretches are new: \`quotekeeper journal repair\` sets them aside.`;
+  return [...segments.flatMap(describeDamages), ...strangers.map(describeStranger), summary];
 }
 
 function describeDamages({ name, damages, unfinished }: SegmentReport): string[] {
   const lines = damages.map(({ damage: { offset, length, reason }, isSetAside }) => {
     const known = isSetAside ? " (set aside)" : "";
-    return `${name} at ${offset}: ${length} bytes, ${reason}${known}\n`;
+    return `${name} at ${offset}: ${length} bytes, ${reason}${known}`;
   });
-  if (unfinished) lines.push(`${name} at ${unfinished.offset}: a record is being written\n`);
+  if (unfinished) lines.push(`${name} at ${unfinished.offset}: a record is being written`);
   return lines;
 }
 
@@ -115,7 +117,7 @@ function describeNote({ segment, offset, length, reason, file }: SetAsideNote): 
 }
 
 function describeStranger(file: string): string {
-  return `${file}: no segment has such a name, so it is not read\n`;
+  return `${file}: no segment has such a name, so it is not read`;
 }
 
 function counts({ records, segments }: JournalReport): string {

@@ -8,6 +8,7 @@ import type { Edges } from "./edges.ts";
 import { migrateJson } from "./json/operating.ts";
 import { printJson } from "./json/print.ts";
 import { withArchive } from "./parts/archive.ts";
+import { say } from "./parts/harmless.ts";
 
 /** What the command was given. */
 type MigrateOptions = {
@@ -37,20 +38,22 @@ export async function migrate(
       );
       const tier = await readTier(pool);
       const retentionDays = tier.name === "community" ? await readRetention(pool) : null;
-      if (withoutReader !== null) edges.stderr.write(`${withoutReader}\n`);
+      if (withoutReader !== null) say(edges.stderr, withoutReader);
       if (json) {
         const result = { database: address, version, applied, tier, retentionDays };
         printJson(edges.stdout, migrateJson, result);
         return 0;
       }
-      for (const name of applied) edges.stdout.write(`applied ${name}\n`);
-      edges.stdout.write(`stored on ${describeTier(tier)}${keeping(retentionDays)}\n`);
-      edges.stdout.write(
-        `${address} is at schema version ${version}${applied.length === 0 ? ", nothing to do" : ""}\n`,
+      for (const name of applied) say(edges.stdout, `applied ${name}`);
+      say(edges.stdout, `stored on ${describeTier(tier)}${keeping(retentionDays)}`);
+      say(
+        edges.stdout,
+        `${address} is at schema version ${version}${applied.length === 0 ? ", nothing to do" : ""}`,
       );
       if (config.retentionDays !== undefined && tier.name !== "community")
-        edges.stderr.write(
-          "QUOTEKEEPER_RETENTION_DAYS has no effect here: only TimescaleDB Community drops quotes.\n",
+        say(
+          edges.stderr,
+          "QUOTEKEEPER_RETENTION_DAYS has no effect here: only TimescaleDB Community drops quotes.",
         );
       return 0;
     },

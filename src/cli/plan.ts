@@ -17,6 +17,7 @@ import { planJson } from "./json/planning.ts";
 import { printJson } from "./json/print.ts";
 import { archiveExists, requireSchema, withArchive } from "./parts/archive.ts";
 import { table } from "./parts/table.ts";
+import { oneLine, say } from "./parts/harmless.ts";
 
 /** Days looked ahead for the next session: longer than any closure. */
 const LOOK_AHEAD_DAYS = 14;
@@ -32,7 +33,7 @@ export async function plan(
   const { jobs, calendar: overrides } = await requireJobs(resolve(config.jobsDir));
   const calendar = createCalendar(overrides);
   const day = date ?? nextSession(calendar, edges.clock.now());
-  const chains = new ChainBook(calendar, (broken) => edges.stderr.write(`${broken.message}\n`));
+  const chains = new ChainBook(calendar, (broken) => say(edges.stderr, broken.message));
   const { prices, problem } = await lastPrices(config, edges, jobs);
   chains.price(prices);
   const due = jobs.flatMap((job) => dueOn(job, day, calendar, chains));
@@ -48,12 +49,13 @@ export async function plan(
     });
   else if (budget.slots.length === 0) {
     const reason = calendar.closedReason(day);
-    edges.stdout.write(`No job is due on ${day}${reason === null ? "" : ` (closed: ${reason})`}.\n`);
+    say(edges.stdout, `No job is due on ${day}${reason === null ? "" : ` (closed: ${reason})`}.`);
   } else edges.stdout.write(describe(day, budget, config, edges));
   if (priceless.length > 0) {
     const why = problem ?? "the archive has no price yet";
-    edges.stderr.write(
-      `Not counted: the chains of ${priceless.join(", ")}, whose strikes hang on a last price (${why}). Poll them once: quotekeeper poll --symbols ${priceless.join(",")}\n`,
+    say(
+      edges.stderr,
+      `Not counted: the chains of ${priceless.join(", ")}, whose strikes hang on a last price (${why}). Poll them once: quotekeeper poll --symbols ${priceless.join(",")}`,
     );
   }
   return budget.fits ? 0 : 1;
@@ -139,7 +141,7 @@ function describe(date: string, budget: BudgetPlan, config: Config, { stdout, en
     `${date}, hours of New York. The limit is ${config.limit} calls in ${config.limitWindowMs / 1000} s.\n`,
     hours,
     `The fullest slot makes ${count(callsPerPass, "call")}, a pass of ${duration(passMs)}:`,
-    ...batches.slice(0, MOST_BATCHES).map((text) => `  ${text}`),
+    ...batches.slice(0, MOST_BATCHES).map((text) => oneLine(`  ${text}`)),
     ...(batches.length > MOST_BATCHES ? [`  and ${batches.length - MOST_BATCHES} more`] : []),
     `To ask everything once ${fullPass}.\n`,
     jobs,

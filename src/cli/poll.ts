@@ -22,6 +22,7 @@ import { journalDir } from "./parts/collection.ts";
 import { openFeed, type OpenFeed } from "./parts/feed.ts";
 import { table } from "./parts/table.ts";
 import { readRecentAnswers } from "./parts/recentAnswers.ts";
+import { say } from "./parts/harmless.ts";
 
 /** What to poll; exactly one of the three forms, checked when it was parsed. */
 export type PollRequest = { calls: QuoteCall[]; json: boolean };
@@ -36,16 +37,14 @@ export async function poll(config: Config, edges: Edges, { calls, json }: PollRe
     maxTotalBytes: config.journalMaxBytes,
     readers: config.journalReaders,
     upkeep: false,
-    onProblem: ({ message }) => stderr.write(`${message}\n`),
+    onProblem: ({ message }) => say(stderr, message),
   });
   const collected: Collected[] = [];
   let feed: OpenFeed | null = null;
   try {
     feed = await openFeed(config, clock);
     if (feed.simulated)
-      stderr.write(
-        "SIMULATED market: these quotes are made up. Set QUOTES_BASE_URL to poll a real account.\n",
-      );
+      say(stderr, "SIMULATED market: these quotes are made up. Set QUOTES_BASE_URL to poll a real account.");
     const stations: Stations = {
       fetchQuotes: feed.fetchQuotes,
       journal,
@@ -97,7 +96,7 @@ async function admitted(governor: GovernorState, { clock, stderr }: Edges): Prom
     if (answer.maySend) break;
     const waitMs = answer.notBeforeMs - nowMs;
     if (!told && waitMs > 2_000)
-      stderr.write(`The calls of this minute are used up; waiting ${Math.ceil(waitMs / 1000)} s.\n`);
+      say(stderr, `The calls of this minute are used up; waiting ${Math.ceil(waitMs / 1000)} s.`);
     await clock.sleep(waitMs);
   }
   const sentAtMs = clock.monotonicMs();
@@ -119,7 +118,7 @@ async function store(
     journalDir: dir,
     clock,
     onDamage: (segment, offset) =>
-      stderr.write(`damaged bytes in the journal were passed over: ${segment} at ${offset}\n`),
+      say(stderr, `damaged bytes in the journal were passed over: ${segment} at ${offset}`),
   });
   return readQuotesOf(
     archive.pool,
@@ -142,7 +141,7 @@ function report(
     const errors = problems.map(({ code, message }) => ({ code, message }));
     printJson(edges.stdout, pollJson, { quotes: [...lines], errors });
   } else if (lines.length > 0) edges.stdout.write(quoteTable(lines, edges));
-  for (const { message } of problems) edges.stderr.write(`${message}\n`);
+  for (const { message } of problems) say(edges.stderr, message);
   return problems.length > 0 ? 1 : 0;
 }
 

@@ -30,6 +30,7 @@ import { addExport } from "./exportProgram.ts";
 import { complain } from "./parts/complain.ts";
 import { VERSION } from "./parts/version.ts";
 import { addServeKeys } from "./serveKeysProgram.ts";
+import { harmlessEdges, say } from "./parts/harmless.ts";
 
 const EXIT_CODES = "\nExit codes: 0 done, 1 something needs a person, 2 wrong usage or configuration.";
 
@@ -64,13 +65,13 @@ export function createProgram(edges: Edges, done: (exitCode: number) => void): C
     .showHelpAfterError("(add --help for what is possible)");
   const run: Run = async (work) => {
     for (const unknown of misspeltSettings(edges.env, edges.directory))
-      edges.stderr.write(`${describeUnknown(unknown)}\n`);
+      say(edges.stderr, describeUnknown(unknown));
     const config = loadConfig(edges.env, edges.directory);
     const exposed = [
       exposedSecrets(edges.env, edges.directory),
       await closeToOthers(resolve(config.dataDir), config.journalReaders),
     ];
-    for (const problem of exposed) if (problem) edges.stderr.write(`${problem.message}\n`);
+    for (const problem of exposed) if (problem) say(edges.stderr, problem.message);
     done(await work(config));
   };
   addCollecting(program, run, edges);
@@ -408,7 +409,8 @@ function checkOrder({ from, to }: Dates, command: Command): Dates {
 }
 
 /** Runs one command line; never throws. */
-export async function runProgram(argv: readonly string[], edges: Edges): Promise<number> {
+export async function runProgram(argv: readonly string[], outside: Edges): Promise<number> {
+  const edges = harmlessEdges(outside);
   let exitCode = 0;
   const program = createProgram(edges, (code) => (exitCode = code));
   try {

@@ -14,6 +14,7 @@ import { keyLines } from "./parts/keyLines.ts";
 import { createLogger } from "./parts/logger.ts";
 import { type OpenSource, openSource, type SourceRequest } from "./parts/serveSource.ts";
 import { keyPlace, openServeState } from "./parts/serveState.ts";
+import { say } from "./parts/harmless.ts";
 
 /** What to serve, and to whom. */
 export type ServeRequest = SourceRequest & {
@@ -68,13 +69,13 @@ async function serveFrom(
   });
   try {
     const baseUrl = await service.listen({ host, port });
-    stdout.write(`Market Quotes Service, ${description}\n`);
-    stdout.write(`QUOTES_BASE_URL=${publicUrl?.origin ?? baseUrl}\n`);
-    if (faults) stdout.write(`Faults on purpose (seed ${seed}): ${request.faults}\n`);
-    if (publicUrl) stdout.write(`It listens on ${baseUrl}.\n`);
-    if (state.storedCount > 0) stdout.write(`Keys added with \`serve keys\`: ${state.storedCount}.\n`);
+    say(stdout, `Market Quotes Service, ${description}`);
+    say(stdout, `QUOTES_BASE_URL=${publicUrl?.origin ?? baseUrl}`);
+    if (faults) say(stdout, `Faults on purpose (seed ${seed}): ${request.faults}`);
+    if (publicUrl) say(stdout, `It listens on ${baseUrl}.`);
+    if (state.storedCount > 0) say(stdout, `Keys added with \`serve keys\`: ${state.storedCount}.`);
     if (made) stdout.write(keyLines(made));
-    stdout.write("Ctrl-C ends it.\n");
+    say(stdout, "Ctrl-C ends it.");
     await interrupted;
     await service.close();
   } finally {

@@ -6,6 +6,7 @@ import type { Edges } from "./edges.ts";
 import { keyLines } from "./parts/keyLines.ts";
 import { keyPlace } from "./parts/serveState.ts";
 import { table } from "./parts/table.ts";
+import { say } from "./parts/harmless.ts";
 
 type Output = { json: boolean };
 
@@ -27,8 +28,9 @@ export async function keysAdd(
     return 0;
   }
   edges.stdout.write(keyLines(credentials));
-  edges.stdout.write(
-    `Its secrets are shown this once. On the disk they are sealed (${AT_REST}) with the secret in ${sealedBy}.\n`,
+  say(
+    edges.stdout,
+    `Its secrets are shown this once. On the disk they are sealed (${AT_REST}) with the secret in ${sealedBy}.`,
   );
   return 0;
 }
@@ -37,8 +39,7 @@ export async function keysAdd(
 export async function keysList(config: Config, edges: Edges, { json }: Output): Promise<number> {
   const keys = listKeys(keyPlace(config, edges));
   if (json) edges.stdout.write(`${JSON.stringify(keys.map(toJson), null, 2)}\n`);
-  else if (keys.length === 0)
-    edges.stdout.write("There are no keys: `quotekeeper serve keys add` makes one.\n");
+  else if (keys.length === 0) say(edges.stdout, "There are no keys: `quotekeeper serve keys add` makes one.");
   else {
     const columns = [
       { heading: "Label" },
@@ -62,9 +63,7 @@ export async function keysRevoke(
   const revoked = await revokeKey(keyPlace(config, edges), which);
   if (json) edges.stdout.write(`${JSON.stringify({ revoked: toJson(revoked) }, null, 2)}\n`);
   else
-    edges.stdout.write(
-      `Revoked ${revoked.label ?? revoked.token}: services that run refuse it from now on.\n`,
-    );
+    say(edges.stdout, `Revoked ${revoked.label ?? revoked.token}: services that run refuse it from now on.`);
   return 0;
 }
 

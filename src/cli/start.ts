@@ -20,6 +20,7 @@ import { createLogger } from "./parts/logger.ts";
 import { openWeb } from "./parts/openWeb.ts";
 import { StatusLine } from "./parts/statusLine.ts";
 import { VERSION } from "./parts/version.ts";
+import { say } from "./parts/harmless.ts";
 
 /** How often the live line counts down. */
 const LINE_EVERY_MS = 1_000;
@@ -60,14 +61,14 @@ export async function start(
     };
     const started = await startCollection({ config, archive, clock, log, meter, onChange: refresh });
     collection = started;
-    stdout.write(banner(config, archive, started, web));
+    say(stdout, ...banner(config, archive, started, web));
     // A terminal has the banner; a log that is collected needs a line of its own.
     const machine = !edges.stderr.isTTY;
     if (machine) log.info(startFacts(config, archive, started, web), "started");
     const signal = await ticking(refresh, interrupted);
     line.end();
     if (machine) log.info({ signal }, "ending");
-    stdout.write("Ending: finishing the calls under way and storing their answers.\n");
+    say(stdout, "Ending: finishing the calls under way and storing their answers.");
   } finally {
     await web?.close();
     await collection?.close();
@@ -115,7 +116,7 @@ function startFacts(config: Config, archive: Archive, { feed }: Collection, web:
   };
 }
 
-function banner(config: Config, archive: Archive, { feed }: Collection, web: Web | null): string {
+function banner(config: Config, archive: Archive, { feed }: Collection, web: Web | null): string[] {
   const market = feed.simulated
     ? [
         "Market     SIMULATED: these quotes are made up. Its service runs on loopback and never closes,",
@@ -131,8 +132,7 @@ function banner(config: Config, archive: Archive, { feed }: Collection, web: Web
     `Jobs       ${resolve(config.jobsDir)}`,
     "Ctrl-C ends it.",
     "",
-    "",
-  ].join("\n");
+  ];
 }
 
 function statusText({ feed, collector, loader, loaded }: Collection, now: Date): string {
@@ -164,15 +164,13 @@ function duration(seconds: number): string {
 function farewell(collection: Collection | null, { stdout }: Edges): number {
   if (!collection) return 0;
   const { quotes, responses } = collection.loaded();
-  stdout.write(
-    `Stored ${quotes} quotes of ${responses} answers. The next start goes on with the same data.\n`,
-  );
+  say(stdout, `Stored ${quotes} quotes of ${responses} answers. The next start goes on with the same data.`);
   const failure = collection.loader.failure();
   if (failure === null) return 0;
   const what =
     failure instanceof LoadCutShort
       ? `It is not known whether the database has taken all of it: ${failure.message}. What is not there`
       : "The database has not taken all of it: the rest";
-  stdout.write(`${what} is safe in the journal and is loaded at the next start.\n`);
+  say(stdout, `${what} is safe in the journal and is loaded at the next start.`);
   return 1;
 }

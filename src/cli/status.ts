@@ -10,6 +10,7 @@ import { type ArchiveDoor, readStatus } from "./parts/statusReport.ts";
 import { statusLines } from "./parts/statusText.ts";
 import type { StatusReport } from "./parts/statusTypes.ts";
 import { cutTo } from "./parts/width.ts";
+import { say } from "./parts/harmless.ts";
 
 /** @param request.watchEverySeconds null: looks once; else again and again until Ctrl-C */
 export type StatusRequest = { json: boolean; watchEverySeconds?: number | null };
@@ -25,7 +26,7 @@ export async function status(
     if (watchEverySeconds !== null) return await watch(config, edges, door, { json, watchEverySeconds });
     const report = await readStatus(config, edges.clock, door);
     if (json) printJson(edges.stdout, statusJson, report);
-    else edges.stdout.write(`${textOf(report, edges).join("\n")}\n`);
+    else say(edges.stdout, ...textOf(report, edges));
     return exitCodeOf(report);
   } finally {
     await door.end();

@@ -7,6 +7,7 @@ import type { Edges } from "./edges.ts";
 import { archiveExists, withArchive } from "./parts/archive.ts";
 import { createLogger } from "./parts/logger.ts";
 import { openWeb } from "./parts/openWeb.ts";
+import { say } from "./parts/harmless.ts";
 
 /** Serves until Ctrl-C or SIGTERM. Nothing is polled, and nothing is written to the archive. */
 export async function web(config: Config, edges: Edges): Promise<number> {
@@ -25,8 +26,11 @@ export async function web(config: Config, edges: Edges): Promise<number> {
       },
     );
     try {
-      stdout.write(
-        `Dashboard  ${running.address}\nDatabase   ${archive.address} (read only)\nCtrl-C ends it.\n`,
+      say(
+        stdout,
+        `Dashboard  ${running.address}`,
+        `Database   ${archive.address} (read only)`,
+        "Ctrl-C ends it.",
       );
       await interrupted;
     } finally {

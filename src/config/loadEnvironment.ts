@@ -138,7 +138,7 @@ function givenSettings(
 /** CONFIG_INVALID with a line for each problem. */
 function configInvalid(problems: readonly string[]): QuotekeeperError {
   const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
-  return new QuotekeeperError("CONFIG_INVALID", `${count} in the settings:\n  ${problems.join("\n  ")}\n`);
+  return new QuotekeeperError("CONFIG_INVALID", `${count} in the settings:`, { problems });
 }
 
 type Settings = Partial<Record<VariableName, string>>;

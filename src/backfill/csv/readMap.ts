@@ -87,8 +87,7 @@ function lacksZone(call: CsvReading, { header, first }: FileStart, named: boolea
 function invalid(unsorted: readonly FileProblem[]): QuotekeeperError {
   const problems = [...unsorted].sort((a, b) => a.line - b.line);
   const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
-  return new QuotekeeperError(
-    "BACKFILL_MAP_INVALID",
-    `${count} in the map:\n  ${problems.map(describeProblem).join("\n  ")}\n`,
-  );
+  return new QuotekeeperError("BACKFILL_MAP_INVALID", `${count} in the map:`, {
+    problems: problems.map(describeProblem),
+  });
 }

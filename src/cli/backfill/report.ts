@@ -3,6 +3,7 @@ import type { BackfillReport } from "../../backfill/report.ts";
 import type { Edges } from "../edges.ts";
 import { backfillJson } from "../json/backfill.ts";
 import { printJson } from "../json/print.ts";
+import { say } from "../parts/harmless.ts";
 
 /** A finished backfill, or one that was only tried. */
 export type Finished = {
@@ -19,7 +20,7 @@ export type Finished = {
 export function printReport({ stdout }: Edges, finished: Finished, json: boolean): void {
   const { remarks = [], ...rest } = finished;
   if (json) printJson(stdout, backfillJson, { ...rest, remarks: [...remarks] });
-  else stdout.write(`${reportLines(finished).join("\n")}\n`);
+  else say(stdout, ...reportLines(finished));
 }
 
 /** The report in lines for people. */

@@ -5,6 +5,7 @@ import { type Edges, Interrupted } from "../edges.ts";
 import { EXIT_INTERRUPTED } from "../interruptions.ts";
 import { errorJson } from "../json/operating.ts";
 import { printJsonLine } from "../json/print.ts";
+import { linesOfStack, say } from "./harmless.ts";
 
 /**
  * Writes one message to stderr, and with `--json` one more line, which is the error as JSON. Errors of ours need no
@@ -16,10 +17,10 @@ export function complain(error: unknown, argv: readonly string[], { stderr }: Ed
   if (error instanceof CommanderError && error.exitCode === 0) return 0;
   const named = nameOf(error);
   // Commander has printed its message already.
-  if (error instanceof QuotekeeperError && !argv.includes("--json")) stderr.write(`${error.message}\n`);
+  if (error instanceof QuotekeeperError && !argv.includes("--json")) say(stderr, ...error.lines);
   if (named === null) {
-    const text = (error as Error).stack ?? String(error);
-    stderr.write(`An unexpected error, which is a defect of quotekeeper: ${text}\n`);
+    const text = (error as Error | null)?.stack ?? String(error);
+    say(stderr, ...linesOfStack(`An unexpected error, which is a defect of quotekeeper: ${text}`));
   }
   const { code, detail, hint, retryable, exitCode } = named ?? unexpected(error);
   if (argv.includes("--json"))
@@ -32,7 +33,7 @@ type Named = { code: string; detail: string; hint: string; retryable: boolean; e
 function nameOf(error: unknown): Named | null {
   if (error instanceof QuotekeeperError) {
     const { code, detail } = error;
-    return { code, detail: detail.trim(), ...ERRORS[code] };
+    return { code, detail, ...ERRORS[code] };
   }
   if (error instanceof CommanderError || error instanceof InvalidArgumentError) {
     const detail = error.message.replace(/^error: /, "");

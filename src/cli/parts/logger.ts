@@ -1,9 +1,9 @@
 /** Logs: pretty for a person, one JSON object a line for a machine; always on stderr. */
-import { Writable } from "node:stream";
 import { pino, type Logger } from "pino";
-import pretty from "pino-pretty";
+import { prettyFactory } from "pino-pretty";
 import type { Config } from "../../config/loadEnvironment.ts";
 import type { Sink } from "../edges.ts";
+import { linesOfStack, oneLine, own } from "./harmless.ts";
 import { wantsColour } from "./style.ts";
 
 /** What is never in a log, whatever somebody passes by mistake: not at the top, and not three levels deep. */
@@ -34,20 +34,32 @@ export function createLogger(
   stderr: Sink,
   env: Readonly<Record<string, string | undefined>> = {},
 ): Logger {
-  const destination = new Writable({
-    write(chunk: Buffer, _encoding, done) {
-      stderr.write(chunk.toString());
-      done();
-    },
+  const shown = stderr.isTTY ? forPeople(wantsColour(stderr, env)) : String;
+  const destination = { write: (line: string) => stderr.write(shown(line)) };
+  return pino(
+    { level, redact: REDACTED, base: undefined, timestamp: pino.stdTimeFunctions.isoTime },
+    destination,
+  );
+}
+
+/** What a person is shown of a line that pino wrote. */
+function forPeople(colorize: boolean): (line: string) => string {
+  const prettify = prettyFactory({
+    colorize,
+    ignore: "pid,hostname",
+    translateTime: "SYS:HH:MM:ss",
+    singleLine: true,
   });
-  const stream = stderr.isTTY
-    ? pretty({
-        destination,
-        colorize: wantsColour(stderr, env),
-        ignore: "pid,hostname",
-        translateTime: "SYS:HH:MM:ss",
-        singleLine: true,
-      })
-    : destination;
-  return pino({ level, redact: REDACTED, base: undefined, timestamp: pino.stdTimeFunctions.isoTime }, stream);
+  // Colours that are there when all fields are one line each are the prettifier's.
+  return (line) => prettify(harmlessFields(JSON.parse(line))).replace(/\u001b\[[\d;]*m/g, own);
+}
+
+/** The fields of a line, each text in one line; stacks in theirs. */
+function harmlessFields(value: unknown, name = ""): unknown {
+  if (typeof value === "string") return name === "stack" ? linesOfStack(value).join("\n") : oneLine(value);
+  if (Array.isArray(value)) return value.map((item) => harmlessFields(item));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, field]) => [oneLine(key), harmlessFields(field, key)]),
+  );
 }

@@ -1,16 +1,17 @@
 /** A block of lines that is drawn over and over: on a screen of its own on a terminal, one after the other elsewhere. */
 import type { Sink } from "../edges.ts";
+import { oneLine, own } from "./harmless.ts";
 
 /**
  * The terminal's other screen, where a block begins at the top and nothing is broken anew when the window is narrowed,
  * as the usual screen is; the cursor hidden; and no line goes on in the next, should the window be narrower than known.
  */
-const ENTER = "\u001b[?1049h\u001b[?25l\u001b[?7l";
-const LEAVE = "\u001b[?7h\u001b[?25h\u001b[?1049l";
-const TOP = "\u001b[H";
+const ENTER = own("\u001b[?1049h\u001b[?25l\u001b[?7l");
+const LEAVE = own("\u001b[?7h\u001b[?25h\u001b[?1049l");
+const TOP = own("\u001b[H");
 /** Clears what an earlier, longer line left, and what an earlier, longer block left. */
-const CLEAR_LINE_END = "\u001b[K";
-const CLEAR_BELOW = "\u001b[J";
+const CLEAR_LINE_END = own("\u001b[K");
+const CLEAR_BELOW = own("\u001b[J");
 
 /** Draws blocks. */
 export type Screen = {
@@ -25,8 +26,9 @@ export function createScreen(out: Sink): Screen {
   let drawn: readonly string[] | null = null;
   let ended = false;
   return {
-    draw: (lines) => {
+    draw: (texts) => {
       if (ended) return;
+      const lines = texts.map(oneLine);
       if (!out.isTTY) {
         out.write(`${drawn ? "\n" : ""}${lines.join("\n")}\n`);
       } else {

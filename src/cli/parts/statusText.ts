@@ -1,5 +1,6 @@
 /** The report of `status` for people. */
 import type { Sink } from "../edges.ts";
+import { oneLine } from "./harmless.ts";
 import { painter, type Paint, type StyleName } from "./style.ts";
 import type { Line, LineState } from "./statusTypes.ts";
 import { cutTo, wrapTo } from "./width.ts";
@@ -36,10 +37,11 @@ export function statusLines(
   const room = width - LEFT;
   let spare = MOST_LINES - lines.length;
   return lines.flatMap((line) => {
-    const { subject, state, text } = line;
+    const { subject, state } = line;
+    const text = oneLine(line.text);
     const left = `${subject.padEnd(9)} ${paint(STYLES[state], MARKS[state].padEnd(9))} `;
     if (!sink.isTTY) return [`${left}${text}`];
-    if (room < LEAST_TEXT) return narrow(line, width, paint);
+    if (room < LEAST_TEXT) return narrow({ ...line, text }, width, paint);
     const [first = "", ...more] = wrapTo(text, room, SEPARATORS);
     if (state !== "attention" && more.length > spare) return [`${left}${cutTo(text, room)}`];
     spare -= more.length;

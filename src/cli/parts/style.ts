@@ -1,5 +1,6 @@
 /** Colour for a person's terminal, and nowhere else. */
 import type { Sink } from "../edges.ts";
+import { own } from "./harmless.ts";
 
 type Env = Readonly<Record<string, string | undefined>>;
 
@@ -33,6 +34,6 @@ export function painter(sink: Pick<Sink, "isTTY">, env: Env): Paint {
   if (!wantsColour(sink, env)) return (_style, text) => text;
   return (style, text) => {
     const [on, off] = STYLES[style];
-    return `\u001b[${on}m${text}\u001b[${off}m`;
+    return `${own(`\u001b[${on}m`)}${text}${own(`\u001b[${off}m`)}`;
   };
 }

@@ -1,6 +1,7 @@
 /** Aligned tables that fit the terminal. */
 import Table from "cli-table3";
 import type { Sink } from "../edges.ts";
+import { oneLine } from "./harmless.ts";
 import { pointsBelowEachOther } from "./points.ts";
 import { painter, type Paint } from "./style.ts";
 import { widthOf, wrapTo } from "./width.ts";
@@ -55,7 +56,8 @@ export function table(
 ): string {
   const paint = painter(sink, env);
   const room = sink.columns ?? Infinity;
-  const pointed = pointsBelowEachOther(columns, rows);
+  const harmless = rows.map((row) => row.map((cell) => (cell === null ? null : oneLine(cell))));
+  const pointed = pointsBelowEachOther(columns, harmless);
   // A name in one piece is worth more than a wide gap.
   for (const wrapping of [false, true]) {
     for (const gap of GAPS) {
@@ -63,7 +65,7 @@ export function table(
       if (fitting) return aligned(columns, fitting, gap, paint);
     }
   }
-  return blocks(columns, rows, paint);
+  return blocks(columns, harmless, paint);
 }
 
 /** The rows, with wide texts broken, if they may be, so that the table is no wider than `room`; null when it cannot be. */

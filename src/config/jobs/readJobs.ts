@@ -74,10 +74,9 @@ export function noJobs(dir: string): QuotekeeperError {
 /** JOBS_INVALID with a line for each problem. */
 export function jobsInvalid(problems: readonly FileProblem[]): QuotekeeperError {
   const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
-  return new QuotekeeperError(
-    "JOBS_INVALID",
-    `${count} in the job files:\n  ${problems.map(describeProblem).join("\n  ")}\n`,
-  );
+  return new QuotekeeperError("JOBS_INVALID", `${count} in the job files:`, {
+    problems: problems.map(describeProblem),
+  });
 }
 
 async function yamlNames(dir: string): Promise<string[]> {

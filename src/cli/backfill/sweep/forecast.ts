@@ -18,6 +18,7 @@ import { overview, polledBy } from "./overview.ts";
 import { callsOf, planOf, takeJournaled } from "./planning.ts";
 import type { SweepRequest } from "./readAsk.ts";
 import { lastPrices, readSchedule } from "./schedule.ts";
+import { say } from "../../parts/harmless.ts";
 
 /** Sends nothing and keeps nothing. @returns 0 */
 export async function forecast(
@@ -50,8 +51,13 @@ export async function forecast(
     const report = reportOf(calls, plan);
     printReport(edges, { kind: "sweep", dryRun: true, resumed: run !== null, report, remarks: all }, true);
   } else
-    stdout.write(
-      `${["Nothing was sent. This is what would be polled:", ...remarks, ...quotesLine(calls, plan), "Calls:", ...callLines(calls)].join("\n")}\n`,
+    say(
+      stdout,
+      "Nothing was sent. This is what would be polled:",
+      ...remarks,
+      ...quotesLine(calls, plan),
+      "Calls:",
+      ...callLines(calls),
     );
   return 0;
 }

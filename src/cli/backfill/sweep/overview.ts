@@ -10,6 +10,7 @@ import type { QuoteCall } from "../../../quotes-api/request.ts";
 import type { Edges } from "../../edges.ts";
 import { roughly } from "../../parts/spans.ts";
 import { callsOf } from "./planning.ts";
+import { say } from "../../parts/harmless.ts";
 
 /** A sweep that is about to begin. */
 export type Announced = {
@@ -36,7 +37,7 @@ export function announce(
       ? ["Nothing is left to be polled; what the journal has of it is loaded."]
       : overview(config, plan, calls, surroundings)),
   ];
-  for (const line of lines) stderr.write(`${line}\n`);
+  say(stderr, ...lines);
   if (calls.length > 0 && surroundings.timeFor(calls.length) === null)
     throw new QuotekeeperError(
       "SWEEP_NO_ROOM",

@@ -71,8 +71,6 @@ function invalid(problems: readonly FileProblem[]): QuotekeeperError {
   const lines = problems.map((problem) =>
     problem.file === COMMAND_LINE ? `${COMMAND_LINE} ${problem.message}` : describeProblem(problem),
   );
-  return new QuotekeeperError(
-    "SWEEP_INVALID",
-    `${counted(problems.length, "problem")} in what is to be swept:\n  ${lines.join("\n  ")}\n`,
-  );
+  const count = counted(problems.length, "problem");
+  return new QuotekeeperError("SWEEP_INVALID", `${count} in what is to be swept:`, { problems: lines });
 }

@@ -22,6 +22,7 @@ import { planOf, quotesIn, takeJournaled } from "./planning.ts";
 import type { SweepRequest } from "./readAsk.ts";
 import { readSchedule, schedulePrices } from "./schedule.ts";
 import { openStore } from "./store.ts";
+import { say } from "../../parts/harmless.ts";
 
 /** A sweep that is to be done. */
 export type Work = {
@@ -116,8 +117,9 @@ async function poll({ clock, stderr }: Edges, polled: Polled): Promise<void> {
     });
   } catch (error) {
     display.end();
-    stderr.write(
-      `${counted(plan.size - plan.left.length, "instrument")} of ${plan.size.toLocaleString("en-US")} are polled and kept; the same command goes on with the rest.\n`,
+    say(
+      stderr,
+      `${counted(plan.size - plan.left.length, "instrument")} of ${plan.size.toLocaleString("en-US")} are polled and kept; the same command goes on with the rest.`,
     );
     throw error;
   }
