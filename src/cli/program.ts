@@ -56,6 +56,8 @@ export function createProgram(edges: Edges, done: (exitCode: number) => void): C
     .configureOutput({
       writeOut: (text) => edges.stdout.write(text),
       writeErr: (text) => edges.stderr.write(text),
+      // It repeats what was given, which may come from a file; only its own advice stands in a line of its own.
+      outputError: (text) => say(edges.stderr, ...text.trimEnd().split(/\n(?=\(Did you mean )/)),
       getOutHelpWidth: () => edges.stdout.columns,
       getErrHelpWidth: () => edges.stderr.columns,
     })

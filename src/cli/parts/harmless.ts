@@ -18,7 +18,7 @@ const MARK = `\u001b[${SECRET}m`;
  * (bidi marks, zero width), separators of lines, halves of a pair.
  */
 const CONTROLS = new RegExp(
-  String.raw`\u001b\[${SECRET}m((?:\r|\u001b\[[?\d;]*[A-Za-z])+)|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]`,
+  String.raw`\u001b\[${SECRET}m((?:\r|\u001b\[(?!${SECRET}m)[?\d;]*[A-Za-z])+)|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]`,
   "gu",
 );
 

@@ -1,12 +1,13 @@
 import { expect, test } from "@jest/globals";
 import type { Sink } from "../../../src/cli/edges.ts";
+import { harmlessSink } from "../../../src/cli/parts/harmless.ts";
 import { StatusLine } from "../../../src/cli/parts/statusLine.ts";
 import { createTestClock } from "../../support/clock.ts";
 
 function writing(isTTY: boolean, columns = 80) {
   const written: string[] = [];
-  const sink: Sink = { isTTY, columns, write: (text) => void written.push(text) };
-  return { sink, written };
+  const terminal: Sink = { isTTY, columns, write: (text) => void written.push(text) };
+  return { sink: harmlessSink(terminal), written };
 }
 
 const ERASE = "\r\u001b[2K";
