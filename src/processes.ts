@@ -29,3 +29,19 @@ export const PROCESSES: Processes = {
 export function isGone(pid: number, { pid: own, isRunning }: Processes): boolean {
   return pid === own || !isRunning(pid);
 }
+
+/** What programs need of our environment to be found, to find their libraries and to have room for their files. */
+const NEEDED = /^(PATH|PATHEXT|LD_LIBRARY_PATH|DYLD_\w+|TMPDIR|TEMP|TMP|SYSTEMROOT|SYSTEMDRIVE|WINDIR|COMSPEC)$/i;
+
+/** What npm needs besides: its settings, and the way to its registry. */
+const NEEDED_BY_NPM =
+  /^(HOME|USERPROFILE|APPDATA|LOCALAPPDATA|XDG_\w+|npm_.*|NPM_TOKEN|NODE_AUTH_TOKEN|(https?|all|no)_proxy|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR))$/i;
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** The environment of a program that we start: a list, for ours has credentials, and a process's environment can be read. */
+export function environmentOf(env: Environment, program: "npm" | "other"): NodeJS.ProcessEnv {
+  const isNeeded = (name: string): boolean =>
+    NEEDED.test(name) || (program === "npm" && NEEDED_BY_NPM.test(name));
+  return Object.fromEntries(Object.entries(env).filter(([name]) => isNeeded(name)));
+}

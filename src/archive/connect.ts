@@ -60,7 +60,7 @@ export function createPool(
   connectionString: string,
   { max = 4, readOnly = false, plannedOnce = false, lasting = false, settle = doNothing } = {},
 ): pg.Pool {
-  const address = toClientConfig(parse(withoutFiles(connectionString), { useLibpqCompat: true }));
+  const address = addressOf(connectionString);
   const login: pg.ClientConfig = {
     application_name: APPLICATION_NAME,
     ...address,
@@ -76,7 +76,7 @@ export function createPool(
       ...login,
       max,
       ...(lasting ? { idleTimeoutMillis: 0, verify: onlyOnce() } : {}),
-      Client: TimedClient as unknown as new () => pg.ClientBase,
+      Client: ArchiveClient as unknown as new () => pg.ClientBase,
       onConnect: async (client) => {
         await settleSession(client, settings, () => pool.another());
         await settle(client);
@@ -100,20 +100,49 @@ export function createPool(
 
 async function doNothing(_client: pg.ClientBase): Promise<void> {}
 
-/** Given to the pool, the limit would also hold for who waits until one of its few connections is free. */
-class TimedClient extends pg.Client {
-  constructor(config: pg.ClientConfig) {
+/** The way to log in by which both ends prove that they know the password, and neither says it (RFC 5802). */
+const SCRAM = "scram-sha-256";
+
+/** What the driver does not declare: what arrives at login, each message an event, and how it answers with a password. */
+type Login = { connection: NodeJS.EventEmitter & { password: () => void } };
+
+/**
+ * One connection. With `require_auth=scram-sha-256` in its address, libpq's word (PostgreSQL documentation, section
+ * 34.1.2), a server that asks for the password in any other way gets nothing, and one that lets us in without having
+ * proved that it knows the password is left before the first statement.
+ *
+ * Given to the pool, the limit of time would also hold for who waits until one of its few connections is free.
+ */
+export class ArchiveClient extends pg.Client {
+  /** Whether the server has yet to prove itself. */
+  #unproven: boolean;
+
+  constructor(config: pg.ClientConfig & { require_auth?: string }) {
     // Not a copy: the pool hides the password from those.
     super(
       Object.create(config, { connectionTimeoutMillis: { value: CONNECT_TIMEOUT_MS } }) as pg.ClientConfig,
     );
+    this.#unproven = config.require_auth === SCRAM;
+    if (this.#unproven) this.#sayNothingButProofs();
+  }
+
+  #sayNothingButProofs(): void {
+    const { connection } = this as unknown as Login;
+    // The one message that holds a password, or its MD5. SCRAM has others.
+    connection.password = () => connection.emit("error", impostor());
+    // The driver compares what this message says, and ends the connection where the server's proof is wrong.
+    connection.on("authenticationSASLFinal", () => (this.#unproven = false));
   }
 
   override connect(): Promise<pg.Client>;
   override connect(callback: (error: Error) => void): void;
   override connect(callback?: (error: Error) => void): Promise<pg.Client> | void {
     const connecting = super.connect().then(
-      () => this as pg.Client,
+      () => {
+        if (!this.#unproven) return this as pg.Client;
+        void this.end().catch(() => undefined);
+        throw impostor();
+      },
       (error: unknown) => {
         // Without the password that the server asks for, the driver gives up and leaves the connection open.
         void this.end().catch(() => undefined);
@@ -123,6 +152,18 @@ class TimedClient extends pg.Client {
     if (callback === undefined) return connecting;
     connecting.then(() => callback(null as unknown as Error), callback);
   }
+}
+
+function impostor(): QuotekeeperError {
+  return new QuotekeeperError(
+    "DATABASE_REFUSED",
+    `the server does not prove that it knows the password, as require_auth=${SCRAM} asks: it may be another program`,
+  );
+}
+
+/** An address in the driver's words. */
+export function addressOf(connectionString: string): pg.ClientConfig {
+  return toClientConfig(parse(withoutFiles(connectionString), { useLibpqCompat: true }));
 }
 
 type OnClient = (
@@ -157,8 +198,9 @@ class ArchivePool extends pg.Pool {
 
   /** A connection beside the pool's, to the same place. */
   async another(): Promise<pg.Client> {
-    const client = new TimedClient(this.options as pg.ClientConfig);
-    client.on("error", () => undefined);
+    const client = new ArchiveClient(this.options as pg.ClientConfig);
+    // As with those of the pool: listeners are told of it, and it is ended with them.
+    this.emit("connect", client);
     await client.connect();
     return client;
   }
@@ -185,6 +227,11 @@ class ArchivePool extends pg.Pool {
       CONNECT_TIMEOUT_MS,
     );
   }
+}
+
+/** A connection beside those of a pool of `createPool` that has connected before, to the same place; the caller ends it. */
+export function connectBeside(pool: pg.Pool): Promise<pg.Client> {
+  return (pool as ArchivePool).another();
 }
 
 /** Lets the first connection pass; what a second one finds is not what the first one left. */

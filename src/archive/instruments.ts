@@ -11,8 +11,12 @@ type Seen = { row: InstrumentRow; first: Instant; last: Instant };
 /** What batches say of instruments, by number. */
 export type SeenInstruments = Map<number, Seen>;
 
-/** Held while instruments are added: two loaders that add some in different order would wait for each other. */
-const ADDING_LOCK = 0x71_6b_04;
+/**
+ * Held until the transaction ends while instruments or partitions are added: two loaders that add some in different order
+ * would wait for each other. A table that hardly changes stands for all; no reader can keep this lock of it from us, see
+ * lockHistory in migrate.ts.
+ */
+export const ADDING_LOCK = "lock table sources in share update exclusive mode";
 
 /** Numbers of a batch's instruments. */
 export type PlacedInstruments = {
@@ -88,7 +92,7 @@ async function findOrAdd(
   let found = await find(client, seen);
   const added = found.includes(null);
   if (added) {
-    await client.query("select pg_advisory_xact_lock($1)", [ADDING_LOCK]);
+    await client.query(ADDING_LOCK);
     await addMissing(client, seen);
     found = await find(client, seen);
   }

@@ -1,5 +1,5 @@
 /**
- * The schema's history: numbered SQL files, applied once each, in order, under an advisory lock. A file that was
+ * The schema's history: numbered SQL files, applied once each, in order, under a lock. A file that was
  * applied is never edited: its SHA-256 is kept with it in the database. Afterwards the storage is brought to the tier
  * that the server offers (tiers/tier.ts); the history is the same for all of them.
  */
@@ -8,10 +8,11 @@ import { readdir, readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type pg from "pg";
 import { QuotekeeperError } from "../errors.ts";
+import { connectBeside } from "./connect.ts";
 import type { Instant } from "../instant.ts";
 import { findOccupied, occupied } from "./occupied.ts";
 import { ensurePartitions } from "./partitions.ts";
-import { settleReader } from "./readerRole.ts";
+import { endReaders, settleReader } from "./readerRole.ts";
 import { refreshSessions } from "./sessions.ts";
 import { settleTier, type StorageWishes } from "./tiers/settle.ts";
 
@@ -26,7 +27,8 @@ export type MigrationReport = {
   withoutReader: string | null;
 };
 
-const MIGRATE_LOCK = 0x71_6b_02;
+/** How often readers that hold a migration up are ended: sooner than the server looks for deadlocks (1 s). */
+const END_READERS_EVERY_MS = 500;
 
 /** The files that ship with the program. */
 export const MIGRATIONS_DIR = fileURLToPath(new URL("../../migrations/", import.meta.url));
@@ -64,12 +66,14 @@ export async function migrate(
   const files = migrations ?? (await readMigrations());
   const client = await pool.connect();
   let failed = true;
+  let unlock = (): Promise<void> => Promise.resolve();
   try {
-    await client.query("select pg_advisory_lock($1)", [MIGRATE_LOCK]);
+    await prepareHistory(client, files);
+    unlock = await lockHistory(pool);
     const applied = await appliedVersions(client);
     checkHistory(files, applied);
     const pending = files.filter(({ version }) => !applied.has(version));
-    if (pending.length > 0) await prepareHistory(client, files, applied);
+    if (pending.length > 0) await requireFreeNames(client, files, applied);
     for (const file of pending) await applyOne(client, file);
     await settleTier(client, wishes);
     await ensurePartitions(client, now, now);
@@ -78,7 +82,7 @@ export async function migrate(
     failed = false;
     return { version: files.at(-1)?.version ?? 0, applied: pending.map(({ name }) => name), withoutReader };
   } finally {
-    await client.query("select pg_advisory_unlock($1)", [MIGRATE_LOCK]).catch(() => undefined);
+    await unlock();
     // A session keeps the settings it began with, such as being read only: what failed is tried on a new one.
     client.release(failed);
   }
@@ -128,8 +132,55 @@ async function appliedVersions(client: pg.PoolClient): Promise<Map<number, strin
   return new Map(rows.map(({ version, sha256 }) => [version, sha256]));
 }
 
-/** Looks for room for everything before anything is made: a database that is another program's gets nothing of ours. */
-async function prepareHistory(
+/** Makes the table of the history. Before it, room for everything is looked for: another program's database gets nothing. */
+async function prepareHistory(client: pg.PoolClient, files: readonly Migration[]): Promise<void> {
+  if (await hasHistory(client)) return;
+  try {
+    await requireFreeNames(client, files, new Map());
+  } catch (error) {
+    // Another program of ours is at it: what is there is its work.
+    if (await hasHistory(client)) return;
+    throw error;
+  }
+  await client
+    .query(
+      `create table if not exists schema_migrations (
+        version    integer primary key,
+        name       text not null,
+        sha256     text not null,
+        applied_at timestamptz not null default now()
+      )`,
+    )
+    .catch(async (error: unknown) => {
+      // Made at the same moment elsewhere: PostgreSQL has several words for that.
+      if (!(await hasHistory(client))) throw error;
+    });
+}
+
+/**
+ * Takes the history for ourselves, on a connection of its own, for a migration has many transactions. Anybody who may
+ * connect can take an advisory lock; nobody without rights to a table can keep SHARE UPDATE EXCLUSIVE of it from us. Not even
+ * by a statement that is only prepared, which takes ROW EXCLUSIVE before any right is looked at.
+ *
+ * @returns gives it up
+ */
+async function lockHistory(pool: pg.Pool): Promise<() => Promise<void>> {
+  const keeper = await connectBeside(pool);
+  try {
+    await keeper.query("begin");
+    await keeper.query("lock table schema_migrations in share update exclusive mode");
+  } catch (error) {
+    await keeper.end().catch(() => undefined);
+    throw error;
+  }
+  const timer = setInterval(() => void endReaders(keeper).catch(() => undefined), END_READERS_EVERY_MS);
+  return async () => {
+    clearInterval(timer);
+    await keeper.end().catch(() => undefined);
+  };
+}
+
+async function requireFreeNames(
   client: pg.PoolClient,
   files: readonly Migration[],
   applied: ReadonlyMap<number, string>,
@@ -139,13 +190,6 @@ async function prepareHistory(
     applied: files.filter(({ version }) => applied.has(version)),
   });
   if (problem !== null) throw problem;
-  await client.query(`
-    create table if not exists schema_migrations (
-      version    integer primary key,
-      name       text not null,
-      sha256     text not null,
-      applied_at timestamptz not null default now()
-    )`);
 }
 
 function checkHistory(files: Migration[], applied: ReadonlyMap<number, string>): void {

@@ -4,6 +4,7 @@
  */
 import type pg from "pg";
 import type { Instant } from "../instant.ts";
+import { ADDING_LOCK } from "./instruments.ts";
 import { ensureSessions, FIRST_YEAR } from "./sessions.ts";
 
 /** Tables that are partitioned by `observed_at`. */
@@ -14,8 +15,6 @@ export const MONTHS_AHEAD = 3;
 
 /** Rows further apart than this do not come in one batch by chance: only their own months are made, none between. */
 const MOST_MONTHS = 24;
-
-const PARTITION_LOCK = 0x71_6b_03;
 
 /** A month as a count since the year 0, so that months can be added. */
 export function monthOf(instant: Instant): number {
@@ -76,24 +75,17 @@ async function ensureMonths(client: pg.ClientBase, months: readonly number[]): P
   if (yearless) await ensureSessions(client, years);
   if (missing.length === 0) return;
   const names = new Set(missing);
-  await client.query("select pg_advisory_lock($1)", [PARTITION_LOCK]);
-  try {
-    for (const one of wanted) if (names.has(one.name)) await makePartition(client, one);
-  } finally {
-    await client.query("select pg_advisory_unlock($1)", [PARTITION_LOCK]).catch(() => undefined);
-  }
+  for (const one of wanted) if (names.has(one.name)) await makePartition(client, one);
 }
 
 /**
- * Attached rather than created in place: that waits for no reader of the table and keeps none waiting. All
- * its statements are one transaction, being one message.
+ * Attached rather than created in place: that waits for no reader of the table and keeps none waiting. One statement, which
+ * is a transaction or a part of one; who waits for the lock finds the partition afterwards.
  */
 async function makePartition(
   client: pg.ClientBase,
   { table, month, name }: { table: string; month: number; name: string },
 ): Promise<void> {
-  const { rows } = await client.query("select where to_regclass($1) is null", [name]);
-  if (rows.length === 0) return;
   // Rows that are put into the partition itself pass its table's trigger by.
   const trigger =
     table === "quotes"
@@ -101,10 +93,17 @@ async function makePartition(
            referencing new table as inserted for each statement execute function keep_session_bars();`
       : "";
   await client.query(
-    `create table ${name} (like ${table} including all);
-     ${trigger}
-     alter table ${table} attach partition ${name}
-       for values from ('${monthStart(month)} 00:00:00+00') to ('${monthStart(month + 1)} 00:00:00+00')`,
+    `do $$
+     begin
+       ${ADDING_LOCK};
+       if to_regclass('${name}') is null then
+         create table ${name} (like ${table} including all);
+         ${trigger}
+         alter table ${table} attach partition ${name}
+           for values from ('${monthStart(month)} 00:00:00+00') to ('${monthStart(month + 1)} 00:00:00+00');
+       end if;
+     end
+     $$`,
   );
 }
 

@@ -14,6 +14,75 @@ const MADE_MEANWHILE = new Set(["42710", "23505"]);
 /** What a session's user may do. `owner`: as whom it logged in. */
 type Standing = { owner: string; there: boolean; assumable: boolean; writes: boolean };
 
+/** Connections that all with the role's name can have at a time. */
+const READER_CONNECTIONS = 10;
+
+/** How long a statement or a transaction of a reader may last, in ms. */
+export const LONGEST_READ_MS = 30_000;
+
+/**
+ * What a session of the reader begins with. It may set what it likes afterwards, for itself and for those to come; so
+ * these are for those who mean well, and `endReaders` is for the others.
+ */
+const READER_SETTINGS = [
+  "default_transaction_read_only=on",
+  `statement_timeout=${LONGEST_READ_MS}`,
+  `idle_in_transaction_session_timeout=${LONGEST_READ_MS}`,
+];
+
+/**
+ * Ends the sessions of readers (members of the role, the role itself) that hold up anybody else, and those whose
+ * transaction lasts too long: an open one keeps dead rows from being removed. Of whom this session's user may not end,
+ * none: see docs/deploy.md.
+ *
+ * @returns how many
+ */
+export async function endReaders(
+  db: Pick<pg.ClientBase, "query">,
+  longestMs: number = LONGEST_READ_MS,
+): Promise<number> {
+  // Within a transaction the list of sessions stays as it was first seen.
+  await db.query("select pg_stat_clear_snapshot()");
+  const { rowCount } = await db.query(
+    `with sessions as materialized (
+       select a.pid, a.xact_start, a.wait_event_type,
+              coalesce(not r.rolsuper and r.rolname <> session_user
+                and pg_has_role(r.oid, reader.oid, 'member'), false) as reads,
+              pg_has_role(r.oid, 'usage') or pg_has_role('pg_signal_backend', 'usage') as ours_to_end
+       from pg_stat_activity a
+       left join pg_roles r on r.oid = a.usesysid
+       left join pg_roles reader on reader.rolname = '${READER}'
+     ), blocking as materialized (
+       select unnest(pg_blocking_pids(pid)) as pid from sessions where wait_event_type = 'Lock' and not reads
+     )
+     select pg_terminate_backend(pid) from sessions
+     where reads and ours_to_end
+       and (pid in (select pid from blocking) or xact_start < clock_timestamp() - $1 * interval '1 ms')`,
+    [longestMs],
+  );
+  return rowCount ?? 0;
+}
+
+/** Gives the role the settings it begins with, where it has taken others. @param client may alter the role, and is on its database */
+export async function settleReaderSettings(client: Pick<pg.ClientBase, "query">): Promise<void> {
+  const { rowCount } = await client.query(
+    `select from (
+       select setdatabase, unnest(setconfig) as setting from pg_db_role_setting where setrole = to_regrole('${READER}')
+     ) s
+     having bool_and(setdatabase = 0)
+       and array_agg(setting order by setting) filter (where setting not like 'temp_file_limit=%') = $1`,
+    [[...READER_SETTINGS].sort()],
+  );
+  if (rowCount !== 0) return;
+  await client.query(
+    [
+      `alter role ${READER} reset all`,
+      `alter role ${READER} in database quotekeeper reset all`,
+      ...givenSettings(),
+    ].join("; "),
+  );
+}
+
 /**
  * A pool for whoever only reads: the dashboard, `serve`. Its sessions cannot write, and each takes the reader's role where
  * its user may, so that it has no other rights either. What logs in as the owner could still take the owner's rights
@@ -63,8 +132,29 @@ export async function settleReader(client: pg.ClientBase): Promise<string | null
   const { there, owner } = await readStanding(client);
   if (!there && !(mayMake && (await makeReader(client)))) return without(role, owner);
   await grantReading(client);
-  if (mayMake && !(await readStanding(client)).assumable) await grantTaking(client, role);
+  await limitReader(client);
   return null;
+}
+
+/**
+ * What keeps a reader within its bounds, as far as this session's user may do it: the right to end its sessions, and once,
+ * while nobody has given the role any, the settings it begins with. deploy/superuser.sql has what only a superuser may do.
+ */
+async function limitReader(client: pg.ClientBase): Promise<void> {
+  const { rows } = await client.query<{ ours: boolean; untouched: boolean }>(
+    `select pg_has_role(oid, 'usage') as ours,
+            rolconnlimit = -1 and not exists (select from pg_db_role_setting where setrole = oid) as untouched
+     from pg_roles where rolname = '${READER}'`,
+  );
+  const [{ ours, untouched } = { ours: true, untouched: false }] = rows;
+  const limits = [`alter role ${READER} connection limit ${READER_CONNECTIONS}`, ...givenSettings()];
+  // Where somebody else made the role, all of this is that person's to do.
+  if (!ours) await client.query(grant("current_user")).catch(() => undefined);
+  if (untouched) await client.query(limits.join("; ")).catch(() => undefined);
+}
+
+function givenSettings(): string[] {
+  return READER_SETTINGS.map((setting) => `alter role ${READER} set ${setting.replace("=", " = ")}`);
 }
 
 /** What `status` and the dashboard say of it; null when whoever asks can take the role, or can only read without it. */
@@ -82,15 +172,6 @@ const remedy = (owner: string): string =>
 
 function without(role: string, owner: string): string {
   return `There is no role ${READER} for people's tools and the dashboard, for ${role} may not make roles: ${remedy(owner)}. All works without it, the dashboard with all rights of ${owner}.`;
-}
-
-/** Whoever made a role may grant it since PostgreSQL 16, and before that whoever may make any. */
-async function grantTaking(client: pg.ClientBase, role: string): Promise<void> {
-  try {
-    await client.query(grant(role));
-  } catch (error) {
-    if ((error as { code?: string }).code !== NOT_OURS_TO_MAKE) throw error;
-  }
 }
 
 async function makeReader(client: pg.ClientBase): Promise<boolean> {

@@ -5,24 +5,23 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type pg from "pg";
 import { createPool } from "../../src/archive/connect.ts";
-import { type EmbeddedServer, openEmbedded } from "../../src/archive/embedded/server.ts";
 import { runProgram } from "../../src/cli/program.ts";
-import { systemClock } from "../../src/clock.ts";
 import { capturedEdges, run } from "../cli/edges.ts";
 import { rowsOfQuery } from "../support/archive.ts";
+import { openOwnServer, type OwnServer } from "../support/postgres/server.ts";
 import { tempDir } from "../support/tempDir.ts";
 
 // A server of its own: roles belong to a server, and other tests need theirs.
 // Its directory is no tempDir(): that one would go before the server has ended.
 const serverDir = mkdtempSync(join(tmpdir(), "quotekeeper-roles-"));
-let server: EmbeddedServer;
+let server: OwnServer;
 let admin: pg.Pool;
 beforeAll(async () => {
   // PostgreSQL does not run as root but as another user, who has to get in.
   chmodSync(serverDir, 0o755);
-  server = await openEmbedded(serverDir, systemClock);
-  admin = createPool(server.ownerUrl);
-  await admin.query("drop role quotekeeper_reader; create role limited");
+  server = await openOwnServer(serverDir);
+  admin = createPool(server.url);
+  await admin.query("drop owned by quotekeeper_reader; drop role quotekeeper_reader; create role limited");
 }, 120_000);
 afterAll(async () => {
   await admin.end();
@@ -34,7 +33,7 @@ afterAll(async () => {
 async function limitedDatabase(name: string) {
   await admin.query(`create database ${name} owner limited`);
   await admin.query(`alter database ${name} set role = 'limited'`);
-  const url = new URL(server.ownerUrl);
+  const url = new URL(server.url);
   url.pathname = `/${name}`;
   const dir = tempDir();
   mkdirSync(join(dir, "jobs"));

@@ -4,16 +4,14 @@ import { appendFileSync, chownSync, rmSync, statSync, writeFileSync } from "node
 import { join } from "node:path";
 import pg from "pg";
 import { createPool } from "../../src/archive/connect.ts";
-import { type EmbeddedServer, openEmbedded } from "../../src/archive/embedded/server.ts";
 import { tlsOf } from "../../src/archive/tls.ts";
-import { systemClock } from "../../src/clock.ts";
 import { describeDatabase } from "../../src/config/databaseUrl.ts";
 import { freshDatabase } from "../support/database.ts";
 import { selfSigned } from "../support/selfSigned.ts";
-import { execute, makeServerDir } from "../support/postgres/server.ts";
+import { execute, makeServerDir, openOwnServer, type OwnServer, reopenOwnServer } from "../support/postgres/server.ts";
 
 let dir: string;
-let server: EmbeddedServer;
+let server: OwnServer;
 /** The server's own certificate, which is its own authority. */
 let own: string;
 /** Another one of our making, that the server does not have. */
@@ -22,14 +20,14 @@ const warnings = jest.spyOn(process, "emitWarning");
 
 beforeAll(async () => {
   dir = makeServerDir();
-  const first = await openEmbedded(dir, systemClock);
-  await execute(first.ownerUrl, [`alter system set unix_socket_directories = '${dir}'`]);
+  const first = await openOwnServer(dir);
+  await execute(first.url, [`alter system set unix_socket_directories = '${dir}'`]);
   // Read at the start only, and by a user who may write there.
   await first.close();
   const { uid, gid } = statSync(join(dir, "postgres"));
   chownSync(dir, uid, gid);
   appendFileSync(join(dir, "postgres", "pg_hba.conf"), "local all quotekeeper scram-sha-256\n");
-  server = await openEmbedded(dir, systemClock);
+  server = await reopenOwnServer(dir);
   other = join(dir, "other.crt");
   writeFileSync(other, selfSigned().cert);
 });
@@ -47,7 +45,7 @@ async function useCertificate({ key, cert }: { key: string; cert: string }): Pro
     writeFileSync(join(cluster, name), text, { mode: 0o600 });
     chownSync(join(cluster, name), uid, gid);
   }
-  await execute(server.ownerUrl, ["alter system set ssl = on", "select pg_reload_conf()"]);
+  await execute(server.url, ["alter system set ssl = on", "select pg_reload_conf()"]);
   const copy = join(dir, "server.crt");
   writeFileSync(copy, cert);
   return copy;
@@ -70,7 +68,7 @@ async function encrypted(url: string, parameters?: string): Promise<unknown> {
 async function untilCertificateIs(cert: string): Promise<void> {
   for (;;) {
     const client = new pg.Client({
-      connectionString: server.ownerUrl,
+      connectionString: server.url,
       ssl: { ca: cert, checkServerIdentity: () => undefined },
     });
     const reached = await client.connect().then(
@@ -97,15 +95,15 @@ describe("a server with a self-signed certificate", () => {
     ["ssl=0", false],
     ["", false],
   ])("with %s, encrypted: %s", async (parameters, expected) => {
-    expect(await encrypted(server.ownerUrl, parameters)).toBe(expected);
+    expect(await encrypted(server.url, parameters)).toBe(expected);
   });
 
   test.each(["verify-full", "verify-ca", "require"])(
     "with sslmode=%s is reached when its authority is named, and refused by that word when another is",
     async (mode) => {
-      const refused = await encrypted(server.ownerUrl, `sslmode=${mode}&sslrootcert=${other}`);
+      const refused = await encrypted(server.url, `sslmode=${mode}&sslrootcert=${other}`);
 
-      expect(await encrypted(server.ownerUrl, `sslmode=${mode}&sslrootcert=${own}`)).toBe(true);
+      expect(await encrypted(server.url, `sslmode=${mode}&sslrootcert=${own}`)).toBe(true);
       expect(refused).toMatchObject({ code: "DATABASE_TLS_FAILED" });
       expect(String(refused)).toContain(`sslmode=${mode}`);
       expect(String(refused)).toContain("sslrootcert=FILE");
@@ -113,16 +111,16 @@ describe("a server with a self-signed certificate", () => {
   );
 
   test("with sslmode=verify-full is refused where no authority is named: public ones do not know it", async () => {
-    expect(String(await encrypted(server.ownerUrl, "sslmode=verify-full"))).toContain(
+    expect(String(await encrypted(server.url, "sslmode=verify-full"))).toContain(
       "DEPTH_ZERO_SELF_SIGNED_CERT",
     );
-    expect(String(await encrypted(server.ownerUrl, "ssl=true"))).toContain("sslmode=verify-full");
+    expect(String(await encrypted(server.url, "ssl=true"))).toContain("sslmode=verify-full");
   });
 
   test("a file of certificates that is not there is named", () => {
     const missing = join(dir, "missing.crt");
 
-    expect(() => createPool(`${server.ownerUrl}?sslmode=require&sslrootcert=${missing}`)).toThrow(
+    expect(() => createPool(`${server.url}?sslmode=require&sslrootcert=${missing}`)).toThrow(
       `CONFIG_INVALID: DATABASE_URL names ${missing} as sslrootcert, which cannot be read (ENOENT)`,
     );
   });
@@ -133,8 +131,8 @@ test("a certificate for another name is good enough for verify-ca, and refused b
   const file = await useCertificate(key);
   await untilCertificateIs(key.cert);
 
-  expect(await encrypted(server.ownerUrl, `sslmode=verify-ca&sslrootcert=${file}`)).toBe(true);
-  expect(String(await encrypted(server.ownerUrl, `sslmode=verify-full&sslrootcert=${file}`))).toMatch(
+  expect(await encrypted(server.url, `sslmode=verify-ca&sslrootcert=${file}`)).toBe(true);
+  expect(String(await encrypted(server.url, `sslmode=verify-full&sslrootcert=${file}`))).toMatch(
     /DATABASE_TLS_FAILED.*sslmode=verify-full.*ERR_TLS_CERT_ALTNAME_INVALID/,
   );
 });
@@ -153,7 +151,7 @@ describe("a server without TLS", () => {
 });
 
 test("libpq's own form of a Unix socket is reached, whatever it says of TLS", async () => {
-  const { username, password, port } = new URL(server.ownerUrl);
+  const { username, password, port } = new URL(server.url);
   const login = `${username}:${password}@/quotekeeper?host=${dir}&port=${port}`;
 
   expect(await encrypted(`postgresql://${login}`)).toBe(false);

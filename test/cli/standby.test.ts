@@ -5,27 +5,26 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { createPool } from "../../src/archive/connect.ts";
-import { type EmbeddedServer, openEmbedded } from "../../src/archive/embedded/server.ts";
 import { runProgram } from "../../src/cli/program.ts";
-import { systemClock } from "../../src/clock.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { patientClock } from "../support/clock.ts";
+import { openOwnServer, type OwnServer, reopenOwnServer } from "../support/postgres/server.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { capturedEdges, run } from "./edges.ts";
 
 // Its directory is no tempDir(): that one would go before the server has ended.
 const serverDir = mkdtempSync(join(tmpdir(), "quotekeeper-standby-"));
-let server: EmbeddedServer;
+let server: OwnServer;
 beforeAll(async () => {
   // PostgreSQL does not run as root but as another user, who has to get in.
   chmodSync(serverDir, 0o755);
-  const before = await openEmbedded(serverDir, systemClock);
-  const migrated = await run(["migrate"], { DATABASE_URL: before.ownerUrl });
+  const before = await openOwnServer(serverDir);
+  const migrated = await run(["migrate"], { DATABASE_URL: before.url });
   await before.close();
   expect(migrated.exitCode).toBe(0);
   // It now waits for a primary, as one does whose primary is away.
   writeFileSync(join(serverDir, "postgres", "standby.signal"), "");
-  server = await openEmbedded(serverDir, systemClock);
+  server = await reopenOwnServer(serverDir);
 }, 120_000);
 afterAll(async () => {
   await server.close();
@@ -40,7 +39,7 @@ test("it is named, read as ever, collecting goes on beside it, and once it is pr
     'name: job\nschedule: "* * * * *"\nsession: always\nsymbols: [AAPL]\n',
   );
   const env = {
-    DATABASE_URL: server.ownerUrl,
+    DATABASE_URL: server.url,
     QUOTEKEEPER_DATA_DIR: join(dir, "data"),
     QUOTEKEEPER_JOBS_DIR: join(dir, "jobs"),
   };
@@ -63,7 +62,7 @@ test("it is named, read as ever, collecting goes on beside it, and once it is pr
   expect(coverage.exitCode).toBe(0);
   expect(stderr()).toMatch(NAMED);
 
-  const pool = createPool(server.ownerUrl);
+  const pool = createPool(server.url);
   await pool.query("select pg_promote()");
   while (existsSync(join(dir, "data", "loader.json"))) {
     passWaits();

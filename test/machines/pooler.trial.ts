@@ -3,9 +3,8 @@ import { spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
-import { openEmbedded } from "../../src/archive/embedded/server.ts";
-import { systemClock } from "../../src/clock.ts";
 import { freePort } from "../../src/archive/embedded/cluster.ts";
+import { openOwnServer } from "../support/postgres/server.ts";
 import { compileProgram } from "../support/compileProgram.ts";
 import { launch, ROOT, runs } from "./programs.ts";
 import { LeftOut, type Trial } from "./trial.ts";
@@ -29,11 +28,11 @@ export const trial: Trial = {
     const bin = compileProgram(join(dir, "program"));
     mkdirSync(join(dir, "data"));
     chmodSync(join(dir, "data"), 0o755);
-    const server = await openEmbedded(join(dir, "data"), systemClock);
+    const server = await openOwnServer(join(dir, "data"));
     try {
-      const owner = new URL(server.ownerUrl);
+      const owner = new URL(server.url);
       const withDefaults = await startBouncer(dir, owner, {});
-      const quotes = await collectSome(bin, dir, withDefaults.url, server.ownerUrl).finally(
+      const quotes = await collectSome(bin, dir, withDefaults.url, server.url).finally(
         withDefaults.stop,
       );
       say(`session mode: ${quotes} quotes stored`);

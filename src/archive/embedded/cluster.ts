@@ -7,9 +7,10 @@ import { setTimeout as delay } from "node:timers/promises";
 import { QuotekeeperError } from "../../errors.ts";
 import { unwritable } from "../../journal/data-dir.ts";
 import { makeDirectories } from "../../journal/makeDirectories.ts";
-import { type Processes, PROCESSES } from "../../processes.ts";
+import { environmentOf, type Processes, PROCESSES } from "../../processes.ts";
 import type { PostgresBinaries } from "./binaries.ts";
 import { draftOf, sweepDeadDrafts } from "./drafts.ts";
+import { OWNER, READER, rolesSql, SUPERUSER, VIEWER } from "./roles.ts";
 import { failure, freeBytes, type FreeBytes, requireRoom } from "./space.ts";
 import type { RunAs } from "./unprivileged.ts";
 
@@ -22,35 +23,65 @@ export type Machine = { processes: Processes; freeBytes: FreeBytes };
 /** The machine itself. */
 export const MACHINE: Machine = { processes: PROCESSES, freeBytes };
 
+/** The program's own roles log in with these; made of chance, and known from the settings' file alone. */
+export type Passwords = Pick<ClusterSettings, "ownerPassword" | "viewerPassword">;
+
 /** What is needed to start the server and reach it again. */
-export type ClusterSettings = { port: number; ownerPassword: string };
+export type ClusterSettings = {
+  port: number;
+  ownerPassword: string;
+  viewerPassword: string;
+  /** Which roles and settings the cluster has, see FORM; absent in one of a release before. */
+  form?: number;
+};
 
 /** The settings' file inside the cluster's directory, mode 600: it appears together with the cluster. */
 export const SETTINGS_FILE = "quotekeeper.json";
 
-/** The role that owns the archive, and the database of that name. */
-export const OWNER = "quotekeeper";
+/** Counts up with every change of what stands here or in roles.ts: a cluster of another form gets this one at its next start. */
+export const FORM = 2;
 
-/** The role that may only read; it needs no password from this machine's loopback. */
-export const READER = "quotekeeper_reader";
+const WINDOWS = process.platform === "win32";
 
 /**
- * Who may connect: the owner with its password, the reader without one, both from loopback only. So the address
- * that `start` prints for psql and Grafana holds no secret.
+ * The server's socket lies in its own directory, which only its owner may enter: whoever answers there is the server.
+ * PostgreSQL works in that directory, so the path has no length that could be too long. Node knows no such sockets on
+ * Windows.
+ */
+const SOCKETS = WINDOWS ? "" : ".";
+
+/**
+ * Who may connect, before all that somebody may have added. The program itself: through the socket, and with a password
+ * that neither end says (SCRAM). People's tools: as the reader, without a password, so that the address that `start`
+ * prints for psql and Grafana holds no secret. The superuser: nobody.
  */
 const PG_HBA = `# Written by quotekeeper when it made this cluster.
-host  ${OWNER}  ${READER}  127.0.0.1/32  trust
-host  all       ${OWNER}   127.0.0.1/32  scram-sha-256
+${WINDOWS ? "host " : "local"}  all            ${OWNER}   ${WINDOWS ? "127.0.0.1/32  " : ""}scram-sha-256
+${WINDOWS ? "host " : "local"}  ${OWNER}    ${VIEWER}  ${WINDOWS ? "127.0.0.1/32  " : ""}scram-sha-256
+${WINDOWS ? "" : `local  ${OWNER}    ${READER}  trust\n`}host   ${OWNER}    ${READER}  127.0.0.1/32  trust
+host   all            ${OWNER},${VIEWER},${SUPERUSER}  all  reject
+local  all            ${SUPERUSER}  reject
 `;
+
+/** How the release before let its owner in, who was a superuser. */
+const HBA_BEFORE = /^host +(quotekeeper +quotekeeper_reader|all +quotekeeper) +127\.0\.0\.1\/32 .*\n/gm;
 
 const SETTINGS = `
 # Written by quotekeeper when it made this cluster; the port is given at each start.
 listen_addresses = '127.0.0.1'
-unix_socket_directories = ''
 max_connections = 60
 shared_buffers = 128MB
 log_min_messages = warning
 log_checkpoints = off
+`;
+
+/** Against readers: the table of locks has room for all of them at all partitions, the queue of NOTIFY fills no disk. */
+const SETTINGS_OF_FORM_2 = `
+# Written by quotekeeper.
+unix_socket_directories = '${SOCKETS}'
+max_locks_per_transaction = 256
+max_notify_queue_pages = 64
+authentication_timeout = 10s
 `;
 
 /** Port of a new cluster when it is free; otherwise any free one. */
@@ -70,14 +101,14 @@ export async function isMade(dir: string): Promise<boolean> {
  *
  * @throws QuotekeeperError DISK_FULL, DATA_DIR_UNWRITABLE, EMBEDDED_UNAVAILABLE, EMBEDDED_FAILED
  */
-export async function initCluster(cluster: Cluster, password: string, machine: Machine): Promise<void> {
+export async function initCluster(cluster: Cluster, passwords: Passwords, machine: Machine): Promise<void> {
   const { dir } = cluster;
   const draft = draftOf(dir, machine.processes);
-  const passwordFile = `${draft}.pw`;
   await sweepDeadDrafts(dir, machine.processes);
   await requireRoom(dirname(dir), machine.freeBytes);
   try {
-    await fillDraft(cluster, { draft, passwordFile, password }, machine);
+    await fillDraft({ ...cluster, dir: draft }, dir, machine);
+    await settleCluster({ ...cluster, dir: draft }, { ...passwords, port: await freePort(PREFERRED_PORT) }, machine);
     // Windows renames over no directory, not even over an empty one.
     await rmdir(dir).catch(() => undefined);
     await rename(draft, dir);
@@ -86,26 +117,18 @@ export async function initCluster(cluster: Cluster, password: string, machine: M
     if (await isMade(dir)) return;
     throw cause instanceof QuotekeeperError ? cause : unwritable(dir, cause);
   } finally {
-    for (const path of [draft, passwordFile])
-      await rm(path, { recursive: true, force: true }).catch(() => undefined);
+    await rm(draft, { recursive: true, force: true }).catch(() => undefined);
   }
 }
 
-async function fillDraft(
-  cluster: Cluster,
-  { draft, passwordFile, password }: { draft: string; passwordFile: string; password: string },
-  { freeBytes: free }: Machine,
-): Promise<void> {
-  const { dir, runAs, binaries } = cluster;
-  await makeDirectories(draft, 0o700);
-  await writeFile(passwordFile, password, { mode: 0o600 });
-  if (runAs.owner)
-    for (const path of [draft, passwordFile]) await chown(path, runAs.owner.uid, runAs.owner.gid);
-  const { code, output } = await run(cluster, binaries.initdb, [
-    `--pgdata=${draft}`,
-    `--username=${OWNER}`,
-    `--pwfile=${passwordFile}`,
-    "--auth=scram-sha-256",
+async function fillDraft(draft: Cluster, dir: string, { freeBytes: free }: Machine): Promise<void> {
+  const { runAs, binaries } = draft;
+  await makeDirectories(draft.dir, 0o700);
+  if (runAs.owner) await chown(draft.dir, runAs.owner.uid, runAs.owner.gid);
+  const { code, output } = await run(draft, binaries.initdb, [
+    `--pgdata=${draft.dir}`,
+    `--username=${SUPERUSER}`,
+    "--auth=reject",
     "--encoding=UTF8",
     "--locale=C",
     "--no-instructions",
@@ -119,10 +142,66 @@ async function fillDraft(
     const what = `initdb in ${dir} ended with ${code}`;
     throw await failure(what, { dir: dirname(dir), output, free });
   }
-  await writeFile(join(draft, "pg_hba.conf"), PG_HBA);
-  await writeFile(join(draft, "postgresql.conf"), SETTINGS, { flag: "a" });
-  const settings: ClusterSettings = { port: await freePort(PREFERRED_PORT), ownerPassword: password };
-  await writeFile(join(draft, SETTINGS_FILE), JSON.stringify(settings), { mode: 0o600 });
+  await writeFile(join(draft.dir, "postgresql.conf"), SETTINGS, { flag: "a" });
+}
+
+/**
+ * Gives a cluster whose server does not run its roles, database and settings, whatever of them it has. The file of its
+ * settings comes last: what a kill interrupts is done again at the next start.
+ *
+ * @throws QuotekeeperError EMBEDDED_FAILED, DISK_FULL; as the first, also while a server runs there
+ */
+export async function settleCluster(
+  cluster: Cluster,
+  { port, ownerPassword, viewerPassword }: ClusterSettings,
+  { freeBytes: free }: Machine,
+): Promise<void> {
+  const { dir } = cluster;
+  // It cannot be made within a transaction, and may be there.
+  await runAlone(cluster, "template1", { sql: `create database ${OWNER}`, stopAtErrors: false });
+  const sql = await rolesSql({ ownerPassword, viewerPassword });
+  const { code, output } = await runAlone(cluster, OWNER, { sql, stopAtErrors: true });
+  if (code !== 0) throw await failure(`settling the roles of ${dir}`, { dir, output, free });
+  await replaceFile(cluster, "pg_hba.conf", (before) => {
+    const added = before.includes("# Written by quotekeeper") ? before.replace(PG_HBA, "") : "";
+    return PG_HBA + added.replaceAll(HBA_BEFORE, "").replace(/^# Written by quotekeeper.*\n/gm, "");
+  });
+  await replaceFile(cluster, "postgresql.conf", (before) =>
+    before.includes(SETTINGS_OF_FORM_2) ? before : before + SETTINGS_OF_FORM_2,
+  );
+  const settings: ClusterSettings = { port, ownerPassword, viewerPassword, form: FORM };
+  await replaceFile(cluster, SETTINGS_FILE, () => JSON.stringify(settings));
+}
+
+/** Whole or not at all; the server's own files stay the server's. */
+async function replaceFile(
+  { dir, runAs }: Cluster,
+  name: string,
+  change: (before: string) => string,
+): Promise<void> {
+  const [file, draft] = [join(dir, name), join(dir, `${name}.new`)];
+  const before = await readFile(file, "utf8").catch(() => "");
+  await rm(draft, { force: true });
+  await writeFile(draft, change(before), { mode: 0o600, flag: "wx", flush: true });
+  if (runAs.owner && name !== SETTINGS_FILE) await chown(draft, runAs.owner.uid, runAs.owner.gid);
+  await rename(draft, file);
+}
+
+/** PostgreSQL without a server, for one session of its superuser, which is whoever owns the files. */
+async function runAlone(
+  cluster: Cluster,
+  database: string,
+  { sql, stopAtErrors }: { sql: string; stopAtErrors: boolean },
+): Promise<{ code: number; output: string }> {
+  const settings = [
+    `exit_on_error=${stopAtErrors ? "on" : "off"}`,
+    // The statement has passwords in it.
+    "log_min_error_statement=panic",
+  ].flatMap((setting) => ["-c", setting]);
+  // With -j a blank line ends what is one transaction.
+  const input = `${sql.replaceAll(/\n\s*\n/g, "\n").replace(/;?\s*$/, "")};\n\n`;
+  const args = ["--single", "-j", "-D", cluster.dir, ...settings, database];
+  return run(cluster, cluster.binaries.postgres, args, { input });
 }
 
 /** How long a server may take until it answers: after a power cut it first reads its log again, as long as that takes. */
@@ -139,7 +218,7 @@ export async function startServer(
 ): Promise<{ ok: true } | { ok: false; output: string }> {
   const log = join(cluster.dir, "server.log");
   const ok =
-    process.platform === "win32"
+    WINDOWS
       ? await startByPgCtl(cluster, port, log)
       : await startAlone(cluster, port, log);
   return ok ? { ok } : { ok, output: lastLines(await readFile(log, "utf8").catch(() => "")) };
@@ -149,7 +228,7 @@ export async function startServer(
 async function startByPgCtl(cluster: Cluster, port: number, log: string): Promise<boolean> {
   const wait = ["-w", "-t", String(START_WITHIN_S)];
   const args = ["start", "-D", cluster.dir, "-l", log, ...wait, "-o", `-p ${port}`];
-  return (await run(cluster, cluster.binaries.pg_ctl, args, "ignore")).code === 0;
+  return (await run(cluster, cluster.binaries.pg_ctl, args, { output: "ignore" })).code === 0;
 }
 
 /** Without pg_ctl, which starts it through a shell, where `"` or `$` in the directory's name mean something else. */
@@ -178,12 +257,8 @@ async function startAlone(cluster: Cluster, port: number, log: string): Promise<
 
 /** Stops the server: open transactions are rolled back, everything committed is on disk. */
 export async function stopServer(cluster: Cluster): Promise<void> {
-  await run(
-    cluster,
-    cluster.binaries.pg_ctl,
-    ["stop", "-D", cluster.dir, "-m", "fast", "-w", "-t", "30"],
-    "ignore",
-  );
+  const args = ["stop", "-D", cluster.dir, "-m", "fast", "-w", "-t", "30"];
+  await run(cluster, cluster.binaries.pg_ctl, args, { output: "ignore" });
 }
 
 /** `preferred` when nobody listens there, else a free port of the system's choice. */
@@ -207,13 +282,15 @@ async function run(
   cluster: Cluster,
   program: string,
   args: string[],
-  output: "pipe" | "ignore" = "pipe",
+  { output = "pipe", input }: { output?: "pipe" | "ignore"; input?: string } = {},
 ): Promise<{ code: number; output: string }> {
   return new Promise((resolve, reject) => {
-    const child = launch(cluster, program, { args, output });
+    const child = launch(cluster, program, { args, output, input: input !== undefined });
     let text = "";
     child.stdout?.on("data", (chunk: Buffer) => (text += chunk.toString()));
     child.stderr?.on("data", (chunk: Buffer) => (text += chunk.toString()));
+    // One that has ended already says why itself.
+    child.stdin?.on("error", () => undefined).end(input);
     child.once("error", (cause) =>
       reject(new QuotekeeperError("EMBEDDED_FAILED", `${program}: ${cause.message}`, { cause })),
     );
@@ -227,7 +304,7 @@ async function run(
 function launch(
   { runAs, dir }: Cluster,
   program: string,
-  { args, output }: { args: string[]; output: "pipe" | "ignore" | number },
+  { args, output, input = false }: { args: string[]; output: "pipe" | "ignore" | number; input?: boolean },
 ): ChildProcess {
   const [command = program, ...rest] = [...runAs.prefix, program, ...args];
   const identity = runAs.owner && runAs.prefix.length === 0 ? runAs.owner : {};
@@ -235,8 +312,8 @@ function launch(
     ...identity,
     cwd: dirname(dir),
     ...apartFromTerminal(process.platform),
-    stdio: ["ignore", output, output],
-    env: { ...process.env, LC_ALL: "C", TZ: "UTC" },
+    stdio: [input ? "pipe" : "ignore", output, output],
+    env: { ...environmentOf(process.env, "other"), LC_ALL: "C", TZ: "UTC" },
   });
 }
 

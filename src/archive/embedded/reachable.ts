@@ -8,8 +8,8 @@
  * - npm packs no symbolic links. The package's script would make those of the libraries, but many machines let no script
  *   of a package run; so they are made here, which a directory of somebody else's does not allow.
  */
-import { cp, lstat, readFile, rename, rm, stat, symlink } from "node:fs/promises";
-import { homedir, tmpdir } from "node:os";
+import { chmod, cp, lstat, readFile, realpath, rename, rm, stat, symlink } from "node:fs/promises";
+import { homedir } from "node:os";
 import { basename, dirname, join, relative } from "node:path";
 import { makeDirectories } from "../../journal/makeDirectories.ts";
 import { QuotekeeperError } from "../../errors.ts";
@@ -26,11 +26,10 @@ export async function everyoneMayEnter(path: string): Promise<boolean> {
   }
 }
 
-/** Where a copy goes, best first: the machine's cache or the user's, or where those are read only, the temporary one. */
-export function cachesOf(uid: number | undefined): string[] {
+/** Where a copy goes, best first: the machine's cache or the user's, or the data directory. Never where others can write. */
+export function cachesOf(uid: number | undefined, dataDir?: string): string[] {
   const lasting = uid === 0 ? "/var/cache/quotekeeper" : join(homedir(), ".cache", "quotekeeper");
-  const temporary = join(tmpdir(), uid === 0 ? "quotekeeper-postgres" : `quotekeeper-postgres-${uid}`);
-  return [lasting, temporary];
+  return dataDir === undefined ? [lasting] : [lasting, join(dataDir, "postgres-copies")];
 }
 
 /**
@@ -38,7 +37,7 @@ export function cachesOf(uid: number | undefined): string[] {
  *
  * @param options.version names the copy, so that another version has another one
  * @param options.uid our effective user id, undefined on Windows
- * @param options.caches where the copy goes, best first; default: the machine's
+ * @param options.caches where the copy goes, best first; those that others can write are passed over
  * @throws QuotekeeperError EMBEDDED_AS_ROOT, EMBEDDED_UNAVAILABLE when there is nowhere to put it
  */
 export async function reachableBinaries(
@@ -47,8 +46,8 @@ export async function reachableBinaries(
     version,
     uid,
     processes = PROCESSES,
-    caches = cachesOf(uid),
-  }: { version: string; uid: number | undefined; processes?: Processes; caches?: readonly string[] },
+    caches,
+  }: { version: string; uid: number | undefined; processes?: Processes; caches: readonly string[] },
 ): Promise<PostgresBinaries> {
   const native = dirname(dirname(binaries.postgres));
   if (await canRunIn(native, uid)) return binaries;
@@ -103,32 +102,51 @@ async function copied(
   copy: string,
   { uid, processes }: { uid: number | undefined; processes: Processes },
 ): Promise<boolean> {
-  if (!(await isOurs(dirname(copy), uid))) return false;
+  if (!(await makePrivateDir(dirname(copy), uid))) return false;
   const draft = draftOf(copy, processes);
-  if (!(await exists(join(copy, "bin")))) {
+  const parts = ["", "bin"];
+  const isWhole = async (): Promise<boolean> =>
+    (await Promise.all(parts.map((part) => isPrivate(join(copy, part), uid)))).every(Boolean);
+  if (!(await isWhole())) {
     await sweepDeadDrafts(copy, processes);
+    await rm(copy, { recursive: true, force: true }).catch(() => undefined);
     await cp(native, draft, { recursive: true, verbatimSymlinks: true })
       .then(() => linkLibraries(draft))
+      .then(() => Promise.all(parts.map((part) => chmod(join(draft, part), 0o755))))
       .then(() => rename(draft, copy))
       // Another program's copy is as good.
       .catch(() => rm(draft, { recursive: true, force: true }).catch(() => undefined));
   }
   await sweepDrafts(copy);
-  return (await exists(join(copy, "bin"))) && canRunIn(copy, uid);
+  return (await isWhole()) && canRunIn(copy, uid);
 }
 
-/** Makes the cache when it is not there. What another user has put there in our name is not run. */
-async function isOurs(cache: string, uid: number | undefined): Promise<boolean> {
+/**
+ * Makes a directory when it is not there.
+ *
+ * @param uid our effective user id, undefined on Windows, where modes tell nothing
+ * @returns whether nobody else, but root, can put anything there or put another directory in its place
+ */
+export async function makePrivateDir(dir: string, uid = process.geteuid?.()): Promise<boolean> {
   try {
-    await makeDirectories(cache, uid === 0 ? 0o755 : 0o700);
-    return (await stat(cache)).uid === uid;
+    await makeDirectories(dir, uid === 0 ? 0o755 : 0o700);
+    for (let above = dirname(await realpath(dir)); ; above = dirname(above)) {
+      const { uid: owner, mode } = await lstat(above);
+      // With the sticky bit others can write, and yet take nothing away that is not theirs.
+      const kept = (mode & 0o022) === 0 || (mode & 0o1000) !== 0;
+      if (uid !== undefined && !(kept && (owner === 0 || owner === uid))) return false;
+      if (above === dirname(above)) return await isPrivate(dir, uid);
+    }
   } catch {
     return false;
   }
 }
 
-async function exists(path: string): Promise<boolean> {
-  return (await stat(path).catch(() => null)) !== null;
+/** Whether this is a directory of ours, no link, which nobody else may write. */
+async function isPrivate(dir: string, uid: number | undefined): Promise<boolean> {
+  const found = await lstat(dir).catch(() => null);
+  if (found === null || !found.isDirectory()) return false;
+  return uid === undefined || (found.uid === uid && (found.mode & 0o022) === 0);
 }
 
 function inside(copy: string, binaries: PostgresBinaries): PostgresBinaries {

@@ -4,28 +4,33 @@
  */
 import { chown, readFile, stat, utimes } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import pg from "pg";
+import type pg from "pg";
 import type { Clock } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { ensureDataDir } from "../../journal/data-dir.ts";
+import { addressOf, APPLICATION_NAME, ArchiveClient } from "../connect.ts";
+import { settleReaderSettings } from "../readerRole.ts";
 import { findBinaries } from "./binaries.ts";
 import {
   type Cluster,
   type ClusterSettings,
+  FORM,
   freePort,
   initCluster,
   isMade,
   type Machine,
   MACHINE,
-  OWNER,
-  READER,
+  type Passwords,
   SETTINGS_FILE,
+  settleCluster,
   startServer,
   stopServer,
 } from "./cluster.ts";
 import { sweepDrafts } from "./drafts.ts";
 import { fetchPackage } from "./fetchPackage.ts";
-import { reachableBinaries } from "./reachable.ts";
+import { cachesOf, reachableBinaries } from "./reachable.ts";
+import { OWNER, READER, VIEWER } from "./roles.ts";
+import { socketDir } from "./socketDir.ts";
 import { failure } from "./space.ts";
 import { decideRunAs } from "./unprivileged.ts";
 
@@ -33,6 +38,8 @@ import { decideRunAs } from "./unprivileged.ts";
 export type EmbeddedServer = {
   /** Connection string of the owner; holds the password, for our own pool only. */
   ownerUrl: string;
+  /** Connection string of our own reader; holds a password, and has connections that people's tools cannot take. */
+  viewerUrl: string;
   /** Connection string for people's tools: read only, no secret in it. */
   readerUrl: string;
   /** Starts the server again if it went away; for use between attempts to connect. */
@@ -41,7 +48,7 @@ export type EmbeddedServer = {
   close: () => Promise<void>;
 };
 
-/** Each program holds this advisory lock shared while it uses the server; who gets it alone is the last one. */
+/** Each program holds this advisory lock shared while it uses the server; who gets it alone is the last one. Readers may take none. */
 const IN_USE_LOCK = 0x71_6b_01;
 
 /** How often a start that loses a race against another program looks again, and how long it waits between. */
@@ -65,24 +72,31 @@ export async function openEmbedded(
   machine: Machine = MACHINE,
 ): Promise<EmbeddedServer> {
   const cluster = await prepareCluster(resolve(dataDir), clock, machine);
-  let settings = await readSettings(join(cluster.dir, SETTINGS_FILE));
+  const host = await socketDir(cluster.dir, cachesOf(process.geteuid?.(), resolve(dataDir)));
+  let settings = await settledSettings(cluster, clock, machine);
   let holder: pg.Client | null = null;
+
+  const address = (user: string, password: string): string =>
+    `postgresql://${user}:${password}@localhost:${settings.port}/${OWNER}?host=${encodeURIComponent(host)}&require_auth=scram-sha-256`;
+  const ownerUrl = (): string => address(OWNER, settings.ownerPassword);
 
   const reach = async (): Promise<void> => {
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const running = await runningPort(cluster.dir);
-      const port = running ?? settings.port;
-      const client = await connectOwner({ ...settings, port }, cluster.dir, clock);
-      if (client === "not yet") {
-        // That takes as long as it takes.
-        attempt = -1;
-        await clock.sleep(WAIT_MS);
-        continue;
-      }
-      if (client !== null) {
-        settings = { ...settings, port };
-        holder = client;
-        return;
+      if (running !== null) {
+        // Another program may have given it a form, and passwords, meanwhile.
+        settings = { ...(await readSettings(cluster.dir)), port: running };
+        const client = await connectOwner(ownerUrl(), cluster.dir, clock);
+        if (client === "not yet") {
+          // That takes as long as it takes.
+          attempt = -1;
+          await clock.sleep(WAIT_MS);
+          continue;
+        }
+        if (client !== null) {
+          holder = client;
+          return;
+        }
       }
       const chosen = running ?? (await freePort(settings.port));
       const started = await startServer(cluster, chosen);
@@ -99,14 +113,15 @@ export async function openEmbedded(
   };
 
   await reach();
-  const address = (user: string): string =>
-    `127.0.0.1:${settings.port}/${OWNER}`.replace(/^/, `postgresql://${user}@`);
   return {
     get ownerUrl() {
-      return address(`${OWNER}:${settings.ownerPassword}`);
+      return ownerUrl();
+    },
+    get viewerUrl() {
+      return address(VIEWER, settings.viewerPassword);
     },
     get readerUrl() {
-      return address(READER);
+      return `postgresql://${READER}@127.0.0.1:${settings.port}/${OWNER}`;
     },
     revive: async () => {
       await holder?.end().catch(() => undefined);
@@ -135,6 +150,7 @@ async function prepareCluster(dataDir: string, clock: Clock, machine: Machine): 
     version: found.version,
     uid,
     processes: machine.processes,
+    caches: cachesOf(uid, dataDir),
   });
   const runAs = await decideRunAs(uid, dir);
   if (runAs === null)
@@ -143,8 +159,7 @@ async function prepareCluster(dataDir: string, clock: Clock, machine: Machine): 
       `running as root, and ${dataDir} is closed to other users`,
     );
   const cluster = { dir, binaries, runAs };
-  if (!(await isMade(dir)))
-    await initCluster(cluster, Buffer.from(clock.random(24)).toString("base64url"), machine);
+  if (!(await isMade(dir))) await initCluster(cluster, newPasswords(clock), machine);
   await sweepDrafts(dir);
   // A cluster made by root-as-another-user and copied by root: the top directory decides, see chooseOwner.
   if (runAs.owner && (await stat(join(dir, "PG_VERSION"))).uid !== runAs.owner.uid)
@@ -152,13 +167,44 @@ async function prepareCluster(dataDir: string, clock: Clock, machine: Machine): 
   return cluster;
 }
 
-async function readSettings(file: string): Promise<ClusterSettings> {
+function newPasswords({ random }: Clock): Passwords {
+  const [ownerPassword, viewerPassword] = [random(24), random(24)].map((bytes) =>
+    Buffer.from(bytes).toString("base64url"),
+  ) as [string, string];
+  return { ownerPassword, viewerPassword };
+}
+
+/** The settings of a cluster in the form of this release. One of a release before is given it, once its server has ended. */
+async function settledSettings(
+  cluster: Cluster,
+  clock: Clock,
+  machine: Machine,
+): Promise<ClusterSettings> {
+  const { dir } = cluster;
+  for (let attempt = 0; ; attempt++) {
+    // In this order: a server that is there before the settings are found to be old is itself one of the old form.
+    const running = (await runningPort(dir)) !== null;
+    const settings = await readSettings(dir);
+    if ((settings.form ?? 0) >= FORM) return settings;
+    try {
+      // Other passwords too: the release before said its own to whoever had the port.
+      await settleCluster(cluster, { ...settings, ...newPasswords(clock) }, machine);
+    } catch (error) {
+      if (attempt >= START_FAILURES) throw error;
+      if (running) await stopServer(cluster);
+      await clock.sleep(WAIT_MS);
+    }
+  }
+}
+
+async function readSettings(dir: string): Promise<ClusterSettings> {
+  const file = join(dir, SETTINGS_FILE);
   try {
     return JSON.parse(await readFile(file, "utf8")) as ClusterSettings;
   } catch (cause) {
     throw new QuotekeeperError(
       "EMBEDDED_FAILED",
-      `${file}, which holds the port and password, cannot be read`,
+      `${file}, which holds the port and passwords, cannot be read`,
       { cause },
     );
   }
@@ -173,22 +219,21 @@ async function runningPort(dir: string): Promise<number | null> {
 
 /** A connection that holds the in-use lock; null when no server of this very cluster answers. */
 async function connectOwner(
-  settings: ClusterSettings,
+  connectionString: string,
   dir: string,
   clock: Clock,
 ): Promise<pg.Client | "not yet" | null> {
-  const login = { host: "127.0.0.1", port: settings.port, user: OWNER, password: settings.ownerPassword };
-  const admin = new pg.Client({ ...login, database: "postgres", connectionTimeoutMillis: 5_000 });
+  const client = new ArchiveClient({ ...addressOf(connectionString), application_name: APPLICATION_NAME });
   // The server may be stopped under us; the pool notices on its own.
-  admin.on("error", () => undefined);
+  client.on("error", () => undefined);
   try {
-    await admin.connect();
-    if (!(await worksIn(dir, admin, clock))) throw new Error("another server's port");
-    await admin.query("select pg_advisory_lock_shared($1)", [IN_USE_LOCK]);
-    await ensureDatabase(admin);
-    return admin;
+    await client.connect();
+    if (!(await worksIn(dir, client, clock))) throw new Error("another server's port");
+    await client.query("select pg_advisory_lock_shared($1)", [IN_USE_LOCK]);
+    await settleReaderSettings(client);
+    return client;
   } catch (error) {
-    await admin.end().catch(() => undefined);
+    await client.end().catch(() => undefined);
     return (error as { code?: string }).code === NOT_YET ? "not yet" : null;
   }
 }
@@ -214,20 +259,6 @@ async function worksIn(dir: string, admin: pg.Client, clock: Clock): Promise<boo
 
 function randomBelow2to26({ random }: Clock): number {
   return Buffer.from(random(4)).readUInt32BE() >>> 6;
-}
-
-/** The database and the reader role; both are there already but for the first time. */
-async function ensureDatabase(admin: pg.Client): Promise<void> {
-  const { rowCount } = await admin.query("select from pg_database where datname = $1", [OWNER]);
-  if (rowCount !== 0) return;
-  await admin.query(`create role ${READER} login connection limit 20`).catch(ignoreDuplicate);
-  await admin.query(`alter role ${READER} set default_transaction_read_only = on`);
-  await admin.query(`create database ${OWNER}`).catch(ignoreDuplicate);
-}
-
-/** Two programs may create it at once: 42710 duplicate_object, 42P04 duplicate_database, 23505 unique_violation. */
-function ignoreDuplicate(error: { code?: string }): void {
-  if (!["42710", "42P04", "23505"].includes(error.code ?? "")) throw error;
 }
 
 /** Whether we were the last: our shared lock is given up, and the lock can be had alone. */

@@ -4,6 +4,7 @@
  */
 import { spawn } from "node:child_process";
 import { readFile, stat } from "node:fs/promises";
+import { environmentOf } from "../../processes.ts";
 import { everyoneMayEnter } from "./reachable.ts";
 
 /** How to start a program so that PostgreSQL accepts it. */
@@ -55,7 +56,7 @@ async function chooseOwner(clusterDir: string): Promise<{ uid: number; gid: numb
 
 async function succeeds([command = "", ...args]: string[]): Promise<boolean> {
   return new Promise((resolve) => {
-    const child = spawn(command, args, { stdio: "ignore" });
+    const child = spawn(command, args, { stdio: "ignore", env: environmentOf(process.env, "other") });
     child.once("error", () => resolve(false));
     child.once("exit", (code) => resolve(code === 0));
   });

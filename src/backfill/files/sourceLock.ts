@@ -1,9 +1,19 @@
 /** One import at a time into each source: two would give the same second's answers the same times. */
+import { createHash } from "node:crypto";
 import type pg from "pg";
 import { QuotekeeperError } from "../../errors.ts";
 
-/** Locks of imports, apart from those of other things. */
-const IMPORT_LOCK = 0x71_6b_07;
+/**
+ * Tells whether another session of this user bears the import's name, and gives the name to this one if none does. Not an
+ * advisory lock, which every reader of the database can take; nor a row's, for a transaction that lasts as long as an import
+ * keeps dead rows from being removed.
+ */
+const TAKE_NAME = `
+  select set_config('application_name', $1, false) as name
+  where not exists (
+    select from pg_stat_activity
+    where application_name = $1 and datname = current_database() and usename = session_user and pid <> pg_backend_pid()
+  )`;
 
 /**
  * Runs `work` while no other import into the source runs. A process that is killed leaves no lock behind.
@@ -14,11 +24,12 @@ export async function withSourceLock<T>(pool: pg.Pool, name: string, work: () =>
   const client = await pool.connect();
   let broken: Error | undefined;
   try {
-    const { rows } = await client.query<{ locked: boolean }>(
-      "select pg_try_advisory_lock($1, hashtext($2)) as locked",
-      [IMPORT_LOCK, name],
-    );
-    if (rows[0]?.locked !== true)
+    const digest = createHash("sha256").update(name).digest("hex").slice(0, 32);
+    await client.query("begin");
+    await client.query("lock table backfills in share update exclusive mode");
+    const { rowCount } = await client.query(TAKE_NAME, [`quotekeeper imports ${digest}`]);
+    await client.query("commit");
+    if (rowCount !== 1)
       throw new QuotekeeperError("BACKFILL_OVERTAKEN", `another import into the source ${name} is under way`);
     return await work();
   } catch (error) {

@@ -8,6 +8,7 @@ import { databaseError } from "../../archive/databaseError.ts";
 import { explain } from "../../archive/explain.ts";
 import { currentVersion } from "../../archive/migrate.ts";
 import { type EmbeddedServer, openEmbedded } from "../../archive/embedded/server.ts";
+import { endReaders, settleReaderSettings } from "../../archive/readerRole.ts";
 import type { Clock } from "../../clock.ts";
 import { describeDatabase, withoutPassword } from "../../config/databaseUrl.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
@@ -16,6 +17,9 @@ import { type Edges, Interrupted, READER_GONE } from "../edges.ts";
 
 /** Connections for readers. */
 const READERS = 2;
+
+/** How often readers whose statements last too long are looked for. */
+const END_READERS_EVERY_MS = 5_000;
 
 /** An open archive. */
 export type Archive = {
@@ -44,6 +48,7 @@ export async function openArchive(config: Config, clock: Clock): Promise<Archive
   if (config.databaseUrl !== null) {
     const { databaseUrl, databaseReaderUrl = databaseUrl } = config;
     const pool = createPool(databaseUrl);
+    const unwatch = watching(() => endReaders(pool));
     return {
       pool,
       openReader: (options) => createReaderPool(databaseReaderUrl, { max: READERS, ...options }),
@@ -52,23 +57,30 @@ export async function openArchive(config: Config, clock: Clock): Promise<Archive
       readerUrl: withoutPassword(databaseReaderUrl),
       embedded: false,
       revive: () => Promise.resolve(),
-      close: () => pool.end(),
+      close: () => {
+        unwatch();
+        return pool.end();
+      },
     };
   }
   return embeddedArchive(await openEmbedded(config.dataDir, clock));
 }
 
 function embeddedArchive(server: EmbeddedServer): Archive {
-  const pools: { pool: pg.Pool; url: "ownerUrl" | "readerUrl" }[] = [];
-  const kept = (url: "ownerUrl" | "readerUrl", pool: pg.Pool): pg.Pool => {
+  const pools: { pool: pg.Pool; url: "ownerUrl" | "viewerUrl" }[] = [];
+  const kept = (url: "ownerUrl" | "viewerUrl", pool: pg.Pool): pg.Pool => {
     pools.push({ pool, url });
     return pool;
   };
   const pool = kept("ownerUrl", createPool(server.ownerUrl));
+  const unwatch = watching(async () => {
+    await endReaders(pool);
+    await settleReaderSettings(pool);
+  });
   return {
     pool,
     openReader: (options) =>
-      kept("readerUrl", createReaderPool(server.readerUrl, { max: READERS, ...options })),
+      kept("viewerUrl", createReaderPool(server.viewerUrl, { max: READERS, ...options })),
     openScratch: () => kept("ownerUrl", createPool(server.ownerUrl, { max: 1, lasting: true })),
     get address() {
       return describeDatabase(server.readerUrl);
@@ -83,10 +95,25 @@ function embeddedArchive(server: EmbeddedServer): Archive {
       for (const { pool: each, url } of pools) each.options.connectionString = server[url];
     },
     close: async () => {
+      unwatch();
       await pool.end();
       await server.close();
     },
   };
+}
+
+/** Does it again and again, one at a time. @returns stops it */
+function watching(work: () => Promise<unknown>): () => void {
+  let idle = true;
+  const timer = setInterval(() => {
+    if (!idle) return;
+    idle = false;
+    // A database that is away is the business of those who need it.
+    void work()
+      .catch(() => undefined)
+      .finally(() => (idle = true));
+  }, END_READERS_EVERY_MS).unref();
+  return () => clearInterval(timer);
 }
 
 /** Whether there is an archive to look into: commands that only read do not make one. */

@@ -1,6 +1,6 @@
 /** The embedded server on a machine that is slow: whoever finds it starting waits for it. */
 import { chmodSync, rmSync, writeFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { openEmbedded } from "../../../src/archive/embedded/server.ts";
@@ -30,8 +30,10 @@ test("a server that is recovering from a crash is waited for, however long that 
     recovering.close();
     rmSync(pidFile);
   });
-  await new Promise<void>((resolve) => recovering.listen(0, "127.0.0.1", resolve));
-  const { port } = recovering.address() as AddressInfo;
+  const port = 54_329;
+  await new Promise<void>((resolve) =>
+    recovering.listen(join(dataDir, "postgres", `.s.PGSQL.${port}`), resolve),
+  );
   writeFileSync(pidFile, [process.pid, join(dataDir, "postgres"), 0, port, "", "127.0.0.1"].join("\n"));
 
   const server = await openEmbedded(dataDir, clock);

@@ -2,8 +2,7 @@
 import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type EmbeddedServer, openEmbedded } from "../../../src/archive/embedded/server.ts";
-import { systemClock } from "../../../src/clock.ts";
+import { openOwnServer } from "../../support/postgres/server.ts";
 import { until } from "../../support/until.ts";
 
 /** A server in a temporary directory. */
@@ -27,9 +26,9 @@ export async function startFaultServer(): Promise<FaultServer> {
     rmSync(dir, { recursive: true, force: true });
   };
   process.once("exit", onExit);
-  const server: EmbeddedServer = await openEmbedded(dir, systemClock);
+  const server = await openOwnServer(dir);
   return {
-    url: server.ownerUrl,
+    url: server.url,
     kill: () => killPostmaster(join(dir, "postgres")),
     revive: server.revive,
     close: async () => {

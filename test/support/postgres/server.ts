@@ -1,8 +1,9 @@
 /** The PostgreSQL server of a test run: the one of `TEST_DATABASE_URL`, or an embedded one that goes away with it. */
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
+import { OWNER, SUPERUSER } from "../../../src/archive/embedded/roles.ts";
 import { openEmbedded } from "../../../src/archive/embedded/server.ts";
 import { systemClock } from "../../../src/clock.ts";
 
@@ -25,6 +26,34 @@ export function makeServerDir(): string {
   return dir;
 }
 
+/** A server that tests use over TCP. */
+export type OwnServer = TestServer & { revive: () => Promise<void> };
+
+/**
+ * Makes the embedded server of a directory one that is used as a server of somebody's own is: over TCP, by a superuser.
+ * `url` is that user's.
+ */
+export async function openOwnServer(dir: string): Promise<OwnServer> {
+  await (await openEmbedded(dir, systemClock)).close();
+  const cluster = join(dir, "postgres");
+  const hba = readFileSync(join(cluster, "pg_hba.conf"), "utf8");
+  const lines = `host all ${SUPERUSER} 127.0.0.1/32 trust\nhost all ${OWNER} 127.0.0.1/32 scram-sha-256\n`;
+  writeFileSync(join(cluster, "pg_hba.conf"), hba.startsWith(lines) ? hba : lines + hba);
+  const server = await reopenOwnServer(dir);
+  const { port } = new URL(server.url);
+  await execute(`postgresql://${SUPERUSER}@127.0.0.1:${port}/${OWNER}`, [`alter role ${OWNER} superuser`]);
+  return server;
+}
+
+/** Opens it again. */
+export async function reopenOwnServer(dir: string): Promise<OwnServer> {
+  const { readerUrl, ownerUrl, revive, close } = await openEmbedded(dir, systemClock);
+  const url = new URL(readerUrl);
+  url.username = OWNER;
+  url.password = new URL(ownerUrl).password;
+  return { url: url.href, revive, close };
+}
+
 /** Starts an embedded server in a fresh directory of the system's temporary one. */
 export async function startTestServer(): Promise<TestServer> {
   const dir = makeServerDir();
@@ -36,13 +65,13 @@ export async function startTestServer(): Promise<TestServer> {
   process.once("exit", onExit);
   const onSignal = (): never => process.exit(130);
   process.once("SIGINT", onSignal).once("SIGTERM", onSignal);
-  const first = await openEmbedded(dir, systemClock);
-  await execute(first.ownerUrl, SETTINGS);
+  const first = await openOwnServer(dir);
+  await execute(first.url, SETTINGS);
   // The number of connections is read at the start only.
   await first.close();
-  const server = await openEmbedded(dir, systemClock);
+  const server = await openOwnServer(dir);
   return {
-    url: server.ownerUrl,
+    url: server.url,
     close: async () => {
       await server.close();
       process.off("exit", onExit).off("SIGINT", onSignal).off("SIGTERM", onSignal);

@@ -1,0 +1,76 @@
+/** The roles of the embedded database, as one transaction of its superuser. */
+import { readFile } from "node:fs/promises";
+import { fileURLToPath } from "node:url";
+
+/** Made by initdb. It has no password, and nothing lets it in: only PostgreSQL without a server runs as it. */
+export const SUPERUSER = "quotekeeper_superuser";
+
+/** The role that owns the archive, and the database of that name. It is no superuser. */
+export const OWNER = "quotekeeper";
+
+/** The role that may only read, for people's tools; it needs no password from this machine's loopback. */
+export const READER = "quotekeeper_reader";
+
+/** The program's own reader: however many connections people's tools take, this one has its own. */
+export const VIEWER = "quotekeeper_viewer";
+
+const LIMITS = fileURLToPath(new URL("../../../deploy/superuser.sql", import.meta.url));
+
+/**
+ * Gives a cluster its roles and their rights, whatever of them is there. In one of the release before, the role that initdb
+ * had made owned the archive; such a role stays a superuser for good, so it gets another name, and a new one all it owns.
+ */
+export async function rolesSql(passwords: { ownerPassword: string; viewerPassword: string }): Promise<string> {
+  return `
+do $$
+declare
+  thing record;
+  wanted text;
+begin
+  if (select rolname from pg_roles where oid = 10) = '${OWNER}' then
+    -- No session may rename its own role.
+    create role quotekeeper_interim superuser;
+    set session authorization quotekeeper_interim;
+    alter role ${OWNER} rename to ${SUPERUSER};
+    reset session authorization;
+    drop role quotekeeper_interim;
+  end if;
+  foreach wanted in array array['${OWNER}', '${READER}', '${VIEWER}'] loop
+    if not exists (select from pg_roles where rolname = wanted) then
+      execute format('create role %I', wanted);
+    end if;
+  end loop;
+  execute format('alter database %I owner to ${OWNER}', current_database());
+  for thing in
+    select format('schema %I', nspname) as name from pg_namespace where nspowner = 10 and oid >= 16384
+    union all
+    select format('database %I', datname) from pg_database where datdba = 10 and oid >= 16384
+    union all
+    select format('table %s', oid::regclass) from pg_class c
+    where relowner = 10 and oid >= 16384 and relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+      and relnamespace not in (select oid from pg_namespace where nspname like 'pg\\_%')
+      and not exists (select from pg_depend where classid = 'pg_class'::regclass and objid = c.oid and deptype in ('a', 'i', 'e')
+        and (relkind = 'S' or deptype = 'e'))
+    union all
+    select format('routine %s', oid::regprocedure) from pg_proc p
+    where proowner = 10 and oid >= 16384 and not exists (
+      select from pg_depend where classid = 'pg_proc'::regclass and objid = p.oid and deptype = 'e')
+    union all
+    select format('type %s', oid::regtype) from pg_type
+    where typowner = 10 and oid >= 16384 and typtype in ('d', 'e', 'r')
+  loop
+    execute format('alter %s owner to ${OWNER}', thing.name);
+  end loop;
+end
+$$;
+alter role ${SUPERUSER} password null;
+alter role ${OWNER} login createrole nosuperuser password '${passwords.ownerPassword}';
+alter role ${VIEWER} login password '${passwords.viewerPassword}' connection limit 10;
+alter role ${READER} login;
+grant ${READER} to ${VIEWER};
+grant ${READER}, ${VIEWER} to ${OWNER} with admin option;
+alter default privileges for role ${OWNER} in schema public grant select on tables to ${READER};
+revoke temporary on database ${OWNER} from public;
+grant execute on function pg_stat_file(text) to ${OWNER};
+${await readFile(LIMITS, "utf8")}`;
+}
