@@ -137,20 +137,25 @@ export async function settleReader(client: pg.ClientBase): Promise<string | null
 }
 
 /**
- * What keeps a reader within its bounds, as far as this session's user may do it: the right to end its sessions, and once,
- * while nobody has given the role any, the settings it begins with. deploy/superuser.sql has what only a superuser may do.
+ * What keeps a reader within its bounds, as far as this session's user may do it: the right to end its sessions; the settings
+ * it begins with, while nobody has given the role any; no tables, temporary ones included, which everybody may make who may
+ * connect. deploy/superuser.sql has what only a superuser may do.
  */
 async function limitReader(client: pg.ClientBase): Promise<void> {
-  const { rows } = await client.query<{ ours: boolean; untouched: boolean }>(
-    `select pg_has_role(oid, 'usage') as ours,
-            rolconnlimit = -1 and not exists (select from pg_db_role_setting where setrole = oid) as untouched
+  const { rows } = await client.query<{ statements: string[] }>(
+    `select array_remove(array[
+       case when not pg_has_role(oid, 'usage') then '${grant("current_user")}' end,
+       case when rolconnlimit = -1 and not exists (select from pg_db_role_setting where setrole = oid) then $1 end,
+       case when has_database_privilege(oid, current_database(), 'temporary')
+         then format('revoke temporary on database %I from public', current_database()) end,
+       case when has_schema_privilege(oid, current_schema(), 'create')
+         then format('revoke create on schema %I from public', current_schema()) end
+     ], null) as statements
      from pg_roles where rolname = '${READER}'`,
+    [[`alter role ${READER} connection limit ${READER_CONNECTIONS}`, ...givenSettings()].join("; ")],
   );
-  const [{ ours, untouched } = { ours: true, untouched: false }] = rows;
-  const limits = [`alter role ${READER} connection limit ${READER_CONNECTIONS}`, ...givenSettings()];
-  // Where somebody else made the role, all of this is that person's to do.
-  if (!ours) await client.query(grant("current_user")).catch(() => undefined);
-  if (untouched) await client.query(limits.join("; ")).catch(() => undefined);
+  // Where the role, the database or the schema are somebody else's, this is that person's to do.
+  for (const statement of rows[0]?.statements ?? []) await client.query(statement).catch(() => undefined);
 }
 
 function givenSettings(): string[] {

@@ -1,6 +1,6 @@
 /** libpq's words for TLS and for Unix sockets, against a PostgreSQL with a certificate of our making. */
 import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
-import { appendFileSync, chownSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { chownSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 import { createPool } from "../../src/archive/connect.ts";
@@ -8,7 +8,7 @@ import { tlsOf } from "../../src/archive/tls.ts";
 import { describeDatabase } from "../../src/config/databaseUrl.ts";
 import { freshDatabase } from "../support/database.ts";
 import { selfSigned } from "../support/selfSigned.ts";
-import { execute, makeServerDir, openOwnServer, type OwnServer, reopenOwnServer } from "../support/postgres/server.ts";
+import { execute, makeServerDir, openOwnServer, type OwnServer } from "../support/postgres/server.ts";
 
 let dir: string;
 let server: OwnServer;
@@ -20,14 +20,7 @@ const warnings = jest.spyOn(process, "emitWarning");
 
 beforeAll(async () => {
   dir = makeServerDir();
-  const first = await openOwnServer(dir);
-  await execute(first.url, [`alter system set unix_socket_directories = '${dir}'`]);
-  // Read at the start only, and by a user who may write there.
-  await first.close();
-  const { uid, gid } = statSync(join(dir, "postgres"));
-  chownSync(dir, uid, gid);
-  appendFileSync(join(dir, "postgres", "pg_hba.conf"), "local all quotekeeper scram-sha-256\n");
-  server = await reopenOwnServer(dir);
+  server = await openOwnServer(dir);
   other = join(dir, "other.crt");
   writeFileSync(other, selfSigned().cert);
 });
@@ -152,11 +145,12 @@ describe("a server without TLS", () => {
 
 test("libpq's own form of a Unix socket is reached, whatever it says of TLS", async () => {
   const { username, password, port } = new URL(server.url);
-  const login = `${username}:${password}@/quotekeeper?host=${dir}&port=${port}`;
+  const sockets = join(dir, "postgres");
+  const login = `${username}:${password}@/quotekeeper?host=${sockets}&port=${port}`;
 
   expect(await encrypted(`postgresql://${login}`)).toBe(false);
   expect(await encrypted(`postgresql://${login}&sslmode=require`)).toBe(false);
-  expect(describeDatabase(`postgresql://${login}`)).toBe(`${dir}:${port}/quotekeeper`);
+  expect(describeDatabase(`postgresql://${login}`)).toBe(`${sockets}:${port}/quotekeeper`);
 });
 
 describe("without a word of TLS", () => {

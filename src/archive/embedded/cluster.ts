@@ -44,13 +44,6 @@ export const FORM = 2;
 const WINDOWS = process.platform === "win32";
 
 /**
- * The server's socket lies in its own directory, which only its owner may enter: whoever answers there is the server.
- * PostgreSQL works in that directory, so the path has no length that could be too long. Node knows no such sockets on
- * Windows.
- */
-const SOCKETS = WINDOWS ? "" : ".";
-
-/**
  * Who may connect, before all that somebody may have added. The program itself: through the socket, and with a password
  * that neither end says (SCRAM). People's tools: as the reader, without a password, so that the address that `start`
  * prints for psql and Grafana holds no secret. The superuser: nobody.
@@ -67,7 +60,7 @@ local  all            ${SUPERUSER}  reject
 const HBA_BEFORE = /^host +(quotekeeper +quotekeeper_reader|all +quotekeeper) +127\.0\.0\.1\/32 .*\n/gm;
 
 const SETTINGS = `
-# Written by quotekeeper when it made this cluster; the port is given at each start.
+# Written by quotekeeper when it made this cluster; the port is given at each start, and the directory of the socket.
 listen_addresses = '127.0.0.1'
 max_connections = 60
 shared_buffers = 128MB
@@ -78,7 +71,6 @@ log_checkpoints = off
 /** Against readers: the table of locks has room for all of them at all partitions, the queue of NOTIFY fills no disk. */
 const SETTINGS_OF_FORM_2 = `
 # Written by quotekeeper.
-unix_socket_directories = '${SOCKETS}'
 max_locks_per_transaction = 256
 max_notify_queue_pages = 64
 authentication_timeout = 10s
@@ -197,6 +189,7 @@ async function runAlone(
     `exit_on_error=${stopAtErrors ? "on" : "off"}`,
     // The statement has passwords in it.
     "log_min_error_statement=panic",
+    "log_checkpoints=off",
   ].flatMap((setting) => ["-c", setting]);
   // With -j a blank line ends what is one transaction.
   const input = `${sql.replaceAll(/\n\s*\n/g, "\n").replace(/;?\s*$/, "")};\n\n`;
@@ -239,7 +232,9 @@ async function startAlone(cluster: Cluster, port: number, log: string): Promise<
   });
   try {
     if (owner) await output.chown(owner.uid, owner.gid);
-    const args = ["-D", cluster.dir, "-p", String(port)];
+    // The socket in its own directory, which only its owner may enter: whoever answers there is the server. PostgreSQL
+    // works in that directory, so its path is never too long for it.
+    const args = ["-D", cluster.dir, "-p", String(port), "-k", "."];
     const child = launch(cluster, cluster.binaries.postgres, { args, output: output.fd });
     let gone = false;
     child.once("exit", () => (gone = true)).once("error", () => (gone = true));

@@ -32,7 +32,7 @@ begin
     create role quotekeeper_interim superuser;
     set session authorization quotekeeper_interim;
     alter role ${OWNER} rename to ${SUPERUSER};
-    reset session authorization;
+    set session authorization ${SUPERUSER};
     drop role quotekeeper_interim;
   end if;
   foreach wanted in array array['${OWNER}', '${READER}', '${VIEWER}'] loop

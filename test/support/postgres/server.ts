@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { OWNER, SUPERUSER } from "../../../src/archive/embedded/roles.ts";
+import { OWNER, READER, SUPERUSER } from "../../../src/archive/embedded/roles.ts";
 import { openEmbedded } from "../../../src/archive/embedded/server.ts";
 import { systemClock } from "../../../src/clock.ts";
 
@@ -37,7 +37,10 @@ export async function openOwnServer(dir: string): Promise<OwnServer> {
   await (await openEmbedded(dir, systemClock)).close();
   const cluster = join(dir, "postgres");
   const hba = readFileSync(join(cluster, "pg_hba.conf"), "utf8");
-  const lines = `host all ${SUPERUSER} 127.0.0.1/32 trust\nhost all ${OWNER} 127.0.0.1/32 scram-sha-256\n`;
+  const lines = [
+    `host all ${SUPERUSER},${READER} 127.0.0.1/32 trust\n`,
+    `host all ${OWNER} 127.0.0.1/32 scram-sha-256\n`,
+  ].join("");
   writeFileSync(join(cluster, "pg_hba.conf"), hba.startsWith(lines) ? hba : lines + hba);
   const server = await reopenOwnServer(dir);
   const { port } = new URL(server.url);

