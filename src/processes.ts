@@ -31,7 +31,8 @@ export function isGone(pid: number, { pid: own, isRunning }: Processes): boolean
 }
 
 /** What programs need of our environment to be found, to find their libraries and to have room for their files. */
-const NEEDED = /^(PATH|PATHEXT|LD_LIBRARY_PATH|DYLD_\w+|TMPDIR|TEMP|TMP|SYSTEMROOT|SYSTEMDRIVE|WINDIR|COMSPEC)$/i;
+const NEEDED =
+  /^(PATH|PATHEXT|LD_LIBRARY_PATH|DYLD_\w+|TMPDIR|TEMP|TMP|SYSTEMROOT|SYSTEMDRIVE|WINDIR|COMSPEC)$/i;
 
 /** What npm needs besides: its settings, and the way to its registry. */
 const NEEDED_BY_NPM =

@@ -1,5 +1,14 @@
 /** The embedded server and its directory, tried with the real server. What the outside does stands in `Machine`. */
-import { chmodSync, cpSync, existsSync, lstatSync, mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  cpSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, jest, test } from "@jest/globals";
 import { apartFromTerminal, FORM, type Machine, MACHINE } from "../../src/archive/embedded/cluster.ts";

@@ -32,9 +32,7 @@ export const trial: Trial = {
     try {
       const owner = new URL(server.url);
       const withDefaults = await startBouncer(dir, owner, {});
-      const quotes = await collectSome(bin, dir, withDefaults.url, server.url).finally(
-        withDefaults.stop,
-      );
+      const quotes = await collectSome(bin, dir, withDefaults.url, server.url).finally(withDefaults.stop);
       say(`session mode: ${quotes} quotes stored`);
       for (const settings of REFUSED) {
         const bouncer = await startBouncer(dir, owner, settings);

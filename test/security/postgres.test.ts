@@ -65,16 +65,21 @@ const SASL = message("R", 10, "SCRAM-SHA-256\0\0");
 const PROOF = message("R", 12, "v=" + Buffer.alloc(32).toString("base64"));
 
 /** A program in the server's place, which answers each message with the next of its own, and the last ever after. */
-async function impostor(answers: readonly Buffer[], port = 0): Promise<{ port: number; heard: () => Buffer }> {
+async function impostor(
+  answers: readonly Buffer[],
+  port = 0,
+): Promise<{ port: number; heard: () => Buffer }> {
   const heard: Buffer[] = [];
   const sockets = new Set<Socket>();
   const server: Server = createServer((socket) => {
     sockets.add(socket);
     let answered = 0;
-    socket.on("error", () => undefined).on("data", (chunk: Buffer) => {
-      heard.push(chunk);
-      socket.write(answers[Math.min(answered++, answers.length - 1)] ?? OK);
-    });
+    socket
+      .on("error", () => undefined)
+      .on("data", (chunk: Buffer) => {
+        heard.push(chunk);
+        socket.write(answers[Math.min(answered++, answers.length - 1)] ?? OK);
+      });
   });
   await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
   closing.push(() => {
@@ -179,9 +184,14 @@ describe("the environment of", () => {
     const environment = readFileSync(`/proc/${pid}/environ`, "utf8");
 
     expect(environment).not.toContain("hunter2");
-    const names = environment.split("\0").filter(Boolean).map((entry) => entry.split("=")[0]);
+    const names = environment
+      .split("\0")
+      .filter(Boolean)
+      .map((entry) => entry.split("=")[0]);
     // PG*: PostgreSQL's own programs.
-    expect(names.filter((name) => !/^(PATH|TMPDIR|LC_ALL|TZ|LD_LIBRARY_PATH|PG\w+)$/.test(name ?? ""))).toEqual([]);
+    expect(
+      names.filter((name) => !/^(PATH|TMPDIR|LC_ALL|TZ|LD_LIBRARY_PATH|PG\w+)$/.test(name ?? "")),
+    ).toEqual([]);
   });
 
   onLinux("npm, which fetches it, holds no credential but npm's own", async () => {
@@ -196,7 +206,11 @@ describe("the environment of", () => {
       npm_config_registry: "http://127.0.0.1:1/",
     };
 
-    const fetching = fetchPackage(join(tempDir(), "programs"), "p@1", { env, platform: "linux", say: () => undefined });
+    const fetching = fetchPackage(join(tempDir(), "programs"), "p@1", {
+      env,
+      platform: "linux",
+      say: () => undefined,
+    });
 
     await expect(fetching).rejects.toMatchObject({ code: "EMBEDDED_UNAVAILABLE" });
     expect(readFileSync(seen, "utf8")).toContain("npm_config_registry=http://127.0.0.1:1/");
@@ -214,15 +228,31 @@ describe("a data directory of the release before, whose owner was a superuser", 
   /** As that release made it: its server runs on, as after a kill -9 of the program. */
   async function before(dir: string): Promise<{ url: string }> {
     const uid = process.geteuid?.();
-    const found = await findBinaries(process, { fetched: dir, fetchPackage: () => Promise.reject(new Error()) });
+    const found = await findBinaries(process, {
+      fetched: dir,
+      fetchPackage: () => Promise.reject(new Error()),
+    });
     const binaries = await reachableBinaries(found, { version: found.version, uid, caches: cachesOf(uid) });
-    const cluster = { dir: join(dir, "postgres"), binaries, runAs: (await decideRunAs(uid, join(dir, "postgres")))! };
+    const cluster = {
+      dir: join(dir, "postgres"),
+      binaries,
+      runAs: (await decideRunAs(uid, join(dir, "postgres")))!,
+    };
     mkdirSync(cluster.dir, { mode: 0o700 });
     const { owner } = cluster.runAs;
     const pwfile = join(dir, "pw");
     writeFileSync(pwfile, "said in clear");
     if (owner) for (const path of [cluster.dir, pwfile]) chownSync(path, owner.uid, owner.gid);
-    const args = ["-D", cluster.dir, "-U", "quotekeeper", `--pwfile=${pwfile}`, "-A", "scram-sha-256", "--locale=C"];
+    const args = [
+      "-D",
+      cluster.dir,
+      "-U",
+      "quotekeeper",
+      `--pwfile=${pwfile}`,
+      "-A",
+      "scram-sha-256",
+      "--locale=C",
+    ];
     const { status, stderr } = spawnSync(binaries.initdb, args, { ...owner, cwd: dirname(cluster.dir) });
     if (status !== 0) throw new Error(String(stderr));
     writeFileSync(join(cluster.dir, "pg_hba.conf"), HBA_BEFORE);
@@ -236,7 +266,10 @@ describe("a data directory of the release before, whose owner was a superuser", 
     const url = `postgresql://quotekeeper:said%20in%20clear@127.0.0.1:${settings.port}`;
     const admin = new pg.Client({ connectionString: `${url}/postgres` });
     await admin.connect();
-    for (const sql of ["create role quotekeeper_reader login connection limit 20", "create database quotekeeper"])
+    for (const sql of [
+      "create role quotekeeper_reader login connection limit 20",
+      "create database quotekeeper",
+    ])
       await admin.query(sql);
     await admin.end();
     const pool = createPool(`${url}/quotekeeper`);
@@ -267,7 +300,11 @@ describe("a data directory of the release before, whose owner was a superuser", 
         { rolname: "quotekeeper_viewer", rolsuper: false },
       ]);
       expect(
-        (await pool.query("select oid::regclass from pg_class where relowner = 10 and oid >= 16384 and relkind <> 't'")).rows,
+        (
+          await pool.query(
+            "select oid::regclass from pg_class where relowner = 10 and oid >= 16384 and relkind <> 't'",
+          )
+        ).rows,
       ).toEqual([]);
       const reader = createPool(server.readerUrl);
       await expect(reader.query("select count(*) from quotes")).resolves.toBeDefined();

@@ -100,7 +100,11 @@ export async function initCluster(cluster: Cluster, passwords: Passwords, machin
   await requireRoom(dirname(dir), machine.freeBytes);
   try {
     await fillDraft({ ...cluster, dir: draft }, dir, machine);
-    await settleCluster({ ...cluster, dir: draft }, { ...passwords, port: await freePort(PREFERRED_PORT) }, machine);
+    await settleCluster(
+      { ...cluster, dir: draft },
+      { ...passwords, port: await freePort(PREFERRED_PORT) },
+      machine,
+    );
     // Windows renames over no directory, not even over an empty one.
     await rmdir(dir).catch(() => undefined);
     await rename(draft, dir);
@@ -210,10 +214,7 @@ export async function startServer(
   port: number,
 ): Promise<{ ok: true } | { ok: false; output: string }> {
   const log = join(cluster.dir, "server.log");
-  const ok =
-    WINDOWS
-      ? await startByPgCtl(cluster, port, log)
-      : await startAlone(cluster, port, log);
+  const ok = WINDOWS ? await startByPgCtl(cluster, port, log) : await startAlone(cluster, port, log);
   return ok ? { ok } : { ok, output: lastLines(await readFile(log, "utf8").catch(() => "")) };
 }
 

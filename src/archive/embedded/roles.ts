@@ -20,7 +20,10 @@ const LIMITS = fileURLToPath(new URL("../../../deploy/superuser.sql", import.met
  * Gives a cluster its roles and their rights, whatever of them is there. In one of the release before, the role that initdb
  * had made owned the archive; such a role stays a superuser for good, so it gets another name, and a new one all it owns.
  */
-export async function rolesSql(passwords: { ownerPassword: string; viewerPassword: string }): Promise<string> {
+export async function rolesSql(passwords: {
+  ownerPassword: string;
+  viewerPassword: string;
+}): Promise<string> {
   return `
 do $$
 declare

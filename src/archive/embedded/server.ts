@@ -175,11 +175,7 @@ function newPasswords({ random }: Clock): Passwords {
 }
 
 /** The settings of a cluster in the form of this release. One of a release before is given it, once its server has ended. */
-async function settledSettings(
-  cluster: Cluster,
-  clock: Clock,
-  machine: Machine,
-): Promise<ClusterSettings> {
+async function settledSettings(cluster: Cluster, clock: Clock, machine: Machine): Promise<ClusterSettings> {
   const { dir } = cluster;
   for (let attempt = 0; ; attempt++) {
     // In this order: a server that is there before the settings are found to be old is itself one of the old form.
