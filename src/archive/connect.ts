@@ -2,7 +2,7 @@
 import pg from "pg";
 import { parse, toClientConfig } from "pg-connection-string";
 import pgPass from "pgpass";
-import { describeDatabase, withoutFiles } from "../config/databaseUrl.ts";
+import { describeDatabase, SCRAM, withoutFiles } from "../config/databaseUrl.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { settleSession } from "./pooler.ts";
 import { settleTls, type Tls, tlsError, tlsOf } from "./tls.ts";
@@ -99,9 +99,6 @@ export function createPool(
 }
 
 async function doNothing(_client: pg.ClientBase): Promise<void> {}
-
-/** The way to log in by which both ends prove that they know the password, and neither says it (RFC 5802). */
-const SCRAM = "scram-sha-256";
 
 /** What the driver does not declare: what arrives at login, each message an event, and how it answers with a password. */
 type Login = { connection: NodeJS.EventEmitter & { password: () => void } };

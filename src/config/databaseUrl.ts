@@ -7,6 +7,12 @@ import { parse } from "pg-connection-string";
 /** libpq's words for TLS that are kept, and node-postgres' `no-verify`, which is `require` whatever `sslrootcert` says. */
 export const SSL_MODES = ["disable", "prefer", "require", "verify-ca", "verify-full", "no-verify"] as const;
 
+/**
+ * The one word of libpq's `require_auth` that is kept: a login in which both ends prove that they know the password, and
+ * neither says it (RFC 5802).
+ */
+export const SCRAM = "scram-sha-256";
+
 /** How much TLS is wanted, see docs/deploy.md. */
 export type SslMode = (typeof SSL_MODES)[number];
 
@@ -39,6 +45,9 @@ export function databaseUrlProblem(url: string): string | null {
   const mode = parameter(url, "sslmode");
   if (mode !== null && !isSslMode(mode))
     return `its sslmode is ${/^[a-z-]{1,20}$/.test(mode) ? `"${mode}"` : "unknown"}: expected one of ${SSL_MODES.join(", ")}`;
+  const login = parameter(url, "require_auth");
+  if (login !== null && login !== SCRAM)
+    return `its require_auth is ${/^[a-z0-9!,-]{1,40}$/.test(login) ? `"${login}"` : "unknown"}: expected ${SCRAM}, the only one supported`;
   const rootCertificate = parameter(url, "sslrootcert");
   if (rootCertificate === "system" && mode !== null && mode !== "verify-full")
     return `its sslmode is "${mode}", and sslrootcert=system goes with verify-full alone`;

@@ -233,13 +233,11 @@ describe("a data directory of the release before, whose owner was a superuser", 
       fetchPackage: () => Promise.reject(new Error()),
     });
     const binaries = await reachableBinaries(found, { version: found.version, uid, caches: cachesOf(uid) });
-    const cluster = {
-      dir: join(dir, "postgres"),
-      binaries,
-      runAs: (await decideRunAs(uid, join(dir, "postgres")))!,
-    };
+    const runAs = await decideRunAs(uid, join(dir, "postgres"));
+    if (runAs === null) throw new Error("PostgreSQL cannot be run here");
+    const cluster = { dir: join(dir, "postgres"), binaries, runAs };
     mkdirSync(cluster.dir, { mode: 0o700 });
-    const { owner } = cluster.runAs;
+    const { owner } = runAs;
     const pwfile = join(dir, "pw");
     writeFileSync(pwfile, "said in clear");
     if (owner) for (const path of [cluster.dir, pwfile]) chownSync(path, owner.uid, owner.gid);
