@@ -139,7 +139,7 @@ export async function settleReader(client: pg.ClientBase): Promise<string | null
 /**
  * What keeps a reader within its bounds, as far as this session's user may do it: the right to end its sessions; the settings
  * it begins with, while nobody has given the role any; no tables, temporary ones included, which everybody may make who may
- * connect. deploy/superuser.sql has what only a superuser may do.
+ * connect. docs/deploy.md has what only a superuser may do.
  */
 async function limitReader(client: pg.ClientBase): Promise<void> {
   const { rows } = await client.query<{ statements: string[] }>(

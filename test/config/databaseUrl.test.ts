@@ -23,6 +23,12 @@ describe("an address in libpq's form", () => {
     expect(describeDatabase(url)).toBe(shown);
   });
 
+  test("asks for a proof of the password, or for no way to log in that is not kept to", () => {
+    const url = "postgresql://me:s3cret@db/quotes?require_auth=";
+    expect(databaseUrlProblem(`${url}scram-sha-256`)).toBeNull();
+    expect(databaseUrlProblem(`${url}md5`)).toMatch(/require_auth is "md5": expected scram-sha-256/);
+  });
+
   test.each(["allow", "Require", "very-safe", "c4nary"])(
     "with sslmode=%s is refused, and told the words",
     (mode) => {

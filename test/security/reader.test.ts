@@ -1,10 +1,11 @@
 /** Whoever can log in to the machine can log in as `quotekeeper_reader`: all it can run, against the real server. */
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from "@jest/globals";
 import pg from "pg";
 import { createPool } from "../../src/archive/connect.ts";
+import { TAKEN_FROM_EVERYBODY } from "../../src/archive/embedded/roles.ts";
 import { type EmbeddedServer, openEmbedded } from "../../src/archive/embedded/server.ts";
 import { migrate, readMigrations } from "../../src/archive/migrate.ts";
 import { ensurePartitions } from "../../src/archive/partitions.ts";
@@ -193,6 +194,10 @@ describe("a reader of the embedded database", () => {
     });
     await pool.end();
   });
+});
+
+test("what only a superuser can take from readers stands in docs/deploy.md, for servers of one's own", () => {
+  expect(readFileSync("docs/deploy.md", "utf8")).toContain(TAKEN_FROM_EVERYBODY);
 });
 
 describe("a reader of a server of one's own, where it can take advisory locks", () => {

@@ -155,7 +155,7 @@ export async function settleCluster(
   const { dir } = cluster;
   // It cannot be made within a transaction, and may be there.
   await runAlone(cluster, "template1", { sql: `create database ${OWNER}`, stopAtErrors: false });
-  const sql = await rolesSql({ ownerPassword, viewerPassword });
+  const sql = rolesSql({ ownerPassword, viewerPassword });
   const { code, output } = await runAlone(cluster, OWNER, { sql, stopAtErrors: true });
   if (code !== 0) throw await failure(`settling the roles of ${dir}`, { dir, output, free });
   await replaceFile(cluster, "pg_hba.conf", (before) => {

@@ -1,7 +1,4 @@
 /** The roles of the embedded database, as one transaction of its superuser. */
-import { readFile } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
-
 /** Made by initdb. It has no password, and nothing lets it in: only PostgreSQL without a server runs as it. */
 export const SUPERUSER = "quotekeeper_superuser";
 
@@ -14,16 +11,41 @@ export const READER = "quotekeeper_reader";
 /** The program's own reader: however many connections people's tools take, this one has its own. */
 export const VIEWER = "quotekeeper_viewer";
 
-const LIMITS = fileURLToPath(new URL("../../../deploy/superuser.sql", import.meta.url));
+/**
+ * What only a superuser can take from the reader, because everybody has it (PUBLIC): all with which a role that may only read
+ * could hold others up or fill a disk. docs/deploy.md has the same text, for servers of one's own.
+ */
+export const TAKEN_FROM_EVERYBODY = String.raw`do $$
+declare
+  taken text;
+begin
+  -- Locks of others, large objects, messages, the log of the server, and the sessions of those with the same role.
+  for taken in
+    select oid::regprocedure from pg_proc
+    where pronamespace = 'pg_catalog'::regnamespace
+      and (proname ~ '^(pg_(try_)?advisory_|lo_|lowrite)'
+        or proname in ('pg_notify', 'pg_logical_emit_message', 'pg_cancel_backend', 'pg_terminate_backend'))
+      and has_function_privilege('public', oid, 'execute')
+  loop
+    execute format('revoke execute on function %s from public', taken);
+    execute format('grant execute on function %s to pg_database_owner', taken);
+  end loop;
+  -- Loops in which each round takes a transaction's number.
+  revoke usage on language plpgsql from public;
+  grant usage on language plpgsql to pg_database_owner;
+  -- These hold for those who log in as this very role: do the same for a login role that is a member of it.
+  if exists (select from pg_roles where rolname = 'quotekeeper_reader') then
+    alter role quotekeeper_reader connection limit 10;
+    alter role quotekeeper_reader set temp_file_limit = '100MB';
+  end if;
+end
+$$;`;
 
 /**
  * Gives a cluster its roles and their rights, whatever of them is there. In one of the release before, the role that initdb
  * had made owned the archive; such a role stays a superuser for good, so it gets another name, and a new one all it owns.
  */
-export async function rolesSql(passwords: {
-  ownerPassword: string;
-  viewerPassword: string;
-}): Promise<string> {
+export function rolesSql(passwords: { ownerPassword: string; viewerPassword: string }): string {
   return `
 do $$
 declare
@@ -75,5 +97,5 @@ grant ${READER}, ${VIEWER} to ${OWNER} with admin option;
 alter default privileges for role ${OWNER} in schema public grant select on tables to ${READER};
 revoke temporary on database ${OWNER} from public;
 grant execute on function pg_stat_file(text) to ${OWNER};
-${await readFile(LIMITS, "utf8")}`;
+${TAKEN_FROM_EVERYBODY}`;
 }
