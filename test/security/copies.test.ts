@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { connect, createServer } from "node:net";
-import { tmpdir } from "node:os";
+import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import type { PostgresBinaries } from "../../src/archive/embedded/binaries.ts";
@@ -49,8 +49,9 @@ const copyIn = (...caches: string[]): Promise<PostgresBinaries> =>
 
 onPosix("a copy of the programs", () => {
   test.each([0, 1000])("for the user %d is never put into the temporary directory", (user) => {
-    for (const cache of cachesOf(user, "/srv/quotes"))
-      expect(`${cache}/`.startsWith(join(tmpdir(), "/"))).toBe(false);
+    const lasting = user === 0 ? "/var/cache/quotekeeper" : join(homedir(), ".cache", "quotekeeper");
+
+    expect(cachesOf(user, "/srv/quotes")).toEqual([lasting, "/srv/quotes/postgres-copies"]);
   });
 
   test.each([
