@@ -28,7 +28,7 @@ export async function sweepDrafts(place: string): Promise<void> {
 async function sweep(place: string, isOver: (pid: number) => boolean): Promise<void> {
   const prefix = `${basename(place)}.new-`;
   for (const name of await readdir(dirname(place)).catch(() => [])) {
-    // A draft may have a file beside it, as a cluster has its password's.
+    // A release before kept a password beside its draft.
     const pid = name.startsWith(prefix) ? /^(\d+)(\.\w+)?$/.exec(name.slice(prefix.length))?.[1] : undefined;
     if (pid === undefined || !isOver(Number(pid))) continue;
     // What cannot be removed (Windows keeps what is open) is left to the next start.
