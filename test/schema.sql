@@ -142,6 +142,10 @@ create table journal_positions (
   constraint journal_positions_pkey PRIMARY KEY (segment)
 );
 
+create table migration_lock (
+
+);
+
 create table misses (
   job text not null,
   slot_at timestamp with time zone not null,

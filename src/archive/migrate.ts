@@ -160,15 +160,23 @@ async function prepareHistory(client: pg.PoolClient, files: readonly Migration[]
 /**
  * Takes the history for ourselves, on a connection of its own, for a migration has many transactions. Anybody who may
  * connect can take an advisory lock; nobody without rights to a table can keep SHARE UPDATE EXCLUSIVE of it from us. Not even
- * by a statement that is only prepared, which takes ROW EXCLUSIVE before any right is looked at.
+ * by a statement that is only prepared, which takes ROW EXCLUSIVE before any right is looked at. It is a table of its own: were
+ * it the history, somebody's ALTER of that would wait for this lock, and we, on another connection, for the ALTER.
  *
  * @returns gives it up
  */
 async function lockHistory(pool: pg.Pool): Promise<() => Promise<void>> {
   const keeper = await connectBeside(pool);
   try {
+    await keeper.query("create table if not exists migration_lock ()").catch(async (error: unknown) => {
+      // Made at the same moment elsewhere.
+      const { rows } = await keeper.query<{ there: string | null }>(
+        "select to_regclass('migration_lock') as there",
+      );
+      if (rows[0]?.there == null) throw error;
+    });
     await keeper.query("begin");
-    await keeper.query("lock table schema_migrations in share update exclusive mode");
+    await keeper.query("lock table migration_lock in share update exclusive mode");
   } catch (error) {
     await keeper.end().catch(() => undefined);
     throw error;

@@ -237,6 +237,9 @@ export const schemaMigrations = pgTable("schema_migrations", {
   appliedAt: instant("applied_at").notNull(),
 });
 
+/** Holds nothing: whoever migrates has locked it. */
+export const migrationLock = pgTable("migration_lock", {});
+
 const sourceKind = (name: string) => text(name, { enum: ["account", "simulated", "import"] }).notNull();
 
 /** What a view says of the instrument. */

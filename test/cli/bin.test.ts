@@ -74,7 +74,12 @@ describe("a checkout whose `npm ci` ran no scripts", () => {
       stderr: "quotekeeper is not built yet: building it, once.\n",
     });
     expect(second).toEqual({ status: 0, stdout: `${version}\n`, stderr: "" });
-    expect(readdirSync(join(root, "dist", "dashboard")).sort()).toEqual(["assets", "icon.svg", "index.html"]);
+    expect(readdirSync(join(root, "dist", "dashboard")).sort()).toEqual([
+      "assets",
+      "icon.svg",
+      "index.html",
+      "index.html.gz",
+    ]);
     expect(readdirSync(root).filter((name) => name.startsWith("dist."))).toEqual([]);
   });
 

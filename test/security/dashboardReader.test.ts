@@ -1,11 +1,9 @@
 /** What a statement that somebody smuggled into the dashboard could do: nothing but read the archive. */
-import { appendFileSync, chmodSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { appendFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type pg from "pg";
 import { createPool } from "../../src/archive/connect.ts";
-import { type EmbeddedServer, openEmbedded } from "../../src/archive/embedded/server.ts";
 import { migrate } from "../../src/archive/migrate.ts";
 import { readWithoutReader } from "../../src/archive/readerRole.ts";
 import { openArchive } from "../../src/cli/parts/archive.ts";
@@ -13,32 +11,30 @@ import { systemClock } from "../../src/clock.ts";
 import { loadConfig } from "../../src/config/loadEnvironment.ts";
 import { instantFromDate } from "../../src/instant.ts";
 import { rowsOfQuery } from "../support/archive.ts";
+import { makeServerDir, openOwnServer, type OwnServer } from "../support/postgres/server.ts";
 
-// A server of its own: roles belong to a server, and other tests need theirs. Its owner is a superuser.
-const dir = mkdtempSync(join(tmpdir(), "quotekeeper-dashboard-"));
-let server: EmbeddedServer;
+// A server of its own: roles belong to a server, and other tests need theirs.
+const dir = makeServerDir();
+let server: OwnServer;
 let admin: pg.Pool;
 beforeAll(async () => {
-  // PostgreSQL does not run as root but as another user, who has to get in.
-  chmodSync(dir, 0o755);
-  server = await openEmbedded(dir, systemClock);
-  admin = createPool(server.ownerUrl);
-  // As on a server of one's own: others may log in too.
+  server = await openOwnServer(dir);
+  admin = createPool(server.url);
+  // Others may log in too.
   appendFileSync(
     join(dir, "postgres", "pg_hba.conf"),
     "\nhost all maker,limited,dashboard 127.0.0.1/32 trust\n",
   );
   await admin.query("select pg_reload_conf()");
+  // What PostgreSQL 16 gives to whoever makes a role, as a migration does where it may: no right to take it yet.
   await admin.query(
-    "drop role quotekeeper_reader; create role maker createrole login; create role limited login",
+    `create role maker createrole login; create role limited login;
+     grant quotekeeper_reader to maker with admin true, inherit false, set false`,
   );
   for (const owner of ["maker", "limited"]) await admin.query(`create database ${owner} owner ${owner}`);
-  // The first one makes the role, as a migration does where it may.
-  for (const url of [urlOf("maker"), urlOf("limited"), server.ownerUrl]) await migrated(url);
-  await admin.query(
-    "create role dashboard login in role quotekeeper_reader; alter role quotekeeper_reader login",
-  );
-}, 120_000);
+  for (const url of [urlOf("maker"), urlOf("limited"), server.url]) await migrated(url);
+  await admin.query("create role dashboard login in role quotekeeper_reader");
+});
 afterAll(async () => {
   await admin.end();
   await server.close();
@@ -46,7 +42,7 @@ afterAll(async () => {
 });
 
 function urlOf(owner: string, user = owner): string {
-  return `postgresql://${user}@${new URL(server.ownerUrl).host}/${owner}`;
+  return `postgresql://${user}@${new URL(server.url).host}/${owner}`;
 }
 
 async function migrated(url: string): Promise<void> {
@@ -117,7 +113,7 @@ describe("a statement that was smuggled into the dashboard can only read", () =>
   test("on the embedded database, whose reader it logs in as", async () => {
     await dashboardOf({}, async (pool) => {
       expect(await users(pool)).toEqual({
-        session_user: "quotekeeper_reader",
+        session_user: "quotekeeper_viewer",
         current_user: "quotekeeper_reader",
       });
       expect(allowed(await attack(pool, ESCAPES))).toEqual([]);
@@ -133,7 +129,7 @@ describe("a statement that was smuggled into the dashboard can only read", () =>
   });
 
   test("even where its user is a superuser", async () => {
-    await dashboardOf({ DATABASE_URL: server.ownerUrl }, async (pool) =>
+    await dashboardOf({ DATABASE_URL: server.url }, async (pool) =>
       expect(allowed(await attack(pool))).toEqual([]),
     );
   });
