@@ -18,10 +18,22 @@ import { freshDatabase } from "../support/database.ts";
 import { TEST_CREDENTIALS } from "../support/simulatedService.ts";
 import { startStubService } from "../support/stubService.ts";
 import { tempDir } from "../support/tempDir.ts";
+import { until } from "../support/until.ts";
+
+/** Some of all the characters that are dangerous and that XML can hold, in an order that chance has made once. */
+const SPREAD = fc
+  .sample(
+    fc.constantFrom(
+      ...Array.from({ length: 0xff_80 }, (_, index) => String.fromCodePoint(0x7f + index)).filter((one) =>
+        /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(one),
+      ),
+    ),
+    { numRuns: 15, seed: 14 },
+  )
+  .join("");
 
 /** One of each kind: C1 as CSI and as OSC, text that runs backwards, ends of lines, what hides, a tag beyond 16 bits. */
-const IN_XML =
-  "\u009b31m\u009d0;owned\u009c\u202eLIVE\u2066\u2028FORGED\u0085FORGED\u200b\u{e0041}\u007f\nFORGED";
+const IN_XML = `${SPREAD}\u009b31m\u009d0;owned\u009c\u202eLIVE\u2066\u2028FORGED\u0085FORGED\u200b\u{e0041}\u007f\nFORGED`;
 /** The same with controls that XML cannot hold. */
 const HOSTILE = `${IN_XML}\u001b[2J\u001b]0;owned\u0007\b\r\nFORGED`;
 
@@ -184,7 +196,7 @@ const PRINTED = new Set(["status", "coverage", "plan", "calendar", "jobs", "jour
 
 const SOME_DAYS = ["--from", "2026-11-18", "--to", "2026-11-25"];
 
-/** Every command, so that it prints what others wrote; those that go on for ever, so that they fail. */
+/** Every command, so that it prints what others wrote; those that go on for ever, so that they fail: see below for them. */
 const COMMANDS: readonly (readonly [argv: readonly string[], more?: Record<string, string>])[] = [
   [["poll", "--watchlist", "W"]],
   [["status"]],
@@ -256,6 +268,46 @@ describe("all commands, with a hostile service, hostile files and a hostile data
     expect(json.stdout).not.toMatch(DANGEROUS);
     expect(JSON.stringify(JSON.parse(json.stdout))).toContain("\u009b31m");
   });
+
+  test.each([
+    ["start", true],
+    ["collect", false],
+  ])(
+    "%s, that polls the service and is ended, does as little (on a terminal: %s)",
+    async (command, isTTY) => {
+      const hostile = await startStubService({ body: quoteXml(`SYM${IN_XML}`) });
+      const dir = tempDir();
+      mkdirSync(join(dir, "jobs"));
+      writeFileSync(
+        join(dir, "jobs", "job.yaml"),
+        'name: job\nschedule: "* * * * * *"\nsession: always\nwatchlist: W\n',
+      );
+      const { edges, stdout, stderr, interrupt } = capturedEdges({
+        env: {
+          ...env,
+          ...{ QUOTES_BASE_URL: hostile.baseUrl, QUOTEKEEPER_DATA_DIR: join(dir, `data${HOSTILE}`) },
+          ...{ QUOTEKEEPER_JOBS_DIR: join(dir, "jobs"), QUOTEKEEPER_HTTP_PORT: "0" },
+        },
+        isTTY,
+      });
+      const ended = runProgram([command], edges);
+
+      for (const answer of [
+        {},
+        { body: `<response id="1"><error>${xml(IN_XML)}</error></response>` },
+        { status: 500, body: HOSTILE },
+        { status: 401, body: `<response id="1"><error>${xml(IN_XML)}</error></response>` },
+      ]) {
+        hostile.answerWith(answer);
+        const before = hostile.requests.length;
+        await until(() => hostile.requests.length > before || null, "another call");
+      }
+      interrupt();
+      await ended;
+
+      expect(`${stdout()}${stderr()}`.replace(OURS, "")).toEqual(HARMLESS);
+    },
+  );
 
   test("what the archive holds is given back to the letter by --json", async () => {
     const { stdout } = await quotekeeper(["coverage", ...SOME_DAYS, "--json"]);
