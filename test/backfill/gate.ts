@@ -34,7 +34,7 @@ export async function shutGate({ env, pool }: BackfillWorld): Promise<Gate> {
     insert into gate.let_pass values (0);
     create function gate.wait() returns trigger language plpgsql as $$
       begin
-        if (select count(*) from responses where xmin <> pg_current_xact_id()::xid) > (select answers from gate.let_pass) then
+        if (select count(*) from responses where pg_xact_status(xmin::text::xid8) = 'committed') > (select answers from gate.let_pass) then
           perform pg_advisory_xact_lock_shared(${GATE});
         end if;
         return null;
@@ -42,7 +42,9 @@ export async function shutGate({ env, pool }: BackfillWorld): Promise<Gate> {
     create trigger gate before insert on responses for each statement execute function gate.wait()`);
   const waiting = async (): Promise<number[]> => {
     const { rows } = await holder.query<{ pid: number }>(
-      "select pid from pg_locks where locktype = 'advisory' and objid = $1 and not granted",
+      // The server has the databases of other test files too, with gates of their own.
+      `select pid from pg_locks where locktype = 'advisory' and objid = $1 and not granted
+         and database = (select oid from pg_database where datname = current_database())`,
       [GATE],
     );
     return rows.map(({ pid }) => pid);
