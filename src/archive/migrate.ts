@@ -173,7 +173,7 @@ async function lockHistory(pool: pg.Pool): Promise<() => Promise<void>> {
       const { rows } = await keeper.query<{ there: string | null }>(
         "select to_regclass('migration_lock') as there",
       );
-      if (rows[0]?.there == null) throw error;
+      if ((rows[0]?.there ?? null) === null) throw error;
     });
     await keeper.query("begin");
     await keeper.query("lock table migration_lock in share update exclusive mode");
