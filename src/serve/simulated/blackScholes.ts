@@ -1,9 +1,6 @@
 /** European option prices (Black and Scholes, 1973), without dividends. */
 import type { OptionType } from "../../market/instrument.ts";
 
-// Taken out of `Math` once: jest's contexts look globals up slowly, and these run millions of times.
-const { abs, exp, log, max, sqrt } = Math;
-
 /** What a price depends on: dollars, years, and rates and volatilities as a fraction per year. */
 export type OptionTerms = {
   optionType: OptionType;
@@ -23,16 +20,16 @@ const SHORTEST = 1 / (365 * 86_400);
 
 /** The Black-Scholes value. Call and put agree with put-call parity: C - P = S - K e^(-rT). */
 export function optionValue({ optionType, spot, strike, years, volatility, rate }: OptionTerms): OptionValue {
-  const time = max(years, SHORTEST);
-  const spread = volatility * sqrt(time);
-  const d1 = (log(spot / strike) + (rate + volatility ** 2 / 2) * time) / spread;
+  const time = Math.max(years, SHORTEST);
+  const spread = volatility * Math.sqrt(time);
+  const d1 = (Math.log(spot / strike) + (rate + volatility ** 2 / 2) * time) / spread;
   const d2 = d1 - spread;
-  const presentStrike = strike * exp(-rate * time);
+  const presentStrike = strike * Math.exp(-rate * time);
   const { value, delta } =
     optionType === "CALL"
       ? { value: spot * normalBelow(d1) - presentStrike * normalBelow(d2), delta: normalBelow(d1) }
       : { value: presentStrike * normalBelow(-d2) - spot * normalBelow(-d1), delta: -normalBelow(-d1) };
-  return { value: max(0, value), delta };
+  return { value: Math.max(0, value), delta };
 }
 
 /**
@@ -40,9 +37,9 @@ export function optionValue({ optionType, spot, strike, years, volatility, rate 
  * "Better approximations to cumulative normal functions" (2005).
  */
 export function normalBelow(x: number): number {
-  const z = abs(x);
+  const z = Math.abs(x);
   if (z > 37) return x > 0 ? 1 : 0;
-  const density = exp((-z * z) / 2);
+  const density = Math.exp((-z * z) / 2);
   const above =
     z < 7.07106781186547 ? (density * horner(NUMERATOR, z)) / horner(DENOMINATOR, z) : farTail(density, z);
   return x > 0 ? 1 - above : above;

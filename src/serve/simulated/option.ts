@@ -23,9 +23,6 @@ import {
 } from "./pricePath.ts";
 import { DAY_MS, sessionAt, sessionBefore, type Session } from "./session.ts";
 
-// Taken out of `Math` once: jest's contexts look globals up slowly, and these run millions of times.
-const { max, min, round } = Math;
-
 /** The rate of interest, per year. */
 export const RATE = 0.04;
 
@@ -104,9 +101,9 @@ export function rangeBefore(contract: ListedContract, listing: Listing, day: num
     for (const spot of [bar.high, bar.low])
       for (const at of [begin, end]) {
         const cents = tradeCents(valueAt(spot, at).value);
-        high = max(high, cents);
+        high = Math.max(high, cents);
         // Between the two times a put can be worth a trace less than at both.
-        low = min(low, max(1, cents - 1));
+        low = Math.min(low, Math.max(1, cents - 1));
       }
   }
   return { high, low };
@@ -168,7 +165,7 @@ function volatilityOf({ strikePrice }: ListedContract, { baseCents, dailyVolatil
 
 /** Nothing trades below a cent. */
 function tradeCents(value: number): number {
-  return max(1, round(value * 100));
+  return Math.max(1, Math.round(value * 100));
 }
 
 /** Bid and ask in cents around a value in dollars. The bid of a worthless option is 0. */

@@ -9,9 +9,6 @@
 import { chance, fork, noise, walk } from "./hash.ts";
 import type { Session } from "./session.ts";
 
-// Taken out of `Math` once: jest's contexts look globals up slowly, and these run millions of times.
-const { exp, floor, max, min, round, sqrt } = Math;
-
 /** Prices of a stretch of time, whole cents; low <= open, close <= high. */
 export type Bar = { open: number; high: number; low: number; close: number };
 
@@ -54,9 +51,9 @@ export type Position = {
 /** The block and step of an instant (epoch ms) of a session. */
 export function positionAt(session: Session, atMs: number): Position {
   const stepLengthMs = (session.endMs - session.startMs) / (BLOCKS * STEPS);
-  const index = min(floor((atMs - session.startMs) / stepLengthMs), BLOCKS * STEPS - 1);
+  const index = Math.min(Math.floor((atMs - session.startMs) / stepLengthMs), BLOCKS * STEPS - 1);
   return {
-    block: floor(index / STEPS),
+    block: Math.floor(index / STEPS),
     step: index % STEPS,
     stepMs: session.startMs + index * stepLengthMs,
   };
@@ -64,7 +61,10 @@ export function positionAt(session: Session, atMs: number): Position {
 
 /** The last price of a session, cents. The session after it has it as its previous close. */
 export function closeOf({ seed, baseCents, dailyVolatility }: Walker, day: number): number {
-  return max(5, round(baseCents * exp(dailyVolatility * walk(fork(seed, CLOSE), day, CLOSE_SCALES))));
+  return Math.max(
+    5,
+    Math.round(baseCents * Math.exp(dailyVolatility * walk(fork(seed, CLOSE), day, CLOSE_SCALES))),
+  );
 }
 
 /** The bar of a whole session. */
@@ -72,14 +72,14 @@ export function barOfDay(walker: Walker, day: number, previousClose = closeOf(wa
   const shape = fork(fork(walker.seed, SHAPE), day);
   const close = closeOf(walker, day);
   const gap = walker.dailyVolatility * 0.25 * (2 * chance(shape, 0) - 1);
-  const open = max(1, round(previousClose * exp(gap)));
+  const open = Math.max(1, Math.round(previousClose * Math.exp(gap)));
   const reach = (index: number) =>
-    round(close * walker.dailyVolatility * (0.05 + 0.7 * chance(shape, index) ** 2));
+    Math.round(close * walker.dailyVolatility * (0.05 + 0.7 * chance(shape, index) ** 2));
   return {
     open,
     close,
-    high: max(open, close) + reach(1),
-    low: max(1, min(open, close) - reach(2)),
+    high: Math.max(open, close) + reach(1),
+    low: Math.max(1, Math.min(open, close) - reach(2)),
   };
 }
 
@@ -120,17 +120,18 @@ export function sessionSoFar(
 /** The bar of a block between its two prices; it stays inside the bar of the session. */
 function barOfBlock(session: Bar, open: number, close: number, seed: number, block: number): Bar {
   const reach = 0.06 * (session.high - session.low);
-  const high = max(open, close) + round(reach * chance(seed, 2 * block) ** 2);
-  const low = min(open, close) - round(reach * chance(seed, 2 * block + 1) ** 2);
-  return { open, close, high: min(high, session.high), low: max(low, session.low) };
+  const high = Math.max(open, close) + Math.round(reach * chance(seed, 2 * block) ** 2);
+  const low = Math.min(open, close) - Math.round(reach * chance(seed, 2 * block + 1) ** 2);
+  return { open, close, high: Math.min(high, session.high), low: Math.max(low, session.low) };
 }
 
 /** A path through a bar in `parts` parts: 0 is the open, `parts` the close; high and low lie somewhere between. */
 function pathThrough(bar: Bar, parts: number, seed: number): (part: number) => number {
-  const first = 1 + floor(chance(seed, -1) * (parts - 1));
-  const shifted = 1 + floor(chance(seed, -2) * (parts - 2));
+  const first = 1 + Math.floor(chance(seed, -1) * (parts - 1));
+  const shifted = 1 + Math.floor(chance(seed, -2) * (parts - 2));
   const second = shifted >= first ? shifted + 1 : shifted;
-  const rough = (part: number) => (walk(seed, part, PATH_SCALES) / sqrt(parts)) * (bar.high - bar.low) * 0.5;
+  const rough = (part: number) =>
+    (walk(seed, part, PATH_SCALES) / Math.sqrt(parts)) * (bar.high - bar.low) * 0.5;
   const extremes = [
     { at: first, price: bar.high },
     { at: second, price: bar.low },
@@ -146,14 +147,14 @@ function pathThrough(bar: Bar, parts: number, seed: number): (part: number) => n
     if (!to || !from || to.at === part) return (to ?? from ?? { price: bar.close }).price;
     const along = (part - from.at) / (to.at - from.at);
     const detour = rough(part) - from.rough - (to.rough - from.rough) * along;
-    return round(reflect(from.price + (to.price - from.price) * along + detour, bar));
+    return Math.round(reflect(from.price + (to.price - from.price) * along + detour, bar));
   };
 }
 
 /** Folds a price that would leave the bar back into it. */
 function reflect(price: number, { high, low }: Bar): number {
   const folded = price > high ? 2 * high - price : price < low ? 2 * low - price : price;
-  return min(high, max(low, folded));
+  return Math.min(high, Math.max(low, folded));
 }
 
 /** The share of a session's volume traded up to and within a position, 0 to 1, never falling. */
@@ -171,5 +172,5 @@ export function volumeShare(
 
 /** A slow factor about 1 for a company's day, between 1 / e^spread and e^spread. */
 export function daily(seed: number, day: number, spread: number): number {
-  return exp(spread * noise(seed, day / 1.5));
+  return Math.exp(spread * noise(seed, day / 1.5));
 }
