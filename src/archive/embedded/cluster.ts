@@ -8,9 +8,10 @@ import { QuotekeeperError } from "../../errors.ts";
 import { unwritable } from "../../journal/data-dir.ts";
 import { makeDirectories } from "../../journal/makeDirectories.ts";
 import { environmentOf, type Processes, PROCESSES } from "../../processes.ts";
+import { READER } from "../readerRole.ts";
 import type { PostgresBinaries } from "./binaries.ts";
 import { draftOf, sweepDeadDrafts } from "./drafts.ts";
-import { OWNER, READER, rolesSql, SUPERUSER, VIEWER } from "./roles.ts";
+import { OWNER, rolesSql, SUPERUSER, VIEWER } from "./roles.ts";
 import { failure, freeBytes, type FreeBytes, requireRoom } from "./space.ts";
 import type { RunAs } from "./unprivileged.ts";
 

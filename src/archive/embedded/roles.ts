@@ -1,12 +1,11 @@
 /** The roles of the embedded database, as one transaction of its superuser. */
+import { READER, READER_CONNECTIONS } from "../readerRole.ts";
+
 /** Made by initdb. It has no password, and nothing lets it in: only PostgreSQL without a server runs as it. */
 export const SUPERUSER = "quotekeeper_superuser";
 
 /** The role that owns the archive, and the database of that name. It is no superuser. */
 export const OWNER = "quotekeeper";
-
-/** The role that may only read, for people's tools; it needs no password from this machine's loopback. */
-export const READER = "quotekeeper_reader";
 
 /** The program's own reader: however many connections people's tools take, this one has its own. */
 export const VIEWER = "quotekeeper_viewer";
@@ -34,9 +33,9 @@ begin
   revoke usage on language plpgsql from public;
   grant usage on language plpgsql to pg_database_owner;
   -- These hold for those who log in as this very role: do the same for a login role that is a member of it.
-  if exists (select from pg_roles where rolname = 'quotekeeper_reader') then
-    alter role quotekeeper_reader connection limit 10;
-    alter role quotekeeper_reader set temp_file_limit = '100MB';
+  if exists (select from pg_roles where rolname = '${READER}') then
+    alter role ${READER} connection limit ${READER_CONNECTIONS};
+    alter role ${READER} set temp_file_limit = '100MB';
   end if;
 end
 $$;`;

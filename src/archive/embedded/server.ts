@@ -9,7 +9,7 @@ import type { Clock } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { ensureDataDir } from "../../journal/data-dir.ts";
 import { addressOf, APPLICATION_NAME, ArchiveClient } from "../connect.ts";
-import { settleReaderSettings } from "../readerRole.ts";
+import { READER, settleReaderSettings } from "../readerRole.ts";
 import { findBinaries } from "./binaries.ts";
 import {
   type Cluster,
@@ -29,7 +29,7 @@ import {
 import { sweepDrafts } from "./drafts.ts";
 import { fetchPackage } from "./fetchPackage.ts";
 import { cachesOf, reachableBinaries } from "./reachable.ts";
-import { OWNER, READER, VIEWER } from "./roles.ts";
+import { OWNER, VIEWER } from "./roles.ts";
 import { socketDir } from "./socketDir.ts";
 import { failure } from "./space.ts";
 import { decideRunAs } from "./unprivileged.ts";

@@ -3,8 +3,9 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
-import { OWNER, READER, SUPERUSER } from "../../../src/archive/embedded/roles.ts";
+import { OWNER, SUPERUSER } from "../../../src/archive/embedded/roles.ts";
 import { openEmbedded } from "../../../src/archive/embedded/server.ts";
+import { READER } from "../../../src/archive/readerRole.ts";
 import { systemClock } from "../../../src/clock.ts";
 
 /** A server that tests may make databases on. */
