@@ -100,10 +100,10 @@ export function exposedSecrets(
   env: Readonly<Record<string, string | undefined>>,
   directory: string,
 ): QuotekeeperError | null {
-  const given = givenSettings(env, directory, []);
+  const inDotenv = dotenv(directory, []);
+  const given: typeof env = { ...inDotenv, ...env };
   const secrets = VARIABLE_NAMES.filter(isSecret);
   const files = secrets.flatMap((name) => textOf(given[`${name}_FILE`]) ?? []);
-  const inDotenv = dotenv(directory, []);
   if (secrets.some((name) => textOf(inDotenv[name]) !== undefined)) files.unshift(".env");
   const exposed = files.map((file) => resolve(directory, file)).filter(isOpenToAll);
   if (exposed.length === 0) return null;
