@@ -26,5 +26,5 @@ export default {
   ...swc,
   process: (...given) => withConstants(swc.process(...given)),
   processAsync: async (...given) => withConstants(await swc.processAsync(...given)),
-  getCacheKey: (...given) => `constants ${swc.getCacheKey(...given)}`,
+  getCacheKey: (...given) => `${CONSTANT.join()} ${swc.getCacheKey(...given)}`,
 };
