@@ -5,11 +5,12 @@
  * removed by the next. With `replace`, the finished export that stood at OUT waits as `.OUT.replaced` for the moment
  * between two renames; a run that finds it without an OUT puts it back first.
  */
-import { lstat, readdir, readFile, rename, rm } from "node:fs/promises";
+import { lstat, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { QuotekeeperError } from "../errors.ts";
 import { makeDirectories } from "../journal/makeDirectories.ts";
 import { syncDirectory } from "../journal/syncDirectory.ts";
+import { openFile } from "../plainFiles.ts";
 import { isGone, type Processes } from "../processes.ts";
 import { isManifest, MANIFEST } from "./manifest.ts";
 
@@ -65,10 +66,16 @@ async function refuseUnlessFree(out: string, replace: boolean): Promise<void> {
     throw error;
   });
   if (names?.length === 0) return;
-  const finished = names !== null && isManifest(await readFile(join(out, MANIFEST), "utf8").catch(() => ""));
+  const finished = names !== null && isManifest(await textOf(join(out, MANIFEST)).catch(() => ""));
   if (finished && replace) return;
   const what = finished ? "holds a finished export" : "exists, and is no export of quotekeeper";
   throw new QuotekeeperError("EXPORT_EXISTS", `${out} ${what}`);
+}
+
+/** Somebody else may have put anything where the manifest would be. */
+async function textOf(path: string): Promise<string> {
+  const file = await openFile(path);
+  return file.readFile("utf8").finally(() => file.close());
 }
 
 async function removeLeftovers(parent: string, hidden: string, processes: Processes): Promise<void> {

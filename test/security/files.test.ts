@@ -16,6 +16,8 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { runProgram } from "../../src/cli/program.ts";
 import { loadConfig } from "../../src/config/loadEnvironment.ts";
+import { openStage } from "../../src/export/staging.ts";
+import { PROCESSES } from "../../src/processes.ts";
 import { answer, open } from "../journal/world.ts";
 import { capturedEdges, run } from "../cli/edges.ts";
 import { tempDir } from "../support/tempDir.ts";
@@ -215,6 +217,15 @@ describe("a pipe, a socket and a device are refused wherever a file is read:", (
     replaced("keys.json");
     expect(await said(["serve", "keys", "list"], keys)).toContain("(a pipe, not a file)");
   });
+});
+
+test("a pipe that stands where an export's manifest would be is no export, and nobody waits for it", async () => {
+  const out = directory({});
+  execFileSync("mkfifo", [join(out, "manifest.json")]);
+
+  const opening = openStage(out, { replace: true, processes: PROCESSES });
+
+  await expect(opening).rejects.toMatchObject({ code: "EXPORT_EXISTS" });
 });
 
 describe("a file that is too much is refused before it is parsed:", () => {
