@@ -37,17 +37,58 @@ export type SlotEntry = {
 /** Which market a slot's quotes come from: a simulated slot never stands for a real one. */
 export type LedgerSource = "account" | "simulated";
 
-/** Slots that are settled. `source` is added where the note is written; without it, it is an account's. */
-export type SlotsNote = { type: "slots"; source?: LedgerSource; entries: SlotEntry[] };
+/**
+ * Slots that are settled. `source` is added where the note is written; without it, it is an account's. `run` is the run
+ * that has opened them, if any did.
+ */
+export type SlotsNote = { type: "slots"; source?: LedgerSource; run?: string; entries: SlotEntry[] };
 
 /** Slots of a job that passed while nothing ran: all of `due` was missed at each of them. */
 export type DownNote = { type: "down"; source?: LedgerSource; job: string; slots: Instant[]; due: string[] };
 
+/**
+ * A slot that has begun, and what is due at it. When no `slots` note follows, the run was killed in its midst: the next
+ * one settles it by the answers that were asked for within it.
+ */
+export type OpenedNote = {
+  type: "opened";
+  source?: LedgerSource;
+  /** The run of the collector, a UUID. */
+  run: string;
+  job: string;
+  slotAt: Instant;
+  /** When it is over; null when no other one comes. */
+  endsAt: Instant | null;
+  due: string[];
+};
+
 /** A note of the ledger. */
-export type LedgerNote = SlotsNote | DownNote;
+export type LedgerNote = OpenedNote | SlotsNote | DownNote;
 
 /** Whether the content of a journal's note is one of the ledger. */
 export function isLedgerNote(note: unknown): note is LedgerNote {
   const type = (note as { type?: unknown } | null)?.type;
-  return type === "slots" || type === "down";
+  return type === "opened" || type === "slots" || type === "down";
+}
+
+/**
+ * One account of a slot from two: of a run that ended in its midst and the one that took it up, or of the two passes
+ * that a clock which was set back gives it. Due is what either was due to poll, stored what either stored. Of two
+ * reasons `down` yields to what is more exact; else the first in the order of the alphabet stays, so that the order in
+ * which accounts are loaded tells nothing.
+ */
+export function mergeEntries(a: SlotEntry, b: SlotEntry): SlotEntry {
+  const due = [...new Set([...a.due, ...b.due])];
+  const reasonsOf = ({ due: own, misses }: SlotEntry): ReadonlyMap<string, MissReason | null> =>
+    new Map([...own.map((name): [string, null] => [name, null]), ...misses]);
+  const [first, second] = [reasonsOf(a), reasonsOf(b)];
+  const misses = due.flatMap((name): SlotEntry["misses"] => {
+    const reasons = [first, second].flatMap((account) =>
+      account.has(name) ? [account.get(name) ?? null] : [],
+    );
+    if (reasons.includes(null)) return [];
+    const exact = reasons.filter((reason) => reason !== "down").sort();
+    return [[name, exact[0] ?? "down"]];
+  });
+  return { ...a, due, misses };
 }

@@ -158,6 +158,20 @@ create table misses (
 CREATE INDEX misses_slot_at ON misses USING btree (slot_at);
 comment on column misses.instrument is 'AAPL, AAPL:2026-12-18:CALL:150, or * for all that was due (long downtime).';
 
+create table open_slots (
+  job text not null,
+  slot_at timestamp with time zone not null,
+  source_id smallint not null,
+  ends_at timestamp with time zone,
+  due_set_id integer not null,
+  run uuid not null,
+  constraint open_slots_pkey PRIMARY KEY (job, slot_at, source_id),
+  constraint open_slots_due_set_id_fkey FOREIGN KEY (due_set_id) REFERENCES due_sets(id),
+  constraint open_slots_source_id_fkey FOREIGN KEY (source_id) REFERENCES sources(id)
+);
+comment on column open_slots.ends_at is 'When the slot is over; null when no other one comes.';
+comment on column open_slots.run is 'The run of the collector that opened it.';
+
 create table quotes (
   observed_at timestamp with time zone not null,
   instrument_id integer not null,

@@ -1,7 +1,16 @@
 /** The ledger's rows, loaded from the journal's notes in the same transaction as the quotes before them. */
 import { createHash } from "node:crypto";
 import type pg from "pg";
-import type { DownNote, LedgerNote, LedgerSource, SlotEntry } from "../ledger.ts";
+import type { Instant } from "../instant.ts";
+import {
+  type DownNote,
+  type LedgerNote,
+  type LedgerSource,
+  mergeEntries,
+  type MissReason,
+  type OpenedNote,
+  type SlotEntry,
+} from "../ledger.ts";
 
 /**
  * Most rows that a downtime becomes in `misses`: beyond, each slot has one row for `*`, all that was due. A week down
@@ -15,30 +24,83 @@ export const ALL_INSTRUMENTS = "*";
 /** The numbers of the two sources that are polled; the first migration gives them. */
 export const LEDGER_SOURCE_IDS: Readonly<Record<LedgerSource, number>> = { account: 1, simulated: 2 };
 
+/** The name that the ledger gives to a row of `instruments`. */
+const INSTRUMENT_NAME = `case when option_type is null then symbol else
+  symbol || ':' || expiration || ':' || option_type || ':' || trim_scale(strike) end`;
+
 /** @returns how many slots were not there before */
 export async function insertLedger(client: pg.ClientBase, notes: readonly LedgerNote[]): Promise<number> {
   const dueSets = new DueSets(client);
   let slots = 0;
   for (const note of notes) {
     const sourceId = LEDGER_SOURCE_IDS[note.source ?? "account"];
-    if (note.type === "down") slots += await insertDown(client, note, sourceId, await dueSets.idOf(note.due));
+    if (note.type === "opened") await insertOpened(client, note, sourceId, await dueSets.idOf(note.due));
+    else if (note.type === "down")
+      slots += await insertDown(client, note, sourceId, await dueSets.idOf(note.due));
     else
-      for (const entry of note.entries)
-        slots += await insertSlot(client, entry, sourceId, await dueSets.idOf(entry.due));
+      for (const entry of note.entries) {
+        await closeSlot(client, entry, sourceId, note.run);
+        slots += await insertSlot(client, entry, sourceId, dueSets);
+      }
   }
   return slots;
 }
 
+async function insertOpened(
+  client: pg.ClientBase,
+  { job, slotAt, endsAt, run }: OpenedNote,
+  sourceId: number,
+  dueSet: number,
+): Promise<void> {
+  await client.query(
+    `insert into open_slots (job, slot_at, source_id, ends_at, due_set_id, run) values ($1, $2, $3, $4, $5, $6)
+     on conflict (job, slot_at, source_id) do update
+     set ends_at = excluded.ends_at, due_set_id = excluded.due_set_id, run = excluded.run`,
+    [job, slotAt, sourceId, endsAt, dueSet, run],
+  );
+}
+
+/** A run's first slots are opened before its first answer has told which market it is that answers. */
+async function closeSlot(
+  client: pg.ClientBase,
+  { job, slotAt }: SlotEntry,
+  sourceId: number,
+  run: string | undefined,
+): Promise<void> {
+  await client.query(
+    "delete from open_slots where job = $1 and slot_at = $2 and (source_id = $3 or run = $4::uuid)",
+    [job, slotAt, sourceId, run ?? null],
+  );
+}
+
 /**
- * A slot that is there already was accounted for twice: by a run that ended in its midst, and by the one that began
- * then. What either of them stored is stored. Loading the same account again changes nothing.
+ * A slot that is there already was accounted for twice: the two become one account (`mergeEntries`). Loading the same
+ * account again changes nothing.
  */
 async function insertSlot(
+  client: pg.ClientBase,
+  entry: SlotEntry,
+  sourceId: number,
+  dueSets: DueSets,
+): Promise<number> {
+  const key = [entry.job, entry.slotAt, sourceId];
+  if (await insertFresh(client, entry, sourceId, await dueSets.idOf(entry.due))) return 1;
+  const known = await readEntry(client, entry, sourceId);
+  const merged = mergeEntries(known, entry);
+  if (isSameAccount(known, merged)) return 0;
+  await client.query("delete from misses where job = $1 and slot_at = $2 and source_id = $3", key);
+  await client.query("delete from slots where job = $1 and slot_at = $2 and source_id = $3", key);
+  await insertFresh(client, merged, sourceId, await dueSets.idOf(merged.due));
+  return 0;
+}
+
+/** @returns whether the slot was not there */
+async function insertFresh(
   client: pg.ClientBase,
   { job, slotAt, due, misses }: SlotEntry,
   sourceId: number,
   dueSet: number,
-): Promise<number> {
+): Promise<boolean> {
   const names = misses.map(([instrument]) => instrument);
   const reasons = misses.map(([, reason]) => reason);
   const { rowCount } = await client.query(
@@ -54,33 +116,92 @@ async function insertSlot(
      select from fresh`,
     [job, slotAt, due.length, misses.length, dueSet, names, reasons, sourceId],
   );
-  if (rowCount === 0) await mergeSlot(client, { job, slotAt, sourceId, names, dueSet });
-  return rowCount ?? 0;
+  return rowCount === 1;
 }
 
-/** Takes back the misses that another account of the same slot, with the same due, does not have. */
-async function mergeSlot(
+async function readEntry(
   client: pg.ClientBase,
-  {
-    job,
-    slotAt,
-    sourceId,
-    names,
-    dueSet,
-  }: { job: string; slotAt: string; sourceId: number; names: string[]; dueSet: number },
-): Promise<void> {
+  { job, slotAt }: Pick<SlotEntry, "job" | "slotAt">,
+  sourceId: number,
+): Promise<SlotEntry> {
+  const { rows } = await client.query<{
+    due: string[];
+    missed: string[] | null;
+    reasons: MissReason[] | null;
+  }>(
+    `select d.instruments as due, m.missed, m.reasons
+     from slots s join due_sets d on d.id = s.due_set_id
+     cross join lateral (
+       select array_agg(instrument) as missed, array_agg(reason) as reasons
+       from misses m where m.job = s.job and m.slot_at = s.slot_at and m.source_id = s.source_id
+     ) m
+     where s.job = $1 and s.slot_at = $2 and s.source_id = $3
+     for update of s`,
+    [job, slotAt, sourceId],
+  );
+  const { due = [], missed, reasons } = rows[0] ?? {};
+  const misses = (missed ?? []).flatMap((name, place): SlotEntry["misses"] =>
+    (name === ALL_INSTRUMENTS ? due : [name]).map((each) => [each, reasons?.[place] ?? "down"]),
+  );
+  return { job, slotAt, due, misses };
+}
+
+function isSameAccount(a: SlotEntry, b: SlotEntry): boolean {
+  const text = ({ misses }: SlotEntry): string =>
+    misses
+      .map((miss) => miss.join(" "))
+      .sort()
+      .join("\n");
+  return a.due.length === b.due.length && text(a) === text(b);
+}
+
+/** A slot's account, and until when answers could count for it. */
+export type SettledSlot = { source: LedgerSource; entry: SlotEntry; settledAt: Instant };
+
+/**
+ * Rows that the database refused were stored as far as the collector knew. They are missed at the slots in whose time
+ * they came, as `malformed`, unless the instrument has another quote of that time.
+ */
+export async function missRefused(client: pg.ClientBase, settled: readonly SettledSlot[]): Promise<void> {
+  if (settled.length === 0) return;
+  const [since] = settled.map(({ entry }) => entry.slotAt).sort();
+  const until = settled
+    .map(({ settledAt }) => settledAt)
+    .sort()
+    .at(-1);
+  const { rows: letters } = await client.query<{ refused: boolean }>(
+    `select true as refused from dead_letters
+     where reason = 'refused_by_database' and observed_at between $1 and $2 limit 1`,
+    [since, until],
+  );
+  if (letters.length === 0) return;
   await client.query(
-    `with found as (
-       delete from misses m using slots s
-       where s.job = $1 and s.slot_at = $2 and s.source_id = $6 and s.due_set_id = $3
-         and m.job = s.job and m.slot_at = s.slot_at and m.source_id = s.source_id
-         and m.instrument <> all ($4::text[]) and m.instrument <> $5
-       returning 1
+    `with named as (
+       select id, ${INSTRUMENT_NAME} as name from instruments
+     ), lost as (
+       select distinct s.job, s.slot_at, s.source_id, l.instrument
+       from unnest($1::text[], $2::timestamptz[], $3::smallint[], $4::timestamptz[]) as e (job, slot_at, source_id, settled_at)
+       join slots s on s.job = e.job and s.slot_at = e.slot_at and s.source_id = e.source_id
+       join due_sets d on d.id = s.due_set_id
+       join dead_letters l on l.reason = 'refused_by_database' and l.source_id = s.source_id
+         and l.observed_at between e.slot_at and e.settled_at and l.instrument = any (d.instruments)
+       where not exists (
+         select from named join quotes q on q.instrument_id = named.id
+         where named.name = l.instrument and q.source_id = s.source_id and q.observed_at between e.slot_at and e.settled_at)
+     ), noted as (
+       insert into misses (job, slot_at, source_id, instrument, reason)
+       select job, slot_at, source_id, instrument, 'malformed' from lost
+       on conflict do nothing returning job, slot_at, source_id
      )
-     update slots set stored = stored + n, missed = missed - n
-     from (select count(*)::int as n from found) counted
-     where job = $1 and slot_at = $2 and source_id = $6 and n > 0`,
-    [job, slotAt, dueSet, names, ALL_INSTRUMENTS, sourceId],
+     update slots set stored = stored - n, missed = missed + n
+     from (select job, slot_at, source_id, count(*)::int as n from noted group by 1, 2, 3) counted
+     where slots.job = counted.job and slots.slot_at = counted.slot_at and slots.source_id = counted.source_id`,
+    [
+      settled.map(({ entry }) => entry.job),
+      settled.map(({ entry }) => entry.slotAt),
+      settled.map(({ source }) => LEDGER_SOURCE_IDS[source]),
+      settled.map(({ settledAt }) => settledAt),
+    ],
   );
 }
 
@@ -173,9 +294,34 @@ export async function readSlotsWithin(
   return new Set(rows.map(({ slot_at }) => new Date(slot_at).getTime()));
 }
 
+/** A slot that an earlier run left open. `endsAt` null: no other one comes. */
+export type LeftOpen = { job: string; slotAt: Date; endsAt: Date | null; due: string[] };
+
+/** The slots that other runs than this one have opened and never settled. */
+export async function readLeftOpen(pool: pg.Pool, source: LedgerSource, run: string): Promise<LeftOpen[]> {
+  const { rows } = await pool.query<{ job: string; slot_at: string; ends_at: string | null; due: string[] }>(
+    `select job, slot_at, ends_at, instruments as due from open_slots o join due_sets d on d.id = o.due_set_id
+     where source_id = $1 and run <> $2 order by slot_at, job`,
+    [LEDGER_SOURCE_IDS[source], run],
+  );
+  return rows.map(({ job, slot_at, ends_at, due }) => ({
+    ...{ job, due, slotAt: new Date(slot_at) },
+    endsAt: ends_at === null ? null : new Date(ends_at),
+  }));
+}
+
 /**
- * Which of the instruments have a quote that arrived within each window: the account of a slot that was interrupted.
- * Windows without any are left out.
+ * Assumed: an answer bears no time later than this, in ms, after it was asked for: the longest wait for an answer, and
+ * an hour by which the clock may have been set back meanwhile (`observed_at` never goes back).
+ */
+const LATEST_ANSWER_MS = 3_600_000 + 60_000;
+
+/** Names of the instruments whose quotes are wanted, and how. */
+export type WantedQuotes = { source: LedgerSource; instruments: readonly string[]; delayed: boolean };
+
+/**
+ * Which of the instruments have a quote that was asked for within each window: the account of a slot that was
+ * interrupted. Windows without any are left out.
  *
  * @param windows ascending, without overlap
  * @returns names by the place of the window
@@ -183,52 +329,74 @@ export async function readSlotsWithin(
 export async function readStoredWithin(
   pool: pg.Pool,
   windows: readonly Window[],
-  {
-    source,
-    instruments,
-    delayed,
-  }: { source: LedgerSource; instruments: readonly string[]; delayed: boolean },
+  wanted: WantedQuotes,
 ): Promise<Map<number, Set<string>>> {
   const hit = await windowsWithAnswers(pool, windows);
-  if (hit.length === 0) return new Map();
-  const { rows } = await pool.query<{ place: number; name: string }>(
+  const stored = new Map<number, Set<string>>();
+  if (hit.length === 0) return stored;
+  const spans = [
+    hit,
+    hit.map((place) => windows[place]?.from.toISOString()),
+    hit.map((place) => windows[place]?.to.toISOString()),
+  ];
+  const { rows: quoted } = await pool.query<{ place: number; name: string }>(
     `with wanted as (
        select i.id, n.name
-       from (select id, case when option_type is null then symbol else
-                    symbol || ':' || expiration || ':' || option_type || ':' || trim_scale(strike) end as name
-             from instruments where symbol = any ($5)) i
+       from (select id, ${INSTRUMENT_NAME} as name from instruments where symbol = any ($5)) i
        join unnest($4::text[]) as n (name) on n.name = i.name
      )
      select distinct w.place, wanted.name
      from unnest($1::int[], $2::timestamptz[], $3::timestamptz[]) as w (place, since, until)
      cross join wanted
      where exists (
-       select from quotes q where q.instrument_id = wanted.id
-       and q.observed_at >= w.since and q.observed_at < w.until and q.delayed = $6 and q.source_id = $7
+       select from quotes q join responses r on r.observed_at = q.observed_at and r.source_id = q.source_id
+       where q.instrument_id = wanted.id and q.delayed = $6 and q.source_id = $7
+       and q.observed_at >= w.since and q.observed_at < w.until + make_interval(secs => $8)
+       and r.requested_at >= w.since and r.requested_at < w.until
      )`,
     [
-      hit,
-      hit.map((place) => windows[place]?.from.toISOString()),
-      hit.map((place) => windows[place]?.to.toISOString()),
-      instruments,
-      [...new Set(instruments.map((name) => name.split(":")[0]))],
-      delayed,
-      LEDGER_SOURCE_IDS[source],
+      ...spans,
+      wanted.instruments,
+      [...new Set(wanted.instruments.map((name) => name.split(":")[0]))],
+      ...[wanted.delayed, LEDGER_SOURCE_IDS[wanted.source], LATEST_ANSWER_MS / 1_000],
     ],
   );
-  const stored = new Map<number, Set<string>>();
-  for (const { place, name } of rows) stored.set(place, (stored.get(place) ?? new Set()).add(name));
+  const watchlists = wanted.instruments.filter((name) => name.startsWith(WATCHLIST));
+  const { rows: listed } =
+    watchlists.length === 0
+      ? { rows: [] }
+      : await pool.query<{ place: number; name: string }>(
+          `select distinct w.place, n.name
+           from unnest($1::int[], $2::timestamptz[], $3::timestamptz[]) as w (place, since, until)
+           cross join unnest($4::text[]) as n (name)
+           join responses r on r.observed_at >= w.since and r.observed_at < w.until + make_interval(secs => $7)
+             and r.requested_at >= w.since and r.requested_at < w.until and r.source_id = $6
+             and r.request ->> 'form' = 'watchlist' and $8 || (r.request ->> 'watchlist') = n.name
+             and (r.request ->> 'delayed')::boolean = $5
+           where exists (select from quotes q where q.observed_at = r.observed_at and q.source_id = r.source_id)`,
+          [
+            ...spans,
+            watchlists,
+            ...[wanted.delayed, LEDGER_SOURCE_IDS[wanted.source], LATEST_ANSWER_MS / 1_000, WATCHLIST],
+          ],
+        );
+  for (const { place, name } of [...quoted, ...listed])
+    stored.set(place, (stored.get(place) ?? new Set()).add(name));
   return stored;
 }
 
-/** Places of the windows in which any answer arrived. After a long downtime these are few of very many. */
+/** How the name of a watchlist begins in the ledger. */
+const WATCHLIST = "watchlist ";
+
+/** Places of the windows in which anything was asked that was answered. After a long downtime these are few of very many. */
 async function windowsWithAnswers(pool: pg.Pool, windows: readonly Window[]): Promise<number[]> {
   const [first, last] = [windows[0], windows.at(-1)];
   if (!first || !last) return [];
   const { rows } = await pool.query<{ at: string }>(
-    `select date_trunc('milliseconds', observed_at) as at from responses
-     where observed_at >= $1 and observed_at < $2 and outcome = 'quotes' group by 1 order by 1`,
-    [first.from.toISOString(), last.to.toISOString()],
+    `select date_trunc('milliseconds', requested_at) as at from responses
+     where observed_at >= $1 and observed_at < $2::timestamptz + make_interval(secs => $3)
+     and requested_at >= $1 and requested_at < $2 and outcome = 'quotes' group by 1 order by 1`,
+    [first.from.toISOString(), last.to.toISOString(), LATEST_ANSWER_MS / 1_000],
   );
   const times = rows.map(({ at }) => new Date(at).getTime());
   let next = 0;

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type pg from "pg";
 import type { Instant } from "../instant.ts";
 import type { LedgerNote } from "../ledger.ts";
-import { insertLedger, LEDGER_SOURCE_IDS } from "./ledger.ts";
+import { insertLedger, LEDGER_SOURCE_IDS, missRefused, type SettledSlot } from "./ledger.ts";
 import { isRefusedForData } from "./refusal.ts";
 import type { DeadLetter } from "./rows.ts";
 
@@ -55,6 +55,7 @@ async function attempt(
       client,
       notes.map(({ note }) => note),
     );
+    await missRefused(client, notes.flatMap(settledSlots));
     await client.query("release savepoint notes");
     return { slots };
   } catch (error) {
@@ -64,6 +65,12 @@ async function attempt(
     await client.query("release savepoint notes");
     return { error };
   }
+}
+
+function settledSlots({ at, note }: JournaledNote): SettledSlot[] {
+  if (note.type !== "slots") return [];
+  const { source = "account" } = note;
+  return note.entries.map((entry) => ({ source, entry, settledAt: at }));
 }
 
 function refusedLetter({ at, note }: JournaledNote, error: unknown): SourcedLetter {

@@ -189,6 +189,24 @@ export const misses = pgTable(
   (table) => [primaryKey({ columns: [table.job, table.slotAt, table.sourceId, table.instrument] })],
 );
 
+/** Slots that have begun and are not settled. */
+export const openSlots = pgTable(
+  "open_slots",
+  {
+    job: text("job").notNull(),
+    slotAt: instant("slot_at").notNull(),
+    sourceId: smallint("source_id")
+      .notNull()
+      .references(() => sources.id),
+    endsAt: instant("ends_at"),
+    dueSetId: integer("due_set_id")
+      .notNull()
+      .references(() => dueSets.id),
+    run: uuid("run").notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.job, table.slotAt, table.sourceId] })],
+);
+
 export const journalPositions = pgTable("journal_positions", {
   segment: text("segment").primaryKey(),
   loadedTo: bigint("loaded_to", { mode: "number" }).notNull(),

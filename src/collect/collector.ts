@@ -12,9 +12,10 @@ import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
 import type { BudgetState } from "./governor/budgetState.ts";
 import { type ScheduledJob, scheduleJob } from "./jobSchedule.ts";
 import { Outcomes, pendingChain } from "./outcomes.ts";
-import { type DueJob, dueNames, planCalls } from "./plan.ts";
+import type { EarlierRuns } from "./earlierRuns.ts";
+import { type DueJob, dueNames, planCalls, withoutNames } from "./plan.ts";
 import { startTicker } from "./schedule/ticker.ts";
-import { SlotBook } from "./slotBook.ts";
+import { type BeginningSlot, SlotBook } from "./slotBook.ts";
 
 export type { ScheduledJob } from "./jobSchedule.ts";
 
@@ -27,6 +28,10 @@ export type CollectorOptions = Omit<DispatcherOptions, "onResult"> & {
   exchange: Calendar;
   /** Takes the ledger's notes, in order. */
   onNote: (note: LedgerNote) => void;
+  /** The name of this run in the ledger's notes, a UUID. */
+  run: string;
+  /** What the runs before have asked lately; null: nothing. */
+  earlier: EarlierRuns | null;
   /** Called whenever something changed that `status` shows. */
   onChange?: () => void;
 };
@@ -50,10 +55,15 @@ export type CollectorStatus = {
 export class Collector {
   readonly #options: CollectorOptions;
   readonly #dispatcher: Dispatcher;
-  readonly #slots = new SlotBook((entries) => this.#note(entries));
+  readonly #slots = new SlotBook({
+    onOpened: (slot) => this.#noteOpened(slot),
+    onSettled: (entries) => this.#note(entries),
+  });
   readonly #chains: ChainBook;
   readonly #outcomes: Outcomes;
   #jobs: ScheduledJob[];
+  /** What the runs before have asked: looked at when the first slots are opened, and forgotten then. */
+  #earlier: EarlierRuns | null;
   #missed = 0;
   /** Up to when slots have been looked for. */
   #coveredUntil: Date;
@@ -62,6 +72,7 @@ export class Collector {
   constructor(options: CollectorOptions) {
     const { clock, log, jobs, calendar, exchange } = options;
     this.#options = options;
+    this.#earlier = options.earlier;
     this.#coveredUntil = clock.now();
     this.#jobs = jobs.map((job) => scheduleJob(job, calendar));
     this.#chains = new ChainBook(exchange, (problem) => log.error({}, problem.message));
@@ -74,23 +85,26 @@ export class Collector {
     });
     this.#outcomes = new Outcomes({
       ...{ clock, log, slots: this.#slots, chains: this.#chains },
+      lastSeenMs: options.earlier?.lastSeenMs ?? new Map(),
       ask: (planned) => this.#dispatcher.add(planned),
     });
   }
 
   /**
-   * Polls every job at once for the slot that still lasts, then each at its slots.
+   * Polls every job at once for what the slot that still lasts has not got from an earlier run, then each at its slots.
    *
    * @returns the instant from which on, with the slots that lasted then, the ledger is kept
    */
   start(): Date {
     const now = this.#options.clock.now();
+    this.#earlier?.documents.forEach((document) => this.#chains.learn(document));
     this.#poll(
       this.#jobs.flatMap((scheduled) => {
         const slot = scheduled.schedule.current(now);
         return slot ? [{ ...scheduled, slot }] : [];
       }),
     );
+    this.#earlier = null;
     this.#startTicking(now);
     return now;
   }
@@ -191,18 +205,28 @@ export class Collector {
   /** Opens a job's slot in the ledger; gives what is to be asked for it. */
   #open({ job, schedule, slot }: ScheduledJob & { slot: Date }, today: string): DueJob {
     const dueSlot = { job, slotAt: instantFromDate(slot), ...schedule.endOf(slot) };
+    const { deadlineMs } = dueSlot;
     const { contracts, priceless, broken } = this.#chains.expand(job, today);
     const due = { ...dueSlot, symbols: job.symbols, contracts };
     const ledgerSlot = { job: job.name, slotAt: due.slotAt };
-    this.#slots.open(ledgerSlot, [...dueNames(due), ...[...priceless, ...broken].map(pendingChain)]);
+    const stored = this.#earlier?.storedWithin(job, slot.getTime(), deadlineMs) ?? new Set();
+    const names = [...dueNames(due), ...[...priceless, ...broken].map(pendingChain)];
+    this.#slots.open({ ...ledgerSlot, deadlineMs, delayed: job.delayed, due: names });
+    for (const name of stored) this.#slots.settle([ledgerSlot], name, "stored");
     for (const underlying of broken) this.#slots.settle([ledgerSlot], pendingChain(underlying), "malformed");
     this.#chains.await(dueSlot, job.chains, priceless);
-    return this.#outcomes.withoutResting({ ...due, symbols: [...new Set([...job.symbols, ...priceless])] });
+    const lacking = withoutNames({ ...due, symbols: [...new Set([...job.symbols, ...priceless])] }, stored);
+    return this.#outcomes.withoutResting(lacking);
+  }
+
+  #noteOpened({ job, slotAt, deadlineMs, due }: BeginningSlot): void {
+    const endsAt = deadlineMs === Infinity ? null : instantFromDate(new Date(deadlineMs));
+    this.#options.onNote({ type: "opened", run: this.#options.run, job, slotAt, endsAt, due: [...due] });
   }
 
   #note(entries: SlotEntry[]): void {
     this.#missed += entries.reduce((sum, { misses }) => sum + misses.length, 0);
-    this.#options.onNote({ type: "slots", entries });
+    this.#options.onNote({ type: "slots", run: this.#options.run, entries });
   }
 
   /** Slots that passed while the machine slept. */

@@ -33,8 +33,9 @@ type Kept = { record: DatedAnswer; answer: Answer };
 /** Makes one call and keeps its answer; rejects when there is none, or it could not be kept. */
 export type Send = (planned: PlannedCall, signal: AbortSignal) => Promise<Kept>;
 
-/** How a call ended. */
-export type Result = { kind: "answered"; answer: Answer } | { kind: "missed"; reason: MissReason };
+/** How a call ended. `askedMs`: when it was asked for, epoch ms UTC; that may be later than it was let go. */
+export type Result =
+  { kind: "answered"; answer: Answer; askedMs: number } | { kind: "missed"; reason: MissReason };
 
 /** What the dispatcher is made of. */
 export type DispatcherOptions = {
@@ -254,19 +255,7 @@ export class Dispatcher {
     else if (forTheClock) this.#enter({ ...ticket, attempt: 2, setback: "unauthorized" });
     // A call that looks into another one's failure tells enough by failing once.
     else if (answer.outcome !== "server_error" || planned.part || !this.#retry(ticket))
-      this.#answered(planned, { answer, record });
-  }
-
-  /**
-   * A call may be asked for later than it was let go: the first calls of a run wait for the very first answer. What
-   * was quoted for a slot that was over by then is missed at that slot.
-   */
-  #answered(planned: PlannedCall, { answer, record }: Kept): void {
-    const askedMs = Date.parse(record.requestedAt);
-    const [late, inTime] = split(planned, ({ deadlineMs }) => deadlineMs <= askedMs);
-    if (!late || answer.outcome !== "quotes") return this.#finish(planned, { kind: "answered", answer });
-    this.#tooLate(inTime ? { ...late, part: undefined } : late, "overrun");
-    if (inTime) this.#finish(inTime, { kind: "answered", answer });
+      this.#finish(planned, { kind: "answered", answer, askedMs: Date.parse(record.requestedAt) });
   }
 
   #failed(ticket: Ticket, error: unknown): void {

@@ -1,6 +1,6 @@
 /** The slots that passed while nothing ran, as notes of the ledger. Pure. */
 import { instantFromDate } from "../instant.ts";
-import type { LedgerNote } from "../ledger.ts";
+import type { LedgerNote, SlotsNote } from "../ledger.ts";
 import type { JobSchedule } from "./jobSchedule.ts";
 
 /** A slot whose time is over, and the instruments that have a quote of that time all the same. */
@@ -31,17 +31,17 @@ export function slotsWhileDown(schedule: JobSchedule, last: Date, now: Date): { 
 /** A slot in which something was stored gets an entry of its own; the empty ones share notes. */
 export function downtimeNotes(job: string, due: readonly string[], slots: readonly PastSlot[]): LedgerNote[] {
   const isPartly = ({ stored }: PastSlot): boolean => due.some((name) => stored.has(name));
-  const partly = slots.filter(isPartly).map(({ slotAt, stored }) => ({
-    job,
-    slotAt: instantFromDate(slotAt),
-    due: [...due],
-    misses: due.filter((name) => !stored.has(name)).map((name): [string, "down"] => [name, "down"]),
-  }));
   const empty = slots.filter((slot) => !isPartly(slot)).map(({ slotAt }) => instantFromDate(slotAt));
-  const notes: LedgerNote[] = partly.map((entry) => ({ type: "slots", entries: [entry] }));
+  const notes = slots.filter(isPartly).map((slot): LedgerNote => slotNote(job, due, slot));
   for (let start = 0; start < empty.length; start += MOST_SLOTS_PER_NOTE) {
     const part = empty.slice(start, start + MOST_SLOTS_PER_NOTE);
     notes.push({ type: "down", job, slots: part, due: [...due] });
   }
   return notes;
+}
+
+/** The account of a slot whose time is over: what has no quote was missed, because nothing ran. */
+export function slotNote(job: string, due: readonly string[], { slotAt, stored }: PastSlot): SlotsNote {
+  const misses = due.filter((name) => !stored.has(name)).map((name): [string, "down"] => [name, "down"]);
+  return { type: "slots", entries: [{ job, slotAt: instantFromDate(slotAt), due: [...due], misses }] };
 }

@@ -23,12 +23,14 @@ import { Isolation } from "./isolation.ts";
 import {
   dueNames,
   halved,
-  namesOf,
   type PlannedCall,
   planCalls,
   type PlanOptions,
   slotMsOf,
   symbolCount,
+  storedNames,
+  type Want,
+  withoutNames,
 } from "./plan.ts";
 import type { Fate, Slot, SlotBook } from "./slotBook.ts";
 import { Unknowns } from "./unknowns.ts";
@@ -41,6 +43,8 @@ export type OutcomesOptions = {
   chains: ChainBook;
   /** Takes the calls that follow from an answer. */
   ask: (planned: PlannedCall) => void;
+  /** When instruments were last asked and answered by the runs before, epoch ms UTC. */
+  lastSeenMs: ReadonlyMap<string, number>;
 };
 
 /** When an instrument was last asked is forgotten after so long, in ms: chains bring new contracts every week. */
@@ -50,12 +54,13 @@ export class Outcomes {
   readonly unknowns = new Unknowns();
   readonly #options: OutcomesOptions;
   readonly #isolation = new Isolation();
-  readonly #lastSeenMs = new Map<string, number>();
+  readonly #lastSeenMs: Map<string, number>;
   #batch: BatchSize = firstBatchSize;
   #date = "";
 
   constructor(options: OutcomesOptions) {
     this.#options = options;
+    this.#lastSeenMs = new Map(options.lastSeenMs);
   }
 
   /** What planning takes from the calls before. */
@@ -99,7 +104,7 @@ export class Outcomes {
     if (result.kind === "missed") return this.#ended(planned, result.reason);
     switch (result.answer.outcome) {
       case "quotes":
-        return this.#stored(planned, result.answer.document);
+        return this.#stored(planned, result.answer.document, result.askedMs);
       case "unauthorized":
         return this.#ended(planned, "unauthorized");
       case "too_long":
@@ -113,19 +118,35 @@ export class Outcomes {
     }
   }
 
-  #stored(planned: PlannedCall, document: ReadDocument): void {
-    const { chains, ask } = this.#options;
+  #stored(planned: PlannedCall, document: ReadDocument, askedMs: number): void {
+    const { chains, ask, slots } = this.#options;
     this.#isolation.answered(planned).forEach(ask);
     this.#batch = afterSuccess(this.#batch, symbolCount(planned));
     chains.learn(document);
-    const asked = askedInstruments(planned.call);
-    const matched = matchAnswer(asked, document.items);
-    if (asked === null) {
-      const some = matched.some(({ fate }) => fate === "stored");
-      this.#missed(some ? [] : [planned], "absent_from_answer");
-      if (some) for (const [name, wants] of planned.wants) this.fate(wants, name, "stored");
-    } else for (const match of matched) this.#fateOf(planned, match);
+    const matched = matchAnswer(askedInstruments(planned.call), document.items);
+    const stored = storedNames(planned.call, matched);
+    // At the slots that lasted when it was asked; before any miss, which may end a slot.
+    slots.credit(stored, planned.call.delayed, askedMs);
+    if (planned.call.form === "watchlist") this.#watchlist(planned, matched, askedMs);
+    else for (const match of matched) this.#fateOf(planned, match, askedMs);
     this.#followChains();
+  }
+
+  /** A watchlist is one thing in the ledger. An answer in which nothing is recognised is no success. */
+  #watchlist(planned: PlannedCall, matched: readonly Matched[], askedMs: number): void {
+    const isStored = matched.some(({ fate }) => fate === "stored");
+    const reason = matched.some(({ fate }) => fate === "dead") ? "malformed" : "absent_from_answer";
+    for (const [name, wants] of planned.wants)
+      if (isStored) this.#lateFate(wants, name, askedMs);
+      else this.fate(wants, name, reason);
+  }
+
+  /** A call may be asked for later than it was let go. What was quoted for a slot that was over by then is missed there. */
+  #lateFate(wants: readonly Want[], name: string, askedMs: number): void {
+    const late = wants.filter(({ deadlineMs }) => deadlineMs <= askedMs);
+    if (late.length > 0) this.fate(late, name, "overrun");
+    const inTime = wants.filter(({ deadlineMs }) => deadlineMs > askedMs);
+    this.fate(inTime, name, "stored");
   }
 
   /** The contracts of the chains whose underlying has a price now. */
@@ -134,9 +155,8 @@ export class Outcomes {
     if (!chains.waits) return;
     for (const { due, priced, broken } of chains.follow(contractDate(clock.now()))) {
       const slot = { job: due.job.name, slotAt: due.slotAt };
-      slots.extend(slot, dueNames(due));
       for (const underlying of broken) slots.settle([slot], pendingChain(underlying), "malformed");
-      for (const underlying of priced) slots.withdraw(slot, pendingChain(underlying));
+      slots.extend(slot, dueNames(due), priced.map(pendingChain));
       log.debug({ job: slot.job, contracts: due.contracts.length }, "chains were expanded");
       planCalls([this.withoutResting(due)], this.planOptions).forEach(ask);
     }
@@ -145,32 +165,25 @@ export class Outcomes {
   /** A due job without what is not to be asked: that is due all the same, and missed. */
   withoutResting<Due extends Parameters<typeof dueNames>[0] & { slotAt: Slot["slotAt"] }>(due: Due): Due {
     const nowMs = this.#options.clock.now().getTime();
-    const { delayed } = due.job;
     const slot = { job: (due.job as { name: string }).name, slotAt: due.slotAt };
-    const awake = (name: string): boolean => {
+    const resting = new Set<string>();
+    for (const name of dueNames(due)) {
       const reason = this.unknowns.rests(name, nowMs);
-      if (reason !== null) this.fate([slot], name, reason);
-      return reason === null;
-    };
-    return {
-      ...due,
-      symbols: due.symbols.filter((symbol) =>
-        namesOf({ form: "symbols", symbols: [symbol], delayed }).every(awake),
-      ),
-      contracts: due.contracts.filter((contract) =>
-        namesOf({ form: "option", contract, delayed }).every(awake),
-      ),
-    };
+      if (reason === null) continue;
+      resting.add(name);
+      this.fate([slot], name, reason);
+    }
+    return withoutNames(due, resting);
   }
 
-  #fateOf(planned: PlannedCall, match: Matched): void {
+  #fateOf(planned: PlannedCall, match: Matched, askedMs: number): void {
     const wants = match.name === null ? undefined : planned.wants.get(match.name);
     if (match.name === null || !wants) return;
     this.#lastSeenMs.set(match.name, this.#options.clock.now().getTime());
     switch (match.fate) {
       case "stored":
         this.unknowns.succeeded(match.name);
-        return this.fate(wants, match.name, "stored");
+        return this.#lateFate(wants, match.name, askedMs);
       case "unknown":
         this.#heldBack(planned, match.name, "unknown_symbol");
         return this.fate(wants, match.name, "unknown_symbol");

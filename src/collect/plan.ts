@@ -2,6 +2,7 @@
 import type { Job } from "../config/jobs/readJobs.ts";
 import type { Instant } from "../instant.ts";
 import { instrumentName, type OptionContract } from "../market/instrument.ts";
+import type { Matched } from "../quotes-api/match.ts";
 import { askedInstruments, describeCall, type QuoteCall } from "../quotes-api/request.ts";
 import { byUrgency, type Urgency } from "./urgencyQueue.ts";
 
@@ -89,9 +90,34 @@ export function namesOf(call: QuoteCall): string[] {
   return askedInstruments(call)?.map(instrumentName) ?? [describeCall(call)];
 }
 
+/** What of a call its answer stores, as the ledger names it; a watchlist is stored when anything of it is. */
+export function storedNames(call: QuoteCall, matched: readonly Matched[]): string[] {
+  const stored = matched.flatMap((match) => (match.fate === "stored" ? [match.name] : []));
+  return call.form === "watchlist" ? (stored.length > 0 ? namesOf(call) : []) : stored;
+}
+
 /** All that a job is due to poll at a slot, as the ledger names it. */
 export function dueNames(due: Pick<DueJob, "job" | "symbols" | "contracts">): string[] {
   return [...new Set(callsOf(due).flatMap(namesOf))];
+}
+
+/** A due job without what bears one of these names. */
+export function withoutNames<Due extends Pick<DueJob, "job" | "symbols" | "contracts">>(
+  due: Due,
+  names: ReadonlySet<string>,
+): Due {
+  if (names.size === 0) return due;
+  const { delayed, watchlist } = due.job;
+  const lacks = (call: QuoteCall): boolean => namesOf(call).some((name) => !names.has(name));
+  return {
+    ...due,
+    job: {
+      ...due.job,
+      watchlist: watchlist !== null && lacks({ form: "watchlist", watchlist, delayed }) ? watchlist : null,
+    },
+    symbols: due.symbols.filter((symbol) => lacks({ form: "symbols", symbols: [symbol], delayed })),
+    contracts: due.contracts.filter((contract) => lacks({ form: "option", contract, delayed })),
+  };
 }
 
 /** A call with a list of symbols as two of half the length; null when it cannot be split. */

@@ -122,7 +122,7 @@ describe("a slot", () => {
     );
 
     expect(await slots()).toEqual(["14:30 3=2+1"]);
-    expect(await misses()).toEqual(["14:30 KO down"]);
+    expect(await misses()).toEqual(["14:30 KO refused"]);
   });
 });
 

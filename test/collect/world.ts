@@ -44,7 +44,7 @@ afterEach(async () => {
 /** What of a world is unusual. */
 /** `signedAfterMs`: how long a call that was let go waits before it is asked for. */
 export type WorldOptions = Partial<
-  Pick<CollectorOptions, "governor" | "history" | "calendar" | "exchange">
+  Pick<CollectorOptions, "governor" | "history" | "calendar" | "exchange" | "earlier">
 > & {
   start: string;
   jobs: Job[];
@@ -70,6 +70,8 @@ export function startWorld(options: WorldOptions): World {
     log: { debug: logAt("debug"), info: logAt("info"), warn: logAt("warn"), error: logAt("error") },
     governor: options.governor ?? { limit: 60, windowMs: 60_000 },
     history: options.history ?? null,
+    run: "01940000-0000-7000-8000-000000000000",
+    earlier: options.earlier ?? null,
     onNote: (note) => void notes.push(structuredClone(note)),
     send: async (planned, signal) => {
       const names = (askedInstruments(planned.call) ?? []).map(instrumentName);
@@ -135,10 +137,12 @@ export function entriesOf(notes: readonly LedgerNote[], job?: string): SlotEntry
     .flatMap((note): SlotEntry[] =>
       note.type === "slots"
         ? note.entries
-        : note.slots.map((slotAt) => ({
-            ...{ job: note.job, slotAt, due: note.due },
-            misses: note.due.map((name): [string, MissReason] => [name, "down"]),
-          })),
+        : note.type === "opened"
+          ? []
+          : note.slots.map((slotAt) => ({
+              ...{ job: note.job, slotAt, due: note.due },
+              misses: note.due.map((name): [string, MissReason] => [name, "down"]),
+            })),
     )
     .filter((entry) => job === undefined || entry.job === job);
 }

@@ -86,12 +86,12 @@ test.each([
   const { pool } = await loaded();
   await pool.query(`${SLOT} ${values}) as s (slot_at, missed)`);
 
-  expect((await auditLedger(pool, new Map([["job", 1_000]]))).violations).not.toEqual([]);
+  expect((await auditLedger(pool, [{ name: "job", stepMs: 1_000 }])).violations).not.toEqual([]);
 });
 
 test("a ledger that adds up is found right", async () => {
   const { pool } = await loaded();
   await pool.query(`${SLOT} ('2026-11-20 22:50:00Z'::timestamptz, 0)) as s (slot_at, missed)`);
 
-  expect((await auditLedger(pool, new Map([["job", 1_000]]))).violations).toEqual([]);
+  expect((await auditLedger(pool, [{ name: "job", stepMs: 1_000 }])).violations).toEqual([]);
 });

@@ -3,11 +3,13 @@ import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { seeded } from "../../bench/governor/random.ts";
 import { freshDatabase } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
+import { DEMANDS } from "./kit/demands.ts";
+import { startFeed } from "./kit/feed.ts";
 import type { Load } from "./kit/jobs.ts";
 import { compileProgram } from "../support/compileProgram.ts";
 import { startProxy, type Proxy } from "./kit/proxy.ts";
 import { killPostmaster } from "./kit/server.ts";
-import { openEmbeddedWorld, openWorldOn, type World } from "./kit/world.ts";
+import { openEmbeddedWorld, openWorldOn, type World, type WorldOptions } from "./kit/world.ts";
 import { takeDatabaseAway } from "./scenarios/away.ts";
 import { killCollectors } from "./scenarios/collectorKills.ts";
 import { loseCommits } from "./scenarios/lostCommits.ts";
@@ -29,9 +31,9 @@ afterEach(async () => {
   [world, proxy] = [null, null];
 });
 
-async function open({ migrated = true } = {}): Promise<World> {
+async function open({ migrated = true, ...options }: WorldOptions = {}): Promise<World> {
   const { url } = await freshDatabase({ migrated });
-  return (world = await openWorldOn(url, { load: LOAD, bin, migrated: false }));
+  return (world = await openWorldOn(url, { load: LOAD, bin, ...options, migrated: false }));
 }
 
 describe("every journaled answer has its rows once, and the ledger adds up,", () => {
@@ -40,6 +42,16 @@ describe("every journaled answer has its rows once, and the ledger adds up,", ()
 
     expect(verdict).toMatchObject({ violations: [] });
   });
+
+  for (const { demand, load, settings } of DEMANDS)
+    test(`when it is killed within slots of ${demand} demand: each says what a recount of the journal says`, async () => {
+      const opened = await open({ load, settings, openFeed: () => startFeed({ latencyMs: 150 }) });
+
+      const verdict = await killCollectors(opened, { kills: 3, random: seeded(5), demand });
+
+      expect(verdict).toMatchObject({ violations: [] });
+      expect(verdict.figures["recounted"]).toBeGreaterThan(0);
+    });
 
   test("when the answer to COMMIT never arrives, and nobody knows whether it was done", async () => {
     const opened = await open();

@@ -8,6 +8,8 @@
  */
 import { parseArgs } from "node:util";
 import { seeded } from "../../bench/governor/random.ts";
+import { DEMANDS } from "./kit/demands.ts";
+import { startFeed } from "./kit/feed.ts";
 import { killPostmaster, startFaultServer } from "./kit/server.ts";
 import { startProxy } from "./kit/proxy.ts";
 import { openEmbeddedWorld, openWorld, type World } from "./kit/world.ts";
@@ -73,6 +75,13 @@ const scenarios: Scenario[] = [
         killCollectors(world, { kills: Number(options.kills), random, onKill: progress }),
       ),
   },
+  ...DEMANDS.map(({ demand, ...world }) => ({
+    name: `${demand} kills`,
+    run: () =>
+      within(openWorld(server.url, { ...world, openFeed: () => startFeed({ latencyMs: 150 }) }), (opened) =>
+        killCollectors(opened, { kills: Number(options.kills), demand, random, onKill: progress }),
+      ),
+  })),
   {
     name: "server",
     run: () =>

@@ -11,6 +11,7 @@ const COPIED = [
   "dividends",
   "due_sets",
   "slots",
+  "open_slots",
   "misses",
   "fills",
   "sessions",

@@ -7,6 +7,7 @@ import { type Loader, startLoader } from "../../archive/loader.ts";
 import { migrate } from "../../archive/migrate.ts";
 import { atMost, type Clock } from "../../clock.ts";
 import { Collector } from "../../collect/collector.ts";
+import { scheduleJob } from "../../collect/jobSchedule.ts";
 import { recentCalls } from "../../collect/recentCalls.ts";
 import { requireJobs } from "../../config/jobs/readJobs.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
@@ -19,7 +20,8 @@ import { collectCall } from "../../pipeline.ts";
 import type { Meter } from "../../web/machines/meter.ts";
 import type { Archive } from "./archive.ts";
 import { calmLog } from "./calmLog.ts";
-import { accountForDowntime } from "./downtime.ts";
+import { accountForDowntime, accountForLeftOpen } from "./downtime.ts";
+import { readEarlierRuns } from "./earlierRuns.ts";
 import { openFeed, type OpenFeed } from "./feed.ts";
 import { followJobs } from "./followJobs.ts";
 import { createNoteWriter, type NoteWriter } from "./ledgerNotes.ts";
@@ -108,9 +110,15 @@ async function openStations(
   const send = sender(feed, journal, loader, clock);
   const calm = calmLog(log, clock);
   onOpened(async () => calm.flush());
+  const run = uuidv7(clock.now().getTime(), clock.random(16));
+  const trading = feed.calendar(calendar);
+  const earlier = await readEarlierRuns(dir, {
+    jobs: jobs.map((job) => scheduleJob(job, trading)),
+    ...{ source: feed.ledgerSource(), now: clock.now() },
+  });
   const collector = new Collector({
-    jobs,
-    calendar: feed.calendar(calendar),
+    ...{ jobs, run, earlier },
+    calendar: trading,
     exchange: createCalendar(calendar),
     clock,
     log: calm.log,
@@ -129,7 +137,7 @@ async function openStations(
   const startedAt = collector.start();
   const closing = new AbortController();
   const accounting = account(options, {
-    ...{ feed, loader, collector, notes, startedAt, unaccounted, signal: closing.signal },
+    ...{ feed, loader, collector, notes, startedAt, unaccounted, run, signal: closing.signal },
   });
   const stopFollowing = followJobs(jobsDir, {
     first: { jobs, calendar },
@@ -237,6 +245,7 @@ async function account(
     notes,
     startedAt,
     unaccounted,
+    run,
     signal,
   }: {
     feed: OpenFeed;
@@ -245,15 +254,23 @@ async function account(
     notes: NoteWriter;
     startedAt: Date;
     unaccounted: Unaccounted;
+    run: string;
     signal: AbortSignal;
   },
 ): Promise<void> {
   while (!signal.aborted) {
     try {
+      // The slots that this run has opened are its own, also where an earlier one had opened them.
+      await notes.flush();
       await loader.drain();
       const { since } = unaccounted;
       const source = feed.ledgerSource();
-      const past = await accountForDowntime(archive.pool, source, collector.jobs, startedAt, since);
+      const { jobs } = collector;
+      const leftOpen = await accountForLeftOpen(archive.pool, source, jobs, { run, startedAt });
+      leftOpen.forEach(notes.write);
+      await notes.flush();
+      await loader.drain();
+      const past = await accountForDowntime(archive.pool, source, jobs, startedAt, since);
       past.forEach(notes.write);
       await notes.flush();
       if (notes.waiting() === 0) await unaccounted.settle();

@@ -1,8 +1,8 @@
-/** Accounts for the slots that are over and not in the ledger, when collection begins again. */
+/** Accounts for the slots that earlier runs left open, or that passed while none ran, when collection begins again. */
 import type pg from "pg";
-import { readLastSlots, readSlotsWithin, readStoredWithin } from "../../archive/ledger.ts";
+import { readLastSlots, readLeftOpen, readSlotsWithin, readStoredWithin } from "../../archive/ledger.ts";
 import type { ScheduledJob } from "../../collect/collector.ts";
-import { downtimeNotes, slotsWhileDown } from "../../collect/downtime.ts";
+import { downtimeNotes, slotNote, slotsWhileDown } from "../../collect/downtime.ts";
 import { DEADLINES } from "../../collect/fetchQuotes.ts";
 import type { JobSchedule } from "../../collect/jobSchedule.ts";
 import type { LedgerNote, LedgerSource } from "../../ledger.ts";
@@ -45,6 +45,29 @@ export async function accountForDowntime(
       stored: stored.get(place) ?? new Set<string>(),
     }));
     notes.push(...downtimeNotes(job.name, due, past));
+  }
+  return notes;
+}
+
+/**
+ * Notes for the slots that runs before this one have opened and never settled, as they were killed: what was asked for
+ * within them and answered is stored.
+ *
+ * @param options this run, whose own slots it settles itself, and when it began
+ */
+export async function accountForLeftOpen(
+  pool: pg.Pool,
+  source: LedgerSource,
+  jobs: readonly Pick<ScheduledJob, "job">[],
+  { run, startedAt }: { run: string; startedAt: Date },
+): Promise<LedgerNote[]> {
+  const notes: LedgerNote[] = [];
+  for (const { job, slotAt, endsAt, due } of await readLeftOpen(pool, source, run)) {
+    const window = { from: slotAt, to: endsAt ?? startedAt };
+    // Of a job whose file is gone nobody knows any more what it wanted: real-time quotes, as most do.
+    const delayed = jobs.find((one) => one.job.name === job)?.job.delayed ?? false;
+    const stored = await readStoredWithin(pool, [window], { source, instruments: due, delayed });
+    notes.push(slotNote(job, due, { slotAt, stored: stored.get(0) ?? new Set() }));
   }
   return notes;
 }

@@ -1,4 +1,7 @@
 /** Opens what is polled: the account's service, or the simulated one on loopback over real HTTP and OAuth. */
+import { rename, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { z } from "zod";
 import { openFetchQuotes, type FetchQuotes } from "../../collect/fetchQuotes.ts";
 import type { Clock } from "../../clock.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
@@ -8,6 +11,7 @@ import type { RecordSource } from "../../journal/record.ts";
 import { type Calendar, alwaysOpen, createCalendar } from "../../market/calendar/calendar.ts";
 import type { CalendarOverride } from "../../market/calendar/overrides.ts";
 import type { Credentials } from "../../quotes-api/oauth/signature.ts";
+import { readTextFile } from "../../plainFiles.ts";
 import { SERVICE_LIMITS } from "../../serve/limits.ts";
 import { createQuoteService, type ServiceLog } from "../../serve/quoteService.ts";
 import { createSimulatedMarket } from "../../serve/simulated/market.ts";
@@ -41,14 +45,17 @@ export async function openFeed(config: Config, clock: Clock, logger?: ServiceLog
   if (feed.kind === "account") {
     const { baseUrl, credentials } = feed;
     const opened = openFetchQuotes({ baseUrl, credentials, clock, observe, userAgent });
-    let newest: LedgerSource = "account";
+    const known = join(resolve(config.dataDir), SERVICE_FILE);
+    let newest = (await readSource(known, baseUrl)) ?? "account";
     return {
       simulated: false,
       baseUrl,
       ...opened,
       sourceOf: (headers) => {
         const source = sourceOf(headers);
-        newest = source === ACCOUNT ? "account" : "simulated";
+        const kind = source === ACCOUNT ? "account" : "simulated";
+        if (kind !== newest) void keepSource(known, { baseUrl, kind });
+        newest = kind;
         return source;
       },
       ledgerSource: () => newest,
@@ -98,4 +105,29 @@ function sourceOf(headers: Readonly<Record<string, string>>): RecordSource {
 export function randomCredentials(clock: Clock): Credentials {
   const word = (): string => Buffer.from(clock.random(18)).toString("base64url");
   return { consumerKey: word(), consumerSecret: word(), accessToken: word(), accessTokenSecret: word() };
+}
+
+/**
+ * What the service at an address called itself when it last answered. A start has to know before the first answer which
+ * market's slots it takes up.
+ */
+const SERVICE_FILE = "service.json";
+
+const serviceSchema = z.strictObject({ baseUrl: z.string(), kind: z.enum(["account", "simulated"]) });
+
+async function readSource(path: string, baseUrl: string): Promise<LedgerSource | null> {
+  try {
+    const service = serviceSchema.parse(JSON.parse(await readTextFile(path)));
+    return service.baseUrl === baseUrl ? service.kind : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Where it cannot be kept, the next start learns it from its first answer. */
+async function keepSource(path: string, service: z.infer<typeof serviceSchema>): Promise<void> {
+  // Renamed when it is whole: a kill in the midst leaves the one before.
+  await writeFile(`${path}.tmp`, JSON.stringify(service), { mode: 0o600 })
+    .then(() => rename(`${path}.tmp`, path))
+    .catch(() => undefined);
 }

@@ -29,5 +29,6 @@ export function meteredSend(send: Send, meter: Meter, clock: Clock): Send {
 /** The misses of a note of the ledger. */
 export function meterMisses(note: LedgerNote, meter: Meter): void {
   if (note.type === "down") meter.missed("down", note.slots.length * note.due.length);
-  else for (const { misses } of note.entries) for (const [, reason] of misses) meter.missed(reason, 1);
+  else if (note.type === "slots")
+    for (const { misses } of note.entries) for (const [, reason] of misses) meter.missed(reason, 1);
 }

@@ -62,6 +62,8 @@ async function beside(rule: Rule, jobs: Job[], count: number, minutes: number): 
   const collector = new Collector({
     ...{ jobs, calendar: alwaysOpen, exchange: createCalendar(), clock, log: SILENT, governor: GOVERNOR },
     history: null,
+    run: "01940000-0000-7000-8000-000000000000",
+    earlier: null,
     onNote: (note) => void notes.push(structuredClone(note)),
     send: async ({ call }) => {
       const collected = await ask("collector", call);

@@ -4,11 +4,15 @@
  */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { systemClock } from "../../../src/clock.ts";
 import { parseRequest } from "../../../src/quotes-api/parseRequest.ts";
 import { answerXml, equityXml, optionXml, type Texts } from "../../support/xml.ts";
 
 /** Answers after which the dividend of every equity changes: its rows then tell the order in which they were loaded. */
 const DIVIDEND_LASTS = 40;
+
+/** A call that reached the service: when, epoch ms UTC, and the id that its answer bears. */
+export type Arrival = { id: string; atMs: number };
 
 /** A running feed. */
 export type Feed = {
@@ -16,12 +20,15 @@ export type Feed = {
   baseUrl: string;
   /** How many answers have been begun. */
   answered: () => number;
+  /** The service's own log; not of every feed. */
+  arrivals?: () => readonly Arrival[];
   close: () => Promise<void>;
 };
 
-/** Starts one on a free port of loopback. */
-export async function startFeed(): Promise<Feed> {
+/** Starts one on a free port of loopback. @param options.latencyMs how long an answer takes, at random up to this */
+export async function startFeed({ latencyMs = 0 } = {}): Promise<Feed> {
   let count = 0;
+  const arrivals: Arrival[] = [];
   const server = createServer((request, response) => {
     const parsed = parseRequest((request.url ?? "").split("?")[1] ?? "");
     if (!parsed.ok || parsed.request.kind === "watchlist") {
@@ -29,14 +36,18 @@ export async function startFeed(): Promise<Feed> {
       return;
     }
     count += 1;
-    response
-      .writeHead(200, { "Content-Type": "application/xml; charset=UTF-8" })
-      .end(documentOf(parsed.request, count));
+    const document = documentOf(parsed.request, count);
+    arrivals.push({ id: `r-${count}`, atMs: systemClock.now().getTime() });
+    const answer = (): void =>
+      void response.writeHead(200, { "Content-Type": "application/xml; charset=UTF-8" }).end(document);
+    if (latencyMs === 0) answer();
+    else setTimeout(answer, ((systemClock.random(1)[0] ?? 0) / 255) * latencyMs);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   return {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     answered: () => count,
+    arrivals: () => arrivals,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve()).closeAllConnections();

@@ -8,45 +8,54 @@ import { contractDate, nextExpirations } from "../../../src/market/expirations.t
 export type Load = {
   /** Symbols due every second, in calls of 100. */
   symbols: number;
-  /** Option contracts due every second, each a call of its own. */
+  /** Option contracts, each a call of its own. */
   options: number;
+  /** Time between two slots of the contracts, in s: a divisor of 60. Default 1. */
+  optionsEverySeconds?: number;
   /** Symbols due every five seconds besides. */
   slowSymbols: number;
 };
 
-/** Writes them. @returns the time between two slots of each job, in ms */
-export function writeJobs(dir: string, load: Load, now: Date): Map<string, number> {
-  const jobs: { name: string; schedule: string; stepMs: number; count: number; what: string }[] = [
+/** A job as its file has it. */
+export type DueJob = {
+  name: string;
+  /** Time between two slots, in ms. */
+  stepMs: number;
+  /** All that is due at each of them, as the ledger names it. */
+  names: string[];
+};
+
+/** Writes them. */
+export function writeJobs(
+  dir: string,
+  { symbols, options, optionsEverySeconds = 1, slowSymbols }: Load,
+  now: Date,
+): DueJob[] {
+  const expiration = nextExpirations("monthly", 3, contractDate(now), createCalendar()).at(-1) ?? "";
+  const strikes = Array.from({ length: options }, (_, n) => 100 + n);
+  const jobs = [
+    { name: "equities", seconds: 1, ...listOf(symbolsFrom(0, symbols)) },
     {
-      ...{ name: "equities", schedule: "* * * * * *", stepMs: 1_000, count: load.symbols },
-      what: `symbols: [${symbols(0, load.symbols)}]`,
+      ...{ name: "options", seconds: optionsEverySeconds },
+      names: strikes.map((strike) => `AAPL:${expiration}:CALL:${strike}`),
+      what: `options: [${strikes
+        .map((strike) => `{ underlying: AAPL, expiration: ${expiration}, type: CALL, strike: ${strike} }`)
+        .join(", ")}]`,
     },
-    {
-      ...{ name: "options", schedule: "* * * * * *", stepMs: 1_000, count: load.options },
-      what: `options: [${contracts(load.options, now)}]`,
-    },
-    {
-      ...{ name: "slow", schedule: "*/5 * * * * *", stepMs: 5_000, count: load.slowSymbols },
-      what: `symbols: [${symbols(5_000, load.slowSymbols)}]`,
-    },
-  ];
-  const wanted = jobs.filter(({ count }) => count > 0);
-  for (const { name, schedule, what } of wanted)
+    { name: "slow", seconds: 5, ...listOf(symbolsFrom(5_000, slowSymbols)) },
+  ].filter(({ names }) => names.length > 0);
+  for (const { name, seconds, what } of jobs)
     writeFileSync(
       join(dir, `${name}.yaml`),
-      `name: ${name}\nschedule: "${schedule}"\nsession: always\n${what}\n`,
+      `name: ${name}\nschedule: "${seconds === 1 ? "*" : `*/${seconds}`} * * * * *"\nsession: always\n${what}\n`,
     );
-  return new Map(wanted.map(({ name, stepMs }) => [name, stepMs]));
+  return jobs.map(({ name, seconds, names }) => ({ name, names, stepMs: 1_000 * seconds }));
 }
 
-function symbols(first: number, count: number): string {
-  return Array.from({ length: count }, (_, n) => `SIM${String(first + n).padStart(4, "0")}`).join(", ");
+function symbolsFrom(first: number, count: number): string[] {
+  return Array.from({ length: count }, (_, n) => `SIM${String(first + n).padStart(4, "0")}`);
 }
 
-function contracts(count: number, now: Date): string {
-  const expiration = nextExpirations("monthly", 3, contractDate(now), createCalendar()).at(-1);
-  return Array.from(
-    { length: count },
-    (_, n) => `{ underlying: AAPL, expiration: ${expiration}, type: CALL, strike: ${100 + n} }`,
-  ).join(", ");
+function listOf(names: string[]): { names: string[]; what: string } {
+  return { names, what: `symbols: [${names.join(", ")}]` };
 }

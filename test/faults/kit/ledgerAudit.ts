@@ -1,11 +1,16 @@
 /** Whether the ledger adds up: due = stored + missed at every slot, and what it calls stored is there. */
 import type pg from "pg";
+import type { DueJob } from "./jobs.ts";
 
 /** What the ledger holds, and what is wrong with it. */
 export type LedgerReport = { slots: number; due: number; missed: number; violations: string[] };
 
-/** @param stepMs by job: the time between two of its slots */
-export async function auditLedger(pool: pg.Pool, stepMs: ReadonlyMap<string, number>): Promise<LedgerReport> {
+/** Looks at all of it. */
+export async function auditLedger(
+  pool: pg.Pool,
+  jobs: readonly Pick<DueJob, "name" | "stepMs">[],
+): Promise<LedgerReport> {
+  const steps = [jobs.map(({ name }) => name), jobs.map(({ stepMs }) => stepMs)];
   const [totals] = (
     await pool.query<{ slots: number; due: number; missed: number }>(
       `select count(*)::int as slots, coalesce(sum(due), 0)::int as due, coalesce(sum(missed), 0)::int as missed from slots`,
@@ -13,11 +18,8 @@ export async function auditLedger(pool: pg.Pool, stepMs: ReadonlyMap<string, num
   ).rows;
   const violations = [
     ...(await listed(pool, "does not add up", SUMS, [])),
-    ...(await listed(pool, "calls stored what is not there", CLAIMS, [
-      [...stepMs.keys()],
-      [...stepMs.values()],
-    ])),
-    ...(await listed(pool, "is not in the ledger", GAPS, [[...stepMs.keys()], [...stepMs.values()]])),
+    ...(await listed(pool, "calls stored what is not there", CLAIMS, steps)),
+    ...(await listed(pool, "is not in the ledger", GAPS, steps)),
   ];
   return { slots: totals?.slots ?? 0, due: totals?.due ?? 0, missed: totals?.missed ?? 0, violations };
 }

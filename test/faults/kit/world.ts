@@ -12,7 +12,7 @@ import type { Credentials } from "../../../src/quotes-api/oauth/signature.ts";
 import { Auditor } from "./audit.ts";
 import { type CollectorProcess, startCollector } from "./collector.ts";
 import { type Feed, startFeed } from "./feed.ts";
-import { type Load, writeJobs } from "./jobs.ts";
+import { type DueJob, type Load, writeJobs } from "./jobs.ts";
 import { compileProgram } from "../../support/compileProgram.ts";
 import { signalPostmaster } from "./server.ts";
 
@@ -21,8 +21,7 @@ export type World = {
   feed: Feed;
   journalDir: string;
   dataDir: string;
-  /** Time between the slots of each job, in ms. */
-  stepMs: ReadonlyMap<string, number>;
+  jobs: readonly DueJob[];
   /** Connection string of the database's owner. */
   url: string;
   pool: pg.Pool;
@@ -108,14 +107,14 @@ function makeDir(): string {
 async function worldIn(
   dir: string,
   url: string,
-  { load = DEFAULT_LOAD, bin, migrated = true, openFeed = startFeed, settings = {} }: WorldOptions,
+  { load = DEFAULT_LOAD, bin, migrated = true, openFeed = () => startFeed(), settings = {} }: WorldOptions,
 ): Promise<World> {
   const onExit = (): void => rmSync(dir, { recursive: true, force: true });
   process.once("exit", onExit);
   const jobsDir = join(dir, "jobs");
   const dataDir = join(dir, "data");
   mkdirSync(jobsDir);
-  const stepMs = writeJobs(jobsDir, load, systemClock.now());
+  const jobs = writeJobs(jobsDir, load, systemClock.now());
   const program = bin ?? compileProgram(join(dir, "program"));
   const feed = await openFeed();
   const pool = createPool(url, { max: 2 });
@@ -136,7 +135,7 @@ async function worldIn(
     ...settings,
   });
   return {
-    ...{ feed, dataDir, stepMs, url, pool, env, bin: program },
+    ...{ feed, dataDir, jobs, url, pool, env, bin: program },
     journalDir: join(dataDir, "journal"),
     auditor: new Auditor(pool, join(dataDir, "journal")),
     collect: (databaseUrl) => startCollector(program, env(databaseUrl), dir),

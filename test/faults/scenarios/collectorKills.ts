@@ -1,8 +1,8 @@
-/** kill -9 of the collector at random instants, under full load. */
+/** kill -9 of the collector at random instants. */
 import { setTimeout as delay } from "node:timers/promises";
 import { until } from "../../support/until.ts";
 import type { World } from "../kit/world.ts";
-import { CALLS_UNDER_WAY, catchUp, conclude, type Verdict, watchMemory } from "./verdict.ts";
+import { accountedFor, CALLS_UNDER_WAY, catchUp, conclude, type Verdict, watchMemory } from "./verdict.ts";
 
 /** So many of the kills come while the collector starts; the others while it collects. */
 const WHILE_STARTING = 0.15;
@@ -14,7 +14,12 @@ const LIVES_MS = 1_200;
 /** @param random gives numbers from 0 to 1 */
 export async function killCollectors(
   world: World,
-  { kills, random, onKill }: { kills: number; random: () => number; onKill?: (kill: number) => void },
+  {
+    kills,
+    random,
+    demand = "full",
+    onKill,
+  }: { kills: number; random: () => number; demand?: string; onKill?: (kill: number) => void },
 ): Promise<Verdict> {
   const { feed, auditor } = world;
   let collector = world.collect();
@@ -36,6 +41,7 @@ export async function killCollectors(
     const answered = feed.answered();
     await until(() => feed.answered() > answered, "the last collector's first answer");
     await catchUp(world);
+    await accountedFor(world);
   } catch (error) {
     await collector.kill();
     throw error;
@@ -44,7 +50,7 @@ export async function killCollectors(
   }
   const verdict = await conclude(world, {
     scenario: "kill -9 of the collector",
-    did: `${kills} kills at random instants under full load`,
+    did: `${kills} kills at random instants under ${demand} demand`,
     ...{ collector, figures: {}, peakMb: memory.peakMb() },
   });
   // What the service answered and nobody journaled was under way when a collector was killed.

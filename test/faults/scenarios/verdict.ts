@@ -1,7 +1,10 @@
 /** What a scenario gives back, and the parts that several of them share. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { loadAll } from "../../../src/archive/loader.ts";
 import { systemClock } from "../../../src/clock.ts";
 import { auditLedger } from "../kit/ledgerAudit.ts";
+import { recount } from "../kit/recount.ts";
 import type { CollectorProcess } from "../kit/collector.ts";
 import { until } from "../../support/until.ts";
 import type { World } from "../kit/world.ts";
@@ -28,6 +31,11 @@ export function watchMemory(collector: () => CollectorProcess | null): {
   let peak = 0;
   const timer = setInterval(() => (peak = Math.max(peak, collector()?.rssMb() ?? 0)), 200);
   return { peakMb: () => Math.round(peak), stop: () => clearInterval(timer) };
+}
+
+/** Waits until the running collector has accounted for the slots that those before it left open. */
+export async function accountedFor({ dataDir }: World): Promise<void> {
+  await until(() => !existsSync(join(dataDir, "unaccounted.json")), "the account of the slots before");
 }
 
 /** Waits until the journal holds an answer, and the database all that it holds then. @returns how long that took, in ms */
@@ -61,9 +69,11 @@ export async function conclude(
   },
 ): Promise<Verdict> {
   const violations: string[] = [];
+  const endedFromMs = systemClock.now().getTime();
   const exitCode = await collector.end();
-  const ended = await world.auditor.check();
-  const left = ended.journaled - ended.loaded;
+  const ended = { fromMs: endedFromMs, toMs: systemClock.now().getTime() };
+  const atEnd = await world.auditor.check();
+  const left = atEnd.journaled - atEnd.loaded;
   // It says by its exit code whether the database has taken everything. On a slow machine the last load may still be
   // under way when its time is over: then it says that it does not know.
   const unknown = exitCode === 1 && collector.output().includes("It is not known whether");
@@ -74,18 +84,23 @@ export async function conclude(
   if (left > 0) await loadAll({ pool: world.pool, journalDir: world.journalDir, clock: systemClock });
   const { journaled, quotes, ...rest } = await world.auditor.check({ complete: true });
   violations.push(...rest.violations);
-  const ledger = await auditLedger(world.pool, world.stepMs);
+  const ledger = await auditLedger(world.pool, world.jobs);
+  const { journalDir, jobs, feed } = world;
+  const arrivals = feed.arrivals?.();
+  const counted = arrivals ? await recount(world.pool, { journalDir, jobs, arrivals, ended }) : null;
   return {
     scenario,
     did,
     figures: {
       ...{ answers: journaled, quotes, slots: ledger.slots, due: ledger.due, missed: ledger.missed },
+      ...(counted && { recounted: counted.slots, storedByRecount: counted.stored }),
       ...figures,
       peakMb,
     },
     violations: [
       ...violations,
       ...ledger.violations,
+      ...(counted?.violations ?? []),
       ...(peakMb > MOST_RSS_MB ? [`${peakMb} MB of memory, more than ${MOST_RSS_MB}`] : []),
     ],
   };

@@ -1,0 +1,55 @@
+/**
+ * What the journal tells of the runs before, so that a restart asks only what its slots still lack, and the longest
+ * unseen first. Answers are given in the journal's order. Pure.
+ */
+import type { Job } from "../config/jobs/readJobs.ts";
+import { type Answer, classifyAnswer, type RawAnswer } from "../quotes-api/answer.ts";
+import { matchAnswer } from "../quotes-api/match.ts";
+import type { ReadDocument } from "../quotes-api/readDocument.ts";
+import { askedInstruments, type QuoteCall } from "../quotes-api/request.ts";
+import { namesOf, storedNames } from "./plan.ts";
+
+/** An answer that an earlier run has kept. `requestedAt`: UTC, as `Date.parse` reads it. */
+export type EarlierAnswer = RawAnswer & { request: QuoteCall; requestedAt: string };
+
+/** An answer with quotes, and what was asked for when. */
+type Quoted = { call: QuoteCall; askedMs: number; document: ReadDocument };
+
+export class EarlierRuns {
+  readonly #sinceMs: number;
+  /** When each instrument was last asked and answered, epoch ms UTC. */
+  readonly lastSeenMs = new Map<string, number>();
+  readonly #quoted: Quoted[] = [];
+
+  /** @param sinceMs begin of the oldest slot that still lasts, epoch ms UTC: what was asked since then is read whole */
+  constructor(sinceMs: number) {
+    this.#sinceMs = sinceMs;
+  }
+
+  /** Takes an answer in. */
+  add({ request, requestedAt, ...raw }: EarlierAnswer): void {
+    const askedMs = Date.parse(requestedAt);
+    if (raw.status !== 200) return;
+    for (const name of namesOf(request)) this.lastSeenMs.set(name, askedMs);
+    if (askedMs < this.#sinceMs) return;
+    const answer: Answer = classifyAnswer(raw);
+    if (answer.outcome === "quotes") this.#quoted.push({ call: request, askedMs, document: answer.document });
+  }
+
+  /** Documents with quotes that were asked for within the slots that still last: chains hang on their prices. */
+  get documents(): readonly ReadDocument[] {
+    return this.#quoted.map(({ document }) => document);
+  }
+
+  /** Names of what was asked for within [from, to) and stored; epoch ms UTC. */
+  storedWithin({ delayed }: Pick<Job, "delayed">, from: number, to: number): Set<string> {
+    const within = this.#quoted.filter(
+      ({ call, askedMs }) => call.delayed === delayed && askedMs >= from && askedMs < to,
+    );
+    return new Set(
+      within.flatMap(({ call, document }) =>
+        storedNames(call, matchAnswer(askedInstruments(call), document.items)),
+      ),
+    );
+  }
+}

@@ -1,0 +1,158 @@
+/**
+ * What each slot must say, told from two things alone: the bytes of the journal's answers and the service's own log of
+ * arrivals. Nothing of the program's ledger or parsing is used: an answer's names are found with another parser, slots
+ * are counted with a ruler, and what was due is known from the job files.
+ */
+import { XMLParser } from "fast-xml-parser";
+import type pg from "pg";
+import { readSegment } from "../../../src/journal/reader.ts";
+import { listSegments } from "../../../src/journal/segments.ts";
+import type { Arrival } from "./feed.ts";
+import type { DueJob } from "./jobs.ts";
+
+/** Findings listed at most; beyond, they are only counted. */
+const MOST_FINDINGS = 10;
+
+/** What the recount found. */
+export type Recount = {
+  slots: number;
+  /** Instruments at slots: due, and those of them that an answer stored. */
+  due: number;
+  stored: number;
+  /** Calls that reached the service and whose answer no journal has. */
+  lost: number;
+  violations: string[];
+};
+
+/** An answer as the journal has it. */
+type Answered = { id: string; askedMs: number; names: string[] };
+
+/** What is recounted. */
+export type RecountOf = {
+  journalDir: string;
+  /** The service's own log. */
+  arrivals: readonly Arrival[];
+  jobs: readonly DueJob[];
+  /** The last collector was asked to end, and had ended; epoch ms UTC: its last slot is one that lasted in between. */
+  ended: { fromMs: number; toMs: number };
+};
+
+/** Compares the ledger with the recount. */
+export async function recount(
+  pool: pg.Pool,
+  { journalDir, arrivals, jobs, ended }: RecountOf,
+): Promise<Recount> {
+  const answers = await readAnswers(journalDir);
+  const findings: string[] = [];
+  const seen = new Map(arrivals.map((arrival) => [arrival.id, arrival]));
+  for (const { id } of answers)
+    if (!seen.delete(id)) findings.push(`answer ${id} never left the service, or came twice`);
+  const totals = { slots: 0, due: 0, stored: 0 };
+  for (const job of jobs) {
+    const found = await readSlots(pool, job.name);
+    const last = Math.min(Math.max(ended.fromMs, ...found.keys()), ended.toMs);
+    // A run may have been killed after it had begun a slot and before anything was answered.
+    const expected = expectedSlots(job, answers, { fromMs: Math.min(...found.keys()), toMs: last });
+    const coverage = new Map<string, number>();
+    for (const [slotMs, stored] of expected) {
+      const at = new Date(slotMs).toISOString();
+      const slot = found.get(slotMs);
+      totals.slots += 1;
+      totals.due += job.names.length;
+      totals.stored += stored.size;
+      for (const name of stored) coverage.set(name, (coverage.get(name) ?? 0) + 1);
+      const missing = job.names.filter((name) => !stored.has(name)).sort();
+      if (!slot) findings.push(`${job.name} at ${at} is not in the ledger`);
+      else if (slot.due !== job.names.length || slot.stored !== stored.size || slot.missed !== missing.length)
+        findings.push(
+          `${job.name} at ${at}: ${slot.due} = ${slot.stored} + ${slot.missed}, and it was ${job.names.length} = ${stored.size} + ${missing.length}`,
+        );
+      else if (slot.names.join() !== missing.join() && slot.names.join() !== "*")
+        findings.push(`${job.name} at ${at}: other instruments were missed than the ledger says`);
+    }
+    for (const slotMs of found.keys())
+      if (!expected.has(slotMs))
+        findings.push(`${job.name} at ${new Date(slotMs).toISOString()} was no slot`);
+    findings.push(...(await compareCoverage(pool, jobs, job, coverage)));
+  }
+  const violations = findings.slice(0, MOST_FINDINGS);
+  if (findings.length > MOST_FINDINGS) violations.push(`${findings.length - MOST_FINDINGS} more`);
+  return { ...totals, lost: seen.size, violations };
+}
+
+/** From the first slot in which anything was asked, or an earlier one: every step of the ruler. */
+function expectedSlots(
+  { names, stepMs }: DueJob,
+  answers: readonly Answered[],
+  { fromMs, toMs }: { fromMs: number; toMs: number },
+): Map<number, Set<string>> {
+  const due = new Set(names);
+  const expected = new Map<number, Set<string>>();
+  const mine = answers.filter((answer) => answer.names.some((name) => due.has(name)));
+  const first = Math.floor(Math.min(fromMs, ...mine.map(({ askedMs }) => askedMs)) / stepMs) * stepMs;
+  for (let slotMs = first; slotMs <= toMs; slotMs += stepMs) expected.set(slotMs, new Set());
+  for (const answer of mine) {
+    const stored = expected.get(Math.floor(answer.askedMs / stepMs) * stepMs);
+    for (const name of answer.names) if (due.has(name)) stored?.add(name);
+  }
+  return expected;
+}
+
+async function readAnswers(journalDir: string): Promise<Answered[]> {
+  const parser = new XMLParser({ ignoreAttributes: false, parseTagValue: false });
+  const answers: Answered[] = [];
+  for (const { name } of await listSegments(journalDir))
+    for await (const item of readSegment(journalDir, name)) {
+      if (item.kind !== "record" || item.record.kind !== "response") continue;
+      const { body, requestedAt } = item.record;
+      const { response } = parser.parse(Buffer.from(body).toString("utf8")) as {
+        response: { "@_id": string; quotes: { instrumentquote: Item | Item[] } };
+      };
+      const items = [response.quotes.instrumentquote].flat();
+      answers.push({ id: response["@_id"], askedMs: Date.parse(requestedAt), names: items.map(nameOf) });
+    }
+  return answers;
+}
+
+type Item = { instrument: Record<"sym" | "matdt" | "putcall" | "strkpx", string | undefined> };
+
+function nameOf({ instrument: { sym = "", matdt = "", putcall, strkpx = "" } }: Item): string {
+  if (putcall === undefined) return sym;
+  return `${sym}:${matdt.slice(0, 10)}:${putcall === "1" ? "CALL" : "PUT"}:${Number(strkpx)}`;
+}
+
+type LedgerSlot = { due: number; stored: number; missed: number; names: string[] };
+
+async function readSlots(pool: pg.Pool, job: string): Promise<Map<number, LedgerSlot>> {
+  const { rows } = await pool.query<LedgerSlot & { slot_at: string }>(
+    `select slot_at, due, stored, missed,
+            array(select instrument from misses m
+                  where m.job = s.job and m.slot_at = s.slot_at and m.source_id = s.source_id order by instrument collate "C") as names
+     from slots s where job = $1 order by slot_at`,
+    [job],
+  );
+  return new Map(rows.map((row) => [new Date(row.slot_at).getTime(), row]));
+}
+
+/** Names are looked at that one job alone is due to poll: of the others the view gives the sum. */
+async function compareCoverage(
+  pool: pg.Pool,
+  jobs: readonly DueJob[],
+  job: DueJob,
+  stored: ReadonlyMap<string, number>,
+): Promise<string[]> {
+  const { rows } = await pool.query<{ instrument: string; stored: string; whole: boolean }>(
+    `select instrument, sum(stored) as stored, bool_and(expected = stored + missed) as whole
+     from coverage_daily group by instrument`,
+  );
+  const covered = new Map(rows.map((row) => [row.instrument, row]));
+  const others = new Set(jobs.filter((other) => other !== job).flatMap(({ names }) => names));
+  return job.names.flatMap((name) => {
+    if (others.has(name)) return [];
+    const row = covered.get(name);
+    const said = Number(row?.stored ?? 0);
+    if (row?.whole === false) return [`coverage_daily does not add up for ${name}`];
+    const counted = stored.get(name) ?? 0;
+    return said === counted ? [] : [`coverage_daily says ${said} of ${name}, and it was ${counted}`];
+  });
+}
