@@ -24,6 +24,9 @@ export const ALL_INSTRUMENTS = "*";
 /** The numbers of the two sources that are polled; the first migration gives them. */
 export const LEDGER_SOURCE_IDS: Readonly<Record<LedgerSource, number>> = { account: 1, simulated: 2 };
 
+/** How the name of a watchlist begins in the ledger. */
+const WATCHLIST = "watchlist ";
+
 /** The name that the ledger gives to a row of `instruments`. */
 const INSTRUMENT_NAME = `case when option_type is null then symbol else
   symbol || ':' || expiration || ':' || option_type || ':' || trim_scale(strike) end`;
@@ -188,6 +191,22 @@ export async function missRefused(client: pg.ClientBase, settled: readonly Settl
        where not exists (
          select from named join quotes q on q.instrument_id = named.id
          where named.name = l.instrument and q.source_id = s.source_id and q.observed_at between e.slot_at and e.settled_at)
+       union
+       select s.job, s.slot_at, s.source_id, w.name
+       from unnest($1::text[], $2::timestamptz[], $3::smallint[], $4::timestamptz[]) as e (job, slot_at, source_id, settled_at)
+       join slots s on s.job = e.job and s.slot_at = e.slot_at and s.source_id = e.source_id
+       join due_sets d on d.id = s.due_set_id
+       cross join lateral (
+         select $5 || (r.request ->> 'watchlist') as name
+         from responses r
+         left join lateral (
+           select true as some from quotes q where q.observed_at = r.observed_at and q.source_id = r.source_id limit 1
+         ) q on true
+         where r.source_id = s.source_id and r.observed_at between e.slot_at and e.settled_at
+           and r.request ->> 'form' = 'watchlist' and r.outcome = 'quotes'
+         group by 1 having bool_and(q.some is null)
+       ) w
+       where w.name = any (d.instruments)
      ), noted as (
        insert into misses (job, slot_at, source_id, instrument, reason)
        select job, slot_at, source_id, instrument, 'malformed' from lost
@@ -201,6 +220,7 @@ export async function missRefused(client: pg.ClientBase, settled: readonly Settl
       settled.map(({ entry }) => entry.slotAt),
       settled.map(({ source }) => LEDGER_SOURCE_IDS[source]),
       settled.map(({ settledAt }) => settledAt),
+      WATCHLIST,
     ],
   );
 }
@@ -384,9 +404,6 @@ export async function readStoredWithin(
     stored.set(place, (stored.get(place) ?? new Set()).add(name));
   return stored;
 }
-
-/** How the name of a watchlist begins in the ledger. */
-const WATCHLIST = "watchlist ";
 
 /** Places of the windows in which anything was asked that was answered. After a long downtime these are few of very many. */
 async function windowsWithAnswers(pool: pg.Pool, windows: readonly Window[]): Promise<number[]> {

@@ -13,7 +13,7 @@ import { openJournal } from "../journal/writer.ts";
 import { type Collected, collectCall, type Stations } from "../pipeline.ts";
 import { mayBeRefusedForTheClock } from "../quotes-api/clockSkew.ts";
 import { matchAnswer, type Matched } from "../quotes-api/match.ts";
-import { askedInstruments, type QuoteCall } from "../quotes-api/request.ts";
+import { askedInstruments, describeCall, type QuoteCall } from "../quotes-api/request.ts";
 import type { Edges } from "./edges.ts";
 import { printJson } from "./json/print.ts";
 import { pollJson } from "./json/quotes.ts";
@@ -132,10 +132,10 @@ function report(
   edges: Edges,
   json: boolean,
 ): number {
-  const matched = collected.flatMap(matchesOf);
+  const stored = new Set(lines.map(({ instrument }) => instrument));
   const problems = [
     ...collected.flatMap(({ answer }) => (answer.outcome === "quotes" ? [] : [answerError(answer)])),
-    ...matched.flatMap(problemOf),
+    ...collected.flatMap((one) => problemsOf(one, stored)),
   ];
   if (json) {
     const errors = problems.map(({ code, message }) => ({ code, message }));
@@ -145,16 +145,26 @@ function report(
   return problems.length > 0 ? 1 : 0;
 }
 
-function matchesOf({ record, answer }: Collected): Matched[] {
-  return answer.outcome === "quotes"
-    ? matchAnswer(askedInstruments(record.request as QuoteCall), answer.document.items)
-    : [];
+/** @param stored names of what the database has taken */
+function problemsOf({ record, answer }: Collected, stored: ReadonlySet<string>): QuotekeeperError[] {
+  if (answer.outcome !== "quotes") return [];
+  const call = record.request as QuoteCall;
+  const matched = matchAnswer(askedInstruments(call), answer.document.items);
+  if (matched.length === 0)
+    return [new QuotekeeperError("NO_QUOTE", `the answer holds nothing for ${describeCall(call)}`)];
+  return matched.flatMap((match) => problemOf(match, stored));
 }
 
-function problemOf(match: Matched): QuotekeeperError[] {
+function problemOf(match: Matched, stored: ReadonlySet<string>): QuotekeeperError[] {
   switch (match.fate) {
     case "stored":
-      return [];
+      if (stored.has(match.name)) return [];
+      return [
+        new QuotekeeperError(
+          "NO_QUOTE",
+          `the database refused the quote of ${match.name}: the table dead_letters says why`,
+        ),
+      ];
     case "unknown":
       return [
         new QuotekeeperError(

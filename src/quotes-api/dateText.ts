@@ -20,9 +20,9 @@ export function readDate(text: string | undefined): Read<string> {
 
 const DAYS_OF_MONTHS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-/** Whether `YYYY-MM-DD` names a day that exists (`2026-02-30` does not, and there is no year 0). */
+/** Whether `YYYY-MM-DD` names a day that exists (`2026-02-30` does not). */
 export function isCalendarDate(date: string): boolean {
-  if (!/^(?!0000)\d{4}-\d{2}-\d{2}$/.test(date)) return false;
+  if (!/^\d{4}-\d{2}-\d{2}$/.test(date)) return false;
   const [year, month, day] = [Number(date.slice(0, 4)), Number(date.slice(5, 7)), Number(date.slice(8))];
   const isLeapYear = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
   const days = month === 2 && isLeapYear ? 29 : (DAYS_OF_MONTHS[month - 1] ?? 0);

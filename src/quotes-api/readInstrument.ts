@@ -33,7 +33,6 @@ function instrumentQuote(leaves: LeafTexts): InstrumentQuote {
   const unknownSymbol = leaves[LEAF.unknownSymbol]?.toLowerCase() === "true";
   const symbol = leaves[LEAF.symbol] ?? "";
   if (symbol === "") throw new LeafProblem("instrument/sym is missing");
-  if (symbol.length > MAX_SYMBOL) throw new LeafProblem(`instrument/sym has ${symbol.length} characters`);
   const contract = unknownSymbol ? contractIfWhole(leaves) : contractFields(leaves);
   const instrument = {
     description: nameOf(leaves[LEAF.description]),
@@ -64,9 +63,6 @@ function instrumentQuote(leaves: LeafTexts): InstrumentQuote {
 }
 
 type ContractFields = { expiration: string | null; optionType: OptionType | null; strike: string | null };
-
-/** Assumed: no symbol has more characters; one of 30,000 is damage, and no database takes it for a key. */
-const MAX_SYMBOL = 64;
 
 const NO_CONTRACT: ContractFields = { expiration: null, optionType: null, strike: null };
 

@@ -3,18 +3,21 @@ import { beforeEach, describe, expect, test } from "@jest/globals";
 import { insertLedger, MAX_DOWN_ROWS, readLastSlots, readStoredWithin } from "../../src/archive/ledger.ts";
 import { loadAll } from "../../src/archive/loader.ts";
 import { readCoverage, readUnknownInstruments } from "../../src/archive/coverage.ts";
-import { accountForDowntime } from "../../src/cli/parts/downtime.ts";
+import { accountForDowntime, accountForLeftOpen } from "../../src/cli/parts/downtime.ts";
 import { downtimeNotes } from "../../src/collect/downtime.ts";
 import { scheduleJob } from "../../src/collect/jobSchedule.ts";
 import type { Job } from "../../src/config/jobs/readJobs.ts";
 import { instantFromDate } from "../../src/instant.ts";
+import type { JournalRecord } from "../../src/journal/record.ts";
 import type { LedgerNote, MissReason } from "../../src/ledger.ts";
 import { createCalendar } from "../../src/market/calendar/calendar.ts";
+import type { QuoteCall } from "../../src/quotes-api/request.ts";
 import { jobOf } from "../collect/jobOf.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase } from "../support/database.ts";
-import { answerRecord, appendAll, symbolsCall } from "../support/journal.ts";
+import { answerRecord, appendAll, at, symbolsCall } from "../support/journal.ts";
+import { loadingWorld } from "../support/loading.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { answerXml, equityXml } from "../support/xml.ts";
 
@@ -260,3 +263,122 @@ test("unknown instruments are those of the newest slot of each job", async () =>
 
   expect(await readUnknownInstruments(pool, ["list", "other"], "account")).toEqual(["NEW"]);
 });
+
+describe("a row that the database refuses", () => {
+  const minute = (seconds: number): Date => new Date(on20th("22:50").getTime() + seconds * 1_000);
+  const entry = (due: string[], second = 0): JournalRecord => ({
+    kind: "note",
+    at: instantFromDate(minute(second + 59)),
+    note: {
+      type: "slots",
+      entries: [{ job: "list", slotAt: instantFromDate(minute(second)), due, misses: [] }],
+    },
+  });
+  /** A date that PostgreSQL does not have. */
+  const bad = (symbol: string): string => equityXml(symbol, { dividend: { exdate: "0000-01-01" } });
+  const watchlist: QuoteCall = { form: "watchlist", watchlist: "MINE", delayed: false };
+
+  test("is missed at its slot as malformed, whatever the collector took it for", async () => {
+    const world = await loadingWorld();
+    await world.append(
+      answerRecord(at(5), answerXml(equityXml("A"), bad("BAD")), { request: symbolsCall("A", "BAD") }),
+      entry(["A", "BAD"]),
+      answerRecord(at(65), answerXml(equityXml("A"), equityXml("BAD")), {
+        request: symbolsCall("A", "BAD"),
+      }),
+      entry(["A", "BAD"], 60),
+    );
+
+    expect(await world.load()).toMatchObject({ slots: 2, deadLetters: 1 });
+    await world.forgetPositions();
+    await world.load();
+
+    expect(await rowsOfQuery(world.pool, LEDGER)).toEqual([
+      { slot: "22:50 2=1+1", missed: "BAD malformed" },
+      { slot: "22:51 2=2+0", missed: null },
+    ]);
+    const coverage = await readCoverage(world.pool, "2026-11-20", "2026-11-20");
+    expect(coverage.map(({ instrument, stored, missed }) => [instrument, stored, missed])).toEqual([
+      ["BAD", 1, 1],
+      ["A", 2, 0],
+    ]);
+  });
+
+  test("is no miss when the instrument has another quote of the slot's time", async () => {
+    const world = await loadingWorld();
+    await world.append(
+      answerRecord(at(5), answerXml(bad("BAD")), { request: symbolsCall("BAD") }),
+      answerRecord(at(9), answerXml(equityXml("BAD")), { request: symbolsCall("BAD") }),
+      entry(["BAD"]),
+    );
+    await world.load();
+
+    expect(await rowsOfQuery(world.pool, LEDGER)).toEqual([{ slot: "22:50 1=1+0", missed: null }]);
+  });
+
+  test("leaves a watchlist stored while anything else of it is, and missed when nothing is", async () => {
+    const world = await loadingWorld();
+    await world.append(
+      answerRecord(at(5), answerXml(equityXml("A"), bad("BAD")), { request: watchlist }),
+      entry(["watchlist MINE"]),
+      answerRecord(at(65), answerXml(bad("BAD")), { request: watchlist }),
+      entry(["watchlist MINE"], 60),
+    );
+    await world.load();
+
+    expect(await rowsOfQuery(world.pool, LEDGER)).toEqual([
+      { slot: "22:50 1=1+0", missed: null },
+      { slot: "22:51 1=0+1", missed: "watchlist MINE malformed" },
+    ]);
+  });
+});
+
+describe("a slot that a killed run left open", () => {
+  const RUN = "01940000-0000-7000-8000-000000000001";
+  const opened = (run: string, due = ["A", "B", "watchlist MINE"]): JournalRecord => ({
+    kind: "note",
+    at: at(0),
+    note: {
+      ...{ type: "opened", run, job: "list", slotAt: at(0), endsAt: at(60), due },
+    },
+  });
+
+  test("is settled by what was asked for within it, also when the answer came after its end", async () => {
+    const world = await loadingWorld();
+    await world.append(
+      opened(RUN),
+      answerRecord(at(5), answerXml(equityXml("A")), { request: symbolsCall("A"), requestedAt: at(4) }),
+      // Asked for within the slot, and answered after it; and the other way round.
+      answerRecord(at(61), answerXml(equityXml("X")), {
+        ...{ request: { form: "watchlist", watchlist: "MINE", delayed: false }, requestedAt: at(59.9) },
+      }),
+      answerRecord(at(62), answerXml(equityXml("B")), { request: symbolsCall("B"), requestedAt: at(60) }),
+    );
+    await world.load();
+    const now = { run: "01940000-0000-7000-8000-000000000002", startedAt: on20th("22:53") };
+    const jobs = [{ job: jobOf({ name: "list" }) }];
+
+    const notes = await accountForLeftOpen(world.pool, "account", jobs, now);
+    await world.append(...notes.map((note): JournalRecord => ({ kind: "note", at: at(180), note })));
+    await world.load();
+
+    expect(await rowsOfQuery(world.pool, LEDGER)).toEqual([{ slot: "22:50 3=2+1", missed: "B down" }]);
+    expect(await accountForLeftOpen(world.pool, "account", jobs, now)).toEqual([]);
+  });
+
+  test("is left to the run that has taken it up", async () => {
+    const world = await loadingWorld();
+    await world.append(opened(RUN), opened("01940000-0000-7000-8000-000000000002"));
+    await world.load();
+
+    const now = { run: "01940000-0000-7000-8000-000000000002", startedAt: on20th("22:50") };
+    expect(await accountForLeftOpen(world.pool, "account", [], now)).toEqual([]);
+  });
+});
+
+/** Each slot, and what was missed of it. */
+const LEDGER = `
+  select to_char(slot_at, 'HH24:MI') || ' ' || due || '=' || stored || '+' || missed as slot,
+         (select string_agg(instrument || ' ' || reason, ', ') from misses m
+          where m.job = s.job and m.slot_at = s.slot_at and m.source_id = s.source_id) as missed
+  from slots s order by slot_at`;

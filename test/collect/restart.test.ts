@@ -3,13 +3,25 @@ import { describe, expect, test } from "@jest/globals";
 import { createNoteWriter } from "../../src/cli/parts/ledgerNotes.ts";
 import { readRecentAnswers } from "../../src/cli/parts/recentAnswers.ts";
 import { recentCalls } from "../../src/collect/recentCalls.ts";
+import { EarlierRuns } from "../../src/collect/earlierRuns.ts";
 import { QuotekeeperError } from "../../src/errors.ts";
 import type { LedgerNote } from "../../src/ledger.ts";
+import { instrumentName } from "../../src/market/instrument.ts";
 import { createTestClock } from "../support/clock.ts";
 import { answerRecord, appendAll, at } from "../support/journal.ts";
 import { tempDir } from "../support/tempDir.ts";
+import { answerXml, equityXml, optionXml } from "../support/xml.ts";
 import { contractsOf } from "./due.ts";
-import { jobOf, mostInWindow, startWorld, type SeenCall } from "./world.ts";
+import {
+  entriesOf,
+  entryAt,
+  jobOf,
+  mostInWindow,
+  reasonsOf,
+  startWorld,
+  type SeenCall,
+  type World,
+} from "./world.ts";
 
 test("a run that begins 10 s after another one ended keeps both together within 60 calls a minute", async () => {
   const dir = tempDir();
@@ -40,6 +52,96 @@ test("a run that begins 10 s after another one ended keeps both together within 
 
 test("a run that begins when nothing was asked for a minute counts from nothing", () => {
   expect(recentCalls([], new Date("2026-11-20T22:51:05Z"))).toBeNull();
+});
+
+describe("a restart", () => {
+  const NAMES = contractsOf(20).map((contract) => instrumentName({ kind: "option", ...contract }));
+
+  /** What the journal tells of the calls of worlds that have ended. */
+  function earlierOf(worlds: readonly World[], now: string): EarlierRuns {
+    const earlier = new EarlierRuns(Math.floor(Date.parse(now) / 60_000) * 60_000);
+    for (const { sentAt, answeredAt, planned, names } of worlds.flatMap(({ calls }) => calls)) {
+      if (answeredAt === null) continue;
+      const { call } = planned;
+      const body =
+        call.form === "option"
+          ? optionXml({ ...call.contract, putcall: "1" })
+          : names.map((name) => equityXml(name)).join("");
+      earlier.add({
+        ...{ request: call, requestedAt: new Date(sentAt).toISOString() },
+        ...{ status: 200, headers: {}, body: Buffer.from(answerXml(body)) },
+      });
+    }
+    return earlier;
+  }
+
+  test("within a slot asks what is missing, and nothing twice", async () => {
+    const jobs = [jobOf({ name: "options", options: contractsOf(20) })];
+    const killed = startWorld({ start: "2026-11-20T14:30:00Z", jobs });
+    await killed.until("2026-11-20T14:30:00.300Z");
+    const asked = killed.calls.filter(({ answeredAt }) => answeredAt !== null).flatMap(({ names }) => names);
+    await killed.end(0);
+
+    const start = "2026-11-20T14:30:20Z";
+    const world = startWorld({ start, jobs, earlier: earlierOf([killed], start) });
+    await world.until("2026-11-20T14:30:59Z");
+
+    expect(asked.length).toBeGreaterThan(0);
+    expect(world.calls.flatMap(({ names }) => names).sort()).toEqual(
+      NAMES.filter((name) => !asked.includes(name)).sort(),
+    );
+    expect(entryAt(world.notes, "14:30")).toMatchObject({ misses: [] });
+    expect(new Set(entryAt(world.notes, "14:30")?.due)).toEqual(new Set(NAMES));
+  });
+
+  test("asks nothing of a slot that has all, and says so once more", async () => {
+    const jobs = [jobOf({ name: "list", symbols: ["GE", "KO"] })];
+    const killed = startWorld({ start: "2026-11-20T14:30:00Z", jobs });
+    await killed.until("2026-11-20T14:30:05Z");
+    await killed.end(0);
+
+    const start = "2026-11-20T14:30:20Z";
+    const world = startWorld({ start, jobs, earlier: earlierOf([killed], start) });
+    await world.until("2026-11-20T14:31:05Z");
+
+    expect(world.calls).toHaveLength(1);
+    expect(entriesOf(world.notes)).toMatchObject([{ misses: [] }, { misses: [] }]);
+  });
+
+  test("begins with the longest unseen, so that none starves however often it comes", async () => {
+    const jobs = [jobOf({ name: "options", options: contractsOf(20) })];
+    const ended: World[] = [];
+    // Ten calls a minute, and a restart in each minute.
+    for (let minute = 30; minute < 36; minute++) {
+      const start = `2026-11-20T14:${minute}:05Z`;
+      const world = startWorld({
+        ...{ start, jobs, earlier: earlierOf(ended, start) },
+        governor: { limit: 5, windowMs: 30_000 },
+      });
+      await world.until(`2026-11-20T14:${minute}:55Z`);
+      await world.end(0);
+      ended.push(world);
+    }
+    const times = (name: string): number =>
+      ended.flatMap(({ calls }) => calls).filter(({ names }) => names.includes(name)).length;
+
+    const counts = NAMES.map(times);
+    expect(Math.min(...counts)).toBeGreaterThanOrEqual(2);
+    expect(Math.max(...counts) - Math.min(...counts)).toBeLessThanOrEqual(2);
+  });
+
+  test("an answer that was asked for within a slot counts there, also when another slot's call had asked for it", async () => {
+    const world = startWorld({
+      start: "2026-11-20T14:30:59.900Z",
+      jobs: [jobOf({ name: "list", symbols: ["GE"] })],
+      // Let go for the slot of 14:30, and asked for within that of 14:31.
+      signedAfterMs: (call) => (call === 0 ? 200 : 0),
+    });
+    await world.until("2026-11-20T14:31:30Z");
+
+    expect(reasonsOf(entryAt(world.notes, "14:30"))).toEqual({ overrun: 1 });
+    expect(entryAt(world.notes, "14:31")).toMatchObject({ misses: [] });
+  });
 });
 
 describe("notes of the ledger", () => {
