@@ -89,7 +89,7 @@ async function insertSlot(
   const key = [entry.job, entry.slotAt, sourceId];
   if (await insertFresh(client, entry, sourceId, await dueSets.idOf(entry.due))) return 1;
   const known = await readEntry(client, entry, sourceId);
-  const merged = mergeEntries(known, entry);
+  const merged = mergeEntries(known, withoutStar(entry));
   if (isSameAccount(known, merged)) return 0;
   await client.query("delete from misses where job = $1 and slot_at = $2 and source_id = $3", key);
   await client.query("delete from slots where job = $1 and slot_at = $2 and source_id = $3", key);
@@ -143,10 +143,16 @@ async function readEntry(
     [job, slotAt, sourceId],
   );
   const { due = [], missed, reasons } = rows[0] ?? {};
-  const misses = (missed ?? []).flatMap((name, place): SlotEntry["misses"] =>
-    (name === ALL_INSTRUMENTS ? due : [name]).map((each) => [each, reasons?.[place] ?? "down"]),
+  const misses = (missed ?? []).map((name, place): [string, MissReason] => [name, reasons?.[place] ?? "down"]);
+  return withoutStar({ job, slotAt, due, misses });
+}
+
+/** The same account with a miss for each name that a star stands for. */
+function withoutStar(entry: SlotEntry): SlotEntry {
+  const misses = entry.misses.flatMap(([name, reason]): SlotEntry["misses"] =>
+    (name === ALL_INSTRUMENTS ? entry.due : [name]).map((each) => [each, reason]),
   );
-  return { job, slotAt, due, misses };
+  return { ...entry, misses };
 }
 
 function isSameAccount(a: SlotEntry, b: SlotEntry): boolean {

@@ -12,6 +12,7 @@ import { freshDatabase } from "../support/database.ts";
 import { startSimulatedService, TEST_CREDENTIALS } from "../support/simulatedService.ts";
 import { closedPort, startStubService } from "../support/stubService.ts";
 import { tempDir } from "../support/tempDir.ts";
+import { answerXml, equityXml } from "../support/xml.ts";
 import { capturedEdges, type Outcome, run } from "./edges.ts";
 
 const { url, pool } = await freshDatabase();
@@ -225,6 +226,28 @@ describe("a poll of an account", () => {
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/^AAPL /m);
     expect(await journalOf(env.QUOTEKEEPER_DATA_DIR)).toMatchObject([{ status: 401 }, { status: 200 }]);
+  });
+
+  test("whose row the database refuses is no success: the name of the instrument, exit code 1", async () => {
+    const body = answerXml(equityXml("GOOD"), equityXml("BAD", { dividend: { exdate: "0000-01-01" } }));
+    const service = await startStubService({ body });
+
+    const outcome = await poll(settings(account(service.baseUrl)), "--symbols", "GOOD,BAD", "--json");
+
+    expect(outcome.exitCode).toBe(1);
+    expect(printed(outcome).quotes).toMatchObject([{ instrument: "GOOD" }]);
+    expect(printed(outcome).errors).toMatchObject([
+      { code: "NO_QUOTE", message: expect.stringMatching(/the database refused the quote of BAD/) as string },
+    ]);
+  });
+
+  test("whose watchlist holds nothing that is recognised is no success, exit code 1", async () => {
+    const service = await startStubService({ body: answerXml() });
+
+    const { exitCode, stderr } = await poll(settings(account(service.baseUrl)), "--watchlist", "MINE");
+
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^NO_QUOTE: the answer holds nothing for watchlist MINE/);
   });
 
   test("that answers with an HTML page says so, exit code 1, and keeps the page in the journal", async () => {
