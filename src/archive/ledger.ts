@@ -143,7 +143,10 @@ async function readEntry(
     [job, slotAt, sourceId],
   );
   const { due = [], missed, reasons } = rows[0] ?? {};
-  const misses = (missed ?? []).map((name, place): [string, MissReason] => [name, reasons?.[place] ?? "down"]);
+  const misses = (missed ?? []).map((name, place): [string, MissReason] => [
+    name,
+    reasons?.[place] ?? "down",
+  ]);
   return withoutStar({ job, slotAt, due, misses });
 }
 
