@@ -3,6 +3,7 @@
  * This file joins the stations and computes nothing; what is due and when a call may leave is decided in `collect/`.
  */
 import type { Loader } from "./archive/loader.ts";
+import type { Arrived } from "./collect/callEnds.ts";
 import type { FetchQuotes } from "./collect/fetchQuotes.ts";
 import type { PlannedCall } from "./collect/plan.ts";
 import type { RecordSource, ResponseRecord } from "./journal/record.ts";
@@ -23,14 +24,20 @@ export type Stations = {
 /** An answer that is safe: it is on disk, and the loader knows of it. */
 export type Collected = { record: ResponseRecord; answer: Answer; segment: string };
 
-/** Takes one call through the stations. Rejects when no answer arrived, or it could not be kept. */
+/**
+ * Takes one call through the stations. Rejects when no answer arrived, or it could not be kept.
+ *
+ * @param options.onArrived told of the answer before it is kept
+ */
 export async function collectCall(
   { call, jobs, slotAt }: Pick<PlannedCall, "call" | "jobs" | "slotAt">,
   stations: Stations,
-  signal?: AbortSignal,
+  { signal, onArrived }: { signal?: AbortSignal; onArrived?: (arrived: Arrived) => void } = {},
 ): Promise<Collected> {
   const requestId = stations.requestId();
   const response = await stations.fetchQuotes(call, signal); // signed GET, admitted by the governor
+  const answer = classifyAnswer(response);
+  onArrived?.({ headers: response.headers, answer }); // the next call may be let go at once: it must be known by then
   const source = stations.sourceOf(response.headers);
   const record: ResponseRecord = {
     kind: "response",
@@ -43,5 +50,5 @@ export async function collectCall(
   };
   const { segment } = await stations.journal.append(record); // on disk before anything reads it
   stations.loader.notify(segment); // parsed and stored from there, rows and position in one transaction
-  return { record, answer: classifyAnswer(record), segment };
+  return { record, answer, segment };
 }

@@ -40,6 +40,7 @@ export type CollectorOptions = Omit<DispatcherOptions, "onResult"> & {
 export type CollectorStatus = {
   /** Calls sent in the last window. */
   callsUsed: number;
+  /** Calls of a window by the limit in force, which may not be the configured one. */
   limit: number;
   queued: number;
   /** Slots' instruments missed since the start. */
@@ -131,7 +132,7 @@ export class Collector {
     const next = this.#jobs.flatMap(({ schedule }) => schedule.next(now)?.getTime() ?? []);
     return {
       callsUsed: this.#dispatcher.callsUsed,
-      limit: this.#options.governor.limit,
+      limit: this.#dispatcher.limit,
       queued: this.#dispatcher.queued,
       missed: this.#missed,
       unknown: this.#outcomes.unknowns.names(),

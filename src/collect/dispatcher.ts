@@ -12,9 +12,9 @@ import type { MissReason } from "../ledger.ts";
 import type { Log } from "../log.ts";
 import type { Answer } from "../quotes-api/answer.ts";
 import { type DatedAnswer, mayBeRefusedForTheClock } from "../quotes-api/clockSkew.ts";
-import { readRateLimitHeaders } from "../quotes-api/rateLimit.ts";
 import { describeCall } from "../quotes-api/request.ts";
 import { answerError } from "./answerError.ts";
+import { type Arrived, type CallEnd, answeredEnd, unansweredEnd } from "./callEnds.ts";
 import { type BudgetState, budgetState } from "./governor/budgetState.ts";
 import {
   admission,
@@ -30,8 +30,16 @@ import { UrgencyQueue, type UrgencyOptions } from "./urgencyQueue.ts";
 /** What is read of a journaled answer besides its kind. */
 type Kept = { record: DatedAnswer; answer: Answer };
 
-/** Makes one call and keeps its answer; rejects when there is none, or it could not be kept. */
-export type Send = (planned: PlannedCall, signal: AbortSignal) => Promise<Kept>;
+/**
+ * Makes one call and keeps its answer; rejects when there is none, or it could not be kept.
+ *
+ * @param onArrived told of the answer before it is kept: what it says of the limit holds for the next call already
+ */
+export type Send = (
+  planned: PlannedCall,
+  signal: AbortSignal,
+  onArrived: (arrived: Arrived) => void,
+) => Promise<Kept>;
 
 /** How a call ended. `askedMs`: when it was asked for, epoch ms UTC; that may be later than it was let go. */
 export type Result =
@@ -131,6 +139,11 @@ export class Dispatcher {
     return this.#sentAtMs.length;
   }
 
+  /** The limit in force: the configured one, or what the service has shown since. */
+  get limit(): number {
+    return this.#governor.limit;
+  }
+
   /** What the governor knows of the budget at the moment. */
   get budget(): BudgetState {
     return budgetState(this.#governor, this.#options.clock.monotonicMs());
@@ -222,26 +235,24 @@ export class Dispatcher {
 
   async #send(ticket: Ticket, sentAtMs: number): Promise<void> {
     const { clock, send } = this.#options;
+    let arrived = false;
     let kept: Kept;
     try {
-      kept = await send(ticket.planned, this.#stop.signal);
+      kept = await send(ticket.planned, this.#stop.signal, (answered) => {
+        arrived = true;
+        this.#learn(answeredEnd(answered, sentAtMs, clock.now().getTime()));
+      });
     } catch (error) {
-      this.#governor = step(this.#governor, { type: "failed", sentAtMs }, clock.monotonicMs());
+      if (!arrived) this.#learn(unansweredEnd(error, sentAtMs));
       if (!this.#stop.signal.aborted) this.#failed(ticket, error);
       return;
     }
-    this.#learn(kept, sentAtMs);
     this.#take(ticket, kept);
   }
 
-  #learn({ record: { headers }, answer }: Kept, sentAtMs: number): void {
-    const { clock } = this.#options;
-    const rateLimit = readRateLimitHeaders((name) => headers[name.toLowerCase()]);
-    const event =
-      answer.outcome === "quota_fault"
-        ? ({ type: "faulted", sentAtMs, rateLimit, wallMs: clock.now().getTime() } as const)
-        : ({ type: "answered", sentAtMs, rateLimit } as const);
-    this.#governor = step(this.#governor, event, clock.monotonicMs());
+  #learn(end: CallEnd): void {
+    this.#governor = step(this.#governor, end, this.#options.clock.monotonicMs());
+    this.#wake.abort(DONE);
   }
 
   #take(ticket: Ticket, { answer, record }: Kept): void {

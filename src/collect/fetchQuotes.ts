@@ -47,6 +47,7 @@ const KEPT_HEADERS = [
   "content-type",
   "content-encoding",
   "date",
+  "retry-after",
   "x-ratelimit-used",
   "x-ratelimit-expire",
   "x-ratelimit-limit",

@@ -8,6 +8,7 @@
  * whatever its `Date` says.
  */
 import type { Instant } from "../instant.ts";
+import { readHttpDate } from "./httpDate.ts";
 
 /** A timestamp this far from the service's clock, in ms, may be why a call was refused. Half of what is tolerated. */
 export const SUSPECT_SKEW_MS = 5_000;
@@ -26,9 +27,6 @@ export type DatedAnswer = {
   headers: Readonly<Record<string, string>>;
 };
 
-/** The form of a date in HTTP, RFC 9110 section 5.6.7: `Fri, 20 Nov 2026 22:50:00 GMT`. */
-const HTTP_DATE = /^[A-Z][a-z]{2}, \d{2} [A-Z][a-z]{2} \d{4} \d{2}:\d{2}:\d{2} GMT$/;
-
 /** `Date` has whole seconds: the time it was written may be so much later. */
 const DATE_RESOLUTION_MS = 1_000;
 
@@ -39,8 +37,7 @@ const DATE_RESOLUTION_MS = 1_000;
  *   a difference beyond MAX_SKEW_MS
  */
 export function estimateSkew({ requestedAt, observedAt, headers }: DatedAnswer): number | null {
-  const date = headers["date"]?.trim() ?? "";
-  const dateMs = HTTP_DATE.test(date) ? Date.parse(date) : NaN;
+  const dateMs = readHttpDate(headers["date"]) ?? NaN;
   const least = dateMs - Date.parse(observedAt);
   const most = dateMs + DATE_RESOLUTION_MS - Date.parse(requestedAt);
   // Not a number, or the machine's clock was moved while the answer was under way, or too long under way.

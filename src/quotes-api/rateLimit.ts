@@ -1,7 +1,8 @@
 /**
  * The four rate-limit headers of a limited call, as numbers (specification, "Limits"; field notes,
- * "Rate limits"). They are hints: any of them may be absent, decimal, negative or garbage.
+ * "Rate limits"), and `Retry-After`. They are hints: any of them may be absent, decimal, negative or garbage.
  */
+import { readHttpDate } from "./httpDate.ts";
 
 /** What an answer said about the limit. A value that was absent or unusable is null. */
 export type RateLimit = {
@@ -35,6 +36,22 @@ export function readRateLimitHeaders(get: (name: string) => string | undefined):
     limit: roundedFrom(1, Math.floor, get("X-RateLimit-Limit")),
     expire: roundedFrom(0, (seconds) => seconds, get("X-RateLimit-Expire")),
   };
+}
+
+/**
+ * Reads `Retry-After` (RFC 9110 section 10.2.3): seconds, or a date. A date is compared with the answer's own `Date`,
+ * for the machine's clock may be another. Never throws.
+ *
+ * @param headers by name in lower case
+ * @returns how long to wait in ms, 0 for a date that has passed, however long; null when it is absent, unusable, or a
+ *   date in an answer without `Date`
+ */
+export function readRetryAfter(headers: Readonly<Record<string, string>>): number | null {
+  const text = headers["retry-after"]?.trim() ?? "";
+  if (/^\d{1,15}$/.test(text)) return Number(text) * 1_000;
+  const untilMs = readHttpDate(text);
+  const sentMs = readHttpDate(headers["date"]);
+  return untilMs === null || sentMs === null ? null : Math.max(0, untilMs - sentMs);
 }
 
 function roundedFrom(

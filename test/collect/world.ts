@@ -42,7 +42,10 @@ afterEach(async () => {
 });
 
 /** What of a world is unusual. */
-/** `signedAfterMs`: how long a call that was let go waits before it is asked for. */
+/**
+ * `signedAfterMs`: how long a call that was let go waits before it is asked for; `headers`: of the answer; `kept`: resolves
+ * when the answer is on the disk.
+ */
 export type WorldOptions = Partial<
   Pick<CollectorOptions, "governor" | "history" | "calendar" | "exchange" | "earlier">
 > & {
@@ -51,6 +54,8 @@ export type WorldOptions = Partial<
   respond?: Respond;
   latencyMs?: (call: number) => number;
   signedAfterMs?: (call: number) => number;
+  headers?: (call: SeenCall) => Record<string, string>;
+  kept?: (call: SeenCall) => Promise<void>;
 };
 
 /** Makes a world and starts its collector. */
@@ -73,7 +78,7 @@ export function startWorld(options: WorldOptions): World {
     run: "01940000-0000-7000-8000-000000000000",
     earlier: options.earlier ?? null,
     onNote: (note) => void notes.push(structuredClone(note)),
-    send: async (planned, signal) => {
+    send: async (planned, signal, onArrived) => {
       const names = (askedInstruments(planned.call) ?? []).map(instrumentName);
       const call: SeenCall = { sentAt: Date.now(), answeredAt: null, planned, names };
       calls.push(call);
@@ -84,7 +89,10 @@ export function startWorld(options: WorldOptions): World {
       call.answeredAt = Date.now();
       const answer = await respond(call);
       const observedAt = instantFromDate(time.clock.now());
-      return { record: { requestedAt, observedAt, headers: {} }, answer };
+      const headers = options.headers?.(call) ?? {};
+      onArrived({ headers, answer });
+      await options.kept?.(call);
+      return { record: { requestedAt, observedAt, headers }, answer };
     },
   });
   const end = async (graceMs: number): Promise<void> => {

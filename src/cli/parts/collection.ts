@@ -182,7 +182,7 @@ function sender(
     requestId: () => uuidv7(clock.now().getTime(), clock.random(16)),
     sourceOf: feed.sourceOf,
   };
-  return (planned, signal) => collectCall(planned, stations, signal);
+  return (planned, signal, onArrived) => collectCall(planned, stations, { signal, onArrived });
 }
 
 async function historyOf(

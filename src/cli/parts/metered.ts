@@ -8,12 +8,12 @@ import type { Meter } from "../../web/machines/meter.ts";
 
 /** The same, metered. A call that was cut off because the program ends says nothing of the service. */
 export function meteredSend(send: Send, meter: Meter, clock: Clock): Send {
-  return async (planned, signal) => {
+  return async (planned, signal, onArrived) => {
     const { slotAt } = planned;
     const late = (at: Date): number | null =>
       slotAt === null ? null : at.getTime() - dateOf(slotAt).getTime();
     try {
-      const kept = await send(planned, signal);
+      const kept = await send(planned, signal, onArrived);
       const at = clock.now();
       meter.called(kept.answer.outcome, late(at), at);
       return kept;
