@@ -87,5 +87,12 @@ function startProcess(
 
 function lastWindow({ answeredWallMs, unansweredCount }: Journal, wallMs: number): CallHistory {
   const ages = answeredWallMs.map((atMs) => wallMs - atMs);
-  return { answeredAgoMs: ages.filter((ageMs) => ageMs < WINDOW_MS), unansweredCount };
+  const answered = ages.filter((ageMs) => ageMs < WINDOW_MS);
+  return {
+    calls: [
+      ...answered.map((ageMs) => ({ sentAgoMs: ageMs, answeredAgoMs: ageMs })),
+      ...Array.from({ length: unansweredCount }, () => ({ sentAgoMs: 0, answeredAgoMs: null })),
+    ],
+    certain: false,
+  };
 }

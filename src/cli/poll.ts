@@ -102,7 +102,7 @@ async function admitted(governor: GovernorState, { clock, stderr }: Edges): Prom
   const sentAtMs = clock.monotonicMs();
   const sent = step(governor, { type: "sent" }, sentAtMs);
   // One call at a time, each answered before the next: "failed" counts it from now on, without its headers.
-  return step(sent, { type: "failed", sentAtMs }, sentAtMs);
+  return step(sent, { type: "failed", sentAtMs, how: "other" }, sentAtMs);
 }
 
 async function store(

@@ -11,8 +11,13 @@ import type { CallHistory } from "./governor/governor.ts";
 export function recentCalls(observedAt: readonly Instant[], now: Date): CallHistory | null {
   if (observedAt.length === 0) return null;
   return {
-    answeredAgoMs: observedAt.map((at) => now.getTime() - dateOf(at).getTime()),
-    unansweredCount: UNANSWERED_AT_KILL,
+    calls: [
+      ...observedAt
+        .map((at) => now.getTime() - dateOf(at).getTime())
+        .map((agoMs) => ({ sentAgoMs: agoMs, answeredAgoMs: agoMs })),
+      ...Array.from({ length: UNANSWERED_AT_KILL }, () => ({ sentAgoMs: 0, answeredAgoMs: null })),
+    ],
+    certain: false,
   };
 }
 

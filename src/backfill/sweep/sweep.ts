@@ -136,7 +136,7 @@ class Sweep {
     try {
       collected = await collect(piece.call, this.#stop.signal);
     } catch (error) {
-      budget.ended({ type: "failed", sentAtMs }, clock.monotonicMs());
+      budget.ended({ type: "failed", sentAtMs, how: "other" }, clock.monotonicMs());
       this.#untaken -= 1;
       if (!this.#stop.signal.aborted) this.#unanswered(piece, error);
       return;

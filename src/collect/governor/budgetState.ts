@@ -1,6 +1,6 @@
 /** What the governor knows of the budget, for people who look on. */
 import { secondClientCount } from "./secondClient.ts";
-import type { GovernorPhase, GovernorState } from "./state.ts";
+import type { ClosedBy, GovernorPhase, GovernorState } from "./state.ts";
 
 /** The budget at an instant. */
 export type BudgetState = {
@@ -9,14 +9,26 @@ export type BudgetState = {
   secondClientCount: number;
   /** In the phase `closed`: how long until a call is tried again, ms; 0 otherwise. */
   closedForMs: number;
+  /** In the phase `closed`: why; null otherwise. */
+  closedBy: ClosedBy | null;
+  /** The limit in force, calls a window, and where it is known from. */
+  limit: number;
+  limitFrom: LimitSource;
 };
+
+/** Where the limit in force is known from: the settings, the headers, or refusals where there are no headers. */
+export type LimitSource = "settings" | "headers" | "refusals";
 
 /** @param nowMs on the governor's clock */
 export function budgetState(state: GovernorState, nowMs: number): BudgetState {
-  const { phase, closedUntilMs } = state;
+  const { phase, closedUntilMs, closedBy, limit, config } = state;
+  const closed = phase === "closed";
   return {
     phase,
     secondClientCount: secondClientCount(state, nowMs),
-    closedForMs: phase === "closed" ? Math.max(0, closedUntilMs - nowMs) : 0,
+    closedForMs: closed ? Math.max(0, closedUntilMs - nowMs) : 0,
+    closedBy: closed ? closedBy : null,
+    limit,
+    limitFrom: limit === config.limit ? "settings" : "headers",
   };
 }

@@ -15,7 +15,7 @@
  * A fault of a call that was already on its way when another fault closed belongs to that one.
  */
 import { reopensAtMs } from "./fault.ts";
-import { countedAt, roomAtMs, withFinished, withoutInFlight } from "./ownCalls.ts";
+import { roomAtMs, withFinished, withoutInFlight } from "./ownCalls.ts";
 import { burstAfterSending, largestBurst, paceAtMs } from "./pace.ts";
 import { aroundRefusalsMs, withRefusal } from "./refusals.ts";
 import { besideSecondClientAtMs } from "./secondClientRoom.ts";
@@ -30,7 +30,16 @@ import type {
 } from "./state.ts";
 import type { RateLimit } from "../../quotes-api/rateLimit.ts";
 
-export type { Admission, CallHistory, GovernorConfig, GovernorEvent, GovernorState } from "./state.ts";
+export type {
+  Admission,
+  CallHistory,
+  ClosedBy,
+  EarlierCall,
+  FailureKind,
+  GovernorConfig,
+  GovernorEvent,
+  GovernorState,
+} from "./state.ts";
 
 /** Assumed: after 2 s without an answer a probe holds the others up no longer; the next one leaves. */
 const PROBE_PATIENCE_MS = 2_000;
@@ -58,6 +67,7 @@ export function createGovernor(config: GovernorConfig, nowMs: number, history?: 
     forgotAtMs: null,
     resetAtMs: null,
     closedUntilMs: nowMs,
+    closedBy: "refusal",
     faultAtMs: null,
     faultCount: 0,
     refusedSentAtMs: [],
@@ -95,17 +105,6 @@ export function admission(state: GovernorState, nowMs: number): Admission {
   const notBeforeMs = aroundRefusalsMs(state, Math.max(earliestMs, atMs));
   // Whole milliseconds: a rounding error in a fraction would have the caller ask again at once.
   return notBeforeMs <= atMs ? { maySend: true } : { maySend: false, notBeforeMs: Math.ceil(notBeforeMs) };
-}
-
-/** What the journal would tell of this run at `nowMs`: to be given to `createGovernor` by the next one. */
-export function history(state: GovernorState, nowMs: number): CallHistory {
-  const answered = state.finished.slice(
-    state.finished.length + state.inFlightSentAtMs.length - countedAt(state, nowMs),
-  );
-  return {
-    answeredAgoMs: answered.map(({ answeredAtMs }) => nowMs - answeredAtMs),
-    unansweredCount: state.inFlightSentAtMs.length,
-  };
 }
 
 function afterSending(state: GovernorState, atMs: number): GovernorState {
@@ -158,14 +157,13 @@ function phaseAtMs({ phase, closedUntilMs, inFlightSentAtMs }: GovernorState): n
   return { open: -Infinity, probing: patientAtMs, closed: Math.max(closedUntilMs, patientAtMs) }[phase];
 }
 
-function restoredCalls({ answeredAgoMs, unansweredCount }: CallHistory, nowMs: number): FinishedCall[] {
+function restoredCalls({ calls, certain }: CallHistory, nowMs: number): FinishedCall[] {
   // A negative age means the wall clock was set back in between: the whole list moves, its newest answer to now.
-  const setBackMs = Math.max(0, ...answeredAgoMs.map((ageMs) => -ageMs));
-  const ages = [
-    ...answeredAgoMs.map((ageMs) => ageMs + setBackMs),
-    ...Array<number>(unansweredCount).fill(0),
-  ];
-  return ages
-    .sort((a, b) => b - a)
-    .map((ageMs) => ({ sentAtMs: nowMs - ageMs, answeredAtMs: nowMs - ageMs }));
+  const setBackMs = certain ? 0 : Math.max(0, ...calls.map(({ answeredAgoMs }) => -(answeredAgoMs ?? 0)));
+  return calls
+    .map(({ sentAgoMs, answeredAgoMs }) => ({
+      sentAtMs: nowMs - (sentAgoMs + setBackMs),
+      answeredAtMs: answeredAgoMs === null ? nowMs : nowMs - (answeredAgoMs + setBackMs),
+    }))
+    .sort((a, b) => a.answeredAtMs - b.answeredAtMs);
 }

@@ -10,31 +10,62 @@ export type GovernorConfig = {
   readonly limit: number;
   /** Length of the window in ms, see `QUOTES_LIMIT_WINDOW_MS`. */
   readonly windowMs: number;
+  /** Whether a higher limit is used when the headers name one: when `QUOTES_LIMIT` is not set. */
+  readonly mayRise?: boolean;
 };
 
-/** What an earlier run left in the journal: counting goes on from it. Ages need no common clock. */
-export type CallHistory = {
-  /** For each call answered in the last window: ms since its answer, by the wall clock; in any order. */
-  readonly answeredAgoMs: readonly number[];
-  /** Calls that were sent in the last window and of whose answer nothing is known. */
-  readonly unansweredCount: number;
+/** A call that an earlier run sent. */
+export type EarlierCall = {
+  /** Ms since it left. */
+  readonly sentAgoMs: number;
+  /** Ms since its answer or its failure; null when none is known. */
+  readonly answeredAgoMs: number | null;
 };
+
+/** What earlier runs left: counting goes on from it. Ages need no common clock. */
+export type CallHistory = {
+  /** The calls of the last window, in any order; older ones do no harm. */
+  readonly calls: readonly EarlierCall[];
+  /**
+   * Whether these are all calls there were, each with its true age. Not so when they come from the journal alone: its
+   * times are the wall clock's, which may have been moved, and calls without an answer are missing from it.
+   */
+  readonly certain: boolean;
+  /** How long the earlier run still meant to keep still, see `BudgetState.closedForMs`; 0 or absent when it did not. */
+  readonly closedForMs?: number;
+};
+
+/**
+ * Why no answer came that could be read: the service answered 5xx; it closed the connection before its answer was
+ * whole; anything else (no connection, a deadline, a certificate). The first two may be the limit in disguise.
+ */
+export type FailureKind = "server_error" | "closed" | "other";
 
 /** What happens to a call. `sentAtMs` is the time that was given with its `sent`. */
 export type GovernorEvent =
   /** A call leaves now. */
   | { readonly type: "sent" }
-  /** Its answer arrived: any HTTP answer that is not a rate-limit fault. */
+  /** Its answer arrived: any HTTP answer that is neither a rate-limit fault nor a 5xx. */
   | { readonly type: "answered"; readonly sentAtMs: number; readonly rateLimit: RateLimit }
-  /** It was refused by the limit. `wallMs`, epoch ms UTC at arrival, lets `expire` be looked at. */
+  /**
+   * It was refused by the limit. `wallMs`, epoch ms UTC at arrival, lets `expire` be looked at; `retryAfterMs` is what
+   * `Retry-After` asks for, from now, unbounded; null or absent when it asks for nothing.
+   */
   | {
       readonly type: "faulted";
       readonly sentAtMs: number;
       readonly rateLimit: RateLimit;
       readonly wallMs?: number;
+      readonly retryAfterMs?: number | null;
     }
-  /** No answer will come (transport error, deadline); the server may have counted it until now. */
-  | { readonly type: "failed"; readonly sentAtMs: number }
+  /** It failed; the server may have counted it until now. Headers and `Retry-After` as far as there was an answer. */
+  | {
+      readonly type: "failed";
+      readonly sentAtMs: number;
+      readonly how: FailureKind;
+      readonly rateLimit?: RateLimit;
+      readonly retryAfterMs?: number | null;
+    }
   /** Time passed. */
   | { readonly type: "tick" };
 
@@ -63,6 +94,9 @@ export type SecondClientSample = {
 /** The phases; `governor.ts` lists the moves between them. */
 export type GovernorPhase = "probing" | "open" | "closed";
 
+/** What closed the budget: a refusal, `Retry-After`, or failures that look like the limit. */
+export type ClosedBy = "refusal" | "retry_after" | "failures";
+
 /** All the governor knows. A value: `step` makes a new one. */
 export type GovernorState = {
   readonly config: GovernorConfig;
@@ -89,6 +123,7 @@ export type GovernorState = {
   readonly resetAtMs: number | null;
   /** In the phase `closed`: when a call may be tried again. */
   readonly closedUntilMs: number;
+  readonly closedBy: ClosedBy;
   /** When the latest fault arrived, and how many came since the last call that was let through. */
   readonly faultAtMs: number | null;
   readonly faultCount: number;

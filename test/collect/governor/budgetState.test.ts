@@ -11,8 +11,11 @@ test("a refusal closes the budget for a while, and says for how long", () => {
   const then = budgetState(closed, 1_100);
   const later = budgetState(closed, 1_100 + then.closedForMs);
 
-  expect(budgetState(open, 0)).toEqual({ phase: "open", secondClientCount: 0, closedForMs: 0 });
-  expect(then.phase).toBe("closed");
+  expect(budgetState(open, 0)).toEqual({
+    ...{ phase: "open", secondClientCount: 0, closedForMs: 0, closedBy: null },
+    ...{ limit: 60, limitFrom: "settings" },
+  });
+  expect(then).toMatchObject({ phase: "closed", closedBy: "refusal" });
   expect(then.closedForMs).toBeGreaterThan(0);
   expect(later.closedForMs).toBe(0);
 });

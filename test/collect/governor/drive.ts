@@ -4,6 +4,10 @@ import {
   admission,
   createGovernor,
   step,
+  type CallHistory,
+  type EarlierCall,
+  type FailureKind,
+  type GovernorEvent,
   type GovernorState,
 } from "../../../src/collect/governor/governor.ts";
 import type { RateLimit } from "../../../src/quotes-api/rateLimit.ts";
@@ -12,7 +16,13 @@ import type { RateLimit } from "../../../src/quotes-api/rateLimit.ts";
 export type Move =
   | { kind: "wait"; ms: number }
   | { kind: "send"; count: number }
-  | { kind: "answer" | "refuse" | "fail"; pick: number; rateLimit: RateLimit };
+  | {
+      kind: "answer" | "refuse" | "fail";
+      pick: number;
+      rateLimit: RateLimit;
+      how: FailureKind;
+      retryAfterMs: number | null;
+    };
 
 /** A call by the driver's own books. */
 export type BookedCall = { sentAtMs: number; endedAtMs: number | null };
@@ -46,10 +56,28 @@ export const anyMoves: fc.Arbitrary<Move[]> = fc.array(
       ),
       pick: fc.nat(),
       rateLimit: anyRateLimit,
+      how: fc.constantFrom("server_error", "closed", "other"),
+      retryAfterMs: fc.oneof(fc.constant(null), fc.nat(10 ** 9)),
     }),
   ),
   { maxLength: 300 },
 );
+
+function eventOf(move: Extract<Move, { pick: number }>, sentAtMs: number): GovernorEvent {
+  const { kind, rateLimit, how, retryAfterMs } = move;
+  if (kind === "answer") return { type: "answered", sentAtMs, rateLimit };
+  if (kind === "fail") return { type: "failed", sentAtMs, how, rateLimit, retryAfterMs };
+  return { type: "faulted", sentAtMs, rateLimit, wallMs: 0, retryAfterMs };
+}
+
+/** What a run that is killed at `atMs` leaves, by the driver's books. */
+export function historyOf(calls: readonly BookedCall[], atMs: number): CallHistory {
+  const ageOf = ({ sentAtMs, endedAtMs }: BookedCall): EarlierCall => ({
+    sentAgoMs: atMs - sentAtMs,
+    answeredAgoMs: endedAtMs === null ? null : atMs - endedAtMs,
+  });
+  return { calls: calls.map(ageOf), certain: true };
+}
 
 /** Runs the moves; a call is sent only when the governor admits it. Returns the final state and the books. */
 export function drive(
@@ -76,13 +104,7 @@ export function drive(
       if (call === undefined) continue;
       call.endedAtMs = nowMs;
       const { sentAtMs } = call;
-      const { rateLimit } = move;
-      const type = ({ answer: "answered", refuse: "faulted", fail: "failed" } as const)[move.kind];
-      state = step(
-        state,
-        type === "failed" ? { type, sentAtMs } : { type, sentAtMs, rateLimit, wallMs: 0 },
-        nowMs,
-      );
+      state = step(state, eventOf(move, sentAtMs), nowMs);
     }
   }
   return { state, calls, nowMs };

@@ -3,6 +3,7 @@ import {
   admission,
   createGovernor,
   step,
+  type CallHistory,
   type GovernorState,
 } from "../../../src/collect/governor/governor.ts";
 import { NO_RATE_LIMIT, type RateLimit } from "../../../src/quotes-api/rateLimit.ts";
@@ -126,10 +127,10 @@ describe("beside a second client", () => {
 
 describe("after a restart", () => {
   test("the answers of the last window and the calls without an answer still count", () => {
-    const history = {
-      answeredAgoMs: Array.from({ length: 50 }, (_, index) => index * 100),
-      unansweredCount: 10,
-    };
+    const history = earlier([
+      ...Array.from({ length: 50 }, (_, index) => index * 100),
+      ...Array<null>(10).fill(null),
+    ]);
 
     const admitted = admission(createGovernor(SIXTY_A_MINUTE, 0, history), 0);
 
@@ -137,12 +138,9 @@ describe("after a restart", () => {
   });
 
   test("the first call goes alone, and its answer lets a start's 15 calls follow at once", () => {
-    const { state, sentAtMs } = sendWhileAdmitted(
-      createGovernor(SIXTY_A_MINUTE, 0, { answeredAgoMs: [], unansweredCount: 0 }),
-      0,
-      1,
-      { answer: false },
-    );
+    const { state, sentAtMs } = sendWhileAdmitted(createGovernor(SIXTY_A_MINUTE, 0, earlier([])), 0, 1, {
+      answer: false,
+    });
     const opened = step(state, { type: "answered", sentAtMs: 0, rateLimit: readingOf(1) }, LATENCY_MS);
 
     expect(sentAtMs).toEqual([0]);
@@ -155,11 +153,17 @@ describe("after a restart", () => {
   test("a wall clock set back while the program was away moves the last answers to now and no further", () => {
     const answeredAgoMs = Array.from({ length: 60 }, (_, index) => -58_000 + index * 1_000);
 
-    const admitted = admission(createGovernor(SIXTY_A_MINUTE, 0, { answeredAgoMs, unansweredCount: 0 }), 0);
+    const admitted = admission(createGovernor(SIXTY_A_MINUTE, 0, earlier(answeredAgoMs)), 0);
 
     expect(admitted).toEqual({ maySend: false, notBeforeMs: 1_010 });
   });
 });
+
+/** What the journal alone tells of calls that were answered so long ago, or not at all. */
+function earlier(answeredAgoMs: readonly (number | null)[]): CallHistory {
+  const calls = answeredAgoMs.map((agoMs) => ({ sentAgoMs: agoMs ?? 0, answeredAgoMs: agoMs }));
+  return { calls, certain: false };
+}
 
 function readingOf(used: number): RateLimit {
   return { used, remaining: 60 - used, limit: 60, expire: null };

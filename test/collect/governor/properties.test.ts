@@ -3,12 +3,11 @@ import fc from "fast-check";
 import {
   admission,
   createGovernor,
-  history,
   step,
   type GovernorState,
 } from "../../../src/collect/governor/governor.ts";
 import { NO_RATE_LIMIT } from "../../../src/quotes-api/rateLimit.ts";
-import { anyMoves, anyRateLimit, drive } from "./drive.ts";
+import { anyMoves, anyRateLimit, drive, historyOf } from "./drive.ts";
 
 const SIXTY_A_MINUTE = { limit: 60, windowMs: 60_000 };
 
@@ -52,7 +51,7 @@ describe("whatever happens and whatever the headers say", () => {
         const { state, nowMs, calls } = drive(moves, SIXTY_A_MINUTE);
         const ended = calls
           .filter(({ endedAtMs }) => endedAtMs === null)
-          .reduce((now, { sentAtMs }) => step(now, { type: "failed", sentAtMs }, nowMs), state);
+          .reduce((now, { sentAtMs }) => step(now, { type: "failed", sentAtMs, how: "other" }, nowMs), state);
 
         const { askedCount, admittedAtMs } = askUntilAdmitted(ended, nowMs);
 
@@ -78,10 +77,9 @@ describe("whatever happens and whatever the headers say", () => {
   test("a restart goes on counting: old and new calls together keep the limit", () => {
     fc.assert(
       fc.property(anyMoves, fc.nat(90_000), (moves, awayMs) => {
-        const { state, nowMs, calls } = drive(moves, SIXTY_A_MINUTE);
+        const { nowMs, calls } = drive(moves, SIXTY_A_MINUTE);
         const backAtMs = nowMs + awayMs;
-        const { answeredAgoMs, unansweredCount } = history(state, backAtMs);
-        let next = createGovernor(SIXTY_A_MINUTE, backAtMs, { answeredAgoMs, unansweredCount });
+        let next = createGovernor(SIXTY_A_MINUTE, backAtMs, historyOf(calls, backAtMs));
         let sentCount = 0;
 
         for (let atMs = backAtMs; atMs < backAtMs + 1_000;) {
