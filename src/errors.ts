@@ -38,6 +38,11 @@ const table = {
     exitCode: 1,
     hint: "Check the network and QUOTES_BASE_URL.",
   },
+  SERVICE_CUT_SHORT: {
+    retryable: true,
+    exitCode: 1,
+    hint: "The call is made again; a service that does so again and again may mean its limit, or be out of order.",
+  },
   SERVICE_TIMEOUT: {
     retryable: true,
     exitCode: 1,

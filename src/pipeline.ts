@@ -3,6 +3,7 @@
  * This file joins the stations and computes nothing; what is due and when a call may leave is decided in `collect/`.
  */
 import type { Loader } from "./archive/loader.ts";
+import type { CallLog } from "./collect/callLog.ts";
 import type { Arrived } from "./collect/callEnds.ts";
 import type { FetchQuotes } from "./collect/fetchQuotes.ts";
 import type { PlannedCall } from "./collect/plan.ts";
@@ -15,6 +16,8 @@ export type Stations = {
   fetchQuotes: FetchQuotes;
   journal: Pick<Journal, "append">;
   loader: Pick<Loader, "notify">;
+  /** Where calls are noted, so that a run after this one knows of them. */
+  calls: Pick<CallLog, "leaves">;
   /** Makes a request id, UUIDv7. */
   requestId: () => string;
   /** Where an answer comes from, told from its headers. */
@@ -35,7 +38,8 @@ export async function collectCall(
   { signal, onArrived }: { signal?: AbortSignal; onArrived?: (arrived: Arrived) => void } = {},
 ): Promise<Collected> {
   const requestId = stations.requestId();
-  const response = await stations.fetchQuotes(call, signal); // signed GET, admitted by the governor
+  const over = stations.calls.leaves(requestId); // counted by the next run too, should this one be killed
+  const response = await stations.fetchQuotes(call, signal).finally(over); // signed GET, admitted by the governor
   const answer = classifyAnswer(response);
   onArrived?.({ headers: response.headers, answer }); // the next call may be let go at once: it must be known by then
   const source = stations.sourceOf(response.headers);

@@ -15,6 +15,7 @@ export function commandsPage(): string {
   const edges: Edges = {
     clock: systemClock,
     uptimeSeconds: () => 0,
+    bootId: null,
     stdout: sink,
     stderr: sink,
     env: {},

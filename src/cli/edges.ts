@@ -1,4 +1,5 @@
 /** The outside as commands see it: made once in `main.ts`, replaced in tests. */
+import { readFileSync } from "node:fs";
 import { uptime } from "node:os";
 import { type Clock, systemClock } from "../clock.ts";
 import { createInterruptions, systemTicks } from "./interruptions.ts";
@@ -21,6 +22,8 @@ export type Edges = {
   clock: Clock;
   /** How long the machine has been running, in seconds. */
   uptimeSeconds: () => number;
+  /** What tells this boot of the machine from all others; null where the system does not say. */
+  bootId: string | null;
   /** Results. */
   stdout: Sink;
   /** Logs and complaints. */
@@ -43,6 +46,15 @@ export class Interrupted extends Error {
   override readonly name = "Interrupted";
 }
 
+/** Linux makes it anew at each boot. */
+function bootId(): string | null {
+  try {
+    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+  } catch {
+    return null;
+  }
+}
+
 /** The process itself. */
 export function processEdges(): Edges {
   // A script of somebody's own may leave us behind on purpose.
@@ -51,6 +63,7 @@ export function processEdges(): Edges {
   return {
     clock: systemClock,
     uptimeSeconds: uptime,
+    bootId: bootId(),
     stdout: sink(process.stdout, () => interruptions.tell(READER_GONE)),
     // A log that nobody reads stops nothing.
     stderr: sink(process.stderr, () => undefined),

@@ -3,8 +3,10 @@ import { loadAll } from "../archive/loader.ts";
 import { migrate } from "../archive/migrate.ts";
 import { type QuoteLine, readQuotesOf } from "../archive/queries.ts";
 import { answerError } from "../collect/answerError.ts";
+import { type Arrived, answeredEnd } from "../collect/callEnds.ts";
+import type { CallLog } from "../collect/callLog.ts";
+import { budgetState } from "../collect/governor/budgetState.ts";
 import { admission, createGovernor, type GovernorState, step } from "../collect/governor/governor.ts";
-import { recentCalls } from "../collect/recentCalls.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { instantFromDate } from "../instant.ts";
@@ -18,17 +20,17 @@ import type { Edges } from "./edges.ts";
 import { printJson } from "./json/print.ts";
 import { pollJson } from "./json/quotes.ts";
 import { type Archive, withArchive } from "./parts/archive.ts";
+import { type Calls, governorOf, openCalls } from "./parts/callHistory.ts";
 import { journalDir } from "./parts/collection.ts";
 import { openFeed, type OpenFeed } from "./parts/feed.ts";
 import { table } from "./parts/table.ts";
-import { readRecentAnswers } from "./parts/recentAnswers.ts";
 import { say } from "./parts/harmless.ts";
 
 /** What to poll; exactly one of the three forms, checked when it was parsed. */
 export type PollRequest = { calls: QuoteCall[]; json: boolean };
 
 /** @returns 0 when every instrument asked for was stored, 1 otherwise */
-export async function poll(config: Config, edges: Edges, { calls, json }: PollRequest): Promise<number> {
+export async function poll(config: Config, edges: Edges, { calls: wanted, json }: PollRequest): Promise<number> {
   const { clock, stderr } = edges;
   const dir = journalDir(config);
   const journal = await openJournal({
@@ -45,22 +47,28 @@ export async function poll(config: Config, edges: Edges, { calls, json }: PollRe
     feed = await openFeed(config, clock);
     if (feed.simulated)
       say(stderr, "SIMULATED market: these quotes are made up. Set QUOTES_BASE_URL to poll a real account.");
+    const calls = await openCalls(config, {
+      ...{ journalDir: dir, clock, machine: edges },
+      onProblem: (message) => say(stderr, message),
+    });
     const stations: Stations = {
       fetchQuotes: feed.fetchQuotes,
       journal,
       loader: { notify: () => undefined },
+      calls: calls.log,
       requestId: () => uuidv7(clock.now().getTime(), clock.random(16)),
       sourceOf: feed.sourceOf,
     };
-    let governor = await restoredGovernor(config, edges, feed.simulated);
-    for (const call of calls) {
-      governor = await admitted(governor, edges);
-      let answered = await collectCall({ call, jobs: [], slotAt: null }, stations);
-      if (answered.answer.outcome === "unauthorized" && mayBeRefusedForTheClock(answered.record)) {
-        // The refusal has shown how far the machine's clock is off: the second attempt signs by the service's.
-        governor = await admitted(governor, edges);
-        answered = await collectCall({ call, jobs: [], slotAt: null }, stations);
-      }
+    const budget = new Budget(config, edges, calls);
+    const ask = async (call: QuoteCall): Promise<Collected> => {
+      const onArrived = await budget.admitted();
+      return collectCall({ call, jobs: [], slotAt: null }, stations, { onArrived });
+    };
+    for (const call of wanted) {
+      let answered = await ask(call);
+      // The refusal has shown how far the machine's clock is off: the second attempt signs by the service's.
+      if (answered.answer.outcome === "unauthorized" && mayBeRefusedForTheClock(answered.record))
+        answered = await ask(call);
       collected.push(answered);
     }
   } finally {
@@ -77,32 +85,42 @@ export async function poll(config: Config, edges: Edges, { calls, json }: PollRe
   return report(lines, collected, edges, json);
 }
 
-/** The account's budget is shared with a `start` that runs beside: its calls are in the journal. */
-async function restoredGovernor(
-  config: Config,
-  { clock }: Edges,
-  simulated: boolean,
-): Promise<GovernorState> {
-  const limits = { limit: config.limit, windowMs: config.limitWindowMs };
-  const now = clock.now();
-  const recent = simulated ? [] : await readRecentAnswers(journalDir(config), now, config.limitWindowMs);
-  return createGovernor(limits, clock.monotonicMs(), recentCalls(recent, now) ?? undefined);
-}
+/** The account's budget: shared with a collector that runs beside, whose calls are noted where ours are. */
+class Budget {
+  readonly #edges: Edges;
+  readonly #log: CallLog;
+  #governor: GovernorState;
 
-async function admitted(governor: GovernorState, { clock, stderr }: Edges): Promise<GovernorState> {
-  for (let told = false; ; told = true) {
-    const nowMs = clock.monotonicMs();
-    const answer = admission(governor, nowMs);
-    if (answer.maySend) break;
-    const waitMs = answer.notBeforeMs - nowMs;
-    if (!told && waitMs > 2_000)
-      say(stderr, `The calls of this minute are used up; waiting ${Math.ceil(waitMs / 1000)} s.`);
-    await clock.sleep(waitMs);
+  constructor(config: Config, edges: Edges, { log, history }: Calls) {
+    this.#edges = edges;
+    this.#log = log;
+    this.#governor = createGovernor(governorOf(config), edges.clock.monotonicMs(), history ?? undefined);
   }
-  const sentAtMs = clock.monotonicMs();
-  const sent = step(governor, { type: "sent" }, sentAtMs);
-  // One call at a time, each answered before the next: "failed" counts it from now on, without its headers.
-  return step(sent, { type: "failed", sentAtMs, how: "other" }, sentAtMs);
+
+  /** Waits until a call may leave, which then counts. @returns to be told of its answer */
+  async admitted(): Promise<(arrived: Arrived) => void> {
+    const { clock, stderr } = this.#edges;
+    for (let told = false; ; told = true) {
+      const nowMs = clock.monotonicMs();
+      const answer = admission(this.#governor, nowMs);
+      if (answer.maySend) break;
+      const waitMs = answer.notBeforeMs - nowMs;
+      if (!told && waitMs > 2_000)
+        say(stderr, `The calls of this minute are used up; waiting ${Math.ceil(waitMs / 1000)} s.`);
+      await clock.sleep(waitMs);
+    }
+    const sentAtMs = clock.monotonicMs();
+    this.#governor = step(this.#governor, { type: "sent" }, sentAtMs);
+    return (arrived) => this.#learn(arrived, sentAtMs);
+  }
+
+  #learn(arrived: Arrived, sentAtMs: number): void {
+    const { clock } = this.#edges;
+    const nowMs = clock.monotonicMs();
+    this.#governor = step(this.#governor, answeredEnd(arrived, sentAtMs, clock.now().getTime()), nowMs);
+    const { closedForMs } = budgetState(this.#governor, nowMs);
+    if (closedForMs > 0) this.#log.closed(closedForMs);
+  }
 }
 
 async function store(

@@ -59,7 +59,10 @@ export async function start(
       const { lastError } = collection.collector.status();
       look({ clockCorrectionMs: collection.feed.clockCorrectionMs(), lastError });
     };
-    const started = await startCollection({ config, archive, clock, log, meter, onChange: refresh });
+    const started = await startCollection({
+      ...{ config, archive, clock, machine: edges, log, meter },
+      onChange: refresh,
+    });
     collection = started;
     say(stdout, ...banner(config, archive, started, web));
     // A terminal has the banner; a log that is collected needs a line of its own.

@@ -1,6 +1,7 @@
 /** How calls end, in the governor's words. Pure. */
+import { QuotekeeperError } from "../errors.ts";
 import type { Answer } from "../quotes-api/answer.ts";
-import { readRateLimitHeaders } from "../quotes-api/rateLimit.ts";
+import { readRateLimitHeaders, readRetryAfter } from "../quotes-api/rateLimit.ts";
 import type { GovernorEvent } from "./governor/governor.ts";
 
 /** The end of a call, whether it was answered or not. */
@@ -17,12 +18,24 @@ export type Arrived = { headers: Readonly<Record<string, string>>; answer: Answe
  */
 export function answeredEnd({ headers, answer }: Arrived, sentAtMs: number, wallMs: number): CallEnd {
   const rateLimit = readRateLimitHeaders((name) => headers[name.toLowerCase()]);
-  return answer.outcome === "quota_fault"
-    ? { type: "faulted", sentAtMs, rateLimit, wallMs }
-    : { type: "answered", sentAtMs, rateLimit };
+  switch (answer.outcome) {
+    case "quota_fault":
+      return { type: "faulted", sentAtMs, rateLimit, wallMs, retryAfterMs: readRetryAfter(headers) };
+    case "server_error":
+      return {
+        type: "failed",
+        sentAtMs,
+        how: "server_error",
+        rateLimit,
+        retryAfterMs: readRetryAfter(headers),
+      };
+    default:
+      return { type: "answered", sentAtMs, rateLimit };
+  }
 }
 
-/** The end of a call to which no answer came. */
-export function unansweredEnd(_error: unknown, sentAtMs: number): CallEnd {
-  return { type: "failed", sentAtMs };
+/** The end of a call to which no answer came: `error` says why. */
+export function unansweredEnd(error: unknown, sentAtMs: number): CallEnd {
+  const closed = error instanceof QuotekeeperError && error.code === "SERVICE_CUT_SHORT";
+  return { type: "failed", sentAtMs, how: closed ? "closed" : "other" };
 }

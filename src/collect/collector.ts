@@ -132,7 +132,7 @@ export class Collector {
     const next = this.#jobs.flatMap(({ schedule }) => schedule.next(now)?.getTime() ?? []);
     return {
       callsUsed: this.#dispatcher.callsUsed,
-      limit: this.#dispatcher.limit,
+      limit: this.#dispatcher.budget.limit,
       queued: this.#dispatcher.queued,
       missed: this.#missed,
       unknown: this.#outcomes.unknowns.names(),

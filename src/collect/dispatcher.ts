@@ -2,7 +2,8 @@
  * Sends planned calls, the most urgent first, as the governor allows.
  *
  * A call is waiting -> under way -> done. From under way it waits again, while its slot lasts: after the quota
- * fault, and after a transport error or a 5xx a few times. What is wanted of it for a slot that ends while it waits
+ * fault, after a transport error or a 5xx that closes the budget like one, and after any other of them a few times.
+ * Whatever it waits after, the governor lets it go as any other call. What is wanted of it for a slot that ends while it waits
  * is missed; the rest goes on waiting. Each wish that was given in comes out once: answered or missed.
  */
 import PQueue from "p-queue";
@@ -12,6 +13,7 @@ import type { MissReason } from "../ledger.ts";
 import type { Log } from "../log.ts";
 import type { Answer } from "../quotes-api/answer.ts";
 import { type DatedAnswer, mayBeRefusedForTheClock } from "../quotes-api/clockSkew.ts";
+import { readRetryAfter } from "../quotes-api/rateLimit.ts";
 import { describeCall } from "../quotes-api/request.ts";
 import { answerError } from "./answerError.ts";
 import { type Arrived, type CallEnd, answeredEnd, unansweredEnd } from "./callEnds.ts";
@@ -53,6 +55,8 @@ export type DispatcherOptions = {
   /** What the last run left of the current window; null when nothing is known to be counted. */
   history: CallHistory | null;
   log: Log;
+  /** Told for how long nothing will be sent, ms, whenever that becomes another time. */
+  onClosed?: (forMs: number) => void;
   onResult: (planned: PlannedCall, result: Result) => void;
 };
 
@@ -137,11 +141,6 @@ export class Dispatcher {
     const sinceMs = this.#options.clock.monotonicMs() - this.#options.governor.windowMs;
     this.#sentAtMs = this.#sentAtMs.filter((at) => at > sinceMs);
     return this.#sentAtMs.length;
-  }
-
-  /** The limit in force: the configured one, or what the service has shown since. */
-  get limit(): number {
-    return this.#governor.limit;
   }
 
   /** What the governor knows of the budget at the moment. */
@@ -251,7 +250,11 @@ export class Dispatcher {
   }
 
   #learn(end: CallEnd): void {
-    this.#governor = step(this.#governor, end, this.#options.clock.monotonicMs());
+    const nowMs = this.#options.clock.monotonicMs();
+    const { closedUntilMs } = this.#governor;
+    this.#governor = step(this.#governor, end, nowMs);
+    if (this.#closed && this.#governor.closedUntilMs !== closedUntilMs)
+      this.#options.onClosed?.(this.#governor.closedUntilMs - nowMs);
     this.#wake.abort(DONE);
   }
 
@@ -264,6 +267,10 @@ export class Dispatcher {
     if (answer.outcome === "quota_fault") this.#enter({ ...ticket, setback: "refused" });
     // The refusal has shown how far the machine's clock is off: the next attempt signs by the service's.
     else if (forTheClock) this.#enter({ ...ticket, attempt: 2, setback: "unauthorized" });
+    else if (answer.outcome === "server_error" && this.#closed) {
+      const saysSo = readRetryAfter(record.headers) !== null;
+      this.#enter({ ...ticket, setback: saysSo ? "refused" : "transport" });
+    }
     // A call that looks into another one's failure tells enough by failing once.
     else if (answer.outcome !== "server_error" || planned.part || !this.#retry(ticket))
       this.#finish(planned, { kind: "answered", answer, askedMs: Date.parse(record.requestedAt) });
@@ -276,8 +283,15 @@ export class Dispatcher {
     const code = error instanceof QuotekeeperError ? error.code : null;
     // An answer that could not be journaled is not kept, and asking again would not help.
     if (!code?.startsWith("SERVICE_")) this.#finish(ticket.planned, { kind: "missed", reason: "down" });
+    else if (code === "SERVICE_CUT_SHORT" && this.#closed)
+      this.#enter({ ...ticket, setback: "transport" });
     else if (!ERRORS[code].retryable || !this.#retry(ticket))
       this.#finish(ticket.planned, { kind: "missed", reason: "transport" });
+  }
+
+  /** Whether a failure may be the limit in disguise: then the call waits for the budget, and uses up no attempt. */
+  get #closed(): boolean {
+    return this.#governor.phase === "closed";
   }
 
   /** Again after a wait, if there is time left in the slot; the governor decides as for any call. */

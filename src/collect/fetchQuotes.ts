@@ -32,8 +32,8 @@ export type RawResponse = {
 /**
  * Asks the service once.
  *
- * Rejects with SERVICE_UNREACHABLE, SERVICE_TIMEOUT, SERVICE_UNTRUSTED, SERVICE_ANSWER_TOO_LARGE, or CALL_CANCELLED
- * after the signal. Nothing signed is in those errors, and they have no cause that could hold it.
+ * Rejects with SERVICE_UNREACHABLE, SERVICE_CUT_SHORT, SERVICE_TIMEOUT, SERVICE_UNTRUSTED, SERVICE_ANSWER_TOO_LARGE, or
+ * CALL_CANCELLED after the signal. Nothing signed is in those errors, and they have no cause that could hold it.
  */
 export type FetchQuotes = (call: QuoteCall, signal?: AbortSignal) => Promise<RawResponse>;
 

@@ -1,28 +1,35 @@
 import { dateOf, type Instant } from "../instant.ts";
+import type { NotedCalls } from "./callLog.ts";
 import { CONCURRENCY } from "./dispatcher.ts";
 import type { CallHistory } from "./governor/governor.ts";
 
 /**
- * What the journal tells of the calls that still count, so that counting survives a restart.
+ * What is known of the calls that still count, so that counting survives a restart.
  *
- * @param observedAt arrival of the answers of the last window
+ * @param noted what the runs before wrote down of their calls
+ * @param answers arrival of the answers of the last window that the journal holds and that are not noted
  * @returns null when there were none
  */
-export function recentCalls(observedAt: readonly Instant[], now: Date): CallHistory | null {
-  if (observedAt.length === 0) return null;
+export function recentCalls(
+  noted: Pick<NotedCalls, "calls" | "certain" | "closedForMs" | "thenNow">,
+  answers: readonly Instant[],
+): CallHistory | null {
+  const { calls, closedForMs } = noted;
+  if (calls.length === 0 && answers.length === 0 && closedForMs === 0) return null;
+  const certain = noted.certain && answers.length === 0;
+  const known = answers
+    .map((at) => noted.thenNow.getTime() - dateOf(at).getTime())
+    .map((agoMs) => ({ sentAgoMs: agoMs, answeredAgoMs: agoMs }));
+  const unknown = { length: certain ? 0 : UNANSWERED_AT_KILL };
   return {
-    calls: [
-      ...observedAt
-        .map((at) => now.getTime() - dateOf(at).getTime())
-        .map((agoMs) => ({ sentAgoMs: agoMs, answeredAgoMs: agoMs })),
-      ...Array.from({ length: UNANSWERED_AT_KILL }, () => ({ sentAgoMs: 0, answeredAgoMs: null })),
-    ],
-    certain: false,
+    calls: [...calls, ...known, ...Array.from(unknown, () => ({ sentAgoMs: 0, answeredAgoMs: null }))],
+    certain,
+    closedForMs,
   };
 }
 
 /**
- * Assumed: a run that was killed had as many calls under way as can be. Nothing of them is in the journal, and the
- * service may have counted them; a window with a few calls less is cheaper than a refusal.
+ * Assumed: a run of which not every call is noted was killed with as many under way as can be. Nothing of them is in the
+ * journal, and the service may have counted them; a window with a few calls less is cheaper than a refusal.
  */
 export const UNANSWERED_AT_KILL = CONCURRENCY;

@@ -134,8 +134,10 @@ export const environmentSchema = z.object({
     .register(variableMeta, { secret: true, shownDefault: "required with a base URL" }),
   QUOTES_LIMIT: whole(1, 100_000)
     .default(60)
-    .describe("How many quote calls the account may make in one window.")
-    .register(variableMeta, { unit: "calls" }),
+    .describe(
+      "Most quote calls the account may make in one window. A lower limit that the service's headers name, or that its refusals show, is kept at once. A higher one that the headers name is used while this is unset, and never while it is set.",
+    )
+    .register(variableMeta, { unit: "calls", shownDefault: "60, or more when the service names more" }),
   QUOTES_LIMIT_WINDOW_MS: whole(1, 86_400_000)
     .default(60_000)
     .describe("Length of that window.")

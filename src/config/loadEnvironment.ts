@@ -37,6 +37,8 @@ export type Config = Readonly<{
   databaseReaderUrl?: string | undefined;
   feed: Feed;
   limit: number;
+  /** Whether somebody has set the limit. Where nobody has, it rises to what the service names. */
+  limitGiven: boolean;
   limitWindowMs: number;
   dataDir: string;
   jobsDir: string;
@@ -80,7 +82,10 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>, di
   // A secret whose file cannot be read is wanted all the same: its own problem is in the list already.
   problems.push(...feedProblems((name) => isGiven(given, name)));
   if (!parsed.success || problems.length > 0) throw configInvalid([...new Set(problems)]);
-  return toConfig(parsed.data, textOf(given["PGSSLMODE"]));
+  return toConfig(parsed.data, {
+    sslMode: textOf(given["PGSSLMODE"]),
+    limitGiven: isGiven(given, "QUOTES_LIMIT"),
+  });
 }
 
 /** The variables of the environment and of `.env` that look like misspelt settings. Never throws. */
@@ -247,13 +252,17 @@ function describeIssue({ path, message }: z.core.$ZodIssue, settings: Settings):
   return `${name}${shown}: ${message}`;
 }
 
-/** @param sslMode libpq's PGSSLMODE: TLS that an operator asked for so is not left out */
-function toConfig(values: Environment, sslMode: string | undefined): Config {
+/** @param given.sslMode libpq's PGSSLMODE: TLS that an operator asked for so is not left out */
+function toConfig(
+  values: Environment,
+  { sslMode, limitGiven }: { sslMode: string | undefined; limitGiven: boolean },
+): Config {
   return Object.freeze({
     databaseUrl: values.DATABASE_URL === undefined ? null : withSslMode(values.DATABASE_URL, sslMode),
     databaseReaderUrl: values.DATABASE_READER_URL && withSslMode(values.DATABASE_READER_URL, sslMode),
     feed: toFeed(values),
     limit: values.QUOTES_LIMIT,
+    limitGiven,
     limitWindowMs: values.QUOTES_LIMIT_WINDOW_MS,
     dataDir: values.QUOTEKEEPER_DATA_DIR,
     jobsDir: values.QUOTEKEEPER_JOBS_DIR,

@@ -15,7 +15,7 @@ export const MODES = {
 } as const satisfies Record<Readers, object>;
 
 /** What a data directory holds besides the embedded database, which PostgreSQL wants its own way. */
-const OURS = ["serve", "sweeps", "loader.json", "unaccounted.json"];
+const OURS = ["serve", "sweeps", "calls", "loader.json", "unaccounted.json"];
 
 /** Everything that may be found in a directory that is a data directory and nothing else. */
 const KNOWN = new RegExp(`^\\.?(journal$|postgres|(${OURS.join("|")})(\\.tmp)?$)`);

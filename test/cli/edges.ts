@@ -35,6 +35,8 @@ export function capturedEdges(options: Partial<Edges> & { isTTY?: boolean } = {}
       clock: systemClock,
       // A day: what a machine that has just started must take care of does not apply.
       uptimeSeconds: () => 86_400,
+      // No boot to go by: a test's clock is moved, and the machine's is not.
+      bootId: null,
       stdout: sink("stdout"),
       stderr: sink("stderr"),
       env: {},

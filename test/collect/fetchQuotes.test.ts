@@ -241,6 +241,15 @@ describe("an answer of any size and coding", () => {
   });
 });
 
+test("Retry-After is kept with the answer, and with it in the journal", async () => {
+  const headers = { "Retry-After": "120", Date: "Fri, 20 Nov 2026 22:50:00 GMT", Server: "nobody's business" };
+  const service = await startStubService({ status: 503, headers });
+
+  const response = await open(service.baseUrl).fetchQuotes(CALL);
+
+  expect(response.headers).toEqual({ "retry-after": "120", date: "Fri, 20 Nov 2026 22:50:00 GMT" });
+});
+
 describe("a redirect", () => {
   test.each([301, 302, 303, 307, 308])(
     "with %d is an answer, and nobody goes where it points",
@@ -268,19 +277,19 @@ describe("each error has a code that says whether to try again", () => {
     [
       "the connection is reset",
       async () => (await rawServer((s) => s.resetAndDestroy())).baseUrl,
-      "SERVICE_UNREACHABLE",
+      "SERVICE_CUT_SHORT",
       true,
     ],
     [
       "it closes without an answer",
       async () => (await rawServer((s) => s.end())).baseUrl,
-      "SERVICE_UNREACHABLE",
+      "SERVICE_CUT_SHORT",
       true,
     ],
     [
       "the body is shorter than announced",
       async () => (await rawServer((s) => s.end(`${HEAD}Content-Length: 99\r\n\r\n<response>`))).baseUrl,
-      "SERVICE_UNREACHABLE",
+      "SERVICE_CUT_SHORT",
       true,
     ],
     [
@@ -349,7 +358,7 @@ describe("every attempt is signed anew", () => {
     await turn();
     const error = await failure(fetchQuotes(CALL));
 
-    expect(error.code).toBe("SERVICE_UNREACHABLE");
+    expect(error.code).toBe("SERVICE_CUT_SHORT");
     expect(heads).toHaveLength(2);
     expect(used.size).toBe(1);
   });

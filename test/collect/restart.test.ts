@@ -1,7 +1,7 @@
 /** What survives the end of the program: the count of the calls, and the notes of the ledger. */
 import { describe, expect, test } from "@jest/globals";
 import { createNoteWriter } from "../../src/cli/parts/ledgerNotes.ts";
-import { readRecentAnswers } from "../../src/cli/parts/recentAnswers.ts";
+import { readRecentAnswers } from "../../src/cli/parts/callHistory.ts";
 import { recentCalls } from "../../src/collect/recentCalls.ts";
 import { EarlierRuns } from "../../src/collect/earlierRuns.ts";
 import { QuotekeeperError } from "../../src/errors.ts";
@@ -32,12 +32,13 @@ test("a run that begins 10 s after another one ended keeps both together within 
     { clock: createTestClock() },
   );
   const now = new Date("2026-11-20T22:51:05Z");
-  const answers = await readRecentAnswers(dir, now, 60_000);
+  const nothing = { ...{ calls: [], requestIds: new Set<string>(), certain: true, closedForMs: 0 }, thenNow: now };
+  const answers = await readRecentAnswers(dir, nothing, 60_000);
 
   const world = startWorld({
     start: now.toISOString(),
     jobs: [jobOf({ name: "options", options: contractsOf(100) })],
-    history: recentCalls(answers, now),
+    history: recentCalls(nothing, answers),
   });
   await world.until("2026-11-20T22:54:00Z");
 
@@ -51,7 +52,9 @@ test("a run that begins 10 s after another one ended keeps both together within 
 });
 
 test("a run that begins when nothing was asked for a minute counts from nothing", () => {
-  expect(recentCalls([], new Date("2026-11-20T22:51:05Z"))).toBeNull();
+  const thenNow = new Date("2026-11-20T22:51:05Z");
+
+  expect(recentCalls({ calls: [], certain: true, closedForMs: 0, thenNow }, [])).toBeNull();
 });
 
 describe("a restart", () => {

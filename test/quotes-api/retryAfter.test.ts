@@ -53,7 +53,7 @@ describe("Retry-After", () => {
 
 test("every date that toUTCString writes is read as the same instant", () => {
   fc.assert(
-    fc.property(fc.date({ min: new Date("2000-01-01Z"), max: new Date("2100-01-01Z") }), (date) => {
+    fc.property(fc.date({ min: new Date("2000-01-01Z"), max: new Date("2100-01-01Z"), noInvalidDate: true }), (date) => {
       const whole = Math.floor(date.getTime() / 1_000) * 1_000;
 
       expect(readHttpDate(new Date(whole).toUTCString())).toBe(whole);

@@ -2,6 +2,7 @@
 import { afterAll } from "@jest/globals";
 import type pg from "pg";
 import { startLoader, type Loader } from "../../src/archive/loader.ts";
+import { NO_CALL_LOG } from "../../src/collect/callLog.ts";
 import { openFetchQuotes } from "../../src/collect/fetchQuotes.ts";
 import { createObserver, instantFromDate } from "../../src/instant.ts";
 import type { RecordSource, ResponseRecord } from "../../src/journal/record.ts";
@@ -57,6 +58,7 @@ export async function openCollecting(
     fetchQuotes,
     journal,
     loader,
+    calls: NO_CALL_LOG,
     requestId: () => uuidv7(clock.now().getTime(), clock.random(16)),
     sourceOf: () => source,
   };

@@ -3,18 +3,17 @@
  * and a share of the window while a collector runs beside. Time comes in as numbers.
  */
 import {
-  createGovernor,
   admission,
+  type CallHistory,
+  createGovernor,
   type GovernorConfig,
   step,
-  type GovernorEvent,
 } from "../../collect/governor/governor.ts";
+import type { CallEnd } from "../../collect/callEnds.ts";
 import type { GovernorState } from "../../collect/governor/state.ts";
 import { CONCURRENCY } from "../../collect/dispatcher.ts";
 import { GUARD_MS } from "../../collect/governor/ownCalls.ts";
 import { secondClientCount } from "../../collect/governor/secondClient.ts";
-import { recentCalls } from "../../collect/recentCalls.ts";
-import type { Instant } from "../../instant.ts";
 import { shareOf } from "./reserve.ts";
 
 /** A call that the journal shows: when it was answered, on the monotonic clock, and whether a sweep made it. */
@@ -37,20 +36,17 @@ export class SweepBudget {
 
   /**
    * @param recent answers of the last window that the journal shows, and who asked
-   * @param at the present, by both clocks, and whether nobody else can use the account: the simulated one in the process
+   * @param options.history all calls of the last window, whoever made them
+   * @param options.alone whether nobody else can use the account: the simulated one in the process
    */
   constructor(
     config: GovernorConfig,
-    recent: readonly (SeenCall & { observedAt: Instant })[],
-    { now, nowMs, alone = false }: { now: Date; nowMs: number; alone?: boolean },
+    recent: readonly SeenCall[],
+    { nowMs, history, alone = false }: { nowMs: number; history: CallHistory | null; alone?: boolean },
   ) {
     this.#alone = alone;
     this.#startedAtMs = nowMs;
     this.#config = config;
-    const history = recentCalls(
-      recent.map(({ observedAt }) => observedAt),
-      now,
-    );
     this.#governor = createGovernor(config, nowMs, history ?? undefined);
     this.#sweeps = recent.filter(({ bySweep }) => bySweep).map(({ answeredAtMs }) => answeredAtMs);
     this.#others = recent.filter(({ bySweep }) => !bySweep).map(({ answeredAtMs }) => answeredAtMs);
@@ -119,7 +115,7 @@ export class SweepBudget {
   }
 
   /** What became of it. */
-  ended(event: Exclude<GovernorEvent, { type: "sent" } | { type: "tick" }>, nowMs: number): void {
+  ended(event: CallEnd, nowMs: number): void {
     this.#governor = step(this.#governor, event, nowMs);
     this.#underWay -= 1;
     this.#sweeps.push(nowMs);

@@ -5,7 +5,7 @@
  * older than the newest slot that is over: `status` tells lateness in the same way, from the database, which may be away.
  */
 import type { Clock } from "../../clock.ts";
-import type { GovernorConfig } from "../../collect/governor/governor.ts";
+import type { CallHistory, GovernorConfig } from "../../collect/governor/governor.ts";
 import { dateOf, instantFromDate } from "../../instant.ts";
 import type { JournalRecord } from "../../journal/record.ts";
 import { isLedgerNote } from "../../ledger.ts";
@@ -21,6 +21,8 @@ export type SurroundingsOptions = {
   clock: Clock;
   journalDir: string;
   governor: GovernorConfig;
+  /** All calls of the last window, whoever made them; null: nothing is known to count. */
+  history: CallHistory | null;
   /** Whether the calls are this process's alone: the simulated service lives in it. */
   alone: boolean;
   /** Reads the job files; called again now and then. */
@@ -59,10 +61,10 @@ export class Surroundings {
     const records = alone ? [] : await follower.look(sinceMs);
     const recent = records.flatMap((record) =>
       record.kind === "response" && dateOf(record.observedAt).getTime() > sinceMs
-        ? [{ ...seen(record, now, nowMs), observedAt: record.observedAt }]
+        ? [seen(record, now, nowMs)]
         : [],
     );
-    const budget = new SweepBudget(governor, recent, { now, nowMs, alone });
+    const budget = new SweepBudget(governor, recent, { nowMs, alone, history: options.history });
     const surroundings = new Surroundings(options, follower, budget, nowMs);
     if (!alone) {
       records.forEach((record) => surroundings.#trace(record));

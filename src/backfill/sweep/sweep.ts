@@ -10,12 +10,12 @@
 import type { Clock } from "../../clock.ts";
 import { atMost } from "../../clock.ts";
 import { answerError } from "../../collect/answerError.ts";
+import { type Arrived, type CallEnd, answeredEnd, unansweredEnd } from "../../collect/callEnds.ts";
 import { afterSuccess, afterTooLong, firstBatchSize, MIN_BATCH_SIZE } from "../../collect/batchSize.ts";
 import { ERRORS, QuotekeeperError } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import type { Collected } from "../../pipeline.ts";
 import { mayBeRefusedForTheClock } from "../../quotes-api/clockSkew.ts";
-import { readRateLimitHeaders } from "../../quotes-api/rateLimit.ts";
 import { describeCall, type QuoteCall } from "../../quotes-api/request.ts";
 import type { SweepBudget } from "./budget.ts";
 import { halvesOf, sizeOf } from "./halves.ts";
@@ -30,10 +30,16 @@ export type SweepOptions = {
   budget: SweepBudget;
   clock: Clock;
   log: Log;
-  /** Makes a call and keeps its answer. */
-  collect: (call: QuoteCall, signal: AbortSignal) => Promise<Collected>;
+  /** Makes a call and keeps its answer; tells of the answer before it is kept. */
+  collect: (
+    call: QuoteCall,
+    signal: AbortSignal,
+    onArrived: (arrived: Arrived) => void,
+  ) => Promise<Collected>;
   /** Tells the budget of the calls that others have made since the last look. */
   look: () => Promise<void>;
+  /** Told for how long nothing will be sent, ms, after a call that closes the budget. */
+  onClosed?: (forMs: number) => void;
   /** Called after each call, and while calls wait. */
   onProgress: (progress: SweepProgress) => void;
   /** Ends it: calls under way are finished, within `GRACE_MS`. */
@@ -131,29 +137,35 @@ class Sweep {
   }
 
   async #send(piece: Piece, sentAtMs: number): Promise<void> {
-    const { budget, clock, collect, look } = this.#options;
+    const { clock, collect, look } = this.#options;
+    const heard: { end?: CallEnd } = {};
     let collected: Collected;
     try {
-      collected = await collect(piece.call, this.#stop.signal);
+      collected = await collect(piece.call, this.#stop.signal, (arrived) => {
+        heard.end = answeredEnd(arrived, sentAtMs, clock.now().getTime());
+        // What may be a refusal holds for the next call already.
+        if (heard.end.type !== "answered") this.#learn(heard.end);
+      });
     } catch (error) {
-      budget.ended({ type: "failed", sentAtMs, how: "other" }, clock.monotonicMs());
+      if (!heard.end) this.#learn(unansweredEnd(error, sentAtMs));
+      else if (heard.end.type === "answered") this.#learn(heard.end);
       this.#untaken -= 1;
       if (!this.#stop.signal.aborted) this.#unanswered(piece, error);
       return;
     }
     // The calls of others that the headers count are in the journal by now: known first, they are no riddle.
     await look();
-    const { answer, record } = collected;
-    const rateLimit = readRateLimitHeaders((name) => record.headers[name.toLowerCase()]);
-    const faulted = answer.outcome === "quota_fault";
-    budget.ended(
-      faulted
-        ? { type: "faulted", sentAtMs, rateLimit, wallMs: clock.now().getTime() }
-        : { type: "answered", sentAtMs, rateLimit },
-      clock.monotonicMs(),
-    );
+    if (heard.end?.type === "answered") this.#learn(heard.end);
     this.#untaken -= 1;
     this.#take(piece, collected);
+  }
+
+  #learn(end: CallEnd): void {
+    const { budget, clock, onClosed } = this.#options;
+    const nowMs = clock.monotonicMs();
+    budget.ended(end, nowMs);
+    const closedForMs = budget.closedForMs(nowMs);
+    if (closedForMs > 0) onClosed?.(closedForMs);
   }
 
   #take(piece: Piece, { answer, record }: Collected): void {

@@ -8,7 +8,7 @@ import { migrate } from "../../archive/migrate.ts";
 import { atMost, type Clock } from "../../clock.ts";
 import { Collector } from "../../collect/collector.ts";
 import { scheduleJob } from "../../collect/jobSchedule.ts";
-import { recentCalls } from "../../collect/recentCalls.ts";
+import type { CallLog, Machine } from "../../collect/callLog.ts";
 import { requireJobs } from "../../config/jobs/readJobs.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { createCalendar } from "../../market/calendar/calendar.ts";
@@ -19,6 +19,7 @@ import { type Journal, type JournalHealth, openJournal } from "../../journal/wri
 import { collectCall } from "../../pipeline.ts";
 import type { Meter } from "../../web/machines/meter.ts";
 import type { Archive } from "./archive.ts";
+import { governorOf, openCalls } from "./callHistory.ts";
 import { calmLog } from "./calmLog.ts";
 import { accountForDowntime, accountForLeftOpen } from "./downtime.ts";
 import { readEarlierRuns } from "./earlierRuns.ts";
@@ -27,7 +28,6 @@ import { followJobs } from "./followJobs.ts";
 import { createNoteWriter, type NoteWriter } from "./ledgerNotes.ts";
 import { keepLoaderState, type LoaderStateFile } from "./loaderState.ts";
 import { meteredSend, meterMisses } from "./metered.ts";
-import { readRecentAnswers } from "./recentAnswers.ts";
 import { beginRun, type Unaccounted } from "./unaccounted.ts";
 
 /** A collection under way. */
@@ -47,6 +47,7 @@ export type CollectionOptions = {
   config: Config;
   archive: Archive;
   clock: Clock;
+  machine: Machine;
   log: Logger;
   /** Called when something changed that a status line shows. */
   onChange: () => void;
@@ -85,7 +86,7 @@ async function openStations(
   options: CollectionOptions,
   onOpened: (close: () => Promise<unknown>) => void,
 ): Promise<Collection> {
-  const { config, clock, log, onChange, meter } = options;
+  const { config, clock, machine, log, onChange, meter } = options;
   const jobsDir = resolve(config.jobsDir);
   const { jobs, calendar } = await requireJobs(jobsDir);
   const dir = journalDir(config);
@@ -107,7 +108,11 @@ async function openStations(
   const notes = createNoteWriter(journal, clock, feed.ledgerSource, loader.notify, (count) =>
     log.error({ count }, "entries of the ledger were lost: the journal cannot be written"),
   );
-  const send = sender(feed, journal, loader, clock);
+  const calls = await openCalls(config, {
+    ...{ journalDir: dir, clock, machine },
+    onProblem: (message) => log.warn(message),
+  });
+  const send = sender(feed, { journal, loader, calls: calls.log }, clock);
   const calm = calmLog(log, clock);
   onOpened(async () => calm.flush());
   const run = uuidv7(clock.now().getTime(), clock.random(16));
@@ -128,9 +133,9 @@ async function openStations(
       notes.write(note);
     },
     send: meter ? meteredSend(send, meter, clock) : send,
-    governor: { limit: config.limit, windowMs: config.limitWindowMs },
-    // The simulated service begins to count with this process; an account's goes on counting.
-    history: feed.simulated ? null : await historyOf(dir, clock, config.limitWindowMs),
+    governor: governorOf(config),
+    history: calls.history,
+    onClosed: calls.log.closed,
   });
   const unaccounted = await beginRun(resolve(config.dataDir), clock.now());
   onOpened(() => collector.close(0));
@@ -171,27 +176,16 @@ async function openStations(
 /** The stations behind the governor, as the collector's way to send a call. */
 function sender(
   feed: OpenFeed,
-  journal: Journal,
-  loader: Loader,
+  kept: { journal: Journal; loader: Loader; calls: CallLog },
   clock: Clock,
 ): ConstructorParameters<typeof Collector>[0]["send"] {
   const stations = {
+    ...kept,
     fetchQuotes: feed.fetchQuotes,
-    journal,
-    loader,
     requestId: () => uuidv7(clock.now().getTime(), clock.random(16)),
     sourceOf: feed.sourceOf,
   };
   return (planned, signal, onArrived) => collectCall(planned, stations, { signal, onArrived });
-}
-
-async function historyOf(
-  dir: string,
-  clock: Clock,
-  windowMs: number,
-): Promise<ReturnType<typeof recentCalls>> {
-  const now = clock.now();
-  return recentCalls(await readRecentAnswers(dir, now, windowMs), now);
 }
 
 function openLoader(

@@ -33,6 +33,7 @@ function codeOf(error: unknown): string {
 
 function errorCode(code: string): ErrorCode {
   if (CERTIFICATE.test(code)) return "SERVICE_UNTRUSTED";
+  if (CUT_SHORT.test(code)) return "SERVICE_CUT_SHORT";
   return TIMEOUT.test(code) ? "SERVICE_TIMEOUT" : "SERVICE_UNREACHABLE";
 }
 

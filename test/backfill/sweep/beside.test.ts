@@ -5,6 +5,7 @@ import { SweepPlan } from "../../../src/backfill/sweep/plan.ts";
 import { reservedCalls, slotCosts } from "../../../src/backfill/sweep/reserve.ts";
 import { sweep } from "../../../src/backfill/sweep/sweep.ts";
 import { ChainBook } from "../../../src/collect/chainBook.ts";
+import type { Arrived } from "../../../src/collect/callEnds.ts";
 import { Collector } from "../../../src/collect/collector.ts";
 import { scheduleJob } from "../../../src/collect/jobSchedule.ts";
 import type { Job } from "../../../src/config/jobs/readJobs.ts";
@@ -48,13 +49,18 @@ async function beside(rule: Rule, jobs: Job[], count: number, minutes: number): 
   const refused = { collector: 0, sweep: 0 };
   const notes: LedgerNote[] = [];
   const journal: number[] = [];
-  const ask = async (who: "collector" | "sweep", call: QuoteCall): Promise<Collected> => {
+  const ask = async (
+    who: "collector" | "sweep",
+    call: QuoteCall,
+    onArrived: (arrived: Arrived) => void,
+  ): Promise<Collected> => {
     const requestedAt = instantFromDate(clock.now());
     await clock.sleep(100);
     const { admitted, headers } = rule(clock.now().getTime());
     await clock.sleep(100);
     if (!admitted) refused[who] += 1;
     const answer = admitted ? quotesFor({ call } as Parameters<typeof quotesFor>[0]) : failure("quota_fault");
+    onArrived({ headers, answer });
     const observedAt = instantFromDate(clock.now());
     const record = { kind: "response", requestedAt, observedAt, headers, request: call };
     return { record, answer, segment: "" } as unknown as Collected;
@@ -65,8 +71,8 @@ async function beside(rule: Rule, jobs: Job[], count: number, minutes: number): 
     run: "01940000-0000-7000-8000-000000000000",
     earlier: null,
     onNote: (note) => void notes.push(structuredClone(note)),
-    send: async ({ call }) => {
-      const collected = await ask("collector", call);
+    send: async ({ call }, _signal, onArrived) => {
+      const collected = await ask("collector", call, onArrived);
       journal.push(clock.monotonicMs());
       return collected;
     },
@@ -81,11 +87,9 @@ async function beside(rule: Rule, jobs: Job[], count: number, minutes: number): 
   const recent = journal
     .splice(0)
     .filter((at) => at > nowMs - 60_000)
-    .map((at) => ({
-      ...{ answeredAtMs: at, bySweep: false },
-      observedAt: instantFromDate(new Date(clock.now().getTime() - (nowMs - at))),
-    }));
-  const budget = new SweepBudget(GOVERNOR, recent, { now: clock.now(), nowMs });
+    .map((at) => ({ answeredAtMs: at, bySweep: false }));
+  const calls = recent.map(({ answeredAtMs: at }) => ({ sentAgoMs: nowMs - at, answeredAgoMs: nowMs - at }));
+  const budget = new SweepBudget(GOVERNOR, recent, { nowMs, history: { calls, certain: true } });
   const scheduled = jobs.map((job) => scheduleJob(job, alwaysOpen));
   const chains = new ChainBook(createCalendar(), () => undefined);
   const span = {
@@ -107,7 +111,7 @@ async function beside(rule: Rule, jobs: Job[], count: number, minutes: number): 
   let tookMs = NaN;
   const done = sweep({
     ...{ plan, delayed: false, budget, clock, log: SILENT, look, signal: new AbortController().signal },
-    collect: (call) => ask("sweep", call),
+    collect: (call, _signal, onArrived) => ask("sweep", call, onArrived),
     onProgress: () => undefined,
   }).then(() => (tookMs = clock.monotonicMs() - nowMs));
   await time.pass(minutes * 60_000);

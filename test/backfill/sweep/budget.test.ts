@@ -20,7 +20,7 @@ function beside(
   rule: Rule,
   { everyMs, latencyMs, minutes }: { everyMs: number; latencyMs: number; minutes: number },
 ): Ended {
-  const budget = new SweepBudget(GOVERNOR, [], { now: new Date("2026-11-20T22:50:00Z"), nowMs: 0 });
+  const budget = new SweepBudget(GOVERNOR, [], { nowMs: 0, history: null });
   const ended: Ended = { refused: { sweep: 0, stranger: 0 }, made: 0 };
   const events: Event[] = [];
   let nowMs = 0;
@@ -81,7 +81,7 @@ test.each(RULES.flatMap(([name, rule]) => [100, 1_000, 3_000].map((ms) => [ms, n
 );
 
 test("a clock that tells fractions of a millisecond holds no call up", () => {
-  const budget = new SweepBudget(GOVERNOR, [], { now: new Date("2026-11-20T22:50:00Z"), nowMs: 100.25 });
+  const budget = new SweepBudget(GOVERNOR, [], { nowMs: 100.25, history: null });
 
   const first = budget.nextAtMs(100.5);
   budget.sent(100.5);

@@ -1,5 +1,4 @@
 /** What the configuration says of the account that a sweep asks. Pure. */
-import type { GovernorConfig } from "../../../collect/governor/governor.ts";
 import type { Config } from "../../../config/loadEnvironment.ts";
 
 /** Which service is asked: a sweep of one is not gone on with at another. Holds no secret. */
@@ -7,12 +6,4 @@ export function serviceOf({ feed }: Pick<Config, "feed">): string {
   if (feed.kind === "simulated") return "simulated";
   const { host, pathname } = new URL(feed.baseUrl);
   return `${host}${pathname}`;
-}
-
-/** The account's limit. */
-export function governorOf({
-  limit,
-  limitWindowMs,
-}: Pick<Config, "limit" | "limitWindowMs">): GovernorConfig {
-  return { limit, windowMs: limitWindowMs };
 }

@@ -13,7 +13,7 @@ import type { Edges } from "../../edges.ts";
 import { archiveExists, openArchive } from "../../parts/archive.ts";
 import { journalDir } from "../../parts/collection.ts";
 import { printReport } from "../report.ts";
-import { governorOf } from "./account.ts";
+import { governorOf } from "../../parts/callHistory.ts";
 import { overview, polledBy } from "./overview.ts";
 import { callsOf, planOf, takeJournaled } from "./planning.ts";
 import type { SweepRequest } from "./readAsk.ts";
@@ -37,6 +37,8 @@ export async function forecast(
   plan.price(prices);
   const surroundings = await Surroundings.open({
     ...{ clock, journalDir: dir, governor: governorOf(config), alone: config.feed.kind === "simulated" },
+    // Nothing is sent.
+    history: null,
     ...{ prices, readJobs: () => readSchedule(config), isOwn: () => false },
   });
   const calls = callsOf(plan, request.delayed);

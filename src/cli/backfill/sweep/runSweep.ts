@@ -3,19 +3,20 @@ import type { SweepAsk } from "../../../backfill/sweep/ask.ts";
 import type { SweepPlan } from "../../../backfill/sweep/plan.ts";
 import type { SweepRun } from "../../../backfill/sweep/runFile.ts";
 import { Surroundings } from "../../../backfill/sweep/surroundings.ts";
-import { sweep } from "../../../backfill/sweep/sweep.ts";
+import { sweep, type SweepOptions } from "../../../backfill/sweep/sweep.ts";
 import { counted } from "../../../backfill/sweep/words.ts";
 import type { Config } from "../../../config/loadEnvironment.ts";
 import { uuidv7 } from "../../../journal/uuid.ts";
 import { openJournal } from "../../../journal/writer.ts";
-import { collectCall, type Collected, type Stations } from "../../../pipeline.ts";
-import type { QuoteCall } from "../../../quotes-api/request.ts";
+import { collectCall, type Stations } from "../../../pipeline.ts";
+import type { CallLog } from "../../../collect/callLog.ts";
 import type { Edges } from "../../edges.ts";
 import { journalDir } from "../../parts/collection.ts";
 import { openFeed } from "../../parts/feed.ts";
 import type { Display } from "../display.ts";
 import type { Finished } from "../report.ts";
-import { governorOf, serviceOf } from "./account.ts";
+import { governorOf, openCalls } from "../../parts/callHistory.ts";
+import { serviceOf } from "./account.ts";
 import { conclude, isOver } from "./conclude.ts";
 import { announce } from "./overview.ts";
 import { planOf, quotesIn, takeJournaled } from "./planning.ts";
@@ -61,8 +62,13 @@ export async function runSweep(
     const store = await openStore(config, edges, { run, display, asked: askedOf(config, work) });
     closers.unshift(() => store.close());
     const own = new Set<string>();
+    const calls = await openCalls(config, {
+      ...{ journalDir: dir, clock, machine: edges },
+      onProblem: (message) => display.log.warn({}, message),
+    });
     const surroundings = await Surroundings.open({
       ...{ clock, journalDir: dir, governor: governorOf(config), alone: feed.simulated },
+      history: calls.history,
       readJobs: () => readSchedule(config),
       prices: await schedulePrices(config, store.archive),
       isOwn: (requestId) => own.has(requestId),
@@ -70,6 +76,7 @@ export async function runSweep(
     announce(edges, config, { plan, run, surroundings, simulated: feed.simulated, delayed });
     const stations = {
       ...{ fetchQuotes: feed.fetchQuotes, journal, loader: store.loader, sourceOf: feed.sourceOf },
+      calls: calls.log,
       requestId: () => {
         const requestId = uuidv7(clock.now().getTime(), clock.random(16));
         own.add(requestId);
@@ -90,22 +97,23 @@ type Polled = Work & {
   /** What the runs before this one made. */
   earlier: { calls: number; quotes: number };
   surroundings: Surroundings;
-  stations: Stations;
+  stations: Stations & { calls: CallLog };
 };
 
 /** Makes the calls, and shows how it goes. */
 async function poll({ clock, stderr }: Edges, polled: Polled): Promise<void> {
   const { plan, run, request, display, signal, earlier, surroundings, stations } = polled;
   let { quotes } = earlier;
-  const collect = async (call: QuoteCall, ending: AbortSignal): Promise<Collected> => {
-    const collected = await collectCall({ call, jobs: [run.name], slotAt: run.begunAt }, stations, ending);
+  const collect: SweepOptions["collect"] = async (call, ending, onArrived) => {
+    const planned = { call, jobs: [run.name], slotAt: run.begunAt };
+    const collected = await collectCall(planned, stations, { signal: ending, onArrived });
     quotes += quotesIn(collected.answer);
     return collected;
   };
   try {
     await sweep({
       ...{ plan, delayed: request.delayed, budget: surroundings.budget, clock, log: display.log, signal },
-      ...{ collect, look: () => surroundings.look() },
+      ...{ collect, look: () => surroundings.look(), onClosed: stations.calls.closed },
       onProgress: ({ made, left, doing }) => {
         const leftMs = surroundings.timeFor(left);
         const done = earlier.calls + made;
