@@ -12,14 +12,15 @@
  */
 import { createHash } from "node:crypto";
 import {
+  chmodSync,
   closeSync,
   constants,
   fchmodSync,
   mkdirSync,
   openSync,
   readdirSync,
-  chmodSync,
   rmSync,
+  statSync,
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -106,15 +107,16 @@ export function openCallLog(options: CallLogOptions): CallLog {
   let written = 0;
   let complained = false;
   const now = (): Moment => momentOf(options);
-  const write = (at: number, place: Place): void => {
+  const attempt = (work: () => void): void => {
     try {
-      writePlace(path, at, place);
+      work();
     } catch (error) {
       if (!complained) onProblem(error as Error);
       complained = true;
     }
   };
-  prepare(dir, options);
+  const write = (at: number, place: Place): void => attempt(() => writePlace(path, at, place));
+  attempt(() => prepare(dir, options));
   return {
     leaves: (requestId) => {
       const at = 1 + (written % places);
@@ -183,21 +185,22 @@ function agesOf({ from, to }: Place, now: Moment): { fromMs: number; toMs: numbe
 }
 
 /** Makes the directory, and removes files of which nothing is young enough to matter. */
-function prepare(dir: string, { dataDir, governor, onProblem, ...present }: CallLogOptions): void {
+function prepare(dir: string, { dataDir, governor, ...present }: CallLogOptions): void {
   try {
-    mkdirSync(dir, { recursive: true });
+    mkdirSync(dir);
+    // A umask may have taken more than it should, or less.
     chmodSync(dir, 0o700);
-    const now = momentOf(present);
-    for (const name of namesIn(dataDir)) {
-      const places = readPlaces(join(dir, name));
-      const counts = places.some((place) => {
-        const { fromMs, toMs } = agesOf(place, now);
-        return (toMs ?? fromMs) <= WINDOWS * governor.windowMs;
-      });
-      if (places.length > 0 && !counts) rmSync(join(dir, name), { force: true });
-    }
   } catch (error) {
-    onProblem(error as Error);
+    if (!statSync(dir).isDirectory()) throw error;
+  }
+  const now = momentOf(present);
+  for (const name of namesIn(dataDir)) {
+    const places = readPlaces(join(dir, name));
+    const counts = places.some((place) => {
+      const { fromMs, toMs } = agesOf(place, now);
+      return (toMs ?? fromMs) <= WINDOWS * governor.windowMs;
+    });
+    if (places.length > 0 && !counts) rmSync(join(dir, name), { force: true });
   }
 }
 
