@@ -1,79 +1,171 @@
 /** The cells of the bench, and the bounds our governor keeps in each. */
 import { COUNTING_RULES, EXPIRE_SKEWS, type RuleName, type SkewName } from "./service.ts";
-import { LIMIT, WINDOW_MS, type Cell, type Outcome, type SecondClient } from "./world.ts";
+import { LIMIT, STEADY_MINUTES, WINDOW_MS, type Cell, type Outcome, type SecondClient } from "./world.ts";
 
-/** Who is about in the simulated hour. */
-export type Scenario = {
+/** What a cell must show. */
+export type Bounds = {
+  /** The least share of the allowed calls, of the whole time. */
+  leastShare: number;
+  /** The least share from the first complete clock minute on. */
+  leastShareSinceMinute?: number;
+  /** The most refusals an hour, over the whole time. */
+  mostRefusals?: number;
+  /** The most refusals an hour in the steady state. */
+  mostSteadyRefusals: number;
+  longestPauseMs?: number;
+  /** The least that the poorer of two collectors has of what the richer one has. */
+  leastFairness?: number;
+};
+
+/** Who is about in the simulated hour, and what the service is like. */
+export type Scenario = Omit<Cell, "rule" | "skew" | "clockOffMs" | "minutes"> & {
   name: string;
-  secondClient: SecondClient | null;
-  restartCount: number;
-  clockStep: boolean;
+  bounds: Bounds;
+};
+
+const ALONE: Omit<Scenario, "name" | "bounds"> = {
+  limit: LIMIT,
+  laterLimits: [],
+  headers: true,
+  disguise: "fault",
+  retryAfter: false,
+  penalty: false,
+  secondClient: null,
+  collectorCount: 1,
+  restartCount: 0,
+  remembers: "calls",
+  clockStep: false,
+};
+
+const UNDISTURBED: Bounds = { leastShare: 0.99, mostRefusals: 0, mostSteadyRefusals: 0 };
+const BESIDE: Bounds = { leastShare: 0.95, mostRefusals: 6, mostSteadyRefusals: 6 };
+
+/** Without headers a changed limit is learnt by being refused. */
+const LEARNING: Bounds = { leastShare: 0.85, mostSteadyRefusals: 6 };
+
+const FALLS = { laterLimits: [{ fromMinute: 10, limit: 40 }] };
+const FALLS_AND_RISES = {
+  laterLimits: [
+    { fromMinute: 10, limit: 40 },
+    { fromMinute: 35, limit: LIMIT },
+  ],
 };
 
 /** The scenarios, in the order they are shown. */
 export const SCENARIOS: readonly Scenario[] = [
-  { name: "alone", secondClient: null, restartCount: 0, clockStep: false },
-  { name: "3 restarts", secondClient: null, restartCount: 3, clockStep: false },
-  { name: "3 restarts, clock set by 60 s at each", secondClient: null, restartCount: 3, clockStep: true },
   {
-    name: "second client, 10 evenly",
-    secondClient: { count: 10, manner: "even" },
-    restartCount: 0,
-    clockStep: false,
+    ...ALONE,
+    name: "alone",
+    bounds: { ...UNDISTURBED, leastShareSinceMinute: 0.99, longestPauseMs: 5_000 },
   },
   {
-    name: "second client, 10 at once",
-    secondClient: { count: 10, manner: "burst" },
-    restartCount: 0,
-    clockStep: false,
+    ...{ ...ALONE, name: "alone, no headers", headers: false },
+    bounds: { ...UNDISTURBED, leastShareSinceMinute: 0.99, longestPauseMs: 5_000 },
+  },
+  { ...ALONE, name: "3 restarts", restartCount: 3, bounds: UNDISTURBED },
+  { ...ALONE, name: "12 restarts", restartCount: 12, bounds: { ...UNDISTURBED, leastShare: 0.98 } },
+  {
+    ...{ ...ALONE, name: "3 restarts, journal alone", restartCount: 3, remembers: "answers" },
+    bounds: UNDISTURBED,
   },
   {
-    name: "second client, 30 evenly",
-    secondClient: { count: 30, manner: "even" },
-    restartCount: 0,
-    clockStep: false,
+    ...{ ...ALONE, name: "3 restarts, journal alone, clock set by 60 s", restartCount: 3 },
+    ...{ remembers: "answers", clockStep: true, bounds: BESIDE },
+  },
+  ...([10, 30, 50] as const).flatMap((count) =>
+    (["even", "burst"] as const).map((manner) => ({
+      ...ALONE,
+      name: `second client, ${count} ${{ even: "evenly", burst: "at once" }[manner]}`,
+      secondClient: { count, manner } satisfies SecondClient,
+      bounds: BESIDE,
+    })),
+  ),
+  ...(["fault", "503", "closed"] as const).flatMap((disguise) =>
+    [true, false].flatMap((headers) => [
+      {
+        ...{ ...ALONE, ...FALLS, headers, disguise },
+        name: `limit falls to 40, ${disguise}${headers ? "" : ", no headers"}`,
+        bounds: headers ? { ...LEARNING, leastShare: 0.95 } : LEARNING,
+      },
+      {
+        ...{ ...ALONE, headers, disguise, secondClient: { count: 30, manner: "burst" as const } },
+        name: `second client, 30 at once, ${disguise}${headers ? "" : ", no headers"}`,
+        bounds: headers ? { ...LEARNING, leastShare: 0.95 } : LEARNING,
+      },
+    ]),
+  ),
+  {
+    ...{ ...ALONE, ...FALLS, name: "limit falls to 40, 503, no headers, Retry-After", headers: false },
+    ...{ disguise: "503", retryAfter: true, bounds: LEARNING },
   },
   {
-    name: "second client, 30 at once",
-    secondClient: { count: 30, manner: "burst" },
-    restartCount: 0,
-    clockStep: false,
+    ...{ ...ALONE, ...FALLS_AND_RISES, name: "limit falls to 40 and rises to 60" },
+    bounds: { leastShare: 0.95, mostRefusals: 6, mostSteadyRefusals: 6 },
+  },
+  {
+    ...{ ...ALONE, ...FALLS_AND_RISES, name: "limit falls to 40 and rises to 60, no headers" },
+    ...{ headers: false, bounds: { ...LEARNING, leastShare: 0.8 } },
+  },
+  {
+    ...{ ...ALONE, laterLimits: [{ fromMinute: 20, limit: 90 }], name: "limit rises to 90, not set" },
+    bounds: UNDISTURBED,
+  },
+  {
+    ...{ ...ALONE, ...FALLS, penalty: true, name: "limit falls to 40, penalty" },
+    bounds: { ...LEARNING, mostRefusals: 6 },
+  },
+  {
+    ...{ ...ALONE, ...FALLS, penalty: true, headers: false, name: "limit falls to 40, penalty, no headers" },
+    bounds: { ...LEARNING, leastShare: 0.7 },
+  },
+  ...(["fault", "503"] as const).map((disguise) => ({
+    ...{ ...ALONE, disguise, headers: false, collectorCount: 2 as const },
+    name: `two collectors, no headers, ${disguise}`,
+    bounds: { ...LEARNING, leastFairness: 0.5 },
+  })),
+  {
+    ...{ ...ALONE, collectorCount: 2, name: "two collectors, with headers" },
+    bounds: { ...LEARNING, leastFairness: 0.5 },
   },
 ];
 
 /** What the machine's clock shows too much, ms. */
 const CLOCKS_OFF_MS = [0, 60_000, -60_000];
 
-/** A cell with the name of its scenario. */
-export type NamedCell = Cell & { scenario: string };
-
-/** Every cell: rule x skew x clock x scenario. */
-export function allCells(minutes: number): NamedCell[] {
-  const rules = Object.keys(COUNTING_RULES) as RuleName[];
-  const skews = Object.keys(EXPIRE_SKEWS) as SkewName[];
-  return SCENARIOS.flatMap(({ name, ...scenario }) =>
-    rules.flatMap((rule) =>
-      skews.flatMap((skew) =>
-        CLOCKS_OFF_MS.map((clockOffMs) => ({ scenario: name, rule, skew, clockOffMs, minutes, ...scenario })),
-      ),
-    ),
-  );
-}
-
-/** The cells that differ to a sender that reads neither headers nor the wall clock. */
-export function peerCells(minutes: number): NamedCell[] {
-  return allCells(minutes).filter(
-    ({ skew, clockOffMs, clockStep }) => skew === "0" && clockOffMs === 0 && !clockStep,
-  );
-}
+/** A cell with its scenario. */
+export type NamedCell = Cell & { scenario: string; bounds: Bounds };
 
 /**
- * The share of the allowed calls that was used. Allowed is the limit's rate times the time, 60 a
- * minute under each rule, less what the second client asks for; time spent away counts as allowed.
+ * Every scenario under every rule. What `Expire` says and the machine's clock matter after a refusal only: they change
+ * from cell to cell and from seed to seed, so that each meets each.
  */
-export function usedShare(cell: Cell, { acceptedCount }: Outcome): number {
-  const leftCount = LIMIT - (cell.secondClient?.count ?? 0);
-  return acceptedCount / (leftCount * cell.minutes);
+export function cellsOf(seed: number, minutes: number): NamedCell[] {
+  const rules = Object.keys(COUNTING_RULES) as RuleName[];
+  const skews = Object.keys(EXPIRE_SKEWS) as SkewName[];
+  return SCENARIOS.flatMap(({ name, ...scenario }, row) =>
+    rules.map((rule, column) => {
+      const turn = seed - 1 + row + column;
+      const skew = skews[turn % skews.length] ?? "0";
+      const clockOffMs = CLOCKS_OFF_MS[Math.floor(turn / skews.length) % CLOCKS_OFF_MS.length] ?? 0;
+      return { ...scenario, scenario: name, rule, skew, clockOffMs, minutes };
+    }),
+  );
+}
+
+/** The cells for a sender that reads neither headers nor the wall clock, and keeps no limit but 60. */
+export function peerCells(seed: number, minutes: number): NamedCell[] {
+  const shown = /^(alone|3 restarts|second client, \d+ (evenly|at once))$/;
+  return cellsOf(seed, minutes).filter(({ scenario }) => shown.test(scenario));
+}
+
+/** The share of the allowed calls that was used; time spent away counts as allowed. */
+export function usedShare({ acceptedCount, allowedCount }: Outcome): number {
+  return acceptedCount / allowedCount;
+}
+
+/** The share used from the first complete clock minute on. */
+export function usedShareSinceMinute(outcome: Outcome): number {
+  return outcome.acceptedSinceMinuteCount / outcome.allowedSinceMinuteCount;
 }
 
 /** Refusals an hour. */
@@ -81,17 +173,25 @@ export function refusalsPerHour(cell: Cell, { refusedCount }: Outcome): number {
   return (refusedCount * 3_600_000) / (cell.minutes * WINDOW_MS);
 }
 
-/**
- * What a cell must show: the least share used, the most refusals an hour. When the clock was set while
- * the process was away, the calls it made before look like a second client's, so that bound applies.
- */
-export function bounds({ secondClient, clockStep }: Cell): { leastShare: number; mostRefusals: number } {
-  const undisturbed = secondClient === null && !clockStep;
-  return undisturbed ? { leastShare: 0.99, mostRefusals: 0 } : { leastShare: 0.95, mostRefusals: 6 };
+/** Refusals an hour in the steady state. */
+export function steadyRefusalsPerHour({ steadyRefusedCount }: Outcome): number {
+  return (steadyRefusedCount * 3_600_000) / (STEADY_MINUTES * WINDOW_MS);
+}
+
+/** What the poorer of our collectors has of what the richer one has; 1 when there is one. */
+export function fairness({ acceptedOf }: Outcome): number {
+  return Math.min(...acceptedOf) / Math.max(...acceptedOf);
 }
 
 /** Whether the outcome keeps the cell's bounds. */
-export function keepsBounds(cell: Cell, outcome: Outcome): boolean {
-  const { leastShare, mostRefusals } = bounds(cell);
-  return usedShare(cell, outcome) >= leastShare && refusalsPerHour(cell, outcome) <= mostRefusals;
+export function keepsBounds(cell: NamedCell, outcome: Outcome): boolean {
+  const { bounds } = cell;
+  return (
+    usedShare(outcome) >= bounds.leastShare &&
+    usedShareSinceMinute(outcome) >= (bounds.leastShareSinceMinute ?? 0) &&
+    refusalsPerHour(cell, outcome) <= (bounds.mostRefusals ?? Infinity) &&
+    steadyRefusalsPerHour(outcome) <= bounds.mostSteadyRefusals &&
+    outcome.longestPauseMs <= (bounds.longestPauseMs ?? Infinity) &&
+    fairness(outcome) >= (bounds.leastFairness ?? 0)
+  );
 }

@@ -4,30 +4,47 @@ import {
   createGovernor,
   step,
   type CallHistory,
+  type EarlierCall,
+  type GovernorEvent,
   type GovernorState,
 } from "../../src/collect/governor/governor.ts";
+import { budgetState } from "../../src/collect/governor/budgetState.ts";
 import { readRateLimitHeaders } from "../../src/quotes-api/rateLimit.ts";
-import { LIMIT, WINDOW_MS, World, type Cell, type Outcome } from "./world.ts";
+import { LIMIT, WINDOW_MS, World, type Answer, type Cell, type Outcome } from "./world.ts";
 
 /** How late a timer fires, at most, ms. */
 const TIMER_LATE_MS = 2;
 
-/** What survives a restart: the journal, with the wall clock's times. */
-type Journal = { answeredWallMs: number[]; unansweredCount: number };
+/** Calls under way at once, at most, as the dispatcher has it. */
+const CONCURRENCY = 6;
+
+/** The minute in which a second collector of ours begins. */
+const SECOND_BEGINS_MS = 2.5 * WINDOW_MS;
+
+/** A call as it survives a kill: by true time and by the machine's clock. */
+type KeptCall = { sentAtMs: number; answeredAtMs: number | null; answeredWallMs: number | null };
+
+/** What survives a kill. */
+type Memory = { calls: KeptCall[]; closedUntilMs: number };
 
 /** Runs one cell with our governor. */
 export function runOurs(cell: Cell, seed: number): Outcome {
   const world = new World(cell, seed);
   const machine = { clockOffMs: cell.clockOffMs };
-  const journal: Journal = { answeredWallMs: [], unansweredCount: 0 };
-  let kill = startProcess(world, machine, journal, false);
+  const memory: Memory = { calls: [], closedUntilMs: 0 };
+  const start = (again: boolean) => startProcess(world, cell, machine, memory, again);
+  let kill = start(false);
   for (const [index, { killedAtMs, backAtMs }] of world.restarts(cell.restartCount).entries()) {
     world.time.at(killedAtMs, () => kill());
     world.time.at(backAtMs, () => {
       if (cell.clockStep) machine.clockOffMs += index % 2 === 0 ? WINDOW_MS : -WINDOW_MS;
-      kill = startProcess(world, machine, journal, true);
+      kill = start(true);
     });
   }
+  if (cell.collectorCount === 2)
+    world.time.at(SECOND_BEGINS_MS, () => {
+      startProcess(world, cell, machine, { calls: [], closedUntilMs: 0 }, false, 1);
+    });
   world.time.run(world.endMs);
   return world.outcome();
 }
@@ -35,26 +52,28 @@ export function runOurs(cell: Cell, seed: number): Outcome {
 /** Starts a process that sends as soon as it may. Returns how to kill it. */
 function startProcess(
   world: World,
+  cell: Cell,
   machine: { clockOffMs: number },
-  journal: Journal,
+  memory: Memory,
   again: boolean,
+  collector = 0,
 ): () => void {
   const { time } = world;
   const startedAtMs = time.nowMs;
   const monotonicMs = () => time.nowMs - startedAtMs;
   const wallMs = () => world.wallMs() + machine.clockOffMs;
   let alive = true;
+  let underWayCount = 0;
   let cancelTimer = (): void => undefined;
   let state: GovernorState = createGovernor(
-    { limit: LIMIT, windowMs: WINDOW_MS },
+    { limit: LIMIT, windowMs: WINDOW_MS, mayRise: true },
     0,
-    again ? lastWindow(journal, wallMs()) : undefined,
+    again ? historyOf(memory, cell, time.nowMs, wallMs()) : undefined,
   );
-  journal.unansweredCount = 0;
 
   const pump = (): void => {
     cancelTimer();
-    for (;;) {
+    while (underWayCount < CONCURRENCY) {
       const admitted = admission(state, monotonicMs());
       if (!admitted.maySend) {
         cancelTimer = time.at(startedAtMs + admitted.notBeforeMs + world.random() * TIMER_LATE_MS, pump);
@@ -65,18 +84,19 @@ function startProcess(
   };
   const send = (): void => {
     const sentAtMs = monotonicMs();
+    const kept: KeptCall = { sentAtMs: time.nowMs, answeredAtMs: null, answeredWallMs: null };
+    memory.calls = [...memory.calls.filter((call) => call.sentAtMs > time.nowMs - 2 * WINDOW_MS), kept];
+    underWayCount += 1;
     state = step(state, { type: "sent" }, sentAtMs);
-    journal.unansweredCount += 1;
-    world.call(({ refused, header }) => {
+    world.call((answer) => {
       if (!alive) return;
-      journal.unansweredCount -= 1;
-      journal.answeredWallMs.push(wallMs());
-      const rateLimit = readRateLimitHeaders(header);
-      state = refused
-        ? step(state, { type: "faulted", sentAtMs, rateLimit, wallMs: wallMs() }, monotonicMs())
-        : step(state, { type: "answered", sentAtMs, rateLimit }, monotonicMs());
+      underWayCount -= 1;
+      kept.answeredAtMs = time.nowMs;
+      kept.answeredWallMs = wallMs();
+      state = step(state, eventOf(answer, sentAtMs, wallMs()), monotonicMs());
+      memory.closedUntilMs = time.nowMs + budgetState(state, monotonicMs()).closedForMs;
       pump();
-    });
+    }, collector);
   };
   pump();
   return () => {
@@ -85,14 +105,36 @@ function startProcess(
   };
 }
 
-function lastWindow({ answeredWallMs, unansweredCount }: Journal, wallMs: number): CallHistory {
-  const ages = answeredWallMs.map((atMs) => wallMs - atMs);
-  const answered = ages.filter((ageMs) => ageMs < WINDOW_MS);
-  return {
-    calls: [
-      ...answered.map((ageMs) => ({ sentAgoMs: ageMs, answeredAgoMs: ageMs })),
-      ...Array.from({ length: unansweredCount }, () => ({ sentAgoMs: 0, answeredAgoMs: null })),
-    ],
-    certain: false,
-  };
+function eventOf({ outcome, header }: Answer, sentAtMs: number, wallMs: number): GovernorEvent {
+  const rateLimit = readRateLimitHeaders(header);
+  const seconds = header("Retry-After");
+  const retryAfterMs = seconds === undefined ? null : 1_000 * Number(seconds);
+  switch (outcome) {
+    case "accepted":
+      return { type: "answered", sentAtMs, rateLimit };
+    case "refused":
+      return { type: "faulted", sentAtMs, rateLimit, wallMs, retryAfterMs };
+    default:
+      return { type: "failed", sentAtMs, how: outcome, rateLimit, retryAfterMs };
+  }
+}
+
+function historyOf(
+  { calls, closedUntilMs }: Memory,
+  { remembers }: Cell,
+  nowMs: number,
+  wallMs: number,
+): CallHistory {
+  if (remembers === "calls") {
+    const told = calls.map(({ sentAtMs, answeredAtMs }) => ({
+      sentAgoMs: nowMs - sentAtMs,
+      answeredAgoMs: answeredAtMs === null ? null : nowMs - answeredAtMs,
+    }));
+    return { calls: told, certain: true, closedForMs: Math.max(0, closedUntilMs - nowMs) };
+  }
+  const told = calls.map(({ answeredWallMs }): EarlierCall => {
+    const agoMs = answeredWallMs === null ? null : wallMs - answeredWallMs;
+    return { sentAgoMs: agoMs ?? 0, answeredAgoMs: agoMs };
+  });
+  return { calls: told.filter(({ sentAgoMs }) => sentAgoMs < WINDOW_MS), certain: false };
 }

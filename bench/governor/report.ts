@@ -1,18 +1,29 @@
 /** The bench's figures as tables and as JSON. */
-import { keepsBounds, refusalsPerHour, usedShare, type NamedCell } from "./matrix.ts";
+import {
+  fairness,
+  keepsBounds,
+  refusalsPerHour,
+  steadyRefusalsPerHour,
+  usedShare,
+  usedShareSinceMinute,
+  type NamedCell,
+} from "./matrix.ts";
 import type { Outcome } from "./world.ts";
 
 /** What one sender made of one cell. */
-export type Result = { sender: string; cell: NamedCell; outcome: Outcome };
+export type Result = { sender: string; seed: number; cell: NamedCell; outcome: Outcome };
 
 /** One result as plain data. */
-export function toJson({ sender, cell, outcome }: Result): Record<string, unknown> {
+export function toJson({ sender, seed, cell, outcome }: Result): Record<string, unknown> {
   return {
     sender,
+    seed,
     ...cell,
     ...outcome,
-    usedShare: usedShare(cell, outcome),
+    usedShare: usedShare(outcome),
+    usedShareSinceMinute: usedShareSinceMinute(outcome),
     refusalsPerHour: refusalsPerHour(cell, outcome),
+    steadyRefusalsPerHour: steadyRefusalsPerHour(outcome),
     keepsBounds: keepsBounds(cell, outcome),
   };
 }
@@ -33,10 +44,19 @@ export function printAll(results: readonly Result[]): void {
   printRows(
     results.map((result) => {
       const { scenario, rule, skew, clockOffMs } = result.cell;
-      const cell = `${scenario} | ${rule} | Expire ${skew} | clock ${clockOffMs / 1_000} s`;
+      const cell = `${scenario} | ${rule} | seed ${result.seed} | Expire ${skew} | clock ${clockOffMs / 1_000} s`;
       return { ...worstOf([result]), rule: cell };
     }),
   );
+}
+
+/** Prints the cells that miss their bound, and how many there are of each scenario. */
+export function printMissed(missed: readonly Result[]): void {
+  if (missed.length === 0) return;
+  console.log("\nCells that miss their bound:");
+  printAll(missed);
+  for (const [scenario, ofScenario] of groupBy(missed, ({ cell }) => cell.scenario))
+    console.log(`  ${String(ofScenario.length).padStart(4)}  ${scenario}`);
 }
 
 // Map.groupBy is not in Node 20.
@@ -50,44 +70,40 @@ type Row = {
   scenario: string;
   rule: string;
   sender: string;
-  cellCount: number;
-  leastShare: number;
-  mostRefusals: number;
-  mostOtherRefused: number;
-  longestPauseMs: number;
+  figures: string[];
 };
+
+const HEAD = ["    used", "since minute", "refused/h", "then/h", "pause", "other refused", "fairness"];
 
 function worstOf(results: Result[]): Row {
   const { sender, cell } = results[0] as Result;
   const most = (figure: (result: Result) => number) => Math.max(...results.map(figure));
+  const least = (figure: (result: Result) => number) => Math.min(...results.map(figure));
   return {
     scenario: cell.scenario,
     rule: cell.rule,
     sender,
-    cellCount: results.length,
-    leastShare: -most(({ cell, outcome }) => -usedShare(cell, outcome)),
-    mostRefusals: most(({ cell, outcome }) => refusalsPerHour(cell, outcome)),
-    mostOtherRefused: most(({ outcome }) => outcome.otherRefusedCount / Math.max(1, outcome.otherCount)),
-    longestPauseMs: most(({ outcome }) => outcome.longestPauseMs),
+    figures: [
+      percent(least(({ outcome }) => usedShare(outcome))),
+      percent(least(({ outcome }) => usedShareSinceMinute(outcome))),
+      most((result) => refusalsPerHour(result.cell, result.outcome)).toFixed(0),
+      most(({ outcome }) => steadyRefusalsPerHour(outcome)).toFixed(1),
+      `${(most(({ outcome }) => outcome.longestPauseMs) / 1_000).toFixed(1)} s`,
+      percent(most(({ outcome }) => outcome.otherRefusedCount / Math.max(1, outcome.otherCount))),
+      least(({ outcome }) => fairness(outcome)).toFixed(2),
+    ],
   };
+}
+
+function percent(share: number): string {
+  return `${(100 * share).toFixed(2)} %`;
 }
 
 function printRows(rows: Row[]): void {
   const width = Math.max(24, ...rows.map(({ rule }) => rule.length + 2));
-  const head = [
-    "used".padStart(8),
-    "refused/h".padStart(11),
-    "pause".padStart(9),
-    "other refused".padStart(15),
-  ];
-  console.log(`  ${"".padEnd(width)}${"".padEnd(16)}${head.join("")}`);
-  for (const row of rows) {
-    const figures = [
-      `${(100 * row.leastShare).toFixed(2)} %`.padStart(8),
-      row.mostRefusals.toFixed(0).padStart(11),
-      `${(row.longestPauseMs / 1_000).toFixed(1)} s`.padStart(9),
-      `${(100 * row.mostOtherRefused).toFixed(1)} %`.padStart(15),
-    ];
-    console.log(`  ${row.rule.padEnd(width)}${row.sender.padEnd(16)}${figures.join("")}`);
-  }
+  const line = (figures: string[]) =>
+    figures.map((figure, column) => figure.padStart((HEAD[column] ?? "").length + 3)).join("");
+  console.log(`  ${"".padEnd(width)}${"".padEnd(16)}${line(HEAD)}`);
+  for (const { rule, sender, figures } of rows)
+    console.log(`  ${rule.padEnd(width)}${sender.padEnd(16)}${line(figures)}`);
 }

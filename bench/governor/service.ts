@@ -12,38 +12,41 @@ export type Verdict = {
   expiresAtMs: number;
 };
 
-/** A way of counting: takes one call at its arrival and counts it or not. Arrivals come in order of time. */
-export type CountingRule = (arrivedAtMs: number) => Verdict;
+/**
+ * A way of counting: takes one call at its arrival, with the limit in force then, and counts it or not. Arrivals come in
+ * order of time.
+ */
+export type CountingRule = (arrivedAtMs: number, limit: number) => Verdict;
 
 /** The ways of counting by name. */
 export const COUNTING_RULES = {
-  "clock minute": (limit: number, windowMs: number) => fixedWindow(limit, windowMs, true),
-  "first call": (limit: number, windowMs: number) => fixedWindow(limit, windowMs, false),
-  sliding: (limit: number, windowMs: number) => slidingWindow(limit, windowMs, false),
-  "sliding, refused count": (limit: number, windowMs: number) => slidingWindow(limit, windowMs, true),
+  "clock minute": (windowMs: number) => fixedWindow(windowMs, true),
+  "first call": (windowMs: number) => fixedWindow(windowMs, false),
+  sliding: (windowMs: number) => slidingWindow(windowMs, false),
+  "sliding, refused count": (windowMs: number) => slidingWindow(windowMs, true),
   "token bucket": tokenBucket,
 } as const;
 
 /** The name of a way of counting. */
 export type RuleName = keyof typeof COUNTING_RULES;
 
-function fixedWindow(limit: number, windowMs: number, onTheClock: boolean): CountingRule {
+function fixedWindow(windowMs: number, onTheClock: boolean): CountingRule {
   let endsAtMs = -Infinity;
   let count = 0;
-  return (atMs) => {
+  return (atMs, limit) => {
     if (atMs >= endsAtMs) {
       count = 0;
       endsAtMs = (onTheClock ? Math.floor(atMs / windowMs) * windowMs : atMs) + windowMs;
     }
     const accepted = count < limit;
     if (accepted) count += 1;
-    return { accepted, usedCount: count, expiresAtMs: endsAtMs };
+    return { accepted, usedCount: Math.min(limit, count), expiresAtMs: endsAtMs };
   };
 }
 
-function slidingWindow(limit: number, windowMs: number, refusedCount: boolean): CountingRule {
+function slidingWindow(windowMs: number, refusedCount: boolean): CountingRule {
   const counted: number[] = [];
-  return (atMs) => {
+  return (atMs, limit) => {
     while (counted[0] !== undefined && counted[0] <= atMs - windowMs) counted.shift();
     const accepted = counted.length < limit;
     if (accepted || refusedCount) counted.push(atMs);
@@ -55,10 +58,10 @@ function slidingWindow(limit: number, windowMs: number, refusedCount: boolean): 
   };
 }
 
-function tokenBucket(limit: number, windowMs: number): CountingRule {
-  let tokens = limit;
-  let countedAtMs = -Infinity;
-  return (atMs) => {
+function tokenBucket(windowMs: number): CountingRule {
+  let tokens = Infinity;
+  let countedAtMs = 0;
+  return (atMs, limit) => {
     tokens = Math.min(limit, tokens + ((atMs - countedAtMs) * limit) / windowMs);
     countedAtMs = atMs;
     const accepted = tokens >= 1;
@@ -68,6 +71,26 @@ function tokenBucket(limit: number, windowMs: number): CountingRule {
       usedCount: limit - Math.floor(tokens),
       expiresAtMs: atMs + ((limit - tokens) * windowMs) / limit,
     };
+  };
+}
+
+/** The longest a penalty locks out, in windows. */
+const LONGEST_PENALTY_WINDOWS = 60;
+
+/**
+ * The same rule with a penalty: a refused call locks everybody out for a window, and each call refused meanwhile begins
+ * the lock-out anew, twice as long. A call that passes ends the matter.
+ */
+export function withPenalty(rule: CountingRule, windowMs: number): CountingRule {
+  let lockedUntilMs = -Infinity;
+  let lockedWindows = 0;
+  return (atMs, limit) => {
+    const locked = atMs < lockedUntilMs;
+    const verdict = locked ? { accepted: false, usedCount: limit, expiresAtMs: 0 } : rule(atMs, limit);
+    lockedWindows = verdict.accepted ? 0 : Math.min(LONGEST_PENALTY_WINDOWS, Math.max(1, 2 * lockedWindows));
+    if (verdict.accepted) return verdict;
+    lockedUntilMs = atMs + lockedWindows * windowMs;
+    return { ...verdict, expiresAtMs: lockedUntilMs };
   };
 }
 

@@ -4,9 +4,16 @@
  */
 import { EPOCH_MS, VirtualTime } from "./virtualTime.ts";
 import { seeded, seedOf, type Random } from "./random.ts";
-import { COUNTING_RULES, EXPIRE_SKEWS, type CountingRule, type RuleName, type SkewName } from "./service.ts";
+import {
+  COUNTING_RULES,
+  EXPIRE_SKEWS,
+  withPenalty,
+  type CountingRule,
+  type RuleName,
+  type SkewName,
+} from "./service.ts";
 
-/** Calls allowed in a window. */
+/** Calls allowed in a window, as a sender is told. */
 export const LIMIT = 60;
 /** The window, ms. */
 export const WINDOW_MS = 60_000;
@@ -19,59 +26,98 @@ const AWAY_MS = [500, 5_000] as const;
 /** A second client: how many calls a window it makes, and whether evenly or all at once. */
 export type SecondClient = { count: number; manner: "even" | "burst" };
 
+/** What a refusal looks like: recognisable, as an error of the server, or as a connection that ends. */
+export type Disguise = "fault" | "503" | "closed";
+
 /** What is simulated. */
 export type Cell = {
   rule: RuleName;
   skew: SkewName;
   /** What the machine's clock shows too much, ms. */
   clockOffMs: number;
+  minutes: number;
+  /** The limit from the beginning, and what it becomes in the course of the hour. */
+  limit: number;
+  laterLimits: readonly { fromMinute: number; limit: number }[];
+  /** Whether the answers carry the rate-limit headers. */
+  headers: boolean;
+  disguise: Disguise;
+  /** Whether refusals carry `Retry-After`. */
+  retryAfter: boolean;
+  /** Whether refused calls lengthen the lock-out, see `withPenalty`. */
+  penalty: boolean;
   secondClient: SecondClient | null;
+  /** Collectors of ours on the account, none knowing of the other; the second begins in the third minute. */
+  collectorCount: 1 | 2;
   restartCount: number;
+  /** What a restart knows: each call that was sent, or the answers in the journal alone. */
+  remembers: "calls" | "answers";
   /** Whether the machine's clock is set by a minute at each restart. */
   clockStep: boolean;
-  minutes: number;
 };
 
-/** An answer as a sender sees it. */
-export type Answer = { refused: boolean; header: (name: string) => string | undefined };
+/** An answer as a sender sees it; `closed` when the connection ended instead. */
+export type Answer = {
+  outcome: "accepted" | "refused" | "server_error" | "closed";
+  header: (name: string) => string | undefined;
+};
 
 /** What came of it. */
 export type Outcome = {
   /** Our calls the service accepted and refused. */
   acceptedCount: number;
   refusedCount: number;
+  /** The calls accepted from the first complete clock minute on, and the calls that were allowed then. */
+  acceptedSinceMinuteCount: number;
+  allowedSinceMinuteCount: number;
+  /** Calls allowed in all. */
+  allowedCount: number;
+  /** Refusals in the steady state: in the last `STEADY_MINUTES`. */
+  steadyRefusedCount: number;
   /** The second client's calls, and how many of them were refused. */
   otherCount: number;
   otherRefusedCount: number;
+  /** The calls accepted of each collector of ours. */
+  acceptedOf: number[];
   longestPauseMs: number;
 };
+
+/** The steady state is the last 40 minutes of the hour. */
+export const STEADY_MINUTES = 40;
 
 /** The world of one cell. */
 export class World {
   readonly time = new VirtualTime();
   readonly endMs: number;
   readonly random: Random;
+  readonly #cell: Cell;
   readonly #service: CountingRule;
   readonly #phaseMs: number;
-  readonly #skew: SkewName;
-  readonly #outcome: Outcome = {
-    acceptedCount: 0,
-    refusedCount: 0,
-    otherCount: 0,
-    otherRefusedCount: 0,
-    longestPauseMs: 0,
-  };
+  readonly #outcome: Outcome;
   #acceptedAtMs = 0;
 
   constructor(cell: Cell, seed: number) {
-    const { rule, skew, minutes, secondClient } = cell;
+    const { rule, minutes, secondClient } = cell;
+    this.#cell = cell;
     this.random = seeded(
       seedOf(`${rule}|${secondClient?.count}|${secondClient?.manner}|${cell.restartCount}`) + seed,
     );
     this.endMs = minutes * WINDOW_MS;
     this.#phaseMs = this.random() * WINDOW_MS;
-    this.#service = COUNTING_RULES[rule](LIMIT, WINDOW_MS);
-    this.#skew = skew;
+    const counting = COUNTING_RULES[rule](WINDOW_MS);
+    this.#service = cell.penalty ? withPenalty(counting, WINDOW_MS) : counting;
+    this.#outcome = {
+      acceptedCount: 0,
+      refusedCount: 0,
+      acceptedSinceMinuteCount: 0,
+      allowedSinceMinuteCount: this.#allowedFrom(this.#firstMinuteMs()),
+      allowedCount: this.#allowedFrom(0),
+      steadyRefusedCount: 0,
+      otherCount: 0,
+      otherRefusedCount: 0,
+      acceptedOf: Array<number>(cell.collectorCount).fill(0),
+      longestPauseMs: 0,
+    };
     if (secondClient !== null) this.#startOther(secondClient);
   }
 
@@ -80,14 +126,14 @@ export class World {
     return EPOCH_MS + this.#phaseMs + this.time.nowMs;
   }
 
-  /** Sends a call; `onAnswer` runs when its answer arrives, one latency later. */
-  call(onAnswer: (answer: Answer) => void): void {
+  /** Sends a call of a collector; `onAnswer` runs when its answer arrives, one latency later. */
+  call(onAnswer: (answer: Answer) => void, collector = 0): void {
     const { time } = this;
     const [least, most] = LATENCY_MS;
     const latencyMs = least + this.random() * (most - least);
     const sentAtMs = time.nowMs;
     time.at(sentAtMs + this.random() * latencyMs, () => {
-      const answer = this.#arrive();
+      const answer = this.#arrive(collector);
       time.at(sentAtMs + latencyMs, () => onAnswer(answer));
     });
   }
@@ -107,22 +153,59 @@ export class World {
     return this.#outcome;
   }
 
-  #arrive(): Answer {
-    const verdict = this.#service(this.wallMs());
-    const outcome = this.#outcome;
-    if (verdict.accepted) {
-      outcome.acceptedCount += 1;
-      this.#notePause(this.time.nowMs);
-    } else {
-      outcome.refusedCount += 1;
+  #arrive(collector: number): Answer {
+    const { headers, skew, disguise, retryAfter } = this.#cell;
+    const limit = this.#limitAt(this.time.nowMs);
+    const wallMs = this.wallMs();
+    const verdict = this.#service(wallMs, limit);
+    this.#book(verdict.accepted, collector);
+    const said: Record<string, string | undefined> = {};
+    const silent = !verdict.accepted && disguise === "closed";
+    if (headers && !silent) {
+      said["X-RateLimit-Used"] = String(verdict.usedCount);
+      said["X-RateLimit-Remaining"] = String(limit - verdict.usedCount);
+      said["X-RateLimit-Limit"] = String(limit);
+      said["X-RateLimit-Expire"] = EXPIRE_SKEWS[skew](verdict.expiresAtMs);
     }
-    const headers: Record<string, string | undefined> = {
-      "X-RateLimit-Used": String(verdict.usedCount),
-      "X-RateLimit-Remaining": String(LIMIT - verdict.usedCount),
-      "X-RateLimit-Limit": String(LIMIT),
-      "X-RateLimit-Expire": EXPIRE_SKEWS[this.#skew](verdict.expiresAtMs),
-    };
-    return { refused: !verdict.accepted, header: (name) => headers[name] };
+    if (retryAfter && !verdict.accepted && !silent)
+      said["Retry-After"] = String(Math.ceil((verdict.expiresAtMs - wallMs) / 1_000));
+    const refusal = ({ fault: "refused", "503": "server_error", closed: "closed" } as const)[disguise];
+    return { outcome: verdict.accepted ? "accepted" : refusal, header: (name) => said[name] };
+  }
+
+  #book(accepted: boolean, collector: number): void {
+    const outcome = this.#outcome;
+    const { nowMs } = this.time;
+    if (!accepted) {
+      outcome.refusedCount += 1;
+      if (nowMs >= this.endMs - STEADY_MINUTES * WINDOW_MS) outcome.steadyRefusedCount += 1;
+      return;
+    }
+    outcome.acceptedCount += 1;
+    outcome.acceptedOf[collector] = (outcome.acceptedOf[collector] ?? 0) + 1;
+    if (nowMs >= this.#firstMinuteMs()) outcome.acceptedSinceMinuteCount += 1;
+    this.#notePause(nowMs);
+  }
+
+  #firstMinuteMs(): number {
+    return WINDOW_MS - this.#phaseMs;
+  }
+
+  #limitAt(atMs: number): number {
+    const { limit, laterLimits } = this.#cell;
+    return laterLimits.findLast(({ fromMinute }) => atMs >= fromMinute * WINDOW_MS)?.limit ?? limit;
+  }
+
+  /** The limit's rate times the time from `fromMs` on, less what the second client asks for. */
+  #allowedFrom(fromMs: number): number {
+    const { limit, laterLimits, secondClient } = this.#cell;
+    const changes = [{ fromMinute: 0, limit }, ...laterLimits];
+    return changes.reduce((sum, { fromMinute, limit: perWindow }, index) => {
+      const beginsMs = Math.max(fromMs, fromMinute * WINDOW_MS);
+      const endsMs = (changes[index + 1]?.fromMinute ?? Infinity) * WINDOW_MS;
+      const lastsMs = Math.max(0, Math.min(this.endMs, endsMs) - beginsMs);
+      return sum + ((perWindow - (secondClient?.count ?? 0)) * lastsMs) / WINDOW_MS;
+    }, 0);
   }
 
   #notePause(atMs: number): void {
@@ -139,7 +222,7 @@ export class World {
     for (let slotMs = firstMs; slotMs < this.endMs; slotMs += spacingMs) {
       for (let index = 0; index < burst; index += 1) {
         this.time.at(slotMs + this.random() * most, () => {
-          const { accepted } = this.#service(this.wallMs());
+          const { accepted } = this.#service(this.wallMs(), this.#limitAt(this.time.nowMs));
           this.#outcome.otherCount += 1;
           if (!accepted) this.#outcome.otherRefusedCount += 1;
         });

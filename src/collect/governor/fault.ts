@@ -6,8 +6,12 @@
 import { GUARD_MS, leavesAtMs } from "./ownCalls.ts";
 import type { GovernorState } from "./state.ts";
 
-/** Assumed: a budget that has not returned for so many windows is asked for once in as many. */
-const LONGEST_WAIT_WINDOWS = 4;
+/**
+ * Assumed: a lock-out may double with each refused call. Waits that grow fourfold overtake it, up to an hour of
+ * minutes; a budget that has not returned for so long is asked for once in as long.
+ */
+const GROWTH = 4;
+const LONGEST_WAIT_WINDOWS = 60;
 
 /** Assumed: no rule gives a refused caller its next call sooner than two calls' share of the window. */
 const SHORTEST_WAIT_CALLS = 2;
@@ -35,7 +39,7 @@ export function windowEndsAtMs(state: GovernorState, atMs: number): number | nul
 export function reopensAtMs(state: GovernorState, atMs: number, expiresInMs: number | null): number {
   const { windowMs } = state.config;
   if (state.faultCount > 1) {
-    const windows = Math.min(2 ** (state.faultCount - 2), LONGEST_WAIT_WINDOWS);
+    const windows = Math.min(GROWTH ** (state.faultCount - 2), LONGEST_WAIT_WINDOWS);
     return atMs + windows * windowMs + GUARD_MS;
   }
   const shortestMs = (SHORTEST_WAIT_CALLS * windowMs) / state.limit;

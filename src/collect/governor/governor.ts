@@ -14,8 +14,10 @@
  *
  * A fault of a call that was already on its way when another fault closed belongs to that one.
  */
+import { grown, growsAtMs, lowered, steppedLately } from "./backOff.ts";
+import { afterScattered, cameBack, isRun, saysUsedUp, withFailure } from "./disguise.ts";
 import { reopensAtMs } from "./fault.ts";
-import { roomAtMs, withFinished, withoutInFlight } from "./ownCalls.ts";
+import { GUARD_MS, roomAtMs, withFinished, withoutInFlight } from "./ownCalls.ts";
 import { burstAfterSending, largestBurst, paceAtMs } from "./pace.ts";
 import { aroundRefusalsMs, withRefusal } from "./refusals.ts";
 import { besideSecondClientAtMs } from "./secondClientRoom.ts";
@@ -41,6 +43,9 @@ export type {
   GovernorState,
 } from "./state.ts";
 
+/** Assumed: `Retry-After` asks for 15 min at most in earnest; a longer one is asked about once when they are over. */
+const LONGEST_RETRY_AFTER_MS = 900_000;
+
 /** Assumed: after 2 s without an answer a probe holds the others up no longer; the next one leaves. */
 const PROBE_PATIENCE_MS = 2_000;
 
@@ -62,6 +67,12 @@ export function createGovernor(config: GovernorConfig, nowMs: number, history?: 
     finished: history === undefined ? [] : restoredCalls(history, nowMs),
     burstCount: largestBurst(config.limit),
     burstAtMs: nowMs,
+    seesCount: false,
+    backOff: null,
+    failures: {
+      ...{ failedAtMs: [], runCount: 0, countedAtMs: nowMs, closedCount: 0 },
+      ...{ knownAtMs: null, cutAtMs: [], unwellAtMs: null },
+    },
     lastReading: null,
     samples: [],
     forgotAtMs: null,
@@ -77,16 +88,16 @@ export function createGovernor(config: GovernorConfig, nowMs: number, history?: 
 /** The state after `event` at `nowMs`. */
 export function step(state: GovernorState, event: GovernorEvent, nowMs: number): GovernorState {
   const atMs = Math.max(nowMs, state.nowMs);
-  const now = { ...state, nowMs: atMs };
+  const now = grown({ ...state, nowMs: atMs }, atMs);
   switch (event.type) {
     case "tick":
       return now;
     case "sent":
       return afterSending(now, atMs);
     case "failed":
-      return finish(now, event.sentAtMs, atMs);
+      return afterFailure(finish(now, event.sentAtMs, atMs, event.rateLimit), event, atMs);
     case "answered":
-      return reopen(finish(now, event.sentAtMs, atMs, event.rateLimit), event.sentAtMs);
+      return reopen(finish(now, event.sentAtMs, atMs, event.rateLimit), event, atMs);
     case "faulted":
       return close(finish(now, event.sentAtMs, atMs, event.rateLimit), event, atMs);
   }
@@ -97,7 +108,7 @@ export function admission(state: GovernorState, nowMs: number): Admission {
   const atMs = Math.max(nowMs, state.nowMs);
   const cap = ownCap(state, atMs);
   const earliestMs = Math.max(
-    Math.min(roomAtMs(state, cap, atMs), capChangesAtMs(state, atMs)),
+    Math.min(roomAtMs(state, cap, atMs), capChangesAtMs(state, atMs), growsAtMs(state)),
     paceAtMs(state, cap),
     phaseAtMs(state),
     besideSecondClientAtMs(state, atMs),
@@ -128,27 +139,90 @@ function finish(state: GovernorState, sentAtMs: number, atMs: number, rateLimit?
   return rateLimit === undefined ? finished : learn(finished, call, rateLimit);
 }
 
-function reopen(state: GovernorState, sentAtMs: number): GovernorState {
-  const wasProbe = state.phase === "probing" && sentAtMs >= state.closedUntilMs;
-  return wasProbe ? { ...state, phase: "open", faultCount: 0 } : state;
+function reopen(
+  state: GovernorState,
+  { sentAtMs, rateLimit }: Extract<GovernorEvent, { type: "answered" }>,
+  atMs: number,
+): GovernorState {
+  const told = { ...state, seesCount: readsCount(rateLimit), failures: { ...state.failures, runCount: 0 } };
+  if (state.phase !== "probing" || sentAtMs < state.closedUntilMs) return told;
+  const open = { ...told, phase: "open" as const, faultCount: 0 };
+  if (state.failures.closedCount === 0) return open;
+  const learnt = cameBack(state, atMs) ? refusedAt(open, state.closedUntilMs, atMs) : open;
+  const knownAtMs = state.failures.closedCount === 1 ? atMs : state.failures.knownAtMs;
+  return { ...learnt, failures: { ...open.failures, closedCount: 0, knownAtMs } };
 }
 
 function close(
   state: GovernorState,
-  { sentAtMs, rateLimit, wallMs }: Extract<GovernorEvent, { type: "faulted" }>,
+  { sentAtMs, rateLimit, wallMs, retryAfterMs }: Extract<GovernorEvent, { type: "faulted" }>,
   atMs: number,
 ): GovernorState {
-  if (state.faultAtMs !== null && sentAtMs <= state.faultAtMs) return state;
+  if (state.faultAtMs !== null && sentAtMs <= state.faultAtMs) return heeded(state, retryAfterMs, atMs);
   const faulted = { ...state, faultAtMs: atMs, faultCount: state.faultCount + 1 };
   const expiresInMs =
     rateLimit.expire === null || wallMs === undefined ? null : rateLimit.expire * 1_000 - wallMs;
-  return {
-    ...faulted,
+  const closed: GovernorState = {
+    ...refusedAt(faulted, sentAtMs, atMs),
     phase: "closed",
     closedUntilMs: reopensAtMs(faulted, atMs, expiresInMs),
-    refusedSentAtMs: withRefusal(state, sentAtMs),
-    samples: withSuspicion(state, atMs),
+    closedBy: "refusal",
   };
+  return heeded(closed, retryAfterMs, atMs);
+}
+
+/** What a refusal teaches: beside a second client that is seen through the headers, or else by refusals alone. */
+function refusedAt(state: GovernorState, sentAtMs: number, atMs: number): GovernorState {
+  return state.seesCount
+    ? { ...state, refusedSentAtMs: withRefusal(state, sentAtMs), samples: withSuspicion(state, atMs) }
+    : { ...state, backOff: lowered(state, atMs) };
+}
+
+/** A closed state that keeps still for as long as `Retry-After` asks, within its bound. */
+function heeded(state: GovernorState, retryAfterMs: number | null | undefined, atMs: number): GovernorState {
+  if (retryAfterMs === null || retryAfterMs === undefined) return state;
+  const untilMs = atMs + Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS);
+  return untilMs <= state.closedUntilMs ? state : { ...state, closedUntilMs: untilMs, closedBy: "retry_after" };
+}
+
+function afterFailure(
+  state: GovernorState,
+  { sentAtMs, how, rateLimit, retryAfterMs }: Extract<GovernorEvent, { type: "failed" }>,
+  atMs: number,
+): GovernorState {
+  if (how === "other") return state;
+  if (rateLimit !== undefined && saysUsedUp(rateLimit))
+    return close(state, { type: "faulted", sentAtMs, rateLimit, retryAfterMs }, atMs);
+  const failed = withFailure(state, sentAtMs, atMs);
+  const asked = (retryAfterMs ?? 0) > 0;
+  const probed = state.phase === "probing" && state.failures.closedCount > 0;
+  if (asked || probed || isRun(failed, atMs)) return closeByFailure(failed, sentAtMs, retryAfterMs, atMs);
+  return state.seesCount ? failed : afterScattered(failed, atMs);
+}
+
+function closeByFailure(
+  state: GovernorState,
+  sentAtMs: number,
+  retryAfterMs: number | null | undefined,
+  atMs: number,
+): GovernorState {
+  if (state.phase === "closed" && sentAtMs <= (state.faultAtMs ?? -Infinity))
+    return heeded(state, retryAfterMs, atMs);
+  const { failures, config } = state;
+  const closed: GovernorState = {
+    ...state,
+    phase: "closed",
+    faultAtMs: atMs,
+    closedUntilMs: atMs + config.windowMs + GUARD_MS,
+    closedBy: "failures",
+    backOff: steppedLately(state, atMs) ? lowered(state, atMs) : state.backOff,
+    failures: { ...failures, closedCount: failures.closedCount + 1, failedAtMs: [] },
+  };
+  return heeded(closed, retryAfterMs, atMs);
+}
+
+function readsCount({ used, remaining }: RateLimit): boolean {
+  return used !== null || remaining !== null;
 }
 
 function phaseAtMs({ phase, closedUntilMs, inFlightSentAtMs }: GovernorState): number {

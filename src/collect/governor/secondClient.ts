@@ -80,7 +80,8 @@ export function perhapsLost({ continued, startedAtMs, config }: GovernorState, a
 /** The calls a window that are ours to make. */
 export function ownCap(state: GovernorState, atMs: number): number {
   const secondCount = secondClientCount(state, atMs);
-  return Math.max(1, state.limit - secondCount - (secondCount > 0 ? SPARE_COUNT : 0));
+  const left = Math.max(1, state.limit - secondCount - (secondCount > 0 ? SPARE_COUNT : 0));
+  return state.seesCount || state.backOff === null ? left : Math.min(left, state.backOff.capCount);
 }
 
 /** The limit the headers name, when it is lower than the configured one and they agree among themselves. */

@@ -94,6 +94,34 @@ export type SecondClientSample = {
 /** The phases; `governor.ts` lists the moves between them. */
 export type GovernorPhase = "probing" | "open" | "closed";
 
+/** The calls a window that are ours where no header tells, as refusals taught; see `backOff.ts`. */
+export type BackOff = {
+  readonly capCount: number;
+  /** How many calls the next step up adds, or the last one added when `tookStep`. */
+  readonly stepCount: number;
+  /** Whether the last change was a step up, and when it was. */
+  readonly tookStep: boolean;
+  readonly changedAtMs: number;
+  /** For how many windows no further step is taken. */
+  readonly patienceWindows: number;
+};
+
+/** The failures that may be the limit in disguise; see `disguise.ts`. */
+export type Failures = {
+  /** When the failures of the last window arrived, ascending. */
+  readonly failedAtMs: readonly number[];
+  /** Failures one after the other, and when the last of them arrived. */
+  readonly runCount: number;
+  readonly countedAtMs: number;
+  /** How often failures have closed the budget since the last answered call. */
+  readonly closedCount: number;
+  /** When failures last came and went with the window; null when they never did. */
+  readonly knownAtMs: number | null;
+  /** When scattered failures cut the calls a window, and when that was seen to cure nothing. */
+  readonly cutAtMs: readonly number[];
+  readonly unwellAtMs: number | null;
+};
+
 /** What closed the budget: a refusal, `Retry-After`, or failures that look like the limit. */
 export type ClosedBy = "refusal" | "retry_after" | "failures";
 
@@ -106,8 +134,13 @@ export type GovernorState = {
   /** When this run began to count, and whether it goes on from an earlier run's history. */
   readonly startedAtMs: number;
   readonly continued: boolean;
-  /** The limit in force: the configured one, or a lower one that the headers name. */
+  /** The limit in force: the configured one, or what the headers name. */
   readonly limit: number;
+  /** Whether the latest answered call's headers told the count. */
+  readonly seesCount: boolean;
+  /** Null when no refusal has taught that fewer calls are ours. */
+  readonly backOff: BackOff | null;
+  readonly failures: Failures;
   /** When the calls in flight were sent, ascending. */
   readonly inFlightSentAtMs: readonly number[];
   /** Finished calls of the last two windows, by the time of their answer. */

@@ -1,0 +1,85 @@
+/**
+ * Failures that are the limit in disguise. A 5xx or a closed connection may be the service's way to refuse. Three in a
+ * row keep us still for one window, whatever they were: when the next call is answered they went with the window, as
+ * the limit's do, and when they come back they count as refusals. A service that is down fails that call as well; it
+ * is asked once a window until it answers.
+ */
+import { countedAt } from "./ownCalls.ts";
+import { lowered, steppedLately } from "./backOff.ts";
+import type { GovernorState } from "./state.ts";
+import type { RateLimit } from "../../quotes-api/rateLimit.ts";
+
+/** Assumed: three failures one after the other are more than a hiccup; two, once they went with the window. */
+const RUN_COUNT = 3;
+const KNOWN_RUN_COUNT = 2;
+
+/** Assumed: failures that came and went with the window within the last hour of windows are the limit's again. */
+const KNOWN_WINDOWS = 60;
+
+/** Assumed: so many failures in a window among answered calls are the limit's edge, or a service that is unwell. */
+const SCATTERED_COUNT = 3;
+
+/**
+ * Assumed: failures of less than a fifth of the calls that two cuts did not cure are the service's own; for an hour
+ * of windows such failures mean nothing then.
+ */
+const SCATTERED_SHARE = 0.2;
+const CURES = 2;
+const CURE_WINDOWS = 10;
+const UNWELL_WINDOWS = 60;
+
+/** Whether an answer's own headers say that the limit is used up. */
+export function saysUsedUp({ used, remaining, limit }: RateLimit): boolean {
+  return remaining === 0 || (used !== null && limit !== null && used >= limit);
+}
+
+/** The state with a failure that arrived at `atMs` booked. */
+export function withFailure(state: GovernorState, sentAtMs: number, atMs: number): GovernorState {
+  const { failures, config } = state;
+  const lately = failures.failedAtMs.filter((at) => at > atMs - config.windowMs);
+  // Calls that were on their way together fail of one cause and count as one.
+  const another = sentAtMs >= failures.countedAtMs;
+  return {
+    ...state,
+    failures: {
+      ...failures,
+      failedAtMs: [...lately, atMs],
+      runCount: failures.runCount + (another ? 1 : 0),
+      countedAtMs: another ? atMs : failures.countedAtMs,
+    },
+  };
+}
+
+/** Whether the run of failures keeps us still now. */
+export function isRun(state: GovernorState, atMs: number): boolean {
+  const { runCount, knownAtMs } = state.failures;
+  if (runCount > 0 && steppedLately(state, atMs)) return true;
+  const known = knownAtMs !== null && atMs - knownAtMs < KNOWN_WINDOWS * state.config.windowMs;
+  return runCount >= (known ? KNOWN_RUN_COUNT : RUN_COUNT);
+}
+
+/** Whether failures that came back went with the window before, too: then they count as refusals. */
+export function cameBack({ failures, config }: GovernorState, atMs: number): boolean {
+  const { knownAtMs, closedCount } = failures;
+  return closedCount === 1 && knownAtMs !== null && atMs - knownAtMs < KNOWN_WINDOWS * config.windowMs;
+}
+
+/**
+ * What failures scattered among answered calls do: they cut the calls a window, as refusals do, until it shows that
+ * this cures nothing.
+ */
+export function afterScattered(state: GovernorState, atMs: number): GovernorState {
+  const { failures, config } = state;
+  const { failedAtMs, unwellAtMs } = failures;
+  const unwell = unwellAtMs !== null && atMs - unwellAtMs < UNWELL_WINDOWS * config.windowMs;
+  if (unwell || failedAtMs.length < SCATTERED_COUNT) return state;
+  const share = failedAtMs.length / Math.max(1, countedAt(state, atMs));
+  const cutAtMs = failures.cutAtMs.filter((at) => at > atMs - CURE_WINDOWS * config.windowMs);
+  return share < SCATTERED_SHARE && cutAtMs.length >= CURES
+    ? { ...state, backOff: null, failures: { ...failures, failedAtMs: [], unwellAtMs: atMs } }
+    : {
+        ...state,
+        backOff: lowered(state, atMs),
+        failures: { ...failures, failedAtMs: [], cutAtMs: [...cutAtMs, atMs] },
+      };
+}
