@@ -237,7 +237,7 @@ describe("a poll of an account", () => {
     expect(outcome.exitCode).toBe(1);
     expect(printed(outcome).quotes).toMatchObject([{ instrument: "GOOD" }]);
     expect(printed(outcome).errors).toMatchObject([
-      { code: "NO_QUOTE", message: expect.stringMatching(/the database refused the quote of BAD/) as string },
+      { code: "NO_QUOTE", message: expect.stringMatching(/the database refused the quote of BAD/) },
     ]);
   });
 
