@@ -21,12 +21,13 @@ import { type BudgetState, budgetState } from "./governor/budgetState.ts";
 import {
   admission,
   type CallHistory,
+  type ClosedBy,
   createGovernor,
   type GovernorConfig,
   type GovernorState,
   step,
 } from "./governor/governor.ts";
-import { type PlannedCall, split } from "./plan.ts";
+import { type PlannedCall, split, symbolCount } from "./plan.ts";
 import { UrgencyQueue, type UrgencyOptions } from "./urgencyQueue.ts";
 
 /** What is read of a journaled answer besides its kind. */
@@ -67,6 +68,13 @@ export const CONCURRENCY = 6;
 export const ATTEMPTS = 3;
 const RETRY_WAIT_MS = 1_000;
 
+/** What a call is missed for that waited while the budget was closed, by what closed it. */
+const HELD: Readonly<Record<ClosedBy, MissReason>> = {
+  refusal: "budget",
+  retry_after: "refused",
+  failures: "transport",
+};
+
 /** Longest sleep between two looks at the governor in ms, should the wall clock be moved meanwhile. */
 const LONGEST_WAIT_MS = 5_000;
 
@@ -78,8 +86,8 @@ type Ticket = {
   attempt: number;
   /** Why it is still here. */
   setback: MissReason | null;
-  /** Whether the governor has held it back. */
-  held: boolean;
+  /** What it is missed for when the governor has held it back; null: it has not. */
+  held: MissReason | null;
   leave: AbortController;
 };
 
@@ -110,7 +118,7 @@ export class Dispatcher {
 
   /** Takes a call in. */
   add(planned: PlannedCall): void {
-    this.#enter({ planned, attempt: 1, setback: null, held: false });
+    this.#enter({ planned, attempt: 1, setback: null, held: null });
   }
 
   /** Takes the calls back that only wait for their turn, so that they can be planned anew. */
@@ -206,7 +214,8 @@ export class Dispatcher {
         // Starts its first task at once, which pauses it again.
         this.#queue.start();
       } else {
-        if (!allowed.maySend) for (const ticket of this.#waiting) ticket.held = true;
+        const held = HELD[this.#closed ? this.#governor.closedBy : "refusal"];
+        if (!allowed.maySend) for (const ticket of this.#waiting) ticket.held = held;
         await this.#rest(allowed.maySend ? LONGEST_WAIT_MS : allowed.notBeforeMs - nowMs);
       }
     }
@@ -267,13 +276,17 @@ export class Dispatcher {
     if (answer.outcome === "quota_fault") this.#enter({ ...ticket, setback: "refused" });
     // The refusal has shown how far the machine's clock is off: the next attempt signs by the service's.
     else if (forTheClock) this.#enter({ ...ticket, attempt: 2, setback: "unauthorized" });
-    else if (answer.outcome === "server_error" && this.#closed) {
-      const saysSo = readRetryAfter(record.headers) !== null;
-      this.#enter({ ...ticket, setback: saysSo ? "refused" : "transport" });
-    }
     // A call that looks into another one's failure tells enough by failing once.
-    else if (answer.outcome !== "server_error" || planned.part || !this.#retry(ticket))
+    else if (answer.outcome !== "server_error" || planned.part || !this.#again(ticket, record))
       this.#finish(planned, { kind: "answered", answer, askedMs: Date.parse(record.requestedAt) });
+  }
+
+  /** Another attempt after a 5xx; when it may be the limit in disguise, as soon as the budget is back. */
+  #again(ticket: Ticket, { headers }: DatedAnswer): boolean {
+    // The last attempt at a list is for one of its symbols alone: if that is answered, the list was why, not the limit.
+    if (!this.#closed) return this.#retry(ticket, symbolCount(ticket.planned) > 1 ? ATTEMPTS - 1 : ATTEMPTS);
+    this.#enter({ ...ticket, setback: readRetryAfter(headers) === null ? "transport" : "refused" });
+    return true;
   }
 
   #failed(ticket: Ticket, error: unknown): void {
@@ -295,12 +308,12 @@ export class Dispatcher {
   }
 
   /** Again after a wait, if there is time left in the slot; the governor decides as for any call. */
-  #retry(ticket: Ticket): boolean {
+  #retry(ticket: Ticket, attempts = ATTEMPTS): boolean {
     const { clock } = this.#options;
     const { planned, attempt } = ticket;
     const jitter = 1 + (clock.random(1)[0] ?? 0) / 255;
     const waitMs = RETRY_WAIT_MS * 2 ** (attempt - 1) * jitter;
-    if (attempt >= ATTEMPTS || clock.now().getTime() + waitMs >= planned.deadlineMs) return false;
+    if (attempt >= attempts || clock.now().getTime() + waitMs >= planned.deadlineMs) return false;
     const again = clock.sleep(waitMs, this.#stop.signal).then(
       () => this.#enter({ ...ticket, attempt: attempt + 1, setback: "transport" }),
       () => undefined,
@@ -320,7 +333,7 @@ export class Dispatcher {
     const planned = lasting ? { ...over, part: undefined } : over;
     const [closed, next] = split(planned, ({ closes }) => closes);
     if (closed) this.#tooLate(closed, setback ?? "closed");
-    if (next) this.#tooLate(next, setback ?? (held ? "budget" : "overrun"));
+    if (next) this.#tooLate(next, setback ?? held ?? "overrun");
   }
 
   #tooLate(planned: PlannedCall, reason: MissReason): void {

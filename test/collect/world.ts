@@ -47,7 +47,7 @@ afterEach(async () => {
  * when the answer is on the disk.
  */
 export type WorldOptions = Partial<
-  Pick<CollectorOptions, "governor" | "history" | "calendar" | "exchange" | "earlier">
+  Pick<CollectorOptions, "governor" | "history" | "calendar" | "exchange" | "earlier" | "onClosed">
 > & {
   start: string;
   jobs: Job[];
@@ -77,6 +77,7 @@ export function startWorld(options: WorldOptions): World {
     history: options.history ?? null,
     run: "01940000-0000-7000-8000-000000000000",
     earlier: options.earlier ?? null,
+    ...(options.onClosed && { onClosed: options.onClosed }),
     onNote: (note) => void notes.push(structuredClone(note)),
     send: async (planned, signal, onArrived) => {
       const names = (askedInstruments(planned.call) ?? []).map(instrumentName);
