@@ -42,7 +42,9 @@ async function main(): Promise<void> {
   else {
     (options.all ? printAll : printSummary)([...results, ...peers]);
     printMissed(missed);
-    console.log(`\n${missed.length} of our ${results.length} cells miss their bound (seeds ${options.seeds}).`);
+    console.log(
+      `\n${missed.length} of our ${results.length} cells miss their bound (seeds ${options.seeds}).`,
+    );
   }
   // Not process.exit: it would cut short what a pipe has not taken yet.
   process.exitCode = missed.length === 0 ? 0 : 1;
@@ -79,7 +81,8 @@ async function runPeers(seed: number, minutes: number, only: string): Promise<Re
   const results: Result[] = [];
   const cells = peerCells(seed, minutes).filter(({ scenario }) => scenario.includes(only));
   for (const sender of Object.keys(PEERS) as PeerName[]) {
-    for (const cell of cells) results.push({ sender, seed, cell, outcome: await runPeer(sender, cell, seed) });
+    for (const cell of cells)
+      results.push({ sender, seed, cell, outcome: await runPeer(sender, cell, seed) });
   }
   return results;
 }

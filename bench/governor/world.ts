@@ -82,8 +82,8 @@ export type Outcome = {
   longestPauseMs: number;
 };
 
-/** The steady state is the last 40 minutes of the hour. */
-export const STEADY_MINUTES = 40;
+/** The steady state is the last half hour. */
+export const STEADY_MINUTES = 30;
 
 /** The world of one cell. */
 export class World {

@@ -16,16 +16,17 @@ const KNOWN_RUN_COUNT = 2;
 /** Assumed: failures that came and went with the window within the last hour of windows are the limit's again. */
 const KNOWN_WINDOWS = 60;
 
-/** Assumed: so many failures in a window among answered calls are the limit's edge, or a service that is unwell. */
+/** Assumed: three failures in five windows among answered calls are the limit's edge, or a service that is unwell. */
 const SCATTERED_COUNT = 3;
+const SCATTERED_WINDOWS = 5;
 
 /**
- * Assumed: failures of less than a fifth of the calls that two cuts did not cure are the service's own; for an hour
- * of windows such failures mean nothing then.
+ * Assumed: failures of less than a fifth of the calls that six cuts did not cure are the service's own; for an hour of
+ * windows such failures mean nothing then.
  */
 const SCATTERED_SHARE = 0.2;
-const CURES = 2;
-const CURE_WINDOWS = 10;
+const CURES = 6;
+const CURE_WINDOWS = 30;
 const UNWELL_WINDOWS = 60;
 
 /** Whether an answer's own headers say that the limit is used up. */
@@ -36,7 +37,7 @@ export function saysUsedUp({ used, remaining, limit }: RateLimit): boolean {
 /** The state with a failure that arrived at `atMs` booked. */
 export function withFailure(state: GovernorState, sentAtMs: number, atMs: number): GovernorState {
   const { failures, config } = state;
-  const lately = failures.failedAtMs.filter((at) => at > atMs - config.windowMs);
+  const lately = failures.failedAtMs.filter((at) => at > atMs - SCATTERED_WINDOWS * config.windowMs);
   // Calls that were on their way together fail of one cause and count as one.
   const another = sentAtMs >= failures.countedAtMs;
   return {
@@ -52,16 +53,18 @@ export function withFailure(state: GovernorState, sentAtMs: number, atMs: number
 
 /** Whether the run of failures keeps us still now. */
 export function isRun(state: GovernorState, atMs: number): boolean {
-  const { runCount, knownAtMs } = state.failures;
+  const { runCount } = state.failures;
   if (runCount > 0 && steppedLately(state, atMs)) return true;
-  const known = knownAtMs !== null && atMs - knownAtMs < KNOWN_WINDOWS * state.config.windowMs;
-  return runCount >= (known ? KNOWN_RUN_COUNT : RUN_COUNT);
+  return runCount >= (isKnown(state, atMs) ? KNOWN_RUN_COUNT : RUN_COUNT);
 }
 
 /** Whether failures that came back went with the window before, too: then they count as refusals. */
-export function cameBack({ failures, config }: GovernorState, atMs: number): boolean {
-  const { knownAtMs, closedCount } = failures;
-  return closedCount === 1 && knownAtMs !== null && atMs - knownAtMs < KNOWN_WINDOWS * config.windowMs;
+export function cameBack(state: GovernorState, atMs: number): boolean {
+  return state.failures.closedCount === 1 && isKnown(state, atMs);
+}
+
+function isKnown({ failures: { knownAtMs }, config }: GovernorState, atMs: number): boolean {
+  return knownAtMs !== null && atMs - knownAtMs < KNOWN_WINDOWS * config.windowMs;
 }
 
 /**

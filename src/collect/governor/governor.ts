@@ -182,7 +182,9 @@ function refusedAt(state: GovernorState, sentAtMs: number, atMs: number): Govern
 function heeded(state: GovernorState, retryAfterMs: number | null | undefined, atMs: number): GovernorState {
   if (retryAfterMs === null || retryAfterMs === undefined) return state;
   const untilMs = atMs + Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS);
-  return untilMs <= state.closedUntilMs ? state : { ...state, closedUntilMs: untilMs, closedBy: "retry_after" };
+  return untilMs <= state.closedUntilMs
+    ? state
+    : { ...state, closedUntilMs: untilMs, closedBy: "retry_after" };
 }
 
 function afterFailure(

@@ -31,6 +31,17 @@ export function roomAtMs(state: GovernorState, cap: number, atMs: number): numbe
   return lastToLeave === undefined ? leavesAtMs(state, atMs) : leavesAtMs(state, lastToLeave.answeredAtMs);
 }
 
+/** Calls that may still enter our count at `atMs`, from 0. */
+export function roomCount(state: GovernorState, cap: number, atMs: number): number {
+  return Math.max(0, cap - countedAt(state, atMs));
+}
+
+/** When the next call leaves our count after `atMs`; a window later while none that is answered is in it. */
+export function nextLeavesAtMs(state: GovernorState, atMs: number): number {
+  const next = state.finished[firstStaying(state, atMs)];
+  return leavesAtMs(state, next === undefined ? atMs : next.answeredAtMs);
+}
+
 /** The most calls of ours that a server looking back one window can have counted when it counted `call`. */
 export function possiblyCounted(state: GovernorState, call: FinishedCall): number {
   const since = call.sentAtMs - state.config.windowMs;

@@ -1,31 +1,35 @@
 /**
- * Pace within the window. A third of the limit may leave at once; the calls after it follow a little
- * faster than the limit's own rate, so that one job's burst leaves room for a slot half a minute on.
- * More than one call is earned only by not sending while there was room to: a full window earns none,
- * so under constant demand calls spread evenly.
+ * Pace within the window. A third of the limit may leave at once; the calls after it spread over the time until the
+ * first of them leaves the count, so that no long pause follows and a slot half a minute on finds room. Room that is
+ * left over is made up for at twice the limit's rate. More than one call at once is earned only by not sending while
+ * there was room to: a full window earns none, so under constant demand calls spread evenly.
  */
-import { roomAtMs } from "./ownCalls.ts";
-import type { GovernorConfig, GovernorState } from "./state.ts";
+import { nextLeavesAtMs, roomAtMs, roomCount } from "./ownCalls.ts";
+import type { GovernorState } from "./state.ts";
 
 /** Assumed: a third of the limit at once starts a program promptly and leaves the others their slots. */
 const BURST_SHARE = 1 / 3;
 
-/** Assumed: 3 % faster than the limit's rate makes up for lost moments without forming bursts. */
-const HASTE = 1.03;
+/** Assumed: twice the limit's rate makes up for lost moments without forming bursts. */
+const HASTE = 2;
 
 /** The most calls that may leave at once when `cap` of the window are ours. */
 export function largestBurst(cap: number): number {
   return Math.max(1, Math.ceil(cap * BURST_SHARE));
 }
 
-/** Calls earned per ms when `cap` of the window are ours. */
-function ratePerMs(config: GovernorConfig, cap: number): number {
-  return (HASTE * cap) / config.windowMs;
+/** The time from one call to the next, ms, from the last call on. */
+function gapMs(state: GovernorState, cap: number): number {
+  const { burstAtMs, config } = state;
+  const leastMs = config.windowMs / (HASTE * cap);
+  const room = roomCount(state, cap, burstAtMs);
+  const leavesAtMs = nextLeavesAtMs(state, burstAtMs);
+  return Math.max(leastMs, (leavesAtMs - burstAtMs) / (room + 1));
 }
 
 /** When the pace allows the next call. */
 export function paceAtMs(state: GovernorState, cap: number): number {
-  return state.burstAtMs + Math.max(0, 1 - state.burstCount) / ratePerMs(state.config, cap);
+  return state.burstAtMs + Math.max(0, 1 - state.burstCount) * gapMs(state, cap);
 }
 
 /**
@@ -34,9 +38,9 @@ export function paceAtMs(state: GovernorState, cap: number): number {
  * @param cap calls that may be in the count at once
  */
 export function burstAfterSending(state: GovernorState, cap: number, atMs: number): number {
-  const rate = ratePerMs(state.config, cap);
-  const whileFull = Math.min(1, state.burstCount + (atMs - state.burstAtMs) * rate);
+  const gap = gapMs(state, cap);
+  const whileFull = Math.min(1, state.burstCount + (atMs - state.burstAtMs) / gap);
   const earningSince = Math.max(state.burstAtMs, roomAtMs(state, cap, atMs));
-  const withRoom = state.burstCount + Math.max(0, atMs - earningSince) * rate;
+  const withRoom = state.burstCount + Math.max(0, atMs - earningSince) / gap;
   return Math.max(0, Math.min(largestBurst(cap), Math.max(whileFull, withRoom)) - 1);
 }
