@@ -67,9 +67,9 @@ const SUFFIX = ".log";
 /** Bytes of a place; a page of memory holds whole ones, so that none is seen half written. */
 const PLACE_BYTES = 256;
 
-/** Calls that a file holds: two windows full, for as long a governor looks back. */
+/** Calls that a file holds: two windows full, for as long as a governor looks back. */
 const WINDOWS = 2;
-const LEAST_PLACES = 64;
+const LEAST_PLACES = 256;
 
 /** Assumed: no file is longer; a longer one is somebody else's. */
 const MOST_BYTES = 64_000_000;

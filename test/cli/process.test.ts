@@ -1,13 +1,19 @@
 /** What only a process of its own shows: readers that go away, full disks, Ctrl-C. */
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
+import { processEdges } from "../../src/cli/edges.ts";
 import { runProgram } from "../../src/cli/program.ts";
+import { readCalls } from "../../src/collect/callLog.ts";
+import { CONCURRENCY } from "../../src/collect/dispatcher.ts";
 import { compileProgram } from "../support/compileProgram.ts";
 import { freshDatabase } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { until } from "../support/until.ts";
+import { answerXml } from "../support/xml.ts";
 import { capturedEdges } from "./edges.ts";
 
 const { url, pool } = await freshDatabase();
@@ -94,3 +100,77 @@ async function someStatementWaits(): Promise<void> {
     return rowCount !== 0;
   }, "a statement that waits");
 }
+
+describe("a collector that is killed under full load", () => {
+  const LIMIT = 30;
+  const WINDOW_MS = 3_000;
+
+  /** A service that counts arrivals in a sliding window, by its own clock, and answers after a moment. */
+  async function countingService() {
+    const arrivedAtMs: number[] = [];
+    let refused = 0;
+    const server = createServer((_request, response) => {
+      const nowMs = performance.now();
+      const counted = arrivedAtMs.filter((at) => at > nowMs - WINDOW_MS).length;
+      arrivedAtMs.push(nowMs);
+      if (counted >= LIMIT) refused += 1;
+      setTimeout(() => {
+        response.writeHead(counted >= LIMIT ? 429 : 200, { "Content-Type": "application/xml" });
+        response.end(answerXml());
+      }, 100);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo;
+    return { server, arrivedAtMs, refused: () => refused, baseUrl: `http://127.0.0.1:${port}` };
+  }
+
+  test("twice has no call refused, and notes every call that the service has seen", async () => {
+    const service = await countingService();
+    const dataDir = tempDir();
+    const jobsDir = tempDir();
+    const strikes = Array.from({ length: 400 }, (_, strike) => strike + 1);
+    const options = strikes.map((strike) => ({
+      underlying: "GE",
+      expiration: "2099-01-16",
+      type: "CALL",
+      strike,
+    }));
+    writeFileSync(
+      join(jobsDir, "job.yaml"),
+      JSON.stringify({ name: "job", schedule: "* * * * *", session: "always", options }),
+    );
+    const settings = {
+      ...{ ...env, QUOTEKEEPER_DATA_DIR: dataDir, QUOTEKEEPER_JOBS_DIR: jobsDir },
+      ...{
+        QUOTES_BASE_URL: service.baseUrl,
+        QUOTES_LIMIT: `${LIMIT}`,
+        QUOTES_LIMIT_WINDOW_MS: `${WINDOW_MS}`,
+      },
+      ...{ QUOTES_CONSUMER_KEY: "k", QUOTES_CONSUMER_SECRET: "s" },
+      ...{ QUOTES_ACCESS_TOKEN: "t", QUOTES_ACCESS_TOKEN_SECRET: "u" },
+    };
+    const governor = { limit: LIMIT, windowMs: WINDOW_MS };
+    const { clock, ...machine } = processEdges();
+    const noted = new Set<string>();
+    for (let kill = 1; kill <= 2; kill += 1) {
+      const before = service.arrivedAtMs.length;
+      const child = spawn(process.execPath, [bin, "collect"], { cwd, env: settings, stdio: "ignore" });
+      const ended = new Promise((resolve) => child.once("exit", resolve));
+      await until(() => service.arrivedAtMs.length >= before + 40, "40 calls more");
+      child.kill("SIGKILL");
+      await ended;
+
+      // Noted before it leaves: those that have not arrived were under way.
+      readCalls({ dataDir, governor, clock, machine }).requestIds.forEach((id) => noted.add(id));
+      expect(noted.size).toBeGreaterThanOrEqual(service.arrivedAtMs.length);
+      expect(noted.size).toBeLessThanOrEqual(service.arrivedAtMs.length + kill * CONCURRENCY);
+    }
+    service.server.close().closeAllConnections();
+
+    expect(service.refused()).toBe(0);
+    const inWindows = service.arrivedAtMs.map(
+      (end) => service.arrivedAtMs.filter((at) => at > end - WINDOW_MS && at <= end).length,
+    );
+    expect(Math.max(...inWindows)).toBeLessThanOrEqual(LIMIT);
+  });
+});

@@ -54,8 +54,8 @@ test.each([
     const arrivedAt = world.calls[3]?.answeredAt ?? NaN;
     expect(world.calls.filter(({ sentAt }) => sentAt > arrivedAt)).toEqual([]);
     release();
-    await world.until("2026-11-20T14:30:59Z");
-    expect(sentAfter(world, "2026-11-20T14:30:30Z")).toBeGreaterThan(0);
+    await world.until("2026-11-20T14:31:59Z");
+    expect(sentAfter(world, "2026-11-20T14:31:00Z")).toBeGreaterThan(0);
   },
 );
 
@@ -184,12 +184,12 @@ function asking(
   });
 }
 
-// What a 429 says besides is the same to the collector: its forms are tried once each.
+// A refusal that is recognised is the same to the governor, whatever it looks like: its forms are tried once each.
 const CASES = DISGUISES.flatMap((disguise) =>
   [false, true].flatMap((headers) =>
     [true, false].map((countsRefused) => ({ disguise, headers, countsRefused })),
   ),
-).filter(({ disguise, headers, countsRefused }) => !/XML|HTML/.test(disguise) || (!headers && countsRefused));
+).filter(({ disguise, headers, countsRefused }) => !/XML|HTML|200/.test(disguise) || (!headers && countsRefused));
 
 test.each(CASES)(
   "a service of 40 calls a minute that refuses with $disguise does so at most 6 times an hour, and is used (headers: $headers, refused calls count: $countsRefused)",
@@ -202,9 +202,6 @@ test.each(CASES)(
 
     const steady = service.log.filter(({ atMs }) => atMs >= steadyMs);
     const refused = steady.filter((call) => call.refused).length;
-    process.stderr.write(
-      `${disguise} ${headers} ${countsRefused}: all ${service.log.filter((c) => c.refused).length} steady ${refused} ${(steady.length - refused) / 800}\n`,
-    );
     expect(refused).toBeLessThanOrEqual(2);
     expect(steady.length - refused).toBeGreaterThan(0.85 * 20 * 40);
   },
