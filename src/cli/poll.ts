@@ -30,7 +30,11 @@ import { say } from "./parts/harmless.ts";
 export type PollRequest = { calls: QuoteCall[]; json: boolean };
 
 /** @returns 0 when every instrument asked for was stored, 1 otherwise */
-export async function poll(config: Config, edges: Edges, { calls: wanted, json }: PollRequest): Promise<number> {
+export async function poll(
+  config: Config,
+  edges: Edges,
+  { calls: wanted, json }: PollRequest,
+): Promise<number> {
   const { clock, stderr } = edges;
   const dir = journalDir(config);
   const journal = await openJournal({

@@ -296,8 +296,7 @@ export class Dispatcher {
     const code = error instanceof QuotekeeperError ? error.code : null;
     // An answer that could not be journaled is not kept, and asking again would not help.
     if (!code?.startsWith("SERVICE_")) this.#finish(ticket.planned, { kind: "missed", reason: "down" });
-    else if (code === "SERVICE_CUT_SHORT" && this.#closed)
-      this.#enter({ ...ticket, setback: "transport" });
+    else if (code === "SERVICE_CUT_SHORT" && this.#closed) this.#enter({ ...ticket, setback: "transport" });
     else if (!ERRORS[code].retryable || !this.#retry(ticket))
       this.#finish(ticket.planned, { kind: "missed", reason: "transport" });
   }

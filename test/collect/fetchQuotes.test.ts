@@ -242,7 +242,11 @@ describe("an answer of any size and coding", () => {
 });
 
 test("Retry-After is kept with the answer, and with it in the journal", async () => {
-  const headers = { "Retry-After": "120", Date: "Fri, 20 Nov 2026 22:50:00 GMT", Server: "nobody's business" };
+  const headers = {
+    "Retry-After": "120",
+    Date: "Fri, 20 Nov 2026 22:50:00 GMT",
+    Server: "nobody's business",
+  };
   const service = await startStubService({ status: 503, headers });
 
   const response = await open(service.baseUrl).fetchQuotes(CALL);

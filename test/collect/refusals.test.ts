@@ -189,7 +189,9 @@ const CASES = DISGUISES.flatMap((disguise) =>
   [false, true].flatMap((headers) =>
     [true, false].map((countsRefused) => ({ disguise, headers, countsRefused })),
   ),
-).filter(({ disguise, headers, countsRefused }) => !/XML|HTML|200/.test(disguise) || (!headers && countsRefused));
+).filter(
+  ({ disguise, headers, countsRefused }) => !/XML|HTML|200/.test(disguise) || (!headers && countsRefused),
+);
 
 test.each(CASES)(
   "a service of 40 calls a minute that refuses with $disguise does so at most 6 times an hour, and is used (headers: $headers, refused calls count: $countsRefused)",

@@ -32,7 +32,10 @@ test("a run that begins 10 s after another one ended keeps both together within 
     { clock: createTestClock() },
   );
   const now = new Date("2026-11-20T22:51:05Z");
-  const nothing = { ...{ calls: [], requestIds: new Set<string>(), certain: true, closedForMs: 0 }, thenNow: now };
+  const nothing = {
+    ...{ calls: [], requestIds: new Set<string>(), certain: true, closedForMs: 0 },
+    thenNow: now,
+  };
   const answers = await readRecentAnswers(dir, nothing, 60_000);
 
   const world = startWorld({

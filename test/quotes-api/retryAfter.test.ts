@@ -34,12 +34,20 @@ describe("Retry-After", () => {
     expect(readRetryAfter({ "retry-after": text, date: "yesterday" })).toBeNull();
   });
 
-  test.each(["", "-1", "1.5", "soon", "60, 60", "1e3", "9".repeat(20), "Nov 2026", "20 Nov 2026", "foo 2026"])(
-    "of %p says nothing",
-    (text) => {
-      expect(readRetryAfter({ "retry-after": text, date: DATE })).toBeNull();
-    },
-  );
+  test.each([
+    "",
+    "-1",
+    "1.5",
+    "soon",
+    "60, 60",
+    "1e3",
+    "9".repeat(20),
+    "Nov 2026",
+    "20 Nov 2026",
+    "foo 2026",
+  ])("of %p says nothing", (text) => {
+    expect(readRetryAfter({ "retry-after": text, date: DATE })).toBeNull();
+  });
 
   test("that is absent says nothing, and no text makes it throw or negative", () => {
     expect(readRetryAfter({ date: DATE })).toBeNull();
@@ -53,10 +61,13 @@ describe("Retry-After", () => {
 
 test("every date that toUTCString writes is read as the same instant", () => {
   fc.assert(
-    fc.property(fc.date({ min: new Date("2000-01-01Z"), max: new Date("2100-01-01Z"), noInvalidDate: true }), (date) => {
-      const whole = Math.floor(date.getTime() / 1_000) * 1_000;
+    fc.property(
+      fc.date({ min: new Date("2000-01-01Z"), max: new Date("2100-01-01Z"), noInvalidDate: true }),
+      (date) => {
+        const whole = Math.floor(date.getTime() / 1_000) * 1_000;
 
-      expect(readHttpDate(new Date(whole).toUTCString())).toBe(whole);
-    }),
+        expect(readHttpDate(new Date(whole).toUTCString())).toBe(whole);
+      },
+    ),
   );
 });

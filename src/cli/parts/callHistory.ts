@@ -41,7 +41,9 @@ export async function openCalls(
   const options = {
     ...{ dataDir: resolve(config.dataDir), governor: governorOf(config), ...present },
     onProblem: ({ message }: Error) =>
-      onProblem(`Calls cannot be noted (${message}): after a kill the next run makes fewer of them at first.`),
+      onProblem(
+        `Calls cannot be noted (${message}): after a kill the next run makes fewer of them at first.`,
+      ),
   };
   const noted = readCalls(options);
   const answers = await readRecentAnswers(journalDir, noted, config.limitWindowMs);

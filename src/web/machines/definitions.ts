@@ -60,7 +60,7 @@ const table = {
     labels: { outcome: CALL_OUTCOMES },
     collecting: true,
   },
-  quotekeeper_calls_limit: { kind: "gauge", help: "Calls that one window allows.", collecting: true },
+  quotekeeper_calls_limit: { kind: "gauge", help: "Calls that one window allows, as far as the service has shown.", collecting: true },
   quotekeeper_calls_used: { kind: "gauge", help: "Our calls of the last window.", collecting: true },
   quotekeeper_calls_second_client: {
     kind: "gauge",
