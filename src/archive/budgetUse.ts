@@ -1,5 +1,6 @@
 /** How much of the account's budget the answers in the archive have used. */
 import type pg from "pg";
+import type { LedgerSource } from "../ledger.ts";
 
 /** Calls of one window, and what the service said of its own count at the newest of them. */
 export type BudgetUse = {
@@ -11,10 +12,11 @@ export type BudgetUse = {
   serviceRemaining: number | null;
 };
 
-/** @param since begin of the window; `kind` tells a simulated market's calls from an account's */
+/** @param market whose calls are counted; what was imported was no call
+ *  @param since begin of the window */
 export async function readBudgetUse(
   pool: Pick<pg.Pool, "query">,
-  kind: "account" | "simulated",
+  market: LedgerSource,
   since: Date,
 ): Promise<BudgetUse> {
   const { rows } = await pool.query<{
@@ -28,7 +30,7 @@ export async function readBudgetUse(
      from responses join sources on sources.id = source_id
      where observed_at > $1 and kind = $2
      order by observed_at desc limit 1`,
-    [since.toISOString(), kind],
+    [since.toISOString(), market],
   );
   const [newest] = rows;
   return {

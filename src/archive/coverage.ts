@@ -58,33 +58,44 @@ export async function readUnknownInstruments(
   return rows.map(({ instrument }) => instrument);
 }
 
-/** What was due and missed since an instant, and the newest slot of each job. */
-export async function readLateness(
+/** How often a job missed for one reason, and the newest slot at which it did. */
+export type JobMisses = { job: string; reason: string; count: number; lastAt: Date };
+
+/**
+ * What was due and missed in one market since an instant, and the newest slot of jobs, whichever market it was of.
+ *
+ * @param jobs whose newest slots are looked for; none: those that missed something
+ * @returns misses, the job and reason with the most of them first
+ */
+export async function readSlotsSince(
   pool: pg.Pool,
   jobs: readonly string[],
   source: LedgerSource,
   since: Date,
-): Promise<{ due: number; missed: Record<string, number>; newest: Map<string, Date> }> {
-  const sums = await pool.query<{ due: string; missed: string }>(
-    "select coalesce(sum(due), 0) as due, coalesce(sum(missed), 0) as missed from slots where slot_at >= $1 and source_id = $2",
-    [since.toISOString(), LEDGER_SOURCE_IDS[source]],
+): Promise<{ due: number; misses: JobMisses[]; newest: Map<string, Date> }> {
+  const of = [since.toISOString(), LEDGER_SOURCE_IDS[source]];
+  const sums = await pool.query<{ due: string }>(
+    "select coalesce(sum(due), 0) as due from slots where slot_at >= $1 and source_id = $2",
+    of,
   );
-  const reasons = await pool.query<{ reason: string; n: string }>(
-    `select m.reason, sum(case when m.instrument = '*' then s.due else 1 end) as n
+  const misses = await pool.query<{ job: string; reason: string; n: string; last_at: string }>(
+    `select m.job, m.reason, sum(case when m.instrument = '*' then s.due else 1 end) as n, max(m.slot_at) as last_at
      from misses m join slots s on s.job = m.job and s.slot_at = m.slot_at and s.source_id = m.source_id
      where m.slot_at >= $1 and m.source_id = $2
-     group by m.reason
-     order by n desc`,
-    [since.toISOString(), LEDGER_SOURCE_IDS[source]],
+     group by m.job, m.reason
+     order by n desc, m.job, m.reason`,
+    of,
   );
   const newest = await pool.query<{ job: string; slot_at: string | null }>(
-    `select w.job, (select max(slot_at) from slots where slots.job = w.job and source_id = $2) as slot_at
+    `select w.job, (select max(slot_at) from slots where slots.job = w.job) as slot_at
      from unnest($1::text[]) as w (job)`,
-    [jobs, LEDGER_SOURCE_IDS[source]],
+    [jobs.length > 0 ? jobs : [...new Set(misses.rows.map(({ job }) => job))]],
   );
   return {
     due: Number(sums.rows[0]?.due ?? 0),
-    missed: Object.fromEntries(reasons.rows.map(({ reason, n }) => [reason, Number(n)])),
+    misses: misses.rows.map(({ job, reason, n, last_at }) => ({
+      ...{ job, reason, count: Number(n), lastAt: new Date(last_at) },
+    })),
     newest: new Map(newest.rows.flatMap(({ job, slot_at }) => (slot_at ? [[job, new Date(slot_at)]] : []))),
   };
 }

@@ -1,7 +1,8 @@
 /** What the command line and the dashboard ask of the archive. Reads only. */
-import { and, asc, count, desc, eq, gte, inArray, max, sql } from "drizzle-orm";
+import { and, asc, count, desc, eq, gte, inArray, max, ne, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/node-postgres";
 import type pg from "pg";
+import type { LedgerSource } from "../ledger.ts";
 import { type InstrumentKey, instrumentName } from "../market/instrument.ts";
 import {
   deadLetters,
@@ -11,6 +12,7 @@ import {
   latestQuotes,
   quotes,
   responses,
+  slots,
   sources,
 } from "./schema.ts";
 
@@ -95,34 +97,72 @@ export async function readQuotesOf(pool: pg.Pool, observedAt: readonly string[])
   return rows.map(toLine);
 }
 
-/** How the collection has been going. */
+/**
+ * Which market is polled. A service at an account's address may call itself a simulated market, and then its answers and
+ * slots are kept as such: the newest of them tells. What was imported was not polled.
+ *
+ * @param configured what the configuration says; the program's own simulated market is never anything else
+ */
+export async function readPolledMarket(pool: pg.Pool, configured: LedgerSource): Promise<LedgerSource> {
+  if (configured === "simulated") return configured;
+  const db = drizzle(pool);
+  const [answer] = await db
+    .select({ at: responses.observedAt, kind: sources.kind })
+    .from(responses)
+    .innerJoin(sources, eq(sources.id, responses.sourceId))
+    .where(ne(sources.kind, "import"))
+    .orderBy(desc(responses.observedAt))
+    .limit(1);
+  const [slot] = await db
+    .select({ at: slots.slotAt, kind: sources.kind })
+    .from(slots)
+    .innerJoin(sources, eq(sources.id, slots.sourceId))
+    .orderBy(desc(slots.slotAt))
+    .limit(1);
+  const newest = !slot || (answer && new Date(answer.at) >= new Date(slot.at)) ? answer : slot;
+  return newest?.kind === "simulated" ? "simulated" : "account";
+}
+
+/** How the collection has been going. Answers are those of one market: what was imported is no answer to a call. */
 export type Health = {
   /** Arrival of the newest answer, UTC; null when there is none. */
   lastAnswerAt: string | null;
   /** Answers of the last hour by outcome. */
   lastHour: Record<string, number>;
+  /** Arrival of the newest answer of each outcome, of the last hour, UTC. */
+  lastOfOutcome: Record<string, string>;
   instruments: number;
-  /** Instruments by the kind of source their newest quote came from. */
+  /** Kinds of source that any answer came from. */
   sources: string[];
   deadLettersToday: number;
+  /** When the newest dead letter of the last day arrived, UTC; null when there is none. */
+  lastDeadLetterAt: string | null;
   /** How far each journal segment is loaded, in bytes. */
   loaded: Map<string, number>;
 };
 
-/** @param now the hour and the day are counted back from it, epoch UTC */
-export async function readHealth(pool: pg.Pool, now: Date): Promise<Health> {
+/**
+ * @param market whose answers are told of; dead letters are those of all sources
+ * @param now the hour and the day are counted back from it
+ */
+export async function readHealth(pool: pg.Pool, market: LedgerSource, now: Date): Promise<Health> {
   const db = drizzle(pool);
   const hourAgo = new Date(now.getTime() - 3_600_000).toISOString();
   const dayAgo = new Date(now.getTime() - 86_400_000).toISOString();
+  const ofMarket = inArray(
+    responses.sourceId,
+    db.select({ id: sources.id }).from(sources).where(eq(sources.kind, market)),
+  );
   const [newest] = await db
     .select({ at: responses.observedAt })
     .from(responses)
+    .where(ofMarket)
     .orderBy(desc(responses.observedAt))
     .limit(1);
   const outcomes = await db
-    .select({ outcome: responses.outcome, count: count() })
+    .select({ outcome: responses.outcome, count: count(), last: max(responses.observedAt) })
     .from(responses)
-    .where(gte(responses.observedAt, hourAgo))
+    .where(and(gte(responses.observedAt, hourAgo), ofMarket))
     .groupBy(responses.outcome);
   const [known] = await db.select({ count: count() }).from(instruments);
   const kinds = await db
@@ -130,7 +170,7 @@ export async function readHealth(pool: pg.Pool, now: Date): Promise<Health> {
     .from(sources)
     .where(sql`exists (select from ${responses} where ${responses.sourceId} = ${sources.id})`);
   const [dead] = await db
-    .select({ count: count() })
+    .select({ count: count(), last: max(deadLetters.observedAt) })
     .from(deadLetters)
     .where(gte(deadLetters.observedAt, dayAgo));
   const positions = await db
@@ -140,9 +180,11 @@ export async function readHealth(pool: pg.Pool, now: Date): Promise<Health> {
   return {
     lastAnswerAt: newest ? isoOf(newest.at) : null,
     lastHour: Object.fromEntries(outcomes.map(({ outcome, count }) => [outcome, Number(count)])),
+    lastOfOutcome: Object.fromEntries(outcomes.map(({ outcome, last }) => [outcome, isoOf(last ?? "")])),
     instruments: Number(known?.count ?? 0),
     sources: kinds.map(({ kind }) => kind),
     deadLettersToday: Number(dead?.count ?? 0),
+    lastDeadLetterAt: dead?.last ? isoOf(dead.last) : null,
     loaded: new Map(positions.map(({ segment, loadedTo }) => [segment, Number(loadedTo)])),
   };
 }

@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { readJobs } from "../config/jobs/readJobs.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { createCalendar } from "../market/calendar/calendar.ts";
+import { exchangeTime } from "../market/calendar/dates.ts";
 import { type CalendarRow, calendarRows } from "../market/calendar/rows.ts";
 import type { Edges } from "./edges.ts";
 import { calendarJson } from "./json/planning.ts";
@@ -13,7 +14,7 @@ import { say } from "./parts/harmless.ts";
 /** Exchange dates, both included; `closed` also lists the days without a session. */
 export type CalendarRequest = { from: string; to: string; closed: boolean; json: boolean };
 
-/** Lists each session: date, kind, and pre, open, close and post as UTC instants; with the operator's own overrides. */
+/** Lists each session: date, kind, and pre, open, close and post; with the operator's own overrides. */
 export async function calendar(
   config: Config,
   { stdout, stderr, env }: Edges,
@@ -32,7 +33,7 @@ export async function calendar(
   const rows = calendarRows(createCalendar(overrides), from, to, { closed });
   if (json) printJson(stdout, calendarJson, rows.map(toJson));
   else {
-    const columns = ["Date", "Kind", "Pre (UTC)", "Open", "Close", "Post", "Reason"].map((heading) => ({
+    const columns = ["Date", "Kind", "Pre (New York)", "Open", "Close", "Post", "Reason"].map((heading) => ({
       heading,
       ...(heading === "Reason" && { wrap: "" }),
     }));
@@ -46,5 +47,6 @@ function toJson({ date, kind, pre, open, close, post, reason }: CalendarRow): Ca
 }
 
 function toCells({ date, kind, pre, open, close, post, reason }: CalendarRow): (string | null)[] {
-  return [date, kind, ...[pre, open, close, post].map((at) => at?.toISOString().slice(11, 16) ?? ""), reason];
+  const times = [pre, open, close, post].map((at) => (at ? exchangeTime(at).slice(11, 16) : ""));
+  return [date, kind, ...times, reason];
 }

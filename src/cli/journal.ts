@@ -7,6 +7,7 @@ import { repairJournal } from "../journal/repair.ts";
 import { listSegments, type SegmentInfo } from "../journal/segments.ts";
 import { DAMAGED_DIR, type SetAsideNote } from "../journal/set-aside.ts";
 import { type JournalReport, type SegmentReport, verifyJournal } from "../journal/verify.ts";
+import { exchangeTime } from "../market/calendar/dates.ts";
 import type { Edges } from "./edges.ts";
 import { journalListJson, journalRepairJson, journalVerifyJson } from "./json/journal.ts";
 import { printJson } from "./json/print.ts";
@@ -27,7 +28,7 @@ export async function journalList(config: Config, { stdout, env }: Edges, { json
       { heading: "State" },
       { heading: "Bytes", right: true },
       { heading: "On disk", right: true },
-      { heading: "Last written (UTC)" },
+      { heading: "Last written (New York)" },
     ];
     stdout.write(table(columns, segments.map(toCells), stdout, env));
   }
@@ -89,9 +90,9 @@ function toJson({
 }
 
 function toCells({ name, state, bytes, fileBytes, mtimeMs }: SegmentInfo): string[] {
-  const writtenAt = new Date(mtimeMs).toISOString().slice(0, 19).replace("T", " ");
   // The end of a compressed file that was cut off says no longer how much it held.
-  return [name, state, bytes === null ? "?" : String(bytes), String(fileBytes), writtenAt];
+  const held = bytes === null ? "?" : String(bytes);
+  return [name, state, held, String(fileBytes), exchangeTime(new Date(mtimeMs))];
 }
 
 function describeReport(report: JournalReport): string[] {

@@ -12,6 +12,7 @@ import { QuotekeeperError } from "../errors.ts";
 import { instantFromDate } from "../instant.ts";
 import { uuidv7 } from "../journal/uuid.ts";
 import { openJournal } from "../journal/writer.ts";
+import { exchangeTime } from "../market/calendar/dates.ts";
 import { type Collected, collectCall, type Stations } from "../pipeline.ts";
 import { mayBeRefusedForTheClock } from "../quotes-api/clockSkew.ts";
 import { matchAnswer, type Matched } from "../quotes-api/match.ts";
@@ -220,7 +221,7 @@ function quoteTable(lines: readonly QuoteLine[], { stdout, env }: Edges): string
     { heading: "Bid", right: true },
     { heading: "Ask", right: true },
     { heading: "Volume", right: true },
-    { heading: "Observed (UTC)" },
+    { heading: "Observed (New York)" },
   ];
   const rows = lines.map((line) => [
     line.instrument,
@@ -229,7 +230,7 @@ function quoteTable(lines: readonly QuoteLine[], { stdout, env }: Edges): string
     line.bid,
     line.ask,
     line.volume,
-    `${line.observedAt.slice(11, 19)}${line.delayed ? " delayed" : ""}`,
+    `${exchangeTime(new Date(line.observedAt)).slice(11)}${line.delayed ? " delayed" : ""}`,
   ]);
   return table(columns, rows, stdout, env);
 }

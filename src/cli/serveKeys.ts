@@ -1,5 +1,6 @@
 /** `quotekeeper serve keys add|list|revoke`: who may call the service. A service that runs follows each change at once. */
 import type { Config } from "../config/loadEnvironment.ts";
+import { exchangeTime } from "../market/calendar/dates.ts";
 import type { StoredKey } from "../serve/keys/keyFile.ts";
 import { addKey, listKeys, type NewKey, revokeKey } from "../serve/keys/keyStore.ts";
 import type { Edges } from "./edges.ts";
@@ -47,7 +48,7 @@ export async function keysList(config: Config, edges: Edges, { json }: Output): 
       { heading: "Token" },
       { heading: "Access" },
       { heading: "Quote calls", right: true },
-      { heading: "Added (UTC)" },
+      { heading: "Added (New York)" },
     ];
     edges.stdout.write(table(columns, keys.map(toCells), edges.stdout, edges.env));
   }
@@ -74,7 +75,7 @@ function toJson({ label, consumerKey, token, access, quoteLimit, addedAt }: Stor
 }
 
 function toCells({ label, consumerKey, token, access, quoteLimit, addedAt }: StoredKey): string[] {
-  const when = addedAt.slice(0, 19).replace("T", " ");
+  const when = exchangeTime(new Date(addedAt));
   return [
     label ?? "",
     consumerKey,

@@ -5,7 +5,7 @@ import { statusJson } from "./json/status.ts";
 import { printJson, printJsonLine } from "./json/print.ts";
 import { type Archive, openArchive } from "./parts/archive.ts";
 import { createScreen } from "./parts/screen.ts";
-import { shortUtc } from "./parts/spans.ts";
+import { inNewYork } from "./parts/spans.ts";
 import { type ArchiveDoor, readStatus } from "./parts/statusReport.ts";
 import { statusLines } from "./parts/statusText.ts";
 import type { StatusReport } from "./parts/statusTypes.ts";
@@ -73,7 +73,7 @@ async function watch(
 }
 
 function headingOf({ at }: StatusReport, everySeconds: number, { isTTY, columns }: Sink): string {
-  const heading = `${shortUtc(new Date(at))} UTC, every ${everySeconds === 1 ? "second" : `${everySeconds} s`}`;
+  const heading = `${inNewYork(new Date(at))}, every ${everySeconds === 1 ? "second" : `${everySeconds} s`}`;
   return isTTY ? cutTo(`${heading}; Ctrl-C ends it`, columns - 1) : heading;
 }
 

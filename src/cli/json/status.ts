@@ -28,6 +28,12 @@ export const statusJson = z.strictObject({
   at: instant.describe("When it was looked."),
   healthy: z.boolean().describe("Whether no line needs a person; the exit code is 0 then, else 1."),
   lines: z.array(line).max(10).describe("What `status` prints without `--json`."),
+  market: z
+    .enum(["account", "simulated"])
+    .nullable()
+    .describe(
+      "Which market is polled, as the newest answers and slots have it: a service at an account's address may call itself a simulated market. Null without a database.",
+    ),
   nextPoll: z
     .strictObject({
       job: z.string().describe("Name of the job."),
@@ -44,20 +50,29 @@ export const statusJson = z.strictObject({
         .int()
         .nullable()
         .describe(
-          "`X-RateLimit-Used` of the newest answer of the window; more than `calls`: a second client.",
+          "`X-RateLimit-Used` of the newest answer of the window; more than `calls`: a second client; fewer: the service's own window began later.",
         ),
-      serviceLimit: z.int().nullable().describe("`X-RateLimit-Limit` of the same answer."),
+      serviceLimit: z.int().nullable().describe("`X-RateLimit-Limit` of the same answer: the limit in force, where it differs from `limit`."),
       serviceRemaining: z.int().nullable().describe("`X-RateLimit-Remaining` of the same answer."),
     })
     .nullable()
     .describe("The budget; null without a database."),
-  lastAnswerAt: instant.nullable().describe("Arrival of the newest answer; null when there is none."),
-  lastHour: countsByName.nullable().describe("Answers of the last hour by outcome; null without a database."),
+  lastAnswerAt: instant.nullable().describe("Arrival of the newest answer of that market; null when there is none."),
+  lastHour: countsByName.nullable().describe("Answers of that market in the last hour, by outcome; null without a database."),
   lastDay: z
     .strictObject({
       due: count.describe("Instruments due at the slots of the last 24 hours."),
       missed: countsByName.describe("Those of them that were missed, by reason."),
+      lastMissedAt: z
+        .record(z.string(), instant)
+        .describe("The newest slot at which something was missed, by reason."),
+      goesOn: z
+        .array(z.string())
+        .describe(
+          "Reasons for which something was missed at a slot of the last quarter of an hour before the newest one of a job.",
+        ),
       deadLetters: count.describe("Parts of answers that could not be stored."),
+      lastDeadLetterAt: instant.nullable().describe("When the newest of them arrived; null when there is none."),
     })
     .nullable()
     .describe("The last 24 hours; null without a database."),

@@ -1,20 +1,30 @@
 /** What `status` says of the ledger: slots of the last day, jobs that are late, instruments nobody knows. */
 import type pg from "pg";
-import { readLateness, readUnknownInstruments } from "../../archive/coverage.ts";
+import { type JobMisses, readSlotsSince, readUnknownInstruments } from "../../archive/coverage.ts";
 import { createSchedule } from "../../collect/schedule/slots.ts";
 import type { Job } from "../../config/jobs/readJobs.ts";
+import type { LedgerSource } from "../../ledger.ts";
 import { type Calendar } from "../../market/calendar/calendar.ts";
+
+/** How often something was missed for one reason, the newest slot at which it was, and whether that goes on. */
+export type Missed = { reason: string; count: number; lastAt: Date; goesOn: boolean };
 
 /** The ledger in a few words. */
 export type LedgerStatus = {
-  /** Instruments due in the last day, and those of them that were missed, by reason. */
+  /** Instruments due in the last day, and those of them that were missed, the most frequent reason first. */
   due: number;
-  missed: Record<string, number>;
+  missed: Missed[];
   /** Jobs whose slots have passed without an entry, and since when. */
   late: { job: string; since: Date }[];
   /** Instruments that the service did not know when it was last asked. */
   unknown: string[];
 };
+
+/**
+ * What went wrong this long before the newest slot of its job, or before the newest answer, still goes on, in ms. Less
+ * would let a job that is in trouble every ten minutes look well in between.
+ */
+export const GOES_ON_MS = 15 * 60_000;
 
 /** A slot has this long to be settled and loaded before its job counts as late, in ms. */
 export const SETTLING_MS = 3 * 60_000;
@@ -22,16 +32,18 @@ export const SETTLING_MS = 3 * 60_000;
 /** Names of instruments that are listed; more are counted. */
 const MOST_NAMES = 8;
 
-/** @param calendar null when lateness means nothing: the simulated market runs only while `start` does */
+/**
+ * @param source the market that is polled
+ * @param calendar null when lateness means nothing: the program's own simulated market runs only while `start` does
+ */
 export async function readLedgerStatus(
   pool: pg.Pool,
   jobs: readonly Job[],
-  calendar: Calendar | null,
+  { source, calendar }: { source: LedgerSource; calendar: Calendar | null },
   now: Date,
 ): Promise<LedgerStatus> {
-  const source = calendar === null ? "simulated" : "account";
   const names = jobs.map(({ name }) => name);
-  const { due, missed, newest } = await readLateness(
+  const { due, misses, newest } = await readSlotsSince(
     pool,
     names,
     source,
@@ -39,7 +51,28 @@ export async function readLedgerStatus(
   );
   const late =
     calendar === null ? [] : jobs.flatMap((job) => lateJob(job, newest.get(job.name), calendar, now));
-  return { due, missed, late, unknown: await readUnknownInstruments(pool, names, source) };
+  const unknown = await readUnknownInstruments(pool, names, source);
+  return { due, missed: missedBy(misses, newest), late, unknown };
+}
+
+/**
+ * Misses by reason. They go on while the newest slots of a job have them; those of a job that is no longer there do not.
+ *
+ * @param newest the newest slot of each job
+ */
+export function missedBy(misses: readonly JobMisses[], newest: ReadonlyMap<string, Date>): Missed[] {
+  const byReason = new Map<string, Missed>();
+  for (const { job, reason, count, lastAt } of misses) {
+    const goesOn = lastAt.getTime() > (newest.get(job)?.getTime() ?? Infinity) - GOES_ON_MS;
+    const before = byReason.get(reason) ?? { reason, count: 0, lastAt, goesOn: false };
+    byReason.set(reason, {
+      reason,
+      count: before.count + count,
+      lastAt: lastAt > before.lastAt ? lastAt : before.lastAt,
+      goesOn: before.goesOn || goesOn,
+    });
+  }
+  return [...byReason.values()].sort((a, b) => b.count - a.count);
 }
 
 /** A job that was never in the ledger is new, not late. */

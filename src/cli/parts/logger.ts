@@ -2,6 +2,7 @@
 import { pino, type Logger } from "pino";
 import { prettyFactory } from "pino-pretty";
 import type { Config } from "../../config/loadEnvironment.ts";
+import { exchangeTime } from "../../market/calendar/dates.ts";
 import type { Sink } from "../edges.ts";
 import { linesOfStack, oneLine, own } from "./harmless.ts";
 import { wantsColour } from "./style.ts";
@@ -47,7 +48,7 @@ function forPeople(colorize: boolean): (line: string) => string {
   const prettify = prettyFactory({
     colorize,
     ignore: "pid,hostname",
-    translateTime: "SYS:HH:MM:ss",
+    customPrettifiers: { time: (at) => `[${exchangeTime(new Date(String(at))).slice(11)} New York]` },
     singleLine: true,
   });
   // Colours that are there when all fields are one line each are the prettifier's.

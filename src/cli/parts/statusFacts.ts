@@ -3,9 +3,10 @@ import type { BudgetUse } from "../../archive/budgetUse.ts";
 import type { Health } from "../../archive/queries.ts";
 import { scheduleJob } from "../../collect/jobSchedule.ts";
 import type { Job } from "../../config/jobs/readJobs.ts";
+import type { LedgerSource } from "../../ledger.ts";
 import type { Calendar } from "../../market/calendar/calendar.ts";
-import { type LedgerStatus, someOf } from "./ledgerStatus.ts";
-import { roughly, shortUtc } from "./spans.ts";
+import { GOES_ON_MS, type LedgerStatus, someOf } from "./ledgerStatus.ts";
+import { inNewYork, roughly } from "./spans.ts";
 import type { Line } from "./statusTypes.ts";
 
 /** The job that is due next, and when. */
@@ -19,27 +20,42 @@ export function nextPollOf(jobs: readonly Job[], calendar: Calendar, now: Date):
   }, null);
 }
 
+/**
+ * What is polled.
+ *
+ * @param address null: the program's own simulated market
+ * @param market what is polled there, as the newest answers and slots have it
+ */
+export function marketLine(address: string | null, market: LedgerSource | null): Line {
+  const itself = market === "simulated" ? "; the newest answers call themselves those of a SIMULATED market" : "";
+  return { subject: "market", state: "ok", text: address === null ? "SIMULATED market" : `${address}${itself}` };
+}
+
 /** When the next poll is due. */
 export function nextLine(next: NextPoll | null, now: Date): Line {
   if (next === null) return { subject: "next poll", state: "idle", text: "none within a year" };
   const wait = roughly(next.at.getTime() - now.getTime());
-  return { subject: "next poll", state: "ok", text: `${next.job} in ${wait}, at ${shortUtc(next.at)} UTC` };
+  return { subject: "next poll", state: "ok", text: `${next.job} in ${wait}, at ${inNewYork(next.at)}` };
 }
 
-/** How much of the budget is used. */
+/**
+ * How much of the budget is used. Our count is of the last window; the service's may be of a window that began later, and
+ * is of what all programs of the account sent.
+ */
 export function budgetLine(
   { calls, serviceUsed, serviceLimit }: BudgetUse,
   { limit, limitWindowMs }: { limit: number; limitWindowMs: number },
 ): Line {
   const window = limitWindowMs === 60_000 ? "the last minute" : `the last ${roughly(limitWindowMs)}`;
-  const theirs =
-    serviceUsed === null
-      ? ""
-      : `; the service counts ${serviceUsed}${serviceLimit && serviceLimit !== limit ? ` of ${serviceLimit}` : ""}`;
+  const theirs = [
+    ...(serviceLimit !== null && serviceLimit !== limit ? [`allows ${serviceLimit}`] : []),
+    ...(serviceUsed === null ? [] : [`counts ${serviceUsed}`]),
+  ].join(" and ");
+  const later = (serviceUsed ?? calls) < calls ? " in a window of its own, which may have begun later" : "";
   return {
     subject: "budget",
     state: calls === 0 ? "idle" : "ok",
-    text: `${calls} of ${limit} calls in ${window}${theirs}`,
+    text: `${calls} of ${limit} calls in ${window}${theirs && `; the service ${theirs}`}${later}`,
   };
 }
 
@@ -50,12 +66,14 @@ const MENDABLE = ["budget", "refused", "malformed", "unauthorized"];
 export function ledgerLines({ due, missed, late, unknown }: LedgerStatus): Line[] {
   if (due === 0 && late.length === 0)
     return [{ subject: "slots", state: "idle", text: "none in the last day" }];
-  const reasons = Object.entries(missed).map(([reason, count]) => `${count} ${reason}`);
+  const mendable = missed.filter(({ reason }) => MENDABLE.includes(reason));
+  const reasons = missed.map((miss) => {
+    const { reason, count, lastAt, goesOn } = miss;
+    return `${count} ${reason}${mendable.includes(miss) ? when(lastAt, goesOn) : ""}`;
+  });
   const counts = `${due} due in the last day, ${reasons.length > 0 ? `missed: ${reasons.join(", ")}` : "none missed"}`;
-  const lateText = late
-    .map(({ job, since }) => `${job} is late since ${since.toISOString().slice(0, 16)}Z`)
-    .join(", ");
-  const needsPerson = late.length > 0 || MENDABLE.some((reason) => (missed[reason] ?? 0) > 0);
+  const lateText = late.map(({ job, since }) => `${job} is late since ${inNewYork(since)}`).join(", ");
+  const needsPerson = late.length > 0 || mendable.some(({ goesOn }) => goesOn);
   const text = late.length > 0 ? `${lateText}: is \`quotekeeper start\` running? ${counts}` : counts;
   const lines: Line[] = [{ subject: "slots", state: needsPerson ? "attention" : "ok", text }];
   if (unknown.length > 0) {
@@ -64,29 +82,52 @@ export function ledgerLines({ due, missed, late, unknown }: LedgerStatus): Line[
   return lines;
 }
 
+/** ` (last at 2026-11-20 10:12:00 New York)`, or ` (going on, last at ...)`. */
+function when(lastAt: Date, goesOn: boolean): string {
+  return ` (${goesOn ? "going on, " : ""}last at ${inNewYork(lastAt)})`;
+}
+
 /** Outcomes that somebody has to see to; a fault or a server's error now and then heals by itself. */
 const NEEDS_A_PERSON = ["unauthorized", "refused", "malformed"];
 
 /** The newest answers, and what of them could not be stored. */
-export function answerLines({ lastAnswerAt, lastHour, deadLettersToday }: Health, now: Date): Line[] {
-  if (lastAnswerAt === null) return [{ subject: "answers", state: "idle", text: "none yet" }];
+export function answerLines(health: Health, now: Date): Line[] {
+  const { lastAnswerAt, lastHour, lastOfOutcome } = health;
+  if (lastAnswerAt === null) {
+    const none: Line = { subject: "answers", state: "idle", text: "none yet" };
+    return health.deadLettersToday > 0 ? [none, rowsLine(health)] : [none];
+  }
   const minutes = Math.round((now.getTime() - Date.parse(lastAnswerAt)) / 60_000);
   const ago = minutes < 1 ? "under a minute" : minutes < 120 ? `${minutes} min` : roughly(minutes * 60_000);
-  const counts = Object.entries(lastHour).map(([outcome, count]) => `${count} ${outcome}`);
-  const wrong = NEEDS_A_PERSON.filter((outcome) => (lastHour[outcome] ?? 0) > 0);
+  const wrong = NEEDS_A_PERSON.filter((outcome) => goesOn(lastOfOutcome[outcome], lastAnswerAt));
+  const counts = Object.entries(lastHour).map(([outcome, count]) => {
+    if (outcome === "quotes") return `${count} ${count === 1 ? "answer" : "answers"} with quotes`;
+    const last = NEEDS_A_PERSON.includes(outcome) ? lastOfOutcome[outcome] : undefined;
+    return `${count} ${outcome}${last === undefined ? "" : when(new Date(last), wrong.includes(outcome))}`;
+  });
   return [
     {
       subject: "answers",
       state: wrong.length > 0 ? "attention" : "ok",
       text: `last ${ago} ago; in the last hour ${counts.join(", ") || "none"}`,
     },
-    {
-      subject: "rows",
-      state: deadLettersToday > 0 ? "attention" : "ok",
-      text:
-        deadLettersToday > 0
-          ? `${deadLettersToday} dead letters in the last day: see the table dead_letters`
-          : "no dead letters in the last day",
-    },
+    rowsLine(health),
   ];
+}
+
+function rowsLine({ deadLettersToday, lastDeadLetterAt, lastAnswerAt }: Health): Line {
+  if (lastDeadLetterAt === null)
+    return { subject: "rows", state: "ok", text: "no dead letters in the last day" };
+  const going = goesOn(lastDeadLetterAt, lastAnswerAt ?? lastDeadLetterAt);
+  const letters = deadLettersToday === 1 ? "1 dead letter" : `${deadLettersToday} dead letters`;
+  return {
+    subject: "rows",
+    state: going ? "attention" : "ok",
+    text: `${letters} in the last day${when(new Date(lastDeadLetterAt), going)}: see the table dead_letters`,
+  };
+}
+
+/** Whether what was seen last at `at` was seen among the newest answers. */
+function goesOn(at: string | undefined, newest: string): boolean {
+  return at !== undefined && Date.parse(at) > Date.parse(newest) - GOES_ON_MS;
 }

@@ -4,7 +4,7 @@ import { type BudgetUse, readBudgetUse } from "../../archive/budgetUse.ts";
 import { databaseError } from "../../archive/databaseError.ts";
 import { explain, findReadOnly } from "../../archive/explain.ts";
 import { currentVersion, readMigrations } from "../../archive/migrate.ts";
-import { type Health, readHealth } from "../../archive/queries.ts";
+import { type Health, readHealth, readPolledMarket } from "../../archive/queries.ts";
 import { readWithoutReader } from "../../archive/readerRole.ts";
 import { describeTier, readTier, type Tier } from "../../archive/tiers/tier.ts";
 import type { Clock } from "../../clock.ts";
@@ -12,6 +12,7 @@ import { type Job, noJobs, readJobs } from "../../config/jobs/readJobs.ts";
 import { describeProblem } from "../../config/jobs/yamlFile.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../errors.ts";
+import type { LedgerSource } from "../../ledger.ts";
 import { alwaysOpen, type Calendar, createCalendar } from "../../market/calendar/calendar.ts";
 import type { CalendarOverride } from "../../market/calendar/overrides.ts";
 import { type Archive, archiveExists, isDatabaseError } from "./archive.ts";
@@ -20,8 +21,8 @@ import type { Lag } from "../../journal/lag.ts";
 import { type JournalHealth, journalHealth } from "./journalHealth.ts";
 import { type LedgerStatus, readLedgerStatus } from "./ledgerStatus.ts";
 import { readLoaderState } from "./loaderState.ts";
-import { shortUtc } from "./spans.ts";
-import { answerLines, budgetLine, ledgerLines, nextLine, nextPollOf } from "./statusFacts.ts";
+import { inNewYork } from "./spans.ts";
+import { answerLines, budgetLine, ledgerLines, marketLine, nextLine, nextPollOf } from "./statusFacts.ts";
 import type { Line, LineState, StatusReport } from "./statusTypes.ts";
 
 /** Gives the archive to look into, and is told when that was not possible, so that the next look opens it anew. */
@@ -44,8 +45,7 @@ export async function readStatus(
   { viewer = false } = {},
 ): Promise<StatusReport> {
   const now = clock.now();
-  const feed = config.feed.kind === "simulated" ? "SIMULATED market" : config.feed.baseUrl;
-  const lines: Line[] = [{ subject: "market", state: "ok", text: feed }];
+  const lines: Line[] = [];
   const { jobs, calendar, line } = await jobsLine(config, viewer);
   lines.push(line);
   const next = nextPollOf(
@@ -55,7 +55,8 @@ export async function readStatus(
   );
   if (jobs.length > 0) lines.push(nextLine(next, now));
   const found = await lookIntoDatabase(config, clock, door, { jobs, calendar });
-  const { health, ledger, budget } = found;
+  const { market, health, ledger, budget } = found;
+  lines.unshift(marketLine(config.feed.kind === "account" ? config.feed.baseUrl : null, market));
   const dir = journalDir(config);
   const journal = await journalHealth(dir, health?.loaded ?? null, clock, config.journalMaxBytes).catch(
     (error: unknown): JournalHealth => {
@@ -70,6 +71,7 @@ export async function readStatus(
   lines.push({ subject: "journal", state: journal.state, text: journal.text });
   return {
     at: now.toISOString(),
+    market,
     healthy: lines.every(({ state }) => state !== "attention"),
     lines,
     nextPoll: next && { job: next.job, at: next.at.toISOString() },
@@ -78,8 +80,13 @@ export async function readStatus(
     lastHour: health?.lastHour ?? null,
     lastDay: ledger && {
       due: ledger.due,
-      missed: ledger.missed,
+      missed: Object.fromEntries(ledger.missed.map(({ reason, count }) => [reason, count])),
+      lastMissedAt: Object.fromEntries(
+        ledger.missed.map(({ reason, lastAt }) => [reason, lastAt.toISOString()]),
+      ),
+      goesOn: ledger.missed.filter(({ goesOn }) => goesOn).map(({ reason }) => reason),
       deadLetters: health?.deadLettersToday ?? 0,
+      lastDeadLetterAt: health?.lastDeadLetterAt ?? null,
     },
     late: ledger?.late.map(({ job, since }) => ({ job, since: since.toISOString() })) ?? [],
     unknown: ledger?.unknown ?? [],
@@ -98,7 +105,7 @@ async function databaseLine(
   if (line.state === "attention") return line;
   const stuck = await readLoaderState(resolve(config.dataDir), now, lag);
   if (stuck === null) return line;
-  const text = `${stuck.message} Loading has failed since ${shortUtc(stuck.since)} UTC.`;
+  const text = `${stuck.message} Loading has failed since ${inNewYork(stuck.since)}.`;
   return { subject: "database", state: "attention", text };
 }
 
@@ -129,6 +136,8 @@ async function jobsLine(config: Config, viewer: boolean): Promise<Jobs> {
 }
 
 type Found = {
+  /** The one that is polled; null where that is not known. */
+  market: LedgerSource | null;
   health: Health | null;
   ledger: LedgerStatus | null;
   budget: BudgetUse | null;
@@ -139,7 +148,7 @@ type Found = {
 
 function nothing(state: LineState, text: string, version: number | null = null): Found {
   const database: Line = { subject: "database", state, text };
-  return { health: null, ledger: null, budget: null, version, tier: null, database };
+  return { market: null, health: null, ledger: null, budget: null, version, tier: null, database };
 }
 
 type Scheduled = { jobs: readonly Job[]; calendar: readonly CalendarOverride[] };
@@ -189,16 +198,17 @@ async function readArchive(
     return nothing("attention", text, version);
   }
   const now = clock.now();
-  const health = await readHealth(pool, now);
+  const market = await readPolledMarket(pool, config.feed.kind);
+  const health = await readHealth(pool, market, now);
   const tier = await readTier(pool);
   const sources = health.sources.length > 0 ? `, ${health.sources.join(" and ")}` : "";
   const about = `schema version ${version}, ${health.instruments} instruments${sources}`;
   const withoutReader = config.databaseReaderUrl ? null : await readWithoutReader(pool);
   const text = [address, describeTier(tier), about, ...(withoutReader ? [withoutReader] : [])].join(", ");
-  // The simulated market runs only while `start` does, and is never late.
+  // The program's own simulated market runs only while `start` does, and is never late.
   const calendar: Calendar | null = config.feed.kind === "simulated" ? null : createCalendar(overrides);
-  const ledger = await readLedgerStatus(pool, jobs, calendar, now);
+  const ledger = await readLedgerStatus(pool, jobs, { source: market, calendar }, now);
   const since = new Date(now.getTime() - config.limitWindowMs);
-  const budget = await readBudgetUse(pool, config.feed.kind, since);
-  return { health, ledger, budget, version, tier, database: { subject: "database", state: "ok", text } };
+  const budget = await readBudgetUse(pool, market, since);
+  return { market, health, ledger, budget, version, tier, database: { subject: "database", state: "ok", text } };
 }

@@ -34,6 +34,15 @@ export function exchangeDate(at: Date): string {
     .toString();
 }
 
+/** What the exchange's clocks show at an instant, `YYYY-MM-DD HH:MM:SS`. */
+export function exchangeTime(at: Date): string {
+  return Temporal.Instant.fromEpochMilliseconds(at.getTime())
+    .toZonedDateTimeISO(EXCHANGE_ZONE)
+    .toPlainDateTime()
+    .toString({ smallestUnit: "second" })
+    .replace("T", " ");
+}
+
 /** The date `days` after (or, below 0, before) another. */
 export function addDays(date: string, days: number): string {
   return Temporal.PlainDate.from(date).add({ days }).toString();

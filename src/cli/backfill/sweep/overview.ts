@@ -8,7 +8,7 @@ import type { Config } from "../../../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../../errors.ts";
 import type { QuoteCall } from "../../../quotes-api/request.ts";
 import type { Edges } from "../../edges.ts";
-import { roughly } from "../../parts/spans.ts";
+import { inNewYork, roughly } from "../../parts/spans.ts";
 import { callsOf } from "./planning.ts";
 import { say } from "../../parts/harmless.ts";
 
@@ -72,9 +72,8 @@ export function overview(
   ];
 }
 
-/** What earlier runs have polled: `40 instruments were polled by the sweep begun 2026-11-20 22:50:00 UTC, 10 remain`. */
+/** What earlier runs have polled: `40 instruments were polled by the sweep begun 2026-11-20 17:50:00 New York, 10 remain`. */
 export function polledBy(plan: SweepPlan, { begunAt }: SweepRun): string {
   const remain = plan.left.length;
-  const begun = begunAt.slice(0, 19).replace("T", " ");
-  return `${counted(plan.size - remain, "instrument")} were polled by the sweep begun ${begun} UTC, ${remain.toLocaleString("en-US")} remain`;
+  return `${counted(plan.size - remain, "instrument")} were polled by the sweep begun ${inNewYork(new Date(begunAt))}, ${remain.toLocaleString("en-US")} remain`;
 }
