@@ -7,8 +7,6 @@ import type { Live, Problem, StatusView } from "./api/types.ts";
 export type NowSources = {
   /** Whether the market that is polled is simulated, and its address where it is not. */
   feed: { simulated: boolean; address: string | null };
-  /** Length of the budget's window, ms. */
-  windowMs: number;
   /** Null where no collector runs in this process, or not yet. */
   live: () => Live | null;
   /** What `quotekeeper status` finds; rejects when it cannot be found out. */

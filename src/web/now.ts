@@ -6,7 +6,7 @@ import type { Calendar } from "../market/calendar/calendar.ts";
 import { exchangeDate } from "../market/calendar/dates.ts";
 import type { MarketView, NowView } from "./api/types.ts";
 import type { NowSources } from "./live.ts";
-import { readActivity } from "./queries.ts";
+import { readMinutes } from "./queries.ts";
 
 /** How old what `status` and the archive say may be, ms: the disk and the database are not asked every second. */
 const FRESH_MS = 5_000;
@@ -15,7 +15,7 @@ const FRESH_MS = 5_000;
 const AHEAD_DAYS = 14;
 const DAY_MS = 86_400_000;
 
-type Slow = Pick<NowView, "status" | "journal" | "archive">;
+type Slow = Pick<NowView, "status" | "journal" | "minutes">;
 
 /** Reads the Now view; whoever asks while it is being found out waits for the same answer. */
 export function createNowReader({
@@ -40,14 +40,13 @@ export function createNowReader({
     });
 
   const slowly = async (now: Date): Promise<Slow> => {
-    const kind = sources.feed.simulated ? "simulated" : "account";
-    const { windowMs } = sources;
-    const [status, journal, archive] = await Promise.all([
+    const configured = sources.feed.simulated ? "simulated" : "account";
+    const [status, journal, minutes] = await Promise.all([
       orNull("the status", sources.status()),
       orNull("the journal", sources.journal()),
-      orNull("the archive", readActivity(pool, { kind, now, windowMs })),
+      orNull("the archive", readMinutes(pool, configured, now)),
     ]);
-    return { status, journal, archive };
+    return { status, journal, minutes };
   };
 
   return async () => {

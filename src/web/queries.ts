@@ -6,4 +6,4 @@ export { readQuotes, readQuotesSince } from "./queries/quotes.ts";
 export { readBars, type Series } from "./queries/bars.ts";
 export { readChain, readChainKeys } from "./queries/chain.ts";
 export { readCoverageView, readMisses } from "./queries/coverage.ts";
-export { readActivity } from "./queries/activity.ts";
+export { readMinutes } from "./queries/activity.ts";

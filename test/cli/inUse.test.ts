@@ -165,7 +165,7 @@ describe("status of another process", () => {
 
     expect(stuck.exitCode).toBe(1);
     expect(line("database", stuck)).toMatch(
-      /ATTENTION DATABASE_POOLED: .*42P05 .*Loading has failed since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC\.$/,
+      /ATTENTION DATABASE_POOLED: .*42P05 .*Loading has failed since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d New York\.$/,
     );
     expect(JSON.parse(json.stdout)).toMatchObject({ healthy: false });
     expect(exitCode).toBe(0);

@@ -89,7 +89,7 @@ test("status names it in the line of the database, exit code 1, and no longer on
 
   expect(before.exitCode).toBe(1);
   expect(before.stdout).toMatch(
-    /^database +ATTENTION +DATABASE_FAILED: .* Loading has failed since 2026-11-20 22:50:00 UTC\.$/m,
+    /^database +ATTENTION +DATABASE_FAILED: .* Loading has failed since 2026-11-20 17:50:00 New York\.$/m,
   );
   expect(after.stdout).toMatch(/^database +ok /m);
 });

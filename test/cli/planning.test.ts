@@ -145,6 +145,15 @@ describe("calendar", () => {
     ]);
   });
 
+  test("shows people New York's times and says so: nine thirty is nine thirty all year", async () => {
+    const { stdout } = await run(["calendar", "--from", "2026-07-02", "--to", "2026-11-27"]);
+
+    expect(stdout).toMatch(/^Date +Kind +Pre \(New York\) +Open +Close +Post +Reason$/m);
+    expect(stdout).toMatch(/^2026-07-02 +regular +04:00 +09:30 +16:00 +20:00$/m);
+    expect(stdout).toMatch(/^2026-11-20 +regular +04:00 +09:30 +16:00 +20:00$/m);
+    expect(stdout).toMatch(/^2026-11-27 +early +04:00 +09:30 +13:00 +17:00/m);
+  });
+
   test("has the operator's own days", async () => {
     const overrides = "overrides:\n  - { date: 2026-11-20, kind: closed, reason: a storm }\n";
 

@@ -65,9 +65,9 @@ describe("a poll of the simulated market", () => {
 
     expect(exitCode).toBe(0);
     expect(stderr).toMatch(/^SIMULATED market: these quotes are made up/);
-    expect(stdout).toMatch(/^Instrument +Last +Change +Bid +Ask +Volume +Observed \(UTC\)$/m);
-    expect(stdout).toMatch(/^AAPL +[\d.]+ .* 22:50:\d\d$/m);
-    expect(stdout).toMatch(/^GE +[\d.]+ .* 22:50:\d\d$/m);
+    expect(stdout).toMatch(/^Instrument +Last +Change +Bid +Ask +Volume +Observed \(New York\)$/m);
+    expect(stdout).toMatch(/^AAPL +[\d.]+ .* 17:50:\d\d$/m);
+    expect(stdout).toMatch(/^GE +[\d.]+ .* 17:50:\d\d$/m);
     const { rows } = await pool.query<{ symbol: string; kind: string }>(
       `select symbol, kind from quotes
        join instruments on instruments.id = instrument_id join sources on sources.id = source_id order by symbol`,
@@ -113,7 +113,7 @@ describe("a poll of the simulated market", () => {
     const { stdout } = await poll(env, "--symbols", "AAPL", "--delayed");
 
     expect(json.quotes).toMatchObject([{ instrument: "AAPL", delayed: true }]);
-    expect(stdout).toMatch(/^AAPL .* 22:50:\d\d delayed$/m);
+    expect(stdout).toMatch(/^AAPL .* 17:50:\d\d delayed$/m);
   });
 
   test("with a symbol nobody knows names it, exit code 1, and stores the others", async () => {

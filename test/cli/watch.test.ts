@@ -59,9 +59,9 @@ test("elsewhere than on a terminal it prints a block at each look, every five se
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
   expect(slept).toEqual([5_000, 5_000, 5_000]);
   expect(blocks.map((block) => block.split("\n")[0])).toEqual([
-    "2026-11-20 15:00:00 UTC, every 5 s",
-    "2026-11-20 15:00:05 UTC, every 5 s",
-    "2026-11-20 15:00:10 UTC, every 5 s",
+    "2026-11-20 10:00:00 New York, every 5 s",
+    "2026-11-20 10:00:05 New York, every 5 s",
+    "2026-11-20 10:00:10 New York, every 5 s",
   ]);
   for (const block of blocks) expect(block).toMatch(/^database {2}ok /m);
   expect(stdout).not.toContain("\u001b");
@@ -87,11 +87,11 @@ test("on a terminal each look is drawn over the one before in one piece, on a sc
 
   const [before, first = "", second = "", third = ""] = stdout.split(TOP);
   expect(before).toBe(ENTER);
-  expect(first).toMatch(/^2026-11-20 15:00:00 UTC, every 2 s; Ctrl-C ends it/);
-  expect(second).toMatch(/^2026-11-20 15:00:02 UTC/);
+  expect(first).toMatch(/^2026-11-20 10:00:00 New York, every 2 s; Ctrl-C ends it/);
+  expect(second).toMatch(/^2026-11-20 10:00:02 New York/);
   expect(second.split("\n")).toHaveLength(first.split("\n").length);
   // The last look stays where the terminal was before, with its cursor.
-  expect(third.split(LEAVE)[1]).toMatch(/^2026-11-20 15:00:04 UTC[\s\S]*\njournal .*\n$/);
+  expect(third.split(LEAVE)[1]).toMatch(/^2026-11-20 10:00:04 New York[\s\S]*\njournal .*\n$/);
   // The screen is never cleared as a whole: that flickers.
   expect(stdout).not.toContain("\u001b[2J");
 });
@@ -107,7 +107,7 @@ test("a terminal that becomes narrow is drawn anew at once, and no line is wider
   );
   expect(slept).toHaveLength(3);
   expect(blocks).toHaveLength(4);
-  expect(blocks[1]).toMatch(/^2026-11-20 15:00:00 UTC/);
+  expect(blocks[1]).toMatch(/^2026-11-20 10:00:00 New York/);
   expect(widths[0]).toBeGreaterThan(50);
   for (const width of widths.slice(1)) expect(width).toBeLessThan(50);
 });
@@ -117,7 +117,7 @@ test("on a terminal of few lines the top of the block stays in sight", async () 
 
   const [, first = ""] = stdout.split(TOP);
   expect(first.split("\n")).toHaveLength(4);
-  expect(first).toMatch(/^2026-11-20 15:00:00 UTC/);
+  expect(first).toMatch(/^2026-11-20 10:00:00 New York/);
 });
 
 test("a database that is away is looked for again at each look; the exit code is that of the last one", async () => {

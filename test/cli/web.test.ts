@@ -23,7 +23,7 @@ test("web serves any archive, says that nothing collects, and ends with Ctrl-C",
 
   expect(await ending).toBe(0);
   expect(meta).toMatchObject({ live: false, attribution: "Data by X", protected: false });
-  expect(now).toMatchObject({ live: null, archive: { calls: 0 } });
+  expect(now).toMatchObject({ live: null, status: { budget: { calls: 0 } }, minutes: [] });
   expect(stdout()).not.toContain(new URL(url).password || "no password in the address");
   await expect(fetch(`${address}/api/meta`)).rejects.toThrow();
 });

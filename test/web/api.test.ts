@@ -316,7 +316,7 @@ describe("events", () => {
     expect(response.headers.get("content-type")).toBe("text/event-stream; charset=utf-8");
     expect(response.headers.get("content-security-policy")).toContain("default-src 'none'");
     expect(first.value).toMatchObject({ event: "now", data: { feed: { simulated: true } } });
-    expect((first.value?.data as NowView).archive).not.toBeNull();
+    expect((first.value?.data as NowView).minutes).not.toBeNull();
     expect(brought.map(({ instrument, last }) => [instrument, last])).toEqual([["AAPL", "12.3400"]]);
   });
 

@@ -22,9 +22,15 @@ const silent: Log = {
 /** A feed that is simulated, and nothing to tell of it. */
 export const SOURCES: NowSources = {
   feed: { simulated: true, address: null },
-  windowMs: 60_000,
   live: () => null,
-  status: async () => ({ healthy: true, lines: [], lag: null, tier: "plain PostgreSQL 18.4" }),
+  status: async () => ({
+    healthy: true,
+    lines: [],
+    budget: null,
+    lastDay: null,
+    lag: null,
+    tier: "plain PostgreSQL 18.4",
+  }),
   journal: async () => ({ bytes: 1_000, segments: 1 }),
 };
 

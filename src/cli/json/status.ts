@@ -52,13 +52,22 @@ export const statusJson = z.strictObject({
         .describe(
           "`X-RateLimit-Used` of the newest answer of the window; more than `calls`: a second client; fewer: the service's own window began later.",
         ),
-      serviceLimit: z.int().nullable().describe("`X-RateLimit-Limit` of the same answer: the limit in force, where it differs from `limit`."),
+      serviceLimit: z
+        .int()
+        .nullable()
+        .describe(
+          "`X-RateLimit-Limit` of the same answer: the limit in force, where it differs from `limit`.",
+        ),
       serviceRemaining: z.int().nullable().describe("`X-RateLimit-Remaining` of the same answer."),
     })
     .nullable()
     .describe("The budget; null without a database."),
-  lastAnswerAt: instant.nullable().describe("Arrival of the newest answer of that market; null when there is none."),
-  lastHour: countsByName.nullable().describe("Answers of that market in the last hour, by outcome; null without a database."),
+  lastAnswerAt: instant
+    .nullable()
+    .describe("Arrival of the newest answer of that market; null when there is none."),
+  lastHour: countsByName
+    .nullable()
+    .describe("Answers of that market in the last hour, by outcome; null without a database."),
   lastDay: z
     .strictObject({
       due: count.describe("Instruments due at the slots of the last 24 hours."),
@@ -72,7 +81,9 @@ export const statusJson = z.strictObject({
           "Reasons for which something was missed at a slot of the last quarter of an hour before the newest one of a job.",
         ),
       deadLetters: count.describe("Parts of answers that could not be stored."),
-      lastDeadLetterAt: instant.nullable().describe("When the newest of them arrived; null when there is none."),
+      lastDeadLetterAt: instant
+        .nullable()
+        .describe("When the newest of them arrived; null when there is none."),
     })
     .nullable()
     .describe("The last 24 hours; null without a database."),

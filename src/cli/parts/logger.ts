@@ -48,6 +48,7 @@ function forPeople(colorize: boolean): (line: string) => string {
   const prettify = prettyFactory({
     colorize,
     ignore: "pid,hostname",
+    translateTime: false,
     customPrettifiers: { time: (at) => `[${exchangeTime(new Date(String(at))).slice(11)} New York]` },
     singleLine: true,
   });

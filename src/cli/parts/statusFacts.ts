@@ -27,8 +27,13 @@ export function nextPollOf(jobs: readonly Job[], calendar: Calendar, now: Date):
  * @param market what is polled there, as the newest answers and slots have it
  */
 export function marketLine(address: string | null, market: LedgerSource | null): Line {
-  const itself = market === "simulated" ? "; the newest answers call themselves those of a SIMULATED market" : "";
-  return { subject: "market", state: "ok", text: address === null ? "SIMULATED market" : `${address}${itself}` };
+  const itself =
+    market === "simulated" ? "; the newest answers call themselves those of a SIMULATED market" : "";
+  return {
+    subject: "market",
+    state: "ok",
+    text: address === null ? "SIMULATED market" : `${address}${itself}`,
+  };
 }
 
 /** When the next poll is due. */

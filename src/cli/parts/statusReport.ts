@@ -210,5 +210,13 @@ async function readArchive(
   const ledger = await readLedgerStatus(pool, jobs, { source: market, calendar }, now);
   const since = new Date(now.getTime() - config.limitWindowMs);
   const budget = await readBudgetUse(pool, market, since);
-  return { market, health, ledger, budget, version, tier, database: { subject: "database", state: "ok", text } };
+  return {
+    market,
+    health,
+    ledger,
+    budget,
+    version,
+    tier,
+    database: { subject: "database", state: "ok", text },
+  };
 }

@@ -11,6 +11,7 @@ import { type NowSources, problemFromMessage, problemOf } from "../../web/live.t
 import type { Archive } from "./archive.ts";
 import { type Collection, journalDir } from "./collection.ts";
 import { readStatus } from "./statusReport.ts";
+import type { StatusReport } from "./statusTypes.ts";
 
 /** What the dashboard looks at. */
 export type Watched = {
@@ -40,7 +41,6 @@ export function webSources({
   const door = { open: async () => watched, close: async () => undefined, readOnly: true };
   return {
     feed: { simulated: feed.kind === "simulated", address: feed.kind === "account" ? feed.baseUrl : null },
-    windowMs: config.limitWindowMs,
     live: () => {
       const running = collection();
       return running && liveOf(running, { config, archive, clock });
@@ -57,8 +57,16 @@ export function webSources({
   };
 }
 
-function statusView({ healthy, lines, lag, tier }: Awaited<ReturnType<typeof readStatus>>): StatusView {
-  return { healthy, lines, lag, tier: tier && describeTier(tier) };
+function statusView(report: StatusReport): StatusView {
+  const { healthy, lines, budget, lastDay, lag, tier } = report;
+  const missed = Object.entries(lastDay?.missed ?? {}).map(([reason, count]) => ({
+    ...{ reason, count, lastAt: lastDay?.lastMissedAt[reason] ?? report.at },
+    goesOn: lastDay?.goesOn.includes(reason) ?? false,
+  }));
+  return {
+    ...{ healthy, lines, budget, lag, tier: tier && describeTier(tier) },
+    lastDay: lastDay && { due: lastDay.due, missed },
+  };
 }
 
 function liveOf(
@@ -74,7 +82,13 @@ function liveOf(
   ];
   const now = clock.now();
   return {
-    ...{ callsUsed, limit, windowMs: config.limitWindowMs, secondClient: secondClientCount },
+    ...{
+      callsUsed,
+      limit,
+      limitSet: config.limit,
+      windowMs: config.limitWindowMs,
+      secondClient: secondClientCount,
+    },
     ...{ phase, closedForMs: Math.ceil(closedForMs), queued, missed, unknown, problems },
     jobs: collector.jobs.map(({ job, schedule }) => ({
       ...{ name: job.name, schedule: job.schedule, session: job.session, priority: job.priority },

@@ -71,7 +71,9 @@ export type JobView = {
 export type Live = {
   /** Our calls of the last window, and how many of the limit the governor leaves to other programs. */
   callsUsed: number;
+  /** The limit in force, and the one that is set. */
   limit: number;
+  limitSet: number;
   windowMs: number;
   secondClient: number;
   /** `open`, `probing` (one call at a time) or `closed` (none until the budget returns). */
@@ -93,10 +95,17 @@ export type Live = {
 /** One of `status`'s lines. */
 export type StatusLine = { subject: string; state: "ok" | "attention" | "idle"; text: string };
 
+/** Misses for one reason. `goesOn`: the newest slots of a job have them. */
+export type MissedView = { reason: string; count: number; lastAt: string; goesOn: boolean };
+
 /** What `quotekeeper status` finds. */
 export type StatusView = {
   healthy: boolean;
   lines: StatusLine[];
+  /** The polled market's calls of the last window, and what the service says of its own; null: not known. */
+  budget: { calls: number; limit: number; serviceUsed: number | null; serviceLimit: number | null } | null;
+  /** The polled market's slots of the last day; null: not known. */
+  lastDay: { due: number; missed: MissedView[] } | null;
   /** What the database has not taken of the journal yet. */
   lag: { bytes: number; oldestAt: string | null } | null;
   /** The storage tier in words. */
@@ -128,17 +137,8 @@ export type NowView = {
   /** Null while it is being found out. */
   status: StatusView | null;
   journal: { bytes: number; segments: number } | null;
-  /** Null while the archive cannot be read. */
-  archive: {
-    /** Answers by minute, of the last half hour. */
-    minutes: MinuteCalls[];
-    /** Misses of the last day, by reason. */
-    missed: { reason: string; count: number }[];
-    due: number;
-    /** What the service said of its own count at its newest answer of the last minute. */
-    serviceUsed: number | null;
-    calls: number;
-  } | null;
+  /** The polled market's answers by minute, of the last half hour; null while the archive cannot be read. */
+  minutes: MinuteCalls[] | null;
 };
 
 /** Widths of bars. */

@@ -62,7 +62,7 @@ function Footer() {
         </p>
       )}
       <p>
-        Times are New York's. quotekeeper {known?.version}, read only. Charts:{" "}
+        All times are New York's. quotekeeper {known?.version}, read only. Charts:{" "}
         <a href="https://www.tradingview.com/" rel="noreferrer" target="_blank">
           TradingView Lightweight Charts™
         </a>

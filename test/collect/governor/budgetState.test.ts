@@ -3,6 +3,15 @@ import { budgetState } from "../../../src/collect/governor/budgetState.ts";
 import { createGovernor, step } from "../../../src/collect/governor/governor.ts";
 import { NO_RATE_LIMIT } from "../../../src/quotes-api/rateLimit.ts";
 
+test("the limit in force is the lower one that the service's headers name", () => {
+  const open = createGovernor({ limit: 60, windowMs: 60_000 }, 0);
+  const sent = step(open, { type: "sent" }, 1_000);
+  const rateLimit = { ...NO_RATE_LIMIT, used: 1, remaining: 39, limit: 40 };
+  const answered = step(sent, { type: "answered", sentAtMs: 1_000, rateLimit }, 1_100);
+
+  expect(budgetState(answered, 1_100).limitCount).toBe(40);
+});
+
 test("a refusal closes the budget for a while, and says for how long", () => {
   const open = createGovernor({ limit: 60, windowMs: 60_000 }, 0);
   const sent = step(open, { type: "sent" }, 1_000);

@@ -2,6 +2,9 @@
 
 const ZONE = "America/New_York";
 
+/** Stands behind every time that is shown by itself; in a column, in its heading. */
+export const ZONE_NAME = "New York";
+
 /** Shown where the service sent nothing. */
 export const NOTHING = "–";
 
@@ -85,15 +88,15 @@ function inNewYork(iso: string, options: Intl.DateTimeFormatOptions): string {
   return format.format(new Date(iso));
 }
 
-/** Time of day at the exchange, `09:31:05`. */
+/** Time of day at the exchange, `09:31:05`; whoever shows it says whose it is. */
 export function exchangeTime(iso: string, { seconds = true } = {}): string {
   return inNewYork(iso, { hour: "2-digit", minute: "2-digit", ...(seconds && { second: "2-digit" }) });
 }
 
-/** Day and time at the exchange, `Fri 20 Nov 09:31`. */
+/** Day and time at the exchange, `Fri 20 Nov 09:31 New York`. */
 export function exchangeMoment(iso: string): string {
   const day = inNewYork(iso, { weekday: "short", day: "numeric", month: "short" }).replace(",", "");
-  return `${day} ${exchangeTime(iso, { seconds: false })}`;
+  return `${day} ${exchangeTime(iso, { seconds: false })} ${ZONE_NAME}`;
 }
 
 /** An exchange date, `Fri 20 Nov`. */

@@ -94,7 +94,7 @@ function takeNow(view: NowView): void {
 /** What could not be read before can be had as soon as the archive answers again. */
 function takeNews(view: NowView): void {
   takeNow(view);
-  if (trouble.value !== null && view.archive !== null) void load();
+  if (trouble.value !== null && view.minutes !== null) void load();
 }
 
 function takeQuotes(rows: readonly QuoteRow[]): void {

@@ -1,5 +1,5 @@
 /** Brand, views, marks and the theme's switch. */
-import { exchangeMoment, exchangeTime } from "../lib/format.ts";
+import { exchangeMoment, exchangeTime, ZONE_NAME } from "../lib/format.ts";
 import { logOut } from "../lib/api.ts";
 import { nowMs } from "../lib/clock.ts";
 import { path, VIEWS } from "../lib/router.ts";
@@ -68,7 +68,7 @@ function Market() {
       </span>
     );
   const { phase, opensAt, closesAt } = market;
-  const until = closesAt ? `until ${exchangeTime(closesAt, { seconds: false })}` : "";
+  const until = closesAt ? `until ${exchangeTime(closesAt, { seconds: false })} ${ZONE_NAME}` : "";
   const next = opensAt ? `opens ${exchangeMoment(opensAt)}` : "";
   return (
     <span class="market" data-phase={phase}>
@@ -84,7 +84,7 @@ const CONNECTION = {
 };
 
 function Connection() {
-  const time = exchangeTime(new Date(nowMs.value).toISOString());
+  const time = `${exchangeTime(new Date(nowMs.value).toISOString())} ${ZONE_NAME}`;
   return (
     <span class="connection" data-state={connected.value} title={CONNECTION[connected.value]}>
       <i aria-hidden="true" />

@@ -1,6 +1,6 @@
 /** Answers of the last half hour, a column for each minute, under the limit's line. */
 import type { MinuteCalls } from "../../api/types.ts";
-import { exchangeTime } from "../lib/format.ts";
+import { exchangeTime, ZONE_NAME } from "../lib/format.ts";
 
 const MINUTES = 30;
 const MINUTE_MS = 60_000;
@@ -44,7 +44,7 @@ export function Minutes({
         />
         {columns.map(({ atMs, good, other }, index) => (
           <g key={atMs}>
-            <title>{`${exchangeTime(new Date(atMs).toISOString(), { seconds: false })}: ${good} with quotes, ${other} without`}</title>
+            <title>{`${exchangeTime(new Date(atMs).toISOString(), { seconds: false })} ${ZONE_NAME}: ${good} with quotes, ${other} without`}</title>
             <rect
               class="good"
               x={index * STEP + 1}

@@ -1,6 +1,6 @@
 /** Beside the map of Coverage: why something is missing. */
 import type { CoverageCell, MissRow } from "../../api/types.ts";
-import { exchangeTime, grouped, shortDate } from "../lib/format.ts";
+import { exchangeTime, grouped, shortDate, ZONE_NAME } from "../lib/format.ts";
 import { useApi } from "../lib/load.ts";
 import { reasonOf } from "../lib/reasons.ts";
 import { Await, Code, Empty } from "./notes.tsx";
@@ -66,7 +66,7 @@ function Reasons({ cell: { date, instrument, source, missed } }: { cell: Coverag
               <li key={`${job} ${reason}`} data-tone={person ? "alarm" : "calm"}>
                 <b>{grouped(count)}</b> {title}
                 <small>
-                  job {job}, {exchangeTime(firstAt)} to {exchangeTime(lastAt)}
+                  job {job}, {exchangeTime(firstAt)} to {exchangeTime(lastAt)} {ZONE_NAME}
                 </small>
                 <small>
                   <Code text={text} />

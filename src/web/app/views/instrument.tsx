@@ -9,6 +9,7 @@ import {
   decimal,
   direction,
   exchangeTime,
+  ZONE_NAME,
   grouped,
   padded,
   placesOf,
@@ -259,7 +260,7 @@ function BarsTable({ view: { bars, interval, more } }: { view: BarsView }) {
               <th scope="col" class="text">
                 Date
               </th>
-              {interval !== "1d" && <th scope="col">Time</th>}
+              {interval !== "1d" && <th scope="col">Time, {ZONE_NAME}</th>}
               <th scope="col" class="text">
                 Session
               </th>

@@ -83,21 +83,22 @@ function Verdict({ view: { status, live, market, feed } }: { view: NowView }) {
   );
 }
 
-function Budget({ view: { live, archive } }: { view: NowView }) {
-  const serviceUsed = archive?.serviceUsed ?? null;
+function Budget({ view: { live, status } }: { view: NowView }) {
+  const budget = status?.budget ?? null;
+  const serviceUsed = budget?.serviceUsed ?? null;
   if (live === null)
     return (
       <section class="panel budget" aria-labelledby="budget">
         <h2 id="budget">Budget</h2>
         <Empty title="No collector runs in this process">
           This is the dashboard alone, over the archive.
-          {archive && ` ${archive.calls} answers arrived in the last minute`}
-          {archive && (serviceUsed === null ? "." : `; the service counts ${serviceUsed} calls.`)}
+          {budget && ` ${budget.calls} answers arrived in the last minute`}
+          {budget && (serviceUsed === null ? "." : `; the service counts ${serviceUsed} calls.`)}
         </Empty>
       </section>
     );
-  const { callsUsed, limit, secondClient, windowMs, queued, phase } = live;
-  const window = windowMs === 60_000 ? "this minute" : `the last ${span(windowMs)}`;
+  const { callsUsed, limit, limitSet, secondClient, windowMs, queued, phase } = live;
+  const window = `the last ${windowMs === 60_000 ? "minute" : span(windowMs)}`;
   return (
     <section class="panel budget" aria-labelledby="budget">
       <h2 id="budget">Budget, {window}</h2>
@@ -107,8 +108,12 @@ function Budget({ view: { live, archive } }: { view: NowView }) {
         <Fact name="Second client" value={secondClient} swatch="them" />
         <Fact name="Queue" value={queued} />
         <Fact name="Governor" value={phase} />
+        {limit !== limitSet && <Fact name="Limit that is set" value={limitSet} />}
         {serviceUsed !== null && <Fact name="Service counts" value={serviceUsed} />}
       </dl>
+      {budget && serviceUsed !== null && serviceUsed < budget.calls && (
+        <p class="after">The service counts in a window of its own, which may have begun later.</p>
+      )}
     </section>
   );
 }
@@ -189,12 +194,12 @@ function Keeping({ view: { status, journal, live } }: { view: NowView }) {
   );
 }
 
-function Calls({ view: { archive, live } }: { view: NowView }) {
+function Calls({ view: { minutes, status, live } }: { view: NowView }) {
   return (
     <section class="panel half" aria-labelledby="calls">
       <h2 id="calls">Answers by the minute</h2>
-      {archive ? (
-        <Minutes minutes={archive.minutes} limit={live?.limit ?? 60} nowMs={nowMs.value} />
+      {minutes ? (
+        <Minutes minutes={minutes} limit={live?.limit ?? status?.budget?.limit ?? 60} nowMs={nowMs.value} />
       ) : (
         <Empty title="Nothing can be read from the archive" />
       )}
@@ -202,21 +207,25 @@ function Calls({ view: { archive, live } }: { view: NowView }) {
   );
 }
 
-function Missed({ view: { archive } }: { view: NowView }) {
+function Missed({ view: { status } }: { view: NowView }) {
+  const lastDay = status?.lastDay ?? null;
   return (
     <section class="panel half" aria-labelledby="missed">
       <h2 id="missed">Missed in the last day</h2>
-      {archive === null || archive.missed.length === 0 ? (
-        <Empty title={archive ? "Nothing" : "Not known"}>
-          {archive ? `${grouped(archive.due)} quotes were due, and none is missing.` : ""}
+      {lastDay === null || lastDay.missed.length === 0 ? (
+        <Empty title={lastDay ? "Nothing" : "Not known"}>
+          {lastDay ? `${grouped(lastDay.due)} quotes were due, and none is missing.` : ""}
         </Empty>
       ) : (
         <ul class="missed">
-          {archive.missed.map(({ reason, count }) => {
+          {lastDay.missed.map(({ reason, count, lastAt, goesOn }) => {
             const { title, text, person } = reasonOf(reason);
             return (
-              <li key={reason} data-tone={person ? "alarm" : "calm"}>
+              <li key={reason} data-tone={person && goesOn ? "alarm" : "calm"}>
                 <b>{grouped(count)}</b> {title}
+                <small>
+                  {goesOn ? "going on, " : ""}last at {exchangeMoment(lastAt)}
+                </small>
                 <small>
                   <Code text={text} />
                 </small>
