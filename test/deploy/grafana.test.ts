@@ -23,6 +23,7 @@ type Variable = {
 type Dashboard = {
   uid: string;
   title: string;
+  timezone: string;
   schemaVersion: number;
   panels: Panel[];
   templating: { list: Variable[] };
@@ -87,6 +88,44 @@ test("there are two dashboards, collection health and market view, and a provide
   expect(dashboards.map(({ name }) => name)).toEqual(["collection-health.json", "market-view.json"]);
   expect(new Set(dashboards.map(({ dashboard }) => dashboard.uid)).size).toBe(2);
   expect(fileText("docker-compose.yml")).toContain(`./${DIR}:${providers[0]?.options.path}:ro`);
+});
+
+test("both show the exchange's times, whatever zone the browser is in", () => {
+  for (const { dashboard } of dashboards) expect(dashboard.timezone).toBe("America/New_York");
+});
+
+test("what was imported is never shown as calls, whatever is chosen", async () => {
+  await pool.query(
+    "insert into sources (name, kind) values ('files of the test', 'import') on conflict do nothing",
+  );
+  await pool.query(
+    `insert into responses (observed_at, source_id, request_id, requested_at, request, http_status, outcome, body_bytes, journal_segment, journal_offset)
+     select t, id, gen_random_uuid(), t, '{}', 200, 'quotes', 800, 'a', 0
+     from sources, generate_series(timestamptz '2026-11-20 15:00+00', '2026-11-20 15:01+00', interval '1 second') t
+     where name = 'files of the test'`,
+  );
+  const health = dashboards.find(({ name }) => name === "collection-health.json")?.dashboard;
+  const panels = health?.panels.filter(({ targets }) =>
+    targets.some(({ rawSql }) => /from responses/.test(rawSql)),
+  );
+  const shown: Record<string, unknown> = {};
+
+  for (const { title, targets } of panels ?? [])
+    for (const { rawSql } of targets) {
+      const { rows } = await client.query<unknown[]>({
+        ...{ text: expanded(rawSql, { ...VALUES, source: "import" }), rowMode: "array" },
+      });
+      // A sum over nothing is one row of null or 0.
+      shown[title] = rows.flat().filter((value) => value !== null && value !== "0");
+    }
+
+  expect(shown).toEqual({
+    "Since the last answer": [],
+    "Refused for the limit": [],
+    "Calls a minute by outcome": [],
+    "The service's own count": [],
+    "Time to the answer": [],
+  });
 });
 
 test("the data source reads as a role that can only read, with a password that stands in no file of ours", () => {

@@ -3,6 +3,7 @@ import { createCalendar } from "../../src/market/calendar/calendar.ts";
 import { QuotekeeperError } from "../../src/errors.ts";
 import { csvName, barsCsv } from "../../src/web/api/csv.ts";
 import type { Bar, SessionView } from "../../src/web/api/types.ts";
+import { placeLabel } from "../../src/web/app/chart/data.ts";
 import { atTheMoney, instantOfStop, stopCount, strikeRows } from "../../src/web/app/lib/chain.ts";
 import { heatLevel, heatRows } from "../../src/web/app/lib/coverage.ts";
 import {
@@ -10,6 +11,7 @@ import {
   bytes,
   countdown,
   direction,
+  exchangeMoment,
   exchangeSeconds,
   exchangeTime,
   grouped,
@@ -148,6 +150,12 @@ describe("values as people read them", () => {
     expect(new Date(exchangeSeconds("2026-07-20T13:30:05.25Z") * 1_000).toISOString()).toBe(
       "2026-07-20T09:30:05.000Z",
     );
+  });
+
+  test("a time that stands by itself says whose it is, also in the chart; a date needs no zone", () => {
+    expect(exchangeMoment("2026-11-20T14:30:00Z")).toBe("Fri 20 Nov 09:30 New York");
+    expect(placeLabel(exchangeSeconds("2026-07-20T13:31:00Z"), false)).toBe("2026-07-20 09:31 New York");
+    expect(placeLabel(Date.parse("2026-07-20T00:00:00Z") / 1_000, true)).toBe("2026-07-20");
   });
 });
 

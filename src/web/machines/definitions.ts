@@ -60,8 +60,16 @@ const table = {
     labels: { outcome: CALL_OUTCOMES },
     collecting: true,
   },
-  quotekeeper_calls_limit: { kind: "gauge", help: "Calls that one window allows, as far as the service has shown.", collecting: true },
-  quotekeeper_calls_used: { kind: "gauge", help: "Our calls of the last window.", collecting: true },
+  quotekeeper_calls_limit: {
+    kind: "gauge",
+    help: "Calls that one window allows: the limit in force, which the service may have changed.",
+    collecting: true,
+  },
+  quotekeeper_calls_used: {
+    kind: "gauge",
+    help: "Our calls of the last window, which ends now. The service may count fewer: its own may have begun later.",
+    collecting: true,
+  },
   quotekeeper_calls_second_client: {
     kind: "gauge",
     help: "Calls of the limit that are left to other programs of the same account.",
@@ -85,12 +93,12 @@ const table = {
   },
   quotekeeper_last_quotes_timestamp_seconds: {
     kind: "gauge",
-    help: "When the last answer with quotes arrived, seconds since 1970; absent until then.",
+    help: "When the last answer with quotes arrived, seconds since 1970 began in UTC; absent until then.",
     collecting: true,
   },
   quotekeeper_next_poll_timestamp_seconds: {
     kind: "gauge",
-    help: "The next slot of any job, seconds since 1970; absent when there is none.",
+    help: "The next slot of any job, seconds since 1970 began in UTC; absent when there is none.",
     collecting: true,
   },
   quotekeeper_rows_total: {
@@ -148,7 +156,7 @@ const table = {
   },
   quotekeeper_market_open: {
     kind: "gauge",
-    help: "1 during the regular session of the exchange, also for a simulated feed, which is always open.",
+    help: "1 during the regular session of the exchange in New York, also for a simulated feed, which is always open.",
     collecting: false,
   },
   quotekeeper_ready: { kind: "gauge", help: "1 when /readyz answers 200.", collecting: false },

@@ -1,7 +1,15 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "@jest/globals";
 import type { Health } from "../../../src/archive/queries.ts";
 import { type LedgerStatus, missedBy } from "../../../src/cli/parts/ledgerStatus.ts";
-import { answerLines, budgetLine, ledgerLines } from "../../../src/cli/parts/statusFacts.ts";
+import {
+  answerLines,
+  budgetLine,
+  ledgerLines,
+  marketLine,
+  nextLine,
+} from "../../../src/cli/parts/statusFacts.ts";
+import { statusLines } from "../../../src/cli/parts/statusText.ts";
 
 const at = (time: string): Date => new Date(`2026-11-20T${time}:00Z`);
 
@@ -132,4 +140,36 @@ describe("the budget", () => {
     expect(text(27, 27, 40)).toBe("27 of 60 calls in the last minute; the service allows 40 and counts 27");
     expect(text(27, null, 120)).toBe("27 of 60 calls in the last minute; the service allows 120");
   });
+});
+
+test("the example in docs/terminal.md is what these facts are told as", () => {
+  const now = new Date("2026-11-20T15:48:39Z");
+  const sinceMs = (ms: number): string => new Date(now.getTime() - ms).toISOString();
+  const missed = [{ reason: "budget", count: 94, lastAt: new Date("2026-11-20T14:41:00Z"), goesOn: false }];
+
+  const lines = [
+    marketLine("https://api.broker.example", "account"),
+    nextLine({ job: "options", at: new Date("2026-11-20T15:49:00Z") }, now),
+    budgetLine(
+      { calls: 34, serviceUsed: 36, serviceLimit: 60, serviceRemaining: 24 },
+      { limit: 60, limitWindowMs: 60_000 },
+    ),
+    ...answerLines(
+      {
+        ...{
+          lastAnswerAt: sinceMs(3_000),
+          lastHour: { quotes: 2031 },
+          lastOfOutcome: { quotes: sinceMs(3_000) },
+        },
+        ...{ instruments: 33, sources: ["account"], loaded: new Map() },
+        ...{ deadLettersToday: 0, lastDeadLetterAt: null },
+      },
+      now,
+    ),
+    ...ledgerLines({ due: 12870, missed, late: [], unknown: [] }),
+  ];
+
+  const example = readFileSync(new URL("../../../docs/terminal.md", import.meta.url), "utf8");
+  const printed = statusLines(lines, { isTTY: false, columns: 200 }, {});
+  expect(printed.filter((line) => !example.includes(`${line}\n`))).toEqual([]);
 });

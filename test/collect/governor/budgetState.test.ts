@@ -9,7 +9,7 @@ test("the limit in force is the lower one that the service's headers name", () =
   const rateLimit = { ...NO_RATE_LIMIT, used: 1, remaining: 39, limit: 40 };
   const answered = step(sent, { type: "answered", sentAtMs: 1_000, rateLimit }, 1_100);
 
-  expect(budgetState(answered, 1_100).limitCount).toBe(40);
+  expect(budgetState(answered, 1_100).limit).toBe(40);
 });
 
 test("a refusal closes the budget for a while, and says for how long", () => {

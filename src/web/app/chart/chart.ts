@@ -11,7 +11,7 @@ import {
 import type { BarsView } from "../../api/types.ts";
 import { withGaps } from "../lib/gaps.ts";
 import { type ChartColors, readColors } from "./colors.ts";
-import { candles, columns, dividendMarkers, layer, placed, priceFormat } from "./data.ts";
+import { candles, columns, dividendMarkers, layer, placed, placeLabel, priceFormat } from "./data.ts";
 import { BehindBars } from "./layer.ts";
 
 /** What is drawn. */
@@ -67,7 +67,9 @@ export function openChart(element: HTMLElement): Chart {
     const slots = withGaps(view.bars, { interval: view.interval, sessions: view.sessions, nowMs });
     const places = placed(slots, view.interval);
     const { data, scale } = columns(places, colors);
-    chart.timeScale().applyOptions({ timeVisible: view.interval !== "1d" });
+    const daily = view.interval === "1d";
+    chart.timeScale().applyOptions({ timeVisible: !daily });
+    chart.applyOptions({ localization: { timeFormatter: (time: number) => placeLabel(time, daily) } });
     bars.applyOptions({ priceFormat: priceFormat(slots) });
     bars.setData(candles(places));
     volume.applyOptions({ autoscaleInfoProvider: () => scale });
