@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { answerRecord, appendAll, at } from "../support/journal.ts";
@@ -43,7 +43,10 @@ describe("an undamaged journal", () => {
 
     const bytes = readFileSync(path).length;
     expect(exitCode).toBe(0);
-    expect(stdout).toMatch(new RegExp(`^${name} +closed +${bytes} +${bytes} +\\d{4}-\\d\\d-\\d\\d `, "m"));
+    // Swedish dates are ISO's.
+    const written = statSync(path).mtime.toLocaleString("sv-SE", { timeZone: "America/New_York" });
+    expect(stdout).toMatch(/ Last written \(New York\)$/m);
+    expect(stdout).toMatch(new RegExp(`^${name} +closed +${bytes} +${bytes} +${written}$`, "m"));
     expect(json).toEqual([
       { name, state: "closed", bytes, fileBytes: bytes, writtenAt: expect.stringMatching(/Z$/) },
     ]);

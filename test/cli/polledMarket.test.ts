@@ -168,18 +168,21 @@ test("a limit in force that is lower than the one set is told by status, on the 
   const env = settings(database, service.baseUrl, "* * * * * *");
   const page = await pageOf(env, "start", systemClock);
 
+  const metrics = await until(async () => {
+    const text = await (await fetch(`${page.address}/metrics`)).text();
+    return /^quotekeeper_calls_total\{outcome="quotes"\} [1-9]/m.test(text) && text;
+  }, "the first answer in the metrics");
+  expect(metrics).toMatch(/^quotekeeper_calls_limit 40$/m);
   const now = await until(async () => {
     const view = await page.now();
-    return view.live?.limit === 40 && view.status?.budget?.serviceLimit === 40 && view;
-  }, "the limit of 40 on the page");
-  const metrics = await (await fetch(`${page.address}/metrics`)).text();
+    return view.status?.budget?.serviceLimit === 40 && view;
+  }, "the service's limit on the page");
 
   expect(now.live).toMatchObject({ limit: 40, limitSet: 60 });
   expect(now.status?.lines).toContainEqual({
     ...{ subject: "budget", state: "ok" },
     text: expect.stringMatching(/^\d+ of 60 calls in the last minute; the service allows 40 and counts \d+$/),
   });
-  expect(metrics).toMatch(/^quotekeeper_calls_limit 40$/m);
 });
 
 /** The dashboard of a command in this process, ended with the file. */

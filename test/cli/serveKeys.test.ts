@@ -85,6 +85,11 @@ describe("serve keys", () => {
         addedAt: expect.stringMatching(/Z$/),
       },
     ]);
+    const [{ addedAt } = { addedAt: "" }] = JSON.parse(json.stdout) as { addedAt: string }[];
+    // Swedish dates are ISO's.
+    const inNewYork = new Date(addedAt).toLocaleString("sv-SE", { timeZone: "America/New_York" });
+    expect(people.stdout).toMatch(/ Added \(New York\)$/m);
+    expect(people.stdout).toContain(inNewYork);
     for (const { stdout } of [people, json]) {
       expect(stdout).toContain("laptop");
       expect(stdout).not.toContain(credentials.consumerSecret);
