@@ -99,28 +99,33 @@ export async function readQuotesOf(pool: pg.Pool, observedAt: readonly string[])
 
 /**
  * Which market is polled. A service at an account's address may call itself a simulated market, and then its answers and
- * slots are kept as such: the newest of them tells. What was imported was not polled.
+ * slots are kept as such: the newest answer and the newest slot tell, each for itself, since a poll by hand of another
+ * market has no slots. What was imported was not polled.
  *
  * @param configured what the configuration says; the program's own simulated market is never anything else
  */
-export async function readPolledMarket(pool: pg.Pool, configured: LedgerSource): Promise<LedgerSource> {
-  if (configured === "simulated") return configured;
+export async function readPolledMarket(
+  pool: pg.Pool,
+  configured: LedgerSource,
+): Promise<{ answers: LedgerSource; slots: LedgerSource }> {
+  if (configured === "simulated") return { answers: configured, slots: configured };
   const db = drizzle(pool);
-  const [answer] = await db
-    .select({ at: responses.observedAt, kind: sources.kind })
+  const answers = await db
+    .select({ kind: sources.kind })
     .from(responses)
     .innerJoin(sources, eq(sources.id, responses.sourceId))
     .where(ne(sources.kind, "import"))
     .orderBy(desc(responses.observedAt))
     .limit(1);
-  const [slot] = await db
-    .select({ at: slots.slotAt, kind: sources.kind })
+  const settled = await db
+    .select({ kind: sources.kind })
     .from(slots)
     .innerJoin(sources, eq(sources.id, slots.sourceId))
     .orderBy(desc(slots.slotAt))
     .limit(1);
-  const newest = !slot || (answer && new Date(answer.at) >= new Date(slot.at)) ? answer : slot;
-  return newest?.kind === "simulated" ? "simulated" : "account";
+  const marketOf = ([newest]: { kind: string }[]): LedgerSource =>
+    newest?.kind === "simulated" ? "simulated" : configured;
+  return { answers: marketOf(answers), slots: marketOf(settled) };
 }
 
 /** How the collection has been going. Answers are those of one market: what was imported is no answer to a call. */

@@ -221,7 +221,7 @@ function quoteTable(lines: readonly QuoteLine[], { stdout, env }: Edges): string
     { heading: "Bid", right: true },
     { heading: "Ask", right: true },
     { heading: "Volume", right: true },
-    { heading: "Observed (New York)" },
+    { heading: "At (New York)" },
   ];
   const rows = lines.map((line) => [
     line.instrument,

@@ -65,7 +65,7 @@ describe("a poll of the simulated market", () => {
 
     expect(exitCode).toBe(0);
     expect(stderr).toMatch(/^SIMULATED market: these quotes are made up/);
-    expect(stdout).toMatch(/^Instrument +Last +Change +Bid +Ask +Volume +Observed \(New York\)$/m);
+    expect(stdout).toMatch(/^Instrument +Last +Change +Bid +Ask +Volume +At \(New York\)$/m);
     expect(stdout).toMatch(/^AAPL +[\d.]+ .* 17:50:\d\d$/m);
     expect(stdout).toMatch(/^GE +[\d.]+ .* 17:50:\d\d$/m);
     const { rows } = await pool.query<{ symbol: string; kind: string }>(

@@ -131,6 +131,22 @@ test("an account's own slots count again as soon as they are the newest, and a t
   expect(stdout).toMatch(/^slots +ok +3 due in the last day, missed: 1 transport$/m);
 });
 
+test("a poll by hand of the simulated market hides no miss of the account's ledger", async () => {
+  const database = await freshDatabase();
+  const clock = createTestClock(NOW);
+  const env = settings(database, "http://127.0.0.1:1");
+  await settle(database.pool, "account", [
+    { at: "2026-11-20T14:59:00Z", stored: 2, missed: 5, reason: "unauthorized" },
+  ]);
+  const { DATABASE_URL, QUOTEKEEPER_DATA_DIR } = env;
+  await run(["poll", "--symbols", "AAPL"], { DATABASE_URL, QUOTEKEEPER_DATA_DIR }, clock);
+
+  const { exitCode, stdout } = await run(["status"], env, clock);
+
+  expect(exitCode).toBe(1);
+  expect(stdout).toMatch(/^slots +ATTENTION +7 due in the last day, missed: 5 unauthorized \(going on, /m);
+});
+
 test("what was imported is no call and no answer, neither in status nor on the page", async () => {
   const database = await freshDatabase();
   const clock = createTestClock(NOW);

@@ -3,7 +3,6 @@ import { createCalendar } from "../../src/market/calendar/calendar.ts";
 import { QuotekeeperError } from "../../src/errors.ts";
 import { csvName, barsCsv } from "../../src/web/api/csv.ts";
 import type { Bar, SessionView } from "../../src/web/api/types.ts";
-import { placeLabel } from "../../src/web/app/chart/data.ts";
 import { atTheMoney, instantOfStop, stopCount, strikeRows } from "../../src/web/app/lib/chain.ts";
 import { heatLevel, heatRows } from "../../src/web/app/lib/coverage.ts";
 import {
@@ -16,6 +15,7 @@ import {
   exchangeTime,
   grouped,
   padded,
+  placeLabel,
   placesOf,
   signed,
 } from "../../src/web/app/lib/format.ts";

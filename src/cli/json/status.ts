@@ -32,7 +32,7 @@ export const statusJson = z.strictObject({
     .enum(["account", "simulated"])
     .nullable()
     .describe(
-      "Which market is polled, as the newest answers and slots have it: a service at an account's address may call itself a simulated market. Null without a database.",
+      "Which market is polled, as the newest answers have it: a service at an account's address may call itself a simulated market. Null without a database.",
     ),
   nextPoll: z
     .strictObject({

@@ -24,7 +24,7 @@ export function nextPollOf(jobs: readonly Job[], calendar: Calendar, now: Date):
  * What is polled.
  *
  * @param address null: the program's own simulated market
- * @param market what is polled there, as the newest answers and slots have it
+ * @param market what the newest answers call themselves
  */
 export function marketLine(address: string | null, market: LedgerSource | null): Line {
   const itself =

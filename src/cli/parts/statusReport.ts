@@ -136,7 +136,7 @@ async function jobsLine(config: Config, viewer: boolean): Promise<Jobs> {
 }
 
 type Found = {
-  /** The one that is polled; null where that is not known. */
+  /** The one that the newest answers are of; null where that is not known. */
   market: LedgerSource | null;
   health: Health | null;
   ledger: LedgerStatus | null;
@@ -199,7 +199,7 @@ async function readArchive(
   }
   const now = clock.now();
   const market = await readPolledMarket(pool, config.feed.kind);
-  const health = await readHealth(pool, market, now);
+  const health = await readHealth(pool, market.answers, now);
   const tier = await readTier(pool);
   const sources = health.sources.length > 0 ? `, ${health.sources.join(" and ")}` : "";
   const about = `schema version ${version}, ${health.instruments} instruments${sources}`;
@@ -207,11 +207,11 @@ async function readArchive(
   const text = [address, describeTier(tier), about, ...(withoutReader ? [withoutReader] : [])].join(", ");
   // The program's own simulated market runs only while `start` does, and is never late.
   const calendar: Calendar | null = config.feed.kind === "simulated" ? null : createCalendar(overrides);
-  const ledger = await readLedgerStatus(pool, jobs, { source: market, calendar }, now);
+  const ledger = await readLedgerStatus(pool, jobs, { source: market.slots, calendar }, now);
   const since = new Date(now.getTime() - config.limitWindowMs);
-  const budget = await readBudgetUse(pool, market, since);
+  const budget = await readBudgetUse(pool, market.answers, since);
   return {
-    market,
+    market: market.answers,
     health,
     ledger,
     budget,

@@ -17,14 +17,14 @@ export async function readMinutes(
   configured: LedgerSource,
   now: Date,
 ): Promise<MinuteCalls[]> {
-  const market = await readPolledMarket(pool, configured);
+  const { answers } = await readPolledMarket(pool, configured);
   const { rows } = await pool.query<{ at: string; outcome: string; calls: string }>(
     `select date_trunc('minute', requested_at) as at, outcome, count(*) as calls
      from responses join sources on sources.id = source_id
      where observed_at >= date_trunc('minute', $1::timestamptz) and requested_at >= date_trunc('minute', $1::timestamptz)
        and kind = $2
      group by 1, 2 order by 1, 2`,
-    [new Date(now.getTime() - MINUTES_SHOWN_MS).toISOString(), market],
+    [new Date(now.getTime() - MINUTES_SHOWN_MS).toISOString(), answers],
   );
   return rows.map(({ at, outcome, calls }) => ({ at: isoOf(at), outcome, calls: Number(calls) }));
 }

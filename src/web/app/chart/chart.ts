@@ -9,9 +9,10 @@ import {
   type Time,
 } from "lightweight-charts";
 import type { BarsView } from "../../api/types.ts";
+import { placeLabel } from "../lib/format.ts";
 import { withGaps } from "../lib/gaps.ts";
 import { type ChartColors, readColors } from "./colors.ts";
-import { candles, columns, dividendMarkers, layer, placed, placeLabel, priceFormat } from "./data.ts";
+import { candles, columns, dividendMarkers, layer, placed, priceFormat } from "./data.ts";
 import { BehindBars } from "./layer.ts";
 
 /** What is drawn. */

@@ -9,7 +9,7 @@ import type {
   WhitespaceData,
 } from "lightweight-charts";
 import type { BarsView, Interval } from "../../api/types.ts";
-import { exchangeSeconds, ZONE_NAME } from "../lib/format.ts";
+import { exchangeSeconds } from "../lib/format.ts";
 import { type Slot, WIDTH_MS } from "../lib/gaps.ts";
 import type { ChartColors } from "./colors.ts";
 import type { LayerPoint } from "./layer.ts";
@@ -25,16 +25,6 @@ export function placed(slots: readonly Slot[], interval: Interval): Place[] {
     before = Math.max(shown, before + 1);
     return { time: before as UTCTimestamp, slot };
   });
-}
-
-/**
- * What a place of the time axis is called: `2026-11-20 09:31 New York`, or its date.
- *
- * @param time as `placed` gives it, seconds
- */
-export function placeLabel(time: number, daily: boolean): string {
-  const shown = new Date(time * 1_000).toISOString();
-  return daily ? shown.slice(0, 10) : `${shown.slice(0, 16).replace("T", " ")} ${ZONE_NAME}`;
 }
 
 /** Candles; empty places where there is no price. */

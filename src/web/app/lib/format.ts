@@ -131,3 +131,13 @@ export function exchangeSeconds(iso: string): number {
   const shown = Date.parse(`${year}-${month}-${day}T${time}Z`);
   return Number.isNaN(shown) ? Math.floor(at.getTime() / 1_000) : shown / 1_000;
 }
+
+/**
+ * What a place of the time axis is called: `2026-11-20 09:31 New York`, or its date.
+ *
+ * @param time as `exchangeSeconds` gives it
+ */
+export function placeLabel(time: number, daily: boolean): string {
+  const shown = new Date(time * 1_000).toISOString();
+  return daily ? shown.slice(0, 10) : `${shown.slice(0, 16).replace("T", " ")} ${ZONE_NAME}`;
+}
