@@ -53,7 +53,7 @@ async function main(): Promise<void> {
 function runSeeds({ seeds, minutes, only }: Task): Result[] {
   return seeds.flatMap((seed) =>
     cellsOf(seed, minutes)
-      .filter((cell) => cell.scenario.includes(only))
+      .filter((cell) => new RegExp(only).test(cell.scenario))
       .map((cell) => ({ sender: "quotekeeper", seed, cell, outcome: runOurs(cell, seed) })),
   );
 }

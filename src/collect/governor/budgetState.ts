@@ -21,14 +21,24 @@ export type LimitSource = "settings" | "headers" | "refusals";
 
 /** @param nowMs on the governor's clock */
 export function budgetState(state: GovernorState, nowMs: number): BudgetState {
-  const { phase, closedUntilMs, closedBy, limit, config } = state;
+  const { phase, closedUntilMs, closedBy } = state;
   const closed = phase === "closed";
   return {
     phase,
     secondClientCount: secondClientCount(state, nowMs),
     closedForMs: closed ? Math.max(0, closedUntilMs - nowMs) : 0,
     closedBy: closed ? closedBy : null,
-    limit,
-    limitFrom: limit === config.limit ? "settings" : "headers",
+    ...limitInForce(state),
   };
+}
+
+function limitInForce({
+  limit,
+  config,
+  seesCount,
+  backOff,
+}: GovernorState): Pick<BudgetState, "limit" | "limitFrom"> {
+  if (!seesCount && backOff !== null && backOff.capCount < limit)
+    return { limit: backOff.capCount, limitFrom: "refusals" };
+  return { limit, limitFrom: limit === config.limit ? "settings" : "headers" };
 }

@@ -7,7 +7,8 @@
  * - `closed`: none, until `closedUntilMs`.
  *
  * Moves:
- * - start without a history -> open; start with one -> probing (the journal's clock may have been set);
+ * - start -> open; after an earlier run whose calls are not known for certain -> probing (the journal's clock may have
+ *   been set); after one that kept still -> closed, for the rest of the time;
  * - open, probing -> closed: a call is refused;
  * - closed -> probing: a call is sent after `closedUntilMs`;
  * - probing -> open: a call sent while probing is answered. A call that fails moves nothing.
@@ -16,7 +17,7 @@
  */
 import { grown, growsAtMs, lowered, steppedLately } from "./backOff.ts";
 import { afterScattered, cameBack, isRun, saysUsedUp, withFailure } from "./disguise.ts";
-import { reopensAtMs } from "./fault.ts";
+import { LONGEST_WAIT_WINDOWS, reopensAtMs } from "./fault.ts";
 import { GUARD_MS, roomAtMs, withFinished, withoutInFlight } from "./ownCalls.ts";
 import { burstAfterSending, largestBurst, paceAtMs } from "./pace.ts";
 import { aroundRefusalsMs, withRefusal } from "./refusals.ts";
@@ -56,12 +57,14 @@ const PROBE_PATIENCE_MS = 2_000;
  * @param history what the last run left; without it nothing of ours is assumed to be counted
  */
 export function createGovernor(config: GovernorConfig, nowMs: number, history?: CallHistory): GovernorState {
+  const uncertain = history !== undefined && !history.certain;
+  const closedForMs = Math.min(history?.closedForMs ?? 0, LONGEST_WAIT_WINDOWS * config.windowMs);
   return {
     config,
-    phase: history === undefined ? "open" : "probing",
+    phase: closedForMs > 0 ? "closed" : uncertain ? "probing" : "open",
     nowMs,
     startedAtMs: nowMs,
-    continued: history !== undefined,
+    continued: uncertain,
     limit: config.limit,
     inFlightSentAtMs: [],
     finished: history === undefined ? [] : restoredCalls(history, nowMs),
@@ -77,7 +80,7 @@ export function createGovernor(config: GovernorConfig, nowMs: number, history?: 
     samples: [],
     forgotAtMs: null,
     resetAtMs: null,
-    closedUntilMs: nowMs,
+    closedUntilMs: nowMs + closedForMs,
     closedBy: "refusal",
     faultAtMs: null,
     faultCount: 0,

@@ -4,7 +4,7 @@
  * reading can explain. Neither ever speaks of a second client where there is none, under any rule.
  */
 import { possiblyCounted, possiblyCountedBetween, surelyCounted } from "./ownCalls.ts";
-import type { FinishedCall, GovernorState, Reading, SecondClientSample } from "./state.ts";
+import type { FinishedCall, GovernorConfig, GovernorState, Reading, SecondClientSample } from "./state.ts";
 import type { RateLimit } from "../../quotes-api/rateLimit.ts";
 
 /** Assumed: a second client seen is reckoned with for two windows; a fixed window shows it whole only at its end. */
@@ -84,15 +84,21 @@ export function ownCap(state: GovernorState, atMs: number): number {
   return state.seesCount || state.backOff === null ? left : Math.min(left, state.backOff.capCount);
 }
 
-/** The limit the headers name, when it is lower than the configured one and they agree among themselves. */
-export function limitIn({ used, remaining, limit }: RateLimit, configured: number): number {
+/** Assumed: no account is given more than ten times what the specification says. */
+const MOST_RISEN = 10;
+
+/** The limit the headers name when they agree among themselves; one above the configured only if it may rise. */
+export function limitIn(
+  { used, remaining, limit }: RateLimit,
+  { limit: configured, mayRise }: GovernorConfig,
+): number {
   const agree = limit !== null && used !== null && remaining !== null && used + remaining === limit;
-  return agree ? Math.min(configured, limit) : configured;
+  return agree ? Math.min(mayRise === true ? MOST_RISEN * configured : configured, limit) : configured;
 }
 
 /** The state after an answer's headers; `call` is among the finished calls already. */
 export function learn(state: GovernorState, call: FinishedCall, rateLimit: RateLimit): GovernorState {
-  const limit = limitIn(rateLimit, state.config.limit);
+  const limit = limitIn(rateLimit, state.config);
   const used = rateLimit.used ?? (rateLimit.remaining === null ? null : limit - rateLimit.remaining);
   if (used === null || used < 0) return { ...state, limit };
   const reading: Reading = { ...call, usedCount: Math.min(limit, used) };
