@@ -3,6 +3,7 @@
  * these as arguments, so a test moves time instead of waiting for it.
  */
 import { randomBytes } from "node:crypto";
+import { uptime } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 
 /** What a station may know of time and chance. */
@@ -11,6 +12,8 @@ export type Clock = {
   now: () => Date;
   /** Milliseconds on a clock that is never set back; only differences mean anything. */
   monotonicMs: () => number;
+  /** Milliseconds since the machine started: never set back, and it goes on while the machine sleeps. */
+  uptimeMs: () => number;
   /** Waits `ms` milliseconds, or rejects with an AbortError as soon as `signal` is aborted. */
   sleep: (ms: number, signal?: AbortSignal) => Promise<void>;
   /** `length` random bytes. */
@@ -21,6 +24,7 @@ export type Clock = {
 export const systemClock: Clock = {
   now: () => new Date(),
   monotonicMs: () => performance.now(),
+  uptimeMs: () => uptime() * 1_000,
   sleep: (ms, signal) => delay(ms, undefined, { signal }),
   random: (length) => randomBytes(length),
 };

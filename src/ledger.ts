@@ -62,13 +62,22 @@ export type OpenedNote = {
   due: string[];
 };
 
+/** What can be amiss between two looks at the machine's clocks; see `collect/schedule/clockSteps.ts`. */
+export const CLOCK_STEP_KINDS = ["set_back", "set_forward", "slept", "stopped"] as const;
+
+/** The wall clock was set (by how many ms; below 0: back), or the machine slept or the program could not run (for how many). */
+export type ClockStep = { kind: (typeof CLOCK_STEP_KINDS)[number]; stepMs: number };
+
+/** A step of the machine's clock; `at`: what the wall clock said when it was noticed, so after the step. */
+export type ClockNote = ClockStep & { type: "clock"; source?: LedgerSource; at: Instant };
+
 /** A note of the ledger. */
-export type LedgerNote = OpenedNote | SlotsNote | DownNote;
+export type LedgerNote = OpenedNote | SlotsNote | DownNote | ClockNote;
 
 /** Whether the content of a journal's note is one of the ledger. */
 export function isLedgerNote(note: unknown): note is LedgerNote {
   const type = (note as { type?: unknown } | null)?.type;
-  return type === "opened" || type === "slots" || type === "down";
+  return type === "opened" || type === "slots" || type === "down" || type === "clock";
 }
 
 /**

@@ -10,6 +10,7 @@ function handClock(wall: string): Clock & { set: (wall: string, monotonicMs: num
   return {
     now: () => at,
     monotonicMs: () => monotonic,
+    uptimeMs: () => monotonic,
     sleep: () => Promise.resolve(),
     random: (length) => new Uint8Array(length),
     set: (next, monotonicMs) => {

@@ -26,6 +26,17 @@ comment on column backfills.digest is 'SHA-256 of kind and asked: what makes two
 comment on column backfills.began_empty is 'Whether the ledger held no slot when it began: then it restores, and fills nothing.';
 comment on table backfills is 'One row for each backfill. One that was ended in its midst goes on when the same is asked again.';
 
+create table clock_steps (
+  moved_at timestamp with time zone not null,
+  step_ms bigint not null,
+  kind text not null,
+  constraint clock_steps_pkey PRIMARY KEY (moved_at, kind, step_ms),
+  constraint clock_steps_kind_check CHECK (kind = ANY (ARRAY['set_back'::text, 'set_forward'::text, 'slept'::text, 'stopped'::text]))
+);
+comment on column clock_steps.moved_at is 'What the clock said when it was noticed, within seconds after the step; before the step it said moved_at - step_ms.';
+comment on column clock_steps.step_ms is 'By how many ms the clock was set, below 0: back; or for how long the machine slept, or the program could not run.';
+comment on table clock_steps is 'What was amiss with the clock of the machine that collects: it was set back or set forward, the machine slept, or the program could not run (stopped).';
+
 create table dead_letters (
   observed_at timestamp with time zone not null,
   source_id smallint not null,

@@ -35,6 +35,7 @@ export async function writeSample(
   const clock: Clock = {
     now: () => new Date(nowMs),
     monotonicMs: () => nowMs - FIRST_MS,
+    uptimeMs: () => nowMs - FIRST_MS,
     sleep: () => Promise.resolve(),
     random: (length) => Buffer.from(Array.from({ length }, () => random() * 256)),
   };

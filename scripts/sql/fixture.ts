@@ -89,6 +89,17 @@ insert into misses (job, slot_at, source_id, instrument, reason)
 select job, slot_at, source_id, 'IBM', case when extract(minute from slot_at) < 15 then 'transport' else 'refused' end
 from slots where missed = 1`;
 
+/** The clock is set back by ten minutes after the close of the second session; the archive holds three answers of then. */
+const SET_BACK = `
+insert into clock_steps (moved_at, step_ms, kind) values ('2026-11-19 21:50:12+00', -600000, 'set_back');
+insert into responses (observed_at, source_id, request_id, requested_at, request, http_status, outcome, body_bytes,
+                       journal_segment, journal_offset)
+select observed_at::timestamptz, 1, gen_random_uuid(), requested_at::timestamptz, '{}', 200, 'quotes', 0, 'made', 0
+from (values
+  ('2026-11-19 22:00:01.25+00', '2026-11-19 22:00:01+00'),
+  ('2026-11-19 22:00:01.250001+00', '2026-11-19 21:50:12+00'),
+  ('2026-11-19 22:00:01.250002+00', '2026-11-19 21:55:01+00')) as v (observed_at, requested_at)`;
+
 /** Fills a migrated, empty archive. */
 export async function fillFixture(pool: pg.Pool): Promise<void> {
   const client = await pool.connect();
@@ -104,6 +115,7 @@ export async function fillFixture(pool: pg.Pool): Promise<void> {
       CONTRACT_EXTENDED,
       DIVIDENDS,
       LEDGER,
+      SET_BACK,
     ])
       await client.query(statement);
     await client.query("drop table made, contracts");

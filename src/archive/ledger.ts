@@ -11,6 +11,7 @@ import {
   type OpenedNote,
   type SlotEntry,
 } from "../ledger.ts";
+import { insertClockStep } from "./clockSteps.ts";
 
 /**
  * Most rows that a downtime becomes in `misses`: beyond, each slot has one row for `*`, all that was due. A week down
@@ -37,7 +38,8 @@ export async function insertLedger(client: pg.ClientBase, notes: readonly Ledger
   let slots = 0;
   for (const note of notes) {
     const sourceId = LEDGER_SOURCE_IDS[note.source ?? "account"];
-    if (note.type === "opened") await insertOpened(client, note, sourceId, await dueSets.idOf(note.due));
+    if (note.type === "clock") await insertClockStep(client, note);
+    else if (note.type === "opened") await insertOpened(client, note, sourceId, await dueSets.idOf(note.due));
     else if (note.type === "down")
       slots += await insertDown(client, note, sourceId, await dueSets.idOf(note.due));
     else

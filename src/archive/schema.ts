@@ -20,6 +20,7 @@ import {
   unique,
   uuid,
 } from "drizzle-orm/pg-core";
+import { CLOCK_STEP_KINDS } from "../ledger.ts";
 
 const instant = (name: string) => timestamp(name, { withTimezone: true, mode: "string" });
 
@@ -205,6 +206,17 @@ export const openSlots = pgTable(
     run: uuid("run").notNull(),
   },
   (table) => [primaryKey({ columns: [table.job, table.slotAt, table.sourceId] })],
+);
+
+/** When the clock of the machine that collects was moved, and by how much. */
+export const clockSteps = pgTable(
+  "clock_steps",
+  {
+    movedAt: instant("moved_at").notNull(),
+    stepMs: bigint("step_ms", { mode: "number" }).notNull(),
+    kind: text("kind", { enum: CLOCK_STEP_KINDS }).notNull(),
+  },
+  (table) => [primaryKey({ columns: [table.movedAt, table.kind, table.stepMs] })],
 );
 
 export const journalPositions = pgTable("journal_positions", {

@@ -4,17 +4,18 @@
  */
 import type { Job } from "../config/jobs/readJobs.ts";
 import { instantFromDate } from "../instant.ts";
-import type { LedgerNote, SlotEntry } from "../ledger.ts";
+import type { ClockStep, LedgerNote, SlotEntry } from "../ledger.ts";
 import type { Calendar } from "../market/calendar/calendar.ts";
 import { contractDate } from "../market/expirations.ts";
 import { ChainBook } from "./chainBook.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
+import { downtimeNotes, LONGEST_DOWNTIME_MS } from "./downtime.ts";
 import type { BudgetState } from "./governor/budgetState.ts";
 import { type ScheduledJob, scheduleJob } from "./jobSchedule.ts";
 import { Outcomes, pendingChain } from "./outcomes.ts";
 import type { EarlierRuns } from "./earlierRuns.ts";
 import { type DueJob, dueNames, planCalls, withoutNames } from "./plan.ts";
-import { startTicker } from "./schedule/ticker.ts";
+import { startTicker, type TickUnit, type Ticker, type TickWindow } from "./schedule/ticker.ts";
 import { type BeginningSlot, SlotBook } from "./slotBook.ts";
 
 export type { ScheduledJob } from "./jobSchedule.ts";
@@ -53,6 +54,16 @@ export type CollectorStatus = {
   lastError: string | null;
 };
 
+/** What the log says of a step of the machine's clock. */
+const STEP_WORDS: Readonly<Record<ClockStep["kind"], string>> = {
+  set_back: "the machine's clock was set back: polling goes on, and the slots since then come once more",
+  set_forward: "the machine's clock was set forward: the slots in between were passed over",
+  slept: "the machine slept",
+  stopped: "the program could not run: the machine was busy, or the program was stopped",
+};
+
+const NOTHING_STORED: ReadonlySet<string> = new Set();
+
 export class Collector {
   readonly #options: CollectorOptions;
   readonly #dispatcher: Dispatcher;
@@ -66,15 +77,12 @@ export class Collector {
   /** What the runs before have asked: looked at when the first slots are opened, and forgotten then. */
   #earlier: EarlierRuns | null;
   #missed = 0;
-  /** Up to when slots have been looked for. */
-  #coveredUntil: Date;
-  #stopTicking: () => void = () => undefined;
+  #ticker: Ticker | null = null;
 
   constructor(options: CollectorOptions) {
     const { clock, log, jobs, calendar, exchange } = options;
     this.#options = options;
     this.#earlier = options.earlier;
-    this.#coveredUntil = clock.now();
     this.#jobs = jobs.map((job) => scheduleJob(job, calendar));
     this.#chains = new ChainBook(exchange, (problem) => log.error({}, problem.message));
     this.#dispatcher = new Dispatcher({
@@ -94,32 +102,33 @@ export class Collector {
   /**
    * Polls every job at once for what the slot that still lasts has not got from an earlier run, then each at its slots.
    *
+   * @param away how the wall clock was moved while nothing ran; null: it was not
    * @returns the instant from which on, with the slots that lasted then, the ledger is kept
    */
-  start(): Date {
-    const now = this.#options.clock.now();
+  start(away: ClockStep | null = null): Date {
+    const { clock, log } = this.#options;
+    if (away) this.#clockStepped(away);
+    const now = clock.now();
     this.#earlier?.documents.forEach((document) => this.#chains.learn(document));
-    this.#poll(
-      this.#jobs.flatMap((scheduled) => {
-        const slot = scheduled.schedule.current(now);
-        return slot ? [{ ...scheduled, slot }] : [];
-      }),
-    );
+    this.#pollCurrent(now);
     this.#earlier = null;
-    this.#startTicking(now);
+    this.#ticker = startTicker({
+      ...{ clock, every: this.#tickUnit(), since: now },
+      onTick: (window) => this.#tick(window),
+      onSetBack: (earlier) => this.#setBack(earlier),
+      onClockStep: (step) => this.#clockStepped(step),
+      onError: (error) => log.error({ err: error }, "a tick failed"),
+    });
     return now;
   }
 
   /** Takes other jobs from the next slot on. What waits or is under way goes on. */
   replaceJobs(jobs: readonly Job[], calendar: Calendar, exchange: Calendar): void {
-    const now = this.#options.clock.now();
     // What became due since the last tick is the jobs' before.
-    if (now > this.#coveredUntil) this.tick(this.#coveredUntil, now);
+    this.#ticker?.cover();
     this.#jobs = jobs.map((job) => scheduleJob(job, calendar));
     this.#chains.useCalendar(exchange);
-    // Other jobs may need ticks every second.
-    this.#stopTicking();
-    this.#startTicking(this.#coveredUntil);
+    this.#ticker?.setUnit(this.#tickUnit());
   }
 
   /** What is scheduled now. */
@@ -153,14 +162,15 @@ export class Collector {
 
   /** Sends nothing more, waits for the calls under way, at most `graceMs`; what is open then was missed. */
   async close(graceMs: number): Promise<void> {
-    this.#stopTicking();
+    this.#ticker?.stop();
     await this.#dispatcher.close(graceMs);
     this.#slots.settleAll("down");
   }
 
   /** Everything that became due in (after, until]. */
-  tick(after: Date, until: Date): void {
-    this.#coveredUntil = until;
+  #tick({ after, until }: TickWindow): void {
+    // A machine without a battery may begin in 1970, and be set right by decades.
+    const from = new Date(Math.max(after.getTime(), until.getTime() - LONGEST_DOWNTIME_MS));
     this.#dispatcher.expire();
     for (const { due, underlyings } of this.#chains.expire(until.getTime())) {
       const slot = { job: due.job.name, slotAt: due.slotAt };
@@ -170,27 +180,43 @@ export class Collector {
     this.#poll(
       this.#jobs.flatMap((scheduled) => {
         const { schedule } = scheduled;
-        const slots = schedule.slotsBetween(after, until);
+        const slots = schedule.slotsBetween(from, until);
         const newest = slots.at(-1);
         const lasts = newest && schedule.endOf(newest).deadlineMs > until.getTime();
-        // The machine slept through the slots that are over: they are not polled behind time.
+        // The slots that are over were slept through, or left out by the clock: they are not polled behind time.
         this.#down(scheduled.job, lasts ? slots.slice(0, -1) : slots);
         return lasts ? [{ ...scheduled, slot: newest }] : [];
       }),
     );
   }
 
-  #startTicking(since: Date): void {
-    const { clock, log } = this.#options;
-    this.#coveredUntil = since;
-    this.#stopTicking = startTicker({
-      clock,
-      every: this.#jobs.some(({ schedule }) => schedule.subMinute) ? "second" : "minute",
-      since,
-      onTick: ({ after, until }) => this.tick(after, until),
-      onError: (error) => log.error({ err: error }, "a tick failed"),
-      onClockStep: (stepMs) => log.warn({ stepMs }, "the machine's clock was moved, or it slept"),
-    });
+  #tickUnit(): TickUnit {
+    return this.#jobs.some(({ schedule }) => schedule.subMinute) ? "second" : "minute";
+  }
+
+  /** Polls every job for the slot that lasts at `now`. */
+  #pollCurrent(now: Date): void {
+    this.#poll(
+      this.#jobs.flatMap((scheduled) => {
+        const slot = scheduled.schedule.current(now);
+        return slot ? [{ ...scheduled, slot }] : [];
+      }),
+    );
+  }
+
+  /** As at a start; but what is under way still counts for slots that lie ahead now, and will come once more. */
+  #setBack(now: Date): void {
+    this.#dispatcher.missAhead();
+    this.#pollCurrent(now);
+  }
+
+  #clockStepped({ kind, stepMs }: ClockStep): void {
+    const { clock, log, onNote } = this.#options;
+    log.warn({ kind, stepMs }, STEP_WORDS[kind]);
+    onNote({ type: "clock", at: instantFromDate(clock.now()), kind, stepMs });
+    if (kind !== "set_back" && kind !== "set_forward") return;
+    this.#outcomes.moveTimes(stepMs);
+    this.#dispatcher.clockSet();
   }
 
   #poll(due: readonly (ScheduledJob & { slot: Date })[]): void {
@@ -230,7 +256,7 @@ export class Collector {
     this.#options.onNote({ type: "slots", run: this.#options.run, entries });
   }
 
-  /** Slots that passed while the machine slept. */
+  /** Slots that passed while the machine slept, or that the clock has left out. */
   #down(job: Job, slots: readonly Date[]): void {
     if (slots.length === 0) return;
     const { contracts, priceless, broken } = this.#chains.expand(
@@ -243,6 +269,7 @@ export class Collector {
     ];
     if (due.length === 0) return;
     this.#missed += slots.length * due.length;
-    this.#options.onNote({ type: "down", job: job.name, slots: slots.map(instantFromDate), due });
+    const past = slots.map((slotAt) => ({ slotAt, stored: NOTHING_STORED }));
+    downtimeNotes(job.name, due, past).forEach(this.#options.onNote);
   }
 }

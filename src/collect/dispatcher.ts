@@ -9,6 +9,7 @@
 import PQueue from "p-queue";
 import type { Clock } from "../clock.ts";
 import { ERRORS, QuotekeeperError } from "../errors.ts";
+import { instantFromDate } from "../instant.ts";
 import type { MissReason } from "../ledger.ts";
 import type { Log } from "../log.ts";
 import type { Answer } from "../quotes-api/answer.ts";
@@ -28,6 +29,7 @@ import {
   step,
 } from "./governor/governor.ts";
 import { type PlannedCall, split, symbolCount } from "./plan.ts";
+import { CLOCK_STEP_MS } from "./schedule/clockSteps.ts";
 import { UrgencyQueue, type UrgencyOptions } from "./urgencyQueue.ts";
 
 /** What is read of a journaled answer besides its kind. */
@@ -106,6 +108,8 @@ export class Dispatcher {
   #sentAtMs: number[] = [];
   #lastError: string | null = null;
   #closing = false;
+  /** Whether the wall clock was set, and no second attempt has shown since whether calls are signed by the right time. */
+  #clockInDoubt = false;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
@@ -136,6 +140,19 @@ export class Dispatcher {
     for (const ticket of [...this.#waiting]) {
       if (ticket.planned.deadlineMs > nowMs) this.#watchDeadline(ticket);
       else this.#miss(ticket, nowMs);
+    }
+  }
+
+  /** The wall clock was set: a call that is refused may be so for that, and is worth one more attempt. */
+  clockSet(): void {
+    this.#clockInDoubt = true;
+  }
+
+  /** Misses what waits for slots that lie ahead, because the wall clock was set back: they come once more. */
+  missAhead(): void {
+    for (const ticket of [...this.#waiting]) {
+      this.#leave(ticket);
+      this.#enter(ticket);
     }
   }
 
@@ -178,9 +195,14 @@ export class Dispatcher {
     await Promise.all([this.#pumping, ...this.#sending, ...this.#retrying]);
   }
 
-  #enter(entry: Omit<Ticket, "leave">): void {
+  #enter({ planned, ...entry }: Omit<Ticket, "leave">): void {
     if (this.#closing) return;
-    const ticket: Ticket = { ...entry, leave: new AbortController() };
+    const aheadMs = this.#options.clock.now().getTime() + CLOCK_STEP_MS;
+    const [ahead, present] = split(planned, ({ slotAt }) => Date.parse(slotAt) >= aheadMs);
+    if (ahead)
+      this.#finish(present ? { ...ahead, part: undefined } : ahead, { kind: "missed", reason: "down" });
+    if (!present) return;
+    const ticket: Ticket = { ...entry, planned: present, leave: new AbortController() };
     this.#waiting.add(ticket);
     this.#watchDeadline(ticket);
     this.#queue
@@ -271,8 +293,13 @@ export class Dispatcher {
     const { planned } = ticket;
     if (answer.outcome === "quotes") this.#lastError = null;
     else this.#complain(planned, answerError(answer).message);
-    const forTheClock =
-      answer.outcome === "unauthorized" && ticket.attempt === 1 && mayBeRefusedForTheClock(record);
+    // By the clock itself: receive times never go back, also when the clock was set back.
+    const seen = { ...record, observedAt: instantFromDate(this.#options.clock.now()) };
+    const unauthorized = answer.outcome === "unauthorized";
+    const mayBeTheClock = this.#clockInDoubt || mayBeRefusedForTheClock(seen);
+    const forTheClock = unauthorized && ticket.attempt === 1 && mayBeTheClock;
+    // A second attempt shows it: answered, the time is right; refused, it was not the clock.
+    if (!forTheClock && ticket.attempt > 1) this.#clockInDoubt = false;
     if (answer.outcome === "quota_fault") this.#enter({ ...ticket, setback: "refused" });
     // The refusal has shown how far the machine's clock is off: the next attempt signs by the service's.
     else if (forTheClock) this.#enter({ ...ticket, attempt: 2, setback: "unauthorized" });

@@ -32,7 +32,7 @@ export class Isolation {
   /** Symbols whose probe failed: perhaps culprits themselves, so others are tried first. */
   readonly #tried = new Set<string>();
 
-  /** A call failed: 400, an unreadable answer, or a 5xx that stays. */
+  /** A call failed: 400, an unreadable answer, or a 5xx that stays. `nowMs`: on a clock that nobody sets. */
   failed(planned: PlannedCall, nowMs: number, lastSeenMs: (symbol: string) => number): Verdict {
     const { part } = planned;
     if (part?.kind === "probe") return this.#probeFailed(planned, part.rest, nowMs);

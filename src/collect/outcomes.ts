@@ -82,6 +82,12 @@ export class Outcomes {
     for (const [name, at] of this.#lastSeenMs) if (at < sinceMs) this.#lastSeenMs.delete(name);
   }
 
+  /** The wall clock was moved by so many ms: whatever is to last goes on lasting as long as it was to. */
+  moveTimes(byMs: number): void {
+    this.unknowns.moveTimes(byMs);
+    for (const [name, at] of this.#lastSeenMs) this.#lastSeenMs.set(name, at + byMs);
+  }
+
   /** Takes the end of a call in. Whatever goes wrong here, everything it asked for is accounted for. */
   take(planned: PlannedCall, result: Result): void {
     try {
@@ -204,7 +210,7 @@ export class Outcomes {
   #failed(planned: PlannedCall, reason: MissReason): void {
     const { clock, log, ask } = this.#options;
     const lastSeen = (symbol: string): number => this.#lastSeenMs.get(symbol) ?? 0;
-    const verdict = this.#isolation.failed(planned, clock.now().getTime(), lastSeen);
+    const verdict = this.#isolation.failed(planned, clock.monotonicMs(), lastSeen);
     if (verdict.kind === "ask") return verdict.calls.forEach(ask);
     const calls = verdict.kind === "give_up" ? verdict.calls : [planned];
     const names = [...planned.wants.keys()];
@@ -231,7 +237,9 @@ export class Outcomes {
   }
 
   #heldBack(planned: PlannedCall, name: string, reason: MissReason, suspect = false): void {
-    const slotAtMs = Date.parse(planned.slotAt ?? "") || this.#options.clock.now().getTime();
+    const nowMs = this.#options.clock.now().getTime();
+    // The slot lies ahead when the clock was set back meanwhile.
+    const slotAtMs = Math.min(Date.parse(planned.slotAt ?? "") || nowMs, nowMs);
     this.unknowns.failed(name, { slotAtMs, slotMs: slotMsOf(planned), reason, suspect });
   }
 }

@@ -24,7 +24,8 @@ export type BeginningSlot = Slot & {
   due: readonly string[];
 };
 
-type OpenSlot = { slot: BeginningSlot; entry: SlotEntry; unsettled: Set<string> };
+/** `unsettled`: how many outcomes each name still waits for, one for each time the slot was opened with it. */
+type OpenSlot = { slot: BeginningSlot; entry: SlotEntry; unsettled: Map<string, number> };
 
 /** Told of slots. */
 export type SlotListener = {
@@ -42,17 +43,27 @@ export class SlotBook {
     this.#listener = listener;
   }
 
-  /** Opens a slot. A job with nothing due has no slot. */
+  /**
+   * Opens a slot. A job with nothing due has no slot. One that is open already, because the clock was set back and the
+   * slot comes once more, goes on with all that it has: what is stored stays stored, the rest waits for both outcomes.
+   */
   open(slot: BeginningSlot): void {
     if (slot.due.length === 0) return;
-    const due = [...new Set(slot.due)];
     const { job, slotAt } = slot;
-    this.#open.set(slotKey(slot), {
-      slot,
-      entry: { job, slotAt, due, misses: [] },
-      unsettled: new Set(due),
-    });
-    this.#listener.onOpened({ ...slot, due });
+    const key = slotKey(slot);
+    const before = this.#open.get(key);
+    const entry = before?.entry ?? { job, slotAt, due: [], misses: [] };
+    const unsettled = before?.unsettled ?? new Map<string, number>();
+    this.#open.set(key, { slot, entry, unsettled });
+    const known = new Set(entry.due);
+    const missed = new Set(entry.misses.map(([name]) => name));
+    for (const name of new Set(slot.due)) {
+      if (!known.has(name)) entry.due.push(name);
+      if (!known.has(name) || missed.has(name) || unsettled.has(name))
+        unsettled.set(name, (unsettled.get(name) ?? 0) + 1);
+    }
+    entry.misses = entry.misses.filter(([name]) => !unsettled.has(name));
+    this.#listener.onOpened({ ...slot, due: [...entry.due] });
   }
 
   /** The contracts of chains whose price came late are due in place of what stood for them. */
@@ -62,7 +73,7 @@ export class SlotBook {
     const gone = new Set(insteadOf.filter((name) => open.unsettled.delete(name)));
     const names = new Set([...open.entry.due.filter((name) => !gone.has(name)), ...due]);
     const known = new Set(open.entry.due);
-    for (const name of due) if (!known.has(name)) open.unsettled.add(name);
+    for (const name of due) if (!known.has(name)) open.unsettled.set(name, 1);
     open.entry.due = [...names];
     this.#listener.onOpened({ ...open.slot, due: open.entry.due });
     this.#giveOut(open);
@@ -72,7 +83,13 @@ export class SlotBook {
   settle(slots: Iterable<Slot>, name: string, fate: Fate): void {
     for (const slot of slots) {
       const open = this.#open.get(slotKey(slot));
-      if (!open?.unsettled.delete(name)) continue;
+      const outcomes = open?.unsettled.get(name);
+      if (!open || outcomes === undefined) continue;
+      if (fate !== "stored" && outcomes > 1) {
+        open.unsettled.set(name, outcomes - 1);
+        continue;
+      }
+      open.unsettled.delete(name);
       if (fate !== "stored") open.entry.misses.push([name, fate]);
       this.#giveOut(open);
     }
@@ -93,7 +110,7 @@ export class SlotBook {
   /** Settles all that is open, because the program ends. */
   settleAll(reason: MissReason): void {
     const entries = [...this.#open.values()].map(({ entry, unsettled }) => {
-      for (const name of unsettled) entry.misses.push([name, reason]);
+      for (const name of unsettled.keys()) entry.misses.push([name, reason]);
       return entry;
     });
     this.#open.clear();

@@ -57,6 +57,12 @@ export class Unknowns {
     else this.#setbacks.delete(name);
   }
 
+  /** The wall clock was moved by so many ms: a rest lasts as long as it was to. */
+  moveTimes(byMs: number): void {
+    for (const [name, setback] of this.#setbacks)
+      this.#setbacks.set(name, { ...setback, askAgainAtMs: setback.askAgainAtMs + byMs });
+  }
+
   /** A new day: suspects that have been answered may share a call again. */
   forgive(): void {
     for (const [name, { failures }] of this.#setbacks) if (failures === 0) this.#setbacks.delete(name);

@@ -70,6 +70,8 @@ export function createQuoteService(options: QuoteServiceOptions): QuoteService {
     newId,
     patience: options.patience ?? PATIENCE,
     answer: (call) => {
+      // Of the clock that timestamps are held against: by it a caller learns how far its own is off.
+      call.response.setHeader("Date", clock.now().toUTCString());
       faults?.skewHeaders(call.response);
       const callClass = classOf(call);
       if (callClass === "orders") return admit(call, callClass, orders);

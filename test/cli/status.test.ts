@@ -1,7 +1,8 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { insertLedger } from "../../src/archive/ledger.ts";
+import type { ClockStep } from "../../src/ledger.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase } from "../support/database.ts";
 import { closedPort } from "../support/stubService.ts";
@@ -157,4 +158,63 @@ test("the next poll is the next slot of the session, and the budget what the las
   expect(real.stdout).toMatch(/^next poll ok +good in 3 days, at 2026-11-23 09:30:00 New York$/m);
   for (const { stdout } of [simulated, real])
     expect(stdout.trimEnd().split("\n").length).toBeLessThanOrEqual(10);
+});
+
+describe("a clock that was moved", () => {
+  const NOTICED = "2026-11-20T15:00:00.000000Z";
+
+  /** What `status` says so long after steps were noticed, one a second. */
+  async function saidAfter(minutes: number, ...steps: ClockStep[]) {
+    const { url, pool } = await freshDatabase();
+    const client = await pool.connect();
+    const at = (place: number): string => NOTICED.replace("00:00.", `00:0${place}.`);
+    await insertLedger(
+      client,
+      steps.map((step, place) => ({ type: "clock", at: at(place), ...step })),
+    );
+    client.release();
+    const clock = createTestClock(new Date(Date.parse(NOTICED) + minutes * 60_000).toISOString());
+    const { exitCode, stdout } = await run(["status"], { ...settings(), DATABASE_URL: url }, clock);
+    return { exitCode, clock: /^clock.*$/m.exec(stdout)?.[0], lines: stdout.trimEnd().split("\n").length };
+  }
+
+  const back: ClockStep = { kind: "set_back", stepMs: -3_600_000 };
+
+  test("needs a person for an hour, by whatever process asks, and is said for a day", async () => {
+    const remedy = ": see to the machine's time service";
+    const text = "set back by 60 min at 2026-11-20 10:00:00 New York";
+
+    expect(await saidAfter(59, back)).toMatchObject({
+      exitCode: 1,
+      clock: `clock     ATTENTION ${text}${remedy}`,
+    });
+    expect(await saidAfter(61, back)).toMatchObject({ exitCode: 0, clock: `clock     ok        ${text}` });
+    expect((await saidAfter(24 * 60, back)).clock).toBeUndefined();
+  });
+
+  test("by a few seconds, a machine that slept and a program that could not run need nobody, and are told apart", async () => {
+    const said = await saidAfter(
+      1,
+      { kind: "stopped", stepMs: 7_000 },
+      { kind: "slept", stepMs: 28_800_000 },
+      { kind: "set_forward", stepMs: 3_000 },
+    );
+
+    expect(said).toEqual({
+      exitCode: 0,
+      clock:
+        "clock     ok        set forward by 3 s at 2026-11-20 10:00:02 New York; " +
+        "the machine slept for 8 h, until 2026-11-20 10:00:01 New York; " +
+        "the program could not run (the machine was busy, or the program was stopped) for 7 s, until 2026-11-20 10:00:00 New York",
+      lines: expect.any(Number),
+    });
+    expect(said.lines).toBeLessThanOrEqual(10);
+  });
+
+  test("again and again is told by the newest, and by how many more there are", async () => {
+    const { clock } = await saidAfter(1, back, back, back, back, back);
+
+    expect(clock).toContain("10:00:04 New York");
+    expect(clock).toContain("2 more in the table clock_steps");
+  });
 });

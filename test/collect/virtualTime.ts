@@ -16,6 +16,10 @@ export type VirtualTime = {
   settle: () => Promise<void>;
   /** The machine sleeps: the wall clock goes on, and no timer fires meanwhile. */
   sleepMachine: (ms: number) => void;
+  /** The process cannot run for so long, though the machine does: every clock goes on, and no timer fires. */
+  stall: (ms: number) => void;
+  /** Somebody moves the wall clock by so many ms, below 0: back. No other clock notices. */
+  moveClock: (ms: number) => void;
 };
 
 /** jest's own makes the same date in many times the time. */
@@ -27,9 +31,9 @@ export function startVirtualTime(start: string): VirtualTime {
     now: Date.parse(start),
     doNotFake: ["nextTick", "queueMicrotask", "setImmediate", "clearImmediate"],
   });
-  // What an interval looks at changes nothing, unless the machine slept: time goes on to the next timeout at once.
+  // What an interval looks at changes nothing, unless a clock was disturbed: time goes on to the next timeout at once.
   let turn = false;
-  let hasSlept = false;
+  let disturbed = false;
   const fakeSetTimeout = setTimeout;
   const virtualSetTimeout = ((callback: (...args: unknown[]) => void, ms?: number, ...args: unknown[]) =>
     fakeSetTimeout(() => {
@@ -39,6 +43,11 @@ export function startVirtualTime(start: string): VirtualTime {
   globalThis.setTimeout = virtualSetTimeout;
   const beganMs = jest.now();
   let sleptMs = 0;
+  let movedMs = 0;
+  const jump = (ms: number): void => {
+    disturbed = true;
+    jest.setSystemTime(jest.now() + ms);
+  };
   let drawn = 0;
   const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
   const until = async (instant: string | number): Promise<void> => {
@@ -50,7 +59,7 @@ export function startVirtualTime(start: string): VirtualTime {
     while (!there) {
       // A test that took too long has given the clock back by now: going on would be for ever.
       if (setTimeout !== virtualSetTimeout) throw new Error("the virtual time has ended");
-      turn = hasSlept;
+      turn = disturbed;
       do jest.advanceTimersToNextTimer();
       while (!turn);
       await settle();
@@ -59,7 +68,8 @@ export function startVirtualTime(start: string): VirtualTime {
   return {
     clock: {
       now: () => new RealDate(jest.now()),
-      monotonicMs: () => jest.now() - beganMs - sleptMs,
+      monotonicMs: () => jest.now() - beganMs - movedMs - sleptMs,
+      uptimeMs: () => jest.now() - beganMs - movedMs,
       sleep: (ms, signal) =>
         new Promise((resolve, reject) => {
           if (signal?.aborted) return reject(signal.reason as Error);
@@ -80,9 +90,13 @@ export function startVirtualTime(start: string): VirtualTime {
     pass: (ms) => until(jest.now() + ms),
     settle,
     sleepMachine: (ms) => {
-      hasSlept = true;
       sleptMs += ms;
-      jest.setSystemTime(jest.now() + ms);
+      jump(ms);
+    },
+    stall: jump,
+    moveClock: (ms) => {
+      movedMs += ms;
+      jump(ms);
     },
   };
 }

@@ -3,11 +3,12 @@
  * ledger says of it is kept for the test to look at.
  */
 import { afterEach, jest } from "@jest/globals";
+import type { Clock } from "../../src/clock.ts";
 import { Collector, type CollectorOptions } from "../../src/collect/collector.ts";
 import type { PlannedCall } from "../../src/collect/plan.ts";
 import type { Job } from "../../src/config/jobs/readJobs.ts";
-import { instantFromDate } from "../../src/instant.ts";
-import type { LedgerNote, MissReason, SlotEntry } from "../../src/ledger.ts";
+import { createObserver, type Instant, instantFromDate } from "../../src/instant.ts";
+import type { ClockStep, LedgerNote, MissReason, SlotEntry } from "../../src/ledger.ts";
 import { alwaysOpen, createCalendar } from "../../src/market/calendar/calendar.ts";
 import { instrumentName, type InstrumentKey } from "../../src/market/instrument.ts";
 import type { Answer } from "../../src/quotes-api/answer.ts";
@@ -20,8 +21,19 @@ import { startVirtualTime, type VirtualTime } from "./virtualTime.ts";
 
 export { jobOf };
 
-/** One call as the service saw it. */
-export type SeenCall = { sentAt: number; answeredAt: number | null; planned: PlannedCall; names: string[] };
+/**
+ * One call as the service saw it: by the wall clock, which a test may move, and `afterMs` the start by a clock that
+ * nobody moves.
+ */
+export type SeenCall = {
+  sentAt: number;
+  answeredAt: number | null;
+  afterMs: number;
+  /** The name of the answer. */
+  observedAt: Instant | null;
+  planned: PlannedCall;
+  names: string[];
+};
 
 /** How the service answers: an answer, or an error that is thrown. */
 export type Respond = (call: SeenCall) => Answer | Promise<Answer>;
@@ -54,8 +66,13 @@ export type WorldOptions = Partial<
   respond?: Respond;
   latencyMs?: (call: number) => number;
   signedAfterMs?: (call: number) => number;
+  /** Headers of an answer, names in lower case. */
   headers?: (call: SeenCall) => Record<string, string>;
   kept?: (call: SeenCall) => Promise<void>;
+  /** Another clock than the virtual time's own, made of it. */
+  clockOf?: (time: VirtualTime) => Clock;
+  /** How the wall clock was moved before the start. */
+  away?: ClockStep;
 };
 
 /** Makes a world and starts its collector. */
@@ -67,11 +84,12 @@ export function startWorld(options: WorldOptions): World {
   const { latencyMs = () => 200, signedAfterMs = () => 0 } = options;
   const respond = options.respond ?? (({ planned }) => quotesFor(planned));
   const logAt = (level: string) => (_fields: object, message: string) => void logged.push({ level, message });
+  const observe = createObserver(time.clock);
   const collector = new Collector({
     jobs: options.jobs,
     calendar: options.calendar ?? alwaysOpen,
     exchange: options.exchange ?? createCalendar(),
-    clock: time.clock,
+    clock: options.clockOf?.(time) ?? time.clock,
     log: { debug: logAt("debug"), info: logAt("info"), warn: logAt("warn"), error: logAt("error") },
     governor: options.governor ?? { limit: 60, windowMs: 60_000 },
     history: options.history ?? null,
@@ -81,7 +99,10 @@ export function startWorld(options: WorldOptions): World {
     onNote: (note) => void notes.push(structuredClone(note)),
     send: async (planned, signal, onArrived) => {
       const names = (askedInstruments(planned.call) ?? []).map(instrumentName);
-      const call: SeenCall = { sentAt: Date.now(), answeredAt: null, planned, names };
+      const call: SeenCall = {
+        ...{ sentAt: Date.now(), answeredAt: null, afterMs: time.clock.monotonicMs(), observedAt: null },
+        ...{ planned, names },
+      };
       calls.push(call);
       const place = calls.length - 1;
       if (signedAfterMs(place) > 0) await time.clock.sleep(signedAfterMs(place), signal);
@@ -89,11 +110,11 @@ export function startWorld(options: WorldOptions): World {
       await time.clock.sleep(latencyMs(place), signal);
       call.answeredAt = Date.now();
       const answer = await respond(call);
-      const observedAt = instantFromDate(time.clock.now());
+      call.observedAt = observe();
       const headers = options.headers?.(call) ?? {};
       onArrived({ headers, answer });
       await options.kept?.(call);
-      return { record: { requestedAt, observedAt, headers }, answer };
+      return { record: { requestedAt, observedAt: call.observedAt, headers }, answer };
     },
   });
   const end = async (graceMs: number): Promise<void> => {
@@ -107,7 +128,7 @@ export function startWorld(options: WorldOptions): World {
     ...{ ...time, collector, calls, notes, logged, end },
   };
   open.add(world);
-  collector.start();
+  collector.start(options.away);
   return world;
 }
 
@@ -146,12 +167,12 @@ export function entriesOf(notes: readonly LedgerNote[], job?: string): SlotEntry
     .flatMap((note): SlotEntry[] =>
       note.type === "slots"
         ? note.entries
-        : note.type === "opened"
-          ? []
-          : note.slots.map((slotAt) => ({
+        : note.type === "down"
+          ? note.slots.map((slotAt) => ({
               ...{ job: note.job, slotAt, due: note.due },
               misses: note.due.map((name): [string, MissReason] => [name, "down"]),
-            })),
+            }))
+          : [],
     )
     .filter((entry) => job === undefined || entry.job === job);
 }

@@ -32,6 +32,7 @@ export function handClock(wall = "2026-11-20T22:50:00.000Z"): Clock & { advance:
   return {
     now: () => new Date(nowMs),
     monotonicMs: () => nowMs,
+    uptimeMs: () => nowMs,
     sleep: () => Promise.resolve(),
     random: (length) => {
       const bytes = Buffer.alloc(length);

@@ -7,6 +7,7 @@ export function movableClock(start: string): Clock & { advance: (ms: number) => 
   return {
     now: () => new Date(nowMs),
     monotonicMs: () => nowMs,
+    uptimeMs: () => nowMs,
     sleep: () => Promise.reject(new Error("nothing here waits")),
     random: (length) => new Uint8Array(length).fill(++drawn % 256),
     advance: (ms) => {

@@ -34,6 +34,7 @@ export function createTestClock(
     advance,
     now: () => new Date(wallMs),
     monotonicMs: () => elapsedMs,
+    uptimeMs: () => elapsedMs,
     setTo: (wall) => {
       wallMs = Date.parse(wall);
     },

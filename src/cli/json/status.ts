@@ -14,6 +14,7 @@ const line = z.strictObject({
       "rows",
       "slots",
       "unknown",
+      "clock",
       "journal",
     ])
     .describe("What it is about."),
@@ -27,7 +28,7 @@ const line = z.strictObject({
 export const statusJson = z.strictObject({
   at: instant.describe("When it was looked."),
   healthy: z.boolean().describe("Whether no line needs a person; the exit code is 0 then, else 1."),
-  lines: z.array(line).max(10).describe("What `status` prints without `--json`."),
+  lines: z.array(line).max(11).describe("What `status` prints without `--json`."),
   market: z
     .enum(["account", "simulated"])
     .nullable()

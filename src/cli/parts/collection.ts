@@ -21,13 +21,14 @@ import type { Meter } from "../../web/machines/meter.ts";
 import type { Archive } from "./archive.ts";
 import { governorOf, openCalls } from "./callHistory.ts";
 import { calmLog } from "./calmLog.ts";
+import { KEEP_CLOCK_EVERY_MS, openClockFile } from "./clockFile.ts";
 import { accountForDowntime, accountForLeftOpen } from "./downtime.ts";
 import { readEarlierRuns } from "./earlierRuns.ts";
 import { openFeed, type OpenFeed } from "./feed.ts";
 import { followJobs } from "./followJobs.ts";
 import { createNoteWriter, type NoteWriter } from "./ledgerNotes.ts";
 import { keepLoaderState, type LoaderStateFile } from "./loaderState.ts";
-import { meteredSend, meterMisses } from "./metered.ts";
+import { meteredSend, meterNote } from "./metered.ts";
 import { beginRun, type Unaccounted } from "./unaccounted.ts";
 
 /** A collection under way. */
@@ -121,6 +122,7 @@ async function openStations(
     jobs: jobs.map((job) => scheduleJob(job, trading)),
     ...{ source: feed.ledgerSource(), now: clock.now() },
   });
+  const clocks = await openClockFile(resolve(config.dataDir), clock);
   const collector = new Collector({
     ...{ jobs, run, earlier },
     calendar: trading,
@@ -129,8 +131,9 @@ async function openStations(
     log: calm.log,
     onChange,
     onNote: (note) => {
-      if (meter) meterMisses(note, meter);
+      if (meter) meterNote(note, meter);
       notes.write(note);
+      if (note.type === "clock") void clocks.keep();
     },
     send: meter ? meteredSend(send, meter, clock) : send,
     governor: governorOf(config),
@@ -139,7 +142,9 @@ async function openStations(
   });
   const unaccounted = await beginRun(resolve(config.dataDir), clock.now());
   onOpened(() => collector.close(0));
-  const startedAt = collector.start();
+  const startedAt = collector.start(clocks.away);
+  void clocks.keep();
+  const keepingClocks = setInterval(() => void clocks.keep(), KEEP_CLOCK_EVERY_MS);
   const closing = new AbortController();
   const accounting = account(options, {
     ...{ feed, loader, collector, notes, startedAt, unaccounted, run, signal: closing.signal },
@@ -160,10 +165,12 @@ async function openStations(
     close: async () => {
       stopFollowing();
       closing.abort();
+      clearInterval(keepingClocks);
       await collector.close(CALLS_GRACE_MS);
       calm.flush();
       await atMost(LOAD_GRACE_MS, accounting, clock);
       await notes.flush();
+      await clocks.keep();
       await journal.close();
       await loader.close(LOAD_GRACE_MS);
       if (loader.failure() === null) loaderState.works();

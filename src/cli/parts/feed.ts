@@ -66,7 +66,7 @@ export async function openFeed(config: Config, clock: Clock, logger?: ServiceLog
   const service = createQuoteService({
     source: createSimulatedMarket({ seed: DEFAULT_SEED }),
     keys: [credentials],
-    clock,
+    clock: neverSetBack(clock),
     limits: { ...SERVICE_LIMITS, quotes: config.limit, windowMs: config.limitWindowMs },
     ...(logger ? { logger } : {}),
   });
@@ -82,6 +82,23 @@ export async function openFeed(config: Config, clock: Clock, logger?: ServiceLog
     close: async () => {
       await opened.close();
       await service.close();
+    },
+  };
+}
+
+/**
+ * The same clock, but for a time that it goes on when it is set back. A service has a clock of its own, and this one
+ * accepts no call of a time that it has forgotten.
+ */
+function neverSetBack(clock: Clock): Clock {
+  let [lastMs, atMs] = [-Infinity, 0];
+  return {
+    ...clock,
+    now: () => {
+      const nowMs = clock.monotonicMs();
+      lastMs = Math.max(clock.now().getTime(), lastMs + nowMs - atMs);
+      atMs = nowMs;
+      return new Date(lastMs);
     },
   };
 }

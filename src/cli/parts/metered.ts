@@ -1,4 +1,4 @@
-/** A way to send calls, and a way to note misses, that tell a meter what passes through them. */
+/** A way to send calls, and a way to write notes, that tell a meter what passes through them. */
 import type { Clock } from "../../clock.ts";
 import type { Send } from "../../collect/dispatcher.ts";
 import { QuotekeeperError } from "../../errors.ts";
@@ -26,9 +26,10 @@ export function meteredSend(send: Send, meter: Meter, clock: Clock): Send {
   };
 }
 
-/** The misses of a note of the ledger. */
-export function meterMisses(note: LedgerNote, meter: Meter): void {
-  if (note.type === "down") meter.missed("down", note.slots.length * note.due.length);
+/** The misses of a note of the ledger, or the step of the clock. */
+export function meterNote(note: LedgerNote, meter: Meter): void {
+  if (note.type === "clock") meter.clockStepped(note);
+  else if (note.type === "down") meter.missed("down", note.slots.length * note.due.length);
   else if (note.type === "slots")
     for (const { misses } of note.entries) for (const [, reason] of misses) meter.missed(reason, 1);
 }

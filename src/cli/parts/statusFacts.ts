@@ -3,7 +3,7 @@ import type { BudgetUse } from "../../archive/budgetUse.ts";
 import type { Health } from "../../archive/queries.ts";
 import { scheduleJob } from "../../collect/jobSchedule.ts";
 import type { Job } from "../../config/jobs/readJobs.ts";
-import type { LedgerSource } from "../../ledger.ts";
+import type { ClockStep, LedgerSource } from "../../ledger.ts";
 import type { Calendar } from "../../market/calendar/calendar.ts";
 import { GOES_ON_MS, type LedgerStatus, someOf } from "./ledgerStatus.ts";
 import { inNewYork, roughly } from "./spans.ts";
@@ -90,6 +90,46 @@ export function ledgerLines({ due, missed, late, unknown }: LedgerStatus): Line[
 /** ` (last at 2026-11-20 10:12:00 New York)`, or ` (going on, last at ...)`. */
 function when(lastAt: Date, goesOn: boolean): string {
   return ` (${goesOn ? "going on, " : ""}last at ${inNewYork(lastAt)})`;
+}
+
+/** How long `status` tells of a clock that was moved, and how long that needs a person, in ms. */
+export const CLOCK_SAID_MS = 86_400_000;
+const CLOCK_ALARM_MS = 3_600_000;
+
+/** A clock that was set by less than this, in ms, needs no person: it was put right as clocks are. */
+const CLOCK_ALARM_STEP_MS = 5_000;
+
+const STEP_WORDS: Readonly<Record<ClockStep["kind"], string>> = {
+  set_back: "set back by",
+  set_forward: "set forward by",
+  slept: "the machine slept for",
+  stopped: "the program could not run (the machine was busy, or the program was stopped) for",
+};
+
+/** Steps that are told one by one; of more, the newest. */
+const MOST_STEPS = 3;
+
+/** What was amiss with the machine's clock in the last day, the newest first; no line when nothing was. */
+export function clockLines(steps: readonly (ClockStep & { movedAt: Date })[], now: Date): Line[] {
+  if (steps.length === 0) return [];
+  const set = (kind: ClockStep["kind"]): boolean => kind === "set_back" || kind === "set_forward";
+  const alarming = steps.some(
+    ({ kind, stepMs, movedAt }) =>
+      set(kind) &&
+      Math.abs(stepMs) > CLOCK_ALARM_STEP_MS &&
+      now.getTime() - movedAt.getTime() < CLOCK_ALARM_MS,
+  );
+  const said = steps
+    .slice(0, MOST_STEPS)
+    .map(
+      ({ kind, stepMs, movedAt }) =>
+        `${STEP_WORDS[kind]} ${roughly(Math.abs(stepMs))}${set(kind) ? " at" : ", until"} ${inNewYork(movedAt)}`,
+    );
+  const rest = steps.length - MOST_STEPS;
+  const more = rest > 0 ? [`${rest} more in the table clock_steps`] : [];
+  const remedy = alarming ? ": see to the machine's time service" : "";
+  const text = `${[...said, ...more].join("; ")}${remedy}`;
+  return [{ subject: "clock", state: alarming ? "attention" : "ok", text }];
 }
 
 /** Outcomes that somebody has to see to; a fault or a server's error now and then heals by itself. */

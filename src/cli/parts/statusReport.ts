@@ -1,6 +1,7 @@
-/** What `status` finds out: a line for each subject, ten at most, and the same as data. It reads, and makes nothing. */
+/** What `status` finds out: a line for each subject, ten at most while nothing needs a person, and the same as data. It reads, and makes nothing. */
 import { resolve } from "node:path";
 import { type BudgetUse, readBudgetUse } from "../../archive/budgetUse.ts";
+import { readClockSteps } from "../../archive/clockSteps.ts";
 import { databaseError } from "../../archive/databaseError.ts";
 import { explain, findReadOnly } from "../../archive/explain.ts";
 import { currentVersion, readMigrations } from "../../archive/migrate.ts";
@@ -22,7 +23,16 @@ import { type JournalHealth, journalHealth } from "./journalHealth.ts";
 import { type LedgerStatus, readLedgerStatus } from "./ledgerStatus.ts";
 import { readLoaderState } from "./loaderState.ts";
 import { inNewYork } from "./spans.ts";
-import { answerLines, budgetLine, ledgerLines, marketLine, nextLine, nextPollOf } from "./statusFacts.ts";
+import {
+  answerLines,
+  budgetLine,
+  CLOCK_SAID_MS,
+  clockLines,
+  ledgerLines,
+  marketLine,
+  nextLine,
+  nextPollOf,
+} from "./statusFacts.ts";
 import type { Line, LineState, StatusReport } from "./statusTypes.ts";
 
 /** Gives the archive to look into, and is told when that was not possible, so that the next look opens it anew. */
@@ -68,6 +78,7 @@ export async function readStatus(
   if (budget) lines.push(budgetLine(budget, config));
   if (health) lines.push(...answerLines(health, now));
   if (ledger) lines.push(...ledgerLines(ledger));
+  lines.push(...clockLines(found.clockSteps, now));
   lines.push({ subject: "journal", state: journal.state, text: journal.text });
   return {
     at: now.toISOString(),
@@ -141,6 +152,7 @@ type Found = {
   health: Health | null;
   ledger: LedgerStatus | null;
   budget: BudgetUse | null;
+  clockSteps: Awaited<ReturnType<typeof readClockSteps>>;
   version: number | null;
   tier: Tier | null;
   database: Line;
@@ -148,7 +160,10 @@ type Found = {
 
 function nothing(state: LineState, text: string, version: number | null = null): Found {
   const database: Line = { subject: "database", state, text };
-  return { market: null, health: null, ledger: null, budget: null, version, tier: null, database };
+  return {
+    ...{ market: null, health: null, ledger: null, budget: null, clockSteps: [] },
+    ...{ version, tier: null, database },
+  };
 }
 
 type Scheduled = { jobs: readonly Job[]; calendar: readonly CalendarOverride[] };
@@ -210,11 +225,13 @@ async function readArchive(
   const ledger = await readLedgerStatus(pool, jobs, { source: market.slots, calendar }, now);
   const since = new Date(now.getTime() - config.limitWindowMs);
   const budget = await readBudgetUse(pool, market.answers, since);
+  const clockSteps = await readClockSteps(pool, new Date(now.getTime() - CLOCK_SAID_MS), now);
   return {
     market: market.answers,
     health,
     ledger,
     budget,
+    clockSteps,
     version,
     tier,
     database: { subject: "database", state: "ok", text },

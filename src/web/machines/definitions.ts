@@ -1,5 +1,7 @@
 /** Every metric of `/metrics`: name, kind, labels and sentence. `docs/metrics.md` is generated from this table. */
 
+import { CLOCK_STEP_KINDS } from "../../ledger.ts";
+
 /** Labels of a metric: the values each can have, or what they are where that is only known at run time. */
 type Labels = Readonly<Record<string, readonly string[] | string>>;
 
@@ -94,6 +96,17 @@ const table = {
   quotekeeper_last_quotes_timestamp_seconds: {
     kind: "gauge",
     help: "When the last answer with quotes arrived, seconds since 1970 began in UTC; absent until then.",
+    collecting: true,
+  },
+  quotekeeper_clock_steps_total: {
+    kind: "counter",
+    help: "How often the machine's clock was set back or forward by 2 s or more, the machine slept, or the program could not run (stopped).",
+    labels: { kind: CLOCK_STEP_KINDS },
+    collecting: true,
+  },
+  quotekeeper_clock_step_seconds: {
+    kind: "gauge",
+    help: "By how much the machine's clock was set when it last was, below 0: back; absent until then.",
     collecting: true,
   },
   quotekeeper_next_poll_timestamp_seconds: {

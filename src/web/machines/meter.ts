@@ -1,6 +1,6 @@
 /** Counts what happens while it happens. Everything else is looked up when somebody asks for the metrics. */
 import { Counter, Gauge, Histogram, type Metric } from "prom-client";
-import type { MissReason } from "../../ledger.ts";
+import { CLOCK_STEP_KINDS, type ClockStep, type MissReason } from "../../ledger.ts";
 import { CALL_OUTCOMES, LATENESS_BUCKETS, labelNames, METRICS, MISS_REASONS } from "./definitions.ts";
 
 /** What a call came to. */
@@ -12,6 +12,8 @@ export type Meter = {
   called: (outcome: CallOutcome, latenessMs: number | null, at: Date) => void;
   /** Instruments were due and are missed. */
   missed: (reason: MissReason, count: number) => void;
+  /** The machine's clock was moved, it slept, or the program could not run. */
+  clockStepped: (step: ClockStep) => void;
   /** For the registry. */
   metrics: readonly Metric[];
 };
@@ -25,9 +27,13 @@ export function createMeter(): Meter {
   const misses = new Counter(of("quotekeeper_misses_total"));
   const lateness = new Histogram({ ...of("quotekeeper_slot_lateness_seconds"), buckets: LATENESS_BUCKETS });
   const lastQuotes = new Gauge(of("quotekeeper_last_quotes_timestamp_seconds"));
+  const clockSteps = new Counter(of("quotekeeper_clock_steps_total"));
+  const clockStep = new Gauge(of("quotekeeper_clock_step_seconds"));
   lastQuotes.remove();
+  clockStep.remove();
   for (const outcome of CALL_OUTCOMES) calls.inc({ outcome }, 0);
   for (const reason of MISS_REASONS) misses.inc({ reason }, 0);
+  for (const kind of CLOCK_STEP_KINDS) clockSteps.inc({ kind }, 0);
   return {
     called: (outcome, latenessMs, at) => {
       calls.inc({ outcome });
@@ -36,6 +42,10 @@ export function createMeter(): Meter {
       if (outcome === "quotes") lastQuotes.set(at.getTime() / 1_000);
     },
     missed: (reason, count) => misses.inc({ reason }, count),
-    metrics: [calls, misses, lateness, lastQuotes],
+    clockStepped: ({ kind, stepMs }) => {
+      clockSteps.inc({ kind });
+      if (kind === "set_back" || kind === "set_forward") clockStep.set(stepMs / 1_000);
+    },
+    metrics: [calls, misses, lateness, lastQuotes, clockSteps, clockStep],
   };
 }

@@ -1,10 +1,11 @@
 import { afterEach, describe, expect, jest, test } from "@jest/globals";
-import { systemClock } from "../../../src/clock.ts";
 import { createSchedule } from "../../../src/collect/schedule/slots.ts";
 import { startTicker } from "../../../src/collect/schedule/ticker.ts";
 import type { TickWindow } from "../../../src/collect/schedule/ticker.ts";
 import { createCalendar } from "../../../src/market/calendar/calendar.ts";
+import type { ClockStep } from "../../../src/ledger.ts";
 import type { WantedSession } from "../../../src/market/calendar/calendar.ts";
+import { startVirtualTime, type VirtualTime } from "../virtualTime.ts";
 
 const nyse = createCalendar();
 
@@ -18,26 +19,34 @@ function collecting(
     session = "always" as WantedSession,
     since,
     block,
-  }: { session?: WantedSession; since?: string; block?: () => void } = {},
+  }: { session?: WantedSession; since?: string; block?: (time: VirtualTime) => void } = {},
 ) {
-  jest.useFakeTimers({ now: new Date(start) });
+  const time = startVirtualTime(start);
   const schedule = createSchedule({ cron, timezone: "America/New_York", session, calendar: nyse });
   const slots: string[] = [];
-  const steps: number[] = [];
+  const steps: ClockStep[] = [];
+  const setBacks: string[] = [];
+  /** When something was to be polled, in ms of true time. */
+  const looks: number[] = [];
   const errors: unknown[] = [];
   const onTick = ({ after, until }: TickWindow) => {
+    looks.push(time.clock.uptimeMs());
     slots.push(...schedule.slotsBetween(after, until).map((at) => at.toISOString().slice(0, 19)));
-    block?.();
+    block?.(time);
   };
-  const stop = startTicker({
-    clock: systemClock,
+  const { stop } = startTicker({
+    clock: time.clock,
     every: schedule.subMinute ? "second" : "minute",
-    ...(since === undefined ? {} : { since: new Date(since) }),
+    since: new Date(since ?? start),
     onTick,
+    onSetBack: (now) => {
+      looks.push(time.clock.uptimeMs());
+      setBacks.push(now.toISOString());
+    },
     onError: (error) => errors.push(error),
-    onClockStep: (ms) => steps.push(ms),
+    onClockStep: (step) => steps.push(step),
   });
-  return { slots, steps, errors, stop };
+  return { time, looks, slots, steps, setBacks, errors, stop };
 }
 
 /** Lets time pass in whole steps; node-cron answers a timer a few promises later. */
@@ -127,54 +136,35 @@ describe("ticks that are not what they should be", () => {
     expect(slots).toEqual(["2026-01-15T14:30:00", "2026-01-15T14:30:02", "2026-01-15T14:30:04"]);
   });
 
-  test("a tick held up for three seconds reports its slot late, not at the next minute", async () => {
+  test("a tick held up for a minute reports its slot late, not at the next minute", async () => {
     let held = false;
-    const { slots } = collecting("2026-01-15T14:29:30Z", "* * * * *", {
-      block: () => {
+    const { slots, steps } = collecting("2026-01-15T14:29:30Z", "* * * * *", {
+      block: (time) => {
         if (held) return;
         held = true;
         // The event loop stands still: time passes, timers do not run.
-        jest.setSystemTime(new Date("2026-01-15T14:31:03Z"));
+        time.stall(63_000);
       },
     });
 
     await pass(32_000, 1_000);
 
     expect(slots).toEqual(["2026-01-15T14:30:00", "2026-01-15T14:31:00"]);
+    expect(steps.map(({ kind }) => kind)).toEqual(["stopped"]);
+    // The watch may have looked up to a second before.
+    expect(steps[0]?.stepMs).toBeGreaterThanOrEqual(62_000);
+    expect(steps[0]?.stepMs).toBeLessThanOrEqual(63_000);
   });
 
   test("after a night asleep all slots of the night are reported within a second", async () => {
-    const { slots, steps } = collecting("2026-01-15T14:29:30Z", "* * * * *");
+    const { time, slots, steps } = collecting("2026-01-15T14:29:30Z", "* * * * *");
     await pass(60_000);
 
-    jest.setSystemTime(new Date("2026-01-15T22:30:30Z"));
+    time.sleepMachine(8 * HOUR);
     await pass(1_000, 1_000);
 
     expect(slots).toEqual(everyMinute("2026-01-15T14:30:00Z", 481));
-    expect(steps).toEqual([8 * HOUR]);
-  });
-
-  test("a clock set back by an hour repeats nothing, says so, and goes on when it has caught up", async () => {
-    const { slots, steps } = collecting("2026-01-15T14:29:30Z", "* * * * *");
-    await pass(2 * 60_000);
-
-    jest.setSystemTime(new Date("2026-01-15T13:31:30Z"));
-    await pass(2 * HOUR);
-
-    expect(steps).toEqual([-HOUR]);
-    expect(slots).toEqual(everyMinute("2026-01-15T14:30:00Z", 62));
-  });
-
-  test("a clock set back and then right again loses nothing", async () => {
-    const { slots } = collecting("2026-01-15T14:29:30Z", "* * * * *");
-    await pass(60_000);
-
-    jest.setSystemTime(new Date("2026-01-15T08:00:00Z"));
-    await pass(3 * 60_000);
-    jest.setSystemTime(new Date("2026-01-15T14:33:30Z"));
-    await pass(60_000);
-
-    expect(slots).toEqual(everyMinute("2026-01-15T14:30:00Z", 5));
+    expect(steps).toEqual([{ kind: "slept", stepMs: 8 * HOUR }]);
   });
 
   test("the time since an earlier run is covered by the first tick", async () => {
@@ -208,4 +198,111 @@ describe("ticks that are not what they should be", () => {
     expect(slots).toEqual(["2026-01-15T14:30:00"]);
     expect(jest.getTimerCount()).toBe(0);
   });
+});
+
+describe("a clock that is moved", () => {
+  test.each([60_000, 90_000, HOUR])(
+    "back by %d ms: said within a second, and the slots since then come once more",
+    async (backMs) => {
+      const { time, slots, steps, setBacks } = collecting("2026-01-15T14:29:30Z", "* * * * *");
+      await pass(2 * 60_000);
+
+      time.moveClock(-backMs);
+      await pass(1_000, 1_000);
+      const saidAtOnce = { steps: [...steps], setBacks: [...setBacks] };
+      await pass(2 * HOUR - 1_000, 1_000);
+
+      const setTo = Date.parse("2026-01-15T14:31:30Z") - backMs;
+      expect(saidAtOnce).toEqual({
+        steps: [{ kind: "set_back", stepMs: -backMs }],
+        setBacks: [new Date(setTo + 1_000).toISOString()],
+      });
+      const next = new Date(Math.floor(setTo / 60_000 + 1) * 60_000).toISOString();
+      expect(slots).toEqual([...everyMinute("2026-01-15T14:30:00Z", 2), ...everyMinute(next, 120)]);
+      expect(steps).toHaveLength(1);
+    },
+  );
+
+  test.each([90_000, HOUR])("forward by %d ms: the slots in between are in the next window", async (onMs) => {
+    const { time, slots, steps, setBacks } = collecting("2026-01-15T14:29:30Z", "* * * * *");
+    await pass(60_000);
+
+    time.moveClock(onMs);
+    await pass(1_000, 1_000);
+
+    const minutes = Math.floor((90_000 + onMs) / 60_000);
+    expect(slots).toEqual(everyMinute("2026-01-15T14:30:00Z", minutes));
+    expect({ steps, setBacks }).toEqual({ steps: [{ kind: "set_forward", stepMs: onMs }], setBacks: [] });
+  });
+
+  test("back and then right again loses nothing", async () => {
+    const { time, slots, steps } = collecting("2026-01-15T14:29:30Z", "* * * * *");
+    await pass(60_000);
+
+    time.moveClock(-6 * HOUR);
+    await pass(3 * 60_000);
+    time.moveClock(6 * HOUR);
+    await pass(60_000, 1_000);
+
+    expect(slots).toEqual([
+      ...everyMinute("2026-01-15T14:30:00Z", 1),
+      ...everyMinute("2026-01-15T08:31:00Z", 6 * 60 + 4),
+    ]);
+    expect(steps.map(({ stepMs }) => stepMs)).toEqual([-6 * HOUR, 6 * HOUR]);
+  });
+
+  test("while the machine slept: each is said as what it is", async () => {
+    const { time, steps } = collecting("2026-01-15T14:29:30Z", "* * * * *");
+    await pass(60_000);
+
+    time.sleepMachine(HOUR);
+    time.moveClock(-90_000);
+    time.stall(7_000);
+    await pass(1_000, 1_000);
+
+    expect(steps).toEqual([
+      { kind: "slept", stepMs: HOUR },
+      { kind: "stopped", stepMs: 7_000 },
+      { kind: "set_back", stepMs: -90_000 },
+    ]);
+  });
+
+  test("by less than two seconds at a time is said when it adds up to more, and holds no tick up by more", async () => {
+    const { time, looks, steps } = collecting("2026-01-15T14:29:30Z", "* * * * * *");
+    await pass(1_000, 1_000);
+
+    for (let times = 0; times < 10; times++) {
+      time.moveClock(-900);
+      await pass(1_000, 100);
+    }
+
+    expect(steps).toEqual(Array.from({ length: 3 }, () => ({ kind: "set_back", stepMs: -2_700 })));
+    const pauses = looks.slice(1).map((at, place) => at - (looks[place] ?? 0));
+    expect(Math.max(...pauses)).toBeLessThanOrEqual(3_000);
+    expect(looks.at(-1)).toBeGreaterThanOrEqual(9_000);
+  });
+});
+
+describe("a start at any instant", () => {
+  const SINCE = Date.parse("2026-01-15T14:30:00Z");
+  const offsets = Array.from({ length: 31 }, (_, place) => -1_500 + 100 * place);
+
+  test.each([0, 1, 40, 700])(
+    "sees the next slot within two seconds of it, though the ticks begin %d ms after the time was read",
+    async (lateMs) => {
+      for (const offset of offsets) {
+        const since = new Date(SINCE + offset);
+        const { slots, stop } = collecting(new Date(SINCE + offset + lateMs).toISOString(), "* * * * *", {
+          since: since.toISOString(),
+        });
+
+        const first = offset < 0 ? SINCE : SINCE + 60_000;
+        await pass(first + 2_000 - jest.now(), 500);
+
+        expect({ offset, slots }).toEqual({ offset, slots: [new Date(first).toISOString().slice(0, 19)] });
+        stop();
+        jest.useRealTimers();
+      }
+    },
+  );
 });
