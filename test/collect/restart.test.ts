@@ -1,7 +1,9 @@
 /** What survives the end of the program: the count of the calls, and the notes of the ledger. */
-import { describe, expect, test } from "@jest/globals";
+import { describe, expect, jest, test } from "@jest/globals";
 import { createNoteWriter } from "../../src/cli/parts/ledgerNotes.ts";
 import { readRecentAnswers } from "../../src/cli/parts/callHistory.ts";
+import { systemClock } from "../../src/clock.ts";
+import { openCallLog, readCalls } from "../../src/collect/callLog.ts";
 import { recentCalls } from "../../src/collect/recentCalls.ts";
 import { EarlierRuns } from "../../src/collect/earlierRuns.ts";
 import { QuotekeeperError } from "../../src/errors.ts";
@@ -52,6 +54,37 @@ test("a run that begins 10 s after another one ended keeps both together within 
   expect(answers).toHaveLength(49);
   expect(mostInWindow([...before, ...world.calls], 60_000)).toBeLessThanOrEqual(60);
   expect(world.calls.length).toBeGreaterThan(120);
+});
+
+test("of the calls of 15 minutes with three kills 98 % are used, and no minute holds more than 60", async () => {
+  const startMs = Date.parse("2026-11-20T14:30:00Z");
+  const seen: SeenCall[] = [];
+  const options = {
+    ...{ dataDir: tempDir(), governor: { limit: 60, windowMs: 60_000 }, clock: systemClock },
+    machine: { bootId: "boot", uptimeSeconds: () => Date.now() / 1_000 },
+    onProblem: (error: Error) => {
+      throw error;
+    },
+  };
+  const seconds = [0, 247.3, 513.9, 771.2, 900];
+  for (const [run, from] of seconds.slice(0, -1).entries()) {
+    // Each is away for 0.7 s.
+    const fromMs = startMs + (run === 0 ? 0 : from * 1_000 + 700);
+    jest.useFakeTimers({ now: fromMs });
+    const history = recentCalls(readCalls(options), []);
+    const log = openCallLog(options);
+    jest.useRealTimers();
+    const jobs = [jobOf({ name: "options", options: contractsOf(100) })];
+    const world = startWorld({ start: new Date(fromMs).toISOString(), jobs, log, history });
+    await world.until(startMs + (seconds[run + 1] ?? 0) * 1_000);
+    // What was under way at the kill arrives all the same.
+    seen.push(...world.calls.map((call) => ({ ...call, answeredAt: call.answeredAt ?? call.sentAt + 200 })));
+    await world.end(0);
+  }
+
+  expect(mostInWindow(seen, 60_000)).toBeLessThanOrEqual(60);
+  const settled = seen.filter(({ sentAt }) => sentAt >= startMs + 60_000);
+  expect(settled.length).toBeGreaterThanOrEqual(0.98 * 14 * 60);
 });
 
 test("a run that begins when nothing was asked for a minute counts from nothing", () => {

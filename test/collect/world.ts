@@ -4,6 +4,7 @@
  */
 import { afterEach, jest } from "@jest/globals";
 import type { Clock } from "../../src/clock.ts";
+import type { CallLog } from "../../src/collect/callLog.ts";
 import { Collector, type CollectorOptions } from "../../src/collect/collector.ts";
 import type { PlannedCall } from "../../src/collect/plan.ts";
 import type { Job } from "../../src/config/jobs/readJobs.ts";
@@ -56,7 +57,7 @@ afterEach(async () => {
 /** What of a world is unusual. */
 /**
  * `signedAfterMs`: how long a call that was let go waits before it is asked for; `headers`: of the answer; `kept`: resolves
- * when the answer is on the disk.
+ * when the answer is on the disk; `log`: where calls are noted, and one that is cut off by the end is not over.
  */
 export type WorldOptions = Partial<
   Pick<CollectorOptions, "governor" | "history" | "calendar" | "exchange" | "earlier" | "onClosed">
@@ -73,6 +74,7 @@ export type WorldOptions = Partial<
   clockOf?: (time: VirtualTime) => Clock;
   /** How the wall clock was moved before the start. */
   away?: ClockStep;
+  log?: CallLog;
 };
 
 /** Makes a world and starts its collector. */
@@ -105,10 +107,12 @@ export function startWorld(options: WorldOptions): World {
       };
       calls.push(call);
       const place = calls.length - 1;
+      const over = options.log?.leaves(`${call.sentAt}-${place}`);
       if (signedAfterMs(place) > 0) await time.clock.sleep(signedAfterMs(place), signal);
       const requestedAt = instantFromDate(time.clock.now());
       await time.clock.sleep(latencyMs(place), signal);
       call.answeredAt = Date.now();
+      over?.();
       const answer = await respond(call);
       call.observedAt = observe();
       const headers = options.headers?.(call) ?? {};
