@@ -12,12 +12,14 @@ export type BudgetUse = {
   serviceRemaining: number | null;
 };
 
-/** @param market whose calls are counted; what was imported was no call
- *  @param since begin of the window */
+/**
+ * @param market whose calls are counted; what was imported was no call
+ * @param window [since, now] by the wall clock, which may have been set back: then answers bear later times than it
+ */
 export async function readBudgetUse(
   pool: Pick<pg.Pool, "query">,
   market: LedgerSource,
-  since: Date,
+  { since, now }: { since: Date; now: Date },
 ): Promise<BudgetUse> {
   const { rows } = await pool.query<{
     calls: string;
@@ -28,9 +30,9 @@ export async function readBudgetUse(
     `select count(*) over () as calls, rate_limit_used as used, rate_limit_limit as limit,
             rate_limit_remaining as remaining
      from responses join sources on sources.id = source_id
-     where observed_at > $1 and kind = $2
+     where observed_at > $1 and requested_at between $1::timestamptz - interval '1 minute' and $3 and kind = $2
      order by observed_at desc limit 1`,
-    [since.toISOString(), market],
+    [since.toISOString(), market, now.toISOString()],
   );
   const [newest] = rows;
   return {

@@ -224,7 +224,7 @@ async function readArchive(
   const calendar: Calendar | null = config.feed.kind === "simulated" ? null : createCalendar(overrides);
   const ledger = await readLedgerStatus(pool, jobs, { source: market.slots, calendar }, now);
   const since = new Date(now.getTime() - config.limitWindowMs);
-  const budget = await readBudgetUse(pool, market.answers, since);
+  const budget = await readBudgetUse(pool, market.answers, { since, now });
   const clockSteps = await readClockSteps(pool, new Date(now.getTime() - CLOCK_SAID_MS), now);
   return {
     market: market.answers,
