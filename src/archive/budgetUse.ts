@@ -30,7 +30,7 @@ export async function readBudgetUse(
     `select count(*) over () as calls, rate_limit_used as used, rate_limit_limit as limit,
             rate_limit_remaining as remaining
      from responses join sources on sources.id = source_id
-     where observed_at > $1 and requested_at between $1::timestamptz - interval '1 minute' and $3 and kind = $2
+     where observed_at > $1 and requested_at between $1::timestamptz - interval '1 minute' and $3::timestamptz + interval '1 minute' and kind = $2
      order by observed_at desc limit 1`,
     [since.toISOString(), market, now.toISOString()],
   );
