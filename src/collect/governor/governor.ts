@@ -162,11 +162,12 @@ function close(
   atMs: number,
 ): GovernorState {
   if (state.faultAtMs !== null && sentAtMs <= state.faultAtMs) return heeded(state, retryAfterMs, atMs);
-  const faulted = { ...state, faultAtMs: atMs, faultCount: state.faultCount + 1 };
+  const learnt = refusedAt(state, sentAtMs, atMs);
+  const faulted = { ...learnt, faultAtMs: atMs, faultCount: state.faultCount + 1 };
   const expiresInMs =
     rateLimit.expire === null || wallMs === undefined ? null : rateLimit.expire * 1_000 - wallMs;
   const closed: GovernorState = {
-    ...refusedAt(faulted, sentAtMs, atMs),
+    ...faulted,
     phase: "closed",
     closedUntilMs: reopensAtMs(faulted, atMs, expiresInMs),
     closedBy: "refusal",

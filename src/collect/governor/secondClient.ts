@@ -37,19 +37,28 @@ const RISE_SPAN = 0.95;
 /** Assumed: beside a second client one call stays unsent, or a full count would hide what it still asks for. */
 const SPARE_COUNT = 1;
 
+/** Assumed: a client of which half the calls appear between two answers makes them all at once. */
+const AT_ONCE_SHARE = 0.5;
+
 /** Calls a window to leave to other programs. */
-export function secondClientCount({ samples, config }: GovernorState, atMs: number): number {
-  if (samples.length === 0) return 0;
-  let lately = 0;
+export function secondClientCount(state: GovernorState, atMs: number): number {
+  const lately = state.samples.reduce(
+    (most, { windowCount, holdsUntilMs }) => (holdsUntilMs > atMs && windowCount > most ? windowCount : most),
+    0,
+  );
+  return Math.max(lately, regularCount(state, atMs));
+}
+
+/** What other programs took in most windows, and so will take again. */
+function regularCount({ samples, config }: GovernorState, atMs: number): number {
+  if (samples.length < REGULAR_WINDOWS) return 0;
   const perWindow: number[] = [];
-  for (const { atMs: at, windowCount, holdsUntilMs } of samples) {
-    if (holdsUntilMs > atMs && windowCount > lately) lately = windowCount;
+  for (const { atMs: at, windowCount } of samples) {
     const age = ((atMs - at) / config.windowMs) | 0;
     if (windowCount > (perWindow[age] ?? 0)) perWindow[age] = windowCount;
   }
   const recent = perWindow.slice(0, REMEMBERED_WINDOWS).filter((count) => count > 0);
-  const regularly = recent.sort((a, b) => b - a)[REGULAR_WINDOWS - 1] ?? 0;
-  return lately > regularly ? lately : regularly;
+  return recent.sort((a, b) => b - a)[REGULAR_WINDOWS - 1] ?? 0;
 }
 
 /** When the calls a window that are ours next become more, if nothing new is learnt: when a sample is held no longer. */
@@ -77,10 +86,20 @@ export function perhapsLost({ continued, startedAtMs, config }: GovernorState, a
   return continued && atMs - startedAtMs < config.windowMs;
 }
 
+/**
+ * Calls that stay unsent beside a second client. One that is known to come all at once shows what it asks for as soon
+ * as our next answer is there, so nothing need stay free for it to be seen.
+ */
+function spareCount(state: GovernorState, secondCount: number, atMs: number): number {
+  if (secondCount === 0) return 0;
+  const atOnce = state.samples.some(({ appearedCount }) => appearedCount >= AT_ONCE_SHARE * secondCount);
+  return atOnce && secondCount <= regularCount(state, atMs) ? 0 : SPARE_COUNT;
+}
+
 /** The calls a window that are ours to make. */
 export function ownCap(state: GovernorState, atMs: number): number {
   const secondCount = secondClientCount(state, atMs);
-  const left = Math.max(1, state.limit - secondCount - (secondCount > 0 ? SPARE_COUNT : 0));
+  const left = Math.max(1, state.limit - secondCount - spareCount(state, secondCount, atMs));
   return state.seesCount || state.backOff === null ? left : Math.min(left, state.backOff.capCount);
 }
 
