@@ -9,7 +9,7 @@
  * Moves:
  * - start -> open; after an earlier run whose calls are not known for certain -> probing (the journal's clock may have
  *   been set); after one that kept still -> closed, for the rest of the time;
- * - open, probing -> closed: a call is refused;
+ * - open, probing -> closed: a call is refused, or failures look like it (`disguise.ts`);
  * - closed -> probing: a call is sent after `closedUntilMs`;
  * - probing -> open: a call sent while probing is answered. A call that fails moves nothing.
  *
@@ -182,7 +182,7 @@ function refusedAt(state: GovernorState, sentAtMs: number, atMs: number): Govern
     : { ...state, backOff: lowered(state, atMs) };
 }
 
-/** A closed state that keeps still for as long as `Retry-After` asks, within its bound. */
+/** The state that keeps still for as long as `Retry-After` asks, within its bound. */
 function heeded(state: GovernorState, retryAfterMs: number | null | undefined, atMs: number): GovernorState {
   if (retryAfterMs === null || retryAfterMs === undefined) return state;
   const untilMs = atMs + Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS);

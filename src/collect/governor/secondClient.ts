@@ -4,6 +4,7 @@
  * reading can explain. Neither ever speaks of a second client where there is none, under any rule.
  */
 import { possiblyCounted, possiblyCountedBetween, surelyCounted } from "./ownCalls.ts";
+import { serverForgets } from "./fault.ts";
 import type { FinishedCall, GovernorConfig, GovernorState, Reading, SecondClientSample } from "./state.ts";
 import type { RateLimit } from "../../quotes-api/rateLimit.ts";
 
@@ -88,12 +89,14 @@ export function perhapsLost({ continued, startedAtMs, config }: GovernorState, a
 
 /**
  * Calls that stay unsent beside a second client. One that is known to come all at once shows what it asks for as soon
- * as our next answer is there, so nothing need stay free for it to be seen.
+ * as our next answer is there, so nothing need stay free for it to be seen. A window that forgets all at once gives
+ * no such place back, so there it stays.
  */
 function spareCount(state: GovernorState, secondCount: number, atMs: number): number {
   if (secondCount === 0) return 0;
   const atOnce = state.samples.some(({ appearedCount }) => appearedCount >= AT_ONCE_SHARE * secondCount);
-  return atOnce && secondCount <= regularCount(state, atMs) ? 0 : SPARE_COUNT;
+  const known = atOnce && secondCount <= regularCount(state, atMs);
+  return known && !serverForgets(state, atMs) ? 0 : SPARE_COUNT;
 }
 
 /** The calls a window that are ours to make. */

@@ -4,8 +4,10 @@ import {
   createGovernor,
   step,
   type CallHistory,
+  type FailureKind,
   type GovernorState,
 } from "../../../src/collect/governor/governor.ts";
+import { budgetState } from "../../../src/collect/governor/budgetState.ts";
 import { NO_RATE_LIMIT, type RateLimit } from "../../../src/quotes-api/rateLimit.ts";
 
 const SIXTY_A_MINUTE = { limit: 60, windowMs: 60_000 };
@@ -80,7 +82,7 @@ describe("after a fault", () => {
       expect(reopens(lie)).toBe(60_010);
   });
 
-  test("each further refusal in a row waits whole windows: one, two, then four", () => {
+  test("each further refusal in a row waits whole windows: one, four, sixteen, then sixty", () => {
     const waits: number[] = [];
     let state = faulted(createGovernor(SIXTY_A_MINUTE, 0), 0, refusal);
     for (let refused = 0; refused < 4; refused += 1) {
@@ -89,7 +91,7 @@ describe("after a fault", () => {
       waits.push(state.closedUntilMs - atMs - LATENCY_MS);
     }
 
-    expect(waits).toEqual([60_010, 120_010, 240_010, 240_010]);
+    expect(waits).toEqual([60_010, 240_010, 960_010, 3_600_010]);
   });
 
   test("refusals of calls that were on their way together count as one", () => {
@@ -102,6 +104,136 @@ describe("after a fault", () => {
 
     expect(refused.faultCount).toBe(1);
     expect(refused.closedUntilMs).toBe(100 + 60_010);
+  });
+});
+
+describe("Retry-After", () => {
+  const asksFor = (retryAfterMs: number): GovernorState => {
+    const sent = step(createGovernor(SIXTY_A_MINUTE, 0), { type: "sent" }, 0);
+    return step(sent, { type: "faulted", sentAtMs: 0, rateLimit: NO_RATE_LIMIT, retryAfterMs }, LATENCY_MS);
+  };
+
+  test("is kept to, for a quarter of an hour at most; after that one call asks", () => {
+    expect(asksFor(300_000)).toMatchObject({ closedUntilMs: LATENCY_MS + 300_000, closedBy: "retry_after" });
+    expect(asksFor(86_400_000).closedUntilMs).toBe(LATENCY_MS + 900_000);
+
+    const asking = step(asksFor(86_400_000), { type: "sent" }, 900_300);
+
+    expect(admission(asksFor(86_400_000), 900_100).maySend).toBe(false);
+    expect(admission(asksFor(86_400_000), 900_300).maySend).toBe(true);
+    expect(admission(asking, 900_400).maySend).toBe(false);
+  });
+
+  test("of a 503 is kept to at once", () => {
+    const closed = failed(createGovernor(SIXTY_A_MINUTE, 0), 0, "server_error", 120_000);
+
+    expect(admission(closed, 120_000).maySend).toBe(false);
+    expect(admission(closed, LATENCY_MS + 120_000).maySend).toBe(true);
+  });
+
+  test("outlives the program", () => {
+    const next = createGovernor(SIXTY_A_MINUTE, 0, { calls: [], certain: true, closedForMs: 100_000 });
+
+    expect(admission(next, 99_999).maySend).toBe(false);
+    expect(admission(next, 100_000).maySend).toBe(true);
+  });
+});
+
+describe("failures that may be the limit in disguise", () => {
+  test.each(["server_error", "closed"] as const)(
+    "%s: one is a hiccup, three in a row close a window",
+    (how) => {
+      const once = failed(createGovernor(SIXTY_A_MINUTE, 0), 0, how);
+      const thrice = [1_000, 2_000].reduce((state, atMs) => failed(state, atMs, how), once);
+
+      expect(admission(once, 500).maySend).toBe(true);
+      expect(thrice).toMatchObject({ phase: "closed", closedBy: "failures" });
+      expect(admission(thrice, 62_000).maySend).toBe(false);
+      expect(admission(thrice, 62_300).maySend).toBe(true);
+    },
+  );
+
+  test("no connection at all is never the limit", () => {
+    let state = createGovernor(SIXTY_A_MINUTE, 0);
+    for (let atMs = 0; atMs < 10_000; atMs += 1_000) state = failed(state, atMs, "other");
+
+    expect(state.phase).toBe("open");
+  });
+
+  test("a 503 whose headers say that nothing remains is a refusal", () => {
+    const sent = step(createGovernor(SIXTY_A_MINUTE, 0), { type: "sent" }, 0);
+    const rateLimit = { used: 60, remaining: 0, limit: 60, expire: null };
+
+    const closed = step(sent, { type: "failed", sentAtMs: 0, how: "server_error", rateLimit }, LATENCY_MS);
+
+    expect(closed).toMatchObject({ phase: "closed", closedBy: "refusal" });
+  });
+
+  test("a service that is down is asked once a window, and its first answer opens the way", () => {
+    let state = createGovernor(SIXTY_A_MINUTE, 0);
+    const sentAtMs: number[] = [];
+    for (let atMs = 0; atMs < 1_200_000;) {
+      const admitted = admission(state, atMs);
+      if (!admitted.maySend) {
+        atMs = admitted.notBeforeMs;
+        continue;
+      }
+      sentAtMs.push(atMs);
+      state = failed(state, atMs, "closed");
+      atMs += LATENCY_MS;
+    }
+    const backAtMs = state.closedUntilMs;
+    const opened = answered(state, backAtMs, NO_RATE_LIMIT);
+
+    const gaps = sentAtMs.slice(3).map((at, index) => at - (sentAtMs[index + 2] ?? 0));
+    expect(Math.max(...gaps)).toBeLessThan(62_000);
+    expect(Math.min(...gaps)).toBeGreaterThan(60_000);
+    expect(opened.phase).toBe("open");
+    expect(opened.backOff).toBeNull();
+  });
+
+  test("scattered failures that fewer calls do not cure cost calls for a while, and then no more", () => {
+    let state = createGovernor(SIXTY_A_MINUTE, 0);
+    let sentCount = 0;
+    const perWindow: number[] = [];
+    for (let atMs = 0; atMs < 3_600_000;) {
+      const admitted = admission(state, atMs);
+      if (!admitted.maySend) {
+        atMs = admitted.notBeforeMs;
+        continue;
+      }
+      sentCount += 1;
+      const window = Math.floor(atMs / 60_000);
+      perWindow[window] = (perWindow[window] ?? 0) + 1;
+      state =
+        sentCount % 20 === 0 ? failed(state, atMs, "server_error") : answered(state, atMs, NO_RATE_LIMIT);
+      atMs += LATENCY_MS;
+    }
+
+    expect(Math.min(...perWindow.slice(0, 30))).toBeLessThan(50);
+    expect(Math.min(...perWindow.slice(-30))).toBeGreaterThan(55);
+  });
+});
+
+describe("where no header tells", () => {
+  test("a refusal leaves half of what is above half the limit to others, and the limit in force says so", () => {
+    const refused = faulted(createGovernor(SIXTY_A_MINUTE, 0), 0, NO_RATE_LIMIT);
+
+    expect(budgetState(refused, LATENCY_MS)).toMatchObject({ limit: 45, limitFrom: "refusals" });
+  });
+
+  test("what was given up is asked for again after a quarter of an hour, and taken back when it is refused", () => {
+    const lowered = faulted(createGovernor(SIXTY_A_MINUTE, 0), 0, NO_RATE_LIMIT);
+    const opened = answered(lowered, 61_000, NO_RATE_LIMIT);
+    const stepped = step(opened, { type: "tick" }, 901_000);
+    const refused = faulted(stepped, 902_000, NO_RATE_LIMIT);
+
+    expect(budgetState(opened, 900_000).limit).toBe(45);
+    expect(budgetState(stepped, 901_000).limit).toBe(46);
+    expect(budgetState(refused, 902_200).limit).toBe(45);
+    expect(
+      budgetState(step(answered(refused, 963_000, NO_RATE_LIMIT), { type: "tick" }, 2_600_000), 0).limit,
+    ).toBe(45);
   });
 });
 
@@ -122,6 +254,16 @@ describe("beside a second client", () => {
 
     expect(admission(state, 50_000).maySend).toBe(false);
     expect(admission(state, 61_300).maySend).toBe(true);
+    expect(budgetState(state, 50_000)).toMatchObject({ limit: 40, limitFrom: "headers" });
+  });
+
+  test("a higher limit named by headers is used when none is set, and only then", () => {
+    const named = { used: 1, remaining: 89, limit: 90, expire: null };
+    const limitOf = (mayRise: boolean): number =>
+      answered(createGovernor({ ...SIXTY_A_MINUTE, mayRise }, 0), 0, named).limit;
+
+    expect(limitOf(true)).toBe(90);
+    expect(limitOf(false)).toBe(60);
   });
 });
 
@@ -135,6 +277,18 @@ describe("after a restart", () => {
     const admitted = admission(createGovernor(SIXTY_A_MINUTE, 0, history), 0);
 
     expect(admitted).toEqual({ maySend: false, notBeforeMs: 60_000 - 4_900 + 10 });
+  });
+
+  test("a run that knows every call of the last one goes on at once", () => {
+    const calls = Array.from({ length: 40 }, () => ({ sentAgoMs: 30_200, answeredAgoMs: 30_000 }));
+
+    const { sentAtMs } = sendWhileAdmitted(
+      createGovernor(SIXTY_A_MINUTE, 0, { calls, certain: true }),
+      ...([0, 20] as const),
+      { answer: false },
+    );
+
+    expect(sentAtMs).toEqual(Array<number>(20).fill(0));
   });
 
   test("the first call goes alone, and its answer lets a start's 15 calls follow at once", () => {
@@ -179,6 +333,16 @@ function answered(state: GovernorState, atMs: number, rateLimit: RateLimit): Gov
 
 function faulted(state: GovernorState, atMs: number, rateLimit: RateLimit, wallMs?: number): GovernorState {
   const event = { type: "faulted" as const, sentAtMs: atMs, rateLimit, wallMs };
+  return step(step(state, { type: "sent" }, atMs), event, atMs + LATENCY_MS);
+}
+
+function failed(
+  state: GovernorState,
+  atMs: number,
+  how: FailureKind,
+  retryAfterMs: number | null = null,
+): GovernorState {
+  const event = { type: "failed" as const, sentAtMs: atMs, how, retryAfterMs };
   return step(step(state, { type: "sent" }, atMs), event, atMs + LATENCY_MS);
 }
 

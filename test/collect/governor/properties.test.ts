@@ -31,7 +31,7 @@ describe("whatever happens and whatever the headers say", () => {
     );
   });
 
-  test("a call that is not admitted names a later time, within four windows", () => {
+  test("a call that is not admitted names a later time, within sixty windows", () => {
     fc.assert(
       fc.property(anyMoves, (moves) => {
         const { state, nowMs } = drive(moves, SIXTY_A_MINUTE);
@@ -39,13 +39,13 @@ describe("whatever happens and whatever the headers say", () => {
 
         if (admitted.maySend) return;
         expect(admitted.notBeforeMs).toBeGreaterThan(nowMs);
-        expect(admitted.notBeforeMs).toBeLessThanOrEqual(nowMs + 4 * 60_000 + 5_000);
+        expect(admitted.notBeforeMs).toBeLessThanOrEqual(nowMs + 60 * 60_000 + 5_000);
       }),
       { numRuns: 300 },
     );
   });
 
-  test("once all calls have ended, one is admitted within five windows", () => {
+  test("once all calls have ended, one is admitted within sixty-one windows", () => {
     fc.assert(
       fc.property(anyMoves, (moves) => {
         const { state, nowMs, calls } = drive(moves, SIXTY_A_MINUTE);
@@ -55,7 +55,7 @@ describe("whatever happens and whatever the headers say", () => {
 
         const { askedCount, admittedAtMs } = askUntilAdmitted(ended, nowMs);
 
-        expect(admittedAtMs).toBeLessThanOrEqual(nowMs + 5 * 60_000);
+        expect(admittedAtMs).toBeLessThanOrEqual(nowMs + 61 * 60_000);
         expect(askedCount).toBeLessThan(500);
       }),
       { numRuns: 200 },
