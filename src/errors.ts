@@ -28,6 +28,16 @@ const table = {
     exitCode: 2,
     hint: "Set QUOTEKEEPER_JOBS_DIR to a directory with job files; jobs/ of the program's own directory has examples.",
   },
+  COLLECTOR_RUNNING: {
+    retryable: false,
+    exitCode: 2,
+    hint: "End that one first; beside it, this one needs a data directory of its own (QUOTEKEEPER_DATA_DIR), and a database or an account of its own.",
+  },
+  COLLECTOR_REPLACED: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Let one of the two run; what this one received is in its journal, and is loaded when a collector starts on its data directory.",
+  },
   DOCUMENT_REFUSED: {
     retryable: false,
     exitCode: 1,

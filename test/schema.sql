@@ -37,6 +37,24 @@ comment on column clock_steps.moved_at is 'What the clock said when it was notic
 comment on column clock_steps.step_ms is 'By how many ms the clock was set, below 0: back; or for how long the machine slept, or the program could not run.';
 comment on table clock_steps is 'What was amiss with the clock of the machine that collects: it was set back or set forward, the machine slept, or the program could not run (stopped).';
 
+create table collectors (
+  account text not null,
+  holder text not null,
+  fence bigint not null,
+  beat bigint not null,
+  pid integer not null,
+  host text not null,
+  granted_at timestamp with time zone not null,
+  renewed_at timestamp with time zone not null,
+  released boolean not null,
+  constraint collectors_pkey PRIMARY KEY (account)
+);
+comment on column collectors.account is 'simulated, or a keyed digest of the service''s address and the account''s credentials: nothing can be derived from it.';
+comment on column collectors.holder is 'The run of a process, by a name of chance.';
+comment on column collectors.fence is 'Counts the holders.';
+comment on column collectors.beat is 'Counts the renewals. The times beside it are for people: nothing is decided by them.';
+comment on table collectors is 'One row for each account, of the collector that holds it or held it last. It renews the row every 2 seconds; what is not renewed for 7 seconds, on the clock of whoever waits, is free.';
+
 create table dead_letters (
   observed_at timestamp with time zone not null,
   source_id smallint not null,

@@ -42,3 +42,47 @@ export async function readBudgetUse(
     serviceRemaining: newest?.remaining ?? null,
   };
 }
+
+/** How long a call may be under way: what is younger, the archive may not know whole yet. In ms. */
+const UNDER_WAY_MS = 20_000;
+
+/** What is seen in so many windows in a row comes back; a run that was killed leaves calls that nobody answered in two. */
+const WINDOWS = 3;
+
+/** Assumed: up to two calls a window are our own that were counted, failed on the way, and succeeded when tried again. */
+const LEAST_CALLS = 3;
+
+/**
+ * Calls a window that other programs make on the account, by the service's own count: what it counted above all calls of ours
+ * that it can have counted, by the least of the last windows. Never more than there are.
+ *
+ * @returns 0 when none are seen for sure
+ */
+export async function readOtherCalls(
+  pool: Pick<pg.Pool, "query">,
+  { now, windowMs }: { now: Date; windowMs: number },
+): Promise<number> {
+  const { rows } = await pool.query<{ calls: number | null }>(
+    `with ours as materialized (
+       select requested_at, observed_at, rate_limit_used as used
+       from responses join sources on sources.id = source_id
+       where kind = 'account' and observed_at > $1::timestamptz - $2::int * ($3::int + 2) * interval '1 ms' - $4::int * interval '1 ms'
+     ), counted as (
+       select extract(epoch from max(observed_at) over () - $4::int * interval '1 ms' - observed_at) * 1000 / $2::int as windows_ago,
+         used - (select count(*) from ours o
+                 where o.observed_at >= a.requested_at - $2::int * interval '1 ms' and o.requested_at <= a.observed_at) as above
+       from ours a where used is not null
+     ), most as (
+       select floor(windows_ago), max(above) as above from counted
+       where windows_ago >= 0 and windows_ago < $3::int group by 1
+     )
+     select min(above)::int as calls from most
+     where not exists (
+       select from misses where reason = 'transport' and slot_at > $1::timestamptz - $2::int * ($3::int + 2) * interval '1 ms'
+     )
+     having count(*) = $3::int`,
+    [now.toISOString(), windowMs, WINDOWS, UNDER_WAY_MS],
+  );
+  const calls = rows[0]?.calls ?? 0;
+  return calls >= LEAST_CALLS ? calls : 0;
+}

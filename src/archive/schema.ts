@@ -282,6 +282,19 @@ const named = () => ({
   strike: numeric("strike"),
 });
 
+/** Which process collects which account, see `collectorLease.ts`. */
+export const collectors = pgTable("collectors", {
+  account: text("account").primaryKey(),
+  holder: text("holder").notNull(),
+  fence: bigintText("fence").notNull(),
+  beat: bigintText("beat").notNull(),
+  pid: integer("pid").notNull(),
+  host: text("host").notNull(),
+  grantedAt: instant("granted_at").notNull(),
+  renewedAt: instant("renewed_at").notNull(),
+  released: boolean("released").notNull(),
+});
+
 /** The newest quote of each instrument. */
 export const latestQuotes = pgView("latest_quotes", {
   ...named(),

@@ -1,4 +1,5 @@
 /** `quotekeeper poll`: one poll now, through journal and archive, printed as a table. */
+import { resolve } from "node:path";
 import { loadAll } from "../archive/loader.ts";
 import { migrate } from "../archive/migrate.ts";
 import { type QuoteLine, readQuotesOf } from "../archive/queries.ts";
@@ -17,13 +18,15 @@ import { type Collected, collectCall, type Stations } from "../pipeline.ts";
 import { mayBeRefusedForTheClock } from "../quotes-api/clockSkew.ts";
 import { matchAnswer, type Matched } from "../quotes-api/match.ts";
 import { askedInstruments, describeCall, type QuoteCall } from "../quotes-api/request.ts";
+import { thisProcess } from "./beside/lock.ts";
+import { askForCall, type Permit, withPermit } from "./beside/permits.ts";
 import type { Edges } from "./edges.ts";
 import { printJson } from "./json/print.ts";
 import { pollJson } from "./json/quotes.ts";
 import { type Archive, withArchive } from "./parts/archive.ts";
 import { type Calls, governorOf, openCalls } from "./parts/callHistory.ts";
 import { journalDir } from "./parts/collection.ts";
-import { openFeed, type OpenFeed } from "./parts/feed.ts";
+import { accountOf, openFeed, type OpenFeed } from "./parts/feed.ts";
 import { table } from "./parts/table.ts";
 import { say } from "./parts/harmless.ts";
 
@@ -65,9 +68,20 @@ export async function poll(
       sourceOf: feed.sourceOf,
     };
     const budget = new Budget(config, edges, calls);
+    const { simulated } = feed;
     const ask = async (call: QuoteCall): Promise<Collected> => {
-      const onArrived = await budget.admitted();
-      return collectCall({ call, jobs: [], slotAt: null }, stations, { onArrived });
+      const make = (onArrived: (arrived: Arrived) => void): Promise<Collected> =>
+        collectCall({ call, jobs: [], slotAt: null }, stations, { onArrived });
+      // Each process has a simulated service of its own.
+      const permit = simulated ? null : await permitOf(config, edges);
+      if (permit === null) return make(await budget.admitted());
+      const learn = budget.sent();
+      return withPermit(permit, (tell) =>
+        make((arrived) => {
+          learn(arrived);
+          tell(arrived);
+        }),
+      );
     };
     for (const call of wanted) {
       let answered = await ask(call);
@@ -90,7 +104,19 @@ export async function poll(
   return report(lines, collected, edges, json);
 }
 
-/** The account's budget: shared with a collector that runs beside, whose calls are noted where ours are. */
+/** The leave of a collector that runs beside; null: none does. */
+async function permitOf(config: Config, { clock, stderr }: Edges): Promise<Permit | null> {
+  return askForCall(resolve(config.dataDir), {
+    ...{ by: "poll", account: accountOf(config), clock, self: await thisProcess() },
+    onWait: () =>
+      say(
+        stderr,
+        "A collector runs here, and its budget is used up at the moment: waiting for a call of it.",
+      ),
+  });
+}
+
+/** The account's budget where no collector runs: what was noted of the calls before counts. */
 class Budget {
   readonly #edges: Edges;
   readonly #log: CallLog;
@@ -114,7 +140,12 @@ class Budget {
         say(stderr, `The calls of this minute are used up; waiting ${Math.ceil(waitMs / 1000)} s.`);
       await clock.sleep(waitMs);
     }
-    const sentAtMs = clock.monotonicMs();
+    return this.sent();
+  }
+
+  /** Counts a call that leaves now. @returns to be told of its answer */
+  sent(): (arrived: Arrived) => void {
+    const sentAtMs = this.#edges.clock.monotonicMs();
     this.#governor = step(this.#governor, { type: "sent" }, sentAtMs);
     return (arrived) => this.#learn(arrived, sentAtMs);
   }

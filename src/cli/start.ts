@@ -1,9 +1,11 @@
 /** `quotekeeper start` and `quotekeeper collect`: collection until somebody ends it. */
 import { resolve } from "node:path";
+import { type CollectorLease, type CollectorProcess, takeLease } from "../archive/collectorLease.ts";
 import { currentVersion, migrate } from "../archive/migrate.ts";
 import { collectingGoesOn, databaseError } from "../archive/databaseError.ts";
 import { explain } from "../archive/explain.ts";
 import { LoadCutShort } from "../archive/loader.ts";
+import type { Clock } from "../clock.ts";
 import { requireJobs } from "../config/jobs/readJobs.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
@@ -11,12 +13,15 @@ import { instantFromDate } from "../instant.ts";
 import { requireToken } from "../web/guard/hosts.ts";
 import { createMeter } from "../web/machines/meter.ts";
 import type { Web } from "../web/server.ts";
-import type { Edges } from "./edges.ts";
+import { type DataDirLock, lockDataDir, type Self, thisProcess } from "./beside/lock.ts";
+import { lendCalls } from "./beside/permits.ts";
+import { type Edges, Interrupted } from "./edges.ts";
 import { type Archive, isDatabaseError, openArchive } from "./parts/archive.ts";
 import { type Collection, startCollection } from "./parts/collection.ts";
 import { createEvents } from "./parts/events.ts";
 import { offerExampleJobs } from "./parts/exampleJobs.ts";
 import { createLogger } from "./parts/logger.ts";
+import { accountOf } from "./parts/feed.ts";
 import { openWeb } from "./parts/openWeb.ts";
 import { StatusLine } from "./parts/statusLine.ts";
 import { VERSION } from "./parts/version.ts";
@@ -29,6 +34,8 @@ const LINE_EVERY_MS = 1_000;
  * Runs until Ctrl-C or SIGTERM. Opens in order, closes in reverse.
  *
  * @returns 0 when it ended as asked, 1 when answers are left that the database has not taken
+ * @throws QuotekeeperError COLLECTOR_RUNNING when another collector has the data directory, or the account in the database;
+ *   COLLECTOR_REPLACED when one has taken the account over
  */
 export async function start(
   config: Config,
@@ -43,13 +50,26 @@ export async function start(
   await requireJobs(resolve(config.jobsDir));
   if (withWeb) requireToken(config.httpHost, config.webToken ?? null);
 
-  const archive = await openArchive(config, clock);
+  const warn = (message: string): void => log.warn(message);
+  const self = await thisProcess();
+  const lock = await lockDataDir(resolve(config.dataDir), { clock, self, warn });
+  let archive: Archive;
+  try {
+    archive = await openArchive(config, clock);
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+  let lease: CollectorLease | null = null;
+  let lost: QuotekeeperError | null = null;
   let web: Web | null = null;
   const reader = archive.openReader();
   let collection: Collection | null = null;
   const meter = createMeter();
   try {
-    await prepareSchema(archive, edges, (message) => log.warn(message));
+    await prepareSchema(archive, edges, warn);
+    lease = await leaseOf(config, archive, lock, { clock, self, interrupted, warn });
+    const { sure } = lease;
     if (withWeb)
       web = await openWeb({ config, archive, reader, clock, collection: () => collection, meter }, log);
     const look = createEvents(log);
@@ -60,15 +80,18 @@ export async function start(
       look({ clockCorrectionMs: collection.feed.clockCorrectionMs(), lastError });
     };
     const started = await startCollection({
-      ...{ config, archive, clock, machine: edges, log, meter },
+      ...{ config, archive, clock, machine: edges, log, meter, mayCall: sure },
       onChange: refresh,
     });
     collection = started;
+    const lend = started.collector.lend.bind(started.collector);
+    lock.serve(lendCalls(accountOf(config), lend, clock));
     say(stdout, ...banner(config, archive, started, web));
     // A terminal has the banner; a log that is collected needs a line of its own.
     const machine = !edges.stderr.isTTY;
     if (machine) log.info(startFacts(config, archive, started, web), "started");
-    const signal = await ticking(refresh, interrupted);
+    void lease.lost.then((error) => (lost = error));
+    const signal = await ticking(refresh, Promise.race([interrupted, lease.lost.then(({ code }) => code)]));
     line.end();
     if (machine) log.info({ signal }, "ending");
     say(stdout, "Ending: finishing the calls under way and storing their answers.");
@@ -76,12 +99,37 @@ export async function start(
     await web?.close();
     await collection?.close();
     await reader.end().catch(() => undefined);
+    const released = (await lease?.release()) ?? true;
     await archive
       .close()
       .catch((error: unknown) => log.warn({ err: error }, "the database did not close cleanly"));
+    await lock.release({ asDead: !released });
   }
-  return farewell(collection, edges);
+  const exitCode = farewell(collection, edges);
+  if (lost !== null) throw lost as QuotekeeperError;
+  return exitCode;
 }
+
+/** Takes the account in the database. @throws QuotekeeperError COLLECTOR_RUNNING; Interrupted */
+async function leaseOf(
+  config: Config,
+  archive: Archive,
+  { id, dead }: DataDirLock,
+  { clock, self, interrupted, warn }: Beside,
+): Promise<CollectorLease> {
+  const { feed } = config;
+  const market = feed.kind === "simulated" ? "the simulated market" : `this account at ${feed.baseUrl}`;
+  const ending = new AbortController();
+  void interrupted.then((signal) => ending.abort(new Interrupted(signal)));
+  const what = { account: accountOf(config), thing: `${market} in ${archive.address}` };
+  const onWatch = ({ pid, host }: CollectorProcess): void =>
+    warn(
+      `Process ${pid} on ${host} was the last to collect ${what.thing}: looking for some seconds whether it still does.`,
+    );
+  return takeLease(archive.pool, { ...what, id, dead, self, clock, onWatch, signal: ending.signal });
+}
+
+type Beside = { clock: Clock; self: Self; interrupted: Promise<string>; warn: (message: string) => void };
 
 /** The schema now, if the database takes it; if it can later, the loader sees to it. */
 async function prepareSchema(

@@ -8,7 +8,7 @@ import type { GovernorEvent } from "./governor/governor.ts";
 export type CallEnd = Exclude<GovernorEvent, { type: "sent" } | { type: "tick" }>;
 
 /** An answer that has just arrived: its last byte is there, and nothing is on the disk yet. */
-export type Arrived = { headers: Readonly<Record<string, string>>; answer: Answer };
+export type Arrived = { headers: Readonly<Record<string, string>>; answer: Pick<Answer, "outcome"> };
 
 /**
  * The end of a call that was answered.

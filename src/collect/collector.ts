@@ -155,6 +155,11 @@ export class Collector {
     return this.#dispatcher.budget;
   }
 
+  /** Lets a program beside make a call of this budget: see `Dispatcher.lend`. */
+  lend(urgent: boolean, signal: AbortSignal): ReturnType<Dispatcher["lend"]> {
+    return this.#dispatcher.lend(urgent, signal);
+  }
+
   /** Resolves when nothing is queued or under way. */
   idle(): Promise<void> {
     return this.#dispatcher.idle();

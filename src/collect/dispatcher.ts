@@ -46,6 +46,12 @@ export type Send = (
   onArrived: (arrived: Arrived) => void,
 ) => Promise<Kept>;
 
+/** How a call of a program beside ended: what is read of its answer, as of `Kept`; null when none came. */
+export type BorrowedEnd = { headers: Readonly<Record<string, string>>; outcome: Answer["outcome"] } | null;
+
+/** A program beside that waits for a call of this budget. */
+type Borrower = { urgent: boolean; go: () => void };
+
 /** How a call ended. `askedMs`: when it was asked for, epoch ms UTC; that may be later than it was let go. */
 export type Result =
   { kind: "answered"; answer: Answer; askedMs: number } | { kind: "missed"; reason: MissReason };
@@ -99,6 +105,8 @@ export class Dispatcher {
   readonly #queue = new PQueue<UrgencyQueue, UrgencyOptions>({ queueClass: UrgencyQueue, autoStart: false });
   readonly #waiting = new Set<Ticket>();
   readonly #sending = new Set<Promise<void>>();
+  #borrowers: Borrower[] = [];
+  #borrowedCount = 0;
   readonly #retrying = new Set<Promise<void>>();
   readonly #stop = new AbortController();
   #governor: GovernorState;
@@ -123,6 +131,46 @@ export class Dispatcher {
   /** Takes a call in. */
   add(planned: PlannedCall): void {
     this.#enter({ planned, attempt: 1, setback: null, held: null });
+  }
+
+  /**
+   * Lets a program beside make a call of this budget.
+   *
+   * @param urgent before all that waits here; else after it
+   * @param signal withdraws what still waits
+   * @returns takes how the call ended, as soon as it may leave; rejects with the signal's reason, or when this one closes
+   */
+  async lend(urgent: boolean, signal: AbortSignal): Promise<(end: BorrowedEnd) => void> {
+    const withdrawn = AbortSignal.any([signal, this.#stop.signal]);
+    let sentAtMs = 0;
+    await new Promise<void>((resolve, reject) => {
+      const borrower: Borrower = {
+        urgent,
+        go: () => {
+          this.#borrowers = this.#borrowers.filter((other) => other !== borrower);
+          this.#borrowedCount += 1;
+          sentAtMs = this.#sent();
+          resolve();
+        },
+      };
+      const leave = (): void => {
+        this.#borrowers = this.#borrowers.filter((other) => other !== borrower);
+        reject(withdrawn.reason as Error);
+      };
+      if (withdrawn.aborted || this.#closing) return leave();
+      withdrawn.addEventListener("abort", leave, { once: true });
+      this.#borrowers.push(borrower);
+      this.#start();
+    });
+    return (end) => {
+      this.#borrowedCount -= 1;
+      const wallMs = this.#options.clock.now().getTime();
+      this.#learn(
+        end
+          ? answeredEnd({ headers: end.headers, answer: { outcome: end.outcome } }, sentAtMs, wallMs)
+          : { type: "failed", sentAtMs, how: "other" },
+      );
+    };
   }
 
   /** Takes the calls back that only wait for their turn, so that they can be planned anew. */
@@ -209,6 +257,10 @@ export class Dispatcher {
       .add(() => this.#launch(ticket), { urgency: ticket.planned, signal: ticket.leave.signal })
       // Only leaving the queue rejects; whoever made it leave sees to its call.
       .catch(() => undefined);
+    this.#start();
+  }
+
+  #start(): void {
     this.#wake.abort(DONE);
     this.#pumping ??= this.#pump().finally(() => (this.#pumping = null));
   }
@@ -227,12 +279,15 @@ export class Dispatcher {
     const { clock } = this.#options;
     // Calls that come together enter before the first leaves, so that the most urgent of them is the first.
     await Promise.resolve();
-    while (this.#waiting.size > 0 && !this.#closing) {
+    while (this.#waiting.size + this.#borrowers.length > 0 && !this.#closing) {
       this.expire();
       const nowMs = clock.monotonicMs();
       const allowed = admission(this.#governor, nowMs);
-      const roomy = this.#sending.size < CONCURRENCY;
-      if (allowed.maySend && roomy && this.#waiting.size > 0) {
+      const roomy = this.#sending.size + this.#borrowedCount < CONCURRENCY;
+      const borrower = this.#borrowers.find(({ urgent }) => urgent || this.#waiting.size === 0);
+      if (allowed.maySend && roomy && borrower) {
+        borrower.go();
+      } else if (allowed.maySend && roomy && this.#waiting.size > 0) {
         // Starts its first task at once, which pauses it again.
         this.#queue.start();
       } else {
@@ -256,11 +311,16 @@ export class Dispatcher {
   #launch(ticket: Ticket): Promise<void> {
     this.#queue.pause();
     this.#waiting.delete(ticket);
+    const sending = track(this.#sending, this.#send(ticket, this.#sent()));
+    return sending.finally(() => this.#wake.abort(DONE));
+  }
+
+  /** Counts a call that leaves now. @returns when that is, on the monotonic clock */
+  #sent(): number {
     const sentAtMs = this.#options.clock.monotonicMs();
     this.#governor = step(this.#governor, { type: "sent" }, sentAtMs);
     this.#sentAtMs.push(sentAtMs);
-    const sending = track(this.#sending, this.#send(ticket, sentAtMs));
-    return sending.finally(() => this.#wake.abort(DONE));
+    return sentAtMs;
   }
 
   async #send(ticket: Ticket, sentAtMs: number): Promise<void> {

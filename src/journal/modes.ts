@@ -15,7 +15,10 @@ export const MODES = {
 } as const satisfies Record<Readers, object>;
 
 /** What a data directory holds besides the embedded database, which PostgreSQL wants its own way. */
-const OURS = ["serve", "sweeps", "calls", "loader.json", "unaccounted.json"];
+const OURS = [
+  ...["calls", "collector", "serve", "sweeps"],
+  ...["clock.json", "loader.json", "service.json", "unaccounted.json"],
+];
 
 /** Everything that may be found in a directory that is a data directory and nothing else. */
 const KNOWN = new RegExp(`^\\.?(journal$|postgres|(${OURS.join("|")})(\\.tmp)?$)`);

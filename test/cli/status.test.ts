@@ -1,6 +1,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
+import { budgetLine } from "../../src/cli/parts/statusFacts.ts";
 import { insertLedger } from "../../src/archive/ledger.ts";
 import type { ClockStep } from "../../src/ledger.ts";
 import { createTestClock } from "../support/clock.ts";
@@ -136,6 +137,19 @@ test("a data directory that is a file needs a person, and everything else is sti
   expect({ exitCode, stderr }).toEqual({ exitCode: 1, stderr: "" });
   expect(stdout).toMatch(/^jobs +ok /m);
   expect(stdout).toMatch(/^journal +ATTENTION JOURNAL_UNREADABLE: .*ENOTDIR/m);
+});
+
+test("another program on the account is told of beside the budget", () => {
+  const use = { calls: 27, serviceUsed: 47, serviceLimit: 60, serviceRemaining: 13 };
+  const config = { limit: 60, limitWindowMs: 60_000 };
+
+  expect(budgetLine({ ...use, otherCalls: 20 }, config).text).toBe(
+    "27 of 60 calls in the last minute; the service counts 47; another program uses about 20 calls a minute on this account",
+  );
+  expect(budgetLine({ ...use, otherCalls: 0 }, config).text).not.toContain("another program");
+  expect(budgetLine({ ...use, otherCalls: 3 }, { ...config, limitWindowMs: 300_000 }).text).toContain(
+    "3 calls in 5 min",
+  );
 });
 
 test("the next poll is the next slot of the session, and the budget what the last minute used", async () => {

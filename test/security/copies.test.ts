@@ -126,6 +126,6 @@ onPosix("a data directory whose name is too long for a socket", () => {
 
   test("is its own way to the socket where its name is short, and on Windows there is none", async () => {
     expect(await socketDir("/srv/quotes/postgres", [])).toBe("/srv/quotes/postgres");
-    expect(await socketDir("C:\\quotes\\postgres", [], "win32")).toBe("127.0.0.1");
+    expect(await socketDir("C:\\quotes\\postgres", [], { platform: "win32" })).toBe("127.0.0.1");
   });
 });

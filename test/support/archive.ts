@@ -32,12 +32,12 @@ export async function rowsOfQuery(
   return rows;
 }
 
-/** The archive's tables; the history of its schema is not its content. */
+/** The archive's tables; the history of its schema and who collects are not its content. */
 async function tablesOf(pool: pg.Pool): Promise<string[]> {
   const { rows } = await pool.query<{ name: string }>(
     `select relname as name from pg_class
      where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
-       and relname not in ('schema_migrations', 'migration_lock')
+       and relname not in ('schema_migrations', 'migration_lock', 'collectors')
      order by relname`,
   );
   return rows.map(({ name }) => name);

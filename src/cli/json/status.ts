@@ -51,7 +51,7 @@ export const statusJson = z.strictObject({
         .int()
         .nullable()
         .describe(
-          "`X-RateLimit-Used` of the newest answer of the window; more than `calls`: a second client; fewer: the service's own window began later.",
+          "`X-RateLimit-Used` of the newest answer of the window; fewer than `calls`: the service's own window began later.",
         ),
       serviceLimit: z
         .int()
@@ -59,6 +59,9 @@ export const statusJson = z.strictObject({
         .describe(
           "`X-RateLimit-Limit` of the same answer: the limit in force, where it differs from `limit`.",
         ),
+      otherCalls: count.describe(
+        "Calls a window that other programs make on the account, as far as the service's count shows it for sure; 0: none.",
+      ),
       serviceRemaining: z.int().nullable().describe("`X-RateLimit-Remaining` of the same answer."),
     })
     .nullable()

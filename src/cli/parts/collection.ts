@@ -54,6 +54,8 @@ export type CollectionOptions = {
   onChange: () => void;
   /** Told of calls and misses. */
   meter?: Meter;
+  /** Awaited before each call: rejects when no more calls may leave. */
+  mayCall?: () => Promise<void>;
   /** The file system that the journal is written to. Default: the machine's own. */
   journalFs?: JournalFs;
 };
@@ -113,7 +115,7 @@ async function openStations(
     ...{ journalDir: dir, clock, machine },
     onProblem: (message) => log.warn(message),
   });
-  const send = sender(feed, { journal, loader, calls: calls.log }, clock);
+  const send = sender(options, feed, { journal, loader, calls: calls.log });
   const calm = calmLog(log, clock);
   onOpened(async () => calm.flush());
   const run = uuidv7(clock.now().getTime(), clock.random(16));
@@ -182,9 +184,9 @@ async function openStations(
 
 /** The stations behind the governor, as the collector's way to send a call. */
 function sender(
+  { clock, mayCall }: CollectionOptions,
   feed: OpenFeed,
   kept: { journal: Journal; loader: Loader; calls: CallLog },
-  clock: Clock,
 ): ConstructorParameters<typeof Collector>[0]["send"] {
   const stations = {
     ...kept,
@@ -192,7 +194,10 @@ function sender(
     requestId: () => uuidv7(clock.now().getTime(), clock.random(16)),
     sourceOf: feed.sourceOf,
   };
-  return (planned, signal, onArrived) => collectCall(planned, stations, { signal, onArrived });
+  return async (planned, signal, onArrived) => {
+    await mayCall?.();
+    return collectCall(planned, stations, { signal, onArrived });
+  };
 }
 
 function openLoader(

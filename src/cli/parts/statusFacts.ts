@@ -48,7 +48,7 @@ export function nextLine(next: NextPoll | null, now: Date): Line {
  * is of what all programs of the account sent.
  */
 export function budgetLine(
-  { calls, serviceUsed, serviceLimit }: BudgetUse,
+  { calls, serviceUsed, serviceLimit, otherCalls }: BudgetUse & { otherCalls: number },
   { limit, limitWindowMs }: { limit: number; limitWindowMs: number },
 ): Line {
   const window = limitWindowMs === 60_000 ? "the last minute" : `the last ${roughly(limitWindowMs)}`;
@@ -57,10 +57,13 @@ export function budgetLine(
     ...(serviceUsed === null ? [] : [`counts ${serviceUsed}`]),
   ].join(" and ");
   const later = (serviceUsed ?? calls) < calls ? " in a window of its own, which may have begun later" : "";
+  const every = limitWindowMs === 60_000 ? "a minute" : `in ${roughly(limitWindowMs)}`;
+  const others =
+    otherCalls === 0 ? "" : `; another program uses about ${otherCalls} calls ${every} on this account`;
   return {
     subject: "budget",
     state: calls === 0 ? "idle" : "ok",
-    text: `${calls} of ${limit} calls in ${window}${theirs && `; the service ${theirs}`}${later}`,
+    text: `${calls} of ${limit} calls in ${window}${theirs && `; the service ${theirs}`}${later}${others}`,
   };
 }
 

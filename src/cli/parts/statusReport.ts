@@ -1,6 +1,6 @@
 /** What `status` finds out: a line for each subject, ten at most while nothing needs a person, and the same as data. It reads, and makes nothing. */
 import { resolve } from "node:path";
-import { type BudgetUse, readBudgetUse } from "../../archive/budgetUse.ts";
+import { type BudgetUse, readBudgetUse, readOtherCalls } from "../../archive/budgetUse.ts";
 import { readClockSteps } from "../../archive/clockSteps.ts";
 import { databaseError } from "../../archive/databaseError.ts";
 import { explain, findReadOnly } from "../../archive/explain.ts";
@@ -151,7 +151,7 @@ type Found = {
   market: LedgerSource | null;
   health: Health | null;
   ledger: LedgerStatus | null;
-  budget: BudgetUse | null;
+  budget: (BudgetUse & { otherCalls: number }) | null;
   clockSteps: Awaited<ReturnType<typeof readClockSteps>>;
   version: number | null;
   tier: Tier | null;
@@ -224,7 +224,9 @@ async function readArchive(
   const calendar: Calendar | null = config.feed.kind === "simulated" ? null : createCalendar(overrides);
   const ledger = await readLedgerStatus(pool, jobs, { source: market.slots, calendar }, now);
   const since = new Date(now.getTime() - config.limitWindowMs);
-  const budget = await readBudgetUse(pool, market.answers, { since, now });
+  const windowMs = config.limitWindowMs;
+  const otherCalls = config.feed.kind === "simulated" ? 0 : await readOtherCalls(pool, { now, windowMs });
+  const budget = { ...(await readBudgetUse(pool, market.answers, { since, now })), otherCalls };
   const clockSteps = await readClockSteps(pool, new Date(now.getTime() - CLOCK_SAID_MS), now);
   return {
     market: market.answers,

@@ -74,7 +74,7 @@ const table = {
   },
   quotekeeper_calls_second_client: {
     kind: "gauge",
-    help: "Calls of the limit that are left to other programs of the same account.",
+    help: "Calls a window that other programs make on the same account, by the service's headers; they are left to them.",
     collecting: true,
   },
   quotekeeper_calls_left: {

@@ -123,7 +123,7 @@ describe("answers", () => {
 describe("the budget", () => {
   const text = (calls: number, serviceUsed: number | null, serviceLimit: number | null = 60) =>
     budgetLine(
-      { calls, serviceUsed, serviceLimit, serviceRemaining: null },
+      { calls, serviceUsed, serviceLimit, serviceRemaining: null, otherCalls: 0 },
       { limit: 60, limitWindowMs: 60_000 },
     ).text;
 
@@ -151,7 +151,7 @@ test("the example in docs/terminal.md is what these facts are told as", () => {
     marketLine("https://api.broker.example", "account"),
     nextLine({ job: "options", at: new Date("2026-11-20T15:49:00Z") }, now),
     budgetLine(
-      { calls: 34, serviceUsed: 36, serviceLimit: 60, serviceRemaining: 24 },
+      { calls: 34, serviceUsed: 36, serviceLimit: 60, serviceRemaining: 24, otherCalls: 0 },
       { limit: 60, limitWindowMs: 60_000 },
     ),
     ...answerLines(

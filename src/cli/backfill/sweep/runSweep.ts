@@ -1,4 +1,5 @@
 /** Opens the stations of a sweep one after the other, sweeps, loads, and closes them in reverse order. */
+import { resolve } from "node:path";
 import type { SweepAsk } from "../../../backfill/sweep/ask.ts";
 import type { SweepPlan } from "../../../backfill/sweep/plan.ts";
 import type { SweepRun } from "../../../backfill/sweep/runFile.ts";
@@ -8,11 +9,14 @@ import { counted } from "../../../backfill/sweep/words.ts";
 import type { Config } from "../../../config/loadEnvironment.ts";
 import { uuidv7 } from "../../../journal/uuid.ts";
 import { openJournal } from "../../../journal/writer.ts";
-import { collectCall, type Stations } from "../../../pipeline.ts";
+import { collectCall, type Collected, type Stations } from "../../../pipeline.ts";
+import type { Arrived } from "../../../collect/callEnds.ts";
 import type { CallLog } from "../../../collect/callLog.ts";
+import { thisProcess } from "../../beside/lock.ts";
+import { askForCall, type Permit, withPermit } from "../../beside/permits.ts";
 import type { Edges } from "../../edges.ts";
 import { journalDir } from "../../parts/collection.ts";
-import { openFeed } from "../../parts/feed.ts";
+import { accountOf, openFeed } from "../../parts/feed.ts";
 import type { Display } from "../display.ts";
 import type { Finished } from "../report.ts";
 import { governorOf, openCalls } from "../../parts/callHistory.ts";
@@ -83,7 +87,10 @@ export async function runSweep(
         return requestId;
       },
     };
-    await poll(edges, { ...work, run, plan, earlier, surroundings, stations });
+    const asking = { by: "sweep", account: accountOf(config), clock, self: await thisProcess() } as const;
+    const permitOf = async (ending: AbortSignal): Promise<Permit | null> =>
+      feed.simulated ? null : askForCall(resolve(config.dataDir), { ...asking, signal: ending });
+    await poll(edges, { ...work, run, plan, earlier, surroundings, stations, permitOf });
     const settled = await store.settle(isOver(plan));
     signal.throwIfAborted();
     return await conclude(config, { plan, run, settled });
@@ -98,15 +105,27 @@ type Polled = Work & {
   earlier: { calls: number; quotes: number };
   surroundings: Surroundings;
   stations: Stations & { calls: CallLog };
+  /** Asks a collector that runs beside for a call. */
+  permitOf: (signal: AbortSignal) => Promise<Permit | null>;
 };
 
 /** Makes the calls, and shows how it goes. */
 async function poll({ clock, stderr }: Edges, polled: Polled): Promise<void> {
-  const { plan, run, request, display, signal, earlier, surroundings, stations } = polled;
+  const { plan, run, request, display, signal, earlier, surroundings, stations, permitOf } = polled;
   let { quotes } = earlier;
   const collect: SweepOptions["collect"] = async (call, ending, onArrived) => {
     const planned = { call, jobs: [run.name], slotAt: run.begunAt };
-    const collected = await collectCall(planned, stations, { signal: ending, onArrived });
+    const make = (told: (arrived: Arrived) => void): Promise<Collected> =>
+      collectCall(planned, stations, { signal: ending, onArrived: told });
+    const permit = await permitOf(ending);
+    const collected = await (permit === null
+      ? make(onArrived)
+      : withPermit(permit, (tell) =>
+          make((arrived) => {
+            onArrived(arrived);
+            tell(arrived);
+          }),
+        ));
     quotes += quotesIn(collected.answer);
     return collected;
   };

@@ -114,6 +114,12 @@ function Budget({ view: { live, status } }: { view: NowView }) {
       {budget && serviceUsed !== null && serviceUsed < budget.calls && (
         <p class="after">The service counts in a window of its own, which may have begun later.</p>
       )}
+      {secondClient > 0 && (
+        <p>
+          Another program uses about {secondClient} calls{" "}
+          {windowMs === 60_000 ? "a minute" : `in ${span(windowMs)}`} on this account.
+        </p>
+      )}
     </section>
   );
 }

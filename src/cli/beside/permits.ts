@@ -1,0 +1,136 @@
+/**
+ * The one budget of an account while a collector runs: programs beside it on the same data directory (`poll`, sweeps) ask it
+ * for each call. Its governor admits theirs like its own and hears what came of them, so together they keep within the limit
+ * also where the service tells nothing of its count.
+ */
+import { z } from "zod";
+import { atMost, type Clock } from "../../clock.ts";
+import type { Arrived } from "../../collect/callEnds.ts";
+import type { BorrowedEnd } from "../../collect/dispatcher.ts";
+import { type Self, type Serve, talkToCollector } from "./lock.ts";
+
+/** Who asks: somebody who waits for a poll goes before the queue, a sweep takes what the queue leaves. */
+export type Asker = "poll" | "sweep";
+
+/** Leave to make one call. It must be told how the call ended; a program that dies first has made one that failed. */
+export type Permit = { ended: (end: BorrowedEnd) => void };
+
+/** A call whose end nobody reports for so long, in ms, has failed: several times as long as a call may take. */
+const REPORT_MS = 60_000;
+
+/** The headers that a governor reads. */
+const TOLD_HEADERS = /^(x-ratelimit-\w+|retry-after|date)$/;
+
+const wanted = z.object({
+  ask: z.literal("call"),
+  by: z.enum(["poll", "sweep"]),
+  account: z.string().max(64),
+});
+const reply = z.object({ go: z.boolean() });
+const report = z.object({
+  outcome: z.enum([
+    "quotes",
+    "quota_fault",
+    "unauthorized",
+    "too_long",
+    "refused",
+    "server_error",
+    "malformed",
+  ]),
+  headers: z.record(z.string().regex(TOLD_HEADERS), z.string().max(100)),
+});
+
+/** The collector's half. @param lend as of `Dispatcher.lend` */
+export function lendCalls(
+  account: string,
+  lend: (urgent: boolean, signal: AbortSignal) => Promise<(end: BorrowedEnd) => void>,
+  clock: Clock,
+): Serve {
+  return async (asked, talk) => {
+    const { data: want } = wanted.safeParse(asked);
+    if (!want) return;
+    if (want.account !== account) return talk.say({ go: false } satisfies z.infer<typeof reply>);
+    const gone = new AbortController();
+    const reported = talk.next();
+    void reported.then(() => gone.abort("gone"));
+    const end = await lend(want.by === "poll", gone.signal).catch(() => null);
+    if (end === null) return;
+    talk.say({ go: true } satisfies z.infer<typeof reply>);
+    let heard: unknown = null;
+    await atMost(
+      REPORT_MS,
+      reported.then((said) => (heard = said)),
+      clock,
+    );
+    end(report.safeParse(heard).data ?? null);
+  };
+}
+
+/** What a call is asked for with. */
+export type Asking = {
+  by: Asker;
+  account: string;
+  clock: Clock;
+  self: Self;
+  /** Called once when the collector's leave takes longer than somebody would wait without a word. */
+  onWait?: () => void;
+  /** Ends the wait. */
+  signal?: AbortSignal;
+};
+
+/** So long somebody waits without a word, in ms. */
+const WORDLESS_MS = 2_000;
+
+/**
+ * Asks the collector of a data directory for a call, and waits for its leave.
+ *
+ * @returns null where none runs, or one of another account: the budget is the asker's own
+ */
+export async function askForCall(
+  dataDir: string,
+  { by, account, onWait, signal, ...options }: Asking,
+): Promise<Permit | null> {
+  const talk = await talkToCollector(dataDir, options);
+  if (talk === null) return null;
+  if (signal?.aborted) talk.end();
+  signal?.addEventListener("abort", talk.end, { once: true });
+  talk.say({ ask: "call", by, account } satisfies z.infer<typeof wanted>);
+  let answered = false;
+  const answer = talk.next().finally(() => (answered = true));
+  if (onWait) await atMost(WORDLESS_MS, answer, options.clock);
+  if (!answered) onWait?.();
+  const { data } = reply.safeParse(await answer);
+  if (data?.go)
+    return {
+      ended: (end) => {
+        if (end) talk.say(end);
+        talk.end();
+        signal?.removeEventListener("abort", talk.end);
+      },
+    };
+  talk.end();
+  signal?.removeEventListener("abort", talk.end);
+  return null;
+}
+
+/** Makes a call and tells how it ended, as soon as that is known. */
+export async function withPermit<Answered>(
+  permit: Permit,
+  call: (onArrived: (arrived: Arrived) => void) => Promise<Answered>,
+): Promise<Answered> {
+  let told = false;
+  const tell = (end: BorrowedEnd): void => {
+    if (!told) permit.ended(end);
+    told = true;
+  };
+  try {
+    return await call(({ headers, answer: { outcome } }) => {
+      const read = Object.entries(headers).filter(
+        ([name, value]) => TOLD_HEADERS.test(name) && value.length <= 100,
+      );
+      tell({ outcome, headers: Object.fromEntries(read) });
+    });
+  } finally {
+    tell(null);
+  }
+}
