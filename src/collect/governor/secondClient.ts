@@ -124,12 +124,24 @@ export function learn(state: GovernorState, call: FinishedCall, rateLimit: RateL
   const used = rateLimit.used ?? (rateLimit.remaining === null ? null : limit - rateLimit.remaining);
   if (used === null || used < 0) return { ...state, limit };
   const reading: Reading = { ...call, usedCount: Math.min(limit, used) };
+  if (perhapsOutOfOrder(state, reading)) return { ...state, limit };
   return {
     ...learnForgetting(state, reading),
     limit,
     lastReading: reading,
     samples: withSample(state, reading),
   };
+}
+
+/**
+ * Whether a higher count may be an older one: two calls under way at once, and between them a fixed window began anew.
+ * It is passed over when our own calls explain it; were it another program's, the next reading shows it as well.
+ */
+function perhapsOutOfOrder(state: GovernorState, reading: Reading): boolean {
+  const { lastReading: last } = state;
+  if (last === null || reading.sentAtMs >= last.answeredAtMs) return false;
+  const rises = reading.usedCount > last.usedCount + possiblyCountedBetween(state, last, reading);
+  return rises && reading.usedCount <= possiblyCounted(state, reading);
 }
 
 function withSample(state: GovernorState, reading: Reading): readonly SecondClientSample[] {

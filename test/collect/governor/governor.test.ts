@@ -247,6 +247,19 @@ describe("beside a second client", () => {
     expect(20 + sentAtMs.filter((at) => at < 60_000).length).toBe(29);
   });
 
+  test("two answers that overtake each other while a window begins anew are no second client", () => {
+    let state = createGovernor(SIXTY_A_MINUTE, 0);
+    for (let call = 1; call <= 50; call += 1) state = answered(state, call * 1_000, readingOf(call));
+    for (let call = 0; call < 2; call += 1) state = step(state, { type: "sent" }, 60_000);
+
+    state = step(state, { type: "answered", sentAtMs: 60_000, rateLimit: readingOf(1) }, 60_100);
+    state = step(state, { type: "answered", sentAtMs: 60_000, rateLimit: readingOf(51) }, 60_200);
+
+    state = answered(state, 61_000, readingOf(2));
+
+    expect(budgetState(state, 61_200).secondClientCount).toBe(0);
+  });
+
   test("a lower limit named by headers that agree among themselves is kept", () => {
     const named = (used: number): RateLimit => ({ used, remaining: 40 - used, limit: 40, expire: null });
     let state = createGovernor(SIXTY_A_MINUTE, 0);
