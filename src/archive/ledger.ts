@@ -341,11 +341,22 @@ export async function readLeftOpen(pool: pg.Pool, source: LedgerSource, run: str
   }));
 }
 
+/** Assumed: an answer arrives within this time of being asked for, in ms: three times the longest wait for one. */
+const LATEST_ANSWER_MS = 60_000;
+
 /**
- * Assumed: an answer bears no time later than this, in ms, after it was asked for: the longest wait for an answer, and
- * an hour by which the clock may have been set back meanwhile (`observed_at` never goes back).
+ * How much later than it was asked for an answer of these windows may bear its time, in s: `observed_at` never goes back
+ * with a clock that is set back.
  */
-const LATEST_ANSWER_MS = 3_600_000 + 60_000;
+async function readLatestAnswer(pool: pg.Pool, windows: readonly Window[]): Promise<number> {
+  const [first, last] = [windows[0], windows.at(-1)];
+  const { rows } = await pool.query<{ ms: string }>(
+    `select coalesce(sum(-step_ms), 0) as ms from clock_steps
+     where kind = 'set_back' and moved_at >= $1::timestamptz - interval '1 day' and moved_at < $2`,
+    [first?.from.toISOString(), last?.to.toISOString()],
+  );
+  return (LATEST_ANSWER_MS + Number(rows[0]?.ms ?? 0)) / 1_000;
+}
 
 /** Names of the instruments whose quotes are wanted, and how. */
 export type WantedQuotes = { source: LedgerSource; instruments: readonly string[]; delayed: boolean };
@@ -362,8 +373,10 @@ export async function readStoredWithin(
   windows: readonly Window[],
   wanted: WantedQuotes,
 ): Promise<Map<number, Set<string>>> {
-  const hit = await windowsWithAnswers(pool, windows);
   const stored = new Map<number, Set<string>>();
+  if (windows.length === 0) return stored;
+  const latest = await readLatestAnswer(pool, windows);
+  const hit = await windowsWithAnswers(pool, windows, latest);
   if (hit.length === 0) return stored;
   const spans = [
     hit,
@@ -389,7 +402,7 @@ export async function readStoredWithin(
       ...spans,
       wanted.instruments,
       [...new Set(wanted.instruments.map((name) => name.split(":")[0]))],
-      ...[wanted.delayed, LEDGER_SOURCE_IDS[wanted.source], LATEST_ANSWER_MS / 1_000],
+      ...[wanted.delayed, LEDGER_SOURCE_IDS[wanted.source], latest],
     ],
   );
   const watchlists = wanted.instruments.filter((name) => name.startsWith(WATCHLIST));
@@ -405,11 +418,7 @@ export async function readStoredWithin(
              and r.request ->> 'form' = 'watchlist' and $8 || (r.request ->> 'watchlist') = n.name
              and (r.request ->> 'delayed')::boolean = $5
            where exists (select from quotes q where q.observed_at = r.observed_at and q.source_id = r.source_id)`,
-          [
-            ...spans,
-            watchlists,
-            ...[wanted.delayed, LEDGER_SOURCE_IDS[wanted.source], LATEST_ANSWER_MS / 1_000, WATCHLIST],
-          ],
+          [...spans, watchlists, ...[wanted.delayed, LEDGER_SOURCE_IDS[wanted.source], latest, WATCHLIST]],
         );
   for (const { place, name } of [...quoted, ...listed])
     stored.set(place, (stored.get(place) ?? new Set()).add(name));
@@ -417,14 +426,18 @@ export async function readStoredWithin(
 }
 
 /** Places of the windows in which anything was asked that was answered. After a long downtime these are few of very many. */
-async function windowsWithAnswers(pool: pg.Pool, windows: readonly Window[]): Promise<number[]> {
+async function windowsWithAnswers(
+  pool: pg.Pool,
+  windows: readonly Window[],
+  latest: number,
+): Promise<number[]> {
   const [first, last] = [windows[0], windows.at(-1)];
   if (!first || !last) return [];
   const { rows } = await pool.query<{ at: string }>(
     `select date_trunc('milliseconds', requested_at) as at from responses
      where observed_at >= $1 and observed_at < $2::timestamptz + make_interval(secs => $3)
      and requested_at >= $1 and requested_at < $2 and outcome = 'quotes' group by 1 order by 1`,
-    [first.from.toISOString(), last.to.toISOString(), LATEST_ANSWER_MS / 1_000],
+    [first.from.toISOString(), last.to.toISOString(), latest],
   );
   const times = rows.map(({ at }) => new Date(at).getTime());
   let next = 0;

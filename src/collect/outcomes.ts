@@ -32,6 +32,7 @@ import {
   type Want,
   withoutNames,
 } from "./plan.ts";
+import { CLOCK_STEP_MS } from "./schedule/clockSteps.ts";
 import type { Fate, Slot, SlotBook } from "./slotBook.ts";
 import { Unknowns } from "./unknowns.ts";
 
@@ -147,12 +148,16 @@ export class Outcomes {
       else this.fate(wants, name, reason);
   }
 
-  /** A call may be asked for later than it was let go. What was quoted for a slot that was over by then is missed there. */
+  /**
+   * A call may be asked for later than it was let go, or under a clock that was set back meanwhile. What was not asked
+   * for within a slot is missed there.
+   */
   #lateFate(wants: readonly Want[], name: string, askedMs: number): void {
-    const late = wants.filter(({ deadlineMs }) => deadlineMs <= askedMs);
+    const lasted = ({ slotAt, deadlineMs }: Want): boolean =>
+      askedMs < deadlineMs && askedMs > Date.parse(slotAt) - CLOCK_STEP_MS;
+    const late = wants.filter((want) => !lasted(want));
     if (late.length > 0) this.fate(late, name, "overrun");
-    const inTime = wants.filter(({ deadlineMs }) => deadlineMs > askedMs);
-    this.fate(inTime, name, "stored");
+    this.fate(wants.filter(lasted), name, "stored");
   }
 
   /** The contracts of the chains whose underlying has a price now. */

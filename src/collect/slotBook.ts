@@ -35,8 +35,15 @@ export type SlotListener = {
   onSettled: (entries: SlotEntry[]) => void;
 };
 
+/** Answers that are remembered: a clock that is set back opens slots whose time has begun already. */
+const RECENT_ANSWERS = 256;
+
+/** Names that one answer stored, and when they were asked for, epoch ms UTC. */
+type Stored = { names: readonly string[]; delayed: boolean; askedMs: number };
+
 export class SlotBook {
   readonly #open = new Map<string, OpenSlot>();
+  #recent: Stored[] = [];
   readonly #listener: SlotListener;
 
   constructor(listener: SlotListener) {
@@ -64,6 +71,7 @@ export class SlotBook {
     }
     entry.misses = entry.misses.filter(([name]) => !unsettled.has(name));
     this.#listener.onOpened({ ...slot, due: [...entry.due] });
+    for (const stored of this.#recent) this.#credit(stored, { slot, entry, unsettled });
   }
 
   /** The contracts of chains whose price came late are due in place of what stood for them. */
@@ -97,14 +105,17 @@ export class SlotBook {
 
   /** Instruments whose quotes were asked for at `askedMs` are stored at each slot that lasted then and wants them. */
   credit(names: readonly string[], delayed: boolean, askedMs: number): void {
-    for (const open of [...this.#open.values()]) {
-      const { slot, unsettled } = open;
-      if (slot.delayed !== delayed || askedMs < Date.parse(slot.slotAt) || askedMs >= slot.deadlineMs)
-        continue;
-      const before = unsettled.size;
-      for (const name of names) unsettled.delete(name);
-      if (unsettled.size < before) this.#giveOut(open);
-    }
+    const stored = { names, delayed, askedMs };
+    this.#recent = [...this.#recent.slice(1 - RECENT_ANSWERS), stored];
+    for (const open of [...this.#open.values()]) this.#credit(stored, open);
+  }
+
+  #credit({ names, delayed, askedMs }: Stored, open: OpenSlot): void {
+    const { slot, unsettled } = open;
+    if (slot.delayed !== delayed || askedMs < Date.parse(slot.slotAt) || askedMs >= slot.deadlineMs) return;
+    const before = unsettled.size;
+    for (const name of names) unsettled.delete(name);
+    if (unsettled.size < before) this.#giveOut(open);
   }
 
   /** Settles all that is open, because the program ends. */

@@ -36,7 +36,7 @@ test("it is named, read as ever, collecting goes on beside it, and once it is pr
   mkdirSync(join(dir, "jobs"));
   writeFileSync(
     join(dir, "jobs", "job.yaml"),
-    'name: job\nschedule: "* * * * *"\nsession: always\nsymbols: [AAPL]\n',
+    'name: job\nschedule: "* * * * *"\nsession: always\nsymbols: [MSFT]\n',
   );
   const env = {
     DATABASE_URL: server.url,

@@ -43,15 +43,17 @@ describe("every journaled answer has its rows once, and the ledger adds up,", ()
     expect(verdict).toMatchObject({ violations: [] });
   });
 
-  for (const { demand, load, settings } of DEMANDS)
-    test(`when it is killed within slots of ${demand} demand: each says what a recount of the journal says`, async () => {
+  test.each(DEMANDS)(
+    "when it is killed within slots of $demand demand: each says what a recount of the journal says",
+    async ({ demand, load, settings }) => {
       const opened = await open({ load, settings, openFeed: () => startFeed({ latencyMs: 150 }) });
 
       const verdict = await killCollectors(opened, { kills: 3, random: seeded(5), demand });
 
       expect(verdict).toMatchObject({ violations: [] });
       expect(verdict.figures["recounted"]).toBeGreaterThan(0);
-    });
+    },
+  );
 
   test("when the answer to COMMIT never arrives, and nobody knows whether it was done", async () => {
     const opened = await open();

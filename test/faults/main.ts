@@ -1,6 +1,6 @@
 /**
- * npm run test:faults -- [--kills N] [--server-kills N] [--embedded-kills N] [--away MS,MS] [--from-start MS]
- *                        [--commits N] [--seed N] [--only WORD]
+ * npm run test:faults -- [--kills N] [--server-kills N] [--embedded-kills N] [--moves N] [--pairs N] [--away MS,MS]
+ *                        [--from-start MS] [--commits N] [--seed N] [--only WORD]
  *
  * Real collectors, a real PostgreSQL, a service that answers as fast as it is asked; one fault after the other. After
  * each, the database is compared with the journal and the ledger is added up. Prints what was done and exits 1 when
@@ -8,7 +8,7 @@
  */
 import { parseArgs } from "node:util";
 import { seeded } from "../../bench/governor/random.ts";
-import { DEMANDS } from "./kit/demands.ts";
+import { DEMANDS, MOVABLE, SPARSE } from "./kit/demands.ts";
 import { startFeed } from "./kit/feed.ts";
 import { killPostmaster, startFaultServer } from "./kit/server.ts";
 import { startProxy } from "./kit/proxy.ts";
@@ -17,6 +17,8 @@ import { takeDatabaseAway } from "./scenarios/away.ts";
 import { fillDisk } from "./scenarios/fullDisk.ts";
 import { killCollectors } from "./scenarios/collectorKills.ts";
 import { loseCommits } from "./scenarios/lostCommits.ts";
+import { moveClocks } from "./scenarios/movedClocks.ts";
+import { pairCollectors } from "./scenarios/pairs.ts";
 import { poisonOne } from "./scenarios/poison.ts";
 import { killServers } from "./scenarios/serverKills.ts";
 import type { Verdict } from "./scenarios/verdict.ts";
@@ -26,6 +28,8 @@ const { values: options } = parseArgs({
     kills: { type: "string", default: "200" },
     "server-kills": { type: "string", default: "20" },
     "embedded-kills": { type: "string", default: "5" },
+    moves: { type: "string", default: "20" },
+    pairs: { type: "string", default: "10" },
     away: { type: "string", default: "10000,60000" },
     "from-start": { type: "string", default: "10000" },
     commits: { type: "string", default: "20" },
@@ -35,8 +39,8 @@ const { values: options } = parseArgs({
 });
 const random = seeded(Number(options.seed));
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
-const progress = (kill: number): void => {
-  if (kill % 10 === 0) say(`  ${kill} kills`);
+const progress = (done: number): void => {
+  if (done % 10 === 0) say(`  ${done}`);
 };
 
 type Scenario = { name: string; run: () => Promise<Verdict> };
@@ -82,6 +86,17 @@ const scenarios: Scenario[] = [
         killCollectors(opened, { kills: Number(options.kills), demand, random, onKill: progress }),
       ),
   })),
+  {
+    name: "clock",
+    run: () =>
+      within(openWorld(server.url, MOVABLE), (world) =>
+        moveClocks(world, { moves: Number(options.moves), random, onMove: progress }),
+      ),
+  },
+  {
+    name: "pairs",
+    run: () => within(openWorld(server.url, SPARSE), (world) => pairCollectors(world, Number(options.pairs))),
+  },
   {
     name: "server",
     run: () =>

@@ -35,12 +35,14 @@ export type RecountOf = {
   jobs: readonly DueJob[];
   /** The last collector was asked to end, and had ended; epoch ms UTC: its last slot is one that lasted in between. */
   ended: { fromMs: number; toMs: number };
+  /** The wall clock was set meanwhile: which slots there were, the ledger alone knows. */
+  clockMoved?: boolean;
 };
 
 /** Compares the ledger with the recount. */
 export async function recount(
   pool: pg.Pool,
-  { journalDir, arrivals, jobs, ended }: RecountOf,
+  { journalDir, arrivals, jobs, ended, clockMoved = false }: RecountOf,
 ): Promise<Recount> {
   const answers = await readAnswers(journalDir);
   const findings: string[] = [];
@@ -52,7 +54,10 @@ export async function recount(
     const found = await readSlots(pool, job.name);
     const last = Math.min(Math.max(ended.fromMs, ...found.keys()), ended.toMs);
     // A run may have been killed after it had begun a slot and before anything was answered.
-    const expected = expectedSlots(job, answers, { fromMs: Math.min(...found.keys()), toMs: last });
+    const slots = clockMoved
+      ? [...found.keys()]
+      : ruler(job, Math.min(...found.keys(), ...askedOf(job, answers)), last);
+    const expected = storedAt(job, slots, answers);
     const coverage = new Map<string, number>();
     for (const [slotMs, stored] of expected) {
       const at = new Date(slotMs).toISOString();
@@ -80,22 +85,34 @@ export async function recount(
   return { ...totals, lost: seen.size, violations };
 }
 
-/** From the first slot in which anything was asked, or an earlier one: every step of the ruler. */
-function expectedSlots(
+/** Every step from the one that an instant lies in. */
+function ruler({ stepMs }: DueJob, fromMs: number, toMs: number): number[] {
+  const slots: number[] = [];
+  for (let slotMs = Math.floor(fromMs / stepMs) * stepMs; slotMs <= toMs; slotMs += stepMs)
+    slots.push(slotMs);
+  return slots;
+}
+
+/** When something of a job was asked. */
+function askedOf({ names }: DueJob, answers: readonly Answered[]): number[] {
+  const due = new Set(names);
+  return answers.filter((answer) => answer.names.some((name) => due.has(name))).map(({ askedMs }) => askedMs);
+}
+
+/** What was asked for within each slot and answered. */
+function storedAt(
   { names, stepMs }: DueJob,
+  slots: readonly number[],
   answers: readonly Answered[],
-  { fromMs, toMs }: { fromMs: number; toMs: number },
 ): Map<number, Set<string>> {
   const due = new Set(names);
-  const expected = new Map<number, Set<string>>();
-  const mine = answers.filter((answer) => answer.names.some((name) => due.has(name)));
-  const first = Math.floor(Math.min(fromMs, ...mine.map(({ askedMs }) => askedMs)) / stepMs) * stepMs;
-  for (let slotMs = first; slotMs <= toMs; slotMs += stepMs) expected.set(slotMs, new Set());
-  for (const answer of mine) {
-    const stored = expected.get(Math.floor(answer.askedMs / stepMs) * stepMs);
-    for (const name of answer.names) if (due.has(name)) stored?.add(name);
-  }
-  return expected;
+  const stored = new Map(slots.map((slotMs) => [slotMs, new Set<string>()]));
+  for (const answer of answers)
+    for (const name of answer.names.filter((one) => due.has(one))) {
+      const slotMs = Math.floor(answer.askedMs / stepMs) * stepMs;
+      stored.set(slotMs, (stored.get(slotMs) ?? new Set()).add(name));
+    }
+  return stored;
 }
 
 async function readAnswers(journalDir: string): Promise<Answered[]> {

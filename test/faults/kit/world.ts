@@ -28,6 +28,8 @@ export type World = {
   auditor: Auditor;
   /** Starts a collector; `databaseUrl` where it is not the world's: a proxy's, or null for an embedded one. */
   collect: (databaseUrl?: string | null) => CollectorProcess;
+  /** Starts one of the same account and database on another data directory. */
+  collectElsewhere: () => CollectorProcess;
   /** Settings of every collector, for other commands beside it. */
   env: (databaseUrl?: string | null) => Record<string, string>;
   bin: string;
@@ -54,8 +56,8 @@ export type WorldOptions = {
   migrated?: boolean;
   /** Default: one that answers as fast as it is asked. */
   openFeed?: () => Promise<Feed>;
-  /** Settings of the collectors that differ. */
-  settings?: Record<string, string>;
+  /** Settings of the collectors that differ, as far as they hang on nothing or on the data directory. */
+  settings?: Record<string, string> | ((dataDir: string) => Record<string, string>);
 };
 
 /** Opens one on a database of the server, which is made for it. */
@@ -132,13 +134,15 @@ async function worldIn(
     QUOTEKEEPER_DATA_DIR: dataDir,
     QUOTEKEEPER_JOBS_DIR: jobsDir,
     QUOTEKEEPER_LOG_LEVEL: "error",
-    ...settings,
+    ...(typeof settings === "function" ? settings(dataDir) : settings),
   });
   return {
     ...{ feed, dataDir, jobs, url, pool, env, bin: program },
     journalDir: join(dataDir, "journal"),
     auditor: new Auditor(pool, join(dataDir, "journal")),
     collect: (databaseUrl) => startCollector(program, env(databaseUrl), dir),
+    collectElsewhere: () =>
+      startCollector(program, { ...env(), QUOTEKEEPER_DATA_DIR: join(dir, "elsewhere") }, dir),
     close: async () => {
       await feed.close();
       if (!pool.ended) await pool.end();
