@@ -2,6 +2,7 @@
  * Places in the window to go around. A second client that runs each minute is refused, or has us
  * refused, at the same place of every window; a call sent a moment earlier or later passes.
  */
+import { serverForgets } from "./fault.ts";
 import type { GovernorConfig, GovernorState } from "./state.ts";
 
 /** Assumed: 1 % of the window on both sides of a refused call covers the time such a client takes. */
@@ -13,10 +14,24 @@ const REMEMBERED_WINDOWS = 30;
 /** Assumed: more places than these would cost more of the window than the refusals they spare. */
 const REMEMBERED_COUNT = 8;
 
-/** The remembered places with that of a call refused now, sent at `sentAtMs`. */
+/**
+ * The remembered places with that of a call refused now, sent at `sentAtMs`. In a window that forgets all at once, a
+ * call refused as soon as a berth is passed met what filled the window there: a further berth would only have the next
+ * call refused behind it, and so on to the window's end.
+ */
 export function withRefusal(state: GovernorState, sentAtMs: number): readonly number[] {
-  const oldest = sentAtMs - REMEMBERED_WINDOWS * state.config.windowMs;
-  return [...state.refusedSentAtMs.filter((at) => at > oldest), sentAtMs].slice(-REMEMBERED_COUNT);
+  const { config, refusedSentAtMs } = state;
+  const oldest = sentAtMs - REMEMBERED_WINDOWS * config.windowMs;
+  const remembered = refusedSentAtMs.filter((at) => at > oldest);
+  const behind = remembered.some((at) => isJustBehind(config, sentAtMs, at));
+  if (behind && serverForgets(state, sentAtMs)) return remembered;
+  return [...remembered, sentAtMs].slice(-REMEMBERED_COUNT);
+}
+
+/** Whether `atMs` lies behind the place of `refusedAtMs` by less than a berth's whole width. */
+function isJustBehind(config: GovernorConfig, atMs: number, refusedAtMs: number): boolean {
+  const place = placeFrom(config, atMs, refusedAtMs);
+  return place < 0 && place > -2 * BERTH_SHARE * config.windowMs;
 }
 
 /** The first time from `atMs` on that is at no remembered place. */

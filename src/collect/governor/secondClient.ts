@@ -28,6 +28,15 @@ const LEAST_WATCHED_SHARE = 0.1;
 /** Assumed: a refusal beside a second client means two calls more than we knew of. */
 const SUSPECTED_COUNT = 2;
 
+/** Assumed: a refusal where no other program was known means four calls a window that the count does not show. */
+const UNSEEN_COUNT = 4;
+
+/**
+ * Assumed: in a window that forgets all at once a client that fills it shows only what we left. Above eleven calls
+ * known, a refusal again within three windows halves what is ours: two calls fewer each time would be refused for long.
+ */
+const FILLS_COUNT = 11;
+
 /** Assumed: a refusal within three windows of the last means twice as many, up to half the limit, for six windows. */
 const AGAIN_WINDOWS = 3;
 const SUSPICION_WINDOWS = 6;
@@ -37,6 +46,9 @@ const RISE_SPAN = 0.95;
 
 /** Assumed: beside a second client one call stays unsent, or a full count would hide what it still asks for. */
 const SPARE_COUNT = 1;
+
+/** Assumed: one of fewer than twenty calls is more than the twentieth that a spare one may cost. */
+const FEW_COUNT = 20;
 
 /** Assumed: a client of which half the calls appear between two answers makes them all at once. */
 const AT_ONCE_SHARE = 0.5;
@@ -70,15 +82,22 @@ export function capChangesAtMs(state: GovernorState, atMs: number): number {
   );
 }
 
-/** The samples after a refusal: beside a second client it asks for more than it gets, and a full count hides how much. */
+/**
+ * The samples after a refusal. Our careful count alone is never refused: another program asks for more than it gets,
+ * and a full count hides how much.
+ */
 export function withSuspicion(state: GovernorState, atMs: number): readonly SecondClientSample[] {
   const { config, limit, faultAtMs } = state;
   const secondCount = secondClientCount(state, atMs);
-  if (secondCount === 0 || perhapsLost(state, atMs)) return state.samples;
-  const again = faultAtMs !== null && atMs - faultAtMs < AGAIN_WINDOWS * config.windowMs;
+  if (perhapsLost(state, atMs)) return state.samples;
+  const unseen = secondCount === 0;
+  const again = !unseen && faultAtMs !== null && atMs - faultAtMs < AGAIN_WINDOWS * config.windowMs;
   const doubled = again ? Math.min(2 * secondCount, Math.floor(limit / 2)) : 0;
-  const count = Math.min(limit, Math.max(doubled, secondCount + SUSPECTED_COUNT));
-  const holdsUntilMs = atMs + (again ? SUSPICION_WINDOWS : HOLD_WINDOWS) * config.windowMs;
+  const fills = again && secondCount >= FILLS_COUNT && serverForgets(state, atMs);
+  const halved = fills ? limit - Math.max(1, Math.floor((limit - secondCount) / 2)) : 0;
+  const suspected = secondCount + (unseen ? UNSEEN_COUNT : SUSPECTED_COUNT);
+  const count = Math.min(limit, Math.max(doubled, halved, suspected));
+  const holdsUntilMs = atMs + (again || unseen ? SUSPICION_WINDOWS : HOLD_WINDOWS) * config.windowMs;
   return [...state.samples, { atMs, appearedCount: 0, provedCount: count, windowCount: count, holdsUntilMs }];
 }
 
@@ -88,15 +107,14 @@ export function perhapsLost({ continued, startedAtMs, config }: GovernorState, a
 }
 
 /**
- * Calls that stay unsent beside a second client. One that is known to come all at once shows what it asks for as soon
- * as our next answer is there, so nothing need stay free for it to be seen. A window that forgets all at once gives
- * no such place back, so there it stays.
+ * Calls that stay unsent beside a second client. Nothing need stay free once what it takes is known from window to
+ * window and either it comes all at once, so that our next answer shows what it asks for, or few calls are ours.
  */
-function spareCount(state: GovernorState, secondCount: number, atMs: number): number {
+export function spareCount(state: GovernorState, secondCount: number, atMs: number): number {
   if (secondCount === 0) return 0;
   const atOnce = state.samples.some(({ appearedCount }) => appearedCount >= AT_ONCE_SHARE * secondCount);
-  const known = atOnce && secondCount <= regularCount(state, atMs);
-  return known && !serverForgets(state, atMs) ? 0 : SPARE_COUNT;
+  const dispensable = atOnce || state.limit - secondCount < FEW_COUNT;
+  return dispensable && secondCount <= regularCount(state, atMs) ? 0 : SPARE_COUNT;
 }
 
 /** The calls a window that are ours to make. */

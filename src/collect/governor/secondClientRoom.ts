@@ -3,7 +3,7 @@
  * window it does not come back before the window ends.
  */
 import { serverForgets, windowEndsAtMs } from "./fault.ts";
-import { perhapsLost, secondClientCount } from "./secondClient.ts";
+import { perhapsLost, secondClientCount, spareCount } from "./secondClient.ts";
 import type { GovernorState, Reading } from "./state.ts";
 
 /** Assumed: a reading older than a tenth of the window says little beside a second client. */
@@ -11,9 +11,6 @@ const STALE_SHARE = 0.1;
 
 /** Assumed: of the calls left over, a third may be risked at once. */
 const RISKED_SHARE = 1 / 3;
-
-/** Calls of a fixed window that stay unsent, for those of the second client that we have not seen yet. */
-const KEPT_COUNT = 1;
 
 /** When a call may leave as far as the second client goes; long past when there is none. */
 export function besideSecondClientAtMs(state: GovernorState, atMs: number): number {
@@ -40,7 +37,8 @@ function untilOneIsBackMs(state: GovernorState, reading: Reading, atMs: number):
 /** A window that forgets its calls at its end gives nothing back before. */
 function untilWindowEndsMs(state: GovernorState, reading: Reading, atMs: number): number {
   const { inFlightSentAtMs, limit } = state;
-  const spare = limit - reading.usedCount - inFlightSentAtMs.length - KEPT_COUNT;
+  const keptCount = spareCount(state, secondClientCount(state, atMs), atMs);
+  const spare = limit - reading.usedCount - inFlightSentAtMs.length - keptCount;
   if (spare >= 1 || !serverForgets(state, atMs)) return -Infinity;
   const { answeredAtMs } = reading;
   return windowEndsAtMs(state, answeredAtMs) ?? answeredAtMs + ((1 - spare) * state.config.windowMs) / limit;
