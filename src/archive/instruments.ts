@@ -5,6 +5,10 @@ import { instrumentColumns } from "./insert.ts";
 import type { KnownInstruments } from "./knownInstruments.ts";
 import type { InstrumentRow, QuoteUnit } from "./rows.ts";
 
+/** The name of an instrument as the ledger writes it, `AAPL` or `AAPL:2026-12-18:CALL:150`: SQL of a row `i`. */
+export const INSTRUMENT_NAME =
+  "i.symbol || coalesce(':' || i.expiration || ':' || i.option_type || ':' || trim_scale(i.strike), '')";
+
 /** An instrument of a batch: its newest description, and when it was seen first and last. */
 type Seen = { row: InstrumentRow; first: Instant; last: Instant };
 

@@ -12,6 +12,7 @@ import {
   type SlotEntry,
 } from "../ledger.ts";
 import { insertClockStep } from "./clockSteps.ts";
+import { INSTRUMENT_NAME } from "./instruments.ts";
 
 /**
  * Most rows that a downtime becomes in `misses`: beyond, each slot has one row for `*`, all that was due. A week down
@@ -27,10 +28,6 @@ export const LEDGER_SOURCE_IDS: Readonly<Record<LedgerSource, number>> = { accou
 
 /** How the name of a watchlist begins in the ledger. */
 const WATCHLIST = "watchlist ";
-
-/** The name that the ledger gives to a row of `instruments`. */
-const INSTRUMENT_NAME = `case when option_type is null then symbol else
-  symbol || ':' || expiration || ':' || option_type || ':' || trim_scale(strike) end`;
 
 /** @returns how many slots were not there before */
 export async function insertLedger(client: pg.ClientBase, notes: readonly LedgerNote[]): Promise<number> {
@@ -191,7 +188,7 @@ export async function missRefused(client: pg.ClientBase, settled: readonly Settl
   if (letters.length === 0) return;
   await client.query(
     `with named as (
-       select id, ${INSTRUMENT_NAME} as name from instruments
+       select i.id, ${INSTRUMENT_NAME} as name from instruments i
      ), lost as (
        select distinct s.job, s.slot_at, s.source_id, l.instrument
        from unnest($1::text[], $2::timestamptz[], $3::smallint[], $4::timestamptz[]) as e (job, slot_at, source_id, settled_at)
@@ -386,7 +383,7 @@ export async function readStoredWithin(
   const { rows: quoted } = await pool.query<{ place: number; name: string }>(
     `with wanted as (
        select i.id, n.name
-       from (select id, ${INSTRUMENT_NAME} as name from instruments where symbol = any ($5)) i
+       from (select i.id, ${INSTRUMENT_NAME} as name from instruments i where i.symbol = any ($5)) i
        join unnest($4::text[]) as n (name) on n.name = i.name
      )
      select distinct w.place, wanted.name

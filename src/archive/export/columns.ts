@@ -1,6 +1,7 @@
 /** The columns of an exported table, as the database has them, and how each is asked for. */
 import type pg from "pg";
 import { QuotekeeperError } from "../../errors.ts";
+import { INSTRUMENT_NAME } from "../instruments.ts";
 
 /** What a column holds, whatever the file's format makes of it. */
 export type ColumnKind = "time" | "date" | "boolean" | "integer" | "bigint" | "decimal" | "text";
@@ -24,9 +25,6 @@ const KINDS: Readonly<Record<string, ColumnKind>> = {
   int8: "bigint",
   numeric: "decimal",
 };
-
-/** The name of an instrument as the ledger writes it: `AAPL`, or `AAPL:2026-12-18:CALL:150`. */
-export const INSTRUMENT_NAME = `i.symbol || coalesce(':' || i.expiration || ':' || i.option_type || ':' || trim_scale(i.strike), '')`;
 
 /**
  * A table's columns in its own order. Behind `instrument_id` comes the instrument's name, behind `source_id` the kind of

@@ -3,6 +3,7 @@
  * their previous close (specification, `prevclose`). It goes to `derived_closes`, never to `quotes`.
  */
 import type pg from "pg";
+import { INSTRUMENT_NAME } from "../../archive/instruments.ts";
 import type { Instant } from "../../instant.ts";
 
 /** A quote this long before the close, or later on the same date, shows the close; earlier ones do not. */
@@ -31,8 +32,7 @@ const HOLES = `
   cross join lateral unnest(case when m.instrument = '*' then d.instruments else array[m.instrument] end) as name
   join instruments i
     on i.symbol = split_part(name, ':', 1)
-   and name = case when i.option_type is null then i.symbol
-                   else i.symbol || ':' || i.expiration || ':' || i.option_type || ':' || trim_scale(i.strike) end
+   and name = ${INSTRUMENT_NAME}
   where m.slot_at >= coalesce($1::date, '1900-01-01'::date)::timestamp at time zone 'America/New_York'
     and m.slot_at < (coalesce($2::date, '9000-01-01'::date) + 1)::timestamp at time zone 'America/New_York'`;
 

@@ -1,5 +1,6 @@
 /** Marks slots as filled whose quotes came to the archive after they had been accounted for as missed. */
 import type pg from "pg";
+import { INSTRUMENT_NAME } from "../../archive/instruments.ts";
 import type { Instant } from "../../instant.ts";
 
 /** What to look at. */
@@ -48,8 +49,7 @@ const FOUND = `
     join due_sets d on d.id = o.due_set_id
     cross join lateral unnest(case when m.instrument = '*' then d.instruments else array[m.instrument] end) as name
   ), named as materialized (
-    select i.id, case when i.option_type is null then i.symbol
-                      else i.symbol || ':' || i.expiration || ':' || i.option_type || ':' || trim_scale(i.strike) end as name
+    select i.id, ${INSTRUMENT_NAME} as name
     from instruments i
     where i.symbol in (select split_part(name, ':', 1) from wanted)
   )
