@@ -1,9 +1,10 @@
 /**
  * Files that somebody else may have put where they are read. Only a regular file is read: opening a pipe would wait
  * for its writer, and a device may act. It is what was opened that is asked, for a path may be another file by then.
+ * Small files of our own are written here, too.
  */
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from "node:fs";
-import { type FileHandle, lstat, open, readlink, realpath, stat } from "node:fs/promises";
+import { type FileHandle, lstat, open, readlink, realpath, rename, stat, writeFile } from "node:fs/promises";
 import { dirname, join, sep } from "node:path";
 
 /** Longest text that is read whole, in bytes: settings, secrets, job files, lists of symbols. */
@@ -147,4 +148,10 @@ function plainly(path: string, error: unknown): unknown {
  */
 export function openToOthers(mode: number, bits: number, separator: string = sep): number {
   return separator === "/" ? mode & bits & 0o077 : 0;
+}
+
+/** Writes a small file of our own, for its owner alone. Whoever reads it finds the old text or the new one, after a kill as well. */
+export async function replaceFile(path: string, text: string): Promise<void> {
+  await writeFile(`${path}.tmp`, text, { mode: 0o600 });
+  await rename(`${path}.tmp`, path);
 }

@@ -56,7 +56,7 @@ export async function poll(
     if (feed.simulated)
       say(stderr, "SIMULATED market: these quotes are made up. Set QUOTES_BASE_URL to poll a real account.");
     const calls = await openCalls(config, {
-      ...{ journalDir: dir, clock, machine: edges },
+      ...{ journalDir: dir, clock, bootId: edges.bootId },
       onProblem: (message) => say(stderr, message),
     });
     const stations: Stations = {
@@ -70,17 +70,11 @@ export async function poll(
     const budget = new Budget(config, edges, calls);
     const { simulated } = feed;
     const ask = async (call: QuoteCall): Promise<Collected> => {
-      const make = (onArrived: (arrived: Arrived) => void): Promise<Collected> =>
-        collectCall({ call, jobs: [], slotAt: null }, stations, { onArrived });
       // Each process has a simulated service of its own.
       const permit = simulated ? null : await permitOf(config, edges);
-      if (permit === null) return make(await budget.admitted());
-      const learn = budget.sent();
-      return withPermit(permit, (tell) =>
-        make((arrived) => {
-          learn(arrived);
-          tell(arrived);
-        }),
+      const learn = permit === null ? await budget.admitted() : budget.sent();
+      return withPermit(permit, learn, (onArrived) =>
+        collectCall({ call, jobs: [], slotAt: null }, stations, { onArrived }),
       );
     };
     for (const call of wanted) {

@@ -80,7 +80,7 @@ export async function start(
       look({ clockCorrectionMs: collection.feed.clockCorrectionMs(), lastError });
     };
     const started = await startCollection({
-      ...{ config, archive, clock, machine: edges, log, meter, mayCall: sure },
+      ...{ config, archive, clock, bootId: edges.bootId, log, meter, mayCall: sure },
       onChange: refresh,
     });
     collection = started;

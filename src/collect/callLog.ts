@@ -28,14 +28,6 @@ import type { Clock } from "../clock.ts";
 import { readTextFileSync } from "../plainFiles.ts";
 import type { EarlierCall, GovernorConfig } from "./governor/governor.ts";
 
-/** The machine's own clock, which nobody sets. */
-export type Machine = {
-  /** How long it has been running, in seconds, sleep included. */
-  uptimeSeconds: () => number;
-  /** What tells this boot from all others; null where the system does not say. */
-  bootId: string | null;
-};
-
 /** A process's own file. */
 export type CallLog = {
   /** A call leaves now. @returns to be called when it is over, answered or not */
@@ -93,7 +85,8 @@ export type CallLogOptions = {
   dataDir: string;
   governor: Pick<GovernorConfig, "limit" | "windowMs">;
   clock: Clock;
-  machine: Machine;
+  /** What tells this boot of the machine from all others; null where the system does not say. */
+  bootId: string | null;
   /** Told once when something cannot be written: the next run begins with care. */
   onProblem: (error: Error) => void;
 };
@@ -157,10 +150,10 @@ export function readCalls({ dataDir, governor, ...present }: Omit<CallLogOptions
   };
 }
 
-function momentOf({ clock, machine }: Pick<CallLogOptions, "clock" | "machine">): Moment {
+function momentOf({ clock, bootId }: Pick<CallLogOptions, "clock" | "bootId">): Moment {
   return {
-    bootId: machine.bootId,
-    uptimeMs: Math.round(machine.uptimeSeconds() * 1_000),
+    bootId,
+    uptimeMs: Math.round(clock.uptimeMs()),
     wallMs: clock.now().getTime(),
   };
 }

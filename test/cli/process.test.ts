@@ -150,7 +150,7 @@ describe("a collector that is killed under full load", () => {
       ...{ QUOTES_ACCESS_TOKEN: "t", QUOTES_ACCESS_TOKEN_SECRET: "u" },
     };
     const governor = { limit: LIMIT, windowMs: WINDOW_MS };
-    const { clock, ...machine } = processEdges();
+    const { clock, bootId } = processEdges();
     const noted = new Set<string>();
     for (let kill = 1; kill <= 2; kill += 1) {
       const before = service.arrivedAtMs.length;
@@ -161,7 +161,7 @@ describe("a collector that is killed under full load", () => {
       await ended;
 
       // Noted before it leaves: those that have not arrived were under way.
-      readCalls({ dataDir, governor, clock, machine }).requestIds.forEach((id) => noted.add(id));
+      readCalls({ dataDir, governor, clock, bootId }).requestIds.forEach((id) => noted.add(id));
       expect(noted.size).toBeGreaterThanOrEqual(service.arrivedAtMs.length);
       expect(noted.size).toBeLessThanOrEqual(service.arrivedAtMs.length + kill * CONCURRENCY);
     }

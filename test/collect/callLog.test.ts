@@ -23,8 +23,8 @@ function machineAt(dataDir: string) {
   let bootedAtMs = -1_000_000;
   const problems: string[] = [];
   const options = () => ({
-    ...{ dataDir, governor: GOVERNOR, clock },
-    machine: { bootId, uptimeSeconds: () => (clock.monotonicMs() - bootedAtMs) / 1_000 },
+    ...{ dataDir, governor: GOVERNOR, bootId },
+    clock: { ...clock, uptimeMs: () => clock.monotonicMs() - bootedAtMs },
     onProblem: (error: Error) => void problems.push(error.message),
   });
   return {

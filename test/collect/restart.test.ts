@@ -60,8 +60,8 @@ test("of the calls of 15 minutes with three kills 98 % are used, and no minute h
   const startMs = Date.parse("2026-11-20T14:30:00Z");
   const seen: SeenCall[] = [];
   const options = {
-    ...{ dataDir: tempDir(), governor: { limit: 60, windowMs: 60_000 }, clock: systemClock },
-    machine: { bootId: "boot", uptimeSeconds: () => Date.now() / 1_000 },
+    ...{ dataDir: tempDir(), governor: { limit: 60, windowMs: 60_000 }, bootId: "boot" },
+    clock: { ...systemClock, uptimeMs: () => Date.now() },
     onProblem: (error: Error) => {
       throw error;
     },

@@ -84,7 +84,7 @@ test("a disk full at open, write or fsync: the polls are missed and not loaded, 
   const log = createLogger("error", stderr);
   const collection: Collection = await startCollection({
     ...{ config, archive, clock: systemClock, log, journalFs: fs, onChange: () => undefined },
-    machine: { uptimeSeconds: () => 0, bootId: null },
+    bootId: null,
   });
   let closing: Promise<void> | null = null;
   const close = (): Promise<void> => (closing ??= collection.close());

@@ -113,22 +113,30 @@ export async function askForCall(
   return null;
 }
 
-/** Makes a call and tells how it ended, as soon as that is known. */
+/**
+ * Makes a call, and tells its lender how it ended as soon as that is known.
+ *
+ * @param permit null: nobody has lent it
+ * @param learn told of the answer as well
+ */
 export async function withPermit<Answered>(
-  permit: Permit,
+  permit: Permit | null,
+  learn: (arrived: Arrived) => void,
   call: (onArrived: (arrived: Arrived) => void) => Promise<Answered>,
 ): Promise<Answered> {
   let told = false;
   const tell = (end: BorrowedEnd): void => {
-    if (!told) permit.ended(end);
+    if (!told) permit?.ended(end);
     told = true;
   };
   try {
-    return await call(({ headers, answer: { outcome } }) => {
+    return await call((arrived) => {
+      learn(arrived);
+      const { headers, answer } = arrived;
       const read = Object.entries(headers).filter(
         ([name, value]) => TOLD_HEADERS.test(name) && value.length <= 100,
       );
-      tell({ outcome, headers: Object.fromEntries(read) });
+      tell({ outcome: answer.outcome, headers: Object.fromEntries(read) });
     });
   } finally {
     tell(null);

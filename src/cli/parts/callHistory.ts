@@ -1,7 +1,7 @@
 /** What a process that calls on an account must know of the calls before it, and where it notes its own. */
 import { resolve } from "node:path";
 import type { Clock } from "../../clock.ts";
-import { type CallLog, type Machine, NO_CALL_LOG, openCallLog, readCalls } from "../../collect/callLog.ts";
+import { type CallLog, NO_CALL_LOG, openCallLog, readCalls } from "../../collect/callLog.ts";
 import type { CallHistory, GovernorConfig } from "../../collect/governor/governor.ts";
 import { recentCalls } from "../../collect/recentCalls.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
@@ -23,7 +23,8 @@ export type Calls = { log: CallLog; history: CallHistory | null };
 export type CallsOptions = {
   journalDir: string;
   clock: Clock;
-  machine: Machine;
+  /** What tells this boot of the machine from all others; null where the system does not say. */
+  bootId: string | null;
   /** Told once when calls cannot be noted. */
   onProblem: (message: string) => void;
 };

@@ -2,12 +2,11 @@
  * What the machine's clocks said last, for the next run: so it finds out whether the wall clock was moved while nothing
  * ran. The journal does not tell: its newest record may have been written under a clock that was wrong itself.
  */
-import { rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../clock.ts";
 import { type ClocksLeft, stepWhileAway } from "../../collect/schedule/clockSteps.ts";
 import type { ClockStep } from "../../ledger.ts";
-import { readTextFile } from "../../plainFiles.ts";
+import { readTextFile, replaceFile } from "../../plainFiles.ts";
 
 /** The file of a run. */
 export type ClockFile = {
@@ -19,32 +18,25 @@ export type ClockFile = {
 
 const FILE = "clock.json";
 
-/** Linux' name for this start of the machine. Elsewhere there is none: then only a clock that went back is noticed. */
-const BOOT_ID = "/proc/sys/kernel/random/boot_id";
-
 /** How often the clocks are to be written down while nothing happens to them, in ms. */
 export const KEEP_CLOCK_EVERY_MS = 60_000;
 
-/** Looks at what the last run left. @param bootIdFile holds the name of this start of the machine */
+/**
+ * Looks at what the last run left.
+ *
+ * @param bootId the name of this start of the machine; null where it has none: then only a clock that went back is noticed
+ */
 export async function openClockFile(
   dataDir: string,
   { now, uptimeMs }: Pick<Clock, "now" | "uptimeMs">,
-  bootIdFile: string = BOOT_ID,
+  bootId: string | null,
 ): Promise<ClockFile> {
   const path = join(dataDir, FILE);
-  const bootId = await readTextFile(bootIdFile).then(
-    (text) => text.trim(),
-    () => null,
-  );
   const read = (): ClocksLeft => ({ wallMs: now().getTime(), uptimeMs: uptimeMs(), bootId });
   const left = await readLeft(path);
   const away = left && stepWhileAway(left, read());
   let writing: Promise<void> = Promise.resolve();
-  const write = (): Promise<void> =>
-    // Renamed when it is whole: a kill in the midst leaves the one before.
-    writeFile(`${path}.tmp`, JSON.stringify(read()), { mode: 0o600 })
-      .then(() => rename(`${path}.tmp`, path))
-      .catch(() => undefined);
+  const write = (): Promise<void> => replaceFile(path, JSON.stringify(read())).catch(() => undefined);
   return { away, keep: () => (writing = writing.then(write)) };
 }
 

@@ -8,7 +8,7 @@ import { migrate } from "../../archive/migrate.ts";
 import { atMost, type Clock } from "../../clock.ts";
 import { Collector } from "../../collect/collector.ts";
 import { scheduleJob } from "../../collect/jobSchedule.ts";
-import type { CallLog, Machine } from "../../collect/callLog.ts";
+import type { CallLog } from "../../collect/callLog.ts";
 import { requireJobs } from "../../config/jobs/readJobs.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { createCalendar } from "../../market/calendar/calendar.ts";
@@ -48,7 +48,8 @@ export type CollectionOptions = {
   config: Config;
   archive: Archive;
   clock: Clock;
-  machine: Machine;
+  /** What tells this boot of the machine from all others; null where the system does not say. */
+  bootId: string | null;
   log: Logger;
   /** Called when something changed that a status line shows. */
   onChange: () => void;
@@ -89,7 +90,7 @@ async function openStations(
   options: CollectionOptions,
   onOpened: (close: () => Promise<unknown>) => void,
 ): Promise<Collection> {
-  const { config, clock, machine, log, onChange, meter } = options;
+  const { config, clock, bootId, log, onChange, meter } = options;
   const jobsDir = resolve(config.jobsDir);
   const { jobs, calendar } = await requireJobs(jobsDir);
   const dir = journalDir(config);
@@ -112,7 +113,7 @@ async function openStations(
     log.error({ count }, "entries of the ledger were lost: the journal cannot be written"),
   );
   const calls = await openCalls(config, {
-    ...{ journalDir: dir, clock, machine },
+    ...{ journalDir: dir, clock, bootId },
     onProblem: (message) => log.warn(message),
   });
   const send = sender(options, feed, { journal, loader, calls: calls.log });
@@ -124,7 +125,7 @@ async function openStations(
     jobs: jobs.map((job) => scheduleJob(job, trading)),
     ...{ source: feed.ledgerSource(), now: clock.now() },
   });
-  const clocks = await openClockFile(resolve(config.dataDir), clock);
+  const clocks = await openClockFile(resolve(config.dataDir), clock, bootId);
   const collector = new Collector({
     ...{ jobs, run, earlier },
     calendar: trading,

@@ -1,6 +1,5 @@
 /** Opens what is polled: the account's service, or the simulated one on loopback over real HTTP and OAuth. */
 import { createHmac } from "node:crypto";
-import { rename, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { z } from "zod";
 import { openFetchQuotes, type FetchQuotes } from "../../collect/fetchQuotes.ts";
@@ -12,7 +11,7 @@ import type { RecordSource } from "../../journal/record.ts";
 import { type Calendar, alwaysOpen, createCalendar } from "../../market/calendar/calendar.ts";
 import type { CalendarOverride } from "../../market/calendar/overrides.ts";
 import type { Credentials } from "../../quotes-api/oauth/signature.ts";
-import { readTextFile } from "../../plainFiles.ts";
+import { readTextFile, replaceFile } from "../../plainFiles.ts";
 import { SERVICE_LIMITS } from "../../serve/limits.ts";
 import { createQuoteService, type ServiceLog } from "../../serve/quoteService.ts";
 import { createSimulatedMarket } from "../../serve/simulated/market.ts";
@@ -158,8 +157,5 @@ async function readSource(path: string, baseUrl: string): Promise<LedgerSource |
 
 /** Where it cannot be kept, the next start learns it from its first answer. */
 async function keepSource(path: string, service: z.infer<typeof serviceSchema>): Promise<void> {
-  // Renamed when it is whole: a kill in the midst leaves the one before.
-  await writeFile(`${path}.tmp`, JSON.stringify(service), { mode: 0o600 })
-    .then(() => rename(`${path}.tmp`, path))
-    .catch(() => undefined);
+  await replaceFile(path, JSON.stringify(service)).catch(() => undefined);
 }

@@ -5,14 +5,14 @@
  * There is no file while loading works. One that a killed collector left behind counts while the journal holds what is
  * not loaded, and no longer.
  */
-import { rename, rm, writeFile } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
 import type { Clock } from "../../clock.ts";
 import type { QuotekeeperError } from "../../errors.ts";
 import { dateOf, type Instant, instantFromDate } from "../../instant.ts";
 import type { Lag } from "../../journal/lag.ts";
-import { readTextFile } from "../../plainFiles.ts";
+import { readTextFile, replaceFile } from "../../plainFiles.ts";
 
 /** What the file holds. */
 const stateSchema = z.strictObject({
@@ -57,11 +57,7 @@ export function keepLoaderState(dataDir: string, clock: Clock): LoaderStateFile 
       const since = kept?.since ?? triedAt;
       kept = { message, since, atMs };
       const state = { message, since, triedAt };
-      next(async () => {
-        // Renamed when it is whole: who reads it meanwhile finds the one before.
-        await writeFile(`${path}.tmp`, JSON.stringify(state), { mode: 0o600 });
-        await rename(`${path}.tmp`, path);
-      });
+      next(() => replaceFile(path, JSON.stringify(state)));
     },
     works: () => {
       kept = null;

@@ -2,9 +2,9 @@
  * Since when the ledger may have gaps. A run that is killed before it has accounted for the downtime before it has
  * slots of its own in the ledger by then: the newest of them no longer tells where the gap begins, so a file does.
  */
-import { rename, rm, writeFile } from "node:fs/promises";
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { readTextFile } from "../../plainFiles.ts";
+import { readTextFile, replaceFile } from "../../plainFiles.ts";
 
 /** A start that has not been accounted for. */
 export type Unaccounted = {
@@ -21,10 +21,7 @@ export async function beginRun(dataDir: string, startedAt: Date): Promise<Unacco
   const path = join(dataDir, FILE);
   const before = await readSince(path);
   const since = before !== null && before < startedAt ? before : startedAt;
-  // Renamed when it is whole: a kill in the midst leaves the one before.
-  await writeFile(`${path}.tmp`, JSON.stringify({ since: since.toISOString() }), { mode: 0o600 })
-    .then(() => rename(`${path}.tmp`, path))
-    .catch(() => undefined);
+  await replaceFile(path, JSON.stringify({ since: since.toISOString() })).catch(() => undefined);
   return { since, settle: () => rm(path, { force: true }).catch(() => undefined) };
 }
 

@@ -3,13 +3,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { afterEach, expect, test } from "@jest/globals";
 import { type DataDirLock, lockDataDir, type Self } from "../../../src/cli/beside/lock.ts";
-import {
-  type Asker,
-  askForCall,
-  lendCalls,
-  type Permit,
-  withPermit,
-} from "../../../src/cli/beside/permits.ts";
+import { type Asker, askForCall, lendCalls, withPermit } from "../../../src/cli/beside/permits.ts";
 import { type Clock, systemClock } from "../../../src/clock.ts";
 import type { BorrowedEnd } from "../../../src/collect/dispatcher.ts";
 import { tempDir } from "../../support/tempDir.ts";
@@ -50,15 +44,19 @@ test("a call leaves when the collector says so, and it hears how the call ended,
   let made = 0;
 
   const call = ask("poll").then((permit) =>
-    withPermit(permit as Permit, async (onArrived) => {
-      made += 1;
-      const headers = {
-        "x-ratelimit-used": "12",
-        "content-type": "application/xml",
-        "retry-after": "9".repeat(200),
-      };
-      onArrived({ headers, answer: { outcome: "quotes" } });
-    }),
+    withPermit(
+      permit,
+      () => undefined,
+      async (onArrived) => {
+        made += 1;
+        const headers = {
+          "x-ratelimit-used": "12",
+          "content-type": "application/xml",
+          "retry-after": "9".repeat(200),
+        };
+        onArrived({ headers, answer: { outcome: "quotes" } });
+      },
+    ),
   );
   await until(() => asked.length === 1, "the question");
   expect(made).toBe(0);
@@ -74,7 +72,11 @@ test("a sweep's call is not urgent; a call that throws has failed", async () => 
   const { asked, ends, ask } = await startLender();
 
   const call = ask("sweep").then((permit) =>
-    withPermit(permit as Permit, () => Promise.reject(new Error("no answer"))),
+    withPermit(
+      permit,
+      () => undefined,
+      () => Promise.reject(new Error("no answer")),
+    ),
   );
   await until(() => asked.length === 1, "the question");
   asked[0]?.go();

@@ -10,14 +10,15 @@ const HOUR = 3_600_000;
 
 /** A data directory, a machine, and runs on it. */
 function machine() {
-  const [dir, boot] = [tempDir(), join(tempDir(), "boot_id")];
+  const dir = tempDir();
+  let bootId: string | null = "first";
   const clock = createTestClock("2026-11-20T14:00:00.000Z");
-  writeFileSync(boot, "first\n");
   return {
-    ...{ dir, clock, boot },
+    ...{ dir, clock },
+    boot: (id: string | null) => void (bootId = id),
     /** A run that is killed: what it wrote last is what is left. */
-    run: async (bootIdFile = boot) => {
-      const { away, keep } = await openClockFile(dir, clock, bootIdFile);
+    run: async () => {
+      const { away, keep } = await openClockFile(dir, clock, bootId);
       await keep();
       return away;
     },
@@ -64,19 +65,19 @@ test.each([
   ["on a machine whose starts have no name", null],
 ])("%s only a clock that says an earlier time than before is sure to have been moved", async (_, name) => {
   const { boot, clock, run, move } = machine();
-  const bootIdFile = name === null ? join(tempDir(), "none") : boot;
-  await run(bootIdFile);
-  if (name !== null) writeFileSync(boot, name);
+  if (name === null) boot(null);
+  await run();
+  if (name !== null) boot(name);
 
   clock.advance(5_000);
   move(HOUR);
-  const forward = await run(bootIdFile);
-  if (name !== null) writeFileSync(boot, "third");
+  const forward = await run();
+  if (name !== null) boot("third");
   clock.advance(5_000);
   move(-HOUR);
 
   expect(forward).toBeNull();
-  expect(await run(bootIdFile)).toEqual({ kind: "set_back", stepMs: -HOUR + 5_000 });
+  expect(await run()).toEqual({ kind: "set_back", stepMs: -HOUR + 5_000 });
 });
 
 test.each(["", "{", "null", "[]", '{"wallMs":"x","uptimeMs":1,"bootId":"first"}', '{"wallMs":null}'])(

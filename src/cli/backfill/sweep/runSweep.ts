@@ -9,8 +9,7 @@ import { counted } from "../../../backfill/sweep/words.ts";
 import type { Config } from "../../../config/loadEnvironment.ts";
 import { uuidv7 } from "../../../journal/uuid.ts";
 import { openJournal } from "../../../journal/writer.ts";
-import { collectCall, type Collected, type Stations } from "../../../pipeline.ts";
-import type { Arrived } from "../../../collect/callEnds.ts";
+import { collectCall, type Stations } from "../../../pipeline.ts";
 import type { CallLog } from "../../../collect/callLog.ts";
 import { thisProcess } from "../../beside/lock.ts";
 import { askForCall, type Permit, withPermit } from "../../beside/permits.ts";
@@ -67,7 +66,7 @@ export async function runSweep(
     closers.unshift(() => store.close());
     const own = new Set<string>();
     const calls = await openCalls(config, {
-      ...{ journalDir: dir, clock, machine: edges },
+      ...{ journalDir: dir, clock, bootId: edges.bootId },
       onProblem: (message) => display.log.warn({}, message),
     });
     const surroundings = await Surroundings.open({
@@ -115,17 +114,9 @@ async function poll({ clock, stderr }: Edges, polled: Polled): Promise<void> {
   let { quotes } = earlier;
   const collect: SweepOptions["collect"] = async (call, ending, onArrived) => {
     const planned = { call, jobs: [run.name], slotAt: run.begunAt };
-    const make = (told: (arrived: Arrived) => void): Promise<Collected> =>
-      collectCall(planned, stations, { signal: ending, onArrived: told });
-    const permit = await permitOf(ending);
-    const collected = await (permit === null
-      ? make(onArrived)
-      : withPermit(permit, (tell) =>
-          make((arrived) => {
-            onArrived(arrived);
-            tell(arrived);
-          }),
-        ));
+    const collected = await withPermit(await permitOf(ending), onArrived, (told) =>
+      collectCall(planned, stations, { signal: ending, onArrived: told }),
+    );
     quotes += quotesIn(collected.answer);
     return collected;
   };
