@@ -213,6 +213,9 @@ create table quotes (
   pct_change numeric,
   constraint quotes_pkey PRIMARY KEY (instrument_id, observed_at, source_id)
 );
+CREATE TRIGGER follow_changed_quotes AFTER UPDATE ON quotes REFERENCING OLD TABLE AS gone NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION follow_lost_quotes();
+CREATE TRIGGER follow_deleted_quotes AFTER DELETE ON quotes REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION follow_lost_quotes();
+CREATE TRIGGER follow_truncated_quotes AFTER TRUNCATE ON quotes FOR EACH STATEMENT EXECUTE FUNCTION follow_lost_quotes();
 CREATE TRIGGER keep_session_bars AFTER INSERT ON quotes REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION keep_session_bars();
 
 create table responses (
@@ -262,12 +265,14 @@ create table session_bars (
   spread_count bigint not null,
   quote_count bigint not null,
   volume bigint,
+  quotes_dropped boolean not null default false,
   constraint session_bars_pkey PRIMARY KEY (instrument_id, source_id, delayed, date)
 );
 CREATE INDEX session_bars_date ON session_bars USING btree (date);
 comment on column session_bars.date is 'The exchange''s, America/New_York.';
-comment on column session_bars.volume is 'NULL while extended_quotes has the row of last_at; written down before retention drops that row.';
-comment on table session_bars is 'Kept by a trigger on quotes, in the transaction that inserts them. Rows that are there already count once.';
+comment on column session_bars.volume is 'NULL while extended_quotes has it: the last one shown on that date. Written down before retention drops those rows.';
+comment on column session_bars.quotes_dropped is 'Retention has dropped quotes of it: the bar knows more than the rows, and stays until as many rows are there again.';
+comment on table session_bars is 'Kept by a trigger on quotes, in the transaction that inserts them. Prices are those of last above 0: 0 is no trade.';
 
 create table sessions (
   date date not null,
@@ -307,7 +312,7 @@ create table sources (
 );
 comment on table sources is 'Where rows come from. Simulated and real rows can never be mistaken for one another.';
 
--- view bars_1d, which reads extended_quotes, instruments, session_bars, sessions, sources
+-- view bars_1d, which reads extended_quotes, instruments, quotes, session_bars, sessions, sources
 --   instrument_id integer,
 --   security_type text,
 --   symbol text,
@@ -447,7 +452,7 @@ comment on view dividend_calendar is 'is_ahead: what is announced and to come. c
 --   source_name text
 comment on view latest_quotes is 'The newest quote of each instrument: one row per source, real-time and delayed apart.';
 
--- view option_chain_latest, which reads instruments, latest_quotes
+-- view option_chain_latest, which reads instruments, latest_quotes, sessions
 --   underlying text,
 --   expiration date,
 --   strike numeric,
@@ -475,12 +480,16 @@ comment on view latest_quotes is 'The newest quote of each instrument: one row p
 --   source_name text,
 --   underlying_last numeric,
 --   moneyness numeric
-comment on view option_chain_latest is 'One row per underlying, expiration and strike; moneyness is the underlying''s last over the strike.';
+comment on view option_chain_latest is 'One row per underlying, expiration and strike, until the expiration''s close; moneyness is the underlying''s last over the strike.';
 
--- function keep_session_bars() returns trigger, text 6963379adeec3fb36af4ddd5f98f8145
+-- function follow_lost_quotes() returns trigger, text f56b7d08224516743002f58c85f34865
 
--- function quote_bars(of_instrument integer, of_source smallint, of_delayed boolean, from_at timestamp with time zone, to_at timestamp with time zone, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone, width interval) returns TABLE(session text, bar_at timestamp with time zone, open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint), text 90115dfb72044a8dbb707b8211724aee
+-- function keep_session_bars() returns trigger, text c6eafd36793e10e81609be6b50e8e25c
 
--- function recompute_session_bars(from_date date, to_date date) returns bigint, text 626eaecd1e518cd20eeb3dcd071a0e4f
+-- function quote_bars(of_instrument integer, of_source smallint, of_delayed boolean, from_at timestamp with time zone, to_at timestamp with time zone, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone, width interval) returns TABLE(session text, bar_at timestamp with time zone, open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint), text 963c032a1eed05c2aa49d3c6df190c1c
+
+-- function recompute_session_bars(from_date date, to_date date) returns bigint, text 8944e7a7b1a086d0848e4590f78e6655
+
+-- function refresh_session_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[]) returns void, text 0531a72f4164bf29b90a40c6ce6a3cd4
 
 -- function wide_quote_bars(of_instrument integer, of_source smallint, of_delayed boolean, from_at timestamp with time zone, to_at timestamp with time zone, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone, width interval) returns TABLE(session text, bar_at timestamp with time zone, open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint), text 81dc6e14076e559117dab6b8b4b4e8ce

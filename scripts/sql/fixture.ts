@@ -100,6 +100,9 @@ from (values
   ('2026-11-19 22:00:01.250001+00', '2026-11-19 21:50:12+00'),
   ('2026-11-19 22:00:01.250002+00', '2026-11-19 21:55:01+00')) as v (observed_at, requested_at)`;
 
+/** What time it is in the archive, for `option_chain_latest`: after its last quote, before its contracts expire. */
+export const FIXTURE_AS_OF = "2026-11-21T00:00Z";
+
 /** Fills a migrated, empty archive. */
 export async function fillFixture(pool: pg.Pool): Promise<void> {
   const client = await pool.connect();

@@ -1,5 +1,6 @@
 /** docs/sql.md: its questions, and what the fixture's archive answers to them. */
 import type pg from "pg";
+import { FIXTURE_AS_OF } from "./fixture.ts";
 
 /** A question of the page: the statement, and the result that stands below it. */
 export type Question = { title: string; sql: string; result: string };
@@ -28,10 +29,22 @@ export async function answerPage(page: string, pool: pg.Pool): Promise<string> {
   return answered;
 }
 
+/** What a statement gives at the fixture's time. */
+export async function ask(pool: pg.Pool, sql: string): Promise<{ names: string[]; rows: unknown[][] }> {
+  const client = await pool.connect();
+  try {
+    await client.query(`begin; set local quotekeeper.as_of = '${FIXTURE_AS_OF}'`);
+    const { rows, fields } = await client.query<unknown[]>({ text: sql, rowMode: "array" });
+    return { names: fields.map(({ name }) => name), rows };
+  } finally {
+    await client.query("rollback");
+    client.release();
+  }
+}
+
 /** A result as a table of text; numbers to the right, as psql prints them. */
 export async function answer(pool: pg.Pool, sql: string): Promise<string> {
-  const { rows, fields } = await pool.query<string[]>({ text: sql, rowMode: "array" });
-  const names = fields.map(({ name }) => name);
+  const { names, rows } = await ask(pool, sql);
   const lines = rows.map((row) => row.map((value: unknown) => (value === null ? "" : shown(value))));
   const widths = names.map((name, place) =>
     Math.max(name.length, ...lines.map((line) => line[place]?.length ?? 0)),

@@ -86,11 +86,17 @@ async function makePartition(
   client: pg.ClientBase,
   { table, month, name }: { table: string; month: number; name: string },
 ): Promise<void> {
-  // Rows that are put into the partition itself pass its table's trigger by.
-  const trigger =
+  // Statements that name the partition itself pass its table's triggers by.
+  const triggers =
     table === "quotes"
       ? `create trigger keep_session_bars after insert on ${name}
-           referencing new table as inserted for each statement execute function keep_session_bars();`
+           referencing new table as inserted for each statement execute function keep_session_bars();
+         create trigger follow_deleted_quotes after delete on ${name}
+           referencing old table as gone for each statement execute function follow_lost_quotes();
+         create trigger follow_changed_quotes after update on ${name} referencing old table as gone
+           new table as inserted for each statement execute function follow_lost_quotes();
+         create trigger follow_truncated_quotes after truncate on ${name}
+           for each statement execute function follow_lost_quotes();`
       : "";
   await client.query(
     `do $$
@@ -98,7 +104,7 @@ async function makePartition(
        ${ADDING_LOCK};
        if to_regclass('${name}') is null then
          create table ${name} (like ${table} including all);
-         ${trigger}
+         ${triggers}
          alter table ${table} attach partition ${name}
            for values from ('${monthStart(month)} 00:00:00+00') to ('${monthStart(month + 1)} 00:00:00+00');
        end if;

@@ -256,6 +256,7 @@ export const sessionBars = pgTable(
     spreadCount: bigintText("spread_count").notNull(),
     quoteCount: bigintText("quote_count").notNull(),
     volume: bigintText("volume"),
+    quotesDropped: boolean("quotes_dropped").notNull().default(false),
   },
   (table) => [primaryKey({ columns: [table.instrumentId, table.sourceId, table.delayed, table.date] })],
 );

@@ -1,71 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type pg from "pg";
-import { ensurePartitions } from "../../src/archive/partitions.ts";
 import { contentOf, rowsOfQuery } from "../support/archive.ts";
-import { freshDatabase } from "../support/database.ts";
-
-/** One observation; times are New York's, prices and volume text. */
-type Seen = {
-  at: string;
-  id?: number;
-  source?: number;
-  delayed?: boolean;
-  bid?: string | null;
-  ask?: string | null;
-  last?: string | null;
-  volume?: string | null;
-  delta?: string | null;
-};
-
-async function archive(...instruments: string[]): Promise<pg.Pool> {
-  const { pool } = await freshDatabase();
-  for (const [index, symbol] of instruments.entries())
-    await pool.query(
-      "insert into instruments (id, security_type, symbol, first_seen_at, last_seen_at) values ($1, 'CS', $2, now(), now())",
-      [index + 1, symbol],
-    );
-  return pool;
-}
-
-/** Inserts observations as one batch; those that are there already are passed over. */
-async function see(pool: pg.Pool, ...seen: Seen[]): Promise<void> {
-  const client = await pool.connect();
-  try {
-    const { rows } = await client.query<{ at: string }>(
-      "select to_char((at::timestamp at time zone 'America/New_York') at time zone 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"') as at from unnest($1::text[]) at order by 1",
-      [seen.map(({ at }) => at)],
-    );
-    await ensurePartitions(client, rows[0]?.at ?? "", rows.at(-1)?.at ?? "");
-    const keys = [
-      seen.map(({ at }) => at),
-      seen.map(({ id = 1 }) => id),
-      seen.map(({ source = 1 }) => source),
-    ];
-    await client.query(
-      `insert into quotes (observed_at, instrument_id, source_id, delayed, bid, ask, last)
-       select at::timestamp at time zone 'America/New_York', id, source, delayed, bid, ask, last
-       from unnest($1::text[], $2::int[], $3::smallint[], $4::bool[], $5::numeric[], $6::numeric[], $7::numeric[])
-         as t (at, id, source, delayed, bid, ask, last)
-       on conflict do nothing`,
-      [
-        ...keys,
-        seen.map(({ delayed = false }) => delayed),
-        seen.map(({ bid = null }) => bid),
-        seen.map(({ ask = null }) => ask),
-        seen.map(({ last = null }) => last),
-      ],
-    );
-    await client.query(
-      `insert into extended_quotes (observed_at, instrument_id, source_id, volume, delta)
-       select at::timestamp at time zone 'America/New_York', id, source, volume, delta
-       from unnest($1::text[], $2::int[], $3::smallint[], $4::bigint[], $5::numeric[]) as t (at, id, source, volume, delta)
-       on conflict do nothing`,
-      [...keys, seen.map(({ volume = null }) => volume), seen.map(({ delta = null }) => delta)],
-    );
-  } finally {
-    client.release();
-  }
-}
+import { archive, see, type Seen } from "../support/observations.ts";
 
 const bars = (pool: pg.Pool, width: string, where = "true") =>
   rowsOfQuery(
@@ -245,13 +181,13 @@ describe("a daily bar", () => {
 
   test("follows twenty loaders that write the same session at once", async () => {
     const pool = await archive("AAPL", "MSFT", "IBM");
-    await see(pool, { at: `${FRIDAY} 09:00`, last: "1" });
+    await see(pool, { at: `${FRIDAY} 09:00`, last: "2" });
 
     await Promise.all(
       Array.from({ length: 20 }, (_, n) =>
         see(
           pool,
-          ...[1, 2, 3].map((id) => ({ at: `${FRIDAY} 10:${String(n + 10)}:00`, id, last: String(n) })),
+          ...[1, 2, 3].map((id) => ({ at: `${FRIDAY} 10:${String(n + 10)}:00`, id, last: String(n + 1) })),
           { at: `${FRIDAY} 11:00`, id: 3, last: "50" },
         ),
       ),
@@ -260,9 +196,9 @@ describe("a daily bar", () => {
     expect(
       await rowsOfQuery(pool, "select open, high, close, quote_count as n from bars_1d order by symbol"),
     ).toEqual([
-      { open: "1", high: "19", close: "19", n: "21" },
-      { open: "0", high: "50", close: "50", n: "21" },
-      { open: "0", high: "19", close: "19", n: "20" },
+      { open: "2", high: "20", close: "20", n: "21" },
+      { open: "1", high: "50", close: "50", n: "21" },
+      { open: "1", high: "20", close: "20", n: "20" },
     ]);
   });
 });

@@ -1,6 +1,6 @@
 import { readdirSync } from "node:fs";
 import { describe, expect, test } from "@jest/globals";
-import { fillFixture } from "../../scripts/sql/fixture.ts";
+import { fillFixture, FIXTURE_AS_OF } from "../../scripts/sql/fixture.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { fileText, yamlOf } from "./files.ts";
 
@@ -52,6 +52,7 @@ await pool.query(
 // One connection, which stays in that role.
 const client = poolOn(url, { max: 1 });
 await client.query("set role quotekeeper_reader");
+await client.query(`set quotekeeper.as_of = '${FIXTURE_AS_OF}'`);
 
 const FROM = "2026-11-20T05:00:00Z";
 const TO = "2026-11-21T05:00:00Z";

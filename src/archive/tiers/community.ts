@@ -102,17 +102,18 @@ export async function readRetention(db: pg.ClientBase | pg.Pool): Promise<number
 /**
  * Five minutes of one series. Only what is in the hypertable when it is refreshed; `wide_quote_bars` takes the pieces of a
  * session when they count as many observations as the session has, and the rows themselves otherwise. Rows are only
- * ever added, so as many means the same.
+ * ever added, so as many means the same. Pieces that were made before a price of 0 was no trade are not taken while the
+ * rows are there; afterwards such a price is passed over, and the lowest one of its five minutes is not known.
  */
 const BAR_PIECES = `
 create materialized view bar_pieces with (timescaledb.continuous, timescaledb.materialized_only = true) as
 select instrument_id, source_id, delayed, time_bucket(interval '5 minutes', observed_at) as bar_at,
-       first(last, observed_at) filter (where last is not null) as open,
-       max(last) as high,
-       min(last) as low,
-       last(last, observed_at) filter (where last is not null) as close,
-       min(observed_at) filter (where last is not null) as open_at,
-       max(observed_at) filter (where last is not null) as close_at,
+       first(last, observed_at) filter (where last > 0) as open,
+       max(last) filter (where last > 0) as high,
+       min(last) filter (where last > 0) as low,
+       last(last, observed_at) filter (where last > 0) as close,
+       min(observed_at) filter (where last > 0) as open_at,
+       max(observed_at) filter (where last > 0) as close_at,
        sum(ask - bid) filter (where bid > 0 and ask > 0) as spread_sum,
        count(*) filter (where bid > 0 and ask > 0) as spread_count,
        count(*) as quote_count
@@ -143,14 +144,17 @@ create or replace function wide_quote_bars(
   quote_count bigint, volume bigint
 ) language sql stable parallel safe as $$
   with piece as (
-    select b.bar_at as at, b.open, b.high, b.low, b.close, b.open_at, b.close_at, b.spread_sum, b.spread_count,
-           b.quote_count, v.first_shown, v.shown
+    select b.bar_at as at, case when b.open > 0 then b.open end as open, case when b.high > 0 then b.high end as high,
+           case when b.low > 0 then b.low end as low, case when b.close > 0 then b.close end as close, b.open_at,
+           b.close_at, b.spread_sum, b.spread_count, b.quote_count, v.first_shown, v.shown,
+           b.low <= 0 as has_zero
     from bar_pieces b
     left join volume_pieces v on v.instrument_id = $1 and v.source_id = $2 and v.bar_at = b.bar_at
     where b.instrument_id = $1 and b.source_id = $2 and b.delayed = $3
       and b.bar_at between time_bucket(interval '5 minutes', $4) and $5
   ), whole as (
     select (select sum(p.quote_count) from piece p) = d.quote_count
+       and (d.quotes_dropped or not exists (select from piece p where p.has_zero))
        and (select sum(v.row_count) from volume_pieces v where v.instrument_id = $1 and v.source_id = $2
               and v.bar_at between time_bucket(interval '5 minutes', $4) and $5) = d.quote_count
        and not exists (select from session_bars o where o.instrument_id = $1 and o.source_id = $2
@@ -159,13 +163,16 @@ create or replace function wide_quote_bars(
     from session_bars d
     where d.instrument_id = $1 and d.source_id = $2 and d.delayed = $3 and d.first_at = $4 and d.last_at = $5
   ), part as (
-    select p.* from piece p where (select w.whole from whole w)
+    select p.at, p.open, p.high, p.low, p.close, p.open_at, p.close_at, p.spread_sum, p.spread_count,
+           p.quote_count, p.first_shown, p.shown
+    from piece p where (select w.whole from whole w)
     union all
-    select q.observed_at, q.last, q.last, q.last, q.last,
-           case when q.last is not null then q.observed_at end, case when q.last is not null then q.observed_at end,
+    select q.observed_at, t.price, t.price, t.price, t.price,
+           case when t.price is not null then q.observed_at end, case when t.price is not null then q.observed_at end,
            case when q.bid > 0 and q.ask > 0 then q.ask - q.bid end,
            case when q.bid > 0 and q.ask > 0 then 1 else 0 end, 1, e.volume, e.volume
     from quotes q
+    cross join lateral (select case when q.last > 0 then q.last end as price) t
     left join extended_quotes e
       on e.instrument_id = q.instrument_id and e.observed_at = q.observed_at and e.source_id = q.source_id
      and e.instrument_id = $1 and e.source_id = $2 and e.observed_at between $4 and $5
@@ -175,7 +182,8 @@ create or replace function wide_quote_bars(
   select p.session, p.bar_at, p.open, p.high, p.low, p.close, p.mean_spread, p.quote_count,
          case when p.shown < p.before then p.shown else p.shown - p.before end
   from (
-    select b.*, coalesce(lag(b.shown) over (order by b.bar_at), b.first_shown) as before
+    select b.*,
+           coalesce(lag(b.shown) over (partition by b.shown is null order by b.bar_at), b.first_shown) as before
     from (
       select case
                when r.at >= $9 then 'closed'
@@ -206,18 +214,21 @@ $$`;
 
 /**
  * The job of retention. A chunk goes only after its rows are in the pieces, and the volumes that its rows alone knew in
- * their sessions' bars. A chunk of late rows, whose time was dropped before, is no reason to make those pieces anew.
+ * their sessions' bars, which are marked then: rows of theirs that come again make no bar anew before all are there. A
+ * chunk of late rows, whose time was dropped before, is no reason to make those pieces anew.
  */
 const RETENTION = `
 create or replace procedure drop_old_quotes(job_id integer, config jsonb) language plpgsql as $$
 declare
   boundary timestamptz := now() - make_interval(days => (config->>'days')::int);
+  dropped_to timestamptz;
   old record;
 begin
   for old in
     select range_start, range_end from timescaledb_information.chunks
     where hypertable_schema = current_schema() and hypertable_name = 'quotes' and range_end <= boundary
   loop
+    dropped_to := greatest(dropped_to, old.range_end);
     if (select count(*) from quotes where observed_at >= old.range_start and observed_at < old.range_end)
        > (select coalesce(sum(quote_count), 0) from bar_pieces where bar_at >= old.range_start and bar_at < old.range_end)
     then
@@ -226,11 +237,18 @@ begin
     end if;
   end loop;
   update session_bars b
-  set volume = e.volume
-  from extended_quotes e
-  where b.volume is null and b.date <= (boundary at time zone 'America/New_York')::date
-    and e.instrument_id = b.instrument_id and e.source_id = b.source_id and e.observed_at = b.last_at
-    and e.observed_at < boundary;
+  set quotes_dropped = true,
+      volume = coalesce(b.volume, (
+        select e.volume
+        from extended_quotes e
+        join quotes q
+          on q.instrument_id = e.instrument_id and q.observed_at = e.observed_at and q.source_id = e.source_id
+        where e.instrument_id = b.instrument_id and e.source_id = b.source_id and e.volume is not null
+          and e.observed_at between b.first_at and b.last_at and q.delayed = b.delayed
+        order by e.observed_at desc
+        limit 1
+      ))
+  where not b.quotes_dropped and b.first_at < dropped_to;
 ${RETAINED_TABLES.map((table) => `  perform drop_chunks('${table}', older_than => boundary);`).join("\n")}
 end
 $$`;

@@ -26,8 +26,8 @@ export async function holdsNothing(client: pg.ClientBase): Promise<boolean> {
 type Restoring = { statement: string };
 
 /**
- * Exchanges the partitioned tables for hypertables of the same names, columns, keys, triggers and grants. Runs inside
- * the caller's transaction: it happens as a whole or not at all. Nobody can read or write meanwhile.
+ * Exchanges the partitioned tables for hypertables of the same names, columns, keys and grants, with the triggers that
+ * hypertables can have. Runs inside the caller's transaction: it happens as a whole or not at all. Nobody can read or write meanwhile.
  *
  * @throws when a view outside the schema depends on the tables, or a row would not arrive
  */
@@ -61,7 +61,8 @@ async function moveTable(client: pg.ClientBase, table: (typeof PARTITIONED_TABLE
 
 /**
  * The schema's views, which hold on to the tables they were made on, and the tables' triggers and grants; in an order
- * in which they can be made again: a view is younger than those it reads.
+ * in which they can be made again: a view is younger than those it reads. Without the triggers that follow lost quotes:
+ * TimescaleDB refuses transition tables of deleted rows where it compresses (timescale/timescaledb#7574).
  */
 async function readDependents(client: pg.ClientBase): Promise<{ names: string[]; restoring: Restoring[] }> {
   const views = await client.query<{ name: string } & Restoring>(
@@ -84,7 +85,8 @@ async function readDependents(client: pg.ClientBase): Promise<{ names: string[];
     [PARTITIONED_TABLES],
   );
   const triggers = await client.query<Restoring>(
-    `select pg_get_triggerdef(oid) as statement from pg_trigger where tgrelid = any ($1::regclass[]) and not tgisinternal`,
+    `select pg_get_triggerdef(oid) as statement from pg_trigger
+     where tgrelid = any ($1::regclass[]) and not tgisinternal and tgfoid <> 'follow_lost_quotes'::regproc`,
     [PARTITIONED_TABLES],
   );
   const grants = await client.query<Restoring>(

@@ -18,7 +18,7 @@ export type DeriveOptions = { from: string | null; to: string | null; now: Insta
 /** A quote that shows the close of session `s` for instrument and source of `h`. */
 const SHOWS_CLOSE = `
   select from quotes q
-  where q.instrument_id = h.instrument_id and q.source_id = h.source_id and q.last is not null
+  where q.instrument_id = h.instrument_id and q.source_id = h.source_id and q.last > 0
     and q.observed_at >= s.close_at - interval '${NEAR_CLOSE}'
     and q.observed_at < (s.date + 1)::timestamp at time zone 'America/New_York'
     and (not q.delayed or q.observed_at >= s.close_at + interval '${MOST_DELAY}')`;
@@ -50,7 +50,7 @@ const DERIVED = `
   cross join lateral (
     select min(e.previous_close) as close, max(e.previous_close) as other, min(e.observed_at) as derived_from
     from extended_quotes e
-    where e.instrument_id = h.instrument_id and e.source_id = h.source_id and e.previous_close is not null
+    where e.instrument_id = h.instrument_id and e.source_id = h.source_id and e.previous_close > 0
       and e.observed_at >= next.open_at and e.observed_at < next.close_at
   ) p
   where p.close is not null and p.close = p.other and not exists (${SHOWS_CLOSE})`;

@@ -65,10 +65,15 @@ async function rebuildDate(
       for await (const batch of batchesOf(options, name)) {
         signal.throwIfAborted();
         await ensureRoom(client, batch.answers, memory);
+        const others = datesOf(batch).filter((date) => !dates.has(date));
+        // Bars that are there would follow each batch: they are made once, at the end.
+        if (others.length > 0)
+          await client.query(
+            "delete from session_bars where date = any ($1::date[]) and not quotes_dropped",
+            [others],
+          );
+        for (const date of others) dates.add(date);
         await replaceBatch(client, options, batch);
-        for (const { record, units } of batch.answers)
-          for (const at of new Set([record.observedAt, ...units.map(({ observedAt }) => observedAt)]))
-            dates.add(exchangeDate(dateOf(at)));
         bytes += batch.to - batch.from;
         onBatch(bytes);
       }
@@ -85,6 +90,15 @@ async function rebuildDate(
   }
   const sorted = [...dates].sort();
   await refreshPieces(pool, sorted[0] ?? null, sorted.at(-1) ?? null);
+}
+
+/** Exchange dates of a batch's rows. */
+function datesOf({ answers }: Batch): string[] {
+  const times = answers.flatMap(({ record, units }) => [
+    record.observedAt,
+    ...units.map(({ observedAt }) => observedAt),
+  ]);
+  return [...new Set([...new Set(times)].map((at) => exchangeDate(dateOf(at))))];
 }
 
 async function replaceBatch(

@@ -86,8 +86,8 @@ function toContract(row: ContractRow): Contract {
   };
 }
 
-/** The newest quote at or before an instant: session_bars says on which day, so that servers pass over the others. */
-const quoteAt = (sourceId: string, delayed: string, until: string): string => `
+/** The newest quote that is wanted, at or before an instant: session_bars says on which day, so that servers pass over the others. */
+const quoteAt = (sourceId: string, delayed: string, until: string, wanted = "true"): string => `
   cross join lateral (
     select b.first_at, b.last_at from session_bars b
     where b.instrument_id = i.id and b.source_id = ${sourceId} and b.delayed = ${delayed}
@@ -97,13 +97,14 @@ const quoteAt = (sourceId: string, delayed: string, until: string): string => `
   cross join lateral (
     select q.* from quotes q
     where q.instrument_id = i.id and q.source_id = ${sourceId} and q.delayed = ${delayed}
-      and q.observed_at between b.first_at and least(b.last_at, ${until}::timestamptz)
+      and q.observed_at between b.first_at and least(b.last_at, ${until}::timestamptz) and ${wanted}
     order by q.observed_at desc limit 1
   ) q`;
 
 const CONTRACTS = `
   select i.symbol, i.expiration, i.option_type, trim_scale(i.strike) as strike, q.observed_at, q.bid, q.ask,
-         case when q.ask > 0 then trim_scale((q.bid + q.ask) / 2) end as mid, q.last, e.delta, e.volume
+         case when q.ask > 0 then trim_scale((q.bid + q.ask) / 2) end as mid,
+         case when q.last > 0 then q.last end as last, e.delta, e.volume
   from instruments i ${quoteAt("$3", "$4", "$5")}
   left join lateral (
     select e.delta, e.volume from extended_quotes e
@@ -113,7 +114,7 @@ const CONTRACTS = `
   order by i.strike, i.option_type`;
 
 const UNDERLYING = `
-  select q.last, q.observed_at from instruments i ${quoteAt("$2", "$3", "$4")}
+  select q.last, q.observed_at from instruments i ${quoteAt("$2", "$3", "$4", "q.last > 0")}
   where i.symbol = $1 and i.option_type is null
   order by q.observed_at desc limit 1`;
 

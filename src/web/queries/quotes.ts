@@ -29,7 +29,7 @@ type Row = Named & {
 const COLUMNS = `q.instrument_id, q.symbol, q.description, q.expiration, q.option_type, q.strike, q.source,
   s.id as source_id, q.source_name, q.delayed, q.observed_at, q.bid, q.ask,
   case when q.bid > 0 and q.ask > 0 then q.ask - q.bid end as spread,
-  q.last, q.change, q.pct_change, q.bid_size, q.ask_size, q.volume, q.delta`;
+  case when q.last > 0 then q.last end as last, q.change, q.pct_change, q.bid_size, q.ask_size, q.volume, q.delta`;
 
 const FROM = "from latest_quotes q join sources s on s.kind = q.source and s.name = q.source_name";
 

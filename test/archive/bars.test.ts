@@ -1,0 +1,212 @@
+/** Bars counted again from the rows of the tables, in TypeScript, after rows came in any order, were lost and came again. */
+import { expect, test } from "@jest/globals";
+import fc from "fast-check";
+import type pg from "pg";
+import { readTier } from "../../src/archive/tiers/tier.ts";
+import { rowsOfQuery } from "../support/archive.ts";
+import { archive, see, type Seen } from "../support/observations.ts";
+
+const pool = await archive();
+const isPlain = (await readTier(pool)).name === "plain";
+
+/** A row as the tables have it: `at` in ms of New York's clock, as if that were UTC; prices in cents. */
+type Row = { at: number; bid: bigint | null; ask: bigint | null; last: bigint | null; volume: bigint | null };
+
+const MINUTE = 60_000;
+const dateOf = (at: number): string => new Date(at).toISOString().slice(0, 10);
+const midnight = (at: number): number => Date.parse(dateOf(at));
+const clock = (hours: number, minutes = 0): number => (60 * hours + minutes) * MINUTE;
+
+async function rowsOf(id: number): Promise<Row[]> {
+  const found = await rowsOfQuery(
+    pool,
+    `select extract(epoch from q.observed_at at time zone 'America/New_York') as at, (100 * bid)::bigint as bid,
+            (100 * ask)::bigint as ask, (100 * last)::bigint as last, volume
+     from quotes q left join extended_quotes e using (instrument_id, observed_at, source_id)
+     where instrument_id = $1`,
+    [id],
+  );
+  const whole = (value: unknown): bigint | null => (value === null ? null : BigInt(String(value)));
+  return found
+    .map(({ at, bid, ask, last, volume }) => ({
+      at: Math.round(1_000 * Number(at)),
+      ...{ bid: whole(bid), ask: whole(ask), last: whole(last), volume: whole(volume) },
+    }))
+    .sort((a, b) => a.at - b.at);
+}
+
+/** Rows in groups of the same text, in the order of their first. */
+function grouped(rows: readonly Row[], nameOf: (row: Row) => string): [string, Row[]][] {
+  const groups = new Map<string, Row[]>();
+  for (const row of rows) groups.set(nameOf(row), [...(groups.get(nameOf(row)) ?? []), row]);
+  return [...groups];
+}
+
+/** What is the same in a bar of any width. */
+function barOf(rows: readonly Row[]) {
+  const trades = rows.flatMap(({ last }) => (last !== null && last > 0n ? [last] : []));
+  const spreads = rows.flatMap(({ bid, ask }) => (bid && ask ? [ask - bid] : []));
+  const [high, low] = trades
+    .toSorted((a, b) => (a > b ? -1 : a < b ? 1 : 0))
+    .filter((_, n, all) => n === 0 || n === all.length - 1);
+  return {
+    open: trades[0] ?? null,
+    high: high ?? null,
+    low: low ?? high ?? null,
+    close: trades.at(-1) ?? null,
+    spreads:
+      spreads.length === 0 ? null : [spreads.reduce((sum, one) => sum + one, 0n), BigInt(spreads.length)],
+    count: BigInt(rows.length),
+  };
+}
+
+const lastShown = (rows: readonly Row[]): bigint | null =>
+  rows.reduce<bigint | null>((shown, { volume }) => volume ?? shown, null);
+
+function daysCounted(rows: readonly Row[]) {
+  return grouped(rows, ({ at }) => dateOf(at)).map(([date, ofDate]) => ({
+    ...{ date, ...barOf(ofDate), volume: lastShown(ofDate) },
+    ...{ from: ofDate[0]?.at, to: ofDate.at(-1)?.at },
+  }));
+}
+
+/** Where a bar begins: bars are counted anew from 04:00, the open, the close and 20:00. */
+function beginning(at: number, width: number): number {
+  const base =
+    [clock(20), clock(16), clock(9, 30), clock(4)].find((one) => at - midnight(at) >= one) ?? clock(0);
+  return midnight(at) + base + Math.floor((at - midnight(at) - base) / width) * width;
+}
+
+function barsCounted(rows: readonly Row[], width: number) {
+  return grouped(rows, ({ at }) => dateOf(at)).flatMap(([, ofDate]) => {
+    let before: bigint | null = null;
+    return grouped(ofDate, ({ at }) => String(beginning(at, width))).map(([at, ofBar]) => {
+      const shown = lastShown(ofBar);
+      const first = ofBar.find(({ volume }) => volume !== null)?.volume ?? 0n;
+      const volume: bigint | null = shown === null ? null : shown - (before ?? first);
+      before = shown ?? before;
+      return { at: Number(at), ...barOf(ofBar), volume };
+    });
+  });
+}
+
+const whole = (value: unknown): bigint | null => (value === null ? null : BigInt(String(value)));
+const cents =
+  "(100 * open)::bigint as open, (100 * high)::bigint as high, (100 * low)::bigint as low, (100 * close)::bigint as close";
+const ms = (column: string): string =>
+  `round(1000 * extract(epoch from ${column} at time zone 'America/New_York')) as`;
+
+async function daysKept(id: number) {
+  const found = await rowsOfQuery(
+    pool,
+    `select b.date, ${cents}, (100 * s.spread_sum)::bigint as spread_sum, s.spread_count, b.quote_count as count, b.volume,
+            ${ms("b.first_at")} "from", ${ms("b.last_at")} "to"
+     from (select date, open, high, low, close, quote_count, volume, first_at, last_at from bars_1d where instrument_id = $1) b
+     join (select date, spread_sum, spread_count from session_bars where instrument_id = $1) s using (date) order by date`,
+    [id],
+  );
+  return found.map(({ date, spread_sum, spread_count, from, to, ...rest }) => ({
+    ...Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, whole(value)])),
+    ...{ date, from: Number(from), to: Number(to) },
+    spreads: spread_count === "0" ? null : [whole(spread_sum), whole(spread_count)],
+  }));
+}
+
+async function barsKept(id: number, width: string) {
+  const found = await rowsOfQuery(
+    pool,
+    `select ${ms("bar_at")} at, ${cents}, 100 * mean_spread as spread, quote_count as count, volume
+     from bars_${width} where instrument_id = $1 order by bar_at`,
+    [id],
+  );
+  return found.map(({ at, spread, ...rest }) => ({
+    ...Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, whole(value)])),
+    ...{ at: Number(at), spread: spread === null ? null : Number(spread).toFixed(6) },
+  }));
+}
+
+/** All bars of an instrument against a count of its rows. */
+async function expectCounted(id: number): Promise<void> {
+  const rows = await rowsOf(id);
+  expect(await daysKept(id)).toEqual(daysCounted(rows));
+  for (const [width, length] of [
+    ["1m", MINUTE],
+    ["5m", 5 * MINUTE],
+    ["1h", 60 * MINUTE],
+  ] as const)
+    expect(await barsKept(id, width)).toEqual(
+      barsCounted(rows, length).map(({ spreads, ...bar }) => ({
+        ...bar,
+        spread: spreads === null ? null : (Number(spreads[0]) / Number(spreads[1])).toFixed(6),
+      })),
+    );
+}
+
+const price = fc.constantFrom(null, "0", "0.00", "9.90", "10", "10.05", "11.5");
+const observation = fc.record({
+  date: fc.constantFrom("2026-11-20", "2026-11-30"),
+  minute: fc.integer({ min: 4 * 60, max: 20 * 60 + 30 }),
+  ...{ bid: price, ask: price, last: price, traded: fc.option(fc.nat(50)) },
+});
+const step = fc.record({ lost: fc.boolean(), places: fc.array(fc.nat(39), { minLength: 1, maxLength: 25 }) });
+
+/** Observations of an instrument, each at a time of its own; the volume of a date only grows. */
+function observationsOf(
+  id: number,
+  drawn: readonly (typeof observation extends fc.Arbitrary<infer T> ? T : never)[],
+): Seen[] {
+  const volumes = new Map<string, number>();
+  return [...new Map(drawn.map((one) => [`${one.date} ${one.minute}`, one])).values()]
+    .sort((a, b) => (a.date < b.date ? -1 : a.date > b.date ? 1 : a.minute - b.minute))
+    .map(({ date, minute, bid, ask, last, traded }, n) => {
+      volumes.set(date, (volumes.get(date) ?? 1_000) + (traded ?? 0));
+      const time = new Date(minute * MINUTE + n).toISOString().slice(11, 23);
+      return {
+        at: `${date} ${time}`,
+        id,
+        bid,
+        ask,
+        last,
+        volume: traded === null ? null : String(volumes.get(date)),
+      };
+    });
+}
+
+async function lose(seen: readonly Seen[]): Promise<void> {
+  for (const table of ["quotes", "extended_quotes"])
+    await pool.query(
+      `delete from ${table} t using unnest($1::text[]) as l (at)
+       where t.observed_at = l.at::timestamp at time zone 'America/New_York' and t.instrument_id = $2`,
+      [seen.map(({ at }) => at), seen[0]?.id],
+    );
+}
+
+test("whatever is loaded in whatever order, lost and loaded again, bars of every width equal a recount of the rows", async () => {
+  let id = 0;
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(observation, { minLength: 5, maxLength: 40 }),
+      fc.array(step, { minLength: 2, maxLength: 6 }),
+      async (drawn, steps) => {
+        id += 1;
+        await add(pool, id);
+        const all = observationsOf(id, drawn);
+        for (const { lost, places } of steps) {
+          const some = [...new Set(places)].flatMap((place) => all[place % all.length] ?? []);
+          await (lost ? lose(some) : see(pool, ...some));
+          if (isPlain) await expectCounted(id);
+        }
+        await see(pool, ...all);
+        await expectCounted(id);
+      },
+    ),
+    { numRuns: 12, seed: 16 },
+  );
+});
+
+async function add(to: pg.Pool, id: number): Promise<void> {
+  await to.query(
+    "insert into instruments (id, security_type, symbol, first_seen_at, last_seen_at) values ($1, 'CS', $2, now(), now())",
+    [id, `S${id}`],
+  );
+}
