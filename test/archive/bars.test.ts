@@ -210,3 +210,41 @@ async function add(to: pg.Pool, id: number): Promise<void> {
     [id, `S${id}`],
   );
 }
+
+const plainTest = isPlain ? test : test.skip;
+
+plainTest(
+  "bars follow rows that are changed, and those of a partition that is truncated, dropped or loaded again",
+  async () => {
+    const id = 1_001;
+    await add(pool, id);
+    const seen = ["2026-11-30 10:00", "2026-11-30 19:30", "2026-12-01 10:00", "2026-12-01 10:01"].map(
+      (at, n): Seen => ({ at, id, bid: "9.90", ask: "10.10", last: `1${n}.00`, volume: `${n}` }),
+    );
+    await see(pool, ...seen);
+
+    await pool.query(
+      "update quotes set last = 20, observed_at = observed_at + interval '1 day' where last = 12",
+    );
+    await expectCounted(id);
+    await pool.query("update quotes_2026_12 set delayed = true where last = 13");
+    await pool.query("update quotes_2026_12 set delayed = false where last = 13");
+    await expectCounted(id);
+    await pool.query("delete from quotes_2026_12 where last = 13");
+    await expectCounted(id);
+
+    await pool.query("truncate quotes_2026_12, extended_quotes_2026_12");
+    await expectCounted(id);
+    await see(pool, ...seen);
+    await expectCounted(id);
+
+    // Nobody is told of a partition that is dropped: its bars stay until rows of theirs come again.
+    await pool.query("drop table quotes_2026_12, extended_quotes_2026_12");
+    await see(pool, ...seen.slice(2));
+    await see(pool, ...seen.slice(0, 2));
+    await expectCounted(id);
+
+    await pool.query("truncate quotes, extended_quotes");
+    expect(await rowsOfQuery(pool, "select * from session_bars")).toEqual([]);
+  },
+);

@@ -11,6 +11,14 @@ const bars = (pool: pg.Pool, width: string, where = "true") =>
      from bars_${width} where ${where} order by bar_at, delayed, source_name`,
   );
 
+/** The rows of a query when `option_chain_latest` is to take a time for the present. */
+async function asOf(pool: pg.Pool, time: string, sql: string): Promise<Record<string, unknown>[]> {
+  const client = await pool.connect();
+  await client.query("select set_config('quotekeeper.as_of', $1, false)", [time]);
+  const { rows } = await client.query<Record<string, unknown>>(sql).finally(() => client.release(true));
+  return rows;
+}
+
 const FRIDAY = "2026-11-20";
 
 describe("bars within a session", () => {
@@ -79,6 +87,48 @@ describe("bars within a session", () => {
     );
 
     expect((await bars(pool, "1m")).map(({ volume }) => volume)).toEqual(["600", "400", "300", null]);
+  });
+
+  test("lose no volume after a bar that has seen none, in whatever width", async () => {
+    const pool = await archive("AAPL");
+    await see(
+      pool,
+      { at: `${FRIDAY} 09:30:10`, volume: "1000" },
+      { at: `${FRIDAY} 09:31:10`, volume: null },
+      { at: `${FRIDAY} 09:36:10`, volume: null },
+      { at: `${FRIDAY} 10:31:10`, volume: "1700" },
+      { at: `${FRIDAY} 10:36:10`, volume: "1750" },
+    );
+
+    const volumes = async (width: string) => (await bars(pool, width)).map(({ volume }) => volume);
+    expect(await volumes("1m")).toEqual(["0", null, null, "700", "50"]);
+    expect(await volumes("5m")).toEqual(["0", null, "700", "50"]);
+    expect(await volumes("1h")).toEqual(["0", "750"]);
+  });
+
+  test("pass over a price of 0, which is no trade, and count its quote", async () => {
+    const pool = await archive("AAPL", "MSFT");
+    await see(
+      pool,
+      { at: `${FRIDAY} 10:00:01`, last: "0" },
+      { at: `${FRIDAY} 10:00:02`, last: "10" },
+      { at: `${FRIDAY} 10:00:03`, last: "12" },
+      { at: `${FRIDAY} 10:00:04`, last: "0.00" },
+      { at: `${FRIDAY} 10:00:01`, id: 2, last: "0" },
+    );
+    // Added to what is there.
+    await see(pool, { at: `${FRIDAY} 10:00:05`, last: "0" }, { at: `${FRIDAY} 10:00:05`, id: 2, last: "0" });
+
+    for (const width of ["1m", "5m", "1h", "1d"])
+      expect(
+        await rowsOfQuery(
+          pool,
+          `select open, high, low, close, quote_count as n from bars_${width} order by symbol`,
+        ),
+      ).toEqual([
+        { open: "10", high: "12", low: "10", close: "12", n: "5" },
+        { open: null, high: null, low: null, close: null, n: "2" },
+      ]);
   });
 
   test("keep sources, and real-time and delayed quotes, apart", async () => {
@@ -152,6 +202,26 @@ describe("a daily bar", () => {
         quote_count: "1",
         volume: null,
       },
+    ]);
+  });
+
+  test("has the last volume shown on its date, of its own kind of feed, also when its last quote shows none", async () => {
+    const pool = await archive("AAPL");
+    await see(
+      pool,
+      { at: `${FRIDAY} 10:00`, volume: "70" },
+      { at: `${FRIDAY} 10:01`, volume: "77" },
+      { at: `${FRIDAY} 10:02`, volume: "5", delayed: true },
+      { at: `${FRIDAY} 10:03`, volume: null },
+      { at: `${FRIDAY} 10:04`, volume: null, delayed: true },
+      { at: "2026-11-23 10:00", volume: null },
+    );
+    await pool.query("delete from extended_quotes where observed_at = (select max(observed_at) from quotes)");
+
+    expect(await rowsOfQuery(pool, "select date, delayed, volume from bars_1d order by 1, 2")).toEqual([
+      { date: FRIDAY, delayed: false, volume: "77" },
+      { date: FRIDAY, delayed: true, volume: "5" },
+      { date: "2026-11-23", delayed: false, volume: null },
     ]);
   });
 
@@ -249,8 +319,9 @@ test("option_chain_latest shows calls and puts of a strike side by side, with mi
     { at: `${FRIDAY} 10:02`, id: 4, bid: "7", ask: "8", source: 2 },
   );
 
-  const rows = await rowsOfQuery(
+  const rows = await asOf(
     pool,
+    "2026-11-21",
     `select strike, source, trim_scale(call_mid) as call_mid, call_spread, call_delta, trim_scale(put_mid) as put_mid, put_spread,
             put_delta, trim_scale(moneyness) as moneyness
      from option_chain_latest where underlying = 'AAPL' and expiration = '2026-12-18' order by source, strike`,
@@ -287,6 +358,52 @@ test("option_chain_latest shows calls and puts of a strike side by side, with mi
       moneyness: null,
     },
   ]);
+});
+
+test.each([
+  [
+    "2026-11-27 12:59:59",
+    "the day's own are there before its early close",
+    ["2026-11-27", "2026-11-28", "2026-11-30"],
+  ],
+  ["2026-11-27 13:00:00", "they and those of Saturday are gone after it", ["2026-11-30"]],
+  ["2026-11-29 12:00:00", "a Sunday", ["2026-11-30"]],
+  ["2026-11-30 16:00:00", "all are past", []],
+])(
+  "as of %s in New York option_chain_latest has no contract that has expired: %s",
+  async (at, _what, shown) => {
+    const pool = await archive("AAPL");
+    const expirations = ["2026-11-20", "2026-11-27", "2026-11-28", "2026-11-30"];
+    await pool.query(
+      `insert into instruments (id, security_type, symbol, underlying_id, expiration, option_type, strike, first_seen_at, last_seen_at)
+     select 1 + n, 'OPT', 'AAPL', 1, expiration, 'CALL', 100, now(), now()
+     from unnest($1::date[]) with ordinality as e (expiration, n)`,
+      [expirations],
+    );
+    await see(pool, ...expirations.map((_, n) => ({ at: `${FRIDAY} 10:00`, id: n + 2, bid: "1", ask: "2" })));
+
+    const rows = await asOf(
+      pool,
+      `${at} America/New_York`,
+      "select expiration from option_chain_latest order by 1",
+    );
+    expect(rows.map(({ expiration }) => expiration)).toEqual(shown);
+  },
+);
+
+test("option_chain_latest is as of now unless it is told a time, and passes over prices of 0", async () => {
+  const pool = await archive("AAPL");
+  await pool.query(
+    `insert into instruments (id, security_type, symbol, underlying_id, expiration, option_type, strike, first_seen_at, last_seen_at)
+     select 1 + n, 'OPT', 'AAPL', 1, (now() at time zone 'America/New_York')::date + days, 'CALL', 100, now(), now()
+     from unnest(array[-5, 5]) with ordinality as e (days, n)`,
+  );
+  await see(pool, ...[1, 3].map((id) => ({ at: `${FRIDAY} 10:00`, id, bid: "0", ask: "0", last: "0" })));
+
+  const chain = "select call_instrument_id as id, call_mid, call_spread, moneyness from option_chain_latest";
+  const passed = { call_mid: null, call_spread: null, moneyness: null };
+  expect(await rowsOfQuery(pool, chain)).toEqual([{ id: 3, ...passed }]);
+  expect(await asOf(pool, "", chain)).toEqual([{ id: 3, ...passed }]);
 });
 
 test("dividend_calendar lists ex-dates ahead, and every change with what was said before", async () => {

@@ -135,7 +135,7 @@ with no data`;
 const PIECES: Readonly<Record<string, string>> = { bar_pieces: BAR_PIECES, volume_pieces: VOLUME_PIECES };
 
 /** `wide_quote_bars` of the migrations, over the pieces where they are whole. */
-const WIDE_BARS = `
+export const WIDE_BARS = `
 create or replace function wide_quote_bars(
   of_instrument integer, of_source smallint, of_delayed boolean, from_at timestamptz, to_at timestamptz,
   pre_at timestamptz, open_at timestamptz, close_at timestamptz, post_at timestamptz, width interval
@@ -217,7 +217,7 @@ $$`;
  * their sessions' bars, which are marked then: rows of theirs that come again make no bar anew before all are there. A
  * chunk of late rows, whose time was dropped before, is no reason to make those pieces anew.
  */
-const RETENTION = `
+export const RETENTION = `
 create or replace procedure drop_old_quotes(job_id integer, config jsonb) language plpgsql as $$
 declare
   boundary timestamptz := now() - make_interval(days => (config->>'days')::int);

@@ -1,0 +1,62 @@
+/** An archive of the release before, whose bars count rows twice and take 0 for a price, after it is migrated. */
+import { expect, test } from "@jest/globals";
+import { migrate, readMigrations } from "../../src/archive/migrate.ts";
+import { rowsOfQuery } from "../support/archive.ts";
+import { freshDatabase } from "../support/database.ts";
+
+const NOW = "2026-11-20T22:50:00.000000Z";
+const REPAIR = "0009_bars_follow_rows.sql";
+
+const BARS = `select instrument_id as id, date, open, high, low, close, spread_sum, spread_count, quote_count
+              from session_bars order by 1, 2`;
+
+const QUOTES = `
+  insert into quotes (observed_at, instrument_id, source_id, delayed, bid, ask, last)
+  select '2026-11-18 15:00+00'::timestamptz + day * interval '1 day' + n * interval '1 minute', id, 1, false, 10, 10.25,
+         case when id = 2 and n = 0 then 0 else 10 + n end
+  from generate_series(1, 2) id cross join generate_series(0, 1) day cross join generate_series(0, 3) n`;
+
+test("bars that were doubled are right after migrating, prices of 0 are out of them, and bars without rows stay", async () => {
+  const { pool } = await freshDatabase({ migrated: false });
+  const before = (await readMigrations()).filter(({ name }) => name < REPAIR);
+  await pool.query(
+    "create table schema_migrations (version int primary key, name text, sha256 text, applied_at timestamptz default now())",
+  );
+  for (const { sql, version, name, sha256 } of before) {
+    await pool.query(sql);
+    await pool.query("insert into schema_migrations values ($1, $2, $3)", [version, name, sha256]);
+  }
+  await pool.query(`
+    create table quotes_2026_11 partition of quotes for values from ('2026-11-01 00:00+00') to ('2026-12-01 00:00+00');
+    create trigger keep_session_bars after insert on quotes_2026_11
+      referencing new table as inserted for each statement execute function keep_session_bars()`);
+  await pool.query(QUOTES);
+  // Lost and loaded again: half of a day, and twice all of the other; then a day is lost for good.
+  await pool.query("delete from quotes where instrument_id = 1 and last > 11 and observed_at < '2026-11-19'");
+  await pool.query(`${QUOTES} on conflict do nothing`);
+  await pool.query("delete from quotes where observed_at < '2026-11-19'");
+  await pool.query(`${QUOTES} on conflict do nothing`);
+  await pool.query("delete from quotes where instrument_id = 2 and observed_at > '2026-11-19'");
+  expect((await rowsOfQuery(pool, BARS)).map((row) => row["quote_count"])).toEqual(["10", "4", "8", "4"]);
+
+  await migrate(pool, NOW, undefined, { toTimescaledb: false });
+
+  const bar = {
+    open: "10",
+    high: "13",
+    low: "10",
+    close: "13",
+    spread_sum: "1.00",
+    spread_count: "4",
+    quote_count: "4",
+  };
+  expect(await rowsOfQuery(pool, BARS)).toEqual([
+    { id: 1, date: "2026-11-18", ...bar },
+    { id: 1, date: "2026-11-19", ...bar },
+    { id: 2, date: "2026-11-18", ...bar, open: "11", low: "11" },
+    { id: 2, date: "2026-11-19", ...bar, open: null, low: null },
+  ]);
+  // From now on bars follow rows that are lost, in partitions that were there before as well.
+  await pool.query("delete from quotes_2026_11 where instrument_id = 1 and last > 10");
+  expect((await rowsOfQuery(pool, BARS)).map((row) => row["quote_count"])).toEqual(["1", "1", "4", "4"]);
+});
