@@ -1,13 +1,28 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "@jest/globals";
 import { fillFixture } from "../../scripts/sql/fixture.ts";
-import { answer, readQuestions } from "../../scripts/sql/page.ts";
+import { answer, ask, readQuestions } from "../../scripts/sql/page.ts";
 import { freshDatabase } from "../support/database.ts";
 
 const page = readFileSync(new URL("../../docs/sql.md", import.meta.url), "utf8");
 const questions = readQuestions(page);
 const { pool } = await freshDatabase();
 await fillFixture(pool);
+
+/** The same archive with prices of 0: at the ends of each session, every seventh one, and nothing else on one date. */
+const { pool: withZeros } = await freshDatabase();
+await fillFixture(withZeros);
+await withZeros.query(
+  `update quotes set last = 0, bid = 0, ask = 0
+   where instrument_id = 3 and (observed_at at time zone 'America/New_York')::date = '2026-11-19'
+      or extract(epoch from observed_at)::bigint / 300 % 7 = 0
+      or (observed_at at time zone 'America/New_York')::time < '04:10'
+      or (observed_at at time zone 'America/New_York')::time between '09:30' and '09:40'
+      or (observed_at at time zone 'America/New_York')::time between '15:30' and '16:10'
+      or (observed_at at time zone 'America/New_York')::time > '19:50'`,
+);
+await withZeros.query("update extended_quotes set volume = 0 where instrument_id = 2");
+await withZeros.query("select recompute_session_bars('2026-11-18', '2026-11-20')");
 
 test("docs/sql.md has twenty-one worked questions, and every statement in it is one of them", () => {
   expect(questions).toHaveLength(21);
@@ -19,5 +34,23 @@ test.each(questions.map((question) => [question.title, question] as const))(
   async (_title, { sql, result }) => {
     expect(result.split("\n").length).toBeGreaterThan(3);
     expect(await answer(pool, sql)).toBe(result);
+  },
+);
+
+/** Columns of the page that hold prices, or what is made of them and cannot be 0. */
+const PRICES =
+  /^(open|high|low|close|last|underlying|regular|evening|before|vwap|moneyness|volatility|basis_points)$/;
+
+test.each(questions.map((question) => [question.title, question] as const))(
+  "%s: a price of 0 is passed over",
+  async (_title, { sql }) => {
+    const { names, rows } = await ask(withZeros, sql);
+
+    expect(rows.length).toBeGreaterThan(0);
+    const prices = rows.flatMap((row) => row.filter((_, place) => PRICES.test(names[place] ?? "")));
+    expect(prices.filter((price) => price !== null && Number(price) === 0)).toEqual([]);
+    // A fall to 0 and the rise after it.
+    const changes = rows.flatMap((row) => row.filter((_, place) => names[place] === "percent"));
+    expect(changes.filter((change) => change !== null && Math.abs(Number(change)) === 100)).toEqual([]);
   },
 );

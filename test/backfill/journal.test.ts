@@ -21,6 +21,20 @@ function rowsOf(content: Awaited<ReturnType<typeof archiveOf>>): Record<string, 
   return Object.fromEntries(Object.entries(content).map(([table, { rows }]) => [table, rows]));
 }
 
+/** Counts and sums of the daily bars, from the rows. */
+async function barsOf({ pool }: BackfillWorld) {
+  const { rows } = await pool.query(
+    `select b.quote_count = count(*) and b.spread_sum = coalesce(sum(q.ask - q.bid) filter (where q.bid > 0 and q.ask > 0), 0)
+              and b.spread_count = count(*) filter (where q.bid > 0 and q.ask > 0) as equal, count(*) as quotes
+     from session_bars b
+     join quotes q on q.instrument_id = b.instrument_id and q.source_id = b.source_id and q.delayed = b.delayed
+      and (q.observed_at at time zone 'America/New_York')::date = b.date
+     group by b.instrument_id, b.source_id, b.delayed, b.date order by b.instrument_id, b.source_id, b.delayed, b.date`,
+  );
+  expect(rows.map(({ equal }: { equal: boolean }) => equal)).not.toContain(false);
+  return rows;
+}
+
 async function load({ pool, journalDir }: BackfillWorld): Promise<void> {
   await loadAll({ pool, journalDir, clock: createTestClock() });
 }
@@ -145,6 +159,23 @@ test.each(["40P01", "22003"])(
     expect(rowsOf(await archiveOf(world))).toEqual(rowsOf(await archiveOf(whole)));
   },
 );
+
+test("quotes that were lost and come again from the journal are in the bars once", async () => {
+  const world = await backfillWorld();
+  await journal(world.journalDir);
+  await load(world);
+  const whole = await archiveOf(world);
+  const bars = await barsOf(world);
+
+  for (const lost of ["delete from quotes", "delete from quotes where last > 151", "truncate quotes"]) {
+    await world.pool.query(lost);
+    const { exitCode } = await run(["backfill", "--journal"], world.env);
+
+    expect(exitCode).toBe(0);
+    expect(await archiveOf(world)).toEqual(whole);
+    expect(await barsOf(world)).toEqual(bars);
+  }
+});
 
 test("a rebuild replaces changed and lost rows, in the bars as well, and leaves what has no answer here", async () => {
   const world = await backfillWorld();

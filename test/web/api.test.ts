@@ -10,6 +10,7 @@ import type {
   NowView,
   QuoteRow,
 } from "../../src/web/api/types.ts";
+import { readBars, readChain, readQuotes } from "../../src/web/queries.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { openDashboard, SOURCES } from "./dashboard.ts";
 
@@ -256,6 +257,32 @@ describe("the option chain", () => {
     expect(then.underlyingLast).toBe("150.0100");
     expect(later.contracts.map(({ bid }) => bid)).toEqual(["9.00", "8.00"]);
     expect(before).toMatchObject({ contracts: [], underlyingLast: "149.00" });
+  });
+});
+
+describe("a price of 0", () => {
+  test("is no trade, in quotes, bars and chains", async () => {
+    const database = await freshDatabase();
+    await database.pool.query(`
+      insert into instruments (id, security_type, symbol, expiration, option_type, strike, first_seen_at, last_seen_at)
+      values (1, 'CS', 'AAPL', null, null, null, now(), now()), (2, 'OPT', 'AAPL', '2026-12-18', 'CALL', 150, now(), now());
+      insert into quotes (observed_at, instrument_id, source_id, delayed, bid, ask, last)
+      values ('2026-11-20 14:30:10Z', 1, 1, false, 149, 151, 150), ('2026-11-20 14:30:50Z', 1, 1, false, 0, 0, 0),
+             ('2026-11-20 14:30:50Z', 2, 1, false, 0, 0, 0)`);
+    const series = { instrumentId: 1, sourceId: 1, delayed: false };
+
+    const chain = await readChain(database.pool, {
+      ...{ symbol: "AAPL", expiration: "2026-12-18", sourceId: 1, delayed: false, at: null },
+    });
+    expect(chain).toMatchObject({ underlyingLast: "150", contracts: [{ mid: null, last: null, bid: "0" }] });
+    expect((await readQuotes(database.pool)).map(({ last, bid }) => [last, bid])).toEqual([
+      [null, "0"],
+      [null, "0"],
+    ]);
+    for (const interval of ["1m", "5m", "1h", "1d"] as const)
+      expect((await readBars(database.pool, series, interval, 1)).bars).toMatchObject([
+        { open: "150", high: "150", low: "150", close: "150", quoteCount: "2" },
+      ]);
   });
 });
 
