@@ -236,7 +236,8 @@ end
 $$;
 
 -- What the release before has left: bars that count a row again which was lost and came again, and bars with a price
--- of 0. Of those that have no rows any more the prices of 0 are taken out; on hypertables they are what retention left.
+-- of 0. Of those that have no rows any more the prices of 0 are taken out. On hypertables they are what retention left;
+-- TimescaleDB Community still knows their counts, in pieces that were made before the rows went.
 do $$
 declare
   wrong record;
@@ -247,6 +248,21 @@ begin
       select from quotes q
       where q.instrument_id = b.instrument_id and q.observed_at = b.first_at and q.source_id = b.source_id
     );
+    if to_regclass('bar_pieces') is not null then
+      execute $pieces$
+        update session_bars b
+        set quote_count = p.quote_count, spread_count = p.spread_count, spread_sum = p.spread_sum
+        from (
+          select instrument_id, source_id, delayed, (bar_at at time zone 'America/New_York')::date as date,
+                 sum(quote_count)::bigint as quote_count, sum(spread_count)::bigint as spread_count,
+                 coalesce(sum(spread_sum), 0) as spread_sum
+          from bar_pieces
+          group by 1, 2, 3, 4
+        ) p
+        where b.quotes_dropped and b.quote_count > p.quote_count
+          and p.instrument_id = b.instrument_id and p.source_id = b.source_id and p.delayed = b.delayed and p.date = b.date
+      $pieces$;
+    end if;
   end if;
   select array_agg(b.instrument_id) as instrument_ids, array_agg(b.source_id) as source_ids,
          array_agg(b.delayed) as delayed_flags, array_agg(b.date) as dates

@@ -1,5 +1,6 @@
 /** An archive of the release before, whose bars count rows twice and take 0 for a price, after it is migrated. */
 import { expect, test } from "@jest/globals";
+import type pg from "pg";
 import { migrate, readMigrations } from "../../src/archive/migrate.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase } from "../support/database.ts";
@@ -16,7 +17,8 @@ const QUOTES = `
          case when id = 2 and n = 0 then 0 else 10 + n end
   from generate_series(1, 2) id cross join generate_series(0, 1) day cross join generate_series(0, 3) n`;
 
-test("bars that were doubled are right after migrating, prices of 0 are out of them, and bars without rows stay", async () => {
+/** A database of the release before: its migrations, and a partition with the trigger that it made. */
+async function archiveBefore(): Promise<pg.Pool> {
   const { pool } = await freshDatabase({ migrated: false });
   const before = (await readMigrations()).filter(({ name }) => name < REPAIR);
   await pool.query(
@@ -30,6 +32,11 @@ test("bars that were doubled are right after migrating, prices of 0 are out of t
     create table quotes_2026_11 partition of quotes for values from ('2026-11-01 00:00+00') to ('2026-12-01 00:00+00');
     create trigger keep_session_bars after insert on quotes_2026_11
       referencing new table as inserted for each statement execute function keep_session_bars()`);
+  return pool;
+}
+
+test("bars that were doubled are right after migrating, prices of 0 are out of them, and bars without rows stay", async () => {
+  const pool = await archiveBefore();
   await pool.query(QUOTES);
   // Lost and loaded again: half of a day, and twice all of the other; then a day is lost for good.
   await pool.query("delete from quotes where instrument_id = 1 and last > 11 and observed_at < '2026-11-19'");
@@ -59,4 +66,47 @@ test("bars that were doubled are right after migrating, prices of 0 are out of t
   // From now on bars follow rows that are lost, in partitions that were there before as well.
   await pool.query("delete from quotes_2026_11 where instrument_id = 1 and last > 10");
   expect((await rowsOfQuery(pool, BARS)).map((row) => row["quote_count"])).toEqual(["1", "1", "4", "4"]);
+});
+
+test("on a hypertable bars of which retention has dropped quotes are marked, and have the counts of their pieces", async () => {
+  const pool = await archiveBefore();
+  // A hypertable is a table to the catalog, not a partitioned one; its aggregates are views.
+  await pool.query(`
+    alter table quotes rename to quotes_before_move;
+    create table quotes (like quotes_before_move, primary key (instrument_id, observed_at, source_id));
+    create trigger keep_session_bars after insert on quotes
+      referencing new table as inserted for each statement execute function keep_session_bars();
+    ${QUOTES};
+    create table bar_pieces as
+      select instrument_id, source_id, delayed, date_bin('5 minutes', observed_at, '2000-01-01 00:00+00') as bar_at,
+             sum(ask - bid) as spread_sum, count(*) as spread_count, count(*) as quote_count
+      from quotes group by 1, 2, 3, 4;
+    delete from quotes;
+    ${QUOTES};
+    delete from quotes where observed_at < '2026-11-19'`);
+
+  const repair = (await readMigrations()).find(({ name }) => name === REPAIR);
+  await pool.query(repair?.sql ?? "");
+
+  const bar = {
+    open: "10",
+    high: "13",
+    low: "10",
+    close: "13",
+    spread_sum: "1.00",
+    spread_count: "4",
+    quote_count: "4",
+  };
+  expect(await rowsOfQuery(pool, BARS)).toEqual([
+    { id: 1, date: "2026-11-18", ...bar },
+    { id: 1, date: "2026-11-19", ...bar },
+    { id: 2, date: "2026-11-18", ...bar, open: null, low: null },
+    { id: 2, date: "2026-11-19", ...bar, open: "11", low: "11" },
+  ]);
+  expect(
+    await rowsOfQuery(pool, "select distinct date, quotes_dropped as dropped from session_bars order by 1"),
+  ).toEqual([
+    { date: "2026-11-18", dropped: true },
+    { date: "2026-11-19", dropped: false },
+  ]);
 });

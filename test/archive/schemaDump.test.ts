@@ -8,9 +8,11 @@ const kept = readFileSync(new URL("../schema.sql", import.meta.url), "utf8");
 
 test("the migrations make the schema of test/schema.sql, on this server and its storage tier", async () => {
   const { pool } = await freshDatabase();
+  const { name } = await readTier(pool);
   // Community has a text of its own for wide_quote_bars.
-  const bodies = (await readTier(pool)).name !== "community";
-  const expected = bodies ? kept : kept.replaceAll(/, text [0-9a-f]{32}$/gm, "");
+  const bodies = name !== "community";
+  const withBodies = name === "plain" ? kept : kept.replaceAll(/^CREATE TRIGGER follow_.*\n/gm, "");
+  const expected = bodies ? withBodies : withBodies.replaceAll(/, text [0-9a-f]{32}$/gm, "");
 
   expect(await dumpSchema(pool, { bodies })).toBe(expected);
 });
