@@ -251,7 +251,7 @@ const table = {
   JOURNAL_FULL: {
     retryable: true,
     exitCode: 1,
-    hint: "Move old segments (*.journal.gz) to another disk, or raise QUOTEKEEPER_JOURNAL_MAX_MB.",
+    hint: "Move old segments (*.journal.gz) to another disk and say so with `quotekeeper journal accept`, or raise QUOTEKEEPER_JOURNAL_MAX_MB.",
   },
   JOURNAL_RECORD_TOO_LARGE: {
     retryable: false,
@@ -272,6 +272,11 @@ const table = {
     retryable: false,
     exitCode: 1,
     hint: "All other records are whole; `quotekeeper journal verify` lists what is damaged, docs/journal.md says why it can be.",
+  },
+  JOURNAL_INCOMPLETE: {
+    retryable: false,
+    exitCode: 1,
+    hint: "`quotekeeper journal verify` names them: bring back what should be there; what is meant to be so `quotekeeper journal accept` takes.",
   },
   JOURNAL_COMPRESSION_FAILED: {
     retryable: true,

@@ -82,6 +82,29 @@ export async function readTextFile(path: string): Promise<string> {
 }
 
 /**
+ * Opens a regular file for reading, and says what the system knows of it. To be closed with `closeSync`.
+ *
+ * @param options.links false: a link is not followed; default: wherever it leads
+ * @throws an error whose `code` says why, as `openFile`
+ */
+export function openFileSync(path: string, { links = true } = {}): { fd: number; stats: Stats } {
+  let fd: number;
+  try {
+    fd = openSync(path, links ? READ : READ | NO_LINK);
+  } catch (error) {
+    throw isLink(error) ? new FileRefused(path, "a link, not a file") : plainly(path, error);
+  }
+  try {
+    const stats = fstatSync(fd);
+    refuseUnlessFile(path, stats);
+    return { fd, stats };
+  } catch (error) {
+    closeSync(fd);
+    throw error;
+  }
+}
+
+/**
  * The text of a regular file, and its mode.
  *
  * @param options.links false: a link is not followed; default: wherever it leads, for settings are the operator's own
@@ -92,15 +115,8 @@ export function readTextFileSync(
   path: string,
   { links = true, most = MAX_TEXT_BYTES } = {},
 ): { text: string; mode: number } {
-  let fd: number;
+  const { fd, stats } = openFileSync(path, { links });
   try {
-    fd = openSync(path, links ? READ : READ | NO_LINK);
-  } catch (error) {
-    throw isLink(error) ? new FileRefused(path, "a link, not a file") : plainly(path, error);
-  }
-  try {
-    const stats = fstatSync(fd);
-    refuseUnlessFile(path, stats);
     // One byte more than there is: a file that grows meanwhile is read on.
     let bytes = Buffer.alloc(Math.min(stats.size, most) + 1);
     let length = 0;

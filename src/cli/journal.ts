@@ -1,15 +1,20 @@
-/** `quotekeeper journal list|verify|repair`: the journal's health for people. None of them changes a segment. */
+/** `quotekeeper journal list|verify|repair|accept`: the journal's health for people. None of them changes a segment. */
 import { join } from "node:path";
 import type { z } from "zod";
 import type { Config } from "../config/loadEnvironment.ts";
-import { fileSystem } from "../journal/fs.ts";
+import { QuotekeeperError } from "../errors.ts";
+import { acceptFindings, type Accepted } from "../journal/accept.ts";
+import type { Finding } from "../journal/completeness.ts";
+import { errnoOf, fileSystem } from "../journal/fs.ts";
 import { repairJournal } from "../journal/repair.ts";
+import { hourOf } from "../journal/segment-name.ts";
+import { SEGMENT_LIST } from "../journal/segmentList.ts";
 import { listSegments, type SegmentInfo } from "../journal/segments.ts";
 import { DAMAGED_DIR, type SetAsideNote } from "../journal/set-aside.ts";
 import { type JournalReport, type SegmentReport, verifyJournal } from "../journal/verify.ts";
 import { exchangeTime } from "../market/calendar/dates.ts";
 import type { Edges } from "./edges.ts";
-import { journalListJson, journalRepairJson, journalVerifyJson } from "./json/journal.ts";
+import { journalAcceptJson, journalListJson, journalRepairJson, journalVerifyJson } from "./json/journal.ts";
 import { printJson } from "./json/print.ts";
 import { journalDir } from "./parts/collection.ts";
 import { table } from "./parts/table.ts";
@@ -36,9 +41,10 @@ export async function journalList(config: Config, { stdout, env }: Edges, { json
 }
 
 /**
- * Reads every record and proves it.
+ * Reads every record and proves it, and holds the segments against the journal's list.
  *
- * @returns 1 when there is damage that has not been set aside, or a file that is no segment; else 0
+ * @returns 1 when there is damage that has not been set aside, a segment that is missing, foreign, reordered or altered, or a
+ *   file that is no segment; else 0
  */
 export async function journalVerify(
   config: Config,
@@ -48,7 +54,7 @@ export async function journalVerify(
   const report = await verifyJournal(journalDir(config), { clock });
   if (json) printJson(stdout, journalVerifyJson, report);
   else say(stdout, ...describeReport(report));
-  return report.damages.fresh + report.strangers.length > 0 ? 1 : 0;
+  return report.damages.fresh + report.findings.length + report.strangers.length > 0 ? 1 : 0;
 }
 
 /**
@@ -79,6 +85,47 @@ export async function journalRepair(
   return found.strangers.length > 0 ? 1 : 0;
 }
 
+/** What `journal accept` is asked for. */
+export type AcceptArguments = Output & {
+  /** Segments by name, or `segments.jsonl`. */
+  names: string[];
+  /** Everything missing or foreign that was begun before this day (UTC) as well, `YYYY-MM-DD`; null: nothing. */
+  before: string | null;
+};
+
+/**
+ * Writes down that what `verify` names is meant to be so.
+ *
+ * @returns 0
+ * @throws QuotekeeperError USAGE when nothing is named
+ */
+export async function journalAccept(
+  config: Config,
+  { clock, stdout }: Edges,
+  { json, names, before }: AcceptArguments,
+): Promise<number> {
+  if (names.length === 0 && before === null)
+    throw new QuotekeeperError("USAGE", "name segments as `journal verify` does, or give --before");
+  const dir = journalDir(config);
+  const beforeHour = before === null ? null : hourOf(Date.parse(before));
+  const options = { clock, fs: fileSystem(config.journalReaders) };
+  const accepted = await acceptFindings(dir, { names, beforeHour }, options).catch((cause: unknown) => {
+    if (cause instanceof QuotekeeperError) throw cause;
+    const detail = `${join(dir, SEGMENT_LIST)} cannot be written: ${errnoOf(cause)}`;
+    throw new QuotekeeperError("JOURNAL_WRITE_FAILED", detail, { cause });
+  });
+  if (json) printJson(stdout, journalAcceptJson, { accepted });
+  else if (accepted.length === 0) say(stdout, "Nothing to accept.");
+  else say(stdout, ...accepted.map(({ segment, as }) => `${segment}: ${ACCEPTED_AS[as]}`));
+  return 0;
+}
+
+const ACCEPTED_AS: Readonly<Record<Accepted["as"], string>> = {
+  away: "may be elsewhere from now on",
+  here: "belongs to this journal as it is",
+  begun: "what is missing from before it was begun anew is nobody's question any more",
+};
+
 function toJson({
   name,
   state,
@@ -96,13 +143,35 @@ function toCells({ name, state, bytes, fileBytes, mtimeMs }: SegmentInfo): strin
 }
 
 function describeReport(report: JournalReport): string[] {
-  const { damages, segments, strangers } = report;
+  const { damages, segments, strangers, findings, listed } = report;
   const summary =
     damages.fresh === 0
       ? `${counts(report)}, all whole${damages.setAside > 0 ? `; ${damages.setAside} damaged stretches were set aside before` : ""}.`
       : `${counts(report)} are whole; ${damages.fresh} damaged stretches are new: \`quotekeeper journal repair\` sets them aside.`;
-  return [...segments.flatMap(describeDamages), ...strangers.map(describeStranger), summary];
+  const lines = [
+    ...segments.flatMap(describeDamages),
+    ...strangers.map(describeStranger),
+    ...findings.map(({ segment, problem, detail }) => `${segment}: ${WORDS[problem]}: ${detail}`),
+    summary,
+  ];
+  if (findings.length > 0) lines.push(REMEDY);
+  if (!listed && segments.length > 0 && findings.length === 0) lines.push(UNLISTED);
+  return lines;
 }
+
+const WORDS: Readonly<Record<Finding["problem"], string>> = {
+  missing: "missing",
+  foreign: "foreign",
+  reordered: "reordered",
+  altered: "altered",
+  list_lost: "lost",
+};
+
+const REMEDY =
+  "Bring back what should be there, and move away what should not; what is meant to be so `quotekeeper journal accept` takes.";
+
+const UNLISTED =
+  "No list of the segments is there yet, so a missing one would not be noticed; the next segment begins it.";
 
 function describeDamages({ name, damages, unfinished }: SegmentReport): string[] {
   const lines = damages.map(({ damage: { offset, length, reason }, isSetAside }) => {

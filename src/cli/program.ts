@@ -332,9 +332,27 @@ function addJournal(program: Command, run: Run, edges: Edges): void {
   add("list", "its segments, oldest first", "journalList");
   add(
     "verify",
-    "reads every record and proves it; exit code 1 when there is damage that has not been set aside",
+    "reads every record and proves it, and names segments that are missing or do not belong here; exit code 1 when there is damage that has not been set aside, or such a segment",
     "journalVerify",
   );
+  journal
+    .command("accept")
+    .description(
+      "says of segments that `verify` names that it is meant so: they were moved elsewhere, or belong here",
+    )
+    .argument("[segments...]", "names as `verify` gives them")
+    .option(
+      "--before <date>",
+      "everything missing or foreign that was begun before this day (UTC)",
+      parseDate,
+    )
+    .option("--json", "print JSON", false)
+    .addHelpText("after", EXIT_CODES)
+    .action((names: string[], { before = null, json }: JsonOption & { before?: string | null }) =>
+      run(async (config) =>
+        (await import("./journal.ts")).journalAccept(config, edges, { names, before, json }),
+      ),
+    );
   add("repair", "copies damaged bytes aside; harmless beside a running collector", "journalRepair");
 }
 

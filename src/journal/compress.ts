@@ -3,7 +3,7 @@
  *
  * 1. `x.journal` is renamed to `x.journal.closed` (a writer does that itself when it goes on to the next)
  * 2. members are written to `x.journal.gz.<uuid>.tmp`, synced, read back and compared
- * 3. that file is renamed to `x.journal.gz`, the directory synced
+ * 3. what it holds is written to the journal's list; then the file is renamed to `x.journal.gz`, the directory synced
  * 4. `x.journal.closed` is removed
  *
  * Between 3 and 4 both files are there and whole; readers take the plain one. Two processes may
@@ -13,9 +13,10 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import type { Clock } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
-import { compressMember, endMarker } from "./compressed.ts";
+import { compressMember, endMarker, GZIP_TRAILER_BYTES } from "./compressed.ts";
 import { errnoOf, reasonOf, readFully, writeAll, type JournalFile, type JournalFs } from "./fs.ts";
 import { readSegment } from "./reader.ts";
+import { appendToList, readSegmentList } from "./segmentList.ts";
 import { hourOf, segmentFile, segmentHour, segmentOfFile } from "./segment-name.ts";
 import { filesOf } from "./segments.ts";
 import { setAside } from "./set-aside.ts";
@@ -115,10 +116,31 @@ async function compressSegment(name: string, options: CompressOptions): Promise<
     await fs.unlink(asidePath);
     return false;
   }
+  const { size } = await fs.stat(asidePath);
+  await list(name, { ...written, fileBytes: size }, options);
   await fs.rename(asidePath, gzPath);
   await fs.syncDirectory(dir);
   await fs.unlink(plainPath);
   return true;
+}
+
+/**
+ * Writes down what a compressed segment holds; also what it was finished with, where its writer was killed before it could.
+ * A journal without a list stays without.
+ */
+async function list(
+  segment: string,
+  { total, sum, mark, fileBytes }: Summary & { fileBytes: number },
+  { dir, fs, clock }: CompressOptions,
+): Promise<void> {
+  const { segments, standing } = await readSegmentList(dir, fs);
+  const at = clock.now().toISOString();
+  const isFinished = (segments.get(segment)?.sha256 ?? null) !== null;
+  if (standing === null || !segments.has(segment)) return;
+  await appendToList({ dir, fs }, [
+    ...(isFinished ? [] : [{ at, event: "finished", segment, bytes: total, sha256: sum } as const]),
+    { at, event: "compressed", segment, fileBytes, mark },
+  ]);
 }
 
 /** Where each member ends: with each frame, and in damaged stretches after a fixed length. Sets these aside. */
@@ -136,7 +158,7 @@ async function stretches(dir: string, name: string, { fs }: CompressOptions): Pr
   return ends;
 }
 
-type Summary = { total: number; sum: string };
+type Summary = { total: number; sum: string; mark: string | null };
 
 async function compressInto(
   aside: JournalFile,
@@ -147,6 +169,7 @@ async function compressInto(
   const hash = createHash("sha256");
   let offset = 0;
   let position = 0;
+  let mark: string | null = null;
   for (const end of ends) {
     if (signal?.aborted) return null;
     const bytes = Buffer.allocUnsafe(end - offset);
@@ -154,11 +177,12 @@ async function compressInto(
     hash.update(bytes);
     const member = await compressMember(bytes, offset);
     await writeAll(aside, member, position);
+    mark = member.toString("hex", member.length - GZIP_TRAILER_BYTES);
     position += member.length;
     offset = end;
   }
   await writeAll(aside, endMarker(offset), position);
-  return { total: offset, sum: hash.digest("hex") };
+  return { total: offset, sum: hash.digest("hex"), mark };
 }
 
 /** Reads a compressed segment back. @throws Error when it does not give what was compressed */
@@ -168,7 +192,7 @@ async function compare(path: string, written: Summary, fs: JournalFs): Promise<v
     const hash = createHash("sha256");
     let total = 0;
     for await (const span of compressedSpans(file, 0, Number.MAX_SAFE_INTEGER)) {
-      if (span.kind === "hole") throw new Error(`read back damaged at ${span.offset}`);
+      if (span.kind !== "bytes") throw new Error(`read back damaged at ${span.offset}`);
       hash.update(span.bytes);
       total += span.bytes.length;
     }

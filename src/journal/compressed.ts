@@ -49,6 +49,37 @@ export function endMarker(total: number): Buffer {
 /** The length of every end marker. */
 export const endMarkerBytes = endMarker(0).length;
 
+/** Whether bytes begin as a member of ours does, damaged or not. */
+export function isOwnMember(bytes: Buffer): boolean {
+  return bytes.compare(EXTRA_ID, 0, 4, EXTRA.idAt, EXTRA.numbersAt) === 0;
+}
+
+/** Whether bytes may begin a gzip file, of whichever program (RFC 1952, section 2.3). */
+export function isGzip(bytes: Uint8Array): boolean {
+  return bytes[0] === 0x1f && bytes[1] === 0x8b && bytes[2] === 0x08;
+}
+
+/** Bytes behind the compressed ones of a member, of whichever program: CRC-32 and length. */
+export const GZIP_TRAILER_BYTES = 8;
+
+const FLAGS = { headerSum: 2, extra: 4, name: 8, comment: 16 };
+
+/** Bytes before the compressed ones of a member of any program (RFC 1952, section 2.3); null when `bytes` hold no such header. */
+export function gzipHeaderBytes(bytes: Buffer): number | null {
+  if (!isGzip(bytes) || bytes.length < GZIP_HEADER_BYTES + 2) return null;
+  const flags = bytes[3] ?? 0;
+  let at = GZIP_HEADER_BYTES;
+  if (flags & FLAGS.extra) at += 2 + bytes.readUInt16LE(at);
+  for (const text of [FLAGS.name, FLAGS.comment]) {
+    if ((flags & text) === 0) continue;
+    const end = bytes.indexOf(0, at);
+    if (end === -1) return null;
+    at = end + 1;
+  }
+  if (flags & FLAGS.headerSum) at += 2;
+  return at <= bytes.length ? at : null;
+}
+
 /** The segment's length when these bytes are an end marker, else null. */
 export function totalOfEndMarker(bytes: Buffer): number | null {
   const header = readMemberHeader(bytes, 0);
@@ -60,7 +91,7 @@ export function readMemberHeader(bytes: Buffer, at: number): MemberHeader | null
   const header = bytes.subarray(at, at + MEMBER_HEADER_BYTES);
   if (header.length < MEMBER_HEADER_BYTES) return null;
   if (header.compare(MEMBER_MAGIC, 0, 4, 0, 4) !== 0) return null;
-  if (header.compare(EXTRA_ID, 0, 4, EXTRA.idAt, EXTRA.numbersAt) !== 0) return null;
+  if (!isOwnMember(header)) return null;
   if (sumOf(header).compare(header, EXTRA.sumAt) !== 0) return null;
   return {
     offset: Number(header.readBigUInt64LE(EXTRA.numbersAt)),

@@ -5,7 +5,7 @@
  * ```
  *  0   8  magic FF 51 4B 4A 0D 0A 1A FE (no UTF-8 text contains FF)
  *  8   2  version of this layout, little endian, as all numbers here
- * 10   2  zero
+ * 10   2  1: the segment is in the journal's list (segmentList.ts); 0: it was made before there was one
  * 12   4  length of the head
  * 16   4  length of the body
  * 20  16  id of the segment (the UUID in its name)
@@ -37,6 +37,9 @@ export const MAX_HEAD_BYTES = 4 * 1024 * 1024;
 export const MAX_FRAME_BYTES = FRAME_HEADER_BYTES + MAX_HEAD_BYTES + MAX_BODY_BYTES;
 
 const FRAME_VERSION = 1;
+
+/** Older versions wrote 0 here, and do not look at it. */
+const LISTED = { at: 10, yes: 1 };
 const CONTENT_SUM = { at: 36, bytes: 20 };
 const HEADER_SUM = { at: 56, bytes: 8 };
 
@@ -67,7 +70,7 @@ export function writeFrame(target: Buffer, at: number, content: Content, segment
   const frame = target.subarray(at, at + frameBytes);
   frame.set(FRAME_MAGIC, 0);
   frame.writeUInt16LE(FRAME_VERSION, 8);
-  frame.writeUInt16LE(0, 10);
+  frame.writeUInt16LE(LISTED.yes, LISTED.at);
   frame.writeUInt32LE(head.length, 12);
   frame.writeUInt32LE(body.length, 16);
   frame.set(segmentId, 20);
@@ -137,6 +140,18 @@ export function recordOf(
   const bodyAt = at + FRAME_HEADER_BYTES + headBytes;
   const body = new Uint8Array(bytes.subarray(bodyAt, at + frameBytes));
   return joinRecord(bytes.subarray(at + FRAME_HEADER_BYTES, bodyAt), body);
+}
+
+/** Whether the segment whose first bytes these are was in its journal's list; false too when no frame stands there. */
+export function frameSaysListed(start: Buffer): boolean {
+  return idOf(start) !== null && start.readUInt16LE(LISTED.at) === LISTED.yes;
+}
+
+/** The id of the segment whose first bytes these are, 32 hexadecimal digits; null when no frame that holds stands there. */
+export function idOf(start: Buffer): string | null {
+  if (start.length < FRAME_HEADER_BYTES) return null;
+  const id = start.subarray(20, 36);
+  return readHeader(start, 0, id).problem === null ? id.toString("hex") : null;
 }
 
 function sha256(bytes: Uint8Array): Buffer {

@@ -1,7 +1,9 @@
 /** The few operations of the file system that the journal needs, so that a test can be a full disk. */
+import { closeSync, constants, readSync } from "node:fs";
 import * as fs from "node:fs/promises";
 import { dirname } from "node:path";
-import { openFile } from "../plainFiles.ts";
+import { QuotekeeperError } from "../errors.ts";
+import { openFile, openFileSync } from "../plainFiles.ts";
 import { makeDirectories } from "./makeDirectories.ts";
 import { makeDataDir, MODES, type Readers } from "./modes.ts";
 import { syncDirectory } from "./syncDirectory.ts";
@@ -18,7 +20,8 @@ export type JournalFile = {
     bytes: Uint8Array,
     offset: number,
     length: number,
-    position: number,
+    /** null: behind what was written last, which is all there is for a file opened with `a`. */
+    position: number | null,
   ) => Promise<{ bytesWritten: number }>;
   /** Resolves when content and length are on the disk. */
   datasync: () => Promise<void>;
@@ -26,13 +29,25 @@ export type JournalFile = {
   close: () => Promise<void>;
 };
 
+/** What is seen of a file without reading it. */
+export type Peek = {
+  size: number;
+  /** When it was last written, epoch ms of the file system's clock. */
+  mtimeMs: number;
+  /** Its last bytes; fewer than asked where it has fewer. */
+  tail: Buffer;
+};
+
 /** The file system. Everything rejects with a `NodeJS.ErrnoException`. */
 export type JournalFs = {
   /**
    * `r`: for reading; nothing but a regular file, and no link. `wx`: a new file for writing, which the journal's readers
-   * alone may read; rejects with EEXIST when there is one.
+   * alone may read; rejects with EEXIST when there is one. `a`: a file for appending, made for the same readers when it is
+   * not there; each write lands behind everything that was written before, whoever wrote it.
    */
-  open: (path: string, flags: "r" | "wx") => Promise<JournalFile>;
+  open: (path: string, flags: "r" | "wx" | "a") => Promise<JournalFile>;
+  /** A look at a file that `r` opens. @param tailBytes how many of its last bytes are wanted */
+  peek: (path: string, tailBytes: number) => Promise<Peek>;
   stat: (path: string) => Promise<{ size: number; mtimeMs: number; mode: number }>;
   readdir: (path: string) => Promise<string[]>;
   /** Makes the directory, for the journal's readers alone, and those above it; nothing when it is there. */
@@ -45,17 +60,21 @@ export type JournalFs = {
   syncDirectory: (path: string) => Promise<void>;
 };
 
+/** Windows has no links of this kind. */
+const APPEND = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0);
+
 /** The machine's own file system, for a journal that these may read. */
 export function fileSystem(readers: Readers): JournalFs {
   const { directory, file: mode } = MODES[readers];
   return {
     open: async (path, flags) => {
       if (flags === "r") return openFile(path, { links: false });
-      const file = await fs.open(path, flags, mode);
+      const file = await fs.open(path, flags === "a" ? APPEND : flags, mode);
       // A umask takes from the owner's mode nothing that matters; the group would miss what it takes.
       if (readers === "group") await file.chmod(mode);
       return file;
     },
+    peek: async (path, tailBytes) => peek(path, tailBytes),
     stat: (path) => fs.stat(path),
     readdir: (path) => fs.readdir(path),
     mkdir: async (path) => {
@@ -68,6 +87,21 @@ export function fileSystem(readers: Readers): JournalFs {
     unlink: (path) => fs.unlink(path),
     syncDirectory: (path) => syncDirectory(path),
   };
+}
+
+/**
+ * At once, in the system's calls that wait: there are thousands of files to be looked at together, and each of the four steps
+ * costs eight times as much by way of the thread pool. `listSegments` lets other work have its turn in between.
+ */
+function peek(path: string, tailBytes: number): Peek {
+  const { fd, stats } = openFileSync(path, { links: false });
+  try {
+    const tail = Buffer.alloc(Math.min(tailBytes, stats.size));
+    const count = readSync(fd, tail, 0, tail.length, stats.size - tail.length);
+    return { size: stats.size, mtimeMs: stats.mtimeMs, tail: tail.subarray(0, count) };
+  } finally {
+    closeSync(fd);
+  }
 }
 
 /** The machine's own file system, for a journal that its owner alone may read. */
@@ -85,11 +119,17 @@ export function reasonOf(error: unknown): string {
   return errno === "ENOSPC" || errno === "EDQUOT" ? `${errno}, the disk is full` : errno;
 }
 
-/** Writes all of the bytes at `position`, however many calls that takes. */
-export async function writeAll(file: JournalFile, bytes: Uint8Array, position: number): Promise<void> {
+/** The error for something of the journal that cannot be read. */
+export function unreadable(path: string, cause: unknown): QuotekeeperError {
+  return new QuotekeeperError("JOURNAL_UNREADABLE", `${path} cannot be read: ${errnoOf(cause)}`, { cause });
+}
+
+/** Writes all of the bytes at `position`, or behind the last ones where it is null, however many calls that takes. */
+export async function writeAll(file: JournalFile, bytes: Uint8Array, position: number | null): Promise<void> {
   let done = 0;
   while (done < bytes.length) {
-    const { bytesWritten } = await file.write(bytes, done, bytes.length - done, position + done);
+    const at = position === null ? null : position + done;
+    const { bytesWritten } = await file.write(bytes, done, bytes.length - done, at);
     if (bytesWritten === 0) throw new Error("the file takes no bytes");
     done += bytesWritten;
   }

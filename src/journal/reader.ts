@@ -1,9 +1,10 @@
 /** Reads a segment's records in order, in whatever state it is, also while it is written. */
 import { QuotekeeperError } from "../errors.ts";
-import { nodeFs, type JournalFs } from "./fs.ts";
+import { FRAME_HEADER_BYTES } from "./frame.ts";
+import { nodeFs, unreadable, type JournalFs } from "./fs.ts";
 import { FrameScanner, type Damage, type Found } from "./scanner.ts";
 import { segmentId } from "./segment-name.ts";
-import { openSegment, unreadable } from "./segments.ts";
+import { openSegment } from "./segments.ts";
 import { compressedSpans, plainSpans } from "./spans.ts";
 
 /** A damage and, when the compressed file itself is damaged, which of its bytes are. */
@@ -29,6 +30,8 @@ export type ReadOptions = {
   /** Where to stop, when that is before the end of the segment. */
   until?: number;
   fs?: JournalFs;
+  /** Told of all bytes that are read, in their order; those of holes in a compressed file are missing. */
+  onBytes?: (bytes: Uint8Array) => void;
 };
 
 /**
@@ -39,7 +42,7 @@ export type ReadOptions = {
 export async function* readSegment(
   dir: string,
   name: string,
-  { from = 0, until = Number.MAX_SAFE_INTEGER, fs = nodeFs }: ReadOptions = {},
+  { from = 0, until = Number.MAX_SAFE_INTEGER, fs = nodeFs, onBytes }: ReadOptions = {},
 ): AsyncGenerator<JournalItem, void, undefined> {
   const id = segmentId(name);
   const opened = id === null ? null : await openSegment(dir, name, fs);
@@ -52,6 +55,7 @@ export async function* readSegment(
     let end = from;
     for await (const span of spans) {
       if (span.kind === "bytes") {
+        onBytes?.(span.bytes);
         yield* scanner.push(span.bytes).map(withPlace);
         end = span.offset + span.bytes.length;
         continue;
@@ -60,7 +64,8 @@ export async function* readSegment(
       yield* items.map(withPlace);
       if (tail !== null) yield { kind: "damage", damage: tail, inFile: null };
       const { offset, length, inFile } = span;
-      yield { kind: "damage", damage: { offset, length, reason: "damaged_compression" }, inFile };
+      const reason = span.kind === "hole" ? "damaged_compression" : "behind_end";
+      yield { kind: "damage", damage: { offset, length, reason }, inFile };
       end = offset + length;
       scanner.resume(end);
     }
@@ -79,4 +84,24 @@ export async function* readSegment(
 
 function withPlace(item: Found | { kind: "damage"; damage: Damage }): Found | DamageItem {
   return item.kind === "record" ? item : { ...item, inFile: null };
+}
+
+/**
+ * The first bytes of a segment, as many as the header of a frame has; fewer when it holds fewer.
+ *
+ * @throws QuotekeeperError JOURNAL_UNREADABLE
+ */
+export async function readStart(dir: string, name: string, fs: JournalFs): Promise<Buffer> {
+  const opened = await openSegment(dir, name, fs);
+  if (opened === null) return Buffer.alloc(0);
+  const spans = opened.state === "compressed" ? compressedSpans : plainSpans;
+  try {
+    for await (const span of spans(opened.file, 0, FRAME_HEADER_BYTES))
+      if (span.kind === "bytes" && span.offset === 0) return Buffer.from(span.bytes);
+    return Buffer.alloc(0);
+  } catch (error) {
+    throw unreadable(opened.path, error);
+  } finally {
+    await opened.file.close();
+  }
 }

@@ -30,6 +30,7 @@ import type { JournalRecord } from "./record.ts";
  * - `foreign`: a frame of another segment
  * - `unknown_version`, `unknown_record`: undamaged, from another version of this program
  * - `damaged_compression`: the stretch cannot be decompressed
+ * - `behind_end`: bytes in a compressed file behind the segment's end
  */
 export type DamageReason =
   | "torn_tail"
@@ -41,7 +42,8 @@ export type DamageReason =
   | "foreign"
   | "unknown_version"
   | "unknown_record"
-  | "damaged_compression";
+  | "damaged_compression"
+  | "behind_end";
 
 /** A stretch of a segment that holds no record that can be read. Offsets are uncompressed. */
 export type Damage = { offset: number; length: number; reason: DamageReason };

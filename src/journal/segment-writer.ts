@@ -1,7 +1,11 @@
 /** One segment file being written: at most one process has it, from its creation to its closing. */
+import { createHash } from "node:crypto";
 import { join } from "node:path";
+import type { Clock } from "../clock.ts";
 import { writeFrame, type Content } from "./frame.ts";
-import { errnoOf, writeAll, type JournalFile, type JournalFs } from "./fs.ts";
+import { errnoOf, writeAll, type JournalFs } from "./fs.ts";
+import { listNewSegment } from "./listNewSegment.ts";
+import { appendToList, readSegmentList } from "./segmentList.ts";
 import { newSegmentName, segmentFile, segmentHour, segmentId } from "./segment-name.ts";
 
 /** Where a record lies. Offsets are uncompressed and stay true when the segment is compressed. */
@@ -16,6 +20,9 @@ export type Position = {
 
 /** The file is no longer where it was made, so what was just written to it cannot be found. */
 export class SegmentGone extends Error {}
+
+/** Where a segment is made, and when. */
+export type SegmentPlace = { fs: JournalFs; dir: string; clock: Pick<Clock, "now" | "random"> };
 
 /** A segment that takes records. */
 export type SegmentWriter = {
@@ -33,32 +40,36 @@ export type SegmentWriter = {
   abandon: () => Promise<void>;
 };
 
-/**
- * Creates a segment; resolves when its name is on disk.
- *
- * @param nowMs epoch ms
- * @param randomBytes at least 10 random bytes
- */
-export async function createSegment(
-  { fs, dir }: { fs: JournalFs; dir: string },
-  nowMs: number,
-  randomBytes: Uint8Array,
-): Promise<SegmentWriter> {
-  const name = newSegmentName(nowMs, randomBytes);
+/** Creates a segment; resolves when its name is on disk, in the directory and in the journal's list. */
+export async function createSegment({ fs, dir, clock }: SegmentPlace): Promise<SegmentWriter> {
+  const name = newSegmentName(clock.now().getTime(), clock.random(10));
   const path = join(dir, segmentFile(name, "open"));
   const id = segmentId(name) ?? Buffer.alloc(16);
   const file = await fs.open(path, "wx");
+  const hash = createHash("sha256");
+  const now = () => clock.now().toISOString();
   let size = 0;
 
   const abandon = async () => {
     // A record whose append was refused must not be read later: its poll is recorded as missed.
     await quietly(file.truncate(size).then(() => file.datasync()));
     await quietly(file.close());
-    await quietly(size > 0 ? fs.rename(path, join(dir, segmentFile(name, "closed"))) : fs.unlink(path));
+    // One that is on the list and cannot be taken off it stays, empty, or it would be missed.
+    const goes = size === 0 && (await takenOff().catch(() => false));
+    await quietly(goes ? fs.unlink(path) : fs.rename(path, join(dir, segmentFile(name, "closed"))));
+  };
+
+  /** Without waiting for the disk, which refuses work just now. */
+  const takenOff = async () => {
+    const { segments } = await readSegmentList(dir, fs);
+    const line = { at: now(), event: "dropped", segment: name } as const;
+    if (segments.has(name)) await appendToList({ dir, fs }, [line], { synced: false });
+    return true;
   };
 
   try {
     await fs.syncDirectory(dir);
+    await listNewSegment({ dir, fs }, name, clock.now());
   } catch (error) {
     await abandon();
     throw error;
@@ -70,35 +81,37 @@ export async function createSegment(
     size: () => size,
     abandon,
     write: async (contents) => {
-      const positions = await writeTogether({ file, name, id }, contents, size);
-      const end = positions.at(-1)?.end ?? size;
-      if (!(await isThere(fs, path, end))) throw new SegmentGone(path);
-      size = end;
+      const { bytes, positions } = framesOf(contents, { name, id, offset: size });
+      await writeAll(file, bytes, size);
+      await file.datasync();
+      if (!(await isThere(fs, path, size + bytes.length))) throw new SegmentGone(path);
+      hash.update(bytes);
+      size += bytes.length;
       return positions;
     },
     finish: async () => {
       await file.close();
       await fs.rename(path, join(dir, segmentFile(name, "closed")));
+      // After a kill before this line whoever compresses the segment writes what it finds.
+      const line = { event: "finished", segment: name, bytes: size, sha256: hash.digest("hex") } as const;
+      await appendToList({ dir, fs }, [{ at: now(), ...line }]);
     },
   };
 }
 
-async function writeTogether(
-  { file, name, id }: { file: JournalFile; name: string; id: Uint8Array },
+function framesOf(
   contents: Content[],
-  offset: number,
-): Promise<Position[]> {
-  const buffer = Buffer.allocUnsafe(contents.reduce((sum, { frameBytes }) => sum + frameBytes, 0));
+  { name, id, offset }: { name: string; id: Uint8Array; offset: number },
+): { bytes: Buffer; positions: Position[] } {
+  const bytes = Buffer.allocUnsafe(contents.reduce((sum, { frameBytes }) => sum + frameBytes, 0));
   const positions: Position[] = [];
   let at = 0;
   for (const content of contents) {
-    const end = writeFrame(buffer, at, content, id);
+    const end = writeFrame(bytes, at, content, id);
     positions.push({ segment: name, offset: offset + at, end: offset + end });
     at = end;
   }
-  await writeAll(file, buffer, offset);
-  await file.datasync();
-  return positions;
+  return { bytes, positions };
 }
 
 /**

@@ -1,8 +1,9 @@
 /** Which segments a journal has, and how to open one whatever state it is in. */
 import { join } from "node:path";
-import { QuotekeeperError } from "../errors.ts";
-import { endMarkerBytes, totalOfEndMarker } from "./compressed.ts";
-import { errnoOf, nodeFs, readFully, type JournalFile, type JournalFs } from "./fs.ts";
+import { setImmediate } from "node:timers/promises";
+import { endMarkerBytes, GZIP_TRAILER_BYTES, isGzip, isOwnMember, totalOfEndMarker } from "./compressed.ts";
+import { errnoOf, nodeFs, readFully, unreadable, type JournalFile, type JournalFs, type Peek } from "./fs.ts";
+import { readSegmentList, type SegmentList } from "./segmentList.ts";
 import { SEGMENT_STATES, segmentFile, segmentOfFile, type SegmentState } from "./segment-name.ts";
 
 /** One segment of a journal. */
@@ -13,16 +14,27 @@ export type SegmentInfo = {
   path: string;
   state: SegmentState;
   compressed: boolean;
-  /** Uncompressed size in bytes; null when the end of a compressed file is damaged. */
+  /**
+   * Uncompressed size in bytes; null when the end of a compressed file is damaged, or when another program has compressed
+   * it and the journal's list does not say what it held.
+   */
   bytes: number | null;
+  /** Of a compressed file: checksum and length of its last record, 16 hexadecimal digits; null when its end is not ours. */
+  mark: string | null;
   /** Size of the file in bytes. */
   fileBytes: number;
   /** When the file was last written, epoch ms of the file system's clock. */
   mtimeMs: number;
 };
 
-/** How many files are looked at together. */
+/** How many files are looked at before other work has its turn. */
 const TOGETHER = 64;
+
+/** Bytes at the end of a compressed file that say how much it holds, and tell it from others. */
+const TAIL_BYTES = endMarkerBytes + GZIP_TRAILER_BYTES;
+
+/** Bytes at its beginning that say who wrote it. */
+const GZIP_START_BYTES = 16;
 
 /**
  * The segments of a journal, ordered by name, which is by time. A segment that lies there in two
@@ -43,9 +55,13 @@ export async function listSegments(dir: string, fs: JournalFs = nodeFs): Promise
   }
   const names = [...states.keys()].sort();
   const infos: SegmentInfo[] = [];
-  for (let first = 0; first < names.length; first += TOGETHER) {
-    const some = names.slice(first, first + TOGETHER).map((name) => segmentInfo(dir, name, fs));
-    infos.push(...(await Promise.all(some)).filter((info) => info !== null));
+  const options = { fs, list: listOnce(dir, fs) };
+  for (const [place, name] of names.entries()) {
+    if (place % TOGETHER === TOGETHER - 1) await setImmediate();
+    // Where it has left that state, it is looked for in all of them.
+    const state = states.get(name) ?? "open";
+    const info = (await infoIn(dir, { name, state }, options)) ?? (await segmentInfo(dir, name, fs));
+    if (info !== null) infos.push(info);
   }
   return infos;
 }
@@ -77,18 +93,70 @@ export async function segmentInfo(
   name: string,
   fs: JournalFs = nodeFs,
 ): Promise<SegmentInfo | null> {
-  const opened = await openSegment(dir, name, fs);
-  if (opened === null) return null;
-  const { file, state, path } = opened;
+  const options = { fs, list: listOnce(dir, fs) };
+  // In this order, as in `openSegment`.
+  for (const state of SEGMENT_STATES) {
+    const info = await infoIn(dir, { name, state }, options);
+    if (info !== null) return info;
+  }
+  return null;
+}
+
+type InfoOptions = { fs: JournalFs; list: () => Promise<SegmentList> };
+
+/** Few segments were compressed by another program: the list is read when there is one, and once. */
+function listOnce(dir: string, fs: JournalFs): () => Promise<SegmentList> {
+  let list: Promise<SegmentList> | null = null;
+  return () => (list ??= readSegmentList(dir, fs));
+}
+
+/** @returns null when it is not there in that state */
+async function infoIn(
+  dir: string,
+  { name, state }: { name: string; state: SegmentState },
+  { fs, list }: InfoOptions,
+): Promise<SegmentInfo | null> {
+  const path = join(dir, segmentFile(name, state));
+  const compressed = state === "compressed";
   try {
-    const { size, mtimeMs } = await fs.stat(path);
-    const compressed = state === "compressed";
-    const bytes = compressed ? await uncompressedBytes(file, size) : size;
-    return { name, path, state, compressed, bytes, fileBytes: size, mtimeMs };
+    const { size, mtimeMs, tail } = await fs.peek(path, compressed ? TAIL_BYTES : 0);
+    const end = compressed ? endOf(tail) : { bytes: size, mark: null };
+    if (end === null && (await isPackedAnew(path, fs)))
+      return {
+        ...{ name, path, state, compressed, fileBytes: size, mtimeMs, mark: null },
+        bytes: (await list()).segments.get(name)?.bytes ?? null,
+      };
+    return {
+      name,
+      path,
+      state,
+      compressed,
+      fileBytes: size,
+      mtimeMs,
+      ...(end ?? { bytes: null, mark: null }),
+    };
   } catch (error) {
-    // Compressed between the two steps: look again.
-    if (errnoOf(error) === "ENOENT") return segmentInfo(dir, name, fs);
+    if (errnoOf(error) === "ENOENT") return null;
     throw unreadable(path, error);
+  }
+}
+
+/** What the end of a compressed file says; null when no end marker stands there. */
+function endOf(tail: Peek["tail"]): { bytes: number; mark: string | null } | null {
+  const marker = tail.subarray(Math.max(0, tail.length - endMarkerBytes));
+  const bytes = totalOfEndMarker(marker);
+  if (bytes === null) return null;
+  const before = tail.subarray(0, tail.length - marker.length);
+  return { bytes, mark: before.length === GZIP_TRAILER_BYTES ? before.toString("hex") : null };
+}
+
+/** Whether another program than this one has compressed a file. */
+async function isPackedAnew(path: string, fs: JournalFs): Promise<boolean> {
+  const file = await fs.open(path, "r");
+  try {
+    const start = Buffer.alloc(GZIP_START_BYTES);
+    await readFully(file, start, 0);
+    return isGzip(start) && !isOwnMember(start);
   } finally {
     await file.close();
   }
@@ -124,16 +192,4 @@ export async function filesOf(dir: string, fs: JournalFs): Promise<string[]> {
     if (errnoOf(error) === "ENOENT") return [];
     throw unreadable(dir, error);
   }
-}
-
-/** The error for something of the journal that cannot be read. */
-export function unreadable(path: string, cause: unknown): QuotekeeperError {
-  return new QuotekeeperError("JOURNAL_UNREADABLE", `${path} cannot be read: ${errnoOf(cause)}`, { cause });
-}
-
-async function uncompressedBytes(file: JournalFile, fileBytes: number): Promise<number | null> {
-  const marker = Buffer.alloc(endMarkerBytes);
-  if (fileBytes < marker.length) return null;
-  const count = await readFully(file, marker, fileBytes - marker.length);
-  return count < marker.length ? null : totalOfEndMarker(marker);
 }

@@ -5,10 +5,10 @@
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { QuotekeeperError } from "../errors.ts";
-import { reasonOf, nodeFs, readFully, writeAll, type JournalFile, type JournalFs } from "./fs.ts";
+import { nodeFs, readFully, reasonOf, unreadable, writeAll, type JournalFile, type JournalFs } from "./fs.ts";
 import type { DamageItem } from "./reader.ts";
 import type { Damage, DamageReason } from "./scanner.ts";
-import { filesOf, openSegment, unreadable } from "./segments.ts";
+import { filesOf, openSegment } from "./segments.ts";
 import { CHUNK_BYTES, compressedSpans, plainSpans } from "./spans.ts";
 
 /** The folder in the journal's directory. */

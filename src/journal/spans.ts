@@ -1,6 +1,11 @@
 /** The bytes of a segment in order, from a plain or a compressed file, in bounded memory. */
+import { Readable } from "node:stream";
+import { createInflateRaw, type InflateRaw } from "node:zlib";
 import {
   decompressMember,
+  GZIP_TRAILER_BYTES,
+  gzipHeaderBytes,
+  isGzip,
   MEMBER_HEADER_BYTES,
   MEMBER_MAGIC,
   readMemberHeader,
@@ -10,12 +15,12 @@ import { MAX_FRAME_BYTES } from "./frame.ts";
 import { readFully, type JournalFile } from "./fs.ts";
 
 /**
- * A stretch of a segment: its bytes, or a hole where the compressed file is damaged. A hole names the
- * damaged bytes of the file; its length is 0 when the file is cut off and nobody can know it.
+ * A stretch of a segment: its bytes, a hole where the compressed file is damaged, or what stands in the file behind the
+ * segment's end. A hole names the damaged bytes of the file; its length is 0 when the file is cut off and nobody can know it.
  */
 export type Span =
   | { kind: "bytes"; offset: number; bytes: Buffer }
-  | { kind: "hole"; offset: number; length: number; inFile: { at: number; length: number } };
+  | { kind: "hole" | "behind_end"; offset: number; length: number; inFile: { at: number; length: number } };
 
 /** Bytes read at a time. */
 export const CHUNK_BYTES = 1024 * 1024;
@@ -34,14 +39,19 @@ export async function* plainSpans(file: JournalFile, from: number, until: number
   }
 }
 
-/** The same stretch of a compressed segment. */
+/**
+ * The same stretch of a compressed segment. What stands behind its end is told to those who read up to the end, whatever
+ * `until` is.
+ */
 export async function* compressedSpans(file: JournalFile, from: number, until: number): AsyncGenerator<Span> {
   const window = fileWindow(file);
+  if (await isOfAnotherProgram(window)) return yield* plainGzipSpans(file, from, until);
   let at = 0;
   let expected = 0;
   while (expected < until) {
     const header = readMemberHeader(await window(at, MEMBER_HEADER_BYTES), 0);
-    if (header?.length === 0 && header.offset === expected) return;
+    if (header?.length === 0 && header.offset === expected)
+      return yield* rest(window, { kind: "behind_end", at: at + header.memberBytes, offset: expected });
 
     const whole = header?.offset === expected && header.memberBytes <= MAX_MEMBER_BYTES ? header : null;
     const wanted = whole !== null && whole.offset + whole.length > from;
@@ -59,6 +69,77 @@ export async function* compressedSpans(file: JournalFile, from: number, until: n
     if (bytes !== null) yield* cut(bytes, expected, from, until);
     [at, expected] = [at + whole.memberBytes, expected + whole.length];
   }
+}
+
+/**
+ * Whether a file was written by `gzip` or its like: it begins as theirs do, and no member of ours is in it. A damaged first
+ * member alone does not make it theirs.
+ */
+async function isOfAnotherProgram(window: FileWindow): Promise<boolean> {
+  const start = await window(0, MEMBER_HEADER_BYTES);
+  if (!isGzip(start) || readMemberHeader(start, 0) !== null) return false;
+  return (await nextMember(window, 1, 0)).header === null;
+}
+
+/**
+ * The stretch of a segment that another program has compressed, in however many members. Their checksums are not looked at:
+ * each frame proves itself. What cannot be unpacked ends it, whatever comes behind.
+ */
+async function* plainGzipSpans(file: JournalFile, from: number, until: number): AsyncGenerator<Span> {
+  const window = fileWindow(file);
+  let at = 0;
+  let offset = 0;
+  while (offset < until) {
+    const start = await window(at, CHUNK_BYTES / 2);
+    if (at > 0 && !isGzip(start)) return yield* rest(window, { kind: "behind_end", at, offset });
+    const deflated = at + (gzipHeaderBytes(start) ?? Infinity);
+    const inflate = createInflateRaw({ chunkSize: CHUNK_BYTES / 16 });
+    try {
+      if (deflated === Infinity) throw cannotBeUnpacked();
+      for await (const bytes of through(inflate, file, deflated)) {
+        if (offset + bytes.length > from) yield* cut(bytes, offset, from, until);
+        offset += bytes.length;
+        if (offset >= until) return;
+      }
+      at = deflated + inflate.bytesWritten + GZIP_TRAILER_BYTES;
+      if ((await window(at - 1, 1)).length === 0) throw cannotBeUnpacked();
+    } catch (error) {
+      if (!String((error as NodeJS.ErrnoException).code).startsWith("Z_")) throw error;
+      return yield* rest(window, { kind: "hole", at, offset });
+    }
+  }
+}
+
+/** What the file gives from a place on, unpacked. Rejects with the file's errors, or zlib's (`Z_...`). */
+async function* through(inflate: InflateRaw, file: JournalFile, at: number): AsyncGenerator<Buffer> {
+  const source = Readable.from(fileBytes(file, at));
+  source.once("error", (error) => inflate.destroy(error));
+  try {
+    for await (const piece of source.pipe(inflate)) yield piece as Buffer;
+  } finally {
+    source.destroy();
+    inflate.destroy();
+  }
+}
+
+async function* fileBytes(file: JournalFile, at: number): AsyncGenerator<Buffer> {
+  for await (const span of plainSpans(file, at, Number.MAX_SAFE_INTEGER))
+    if (span.kind === "bytes") yield Buffer.from(span.bytes);
+}
+
+function cannotBeUnpacked(): Error {
+  return Object.assign(new Error("no whole gzip member"), { code: "Z_DATA_ERROR" });
+}
+
+/** What the file holds from `at` on, be it damaged or behind the segment's end; nothing where it ends there. */
+async function* rest(
+  window: FileWindow,
+  { kind, at, offset }: { kind: "hole" | "behind_end"; at: number; offset: number },
+): AsyncGenerator<Span> {
+  let end = at;
+  for (let bytes = await window(end, CHUNK_BYTES); bytes.length > 0; bytes = await window(end, CHUNK_BYTES))
+    end += bytes.length;
+  if (end > at || kind === "hole") yield { kind, offset, length: 0, inFile: { at, length: end - at } };
 }
 
 function* cut(bytes: Buffer, offset: number, from: number, until: number): Generator<Span> {
@@ -91,15 +172,17 @@ async function nextMember(
 /** `length` bytes of a file at a position, fewer at its end; good until the next call. */
 type FileWindow = (at: number, length: number) => Promise<Buffer>;
 
-/** Reads a file front to back in large pieces, however small the stretches asked for. */
+/** Reads a file front to back in large pieces, however small the stretches asked for. The file does not grow. */
 function fileWindow(file: JournalFile): FileWindow {
   let held = Buffer.alloc(0);
   let heldAt = 0;
+  let isLast = false;
   return async (at, length) => {
-    if (at < heldAt || at + length > heldAt + held.length) {
+    if (at < heldAt || (at + length > heldAt + held.length && !isLast)) {
       const piece = Buffer.allocUnsafe(Math.max(length, CHUNK_BYTES));
       held = piece.subarray(0, await readFully(file, piece, at));
       heldAt = at;
+      isLast = held.length < piece.length;
     }
     return held.subarray(at - heldAt, at - heldAt + length);
   };

@@ -1,10 +1,13 @@
 /** Reads a whole journal and says what is undamaged in it and what is not. */
+import { createHash } from "node:crypto";
 import type { Clock } from "../clock.ts";
+import { type Finding, readCompleteness } from "./completeness.ts";
 import { nodeFs, type JournalFs } from "./fs.ts";
 import { readSegment, type DamageItem } from "./reader.ts";
 import type { Damage } from "./scanner.ts";
 import { segmentOfFile, type SegmentState } from "./segment-name.ts";
-import { filesOf, listSegments, segmentInfo, type SegmentInfo } from "./segments.ts";
+import type { ListedSegment } from "./segmentList.ts";
+import { filesOf, segmentInfo, type SegmentInfo } from "./segments.ts";
 import { knownDamage, type KnownDamage } from "./set-aside.ts";
 
 /** A damaged stretch, and whether a copy of it has been set aside. */
@@ -29,6 +32,10 @@ export type JournalReport = {
   bytes: number;
   /** Damages that have been set aside, and those that have not: only these need a person. */
   damages: { setAside: number; fresh: number };
+  /** What is missing, foreign, reordered or altered; all of it needs a person. */
+  findings: Finding[];
+  /** Whether the journal has a list to tell that by; those of older versions have none until something is appended. */
+  listed: boolean;
   /** Files that look like segments and have no segment's name: they are not read. */
   strangers: string[];
 };
@@ -54,10 +61,16 @@ export async function verifyJournal(dir: string, options: VerifyOptions): Promis
   const strangers = (await filesOf(dir, fs)).filter(
     (file) => /\.journal(\.closed|\.gz)?$/.test(file) && segmentOfFile(file) === null,
   );
+  const { segments: infos, list, findings } = await readCompleteness(dir, fs);
   const segments: SegmentReport[] = [];
-  for (const info of await listSegments(dir, fs)) {
+  for (const info of infos) {
     if (options.plainOnly && info.compressed) continue;
-    segments.push(await verifySegment(dir, info, { known, fs, nowMs: options.clock.now().getTime() }));
+    const nowMs = options.clock.now().getTime();
+    const { altered, ...report } = await verifySegment(dir, info, {
+      ...{ known, fs, nowMs, listed: list.segments.get(info.name) },
+    });
+    segments.push(report);
+    if (altered !== null) findings.push({ segment: info.name, problem: "altered", detail: altered });
   }
   const damages = segments.flatMap((segment) => segment.damages);
   const setAside = damages.filter(({ isSetAside }) => isSetAside).length;
@@ -66,21 +79,32 @@ export async function verifyJournal(dir: string, options: VerifyOptions): Promis
     records: segments.reduce((sum, { records }) => sum + records, 0),
     bytes: segments.reduce((sum, { bytes }) => sum + bytes, 0),
     damages: { setAside, fresh: damages.length - setAside },
+    findings,
+    listed: list.standing !== null,
     strangers,
   };
 }
 
+type VerifySegmentOptions = {
+  known: KnownDamage;
+  fs: JournalFs;
+  nowMs: number;
+  listed: ListedSegment | undefined;
+};
+
 async function verifySegment(
   dir: string,
   info: SegmentInfo,
-  { known, fs, nowMs }: { known: KnownDamage; fs: JournalFs; nowMs: number },
-): Promise<SegmentReport> {
+  { known, fs, nowMs, listed }: VerifySegmentOptions,
+): Promise<SegmentReport & { altered: string | null }> {
   const { name, state } = info;
   const report: SegmentReport = { name, state, bytes: 0, records: 0, damages: [], unfinished: null };
   const add = (damage: Damage, inFile: DamageItem["inFile"]) =>
     report.damages.push({ damage, inFile, isSetAside: known(name, damage) });
 
-  for await (const item of readSegment(dir, name, { fs })) {
+  const hash = createHash("sha256");
+  const onBytes = (bytes: Uint8Array): void => void hash.update(bytes);
+  for await (const item of readSegment(dir, name, { fs, onBytes })) {
     if (item.kind === "record") report.records += 1;
     else if (item.kind === "damage") add(item.damage, item.inFile);
     else {
@@ -91,5 +115,19 @@ async function verifySegment(
       else add(item.tail, null);
     }
   }
-  return report;
+  return { ...report, altered: alteredOf(report, hash.digest("hex"), listed) };
+}
+
+/** What a whole segment should hold and does not, in words. One that is damaged is known to hold something else. */
+function alteredOf(
+  { bytes, damages }: SegmentReport,
+  sha256: string,
+  listed: ListedSegment | undefined,
+): string | null {
+  const finished = listed?.sha256 ?? null;
+  if (listed === undefined || finished === null || finished === sha256) return null;
+  if (damages.some(({ damage }) => damage.reason !== "behind_end")) return null;
+  return bytes === listed.bytes
+    ? "its bytes are not those that it was finished with"
+    : `it holds ${bytes} bytes, and was finished with ${listed.bytes}`;
 }

@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
+import { createTestClock } from "../support/clock.ts";
 import { answerRecord, appendAll, at } from "../support/journal.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { run } from "./edges.ts";
@@ -29,9 +30,9 @@ function damage(path: string): void {
 }
 
 /** Runs `quotekeeper journal <command>`, and again with --json. */
-async function journal(command: string, env: Record<string, string>) {
-  const text = await run(["journal", command], env);
-  const json = await run(["journal", command, "--json"], env);
+async function journal(command: string, env: Record<string, string>, ...names: string[]) {
+  const text = await run(["journal", command, ...names], env);
+  const json = await run(["journal", command, ...names, "--json"], env);
   return { ...text, json: JSON.parse(json.stdout) as unknown, jsonExitCode: json.exitCode };
 }
 
@@ -72,7 +73,7 @@ describe("an undamaged journal", () => {
       stdout: "Nothing to do: 10 records in 1 segments.\n",
     });
     expect(readFileSync(path)).toEqual(before);
-    expect(readdirSync(dir)).toHaveLength(1);
+    expect(readdirSync(dir)).toEqual([basename(path), "segments.jsonl"]);
   });
 });
 
@@ -109,6 +110,54 @@ describe("damage in a journal", () => {
       1, 1, 1, 1,
     ]);
     expect(verify.stdout).toContain("copy of 20261120T22.journal: no segment has such a name");
+  });
+});
+
+describe("a segment that is gone", () => {
+  test("is named by verify and turns status red, until it is accepted", async () => {
+    const { env, path, name, dir } = await journalOfTen();
+    await appendAll(dir, [answerRecord(at(60), "<response/>")], {
+      clock: createTestClock("2026-11-20T23:00:00Z"),
+    });
+    rmSync(path);
+
+    const verify = await journal("verify", env);
+    const red = await run(["status"], env);
+    const accept = await journal("accept", env, name);
+    const after = await journal("verify", env);
+    const green = await run(["status"], env);
+
+    expect([verify.exitCode, verify.jsonExitCode]).toEqual([1, 1]);
+    expect(verify.stdout).toContain(`${name}: missing: its file is not there\n`);
+    expect(verify.json).toMatchObject({ findings: [{ segment: name, problem: "missing" }] });
+    expect(red.stdout).toMatch(
+      new RegExp(`^journal +ATTENTION +JOURNAL_INCOMPLETE: .*missing: ${name}.*journal verify`, "m"),
+    );
+    expect(accept).toMatchObject({ exitCode: 0, stdout: `${name}: may be elsewhere from now on\n` });
+    expect(after).toMatchObject({ exitCode: 0, stdout: "1 records in 1 segments, all whole.\n" });
+    expect(green.stdout).toMatch(/^journal +ok /m);
+  });
+
+  test("that is the only one is missed all the same", async () => {
+    const { env, path, name } = await journalOfTen();
+    rmSync(path);
+
+    const { stdout } = await run(["status"], env);
+
+    expect(stdout).toMatch(new RegExp(`^journal +ATTENTION .*missing: ${name}`, "m"));
+  });
+
+  test("is accepted by name or by day, not by nothing", async () => {
+    const { env } = await journalOfTen();
+
+    expect(await run(["journal", "accept"], env)).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringContaining("--before"),
+    });
+    expect(await run(["journal", "accept", "--before", "2026-11-21"], env)).toMatchObject({
+      exitCode: 0,
+      stdout: "Nothing to accept.\n",
+    });
   });
 });
 

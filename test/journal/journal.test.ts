@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
-import { readdir } from "node:fs/promises";
+
 import { listSegments } from "../../src/journal/segments.ts";
-import { answer, freshDir, handClock, HOUR, itemsOf, open, recordsOf, upTo } from "./world.ts";
+import { answer, freshDir, handClock, HOUR, itemsOf, open, recordsOf, upTo, filesIn } from "./world.ts";
 
 describe("the journal", () => {
   test("gives back every answer and note as it was appended, byte for byte", async () => {
@@ -52,7 +52,7 @@ describe("the journal", () => {
 
     const ids = (await recordsOf(dir)).map((record) => record.kind === "response" && record.requestId);
     expect(ids.sort()).toEqual(upTo(20).map((n) => answer(n).requestId));
-    expect(await readdir(dir)).toHaveLength(2);
+    expect(await filesIn(dir)).toHaveLength(2);
   });
 });
 
@@ -68,7 +68,7 @@ describe("compression", () => {
     clock.advance(HOUR);
     expect(await journal.compressClosed()).toEqual([segment]);
 
-    expect(await readdir(dir)).toEqual([`${segment}.journal.gz`]);
+    expect(await filesIn(dir)).toEqual([`${segment}.journal.gz`]);
     expect(await itemsOf(dir, segment)).toEqual(plain);
     expect((await itemsOf(dir, segment, positions[31]?.end))[0]).toEqual(plain[32]);
     expect(await listSegments(dir)).toMatchObject([

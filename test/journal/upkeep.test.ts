@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { compressClosed } from "../../src/journal/compress.ts";
@@ -14,6 +14,7 @@ import {
   answersAsText,
   asText,
   errno,
+  filesIn,
   freshDir,
   fsWith,
   handClock,
@@ -80,7 +81,7 @@ describe("compression", () => {
       const much = handClock("2026-11-22T06:00:00.000Z");
       await compressClosed({ dir, fs: nodeFs, clock: much, onProblem: quiet });
       expect(asText(await recordsOf(dir))).toEqual(expected);
-      expect(await readdir(dir)).toEqual([expect.stringMatching(/\.journal\.gz$/)]);
+      expect(await filesIn(dir)).toEqual([expect.stringMatching(/\.journal\.gz$/)]);
     }
     expect(steps).toBeGreaterThan(10);
   });
@@ -117,7 +118,7 @@ describe("compression", () => {
     await Promise.all([run(0), run(7)]);
 
     expect(problems).toEqual([]);
-    expect(await readdir(dir)).toEqual([expect.stringMatching(/\.journal\.gz$/)]);
+    expect(await filesIn(dir)).toEqual([expect.stringMatching(/\.journal\.gz$/)]);
     expect(asText(await recordsOf(dir))).toEqual(answersAsText(upTo(20)));
   });
 
@@ -241,7 +242,7 @@ test("what a kill left of a trial of the disk or of a compression goes after an 
 
   await compressClosed({ dir, fs: nodeFs, clock, onProblem: quiet });
 
-  expect((await readdir(dir)).sort()).toEqual(fresh.sort());
+  expect((await filesIn(dir)).sort()).toEqual(fresh.sort());
 });
 
 test("a journal that is not there yet is empty, and undamaged", async () => {
@@ -253,6 +254,8 @@ test("a journal that is not there yet is empty, and undamaged", async () => {
     records: 0,
     bytes: 0,
     damages: { setAside: 0, fresh: 0 },
+    findings: [],
+    listed: false,
     strangers: [],
   });
 });

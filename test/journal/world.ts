@@ -1,5 +1,6 @@
 /** What the journal's tests share: a directory of their own, a clock moved by hand, records to keep. */
 import { mkdtempSync, rmSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "@jest/globals";
@@ -8,6 +9,7 @@ import { instantFromDate } from "../../src/instant.ts";
 import { nodeFs, type JournalFs } from "../../src/journal/fs.ts";
 import { readSegment, type JournalItem } from "../../src/journal/reader.ts";
 import type { JournalRecord, ResponseRecord } from "../../src/journal/record.ts";
+import { SEGMENT_LIST } from "../../src/journal/segmentList.ts";
 import { listSegments } from "../../src/journal/segments.ts";
 import { uuidv7 } from "../../src/journal/uuid.ts";
 import { openJournal, type Journal, type JournalOptions } from "../../src/journal/writer.ts";
@@ -85,6 +87,11 @@ export async function itemsOf(dir: string, name: string, from = 0): Promise<Jour
   const items: JournalItem[] = [];
   for await (const item of readSegment(dir, name, { from })) items.push(item);
   return items;
+}
+
+/** The files of a journal's directory, without its list. */
+export async function filesIn(dir: string): Promise<string[]> {
+  return (await readdir(dir)).filter((file) => file !== SEGMENT_LIST);
 }
 
 /** Every record of a journal, segment by segment. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { mkdir, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { nodeFs, type JournalFile, type JournalFs } from "../../src/journal/fs.ts";
 import { listSegments } from "../../src/journal/segments.ts";
@@ -9,6 +9,7 @@ import {
   answersAsText,
   asText,
   errno,
+  filesIn,
   freshDir,
   fsWith,
   handClock,
@@ -150,7 +151,7 @@ describe("a segment", () => {
     await journal.close();
 
     await expect(appended).resolves.toMatchObject({ offset: 0 });
-    expect(await readdir(dir)).toEqual([expect.stringMatching(/\.journal\.closed$/)]);
+    expect(await filesIn(dir)).toEqual([expect.stringMatching(/\.journal\.closed$/)]);
     await expect(journal.append(answer(2))).rejects.toMatchObject({ code: "JOURNAL_CLOSED" });
   });
 });
@@ -215,7 +216,7 @@ describe("a disk that is full", () => {
       expect(journal.health().failure).toBeNull();
       expect(taken.offset).toBe(0);
       expect(asText(await recordsOf(dir))).toEqual(answersAsText([0, 4]));
-      expect(await readdir(dir)).toHaveLength(2);
+      expect(await filesIn(dir)).toHaveLength(2);
     },
   );
 
@@ -263,7 +264,7 @@ describe("a disk that is full", () => {
     await journal.close();
 
     expect(problems).toMatchObject([{ code: "JOURNAL_COMPRESSION_FAILED" }]);
-    expect(await readdir(dir)).toEqual([expect.stringMatching(/\.journal\.closed$/)]);
+    expect(await filesIn(dir)).toEqual([expect.stringMatching(/\.journal\.closed$/)]);
   });
 });
 
@@ -281,7 +282,7 @@ describe("the cap on the journal's size", () => {
 
     clock.advance(HOUR);
     await journal.compressClosed();
-    for (const file of await readdir(dir)) await rename(join(dir, file), join(dirname(dir), file));
+    for (const file of await filesIn(dir)) await rename(join(dir, file), join(dirname(dir), file));
     await expect(journal.append(answer(2, 1_000))).resolves.toMatchObject({ offset: 0 });
     expect(journal.health().failure).toBeNull();
     await journal.close();
@@ -386,6 +387,6 @@ test("no file is made before the first answer", async () => {
   const journal = await open(dir);
   await journal.close();
 
-  expect(await readdir(dir)).toEqual([]);
+  expect(await filesIn(dir)).toEqual([]);
   expect((await stat(dir)).isDirectory()).toBe(true);
 });

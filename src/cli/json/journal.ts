@@ -1,4 +1,4 @@
-/** What `journal list|verify|repair --json` print. */
+/** What `journal list|verify|repair|accept --json` print. */
 import { z } from "zod";
 import { count, instant } from "./words.ts";
 
@@ -17,6 +17,7 @@ const reason = z.enum([
   "unknown_version",
   "unknown_record",
   "damaged_compression",
+  "behind_end",
 ]);
 
 const place = z.strictObject({
@@ -75,9 +76,39 @@ export const journalVerifyJson = z.strictObject({
       fresh: count.describe("Those that have not; the exit code is 1 then."),
     })
     .describe("Damaged stretches of all segments."),
+  findings: z
+    .array(
+      z.strictObject({
+        segment: z.string().describe("Name of the segment; `segments.jsonl`: the list of segments."),
+        problem: z
+          .enum(["missing", "foreign", "reordered", "altered", "list_lost"])
+          .describe("What is wrong, see docs/journal.md."),
+        detail: z.string().describe("What was expected or found."),
+      }),
+    )
+    .describe("Segments that are missing or should not be there; the exit code is 1 when there are any."),
+  listed: z
+    .boolean()
+    .describe("Whether the journal has a list of its segments; without one none of them can be missed."),
   strangers: z
     .array(z.string())
     .describe("Files that look like segments and are none; the exit code is 1 when there are any."),
+});
+
+/** `journal accept --json`. */
+export const journalAcceptJson = z.strictObject({
+  accepted: z
+    .array(
+      z.strictObject({
+        segment: z.string().describe("Name of the segment; `segments.jsonl`: the list of segments."),
+        as: z
+          .enum(["away", "here", "begun"])
+          .describe(
+            "`away`: its file may be elsewhere. `here`: it belongs to this journal as it is. `begun`: the list was begun anew.",
+          ),
+      }),
+    )
+    .describe("What was accepted."),
 });
 
 /** `journal repair --json`. */

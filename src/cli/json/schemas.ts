@@ -2,7 +2,7 @@
 import type { z } from "zod";
 import { backfillOrGapsJson } from "./backfill.ts";
 import { exportJson } from "./export.ts";
-import { journalListJson, journalRepairJson, journalVerifyJson } from "./journal.ts";
+import { journalAcceptJson, journalListJson, journalRepairJson, journalVerifyJson } from "./journal.ts";
 import { keysAddJson, keysListJson, keysRevokeJson, migrateJson } from "./operating.ts";
 import { calendarJson, jobsCheckJson, planJson } from "./planning.ts";
 import { coverageJson, pollJson } from "./quotes.ts";
@@ -21,6 +21,7 @@ export const JSON_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   export: exportJson,
   "journal list": journalListJson,
   "journal verify": journalVerifyJson,
+  "journal accept": journalAcceptJson,
   "journal repair": journalRepairJson,
   "serve keys add": keysAddJson,
   "serve keys list": keysListJson,

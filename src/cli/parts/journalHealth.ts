@@ -2,7 +2,7 @@
 import { stat } from "node:fs/promises";
 import { probeJournal } from "../../journal/probe.ts";
 import { journalLag, type Lag } from "../../journal/lag.ts";
-import { listSegments } from "../../journal/segments.ts";
+import { type Finding, readCompleteness } from "../../journal/completeness.ts";
 import type { Clock } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { dateOf } from "../../instant.ts";
@@ -38,8 +38,9 @@ export async function journalHealth(
   clock: Clock,
   maxBytes?: number,
 ): Promise<JournalHealth> {
-  const segments = await listSegments(dir);
-  if (segments.length === 0 && !(await exists(dir))) return { state: "idle", text: "empty", lag: null };
+  const { segments, findings } = await readCompleteness(dir);
+  if (segments.length + findings.length === 0 && !(await exists(dir)))
+    return { state: "idle", text: "empty", lag: null };
   const lag = loaded && (await journalLag(dir, loaded, { segments }));
   const total = segments.reduce((sum, { fileBytes }) => sum + fileBytes, 0);
   const cap = maxBytes === undefined ? "" : ` of at most ${maxBytes / 1e6} MB`;
@@ -51,6 +52,8 @@ export async function journalHealth(
   const unwritable = await probeJournal(dir, clock).catch((error: unknown) => error);
   if (unwritable instanceof QuotekeeperError)
     return { state: "attention", text: `${unwritable.message} (${text})`, lag };
+  if (findings.length > 0)
+    return { state: "attention", text: `${incomplete(dir, findings).message} (${text})`, lag };
   if (segments.length === 0) return { state: "idle", text: "empty", lag };
   const late = lag !== null && (lag.bytes > MOST_LAG_BYTES || ageMs > MOST_LAG_MS);
   return { state: late ? "attention" : "ok", text, lag };
@@ -58,6 +61,26 @@ export async function journalHealth(
 
 function full(dir: string, total: number, maxBytes: number): QuotekeeperError {
   return new QuotekeeperError("JOURNAL_FULL", `${dir} holds ${total} of at most ${maxBytes} bytes`);
+}
+
+/** Segments that a message names of each kind. */
+const MOST_NAMED = 2;
+
+const WORDS: Readonly<Record<Finding["problem"], string>> = {
+  missing: "missing",
+  foreign: "foreign",
+  reordered: "under another segment's name",
+  altered: "altered",
+  list_lost: "lost",
+};
+
+function incomplete(dir: string, findings: readonly Finding[]): QuotekeeperError {
+  const kinds = [...new Set(findings.map(({ problem }) => problem))].map((kind) => {
+    const names = findings.filter(({ problem }) => problem === kind).map(({ segment }) => segment);
+    const more = names.length > MOST_NAMED ? [`${names.length - MOST_NAMED} more`] : [];
+    return `${WORDS[kind]}: ${[...names.slice(0, MOST_NAMED), ...more].join(", ")}`;
+  });
+  return new QuotekeeperError("JOURNAL_INCOMPLETE", `${dir}: ${kinds.join("; ")}`);
 }
 
 async function exists(dir: string): Promise<boolean> {

@@ -9,7 +9,9 @@ type Rows = readonly (readonly (string | null)[])[];
 export function pointsBelowEachOther(columns: readonly { right?: boolean }[], rows: Rows): Rows {
   const tails = columns.map(({ right }, index) => {
     const cells = rows.flatMap((row) => row[index] ?? []);
-    return right && cells.every((cell) => NUMBER.test(cell)) ? Math.max(0, ...cells.map(tailOf)) : 0;
+    return right && cells.every((cell) => NUMBER.test(cell))
+      ? cells.reduce((most, cell) => Math.max(most, tailOf(cell)), 0)
+      : 0;
   });
   return rows.map((row) =>
     row.map((cell, index) => {

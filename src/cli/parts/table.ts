@@ -1,5 +1,4 @@
 /** Aligned tables that fit the terminal. */
-import Table from "cli-table3";
 import type { Sink } from "../edges.ts";
 import { oneLine } from "./harmless.ts";
 import { pointsBelowEachOther } from "./points.ts";
@@ -16,25 +15,6 @@ export type Column = {
 
 /** A cell; null leaves it empty. */
 type Cell = string | null;
-
-const NO_BORDERS = Object.fromEntries(
-  [
-    "top",
-    "top-mid",
-    "top-left",
-    "top-right",
-    "bottom",
-    "bottom-mid",
-    "bottom-left",
-    "bottom-right",
-    "left",
-    "left-mid",
-    "mid",
-    "mid-mid",
-    "right",
-    "right-mid",
-  ].map((part) => [part, ""]),
-);
 
 /** Blanks between columns, and when there is little room. */
 const GAPS = [2, 1] as const;
@@ -75,7 +55,7 @@ function fitted(
   { room, gap, wrapping }: { room: number; gap: number; wrapping: boolean },
 ): readonly (readonly Cell[])[] | null {
   const widths = columns.map(({ heading }, index) =>
-    Math.max(widthOf(heading), ...rows.map((row) => widthOf(row[index] ?? ""))),
+    rows.reduce((most, row) => Math.max(most, widthOf(row[index] ?? "")), widthOf(heading)),
   );
   let excess = widths.reduce((sum, width) => sum + width + gap, -gap) - room;
   if (excess <= 0 || columns.every(({ wrap }) => wrap === undefined)) return rows;
@@ -100,19 +80,28 @@ function aligned(
   gap: number,
   paint: Paint,
 ): string {
-  const made = new Table({
-    // Not by the library's own colours, which look at the process instead of the sink.
-    head: columns.map(({ heading }) => paint("bold", heading)),
-    colAligns: columns.map(({ right }) => (right ? "right" : "left")),
-    style: { head: [], border: [], "padding-left": 0, "padding-right": gap, compact: true },
-    chars: { ...NO_BORDERS, middle: "" },
+  const head = columns.map(({ heading }) => heading);
+  const cells = rows.map((row) => row.map((cell) => (cell ?? "").split("\n")));
+  const widths = columns.map((_column, index) =>
+    cells.reduce(
+      (most, row) => Math.max(most, ...(row[index] ?? []).map(widthOf)),
+      widthOf(head[index] ?? ""),
+    ),
+  );
+  const lineOf = (texts: readonly string[]): string =>
+    texts
+      .map((text, index) => {
+        const blanks = " ".repeat((widths[index] ?? 0) - widthOf(text));
+        return columns[index]?.right ? blanks + text : text + blanks;
+      })
+      .join(" ".repeat(gap));
+  const lines = cells.flatMap((row) => {
+    const height = Math.max(...row.map((texts) => texts.length));
+    return Array.from({ length: height }, (_line, at) => lineOf(row.map((texts) => texts[at] ?? "")));
   });
-  made.push(...rows.map((row) => row.map((cell) => cell ?? "")));
-  return `${made
-    .toString()
-    .split("\n")
-    .map((row) => row.trimEnd())
-    .join("\n")}\n`;
+  return [lineOf(head.map((heading) => paint("bold", heading))), ...lines]
+    .map((line) => `${line.trimEnd()}\n`)
+    .join("");
 }
 
 /** A block for each row: its first cell, and under it a heading and a value a line. */

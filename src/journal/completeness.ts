@@ -1,0 +1,132 @@
+/** Whether a journal has all of its segments, and no others: its directory held against its list. */
+import { idOf } from "./frame.ts";
+import { nodeFs, type JournalFs } from "./fs.ts";
+import { saysListed } from "./listNewSegment.ts";
+import { readStart } from "./reader.ts";
+import { segmentId } from "./segment-name.ts";
+import { readSegmentList, SEGMENT_LIST, type ListedSegment, type SegmentList } from "./segmentList.ts";
+import { listSegments, segmentInfo, type SegmentInfo } from "./segments.ts";
+
+/**
+ * What is wrong with a journal as a whole:
+ *
+ * - `missing`: a segment of the list has no file
+ * - `foreign`: a segment is not in the list
+ * - `reordered`: a file has the name of another segment than the one it holds
+ * - `altered`: a segment can be read, and is not what was written
+ * - `list_lost`: the list is not there, or was not there for a time: what went missing before it was begun anew nobody knows
+ */
+export type FindingKind = "missing" | "foreign" | "reordered" | "altered" | "list_lost";
+
+/** One thing that is wrong. */
+export type Finding = {
+  /** Name of the segment; `segments.jsonl` for the list. */
+  segment: string;
+  problem: FindingKind;
+  /** What was expected or found, in words. */
+  detail: string;
+};
+
+/** The segments of a journal and what is wrong with them as a whole, without having read them. */
+export type Completeness = { segments: SegmentInfo[]; list: SegmentList; findings: Finding[] };
+
+/**
+ * Holds a journal's directory against its list. Safe beside writers: whatever is begun or compressed meanwhile is no
+ * finding.
+ *
+ * @throws QuotekeeperError JOURNAL_UNREADABLE
+ */
+export async function readCompleteness(dir: string, fs: JournalFs = nodeFs): Promise<Completeness> {
+  // The list first: whatever is in it has had its file before.
+  const list = await readSegmentList(dir, fs);
+  const segments = await listSegments(dir, fs);
+  const place = { dir, fs };
+  if (list.standing === null) {
+    const findings = (await saysListed(place, segments)) ? [listLost(`${SEGMENT_LIST} is not there`)] : [];
+    return { segments, list, findings };
+  }
+  const reordered = await findReordered(place, segments, list);
+  const foreign = await findForeign(place, segments, list);
+  const missing = await findMissing(place, segments, list);
+  const held = new Set(reordered.map(({ holds }) => holds));
+  const misnamed = new Set(reordered.map(({ segment }) => segment));
+  return {
+    segments,
+    list,
+    findings: [
+      ...(list.standing === "lost" ? [listLost(`${SEGMENT_LIST} was lost and begun anew`)] : []),
+      // A file under another segment's name is neither foreign, nor is the segment missing that it holds.
+      ...missing.filter((segment) => !held.has(segment)).map(missingOf),
+      ...foreign.filter((segment) => !misnamed.has(segment)).map(foreignOf),
+      ...reordered.map(({ segment, holds }): Finding => {
+        return { segment, problem: "reordered", detail: `the file holds ${holds}` };
+      }),
+    ],
+  };
+}
+
+type Place = { dir: string; fs: JournalFs };
+
+function listLost(detail: string): Finding {
+  return { segment: SEGMENT_LIST, problem: "list_lost", detail };
+}
+
+function missingOf(segment: string): Finding {
+  return { segment, problem: "missing", detail: "its file is not there" };
+}
+
+function foreignOf(segment: string): Finding {
+  return { segment, problem: "foreign", detail: "it was not begun in this journal" };
+}
+
+async function findMissing(
+  { dir, fs }: Place,
+  segments: readonly SegmentInfo[],
+  list: SegmentList,
+): Promise<string[]> {
+  const there = new Set(segments.map(({ name }) => name));
+  const missing: string[] = [];
+  for (const [name, { away }] of list.segments)
+    // One that is renamed while the directory is read may not be found there.
+    if (!there.has(name) && !away && (await segmentInfo(dir, name, fs)) === null) missing.push(name);
+  if (missing.length === 0) return missing;
+  // A writer that could not write takes back the segment it has begun.
+  const { segments: still } = await readSegmentList(dir, fs);
+  return missing.filter((name) => still.has(name));
+}
+
+async function findForeign(
+  { dir, fs }: Place,
+  segments: readonly SegmentInfo[],
+  list: SegmentList,
+): Promise<string[]> {
+  const unlisted = segments.filter(({ name, bytes }) => bytes !== 0 && !list.segments.has(name));
+  if (unlisted.length === 0) return [];
+  // Those that were begun since the list was read.
+  const { segments: now } = await readSegmentList(dir, fs);
+  return unlisted.map(({ name }) => name).filter((name) => !now.has(name));
+}
+
+/** Files that hold another segment of the list than the one of their name. */
+async function findReordered(
+  { dir, fs }: Place,
+  segments: readonly SegmentInfo[],
+  list: SegmentList,
+): Promise<{ segment: string; holds: string }[]> {
+  const byId = new Map([...list.segments.keys()].map((name) => [segmentId(name)?.toString("hex"), name]));
+  const found: { segment: string; holds: string }[] = [];
+  for (const info of segments) {
+    if (isAsListed(info, list.segments.get(info.name))) continue;
+    const holds = byId.get(idOf(await readStart(dir, info.name, fs)) ?? "");
+    if (holds !== undefined && holds !== info.name) found.push({ segment: info.name, holds });
+  }
+  return found;
+}
+
+/** Whether a compressed file is surely the one that was listed: it need not be opened. */
+function isAsListed(
+  { compressed, mark, fileBytes }: SegmentInfo,
+  listed: ListedSegment | undefined,
+): boolean {
+  return compressed && mark !== null && mark === listed?.mark && fileBytes === listed.fileBytes;
+}

@@ -1,0 +1,52 @@
+/** Puts new segments on the journal's list, and begins the list of a journal that has none. */
+import { frameSaysListed } from "./frame.ts";
+import type { JournalFs } from "./fs.ts";
+import { readStart } from "./reader.ts";
+import { appendToList, type ListLine, readSegmentList } from "./segmentList.ts";
+import { listSegments, type SegmentInfo } from "./segments.ts";
+
+/**
+ * Lists a segment that was just made; where there is no list, begins it with the segments that are there.
+ *
+ * @param at now
+ * @throws the file system's error, or QuotekeeperError JOURNAL_UNREADABLE
+ */
+export async function listNewSegment(
+  place: { dir: string; fs: JournalFs },
+  segment: string,
+  at: Date,
+): Promise<void> {
+  const begun: ListLine = { at: at.toISOString(), event: "begun", segment };
+  const { standing } = await readSegmentList(place.dir, place.fs);
+  if (standing === null) await beginList(place, at);
+  await appendToList(place, [begun]);
+  // Its name: it may have been made just now.
+  if (standing === null) await place.fs.syncDirectory(place.dir);
+}
+
+/** Begins the list of a journal that has none, with the segments that are there. @param at now */
+export async function beginList(place: { dir: string; fs: JournalFs }, at: Date): Promise<void> {
+  const segments = await listSegments(place.dir, place.fs);
+  const again = await saysListed(place, segments);
+  // Frames with the mark may be those of a process that has begun the list meanwhile.
+  if ((await readSegmentList(place.dir, place.fs)).standing !== null) return;
+  const now = at.toISOString();
+  const found = segments.flatMap((info): ListLine[] => {
+    if (info.fileBytes === 0) return [];
+    const { name: segment, bytes, fileBytes, mark } = info;
+    return [{ at: now, event: "found", segment, ...(info.compressed && { bytes, fileBytes, mark }) }];
+  });
+  await appendToList(place, [...found, { at: now, event: "listed", again }]);
+}
+
+/** Whether the newest segment with anything in it was in a list. */
+export async function saysListed(
+  { dir, fs }: { dir: string; fs: JournalFs },
+  segments: readonly SegmentInfo[],
+): Promise<boolean> {
+  for (const { name, fileBytes, bytes } of segments.toReversed()) {
+    if (fileBytes === 0 || bytes === 0) continue;
+    return frameSaysListed(await readStart(dir, name, fs));
+  }
+  return false;
+}

@@ -1,0 +1,407 @@
+/** A journal misses its segments: which are gone, strange, or in the wrong place. */
+import { createHash } from "node:crypto";
+import { appendFile, copyFile, cp, readFile, rename, rm, truncate, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { acceptFindings } from "../../src/journal/accept.ts";
+import { readCompleteness, type FindingKind } from "../../src/journal/completeness.ts";
+import { compressClosed } from "../../src/journal/compress.ts";
+import { nodeFs, type JournalFs } from "../../src/journal/fs.ts";
+import { hourOf, segmentFile } from "../../src/journal/segment-name.ts";
+import { SEGMENT_LIST } from "../../src/journal/segmentList.ts";
+import type { Position } from "../../src/journal/segment-writer.ts";
+import { listSegments } from "../../src/journal/segments.ts";
+import { verifyJournal } from "../../src/journal/verify.ts";
+import type { Journal } from "../../src/journal/writer.ts";
+import {
+  answer,
+  answersAsText,
+  asText,
+  errno,
+  filesIn,
+  freshDir,
+  fsWith,
+  handClock,
+  HOUR,
+  open,
+  recordsOf,
+  upTo,
+} from "./world.ts";
+
+/** The next day. */
+const LATER = "2026-11-22T06:00:00.000Z";
+
+const quiet = () => undefined;
+
+/** Five finished segments of three answers, the first two compressed, and one that a killed writer left open. */
+const whole = freshDir();
+const positions: Position[] = [];
+let names: string[] = [];
+let journal: Journal;
+
+beforeAll(async () => {
+  const clock = handClock();
+  journal = await open(whole, { clock });
+  for (const n of upTo(18)) {
+    if (n > 0 && n % 3 === 0) clock.advance(HOUR);
+    if (n === 6) await journal.compressClosed();
+    positions.push(await journal.append(answer(n)));
+  }
+  names = (await listSegments(whole)).map(({ name }) => name);
+});
+afterAll(() => journal.close());
+
+async function copied(): Promise<string> {
+  const dir = freshDir();
+  await cp(whole, dir, { recursive: true });
+  return dir;
+}
+
+/** The file that a segment lies in. */
+async function fileOf(dir: string, name: string): Promise<string> {
+  return join(dir, (await filesIn(dir)).find((file) => file.startsWith(name)) ?? "");
+}
+
+/** What `verify` and what `status` find. */
+async function findingsIn(dir: string): Promise<{ verify: string[]; status: string[] }> {
+  const words = (found: readonly { segment: string; problem: FindingKind }[]) =>
+    found.map(({ segment, problem }) => `${problem} ${segment}`);
+  const { findings } = await verifyJournal(dir, { clock: handClock(LATER) });
+  return { verify: words(findings), status: words((await readCompleteness(dir)).findings) };
+}
+
+/** What both find. */
+async function agreed(dir: string): Promise<string[]> {
+  const { verify, status } = await findingsIn(dir);
+  expect(status).toEqual(verify);
+  return verify;
+}
+
+test("a journal with all of its segments is complete, in whatever states they are", async () => {
+  const states = (await listSegments(whole)).map(({ state }) => state);
+
+  expect(states).toEqual(["compressed", "compressed", "closed", "closed", "closed", "open"]);
+  expect(await agreed(whole)).toEqual([]);
+});
+
+describe("a segment that is gone", () => {
+  test.each(upTo(6))("is named as missing, number %i of the six", async (number) => {
+    const dir = await copied();
+    await rm(await fileOf(dir, names[number] ?? ""));
+
+    expect(await agreed(dir)).toEqual([`missing ${names[number]}`]);
+  });
+
+  test("of several writers is missed, whoever wrote it", async () => {
+    const dir = freshDir();
+    const writers = await Promise.all([0, 100].map((drawn) => opened(dir, drawn)));
+    await Promise.all(writers.flatMap((writer) => upTo(5).map((n) => writer.append(answer(n)))));
+    await Promise.all(writers.map((writer) => writer.close()));
+    const complete = await agreed(dir);
+    const [first, second] = await listSegments(dir);
+    await rm(first?.path ?? "");
+    await rm(second?.path ?? "");
+
+    expect(complete).toEqual([]);
+    expect((await agreed(dir)).sort()).toEqual([`missing ${first?.name}`, `missing ${second?.name}`]);
+  });
+
+  test("is found again when it is brought back", async () => {
+    const dir = await copied();
+    const file = await fileOf(dir, names[1] ?? "");
+    await rename(file, `${file}.away`);
+    await rename(`${file}.away`, file);
+
+    expect(await agreed(dir)).toEqual([]);
+  });
+});
+
+/** A writer whose names are not those of another one. */
+function opened(dir: string, drawn: number) {
+  const clock = handClock();
+  for (const _ of upTo(drawn)) clock.random(10);
+  return open(dir, { clock });
+}
+
+describe("a segment in the wrong place", () => {
+  test("from another journal is named as foreign", async () => {
+    const [dir, other] = [await copied(), freshDir()];
+    const journal = await opened(other, 500);
+    const { segment } = await journal.append(answer(1));
+    await journal.close();
+    const file = segmentFile(segment, "closed");
+    await copyFile(join(other, file), join(dir, file));
+
+    expect(await agreed(dir)).toEqual([`foreign ${segment}`]);
+  });
+
+  test.each([
+    ["compressed", 0, 1],
+    ["plain", 2, 3],
+  ])("two that have each other's names are both named, %s", async (_state, one, other) => {
+    const dir = await copied();
+    const [first, second] = [await fileOf(dir, names[one] ?? ""), await fileOf(dir, names[other] ?? "")];
+    await rename(first, `${first}.x`);
+    await rename(second, first);
+    await rename(`${first}.x`, second);
+
+    expect(await agreed(dir)).toEqual([`reordered ${names[one]}`, `reordered ${names[other]}`]);
+  });
+
+  test("with another hour in its name is named with the segment that it holds", async () => {
+    const dir = await copied();
+    const [name = ""] = names;
+    const moved = name.replace(/T\d\d/, "T03");
+    await rename(await fileOf(dir, name), join(dir, segmentFile(moved, "compressed")));
+
+    const { findings } = await readCompleteness(dir);
+
+    expect(findings).toEqual([{ segment: moved, problem: "reordered", detail: `the file holds ${name}` }]);
+  });
+});
+
+test("a segment that lost its last record, cut where one ends, is altered, and reads as whole", async () => {
+  const dir = await copied();
+  await truncate(await fileOf(dir, names[3] ?? ""), positions[11]?.offset);
+
+  const { damages, findings } = await verifyJournal(dir, { clock: handClock(LATER) });
+
+  expect(damages).toEqual({ fresh: 0, setAside: 0 });
+  expect(findings).toEqual([
+    {
+      segment: names[3],
+      problem: "altered",
+      detail: `it holds ${positions[11]?.offset} bytes, and was finished with ${positions[11]?.end}`,
+    },
+  ]);
+});
+
+describe("a kill", () => {
+  test("at any instant makes nothing missing or foreign, and what was kept is read", async () => {
+    let steps = 0;
+    for (let died = true; died; steps += 1) {
+      const dir = freshDir();
+      const dying = dyingAfter(steps);
+      const clock = handClock();
+      const kept: string[] = [];
+      const journal = await open(dir, { clock, fs: dying.fs, onProblem: quiet });
+      try {
+        for (const n of upTo(2)) {
+          await journal.append(answer(n));
+          kept.push(...answersAsText([n]));
+          clock.advance(HOUR);
+        }
+        await journal.compressClosed();
+      } catch {
+        // Killed.
+      }
+      await journal.close();
+      died = dying.died();
+
+      expect({ steps, found: await agreed(dir) }).toEqual({ steps, found: [] });
+      const next = await opened(dir, 900);
+      await next.append(answer(99));
+      await next.close();
+      await compressClosed({ dir, fs: nodeFs, clock: handClock(LATER), onProblem: quiet });
+      expect({ steps, found: await agreed(dir) }).toEqual({ steps, found: [] });
+      expect(asText(await recordsOf(dir))).toEqual(expect.arrayContaining(kept));
+    }
+    expect(steps).toBeGreaterThan(20);
+  });
+
+  test("that cuts a line of the list short costs that line alone", async () => {
+    const dir = await copied();
+    await appendFile(join(dir, SEGMENT_LIST), '\n{"at":"2026-11-21T04:00:00.000Z","event":"begun","segm');
+    const journal = await opened(dir, 700);
+    const { segment } = await journal.append(answer(50));
+    await journal.close();
+    const complete = await agreed(dir);
+    await rm(await fileOf(dir, segment));
+
+    expect(complete).toEqual([]);
+    expect(await agreed(dir)).toEqual([`missing ${segment}`]);
+  });
+});
+
+/** A file system that stops for good after `operations` changes, as a killed process does: nothing is tidied up either. */
+function dyingAfter(operations: number): { fs: JournalFs; died: () => boolean } {
+  let left = operations;
+  const changing =
+    <Args extends unknown[], T>(step: (...args: Args) => Promise<T>) =>
+    async (...args: Args): Promise<T> => {
+      left -= 1;
+      if (left < 0) throw errno("EIO");
+      return step(...args);
+    };
+  const fs = fsWith({
+    open: async (path, flags) => {
+      if (flags === "r") return nodeFs.open(path, flags);
+      const file = await changing(nodeFs.open)(path, flags);
+      return {
+        read: (...args) => file.read(...args),
+        write: changing((...args) => file.write(...args)),
+        datasync: changing(() => file.datasync()),
+        truncate: changing((length) => file.truncate(length)),
+        close: () => file.close(),
+      };
+    },
+    rename: changing(nodeFs.rename),
+    unlink: changing(nodeFs.unlink),
+    syncDirectory: changing(nodeFs.syncDirectory),
+  });
+  return { fs, died: () => left < 0 };
+}
+
+test("a disk that is full at the list refuses the append, and leaves neither a file nor a finding behind", async () => {
+  const dir = await copied();
+  const before = await filesIn(dir);
+  const fs = fsWith({
+    open: (path, flags) => (flags === "a" ? Promise.reject(errno("ENOSPC")) : nodeFs.open(path, flags)),
+  });
+  const journal = await open(dir, { clock: handClock(LATER), fs });
+
+  for (const n of [1, 2])
+    await expect(journal.append(answer(n))).rejects.toMatchObject({ code: "JOURNAL_WRITE_FAILED" });
+  await journal.close();
+
+  expect(await filesIn(dir)).toEqual(before);
+  expect(await agreed(dir)).toEqual([]);
+});
+
+describe("the journal of an older version", () => {
+  test("is read, has no list and no findings; the next segment begins the list, and from then on none goes unnoticed", async () => {
+    const dir = await olderJournal();
+    const before = await verifyJournal(dir, { clock: handClock(LATER) });
+    const journal = await opened(dir, 300);
+    await journal.append(answer(40));
+    await journal.close();
+    const after = await agreed(dir);
+    await rm(await fileOf(dir, names[0] ?? ""));
+    await rm(await fileOf(dir, names[4] ?? ""));
+
+    expect(before).toMatchObject({ records: 18, listed: false, findings: [], damages: { fresh: 0 } });
+    expect(after).toEqual([]);
+    expect(await agreed(dir)).toEqual([`missing ${names[0]}`, `missing ${names[4]}`]);
+  });
+
+  test("whose list was cut short by a kill while it was begun is not taken for listed", async () => {
+    const dir = await olderJournal();
+    const killed = await opened(dir, 300);
+    await killed.append(answer(40));
+    await killed.close();
+    const list = join(dir, SEGMENT_LIST);
+    const lines = (await readFile(list, "utf8")).split("\n");
+    await writeFile(list, lines.slice(0, 3).join("\n"));
+    // The segment that was begun had not been written either.
+    for (const { name, path } of await listSegments(dir)) if (!names.includes(name)) await rm(path);
+
+    const cut = await agreed(dir);
+    const journal = await opened(dir, 300);
+    await journal.append(answer(40));
+    await journal.close();
+
+    expect(cut).toEqual([]);
+    expect(await agreed(dir)).toEqual([]);
+    expect((await verifyJournal(dir, { clock: handClock(LATER) })).listed).toBe(true);
+  });
+});
+
+/** The same journal as the release before wrote it: without a list, zero in each frame where the mark is. */
+async function olderJournal(): Promise<string> {
+  const dir = await copied();
+  await rm(join(dir, SEGMENT_LIST));
+  for (const { path, compressed } of await listSegments(dir)) {
+    if (compressed) continue;
+    const bytes = await readFile(path);
+    for (let at = 0; at < bytes.length;) {
+      bytes.writeUInt16LE(0, at + 10);
+      const sum = createHash("sha256")
+        .update(bytes.subarray(at, at + 56))
+        .digest();
+      sum.copy(bytes, at + 56, 0, 8);
+      at += 64 + bytes.readUInt32LE(at + 12) + bytes.readUInt32LE(at + 16);
+    }
+    await writeFile(path, bytes);
+  }
+  return dir;
+}
+
+describe("a list that is lost", () => {
+  test("is named, also after it was begun anew, until somebody accepts it", async () => {
+    const dir = await copied();
+    await rm(join(dir, SEGMENT_LIST));
+    const gone = await agreed(dir);
+    const journal = await opened(dir, 300);
+    await journal.append(answer(40));
+    await journal.close();
+    const anew = await agreed(dir);
+    await accept(dir, [SEGMENT_LIST]);
+
+    expect([gone, anew, await agreed(dir)]).toEqual([
+      [`list_lost ${SEGMENT_LIST}`],
+      [`list_lost ${SEGMENT_LIST}`],
+      [],
+    ]);
+  });
+
+  test("can be begun anew by hand", async () => {
+    const dir = await copied();
+    await rm(join(dir, SEGMENT_LIST));
+    await accept(dir, [SEGMENT_LIST]);
+    const accepted = await agreed(dir);
+    await rm(await fileOf(dir, names[2] ?? ""));
+
+    expect(accepted).toEqual([]);
+    expect(await agreed(dir)).toEqual([`missing ${names[2]}`]);
+  });
+});
+
+function accept(dir: string, accepted: string[], before: string | null = null) {
+  const beforeHour = before === null ? null : hourOf(Date.parse(before));
+  return acceptFindings(dir, { names: accepted, beforeHour }, { clock: handClock(LATER) });
+}
+
+describe("what a person accepts", () => {
+  test("may be elsewhere: segments moved to another disk, by name or by day, and back", async () => {
+    const [dir, disk] = [await copied(), freshDir()];
+    await cp(dir, disk, { recursive: true });
+    for (const name of names.slice(0, 4)) await rm(await fileOf(dir, name));
+
+    const said = await accept(dir, [names[3] ?? ""], "2026-11-21");
+    const left = await agreed(dir);
+    const [first = ""] = names;
+    await copyFile(await fileOf(disk, first), join(dir, segmentFile(first, "compressed")));
+
+    // The first two were begun at 22 and 23 hours of the 20th, the third after midnight.
+    expect(said).toEqual([names[3], names[0], names[1]].map((segment) => ({ segment, as: "away" })));
+    expect(left).toEqual([`missing ${names[2]}`]);
+    expect(await agreed(dir)).toEqual([`missing ${names[2]}`]);
+  });
+
+  test("belongs here: a foreign segment, which is missed from then on, and what was altered on purpose", async () => {
+    const [dir, other] = [await copied(), freshDir()];
+    const journal = await opened(other, 500);
+    const { segment } = await journal.append(answer(1));
+    await journal.close();
+    const file = segmentFile(segment, "closed");
+    await copyFile(join(other, file), join(dir, file));
+    await truncate(await fileOf(dir, names[3] ?? ""), positions[11]?.offset);
+
+    await accept(dir, [segment, names[3] ?? ""]);
+    const accepted = await agreed(dir);
+    await rm(join(dir, file));
+
+    expect(accepted).toEqual([]);
+    expect(await agreed(dir)).toEqual([`missing ${segment}`]);
+  });
+
+  test("is not a name that the journal neither has nor misses, nor a file under a wrong name", async () => {
+    const dir = await copied();
+    const [name = ""] = names;
+    const moved = name.replace(/T\d\d/, "T03");
+    await rename(await fileOf(dir, name), join(dir, segmentFile(moved, "compressed")));
+
+    await expect(accept(dir, ["20261120T22-nothing"])).rejects.toMatchObject({ code: "USAGE" });
+    await expect(accept(dir, [moved])).rejects.toMatchObject({ code: "USAGE" });
+  });
+});
