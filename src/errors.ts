@@ -33,6 +33,11 @@ const table = {
     exitCode: 2,
     hint: "End that one first; beside it, this one needs a data directory of its own (QUOTEKEEPER_DATA_DIR), and a database or an account of its own.",
   },
+  SERVE_RUNNING: {
+    retryable: false,
+    exitCode: 2,
+    hint: "End that one first, or give this one a data directory of its own (QUOTEKEEPER_DATA_DIR): what calls have used up is counted in it.",
+  },
   COLLECTOR_REPLACED: {
     retryable: false,
     exitCode: 1,

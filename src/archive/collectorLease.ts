@@ -68,11 +68,13 @@ const ASK_FIRST_MS = 2_000;
 const RELEASE_MS = 1_000;
 
 /** The refusal of a second collector. @param thing what is collected, in words */
-export function collectorRunning(thing: string, { pid, host, since }: CollectorProcess): QuotekeeperError {
-  return new QuotekeeperError(
-    "COLLECTOR_RUNNING",
-    `${thing} is collected by process ${pid} on ${host} since ${minuteOf(since)} New York`,
-  );
+export function collectorRunning(thing: string, holder: CollectorProcess): QuotekeeperError {
+  return new QuotekeeperError("COLLECTOR_RUNNING", `${thing} is collected by ${processInWords(holder)}`);
+}
+
+/** `process 4711 on quotes-1 since 2026-11-22 00:49 New York`. */
+export function processInWords({ pid, host, since }: CollectorProcess): string {
+  return `process ${pid} on ${host} since ${minuteOf(since)} New York`;
 }
 
 /**

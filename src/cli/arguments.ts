@@ -5,7 +5,7 @@ import { QuotekeeperError } from "../errors.ts";
 import { type Instant, instantOf } from "../instant.ts";
 import type { Credentials } from "../quotes-api/oauth/signature.ts";
 import { isCalendarDate } from "../quotes-api/dateText.ts";
-import { isSymbol, type OptionContract } from "../market/instrument.ts";
+import { isSymbol, isWatchlistId, type OptionContract } from "../market/instrument.ts";
 
 /** `AAPL,MSFT`: one symbol at least, each once. */
 export function parseSymbols(text: string): string[] {
@@ -39,8 +39,10 @@ export function parseContract(text: string): OptionContract {
 
 /** The id of a watchlist. */
 export function parseWatchlist(text: string): string {
-  if (!isSymbol(text, 64))
-    throw new InvalidArgumentError("Expected the id of a watchlist, without spaces and commas.");
+  if (!isWatchlistId(text))
+    throw new InvalidArgumentError(
+      "Expected the id of a watchlist: words with one blank between them, no commas.",
+    );
   return text;
 }
 

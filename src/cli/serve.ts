@@ -1,4 +1,5 @@
 /** `quotekeeper serve`: a Market Quotes Service of one's own, from the archive or from a simulated market. */
+import { resolve } from "node:path";
 import type { Config } from "../config/loadEnvironment.ts";
 import type { Credentials } from "../quotes-api/oauth/signature.ts";
 import { listKeys } from "../serve/keys/keyStore.ts";
@@ -8,6 +9,7 @@ import type { FaultConfig } from "../serve/faults/faults.ts";
 import { readFaults } from "../serve/faults/file.ts";
 import type { PublicAddress } from "../serve/authenticate.ts";
 import { createQuoteService } from "../serve/quoteService.ts";
+import { lockDataDir, SERVING, thisProcess } from "./beside/lock.ts";
 import type { Edges } from "./edges.ts";
 import { randomCredentials } from "./parts/feed.ts";
 import { keyLines } from "./parts/keyLines.ts";
@@ -30,28 +32,46 @@ export type ServeRequest = SourceRequest & {
   faults: string | null;
 };
 
-/** Serves until Ctrl-C or SIGTERM; returns 0 then. */
+/**
+ * Serves until Ctrl-C or SIGTERM; returns 0 then.
+ *
+ * @throws QuotekeeperError SERVE_RUNNING when another process serves from the data directory
+ */
 export async function serve(config: Config, edges: Edges, request: ServeRequest): Promise<number> {
   const faults = request.faults === null ? null : readFaults(request.faults);
-  const opened = await openSource(config, edges, request);
+  const { clock } = edges;
+  const log = createLogger(config.logLevel, edges.stderr, edges.env);
+  const warn = (message: string): void => log.warn(message);
+  const options = { clock, self: await thisProcess(), work: SERVING, warn };
+  const lock = await lockDataDir(resolve(config.dataDir), options);
   try {
-    return await serveFrom(opened, { config, edges, request, faults });
+    const opened = await openSource(config, edges, request);
+    try {
+      return await serveFrom(opened, { config, edges, request, faults, log });
+    } finally {
+      await opened.close();
+    }
   } finally {
-    await opened.close();
+    await lock.release();
   }
 }
 
-type Serving = { config: Config; edges: Edges; request: ServeRequest; faults: FaultConfig | null };
+type Serving = {
+  config: Config;
+  edges: Edges;
+  request: ServeRequest;
+  faults: FaultConfig | null;
+  log: ReturnType<typeof createLogger>;
+};
 
 async function serveFrom(
   { source, description }: OpenSource,
-  { config, edges, request, faults }: Serving,
+  { config, edges, request, faults, log }: Serving,
 ): Promise<number> {
   const { host, port, keys, timestampWindow: windowSeconds, publicUrl, seed } = request;
   const { clock } = edges;
   const { stdout } = edges;
   const interrupted = new Promise<string>((resolve) => void edges.onInterrupt(resolve));
-  const log = createLogger(config.logLevel, edges.stderr, edges.env);
   const made =
     keys.length === 0 && listKeys(keyPlace(config, edges)).length === 0 ? randomCredentials(clock) : null;
   const state = await openServeState(config, edges, { given: keys, made, windowSeconds, log });
@@ -59,7 +79,8 @@ async function serveFrom(
     source,
     keys: state.keys,
     nonces: state.nonces,
-    keepNonces: state.keepNonces,
+    budgets: state.budgets,
+    keepUsed: state.keepUsed,
     windowSeconds,
     ...(publicUrl && { address: addressOf(publicUrl) }),
     clock,

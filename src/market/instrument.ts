@@ -25,9 +25,14 @@ export type InstrumentKey = { kind: "security"; symbol: string } | ({ kind: "opt
  */
 const STRANGE = /[\s,\p{Cc}\p{Cf}\p{Cs}\u{fffd}]/u;
 
-/** Whether a text may be a symbol. @param most characters; the id of a watchlist may have more */
+/** Whether a text may be a symbol. @param most characters */
 export function isSymbol(text: string, most = 32): boolean {
   return text.length > 0 && text.length <= most && !STRANGE.test(text);
+}
+
+/** Whether a text may be the id of a watchlist: of one or several words, with single blanks between them. */
+export function isWatchlistId(text: string): boolean {
+  return text.length <= 64 && text.split(" ").every((word) => isSymbol(word, 64));
 }
 
 /** The key of a security. */

@@ -1,15 +1,22 @@
 /**
- * What every call passes before it is answered: its signature, the keeping of its nonce, its limit. Calls that were read
- * in one turn of the event loop wait for its end together, for their nonces are kept in one piece.
+ * What every call passes before it is answered: its signature, its limit, the keeping of both its nonce and its count. Calls
+ * that were read in one turn of the event loop wait for its end together, for what they used up is kept in one piece.
  */
 import type { ServerResponse } from "node:http";
 import { writeStringDocument } from "../quotes-api/writeDocument.ts";
 import { type Fail, send, setLimitHeaders } from "./answers.ts";
 import type { Call } from "./app.ts";
 import { authenticator, type AuthenticateOptions } from "./authenticate.ts";
-import { createBudgets } from "./budgets.ts";
+import { type BudgetMemory, createBudgets } from "./budgets.ts";
 import type { ServiceKey } from "./keys/key.ts";
-import { faultText, SERVICE_LIMITS, type CallClass, type LimitHeaders, type Limits } from "./limits.ts";
+import {
+  faultText,
+  SERVICE_LIMITS,
+  type CallClass,
+  type Count,
+  type LimitHeaders,
+  type Limits,
+} from "./limits.ts";
 import { STATUS } from "./status.ts";
 import { createTurns, oncePerTurn } from "./turns.ts";
 
@@ -17,11 +24,13 @@ import { createTurns, oncePerTurn } from "./turns.ts";
 export type AdmissionOptions = AuthenticateOptions & {
   /** Default: `SERVICE_LIMITS`. */
   limits?: Limits;
+  /** The budgets of earlier runs, and who keeps those of this one; default: they begin and end with the service. */
+  budgets?: BudgetMemory;
   /**
-   * Keeps the nonces of the calls that came together, before any of those calls is answered; when it throws, they all
-   * fail. Default: nothing is kept.
+   * Keeps the nonces and budgets of the calls that came together, before any of those calls is answered; when it throws,
+   * they all fail. Default: nothing is kept.
    */
-  keepNonces?: () => void;
+  keepUsed?: () => void;
 };
 
 /** A call within its limit: whose it is, and the headers that go with its answer whatever that will be. */
@@ -47,17 +56,19 @@ export function createAdmission(options: AdmissionOptions, fail: Fail): Admissio
   // Keys are looked up anew in each turn: one that was revoked is refused from the next on.
   const current = typeof keys === "function" ? oncePerTurn(keys) : keys;
   const authenticate = authenticator({ ...options, keys: current });
-  const endOfTurn = createTurns(options.keepNonces);
-  const budgets = createBudgets(limits);
+  const endOfTurn = createTurns(options.keepUsed);
+  const budgets = createBudgets(limits, options.budgets);
 
-  /** Counts a call; null when it has been answered with the fault. */
-  function count(key: ServiceKey, response: ServerResponse, callClass: CallClass): LimitHeaders | null {
-    const { admitted, headers } = budgets.count(key, callClass, clock.now().getTime());
-    if (admitted) return headers;
+  const count = (key: ServiceKey, callClass: CallClass): Count =>
+    budgets.count(key, callClass, clock.now().getTime());
+
+  function answerFault(
+    response: ServerResponse,
+    { key, callClass, headers }: { key: ServiceKey; callClass: CallClass; headers: LimitHeaders },
+  ): void {
     setLimitHeaders(response, headers);
     const fault = faultText(budgets.limitOf(key, callClass), limits.windowMs);
     send(response, { status: STATUS.limitReached, body: writeStringDocument(fault) });
-    return null;
   }
 
   return {
@@ -70,11 +81,12 @@ export function createAdmission(options: AdmissionOptions, fail: Fail): Admissio
         response.setHeader("WWW-Authenticate", "OAuth");
         return fail(response, verdict.status, `Not authorized: ${verdict.reason}`);
       }
+      const { key } = verdict;
+      const { admitted, headers } = count(key, callClass);
       await endOfTurn();
-      const headers = count(verdict.key, response, callClass);
-      if (!headers) return;
+      if (!admitted) return answerFault(response, { key, callClass, headers });
       try {
-        if (!refusal) return await answer({ ...call, key: verdict.key, headers });
+        if (!refusal) return await answer({ ...call, key, headers });
         setLimitHeaders(response, headers);
         fail(response, refusal.status, refusal.problem);
       } catch (error) {
@@ -84,7 +96,8 @@ export function createAdmission(options: AdmissionOptions, fail: Fail): Admissio
     },
     useUp: (key, response) => {
       budgets.useUp(key, "quotes");
-      count(key, response, "quotes");
+      const { headers } = count(key, "quotes");
+      answerFault(response, { key, callClass: "quotes", headers });
     },
   };
 }

@@ -13,17 +13,17 @@ export const MAX_SYMBOLS = 325;
 
 /** What a request wants of a source, whatever the source and the moment. */
 export type Wanted = {
-  /** The watchlist that is meant when the source has one of this id; null: none is. */
+  /** The watchlist that is meant, or may be when `keys` are not known; null: none is. */
   watchlist: string | null;
-  /** The instruments that are meant when it has not, in the order asked, each once; null: the watchlist or nothing. */
+  /** The instruments that are meant, in the order asked, each once; null: the watchlist or nothing. */
   keys: readonly InstrumentKey[] | null;
 };
 
 /**
  * Reads what a request wants; a text says why it is refused.
  *
- * Assumed: a list of one name is a watchlist when the source has one of that id, for the specification folds
- * watchlists into `symbols`; and an unknown watchlist is refused with 400.
+ * Assumed: a list of one name is a watchlist when the source has one of that id and knows no symbol of that name, for the
+ * specification folds watchlists into `symbols`; and an unknown watchlist is refused with 400.
  */
 export function wantedBy(request: QuoteRequest): Wanted | string {
   if (request.kind === "option") return { watchlist: null, keys: [option(request.contract)] };
@@ -46,8 +46,14 @@ export type Quotes = readonly InstrumentQuote[] | string;
 export function answerQuotes(source: QuoteSource, wanted: Wanted, asked: Asked): Quotes | Promise<Quotes> {
   const { watchlist, keys } = wanted;
   const answer = (members: readonly string[] | null): Quotes | Promise<Quotes> => {
-    if (members) return quotesOf(source, eachOnce(members.map(keyOfMember)), asked);
-    return keys ? quotesOf(source, keys, asked) : `the watchlist "${watchlist ?? ""}" is not known`;
+    const found = keys && quotesOf(source, keys, asked);
+    if (!members) return found ?? `the watchlist "${watchlist ?? ""}" is not known`;
+    const ofMembers = () => quotesOf(source, eachOnce(members.map(keyOfMember)), asked);
+    // A watchlist that is named like a symbol does not stand before it: `watchlist=` asks for that one.
+    const choose = (quotes: readonly InstrumentQuote[]) =>
+      quotes.every(({ unknownSymbol }) => unknownSymbol === true) ? ofMembers() : quotes;
+    if (!found) return ofMembers();
+    return found instanceof Promise ? found.then(choose) : choose(found);
   };
   const members = watchlist === null ? null : source.watchlist(watchlist);
   return members instanceof Promise ? members.then(answer) : answer(members);

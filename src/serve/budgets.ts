@@ -1,6 +1,22 @@
 /** The budgets of all tokens: each has a window of its own for each class of calls. */
+import { createHash } from "node:crypto";
 import type { ServiceKey } from "./keys/key.ts";
 import { type CallClass, type Count, countCall, type Limits, type Window } from "./limits.ts";
+
+/** A window as it is written down, for the next run. */
+export type KeptWindow = Window & {
+  callClass: CallClass;
+  /** 128 bits of the SHA-256 of its token, 22 characters of base64url: the token itself is nobody's to read. */
+  tokenMark: string;
+};
+
+/** What outlives a run. */
+export type BudgetMemory = {
+  /** Windows of earlier runs; of several of one token and class the last counts. */
+  kept: readonly KeptWindow[];
+  /** Told of each window that has changed, before its call is answered. */
+  keep: (window: KeptWindow, of: ServiceKey) => void;
+};
 
 /** Counts calls against the budgets of their tokens. */
 export type Budgets = {
@@ -12,27 +28,37 @@ export type Budgets = {
   limitOf: (key: ServiceKey, callClass: CallClass) => number;
 };
 
-/** Budgets that nobody has used yet. */
-export function createBudgets(limits: Limits): Budgets {
-  const windows: Record<CallClass, Map<string, Window>> = {
-    quotes: new Map(),
-    orders: new Map(),
-    other: new Map(),
+/** Budgets that nobody has used since the runs before. @param memory default: they live as long as the service */
+export function createBudgets(limits: Limits, memory?: BudgetMemory): Budgets {
+  const windows = new Map<string, Window>();
+  for (const { callClass, tokenMark, ...window } of memory?.kept ?? [])
+    windows.set(`${callClass} ${tokenMark}`, window);
+  const marks = new Map<string, string>();
+  const markOf = ({ accessToken }: ServiceKey): string => {
+    const mark = marks.get(accessToken) ?? tokenMarkOf(accessToken);
+    marks.set(accessToken, mark);
+    return mark;
   };
   const limitOf = (key: ServiceKey, callClass: CallClass): number =>
     callClass === "quotes" ? (key.quoteLimit ?? limits.quotes) : limits[callClass];
   return {
     limitOf,
     count: (key, callClass, nowMs) => {
-      const ofClass = windows[callClass];
-      const window = ofClass.get(key.accessToken);
-      const counted = countCall(window, nowMs, limitOf(key, callClass), limits.windowMs);
-      ofClass.set(key.accessToken, counted.window);
+      const tokenMark = markOf(key);
+      const name = `${callClass} ${tokenMark}`;
+      const counted = countCall(windows.get(name), nowMs, limitOf(key, callClass), limits.windowMs);
+      windows.set(name, counted.window);
+      memory?.keep({ ...counted.window, callClass, tokenMark }, key);
       return counted;
     },
     useUp: (key, callClass) => {
-      const window = windows[callClass].get(key.accessToken);
-      if (window) windows[callClass].set(key.accessToken, { ...window, used: limitOf(key, callClass) });
+      const name = `${callClass} ${markOf(key)}`;
+      const window = windows.get(name);
+      if (window) windows.set(name, { ...window, used: limitOf(key, callClass) });
     },
   };
+}
+
+function tokenMarkOf(token: string): string {
+  return createHash("sha256").update(`budget ${token}`).digest().toString("base64url", 0, 16);
 }

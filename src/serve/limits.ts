@@ -25,7 +25,7 @@ export const LIMIT_HEADERS = [
   "X-RateLimit-Remaining",
 ] as const;
 
-/** Their values; Used + Remaining = Limit. */
+/** Their values; Used + Remaining = Limit, and neither is below 0. */
 export type LimitHeaders = Readonly<Record<(typeof LIMIT_HEADERS)[number], string>>;
 
 /** What became of a call. */
@@ -49,14 +49,16 @@ export function countCall(window: Window | undefined, nowMs: number, limit: numb
   const { startMs, used } = isCurrent ? window : { startMs: nowMs, used: 0 };
   const admitted = used < limit;
   const counted = { startMs, used: admitted ? used + 1 : used };
+  // More were used than are allowed when the limit was lowered within the window.
+  const told = Math.min(counted.used, limit);
   return {
     window: counted,
     admitted,
     headers: {
-      "X-RateLimit-Used": String(counted.used),
+      "X-RateLimit-Used": String(told),
       "X-RateLimit-Expire": String(Math.ceil((startMs + windowMs) / 1000)),
       "X-RateLimit-Limit": String(limit),
-      "X-RateLimit-Remaining": String(limit - counted.used),
+      "X-RateLimit-Remaining": String(limit - told),
     },
   };
 }

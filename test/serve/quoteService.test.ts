@@ -439,7 +439,7 @@ describe("refusals", () => {
     const errors: object[] = [];
     let isFull = true;
     const { call } = await running({
-      keepNonces: () => {
+      keepUsed: () => {
         if (isFull)
           throw new QuotekeeperError("NONCES_UNWRITABLE", "serve/nonces cannot be written (ENOSPC)");
       },
@@ -466,7 +466,7 @@ describe("refusals", () => {
     const used: string[] = [];
     const { call } = await running({
       nonces: newNonceMemory({ windowSeconds: 10, onFresh: ({ mark }) => used.push(mark) }),
-      keepNonces: () => kept.push(...used.splice(0)),
+      keepUsed: () => kept.push(...used.splice(0)),
     });
 
     const keptAtAnswer = await Promise.all(

@@ -1,5 +1,5 @@
 /**
- * One collector to a data directory. The lock is a socket that its holder listens on: the system closes it with the
+ * One collector to a data directory, and one service. The lock is a socket that its holder listens on: the system closes it with the
  * process, however that ends, and whoever meets it can ask who holds it.
  *
  * A socket is made under another name and gets its own once somebody listens on it, so one that refuses connections is a
@@ -17,9 +17,9 @@ import { once } from "node:events";
 import { chmod, lstat, readdir, readFile, realpath, rename, rm, stat } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import { hostname } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { z } from "zod";
-import { collectorRunning } from "../../archive/collectorLease.ts";
+import { processInWords } from "../../archive/collectorLease.ts";
 import { socketDir } from "../../archive/embedded/socketDir.ts";
 import { cachesOf } from "../../archive/embedded/reachable.ts";
 import { atMost, type Clock } from "../../clock.ts";
@@ -31,7 +31,7 @@ import { type Talk, talkOver, talkTo } from "./lines.ts";
 
 /** A lock that is held. */
 export type DataDirLock = {
-  /** This run's name among collectors: 16 hexadecimal digits by chance. */
+  /** This run's name among those who want the lock: 16 hexadecimal digits by chance. */
   id: string;
   /** The names of runs on this data directory that are surely dead. */
   dead: readonly string[];
@@ -52,8 +52,28 @@ export type Self = {
   kernel: string;
 };
 
-/** The directory of the sockets, below the data directory; for its owner alone. */
-const DIR = "collector";
+/** What one process alone may do on a data directory at a time. */
+export type LockedWork = {
+  /** The directory of the sockets, below the data directory; for its owner alone. */
+  dir: string;
+  /** The refusal of a second process. */
+  code: "COLLECTOR_RUNNING" | "SERVE_RUNNING";
+  /** Who does it, and what is done to the data directory, in words. */
+  who: string;
+  done: string;
+};
+
+/** Collecting: `start` and `collect`. */
+export const COLLECTING: LockedWork = {
+  ...{ dir: "collector", code: "COLLECTOR_RUNNING" },
+  ...{ who: "collector", done: "collected" },
+};
+
+/** `serve`. */
+export const SERVING: LockedWork = {
+  ...{ dir: join("serve", "running"), code: "SERVE_RUNNING" },
+  ...{ who: "service", done: "served from" },
+};
 
 /** The name of a socket: process, run, kernel, and the beginning of the machine's name; `new-` until somebody listens. */
 const NAME = /^(?:new-)?(\d{1,10})-([0-9a-f]{16})-([0-9a-f]{8})-([\w.-]{1,16})$/;
@@ -97,27 +117,28 @@ export async function thisProcess(): Promise<Self> {
   return { pid: process.pid, host, kernel };
 }
 
-type Options = { clock: Clock; self: Self };
+type Options = { clock: Clock; self: Self; work?: LockedWork };
 
 /**
  * Takes the lock of a data directory, which is made if it is not there.
  *
- * @param options.warn told where the lock cannot be had, or not be trusted; collecting goes on
- * @throws QuotekeeperError COLLECTOR_RUNNING, naming who holds it; DATA_DIR_UNWRITABLE
+ * @param given.work what it is taken for; default: collecting
+ * @param given.warn told where the lock cannot be had, or not be trusted; the work goes on
+ * @throws QuotekeeperError COLLECTOR_RUNNING or SERVE_RUNNING, naming who holds it; DATA_DIR_UNWRITABLE
  */
 export async function lockDataDir(
   dataDir: string,
-  { warn, ...options }: Options & { warn: (message: string) => void },
+  { warn, work = COLLECTING, ...given }: Options & { warn: (message: string) => void },
 ): Promise<DataDirLock> {
-  const { clock, self } = options;
-  const dir = join(dataDir, DIR);
-  await ensureDataDir(dataDir);
-  await ensureDataDir(dir);
+  const { clock, self } = given;
+  const options = { ...given, work };
+  const dir = join(dataDir, work.dir);
+  for (const each of [dataDir, dirname(dir), dir]) await ensureDataDir(each);
   const own = { id: Buffer.from(clock.random(8)).toString("hex"), since: clock.now().toISOString() };
   const door = new Door(own, self);
   const lock = { id: own.id, dead: [] as string[], serve: door.serve, release: door.close };
   try {
-    if (process.platform === "win32") await takePipe(door, await pipeOf(dataDir), options, dataDir);
+    if (process.platform === "win32") await takePipe(door, dataDir, options);
     else lock.dead = await takeSocket(door, dataDir, options, warn);
     return lock;
   } catch (error) {
@@ -125,7 +146,7 @@ export async function lockDataDir(
     if (error instanceof QuotekeeperError) throw error;
     if (!NO_SOCKETS.includes(errnoOf(error) ?? "")) throw unwritable(dir, error);
     warn(
-      `${dir} cannot hold a socket (${errnoOf(error)}), so that a second collector on this data directory would not be noticed: see that there is none.`,
+      `${dir} cannot hold a socket (${errnoOf(error)}), so that a second ${work.who} on this data directory would not be noticed: see that there is none.`,
     );
     return lock;
   }
@@ -133,10 +154,12 @@ export async function lockDataDir(
 
 /** Talks with the collector of a data directory; null when none holds its lock. Makes and takes nothing. */
 export async function talkToCollector(dataDir: string, options: Options): Promise<Talk | null> {
+  const work = COLLECTING;
+  const pipe = await pipeOf(dataDir, work);
   const around =
     process.platform === "win32"
-      ? [{ path: await pipeOf(dataDir), answer: await ask(await pipeOf(dataDir), null, options.clock) }]
-      : await lookAround(dataDir, null, options).catch(() => []);
+      ? [{ path: pipe, answer: await ask(pipe, null, options.clock) }]
+      : await lookAround(dataDir, null, { ...options, work }).catch(() => []);
   const holder = around.find(({ answer: found }) => isHolder(found));
   return holder ? talkTo(holder.path).catch(() => null) : null;
 }
@@ -219,25 +242,26 @@ class Door {
 async function takeSocket(
   door: Door,
   dataDir: string,
-  { clock, self }: Options,
+  { clock, self, work }: Required<Options>,
   warn: (message: string) => void,
 ): Promise<string[]> {
-  const dir = join(dataDir, DIR);
-  await door.appear(dir, await reachOf(dataDir));
+  const dir = join(dataDir, work.dir);
+  await door.appear(dir, await reachOf(dataDir, work));
   const startedMs = clock.monotonicMs();
   for (;;) {
     door.waits = false;
-    const around = (await lookAround(dataDir, door.own, { clock, self })).filter(
+    const around = (await lookAround(dataDir, door.own, { clock, self, work })).filter(
       ({ file }) => file !== door.file,
     );
     const answers = around.flatMap(({ answer: found }) => (typeof found === "object" ? [found] : []));
     const holder = answers.find(isHolder);
-    if (holder) throw collectorRunning(dataDir, holder);
+    if (holder) throw alreadyRunning(dataDir, holder, work);
     const mute = around.find(({ answer: found }) => found === "mute");
-    if (mute && clock.monotonicMs() - startedMs > PATIENCE_MS) throw await notAnswering(dataDir, mute.file);
+    if (mute && clock.monotonicMs() - startedMs > PATIENCE_MS)
+      throw await notAnswering(dataDir, mute.file, work);
     if (!mute && !door.waits && !answers.some((one) => goesFirst(one, door.own))) {
       door.holds = true;
-      return tidy(dir, around, warn);
+      return tidy(dir, around, { work, warn });
     }
     await clock.sleep(AGAIN_MS);
   }
@@ -247,14 +271,14 @@ async function takeSocket(
 async function tidy(
   dir: string,
   around: readonly Neighbour[],
-  warn: (message: string) => void,
+  { work, warn }: { work: LockedWork; warn: (message: string) => void },
 ): Promise<string[]> {
   const dead = around.filter(({ answer: found }) => found === "dead");
   for (const { file } of dead) await rm(join(dir, file), { force: true });
   for (const { file, answer: found } of around)
     if (found === "elsewhere")
       warn(
-        `${join(dir, file)} is of a collector on another machine, or of this one before it was started anew: whether that one still runs cannot be seen from here. See that it does not, and remove the file.`,
+        `${join(dir, file)} is of a ${work.who} on another machine, or of this one before it was started anew: whether that one still runs cannot be seen from here. See that it does not, and remove the file.`,
       );
   return dead.map(({ file }) => NAME.exec(file)?.[2] ?? "");
 }
@@ -263,14 +287,14 @@ async function tidy(
 async function lookAround(
   dataDir: string,
   own: Run | null,
-  { clock, self }: Options,
+  { clock, self, work }: Required<Options>,
 ): Promise<(Neighbour & { path: string })[]> {
-  const reach = await reachOf(dataDir);
-  const files = (await readdir(join(dataDir, DIR))).filter((file) => NAME.test(file));
+  const reach = await reachOf(dataDir, work);
+  const files = (await readdir(join(dataDir, work.dir))).filter((file) => NAME.test(file));
   return Promise.all(
     files.map(async (file) => {
       const path = join(reach, file);
-      const isSocket = await lstat(join(dataDir, DIR, file)).then(
+      const isSocket = await lstat(join(dataDir, work.dir, file)).then(
         (stats) => stats.isSocket(),
         () => false,
       );
@@ -300,7 +324,8 @@ async function ask(path: string, own: Run | null, clock: Clock): Promise<Neighbo
 }
 
 /** On Windows, which has no sockets in directories: one pipe, which one process alone can make. */
-async function takePipe(door: Door, path: string, { clock }: Options, dataDir: string): Promise<void> {
+async function takePipe(door: Door, dataDir: string, { clock, work }: Required<Options>): Promise<void> {
+  const path = await pipeOf(dataDir, work);
   const startedMs = clock.monotonicMs();
   while (!door.holds) {
     try {
@@ -309,10 +334,10 @@ async function takePipe(door: Door, path: string, { clock }: Options, dataDir: s
     } catch (error) {
       if (errnoOf(error) !== "EADDRINUSE") throw error;
       const found = await ask(path, null, clock);
-      if (typeof found === "object") throw collectorRunning(dataDir, found);
+      if (typeof found === "object") throw alreadyRunning(dataDir, found, work);
       if (clock.monotonicMs() - startedMs > PATIENCE_MS)
         throw new QuotekeeperError(
-          "COLLECTOR_RUNNING",
+          work.code,
           `the lock of ${dataDir} is held by a process that does not answer`,
         );
       await clock.sleep(AGAIN_MS);
@@ -320,15 +345,17 @@ async function takePipe(door: Door, path: string, { clock }: Options, dataDir: s
   }
 }
 
-async function pipeOf(dataDir: string): Promise<string> {
+async function pipeOf(dataDir: string, { code }: LockedWork): Promise<string> {
   const real = await realpath(dataDir).catch(() => dataDir);
-  return `\\\\.\\pipe\\quotekeeper-${createHash("sha256").update(real.toLowerCase()).digest("hex").slice(0, 32)}`;
+  // The collector's name is the one it had before there was another lock.
+  const named = `${real.toLowerCase()}${code === COLLECTING.code ? "" : `*${code}`}`;
+  return `\\\\.\\pipe\\quotekeeper-${createHash("sha256").update(named).digest("hex").slice(0, 32)}`;
 }
 
 /** The directory of the sockets by a name that leaves room for theirs. @throws an error of the code ENAMETOOLONG */
-function reachOf(dataDir: string): Promise<string> {
+function reachOf(dataDir: string, { dir }: LockedWork): Promise<string> {
   const caches = cachesOf(process.geteuid?.(), dataDir);
-  return socketDir(join(dataDir, DIR), caches, { longestName: LONGEST_NAME }).catch((cause: Error) => {
+  return socketDir(join(dataDir, dir), caches, { longestName: LONGEST_NAME }).catch((cause: Error) => {
     throw Object.assign(new Error(cause.message, { cause }), { code: "ENAMETOOLONG" });
   });
 }
@@ -351,14 +378,22 @@ function goesFirst(one: Run, other: Run): boolean {
   return one.since === other.since ? one.id < other.id : one.since < other.since;
 }
 
-async function notAnswering(dataDir: string, file: string): Promise<QuotekeeperError> {
+function alreadyRunning(dataDir: string, holder: Answer, { code, done }: LockedWork): QuotekeeperError {
+  return new QuotekeeperError(code, `${dataDir} is ${done} by ${processInWords(holder)}`);
+}
+
+async function notAnswering(
+  dataDir: string,
+  file: string,
+  { dir, code, who }: LockedWork,
+): Promise<QuotekeeperError> {
   const [, pid = "", , , host = ""] = NAME.exec(file) ?? [];
-  const since = await stat(join(dataDir, DIR, file)).then(
+  const since = await stat(join(dataDir, dir, file)).then(
     ({ mtime }) => ` since ${inNewYork(mtime)}`,
     () => "",
   );
   return new QuotekeeperError(
-    "COLLECTOR_RUNNING",
-    `${dataDir} is locked by process ${pid} on ${host}${since}, which does not answer: it may be stopped, or be no collector at all (${join(dataDir, DIR, file)})`,
+    code,
+    `${dataDir} is locked by process ${pid} on ${host}${since}, which does not answer: it may be stopped, or be no ${who} at all (${join(dataDir, dir, file)})`,
   );
 }

@@ -1,4 +1,4 @@
-/** What `serve` keeps under the data directory: the keys of its callers and the nonces they used. */
+/** What `serve` keeps under the data directory: the keys of its callers, and the nonces and budgets they used. */
 import { join, resolve } from "node:path";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../errors.ts";
@@ -6,6 +6,7 @@ import { ensureDataDir } from "../../journal/data-dir.ts";
 import { makeDirectories } from "../../journal/makeDirectories.ts";
 import type { NonceMemory } from "../../quotes-api/oauth/nonces.ts";
 import { newNonceMemory } from "../../serve/authenticate.ts";
+import type { BudgetMemory } from "../../serve/budgets.ts";
 import type { ServiceKey } from "../../serve/keys/key.ts";
 import { followKeys } from "../../serve/keys/followKeys.ts";
 import { listKeys, type KeyPlace } from "../../serve/keys/keyStore.ts";
@@ -20,8 +21,9 @@ export type ServeState = {
   /** How many keys the file had at the start. */
   storedCount: number;
   nonces: NonceMemory;
-  /** See `QuoteServiceOptions.keepNonces`. */
-  keepNonces: () => void;
+  budgets: BudgetMemory;
+  /** See `QuoteServiceOptions.keepUsed`. */
+  keepUsed: () => void;
   close: () => void;
 };
 
@@ -65,8 +67,9 @@ export async function openServeState(
   const nonceLog = openNonceLog({
     ...{ dir, clock: edges.clock, windowSeconds },
     uptimeSeconds: edges.uptimeSeconds(),
+    limitWindowMs: config.limitWindowMs,
   });
-  const { remembered, horizon, append, write, close } = nonceLog;
+  const { remembered, horizon, append, windows, note, write, close } = nonceLog;
   const nonces = newNonceMemory({
     windowSeconds,
     remembered,
@@ -76,5 +79,11 @@ export async function openServeState(
       if (of.token !== made?.accessToken) append(used, of);
     },
   });
-  return { keys, storedCount: listKeys(place).length, nonces, keepNonces: write, close };
+  const budgets: BudgetMemory = {
+    kept: windows,
+    keep: (window, { accessToken }) => {
+      if (accessToken !== made?.accessToken) note(window);
+    },
+  };
+  return { keys, storedCount: listKeys(place).length, nonces, budgets, keepUsed: write, close };
 }

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { validateCron } from "../../collect/schedule/slots.ts";
 import { chainSchema } from "../../market/chain.ts";
-import { isSymbol, plainStrike } from "../../market/instrument.ts";
+import { isSymbol, isWatchlistId, plainStrike } from "../../market/instrument.ts";
 import { isCalendarDate } from "../../quotes-api/dateText.ts";
 
 const SYMBOL = "expected a symbol, 1 to 32 characters without spaces and commas";
@@ -88,7 +88,7 @@ export const jobSchema = z
       ),
     watchlist: z
       .string()
-      .refine((id) => isSymbol(id, 64), "expected the id of a watchlist, without spaces and commas")
+      .refine(isWatchlistId, "expected the id of a watchlist: words with one blank between them, no commas")
       .optional()
       .describe("Id of a watchlist of the account, such as DEFAULT; the service knows its symbols."),
     options: z

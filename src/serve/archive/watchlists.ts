@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { parsePlainYaml } from "../../config/jobs/yamlFile.ts";
 import { QuotekeeperError } from "../../errors.ts";
-import { isSymbol } from "../../market/instrument.ts";
+import { isSymbol, isWatchlistId } from "../../market/instrument.ts";
 import { readTextFileSync } from "../../plainFiles.ts";
 
 /** Symbols by the id of their watchlist. */
@@ -17,7 +17,7 @@ const SYMBOL = z
 
 /** `DEFAULT: [AAPL, MSFT]`, or `DEFAULT: AAPL, MSFT`. */
 const FILE = z.record(
-  z.string().refine((id) => isSymbol(id, 64), "an id has no blanks and no commas"),
+  z.string().refine(isWatchlistId, "an id is words with one blank between them, and no commas"),
   z.union([
     z.array(SYMBOL).min(1),
     z
@@ -31,6 +31,7 @@ const FILE = z.record(
  * Reads a YAML file such as
  *
  *     DEFAULT: [AAPL, MSFT, BRK.B]
+ *     my tech stocks: [AAPL, MSFT]
  *     options: [AAPL261218C00150000, "AAPL:2026-12-18:PUT:150"]
  *
  * @throws QuotekeeperError WATCHLISTS_INVALID with every problem

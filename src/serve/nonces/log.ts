@@ -1,5 +1,6 @@
 /**
- * The nonces of a service on disk, so that one that was used is refused after a restart as well.
+ * What the calls of a service have used up, on disk: nonces, so that one that was used is refused after a restart as well,
+ * and budgets, so that a restart gives none back.
  *
  * Each run writes files of its own and begins a new one every minute; nothing is ever written into a file that another
  * run began. A file's name says when it was begun, its first line the horizon: timestamps below it are in files that went,
@@ -10,12 +11,18 @@
  * The lines of calls that came together are written together, and are with the system before any of those calls is
  * answered: a kill of the process loses none. A machine that loses its power may lose some; after it has started again,
  * no timestamp from before that is accepted.
+ *
+ * A budget's line says how many calls of a token and class have been counted in a window; the last one counts. Each new
+ * file begins with the windows that go on, so that it does not matter when older ones go. Versions that knew no budgets
+ * pass over these lines.
  */
 import { closeSync, openSync, readdirSync, unlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { readTextFileSync } from "../../plainFiles.ts";
+import type { KeptWindow } from "../budgets.ts";
+import type { CallClass } from "../limits.ts";
 import type { UsedBy, UsedNonce } from "../../quotes-api/oauth/nonces.ts";
 
 /** What earlier runs used up, and where this run writes. */
@@ -23,6 +30,10 @@ export type NonceLog = {
   remembered: readonly UsedNonce[];
   /** Timestamps below this one are never to be accepted, Unix seconds. */
   horizon: number;
+  /** The windows of budgets that earlier runs had begun, each token and class once. */
+  windows: readonly KeptWindow[];
+  /** Notes a window that has changed; it is written with the next nonce. */
+  note: (window: KeptWindow) => void;
   /** Notes a nonce that is to be written down. */
   append: (used: UsedNonce, of: Omit<UsedBy, "token">) => void;
   /**
@@ -43,6 +54,8 @@ export type NonceLogOptions = {
   windowSeconds: number;
   /** How long the machine has been running, seconds. */
   uptimeSeconds: number;
+  /** How long a window of a budget is, ms. */
+  limitWindowMs: number;
 };
 
 /** How long a run writes into one file, seconds. */
@@ -56,8 +69,15 @@ export const MAX_CLOCK_STEP_SECONDS = 900;
 
 const HEADER = /^quotekeeper-nonces 1 (-?\d{1,15})$/;
 const LINE = /^(\d{1,15}) ([\w-]{22})$/;
+const WINDOW = /^budget (quotes|orders|other) ([\w-]{22}) (-?\d{1,16}) (\d{1,10})$/;
 
-type NonceFile = { path: string; begunAt: number; horizon: number; used: UsedNonce[] };
+type NonceFile = {
+  path: string;
+  begunAt: number;
+  horizon: number;
+  used: UsedNonce[];
+  windows: KeptWindow[];
+};
 type ClosedFile = { path: string; begunAt: number; newest: number };
 type OpenFile = ClosedFile & { fd: number };
 
@@ -69,7 +89,8 @@ type Waiting = { lines: string; newest: number; nowSeconds: number; horizon: num
  *
  * @throws QuotekeeperError NONCES_UNWRITABLE
  */
-export function openNonceLog({ dir, clock, windowSeconds, uptimeSeconds }: NonceLogOptions): NonceLog {
+export function openNonceLog(options: NonceLogOptions): NonceLog {
+  const { dir, clock, windowSeconds, uptimeSeconds, limitWindowMs } = options;
   const nowSeconds = Math.floor(clock.now().getTime() / 1000);
   const found = attempt(dir, () => readFiles(dir));
   // What was accepted before the machine started, and perhaps not kept by its disk, had at most this timestamp.
@@ -83,6 +104,10 @@ export function openNonceLog({ dir, clock, windowSeconds, uptimeSeconds }: Nonce
   }));
   let current: OpenFile | null = null;
   let waiting: Waiting | null = null;
+  const windows = new Map<string, KeptWindow>();
+  for (const window of found.flatMap((file) => file.windows)) windows.set(nameOf(window), window);
+  /** Those that have changed since they were last written. */
+  const changed = new Map<string, KeptWindow>();
 
   function begin(at: number, above: number): OpenFile {
     const { fd, path } = openNew(join(dir, `${at}-${Buffer.from(clock.random(8)).toString("hex")}`));
@@ -91,9 +116,11 @@ export function openNonceLog({ dir, clock, windowSeconds, uptimeSeconds }: Nonce
     const over = closed.filter(isOver);
     closed = closed.filter((file) => !isOver(file));
     horizon = Math.max(horizon, ...over.map(({ newest }) => newest + 1));
-    // The horizon is kept before the files go that it stands for.
+    for (const [name, { startMs }] of windows)
+      if (startMs + limitWindowMs <= clock.now().getTime()) windows.delete(name);
+    // The horizon and the windows are kept before the files go that they stand for.
     try {
-      writeLines(fd, `quotekeeper-nonces 1 ${horizon}\n`);
+      writeLines(fd, `quotekeeper-nonces 1 ${horizon}\n${linesOf(windows.values())}`);
     } catch (error) {
       closeSync(fd);
       throw error;
@@ -116,7 +143,8 @@ export function openNonceLog({ dir, clock, windowSeconds, uptimeSeconds }: Nonce
     const file = current ?? begin(at, above);
     file.newest = Math.max(file.newest, newest);
     try {
-      writeLines(file.fd, lines);
+      writeLines(file.fd, lines + linesOf(changed.values()));
+      changed.clear();
     } catch (error) {
       // A line that was written in part stands at the end of its file, and nothing behind it.
       end();
@@ -128,6 +156,12 @@ export function openNonceLog({ dir, clock, windowSeconds, uptimeSeconds }: Nonce
   return {
     remembered: found.flatMap(({ used }) => used).filter(({ timestamp }) => timestamp >= horizon),
     horizon,
+    windows: [...windows.values()],
+    note: (window) => {
+      const name = nameOf(window);
+      windows.set(name, window);
+      changed.set(name, window);
+    },
     append: ({ timestamp, mark }, { nowSeconds: at, horizon: above }) => {
       const { lines, newest } = waiting ?? { lines: "", newest: timestamp };
       waiting = {
@@ -158,21 +192,39 @@ function openNew(start: string): { fd: number; path: string } {
   }
 }
 
-/** Every file, of any run. One whose header was cut short holds nothing; its name says when it was begun. */
+/** Every file, of any run, in the order in which they were begun. One whose header was cut short holds nothing; its name says when it was begun. */
 function readFiles(dir: string): NonceFile[] {
-  return readdirSync(dir).flatMap((name) => {
+  const files = readdirSync(dir).flatMap((name) => {
     const begunAt = Number(/^(\d{1,15})-.*\.nonces$/.exec(name)?.[1] ?? Number.NaN);
     if (Number.isNaN(begunAt)) return [];
     const path = join(dir, name);
     const [first = "", ...lines] = readTextFileSync(path, { links: false, most: Infinity }).text.split("\n");
     const header = HEADER.exec(first);
-    if (!header) return [{ path, begunAt, horizon: Number.NEGATIVE_INFINITY, used: [] }];
+    if (!header) return [{ path, begunAt, horizon: Number.NEGATIVE_INFINITY, used: [], windows: [] }];
     const used = lines.flatMap((line) => {
       const [, timestamp, mark = ""] = LINE.exec(line) ?? [];
       return timestamp === undefined ? [] : [{ timestamp: Number(timestamp), mark }];
     });
-    return [{ path, begunAt, horizon: Number(header[1]), used }];
+    const windows = lines.flatMap((line) => windowOf(line) ?? []);
+    return [{ path, begunAt, horizon: Number(header[1]), used, windows }];
   });
+  return files.sort((one, other) => one.begunAt - other.begunAt || (one.path < other.path ? -1 : 1));
+}
+
+function windowOf(line: string): KeptWindow | null {
+  const [, callClass, tokenMark = "", startMs, used] = WINDOW.exec(line) ?? [];
+  if (callClass === undefined) return null;
+  return { callClass: callClass as CallClass, tokenMark, startMs: Number(startMs), used: Number(used) };
+}
+
+function linesOf(windows: Iterable<KeptWindow>): string {
+  return [...windows]
+    .map(({ callClass, tokenMark, startMs, used }) => `budget ${callClass} ${tokenMark} ${startMs} ${used}\n`)
+    .join("");
+}
+
+function nameOf({ callClass, tokenMark }: KeptWindow): string {
+  return `${callClass} ${tokenMark}`;
 }
 
 function newestOf(used: readonly UsedNonce[]): number {

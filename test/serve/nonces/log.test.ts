@@ -20,7 +20,7 @@ function runOn(
   clock: TestClock,
   { windowSeconds = 10, uptimeSeconds = DAYS }: { windowSeconds?: number; uptimeSeconds?: number } = {},
 ): Run {
-  const log = openNonceLog({ dir, clock, windowSeconds, uptimeSeconds });
+  const log = openNonceLog({ dir, clock, windowSeconds, uptimeSeconds, limitWindowMs: 60_000 });
   const { remembered, horizon, append, write } = log;
   const memory = new NonceMemory({
     windowSeconds,
@@ -168,9 +168,9 @@ describe("what a kill or a full disk leaves", () => {
     const clock = createTestClock();
     const dir = join(tempDir(), "gone");
 
-    expect(() => openNonceLog({ dir, clock, windowSeconds: 10, uptimeSeconds: DAYS })).toThrow(
-      expect.objectContaining({ code: "NONCES_UNWRITABLE" }),
-    );
+    expect(() =>
+      openNonceLog({ dir, clock, windowSeconds: 10, uptimeSeconds: DAYS, limitWindowMs: 60_000 }),
+    ).toThrow(expect.objectContaining({ code: "NONCES_UNWRITABLE" }));
     const there = tempDir();
     const run = runOn(there, clock);
     clock.advance(61_000);
