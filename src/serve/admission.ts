@@ -82,8 +82,12 @@ export function createAdmission(options: AdmissionOptions, fail: Fail): Admissio
         return fail(response, verdict.status, `Not authorized: ${verdict.reason}`);
       }
       const { key } = verdict;
-      const { admitted, headers } = count(key, callClass);
-      await endOfTurn();
+      const counted = count(key, callClass);
+      const { admitted, headers } = counted;
+      await endOfTurn().catch((error: unknown) => {
+        budgets.takeBack(key, callClass, counted);
+        throw error;
+      });
       if (!admitted) return answerFault(response, { key, callClass, headers });
       try {
         if (!refusal) return await answer({ ...call, key, headers });

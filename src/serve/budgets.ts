@@ -22,6 +22,8 @@ export type BudgetMemory = {
 export type Budgets = {
   /** Counts a call of a class. @param nowMs the clock, epoch ms */
   count: (key: ServiceKey, callClass: CallClass, nowMs: number) => Count;
+  /** Takes a call back that was counted and could not be kept. @param counted what `count` gave for it */
+  takeBack: (key: ServiceKey, callClass: CallClass, counted: Count) => void;
   /** Takes what is left of a token's calls of a class, as if somebody else had used it up. */
   useUp: (key: ServiceKey, callClass: CallClass) => void;
   /** Calls of a class that a token may make per window. */
@@ -50,6 +52,11 @@ export function createBudgets(limits: Limits, memory?: BudgetMemory): Budgets {
       windows.set(name, counted.window);
       memory?.keep({ ...counted.window, callClass, tokenMark }, key);
       return counted;
+    },
+    takeBack: (key, callClass, { admitted, window: { startMs } }) => {
+      const name = `${callClass} ${markOf(key)}`;
+      const window = windows.get(name);
+      if (admitted && window?.startMs === startMs) windows.set(name, { startMs, used: window.used - 1 });
     },
     useUp: (key, callClass) => {
       const name = `${callClass} ${markOf(key)}`;

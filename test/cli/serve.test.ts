@@ -1,5 +1,8 @@
+import { statSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { runProgram } from "../../src/cli/program.ts";
+import { signRequest } from "../../src/quotes-api/oauth/signature.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
@@ -8,8 +11,12 @@ import { type CapturedEdges, capturedEdges, run } from "./edges.ts";
 const clock = createTestClock();
 
 /** A running `serve`, ended by `end`. */
-async function serving(...flags: string[]) {
-  const env = { QUOTEKEEPER_DATA_DIR: tempDir() };
+function serving(...flags: string[]) {
+  return servingFrom(tempDir(), ...flags);
+}
+
+async function servingFrom(dataDir: string, ...flags: string[]) {
+  const env = { QUOTEKEEPER_DATA_DIR: dataDir };
   const captured: CapturedEdges = capturedEdges({ clock, env });
   const ended = runProgram(["serve", "--source", "simulated", "--port", "0", ...flags], captured.edges);
   const [, baseUrl = ""] = await captured.said(/^QUOTES_BASE_URL=(\S+)$/m);
@@ -103,4 +110,53 @@ test("a port that is taken is named, exit code 1", async () => {
 
   expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
   expect(stderr).toMatch(new RegExp(`^PORT_IN_USE: 127\\.0\\.0\\.1:${port} is taken.*--port`));
+});
+
+const LASTING = { consumerKey: "ck", consumerSecret: "cs", accessToken: "tk", accessTokenSecret: "ts" };
+let nonces = 0;
+
+/** A signed call, at the time of the clock. */
+async function call(baseUrl: string, query = "symbols=AAPL&delayed=false") {
+  const url = `${baseUrl}/v1/market/quotes.xml?${query}`;
+  const timestamp = Math.floor(clock.now().getTime() / 1_000);
+  const signing = { method: "GET", url, credentials: LASTING, timestamp, nonce: `n${++nonces}` };
+  const { status, headers } = await fetch(url, { headers: { authorization: signRequest(signing) } });
+  return { status, used: headers.get("x-ratelimit-used"), remaining: headers.get("x-ratelimit-remaining") };
+}
+
+test("a limit that is used up stays so across a restart, until its window ends", async () => {
+  const dataDir = tempDir();
+  const first = await servingFrom(dataDir, "--key", "ck:cs:tk:ts");
+  for (let calls = 0; calls < 60; calls += 1) await call(first.baseUrl);
+  const before = await call(first.baseUrl);
+  await first.end();
+
+  clock.advance(30_000);
+  const second = await servingFrom(dataDir, "--key", "ck:cs:tk:ts");
+  const within = await call(second.baseUrl);
+  clock.advance(30_000);
+  const after = await call(second.baseUrl);
+  await second.end();
+
+  expect(before).toEqual({ status: 429, used: "60", remaining: "0" });
+  expect(within).toEqual({ status: 429, used: "60", remaining: "0" });
+  expect(after).toEqual({ status: 200, used: "1", remaining: "59" });
+});
+
+test("a second service on the same data directory is refused and told the first one's process; after that one it runs", async () => {
+  const dataDir = tempDir();
+  const first = await servingFrom(dataDir);
+  const env = { QUOTEKEEPER_DATA_DIR: dataDir };
+
+  // By the machine's own clock: it waits for the first one's answer.
+  const refused = await run(["serve", "--source", "simulated", "--port", "0"], env);
+  await first.end();
+  const next = await servingFrom(dataDir);
+
+  expect(refused).toMatchObject({ exitCode: 2, stdout: "" });
+  expect(refused.stderr).toMatch(
+    new RegExp(`^SERVE_RUNNING: ${dataDir} is served from by process ${process.pid} on .* New York\\.`),
+  );
+  expect(statSync(join(dataDir, "serve")).mode & 0o066).toBe(0);
+  expect(await next.end()).toBe(0);
 });

@@ -62,6 +62,20 @@ test("Used plus Remaining is Limit on every call, and no window ever admits more
   );
 });
 
+test("Remaining is never negative: after the limit was lowered within the window, all of it is used", () => {
+  const window: Window = { startMs: 0, used: 50 };
+
+  const { admitted, headers } = countCall(window, 1_000, 20, MINUTE);
+
+  expect(admitted).toBe(false);
+  expect(headers).toMatchObject({
+    "X-RateLimit-Used": "20",
+    "X-RateLimit-Limit": "20",
+    "X-RateLimit-Remaining": "0",
+  });
+  expect(countCall({ startMs: 0, used: 50 }, 1_000, 60, MINUTE).headers["X-RateLimit-Used"]).toBe("51");
+});
+
 test("the fault says how many calls are admitted", () => {
   expect(faultText(60, MINUTE)).toBe("API calls quota exceeded! maximum admitted 60 per Minute.");
   expect(faultText(5, 1500)).toBe("API calls quota exceeded! maximum admitted 5 per 1.5 seconds.");

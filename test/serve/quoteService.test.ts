@@ -1,12 +1,16 @@
 import { afterEach, describe, expect, test } from "@jest/globals";
+import { writeFileSync } from "node:fs";
 import { request as httpRequest } from "node:http";
+import { join } from "node:path";
 import { connect } from "node:net";
 import { QuotekeeperError } from "../../src/errors.ts";
 import { newNonceMemory } from "../../src/serve/authenticate.ts";
 import { readDocument } from "../../src/quotes-api/readDocument.ts";
 import { signRequest } from "../../src/quotes-api/oauth/signature.ts";
+import { readWatchlists } from "../../src/serve/archive/watchlists.ts";
 import { createQuoteService, type QuoteServiceOptions } from "../../src/serve/quoteService.ts";
 import { createSimulatedMarket } from "../../src/serve/simulated/market.ts";
+import { tempDir } from "../support/tempDir.ts";
 import { movableClock } from "./movableClock.ts";
 
 const key = { consumerKey: "ck", consumerSecret: "cs", accessToken: "at", accessTokenSecret: "ts" };
@@ -136,6 +140,23 @@ describe("answers with quotes", () => {
     const answer = read(await call(`${QUOTES}?symbols=AAPL%2CZZZZ`));
 
     expect(answer.items.map((item) => item.ok && item.item.unknownSymbol)).toEqual([false, true]);
+  });
+
+  test("a watchlist may have blanks in its name, and one that is named like a symbol does not stand before it", async () => {
+    const file = join(tempDir(), "lists.yaml");
+    writeFileSync(file, "my tech stocks: [AAPL, MSFT]\nGE: [SIRI, F]\nNOSYMBOL: [GE]\n");
+    const lists = readWatchlists(file);
+    const source = {
+      ...createSimulatedMarket({ seed: 5 }),
+      watchlist: (id: string) => lists.get(id) ?? null,
+    };
+    const { call } = await running({ source });
+
+    expect(names(await call(`${QUOTES}?watchlist=my%20tech%20stocks`))).toEqual(["AAPL", "MSFT"]);
+    expect(names(await call(`${QUOTES}?symbols=my%20tech%20stocks`))).toEqual(["AAPL", "MSFT"]);
+    expect(names(await call(`${QUOTES}?symbols=GE`))).toEqual(["GE"]);
+    expect(names(await call(`${QUOTES}?watchlist=GE`))).toEqual(["SIRI", "F"]);
+    expect(names(await call(`${QUOTES}?symbols=NOSYMBOL`))).toEqual(["GE"]);
   });
 
   test("a watchlist is answered by its own parameter, and as the only name in symbols", async () => {

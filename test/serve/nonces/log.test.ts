@@ -226,3 +226,49 @@ describe("on the disk", () => {
     chmodSync(join(dir, file), 0o600);
   });
 });
+
+describe("the windows of budgets", () => {
+  const window = (used: number, startMs: number) =>
+    ({ callClass: "quotes", tokenMark: "m".repeat(22), startMs, used }) as const;
+
+  test("are known after a kill with every call that was answered, however many files were begun since", () => {
+    const dir = tempDir();
+    const clock = createTestClock();
+    const open = () =>
+      openNonceLog({ dir, clock, windowSeconds: 10, uptimeSeconds: DAYS, limitWindowMs: 3_600_000 });
+    const log = open();
+    const startMs = clock.now().getTime();
+    const mark = (used: number) => String(used).padStart(22, "n");
+    for (let used = 1; used <= 20; used += 1) {
+      const nowSeconds = Math.floor(clock.now().getTime() / 1_000);
+      log.note(window(used, startMs));
+      log.append({ timestamp: nowSeconds, mark: mark(used) }, { nowSeconds, horizon: nowSeconds - 10 });
+      log.write();
+      clock.advance(61_000);
+    }
+
+    const { windows } = open();
+
+    expect(filesIn(dir).length).toBeLessThan(8);
+    expect(windows).toEqual([window(20, startMs)]);
+  });
+
+  test("that are over are written no more, and a line that a kill cut short costs itself", () => {
+    const dir = tempDir();
+    const clock = createTestClock();
+    const startMs = clock.now().getTime();
+    const first = runOn(dir, clock);
+    first.log.note(window(7, startMs));
+    first.use("once");
+    const [file = ""] = filesIn(dir);
+    appendFileSync(join(dir, file), `budget quotes ${"m".repeat(22)} 17`);
+
+    const soon = runOn(dir, clock).log.windows;
+    clock.advance(60_000);
+    runOn(dir, clock);
+    const last = filesIn(dir).at(-1) ?? "";
+
+    expect(soon).toEqual([window(7, startMs)]);
+    expect(readFileSync(join(dir, last), "utf8")).not.toContain("budget");
+  });
+});
