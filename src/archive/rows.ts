@@ -45,12 +45,12 @@ export type QuoteUnit = {
   fragment: string | null;
 };
 
-/** What could not become a row. */
+/** What could not become a row, or (`odd_field`) a value of one. */
 export type DeadLetter = {
   observedAt: Instant;
   ordinal: number;
   instrument: string | null;
-  reason: DeadReason | "refused_by_database";
+  reason: DeadReason | "odd_field" | "refused_by_database";
   detail: string;
   fragment: string | null;
 };
@@ -101,27 +101,56 @@ export function rowsOf(record: ResponseRecord, position: { segment: string; offs
   }
   if (answer.outcome !== "quotes") return rows;
   rows.matched = matchAnswer(askedInstruments(call), answer.document.items);
+  const offers: Offer[] = [];
   for (const match of rows.matched) {
     if (match.fate === "dead") addDead(rows, { ...match, instrument: match.name });
-    if (match.fate === "stored") addUnits(rows, match.item, call.delayed);
+    if (match.fate !== "stored") continue;
+    addOddFields(rows, match);
+    addOffers(offers, match, { observedAt: record.observedAt, delayed: call.delayed });
   }
-  dropRepeatedInstruments(rows);
+  rows.units = withoutRepeated(offers);
   return rows;
 }
 
-function addUnits(rows: AnswerRows, item: InstrumentQuote, delayed: boolean): void {
-  const { observedAt } = rows.record;
-  const instrument = instrumentRow(item);
-  rows.units.push({
+type Stored = Extract<Matched, { fate: "stored" }>;
+
+const OF_UNDERLYING = /^(?:underlying|undlyquote)\//;
+
+/** A dead letter for each field that could not be read: its instrument's row has NULL there. */
+function addOddFields(rows: AnswerRows, { name, item, oddFields }: Stored): void {
+  for (const { element, text, problem } of oddFields) {
+    const instrument = OF_UNDERLYING.test(element) ? (item.underlying?.symbol ?? name) : name;
+    const fragment = text.slice(0, MAX_FRAGMENT);
+    addDead(rows, { instrument, reason: "odd_field", detail: problem, fragment });
+  }
+}
+
+/** A unit that an item of the answer gives; of several for one instrument one is stored. */
+type Offer = {
+  unit: QuoteUnit;
+  /** It was asked for by name, and did not come along with an option. */
+  isAsked: boolean;
+  oddFields: number;
+};
+
+function addOffers(
+  offers: Offer[],
+  { item, oddFields }: Stored,
+  given: Pick<QuoteUnit, "observedAt" | "delayed">,
+): void {
+  const { observedAt, delayed } = given;
+  const oddOfUnderlying = oddFields.filter(({ element }) => OF_UNDERLYING.test(element)).length;
+  const unit = {
     observedAt,
     delayed,
-    instrument,
+    instrument: instrumentRow(item),
     quote: item.quote,
     greeksDelta: item.greeksDelta,
     fragment: null,
-  });
+  };
+  offers.push({ unit, isAsked: true, oddFields: oddFields.length - oddOfUnderlying });
   if (!item.underlying || !item.underlyingQuote) return;
-  rows.units.push({
+  const itsUnderlying = {
     observedAt,
     delayed,
     // Named one by one, in the order of `instrumentRow`: spreading costs a tenth of the time of reading an option.
@@ -140,7 +169,8 @@ function addUnits(rows: AnswerRows, item: InstrumentQuote, delayed: boolean): vo
     quote: item.underlyingQuote,
     greeksDelta: null,
     fragment: null,
-  });
+  };
+  offers.push({ unit: itsUnderlying, isAsked: false, oddFields: oddOfUnderlying });
 }
 
 function instrumentRow(item: InstrumentQuote): InstrumentRow {
@@ -161,17 +191,20 @@ function instrumentRow(item: InstrumentQuote): InstrumentRow {
 
 /**
  * The underlying of several options comes several times in one answer, and may have been asked for itself: one row
- * each, the quote asked for by name before one that came along.
+ * each, the quote asked for by name before one that came along, a whole one before one with odd fields.
  */
-function dropRepeatedInstruments(rows: AnswerRows): void {
-  const asked = new Set(rows.matched.flatMap((match) => (match.fate === "stored" ? [match.item.quote] : [])));
-  const kept = new Map<string, QuoteUnit>();
-  for (const unit of rows.units) {
-    const name = unitName(unit);
+function withoutRepeated(offers: readonly Offer[]): QuoteUnit[] {
+  const kept = new Map<string, Offer>();
+  for (const offer of offers) {
+    const name = unitName(offer.unit);
     const first = kept.get(name);
-    if (!first || (asked.has(unit.quote) && !asked.has(first.quote))) kept.set(name, unit);
+    if (!first || isBetter(offer, first)) kept.set(name, offer);
   }
-  rows.units = [...kept.values()];
+  return [...kept.values()].map(({ unit }) => unit);
+}
+
+function isBetter(a: Offer, b: Offer): boolean {
+  return a.isAsked === b.isAsked ? a.oddFields < b.oddFields : a.isAsked;
 }
 
 function addDead(

@@ -6,7 +6,7 @@ import type { Clock } from "../clock.ts";
 import type { MissReason } from "../ledger.ts";
 import type { Log } from "../log.ts";
 import { contractDate } from "../market/expirations.ts";
-import { matchAnswer, type Matched } from "../quotes-api/match.ts";
+import { fatesOf, matchAnswer, type Matched } from "../quotes-api/match.ts";
 import type { ReadDocument } from "../quotes-api/readDocument.ts";
 import { askedInstruments } from "../quotes-api/request.ts";
 import {
@@ -135,7 +135,7 @@ export class Outcomes {
     // At the slots that lasted when it was asked; before any miss, which may end a slot.
     slots.credit(stored, planned.call.delayed, askedMs);
     if (planned.call.form === "watchlist") this.#watchlist(planned, matched, askedMs);
-    else for (const match of matched) this.#fateOf(planned, match, askedMs);
+    else for (const match of fatesOf(matched)) this.#fateOf(planned, match, askedMs);
     this.#followChains();
   }
 

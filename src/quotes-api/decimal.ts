@@ -36,7 +36,8 @@ export function readDecimal(text: string | undefined): Read<string> {
   const trimmed = text.trim();
   if (ABSENT_TEXTS.has(trimmed.toLowerCase())) return { ok: true, value: null };
   const number = trimmed.endsWith("%") ? trimmed.slice(0, -1).trimEnd() : trimmed;
-  if (number.length > MAX_DIGITS) return { ok: false, problem: `a number of ${number.length} characters` };
+  if (number.length > MAX_DIGITS)
+    return { ok: false, problem: `"${number.slice(0, 40)}..." has ${number.length} characters` };
   if (GROUPED.test(number)) return { ok: true, value: number.replaceAll(",", "") };
   const match = PLAIN.exec(number);
   if (!match) return { ok: false, problem: `"${trimmed.slice(0, 40)}" is not a decimal number` };

@@ -7,21 +7,25 @@ import { type InstrumentQuote } from "./document.ts";
 import { LEAF, LEAF_PATHS, LEAF_TREE, type LeafNode } from "./leaves.ts";
 import { readOrdinaryItem } from "./ordinaryItem.ts";
 import { type PlainXmlHandler, walkPlainXml } from "./plainXml.ts";
-import { readLeaves } from "./readInstrument.ts";
-import { decodeBody, refused, walkXml } from "./xml.ts";
+import { ABSENT_TEXTS } from "./decimal.ts";
+import { isOption, type OddField, readLeaves } from "./readInstrument.ts";
+import { decodeBody, MAX_PIECE, PIECE_TOO_LONG, refused, walkXml } from "./xml.ts";
 
-/** One `instrumentquote` of an answer: read, or set aside with the reason and its own text. */
+/**
+ * One `instrumentquote` of an answer: read, with the fields of it that could not be, or set aside with the reason.
+ * `fragment` is its own text. `isOption` is null where it does not say what it is.
+ */
 export type ReadItem =
-  | { ok: true; item: InstrumentQuote; fragment: string }
-  | { ok: false; symbol: string | null; problem: string; fragment: string };
+  | { ok: true; item: InstrumentQuote; oddFields: readonly OddField[]; fragment: string }
+  | { ok: false; symbol: string | null; isOption: boolean | null; problem: string; fragment: string };
 
 /** A whole answer. */
 export type ReadDocument = {
   /** `response/@id`. */
   id: string | null;
   /**
-   * `response/error` when it says anything but `Success`, or the `description` of a response whose `type` is `Error`
-   * (field notes, "Answers"); then there are usually no items.
+   * `response/error` when it says anything but `Success`, in whatever case, or the `description` of a response whose
+   * `type` is `Error` (field notes, "Answers"); then there are usually no items.
    */
   error: string | null;
   /** Whether there was a `quotes` element at all. */
@@ -106,7 +110,10 @@ class Reading implements PlainXmlHandler {
     if (this.#depth === 3 && this.#isInQuotes && name === ITEM) {
       if (this.#document.items.length === MAX_ITEMS)
         throw refused(`it holds more than ${MAX_ITEMS} instruments`);
-      this.#item = { leaves: new Array<string | undefined>(LEAF_PATHS.length), problem: null, offset };
+      this.#item = {
+        ...{ leaves: new Array<string | undefined>(LEAF_PATHS.length), damaged: null, problem: null },
+        offset,
+      };
       this.#node = LEAF_TREE;
     }
     return false;
@@ -121,14 +128,13 @@ class Reading implements PlainXmlHandler {
       const content = leaves[leaf];
       if (content !== undefined) leaves[leaf] = trimmed(content);
     }
-    this.#finishItem({ leaves, problem: null, offset }, end);
+    this.#finishItem({ leaves, damaged: null, problem: null, offset }, end);
     return end;
   }
 
   #openInside(item: ItemInProgress, name: string): boolean {
     const { leaf, children } = this.#node;
-    if (leaf !== null)
-      item.problem ??= `${lastName(leaf)} holds an element ${name.slice(0, 40)} where text is expected`;
+    if (leaf !== null) damage(item, leaf, `holds an element ${name.slice(0, 40)} where text is expected`);
     this.#nodes.push(this.#node);
     this.#node = children.get(name) ?? NOTHING;
     if (this.#node.leaf === null) return false;
@@ -136,15 +142,26 @@ class Reading implements PlainXmlHandler {
     return true;
   }
 
+  wantsLongText(): boolean {
+    return this.#item !== null;
+  }
+
   text(piece: string): void {
+    if (piece.length > MAX_PIECE) return this.#longText();
     const isKept = this.#item === null ? this.#depth === 2 : this.#node.leaf !== null;
     if (isKept) this.#content = this.#content === "" ? piece : this.#content + piece;
+  }
+
+  #longText(): void {
+    if (this.#item === null) throw refused(PIECE_TOO_LONG);
+    const where = this.#node.leaf === null ? "an element that is not read" : LEAF_PATHS[this.#node.leaf];
+    this.#item.problem ??= `${where} is longer than ${MAX_PIECE} characters`;
   }
 
   aside(): void {
     const { leaf } = this.#node;
     // A comment inside a number would glue two halves into a number that nobody sent.
-    if (this.#item && leaf !== null) this.#item.problem ??= `${LEAF_PATHS[leaf]} is interrupted by a comment`;
+    if (this.#item && leaf !== null) damage(this.#item, leaf, "is interrupted by a comment");
   }
 
   close(name: string, offset: number): void {
@@ -184,30 +201,38 @@ function trimmed(text: string): string {
   return text.replace(/^[ \t\r\n]+/, "").replace(/(?<![ \t\r\n])[ \t\r\n]+$/, "");
 }
 
+/** Assumed: no word for "no value" is an error, and neither `Success` nor `Error` depends on its case. */
 function errorIn(sayings: ReadonlyMap<string, string>): string | null {
   const error = sayings.get("error");
-  if (error !== undefined && error !== "Success") return error;
-  if (sayings.get("type") !== "Error") return null;
+  const isFault = (text: string): boolean => text !== "success" && !ABSENT_TEXTS.has(text);
+  if (error !== undefined && isFault(error.toLowerCase())) return error;
+  if (sayings.get("type")?.toLowerCase() !== "error") return null;
   return sayings.get("description") ?? sayings.get("name") ?? "Error";
 }
 
-type ItemInProgress = { leaves: (string | undefined)[]; problem: string | null; offset: number };
+type ItemInProgress = {
+  leaves: (string | undefined)[];
+  /** What is wrong with the form of a leaf: that leaf cannot be read. */
+  damaged: Map<number, string> | null;
+  /** What is wrong with the form of the item: nothing of it can be read. */
+  problem: string | null;
+  offset: number;
+};
+
+function damage(item: ItemInProgress, leaf: number, problem: string): void {
+  item.damaged ??= new Map();
+  if (!item.damaged.has(leaf)) item.damaged.set(leaf, problem);
+}
 
 function keepLeaf(item: ItemInProgress, leaf: number, content: string): void {
+  // Two instruments that ran into one look so, and then nobody knows whose the other fields are.
   if (item.leaves[leaf] !== undefined) item.problem ??= `${LEAF_PATHS[leaf]} stands there twice`;
-  item.leaves[leaf] = content;
+  else item.leaves[leaf] = content;
 }
 
-/** `dividenddata/amt` is called `amt`. */
-function lastName(leaf: number): string {
-  return LEAF_PATHS[leaf]?.split("/").at(-1) ?? "";
-}
-
-function finishItem({ leaves, problem }: ItemInProgress, fragment: string): ReadItem {
+function finishItem({ leaves, damaged, problem }: ItemInProgress, fragment: string): ReadItem {
   const symbol = leaves[LEAF.symbol] || null;
-  if (problem !== null) return { ok: false, symbol, problem, fragment };
-  const read = readLeaves(leaves);
-  return read.ok
-    ? { ok: true, item: read.item, fragment }
-    : { ok: false, symbol, problem: read.problem, fragment };
+  if (problem !== null) return { ok: false, symbol, isOption: isOption(leaves, damaged), problem, fragment };
+  const read = readLeaves(leaves, damaged);
+  return read.ok ? { ...read, fragment } : { ...read, symbol, fragment };
 }

@@ -8,56 +8,176 @@ import { readDate } from "./dateText.ts";
 import { ABSENT_TEXTS, readDecimal, readInteger, type Read } from "./decimal.ts";
 import { LEAF, LEAF_PATHS, type LeafTexts, type QuoteLeaves } from "./leaves.ts";
 
-/** Thrown inside this file only, and caught in it: the first leaf that cannot be read. */
-class LeafProblem extends Error {}
+/** Thrown inside this file only, and caught in it: what an instrument is cannot be told. */
+class NamelessError extends Error {}
 
-/** One instrument, or what is wrong with it: `problem` names the leaf and its text. */
-export type ReadInstrument = { ok: true; item: InstrumentQuote } | { ok: false; problem: string };
+/**
+ * Assumed: no symbol and no security type is longer than this, in characters; those asked for have 32 at most. An index
+ * of the archive takes no more than 2,704 bytes of both.
+ */
+export const MAX_NAME = 255;
+
+/** A field whose text cannot be read: it is null, and the rest of its instrument is read. */
+export type OddField = {
+  /** Its path below `instrumentquote`. */
+  element: string;
+  /** As it was sent. */
+  text: string;
+  /** What is wrong with it, for people. */
+  problem: string;
+};
+
+/**
+ * One instrument and the fields of it that could not be read; or, when it cannot be told which instrument it is (symbol,
+ * and of an option expiration, type and strike), why. `isOption` is null where it does not say that either.
+ */
+export type ReadInstrument =
+  | { ok: true; item: InstrumentQuote; oddFields: readonly OddField[] }
+  | { ok: false; problem: string; isOption: boolean | null };
 
 /** Reads one instrument from texts by their paths below `instrumentquote`, such as `quote/askprice`. */
 export function readInstrument(leaves: ReadonlyMap<string, string>): ReadInstrument {
   return readLeaves(LEAF_PATHS.map((path) => leaves.get(path)));
 }
 
-/** Reads one instrument from its texts by their places. */
-export function readLeaves(leaves: LeafTexts): ReadInstrument {
+/**
+ * Reads one instrument from its texts by their places.
+ *
+ * @param damaged what is wrong with the form of a leaf, by its place: its text is not to be read
+ */
+export function readLeaves(
+  leaves: LeafTexts,
+  damaged: ReadonlyMap<number, string> | null = null,
+): ReadInstrument {
+  const fields = new Fields(leaves, damaged);
   try {
-    return { ok: true, item: instrumentQuote(leaves) };
+    return { ok: true, item: instrumentQuote(fields), oddFields: fields.odd };
   } catch (error) {
-    if (error instanceof LeafProblem) return { ok: false, problem: error.message };
-    throw error;
+    if (!(error instanceof NamelessError)) throw error;
+    return { ok: false, problem: error.message, isOption: isOption(leaves, damaged) };
   }
 }
 
-function instrumentQuote(leaves: LeafTexts): InstrumentQuote {
-  const unknownSymbol = leaves[LEAF.unknownSymbol]?.toLowerCase() === "true";
-  const symbol = leaves[LEAF.symbol] ?? "";
-  if (symbol === "") throw new LeafProblem("instrument/sym is missing");
-  const contract = unknownSymbol ? contractIfWhole(leaves) : contractFields(leaves);
-  const instrument = {
-    description: nameOf(leaves[LEAF.description]),
-    exchange: codeOf(leaves[LEAF.exchange]),
-    securityType: contract.optionType !== null ? "OPT" : codeOf(leaves[LEAF.securityType]),
-    symbol,
-    ...contract,
-  };
-  if (unknownSymbol) {
-    // What an unknown item holds besides its name is not known: nothing else of it is read (field notes).
-    return {
-      instrument,
-      quote: NO_QUOTE,
-      greeksDelta: null,
-      underlying: null,
-      underlyingQuote: null,
-      unknownSymbol,
-    };
+/** Whether an item that cannot be named is an option, as far as it says so itself. */
+export function isOption(leaves: LeafTexts, damaged: ReadonlyMap<number, string> | null): boolean | null {
+  const type = codeOf(leaves[LEAF.securityType] ?? "");
+  if (type === null || damaged?.has(LEAF.securityType)) return null;
+  if (type === "OPT") return true;
+  return (leaves[LEAF.underlyingSymbol] ?? "") === "" ? false : null;
+}
+
+const NONE_ODD: readonly OddField[] = Object.freeze([]);
+
+/** The leaves of an instrument as values. Those that cannot be read are null, and gathered. */
+class Fields {
+  readonly #texts: LeafTexts;
+  readonly #damaged: ReadonlyMap<number, string> | null;
+  #odd: OddField[] | null = null;
+
+  constructor(texts: LeafTexts, damaged: ReadonlyMap<number, string> | null) {
+    this.#texts = texts;
+    this.#damaged = damaged;
   }
+
+  /** In the order in which they were read. */
+  get odd(): readonly OddField[] {
+    return this.#odd ?? NONE_ODD;
+  }
+
+  has(leaf: number): boolean {
+    return this.#texts[leaf] !== undefined;
+  }
+
+  /** The text of a leaf as it was sent, whatever is wrong with it. */
+  text(leaf: number): string {
+    return this.#texts[leaf] ?? "";
+  }
+
+  /** What is wrong with a leaf's form, or with its text. */
+  #problem<T>(leaf: number, read: Read<T>): string | null {
+    const damage = this.#damaged?.get(leaf);
+    if (damage !== undefined) return `${LEAF_PATHS[leaf]} ${damage}`;
+    return read.ok ? null : `${LEAF_PATHS[leaf]}: ${read.problem}`;
+  }
+
+  decimal(leaf: number): string | null {
+    return this.#value(leaf, readDecimal(this.#texts[leaf]));
+  }
+
+  integer(leaf: number): string | null {
+    return this.#value(leaf, readInteger(this.#texts[leaf]));
+  }
+
+  date(leaf: number): string | null {
+    return this.#value(leaf, readDate(this.#texts[leaf]));
+  }
+
+  /** A description. */
+  name(leaf: number): string | null {
+    return this.#value(leaf, { ok: true, value: this.text(leaf) || null });
+  }
+
+  /** A symbol that names something else than the instrument. */
+  symbol(leaf: number): string | null {
+    return this.#value(leaf, readName(this.text(leaf)));
+  }
+
+  /** An exchange. */
+  code(leaf: number): string | null {
+    return this.#value(leaf, readCode(this.text(leaf)));
+  }
+
+  /** Anything but `true` is not; what is neither that nor `false` nor absent is odd. */
+  flag(leaf: number): boolean {
+    const text = this.text(leaf).toLowerCase();
+    if (text === "true") return true;
+    const isFalse = text === "false" || ABSENT_TEXTS.has(text);
+    const problem = `${quoted(this.text(leaf))} is neither true nor false`;
+    this.#value(leaf, isFalse ? NOTHING : { ok: false, problem });
+    return false;
+  }
+
+  addOdd(leaf: number, problem: string): void {
+    const element = LEAF_PATHS[leaf] ?? "";
+    (this.#odd ??= []).push({ element, text: this.text(leaf), problem: `${element} ${problem}` });
+  }
+
+  /** A value that names the instrument. */
+  naming<T>(leaf: number, read: Read<T>): T | null {
+    const problem = this.#problem(leaf, read);
+    if (problem !== null) throw new NamelessError(problem);
+    return read.ok ? read.value : null;
+  }
+
+  #value<T>(leaf: number, read: Read<T>): T | null {
+    if (read.ok && (this.#damaged === null || !this.#damaged.has(leaf))) return read.value;
+    const problem = this.#problem(leaf, read) ?? "";
+    (this.#odd ??= []).push({ element: LEAF_PATHS[leaf] ?? "", text: this.text(leaf), problem });
+    return null;
+  }
+}
+
+const NOTHING = { ok: true, value: null } as const;
+
+function instrumentQuote(fields: Fields): InstrumentQuote {
+  const unknownSymbol = fields.flag(LEAF.unknownSymbol);
+  const symbol = fields.naming(LEAF.symbol, readName(fields.text(LEAF.symbol)));
+  if (symbol === null) throw new NamelessError("instrument/sym is missing");
+  // What an unknown item holds besides its name is not known: nothing else of it is read (field notes).
+  if (unknownSymbol) return unknownItem(symbol, fields);
+  const contract = contractFields(fields);
   return {
-    instrument,
-    quote: readQuote(leaves, LEAF.quote),
-    greeksDelta: decimalOf(leaves, LEAF.greeksDelta),
-    underlying: readUnderlying(leaves),
-    underlyingQuote: hasAny(leaves, LEAF.underlyingQuote) ? readQuote(leaves, LEAF.underlyingQuote) : null,
+    instrument: {
+      description: fields.name(LEAF.description),
+      exchange: fields.code(LEAF.exchange),
+      securityType: contract.optionType !== null ? "OPT" : securityType(fields),
+      symbol,
+      ...contract,
+    },
+    quote: readQuote(fields, LEAF.quote),
+    greeksDelta: fields.decimal(LEAF.greeksDelta),
+    underlying: readUnderlying(fields),
+    underlyingQuote: hasAny(fields, LEAF.underlyingQuote) ? readQuote(fields, LEAF.underlyingQuote) : null,
     unknownSymbol,
   };
 }
@@ -66,123 +186,150 @@ type ContractFields = { expiration: string | null; optionType: OptionType | null
 
 const NO_CONTRACT: ContractFields = { expiration: null, optionType: null, strike: null };
 
+function securityType(fields: Fields): string | null {
+  const read = readName(fields.text(LEAF.securityType));
+  return fields.naming(LEAF.securityType, read.ok ? readCode(read.value ?? "") : read);
+}
+
 /**
  * The three fields of an option, all or none. An equity may carry them as sentinels (`0001-01-01`, `0`), so the
  * security type decides; where it is missing (older answers), a real maturity date does.
  */
-function contractFields(leaves: LeafTexts): ContractFields {
-  const securityType = codeOf(leaves[LEAF.securityType]);
-  const expiration = dateOf(leaves, LEAF.maturity);
-  const isOption = securityType === "OPT" || (securityType === null && expiration !== null);
-  if (!isOption) {
+function contractFields(fields: Fields): ContractFields {
+  const type = securityType(fields);
+  const isSecurity = type !== null && type !== "OPT";
+  const expiration = isSecurity ? null : fields.naming(LEAF.maturity, readDate(fields.text(LEAF.maturity)));
+  if (isSecurity || (type === null && expiration === null)) {
     // Only an option has an underlying (specification, "instrumentquote"): its price is not to become the equity's.
-    if (nameOf(leaves[LEAF.underlyingSymbol]) !== null)
-      throw new LeafProblem(`instrument/sectyp "${(securityType ?? "").slice(0, 40)}" has an underlying`);
+    if (fields.text(LEAF.underlyingSymbol) !== "")
+      throw new NamelessError(`instrument/sectyp ${quoted(type ?? "")} has an underlying`);
     return NO_CONTRACT;
   }
-  const strike = decimalOf(leaves, LEAF.strike);
-  const putcall = leaves[LEAF.putcall];
-  // 1 is a call in the specification, 0 a put in a sibling call's answer (field notes).
-  const optionType = putcall === "1" ? "CALL" : putcall === "0" ? "PUT" : null;
-  if (expiration === null) throw new LeafProblem("instrument/matdt of an option is missing");
-  if (strike === null) throw new LeafProblem("instrument/strkpx of an option is missing");
-  if (optionType === null)
-    throw new LeafProblem(`instrument/putcall "${(putcall ?? "").slice(0, 40)}" is neither 1 nor 0`);
-  return { expiration, optionType, strike };
+  const strike = fields.naming(LEAF.strike, readDecimal(fields.text(LEAF.strike)));
+  if (expiration === null) throw new NamelessError("instrument/matdt of an option is missing");
+  if (strike === null) throw new NamelessError("instrument/strkpx of an option is missing");
+  return { expiration, optionType: optionTypeOf(fields), strike };
+}
+
+/** 1 is a call in the specification, 0 a put in a sibling call's answer (field notes). */
+function optionTypeOf(fields: Fields): OptionType {
+  const putcall = fields.naming(LEAF.putcall, { ok: true, value: fields.text(LEAF.putcall) });
+  if (putcall === "1") return "CALL";
+  if (putcall === "0") return "PUT";
+  throw new NamelessError(`instrument/putcall ${quoted(putcall ?? "")} is neither 1 nor 0`);
+}
+
+function unknownItem(symbol: string, fields: Fields): InstrumentQuote {
+  const contract = contractIfWhole(fields);
+  const instrument = {
+    description: fields.text(LEAF.description) || null,
+    exchange: codeOf(fields.text(LEAF.exchange)),
+    securityType: contract.optionType !== null ? "OPT" : codeOf(fields.text(LEAF.securityType)),
+    symbol,
+    ...contract,
+  };
+  return {
+    instrument,
+    quote: NO_QUOTE,
+    greeksDelta: null,
+    underlying: null,
+    underlyingQuote: null,
+    unknownSymbol: true,
+  };
 }
 
 /** An unknown item is read for its name only; half a contract then names nothing. */
-function contractIfWhole(leaves: LeafTexts): ContractFields {
+function contractIfWhole(fields: Fields): ContractFields {
   try {
-    return contractFields(leaves);
+    return contractFields(fields);
   } catch (error) {
-    if (error instanceof LeafProblem) return NO_CONTRACT;
+    if (error instanceof NamelessError) return NO_CONTRACT;
     throw error;
   }
 }
 
-function readUnderlying(leaves: LeafTexts): UnderlyingElement | null {
-  const symbol = nameOf(leaves[LEAF.underlyingSymbol]);
-  if (symbol === null) return null;
+function readUnderlying(fields: Fields): UnderlyingElement | null {
+  const symbol = fields.symbol(LEAF.underlyingSymbol);
+  if (symbol === null) {
+    if (fields.text(LEAF.underlyingSymbol) === "" && saysAny(fields, LEAF.underlyingQuote))
+      fields.addOdd(LEAF.underlyingSymbol, "is missing, and undlyquote is nobody's");
+    return null;
+  }
   return {
-    description: nameOf(leaves[LEAF.underlyingDescription]),
-    exchange: codeOf(leaves[LEAF.underlyingExchange]),
+    description: fields.name(LEAF.underlyingDescription),
+    exchange: fields.code(LEAF.underlyingExchange),
     symbol,
   };
 }
 
-/** The order decides which of several problems is told. */
-function readQuote(leaves: LeafTexts, at: QuoteLeaves): Quote {
+/** The order is that in which odd fields are told. */
+function readQuote(fields: Fields, at: QuoteLeaves): Quote {
   return {
-    ask: decimalOf(leaves, at.ask),
-    bid: decimalOf(leaves, at.bid),
-    change: decimalOf(leaves, at.change),
-    last: decimalOf(leaves, at.last),
-    pctChange: decimalOf(leaves, at.pctChange),
+    ask: fields.decimal(at.ask),
+    bid: fields.decimal(at.bid),
+    change: fields.decimal(at.change),
+    last: fields.decimal(at.last),
+    pctChange: fields.decimal(at.pctChange),
     extended: {
-      high: decimalOf(leaves, at.high),
-      low: decimalOf(leaves, at.low),
-      open: decimalOf(leaves, at.open),
-      previousClose: decimalOf(leaves, at.previousClose),
-      earningsPerShare: decimalOf(leaves, at.earningsPerShare),
-      high52Week: decimalOf(leaves, at.high52Week),
-      low52Week: decimalOf(leaves, at.low52Week),
-      peRatio: decimalOf(leaves, at.peRatio),
-      contractHigh: decimalOf(leaves, at.contractHigh),
-      contractLow: decimalOf(leaves, at.contractLow),
-      delta: decimalOf(leaves, at.delta),
-      askSize: integerOf(leaves, at.askSize),
-      bidSize: integerOf(leaves, at.bidSize),
-      volume: integerOf(leaves, at.volume),
-      sessionVolume: integerOf(leaves, at.sessionVolume),
-      contractSize: integerOf(leaves, at.contractSize),
-      dividend: readDividend(leaves, at),
+      high: fields.decimal(at.high),
+      low: fields.decimal(at.low),
+      open: fields.decimal(at.open),
+      previousClose: fields.decimal(at.previousClose),
+      earningsPerShare: fields.decimal(at.earningsPerShare),
+      high52Week: fields.decimal(at.high52Week),
+      low52Week: fields.decimal(at.low52Week),
+      peRatio: fields.decimal(at.peRatio),
+      contractHigh: fields.decimal(at.contractHigh),
+      contractLow: fields.decimal(at.contractLow),
+      delta: fields.decimal(at.delta),
+      askSize: fields.integer(at.askSize),
+      bidSize: fields.integer(at.bidSize),
+      volume: fields.integer(at.volume),
+      sessionVolume: fields.integer(at.sessionVolume),
+      contractSize: fields.integer(at.contractSize),
+      dividend: readDividend(fields, at),
     },
   };
 }
 
-function readDividend(leaves: LeafTexts, at: QuoteLeaves): DividendData | null {
+function readDividend(fields: Fields, at: QuoteLeaves): DividendData | null {
   const isThere =
-    leaves[at.dividendAmount] !== undefined ||
-    leaves[at.dividendExDate] !== undefined ||
-    leaves[at.dividendYield] !== undefined;
+    fields.has(at.dividendAmount) || fields.has(at.dividendExDate) || fields.has(at.dividendYield);
   if (!isThere) return null;
   return {
-    amount: decimalOf(leaves, at.dividendAmount),
-    exDate: dateOf(leaves, at.dividendExDate),
-    yield: decimalOf(leaves, at.dividendYield),
+    amount: fields.decimal(at.dividendAmount),
+    exDate: fields.date(at.dividendExDate),
+    yield: fields.decimal(at.dividendYield),
   };
 }
 
-function decimalOf(leaves: LeafTexts, leaf: number): string | null {
-  return need(readDecimal(leaves[leaf]), leaf);
+/** A symbol: only emptiness means absence, `NaN` and `null` can be names. */
+function readName(text: string): Read<string> {
+  if (text.length > MAX_NAME)
+    return { ok: false, problem: `"${text.slice(0, 40)}..." has ${text.length} characters` };
+  return { ok: true, value: text || null };
 }
 
-function integerOf(leaves: LeafTexts, leaf: number): string | null {
-  return need(readInteger(leaves[leaf]), leaf);
-}
-
-function dateOf(leaves: LeafTexts, leaf: number): string | null {
-  return need(readDate(leaves[leaf]), leaf);
-}
-
-function need<T>(read: Read<T>, leaf: number): T | null {
-  if (read.ok) return read.value;
-  throw new LeafProblem(`${LEAF_PATHS[leaf]}: ${read.problem}`);
-}
-
-/** A symbol or a description: only emptiness means absence, `NaN` and `null` can be names. */
-function nameOf(text: string | undefined): string | null {
-  return text === undefined || text === "" ? null : text;
+function readCode(text: string): Read<string> {
+  return { ok: true, value: codeOf(text) };
 }
 
 /** An exchange or a security type. */
-function codeOf(text: string | undefined): string | null {
-  return text === undefined || ABSENT_TEXTS.has(text.toLowerCase()) ? null : text;
+function codeOf(text: string): string | null {
+  return ABSENT_TEXTS.has(text.toLowerCase()) ? null : text;
 }
 
-function hasAny(leaves: LeafTexts, { first, end }: QuoteLeaves): boolean {
-  for (let place = first; place < end; place++) if (leaves[place] !== undefined) return true;
+function quoted(text: string): string {
+  return `"${text.slice(0, 40)}"`;
+}
+
+function saysAny(fields: Fields, { first, end }: QuoteLeaves): boolean {
+  for (let place = first; place < end; place++) if (fields.text(place) !== "") return true;
+  return false;
+}
+
+function hasAny(fields: Fields, { first, end }: QuoteLeaves): boolean {
+  for (let place = first; place < end; place++) if (fields.has(place)) return true;
   return false;
 }
 

@@ -14,7 +14,8 @@ export const MAX_DEPTH = 64;
 
 /**
  * Assumed: no single tag, text, comment or stretch of white space of an answer is longer than this, in characters;
- * the longest seen is a description of some 60. It bounds the work on an attribute or a text of megabytes.
+ * the longest seen is a description of some 60. It bounds the work on an attribute or a text of megabytes. A longer text
+ * inside of an instrument costs that instrument, every other longer piece the document.
  */
 export const MAX_PIECE = 65_536;
 
@@ -31,6 +32,8 @@ export type XmlHandler = {
   /** A comment or processing instruction inside the root. */
   aside: () => void;
   close: (name: string, offset: number) => void;
+  /** Whether text that is longer than MAX_PIECE is wanted here all the same; without it, it never is. */
+  wantsLongText?: () => boolean;
 };
 
 /** The body as text, or DOCUMENT_REFUSED: too large, not UTF-8. A byte order mark is dropped. */
@@ -48,8 +51,9 @@ export function decodeBody(body: Uint8Array): string {
 
 /**
  * Walks `text`, which must be exactly one well-formed document: no DOCTYPE, UTF-8, one root element called
- * `rootName`, nothing but white space after it. A comment or CDATA section that merely quotes a DOCTYPE is refused as
- * well: telling the two apart would take a parser that has begun to read the document.
+ * `rootName`, nothing after it but what XML allows there (white space, comments, processing instructions). A comment or
+ * CDATA section that merely quotes a DOCTYPE is refused as well: telling the two apart would take a parser that has
+ * begun to read the document.
  *
  * @throws QuotekeeperError DOCUMENT_REFUSED with the first fault
  */
@@ -105,7 +109,6 @@ export function walkXml(text: string, rootName: string, handler: XmlHandler): vo
   });
   const aside = (): void => {
     reached = parser.position;
-    if (rootClosed) throw refused("something follows the root element");
     if (depth > 0) handler.aside();
   };
   parser.on("comment", aside);
@@ -114,10 +117,21 @@ export function walkXml(text: string, rootName: string, handler: XmlHandler): vo
   for (let at = 0; at < text.length; at += SLICE) {
     const end = Math.min(at + SLICE, text.length);
     parser.write(text.slice(at, end));
-    if (end - reached > MAX_PIECE) throw refused(`a piece of it is longer than ${MAX_PIECE} characters`);
+    if (end - reached > MAX_PIECE && !(isText(text, reached) && handler.wantsLongText?.() === true))
+      throw refused(PIECE_TOO_LONG);
   }
   parser.close();
   if (!rootClosed) throw refused("it ends before its root element does");
+}
+
+/** What is wrong with a document that holds too long a piece. */
+export const PIECE_TOO_LONG = `a piece of it is longer than ${MAX_PIECE} characters`;
+
+/** Whether the piece behind the last event, which ended at `reached`, is text or CDATA, and no markup. */
+function isText(text: string, reached: number): boolean {
+  // A text is reported when the "<" behind it has been read.
+  const start = text[reached - 1] === "<" ? reached - 1 : reached;
+  return text[start] !== "<" || text.startsWith("<![CDATA[", start);
 }
 
 /** DOCUMENT_REFUSED for the document as a whole. */

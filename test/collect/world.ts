@@ -150,7 +150,7 @@ export function quotesFor(
       const name = instrumentName(key);
       if (absent.includes(name)) return [];
       const item = unknown.includes(name) ? unknownQuote(key) : quoteOf(key, last[name] ?? "100.00");
-      return [{ ok: true as const, item, fragment: "" }];
+      return [{ ok: true as const, item, oddFields: [], fragment: "" }];
     },
   );
   return { outcome: "quotes", document: { id: "r", error: null, hasQuotes: true, items } };

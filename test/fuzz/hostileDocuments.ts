@@ -32,8 +32,8 @@ const REFUSED: [name: string, make: () => string | Uint8Array, why: string][] = 
   ["nothing", () => "", "root element"],
   ["a doubled root", () => quotes("") + quotes(""), "only one root"],
   ["text after the root", () => `${quotes("")}x`, "text data outside of root node"],
-  ["a comment after the root", () => `${quotes("")}<!-- -->`, "something follows the root"],
-  ["an instruction after the root", () => `${quotes("")}<?x y?>`, "something follows the root"],
+  ["a comment after the root that does not end", () => `${quotes("")}<!-- `, "unexpected end"],
+  ["a comment of nearly 8 MB after the root", () => `${quotes("")}<!--${"x".repeat(FULL)}-->`, PIECE],
   ["a NUL after the root", () => `${quotes("")}\0`, "disallowed character"],
   ["crossed elements", () => "<response><quotes></response></quotes>", "unexpected close tag"],
   ["a DOCTYPE", () => `<!DOCTYPE response>${quotes("")}`, DOCTYPE],
@@ -104,6 +104,9 @@ const READ: [name: string, make: () => string | Uint8Array][] = [
   ["US-ASCII declared", () => answerXml(item).replace("UTF-8", "us-ascii")],
   ["no declaration at all", () => answerXml(item).replace(/^<\?.*\?>\n/, "")],
   ["a CDATA section in a price", () => answerXml(item.replace("20.4", "<![CDATA[20.4]]>"))],
+  ["a comment after the root", () => `${answerXml(item)}<!-- -->`],
+  ["an instruction after the root", () => `${answerXml(item)}<?x y?>`],
+  ["a text of nearly 8 MB in an instrument", () => answerXml(equityXml("x".repeat(FULL / 2 - 1_000)))],
   ["character references in a price", () => answerXml(item.replace("20.4", "2&#48;&#x2e;4"))],
 ];
 

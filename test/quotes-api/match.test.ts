@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, test } from "@jest/globals";
 import { option, security, type InstrumentKey } from "../../src/market/instrument.ts";
 import { matchAnswer } from "../../src/quotes-api/match.ts";
@@ -41,7 +42,7 @@ describe("symbols", () => {
   });
 
   test("that are malformed are set aside in their own place", () => {
-    const bad = equityXml("B", { quote: { askprice: "x" } });
+    const bad = equityXml("B").replace("<sectyp>", "<exch/><sectyp>");
 
     expect(fates(asked, bad, equityXml("A"), equityXml("C"))).toEqual([
       "A stored",
@@ -112,7 +113,91 @@ describe("an option contract", () => {
   });
 
   test("that is malformed goes by its own name", () => {
-    expect(fates([option(contract)], optionXml({}, { quote: { lastprice: "x" } }))).toEqual([
+    expect(fates([option(contract)], optionXml({ strike: "x" }))).toEqual([
+      "MRDN:2027-01-15:CALL:120 malformed",
+    ]);
+  });
+});
+
+describe("no item is lost for another's sake", () => {
+  const occ = askedInstruments({
+    ...{ form: "symbols", delayed: false },
+    symbols: ["MRDN", "MRDN270115C00120000", "A", "B", "C"],
+  });
+  const damaged = (item: string): string => item.replace("<sectyp>", "<exch/><sectyp>");
+  /** Each with what must come of it when it is there, whatever else is. */
+  const ITEMS = {
+    stock: equityXml("MRDN"),
+    option: optionXml({}),
+    "option with an odd price": optionXml({}, { quote: { lastprice: "--" } }),
+    "option with an odd strike": optionXml({ strike: "--" }),
+    "damaged option": damaged(optionXml({})),
+    A: equityXml("A"),
+    "A with an odd volume": equityXml("A", { extended: { volume: "1.5" } }),
+    "damaged A": damaged(equityXml("A")),
+    "A unknown": equityXml("A", { unknown: "true" }),
+    "damaged B": damaged(equityXml("B")),
+    "B of two kinds": damaged(equityXml("B")).replace("CS", "OPT"),
+    nameless: equityXml(""),
+    "not asked": equityXml("D"),
+  };
+  type Name = keyof typeof ITEMS;
+
+  test.each([
+    ["an odd option and its underlying", ["option with an odd strike", "stock"]],
+    ["a damaged option and its underlying", ["damaged option", "stock"]],
+    ["a quote and the same with an odd field", ["A with an odd volume", "A"]],
+    ["a quote and a damaged one", ["damaged A", "A"]],
+    ["a quote and that it is unknown", ["A unknown", "A"]],
+  ] as [string, Name[]][])("%s", (_what, names) => {
+    const items = names.map((name) => ITEMS[name]);
+
+    const good = matchAnswer(occ, readDocument(Buffer.from(answerXml(...items))).items);
+
+    expect(good).toContainEqual(expect.objectContaining({ fate: "stored", oddFields: [] }));
+    expect(fates(occ, ...items.toReversed()).sort()).toEqual(fates(occ, ...items).sort());
+  });
+
+  test("in any order, of any of them", () => {
+    const some = fc.subarray(Object.keys(ITEMS) as Name[], { minLength: 2 });
+    const orders = some.chain((names) => fc.shuffledSubarray(names, { minLength: names.length }));
+
+    fc.assert(
+      fc.property(orders, (names) => {
+        const stored = (asked: InstrumentKey[] | null): string[] =>
+          fates(asked, ...names.map((name) => ITEMS[name])).filter((fate) => fate.endsWith(" stored"));
+        const has = (...any: Name[]): boolean => any.some((name) => names.includes(name));
+        const expected = [
+          ...(has("stock") ? ["MRDN stored"] : []),
+          ...(has("option", "option with an odd price") ? ["MRDN:2027-01-15:CALL:120 stored"] : []),
+          ...(has("A", "A with an odd volume") ? ["A stored"] : []),
+        ].sort();
+
+        const all = fates(occ, ...names.map((name) => ITEMS[name]));
+
+        expect(stored(occ).sort()).toEqual(expected);
+        expect(stored(null).sort()).toEqual([...expected, ...(has("not asked") ? ["D stored"] : [])].sort());
+        // Damaged ones are never called answered twice: each is there for its own reason.
+        const ofDamage = names.filter((name) => /damaged|strike|kinds|nameless/.test(name)).length;
+        expect(all.filter((fate) => fate.endsWith(" malformed"))).toHaveLength(ofDamage);
+        expect(all.slice(0, 5).map((fate) => fate.split(" ")[0])).toEqual([
+          ...["MRDN", "MRDN:2027-01-15:CALL:120", "A", "B", "C"],
+        ]);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test("a symbol that looks like a contract is not taken for it", () => {
+    const name = "MRDN:2027-01-15:CALL:120";
+
+    expect(fates([option(contract)], equityXml(name))).toEqual([`${name} absent`, `${name} not_asked`]);
+  });
+
+  test("a damaged option does not stand for its underlying", () => {
+    expect(fates([security("MRDN")], optionXml({ strike: "--" }))).toEqual(["MRDN absent", "MRDN malformed"]);
+    expect(fates(occ, optionXml({ strike: "--" })).slice(0, 2)).toEqual([
+      "MRDN absent",
       "MRDN:2027-01-15:CALL:120 malformed",
     ]);
   });

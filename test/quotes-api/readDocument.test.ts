@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "@jest/globals";
 import { MAX_FRAGMENT, readDocument } from "../../src/quotes-api/readDocument.ts";
-import { MAX_BODY_BYTES, MAX_DEPTH } from "../../src/quotes-api/xml.ts";
-import { answerXml, equityXml } from "../support/xml.ts";
+import { MAX_BODY_BYTES, MAX_DEPTH, MAX_PIECE } from "../../src/quotes-api/xml.ts";
+import { answerXml, equityXml, optionXml } from "../support/xml.ts";
 
 const recorded = (name: string) => readFileSync(new URL(`../recorded/${name}/response.xml`, import.meta.url));
 const read = (text: string) => readDocument(Buffer.from(text));
@@ -37,7 +37,9 @@ describe("whole answers, or none", () => {
     ["another root", "<quotes/>"],
     ["crossed elements", "<response><quotes></response></quotes>"],
     ["an entity that is not defined", answerXml(equityXml("A")).replace("INC", "&price;")],
-    ["a comment after the root", `${answerXml()}<!-- -->`],
+    ["an element after the root", `${answerXml()}<a/>`],
+    ["a comment after the root that does not end", `${answerXml()}<!-- `],
+    ["an instruction after the root that does not end", `${answerXml()}<?x `],
     ["a response without quotes and without an error", '<response id="1"><time>now</time></response>'],
     ["quotes one element too deep", "<response><data><quotes/></data></response>"],
     ["a DOCTYPE", `<!DOCTYPE response>${answerXml().replace(/^.*\n/, "")}`],
@@ -78,9 +80,67 @@ describe("whole answers, or none", () => {
   });
 });
 
+describe("comments and instructions after the root", () => {
+  test.each(["<!-- a > b -->", "<?x y?>", "\n<!-- one --> <?two?>\n"])("%j are well-formed XML", (after) => {
+    expect(read(`${answerXml(equityXml("A"))}${after}`).items).toMatchObject([{ ok: true }]);
+  });
+});
+
+describe("one odd field costs itself alone", () => {
+  test.each([
+    ["a fraction of a share", { extended: { volume: "1.5" } }, "quote/extendedquote/volume", "1.5"],
+    ["an element in a price", { quote: { askprice: "<b>1</b>" } }, "quote/askprice", ""],
+    ["a comment in a price", { quote: { askprice: "1<!-- -->2" } }, "quote/askprice", "12"],
+    ["an instruction in a price", { quote: { askprice: "1<?x y?>2" } }, "quote/askprice", "12"],
+    ["a comment in a description", { instrument: { desc: "A<!-- -->B" } }, "instrument/desc", "AB"],
+    ["neither true nor false", { unknown: "perhaps" }, "unknownsymbol", "perhaps"],
+  ])("%s", (_what, odd, element, text) => {
+    const { items } = read(answerXml(equityXml("ODD", odd)));
+
+    const problem: unknown = expect.stringContaining(element);
+    expect(items).toMatchObject([{ ok: true, oddFields: [{ element, text, problem }] }]);
+  });
+
+  test("an underlying's quote without its symbol is not passed over in silence", () => {
+    const item = optionXml({}).replace(/<underlying>.*<\/underlying>/s, "");
+
+    expect(read(answerXml(item)).items).toMatchObject([
+      { ok: true, item: { underlying: null }, oddFields: [{ element: "underlying/sym" }] },
+    ]);
+  });
+});
+
+describe("one overlong text costs its instrument alone", () => {
+  const long = "x".repeat(MAX_PIECE + 1);
+
+  test.each([
+    ["plain", long],
+    ["in CDATA", `<![CDATA[${long}]]>`],
+    ["of references", "&#48;".repeat(MAX_PIECE + 1)],
+    ["of megabytes", "x".repeat(5_000_000)],
+  ])("%s", (_how, desc) => {
+    const { items } = read(
+      answerXml(equityXml("A"), equityXml("BAD", { instrument: { desc } }), equityXml("B")),
+    );
+
+    expect(items).toMatchObject([
+      { ok: true },
+      { ok: false, symbol: "BAD", problem: `instrument/desc is longer than ${MAX_PIECE} characters` },
+      { ok: true },
+    ]);
+  });
+
+  test("also in an element that is not read; outside of all instruments it costs the answer", () => {
+    const item = equityXml("A").replace("<greeks/>", `<greeks/><note>${long}</note>`);
+
+    expect(read(answerXml(item, equityXml("B"))).items).toMatchObject([{ ok: false }, { ok: true }]);
+    expect(refusal(`<response><time>${long}</time><quotes/></response>`)?.message).toContain("a piece of it");
+  });
+});
+
 describe("one bad instrument costs itself alone", () => {
   test("the others are read, and it keeps its symbol, its problem and its own text", () => {
-    const bad = equityXml("BAD", { quote: { askprice: "12.3.4" } });
+    const bad = equityXml("BAD").replace("<sectyp>", "<exch>X</exch><sectyp>");
 
     const { items } = read(answerXml(equityXml("A"), bad, equityXml("B")));
 
@@ -88,23 +148,25 @@ describe("one bad instrument costs itself alone", () => {
     expect(items[1]).toEqual({
       ok: false,
       symbol: "BAD",
-      problem: 'quote/askprice: "12.3.4" is not a decimal number',
+      isOption: false,
+      problem: "instrument/exch stands there twice",
       fragment: bad,
     });
   });
 
   test.each([
     ["no symbol", equityXml("BAD", { instrument: { sym: "" } }), "instrument/sym is missing"],
-    ["a fraction of a share", equityXml("BAD", { extended: { volume: "1.5" } }), "whole number"],
-    ["an element in a price", equityXml("BAD", { quote: { askprice: "<b>1</b>" } }), "holds an element b"],
     [
       "an element twice",
       equityXml("BAD").replace("<sectyp>", "<exch>X</exch><sectyp>"),
       "stands there twice",
     ],
-    ["a comment in a price", equityXml("BAD", { quote: { askprice: "1<!-- -->2" } }), "comment"],
-    ["an instruction in a price", equityXml("BAD", { quote: { askprice: "1<?x y?>2" } }), "comment"],
-    ["a day that does not exist", equityXml("BAD", { dividend: { exdate: "2026-02-30" } }), "is not a date"],
+    ["a comment in a symbol", equityXml("B<!-- -->AD"), "instrument/sym is interrupted by a comment"],
+    ["an element in a symbol", equityXml("BAD<b/>"), "instrument/sym holds an element b"],
+    ["a strike that is none", optionXml({ strike: "--" }), "instrument/strkpx"],
+    ["a day that does not exist", optionXml({ expiration: "2026-02-30" }), "instrument/matdt"],
+    ["a year that does not exist", optionXml({ expiration: "0000-01-01" }), "instrument/matdt"],
+    ["a type that is none", optionXml({ putcall: "C" }), "instrument/putcall"],
   ])("%s is such", (_what, bad, problem) => {
     const { items } = read(answerXml(equityXml("A"), bad));
 
@@ -134,8 +196,14 @@ describe("what stands around the quotes", () => {
     expect(read("<response><quotes/></response>").id).toBeNull();
   });
 
-  test("the error Success is none", () => {
-    expect(read("<response><error>Success</error><quotes/></response>").error).toBeNull();
+  test.each(["Success", "SUCCESS", "success", " Success ", "null", "na", ""])(
+    "the error %j is none",
+    (error) => {
+      expect(read(`<response><error>${error}</error><quotes/></response>`).error).toBeNull();
+    },
+  );
+
+  test("any other error is one", () => {
     expect(read("<response><error>No data</error></response>").error).toBe("No data");
   });
 
@@ -150,6 +218,6 @@ describe("what stands around the quotes", () => {
       "<response><type>Error</type><name>Bad</name><description>no such date</description></response>";
 
     expect(read(text).error).toBe("no such date");
-    expect(read("<response><type>Error</type><name>Bad</name></response>").error).toBe("Bad");
+    expect(read("<response><type>ERROR</type><name>Bad</name></response>").error).toBe("Bad");
   });
 });

@@ -38,6 +38,7 @@ describe("the security type decides what an instrument is", () => {
     });
     expect(read({ ...contract, "instrument/putcall": "2" })).toEqual({
       ok: false,
+      isOption: null,
       problem: 'instrument/putcall "2" is neither 1 nor 0',
     });
   });
