@@ -1,4 +1,5 @@
 /** The notes of the ledger, as the journal keeps them: what was due, what came of it, and why not. */
+import { z } from "zod";
 import type { Instant } from "./instant.ts";
 
 /** Why an instrument that was due has no quote (design, section 7). */
@@ -78,6 +79,37 @@ export type LedgerNote = OpenedNote | SlotsNote | DownNote | ClockNote;
 export function isLedgerNote(note: unknown): note is LedgerNote {
   const type = (note as { type?: unknown } | null)?.type;
   return type === "opened" || type === "slots" || type === "down" || type === "clock";
+}
+
+const names = z.array(z.string());
+const source = z.enum(["account", "simulated"]).optional();
+const slot = { job: z.string(), slotAt: z.string() };
+
+/** What a note of each type must have, for its loading; whether its times are times the database says. */
+const WHOLE_NOTE = z.discriminatedUnion("type", [
+  z.object({
+    type: z.literal("opened"),
+    source,
+    ...slot,
+    run: z.string(),
+    endsAt: z.string().nullable(),
+    due: names,
+  }),
+  z.object({
+    type: z.literal("slots"),
+    source,
+    entries: z.array(z.object({ ...slot, due: names, misses: z.array(z.tuple([z.string(), z.string()])) })),
+  }),
+  z.object({ type: z.literal("down"), source, job: z.string(), slots: names, due: names }),
+  z.object({ type: z.literal("clock"), source, at: z.string(), kind: z.string(), stepMs: z.number() }),
+]);
+
+/** What a note lacks that its type has: another version's, or one that somebody wrote by hand; null: nothing. */
+export function lackOf(note: unknown): string | null {
+  const read = WHOLE_NOTE.safeParse(note);
+  if (read.success) return null;
+  const [issue] = read.error.issues;
+  return `${issue?.path.join(".")}: ${issue?.message}`;
 }
 
 /**

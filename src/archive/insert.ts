@@ -116,6 +116,40 @@ async function mergeInto(
   return rowCount ?? 0;
 }
 
+/**
+ * Takes out what an earlier load of these answers has set aside and this one has not: what could not be stored then is
+ * stored now, or is set aside for another reason. Letters of another answer that bears the same time stay.
+ *
+ * @param letters all that is set aside now
+ */
+export async function dropOldLetters(
+  client: pg.ClientBase,
+  answers: readonly SourcedAnswer[],
+  letters: readonly (DeadLetter & { sourceId: number })[],
+): Promise<void> {
+  await client.query(
+    `delete from dead_letters d
+     using unnest($1::timestamptz[], $2::smallint[], $3::uuid[]) as a (observed_at, source_id, request_id)
+     where d.observed_at = a.observed_at and d.source_id = a.source_id and d.ordinal >= 0
+       and not exists (
+         select from responses r
+         where r.observed_at = a.observed_at and r.source_id = a.source_id and r.request_id <> a.request_id)
+       and (d.observed_at, d.source_id, d.ordinal, coalesce(d.instrument, ''), d.reason, d.detail) not in (
+         select * from unnest($4::timestamptz[], $5::smallint[], $6::int[], $7::text[], $8::text[], $9::text[]))`,
+    [
+      answers.map(({ record }) => record.observedAt),
+      answers.map(({ sourceId }) => sourceId),
+      answers.map(({ record }) => record.requestId),
+      letters.map(({ observedAt }) => observedAt),
+      letters.map(({ sourceId }) => sourceId),
+      letters.map(({ ordinal }) => ordinal),
+      letters.map(({ instrument }) => clean(instrument) ?? ""),
+      letters.map(({ reason }) => reason),
+      letters.map(({ detail }) => clean(detail)),
+    ],
+  );
+}
+
 /** @returns how many dead letters were not there before */
 export async function insertDeadLetters(
   client: pg.ClientBase,

@@ -2,10 +2,11 @@
 import { createHash } from "node:crypto";
 import type pg from "pg";
 import type { Instant } from "../instant.ts";
-import type { LedgerNote } from "../ledger.ts";
+import { lackOf, type LedgerNote } from "../ledger.ts";
 import { insertLedger, LEDGER_SOURCE_IDS, missRefused, type SettledSlot } from "./ledger.ts";
-import { isRefusedForData } from "./refusal.ts";
+import { isOfItsRow, mayBeOfARow } from "./refusal.ts";
 import type { DeadLetter } from "./rows.ts";
+import { undo } from "./savepoint.ts";
 
 /** A note of the ledger as the journal has it: `at` is when it was written. */
 export type JournaledNote = { at: Instant; note: LedgerNote };
@@ -25,24 +26,31 @@ export type LoadedNotes = {
 const FRAGMENT_CHARS = 4_000;
 
 /**
- * Inserts all notes in a savepoint; when one of them cannot be stored, each in a savepoint of its own.
+ * Inserts all notes in a savepoint; when one of them may be to blame for an error, each in a savepoint of its own.
  *
- * @throws the database's errors that are not about a note's data
+ * @throws the database's errors that are no fault of a note
  */
 export async function loadNotes(
   client: pg.ClientBase,
-  notes: readonly JournaledNote[],
+  given: readonly JournaledNote[],
 ): Promise<LoadedNotes> {
-  if (notes.length === 0) return { slots: 0, refused: [] };
-  const whole = await attempt(client, notes);
-  if ("slots" in whole) return { slots: whole.slots, refused: [] };
+  const notes = given.filter(({ note }) => lackOf(note) === null);
   const loaded: LoadedNotes = { slots: 0, refused: [] };
-  for (const note of notes) {
-    const one = await attempt(client, [note]);
-    if ("slots" in one) loaded.slots += one.slots;
-    else loaded.refused.push(refusedLetter(note, one.error));
+  const whole = notes.length === 0 ? loaded : await attempt(client, notes);
+  for (const note of given) {
+    const lack = lackOf(note.note);
+    if (lack !== null) loaded.refused.push(refusedLetter(note, lack));
+    else if ("error" in whole) await loadAlone(client, note, loaded);
   }
-  return loaded;
+  return "error" in whole ? loaded : { ...loaded, slots: whole.slots };
+}
+
+async function loadAlone(client: pg.ClientBase, note: JournaledNote, loaded: LoadedNotes): Promise<void> {
+  const one = await attempt(client, [note]);
+  if ("slots" in one) loaded.slots += one.slots;
+  else if (isOfItsRow(one.error))
+    loaded.refused.push(refusedLetter(note, `${one.error.code}: ${one.error.message}`));
+  else throw one.error;
 }
 
 async function attempt(
@@ -59,10 +67,8 @@ async function attempt(
     await client.query("release savepoint notes");
     return { slots };
   } catch (error) {
-    // A TypeError is a note that lacks what a note has: another version's, or one that somebody wrote by hand.
-    if (!isRefusedForData(error) && !(error instanceof TypeError)) throw error;
-    await client.query("rollback to savepoint notes");
-    await client.query("release savepoint notes");
+    if (!mayBeOfARow(error)) throw error;
+    await undo(client, "notes", error);
     return { error };
   }
 }
@@ -73,8 +79,7 @@ function settledSlots({ at, note }: JournaledNote): SettledSlot[] {
   return note.entries.map((entry) => ({ source, entry, settledAt: at }));
 }
 
-function refusedLetter({ at, note }: JournaledNote, error: unknown): SourcedLetter {
-  const { code, message } = error as { code?: string; message: string };
+function refusedLetter({ at, note }: JournaledNote, why: string): SourcedLetter {
   const text = JSON.stringify(note);
   return {
     observedAt: at,
@@ -82,7 +87,7 @@ function refusedLetter({ at, note }: JournaledNote, error: unknown): SourcedLett
     ordinal: ordinalOf(text),
     instrument: null,
     reason: "refused_by_database",
-    detail: `a note of the ledger: ${code === undefined ? message : `${code}: ${message}`}`,
+    detail: `a note of the ledger: ${why}`,
     fragment: text.slice(0, FRAGMENT_CHARS),
   };
 }

@@ -3,6 +3,7 @@ import type pg from "pg";
 import { copyQuotes } from "./copyQuotes.ts";
 import { changedDividends, insertDividends } from "./dividends.ts";
 import {
+  dropOldLetters,
   insertDeadLetters,
   type InsertQuotes,
   insertResponses,
@@ -15,7 +16,8 @@ import { findContested } from "./imports/contested.ts";
 import { placeInstruments, placeSources, refreshInstruments } from "./instruments.ts";
 import type { Instant } from "../instant.ts";
 import type { PlacedUnit } from "./quoteColumns.ts";
-import { isRefusedForData } from "./refusal.ts";
+import { isOfItsRow, mayBeOfARow, mayBeThereAlready } from "./refusal.ts";
+import { undo } from "./savepoint.ts";
 import { type AnswerRows, type DeadLetter, type QuoteUnit, unitName } from "./rows.ts";
 
 /** A unit with its source, and the time and ordinal of its dead letter should it become one. */
@@ -30,8 +32,6 @@ type SourcedUnit = {
 };
 
 type LostUnit = SourcedUnit & { reason: "refused_by_database" | "answered_twice"; detail: string };
-
-const UNIQUE_VIOLATION = "23505";
 
 /** What became of some answers; all counts are of this time alone. */
 export type StoredAnswers = {
@@ -75,11 +75,13 @@ export async function storeAnswers(
   });
   const lost: LostUnit[] = [];
   // Quotes of answers that were not there are not there either, as a rule: COPY finds out, and mergeQuotes remains.
-  const stored = await insertUnits({ client, lost, areNew: responses === answers.length }, units);
+  const areNew = responses === answers.length;
+  const stored = await insertUnits({ client, lost }, units, areNew ? "copy" : "merge");
   const letters = [
     ...sourced.flatMap(({ deadLetters, sourceId }) => deadLetters.map((letter) => ({ ...letter, sourceId }))),
     ...lost.map(lostLetter),
   ];
+  if (!areNew) await dropOldLetters(client, sourced, letters);
   const deadLetters = await insertDeadLetters(client, letters);
   return {
     responses,
@@ -89,37 +91,61 @@ export async function storeAnswers(
   };
 }
 
-type UnitsTarget = { client: pg.PoolClient; lost: LostUnit[]; areNew: boolean };
+type UnitsTarget = { client: pg.PoolClient; lost: LostUnit[] };
+
+/** COPY for units that are new, merging for those of which some may be there already. */
+type Way = "copy" | "merge";
+
+type Inserted = { quotes: number; dividends: number };
 
 /**
- * Inserts units. Ways, each in a savepoint: COPY when they are new; merging when COPY has met one that is there;
- * and when the database refuses one for its data, halves until that one stands alone and is set aside, while the
- * others land.
+ * Inserts units in a savepoint. When COPY has met one that is there already they are merged. When one of them may be to
+ * blame for an error, halves are inserted until that one stands alone; if it is to blame it is set aside, and the others
+ * land.
+ *
+ * @throws whatever is no fault of a row; nothing may be committed then
  */
 async function insertUnits(
   target: UnitsTarget,
   units: readonly SourcedUnit[],
-): Promise<{ quotes: number; dividends: number }> {
+  wanted: Way,
+): Promise<Inserted> {
   if (units.length === 0) return { quotes: 0, dividends: 0 };
-  const { client, lost, areNew } = target;
+  const [only] = units.length === 1 ? units : [];
+  // Of a unit alone COPY is asked first: it names the column whose value was refused.
+  const way = only ? "copy" : wanted;
+  let tried = await tryWay(target, units, way);
+  const isThere = way === "copy" && "error" in tried && mayBeThereAlready(tried.error);
+  if (isThere) tried = await tryWay(target, units, "merge");
+  if ("inserted" in tried) return tried.inserted;
+  const { error } = tried;
+  if (only && isOfItsRow(error)) {
+    target.lost.push({ ...only, reason: "refused_by_database", detail: `${error.code}: ${error.message}` });
+    return { quotes: 0, dividends: 0 };
+  }
+  if (only || !mayBeOfARow(error)) throw error;
+  const middle = Math.ceil(units.length / 2);
+  const rest = isThere ? "merge" : way;
+  const left = await insertUnits(target, units.slice(0, middle), rest);
+  const right = await insertUnits(target, units.slice(middle), rest);
+  return { quotes: left.quotes + right.quotes, dividends: left.dividends + right.dividends };
+}
+
+/** Inserts units in a savepoint, or undoes it all when it is worth trying another way. */
+async function tryWay(
+  target: UnitsTarget,
+  units: readonly SourcedUnit[],
+  way: Way,
+): Promise<{ inserted: Inserted } | { error: unknown }> {
+  const { client } = target;
   await client.query("savepoint units");
   try {
     // The savepoint stays until the commit; one inside it has its name and goes before it.
-    return await insertWhole(target, units, areNew ? copyQuotes : mergeQuotes);
+    return { inserted: await insertWhole(target, units, way === "copy" ? copyQuotes : mergeQuotes) };
   } catch (error) {
-    if (!isRefusedForData(error)) throw error;
-    await client.query("rollback to savepoint units");
-    await client.query("release savepoint units");
-    if (areNew && error.code === UNIQUE_VIOLATION) return insertUnits({ ...target, areNew: false }, units);
-    const [only] = units;
-    if (units.length === 1 && only) {
-      lost.push({ ...only, reason: "refused_by_database", detail: `${error.code}: ${error.message}` });
-      return { quotes: 0, dividends: 0 };
-    }
-    const middle = Math.ceil(units.length / 2);
-    const left = await insertUnits(target, units.slice(0, middle));
-    const right = await insertUnits(target, units.slice(middle));
-    return { quotes: left.quotes + right.quotes, dividends: left.dividends + right.dividends };
+    if (!mayBeOfARow(error) && !mayBeThereAlready(error)) throw error;
+    await undo(client, "units", error);
+    return { error };
   }
 }
 
@@ -127,7 +153,7 @@ async function insertWhole(
   { client, lost }: UnitsTarget,
   units: readonly SourcedUnit[],
   insertQuotes: InsertQuotes,
-): Promise<{ quotes: number; dividends: number }> {
+): Promise<Inserted> {
   const { ids, seen } = await placeInstruments(
     client,
     units.map(({ unit }) => unit),

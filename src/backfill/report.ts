@@ -1,5 +1,6 @@
 /** What a backfill did, in numbers that add up. Pure. */
 import type { Batch, LoadReport } from "../archive/load.ts";
+import type { DeadLetter } from "../archive/rows.ts";
 
 /** Counts of one backfill, over all its runs when it was ended in its midst: `read = stored + repeated + deadLettered`. */
 export type BackfillReport = {
@@ -52,7 +53,7 @@ export function withBatch(
   loaded: LoadReport,
 ): BackfillReport {
   const units = answers.reduce((sum, answer) => sum + answer.units.length, 0);
-  const unreadable = answers.reduce((sum, { deadLetters }) => sum + deadLetters.length, 0);
+  const unreadable = answers.reduce((sum, { deadLetters }) => sum + deadLetters.filter(isOfQuote).length, 0);
   const refused = units - loaded.quotes - loaded.repeated;
   return {
     ...report,
@@ -66,6 +67,11 @@ export function withBatch(
     dividends: report.dividends + loaded.dividends,
     slots: report.slots + loaded.slots,
   };
+}
+
+/** Whether it stands for a quote that is lost: a field that could not be read costs itself, and its quote is stored. */
+export function isOfQuote({ reason }: Pick<DeadLetter, "reason">): boolean {
+  return reason !== "odd_field";
 }
 
 /** Two reports as one. */

@@ -25,7 +25,7 @@ function manyAnswers(count: number, from = 0) {
             dividend: s % 3 === 0 ? {} : { amt: `0.${1 + (n >> 3)}0`, yield: n % 2 === 0 ? "1.50" : "1.5" },
           }),
         ),
-        equityXml("BAD", { quote: { lastprice: "x" } }),
+        equityXml("BAD", { instrument: { sectyp: "<b/>" } }),
         optionXml({ strike: String(100 + (n % 5)) }),
       ),
     ),

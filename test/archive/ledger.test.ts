@@ -17,7 +17,7 @@ import { rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase } from "../support/database.ts";
 import { answerRecord, appendAll, at, symbolsCall } from "../support/journal.ts";
-import { loadingWorld } from "../support/loading.ts";
+import { type LoadingWorld, loadingWorld } from "../support/loading.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { answerXml, equityXml } from "../support/xml.ts";
 
@@ -274,12 +274,17 @@ describe("a row that the database refuses", () => {
       entries: [{ job: "list", slotAt: instantFromDate(minute(second)), due, misses: [] }],
     },
   });
-  /** A date that PostgreSQL does not have. */
-  const bad = (symbol: string): string => equityXml(symbol, { dividend: { exdate: "0000-01-01" } });
+  /** A price that a constraint refuses. */
+  const bad = (symbol: string): string => equityXml(symbol, { quote: { lastprice: "666" } });
+  const refusing = async (): Promise<LoadingWorld> => {
+    const world = await loadingWorld();
+    await world.pool.query("alter table quotes add constraint poison check (last <> 666)");
+    return world;
+  };
   const watchlist: QuoteCall = { form: "watchlist", watchlist: "MINE", delayed: false };
 
   test("is missed at its slot as malformed, whatever the collector took it for", async () => {
-    const world = await loadingWorld();
+    const world = await refusing();
     await world.append(
       answerRecord(at(5), answerXml(equityXml("A"), bad("BAD")), { request: symbolsCall("A", "BAD") }),
       entry(["A", "BAD"]),
@@ -305,7 +310,7 @@ describe("a row that the database refuses", () => {
   });
 
   test("is no miss when the instrument has another quote of the slot's time", async () => {
-    const world = await loadingWorld();
+    const world = await refusing();
     await world.append(
       answerRecord(at(5), answerXml(bad("BAD")), { request: symbolsCall("BAD") }),
       answerRecord(at(9), answerXml(equityXml("BAD")), { request: symbolsCall("BAD") }),
@@ -317,7 +322,7 @@ describe("a row that the database refuses", () => {
   });
 
   test("leaves a watchlist stored while anything else of it is, and missed when nothing is", async () => {
-    const world = await loadingWorld();
+    const world = await refusing();
     await world.append(
       answerRecord(at(5), answerXml(equityXml("A"), bad("BAD")), { request: watchlist }),
       entry(["watchlist MINE"]),

@@ -229,8 +229,9 @@ describe("a poll of an account", () => {
   });
 
   test("whose row the database refuses is no success: the name of the instrument, exit code 1", async () => {
-    const body = answerXml(equityXml("GOOD"), equityXml("BAD", { dividend: { exdate: "0000-01-01" } }));
+    const body = answerXml(equityXml("GOOD"), equityXml("BAD", { quote: { lastprice: "666" } }));
     const service = await startStubService({ body });
+    await pool.query("alter table quotes add constraint poison check (last <> 666)");
 
     const outcome = await poll(settings(account(service.baseUrl)), "--symbols", "GOOD,BAD", "--json");
 

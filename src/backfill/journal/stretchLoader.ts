@@ -24,7 +24,7 @@ import {
   strangeMonths,
 } from "../../archive/load.ts";
 import { loadNotes } from "../../archive/loadNotes.ts";
-import { isRefusedForData } from "../../archive/refusal.ts";
+import { mayBeOfARow, mayBeThereAlready } from "../../archive/refusal.ts";
 import { addReports, type BackfillReport, withBatch } from "../report.ts";
 import { overtaken, type RunBookmark } from "./bookmark.ts";
 import { type Placing, Stretch } from "./stretch.ts";
@@ -245,7 +245,7 @@ export class StretchLoader {
   }
 }
 
-/** Whether the batches may go in one by one: the error is about some row, or passes. */
+/** Whether the batches may go in one by one: the error may be about some row, or passes. */
 function isOfData(error: unknown): boolean {
-  return isPassing(error) || isRefusedForData(error);
+  return isPassing(error) || mayBeOfARow(error) || mayBeThereAlready(error);
 }

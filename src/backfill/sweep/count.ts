@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import type pg from "pg";
 import { rowsOf } from "../../archive/rows.ts";
 import type { Instant } from "../../instant.ts";
-import { type BackfillReport, NOTHING_DONE } from "../report.ts";
+import { type BackfillReport, isOfQuote, NOTHING_DONE } from "../report.ts";
 import { answersOfRun } from "./journaled.ts";
 import type { SweepRun } from "./runFile.ts";
 
@@ -59,7 +59,7 @@ export async function countSweep(
     group.push({
       ...{ requestId: record.requestId, observedAt: record.observedAt, units: units.length },
       symbols: [...new Set(units.map(({ instrument }) => instrument.symbol))],
-      deadLetters: deadLetters.length,
+      deadLetters: deadLetters.filter(isOfQuote).length,
       missing: matched.filter(({ fate }) => fate === "unknown" || fate === "absent").length,
     });
     if (group.length >= TOGETHER) await settle();

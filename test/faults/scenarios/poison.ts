@@ -12,10 +12,10 @@ import type { Verdict } from "./verdict.ts";
 /** Quotes of one answer. */
 const PER_ANSWER = 100;
 
-/** An ex-date that PostgreSQL does not have. */
-const POISON = { dividend: { amt: "1", exdate: "0000-01-01" } };
+/** A price that a constraint of the table refuses. */
+const POISON = { quote: { lastprice: "666" } };
 
-/** @param pool a migrated database without rows */
+/** @param pool a migrated database without rows; it gets a constraint */
 export async function poisonOne(
   pool: pg.Pool,
   { rows, where }: { rows: number; where: "first" | "middle" | "last" },
@@ -23,6 +23,7 @@ export async function poisonOne(
   const poisoned = { first: 0, middle: Math.floor(rows / 2), last: rows - 1 }[where];
   const dir = mkdtempSync(join(tmpdir(), "quotekeeper-faults-poison-"));
   const violations: string[] = [];
+  await pool.query("alter table quotes add constraint poison check (last <> 666)");
   const startedAt = performance.now();
   try {
     const answers = Array.from({ length: rows / PER_ANSWER }, (_, answer) => {
