@@ -60,9 +60,13 @@ export function recordsOf(minute: Instant): JournalRecord[] {
         delayed: false,
       },
     }),
-    answerRecord(after(minute, 3), writeDocument({ id: "3", instruments: [equity("IBM", "1O0.00")] }), {
-      request: symbolsCall("IBM"),
-    }),
+    answerRecord(
+      after(minute, 3),
+      malformed(writeDocument({ id: "3", instruments: [equity("IBM", "100.00")] })),
+      {
+        request: symbolsCall("IBM"),
+      },
+    ),
     {
       kind: "note",
       at: after(minute, 59),
@@ -89,6 +93,9 @@ export async function journal(dir: string, minutes: readonly Instant[] = MINUTES
   for (const minute of minutes)
     await appendAll(dir, recordsOf(minute), { clock: createTestClock(minute.replace("000000Z", "000Z")) });
 }
+
+/** Its instruments have two exchanges, and so are nobody knows what. */
+const malformed = (xml: string): string => xml.replace("<exch>", "<exch/><exch>");
 
 /** An equity's element; a dividend that changes once. */
 export function equity(symbol: string, last: string, previousClose = "149.00"): InstrumentQuote {

@@ -127,7 +127,7 @@ const table = {
   },
   quotekeeper_dead_letters_total: {
     kind: "counter",
-    help: "Quotes and notes that could not be stored as rows; see the table dead_letters.",
+    help: "Quotes, fields of quotes and notes that could not be stored; see the table dead_letters.",
     collecting: true,
   },
   quotekeeper_misses_total: {
