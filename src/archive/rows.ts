@@ -55,6 +55,9 @@ export type DeadLetter = {
   fragment: string | null;
 };
 
+/** Of how many values something was cut: of times what is beyond microseconds, of counts their fractions. */
+export type Cut = { times: number; fractions: number };
+
 /** All that one answer becomes. */
 export type AnswerRows = {
   record: ResponseRecord;
@@ -64,6 +67,8 @@ export type AnswerRows = {
   matched: Matched[];
   units: QuoteUnit[];
   deadLetters: DeadLetter[];
+  /** Of imports alone. */
+  cut?: Cut;
 };
 
 /**

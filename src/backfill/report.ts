@@ -28,6 +28,10 @@ export type BackfillReport = {
   replaced: number;
   /** Bytes of the journal, or of files, that could not be read. */
   damagedBytes: number;
+  /** Times of imported rows that said more than microseconds. */
+  cutTimes: number;
+  /** Counts of imported rows of which the fraction was cut off. */
+  cutFractions: number;
 };
 
 /** Nothing done. */
@@ -44,6 +48,8 @@ export const NOTHING_DONE: BackfillReport = {
   filled: 0,
   replaced: 0,
   damagedBytes: 0,
+  cutTimes: 0,
+  cutFractions: 0,
 };
 
 /** A report that has grown by one batch. */
@@ -66,6 +72,8 @@ export function withBatch(
     missing: report.missing + answers.reduce((sum, { matched }) => sum + matched.filter(isMissing).length, 0),
     dividends: report.dividends + loaded.dividends,
     slots: report.slots + loaded.slots,
+    cutTimes: report.cutTimes + answers.reduce((sum, { cut }) => sum + (cut?.times ?? 0), 0),
+    cutFractions: report.cutFractions + answers.reduce((sum, { cut }) => sum + (cut?.fractions ?? 0), 0),
   };
 }
 

@@ -56,7 +56,7 @@ test("into an empty database it recreates every row, and into a full one it adds
     ...{ kind: "journal", dryRun: false, resumed: false },
     report: {
       ...{ answers: 15, newAnswers: 15, read: 25, stored: 20, repeated: 0, deadLettered: 5, missing: 5 },
-      ...{ slots: 5, filled: 0, replaced: 0, damagedBytes: 0 },
+      ...{ slots: 5, filled: 0, replaced: 0, damagedBytes: 0, cutTimes: 0, cutFractions: 0 },
     },
   });
   expect(JSON.parse(second.stdout)).toMatchObject({

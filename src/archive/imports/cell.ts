@@ -1,7 +1,10 @@
 /** What a cell of a row may turn out to be. Pure. */
 
-/** A value, or what is wrong: the column, what it holds, and why that will not do. */
-export type Cell<T> = { ok: true; value: T } | { ok: false; problem: string };
+/**
+ * A value, or what is wrong: the column, what it holds, and why that will not do. `cut` counts what the text says beyond
+ * the value: digits of a time beyond microseconds, the fraction of a count.
+ */
+export type Cell<T> = { ok: true; value: T; cut?: number } | { ok: false; problem: string };
 
 /** Longest value that a problem shows, in characters. */
 const SHOWN_LENGTH = 60;

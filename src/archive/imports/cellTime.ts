@@ -38,7 +38,8 @@ function epochTime(text: string, { scale, divisor }: { scale: bigint; divisor: b
   const [, whole, fraction = ""] = /^(\d{1,20})(?:\.(\d{1,12}))?$/u.exec(text) ?? [];
   if (whole === undefined) return { ok: false, problem: "expected a number since 1970" };
   const digits = 10n ** BigInt(fraction.length);
-  return { ok: true, micros: (BigInt(whole + fraction) * scale) / (digits * divisor) };
+  const [micros, unit] = [BigInt(whole + fraction) * scale, digits * divisor];
+  return { ok: true, micros: micros / unit, ...(micros % unit > 0n && { cut: true }) };
 }
 
 const [FIRST_MICROS, END_MICROS] = [Date.parse(EARLIEST), Date.parse(LATEST)].map(
@@ -47,10 +48,10 @@ const [FIRST_MICROS, END_MICROS] = [Date.parse(EARLIEST), Date.parse(LATEST)].ma
 
 function within(read: TimeRead): Cell<Instant> {
   if (!read.ok) return read;
-  const { micros } = read;
+  const { micros, cut = false } = read;
   if (micros < (FIRST_MICROS ?? 0n) || micros >= (END_MICROS ?? 0n))
     return { ok: false, problem: "that is before 1980 or after 2099; see the map's time format" };
-  return { ok: true, value: instantOf(micros) };
+  return { ok: true, value: instantOf(micros), ...(cut && { cut: 1 }) };
 }
 
 /** The calendar date of an expiration, `YYYY-MM-DD`. */

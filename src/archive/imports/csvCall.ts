@@ -37,9 +37,24 @@ export const DECIMAL_FIELDS = [
 /** Counts: whole numbers. */
 export const INTEGER_FIELDS = ["bidSize", "askSize", "volume", "sessionVolume", "contractSize"] as const;
 
+/** Names of securities, of which a prefix and a suffix can be taken off. */
+export const SYMBOL_FIELDS = ["symbol", "occ", "underlying"] as const;
+
+/** Numbers, which can be multiplied. */
+export const NUMBER_FIELDS = ["strike", ...DECIMAL_FIELDS, ...INTEGER_FIELDS] as const;
+
+/** Counts of which a fraction can be cut off. */
+export const CUT_FIELDS = ["bidSize", "askSize", "volume", "sessionVolume"] as const;
+
 /** Whatever a row says besides its time. */
 export type CsvField =
-  (typeof NAME_FIELDS)[number] | (typeof DECIMAL_FIELDS)[number] | (typeof INTEGER_FIELDS)[number];
+  | (typeof NAME_FIELDS)[number]
+  | (typeof DECIMAL_FIELDS)[number]
+  | (typeof INTEGER_FIELDS)[number]
+  | "delayed";
+
+/** What is taken off a name where it is there: the first of each that fits. */
+export type Affixes = { prefix: string[]; suffix: string[] };
 
 /** How to read every piece of a file: all that a map says. */
 export type CsvReading = Omit<CsvCall, "firstLine" | "rows">;
@@ -56,6 +71,7 @@ export type CsvCall = {
   firstLine: number;
   /** How many rows the piece has. */
   rows: number;
+  /** Of rows that do not say it themselves. */
   delayed: boolean;
   /** Whether the body begins with the file's header line. */
   header: boolean;
@@ -75,14 +91,21 @@ export type CsvCall = {
     /** Of times without their offset; null where each has its own. */
     timezone: string | null;
     ambiguous: Ambiguous;
+    /** Follows what the columns say, after a space: a time of day for files that have dates alone. */
+    constant?: string;
   };
   /** `iso` or a pattern. */
   expirationFormat: string;
   /** Whether an apostrophe before a formula belongs to the text (spreadsheet.ts). Absent: it does not. */
   raw?: true;
+  strip?: Partial<Record<(typeof SYMBOL_FIELDS)[number], Affixes>>;
+  /** What numbers are multiplied by, decimals. */
+  scale?: Partial<Record<(typeof NUMBER_FIELDS)[number], string>>;
+  /** Counts of which the fraction is cut off. */
+  wholePart?: (typeof CUT_FIELDS)[number][];
 };
 
-/** Units since 1970 in which times may be given, in microseconds each; `ns` is cut to microseconds. */
+/** Units since 1970 in which times may be given, in microseconds each; of `ns` three digits are cut, which `cut` says. */
 export const EPOCH_UNITS: Readonly<Record<string, { scale: bigint; divisor: bigint }>> = {
   s: { scale: 1_000_000n, divisor: 1n },
   ms: { scale: 1_000n, divisor: 1n },

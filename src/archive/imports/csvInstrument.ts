@@ -1,10 +1,11 @@
 /** The instrument that a row of CSV names. Pure. */
-import { parseOccSymbol } from "../../market/occ.ts";
 import { canonicalDecimal } from "../../quotes-api/decimal.ts";
 import type { InstrumentRow } from "../rows.ts";
 import { type CsvCall, type CsvField, NAME_FIELDS } from "./csvCall.ts";
 import { type Cell, shown } from "./cell.ts";
 import { dateReader } from "./cellTime.ts";
+import { isStrike, readContract } from "./contractText.ts";
+import { scaledBy } from "./scaledBy.ts";
 import { type TextOf } from "./rowReader.ts";
 
 /** Assumed: a security of a file that names no type is a common stock, unless the archive knows it as something else. */
@@ -25,7 +26,7 @@ export type NamedInstrument = { row: InstrumentRow; key: string };
 
 /** What a row names, or what is wrong with that. */
 export function createInstrumentReader(
-  call: Pick<CsvCall, "columns" | "expirationFormat">,
+  call: Pick<CsvCall, "columns" | "expirationFormat" | "scale">,
 ): (text: TextOf) => Cell<NamedInstrument> {
   const read = instrumentReader(call);
   const remembered = new Map<string, Cell<NamedInstrument>>();
@@ -50,7 +51,8 @@ function keyOf({ securityType, symbol, expiration, optionType, strike }: Instrum
 function instrumentReader({
   columns,
   expirationFormat,
-}: Pick<CsvCall, "columns" | "expirationFormat">): (text: TextOf) => Cell<InstrumentRow> {
+  scale = {},
+}: Pick<CsvCall, "columns" | "expirationFormat" | "scale">): (text: TextOf) => Cell<InstrumentRow> {
   const readDate = dateReader(expirationFormat);
   const wrong = (field: CsvField, given: string | null, expected: string): Cell<never> => ({
     ok: false,
@@ -58,13 +60,17 @@ function instrumentReader({
   });
   return (text) => {
     const described = { exchange: text("exchange"), description: text("description"), contractSize: null };
-    const occ = text("occ");
-    const fromOcc = parseOccSymbol((occ ?? text("symbol") ?? "").replaceAll(" ", ""));
-    if (fromOcc !== null) return { ok: true, value: { ...optionRow(fromOcc), ...described } };
-    if (occ !== null) return wrong("occ", occ, "expected an OCC symbol");
-    const symbol = text("underlying") ?? text("symbol");
-    if (symbol === null || STRANGE.test(symbol) || symbol.length > SYMBOL_LENGTH)
-      return wrong("symbol", symbol, "expected a symbol");
+    const [occ, underlying] = [text("occ"), text("underlying")];
+    const named = occ ?? text("symbol") ?? "";
+    const contract = readContract(named);
+    if (contract?.ok === true) return { ok: true, value: { ...optionRow(contract.value), ...described } };
+    if (occ !== null) return wrong("occ", occ, contract?.problem ?? "expected an OCC symbol");
+    if (underlying !== null && readContract(underlying) !== null)
+      return wrong("underlying", underlying, "expected the symbol of an underlying");
+    if (underlying === null && contract !== null) return wrong("symbol", named, contract.problem);
+    const symbol = underlying ?? named;
+    if (symbol === "" || STRANGE.test(symbol) || symbol.length > SYMBOL_LENGTH)
+      return wrong(underlying === null ? "symbol" : "underlying", symbol, "expected a symbol");
     const [expiration, type, strike] = [text("expiration"), text("type"), text("strike")];
     if (expiration === null && type === null && strike === null)
       return { ok: true, value: { ...securityRow(symbol, text("securityType")), ...described } };
@@ -72,10 +78,10 @@ function instrumentReader({
     if (!date.ok) return wrong("expiration", expiration, date.problem);
     const optionType = optionTypeOf(type ?? "");
     if (optionType === null) return wrong("type", type, "expected CALL or PUT");
-    if (!/^\d{1,9}(\.\d{1,6})?$/u.test(strike ?? "") || !/[1-9]/u.test(strike ?? ""))
-      return wrong("strike", strike, "expected a strike");
-    const contract = { underlying: symbol, expiration: date.value, optionType, strike: strike ?? "" };
-    return { ok: true, value: { ...optionRow(contract), ...described } };
+    if (!isStrike(strike ?? "")) return wrong("strike", strike, "expected a strike");
+    const scaled = scale.strike === undefined ? (strike ?? "") : scaledBy(strike ?? "", scale.strike);
+    const parts = { underlying: symbol, expiration: date.value, optionType, strike: scaled };
+    return { ok: true, value: { ...optionRow(parts), ...described } };
   };
 }
 

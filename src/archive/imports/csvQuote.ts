@@ -2,9 +2,10 @@
 import { canonicalDecimal, readDecimal, readInteger } from "../../quotes-api/decimal.ts";
 import type { Quote } from "../../quotes-api/document.ts";
 import { NO_QUOTE } from "../../quotes-api/readInstrument.ts";
-import { type CsvCall, type CsvField, DECIMAL_FIELDS, INTEGER_FIELDS } from "./csvCall.ts";
+import { CUT_FIELDS, type CsvCall, type CsvField, DECIMAL_FIELDS, INTEGER_FIELDS } from "./csvCall.ts";
 import { type Cell, shown } from "./cell.ts";
 import { type TextOf } from "./rowReader.ts";
+import { scaledBy } from "./scaledBy.ts";
 
 /** Fields of `quotes` itself; the others are of `extended_quotes`. */
 const PRICES = new Set<CsvField>(["bid", "ask", "last", "change", "pctChange"]);
@@ -18,36 +19,59 @@ const SIGNED = new Set<CsvField>(["change", "pctChange", "earningsPerShare", "pe
  */
 export const MAX_WHOLE_DIGITS = 15;
 
-/** Reads the fields that the map gives a column or a constant. */
-export function createQuoteReader({
-  columns,
-  constants,
-  decimal,
-}: Pick<CsvCall, "columns" | "constants" | "decimal">): (text: TextOf) => Cell<Quote> {
+/** What the reading of a row's values needs of its map. */
+type QuoteCall = Pick<CsvCall, "columns" | "constants" | "decimal" | "scale" | "wholePart">;
+
+/** A number as it is stored: null where there is none; `cut`: a fraction was left out. */
+type NumberRead = { ok: true; value: string | null; cut?: boolean } | { ok: false; problem: string };
+
+/** Reads the fields that the map gives a column or a constant. Its `cut` counts the counts that had a fraction. */
+export function createQuoteReader(call: QuoteCall): (text: TextOf) => Cell<Quote> {
+  const { columns, constants } = call;
   const isGiven = (field: CsvField): boolean =>
     columns[field] !== undefined || constants[field] !== undefined;
-  const fields = [
-    ...DECIMAL_FIELDS.filter(isGiven).map((field) => ({ field, read: readDecimal })),
-    ...INTEGER_FIELDS.filter(isGiven).map((field) => ({ field, read: readInteger })),
-  ];
+  const fields = [...DECIMAL_FIELDS, ...INTEGER_FIELDS]
+    .filter(isGiven)
+    .map((field) => ({ field, read: numberReader(call, field) }));
   return (text) => {
     const prices: Record<string, string | null> = {};
     const extended: Record<string, string | null> = {};
-    let values = 0;
+    let [values, cut] = [0, 0];
     for (const { field, read } of fields) {
       const given = text(field);
       if (given === null) continue;
-      const number = decimal === "," ? withPoint(given) : given;
-      const value = number === null ? NO_COMMA : read(number);
+      const value = read(given);
       const problem = value.ok ? problemOf(field, value.value) : value.problem;
       if (!value.ok || problem !== null)
         return { ok: false, problem: `${columns[field] ?? field} is ${shown(given)}: ${problem}` };
       (PRICES.has(field) ? prices : extended)[field] = value.value;
       if (value.value !== null && field !== "contractSize") values++;
+      if (value.cut === true) cut++;
     }
     if (values === 0) return { ok: false, problem: "it has no value" };
     const quote = { ...NO_QUOTE, ...prices, extended: { ...NO_QUOTE.extended, ...extended } };
-    return { ok: true, value: quote as Quote };
+    return { ok: true, value: quote as Quote, cut };
+  };
+}
+
+/** Reads the numbers of a field: with the map's decimal sign, times its factor, whole where a count has to be. */
+function numberReader(
+  { decimal, scale = {}, wholePart = [] }: QuoteCall,
+  field: (typeof DECIMAL_FIELDS)[number] | (typeof INTEGER_FIELDS)[number],
+): (given: string) => NumberRead {
+  const factor = scale[field];
+  const isCount = INTEGER_FIELDS.some((count) => count === field);
+  const isCut = CUT_FIELDS.some((count) => count === field && wholePart.includes(count));
+  const finish = isCount ? readInteger : readDecimal;
+  return (given) => {
+    const text = decimal === "," ? withPoint(given) : given;
+    if (text === null) return NO_COMMA;
+    if (factor === undefined && !isCut) return finish(text);
+    const read = readDecimal(text);
+    if (!read.ok || read.value === null) return read;
+    const scaled = factor === undefined ? read.value : scaledBy(read.value, factor);
+    const [whole = "", fraction] = canonicalDecimal(scaled).split(".");
+    return isCut ? { ...finish(whole), ...(fraction !== undefined && { cut: true }) } : finish(scaled);
   };
 }
 

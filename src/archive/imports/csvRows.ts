@@ -1,15 +1,19 @@
 /** From a journaled piece of a CSV file to the rows it becomes. Pure: the map travels with the piece. */
 import type { ResponseRecord } from "../../journal/record.ts";
 import type { Quote } from "../../quotes-api/document.ts";
-import type { AnswerRows, DeadLetter, QuoteUnit } from "../rows.ts";
+import type { AnswerRows, Cut, DeadLetter, QuoteUnit } from "../rows.ts";
+import { type Cell, shown } from "./cell.ts";
 import type { CsvCall } from "./csvCall.ts";
 import { createInstrumentReader } from "./csvInstrument.ts";
 import { createQuoteReader, saysTheSame } from "./csvQuote.ts";
-import { createRowReader, type RowReader } from "./rowReader.ts";
+import { createRowReader, type RowReader, type TextOf } from "./rowReader.ts";
 import { type RawRow, RowSplitter } from "./splitRows.ts";
 
+/** What a piece becomes. */
+type PieceRows = Pick<AnswerRows, "units" | "deadLetters" | "cut">;
+
 /** The units and dead letters of a piece. A bad row costs itself alone. Never throws. */
-export function csvRows(record: ResponseRecord): Pick<AnswerRows, "units" | "deadLetters"> {
+export function csvRows(record: ResponseRecord): PieceRows {
   try {
     return readPiece(record);
   } catch (error) {
@@ -21,13 +25,14 @@ export function csvRows(record: ResponseRecord): Pick<AnswerRows, "units" | "dea
   }
 }
 
-function readPiece(record: ResponseRecord): Pick<AnswerRows, "units" | "deadLetters"> {
+function readPiece(record: ResponseRecord): PieceRows {
   const call = record.request as CsvCall;
   const { header, rows } = rowsOfBody(record.body, call);
   const readUnit = unitReader(call, createRowReader(call, header));
   const units: QuoteUnit[] = [];
   const deadLetters: DeadLetter[] = [];
   const kept = new Map<string, Quote>();
+  const cut = { times: 0, fractions: 0 };
   const die = (row: RawRow, reason: DeadLetter["reason"], instrument: string | null, why: string): void => {
     const [detail, fragment] = [`${call.file} line ${row.line}: ${why}`, row.bytes.toString("utf8")];
     const ordinal = deadLetters.length;
@@ -49,8 +54,10 @@ function readPiece(record: ResponseRecord): Pick<AnswerRows, "units" | "deadLett
     }
     kept.set(key, unit.quote);
     units.push(unit);
+    cut.times += read.cut.times;
+    cut.fractions += read.cut.fractions;
   }
-  return { units, deadLetters };
+  return { units, deadLetters, cut };
 }
 
 function rowsOfBody(
@@ -67,11 +74,11 @@ function rowsOfBody(
 }
 
 type UnitRead =
-  | { ok: true; unit: QuoteUnit; /** Of its instrument and time. */ key: string }
+  | { ok: true; unit: QuoteUnit; /** Of its instrument and time. */ key: string; cut: Cut }
   | { ok: false; name: string | null; problem: string };
 
 function unitReader(call: CsvCall, reader: RowReader): (row: RawRow) => UnitRead {
-  const { file, delayed } = call;
+  const { file } = call;
   const instrumentOf = createInstrumentReader(call);
   const quoteOf = createQuoteReader(call);
   return ({ bytes, line }) => {
@@ -87,14 +94,27 @@ function unitReader(call: CsvCall, reader: RowReader): (row: RawRow) => UnitRead
     if (!time.ok) return failed(time);
     const quote = quoteOf(text);
     if (!quote.ok) return failed(quote);
+    const delayed = delayedOf(call, text);
+    if (!delayed.ok) return failed(delayed);
     const { row, key } = instrument.value;
     const { contractSize } = quote.value.extended;
     const unit = {
-      ...{ observedAt: time.value, delayed, greeksDelta: null },
+      ...{ observedAt: time.value, delayed: delayed.value, greeksDelta: null },
       instrument: contractSize === null ? row : { ...row, contractSize },
       quote: quote.value,
       fragment: `${file} line ${line}`,
     };
-    return { ok: true, unit, key: `${unit.observedAt} ${key}` };
+    const cut = { times: time.cut ?? 0, fractions: quote.cut ?? 0 };
+    return { ok: true, unit, key: `${unit.observedAt} ${key}`, cut };
   };
+}
+
+/** Whether a row's quote is delayed, by itself or else by the map. */
+function delayedOf(call: CsvCall, text: TextOf): Cell<boolean> {
+  const given = text("delayed");
+  if (given === null) return { ok: true, value: call.delayed };
+  if (/^(true|t|yes|y|1)$/iu.test(given)) return { ok: true, value: true };
+  if (/^(false|f|no|n|0)$/iu.test(given)) return { ok: true, value: false };
+  const column = call.columns.delayed ?? "delayed";
+  return { ok: false, problem: `${column} is ${shown(given)}: expected true or false` };
 }

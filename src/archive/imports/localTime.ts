@@ -18,8 +18,8 @@ export type Ambiguous = "earlier" | "later" | "refuse";
 /** The two readings of a local minute, in minutes since 1970 UTC: equal, or twice there (autumn), or never (spring). */
 type Minute = { earlier: number; later: number; skipped: boolean };
 
-/** A time, or why there is none. */
-export type TimeRead = { ok: true; micros: bigint } | { ok: false; problem: string };
+/** A time, or why there is none. `cut`: the text says more than microseconds. */
+export type TimeRead = { ok: true; micros: bigint; cut?: true } | { ok: false; problem: string };
 
 /** Whether the fields name a moment of the calendar; a leap second does not. */
 export function isLocalTime({ year, month, day, hour, minute, second }: LocalTime): boolean {

@@ -4,7 +4,7 @@ import { parse } from "csv-parse/sync";
 import type { Instant } from "../../instant.ts";
 import { type Cell, shown } from "./cell.ts";
 import { createTimeReader } from "./cellTime.ts";
-import type { CsvColumn, CsvField, CsvReading } from "./csvCall.ts";
+import { type Affixes, type CsvColumn, type CsvField, type CsvReading, SYMBOL_FIELDS } from "./csvCall.ts";
 import { exact } from "../spreadsheet.ts";
 import { MAX_ROW_BYTES } from "./splitRows.ts";
 
@@ -18,10 +18,10 @@ export type TextOf = (field: CsvField) => string | null;
 export type RowReader = {
   /** The values of a row, or why it is none. */
   fieldsOf: (row: Buffer) => Cell<string[]>;
-  /** The value of a column, trimmed; null where the map names no such column. */
-  valueOf: (fields: readonly string[], column: CsvColumn | undefined) => string | null;
   /** What a row says of each field of the map, constants in place of what is empty. */
   textOf: (fields: readonly string[]) => TextOf;
+  /** What a row says of its time, as it is written; empty where it says nothing. */
+  timeTextOf: (fields: readonly string[]) => string;
   timeOf: (fields: readonly string[]) => Cell<Instant>;
 };
 
@@ -43,12 +43,19 @@ export function createRowReader(call: CsvReading, header: Buffer | null): RowRea
     column === undefined ? null : textIn((fields[placeOf(column)] ?? "").trim());
   const absent = new Set(call.absent);
   const textIn = call.raw === true ? (text: string): string => text : exact;
+  const strip = stripper(call);
+  const timeTextOf = (fields: readonly string[]): string => {
+    const text = call.time.columns
+      .map((column) => valueOf(fields, column) ?? "")
+      .join(" ")
+      .trim();
+    return text === "" || call.time.constant === undefined ? text : `${text} ${call.time.constant}`;
+  };
   return {
-    valueOf,
     textOf: (fields) => (field) => {
       const written = valueOf(fields, call.columns[field]);
       const text = written === null || written === "" ? (call.constants[field] ?? "") : written;
-      return text === "" || absent.has(text) ? null : text;
+      return text === "" || absent.has(text) ? null : strip(field, text);
     },
     fieldsOf: (row) => {
       if (row.length > MAX_ROW_BYTES)
@@ -57,19 +64,31 @@ export function createRowReader(call: CsvReading, header: Buffer | null): RowRea
       const cells = text.ok ? cellsOf(text.value, call.delimiter) : text;
       if (!cells.ok) return cells;
       const { length } = cells.value;
-      const surplus = names !== null && cells.value.slice(columns).some((text) => text.trim() !== "");
-      if (length >= columns && !surplus) return cells;
+      if (length >= columns) return cells;
       return { ok: false, problem: `it has ${length} columns, and ${columns} are expected` };
     },
+    timeTextOf,
     timeOf: (fields) => {
-      const texts = call.time.columns.map((column) => valueOf(fields, column) ?? "");
-      const text = texts.join(" ").trim();
+      const text = timeTextOf(fields);
       const name = call.time.columns.join(", ");
       if (text === "") return { ok: false, problem: `${name} is empty, and each row needs its time` };
       const read = readTime(text);
       if (!read.ok) return { ok: false, problem: `${name} is ${shown(text)}: ${read.problem}` };
       return read;
     },
+  };
+}
+
+function stripper({ strip }: Pick<CsvReading, "strip">): (field: CsvField, text: string) => string {
+  if (strip === undefined) return (_field, text) => text;
+  const affixes = new Map<CsvField, Affixes>();
+  for (const field of SYMBOL_FIELDS) if (strip[field] !== undefined) affixes.set(field, strip[field]);
+  return (field, text) => {
+    const { prefix = [], suffix = [] } = affixes.get(field) ?? {};
+    const begun = prefix.find((one) => text.startsWith(one))?.length ?? 0;
+    const rest = text.slice(begun);
+    const ended = suffix.find((one) => rest.endsWith(one))?.length ?? 0;
+    return rest.slice(0, rest.length - ended);
   };
 }
 

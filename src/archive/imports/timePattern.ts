@@ -114,9 +114,22 @@ export function timeOf(
   texts: readonly string[],
   local: (time: LocalTime) => TimeRead,
 ): TimeRead {
+  const read = wholeMicros(fields, texts, local);
+  const beyond = (texts[fields.indexOf("fraction")] ?? "").slice(MICRO_DIGITS);
+  return read.ok && /[1-9]/u.test(beyond) ? { ...read, cut: true } : read;
+}
+
+/** Digits of a second's fraction that a time keeps. */
+const MICRO_DIGITS = 6;
+
+function wholeMicros(
+  fields: readonly Field[],
+  texts: readonly string[],
+  local: (time: LocalTime) => TimeRead,
+): TimeRead {
   const text = (field: Field): string | undefined => texts[fields.indexOf(field)];
   const number = (field: Field): number => Number(text(field) ?? 0);
-  const micros = Number((text("fraction") ?? "").padEnd(6, "0").slice(0, 6));
+  const micros = Number((text("fraction") ?? "").padEnd(MICRO_DIGITS, "0").slice(0, MICRO_DIGITS));
   const epoch = text("epoch");
   if (epoch !== undefined) return { ok: true, micros: BigInt(epoch) * 1_000_000n + BigInt(micros) };
   const half = text("half");

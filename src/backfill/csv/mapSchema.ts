@@ -1,11 +1,13 @@
 /** The schema of a map: each option's type, default, bound and sentence, in this one place. */
 import { z } from "zod";
 import {
+  CUT_FIELDS,
   DECIMAL_FIELDS,
   EPOCH_UNITS,
   INTEGER_FIELDS,
   NAME_FIELDS,
-  type CsvField,
+  NUMBER_FIELDS,
+  SYMBOL_FIELDS,
 } from "../../archive/imports/csvCall.ts";
 import { ENCODINGS } from "../../archive/imports/rowReader.ts";
 import { compilePattern } from "../../archive/imports/timePattern.ts";
@@ -20,29 +22,70 @@ const DELIMITER = "expected one character, such as , or ; or |, or tab";
 const NAME = "expected a name of 1 to 64 characters";
 const FORMAT = "expected iso, s, ms, us, ns, or a pattern such as %m/%d/%Y %H:%M:%S";
 
-const FIELDS: readonly CsvField[] = [...NAME_FIELDS, ...DECIMAL_FIELDS, ...INTEGER_FIELDS];
+const FACTOR = "expected a number above 0, such as 0.001";
+const FLAG = "expected true or false";
+const AFFIX = "expected a text, or a list of texts";
 
-/** One optional entry for each field. */
-function forEachField<T extends z.ZodType>(schema: T): Record<CsvField, z.ZodOptional<T>> {
-  const entries = FIELDS.map((field) => [field, schema.optional()] as const);
-  return Object.fromEntries(entries) as Record<CsvField, z.ZodOptional<T>>;
+/** What a column may be; `close` is another name of `last`. */
+const FIELDS = [...NAME_FIELDS, ...DECIMAL_FIELDS, ...INTEGER_FIELDS, "close", "delayed"] as const;
+type MapField = (typeof FIELDS)[number];
+
+/** One optional entry for each of some fields. */
+function forEachField<F extends string, T extends z.ZodType>(
+  fields: readonly F[],
+  schema: T,
+): Record<F, z.ZodOptional<T>> {
+  const entries = fields.map((field) => [field, schema.optional()] as const);
+  return Object.fromEntries(entries) as Record<F, z.ZodOptional<T>>;
 }
+
+const flag = z.string(FLAG).regex(/^(?:true|false)$/iu, FLAG);
+
+const affix = z
+  .union(
+    [z.string(AFFIX).min(1, AFFIX).max(40, AFFIX), z.array(z.string(AFFIX).min(1, AFFIX)).max(40)],
+    AFFIX,
+  )
+  .default([])
+  .transform((given) => [given].flat());
 
 /** The options of a map, each for itself. */
 const options = z.strictObject({
   source: z.string(NAME).min(1, NAME).max(64, NAME).optional().describe("Name of the source in the archive."),
   columns: z
     .strictObject({
-      ...forEachField(column),
+      ...forEachField(FIELDS, column),
       time: z
         .union([column, z.array(column, TIME).min(1, TIME).max(4, TIME)], TIME)
         .describe("When each row was observed; several columns are joined by a space."),
     })
     .describe("Which column is what."),
   constants: z
-    .strictObject(forEachField(z.string(TEXT).max(200, TEXT)))
+    .strictObject({
+      ...forEachField([...FIELDS, "time"] as const, z.string(TEXT).max(200, TEXT)),
+      delayed: flag.optional(),
+    })
     .default({})
-    .describe("What every row says, or where the column is empty, such as symbol: AAPL."),
+    .describe(
+      "What every row says, or where the column is empty, such as symbol: AAPL. time follows what the columns of time say.",
+    ),
+  strip: z
+    .strictObject(forEachField(SYMBOL_FIELDS, z.strictObject({ prefix: affix, suffix: affix })))
+    .optional()
+    .describe("What is taken off names where it is there, such as symbol: { suffix: .US }."),
+  scale: z
+    .strictObject(
+      forEachField(
+        [...NUMBER_FIELDS, "close"],
+        z.string(FACTOR).refine((text) => /^\d{1,9}(\.\d{1,9})?$/u.test(text) && /[1-9]/u.test(text), FACTOR),
+      ),
+    )
+    .optional()
+    .describe("What numbers are multiplied by, such as strike: 0.001."),
+  wholePart: z
+    .array(z.enum(CUT_FIELDS))
+    .optional()
+    .describe("Counts of which a fraction is cut off, such as volume; the report says of how many."),
   timeFormat: z
     .string(FORMAT)
     .default("iso")
@@ -60,7 +103,11 @@ const options = z.strictObject({
     .string()
     .default("iso")
     .describe("How expirations are written: iso, or a pattern such as %m/%d/%Y."),
-  delayed: z.boolean().default(false).describe("Whether the quotes are delayed ones."),
+  // Text here, as under `columns`: keys have one kind of value (MAP_TEXT_KEYS).
+  delayed: flag
+    .transform((text) => /^true$/iu.test(text))
+    .default(false)
+    .describe("Whether the quotes are delayed ones; a row whose column says otherwise goes before it."),
   securityType: z
     .string(TEXT)
     .min(1, TEXT)
@@ -91,7 +138,7 @@ const options = z.strictObject({
 /** A map, as its file has it. */
 export const mapSchema = options.superRefine((map, context) => {
   const { columns, constants } = map;
-  const has = (field: CsvField): boolean => columns[field] !== undefined || constants[field] !== undefined;
+  const has = (field: MapField): boolean => columns[field] !== undefined || constants[field] !== undefined;
   const fail = (path: string[], message: string): void =>
     void context.addIssue({ code: "custom", path, message });
   const contract = (["expiration", "type", "strike"] as const).filter(has);
@@ -99,7 +146,9 @@ export const mapSchema = options.superRefine((map, context) => {
     fail(["columns", "symbol"], "expected symbol, occ, or underlying with expiration, type and strike");
   if (contract.length > 0 && contract.length < 3)
     fail(["columns", "strike"], "expiration, type and strike go together");
-  if (![...DECIMAL_FIELDS, ...INTEGER_FIELDS].some((field) => columns[field] !== undefined))
+  if (has("close") && has("last"))
+    fail(["columns", "close"], "expected last or close: they are the same");
+  if (![...DECIMAL_FIELDS, ...INTEGER_FIELDS, "close" as const].some((field) => columns[field] !== undefined))
     fail(["columns"], "is not enough: expected a column of values, such as last, bid or ask");
   if (!map.header)
     for (const [name, given] of Object.entries(columns))
@@ -138,6 +187,8 @@ export const MAP_TEXT_KEYS: ReadonlySet<string> = new Set([
     "encoding",
     "decimal",
     "absent",
+    "prefix",
+    "suffix",
   ],
 ]);
 

@@ -40,7 +40,9 @@ export async function readMap(
   if (!read.ok || strange.length > 0) throw invalid([...(read.ok ? [] : read.problems), ...strange]);
   const { value: map, lineOf } = read;
   const { time = [], ...fields } = fit.columns;
-  const columns = Object.fromEntries(Object.entries(fields).map(([field, [only]]) => [field, only]));
+  const columns = closeAsLast(
+    Object.fromEntries(Object.entries(fields).map(([field, [only]]) => [field, only])),
+  );
   const call = callOf(map, basename(csvFile), columns as CsvCall["columns"], time);
   if (lacksZone(call, start, map.header)) {
     const message = "timezone is missing: the times of the file have no offset of their own";
@@ -55,19 +57,31 @@ function callOf(
   columns: CsvCall["columns"],
   timeColumns: CsvColumn[],
 ): CsvReading {
-  const { delayed, header, delimiter, encoding, decimal, absent, constants, ambiguous, expirationFormat } =
-    map;
+  const { delayed, header, delimiter, encoding, decimal, absent, ambiguous, expirationFormat } = map;
+  const { time, ...constants } = map.constants;
   const type = map.securityType === undefined ? {} : { securityType: map.securityType };
   return {
     ...{ form: "csv", file, delayed, header, delimiter, encoding, decimal, absent },
     ...{ columns, expirationFormat, ...(map.raw && { raw: true as const }) },
-    constants: { ...type, ...withoutUndefined(constants) },
-    time: { columns: timeColumns, format: map.timeFormat, timezone: map.timezone ?? null, ambiguous },
+    constants: { ...type, ...closeAsLast(withoutUndefined(constants)) },
+    time: {
+      ...{ columns: timeColumns, format: map.timeFormat, timezone: map.timezone ?? null, ambiguous },
+      ...(time !== undefined && { constant: time }),
+    },
+    // Absent where the map says nothing: a map of an earlier release is the same one still, and its pieces are known.
+    ...(map.strip && { strip: withoutUndefined(map.strip) }),
+    ...(map.scale && { scale: closeAsLast(withoutUndefined(map.scale)) }),
+    ...(map.wholePart && { wholePart: map.wholePart }),
   };
 }
 
-function withoutUndefined(constants: CsvMap["constants"]): CsvCall["constants"] {
-  return Object.fromEntries(Object.entries(constants).filter(([, value]) => value !== undefined));
+function withoutUndefined<T extends object>(given: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)) as never;
+}
+
+/** The close of a bar is the last trade in it. */
+function closeAsLast<T>({ close, ...fields }: Record<string, T>): Record<string, T> {
+  return close === undefined ? fields : { ...fields, last: close };
 }
 
 /** Whether the first row already tells that a zone is needed. */
@@ -78,9 +92,8 @@ function lacksZone(call: CsvReading, { header, first }: FileStart, named: boolea
   const reader = createRowReader(call, named ? header : null);
   const fields = reader.fieldsOf(row);
   if (!fields.ok) return false;
-  const text = call.time.columns.map((column) => reader.valueOf(fields.value, column) ?? "").join(" ");
   let asked = false;
-  readIso(text, () => ((asked = true), { ok: false, problem: "" }));
+  readIso(reader.timeTextOf(fields.value), () => ((asked = true), { ok: false, problem: "" }));
   return asked;
 }
 

@@ -7,6 +7,7 @@ import { cutPieces } from "../../backfill/csv/pieces.ts";
 import { type ReadMap, readMap } from "../../backfill/csv/readMap.ts";
 import { readRows, readStart, sizeOf } from "../../backfill/csv/readRows.ts";
 import type { PieceBatch } from "../../backfill/files/piece.ts";
+import type { BackfillReport } from "../../backfill/report.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { createObserver, type Instant } from "../../instant.ts";
@@ -61,6 +62,7 @@ export async function backfillCsv(config: Config, edges: Edges, request: CsvRequ
     display.end();
     const remarks = [
       `Source    ${name}, of kind import; ${zoneText(call)}`,
+      ...cutTexts(report),
       ...(outside > 0 ? [`Outside   ${outside.toLocaleString("en-US")} rows outside --from and --to`] : []),
     ];
     printReport(edges, { kind: "csv", dryRun, resumed, report, remarks }, json);
@@ -69,6 +71,18 @@ export async function backfillCsv(config: Config, edges: Edges, request: CsvRequ
     display.end();
     throw error;
   }
+}
+
+function cutTexts({ cutTimes, cutFractions }: BackfillReport): string[] {
+  const [times, fractions] = [cutTimes, cutFractions].map((count) => count.toLocaleString("en-US"));
+  return [
+    ...(cutTimes > 0
+      ? [`Cut       ${times} times to microseconds: what they say beyond that is in the journal`]
+      : []),
+    ...(cutFractions > 0
+      ? [`Cut       the fractions of ${fractions} counts, as wholePart of the map says`]
+      : []),
+  ];
 }
 
 function zoneText({ time }: ReadMap["call"]): string {

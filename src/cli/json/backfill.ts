@@ -21,6 +21,8 @@ export const backfillJson = z
       filled: count.describe("Instruments of slots that were missed before and are filled now."),
       replaced: count.describe("Quotes that were taken out to be put in anew."),
       damagedBytes: count.describe("Bytes that could not be read."),
+      cutTimes: count.describe("Times of imported rows that said more than microseconds."),
+      cutFractions: count.describe("Counts of imported rows of which the fraction was cut off."),
     }),
     remarks: z.array(z.string()).describe("What else there is to know, in words."),
   })

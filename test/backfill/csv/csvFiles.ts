@@ -41,8 +41,12 @@ export async function backfill(
     world.env,
   );
   const printed = stdout.startsWith("{") ? stdout : "{}";
-  const { report, resumed } = JSON.parse(printed) as { report?: Report; resumed?: boolean };
-  return { exitCode, report, resumed, stderr };
+  const { report, resumed, remarks } = JSON.parse(printed) as {
+    report?: Report;
+    resumed?: boolean;
+    remarks?: string[];
+  };
+  return { exitCode, report, resumed, remarks: remarks ?? [], stderr };
 }
 
 /** Time, instrument and values of all quotes, by time. */

@@ -1,0 +1,59 @@
+/** Files in the shapes of vendors, with the map of each: `recorded/<vendor>/quotes.csv`, `map.yaml`, `rows.json`. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { parse } from "csv-parse/sync";
+import { parse as parseYaml } from "yaml";
+import { backfillWorld } from "../world.ts";
+import { backfill, letters, rows } from "./csvFiles.ts";
+
+const RECORDED = join(import.meta.dirname, "recorded");
+
+/** What a file becomes: rows as below, dead letters, and of how many values something was cut. */
+type Expected = { rows: string[]; letters: string[]; cut: { times: number; fractions: number } };
+
+const VALUES = `q.delayed, q.bid, q.ask, e.open, e.high, e.low, q.last, e.volume, e.bid_size, e.ask_size,
+  e.contract_size, e.delta`;
+
+test.each(readdirSync(RECORDED))("a file in the shape of %s becomes its quotes", async (vendor) => {
+  const world = await backfillWorld();
+  const at = (name: string): string => join(RECORDED, vendor, name);
+  const expected = JSON.parse(readFileSync(at("rows.json"), "utf8")) as Expected;
+
+  const { exitCode, report } = await backfill(world, { file: at("quotes.csv"), map: at("map.yaml") });
+
+  const inFile = (parse(readFileSync(at("quotes.csv"))) as string[][]).length - 1;
+  expect({ rows: await rows(world, VALUES), letters: await letters(world) }).toEqual({
+    rows: expected.rows,
+    letters: expected.letters,
+  });
+  expect(report).toMatchObject({
+    read: inFile,
+    stored: expected.rows.length,
+    deadLettered: expected.letters.length,
+    cutTimes: expected.cut.times,
+    cutFractions: expected.cut.fractions,
+  });
+  expect(exitCode).toBe(expected.letters.length > 0 ? 1 : 0);
+  // No contract has become a stock: by another rule than the reader's.
+  const { rows: stocks } = await world.pool.query<{ symbol: string }>(
+    "select symbol from instruments where option_type is null and symbol ~ '[0-9]'",
+  );
+  expect(stocks).toEqual([]);
+});
+
+test("the maps for vendors' files are those of the documentation", () => {
+  const page = readFileSync(new URL("../../../docs/backfill.md", import.meta.url), "utf8");
+  const blocks = [...page.matchAll(/```yaml\n(.*?)```/gsu)].map(
+    ([, text = ""]) => parseYaml(text) as unknown,
+  );
+
+  for (const vendor of readdirSync(RECORDED)) {
+    const map = readFileSync(join(RECORDED, vendor, "map.yaml"), "utf8");
+    const { source, ...rest } = parseYaml(map) as { source: string };
+    expect({ source, documented: blocks }).toEqual({
+      source: vendor,
+      documented: expect.arrayContaining([rest]),
+    });
+  }
+});
