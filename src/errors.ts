@@ -148,6 +148,11 @@ const table = {
     exitCode: 2,
     hint: "Correct the places of --map named above; docs/backfill.md describes each option.",
   },
+  BACKFILL_EXPORT_INVALID: {
+    retryable: false,
+    exitCode: 2,
+    hint: "Give a finished export of the default tables, unchanged; docs/backfill.md says what is taken back.",
+  },
   BACKFILL_OVERTAKEN: {
     retryable: true,
     exitCode: 1,

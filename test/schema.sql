@@ -19,7 +19,7 @@ create table backfills (
   finished_at timestamp with time zone,
   report jsonb not null,
   constraint backfills_pkey PRIMARY KEY (id),
-  constraint backfills_kind_check CHECK (kind = ANY (ARRAY['journal'::text, 'xml'::text, 'csv'::text, 'sweep'::text]))
+  constraint backfills_kind_check CHECK (kind = ANY (ARRAY['journal'::text, 'xml'::text, 'csv'::text, 'parquet'::text, 'sweep'::text]))
 );
 CREATE UNIQUE INDEX backfills_unfinished ON backfills USING btree (digest) WHERE (finished_at IS NULL);
 comment on column backfills.digest is 'SHA-256 of kind and asked: what makes two runs the same backfill.';
@@ -136,7 +136,7 @@ create table fills (
   filled_at timestamp with time zone not null,
   constraint fills_pkey PRIMARY KEY (job, slot_at, source_id, instrument),
   constraint fills_fill_source_id_fkey FOREIGN KEY (fill_source_id) REFERENCES sources(id),
-  constraint fills_filled_by_check CHECK (filled_by = ANY (ARRAY['journal'::text, 'xml'::text, 'csv'::text, 'sweep'::text, 'gaps'::text]))
+  constraint fills_filled_by_check CHECK (filled_by = ANY (ARRAY['journal'::text, 'xml'::text, 'csv'::text, 'parquet'::text, 'sweep'::text, 'gaps'::text]))
 );
 CREATE INDEX fills_slot_at ON fills USING btree (slot_at);
 comment on column fills.reason is 'Why it was missed before.';

@@ -19,7 +19,7 @@ const instant = (name: string) => timestamp(name, { withTimezone: true, mode: "s
 /** One row for each backfill. */
 export const backfills = pgTable("backfills", {
   id: integer("id").primaryKey().generatedByDefaultAsIdentity(),
-  kind: text("kind", { enum: ["journal", "xml", "csv", "sweep"] }).notNull(),
+  kind: text("kind", { enum: ["journal", "xml", "csv", "parquet", "sweep"] }).notNull(),
   asked: jsonb("asked").notNull(),
   digest: text("digest").notNull(),
   beganEmpty: boolean("began_empty").notNull(),
@@ -54,7 +54,7 @@ export const fills = pgTable(
     fillSourceId: smallint("fill_source_id")
       .notNull()
       .references(() => sources.id),
-    filledBy: text("filled_by", { enum: ["journal", "xml", "csv", "sweep", "gaps"] }).notNull(),
+    filledBy: text("filled_by", { enum: ["journal", "xml", "csv", "parquet", "sweep", "gaps"] }).notNull(),
     filledAt: instant("filled_at").notNull(),
   },
   (table) => [primaryKey({ columns: [table.job, table.slotAt, table.sourceId, table.instrument] })],

@@ -5,6 +5,7 @@ import type { InsertQuotes } from "./insert.ts";
 import {
   compareKeys,
   EXTENDED_QUOTES,
+  hasExtended,
   inKeyOrder,
   type Key,
   type PlacedUnit,
@@ -20,7 +21,7 @@ import {
 export const copyQuotes: InsertQuotes = async (client, units) => {
   const ordered = inKeyOrder(units);
   const quotes = await copyInto(client, copySql(QUOTES), copyLines(QUOTES, ordered));
-  await copyInto(client, copySql(EXTENDED_QUOTES), copyLines(EXTENDED_QUOTES, ordered));
+  await copyInto(client, copySql(EXTENDED_QUOTES), copyLines(EXTENDED_QUOTES, ordered.filter(hasExtended)));
   return quotes;
 };
 

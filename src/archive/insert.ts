@@ -5,7 +5,14 @@
  */
 import type pg from "pg";
 import type { Instant } from "../instant.ts";
-import { EXTENDED_QUOTES, inKeyOrder, type PlacedUnit, QUOTES, type QuoteTable } from "./quoteColumns.ts";
+import {
+  EXTENDED_QUOTES,
+  hasExtended,
+  inKeyOrder,
+  type PlacedUnit,
+  QUOTES,
+  type QuoteTable,
+} from "./quoteColumns.ts";
 import { type AnswerRows, type DeadLetter, headerColumns, type InstrumentRow } from "./rows.ts";
 
 /** Text for a `text` column, which cannot hold the character 0. */
@@ -97,7 +104,7 @@ export type InsertQuotes = (client: pg.ClientBase, units: readonly PlacedUnit[])
 export const mergeQuotes: InsertQuotes = async (client, units) => {
   const ordered = inKeyOrder(units);
   const quotes = await mergeInto(client, QUOTES, ordered);
-  await mergeInto(client, EXTENDED_QUOTES, ordered);
+  await mergeInto(client, EXTENDED_QUOTES, ordered.filter(hasExtended));
   return quotes;
 };
 

@@ -30,10 +30,13 @@ export type PlacedInstruments = {
   seen: SeenInstruments;
 };
 
+/** An instrument, and when it was seen. */
+export type Sighting = Pick<QuoteUnit, "instrument" | "observedAt">;
+
 /** Numbers of the instruments of `units`. New instruments are added, underlyings before their options. */
 export async function placeInstruments(
   client: pg.ClientBase,
-  units: readonly QuoteUnit[],
+  units: readonly Sighting[],
 ): Promise<PlacedInstruments> {
   const found = seenInstruments(units);
   return placed(found, (await findOrAdd(client, found.seen)).ids);
@@ -125,7 +128,7 @@ async function addMissing(client: pg.ClientBase, seen: readonly Seen[]): Promise
 /** One entry and identity for each instrument, and for each unit the place of its own. */
 type FoundInstruments = { seen: Seen[]; places: number[]; identities: string[] };
 
-function seenInstruments(units: readonly QuoteUnit[]): FoundInstruments {
+function seenInstruments(units: readonly Sighting[]): FoundInstruments {
   const seen: Seen[] = [];
   const placeOf = new Map<string, number>();
   const places = units.map(({ instrument, observedAt }) => {

@@ -147,9 +147,10 @@ export function strangeMonths(
   const look = (time: Instant): void => {
     if (!months.has(monthText(time))) strange.set(monthText(time), time);
   };
-  for (const { record, units } of answers) {
+  for (const { record, units, restored } of answers) {
     look(record.observedAt);
     for (const { observedAt } of units) look(observedAt);
+    for (const { observedAt } of restored?.dividends ?? []) look(observedAt);
   }
   return strange;
 }

@@ -8,6 +8,11 @@ import type { QuoteUnit } from "./rows.ts";
 /** A unit whose instrument and source are known to the archive. */
 export type PlacedUnit = { unit: QuoteUnit; instrumentId: number; sourceId: number };
 
+/** Whether a unit has a row of `extended_quotes`: all have, but for what an export had none of. */
+export function hasExtended({ unit }: PlacedUnit): boolean {
+  return unit.restored?.extended !== false;
+}
+
 /** A column of a table of quotes. */
 export type QuoteColumn = { name: string; type: string; text: (placed: PlacedUnit) => string | null };
 

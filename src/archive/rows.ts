@@ -4,7 +4,7 @@
  */
 import { instrumentName, type InstrumentKey } from "../market/instrument.ts";
 import type { Instant } from "../instant.ts";
-import type { ResponseRecord } from "../journal/record.ts";
+import type { RecordSource, ResponseRecord } from "../journal/record.ts";
 import { type Answer, classifyAnswer } from "../quotes-api/answer.ts";
 import { canonicalDecimal } from "../quotes-api/decimal.ts";
 import type { DividendData, InstrumentQuote, Quote } from "../quotes-api/document.ts";
@@ -14,6 +14,8 @@ import { MAX_FRAGMENT } from "../quotes-api/readDocument.ts";
 import { askedInstruments, type QuoteCall, type SavedCall } from "../quotes-api/request.ts";
 import { isCsvCall } from "./imports/csvCall.ts";
 import { csvRows } from "./imports/csvRows.ts";
+import { isExportCall } from "./imports/exportCall.ts";
+import { exportRows, type Restored } from "./imports/exportRows.ts";
 
 /** What identifies an instrument in the archive; strikes are canonical text. */
 export type InstrumentIdentity = {
@@ -43,6 +45,8 @@ export type QuoteUnit = {
   quote: Quote;
   greeksDelta: string | null;
   fragment: string | null;
+  /** Of a row that an export brought back: the source it had, and whether `extended_quotes` had a row of it. */
+  restored?: { source: RecordSource; extended: boolean };
 };
 
 /** What could not become a row, or (`odd_field`) a value of one. */
@@ -67,8 +71,10 @@ export type AnswerRows = {
   matched: Matched[];
   units: QuoteUnit[];
   deadLetters: DeadLetter[];
-  /** Of imports alone. */
+  /** Of files with a map alone. */
   cut?: Cut;
+  /** Of pieces of an export alone. */
+  restored?: Restored;
 };
 
 /**
@@ -83,8 +89,8 @@ export const UNKNOWN_SECURITY_TYPE = "UNKNOWN";
 /** The yield that means "no dividend" (field notes, "Answers"): the smallest positive Java double. */
 const NO_YIELD = canonicalDecimal("4.9E-324");
 
-/** A piece of a CSV file is no answer of the service; its rows are quotes all the same. */
-const CSV_ANSWER: Answer = {
+/** A piece of a file is no answer of the service; its rows are quotes all the same. */
+const PIECE_ANSWER: Answer = {
   outcome: "quotes",
   document: { id: null, error: null, hasQuotes: true, items: [] },
 };
@@ -92,7 +98,9 @@ const CSV_ANSWER: Answer = {
 /** Reads one journaled answer into rows. Never throws on account of the answer's content. */
 export function rowsOf(record: ResponseRecord, position: { segment: string; offset: number }): AnswerRows {
   if (isCsvCall(record.request))
-    return { record, position, answer: CSV_ANSWER, matched: [], ...csvRows(record) };
+    return { record, position, answer: PIECE_ANSWER, matched: [], ...csvRows(record) };
+  if (isExportCall(record.request))
+    return { record, position, answer: PIECE_ANSWER, matched: [], ...exportRows(record) };
   const call = record.request as QuoteCall | SavedCall;
   const answer = classifyAnswer(record);
   const rows: AnswerRows = { record, position, answer, matched: [], units: [], deadLetters: [] };

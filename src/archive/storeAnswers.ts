@@ -13,8 +13,11 @@ import {
 } from "./insert.ts";
 import { isCsvCall } from "./imports/csvCall.ts";
 import { findContested } from "./imports/contested.ts";
-import { placeInstruments, placeSources, refreshInstruments } from "./instruments.ts";
+import { isExportCall } from "./imports/exportCall.ts";
+import { restoreDirectory, restoreDividends } from "./imports/restore.ts";
+import { placeInstruments, placeSources, refreshInstruments, sourceText } from "./instruments.ts";
 import type { Instant } from "../instant.ts";
+import type { RecordSource } from "../journal/record.ts";
 import type { PlacedUnit } from "./quoteColumns.ts";
 import { isOfItsRow, mayBeOfARow, mayBeThereAlready } from "./refusal.ts";
 import { undo } from "./savepoint.ts";
@@ -28,7 +31,7 @@ type SourcedUnit = {
   /** Its answer's. */
   observedAt: Instant;
   /** Whether it comes from a file in which others may stand for the same instrument and time. */
-  fromCsv: boolean;
+  fromFile: boolean;
 };
 
 type LostUnit = SourcedUnit & { reason: "refused_by_database" | "answered_twice"; detail: string };
@@ -56,20 +59,20 @@ export async function storeAnswers(
   answers: readonly AnswerRows[],
 ): Promise<StoredAnswers> {
   if (answers.length === 0) return NOTHING_STORED;
-  const sourceIds = await placeSources(
-    client,
-    answers.map(({ record }) => record.source),
-  );
-  const sourced = answers.map((answer, index): SourcedAnswer => ({
+  await restoreDirectory(client, answers);
+  const sourceIdOf = await placeAllSources(client, answers);
+  const sourced = answers.map((answer): SourcedAnswer => ({
     ...answer,
-    sourceId: sourceIds[index] ?? 0,
+    sourceId: sourceIdOf(answer.record.source),
   }));
   const responses = await insertResponses(client, sourced.map(responseRow));
   const units = sourced.flatMap(({ record, units, deadLetters, sourceId }) => {
-    const [{ observedAt }, fromCsv] = [record, isCsvCall(record.request)];
+    const { observedAt, request } = record;
+    const fromFile = isCsvCall(request) || isExportCall(request);
     // Ordinals follow those of the reader's own dead letters, and are the same in whatever batch the answer comes.
     return units.map((unit, place): SourcedUnit => ({
-      ...{ unit, sourceId, observedAt, fromCsv },
+      ...{ unit, observedAt, fromFile },
+      sourceId: unit.restored === undefined ? sourceId : sourceIdOf(unit.restored.source),
       ordinal: deadLetters.length + place,
     }));
   });
@@ -77,6 +80,7 @@ export async function storeAnswers(
   // Quotes of answers that were not there are not there either, as a rule: COPY finds out, and mergeQuotes remains.
   const areNew = responses === answers.length;
   const stored = await insertUnits({ client, lost }, units, areNew ? "copy" : "merge");
+  const restoredDividends = await restoreDividends(client, answers);
   const letters = [
     ...sourced.flatMap(({ deadLetters, sourceId }) => deadLetters.map((letter) => ({ ...letter, sourceId }))),
     ...lost.map(lostLetter),
@@ -86,9 +90,25 @@ export async function storeAnswers(
   return {
     responses,
     ...stored,
+    dividends: stored.dividends + restoredDividends,
     repeated: units.length - lost.length - stored.quotes,
     deadLetters,
   };
+}
+
+/** The numbers of all sources that answers name. */
+async function placeAllSources(
+  client: pg.ClientBase,
+  answers: readonly AnswerRows[],
+): Promise<(source: RecordSource) => number> {
+  const named = answers.flatMap(({ record, units }) => [
+    record.source,
+    ...units.flatMap(({ restored }) => restored?.source ?? []),
+  ]);
+  const sources = [...new Map(named.map((source) => [sourceText(source), source])).values()];
+  const ids = await placeSources(client, sources);
+  const byText = new Map(sources.map((source, place) => [sourceText(source), ids[place] ?? 0]));
+  return (source) => byText.get(sourceText(source)) ?? 0;
 }
 
 type UnitsTarget = { client: pg.PoolClient; lost: LostUnit[] };
@@ -167,8 +187,8 @@ async function insertWhole(
   const dividends = await insertDividends(client, changedDividends(placed));
   // Last, because it locks rows that other loaders want as well.
   await refreshInstruments(client, seen);
-  const fromCsv = quotes === units.length ? [] : units.filter((unit) => unit.fromCsv);
-  if (fromCsv.length > 0) lost.push(...(await contestedUnits(client, fromCsv, placed)));
+  const fromFiles = quotes === units.length ? [] : units.filter((unit) => unit.fromFile);
+  if (fromFiles.length > 0) lost.push(...(await contestedUnits(client, fromFiles, placed)));
   return { quotes, dividends };
 }
 
@@ -182,8 +202,10 @@ async function contestedUnits(
   const rows = units.flatMap(({ unit }) => numbers.get(unit) ?? []);
   return (await findContested(client, rows)).flatMap((place) => {
     const unit = units[place];
-    const detail = `${unit?.unit.fragment}: the archive has other values at ${unit?.unit.observedAt}`;
-    return unit === undefined ? [] : [{ ...unit, reason: "answered_twice" as const, detail }];
+    if (unit === undefined) return [];
+    const { fragment, observedAt } = unit.unit;
+    const detail = `${fragment ?? "a row of an export"}: the archive has other values at ${observedAt}`;
+    return [{ ...unit, reason: "answered_twice" as const, detail }];
   });
 }
 

@@ -5,7 +5,7 @@ import type { Instant } from "../instant.ts";
 import { type BackfillReport, NOTHING_DONE } from "./report.ts";
 
 /** What was asked: two runs with the same are the same backfill. Plain JSON, without secrets. */
-export type Asked = { kind: "journal" | "xml" | "csv" | "sweep"; [detail: string]: unknown };
+export type Asked = { kind: "journal" | "xml" | "csv" | "parquet" | "sweep"; [detail: string]: unknown };
 
 /** A backfill under way. */
 export type Run = {

@@ -146,8 +146,7 @@ export const mapSchema = options.superRefine((map, context) => {
     fail(["columns", "symbol"], "expected symbol, occ, or underlying with expiration, type and strike");
   if (contract.length > 0 && contract.length < 3)
     fail(["columns", "strike"], "expiration, type and strike go together");
-  if (has("close") && has("last"))
-    fail(["columns", "close"], "expected last or close: they are the same");
+  if (has("close") && has("last")) fail(["columns", "close"], "expected last or close: they are the same");
   if (![...DECIMAL_FIELDS, ...INTEGER_FIELDS, "close" as const].some((field) => columns[field] !== undefined))
     fail(["columns"], "is not enough: expected a column of values, such as last, bid or ask");
   if (!map.header)

@@ -9,7 +9,7 @@ export type FillOptions = {
   from: Instant | null;
   to: Instant | null;
   /** What brought the quotes. */
-  by: "journal" | "xml" | "csv" | "sweep" | "gaps";
+  by: "journal" | "xml" | "csv" | "parquet" | "sweep" | "gaps";
   /** Jobs that ask for delayed quotes: theirs alone are filled by delayed ones. */
   delayedJobs: readonly string[];
   now: Instant;

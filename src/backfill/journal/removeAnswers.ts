@@ -60,7 +60,10 @@ async function removeUnits(client: pg.ClientBase, answers: readonly AnswerRows[]
   const units = answers.flatMap(({ record, units: all }) =>
     all
       .filter(({ observedAt }) => observedAt !== record.observedAt)
-      .map((unit): { unit: QuoteUnit; source: RecordSource } => ({ unit, source: record.source })),
+      .map((unit): { unit: QuoteUnit; source: RecordSource } => ({
+        unit,
+        source: unit.restored?.source ?? record.source,
+      })),
   );
   if (units.length === 0) return 0;
   const values = [

@@ -68,6 +68,11 @@ export class StretchLoader {
    * @throws the database's errors, BACKFILL_OVERTAKEN; what was committed before stays
    */
   async add(batch: Batch): Promise<void> {
+    if (batch.answers.some(({ restored }) => restored !== undefined)) {
+      // Rows with sources and numbers of their own: the ordinary loader knows what to do with them.
+      await this.finish();
+      return this.#loadAlone(batch);
+    }
     const strange = strangeMonths(batch.answers, this.#memory).size > 0;
     // Partitions are made outside of any transaction that has rows: it would wait for itself.
     if (strange || (this.#gathering !== null && this.#gathering.segment !== batch.segment))

@@ -2,7 +2,7 @@
 import { basename, resolve } from "node:path";
 import type pg from "pg";
 import { createRowReader, type RowReader } from "../../archive/imports/rowReader.ts";
-import { readKnownPieces, timesBehind } from "../../backfill/csv/knownPieces.ts";
+import { readKnownPieces, timesBehind } from "../../backfill/files/knownPieces.ts";
 import { cutPieces } from "../../backfill/csv/pieces.ts";
 import { type ReadMap, readMap } from "../../backfill/csv/readMap.ts";
 import { readRows, readStart, sizeOf } from "../../backfill/csv/readRows.ts";
@@ -11,16 +11,20 @@ import type { BackfillReport } from "../../backfill/report.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { createObserver, type Instant } from "../../instant.ts";
+import { isDirectory } from "../../plainFiles.ts";
 import type { Edges } from "../edges.ts";
 import { createDisplay } from "./display.ts";
+import { backfillExported } from "./exported.ts";
 import { runImport } from "./importing.ts";
 import type { CommonRequest } from "./program.ts";
 import { printReport } from "./report.ts";
 
 /** What was asked for. */
 export type CsvRequest = CommonRequest & {
+  /** A file, or the directory of an export of our own. */
   file: string;
-  map: string;
+  /** Null only with a directory. */
+  map: string | null;
   /** The source's name in the archive; null: the map's, or else `csv`. */
   name: string | null;
   from: Instant | null;
@@ -31,6 +35,9 @@ export type CsvRequest = CommonRequest & {
 export async function backfillCsv(config: Config, edges: Edges, request: CsvRequest): Promise<number> {
   const { from, to, dryRun, json } = request;
   const file = resolve(edges.directory, request.file);
+  if (await isDirectory(file).catch(() => false)) return backfillDirectory(config, edges, request, file);
+  if (request.map === null)
+    throw new QuotekeeperError("USAGE", "--csv needs --map, unless it is an export's directory");
   const total = await sizeOf(file);
   const { call, source } = await readMap(resolve(edges.directory, request.map), file, (delimiter) =>
     readStart(file, delimiter),
@@ -45,7 +52,7 @@ export async function backfillCsv(config: Config, edges: Edges, request: CsvRequ
     return is;
   };
   const read = async function* ([pool]: readonly pg.Pool[]): AsyncGenerator<PieceBatch, void> {
-    const known = pool === undefined ? new Map() : await readKnownPieces(pool, name);
+    const known = pool === undefined ? new Map() : await readKnownPieces(pool, name, "csv");
     const observe = timesBehind(known, createObserver(edges.clock));
     const bounded = from === null && to === null ? null : wanted;
     const options = { call, name, known, observe, wanted: bounded, doing: basename(file) };
@@ -71,6 +78,22 @@ export async function backfillCsv(config: Config, edges: Edges, request: CsvRequ
     display.end();
     throw error;
   }
+}
+
+/** An export says by itself what it holds. */
+function backfillDirectory(
+  config: Config,
+  edges: Edges,
+  { map, name, from, to, dryRun, json }: CsvRequest,
+  directory: string,
+): Promise<number> {
+  const given = Object.entries({ map, name, from, to }).find(([, value]) => value !== null);
+  if (given !== undefined)
+    throw new QuotekeeperError(
+      "USAGE",
+      `--${given[0]} does not go with --csv and a directory, which is an export's`,
+    );
+  return backfillExported(config, edges, { format: "csv", directory, dryRun, json });
 }
 
 function cutTexts({ cutTimes, cutFractions }: BackfillReport): string[] {

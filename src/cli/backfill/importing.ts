@@ -24,7 +24,7 @@ import { endingAtInterrupt } from "./ending.ts";
 /** An import that was asked for. */
 export type ImportRequest = {
   /** The same again is the same import. */
-  asked: Asked & { kind: "xml" | "csv" };
+  asked: Asked & { kind: "xml" | "csv" | "parquet" };
   /** The source's name. */
   name: string;
   dryRun: boolean;
@@ -103,7 +103,7 @@ async function doIt(
 async function fill(
   config: Config,
   pool: pg.Pool,
-  range: { from: Instant | null; to: Instant | null; by: "xml" | "csv"; now: Instant },
+  range: { from: Instant | null; to: Instant | null; by: "xml" | "csv" | "parquet"; now: Instant },
 ): Promise<number> {
   return fillSlots(pool, { ...range, delayedJobs: await delayedJobs(config) });
 }

@@ -1,4 +1,5 @@
 /** The command line of `quotekeeper backfill`. */
+import { resolve } from "node:path";
 import { type Command, Option } from "commander";
 import type { Config } from "../../config/loadEnvironment.ts";
 import type { Instant } from "../../instant.ts";
@@ -15,6 +16,7 @@ type Options = CommonRequest & {
   journal?: string | true;
   xml?: string[];
   csv?: string;
+  parquet?: string;
   symbolsFile?: string;
   chain: string[];
   gaps: boolean;
@@ -33,6 +35,7 @@ const SOURCES: Readonly<Record<string, { flag: string; takes: readonly (keyof Op
   journal: { flag: "--journal", takes: ["from", "to", "rebuild"] },
   xml: { flag: "--xml", takes: ["timePattern", "name", "delayed", "from", "to"] },
   csv: { flag: "--csv", takes: ["map", "name", "from", "to"] },
+  parquet: { flag: "--parquet", takes: [] },
   sweep: { flag: "--symbols-file or --chain", takes: ["symbolsFile", "chain", "delayed", "restart"] },
   gaps: { flag: "--gaps", takes: ["from", "to"] },
 };
@@ -54,14 +57,18 @@ export function addBackfill(program: Command, run: Run, edges: Edges): void {
   program
     .command("backfill")
     .description(
-      "refills the archive, from what was once received: the service itself has no history; give one of --journal, --xml, --csv, --symbols-file or --chain, --gaps",
+      "refills the archive, from what was once received: the service itself has no history; give one of --journal, --xml, --csv, --parquet, --symbols-file or --chain, --gaps",
     )
     .option(
       "--journal [directory]",
       "read raw answers again: this machine's journal, or the journal or data directory named",
     )
     .option("--xml <paths...>", "saved answers of the service: files or directories, also .gz, .zip, .tar.gz")
-    .option("--csv <file>", "quotes from elsewhere; needs --map")
+    .option(
+      "--csv <path>",
+      "quotes from elsewhere, a file that needs --map; or the directory of an export in CSV",
+    )
+    .option("--parquet <directory>", "an export in Parquet, taken back as it was")
     .option("--map <file>", "YAML file that says which column of the CSV file is what")
     .option("--symbols-file <file>", "poll every symbol of a file once, within the budget")
     .option(
@@ -118,7 +125,11 @@ export function addBackfill(program: Command, run: Run, edges: Edges): void {
           case "csv":
             return (await import("./csv.ts")).backfillCsv(config, edges, {
               ...common,
-              ...{ file: options.csv ?? "", map: options.map ?? "", name, from, to },
+              ...{ file: options.csv ?? "", map: options.map ?? null, name, from, to },
+            });
+          case "parquet":
+            return (await import("./exported.ts")).backfillExported(config, edges, {
+              ...{ ...common, format: "parquet", directory: resolve(edges.directory, options.parquet ?? "") },
             });
           case "sweep":
             return (await import("./sweep.ts")).backfillSweep(config, edges, {
@@ -133,7 +144,7 @@ export function addBackfill(program: Command, run: Run, edges: Edges): void {
     });
 }
 
-type Source = "journal" | "xml" | "csv" | "sweep" | "gaps";
+type Source = "journal" | "xml" | "csv" | "parquet" | "sweep" | "gaps";
 
 function chosenSource(options: Options, command: Command): Source {
   const fail = (detail: string): never => command.error(`error: ${detail}`, { exitCode: 2 });
@@ -141,17 +152,17 @@ function chosenSource(options: Options, command: Command): Source {
     ...(options.journal !== undefined ? (["journal"] as const) : []),
     ...(options.xml !== undefined ? (["xml"] as const) : []),
     ...(options.csv !== undefined ? (["csv"] as const) : []),
+    ...(options.parquet !== undefined ? (["parquet"] as const) : []),
     ...(options.symbolsFile !== undefined || options.chain.length > 0 ? (["sweep"] as const) : []),
     ...(options.gaps ? (["gaps"] as const) : []),
   ];
   const [kind, second] = given;
   if (kind === undefined || second !== undefined)
-    return fail("give one of --journal, --xml, --csv, --symbols-file or --chain, --gaps");
+    return fail("give one of --journal, --xml, --csv, --parquet, --symbols-file or --chain, --gaps");
   const wrong = SPECIAL.find(
     ([option]) => isGiven(options[option]) && !SOURCES[kind]?.takes.includes(option),
   );
   if (wrong) return fail(`${wrong[1]} does not go with ${SOURCES[kind]?.flag}`);
-  if (kind === "csv" && options.map === undefined) return fail("--csv needs --map");
   return kind;
 }
 

@@ -7,7 +7,7 @@ import { say } from "../parts/harmless.ts";
 
 /** A finished backfill, or one that was only tried. */
 export type Finished = {
-  kind: "journal" | "xml" | "csv" | "sweep";
+  kind: "journal" | "xml" | "csv" | "parquet" | "sweep";
   dryRun: boolean;
   /** Whether it went on with one that was ended in its midst; the report is of all of it. */
   resumed: boolean;

@@ -5,7 +5,7 @@ import { count, instant } from "./words.ts";
 /** `backfill --json` of every source that adds rows. */
 export const backfillJson = z
   .strictObject({
-    kind: z.enum(["journal", "xml", "csv", "sweep"]).describe("The source."),
+    kind: z.enum(["journal", "xml", "csv", "parquet", "sweep"]).describe("The source."),
     dryRun: z.boolean().describe("Nothing was changed: the numbers are what would be."),
     resumed: z.boolean().describe("An earlier run was ended in its midst; the numbers are of both."),
     report: z.strictObject({

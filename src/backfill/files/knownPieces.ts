@@ -1,4 +1,4 @@
-/** The pieces of CSV files that a source has already. */
+/** The pieces of files that a source has already. */
 import type pg from "pg";
 import { type Instant, instantOf, microsOf } from "../../instant.ts";
 
@@ -6,13 +6,17 @@ import { type Instant, instantOf, microsOf } from "../../instant.ts";
 export type KnownPiece = { observedAt: Instant; segment: string; rows: number };
 
 /** By request id. A piece holds about a thousand rows: of ten million rows these are ten thousand. */
-export async function readKnownPieces(pool: pg.Pool, name: string): Promise<Map<string, KnownPiece>> {
+export async function readKnownPieces(
+  pool: pg.Pool,
+  name: string,
+  form: "csv" | "export",
+): Promise<Map<string, KnownPiece>> {
   const { rows } = await pool.query<KnownPiece & { id: string }>(
     `select request_id as id, journal_segment as segment, (request ->> 'rows')::int as rows,
        to_char(observed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "observedAt"
      from responses
-     where source_id = (select id from sources where kind = 'import' and name = $1) and request ->> 'form' = 'csv'`,
-    [name],
+     where source_id = (select id from sources where kind = 'import' and name = $1) and request ->> 'form' = $2`,
+    [name, form],
   );
   return new Map(rows.map(({ id, ...piece }) => [id, piece]));
 }

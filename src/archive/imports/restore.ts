@@ -1,0 +1,119 @@
+/**
+ * Puts what an export says of sources, instruments and dividends into the archive, inside a transaction of the caller's.
+ * In an archive that has nothing of them they get the numbers they had: exported again, it gives the same files.
+ */
+import type pg from "pg";
+import { instrumentColumns } from "../insert.ts";
+import { ADDING_LOCK, placeInstruments, placeSources, refreshInstruments } from "../instruments.ts";
+import type { AnswerRows } from "../rows.ts";
+import type { Restored, RestoredInstrument, RestoredSource } from "./exportRows.ts";
+
+/** Sources and instruments; to be called before the quotes of the same answers are stored. */
+export async function restoreDirectory(client: pg.ClientBase, answers: readonly AnswerRows[]): Promise<void> {
+  const { sources, instruments } = allRestored(answers);
+  if (sources.length + instruments.length === 0) return;
+  await client.query(ADDING_LOCK);
+  await restoreSources(client, sources);
+  // An option names its underlying, which has to be there.
+  await restoreInstruments(
+    client,
+    instruments.filter(({ row }) => row.optionType === null),
+  );
+  await restoreInstruments(
+    client,
+    instruments.filter(({ row }) => row.optionType !== null),
+  );
+}
+
+function allRestored(answers: readonly AnswerRows[]): Restored {
+  const all = answers.flatMap(({ restored }) => restored ?? []);
+  return {
+    sources: all.flatMap(({ sources }) => sources),
+    instruments: all.flatMap(({ instruments }) => instruments),
+    dividends: all.flatMap(({ dividends }) => dividends),
+  };
+}
+
+async function restoreSources(client: pg.ClientBase, restored: readonly RestoredSource[]): Promise<void> {
+  const sources = restored.map(({ source }) => source);
+  const { rowCount } = await client.query(
+    `insert into sources (id, kind, name)
+     select w.id, w.kind, w.name from unnest($1::smallint[], $2::text[], $3::text[]) as w (id, kind, name)
+     where not exists (select from sources s where s.id = w.id or (s.kind = w.kind and s.name = w.name))
+     on conflict do nothing`,
+    [restored.map(({ id }) => id), sources.map(({ kind }) => kind), sources.map(({ name }) => name)],
+  );
+  if ((rowCount ?? 0) > 0) await countOn(client, "sources");
+  // Whose number another source has gets the next one.
+  if (sources.length > 0) await placeSources(client, sources);
+}
+
+async function restoreInstruments(
+  client: pg.ClientBase,
+  restored: readonly RestoredInstrument[],
+): Promise<void> {
+  if (restored.length === 0) return;
+  const rows = restored.map(({ row, strike }) => ({ ...row, strike }));
+  const { rowCount } = await client.query(
+    `insert into instruments (security_type, symbol, expiration, option_type, strike, exchange, description,
+       contract_size, id, underlying_id, first_seen_at, last_seen_at)
+     select w.security_type, w.symbol, w.expiration, w.option_type, w.strike, w.exchange, w.description,
+       w.contract_size, w.id,
+       (select u.id from instruments u
+        where u.security_type = w.underlying_type and u.symbol = w.symbol and u.option_type is null),
+       w.first_seen_at, w.last_seen_at
+     from unnest($1::text[], $2::text[], $3::date[], $4::text[], $5::numeric[], $6::text[], $7::text[], $8::bigint[],
+         $9::int[], $10::text[], $11::timestamptz[], $12::timestamptz[])
+       as w (security_type, symbol, expiration, option_type, strike, exchange, description, contract_size, id,
+         underlying_type, first_seen_at, last_seen_at)
+     where not exists (select from instruments i where i.id = w.id)
+     on conflict do nothing`,
+    [
+      ...instrumentColumns(rows),
+      restored.map(({ id }) => id),
+      restored.map(({ underlyingType }) => underlyingType),
+      restored.map(({ firstSeenAt }) => firstSeenAt),
+      restored.map(({ lastSeenAt }) => lastSeenAt),
+    ],
+  );
+  if ((rowCount ?? 0) > 0) await countOn(client, "instruments");
+  // Those that the archive has, or whose number another one has: found or added, and as new as the newer word on them.
+  const sightings = restored.flatMap(({ row: instrument, firstSeenAt, lastSeenAt }) =>
+    [firstSeenAt, lastSeenAt].map((observedAt) => ({ instrument, observedAt })),
+  );
+  const { seen } = await placeInstruments(client, sightings);
+  await refreshInstruments(client, seen);
+}
+
+/** Numbers that are given out from now on follow those that are taken. */
+async function countOn(client: pg.ClientBase, table: "sources" | "instruments"): Promise<void> {
+  await client.query(`select setval(pg_get_serial_sequence('${table}', 'id'), max(id)) from ${table}`);
+}
+
+/** @returns how many dividends were not there before */
+export async function restoreDividends(
+  client: pg.ClientBase,
+  answers: readonly AnswerRows[],
+): Promise<number> {
+  const { dividends } = allRestored(answers);
+  if (dividends.length === 0) return 0;
+  const sourceIds = await placeSources(
+    client,
+    dividends.map(({ source }) => source),
+  );
+  const { ids } = await placeInstruments(client, dividends);
+  const { rowCount } = await client.query(
+    `insert into dividends (observed_at, instrument_id, source_id, ex_date, amount, yield)
+     select * from unnest($1::timestamptz[], $2::int[], $3::smallint[], $4::date[], $5::numeric[], $6::numeric[])
+     on conflict do nothing`,
+    [
+      dividends.map(({ observedAt }) => observedAt),
+      ids,
+      sourceIds,
+      dividends.map(({ exDate }) => exDate),
+      dividends.map(({ amount }) => amount),
+      dividends.map((dividend) => dividend.yield),
+    ],
+  );
+  return rowCount ?? 0;
+}

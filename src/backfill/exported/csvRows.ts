@@ -1,0 +1,52 @@
+/** The rows of a CSV file of an export: text as PostgreSQL reads it. */
+import { pipeline } from "node:stream";
+import { parse } from "csv-parse";
+import type { PieceRow } from "../../archive/imports/exportCall.ts";
+import { exact } from "../../archive/spreadsheet.ts";
+import type { ExportedTable } from "../../export/manifest.ts";
+import { openFile } from "../../plainFiles.ts";
+
+/** Rows that are given together. */
+const ROWS = 1_000;
+
+/** How an export writes them: NULL is nothing, an empty text is `""` (docs/export.md, CSV). */
+const FORM = {
+  record_delimiter: "\r\n",
+  cast: (value: string, { quoting }: { quoting: boolean }): string | null =>
+    value === "" && !quoting ? null : value,
+};
+
+/**
+ * In the file's order.
+ *
+ * @param raw whether texts are exact; otherwise some have an apostrophe before them (spreadsheet.ts)
+ * @throws the file system's errors; the reader's for a file that is no CSV
+ */
+export async function* csvRows(
+  path: string,
+  { columns }: Pick<ExportedTable, "columns">,
+  raw: boolean,
+): AsyncGenerator<PieceRow[], void> {
+  const texts = new Set(raw ? [] : columns.flatMap(({ name, type }) => (type === "VARCHAR" ? [name] : [])));
+  const input = (await openFile(path, { links: false })).createReadStream();
+  // An error of either ends both, and comes out of the parser.
+  const parser = pipeline(input, parse(FORM), () => undefined);
+  let names: string[] | null = null;
+  let rows: PieceRow[] = [];
+  for await (const record of parser) {
+    const values = record as (string | null)[];
+    if (names === null) {
+      names = values.map(String);
+      continue;
+    }
+    const entries = names.map((name, place): [string, string | null] => {
+      const value = values[place] ?? null;
+      return [name, value !== null && texts.has(name) ? exact(value) : value];
+    });
+    rows.push(Object.fromEntries(entries));
+    if (rows.length < ROWS) continue;
+    yield rows;
+    rows = [];
+  }
+  yield rows;
+}

@@ -1,0 +1,209 @@
+/**
+ * Cuts an export into the pieces that the journal keeps. Each names instruments and sources by what they are, not by the
+ * numbers they had: those go to the directory alone, and another archive may have given them to others.
+ */
+import { join } from "node:path";
+import {
+  bodyOfRows,
+  type ExportCall,
+  PIECE_COLUMNS,
+  type PieceRow,
+  type PieceTable,
+} from "../../archive/imports/exportCall.ts";
+import type { Instant } from "../../instant.ts";
+import { hashOf, uuidOf } from "../files/identity.ts";
+import type { KnownPiece } from "../files/knownPieces.ts";
+import type { Piece, PieceBatch } from "../files/piece.ts";
+import { csvRows } from "./csvRows.ts";
+import { invalid, type OpenedExport, type TakenBack } from "./openExport.ts";
+import { parquetRows } from "./parquetRows.ts";
+
+/** Most rows of a piece, and pieces that are journaled and loaded together. */
+const PIECE_ROWS = 1_000;
+const BATCH_PIECES = 5;
+
+/** Rows of one table, and how many bytes of the export were read with them. */
+type TableRows = { table: PieceTable; rows: PieceRow[]; doing: string; done: number };
+
+/** What pieces are told apart by. */
+export type PieceOptions = {
+  known: Map<string, KnownPiece>;
+  /** When a new piece is taken back; each time a later one. */
+  observe: () => Instant;
+};
+
+/** @throws QuotekeeperError BACKFILL_EXPORT_INVALID for rows that do not belong together */
+export async function* exportPieces(
+  opened: OpenedExport,
+  options: PieceOptions,
+): AsyncGenerator<PieceBatch, void> {
+  let batch: PieceBatch = { pieces: [], doing: "", done: 0 };
+  for await (const { table, rows, doing, done } of inPieces(allRows(opened))) {
+    batch = { pieces: [...batch.pieces, pieceOf(table, rows, options)], doing, done };
+    if (batch.pieces.length < BATCH_PIECES) continue;
+    yield batch;
+    batch = { ...batch, pieces: [] };
+  }
+  yield { ...batch, done: opened.total };
+}
+
+function pieceOf(table: PieceTable, rows: readonly PieceRow[], { known, observe }: PieceOptions): Piece {
+  const body = bodyOfRows(table, rows);
+  const requestId = uuidOf(hashOf(["export", table, body]));
+  const found = known.get(requestId);
+  const observedAt = found?.observedAt ?? observe();
+  if (found === undefined) known.set(requestId, { observedAt, segment: "", rows: rows.length });
+  const request: ExportCall = { form: "export", table, columns: PIECE_COLUMNS[table], rows: rows.length };
+  return { requestId, observedAt, knownIn: found?.segment ?? null, request, headers: {}, body };
+}
+
+/** The same rows, as many to a piece as it may have; a piece has rows of one file. */
+async function* inPieces(read: AsyncIterable<TableRows>): AsyncGenerator<TableRows, void> {
+  let rest: TableRows | null = null;
+  for await (const next of read) {
+    if (rest !== null && (rest.table !== next.table || rest.doing !== next.doing)) {
+      yield rest;
+      rest = null;
+    }
+    let rows: PieceRow[] = [...(rest?.rows ?? []), ...next.rows];
+    for (; rows.length >= PIECE_ROWS; rows = rows.slice(PIECE_ROWS))
+      yield { ...next, rows: rows.slice(0, PIECE_ROWS) };
+    rest = rows.length > 0 ? { ...next, rows } : null;
+  }
+  if (rest !== null) yield rest;
+}
+
+/** Sources, then instruments, an option behind what it is on, then each date's quotes and dividends. */
+async function* allRows(opened: OpenedExport): AsyncGenerator<TableRows, void> {
+  const progress = new Progress(opened);
+  const sources = await allOf(progress.rowsOf("sources"));
+  yield { table: "sources", rows: sources, ...progress.at };
+  const instruments = await allOf(progress.rowsOf("instruments"));
+  const directory = new Directory(sources, instruments);
+  const isOption = (row: PieceRow): boolean => row["option_type"] !== null;
+  const ordered = [...instruments.filter((row) => !isOption(row)), ...instruments.filter(isOption)];
+  yield { table: "instruments", rows: ordered.map((row) => directory.instrument(row)), ...progress.at };
+  const dates = new Set(progress.datesOf("quotes", "extended_quotes", "dividends"));
+  for (const date of [...dates].sort()) {
+    const extended = progress.rowsOf("extended_quotes", date);
+    for await (const rows of withExtended(progress.rowsOf("quotes", date), extended))
+      yield { table: "quotes", rows: rows.map((row) => directory.placed(row)), ...progress.at };
+    for await (const rows of progress.rowsOf("dividends", date))
+      yield { table: "dividends", rows: rows.map((row) => directory.placed(row)), ...progress.at };
+  }
+}
+
+async function allOf(read: AsyncIterable<PieceRow[]>): Promise<PieceRow[]> {
+  const all: PieceRow[] = [];
+  for await (const rows of read) for (const row of rows) all.push(row);
+  return all;
+}
+
+/** Reads files, and counts their bytes. */
+class Progress {
+  readonly #opened: OpenedExport;
+  at = { doing: "", done: 0 };
+
+  constructor(opened: OpenedExport) {
+    this.#opened = opened;
+  }
+
+  /** The dates of which one of the tables has a file. */
+  datesOf(...names: TakenBack[]): string[] {
+    return names.flatMap((name) => this.#opened.tables[name].files.map(({ date }) => date ?? ""));
+  }
+
+  /** The rows of a table, or of one of its dates; none where there is no such file. */
+  async *rowsOf(name: TakenBack, date: string | null = null): AsyncGenerator<PieceRow[], void> {
+    const { dir, manifest, tables } = this.#opened;
+    const table = tables[name];
+    for (const file of table.files.filter((one) => one.date === date)) {
+      const path = join(dir, file.path);
+      const read = manifest.format === "parquet" ? parquetRows(path) : csvRows(path, table, manifest.raw);
+      if (name !== "extended_quotes") this.at = { ...this.at, doing: file.path };
+      yield* read;
+      this.at = { ...this.at, done: this.at.done + file.bytes };
+    }
+  }
+}
+
+/**
+ * Quotes, each with its row of `extended_quotes` where there is one. Both come in the order of their keys.
+ *
+ * @throws QuotekeeperError BACKFILL_EXPORT_INVALID for a row of `extended_quotes` that belongs to no quote
+ */
+async function* withExtended(
+  quotes: AsyncIterable<PieceRow[]>,
+  extended: AsyncIterable<PieceRow[]>,
+): AsyncGenerator<PieceRow[], void> {
+  const beside = oneByOne(extended);
+  let next = await beside.next();
+  const refuse = (row: PieceRow): never => {
+    const { instrument_id, observed_at } = row;
+    throw invalid(`extended_quotes has instrument ${instrument_id} at ${observed_at}, and quotes has not`);
+  };
+  for await (const rows of quotes) {
+    const joined: PieceRow[] = [];
+    for (const row of rows) {
+      const order = next.done === true ? 1 : compareKeys(next.value, row);
+      if (order < 0 && next.done !== true) refuse(next.value);
+      if (order === 0 && next.done !== true) {
+        joined.push({ ...next.value, ...row, extended: "true" });
+        next = await beside.next();
+      } else joined.push({ ...row, extended: "false" });
+    }
+    yield joined;
+  }
+  if (next.done !== true) refuse(next.value);
+}
+
+async function* oneByOne(read: AsyncIterable<PieceRow[]>): AsyncGenerator<PieceRow, void> {
+  for await (const rows of read) yield* rows;
+}
+
+function compareKeys(a: PieceRow, b: PieceRow): number {
+  const difference = (name: string): number => Number(a[name]) - Number(b[name]);
+  const [first = "", second = ""] = [a["observed_at"] ?? "", b["observed_at"] ?? ""];
+  return (
+    difference("instrument_id") || (first < second ? -1 : first > second ? 1 : 0) || difference("source_id")
+  );
+}
+
+/** What the export's numbers stand for. */
+class Directory {
+  readonly #sources: ReadonlyMap<string | null, PieceRow>;
+  readonly #instruments: ReadonlyMap<string | null, PieceRow>;
+
+  constructor(sources: readonly PieceRow[], instruments: readonly PieceRow[]) {
+    const byId = (rows: readonly PieceRow[]) => new Map(rows.map((row) => [row["id"] ?? null, row]));
+    this.#sources = byId(sources);
+    this.#instruments = byId(instruments);
+  }
+
+  /** A row of `instruments` with its underlying's type in place of its number. */
+  instrument(row: PieceRow): PieceRow {
+    const underlying = row["underlying_id"] ?? null;
+    const type = underlying === null ? null : this.#instrument(underlying)["security_type"];
+    return { ...row, underlying_type: type ?? null };
+  }
+
+  /** A row with instrument and source in place of their numbers. */
+  placed(row: PieceRow): PieceRow {
+    const source = this.#sources.get(row["source_id"] ?? null);
+    if (source === undefined) throw invalid(`a row names source ${row["source_id"]}, and sources has none`);
+    const { security_type, symbol, expiration, option_type, strike } = this.#instrument(row["instrument_id"]);
+    const identity = { security_type, symbol, expiration, option_type, strike };
+    return {
+      ...row,
+      ...identity,
+      source_kind: source["kind"] ?? null,
+      source_name: source["name"] ?? null,
+    } as PieceRow;
+  }
+
+  #instrument(id: string | null | undefined): PieceRow {
+    const found = this.#instruments.get(id ?? null);
+    if (found === undefined) throw invalid(`a row names instrument ${id}, and instruments has none`);
+    return found;
+  }
+}

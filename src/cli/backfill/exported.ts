@@ -1,0 +1,50 @@
+/** `quotekeeper backfill --parquet`, and `--csv` with a directory: an export of our own comes back. */
+import type pg from "pg";
+import { EXPORT_SOURCE } from "../../archive/imports/exportCall.ts";
+import { exportPieces } from "../../backfill/exported/exportPieces.ts";
+import { openExport } from "../../backfill/exported/openExport.ts";
+import { readKnownPieces, timesBehind } from "../../backfill/files/knownPieces.ts";
+import type { PieceBatch } from "../../backfill/files/piece.ts";
+import type { Config } from "../../config/loadEnvironment.ts";
+import { createObserver } from "../../instant.ts";
+import type { Edges } from "../edges.ts";
+import { createDisplay } from "./display.ts";
+import { runImport } from "./importing.ts";
+import type { CommonRequest } from "./program.ts";
+import { printReport } from "./report.ts";
+
+/** What was asked for. */
+export type ExportedRequest = CommonRequest & {
+  format: "parquet" | "csv";
+  /** The export's directory, absolute. */
+  directory: string;
+};
+
+/** @returns 0; 1 when a row could not be stored */
+export async function backfillExported(
+  config: Config,
+  edges: Edges,
+  { format, directory, dryRun, json }: ExportedRequest,
+): Promise<number> {
+  const opened = await openExport(directory, format);
+  const { total, manifest } = opened;
+  const { name } = EXPORT_SOURCE;
+  const display = createDisplay(config, edges, "reading an export");
+  const read = async function* ([pool]: readonly pg.Pool[]): AsyncGenerator<PieceBatch, void> {
+    const known = pool === undefined ? new Map() : await readKnownPieces(pool, name, "export");
+    yield* exportPieces(opened, { known, observe: timesBehind(known, createObserver(edges.clock)) });
+  };
+  try {
+    const asked = { kind: format, directory, writtenAt: manifest.writtenAt };
+    const { resumed, report } = await runImport(config, edges, { asked, name, dryRun, total, read }, display);
+    display.end();
+    const remarks = [
+      `Export    of ${manifest.writtenAt}, by ${manifest.program}; its rows keep their sources`,
+    ];
+    printReport(edges, { kind: format, dryRun, resumed, report, remarks }, json);
+    return report.deadLettered > 0 ? 1 : 0;
+  } catch (error) {
+    display.end();
+    throw error;
+  }
+}
