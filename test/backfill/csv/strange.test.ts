@@ -140,7 +140,7 @@ test("an empty file, a header alone, a directory and gzip that is cut are errors
   const cases: [{ file: string; map: string }, string][] = [
     [files(""), "it is empty"],
     [files(`${HEADER}\n`), "holds no row"],
-    [{ ...files(HEADER), file: "." }, "EISDIR"],
+    [{ ...files(HEADER), file: "." }, "--map does not go with --csv and a directory"],
     [files(zip.subarray(0, zip.length / 2), MAP, "q.csv.gz"), "its gzip is damaged: unexpected end of file"],
   ];
 
