@@ -118,6 +118,11 @@ const table = {
     exitCode: 1,
     hint: "Collect first: `quotekeeper start`, or check DATABASE_URL and QUOTEKEEPER_DATA_DIR.",
   },
+  ARCHIVE_OUTDATED: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Run `quotekeeper migrate` first: a trial changes nothing, and so does not bring the archive up to date.",
+  },
   WATCHLISTS_INVALID: {
     retryable: false,
     exitCode: 2,

@@ -42,6 +42,18 @@ export async function placeInstruments(
   return placed(found, (await findOrAdd(client, found.seen)).ids);
 }
 
+/** What units say of instruments that are there; of others nothing. */
+export async function findSeen(client: pg.ClientBase, units: readonly QuoteUnit[]): Promise<SeenInstruments> {
+  const { seen } = seenInstruments(units);
+  const byId: SeenInstruments = new Map();
+  const ids = await find(client, seen);
+  seen.forEach((entry, place) => {
+    const id = ids[place] ?? null;
+    if (id !== null) addSeen(byId, id, entry);
+  });
+  return byId;
+}
+
 /** The same from memory; null when it is not known of all of them. */
 export function placeFromMemory(
   units: readonly QuoteUnit[],
@@ -252,6 +264,63 @@ export async function refreshInstruments(client: pg.ClientBase, seen: SeenInstru
     ],
   });
 }
+
+/** Instruments that one statement restores. */
+const RESTORED_TOGETHER = 5_000;
+
+/**
+ * Gives instruments back what answers say of them, whatever was made of it since.
+ *
+ * @param seen what a journal's answers say, all of them together
+ * @param whole whether the archive has nothing but that journal: what no answer says was never known then
+ */
+export async function restoreInstruments(
+  client: Pick<pg.ClientBase, "query">,
+  seen: SeenInstruments,
+  whole: boolean,
+): Promise<void> {
+  const all = [...seen].sort(([a], [b]) => a - b);
+  for (let from = 0; from < all.length; from += RESTORED_TOGETHER) {
+    const some = all.slice(from, from + RESTORED_TOGETHER);
+    const rows = some.map(([, { row }]) => row);
+    await client.query(RESTORE, [
+      some.map(([id]) => id),
+      ...instrumentColumns(rows).slice(4),
+      rows.map(({ underlying }) => underlying),
+      some.map(([, { first }]) => first),
+      some.map(([, { last }]) => last),
+      whole,
+    ]);
+  }
+}
+
+const RESTORE = `
+  with w as materialized (
+    select i.id, given.strike,
+      case when $9 then given.exchange when newest then coalesce(given.exchange, i.exchange) else i.exchange end as exchange,
+      case when $9 then given.description when newest then coalesce(given.description, i.description) else i.description end as description,
+      case when $9 then given.contract_size when newest then coalesce(given.contract_size, i.contract_size) else i.contract_size end as contract_size,
+      case when $9 then given.first else least(i.first_seen_at, given.first) end as first_seen_at,
+      case when $9 then given.last else greatest(i.last_seen_at, given.last) end as last_seen_at,
+      coalesce(
+        (select u.id from instruments u where u.symbol = given.underlying and u.option_type is null order by u.id limit 1),
+        i.underlying_id) as underlying_id
+    from unnest($1::int[], $2::numeric[], $3::text[], $4::text[], $5::bigint[], $6::text[], $7::timestamptz[],
+        $8::timestamptz[])
+      as given (id, strike, exchange, description, contract_size, underlying, first, last)
+    join instruments i on i.id = given.id
+    cross join lateral (select i.last_seen_at <= given.last as newest) n
+    order by i.id
+    for no key update of i
+  )
+  update instruments i
+  set strike = w.strike, exchange = w.exchange, description = w.description, contract_size = w.contract_size,
+      first_seen_at = w.first_seen_at, last_seen_at = w.last_seen_at, underlying_id = w.underlying_id
+  from w
+  where i.id = w.id
+    and (i.strike::text, i.exchange, i.description, i.contract_size, i.first_seen_at, i.last_seen_at, i.underlying_id)
+      is distinct from
+      (w.strike::text, w.exchange, w.description, w.contract_size, w.first_seen_at, w.last_seen_at, w.underlying_id)`;
 
 /** Numbers of sources by kind and name; a new one is added. */
 export async function placeSources(

@@ -276,10 +276,13 @@ class DueSets {
        where not exists (select from due_sets where digest = $1) on conflict do nothing`,
       [digest, names],
     );
-    const { rows } = await this.#client.query<{ id: number }>("select id from due_sets where digest = $1", [
-      digest,
-    ]);
-    const id = rows[0]?.id ?? 0;
+    const { rows } = await this.#client.query<{ id: number; damaged: boolean }>(
+      "select id, instruments is distinct from $2 as damaged from due_sets where digest = $1",
+      [digest, names],
+    );
+    const { id, damaged } = rows[0] ?? { id: 0, damaged: false };
+    // Somebody has changed it by hand: its digest says what it was.
+    if (damaged) await this.#client.query("update due_sets set instruments = $2 where id = $1", [id, names]);
     this.#known.set(digest, id);
     return id;
   }

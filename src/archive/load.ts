@@ -4,6 +4,8 @@ import { ensurePartitionsFor } from "./partitions.ts";
 import { type Bookmark, JOURNAL_POSITION } from "./bookmark.ts";
 import { READ_ONLY } from "./databaseError.ts";
 import { insertDeadLetters } from "./insert.ts";
+import type { SeenInstruments } from "./instruments.ts";
+import { addLetterCounts, countLetters } from "./letterCounts.ts";
 import { type JournaledNote, loadNotes } from "./loadNotes.ts";
 import { isWithoutPartition, sqlstateOf } from "./refusal.ts";
 import type { Instant } from "../instant.ts";
@@ -34,6 +36,7 @@ export const NOTHING_LOADED: LoadReport = {
   dividends: 0,
   repeated: 0,
   deadLetters: 0,
+  lost: [],
   slots: 0,
 };
 
@@ -45,6 +48,7 @@ export function addReports(a: LoadReport, b: LoadReport): LoadReport {
     dividends: a.dividends + b.dividends,
     repeated: a.repeated + b.repeated,
     deadLetters: a.deadLetters + b.deadLetters,
+    lost: addLetterCounts(a.lost, b.lost),
     slots: a.slots + b.slots,
   };
 }
@@ -155,15 +159,16 @@ export function strangeMonths(
   return strange;
 }
 
-/** Stores a batch's answers and notes, inside a transaction of the caller's. */
+/** Stores a batch's answers and notes, inside a transaction of the caller's. `seen` as in `storeAnswers`. */
 export async function storeBatch(
   client: pg.PoolClient,
   { answers, notes }: Pick<Batch, "answers" | "notes">,
+  seen?: SeenInstruments,
 ): Promise<LoadReport> {
-  const stored = await storeAnswers(client, answers);
+  const stored = await storeAnswers(client, answers, seen);
   const { slots, refused } = await loadNotes(client, notes);
   const deadLetters = stored.deadLetters + (await insertDeadLetters(client, refused));
-  return { ...stored, slots, deadLetters };
+  return { ...stored, slots, deadLetters, lost: addLetterCounts(stored.lost, countLetters(refused)) };
 }
 
 function monthText(instant: Instant): string {

@@ -101,6 +101,11 @@ export async function currentVersion(pool: pg.Pool): Promise<number> {
   return 0;
 }
 
+/** The version that this program brings a database to. */
+export async function newestVersion(): Promise<number> {
+  return (await readMigrations()).at(-1)?.version ?? 0;
+}
+
 async function newestApplied(pool: pg.Pool): Promise<number> {
   const { rows } = await pool.query<{ version: number | null }>(
     "select max(version) as version from schema_migrations",

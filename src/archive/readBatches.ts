@@ -18,6 +18,8 @@ export type BatchOptions = {
   journalDir: string;
   /** Where to begin: 0 or a batch's `to`. */
   from: number;
+  /** Where to end at the latest: a batch's `to`, or where a loader stands; default: at the segment's end. */
+  until?: number | undefined;
   maxBytes?: number;
   /** Records for which it is false are passed over; default: none is. */
   wanted?: (record: JournalRecord) => boolean;
@@ -33,7 +35,7 @@ export type BatchOptions = {
  */
 export async function* readBatches(
   segment: string,
-  { journalDir, from, maxBytes = BATCH_BYTES, wanted = () => true, onDamage }: BatchOptions,
+  { journalDir, from, until = Infinity, maxBytes = BATCH_BYTES, wanted = () => true, onDamage }: BatchOptions,
 ): AsyncGenerator<Batch, void, undefined> {
   let batch: Batch = emptyBatch(segment, from);
   let bytes = 0;
@@ -43,6 +45,7 @@ export async function* readBatches(
       onDamage?.(segment, offset, length, reason);
       continue;
     }
+    if (item.kind === "record" && item.offset >= until) break;
     batch.to = item.end;
     if (item.kind === "end") break;
     const { record } = item;

@@ -1,7 +1,7 @@
 /** Journaled answers become rows, inside a transaction of the caller's; a row the database refuses costs itself alone. */
 import type pg from "pg";
 import { copyQuotes } from "./copyQuotes.ts";
-import { changedDividends, insertDividends } from "./dividends.ts";
+import { insertDividends, wordsOf } from "./dividends.ts";
 import {
   dropOldLetters,
   insertDeadLetters,
@@ -15,12 +15,20 @@ import { isCsvCall } from "./imports/csvCall.ts";
 import { findContested } from "./imports/contested.ts";
 import { isExportCall } from "./imports/exportCall.ts";
 import { restoreDirectory, restoreDividends } from "./imports/restore.ts";
-import { placeInstruments, placeSources, refreshInstruments, sourceText } from "./instruments.ts";
+import {
+  addAllSeen,
+  placeInstruments,
+  placeSources,
+  refreshInstruments,
+  type SeenInstruments,
+  sourceText,
+} from "./instruments.ts";
 import type { Instant } from "../instant.ts";
 import type { RecordSource } from "../journal/record.ts";
 import type { PlacedUnit } from "./quoteColumns.ts";
 import { isOfItsRow, mayBeOfARow, mayBeThereAlready } from "./refusal.ts";
 import { undo } from "./savepoint.ts";
+import { countLetters, type LetterCount } from "./letterCounts.ts";
 import { type AnswerRows, type DeadLetter, type QuoteUnit, unitName } from "./rows.ts";
 
 /** A unit with its source, and the time and ordinal of its dead letter should it become one. */
@@ -44,19 +52,26 @@ export type StoredAnswers = {
   /** Quotes that were in the archive already. */
   repeated: number;
   deadLetters: number;
+  /** What was read and could not be stored. */
+  lost: LetterCount[];
 };
 
 /** Nothing stored. */
-const NOTHING_STORED: StoredAnswers = { responses: 0, quotes: 0, dividends: 0, repeated: 0, deadLetters: 0 };
+const NOTHING_STORED: StoredAnswers = {
+  ...{ responses: 0, quotes: 0, dividends: 0, repeated: 0, deadLetters: 0 },
+  lost: [],
+};
 
 /**
  * Stores answers; those that are there already add nothing.
  *
+ * @param seen grows by what the quotes that are stored, or there already, say of their instruments
  * @throws the database's errors that are not about a row's data
  */
 export async function storeAnswers(
   client: pg.PoolClient,
   answers: readonly AnswerRows[],
+  seen: SeenInstruments = new Map(),
 ): Promise<StoredAnswers> {
   if (answers.length === 0) return NOTHING_STORED;
   await restoreDirectory(client, answers);
@@ -79,11 +94,12 @@ export async function storeAnswers(
   const lost: LostUnit[] = [];
   // Quotes of answers that were not there are not there either, as a rule: COPY finds out, and mergeQuotes remains.
   const areNew = responses === answers.length;
-  const stored = await insertUnits({ client, lost }, units, areNew ? "copy" : "merge");
+  const stored = await insertUnits({ client, lost, seen }, units, areNew ? "copy" : "merge");
   const restoredDividends = await restoreDividends(client, answers);
+  const lostLetters = lost.map(lostLetter);
   const letters = [
     ...sourced.flatMap(({ deadLetters, sourceId }) => deadLetters.map((letter) => ({ ...letter, sourceId }))),
-    ...lost.map(lostLetter),
+    ...lostLetters,
   ];
   if (!areNew) await dropOldLetters(client, sourced, letters);
   const deadLetters = await insertDeadLetters(client, letters);
@@ -93,6 +109,7 @@ export async function storeAnswers(
     dividends: stored.dividends + restoredDividends,
     repeated: units.length - lost.length - stored.quotes,
     deadLetters,
+    lost: countLetters(lostLetters),
   };
 }
 
@@ -111,7 +128,7 @@ async function placeAllSources(
   return (source) => byText.get(sourceText(source)) ?? 0;
 }
 
-type UnitsTarget = { client: pg.PoolClient; lost: LostUnit[] };
+type UnitsTarget = { client: pg.PoolClient; lost: LostUnit[]; seen: SeenInstruments };
 
 /** COPY for units that are new, merging for those of which some may be there already. */
 type Way = "copy" | "merge";
@@ -170,11 +187,11 @@ async function tryWay(
 }
 
 async function insertWhole(
-  { client, lost }: UnitsTarget,
+  { client, lost, seen }: UnitsTarget,
   units: readonly SourcedUnit[],
   insertQuotes: InsertQuotes,
 ): Promise<Inserted> {
-  const { ids, seen } = await placeInstruments(
+  const { ids, seen: here } = await placeInstruments(
     client,
     units.map(({ unit }) => unit),
   );
@@ -183,10 +200,11 @@ async function insertWhole(
     sourceId,
     instrumentId: ids[index] ?? 0,
   }));
+  const dividends = (await insertDividends(client, wordsOf(placed))) ?? 0;
   const quotes = await insertQuotes(client, placed);
-  const dividends = await insertDividends(client, changedDividends(placed));
   // Last, because it locks rows that other loaders want as well.
-  await refreshInstruments(client, seen);
+  await refreshInstruments(client, here);
+  addAllSeen(seen, here);
   const fromFiles = quotes === units.length ? [] : units.filter((unit) => unit.fromFile);
   if (fromFiles.length > 0) lost.push(...(await contestedUnits(client, fromFiles, placed)));
   return { quotes, dividends };

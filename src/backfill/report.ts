@@ -1,4 +1,5 @@
 /** What a backfill did, in numbers that add up. Pure. */
+import { addLetterCounts, countLetters, type LetterCount } from "../archive/letterCounts.ts";
 import type { Batch, LoadReport } from "../archive/load.ts";
 import type { DeadLetter } from "../archive/rows.ts";
 
@@ -14,8 +15,10 @@ export type BackfillReport = {
   stored: number;
   /** Quotes that were in the archive already. */
   repeated: number;
-  /** Quotes that could not become rows; `dead_letters` says why. */
+  /** Quotes that could not become rows. */
   deadLettered: number;
+  /** Why: dead letters by reason; those of the ledger's notes are here as well, which are no quotes. */
+  deadLetters: LetterCount[];
   /** Instruments that were asked for and of which the answer holds no quote. */
   missing: number;
   /** Dividends that were new. */
@@ -42,6 +45,7 @@ export const NOTHING_DONE: BackfillReport = {
   stored: 0,
   repeated: 0,
   deadLettered: 0,
+  deadLetters: [],
   missing: 0,
   dividends: 0,
   slots: 0,
@@ -58,8 +62,9 @@ export function withBatch(
   { answers }: Pick<Batch, "answers">,
   loaded: LoadReport,
 ): BackfillReport {
+  const letters = answers.flatMap(({ deadLetters }) => deadLetters);
   const units = answers.reduce((sum, answer) => sum + answer.units.length, 0);
-  const unreadable = answers.reduce((sum, { deadLetters }) => sum + deadLetters.filter(isOfQuote).length, 0);
+  const unreadable = letters.filter(isOfQuote).length;
   const refused = units - loaded.quotes - loaded.repeated;
   return {
     ...report,
@@ -69,6 +74,7 @@ export function withBatch(
     stored: report.stored + loaded.quotes,
     repeated: report.repeated + loaded.repeated,
     deadLettered: report.deadLettered + unreadable + refused,
+    deadLetters: addLetterCounts(addLetterCounts(report.deadLetters, countLetters(letters)), loaded.lost),
     missing: report.missing + answers.reduce((sum, { matched }) => sum + matched.filter(isMissing).length, 0),
     dividends: report.dividends + loaded.dividends,
     slots: report.slots + loaded.slots,
@@ -84,10 +90,25 @@ export function isOfQuote({ reason }: Pick<DeadLetter, "reason">): boolean {
 
 /** Two reports as one. */
 export function addReports(a: BackfillReport, b: BackfillReport): BackfillReport {
-  const sums = (Object.keys(a) as (keyof BackfillReport)[]).map((key) => [key, a[key] + b[key]]);
-  return Object.fromEntries(sums) as BackfillReport;
+  const { deadLetters: first, ...counts } = a;
+  const { deadLetters: second, ...further } = b;
+  const sums = (Object.keys(counts) as (keyof typeof counts)[]).map((key) => [
+    key,
+    counts[key] + further[key],
+  ]);
+  return { ...(Object.fromEntries(sums) as typeof counts), deadLetters: addLetterCounts(first, second) };
 }
 
 function isMissing({ fate }: { fate: string }): boolean {
   return fate === "unknown" || fate === "absent";
+}
+
+/** `5: 4 malformed (IBM: ...), 1 answered_twice (...)`; null when there is none. */
+export function deadLettersText(letters: readonly LetterCount[]): string | null {
+  if (letters.length === 0) return null;
+  const all = letters.reduce((sum, { count }) => sum + count, 0);
+  const reasons = letters.map(
+    ({ reason, count, example }) => `${count.toLocaleString("en-US")} ${reason} (${example})`,
+  );
+  return `${all.toLocaleString("en-US")}: ${reasons.join(", ")}`;
 }

@@ -19,6 +19,7 @@ import { tempDir } from "./tempDir.ts";
 
 /** A data path under way. */
 export type Collecting = {
+  url: string;
   pool: pg.Pool;
   journalDir: string;
   loader: Loader;
@@ -40,7 +41,7 @@ export async function openCollecting(
   feed: { baseUrl: string; credentials: Credentials; source?: RecordSource },
 ): Promise<Collecting> {
   const { baseUrl, credentials, source = { kind: "simulated", name: "simulated" } } = feed;
-  const { pool } = await freshDatabase();
+  const { url, pool } = await freshDatabase();
   const journalDir = tempDir();
   const onProblem = (problem: Error) => {
     throw problem;
@@ -63,6 +64,7 @@ export async function openCollecting(
     sourceOf: () => source,
   };
   return {
+    url,
     pool,
     journalDir,
     loader,

@@ -53,7 +53,8 @@ const FOUND = `
     from instruments i
     where i.symbol in (select split_part(name, ':', 1) from wanted)
   )
-  select w.job, w.slot_at, w.source_id, w.name, w.reason, w.starred, f.observed_at, f.fill_source_id
+  select w.job, w.slot_at, w.source_id, w.name, w.reason, w.starred, f.observed_at, f.fill_source_id,
+         $6, $7::timestamptz
   from wanted w
   cross join lateral (
     select q.observed_at, q.source_id as fill_source_id
@@ -93,15 +94,11 @@ async function fillDay(
   let broken: Error | undefined;
   try {
     await client.query("begin");
-    await client.query("drop table if exists pg_temp.found_fills");
-    await client.query(
-      `create temp table found_fills (job text, slot_at timestamptz, source_id smallint, name text, reason text,
-         starred boolean, observed_at timestamptz, fill_source_id smallint) on commit drop`,
-    );
+    await beginFound(client);
     const dayEnds = new Date(Date.parse(day) + DAY_MS).toISOString();
-    const values = [day, dayEnds, delayedJobs, from, to];
+    const values = [day, dayEnds, delayedJobs, from, to, by, now];
     const { rowCount } = await client.query(`insert into found_fills ${FOUND}`, values);
-    if ((rowCount ?? 0) > 0) await settle(client, by, now);
+    if ((rowCount ?? 0) > 0) await settle(client);
     await client.query("commit");
     return rowCount ?? 0;
   } catch (error) {
@@ -115,8 +112,18 @@ async function fillDay(
 
 const DAY_MS = 86_400_000;
 
+/** Makes the table of what is found, which ends with the transaction. */
+async function beginFound(client: pg.ClientBase): Promise<void> {
+  await client.query("drop table if exists pg_temp.found_fills");
+  await client.query(
+    `create temp table found_fills (job text, slot_at timestamptz, source_id smallint, name text, reason text,
+       starred boolean, observed_at timestamptz, fill_source_id smallint, filled_by text, filled_at timestamptz)
+     on commit drop`,
+  );
+}
+
 /** Moves what was found from `misses` to `fills`, and counts it in its slots. */
-async function settle(client: pg.ClientBase, by: FillOptions["by"], now: Instant): Promise<void> {
+async function settle(client: pg.ClientBase): Promise<void> {
   // A star under which something was found becomes a row for each instrument that is still missing.
   await client.query(
     `with starred as (
@@ -141,12 +148,43 @@ async function settle(client: pg.ClientBase, by: FillOptions["by"], now: Instant
        returning f.*
      ), kept as (
        insert into fills (job, slot_at, source_id, instrument, reason, observed_at, fill_source_id, filled_by, filled_at)
-       select job, slot_at, source_id, name, reason, observed_at, fill_source_id, $1, $2 from gone
+       select job, slot_at, source_id, name, reason, observed_at, fill_source_id, filled_by, filled_at from gone
        on conflict do nothing
      )
      update slots s set stored = s.stored + g.n, missed = s.missed - g.n
      from (select job, slot_at, source_id, count(*)::int as n from gone group by 1, 2, 3) g
      where s.job = g.job and s.slot_at = g.slot_at and s.source_id = g.source_id`,
-    [by, now],
   );
+}
+
+/** A slot of a job in a source, by the source's number. */
+export type SlotKey = { job: string; slotAt: Instant; sourceId: number };
+
+/**
+ * Fills slots again whose accounts were made anew: a fill stands when its miss is there again and its quote still is, and
+ * goes otherwise. In the transaction that has made them.
+ */
+export async function restoreFills(client: pg.ClientBase, keys: readonly SlotKey[]): Promise<void> {
+  if (keys.length === 0) return;
+  await beginFound(client);
+  await client.query(
+    `with gone as (
+       delete from fills f using unnest($1::text[], $2::timestamptz[], $3::smallint[]) as w (job, slot_at, source_id)
+       where f.job = w.job and f.slot_at = w.slot_at and f.source_id = w.source_id
+       returning f.*
+     )
+     insert into found_fills
+     select g.job, g.slot_at, g.source_id, g.instrument, m.reason, m.instrument = '*', g.observed_at, g.fill_source_id,
+            g.filled_by, g.filled_at
+     from gone g
+     join misses m on m.job = g.job and m.slot_at = g.slot_at and m.source_id = g.source_id
+       and m.instrument in (g.instrument, '*')
+     where exists (
+       select from instruments i
+       join quotes q on q.instrument_id = i.id and q.observed_at = g.observed_at and q.source_id = g.fill_source_id
+       where i.symbol = split_part(g.instrument, ':', 1) and ${INSTRUMENT_NAME} = g.instrument
+     )`,
+    [keys.map(({ job }) => job), keys.map(({ slotAt }) => slotAt), keys.map(({ sourceId }) => sourceId)],
+  );
+  await settle(client);
 }

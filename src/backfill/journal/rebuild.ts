@@ -3,34 +3,84 @@
  * or the new ones, and never a hole.
  */
 import type pg from "pg";
+import { addAllSeen, findSeen, restoreInstruments } from "../../archive/instruments.ts";
 import { type Batch, createMemory, ensureRoom, storeBatch } from "../../archive/load.ts";
 import { refreshPieces } from "../../archive/tiers/refreshPieces.ts";
 import { dateOf } from "../../instant.ts";
 import { segmentHour } from "../../journal/segment-name.ts";
 import type { SegmentInfo } from "../../journal/segments.ts";
 import { exchangeDate } from "../../market/calendar/dates.ts";
+import { restoreFills, type SlotKey } from "../gaps/fillSlots.ts";
 import { withBatch } from "../report.ts";
-import { removeAnswers } from "./removeAnswers.ts";
+import { removeAnswers, removeStrayDividends } from "./removeAnswers.ts";
 import { overtaken, type RunBookmark } from "./bookmark.ts";
 import { batchesOf, type ReplayOptions } from "./replay.ts";
+import type { TimeRange } from "./segments.ts";
+import { removeNotes, Restoring } from "./restoring.ts";
 
 const HOUR_MS = 3_600_000;
 
 /** What a rebuild needs: it is always resumable. */
-export type RebuildOptions = ReplayOptions & { bookmark: RunBookmark };
+export type RebuildOptions = ReplayOptions & {
+  bookmark: RunBookmark;
+  /** What is rebuilt of the journal. `wanted` lets notes from behind it pass: they may tell more of its slots. */
+  range: TimeRange;
+  /** Of a trial: called before each batch, to copy what it meets; the bars, which have no copies, are left alone. */
+  trial: ((client: pg.PoolClient, batch: Batch) => Promise<void>) | null;
+};
 
-/** The same as `replay`, with rows replaced instead of passed over. */
+/**
+ * Replaces rows instead of passing them over, and gives slots, misses and instruments back what the journal says of them.
+ *
+ * @throws as `replay`
+ */
 export async function rebuild(options: RebuildOptions): Promise<void> {
-  const { segments, tally, onProgress, signal } = options;
+  const { pool, segments, tally, onProgress, signal } = options;
+  const restoring = new Restoring(options.range);
+  await recall(options, restoring);
   const total = bytesOf(segments);
   let before = 0;
   for (const [date, ofDate] of byDate(segments)) {
     signal.throwIfAborted();
-    await rebuildDate(options, ofDate, (bytes) =>
+    await rebuildDate(options, restoring, ofDate, (bytes) =>
       onProgress({ doing: date, done: before + bytes, total, unit: "bytes", quotes: tally.report.read }),
     );
     before += bytesOf(ofDate);
   }
+  await restoreInstruments(pool, restoring.seen, await isWhole(options, restoring));
+}
+
+/** Reads again what an earlier run has rebuilt: what it remembered went with its process. */
+async function recall(options: RebuildOptions, restoring: Restoring): Promise<void> {
+  const { pool, segments, positions } = options;
+  const done = { ...options, positions: new Map(), ends: positions, onDamage: () => undefined };
+  for (const { name } of segments)
+    for await (const { answers, notes, to } of batchesOf(done, name)) {
+      restoring.take(notes);
+      restoring.ends.set(name, to);
+      const units = answers.flatMap((answer) => answer.units);
+      const client = await pool.connect();
+      try {
+        addAllSeen(restoring.seen, await findSeen(client, units));
+      } finally {
+        client.release();
+      }
+    }
+}
+
+/** Whether the archive has nothing but what was read, and all of it could be. */
+async function isWhole({ pool, range, tally }: RebuildOptions, { ends }: Restoring): Promise<boolean> {
+  if (range.from !== null || range.to !== null || tally.report.damagedBytes > 0) return false;
+  const { rows } = await pool.query<{ others: boolean }>(
+    `select exists (
+       select from responses r
+       left join unnest($1::text[], $2::bigint[]) as s (name, read_to)
+         on s.name = r.journal_segment and s.read_to > r.journal_offset
+       where s.name is null
+     ) as others`,
+    [[...ends.keys()], [...ends.values()]],
+  );
+  return rows[0]?.others === false;
 }
 
 function bytesOf(segments: readonly SegmentInfo[]): number {
@@ -49,36 +99,42 @@ function byDate(segments: readonly SegmentInfo[]): Map<string, SegmentInfo[]> {
 
 async function rebuildDate(
   options: RebuildOptions,
+  restoring: Restoring,
   segments: readonly SegmentInfo[],
   onBatch: (bytes: number) => void,
 ): Promise<void> {
-  const { pool, signal, tally } = options;
+  const { pool, signal, tally, trial } = options;
   const before = tally.report;
   const client = await pool.connect();
   let broken: Error | undefined;
   let bytes = 0;
   const memory = createMemory();
   const dates = new Set<string>();
+  const slots: SlotKey[] = [];
   try {
     await client.query("begin");
     for (const { name } of segments) {
       for await (const batch of batchesOf(options, name)) {
         signal.throwIfAborted();
         await ensureRoom(client, batch.answers, memory);
+        await trial?.(client, batch);
         const others = datesOf(batch).filter((date) => !dates.has(date));
         // Bars that are there would follow each batch: they are made once, at the end.
-        if (others.length > 0)
+        if (trial === null && others.length > 0)
           await client.query(
             "delete from session_bars where date = any ($1::date[]) and not quotes_dropped",
             [others],
           );
         for (const date of others) dates.add(date);
-        await replaceBatch(client, options, batch);
+        slots.push(...(await replaceBatch(client, options, restoring, batch)));
+        restoring.ends.set(batch.segment, batch.to);
         bytes += batch.to - batch.from;
         onBatch(bytes);
       }
     }
-    for (const date of dates) await client.query("select recompute_session_bars($1, $1)", [date]);
+    await restoreFills(client, slots);
+    if (trial === null)
+      for (const date of dates) await client.query("select recompute_session_bars($1, $1)", [date]);
     await client.query("commit");
   } catch (error) {
     broken = error as Error;
@@ -88,6 +144,7 @@ async function rebuildDate(
   } finally {
     client.release(broken);
   }
+  if (trial !== null) return;
   const sorted = [...dates].sort();
   await refreshPieces(pool, sorted[0] ?? null, sorted.at(-1) ?? null);
 }
@@ -101,15 +158,22 @@ function datesOf({ answers }: Batch): string[] {
   return [...new Set([...new Set(times)].map((at) => exchangeDate(dateOf(at))))];
 }
 
+/** @returns the slots whose account is made anew */
 async function replaceBatch(
   client: pg.PoolClient,
   { bookmark, tally }: RebuildOptions,
-  batch: Batch,
-): Promise<void> {
+  restoring: Restoring,
+  given: Batch,
+): Promise<SlotKey[]> {
+  const { slots, notes } = restoring.take(given.notes);
+  const batch = { ...given, notes };
   if (!(await bookmark.take(client, batch))) throw overtaken(batch);
   const replaced = await removeAnswers(client, batch.answers);
-  const loaded = await storeBatch(client, batch);
+  await removeNotes(client, slots, batch.notes);
+  const loaded = await storeBatch(client, batch, restoring.seen);
+  await removeStrayDividends(client, batch.answers);
   tally.report = { ...tally.report, replaced: tally.report.replaced + replaced };
   await bookmark.move(client, batch, loaded);
   tally.report = withBatch(tally.report, batch, loaded);
+  return slots;
 }

@@ -5,11 +5,12 @@ import type { AnswerRows, QuoteUnit } from "../../archive/rows.ts";
 import type { RecordSource } from "../../journal/record.ts";
 
 /** Tables whose rows bear an answer's time and source, the one that is counted first. */
-const TABLES = ["quotes", "extended_quotes", "dividends", "dead_letters"] as const;
+const TABLES = ["quotes", "extended_quotes", "dead_letters"] as const;
 
 /**
  * Only what these answers became: rows of another answer that bears the same time stay, and so does whatever has no
- * answer in this journal. `session_bars` is for the caller to recompute.
+ * answer in this journal. `session_bars` is for the caller to recompute. Dividends stay, for the quotes around hang on
+ * them: storing the answers corrects them, and `removeStrayDividends` takes out those without a quote.
  *
  * @returns how many quotes were taken out
  */
@@ -55,6 +56,22 @@ export async function removeAnswers(client: pg.ClientBase, answers: readonly Ans
   return quotes + (await removeUnits(client, answers));
 }
 
+/** Takes out dividends of the answers that were removed last and are stored anew: those that none of their quotes says. */
+export async function removeStrayDividends(
+  client: pg.ClientBase,
+  answers: readonly AnswerRows[],
+): Promise<void> {
+  await client.query(
+    `delete from dividends d using removed_answers r
+     where d.observed_at = r.observed_at and d.source_id = r.source_id and d.observed_at between $1 and $2
+       and not exists (
+         select from quotes q
+         where q.instrument_id = d.instrument_id and q.observed_at = d.observed_at and q.source_id = d.source_id
+       )`,
+    boundsOf(answers.map(({ record }) => record.observedAt)),
+  );
+}
+
 /** Rows of an import bear times of their own: they are taken out by their keys. */
 async function removeUnits(client: pg.ClientBase, answers: readonly AnswerRows[]): Promise<number> {
   const units = answers.flatMap(({ record, units: all }) =>
@@ -73,7 +90,7 @@ async function removeUnits(client: pg.ClientBase, answers: readonly AnswerRows[]
     units.map(({ source }) => source.name),
   ];
   let quotes = 0;
-  for (const table of ["quotes", "extended_quotes", "dividends"]) {
+  for (const table of ["quotes", "extended_quotes"]) {
     const { rowCount } = await client.query(
       `delete from ${table} t
        using unnest($1::text[], $2::text[], $3::date[], $4::text[], $5::numeric[], $6::timestamptz[], $7::text[],

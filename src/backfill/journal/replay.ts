@@ -22,6 +22,8 @@ export type ReplayOptions = {
   segments: readonly SegmentInfo[];
   /** How far each segment was read before. */
   positions: ReadonlyMap<string, number>;
+  /** Where to end in each segment at the latest; one that is not named is not read. Default: at their ends. */
+  ends?: ReadonlyMap<string, number>;
   wanted: (record: JournalRecord) => boolean;
   /** Null: nothing is written down, as every run begins anew. */
   bookmark: RunBookmark | null;
@@ -33,7 +35,7 @@ export type ReplayOptions = {
 };
 
 /** What reading alone needs. */
-type ReadOptions = Pick<ReplayOptions, "journalDir" | "positions" | "wanted" | "onDamage">;
+type ReadOptions = Pick<ReplayOptions, "journalDir" | "positions" | "ends" | "wanted" | "onDamage">;
 
 /** @throws the signal's reason, after what was read is committed; the database's errors; BACKFILL_OVERTAKEN */
 export async function replay(options: ReplayOptions): Promise<void> {
@@ -73,11 +75,12 @@ export async function* allBatches(
 
 /** The batches of one segment, from where it was read to before. */
 export async function* batchesOf(
-  { journalDir, positions, wanted, onDamage }: ReadOptions,
+  { journalDir, positions, ends, wanted, onDamage }: ReadOptions,
   segment: string,
 ): AsyncGenerator<Batch, void> {
   const from = positions.get(segment) ?? 0;
-  const what = { journalDir, from, wanted, onDamage, maxBytes: REPLAY_BATCH_BYTES };
+  const until = ends === undefined ? undefined : (ends.get(segment) ?? 0);
+  const what = { journalDir, from, until, wanted, onDamage, maxBytes: REPLAY_BATCH_BYTES };
   for await (const batch of readBatches(segment, what)) if (batch.to > batch.from) yield batch;
 }
 

@@ -5,7 +5,7 @@
  * again. Pure.
  */
 import { type QuoteLines, quoteLines } from "../../archive/copyQuotes.ts";
-import { changedDividends, type DividendRow, type LastDividends } from "../../archive/dividends.ts";
+import { addChangedWords, type DividendWords } from "../../archive/dividends.ts";
 import { type ResponseRow, responseRow } from "../../archive/insert.ts";
 import { addAllSeen, type PlacedInstruments, type SeenInstruments } from "../../archive/instruments.ts";
 import { type Batch, NOTHING_LOADED } from "../../archive/load.ts";
@@ -24,15 +24,14 @@ export class Stretch {
   to: number;
   readonly responses: ResponseRow[] = [];
   readonly lines: QuoteLines[] = [];
-  readonly dividends: DividendRow[] = [];
+  readonly dividends: DividendWords = new Map();
   readonly letters: (DeadLetter & { sourceId: number })[] = [];
   readonly notes: JournaledNote[] = [];
   readonly seen: SeenInstruments = new Map();
   /** What storing it adds to a run's report if all of it is new; without dividends and slots, which the archive counts. */
   report: BackfillReport = NOTHING_DONE;
-  /** False: a dividend came behind a later one, and only the archive can tell what has changed. */
+  /** False: a quote came behind a later one of its series, and its dividend may be wanted. */
   isInOrder = true;
-  readonly #last: LastDividends = new Map();
 
   /** Begins where a batch does. */
   constructor({ segment, from }: Pick<Batch, "segment" | "from">) {
@@ -52,7 +51,7 @@ export class Stretch {
         placed.push({ unit, sourceId, instrumentId: instruments.ids[placed.length] ?? 0 });
     });
     for (const one of placed) this.lines.push(quoteLines(one));
-    this.#addDividends(placed);
+    if (!addChangedWords(this.dividends, placed)) this.isInOrder = false;
     addAllSeen(this.seen, instruments.seen);
     this.notes.push(...notes);
     const quotes = placed.length;
@@ -62,12 +61,5 @@ export class Stretch {
       { ...NOTHING_LOADED, responses: answers.length, quotes },
     );
     this.to = to;
-  }
-
-  #addDividends(placed: readonly PlacedUnit[]): void {
-    const before = this.dividends.at(-1)?.observedAt ?? "";
-    const changed = changedDividends(placed, this.#last);
-    this.isInOrder &&= changed.every(({ observedAt }) => observedAt >= before);
-    this.dividends.push(...changed);
   }
 }

@@ -23,6 +23,7 @@ import {
   loadBatch,
   strangeMonths,
 } from "../../archive/load.ts";
+import { addLetterCounts, countLetters } from "../../archive/letterCounts.ts";
 import { loadNotes } from "../../archive/loadNotes.ts";
 import { mayBeOfARow, mayBeThereAlready } from "../../archive/refusal.ts";
 import { addReports, type BackfillReport, withBatch } from "../report.ts";
@@ -168,13 +169,13 @@ export class StretchLoader {
     const client = begun ?? (await this.#begin(stretch));
     try {
       const isNew = (await insertResponses(client, stretch.responses)) === stretch.responses.length;
-      if (!isNew) this.#repeated = stretch.segment;
-      if (!isNew || !stretch.isInOrder) {
+      const dividends = isNew && stretch.isInOrder ? await insertDividends(client, stretch.dividends) : null;
+      if (dividends === null) {
+        if (stretch.isInOrder) this.#repeated = stretch.segment;
         await this.#undo(undefined, client);
         return false;
       }
       await copyQuoteLines(client, stretch.lines);
-      const dividends = await insertDividends(client, stretch.dividends);
       const { slots, refused } = await loadNotes(client, stretch.notes);
       await insertDeadLetters(client, [...stretch.letters, ...refused]);
       // Last, because it locks rows that other loaders want as well.
@@ -182,6 +183,7 @@ export class StretchLoader {
       const report = { ...addReports(tally.report, stretch.report), dividends: 0, slots: 0 };
       report.dividends = tally.report.dividends + dividends;
       report.slots = tally.report.slots + slots;
+      report.deadLetters = addLetterCounts(report.deadLetters, countLetters(refused));
       await bookmark.moveTo(client, stretch, report);
       await client.query("commit");
       client.release();

@@ -1,7 +1,8 @@
 /** What a sweep has brought: its answers in the journal, and the rows of them in the archive. */
 import { setImmediate } from "node:timers/promises";
 import type pg from "pg";
-import { rowsOf } from "../../archive/rows.ts";
+import { addLetterCounts, countLetters, type LetterCount } from "../../archive/letterCounts.ts";
+import { type DeadLetter, rowsOf } from "../../archive/rows.ts";
 import type { Instant } from "../../instant.ts";
 import { type BackfillReport, isOfQuote, NOTHING_DONE } from "../report.ts";
 import { answersOfRun } from "./journaled.ts";
@@ -46,9 +47,13 @@ export async function countSweep(
         answers: report.answers + 1,
         newAnswers: report.newAnswers + 1,
         missing: report.missing + missing,
-        read: report.read + units + deadLetters,
+        read: report.read + units + deadLetters.filter(isOfQuote).length,
         stored: report.stored + quotes,
-        deadLettered: report.deadLettered + deadLetters + units - quotes,
+        deadLettered: report.deadLettered + deadLetters.filter(isOfQuote).length + units - quotes,
+        deadLetters: addLetterCounts(report.deadLetters, [
+          ...countLetters(deadLetters),
+          ...(units > quotes ? [{ ...stored.refused, count: units - quotes }] : []),
+        ]),
         dividends: report.dividends + stored.dividends,
       };
     }
@@ -59,7 +64,7 @@ export async function countSweep(
     group.push({
       ...{ requestId: record.requestId, observedAt: record.observedAt, units: units.length },
       symbols: [...new Set(units.map(({ instrument }) => instrument.symbol))],
-      deadLetters: deadLetters.filter(isOfQuote).length,
+      deadLetters,
       missing: matched.filter(({ fate }) => fate === "unknown" || fate === "absent").length,
     });
     if (group.length >= TOGETHER) await settle();
@@ -74,12 +79,18 @@ type Counted = {
   observedAt: Instant;
   symbols: string[];
   units: number;
-  deadLetters: number;
+  deadLetters: DeadLetter[];
   missing: number;
 };
 
 /** What the archive has of the answer at a place of the list. */
-type StoredRow = { place: number; quotes: number; dividends: number };
+type StoredRow = {
+  place: number;
+  quotes: number;
+  dividends: number;
+  /** The first of its quotes that the database refused. */
+  refused: Omit<LetterCount, "count">;
+};
 
 /** By instrument and time, as the keys have it: by time alone the whole month would be read. */
 const STORED = `
@@ -94,7 +105,11 @@ const STORED = `
     select d.observed_at, d.source_id, count(*) as n from asked a
     join dividends d on d.instrument_id = a.id and d.observed_at = a.observed_at group by 1, 2
   )
-  select (e.place - 1)::int as place, coalesce(q.n, 0)::int as quotes, coalesce(d.n, 0)::int as dividends
+  select (e.place - 1)::int as place, coalesce(q.n, 0)::int as quotes, coalesce(d.n, 0)::int as dividends,
+    (select json_build_object('reason', coalesce(min(l.reason), 'refused_by_database'),
+       'example', coalesce(min(l.instrument || ': ' || l.detail), ''))
+     from dead_letters l
+     where l.observed_at = r.observed_at and l.source_id = r.source_id and l.reason = 'refused_by_database') as refused
   from unnest($3::timestamptz[], $4::uuid[]) with ordinality as e(observed_at, request_id, place)
   join responses r on r.observed_at = e.observed_at and r.request_id = e.request_id
   left join found_quotes q on q.observed_at = r.observed_at and q.source_id = r.source_id

@@ -73,7 +73,7 @@ export async function backfillCsv(config: Config, edges: Edges, request: CsvRequ
       ...(outside > 0 ? [`Outside   ${outside.toLocaleString("en-US")} rows outside --from and --to`] : []),
     ];
     printReport(edges, { kind: "csv", dryRun, resumed, report, remarks }, json);
-    return report.deadLettered > 0 ? 1 : 0;
+    return report.deadLetters.length > 0 ? 1 : 0;
   } catch (error) {
     display.end();
     throw error;

@@ -1,26 +1,32 @@
 /** `quotekeeper backfill --gaps`: the holes of the ledger, and what can still be known of them. */
 import type pg from "pg";
-import { migrate } from "../../archive/migrate.ts";
-import { copyQuotesAroundMisses, createShadow } from "../../backfill/dryRun/shadow.ts";
+import { readPositions } from "../../archive/bookmark.ts";
+import type { LetterCount } from "../../archive/letterCounts.ts";
+import { createMemory, loadBatch } from "../../archive/load.ts";
+import { loadAll } from "../../archive/loader.ts";
+import type { Shadow } from "../../backfill/dryRun/shadow.ts";
+import { tryBatches } from "../../backfill/dryRun/tryBatches.ts";
 import { deriveCloses } from "../../backfill/gaps/deriveCloses.ts";
 import { fillSlots } from "../../backfill/gaps/fillSlots.ts";
 import { type Hole, hoursWithMisses, listHoles } from "../../backfill/gaps/listHoles.ts";
-import { replay } from "../../backfill/journal/replay.ts";
+import { allBatches, replay, type ReplayOptions } from "../../backfill/journal/replay.ts";
 import { segmentsOfHours } from "../../backfill/journal/segments.ts";
-import { NOTHING_DONE } from "../../backfill/report.ts";
+import { type BackfillReport, NOTHING_DONE } from "../../backfill/report.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { dateOf, type Instant, instantFromDate } from "../../instant.ts";
 import { exchangeDate } from "../../market/calendar/dates.ts";
 import type { Edges } from "../edges.ts";
 import { gapsJson } from "../json/backfill.ts";
 import { printJson } from "../json/print.ts";
-import { type Archive, requireArchive, requireSchema, withArchive } from "../parts/archive.ts";
+import { listSegments } from "../../journal/segments.ts";
 import { journalDir } from "../parts/collection.ts";
 import { table } from "../parts/table.ts";
+import { withMigrated, withTrial } from "./archives.ts";
 import { delayedJobs } from "./delayedJobs.ts";
 import { createDisplay, type Display } from "./display.ts";
 import { endingAtInterrupt } from "./ending.ts";
 import type { CommonRequest } from "./program.ts";
+import { deadLetterLines } from "./report.ts";
 
 /** What was asked for. */
 export type GapsRequest = CommonRequest & { from: Instant | null; to: Instant | null };
@@ -31,85 +37,105 @@ type Outcome = {
   holes: Hole[];
   /** Quotes of the journal that the archive had not. */
   stored: number;
+  /** What of it could not become rows. */
+  deadLetters: LetterCount[];
   filled: number;
   derived: number;
   /** As the ledger has them now. */
   left: Hole[];
 };
 
-/** @returns 0 when no hole is left, 1 otherwise */
+/** @returns 0 when no hole is left and nothing was dead-lettered, 1 otherwise */
 export async function backfillGaps(config: Config, edges: Edges, request: GapsRequest): Promise<number> {
-  await requireArchive(config);
   const display = createDisplay(config, edges, "reading the journal of the hours with holes");
   try {
     const outcome = await endingAtInterrupt(edges, (signal) =>
-      withArchive(config, edges.clock, async (archive) => {
-        if (request.dryRun) await requireSchema(archive.pool, archive.address);
-        else await migrate(archive.pool, instantFromDate(edges.clock.now()));
-        return request.dryRun
-          ? tryIt(config, edges, archive, request, display, signal)
-          : doIt(config, edges, archive.pool, request, display, signal);
-      }),
+      request.dryRun
+        ? withTrial(config, edges, ({ shadow }) =>
+            doIt(config, edges, { pool: shadow.pool, shadow }, request, display, signal),
+          )
+        : withMigrated(config, edges, (pool) =>
+            doIt(config, edges, { pool, shadow: null }, request, display, signal),
+          ),
     );
     display.end();
     if (request.json) printJson(edges.stdout, gapsJson, { dryRun: request.dryRun, ...outcome });
     else edges.stdout.write(text(outcome, request, edges));
-    return missesOf(outcome.left) > 0 ? 1 : 0;
+    return missesOf(outcome.left) > 0 || outcome.deadLetters.length > 0 ? 1 : 0;
   } catch (error) {
     display.end();
     throw error;
   }
 }
 
-/** Reads the journal of the hours with holes again, fills what then can be filled, derives closes. */
+/** What is worked on: the archive, or copies of it. */
+type Target = { pool: pg.Pool; shadow: Shadow | null };
+
+/**
+ * Reads the journal of the hours with holes again, fills what then can be filled, derives closes. What a collector has
+ * journaled and not loaded is loaded first, and the journal is read as far: so nothing depends on how far that one is.
+ */
 async function doIt(
   config: Config,
   { clock }: Edges,
-  pool: pg.Pool,
+  target: Target,
   { from, to }: GapsRequest,
   display: Display,
   signal: AbortSignal,
 ): Promise<Outcome> {
-  const holes = await listHoles(pool, { from, to });
-  const tally = { report: NOTHING_DONE };
+  const { pool } = target;
   const dir = journalDir(config);
-  await replay({
-    ...{ pool, journalDir: dir, tally, signal, onProgress: display.progress },
+  const onDamage: ReplayOptions["onDamage"] = (segment, offset, length, reason) =>
+    display.log.warn({ segment, offset, length, reason }, "damaged bytes of the journal were passed over");
+  await catchUp(target, { journalDir: dir, clock, signal });
+  const holes = await listHoles(pool, { from, to });
+  const { stored, deadLetters } = await readAgain(target, {
+    ...{ journalDir: dir, signal, onProgress: display.progress, onDamage },
     segments: await segmentsOfHours(dir, await hoursWithMisses(pool, { from, to })),
-    ...{ positions: new Map(), wanted: () => true, bookmark: null },
-    onDamage: (segment, offset, length, reason) =>
-      display.log.warn({ segment, offset, length, reason }, "damaged bytes of the journal were passed over"),
+    ...{ positions: new Map(), ends: await readPositions(pool), wanted: () => true },
   });
+  // A slot may be filled by any quote that is there by then, not by the journal's own alone.
+  await target.shadow?.takeQuotesAroundMisses();
   const now = instantFromDate(clock.now());
   const filled = await fillSlots(pool, { from, to, by: "gaps", now, delayedJobs: await delayedJobs(config) });
   const derived = await deriveCloses(pool, { ...datesOf({ from, to }), now });
-  return { holes, stored: tally.report.stored, filled, derived, left: await listHoles(pool, { from, to }) };
+  return { holes, stored, deadLetters, filled, derived, left: await listHoles(pool, { from, to }) };
 }
 
-/** The same on copies, which are gone afterwards. */
-async function tryIt(
-  config: Config,
-  edges: Edges,
-  archive: Archive,
-  request: GapsRequest,
-  display: Display,
-  signal: AbortSignal,
-): Promise<Outcome> {
-  const scratch = archive.openScratch();
-  try {
-    await createShadow(scratch);
-    await copyQuotesAroundMisses(scratch);
-    return await doIt(config, edges, scratch, request, display, signal);
-  } finally {
-    await scratch.end();
+/** Loads what the journal holds and the archive has not. */
+async function catchUp(
+  { pool, shadow }: Target,
+  { journalDir, clock, signal }: Pick<ReplayOptions, "journalDir" | "signal"> & Pick<Edges, "clock">,
+): Promise<void> {
+  if (shadow === null) return void (await loadAll({ pool, journalDir, clock }));
+  const memory = createMemory();
+  const positions = await readPositions(pool);
+  const segments = await listSegments(journalDir);
+  const behind = segments.filter(({ name, bytes }) => bytes === null || bytes > (positions.get(name) ?? 0));
+  for await (const batch of allBatches({
+    ...{ journalDir, segments: behind, positions, wanted: () => true, onDamage: () => undefined },
+  })) {
+    signal.throwIfAborted();
+    await shadow.take(pool, batch);
+    await loadBatch(pool, batch, memory);
   }
+}
+
+async function readAgain(
+  { pool, shadow }: Target,
+  options: Omit<ReplayOptions, "pool" | "bookmark" | "tally">,
+): Promise<BackfillReport> {
+  if (shadow !== null) return tryBatches(shadow, allBatches(options), () => options.signal.throwIfAborted());
+  const tally = { report: NOTHING_DONE };
+  await replay({ ...options, pool, bookmark: null, tally });
+  return tally.report;
 }
 
 /** Most holes that are listed for people; `--json` has all. */
 const MOST_LINES = 40;
 
 function text(
-  { holes, stored, filled, derived, left }: Outcome,
+  { holes, stored, deadLetters, filled, derived, left }: Outcome,
   { dryRun }: GapsRequest,
   edges: Edges,
 ): string {
@@ -142,6 +168,7 @@ function text(
       : [table(columns, cells, edges.stdout, edges.env).trimEnd()]),
     ...(further > 0 ? [`and ${count(further)} further; --from and --to narrow it, --json has all`] : []),
     `${count(missesOf(holes))} missed = ${count(filled)} filled + ${count(missesOf(holes) - filled)} left; ${count(stored)} quotes came from the journal`,
+    ...deadLetterLines({ deadLetters }),
     `${count(derived)} closes derived from the next session, in derived_closes`,
   ];
   return `${lines.join("\n")}\n`;

@@ -1,8 +1,6 @@
 /** What imports have in common: the lock, the journal, the run that goes on where it stopped, the slots that they fill. */
 import type pg from "pg";
-import { migrate } from "../../archive/migrate.ts";
 import type { AnswerRows } from "../../archive/rows.ts";
-import { copyQuotesAroundMisses } from "../../backfill/dryRun/shadow.ts";
 import { tryBatches } from "../../backfill/dryRun/tryBatches.ts";
 import { catchUp } from "../../backfill/files/catchUp.ts";
 import { batchOf, importPieces } from "../../backfill/files/importPieces.ts";
@@ -15,8 +13,8 @@ import type { Config } from "../../config/loadEnvironment.ts";
 import { type Instant, instantFromDate, instantOf, microsOf } from "../../instant.ts";
 import { openJournal } from "../../journal/writer.ts";
 import type { Edges } from "../edges.ts";
-import { type Archive, requireArchive, requireSchema, withArchive } from "../parts/archive.ts";
 import { journalDir } from "../parts/collection.ts";
+import { type Tried, withMigrated, withTrial } from "./archives.ts";
 import { delayedJobs } from "./delayedJobs.ts";
 import type { Display } from "./display.ts";
 import { endingAtInterrupt } from "./ending.ts";
@@ -44,18 +42,12 @@ export async function runImport(
   request: ImportRequest,
   display: Display,
 ): Promise<Imported> {
-  const { clock } = edges;
-  // A trial makes no archive.
-  if (request.dryRun) await requireArchive(config);
   return endingAtInterrupt(edges, (signal) =>
-    withArchive(config, clock, async ({ pool, address, openScratch }) => {
-      if (request.dryRun) {
-        await requireSchema(pool, address);
-        return tryIt(config, edges, { pool, openScratch }, request, display, signal);
-      }
-      await migrate(pool, instantFromDate(clock.now()));
-      return withSourceLock(pool, request.name, () => doIt(config, edges, pool, request, display, signal));
-    }),
+    request.dryRun
+      ? withTrial(config, edges, (tried) => tryIt(config, edges, tried, request, display, signal))
+      : withMigrated(config, edges, (pool) =>
+          withSourceLock(pool, request.name, () => doIt(config, edges, pool, request, display, signal)),
+        ),
   );
 }
 
@@ -133,16 +125,15 @@ const DAY_MICROS = 86_400_000_000n;
 async function tryIt(
   config: Config,
   { clock }: Edges,
-  { pool, openScratch }: Pick<Archive, "pool" | "openScratch">,
+  { pool, shadow }: Tried,
   { asked, name, total, read }: ImportRequest,
   display: Display,
   signal: AbortSignal,
 ): Promise<Imported> {
-  const scratch = openScratch();
   const span = new Span();
   let at = { doing: "", done: 0 };
   const batches = async function* () {
-    for await (const { pieces, doing, done } of read([pool, scratch])) {
+    for await (const { pieces, doing, done } of read(pool === null ? [shadow.pool] : [pool, shadow.pool])) {
       signal.throwIfAborted();
       at = { doing, done };
       if (pieces.length === 0) continue;
@@ -151,17 +142,13 @@ async function tryIt(
       yield batch;
     }
   };
-  try {
-    const report = await tryBatches(scratch, batches(), (_batch, { read: quotes }) =>
-      display.progress({ ...at, total, unit: "bytes", quotes }),
-    );
-    if (report.newAnswers === 0 && report.stored === 0) return { resumed: false, report };
-    // A slot may be filled by any quote that is there by then, not by the files' own alone.
-    await copyQuotesAroundMisses(scratch);
-    const now = instantFromDate(clock.now());
-    const filled = await fill(config, scratch, { ...span.slots(), by: asked.kind, now });
-    return { resumed: false, report: { ...report, filled } };
-  } finally {
-    await scratch.end();
-  }
+  const report = await tryBatches(shadow, batches(), (_batch, { read: quotes }) =>
+    display.progress({ ...at, total, unit: "bytes", quotes }),
+  );
+  if (report.newAnswers === 0 && report.stored === 0) return { resumed: false, report };
+  // A slot may be filled by any quote that is there by then, not by the files' own alone.
+  await shadow.takeQuotesAroundMisses();
+  const now = instantFromDate(clock.now());
+  const filled = await fill(config, shadow.pool, { ...span.slots(), by: asked.kind, now });
+  return { resumed: false, report: { ...report, filled } };
 }

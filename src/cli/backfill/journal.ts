@@ -1,7 +1,7 @@
 /** `quotekeeper backfill --journal`: raw answers read again, this machine's or another's. */
 import { realpath } from "node:fs/promises";
 import { resolve } from "node:path";
-import { migrate } from "../../archive/migrate.ts";
+import type pg from "pg";
 import { fillSlots } from "../../backfill/gaps/fillSlots.ts";
 import { readReadPositions, runBookmark } from "../../backfill/journal/bookmark.ts";
 import { rebuild } from "../../backfill/journal/rebuild.ts";
@@ -13,8 +13,8 @@ import type { Config } from "../../config/loadEnvironment.ts";
 import { type Instant, instantFromDate } from "../../instant.ts";
 import type { SegmentInfo } from "../../journal/segments.ts";
 import type { Edges } from "../edges.ts";
-import { type Archive, requireArchive, requireSchema, withArchive } from "../parts/archive.ts";
 import { journalDir } from "../parts/collection.ts";
+import { type Tried, withMigrated, withTrial } from "./archives.ts";
 import { delayedJobs } from "./delayedJobs.ts";
 import { createDisplay, type Display } from "./display.ts";
 import { endingAtInterrupt } from "./ending.ts";
@@ -39,7 +39,7 @@ type Chosen = {
   segments: SegmentInfo[];
 };
 
-/** @returns 0; 1 when some of the journal could not be read */
+/** @returns 0; 1 when some of the journal could not be read, or something could not become a row */
 export async function backfillJournal(
   config: Config,
   edges: Edges,
@@ -49,15 +49,14 @@ export async function backfillJournal(
   const display = createDisplay(config, edges, "reading the journal");
   try {
     const finished = await endingAtInterrupt(edges, (signal) =>
-      withTheArchive(config, edges, request, (archive) =>
-        request.dryRun
-          ? tryIt(config, edges, archive, chosen, request, display, signal)
-          : doIt(config, edges, archive, chosen, request, display, signal),
-      ),
+      request.dryRun
+        ? withTrial(config, edges, (tried) => tryIt(config, edges, tried, chosen, request, display, signal))
+        : withMigrated(config, edges, (pool) => doIt(config, edges, pool, chosen, request, display, signal)),
     );
     display.end();
     printReport(edges, finished, request.json);
-    return finished.report.damagedBytes > 0 ? 1 : 0;
+    const { damagedBytes, deadLetters } = finished.report;
+    return damagedBytes > 0 || deadLetters.length > 0 ? 1 : 0;
   } catch (error) {
     display.end();
     throw error;
@@ -75,25 +74,10 @@ async function choose(
   return { dir, own: (await realpath(dir)) === (await realpath(own).catch(() => own)), segments };
 }
 
-async function withTheArchive<T>(
-  config: Config,
-  { clock }: Edges,
-  { dryRun }: JournalRequest,
-  work: (archive: Archive) => Promise<T>,
-): Promise<T> {
-  // A trial makes no archive.
-  if (dryRun) await requireArchive(config);
-  return withArchive(config, clock, async (archive) => {
-    if (dryRun) await requireSchema(archive.pool, archive.address);
-    else await migrate(archive.pool, instantFromDate(clock.now()));
-    return work(archive);
-  });
-}
-
 async function doIt(
   config: Config,
   { clock }: Edges,
-  { pool }: Archive,
+  pool: pg.Pool,
   { dir, own, segments }: Chosen,
   request: JournalRequest,
   display: Display,
@@ -110,8 +94,11 @@ async function doIt(
     positions: await readReadPositions(pool, run.id),
     bookmark: runBookmark(run, { loaderToo }),
   };
-  await (request.rebuild ? rebuild(options) : replay(options));
-  await fill(config, pool, run, request, now());
+  if (request.rebuild) await rebuild({ ...options, range: { from, to }, trial: null });
+  else {
+    await replay(options);
+    await fill(config, pool, run, request, now());
+  }
   await finishRun(pool, run, now());
   return { kind: "journal", dryRun: false, resumed: run.resumed, report: run.report };
 }
@@ -119,7 +106,7 @@ async function doIt(
 /** An archive that was empty is restored as it was; the misses of its ledger were misses then. */
 async function fill(
   config: Config,
-  pool: Archive["pool"],
+  pool: pg.Pool,
   run: Run,
   { from, to }: JournalRequest,
   now: Instant,
@@ -135,7 +122,7 @@ async function fill(
 async function tryIt(
   config: Config,
   { clock }: Edges,
-  archive: Archive,
+  { shadow }: Tried,
   { dir, segments }: Chosen,
   request: JournalRequest,
   display: Display,
@@ -144,8 +131,13 @@ async function tryIt(
   const tally = { report: NOTHING_DONE };
   const options = replayOptions({ dir, segments, request, display, signal, tally });
   const now = instantFromDate(clock.now());
-  const tried = await tryJournal(archive, request, options, { now, delayedJobs: await delayedJobs(config) });
-  const { damagedBytes } = tally.report;
+  let damagedBytes = 0;
+  const onDamage: ReplayOptions["onDamage"] = (segment, offset, length, reason) => {
+    damagedBytes += length;
+    options.onDamage(segment, offset, length, reason);
+  };
+  const filling = { now, delayedJobs: await delayedJobs(config) };
+  const tried = await tryJournal(shadow, request, { ...options, onDamage }, filling);
   return {
     ...{ kind: "journal", dryRun: true, resumed: false },
     ...tried,
@@ -169,10 +161,18 @@ function replayOptions({
 }: Given): Omit<ReplayOptions, "pool" | "positions" | "bookmark"> {
   return {
     ...{ journalDir: dir, segments, signal, tally, onProgress: display.progress },
-    wanted: isWithin(request),
+    wanted: wantedBy(request),
     onDamage: (segment, offset, length, reason) => {
       tally.report = { ...tally.report, damagedBytes: tally.report.damagedBytes + length };
       display.log.warn({ segment, offset, length, reason }, "damaged bytes of the journal were passed over");
     },
   };
+}
+
+/** A rebuild reads notes from behind its range as well: they may tell more of its slots. */
+function wantedBy({ from, to, rebuild: rebuilding }: JournalRequest): ReplayOptions["wanted"] {
+  const within = isWithin({ from, to });
+  return rebuilding
+    ? (record) => within(record) || (record.kind === "note" && record.at >= (to ?? ""))
+    : within;
 }

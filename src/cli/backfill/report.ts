@@ -1,5 +1,5 @@
 /** The report at a backfill's end. */
-import type { BackfillReport } from "../../backfill/report.ts";
+import { type BackfillReport, deadLettersText } from "../../backfill/report.ts";
 import type { Edges } from "../edges.ts";
 import { backfillJson } from "../json/backfill.ts";
 import { printJson } from "../json/print.ts";
@@ -32,12 +32,19 @@ export function reportLines({ dryRun, resumed, report, remarks = [] }: Finished)
     ...(report.replaced > 0 ? [`Replaced  ${count(report.replaced)} quotes were taken out first`] : []),
     `Missing   ${count(missing)} asked for, and not in their answers`,
     `Besides   ${count(report.dividends)} dividends, ${count(report.slots)} slots of the ledger, ${count(report.filled)} missed ones filled`,
+    ...deadLetterLines(report),
     ...(report.damagedBytes > 0 ? [`Damaged   ${count(report.damagedBytes)} bytes could not be read`] : []),
     ...remarks,
   ];
   if (resumed) lines.unshift("Went on where an earlier run was ended; the numbers are of both.");
   if (dryRun) lines.unshift("Nothing was changed. This is what would be:");
   return lines;
+}
+
+/** How many dead letters, and why; nothing when there is none. */
+export function deadLetterLines({ deadLetters }: Pick<BackfillReport, "deadLetters">): string[] {
+  const text = deadLettersText(deadLetters);
+  return text === null ? [] : [`Dead      ${text}; the table dead_letters has each`];
 }
 
 function count(value: number): string {

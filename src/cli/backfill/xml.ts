@@ -62,7 +62,7 @@ export async function backfillXml(config: Config, edges: Edges, request: XmlRequ
     const report = { ...imported, damagedBytes: tally.unreadableBytes };
     const zone = `Local     times without an offset are taken for ${NAME_ZONE}`;
     printReport(edges, { kind: "xml", dryRun, resumed, report, remarks: [...tally.remarks(), zone] }, json);
-    return report.deadLettered > 0 || tally.unreadable > 0 ? 1 : 0;
+    return report.deadLetters.length > 0 || tally.unreadable > 0 ? 1 : 0;
   } catch (error) {
     display.end();
     throw error;

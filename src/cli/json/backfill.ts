@@ -2,6 +2,16 @@
 import { z } from "zod";
 import { count, instant } from "./words.ts";
 
+const deadLetters = z
+  .array(
+    z.strictObject({
+      reason: z.string().describe("As in the table dead_letters."),
+      count: count.describe("How many."),
+      example: z.string().describe("The first of them: its instrument, and what is wrong with it."),
+    }),
+  )
+  .describe("What could not become rows, by reason; notes of the ledger as well, which are no quotes.");
+
 /** `backfill --json` of every source that adds rows. */
 export const backfillJson = z
   .strictObject({
@@ -15,6 +25,7 @@ export const backfillJson = z
       stored: count.describe("Quotes that are new in the archive."),
       repeated: count.describe("Quotes that were in the archive already."),
       deadLettered: count.describe("Quotes that could not become rows."),
+      deadLetters,
       missing: count.describe("Instruments asked for of which the answer holds no quote."),
       dividends: count.describe("Dividends that are new."),
       slots: count.describe("Slots of the ledger that are new."),
@@ -46,6 +57,7 @@ export const gapsJson = z
     dryRun: z.boolean().describe("Nothing was changed: the numbers are what would be."),
     holes: z.array(hole).describe("The holes of the ledger as they were, oldest first."),
     stored: count.describe("Quotes of the journal that the archive had not."),
+    deadLetters,
     filled: count.describe("Misses that are filled now; the table fills says by what."),
     derived: count.describe("Closes that are new in derived_closes."),
     left: z.array(hole).describe("The holes that are left."),

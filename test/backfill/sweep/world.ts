@@ -51,13 +51,17 @@ export function strikes(count: number): string[] {
 /** A service whose answer to a list of symbols is a test's: a status other than 200, or quotes for all of them. */
 export async function scripted(
   statusOf: (symbols: string[]) => number,
+  prices: Record<string, string> = {},
 ): Promise<{ baseUrl: string; lists: string[][] }> {
   const lists: string[][] = [];
   const server = createServer((request, response) => {
     const list = new URL(request.url ?? "", "http://localhost").searchParams.get("symbols")?.split(",") ?? [];
     lists.push(list);
     const status = statusOf(list);
-    const body = writeDocument({ id: "1", instruments: list.map((symbol) => equity(symbol, "100.00")) });
+    const body = writeDocument({
+      id: "1",
+      instruments: list.map((symbol) => equity(symbol, prices[symbol] ?? "100.00")),
+    });
     response.writeHead(status, { Date: "Fri, 20 Nov 2026 22:50:00 GMT" }).end(status === 200 ? body : "");
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -35,7 +35,7 @@ export async function conclude(
   const whole = loaded && isOver(plan) && without === 0 && plan.problems.length === 0;
   return {
     finished: { kind: "sweep", dryRun: false, resumed: run.resumed, report, remarks },
-    exitCode: whole && report.deadLettered === 0 ? 0 : 1,
+    exitCode: whole && report.deadLetters.length === 0 ? 0 : 1,
   };
 }
 

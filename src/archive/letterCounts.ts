@@ -1,0 +1,36 @@
+/** Dead letters, counted by why. Pure. */
+import type { DeadLetter } from "./rows.ts";
+
+/** Dead letters of one reason. */
+export type LetterCount = {
+  /** As `dead_letters.reason` has it. */
+  reason: string;
+  count: number;
+  /** The first of them: its instrument and what is wrong with it. */
+  example: string;
+};
+
+/** Most characters of an example; `dead_letters` has all of it. */
+const EXAMPLE_CHARS = 160;
+
+/** Counts. @returns an entry for each reason, in the order they come */
+export function countLetters(
+  letters: readonly Pick<DeadLetter, "instrument" | "reason" | "detail">[],
+): LetterCount[] {
+  const counts = letters.map(({ instrument, reason, detail }): LetterCount => {
+    const text = instrument === null ? detail : `${instrument}: ${detail}`;
+    return { reason, count: 1, example: text.slice(0, EXAMPLE_CHARS) };
+  });
+  return addLetterCounts([], counts);
+}
+
+/** Two lists as one; an earlier example stays. */
+export function addLetterCounts(a: readonly LetterCount[], b: readonly LetterCount[]): LetterCount[] {
+  if (b.length === 0) return [...a];
+  const byReason = new Map(a.map((one) => [one.reason, one]));
+  for (const one of b) {
+    const known = byReason.get(one.reason);
+    byReason.set(one.reason, known ? { ...known, count: known.count + one.count } : one);
+  }
+  return [...byReason.values()];
+}

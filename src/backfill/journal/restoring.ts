@@ -1,0 +1,114 @@
+/** What a rebuild remembers from its first batch to its last, because it is told by many answers and notes together. */
+import type pg from "pg";
+import type { LedgerNote, SlotEntry } from "../../ledger.ts";
+import { LEDGER_SOURCE_IDS } from "../../archive/ledger.ts";
+import type { SeenInstruments } from "../../archive/instruments.ts";
+import type { JournaledNote } from "../../archive/loadNotes.ts";
+import { dateOf, type Instant } from "../../instant.ts";
+import type { SlotKey } from "../gaps/fillSlots.ts";
+import type { TimeRange } from "./segments.ts";
+
+/** Slots that were taken out once, and instruments as the answers tell of them. */
+export class Restoring {
+  readonly seen: SeenInstruments = new Map();
+  /** How far each segment was read. */
+  readonly ends = new Map<string, number>();
+  readonly #range: TimeRange;
+  /** Epoch ms of slots, by job and source. */
+  readonly #taken = new Map<string, Set<number>>();
+
+  /** @param range of the journal that is rebuilt */
+  constructor(range: TimeRange) {
+    this.#range = range;
+  }
+
+  /**
+   * Takes up notes, in their order.
+   *
+   * @returns the slots that are told of for the first time: of these the old account goes; and what to load, of notes
+   *   from behind the range what they tell of slots that were taken out
+   */
+  take(notes: readonly JournaledNote[]): { slots: SlotKey[]; notes: JournaledNote[] } {
+    const { to } = this.#range;
+    const taken = { slots: [] as SlotKey[], notes: [] as JournaledNote[] };
+    for (const { at, note } of notes)
+      if (to === null || at < to) {
+        taken.slots.push(...slotsOf(note).filter((key) => this.#isFirst(key)));
+        taken.notes.push({ at, note });
+      } else {
+        const rest = this.#ofTaken(note);
+        if (rest !== null) taken.notes.push({ at, note: rest });
+      }
+    return taken;
+  }
+
+  /** False for a slot from before the range: what was told of it first is not read. */
+  #isFirst(key: SlotKey): boolean {
+    const { from } = this.#range;
+    const taken = this.#takenOf(key);
+    const ms = dateOf(key.slotAt).getTime();
+    if (taken.has(ms) || (from !== null && key.slotAt < from)) return false;
+    taken.add(ms);
+    return true;
+  }
+
+  #ofTaken(note: LedgerNote): LedgerNote | null {
+    if (slotsOf(note).length === 0) return null;
+    const sourceId = LEDGER_SOURCE_IDS[note.source ?? "account"];
+    const wasTaken = (job: string, slotAt: Instant): boolean =>
+      this.#takenOf({ job, sourceId }).has(dateOf(slotAt).getTime());
+    if (note.type === "slots") {
+      const entries = note.entries.filter(({ job, slotAt }) => wasTaken(job, slotAt));
+      return entries.length > 0 ? { ...note, entries } : null;
+    }
+    if (note.type !== "down") return null;
+    const slots = note.slots.filter((slotAt) => wasTaken(note.job, slotAt));
+    return slots.length > 0 ? { ...note, slots } : null;
+  }
+
+  #takenOf({ job, sourceId }: Pick<SlotKey, "job" | "sourceId">): Set<number> {
+    const name = `${sourceId} ${job}`;
+    const taken = this.#taken.get(name) ?? new Set();
+    this.#taken.set(name, taken);
+    return taken;
+  }
+}
+
+/** None of a note that lacks what a note has: loading it makes a dead letter of it. */
+function slotsOf(note: Partial<LedgerNote>): SlotKey[] {
+  const sourceId = LEDGER_SOURCE_IDS[note.source ?? "account"];
+  const entries = note as { entries?: SlotEntry[]; slots?: Instant[]; job?: string };
+  const slots =
+    note.type === "slots"
+      ? entries.entries
+      : note.type === "down"
+        ? entries.slots?.map((slotAt) => ({ job: entries.job ?? "", slotAt }))
+        : [];
+  return (slots ?? []).flatMap((slot) =>
+    Number.isNaN(Date.parse(slot?.slotAt)) ? [] : [{ job: slot.job, slotAt: slot.slotAt, sourceId }],
+  );
+}
+
+/** Takes accounts of slots out of the archive, and the dead letters of notes, so that they can be put in anew. */
+export async function removeNotes(
+  client: pg.ClientBase,
+  keys: readonly SlotKey[],
+  notes: readonly JournaledNote[],
+): Promise<void> {
+  const values = [
+    keys.map(({ job }) => job),
+    keys.map(({ slotAt }) => slotAt),
+    keys.map(({ sourceId }) => sourceId),
+  ];
+  if (keys.length > 0)
+    for (const table of ["misses", "slots"])
+      await client.query(
+        `delete from ${table} t using unnest($1::text[], $2::timestamptz[], $3::smallint[]) as w (job, slot_at, source_id)
+         where t.job = w.job and t.slot_at = w.slot_at and t.source_id = w.source_id`,
+        values,
+      );
+  if (notes.length > 0)
+    await client.query("delete from dead_letters where observed_at = any ($1) and ordinal < 0", [
+      notes.map(({ at }) => at),
+    ]);
+}

@@ -1,0 +1,60 @@
+/** The archive that a backfill works on: brought up to date, or copies of it for a trial. */
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import type pg from "pg";
+import { currentVersion, migrate } from "../../archive/migrate.ts";
+import { Shadow } from "../../backfill/dryRun/shadow.ts";
+import { instantFromDate } from "../../instant.ts";
+import type { Config } from "../../config/loadEnvironment.ts";
+import type { Edges } from "../edges.ts";
+import { archiveExists, withArchive } from "../parts/archive.ts";
+
+/** Runs `work` with the archive, migrated. */
+export async function withMigrated<T>(
+  config: Config,
+  { clock }: Pick<Edges, "clock">,
+  work: (pool: pg.Pool) => Promise<T>,
+): Promise<T> {
+  return withArchive(config, clock, async ({ pool }) => {
+    await migrate(pool, instantFromDate(clock.now()));
+    return work(pool);
+  });
+}
+
+/** An archive and its copies; `pool` null: the database was never migrated. */
+export type Tried = { shadow: Shadow; pool: pg.Pool | null };
+
+/**
+ * Runs `work` with copies of the archive, and leaves it as it was: a database that was never migrated without a schema,
+ * a data directory that has no database without one.
+ */
+export async function withTrial<T>(
+  config: Config,
+  { clock }: Pick<Edges, "clock">,
+  work: (tried: Tried) => Promise<T>,
+): Promise<T> {
+  const there = (await archiveExists(config)) ? config : await passing(config);
+  try {
+    return await withArchive(there, clock, async ({ pool, openScratch }) => {
+      const version = await currentVersion(pool);
+      const scratch = openScratch();
+      try {
+        const shadow = await Shadow.open(scratch, version);
+        return await work({ shadow, pool: version === 0 ? null : pool });
+      } finally {
+        await scratch.end();
+      }
+    });
+  } finally {
+    if (there !== config) await rm(dirname(there.dataDir), { recursive: true, force: true });
+  }
+}
+
+/** With room for an embedded database that is there for a trial alone. */
+async function passing(config: Config): Promise<Config> {
+  const dir = await mkdtemp(join(tmpdir(), "quotekeeper-trial-"));
+  // The server may run as another user, who has to come in.
+  await chmod(dir, 0o755);
+  return { ...config, dataDir: join(dir, "data") };
+}

@@ -1,0 +1,150 @@
+import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import type pg from "pg";
+import { dividendChanges, type KeptDividend } from "../../src/archive/dividendChanges.ts";
+import type { JournalRecord } from "../../src/journal/record.ts";
+import { run } from "../cli/edges.ts";
+import { rowsOfQuery } from "../support/archive.ts";
+import { answerRecord, appendAll, at } from "../support/journal.ts";
+import { loadingWorld } from "../support/loading.ts";
+import { tempDir } from "../support/tempDir.ts";
+import { answerXml, equityXml } from "../support/xml.ts";
+
+/** What is said at one second after the other: a change, a change back, and the same again. */
+const SAID = ["0.24", "0.26", "0.240", "0.24"];
+
+/** All orders of the seconds. */
+function orders(left: readonly number[]): number[][] {
+  if (left.length === 0) return [[]];
+  return left.flatMap((one) =>
+    orders(left.filter((other) => other !== one)).map((rest) => [one, ...rest]),
+  );
+}
+
+const ORDERS = orders(SAID.map((_, second) => second));
+
+/** A symbol for each order, in letters. */
+const symbolOf = (place: number): string => `S${String(place).padStart(3, "0")}`;
+
+/** The answers that come as the `round`th: of each symbol another second. */
+function answersOf(round: number): JournalRecord[] {
+  return SAID.map((amt, second) => {
+    const items = ORDERS.flatMap((order, place) =>
+      order[round] === second ? [equityXml(symbolOf(place), { dividend: { amt } })] : [],
+    );
+    return answerRecord(at(second + round / 1_000), answerXml(...items));
+  });
+}
+
+/** Symbols by what the table has of them: seconds and amounts. */
+async function symbolsByRows(pool: pg.Pool): Promise<Record<string, string[]>> {
+  const rows = await rowsOfQuery(
+    pool,
+    `select symbol, string_agg(extract(second from date_trunc('second', observed_at))::int || ' ' || trim_scale(amount), ', ' order by observed_at) as told
+     from dividends join instruments on id = instrument_id group by 1 order by 1`,
+  );
+  const symbols: Record<string, string[]> = {};
+  for (const { symbol, told } of rows) (symbols[String(told)] ??= []).push(String(symbol));
+  return symbols;
+}
+
+describe("a dividend that changes and changes back", () => {
+  const told = { "0 0.24, 1 0.26, 2 0.24": ORDERS.map((_, place) => symbolOf(place)) };
+
+  test("has a row for each change, in whatever order its quotes are loaded", async () => {
+    const { pool, append, load } = await loadingWorld();
+    for (const round of SAID.keys()) {
+      await append(...answersOf(round));
+      await load();
+    }
+
+    expect(await symbolsByRows(pool)).toEqual(told);
+  });
+
+  test("has a row for each change, in whatever order journals are read", async () => {
+    const { url, pool } = await loadingWorld();
+    const env = { DATABASE_URL: url, QUOTEKEEPER_DATA_DIR: tempDir() };
+    for (const round of SAID.keys()) {
+      const dir = tempDir();
+      await appendAll(dir, answersOf(round));
+      expect(await run(["backfill", "--journal", dir], env)).toMatchObject({ exitCode: 0 });
+    }
+
+    expect(await symbolsByRows(pool)).toEqual(told);
+  });
+
+  test("has a row for the change back when the change lies between two quotes of one later load", async () => {
+    const { pool, append, load } = await loadingWorld();
+    const quote = (second: number, amt: string) =>
+      answerRecord(at(second), answerXml(equityXml("A", { dividend: { amt } })));
+    await append(quote(2, "2"));
+    await load();
+    await append(quote(1, "1"), quote(3, "1"));
+    await load();
+
+    const rows = await rowsOfQuery(pool, "select amount from dividends order by observed_at");
+    expect(rows.map(({ amount }) => amount)).toEqual(["1", "2", "1"]);
+  });
+});
+
+test("a quote that says nothing of a dividend changes nothing, before and behind one that does", async () => {
+  const { pool, append, load } = await loadingWorld();
+  const quote = (second: number, amt: string) =>
+    answerRecord(at(second), answerXml(equityXml("A", { dividend: { amt } })));
+  await append(quote(1, ""), quote(2, "2"), quote(3, ""), quote(4, "2"));
+  await load();
+
+  const rows = await rowsOfQuery(pool, "select amount from dividends order by observed_at");
+  expect(rows).toEqual([{ amount: "2" }]);
+});
+
+test("whatever is loaded, in whatever pieces, however often: a row where a quote says something else than the one before", () => {
+  const second = fc.nat({ max: 30 });
+  const said = fc.array(fc.integer({ min: 0, max: 2 }), { minLength: 31, maxLength: 31 });
+  const loads = fc.array(fc.uniqueArray(second, { minLength: 1, maxLength: 8 }), { maxLength: 10 });
+
+  fc.assert(
+    fc.property(said, loads, (amounts, batches) => {
+      const stored = new Set<number>();
+      const table = new Map<string, KeptDividend>();
+      for (const batch of batches) {
+        loadInto(table, stored, batch, amounts);
+        batch.forEach((one) => stored.add(one));
+      }
+
+      const expected = [...stored]
+        .sort((a, b) => a - b)
+        .filter((one, place, all) => amounts[one] !== amounts[all[place - 1] ?? -1]);
+      expect([...table.keys()].sort()).toEqual(expected.map((one) => at(one)));
+    }),
+  );
+});
+
+/** Loads a batch as the archive does, with a table and the times of quotes in memory. */
+function loadInto(
+  table: Map<string, KeptDividend>,
+  stored: ReadonlySet<number>,
+  batch: readonly number[],
+  amounts: readonly number[],
+): void {
+  const seconds = batch.toSorted((a, b) => a - b);
+  const inOrder = [...stored].sort((a, b) => a - b);
+  const words = seconds.map((one) => {
+    const next = inOrder.find((other) => other > one);
+    return {
+      observedAt: at(one),
+      dividend: { amount: String(amounts[one]), exDate: null, yield: null },
+      next: next === undefined ? null : at(next),
+      isNew: !stored.has(one),
+    };
+  });
+  const first = words[0]?.observedAt ?? "";
+  const rows = [...table.values()].sort((a, b) => (a.observedAt < b.observedAt ? -1 : 1));
+  const before = rows.filter(({ observedAt }) => observedAt < first).slice(-1);
+  const { put, drop } = dividendChanges(words, [
+    ...before,
+    ...rows.filter(({ observedAt }) => observedAt >= first),
+  ]);
+  for (const time of drop) table.delete(time);
+  for (const row of put) table.set(row.observedAt, row);
+}

@@ -1,0 +1,253 @@
+/** A rebuild against what live collecting made: recounted by digests of whole tables, in the text of their rows. */
+import { expect, test } from "@jest/globals";
+import type pg from "pg";
+import { loadAll } from "../../src/archive/loader.ts";
+import type { Instant } from "../../src/instant.ts";
+import type { JournalRecord } from "../../src/journal/record.ts";
+import type { LedgerNote, MissReason } from "../../src/ledger.ts";
+import { run } from "../cli/edges.ts";
+import { contentOf } from "../support/archive.ts";
+import { createTestClock } from "../support/clock.ts";
+import { openCollecting } from "../support/collecting.ts";
+import { appendAll } from "../support/journal.ts";
+import { startSimulatedService, TEST_CREDENTIALS } from "../support/simulatedService.ts";
+import { tempDir } from "../support/tempDir.ts";
+import { type BackfillWorld, backfillWorld, equity, journal, MINUTES } from "./world.ts";
+import { answerRecord, symbolsCall } from "../support/journal.ts";
+import { writeDocument } from "../../src/quotes-api/writeDocument.ts";
+
+const DAY = "2026-11-20";
+const RUN = "018f0000-0000-7000-8000-000000000001";
+
+/** The archive without what is remembered of backfills themselves. */
+async function archiveOf(pool: pg.Pool) {
+  const { backfills, ...content } = await contentOf(pool);
+  expect(backfills).toBeDefined();
+  return content;
+}
+
+const note = (time: string, content: LedgerNote): JournalRecord => ({
+  kind: "note",
+  at: `${DAY}T${time}.000000Z`,
+  note: content,
+});
+
+function slots(time: string, due: string[], misses: [string, MissReason][], day = DAY): LedgerNote {
+  const entries = [{ job: "test-job", slotAt: `${day}T${time}:00.000000Z`, due, misses }];
+  return { type: "slots", source: "simulated", run: RUN, entries };
+}
+
+/** Every kind of note: settled, told twice, left open, down for long, a moved clock, one that is no note of ours. */
+const NOTES: JournalRecord[] = [
+  note("16:20:01", {
+    ...{ type: "opened", source: "simulated", run: RUN, job: "test-job", due: ["AAPL", "GONE"] },
+    ...{ slotAt: `${DAY}T16:20:00.000000Z`, endsAt: `${DAY}T16:21:00.000000Z` },
+  }),
+  note("16:20:59", slots("16:20", ["AAPL", "GONE"], [["GONE", "unknown_symbol"]])),
+  note(
+    "16:21:59",
+    slots(
+      "16:21",
+      ["AAPL", "MSFT"],
+      [
+        ["AAPL", "budget"],
+        ["MSFT", "down"],
+      ],
+    ),
+  ),
+  note("16:22:05", slots("16:21", ["AAPL", "IBM"], [["AAPL", "overrun"]])),
+  note("16:22:10", {
+    ...{ type: "opened", source: "simulated", run: RUN, job: "test-job", due: ["AAPL"] },
+    ...{ slotAt: `${DAY}T16:22:00.000000Z`, endsAt: null },
+  }),
+  note("16:23:00", {
+    ...{ type: "down", source: "simulated", job: "other-job" },
+    slots: Array.from({ length: 350 }, (_, second): Instant =>
+      new Date(Date.UTC(2026, 10, 19, 20, 0, second)).toISOString().replace("000Z", "000000Z"),
+    ),
+    due: Array.from({ length: 300 }, (_, place) => `S${place}`),
+  }),
+  note("16:23:01", { type: "clock", at: `${DAY}T16:23:01.000000Z`, kind: "set_back", stepMs: -5_000 }),
+  note("16:23:02", slots("16:2x", ["AAPL"], [])),
+];
+
+/** Whatever hands, disks and older releases may do to what is derived from the journal. */
+const DAMAGE = `
+  update quotes set bid = bid * 1.0, last = last * 1.0, delayed = not delayed;
+  delete from quotes where instrument_id % 2 = 0;
+  update extended_quotes set volume = volume + 1, high = high * 1.00;
+  update dividends set amount = amount * 1.0, yield = 7;
+  delete from dividends where instrument_id % 3 = 0;
+  insert into dividends select observed_at + interval '1 ms', instrument_id, source_id, ex_date, 9, 9 from dividends;
+  delete from dividends where amount = 9 and observed_at in (select observed_at + interval '1 ms' from quotes);
+  delete from responses where observed_at = (select min(observed_at) from responses);
+  update responses set job = 'another', outcome = 'malformed';
+  update dead_letters set detail = 'nonsense', reason = 'not_asked';
+  delete from misses where instrument <> '*';
+  update misses set reason = 'closed';
+  update slots set stored = due, missed = 0;
+  delete from slots where job = 'other-job' and slot_at < '2026-11-19 20:01+00';
+  delete from open_slots;
+  delete from clock_steps;
+  update due_sets set instruments = array['NONSENSE'];
+  update instruments set description = 'nonsense', exchange = null, contract_size = 7, underlying_id = null,
+    strike = strike * 1.0, first_seen_at = '2020-01-01', last_seen_at = '2030-01-01';
+  update session_bars set quote_count = quote_count + 1, high = 1e6`;
+
+test("after collecting and whatever was done to the tables, a rebuild gives each of them the digest it had", async () => {
+  const clock = createTestClock(`${DAY}T16:20:30.250Z`);
+  const { baseUrl } = await startSimulatedService(clock);
+  const { url, pool, journalDir, collect } = await openCollecting(clock, {
+    baseUrl,
+    credentials: TEST_CREDENTIALS,
+  });
+  const contract = { underlying: "AAPL", expiration: "2026-12-18", strike: "230" };
+  for (let round = 0; round < 3; round++) {
+    await collect({ form: "symbols", symbols: ["AAPL", "AMZN", "GONE", "007"], delayed: false });
+    await collect({ form: "option", contract: { ...contract, optionType: "CALL" }, delayed: false });
+    await collect({ form: "option", contract: { ...contract, optionType: "PUT" }, delayed: true });
+    await clock.advance(60_000);
+  }
+  await journal(journalDir, MINUTES.slice(0, 3));
+  await appendAll(journalDir, NOTES, { clock });
+  await loadAll({ pool, journalDir, clock });
+  const live = await archiveOf(pool);
+  await pool.query(DAMAGE);
+  const damaged = await archiveOf(pool);
+
+  const env = {
+    DATABASE_URL: url,
+    QUOTEKEEPER_DATA_DIR: tempDir(),
+    QUOTEKEEPER_JOBS_DIR: tempDir(),
+  };
+  const { stdout } = await run(["backfill", "--journal", journalDir, "--rebuild"], env);
+  const again = await run(["backfill", "--journal", journalDir, "--rebuild", "--json"], env);
+
+  expect(stdout).toMatch(/^Replaced/m);
+  const same = Object.keys(live).filter((table) => live[table]?.digest === damaged[table]?.digest);
+  expect(same.sort()).toEqual(
+    ["backfill_positions", "derived_closes", "fills", "journal_positions", "sessions", "sources"].sort(),
+  );
+  expect(await archiveOf(pool)).toEqual(live);
+  expect(JSON.parse(again.stdout)).toMatchObject({ report: { dividends: 0, filled: 0 } });
+});
+
+test("a trial of a rebuild gives the very report of the rebuild, dividends and numbers written otherwise included", async () => {
+  const world = await backfillWorld();
+  await journal(world.journalDir);
+  await loadAll({ pool: world.pool, journalDir: world.journalDir, clock: createTestClock() });
+  await world.pool.query(`
+    delete from dividends where amount = 0.26;
+    update dividends set yield = 7;
+    update quotes set bid = bid * 1.0 where observed_at < '2026-11-18 14:31+00';
+    delete from misses where instrument = 'IBM';
+    delete from dead_letters`);
+  const before = await contentOf(world.pool);
+
+  const trial = await run(["backfill", "--journal", "--rebuild", "--dry-run", "--json"], world.env);
+  const after = await contentOf(world.pool);
+  const real = await run(["backfill", "--journal", "--rebuild", "--json"], world.env);
+
+  expect(after).toEqual(before);
+  const said = JSON.parse(trial.stdout) as { report: Record<string, unknown>; remarks: string[] };
+  const done = JSON.parse(real.stdout) as { report: Record<string, unknown> };
+  expect(said.report).toEqual(done.report);
+  expect(said.report["dividends"]).toBeGreaterThan(0);
+  expect(said.remarks).toEqual(["Rebuilt   4 quotes would have other values, 0 would go, 0 would come"]);
+});
+
+test("slots that were filled stay filled as they were when their accounts are made anew, and no others are", async () => {
+  const world = await backfillWorld();
+  const slot = (time: string): JournalRecord => ({
+    kind: "note",
+    at: `${DAY}T${time}:59.000000Z`,
+    note: {
+      type: "slots",
+      entries: [
+        {
+          job: "us",
+          slotAt: `${DAY}T${time}:00.000000Z`,
+          due: ["AAPL", "IBM"],
+          misses: [
+            ["AAPL", "budget"],
+            ["IBM", "budget"],
+          ],
+        },
+      ],
+    },
+  });
+  const answer = (time: string): JournalRecord =>
+    answerRecord(
+      `${DAY}T${time}:30.000000Z`,
+      writeDocument({ id: "1", instruments: [equity("AAPL", "150.00")] }),
+      { request: symbolsCall("AAPL") },
+    );
+  const load = async (records: JournalRecord[], at: string): Promise<void> => {
+    await appendAll(world.journalDir, records, { clock: createTestClock(at) });
+    await loadAll({ pool: world.pool, journalDir: world.journalDir, clock: createTestClock() });
+  };
+  await load([answer("15:00"), slot("15:00")], `${DAY}T15:00:00.000Z`);
+  await run(["backfill", "--gaps"], world.env);
+  // One more that could be filled, and that nobody has asked for.
+  await load([answer("15:01"), slot("15:01")], `${DAY}T15:01:00.000Z`);
+  const before = await archiveOf(world.pool);
+  await world.pool.query("delete from quotes; update slots set stored = 0, missed = due");
+
+  await run(["backfill", "--journal", "--rebuild"], world.env);
+
+  expect(before["fills"]?.rows).toBe(1);
+  expect(await archiveOf(world.pool)).toEqual(before);
+});
+
+test("a rebuild that was ended in its midst goes on, and gives every table the digest it had", async () => {
+  const world: BackfillWorld = await backfillWorld();
+  await journal(world.journalDir);
+  await loadAll({ pool: world.pool, journalDir: world.journalDir, clock: createTestClock() });
+  const live = await archiveOf(world.pool);
+  // The account of a slot of the first date is told again on the second one, where it fails at first.
+  await world.pool.query(`
+    delete from misses;
+    update instruments set description = 'nonsense';
+    create function refuse() returns trigger language plpgsql as $$
+      begin raise exception 'not now' using errcode = '53100'; end $$;
+    create trigger refuse before insert on responses for each row
+      when (new.observed_at > '2026-11-19') execute function refuse()`);
+
+  const first = await run(["backfill", "--journal", "--rebuild"], world.env);
+  await world.pool.query("drop trigger refuse on responses; drop function refuse");
+  const second = await run(["backfill", "--journal", "--rebuild", "--json"], world.env);
+
+  expect(first.exitCode).toBe(1);
+  expect(JSON.parse(second.stdout)).toMatchObject({ resumed: true, report: { answers: 15, stored: 20 } });
+  expect(await archiveOf(world.pool)).toEqual(live);
+});
+
+test("a rebuild of some dates takes up what was told of their slots later, and leaves those before alone", async () => {
+  const world = await backfillWorld();
+  const told = (at: Instant, slotAt: Instant, missed: string[]): JournalRecord => {
+    const misses = missed.map((name): [string, MissReason] => [name, "transport"]);
+    const entries = [{ job: "us", slotAt, due: ["AAPL", "IBM"], misses }];
+    return { kind: "note", at, note: { type: "slots", entries } };
+  };
+  // Slots at both ends of 18 November, New York, each told once within the date and once beside it.
+  const [first, last] = ["2026-11-18T04:59:00.000000Z", "2026-11-19T04:59:00.000000Z"];
+  await appendAll(
+    world.journalDir,
+    [
+      told("2026-11-18T04:59:59.000000Z", first, ["AAPL"]),
+      told("2026-11-18T05:00:09.000000Z", first, ["AAPL", "IBM"]),
+      told("2026-11-19T04:59:59.000000Z", last, ["AAPL", "IBM"]),
+      told("2026-11-19T05:00:09.000000Z", last, ["IBM"]),
+    ],
+    { clock: createTestClock("2026-11-18T05:00:00.000Z") },
+  );
+  await loadAll({ pool: world.pool, journalDir: world.journalDir, clock: createTestClock() });
+  const live = await archiveOf(world.pool);
+  await world.pool.query("update slots set stored = due, missed = 0 where slot_at > '2026-11-18 12:00+00'");
+
+  const dates = ["--from", "2026-11-18", "--to", "2026-11-18"];
+  await run(["backfill", "--journal", "--rebuild", ...dates], world.env);
+
+  expect(live["misses"]?.rows).toBe(2);
+  expect(await archiveOf(world.pool)).toEqual(live);
+});
