@@ -250,9 +250,7 @@ async function takeSocket(
   const startedMs = clock.monotonicMs();
   for (;;) {
     door.waits = false;
-    const around = (await lookAround(dataDir, door.own, { clock, self, work })).filter(
-      ({ file }) => file !== door.file,
-    );
+    const around = await lookAround(dataDir, door, { clock, self, work });
     const answers = around.flatMap(({ answer: found }) => (typeof found === "object" ? [found] : []));
     const holder = answers.find(isHolder);
     if (holder) throw alreadyRunning(dataDir, holder, work);
@@ -283,14 +281,16 @@ async function tidy(
   return dead.map(({ file }) => NAME.exec(file)?.[2] ?? "");
 }
 
-/** Asks at each socket of the directory; one's own among them. @throws the system's error */
+/** Asks at each socket of the directory but one's own. @throws the system's error */
 async function lookAround(
   dataDir: string,
-  own: Run | null,
+  door: Pick<Door, "own" | "file"> | null,
   { clock, self, work }: Required<Options>,
 ): Promise<(Neighbour & { path: string })[]> {
   const reach = await reachOf(dataDir, work);
-  const files = (await readdir(join(dataDir, work.dir))).filter((file) => NAME.test(file));
+  const files = (await readdir(join(dataDir, work.dir))).filter(
+    (file) => NAME.test(file) && file !== door?.file,
+  );
   return Promise.all(
     files.map(async (file) => {
       const path = join(reach, file);
@@ -298,7 +298,7 @@ async function lookAround(
         (stats) => stats.isSocket(),
         () => false,
       );
-      const found = isSocket ? await ask(path, own, clock) : "gone";
+      const found = isSocket ? await ask(path, door?.own ?? null, clock) : "gone";
       return { file, path, answer: found === "dead" && !isOfKernel(file, self) ? "elsewhere" : found };
     }),
   );
