@@ -58,7 +58,11 @@ export function addChangedWords(all: DividendWords, units: readonly PlacedUnit[]
   return inOrder;
 }
 
-function seriesOf(all: DividendWords, { instrumentId, sourceId }: PlacedUnit, sparse: boolean): DividendSeries {
+function seriesOf(
+  all: DividendWords,
+  { instrumentId, sourceId }: PlacedUnit,
+  sparse: boolean,
+): DividendSeries {
   const number = instrumentId * SOURCES + sourceId;
   const known = all.get(number);
   if (known !== undefined) return known;
@@ -97,9 +101,7 @@ export async function insertDividends(client: pg.ClientBase, all: DividendWords)
     const there = new Set(rows.map(({ observedAt }) => observedAt));
     made += changes.put.filter(({ observedAt }) => !there.has(observedAt)).length;
     put.push(...changes.put.map((row) => ({ ...row, instrumentId, sourceId })));
-    drop.push(
-      ...changes.drop.map((observedAt) => ({ observedAt, dividend: null, instrumentId, sourceId })),
-    );
+    drop.push(...changes.drop.map((observedAt) => ({ observedAt, dividend: null, instrumentId, sourceId })));
   });
   await dropRows(client, drop);
   await putRows(client, put);
@@ -156,8 +158,7 @@ async function readKept(client: pg.ClientBase, series: readonly DividendSeries[]
     const one = kept[place];
     if (one === undefined) continue;
     one.late = late;
-    if (at !== null)
-      one.rows.push({ observedAt: at, dividend: { exDate: ex_date, amount, yield: part } });
+    if (at !== null) one.rows.push({ observedAt: at, dividend: { exDate: ex_date, amount, yield: part } });
   }
   return kept;
 }

@@ -16,9 +16,7 @@ const SAID = ["0.24", "0.26", "0.240", "0.24"];
 /** All orders of the seconds. */
 function orders(left: readonly number[]): number[][] {
   if (left.length === 0) return [[]];
-  return left.flatMap((one) =>
-    orders(left.filter((other) => other !== one)).map((rest) => [one, ...rest]),
-  );
+  return left.flatMap((one) => orders(left.filter((other) => other !== one)).map((rest) => [one, ...rest]));
 }
 
 const ORDERS = orders(SAID.map((_, second) => second));
