@@ -43,7 +43,7 @@ export async function placeInstruments(
 }
 
 /** What units say of instruments that are there; of others nothing. */
-export async function findSeen(client: pg.ClientBase, units: readonly QuoteUnit[]): Promise<SeenInstruments> {
+export async function findSeen(client: pg.ClientBase, units: readonly Sighting[]): Promise<SeenInstruments> {
   const { seen } = seenInstruments(units);
   const byId: SeenInstruments = new Map();
   const ids = await find(client, seen);
@@ -173,7 +173,13 @@ function described(newer: InstrumentRow, older: InstrumentRow): InstrumentRow {
     description: newer.description ?? older.description,
     contractSize: newer.contractSize ?? older.contractSize,
     assumedType: newer.assumedType && older.assumedType,
+    writtenStrike: newer.writtenStrike ?? older.writtenStrike,
   };
+}
+
+/** With its strike in the digits that it is stored in. */
+export function withWrittenStrike(row: InstrumentRow): InstrumentRow {
+  return { ...row, strike: row.writtenStrike ?? row.strike };
 }
 
 /**
@@ -282,7 +288,7 @@ export async function restoreInstruments(
   const all = [...seen].sort(([a], [b]) => a - b);
   for (let from = 0; from < all.length; from += RESTORED_TOGETHER) {
     const some = all.slice(from, from + RESTORED_TOGETHER);
-    const rows = some.map(([, { row }]) => row);
+    const rows = some.map(([, { row }]) => withWrittenStrike(row));
     await client.query(RESTORE, [
       some.map(([id]) => id),
       ...instrumentColumns(rows).slice(4),

@@ -35,6 +35,8 @@ export type InstrumentRow = InstrumentIdentity & {
   underlying: string | null;
   /** The security type was not in the answer (ASSUMED_UNDERLYING_TYPE). */
   assumedType: boolean;
+  /** The strike as an export has it, where its digits are kept. */
+  writtenStrike?: string | null;
 };
 
 /** One quote to store, with its extended fields and dividend: the smallest thing that is kept or set aside. */

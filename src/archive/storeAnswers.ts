@@ -74,7 +74,7 @@ export async function storeAnswers(
   seen: SeenInstruments = new Map(),
 ): Promise<StoredAnswers> {
   if (answers.length === 0) return NOTHING_STORED;
-  await restoreDirectory(client, answers);
+  await restoreDirectory(client, answers, seen);
   const sourceIdOf = await placeAllSources(client, answers);
   const sourced = answers.map((answer): SourcedAnswer => ({
     ...answer,

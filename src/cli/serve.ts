@@ -43,16 +43,16 @@ export async function serve(config: Config, edges: Edges, request: ServeRequest)
   const log = createLogger(config.logLevel, edges.stderr, edges.env);
   const warn = (message: string): void => log.warn(message);
   const options = { clock, self: await thisProcess(), work: SERVING, warn };
-  const lock = await lockDataDir(resolve(config.dataDir), options);
+  const opened = await openSource(config, edges, request);
   try {
-    const opened = await openSource(config, edges, request);
+    const lock = await lockDataDir(resolve(config.dataDir), options);
     try {
       return await serveFrom(opened, { config, edges, request, faults, log });
     } finally {
-      await opened.close();
+      await lock.release();
     }
   } finally {
-    await lock.release();
+    await opened.close();
   }
 }
 

@@ -16,11 +16,10 @@ import { type ExportCall, PIECE_COLUMNS, type PieceRow } from "./exportCall.ts";
 /** A source with the number it had. */
 export type RestoredSource = { id: number; source: RecordSource };
 
-/** An instrument with the number it had, the type of its underlying, and its strike as it was written. */
+/** An instrument with the number it had and the type of its underlying. */
 export type RestoredInstrument = {
   id: number;
   row: InstrumentRow;
-  strike: string | null;
   underlyingType: string | null;
   firstSeenAt: Instant;
   lastSeenAt: Instant;
@@ -126,8 +125,7 @@ function instrumentOf(row: PieceRow): RestoredInstrument {
   const underlyingType = row["underlying_type"] ?? null;
   return {
     id: Number(given(row, "id", isInteger(2 ** 31))),
-    row: { ...identityOf(row), ...described, contractSize },
-    strike: row["strike"] ?? null,
+    row: { ...identityOf(row), ...described, contractSize, writtenStrike: row["strike"] ?? null },
     underlyingType,
     firstSeenAt: given(row, "first_seen_at", isTime),
     lastSeenAt: given(row, "last_seen_at", isTime),

@@ -4,25 +4,45 @@
  */
 import type pg from "pg";
 import { instrumentColumns } from "../insert.ts";
-import { ADDING_LOCK, placeInstruments, placeSources, refreshInstruments } from "../instruments.ts";
+import {
+  addAllSeen,
+  ADDING_LOCK,
+  placeInstruments,
+  placeSources,
+  refreshInstruments,
+  type SeenInstruments,
+  type Sighting,
+  withWrittenStrike,
+} from "../instruments.ts";
 import type { AnswerRows } from "../rows.ts";
 import type { Restored, RestoredInstrument, RestoredSource } from "./exportRows.ts";
 
-/** Sources and instruments; to be called before the quotes of the same answers are stored. */
-export async function restoreDirectory(client: pg.ClientBase, answers: readonly AnswerRows[]): Promise<void> {
+/** Sources and instruments; to be called before the quotes of the same answers are stored. `seen` grows. */
+export async function restoreDirectory(
+  client: pg.ClientBase,
+  answers: readonly AnswerRows[],
+  seen: SeenInstruments,
+): Promise<void> {
   const { sources, instruments } = allRestored(answers);
   if (sources.length + instruments.length === 0) return;
   await client.query(ADDING_LOCK);
   await restoreSources(client, sources);
   // An option names its underlying, which has to be there.
-  await restoreInstruments(
-    client,
-    instruments.filter(({ row }) => row.optionType === null),
-  );
-  await restoreInstruments(
-    client,
-    instruments.filter(({ row }) => row.optionType !== null),
-  );
+  for (const isOption of [false, true])
+    await restoreInstruments(
+      client,
+      instruments.filter(({ row }) => (row.optionType !== null) === isOption),
+      seen,
+    );
+}
+
+/** When the instruments were seen that answers restore. */
+export function restoredSightings(answers: readonly AnswerRows[]): Sighting[] {
+  return allRestored(answers).instruments.flatMap(sightingsOf);
+}
+
+function sightingsOf({ row: instrument, firstSeenAt, lastSeenAt }: RestoredInstrument): Sighting[] {
+  return [firstSeenAt, lastSeenAt].map((observedAt) => ({ instrument, observedAt }));
 }
 
 function allRestored(answers: readonly AnswerRows[]): Restored {
@@ -51,9 +71,10 @@ async function restoreSources(client: pg.ClientBase, restored: readonly Restored
 async function restoreInstruments(
   client: pg.ClientBase,
   restored: readonly RestoredInstrument[],
+  seen: SeenInstruments,
 ): Promise<void> {
   if (restored.length === 0) return;
-  const rows = restored.map(({ row, strike }) => ({ ...row, strike }));
+  const rows = restored.map(({ row }) => withWrittenStrike(row));
   const { rowCount } = await client.query(
     `insert into instruments (security_type, symbol, expiration, option_type, strike, exchange, description,
        contract_size, id, underlying_id, first_seen_at, last_seen_at)
@@ -78,11 +99,9 @@ async function restoreInstruments(
   );
   if ((rowCount ?? 0) > 0) await countOn(client, "instruments");
   // Those that the archive has, or whose number another one has: found or added, and as new as the newer word on them.
-  const sightings = restored.flatMap(({ row: instrument, firstSeenAt, lastSeenAt }) =>
-    [firstSeenAt, lastSeenAt].map((observedAt) => ({ instrument, observedAt })),
-  );
-  const { seen } = await placeInstruments(client, sightings);
-  await refreshInstruments(client, seen);
+  const { seen: here } = await placeInstruments(client, restored.flatMap(sightingsOf));
+  await refreshInstruments(client, here);
+  addAllSeen(seen, here);
 }
 
 /** Numbers that are given out from now on follow those that are taken. */

@@ -215,7 +215,7 @@ function takeQuotes(schema: string): string {
 
 function unitColumns({ answers }: Batch): unknown[][] {
   const units = answers.flatMap(({ record: { source }, units: all }) =>
-    all.map((unit) => ({ unit, source })),
+    all.map((unit) => ({ unit, source: unit.restored?.source ?? source })),
   );
   return [
     ...instrumentColumns(units.map(({ unit }) => unit.instrument)).slice(1, 5),

@@ -4,6 +4,7 @@
  */
 import type pg from "pg";
 import { addAllSeen, findSeen, restoreInstruments } from "../../archive/instruments.ts";
+import { restoredSightings } from "../../archive/imports/restore.ts";
 import { type Batch, createMemory, ensureRoom, storeBatch } from "../../archive/load.ts";
 import { refreshPieces } from "../../archive/tiers/refreshPieces.ts";
 import { dateOf } from "../../instant.ts";
@@ -58,10 +59,10 @@ async function recall(options: RebuildOptions, restoring: Restoring): Promise<vo
     for await (const { answers, notes, to } of batchesOf(done, name)) {
       restoring.take(notes);
       restoring.ends.set(name, to);
-      const units = answers.flatMap((answer) => answer.units);
+      const sightings = [...answers.flatMap(({ units }) => units), ...restoredSightings(answers)];
       const client = await pool.connect();
       try {
-        addAllSeen(restoring.seen, await findSeen(client, units));
+        addAllSeen(restoring.seen, await findSeen(client, sightings));
       } finally {
         client.release();
       }

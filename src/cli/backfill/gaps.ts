@@ -2,9 +2,9 @@
 import type pg from "pg";
 import { readPositions } from "../../archive/bookmark.ts";
 import type { LetterCount } from "../../archive/letterCounts.ts";
-import { createMemory, loadBatch } from "../../archive/load.ts";
 import { loadAll } from "../../archive/loader.ts";
 import type { Shadow } from "../../backfill/dryRun/shadow.ts";
+import { tryCatchUp } from "../../backfill/dryRun/tryCatchUp.ts";
 import { tryBatches } from "../../backfill/dryRun/tryBatches.ts";
 import { deriveCloses } from "../../backfill/gaps/deriveCloses.ts";
 import { fillSlots } from "../../backfill/gaps/fillSlots.ts";
@@ -18,7 +18,6 @@ import { exchangeDate } from "../../market/calendar/dates.ts";
 import type { Edges } from "../edges.ts";
 import { gapsJson } from "../json/backfill.ts";
 import { printJson } from "../json/print.ts";
-import { listSegments } from "../../journal/segments.ts";
 import { journalDir } from "../parts/collection.ts";
 import { table } from "../parts/table.ts";
 import { withMigrated, withTrial } from "./archives.ts";
@@ -87,7 +86,8 @@ async function doIt(
   const dir = journalDir(config);
   const onDamage: ReplayOptions["onDamage"] = (segment, offset, length, reason) =>
     display.log.warn({ segment, offset, length, reason }, "damaged bytes of the journal were passed over");
-  await catchUp(target, { journalDir: dir, clock, signal });
+  if (target.shadow === null) await loadAll({ pool, journalDir: dir, clock });
+  else await tryCatchUp(target.shadow, dir, signal);
   const holes = await listHoles(pool, { from, to });
   const { stored, deadLetters } = await readAgain(target, {
     ...{ journalDir: dir, signal, onProgress: display.progress, onDamage },
@@ -100,25 +100,6 @@ async function doIt(
   const filled = await fillSlots(pool, { from, to, by: "gaps", now, delayedJobs: await delayedJobs(config) });
   const derived = await deriveCloses(pool, { ...datesOf({ from, to }), now });
   return { holes, stored, deadLetters, filled, derived, left: await listHoles(pool, { from, to }) };
-}
-
-/** Loads what the journal holds and the archive has not. */
-async function catchUp(
-  { pool, shadow }: Target,
-  { journalDir, clock, signal }: Pick<ReplayOptions, "journalDir" | "signal"> & Pick<Edges, "clock">,
-): Promise<void> {
-  if (shadow === null) return void (await loadAll({ pool, journalDir, clock }));
-  const memory = createMemory();
-  const positions = await readPositions(pool);
-  const segments = await listSegments(journalDir);
-  const behind = segments.filter(({ name, bytes }) => bytes === null || bytes > (positions.get(name) ?? 0));
-  for await (const batch of allBatches({
-    ...{ journalDir, segments: behind, positions, wanted: () => true, onDamage: () => undefined },
-  })) {
-    signal.throwIfAborted();
-    await shadow.take(pool, batch);
-    await loadBatch(pool, batch, memory);
-  }
 }
 
 async function readAgain(

@@ -2,6 +2,7 @@
 import type pg from "pg";
 import type { AnswerRows } from "../../archive/rows.ts";
 import { tryBatches } from "../../backfill/dryRun/tryBatches.ts";
+import { tryCatchUp } from "../../backfill/dryRun/tryCatchUp.ts";
 import { catchUp } from "../../backfill/files/catchUp.ts";
 import { batchOf, importPieces } from "../../backfill/files/importPieces.ts";
 import type { PieceBatch } from "../../backfill/files/piece.ts";
@@ -130,6 +131,7 @@ async function tryIt(
   display: Display,
   signal: AbortSignal,
 ): Promise<Imported> {
+  await tryCatchUp(shadow, journalDir(config), signal);
   const span = new Span();
   let at = { doing: "", done: 0 };
   const batches = async function* () {
