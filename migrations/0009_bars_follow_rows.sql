@@ -108,8 +108,9 @@ begin
       close = coalesce(excluded.close, kept.close),
       open_at = coalesce(kept.open_at, excluded.open_at),
       close_at = coalesce(excluded.close_at, kept.close_at),
-      high = greatest(kept.high, excluded.high),
-      low = least(kept.low, excluded.low),
+      -- Of two that are equal and written otherwise the newer one, as in one batch.
+      high = greatest(excluded.high, kept.high),
+      low = least(excluded.low, kept.low),
       spread_sum = kept.spread_sum + excluded.spread_sum,
       spread_count = kept.spread_count + excluded.spread_count,
       quote_count = kept.quote_count + excluded.quote_count

@@ -484,7 +484,7 @@ comment on view option_chain_latest is 'One row per underlying, expiration and s
 
 -- function follow_lost_quotes() returns trigger, text f56b7d08224516743002f58c85f34865
 
--- function keep_session_bars() returns trigger, text c6eafd36793e10e81609be6b50e8e25c
+-- function keep_session_bars() returns trigger, text f064627b448366af0211ff69c287cbfc
 
 -- function quote_bars(of_instrument integer, of_source smallint, of_delayed boolean, from_at timestamp with time zone, to_at timestamp with time zone, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone, width interval) returns TABLE(session text, bar_at timestamp with time zone, open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint), text 963c032a1eed05c2aa49d3c6df190c1c
 

@@ -422,7 +422,7 @@ describe("sources", () => {
       { kind: "simulated", last: "2" },
       { kind: "import", last: "3" },
     ]);
-    expect(await countsOf(pool)).toMatchObject({ sources: 4, instruments: 1 });
+    expect(await countsOf(pool)).toMatchObject({ sources: 3, instruments: 1 });
   });
 
   test("dividends of the simulated market are no change of the real ones", async () => {

@@ -236,7 +236,7 @@ describe("what is exported", () => {
 
     expect({ symbols, from, to }).toEqual({ symbols: ["AAPL"], from: "2026-11-20", to: "2026-11-20" });
     expect(Object.fromEntries(tables.map(({ name, rows }) => [name, rows]))).toEqual({
-      ...{ sources: 3, instruments: 2, sessions: 1, quotes: 2, extended_quotes: 1, dividends: 0, bars_1d: 2 },
+      ...{ sources: 2, instruments: 2, sessions: 1, quotes: 2, extended_quotes: 1, dividends: 0, bars_1d: 2 },
     });
     expect(
       await duckdbRows(`select distinct instrument from '${out}/quotes/*/*.parquet' order by 1`),

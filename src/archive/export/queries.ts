@@ -1,6 +1,7 @@
 /** The SQL of an export. COPY takes no parameters: what comes from outside is quoted here, and nowhere else. */
 import pg from "pg";
 import type { ExportColumn } from "./columns.ts";
+import { EXPORT_SOURCE_ID } from "../imports/exportCall.ts";
 import { harmlessSql } from "../spreadsheet.ts";
 import type { ExportTable } from "./tables.ts";
 
@@ -63,6 +64,7 @@ function fromWhere(table: ExportTable, range: ExportRange, joins = ""): string {
   const conditions = [
     ...(day ? bounds(`t.${day.column}`, day.kind, range) : []),
     ...narrowing(table, range.symbols),
+    ...(table.name === "sources" ? [`t.id <> ${EXPORT_SOURCE_ID}`] : []),
   ];
   const where = conditions.length > 0 ? ` where ${conditions.join(" and ")}` : "";
   return `from ${table.name} t${joins}${where}`;

@@ -1,8 +1,14 @@
 /** How the pieces of an export that is taken back stand in the journal: rows of one table each. */
 import type { RecordSource } from "../../journal/record.ts";
 
-/** The source of the pieces. Their rows have the sources that the export says. The migration gives it its number, 0. */
+/** The source of the pieces. Their rows have the sources that the export says. */
 export const EXPORT_SOURCE: RecordSource = { kind: "import", name: "quotekeeper export" };
+
+/**
+ * The number of that source, which no other is ever given. Exports leave it out: one that is taken back and made again is
+ * the same.
+ */
+export const EXPORT_SOURCE_ID = 0;
 
 /** What a contract or a security is told by, without its number: archives number instruments differently. */
 const IDENTITY = ["security_type", "symbol", "expiration", "option_type", "strike"] as const;

@@ -15,17 +15,23 @@ import {
   withWrittenStrike,
 } from "../instruments.ts";
 import type { AnswerRows } from "../rows.ts";
+import { EXPORT_SOURCE, EXPORT_SOURCE_ID, isExportCall } from "./exportCall.ts";
 import type { Restored, RestoredInstrument, RestoredSource } from "./exportRows.ts";
 
-/** Sources and instruments; to be called before the quotes of the same answers are stored. `seen` grows. */
+/** Sources, that of exports among them, and instruments; to be called before the quotes of the same answers are stored. `seen` grows. */
 export async function restoreDirectory(
   client: pg.ClientBase,
   answers: readonly AnswerRows[],
   seen: SeenInstruments,
 ): Promise<void> {
+  if (!answers.some(({ record }) => isExportCall(record.request))) return;
   const { sources, instruments } = allRestored(answers);
-  if (sources.length + instruments.length === 0) return;
   await client.query(ADDING_LOCK);
+  await client.query("insert into sources (id, kind, name) values ($1, $2, $3) on conflict do nothing", [
+    EXPORT_SOURCE_ID,
+    EXPORT_SOURCE.kind,
+    EXPORT_SOURCE.name,
+  ]);
   await restoreSources(client, sources);
   // An option names its underlying, which has to be there.
   for (const isOption of [false, true])
