@@ -33,7 +33,7 @@ function inBash(...words: string[]): string[] {
 describe("in bash", () => {
   inShell("bash").each([
     ["commands by their first letters", ["sta"], ["start", "status"]],
-    ["commands below a command", ["journal", ""], ["list", "verify", "repair"]],
+    ["commands below a command", ["journal", ""], ["list", "verify", "accept", "repair"]],
     ["commands two levels down", ["serve", "keys", "re"], ["revoke"]],
     ["options of the command", ["poll", "--w"], ["--watchlist"]],
     ["options behind a value that is a command's name", ["poll", "--watchlist", "serve", "--j"], ["--json"]],
