@@ -50,8 +50,11 @@ export function reopensAtMs(state: GovernorState, atMs: number, expiresInMs: num
 function believedReturnAtMs(state: GovernorState, atMs: number): number | null {
   const endsAtMs = windowEndsAtMs(state, atMs);
   if (endsAtMs !== null) return endsAtMs;
-  const knows = atMs - state.startedAtMs > KNOWING_WINDOWS * state.config.windowMs;
-  if (!knows || serverForgets(state, atMs)) return null;
+  // The window in which the server was seen to have forgotten had begun by then.
+  if (state.forgotAtMs !== null && leavesAtMs(state, state.forgotAtMs) > atMs)
+    return leavesAtMs(state, state.forgotAtMs);
+  const watchedWindow = atMs - state.startedAtMs > state.config.windowMs;
+  if (!watchedWindow || serverForgets(state, atMs)) return null;
   const staying = state.finished.filter(({ answeredAtMs }) => leavesAtMs(state, answeredAtMs) > atMs);
   const second = staying[SHORTEST_WAIT_CALLS - 1];
   return second === undefined ? null : leavesAtMs(state, second.answeredAtMs);

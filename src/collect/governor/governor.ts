@@ -22,7 +22,7 @@ import { GUARD_MS, roomAtMs, withFinished, withoutInFlight } from "./ownCalls.ts
 import { burstAfterSending, largestBurst, paceAtMs } from "./pace.ts";
 import { aroundRefusalsMs, withRefusal } from "./refusals.ts";
 import { besideSecondClientAtMs } from "./secondClientRoom.ts";
-import { capChangesAtMs, learn, ownCap, withSuspicion } from "./secondClient.ts";
+import { capChangesAtMs, learn, ownCap, reckoned, withSuspicion } from "./secondClient.ts";
 import type {
   Admission,
   CallHistory,
@@ -109,12 +109,13 @@ export function step(state: GovernorState, event: GovernorEvent, nowMs: number):
 /** Whether a call may leave at `nowMs`, and if not, when to ask again if nothing happens until then. */
 export function admission(state: GovernorState, nowMs: number): Admission {
   const atMs = Math.max(nowMs, state.nowMs);
-  const cap = ownCap(state, atMs);
+  const beside = reckoned(state, atMs);
+  const cap = ownCap(state, atMs, beside);
   const earliestMs = Math.max(
     Math.min(roomAtMs(state, cap, atMs), capChangesAtMs(state, atMs), growsAtMs(state)),
     paceAtMs(state, cap),
     phaseAtMs(state),
-    besideSecondClientAtMs(state, atMs),
+    besideSecondClientAtMs(state, beside, atMs),
   );
   const notBeforeMs = aroundRefusalsMs(state, Math.max(earliestMs, atMs));
   // Whole milliseconds: a rounding error in a fraction would have the caller ask again at once.

@@ -41,6 +41,17 @@ export function aroundRefusalsMs(state: GovernorState, atMs: number): number {
     .reduce((earliest, refusedAtMs) => pastBerth(state.config, earliest, refusedAtMs), atMs);
 }
 
+/** Whether a remembered place lies between two times. */
+export function passedRefusal(
+  { config: { windowMs }, refusedSentAtMs }: GovernorState,
+  sinceMs: number,
+  atMs: number,
+): boolean {
+  return refusedSentAtMs.some(
+    (at) => atMs - at < REMEMBERED_WINDOWS * windowMs && (atMs - at) % windowMs < atMs - sinceMs,
+  );
+}
+
 /** How far behind `atMs`, or just ahead of it, the berth of a refusal lies in the window. */
 function placeFrom({ windowMs }: GovernorConfig, atMs: number, refusedAtMs: number): number {
   const offset = (((refusedAtMs - atMs) % windowMs) + windowMs) % windowMs;

@@ -12,11 +12,12 @@ import type { RateLimit } from "../../quotes-api/rateLimit.ts";
 const HOLD_WINDOWS = 2;
 
 /**
- * Assumed: what four of fifteen windows showed comes back each minute; less often is a chance visit. Few
- * of many, because a client that we crowd out shows less of what it asks for.
+ * Assumed: a client seen in four of fifteen windows comes each minute; seen less often it is a chance visit. It takes
+ * what a quarter of those windows showed: few of many, because a client that we crowd out shows less than it asks for.
  */
 const REMEMBERED_WINDOWS = 15;
 const REGULAR_WINDOWS = 4;
+const REGULAR_SHARE = 0.25;
 
 /** Assumed: right after a restart, calls that nobody explains are our own that the journal lost; they do not
  * come back, and a full count gives way within two calls' share of the window. */
@@ -32,8 +33,7 @@ const SUSPECTED_COUNT = 2;
 const UNSEEN_COUNT = 4;
 
 /**
- * Assumed: in a window that forgets all at once a client that fills it shows only what we left. Above eleven calls
- * known, a refusal again within three windows halves what is ours: two calls fewer each time would be refused for long.
+ * Assumed: a client that comes all at once and fills the window shows only what we left. Above eleven calls known, a refusal again within three windows halves what is ours: two calls fewer each time would be refused for long.
  */
 const FILLS_COUNT = 11;
 
@@ -50,28 +50,39 @@ const SPARE_COUNT = 1;
 /** Assumed: one of fewer than twenty calls is more than the twentieth that a spare one may cost. */
 const FEW_COUNT = 20;
 
-/** Assumed: a client of which half the calls appear between two answers makes them all at once. */
+/**
+ * Assumed: a client of which half the calls appear between two answers, less than a quarter of the window apart, makes
+ * them all at once. After a longer silence so many appear of a client that comes evenly, too.
+ */
 const AT_ONCE_SHARE = 0.5;
+const AT_ONCE_SPAN = 0.25;
+
+/** What is reckoned with: calls a window of other programs, and calls that stay unsent beside them. */
+export type Reckoned = { readonly secondCount: number; readonly spareCount: number };
 
 /** Calls a window to leave to other programs. */
 export function secondClientCount(state: GovernorState, atMs: number): number {
-  const lately = state.samples.reduce(
-    (most, { windowCount, holdsUntilMs }) => (holdsUntilMs > atMs && windowCount > most ? windowCount : most),
-    0,
-  );
-  return Math.max(lately, regularCount(state, atMs));
+  return reckoned(state, atMs).secondCount;
 }
 
-/** What other programs took in most windows, and so will take again. */
-function regularCount({ samples, config }: GovernorState, atMs: number): number {
-  if (samples.length < REGULAR_WINDOWS) return 0;
-  const perWindow: number[] = [];
-  for (const { atMs: at, windowCount } of samples) {
-    const age = ((atMs - at) / config.windowMs) | 0;
-    if (windowCount > (perWindow[age] ?? 0)) perWindow[age] = windowCount;
+/** What is reckoned with at `atMs`: what was seen lately, or in so many windows that it will come again. */
+export function reckoned(state: GovernorState, atMs: number): Reckoned {
+  let latelyCount = 0;
+  const mostOfWindow: number[] = [];
+  for (const { atMs: seenAtMs, windowCount, holdsUntilMs } of state.samples) {
+    if (holdsUntilMs > atMs) latelyCount = Math.max(latelyCount, windowCount);
+    const age = Math.floor((atMs - seenAtMs) / state.config.windowMs);
+    mostOfWindow[age] = Math.max(mostOfWindow[age] ?? 0, windowCount);
   }
-  const recent = perWindow.slice(0, REMEMBERED_WINDOWS).filter((count) => count > 0);
-  return recent.sort((a, b) => b - a)[REGULAR_WINDOWS - 1] ?? 0;
+  const regularCount = regular(mostOfWindow.slice(0, REMEMBERED_WINDOWS));
+  const secondCount = Math.max(latelyCount, regularCount);
+  return { secondCount, spareCount: spareBeside(state, secondCount, regularCount) };
+}
+
+/** What other programs took in so many windows that they will take it again. */
+function regular(mostOfWindow: readonly number[]): number {
+  const seen = mostOfWindow.filter((count) => count > 0).sort((a, b) => b - a);
+  return seen.length < REGULAR_WINDOWS ? 0 : (seen[Math.floor(REGULAR_SHARE * seen.length)] ?? 0);
 }
 
 /** When the calls a window that are ours next become more, if nothing new is learnt: when a sample is held no longer. */
@@ -84,21 +95,23 @@ export function capChangesAtMs(state: GovernorState, atMs: number): number {
 
 /**
  * The samples after a refusal. Our careful count alone is never refused: another program asks for more than it gets,
- * and a full count hides how much.
+ * and a full count hides how much. It is taken for as much again as was ever counted of it since it is about.
  */
 export function withSuspicion(state: GovernorState, atMs: number): readonly SecondClientSample[] {
   const { config, limit, faultAtMs } = state;
   const secondCount = secondClientCount(state, atMs);
   if (perhapsLost(state, atMs)) return state.samples;
+  const { atOnceCount = 0, mostCount = 0 } = state.samples.at(-1) ?? {};
   const unseen = secondCount === 0;
   const again = !unseen && faultAtMs !== null && atMs - faultAtMs < AGAIN_WINDOWS * config.windowMs;
   const doubled = again ? Math.min(2 * secondCount, Math.floor(limit / 2)) : 0;
-  const fills = again && secondCount >= FILLS_COUNT && serverForgets(state, atMs);
+  const fills = again && secondCount >= FILLS_COUNT && comesAtOnce(state, secondCount);
   const halved = fills ? limit - Math.max(1, Math.floor((limit - secondCount) / 2)) : 0;
   const suspected = secondCount + (unseen ? UNSEEN_COUNT : SUSPECTED_COUNT);
-  const count = Math.min(limit, Math.max(doubled, halved, suspected));
+  const count = Math.min(limit, Math.max(doubled, halved, suspected, mostCount));
   const holdsUntilMs = atMs + (again || unseen ? SUSPICION_WINDOWS : HOLD_WINDOWS) * config.windowMs;
-  return [...state.samples, { atMs, appearedCount: 0, provedCount: count, windowCount: count, holdsUntilMs }];
+  const counts = { appearedCount: 0, provedCount: count, windowCount: count, atOnceCount, mostCount };
+  return [...state.samples, { atMs, spanMs: 0, ...counts, holdsUntilMs }];
 }
 
 /** Whether calls that nobody explains may be our own of an earlier run whose journal does not show them. */
@@ -108,19 +121,29 @@ export function perhapsLost({ continued, startedAtMs, config }: GovernorState, a
 
 /**
  * Calls that stay unsent beside a second client. Nothing need stay free once what it takes is known from window to
- * window and either it comes all at once, so that our next answer shows what it asks for, or few calls are ours.
+ * window and either it comes all at once, so that our next answer shows what it asks for, or few calls are ours. What
+ * it took once beyond that is what the spare call was for.
  */
-export function spareCount(state: GovernorState, secondCount: number, atMs: number): number {
+function spareBeside(state: GovernorState, secondCount: number, regularCount: number): number {
   if (secondCount === 0) return 0;
-  const atOnce = state.samples.some(({ appearedCount }) => appearedCount >= AT_ONCE_SHARE * secondCount);
-  const dispensable = atOnce || state.limit - secondCount < FEW_COUNT;
-  return dispensable && secondCount <= regularCount(state, atMs) ? 0 : SPARE_COUNT;
+  const beyondCount = secondCount - regularCount;
+  const needsNone = comesAtOnce(state, secondCount) || state.limit - secondCount < FEW_COUNT;
+  const isCovered = needsNone ? beyondCount === 0 : regularCount > 0 && beyondCount === SPARE_COUNT;
+  return isCovered ? 0 : SPARE_COUNT;
+}
+
+/** Whether a client of `secondCount` calls makes them at once, as far as was seen since it is about. */
+function comesAtOnce({ samples }: GovernorState, secondCount: number): boolean {
+  return (samples.at(-1)?.atOnceCount ?? 0) >= AT_ONCE_SHARE * secondCount;
 }
 
 /** The calls a window that are ours to make. */
-export function ownCap(state: GovernorState, atMs: number): number {
-  const secondCount = secondClientCount(state, atMs);
-  const left = Math.max(1, state.limit - secondCount - spareCount(state, secondCount, atMs));
+export function ownCap(
+  state: GovernorState,
+  atMs: number,
+  { secondCount, spareCount } = reckoned(state, atMs),
+): number {
+  const left = Math.max(1, state.limit - secondCount - spareCount);
   return state.seesCount || state.backOff === null ? left : Math.min(left, state.backOff.capCount);
 }
 
@@ -170,18 +193,34 @@ function withSample(state: GovernorState, reading: Reading): readonly SecondClie
   const rise =
     last === null ? 0 : reading.usedCount - last.usedCount - possiblyCountedBetween(state, last, reading);
   const appearedCount = Math.max(0, rise);
+  const spanMs = last === null ? 0 : atMs - last.answeredAtMs;
   const appeared = kept.reduce(
-    (sum, sample) => (sample.atMs > atMs - RISE_SPAN * windowMs ? sum + sample.appearedCount : sum),
-    appearedCount,
+    (sum, sample) =>
+      sample.atMs > atMs - RISE_SPAN * windowMs ? sum + appearedSince(sample, atMs - windowMs) : sum,
+    appearedSince({ atMs, spanMs, appearedCount }, atMs - windowMs),
   );
   const above = reading.usedCount - possiblyCounted(state, reading);
   if (above <= 0 && appeared === 0) return kept;
   const lost = appeared < above && perhapsLost(state, atMs);
   const lostHoldMs = reading.usedCount < state.limit ? 0 : (LOST_HOLD_CALLS * windowMs) / state.limit;
   const holdsUntilMs = atMs + (lost ? lostHoldMs : HOLD_WINDOWS * windowMs);
-  const provedCount = Math.max(above, inWholeWindow(state, appeared, atMs));
-  const windowCount = Math.min(provedCount, kept.at(-1)?.provedCount ?? 0);
-  return [...kept, { atMs, appearedCount, provedCount, windowCount, holdsUntilMs }];
+  const before = kept.at(-1);
+  const seenAtOnce = spanMs < AT_ONCE_SPAN * windowMs ? appearedCount : 0;
+  const atOnceCount = Math.max(before?.atOnceCount ?? 0, seenAtOnce);
+  const provedCount = Math.max(above, inWholeWindow(state, appeared, atOnceCount, atMs));
+  const windowCount = Math.min(provedCount, before?.provedCount ?? 0);
+  const isProjected = atMs - state.startedAtMs < windowMs;
+  const mostCount = Math.max(before?.mostCount ?? 0, isProjected ? 0 : windowCount);
+  const counts = { appearedCount, provedCount, windowCount, atOnceCount, mostCount };
+  return [...kept, { atMs, spanMs, ...counts, holdsUntilMs }];
+}
+
+/** Of the calls that appeared between two readings, those after `sinceMs` if they came evenly. */
+function appearedSince(
+  { atMs, spanMs, appearedCount }: Pick<SecondClientSample, "atMs" | "spanMs" | "appearedCount">,
+  sinceMs: number,
+): number {
+  return Math.floor(appearedCount * Math.min(1, (atMs - sinceMs) / Math.max(1, spanMs)));
 }
 
 /**
@@ -198,10 +237,19 @@ function learnForgetting(state: GovernorState, reading: Reading): GovernorState 
   return { ...state, forgotAtMs: atMs, resetAtMs: fall > refilled + 3 ? atMs : state.resetAtMs };
 }
 
-/** What appeared while we have watched for less than a window, as far as it goes on so; up to half the limit. */
-function inWholeWindow(state: GovernorState, appearedCount: number, atMs: number): number {
+/**
+ * What appeared while we have watched for less than a window, as far as it goes on so; up to half the limit. What came
+ * at once comes once a window.
+ */
+function inWholeWindow(
+  state: GovernorState,
+  appearedCount: number,
+  atOnceCount: number,
+  atMs: number,
+): number {
   const watchedShare = (atMs - state.startedAtMs) / state.config.windowMs;
-  const projected = appearedCount / Math.max(watchedShare, LEAST_WATCHED_SHARE);
+  const atOnce = atOnceCount > AT_ONCE_SHARE * appearedCount ? atOnceCount : 0;
+  const projected = atOnce + (appearedCount - atOnce) / Math.max(watchedShare, LEAST_WATCHED_SHARE);
   return watchedShare >= 1
     ? appearedCount
     : Math.max(appearedCount, Math.floor(Math.min(projected, state.limit / 2)));

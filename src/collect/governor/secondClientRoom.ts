@@ -3,7 +3,8 @@
  * window it does not come back before the window ends.
  */
 import { serverForgets, windowEndsAtMs } from "./fault.ts";
-import { perhapsLost, secondClientCount, spareCount } from "./secondClient.ts";
+import { passedRefusal } from "./refusals.ts";
+import { perhapsLost, type Reckoned } from "./secondClient.ts";
 import type { GovernorState, Reading } from "./state.ts";
 
 /** Assumed: a reading older than a tenth of the window says little beside a second client. */
@@ -13,20 +14,28 @@ const STALE_SHARE = 0.1;
 const RISKED_SHARE = 1 / 3;
 
 /** When a call may leave as far as the second client goes; long past when there is none. */
-export function besideSecondClientAtMs(state: GovernorState, atMs: number): number {
+export function besideSecondClientAtMs(
+  state: GovernorState,
+  { secondCount, spareCount }: Reckoned,
+  atMs: number,
+): number {
   const { lastReading } = state;
-  const proved = secondClientCount(state, atMs) > 0;
+  const proved = secondCount > 0;
   if (lastReading === null || !(proved || perhapsLost(state, atMs))) return -Infinity;
   const oneByOneMs = untilOneIsBackMs(state, lastReading, atMs);
   // Suspicion alone never waits for a window's end: a full window of our own calls is what we aim for.
-  return proved ? Math.max(oneByOneMs, untilWindowEndsMs(state, lastReading, atMs)) : oneByOneMs;
+  return proved ? Math.max(oneByOneMs, untilWindowEndsMs(state, lastReading, spareCount, atMs)) : oneByOneMs;
 }
 
-/** While the last reading leaves little or is stale, calls leave one by one, none waiting longer than a call's share. */
+/**
+ * While the last reading leaves little, is stale or is from before a place where calls were refused, calls leave one by
+ * one, none waiting longer than a call's share.
+ */
 function untilOneIsBackMs(state: GovernorState, reading: Reading, atMs: number): number {
   const { inFlightSentAtMs, limit } = state;
   const { windowMs } = state.config;
-  const stale = atMs - reading.answeredAtMs > STALE_SHARE * windowMs;
+  const { answeredAtMs } = reading;
+  const stale = atMs - answeredAtMs > STALE_SHARE * windowMs || passedRefusal(state, answeredAtMs, atMs);
   const atOnce = stale ? 1 : Math.max(1, (limit - reading.usedCount) * RISKED_SHARE);
   const lastSentAtMs = inFlightSentAtMs.at(-1);
   return lastSentAtMs === undefined || inFlightSentAtMs.length < atOnce
@@ -35,9 +44,8 @@ function untilOneIsBackMs(state: GovernorState, reading: Reading, atMs: number):
 }
 
 /** A window that forgets its calls at its end gives nothing back before. */
-function untilWindowEndsMs(state: GovernorState, reading: Reading, atMs: number): number {
+function untilWindowEndsMs(state: GovernorState, reading: Reading, keptCount: number, atMs: number): number {
   const { inFlightSentAtMs, limit } = state;
-  const keptCount = spareCount(state, secondClientCount(state, atMs), atMs);
   const spare = limit - reading.usedCount - inFlightSentAtMs.length - keptCount;
   if (spare >= 1 || !serverForgets(state, atMs)) return -Infinity;
   const { answeredAtMs } = reading;

@@ -81,12 +81,18 @@ export type Reading = FinishedCall & {
 /** How many calls of another program one answer proved, and what it added to the answer before it. */
 export type SecondClientSample = {
   readonly atMs: number;
+  /** How long before it the reading before was, ms. */
+  readonly spanMs: number;
   /** Calls that appeared since the reading before and cannot be ours. */
   readonly appearedCount: number;
   /** Calls of the other program in one window that this reading proved, at least. */
   readonly provedCount: number;
   /** The same, as far as the reading before bears it out: once alone it was a moment's jostle at the window's edge. */
   readonly windowCount: number;
+  /** The most that appeared between two answers close to each other since it is about. */
+  readonly atOnceCount: number;
+  /** The most that was counted of it in one window since it is about; nothing projected or suspected. */
+  readonly mostCount: number;
   /** Until when this is reckoned with at the least, ms. */
   readonly holdsUntilMs: number;
 };

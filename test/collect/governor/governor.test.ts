@@ -8,6 +8,7 @@ import {
   type GovernorState,
 } from "../../../src/collect/governor/governor.ts";
 import { budgetState } from "../../../src/collect/governor/budgetState.ts";
+import { COUNTING_RULES, type RuleName } from "../../../bench/governor/service.ts";
 import { NO_RATE_LIMIT, type RateLimit } from "../../../src/quotes-api/rateLimit.ts";
 
 const SIXTY_A_MINUTE = { limit: 60, windowMs: 60_000 };
@@ -247,6 +248,65 @@ describe("beside a second client", () => {
     expect(20 + sentAtMs.filter((at) => at < 60_000).length).toBe(29);
   });
 
+  test("what it took evenly during a long silence of ours is no burst: beside it one call stays unsent", () => {
+    const { state } = besideEvenly("sliding", [...every(900, 0, 18_000), ...every(2_200, 62_000, 400_000)]);
+
+    const { sentAtMs } = sendWhileAdmitted(state, 470_000, 60);
+
+    expect(sentAtMs.filter((at) => at < 530_000).length).toBe(29);
+  });
+
+  test("what it took during a long silence of ours is not counted again with what it takes afterwards", () => {
+    const { secondCounts } = besideEvenly("clock minute", [
+      ...every(1_500, 0, 16_000),
+      ...every(2_000, 60_500, 115_000),
+    ]);
+
+    expect(Math.max(...secondCounts)).toBeLessThanOrEqual(31);
+  });
+
+  test("a refusal brings back the most that was ever counted of it since it is about", () => {
+    const burst = { times: 40, atMs: 61_000 };
+    let state = createGovernor(SIXTY_A_MINUTE, 0);
+    state = answered(state, burst.atMs - 1_000, readingOf(1));
+    state = answered(state, burst.atMs, readingOf(2 + burst.times));
+    state = answered(state, burst.atMs + 1_000, readingOf(3 + burst.times));
+    for (let minute = 3; minute < 12; minute += 1) {
+      state = answered(state, minute * 60_000, readingOf(10));
+      state = answered(state, minute * 60_000 + 1_000, readingOf(11));
+    }
+    const before = budgetState(state, 720_000).secondClientCount;
+
+    state = faulted(state, 720_000, readingOf(60));
+
+    expect(before).toBeLessThan(burst.times);
+    expect(budgetState(state, 721_000).secondClientCount).toBe(burst.times);
+  });
+
+  test("behind a place where calls were refused the first call goes alone", () => {
+    let state = createGovernor(SIXTY_A_MINUTE, 0);
+    for (let call = 1; call <= 3; call += 1) state = answered(state, call * 100_000, readingOf(10));
+    state = faulted(state, 360_000, readingOf(60));
+    state = answered(state, 425_000, readingOf(5));
+    state = answered(state, 479_000, readingOf(6));
+
+    const atOnce = (fromMs: number): number =>
+      sendWhileAdmitted(state, fromMs, 2, { answer: false }).sentAtMs.filter((at) => at < fromMs + 900)
+        .length;
+
+    expect(atOnce(479_300)).toBe(2);
+    expect(atOnce(480_700)).toBe(1);
+  });
+
+  test("a window that was watched whole and gave nothing back is not waited for once more", () => {
+    let state = createGovernor(SIXTY_A_MINUTE, 0);
+    for (let call = 1; call <= 30; call += 1) state = answered(state, call * 600, readingOf(2 * call));
+
+    const closed = faulted(state, 60_900, readingOf(60));
+
+    expect(closed.closedUntilMs - 60_900).toBeLessThan(5_000);
+  });
+
   test("two answers that overtake each other while a window begins anew are no second client", () => {
     let state = createGovernor(SIXTY_A_MINUTE, 0);
     for (let call = 1; call <= 50; call += 1) state = answered(state, call * 1_000, readingOf(call));
@@ -327,6 +387,31 @@ describe("after a restart", () => {
 });
 
 /** What the journal alone tells of calls that were answered so long ago, or not at all. */
+/** Calls of ours at those times beside 30 even calls a minute, counted by a rule; what was reckoned with after each. */
+function besideEvenly(
+  rule: RuleName,
+  ourAtMs: readonly number[],
+): { state: GovernorState; secondCounts: number[] } {
+  const service = COUNTING_RULES[rule](60_000);
+  const arrivals = [
+    ...ourAtMs.map((atMs) => ({ atMs: atMs + LATENCY_MS / 2, sentAtMs: atMs })),
+    ...every(2_000, 1_000, Math.max(...ourAtMs)).map((atMs) => ({ atMs, sentAtMs: null })),
+  ].sort((a, b) => a.atMs - b.atMs);
+  let state = createGovernor(SIXTY_A_MINUTE, 0);
+  const secondCounts: number[] = [];
+  for (const { atMs, sentAtMs } of arrivals) {
+    const { usedCount } = service(atMs, 60);
+    if (sentAtMs === null) continue;
+    state = answered(state, sentAtMs, readingOf(usedCount));
+    secondCounts.push(budgetState(state, sentAtMs + LATENCY_MS).secondClientCount);
+  }
+  return { state, secondCounts };
+}
+
+function every(stepMs: number, fromMs: number, toMs: number): number[] {
+  return Array.from({ length: Math.ceil((toMs - fromMs) / stepMs) }, (_, index) => fromMs + index * stepMs);
+}
+
 function earlier(answeredAgoMs: readonly (number | null)[]): CallHistory {
   const calls = answeredAgoMs.map((agoMs) => ({ sentAgoMs: agoMs ?? 0, answeredAgoMs: agoMs }));
   return { calls, certain: false };
