@@ -4,7 +4,6 @@
  * reading can explain. Neither ever speaks of a second client where there is none, under any rule.
  */
 import { possiblyCounted, possiblyCountedBetween, surelyCounted } from "./ownCalls.ts";
-import { serverForgets } from "./fault.ts";
 import type { FinishedCall, GovernorConfig, GovernorState, Reading, SecondClientSample } from "./state.ts";
 import type { RateLimit } from "../../quotes-api/rateLimit.ts";
 
@@ -37,6 +36,9 @@ const UNSEEN_COUNT = 4;
  */
 const FILLS_COUNT = 11;
 
+/** Assumed: four windows show whether half was too much to leave; a client that gets all it asks for shows it sooner. */
+const FILLS_WINDOWS = 4;
+
 /** Assumed: a refusal within three windows of the last means twice as many, up to half the limit, for six windows. */
 const AGAIN_WINDOWS = 3;
 const SUSPICION_WINDOWS = 6;
@@ -57,8 +59,12 @@ const FEW_COUNT = 20;
 const AT_ONCE_SHARE = 0.5;
 const AT_ONCE_SPAN = 0.25;
 
-/** What is reckoned with: calls a window of other programs, and calls that stay unsent beside them. */
-export type Reckoned = { readonly secondCount: number; readonly spareCount: number };
+/** What is reckoned with: calls a window of other programs, those that come each window, and calls that stay unsent. */
+export type Reckoned = {
+  readonly secondCount: number;
+  readonly regularCount: number;
+  readonly spareCount: number;
+};
 
 /** Calls a window to leave to other programs. */
 export function secondClientCount(state: GovernorState, atMs: number): number {
@@ -76,7 +82,7 @@ export function reckoned(state: GovernorState, atMs: number): Reckoned {
   }
   const regularCount = regular(mostOfWindow.slice(0, REMEMBERED_WINDOWS));
   const secondCount = Math.max(latelyCount, regularCount);
-  return { secondCount, spareCount: spareBeside(state, secondCount, regularCount) };
+  return { secondCount, regularCount, spareCount: spareBeside(state, secondCount, regularCount) };
 }
 
 /** What other programs took in so many windows that they will take it again. */
@@ -99,17 +105,20 @@ export function capChangesAtMs(state: GovernorState, atMs: number): number {
  */
 export function withSuspicion(state: GovernorState, atMs: number): readonly SecondClientSample[] {
   const { config, limit, faultAtMs } = state;
-  const secondCount = secondClientCount(state, atMs);
+  const { secondCount, regularCount } = reckoned(state, atMs);
   if (perhapsLost(state, atMs)) return state.samples;
   const { atOnceCount = 0, mostCount = 0 } = state.samples.at(-1) ?? {};
   const unseen = secondCount === 0;
-  const again = !unseen && faultAtMs !== null && atMs - faultAtMs < AGAIN_WINDOWS * config.windowMs;
+  // What was counted of it before, or comes from window to window, is what it asks for: there is nothing to guess.
+  const isKnown = secondCount < mostCount || secondCount <= regularCount + SUSPECTED_COUNT;
+  const again = !isKnown && faultAtMs !== null && atMs - faultAtMs < AGAIN_WINDOWS * config.windowMs;
   const doubled = again ? Math.min(2 * secondCount, Math.floor(limit / 2)) : 0;
   const fills = again && secondCount >= FILLS_COUNT && comesAtOnce(state, secondCount);
   const halved = fills ? limit - Math.max(1, Math.floor((limit - secondCount) / 2)) : 0;
   const suspected = secondCount + (unseen ? UNSEEN_COUNT : SUSPECTED_COUNT);
   const count = Math.min(limit, Math.max(doubled, halved, suspected, mostCount));
-  const holdsUntilMs = atMs + (again || unseen ? SUSPICION_WINDOWS : HOLD_WINDOWS) * config.windowMs;
+  const guessWindows = fills ? FILLS_WINDOWS : SUSPICION_WINDOWS;
+  const holdsUntilMs = atMs + (again || unseen ? guessWindows : HOLD_WINDOWS) * config.windowMs;
   const counts = { appearedCount: 0, provedCount: count, windowCount: count, atOnceCount, mostCount };
   return [...state.samples, { atMs, spanMs: 0, ...counts, holdsUntilMs }];
 }

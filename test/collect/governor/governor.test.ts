@@ -400,7 +400,8 @@ function besideEvenly(
   let state = createGovernor(SIXTY_A_MINUTE, 0);
   const secondCounts: number[] = [];
   for (const { atMs, sentAtMs } of arrivals) {
-    const { usedCount } = service(atMs, 60);
+    // A window of the clock ends 14 s after the start.
+    const { usedCount } = service(atMs + 46_000, 60);
     if (sentAtMs === null) continue;
     state = answered(state, sentAtMs, readingOf(usedCount));
     secondCounts.push(budgetState(state, sentAtMs + LATENCY_MS).secondClientCount);
