@@ -4,6 +4,7 @@
  * reading can explain. Neither ever speaks of a second client where there is none, under any rule.
  */
 import { possiblyCounted, possiblyCountedBetween, surelyCounted } from "./ownCalls.ts";
+import { serverForgets } from "./fault.ts";
 import type { FinishedCall, GovernorConfig, GovernorState, Reading, SecondClientSample } from "./state.ts";
 import type { RateLimit } from "../../quotes-api/rateLimit.ts";
 
@@ -59,6 +60,9 @@ const FEW_COUNT = 20;
 const AT_ONCE_SHARE = 0.5;
 const AT_ONCE_SPAN = 0.25;
 
+/** Calls that appeared between two readings. */
+type Appearance = Pick<SecondClientSample, "atMs" | "spanMs" | "appearedCount">;
+
 /** What is reckoned with: calls a window of other programs, those that come each window, and calls that stay unsent. */
 export type Reckoned = {
   readonly secondCount: number;
@@ -82,7 +86,7 @@ export function reckoned(state: GovernorState, atMs: number): Reckoned {
   }
   const regularCount = regular(mostOfWindow.slice(0, REMEMBERED_WINDOWS));
   const secondCount = Math.max(latelyCount, regularCount);
-  return { secondCount, regularCount, spareCount: spareBeside(state, secondCount, regularCount) };
+  return { secondCount, regularCount, spareCount: spareBeside(state, secondCount, regularCount, atMs) };
 }
 
 /** What other programs took in so many windows that they will take it again. */
@@ -107,7 +111,7 @@ export function withSuspicion(state: GovernorState, atMs: number): readonly Seco
   const { config, limit, faultAtMs } = state;
   const { secondCount, regularCount } = reckoned(state, atMs);
   if (perhapsLost(state, atMs)) return state.samples;
-  const { atOnceCount = 0, mostCount = 0 } = state.samples.at(-1) ?? {};
+  const { mostCount = 0 } = state.samples.at(-1) ?? {};
   const unseen = secondCount === 0;
   // What was counted of it before, or comes from window to window, is what it asks for: there is nothing to guess.
   const isKnown = secondCount < mostCount || secondCount <= regularCount + SUSPECTED_COUNT;
@@ -119,7 +123,7 @@ export function withSuspicion(state: GovernorState, atMs: number): readonly Seco
   const count = Math.min(limit, Math.max(doubled, halved, suspected, mostCount));
   const guessWindows = fills ? FILLS_WINDOWS : SUSPICION_WINDOWS;
   const holdsUntilMs = atMs + (again || unseen ? guessWindows : HOLD_WINDOWS) * config.windowMs;
-  const counts = { appearedCount: 0, provedCount: count, windowCount: count, atOnceCount, mostCount };
+  const counts = { appearedCount: 0, provedCount: count, windowCount: count, mostCount };
   return [...state.samples, { atMs, spanMs: 0, ...counts, holdsUntilMs }];
 }
 
@@ -130,20 +134,29 @@ export function perhapsLost({ continued, startedAtMs, config }: GovernorState, a
 
 /**
  * Calls that stay unsent beside a second client. Nothing need stay free once what it takes is known from window to
- * window and either it comes all at once, so that our next answer shows what it asks for, or few calls are ours. What
- * it took once beyond that is what the spare call was for.
+ * window and either it comes all at once, so that our next answer shows what it asks for, or few calls are ours.
+ * In a window that slides, what it takes once beyond that, at the window's edge, is what the spare call was for.
  */
-function spareBeside(state: GovernorState, secondCount: number, regularCount: number): number {
+function spareBeside(state: GovernorState, secondCount: number, regularCount: number, atMs: number): number {
   if (secondCount === 0) return 0;
   const beyondCount = secondCount - regularCount;
   const needsNone = comesAtOnce(state, secondCount) || state.limit - secondCount < FEW_COUNT;
-  const isCovered = needsNone ? beyondCount === 0 : regularCount > 0 && beyondCount === SPARE_COUNT;
-  return isCovered ? 0 : SPARE_COUNT;
+  const wasMeant = regularCount > 0 && beyondCount === SPARE_COUNT && !serverForgets(state, atMs);
+  return (needsNone ? beyondCount === 0 : wasMeant) ? 0 : SPARE_COUNT;
 }
 
-/** Whether a client of `secondCount` calls makes them at once, as far as was seen since it is about. */
-function comesAtOnce({ samples }: GovernorState, secondCount: number): boolean {
-  return (samples.at(-1)?.atOnceCount ?? 0) >= AT_ONCE_SHARE * secondCount;
+/** Whether a client of `secondCount` calls makes them at once. */
+function comesAtOnce({ samples, config }: GovernorState, secondCount: number): boolean {
+  return mostAtOnce(samples, config.windowMs) >= AT_ONCE_SHARE * secondCount;
+}
+
+/** The most calls that appeared between two answers close to each other. */
+function mostAtOnce(samples: readonly Appearance[], windowMs: number): number {
+  return samples.reduce(
+    (most, { spanMs, appearedCount }) =>
+      spanMs < AT_ONCE_SPAN * windowMs && appearedCount > most ? appearedCount : most,
+    0,
+  );
 }
 
 /** The calls a window that are ours to make. */
@@ -201,12 +214,15 @@ function withSample(state: GovernorState, reading: Reading): readonly SecondClie
   const kept = state.samples.filter((sample) => sample.atMs > atMs - REMEMBERED_WINDOWS * windowMs);
   const rise =
     last === null ? 0 : reading.usedCount - last.usedCount - possiblyCountedBetween(state, last, reading);
-  const appearedCount = Math.max(0, rise);
-  const spanMs = last === null ? 0 : atMs - last.answeredAtMs;
+  const latest = {
+    atMs,
+    spanMs: last === null ? 0 : atMs - last.answeredAtMs,
+    appearedCount: Math.max(0, rise),
+  };
   const appeared = kept.reduce(
     (sum, sample) =>
       sample.atMs > atMs - RISE_SPAN * windowMs ? sum + appearedSince(sample, atMs - windowMs) : sum,
-    appearedSince({ atMs, spanMs, appearedCount }, atMs - windowMs),
+    appearedSince(latest, atMs - windowMs),
   );
   const above = reading.usedCount - possiblyCounted(state, reading);
   if (above <= 0 && appeared === 0) return kept;
@@ -214,21 +230,16 @@ function withSample(state: GovernorState, reading: Reading): readonly SecondClie
   const lostHoldMs = reading.usedCount < state.limit ? 0 : (LOST_HOLD_CALLS * windowMs) / state.limit;
   const holdsUntilMs = atMs + (lost ? lostHoldMs : HOLD_WINDOWS * windowMs);
   const before = kept.at(-1);
-  const seenAtOnce = spanMs < AT_ONCE_SPAN * windowMs ? appearedCount : 0;
-  const atOnceCount = Math.max(before?.atOnceCount ?? 0, seenAtOnce);
+  const atOnceCount = mostAtOnce([...kept, latest], windowMs);
   const provedCount = Math.max(above, inWholeWindow(state, appeared, atOnceCount, atMs));
   const windowCount = Math.min(provedCount, before?.provedCount ?? 0);
   const isProjected = atMs - state.startedAtMs < windowMs;
   const mostCount = Math.max(before?.mostCount ?? 0, isProjected ? 0 : windowCount);
-  const counts = { appearedCount, provedCount, windowCount, atOnceCount, mostCount };
-  return [...kept, { atMs, spanMs, ...counts, holdsUntilMs }];
+  return [...kept, { ...latest, provedCount, windowCount, mostCount, holdsUntilMs }];
 }
 
 /** Of the calls that appeared between two readings, those after `sinceMs` if they came evenly. */
-function appearedSince(
-  { atMs, spanMs, appearedCount }: Pick<SecondClientSample, "atMs" | "spanMs" | "appearedCount">,
-  sinceMs: number,
-): number {
+function appearedSince({ atMs, spanMs, appearedCount }: Appearance, sinceMs: number): number {
   return Math.floor(appearedCount * Math.min(1, (atMs - sinceMs) / Math.max(1, spanMs)));
 }
 

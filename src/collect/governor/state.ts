@@ -89,8 +89,6 @@ export type SecondClientSample = {
   readonly provedCount: number;
   /** The same, as far as the reading before bears it out: once alone it was a moment's jostle at the window's edge. */
   readonly windowCount: number;
-  /** The most that appeared between two answers close to each other since it is about. */
-  readonly atOnceCount: number;
   /** The most that was counted of it in one window since it is about; nothing projected or suspected. */
   readonly mostCount: number;
   /** Until when this is reckoned with at the least, ms. */
