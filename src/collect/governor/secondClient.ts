@@ -63,10 +63,14 @@ const AT_ONCE_SPAN = 0.25;
 /** Calls that appeared between two readings. */
 type Appearance = Pick<SecondClientSample, "atMs" | "spanMs" | "appearedCount">;
 
-/** What is reckoned with: calls a window of other programs, those that come each window, and calls that stay unsent. */
+/** What is reckoned with. */
 export type Reckoned = {
+  /** Calls a window of other programs, and those of them that come each window. */
   readonly secondCount: number;
   readonly regularCount: number;
+  /** Whether they come all at once. */
+  readonly comeAtOnce: boolean;
+  /** Calls that stay unsent beside them. */
   readonly spareCount: number;
 };
 
@@ -77,16 +81,27 @@ export function secondClientCount(state: GovernorState, atMs: number): number {
 
 /** What is reckoned with at `atMs`: what was seen lately, or in so many windows that it will come again. */
 export function reckoned(state: GovernorState, atMs: number): Reckoned {
+  const { windowMs } = state.config;
   let latelyCount = 0;
+  let atOnceCount = 0;
   const mostOfWindow: number[] = [];
-  for (const { atMs: seenAtMs, windowCount, holdsUntilMs } of state.samples) {
-    if (holdsUntilMs > atMs) latelyCount = Math.max(latelyCount, windowCount);
-    const age = Math.floor((atMs - seenAtMs) / state.config.windowMs);
+  for (const sample of state.samples) {
+    const { windowCount } = sample;
+    if (sample.holdsUntilMs > atMs) latelyCount = Math.max(latelyCount, windowCount);
+    atOnceCount = Math.max(atOnceCount, appearedAtOnce(sample, windowMs));
+    const age = Math.floor((atMs - sample.atMs) / windowMs);
     mostOfWindow[age] = Math.max(mostOfWindow[age] ?? 0, windowCount);
   }
   const regularCount = regular(mostOfWindow.slice(0, REMEMBERED_WINDOWS));
   const secondCount = Math.max(latelyCount, regularCount);
-  return { secondCount, regularCount, spareCount: spareBeside(state, secondCount, regularCount, atMs) };
+  const comeAtOnce = atOnceCount >= AT_ONCE_SHARE * secondCount;
+  const seen = { secondCount, regularCount, comeAtOnce };
+  return { ...seen, spareCount: spareBeside(state, seen, atMs) };
+}
+
+/** Calls that appeared between two answers close to each other. */
+function appearedAtOnce({ spanMs, appearedCount }: Appearance, windowMs: number): number {
+  return spanMs < AT_ONCE_SPAN * windowMs ? appearedCount : 0;
 }
 
 /** What other programs took in so many windows that they will take it again. */
@@ -109,22 +124,22 @@ export function capChangesAtMs(state: GovernorState, atMs: number): number {
  */
 export function withSuspicion(state: GovernorState, atMs: number): readonly SecondClientSample[] {
   const { config, limit, faultAtMs } = state;
-  const { secondCount, regularCount } = reckoned(state, atMs);
+  const { secondCount, regularCount, comeAtOnce } = reckoned(state, atMs);
   if (perhapsLost(state, atMs)) return state.samples;
-  const { mostCount = 0 } = state.samples.at(-1) ?? {};
+  const mostCount = state.samples.at(-1)?.mostCount ?? 0;
   const unseen = secondCount === 0;
   // What was counted of it before, or comes from window to window, is what it asks for: there is nothing to guess.
   const isKnown = secondCount < mostCount || secondCount <= regularCount + SUSPECTED_COUNT;
   const again = !isKnown && faultAtMs !== null && atMs - faultAtMs < AGAIN_WINDOWS * config.windowMs;
   const doubled = again ? Math.min(2 * secondCount, Math.floor(limit / 2)) : 0;
-  const fills = again && secondCount >= FILLS_COUNT && comesAtOnce(state, secondCount);
+  const fills = again && secondCount >= FILLS_COUNT && comeAtOnce;
   const halved = fills ? limit - Math.max(1, Math.floor((limit - secondCount) / 2)) : 0;
   const suspected = secondCount + (unseen ? UNSEEN_COUNT : SUSPECTED_COUNT);
   const count = Math.min(limit, Math.max(doubled, halved, suspected, mostCount));
   const guessWindows = fills ? FILLS_WINDOWS : SUSPICION_WINDOWS;
   const holdsUntilMs = atMs + (again || unseen ? guessWindows : HOLD_WINDOWS) * config.windowMs;
-  const counts = { appearedCount: 0, provedCount: count, windowCount: count, mostCount };
-  return [...state.samples, { atMs, spanMs: 0, ...counts, holdsUntilMs }];
+  const seen = { atMs, spanMs: 0, appearedCount: 0, provedCount: count, windowCount: count };
+  return [...state.samples, { ...seen, mostCount, holdsUntilMs }];
 }
 
 /** Whether calls that nobody explains may be our own of an earlier run whose journal does not show them. */
@@ -137,26 +152,16 @@ export function perhapsLost({ continued, startedAtMs, config }: GovernorState, a
  * window and either it comes all at once, so that our next answer shows what it asks for, or few calls are ours.
  * In a window that slides, what it takes once beyond that, at the window's edge, is what the spare call was for.
  */
-function spareBeside(state: GovernorState, secondCount: number, regularCount: number, atMs: number): number {
+function spareBeside(
+  state: GovernorState,
+  { secondCount, regularCount, comeAtOnce }: Omit<Reckoned, "spareCount">,
+  atMs: number,
+): number {
   if (secondCount === 0) return 0;
   const beyondCount = secondCount - regularCount;
-  const needsNone = comesAtOnce(state, secondCount) || state.limit - secondCount < FEW_COUNT;
+  const needsNone = comeAtOnce || state.limit - secondCount < FEW_COUNT;
   const wasMeant = regularCount > 0 && beyondCount === SPARE_COUNT && !serverForgets(state, atMs);
   return (needsNone ? beyondCount === 0 : wasMeant) ? 0 : SPARE_COUNT;
-}
-
-/** Whether a client of `secondCount` calls makes them at once. */
-function comesAtOnce({ samples, config }: GovernorState, secondCount: number): boolean {
-  return mostAtOnce(samples, config.windowMs) >= AT_ONCE_SHARE * secondCount;
-}
-
-/** The most calls that appeared between two answers close to each other. */
-function mostAtOnce(samples: readonly Appearance[], windowMs: number): number {
-  return samples.reduce(
-    (most, { spanMs, appearedCount }) =>
-      spanMs < AT_ONCE_SPAN * windowMs && appearedCount > most ? appearedCount : most,
-    0,
-  );
 }
 
 /** The calls a window that are ours to make. */
@@ -230,12 +235,12 @@ function withSample(state: GovernorState, reading: Reading): readonly SecondClie
   const lostHoldMs = reading.usedCount < state.limit ? 0 : (LOST_HOLD_CALLS * windowMs) / state.limit;
   const holdsUntilMs = atMs + (lost ? lostHoldMs : HOLD_WINDOWS * windowMs);
   const before = kept.at(-1);
-  const atOnceCount = mostAtOnce([...kept, latest], windowMs);
-  const provedCount = Math.max(above, inWholeWindow(state, appeared, atOnceCount, atMs));
+  const provedCount = Math.max(above, inWholeWindow(state, [...kept, latest], appeared, atMs));
   const windowCount = Math.min(provedCount, before?.provedCount ?? 0);
   const isProjected = atMs - state.startedAtMs < windowMs;
   const mostCount = Math.max(before?.mostCount ?? 0, isProjected ? 0 : windowCount);
-  return [...kept, { ...latest, provedCount, windowCount, mostCount, holdsUntilMs }];
+  const { spanMs, appearedCount } = latest;
+  return [...kept, { atMs, spanMs, appearedCount, provedCount, windowCount, mostCount, holdsUntilMs }];
 }
 
 /** Of the calls that appeared between two readings, those after `sinceMs` if they came evenly. */
@@ -262,15 +267,15 @@ function learnForgetting(state: GovernorState, reading: Reading): GovernorState 
  * at once comes once a window.
  */
 function inWholeWindow(
-  state: GovernorState,
+  { startedAtMs, limit, config: { windowMs } }: GovernorState,
+  samples: readonly Appearance[],
   appearedCount: number,
-  atOnceCount: number,
   atMs: number,
 ): number {
-  const watchedShare = (atMs - state.startedAtMs) / state.config.windowMs;
-  const atOnce = atOnceCount > AT_ONCE_SHARE * appearedCount ? atOnceCount : 0;
+  const watchedShare = (atMs - startedAtMs) / windowMs;
+  if (watchedShare >= 1) return appearedCount;
+  const most = Math.max(...samples.map((sample) => appearedAtOnce(sample, windowMs)));
+  const atOnce = most > AT_ONCE_SHARE * appearedCount ? most : 0;
   const projected = atOnce + (appearedCount - atOnce) / Math.max(watchedShare, LEAST_WATCHED_SHARE);
-  return watchedShare >= 1
-    ? appearedCount
-    : Math.max(appearedCount, Math.floor(Math.min(projected, state.limit / 2)));
+  return Math.max(appearedCount, Math.floor(Math.min(projected, limit / 2)));
 }
