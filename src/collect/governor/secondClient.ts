@@ -4,7 +4,6 @@
  * reading can explain. Neither ever speaks of a second client where there is none, under any rule.
  */
 import { possiblyCounted, possiblyCountedBetween, surelyCounted } from "./ownCalls.ts";
-import { serverForgets } from "./fault.ts";
 import type { FinishedCall, GovernorConfig, GovernorState, Reading, SecondClientSample } from "./state.ts";
 import type { RateLimit } from "../../quotes-api/rateLimit.ts";
 
@@ -96,7 +95,7 @@ export function reckoned(state: GovernorState, atMs: number): Reckoned {
   const secondCount = Math.max(latelyCount, regularCount);
   const comeAtOnce = atOnceCount >= AT_ONCE_SHARE * secondCount;
   const seen = { secondCount, regularCount, comeAtOnce };
-  return { ...seen, spareCount: spareBeside(state, seen, atMs) };
+  return { ...seen, spareCount: spareBeside(state, seen) };
 }
 
 /** Calls that appeared between two answers close to each other. */
@@ -150,17 +149,16 @@ export function perhapsLost({ continued, startedAtMs, config }: GovernorState, a
 /**
  * Calls that stay unsent beside a second client. Nothing need stay free once what it takes is known from window to
  * window and either it comes all at once, so that our next answer shows what it asks for, or few calls are ours.
- * In a window that slides, what it takes once beyond that, at the window's edge, is what the spare call was for.
+ * Where the server never forgot, what it takes once beyond that, at the window's edge, is what the spare call was for.
  */
 function spareBeside(
   state: GovernorState,
   { secondCount, regularCount, comeAtOnce }: Omit<Reckoned, "spareCount">,
-  atMs: number,
 ): number {
   if (secondCount === 0) return 0;
   const beyondCount = secondCount - regularCount;
   const needsNone = comeAtOnce || state.limit - secondCount < FEW_COUNT;
-  const wasMeant = regularCount > 0 && beyondCount === SPARE_COUNT && !serverForgets(state, atMs);
+  const wasMeant = regularCount > 0 && beyondCount === SPARE_COUNT && state.forgotAtMs === null;
   return (needsNone ? beyondCount === 0 : wasMeant) ? 0 : SPARE_COUNT;
 }
 
