@@ -167,6 +167,8 @@ export class Collector {
 
   /** Sends nothing more, waits for the calls under way, at most `graceMs`; what is open then was missed. */
   async close(graceMs: number): Promise<void> {
+    // A slot that has begun before its tick came is in the ledger as well: answers may have been asked for within it.
+    this.#ticker?.cover();
     this.#ticker?.stop();
     await this.#dispatcher.close(graceMs);
     this.#slots.settleAll("down");

@@ -344,6 +344,20 @@ describe("the end", () => {
     expect(world.calls).toHaveLength(sent);
   });
 
+  test("a slot that began before the end is in the ledger, though its tick had not come", async () => {
+    const world = startWorld({
+      start: "2026-11-20T14:30:59.900Z",
+      jobs: [jobOf({ name: "job", symbols: ["A"] })],
+    });
+    await world.pass(50);
+    // Into the next slot: the process was busy.
+    world.stall(60);
+
+    await world.end(1_000);
+
+    expect(entryAt(world.notes, "14:31")).toMatchObject({ due: ["A"] });
+  });
+
   test("a refused call is not made again while the program ends", async () => {
     const world = startWorld({
       start: START,
