@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import type { ResponseRecord } from "../src/journal/record.ts";
 import type { QuoteCall } from "../src/quotes-api/request.ts";
+import { DIVIDEND_COLUMNS, EXTENDED_COLUMNS, QUOTE_COLUMNS } from "./support/columns.ts";
 import { countsOf, rowsOfQuery } from "./support/archive.ts";
 import { createTestClock } from "./support/clock.ts";
 import { openCollecting, type Collecting } from "./support/collecting.ts";
@@ -32,32 +33,6 @@ const INSTRUMENT_COLUMNS = {
   putcall: "option_type",
   strkpx: "strike",
 };
-const QUOTE_COLUMNS = {
-  askprice: "ask",
-  bidprice: "bid",
-  change: "change",
-  lastprice: "last",
-  pctchange: "pct_change",
-};
-const EXTENDED_COLUMNS = {
-  asksize: "ask_size",
-  bidsize: "bid_size",
-  highprice: "high",
-  lowprice: "low",
-  openprice: "open",
-  prevclose: "previous_close",
-  volume: "volume",
-  earningspershare: "earnings_per_share",
-  high52price: "high_52_week",
-  low52price: "low_52_week",
-  priceearningsratio: "pe_ratio",
-  sessionvolume: "session_volume",
-  contracthigh: "contract_high",
-  contractlow: "contract_low",
-  contractsize: "contract_size",
-  delta: "delta",
-};
-const DIVIDEND_COLUMNS = { amt: "amount", exdate: "ex_date", yield: "yield" };
 
 const EQUITY_EXTENDED = [
   ...["asksize", "bidsize", "highprice", "lowprice", "openprice", "prevclose", "volume", "earningspershare"],

@@ -10,6 +10,7 @@ import { isRetryable } from "./databaseError.ts";
 import { explain } from "./explain.ts";
 import {
   addReports,
+  type Batch,
   createMemory,
   loadBatch,
   type LoadMemory,
@@ -26,6 +27,8 @@ export type LoaderOptions = {
   clock: Clock;
   /** What was learned in earlier loads; `startLoader` keeps its own. */
   memory?: LoadMemory;
+  /** Awaited before each batch is loaded; when it rejects nothing more is. */
+  onBatch?: (batch: Batch) => Promise<void>;
   /** Called after each committed batch. */
   onLoaded?: (report: LoadReport, answers: readonly AnswerRows[]) => void;
   /** Called for bytes of the journal that hold no whole record; they are passed over. */
@@ -79,6 +82,7 @@ export async function loadSegment(
     let overtaken = false;
     for await (const batch of readBatches(segment, { journalDir, from, onDamage })) {
       if (batch.to === batch.from) continue;
+      await options.onBatch?.(batch);
       const loaded = await loadBatch(pool, batch, memory);
       overtaken = loaded === null;
       if (loaded === null) break;

@@ -35,6 +35,17 @@ async function archiveBefore(): Promise<pg.Pool> {
   return pool;
 }
 
+/** What both repairs leave of a whole day. */
+const BAR = {
+  open: "10",
+  high: "13",
+  low: "10",
+  close: "13",
+  spread_sum: "1.00",
+  spread_count: "4",
+  quote_count: "4",
+};
+
 test("bars that were doubled are right after migrating, prices of 0 are out of them, and bars without rows stay", async () => {
   const pool = await archiveBefore();
   await pool.query(QUOTES);
@@ -48,20 +59,11 @@ test("bars that were doubled are right after migrating, prices of 0 are out of t
 
   await migrate(pool, NOW, undefined, { toTimescaledb: false });
 
-  const bar = {
-    open: "10",
-    high: "13",
-    low: "10",
-    close: "13",
-    spread_sum: "1.00",
-    spread_count: "4",
-    quote_count: "4",
-  };
   expect(await rowsOfQuery(pool, BARS)).toEqual([
-    { id: 1, date: "2026-11-18", ...bar },
-    { id: 1, date: "2026-11-19", ...bar },
-    { id: 2, date: "2026-11-18", ...bar, open: "11", low: "11" },
-    { id: 2, date: "2026-11-19", ...bar, open: null, low: null },
+    { id: 1, date: "2026-11-18", ...BAR },
+    { id: 1, date: "2026-11-19", ...BAR },
+    { id: 2, date: "2026-11-18", ...BAR, open: "11", low: "11" },
+    { id: 2, date: "2026-11-19", ...BAR, open: null, low: null },
   ]);
   // From now on bars follow rows that are lost, in partitions that were there before as well.
   await pool.query("delete from quotes_2026_11 where instrument_id = 1 and last > 10");
@@ -88,20 +90,11 @@ test("on a hypertable bars of which retention has dropped quotes are marked, and
   const repair = (await readMigrations()).find(({ name }) => name === REPAIR);
   await pool.query(repair?.sql ?? "");
 
-  const bar = {
-    open: "10",
-    high: "13",
-    low: "10",
-    close: "13",
-    spread_sum: "1.00",
-    spread_count: "4",
-    quote_count: "4",
-  };
   expect(await rowsOfQuery(pool, BARS)).toEqual([
-    { id: 1, date: "2026-11-18", ...bar },
-    { id: 1, date: "2026-11-19", ...bar },
-    { id: 2, date: "2026-11-18", ...bar, open: null, low: null },
-    { id: 2, date: "2026-11-19", ...bar, open: "11", low: "11" },
+    { id: 1, date: "2026-11-18", ...BAR },
+    { id: 1, date: "2026-11-19", ...BAR },
+    { id: 2, date: "2026-11-18", ...BAR, open: null, low: null },
+    { id: 2, date: "2026-11-19", ...BAR, open: "11", low: "11" },
   ]);
   expect(
     await rowsOfQuery(pool, "select distinct date, quotes_dropped as dropped from session_bars order by 1"),

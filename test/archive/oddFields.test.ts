@@ -1,5 +1,6 @@
 /** What odd fields become in the archive: NULL in their columns and dead letters that name them, live and by a replay. */
 import { expect, test } from "@jest/globals";
+import { DIVIDEND_COLUMNS, EXTENDED_COLUMNS, QUOTE_COLUMNS } from "../support/columns.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase } from "../support/database.ts";
 import { answerRecord, at, symbolsCall } from "../support/journal.ts";
@@ -9,35 +10,12 @@ import { answerXml, equityXml, optionXml } from "../support/xml.ts";
 import { run } from "../cli/edges.ts";
 import { loadAll } from "../../src/archive/loader.ts";
 
-const COLUMNS: Record<string, string> = {
-  askprice: "ask",
-  bidprice: "bid",
-  change: "change",
-  lastprice: "last",
-  pctchange: "pct_change",
-  asksize: "ask_size",
-  bidsize: "bid_size",
-  highprice: "high",
-  lowprice: "low",
-  openprice: "open",
-  prevclose: "previous_close",
-  volume: "volume",
-  earningspershare: "earnings_per_share",
-  high52price: "high_52_week",
-  low52price: "low_52_week",
-  priceearningsratio: "pe_ratio",
-  sessionvolume: "session_volume",
-  contracthigh: "contract_high",
-  contractlow: "contract_low",
-  contractsize: "contract_size",
-  amt: "amount",
-  exdate: "ex_date",
-  yield: "yield",
-};
+const { delta: _, ...EXTENDED } = EXTENDED_COLUMNS;
+const COLUMNS: Record<string, string> = { ...QUOTE_COLUMNS, ...EXTENDED, ...DIVIDEND_COLUMNS };
 
 const NAMES = Object.keys(COLUMNS);
-const PRICES = new Set(["askprice", "bidprice", "change", "lastprice", "pctchange"]);
-const DIVIDEND = new Set(["amt", "exdate", "yield"]);
+const PRICES = new Set(Object.keys(QUOTE_COLUMNS));
+const DIVIDEND = new Set(Object.keys(DIVIDEND_COLUMNS));
 const ODD = ["1.5.", "--", "INF", "undefined", "Jun 24 2011", "9223372036854775808E401"];
 
 /** A stock, and an option, for each field, with every field in it and that one odd. */

@@ -1,5 +1,6 @@
 /** What loading some batches would change: exactly, and without changing it. */
 import { type Batch, createMemory, loadBatch } from "../../archive/load.ts";
+import { loadAll, type LoaderOptions } from "../../archive/loader.ts";
 import { NO_BOOKMARK } from "../journal/bookmark.ts";
 import { type BackfillReport, NOTHING_DONE, withBatch } from "../report.ts";
 import type { Shadow } from "./shadow.ts";
@@ -22,4 +23,16 @@ export async function tryBatches(
     onBatch(batch, report);
   }
   return report;
+}
+
+/** What a backfill loads before its own work: what the journal holds and the archive has not. It counts for nothing. */
+export async function tryCatchUp(
+  shadow: Shadow,
+  { signal, ...options }: Pick<LoaderOptions, "journalDir" | "clock"> & { signal: AbortSignal },
+): Promise<void> {
+  const onBatch = async (batch: Batch): Promise<void> => {
+    signal.throwIfAborted();
+    await shadow.take(shadow.pool, batch);
+  };
+  await loadAll({ ...options, pool: shadow.pool, memory: createMemory(), onBatch });
 }

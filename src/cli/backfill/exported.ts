@@ -42,7 +42,7 @@ export async function backfillExported(
       `Export    of ${manifest.writtenAt}, by ${manifest.program}; its rows keep their sources`,
     ];
     printReport(edges, { kind: format, dryRun, resumed, report, remarks }, json);
-    return report.deadLettered > 0 ? 1 : 0;
+    return report.deadLetters.length > 0 ? 1 : 0;
   } catch (error) {
     display.end();
     throw error;

@@ -4,8 +4,7 @@ import { readPositions } from "../../archive/bookmark.ts";
 import type { LetterCount } from "../../archive/letterCounts.ts";
 import { loadAll } from "../../archive/loader.ts";
 import type { Shadow } from "../../backfill/dryRun/shadow.ts";
-import { tryCatchUp } from "../../backfill/dryRun/tryCatchUp.ts";
-import { tryBatches } from "../../backfill/dryRun/tryBatches.ts";
+import { tryBatches, tryCatchUp } from "../../backfill/dryRun/tryBatches.ts";
 import { deriveCloses } from "../../backfill/gaps/deriveCloses.ts";
 import { fillSlots } from "../../backfill/gaps/fillSlots.ts";
 import { type Hole, hoursWithMisses, listHoles } from "../../backfill/gaps/listHoles.ts";
@@ -87,7 +86,7 @@ async function doIt(
   const onDamage: ReplayOptions["onDamage"] = (segment, offset, length, reason) =>
     display.log.warn({ segment, offset, length, reason }, "damaged bytes of the journal were passed over");
   if (target.shadow === null) await loadAll({ pool, journalDir: dir, clock });
-  else await tryCatchUp(target.shadow, dir, signal);
+  else await tryCatchUp(target.shadow, { journalDir: dir, clock, signal });
   const holes = await listHoles(pool, { from, to });
   const { stored, deadLetters } = await readAgain(target, {
     ...{ journalDir: dir, signal, onProgress: display.progress, onDamage },

@@ -1,8 +1,7 @@
 /** What imports have in common: the lock, the journal, the run that goes on where it stopped, the slots that they fill. */
 import type pg from "pg";
 import type { AnswerRows } from "../../archive/rows.ts";
-import { tryBatches } from "../../backfill/dryRun/tryBatches.ts";
-import { tryCatchUp } from "../../backfill/dryRun/tryCatchUp.ts";
+import { tryBatches, tryCatchUp } from "../../backfill/dryRun/tryBatches.ts";
 import { catchUp } from "../../backfill/files/catchUp.ts";
 import { batchOf, importPieces } from "../../backfill/files/importPieces.ts";
 import type { PieceBatch } from "../../backfill/files/piece.ts";
@@ -131,7 +130,7 @@ async function tryIt(
   display: Display,
   signal: AbortSignal,
 ): Promise<Imported> {
-  await tryCatchUp(shadow, journalDir(config), signal);
+  await tryCatchUp(shadow, { journalDir: journalDir(config), clock, signal });
   const span = new Span();
   let at = { doing: "", done: 0 };
   const batches = async function* () {
