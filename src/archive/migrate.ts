@@ -12,7 +12,7 @@ import { connectBeside } from "./connect.ts";
 import type { Instant } from "../instant.ts";
 import { findOccupied, occupied } from "./occupied.ts";
 import { ensurePartitions } from "./partitions.ts";
-import { endReaders, settleReader } from "./readerRole.ts";
+import { endReaders, settleReader, watching } from "./readerRole.ts";
 import { refreshSessions } from "./sessions.ts";
 import { settleTier, type StorageWishes } from "./tiers/settle.ts";
 
@@ -186,9 +186,9 @@ async function lockHistory(pool: pg.Pool): Promise<() => Promise<void>> {
     await keeper.end().catch(() => undefined);
     throw error;
   }
-  const timer = setInterval(() => void endReaders(keeper).catch(() => undefined), END_READERS_EVERY_MS);
+  const unwatch = watching(() => endReaders(keeper), END_READERS_EVERY_MS);
   return async () => {
-    clearInterval(timer);
+    unwatch();
     await keeper.end().catch(() => undefined);
   };
 }

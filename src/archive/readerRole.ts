@@ -64,6 +64,20 @@ export async function endReaders(
   return rowCount ?? 0;
 }
 
+/** Does it again and again, one at a time: on a slow server one look may outlast the interval. @returns stops it */
+export function watching(work: () => Promise<unknown>, everyMs: number): () => void {
+  let idle = true;
+  const timer = setInterval(() => {
+    if (!idle) return;
+    idle = false;
+    // A database that is away is the business of those who need it.
+    void work()
+      .catch(() => undefined)
+      .finally(() => (idle = true));
+  }, everyMs).unref();
+  return () => clearInterval(timer);
+}
+
 /** Gives the role the settings it begins with, where it has taken others. @param client may alter the role, and is on its database */
 export async function settleReaderSettings(client: Pick<pg.ClientBase, "query">): Promise<void> {
   const { rowCount } = await client.query(

@@ -41,6 +41,14 @@ export function isOfItsRow(error: unknown): error is { code: string; message: st
   return (error.code === CHECK_VIOLATION || error.code.startsWith("54")) && constraint !== undefined;
 }
 
+/**
+ * Code and words of a refusal, for a dead letter. TimescaleDB makes a chunk for the row it then refuses, and takes it back
+ * with the row: its number would be another at each load, and the letter a new one.
+ */
+export function refusalOf({ code, message }: { code: string; message: string }): string {
+  return `${code}: ${message.replaceAll(/_hyper_\d+_\d+_chunk/g, "chunk")}`;
+}
+
 /** `COPY quotes, line 3, column bid: "x"`; the words between are the server's language. */
 const COPIED_COLUMN = /^COPY [^,]+, [^,:]*\d[^,:]*, [^:]+: /;
 

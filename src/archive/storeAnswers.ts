@@ -26,7 +26,7 @@ import {
 import type { Instant } from "../instant.ts";
 import type { RecordSource } from "../journal/record.ts";
 import type { PlacedUnit } from "./quoteColumns.ts";
-import { isOfItsRow, mayBeOfARow, mayBeThereAlready } from "./refusal.ts";
+import { isOfItsRow, mayBeOfARow, mayBeThereAlready, refusalOf } from "./refusal.ts";
 import { undo } from "./savepoint.ts";
 import { countLetters, type LetterCount } from "./letterCounts.ts";
 import { type AnswerRows, type DeadLetter, type QuoteUnit, unitName } from "./rows.ts";
@@ -157,7 +157,7 @@ async function insertUnits(
   if ("inserted" in tried) return tried.inserted;
   const { error } = tried;
   if (only && isOfItsRow(error)) {
-    target.lost.push({ ...only, reason: "refused_by_database", detail: `${error.code}: ${error.message}` });
+    target.lost.push({ ...only, reason: "refused_by_database", detail: refusalOf(error) });
     return { quotes: 0, dividends: 0 };
   }
   if (only || !mayBeOfARow(error)) throw error;

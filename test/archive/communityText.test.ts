@@ -5,7 +5,7 @@
 import { expect, test } from "@jest/globals";
 import type pg from "pg";
 import { migrate } from "../../src/archive/migrate.ts";
-import { RETENTION, WIDE_BARS } from "../../src/archive/tiers/community.ts";
+import { retention, WIDE_BARS } from "../../src/archive/tiers/community.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase } from "../support/database.ts";
 import { see, type Seen } from "../support/observations.ts";
@@ -100,7 +100,7 @@ test("wide bars are the same from rows, from pieces, and from pieces made when 0
 test("retention keeps daily bars and their last volume, whatever of their rows comes again", async () => {
   const old = await archiveOf("2020-03-02", () => false);
   await old.query(WIDE_BARS);
-  await old.query(RETENTION);
+  await old.query(retention(""));
   await makePieces(old, "last > 0");
   await old.query(
     "insert into timescaledb_information.chunks values (default, default, '2020-02-20', '2020-03-20')",

@@ -2,6 +2,7 @@ import { afterAll, describe, expect, test } from "@jest/globals";
 import type pg from "pg";
 import { migrate } from "../../src/archive/migrate.ts";
 import { readRetention } from "../../src/archive/tiers/community.ts";
+import { refreshPieces } from "../../src/archive/tiers/refreshPieces.ts";
 import { describeTier, readTier } from "../../src/archive/tiers/tier.ts";
 import { loadAll } from "../../src/archive/loader.ts";
 import { contentOf, rowsOfQuery } from "../support/archive.ts";
@@ -252,7 +253,7 @@ describe("on TimescaleDB Community", () => {
       await journal.load();
       const fromRows = await viewsOf(pool);
 
-      await refresh(pool);
+      await refreshPieces(pool, "2026-11-19", "2026-11-22");
       expect(await viewsOf(pool)).toEqual(fromRows);
       const plan = await rowsOfQuery(pool, "select count(*) as n from bar_pieces");
       expect(Number(plan[0]?.["n"])).toBeGreaterThan(100);
@@ -282,6 +283,44 @@ describe("on TimescaleDB Community", () => {
   });
 
   communityTest(
+    "retention makes the pieces of quotes that a loader brought, before it drops them",
+    async () => {
+      const { pool } = await freshDatabase();
+      await (await journalOf(pool, 200)).load();
+      const before = (await viewsOf(pool)) as Record<string, unknown>;
+
+      // All that is older than a day a century from now.
+      await pool.query("call drop_old_quotes(0, '{\"days\": -36500}')");
+
+      expect(await rowsOfQuery(pool, "select count(*) as n from quotes")).toEqual([{ n: "0" }]);
+      const after = (await viewsOf(pool)) as Record<string, unknown>;
+      for (const view of ["bars_5m", "bars_1h", "bars_1d"]) expect(after[view]).toEqual(before[view]);
+      expect((before["bars_5m"] as unknown[]).length).toBeGreaterThan(100);
+    },
+  );
+
+  communityTest("retention drops nothing while the pieces lack quotes", async () => {
+    const { pool } = await freshDatabase();
+    await (await journalOf(pool, 20)).load();
+    const before = await contentOf(pool);
+    await pool.query(
+      `create or replace procedure refresh_nothing(regclass, timestamptz, timestamptz, force boolean default false)
+         language sql as 'select 1'`,
+    );
+    const body = await rowsOfQuery(
+      pool,
+      "select replace(pg_get_functiondef('drop_old_quotes'::regproc), 'refresh_continuous_aggregate', 'refresh_nothing') as text",
+    );
+    await pool.query(String(body[0]?.["text"]));
+
+    await expect(pool.query("call drop_old_quotes(0, '{\"days\": -36500}')")).rejects.toMatchObject({
+      code: "P0001",
+      message: expect.stringMatching(/count fewer quotes of 2026-.* nothing was dropped/),
+    });
+    expect(await contentOf(pool)).toEqual(before);
+  });
+
+  communityTest(
     "retention drops old quotes; bars of five minutes and more, dividends and answers stay",
     async () => {
       const { pool } = await freshDatabase();
@@ -307,8 +346,3 @@ describe("on TimescaleDB Community", () => {
     },
   );
 });
-
-async function refresh(pool: pg.Pool): Promise<void> {
-  for (const pieces of ["bar_pieces", "volume_pieces"])
-    await pool.query(`call refresh_continuous_aggregate('${pieces}', null, null)`);
-}

@@ -1,5 +1,6 @@
 /** What TimescaleDB Community adds: compression, a continuous aggregate under the bars, retention if it is wanted. */
 import type pg from "pg";
+import { refreshForce } from "./refreshPieces.ts";
 
 /** Rows of a chunk are compressed when all of them are older than this. */
 export const COMPRESS_AFTER = "7 days";
@@ -33,7 +34,8 @@ export async function settleCommunity(
     await refreshSince(client, name, await readRetention(client));
   }
   await client.query(WIDE_BARS);
-  await client.query(RETENTION);
+  await openCompressed(client);
+  await client.query(retention(await refreshForce(client)));
   if (retentionDays !== undefined) await retain(client, retentionDays);
 }
 
@@ -63,6 +65,36 @@ async function compress(
     table,
     COMPRESS_AFTER,
   ]);
+}
+
+/**
+ * Lets the bars see quotes that come into a compressed chunk. TimescaleDB marks such a chunk as one that holds loose rows
+ * too when the statement has ended, which is after its triggers: until then nobody reads those rows (2.24,
+ * chunk_insert_state.c). A statement inside the trigger ends before, and marks it although its row is there already.
+ * Triggers go by their names, so this one comes before `keep_session_bars`.
+ */
+async function openCompressed(client: pg.ClientBase): Promise<void> {
+  await client.query(`
+    create or replace function admit_quotes() returns trigger language plpgsql as $$
+    begin
+      -- Its own statement puts in no row and ends here.
+      if exists (select from inserted) then
+        insert into quotes
+        select distinct on (i.observed_at) i.* from inserted i
+        where i.observed_at in (select min(observed_at) from inserted group by (observed_at at time zone 'UTC')::date)
+        on conflict do nothing;
+      end if;
+      return null;
+    end
+    $$`);
+  const { rowCount } = await client.query(
+    "select from pg_trigger where tgrelid = 'quotes'::regclass and tgname = 'admit_quotes'",
+  );
+  if (rowCount === 0)
+    await client.query(
+      `create trigger admit_quotes after insert on quotes referencing new table as inserted
+         for each statement execute function admit_quotes()`,
+    );
 }
 
 /** Retention as it is wanted now: the job is made, changed or taken away. */
@@ -212,16 +244,36 @@ create or replace function wide_quote_bars(
   ) p
 $$`;
 
+/** The days (UTC) of a chunk of which the rows count more than the pieces. */
+const UNCOUNTED = [
+  { table: "quotes", pieces: "bar_pieces", count: "quote_count" },
+  { table: "extended_quotes", pieces: "volume_pieces", count: "row_count" },
+]
+  .map(
+    ({ table, pieces, count }) => `select r.day from (
+        select date_trunc('day', observed_at, 'UTC') as day, count(*) as rows from ${table}
+        where observed_at >= old.range_start and observed_at < old.range_end
+        group by 1
+      ) r
+      where r.rows > (select coalesce(sum(p.${count}), 0) from ${pieces} p
+        where p.bar_at >= r.day and p.bar_at < r.day + interval '24 hours')`,
+  )
+  .join("\n      union ");
+
 /**
  * The job of retention. A chunk goes only after its rows are in the pieces, and the volumes that its rows alone knew in
  * their sessions' bars, which are marked then: rows of theirs that come again make no bar anew before all are there. A
- * chunk of late rows, whose time was dropped before, is no reason to make those pieces anew.
+ * day of late rows, whose time was dropped before, is no reason to make its pieces anew. When the pieces still count
+ * fewer rows than there are, the job fails and drops nothing.
+ *
+ * @param force as `refreshForce` gives it
  */
-export const RETENTION = `
+export const retention = (force: string): string => `
 create or replace procedure drop_old_quotes(job_id integer, config jsonb) language plpgsql as $$
 declare
   boundary timestamptz := now() - make_interval(days => (config->>'days')::int);
   dropped_to timestamptz;
+  uncounted timestamptz;
   old record;
 begin
   for old in
@@ -229,12 +281,18 @@ begin
     where hypertable_schema = current_schema() and hypertable_name = 'quotes' and range_end <= boundary
   loop
     dropped_to := greatest(dropped_to, old.range_end);
-    if (select count(*) from quotes where observed_at >= old.range_start and observed_at < old.range_end)
-       > (select coalesce(sum(quote_count), 0) from bar_pieces where bar_at >= old.range_start and bar_at < old.range_end)
-    then
-      call refresh_continuous_aggregate('bar_pieces', old.range_start, old.range_end);
-      call refresh_continuous_aggregate('volume_pieces', old.range_start, old.range_end);
-    end if;
+    for uncounted in
+      ${UNCOUNTED}
+    loop
+      call refresh_continuous_aggregate('bar_pieces', uncounted, uncounted + interval '24 hours'${force});
+      call refresh_continuous_aggregate('volume_pieces', uncounted, uncounted + interval '24 hours'${force});
+    end loop;
+    for uncounted in
+      ${UNCOUNTED}
+    loop
+      raise exception 'bar_pieces and volume_pieces count fewer quotes of % than there are: nothing was dropped', uncounted
+        using hint = 'Refresh them over that day by hand, and look what keeps them from it.';
+    end loop;
   end loop;
   update session_bars b
   set quotes_dropped = true,

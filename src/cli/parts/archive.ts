@@ -7,7 +7,7 @@ import { databaseError } from "../../archive/databaseError.ts";
 import { explain } from "../../archive/explain.ts";
 import { currentVersion } from "../../archive/migrate.ts";
 import { type EmbeddedServer, openEmbedded } from "../../archive/embedded/server.ts";
-import { createReaderPool, endReaders, settleReaderSettings } from "../../archive/readerRole.ts";
+import { createReaderPool, endReaders, settleReaderSettings, watching } from "../../archive/readerRole.ts";
 import type { Clock } from "../../clock.ts";
 import { describeDatabase, withoutPassword } from "../../config/databaseUrl.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
@@ -47,7 +47,7 @@ export async function openArchive(config: Config, clock: Clock): Promise<Archive
   if (config.databaseUrl !== null) {
     const { databaseUrl, databaseReaderUrl = databaseUrl } = config;
     const pool = createPool(databaseUrl);
-    const unwatch = watching(() => endReaders(pool));
+    const unwatch = watching(() => endReaders(pool), END_READERS_EVERY_MS);
     return {
       pool,
       openReader: (options) => createReaderPool(databaseReaderUrl, { max: READERS, ...options }),
@@ -75,7 +75,7 @@ function embeddedArchive(server: EmbeddedServer): Archive {
   const unwatch = watching(async () => {
     await endReaders(pool);
     await settleReaderSettings(pool);
-  });
+  }, END_READERS_EVERY_MS);
   return {
     pool,
     openReader: (options) =>
@@ -99,20 +99,6 @@ function embeddedArchive(server: EmbeddedServer): Archive {
       await server.close();
     },
   };
-}
-
-/** Does it again and again, one at a time. @returns stops it */
-function watching(work: () => Promise<unknown>): () => void {
-  let idle = true;
-  const timer = setInterval(() => {
-    if (!idle) return;
-    idle = false;
-    // A database that is away is the business of those who need it.
-    void work()
-      .catch(() => undefined)
-      .finally(() => (idle = true));
-  }, END_READERS_EVERY_MS).unref();
-  return () => clearInterval(timer);
 }
 
 /** Whether there is an archive to look into: commands that only read do not make one. */
