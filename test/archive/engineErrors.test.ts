@@ -13,11 +13,11 @@ import { answerXml, equityXml } from "../support/xml.ts";
 /** Those of classes that a row may be to blame for, and some that it never is; all classes in `npm run test:fuzz`. */
 const SQLSTATES = ["22P02", "23502", "23505", "23514", "54000", "XX000", "P0001"];
 
-describe("at any statement of a batch", () => {
+describe.each(["batches", "stretches"] as const)("at any statement of %s", (loader) => {
   let batch: InjectedBatch;
 
   beforeAll(async () => {
-    batch = await injectedBatch();
+    batch = await injectedBatch(loader);
   });
 
   test("the statements are those of a batch with everything in it", () => {

@@ -77,15 +77,18 @@ const CLASSES = [
   ],
 ];
 
-test("no class makes a dead letter at any statement, and nothing is stored until it is gone", async () => {
-  const batch = await injectedBatch();
-  const wrong: (string | null)[] = [];
+test.each(["batches", "stretches"] as const)(
+  "no class makes a dead letter at any statement of %s, and nothing is stored until it is gone",
+  async (loader) => {
+    const batch = await injectedBatch(loader);
+    const wrong: (string | null)[] = [];
 
-  for (const sqlstate of CLASSES)
-    for (const statement of batch.statements)
-      for (const bare of [true, false]) wrong.push(await batch.tryWith(statement, sqlstate, bare));
-  await batch.load(batch.pool);
+    for (const sqlstate of CLASSES)
+      for (const statement of batch.statements)
+        for (const bare of [true, false]) wrong.push(await batch.tryWith(statement, sqlstate, bare));
+    await batch.load(batch.pool);
 
-  expect(wrong.filter((one) => one !== null)).toEqual([]);
-  expect(await countsOf(batch.pool)).toMatchObject(ROWS);
-});
+    expect(wrong.filter((one) => one !== null)).toEqual([]);
+    expect(await countsOf(batch.pool)).toMatchObject(ROWS);
+  },
+);

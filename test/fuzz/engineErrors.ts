@@ -1,8 +1,10 @@
 /** A batch with every kind of row, into which an error of the engine's is put at each of its statements. */
 import type pg from "pg";
-import { createMemory, loadBatch } from "../../src/archive/load.ts";
+import { createMemory, isPassing, loadBatch } from "../../src/archive/load.ts";
 import { readBatches } from "../../src/archive/readBatches.ts";
-import { mayBeThereAlready } from "../../src/archive/refusal.ts";
+import { mayBeOfARow, mayBeThereAlready } from "../../src/archive/refusal.ts";
+import { replay } from "../../src/backfill/journal/replay.ts";
+import { NOTHING_DONE } from "../../src/backfill/report.ts";
 import { listSegments } from "../../src/journal/segments.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { injectedPool } from "../support/injected.ts";
@@ -46,6 +48,9 @@ export const ROWS = {
 const EMPTY = `truncate responses, quotes, extended_quotes, dividends, dead_letters, slots, misses, due_sets,
   journal_positions, session_bars, instruments restart identity cascade`;
 
+/** The two loaders: the one that follows the journal, and the one of `backfill --journal`. */
+export type LoaderName = "batches" | "stretches";
+
 /** A database into which the batch can be loaded again and again. */
 export type InjectedBatch = {
   pool: pg.Pool;
@@ -61,7 +66,7 @@ export type InjectedBatch = {
   tryWith: (statement: string, sqlstate: string, bare: boolean) => Promise<string | null>;
 };
 
-export async function injectedBatch(): Promise<InjectedBatch> {
+export async function injectedBatch(loader: LoaderName): Promise<InjectedBatch> {
   const { pool, journalDir, append } = await loadingWorld();
   await append(...RECORDS);
   const [{ name: segment } = { name: "" }] = await listSegments(journalDir);
@@ -69,24 +74,51 @@ export async function injectedBatch(): Promise<InjectedBatch> {
   if (!batch) throw new Error("no batch");
   await loadBatch(pool, batch, createMemory());
   // Its partitions are there, and stay.
-  const load = (into: pg.Pool): Promise<unknown> => loadBatch(into, batch, { months: new Set(["2026-11"]) });
+  const loadAlone = (into: pg.Pool): Promise<unknown> =>
+    loadBatch(into, batch, { months: new Set(["2026-11"]) });
+  const loadStretch = async (into: pg.Pool): Promise<void> =>
+    replay({
+      ...{ pool: into, journalDir, segments: await listSegments(journalDir), positions: new Map() },
+      ...{
+        wanted: () => true,
+        bookmark: null,
+        tally: { report: NOTHING_DONE },
+        onProgress: () => undefined,
+      },
+      ...{ onDamage: () => undefined, signal: new AbortController().signal },
+    });
+  const load = loader === "batches" ? loadAlone : loadStretch;
   const empty = async (): Promise<void> => void (await pool.query(EMPTY));
   await empty();
-  const counted = injectedPool(pool, null);
-  await load(counted.pool);
-  await empty();
+  const statementsOf = async (way: typeof load): Promise<string[]> => {
+    const counted = injectedPool(pool, null);
+    await way(counted.pool);
+    await empty();
+    return [...new Set(counted.statements)];
+  };
+  const ofBatches = await statementsOf(loadAlone);
+  const statements = loader === "batches" ? ofBatches : await statementsOf(load);
+  const ofStretches = statements
+    .slice(statements.indexOf("begin"))
+    .filter((text) => !ofBatches.includes(text));
   const tryWith: InjectedBatch["tryWith"] = async (statement, sqlstate, bare) => {
+    const error = { code: sqlstate };
+    // COPY alone may have met a row that is there already: then the rows are merged. What a stretch asks may have
+    // met a row's fault: then its batches go in one by one.
+    const isMended =
+      (statement.startsWith("copy") && mayBeThereAlready(error)) ||
+      (ofStretches.includes(statement) &&
+        (mayBeOfARow(error) || mayBeThereAlready(error) || isPassing(error)));
     const met = await load(injectedPool(pool, { statement, sqlstate, bare }).pool).then(
       () => null,
-      (error: unknown) => (error as { code?: string }).code,
+      (failure: unknown) => (failure as { code?: string }).code,
     );
-    // COPY alone may have met a row that is there already: then the rows are merged.
-    const isMended = statement.startsWith("copy") && mayBeThereAlready({ code: sqlstate });
     const letters = await rowsOfQuery(pool, "select reason from dead_letters");
+    const stored = await rowsOfQuery(pool, "select from quotes");
     if (isMended) await empty();
-    const expected = isMended ? [null, "odd_field"] : [sqlstate];
-    const found = [met, ...letters.map(({ reason }) => reason)];
+    const expected = isMended ? [null, ROWS.quotes, "odd_field"] : [sqlstate, 0];
+    const found = [met, stored.length, ...letters.map(({ reason }) => reason)];
     return String(found) === String(expected) ? null : `${sqlstate} at ${statement}: ${String(found)}`;
   };
-  return { pool, statements: [...new Set(counted.statements)], load, empty, tryWith };
+  return { pool, statements, load, empty, tryWith };
 }
