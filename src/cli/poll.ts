@@ -190,7 +190,21 @@ function report(
     printJson(edges.stdout, pollJson, { quotes: [...lines], errors });
   } else if (lines.length > 0) edges.stdout.write(quoteTable(lines, edges));
   for (const { message } of problems) say(edges.stderr, message);
+  for (const line of collected.flatMap(oddFieldsOf)) say(edges.stderr, line);
   return problems.length > 0 ? 1 : 0;
+}
+
+/** What of an answer's quotes could not be read, though they are stored: a line each. */
+function oddFieldsOf({ record, answer }: Collected): string[] {
+  if (answer.outcome !== "quotes") return [];
+  const matched = matchAnswer(askedInstruments(record.request as QuoteCall), answer.document.items);
+  return matched.flatMap((match) =>
+    match.fate !== "stored"
+      ? []
+      : match.oddFields.map(
+          ({ problem }) => `${match.name} is stored without one field: ${problem} (table dead_letters)`,
+        ),
+  );
 }
 
 /** @param stored names of what the database has taken */

@@ -242,6 +242,17 @@ describe("a poll of an account", () => {
     ]);
   });
 
+  test("of a quote with a field that cannot be read stores the quote and names the field, exit code 0", async () => {
+    const body = answerXml(equityXml("GOOD", { quote: { lastprice: "5", bidprice: "--" } }));
+    const service = await startStubService({ body });
+
+    const outcome = await poll(settings(account(service.baseUrl)), "--symbols", "GOOD", "--json");
+
+    expect(printed(outcome).quotes).toMatchObject([{ instrument: "GOOD", last: "5" }]);
+    expect(outcome.stderr).toMatch(/GOOD is stored without one field: quote\/bidprice: "--"/);
+    expect(outcome.exitCode).toBe(0);
+  });
+
   test("whose watchlist holds nothing that is recognised is no success, exit code 1", async () => {
     const service = await startStubService({ body: answerXml() });
 
