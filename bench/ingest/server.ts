@@ -1,13 +1,12 @@
 /** A server and a migrated database for one run of a bench, gone afterwards. */
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import type pg from "pg";
 import { createPool } from "../../src/archive/connect.ts";
-import { openEmbedded } from "../../src/archive/embedded/server.ts";
 import { migrate, readMigrations } from "../../src/archive/migrate.ts";
 import { systemClock } from "../../src/clock.ts";
 import { instantFromDate } from "../../src/instant.ts";
+import { makeServerDir, openOwnServer } from "../../test/support/postgres/server.ts";
 
 /** A migrated database of one's own. */
 export type BenchServer = {
@@ -19,13 +18,14 @@ export type BenchServer = {
   close: () => Promise<void>;
 };
 
-/** Starts the embedded PostgreSQL, with the settings the program gives it, in a fresh temporary directory. */
+/**
+ * Starts the embedded PostgreSQL, with the settings the program gives it, in a fresh temporary directory; its owner is a
+ * superuser here, who may ask for a checkpoint, and psql gets in.
+ */
 export async function openBenchServer(): Promise<BenchServer> {
-  const dir = mkdtempSync(join(tmpdir(), "quotekeeper-bench-"));
-  // PostgreSQL does not run as root but as another user, who has to get in.
-  chmodSync(dir, 0o755);
-  const server = await openEmbedded(dir, systemClock);
-  const pool = createPool(server.ownerUrl);
+  const dir = makeServerDir();
+  const server = await openOwnServer(dir);
+  const pool = createPool(server.url);
   const close = async (): Promise<void> => {
     await pool.end();
     await server.close();
@@ -38,7 +38,7 @@ export async function openBenchServer(): Promise<BenchServer> {
       instantFromDate(systemClock.now()),
       await readMigrations(join(process.cwd(), "migrations")),
     );
-    return { pool, url: server.ownerUrl, dir, close };
+    return { pool, url: server.url, dir, close };
   } catch (error) {
     await close();
     throw error;
