@@ -82,7 +82,7 @@ export function secondClientCount(state: GovernorState, atMs: number): number {
 export function reckoned(state: GovernorState, atMs: number): Reckoned {
   const { windowMs } = state.config;
   let latelyCount = 0;
-  let atOnceCount = 0;
+  let atOnceCount = state.samples.at(-1)?.atOnceCount ?? 0;
   const mostOfWindow: number[] = [];
   for (const sample of state.samples) {
     const { windowCount } = sample;
@@ -101,6 +101,10 @@ export function reckoned(state: GovernorState, atMs: number): Reckoned {
 /** Calls that appeared between two answers close to each other. */
 function appearedAtOnce({ spanMs, appearedCount }: Appearance, windowMs: number): number {
   return spanMs < AT_ONCE_SPAN * windowMs ? appearedCount : 0;
+}
+
+function mostAtOnce(samples: readonly Appearance[], windowMs: number): number {
+  return Math.max(...samples.map((sample) => appearedAtOnce(sample, windowMs)));
 }
 
 /** What other programs took in so many windows that they will take it again. */
@@ -138,7 +142,8 @@ export function withSuspicion(state: GovernorState, atMs: number): readonly Seco
   const guessWindows = fills ? FILLS_WINDOWS : SUSPICION_WINDOWS;
   const holdsUntilMs = atMs + (again || unseen ? guessWindows : HOLD_WINDOWS) * config.windowMs;
   const seen = { atMs, spanMs: 0, appearedCount: 0, provedCount: count, windowCount: count };
-  return [...state.samples, { ...seen, mostCount, holdsUntilMs }];
+  const atOnceCount = state.samples.at(-1)?.atOnceCount ?? 0;
+  return [...state.samples, { ...seen, mostCount, atOnceCount, holdsUntilMs }];
 }
 
 /** Whether calls that nobody explains may be our own of an earlier run whose journal does not show them. */
@@ -238,7 +243,16 @@ function withSample(state: GovernorState, reading: Reading): readonly SecondClie
   const isProjected = atMs - state.startedAtMs < windowMs;
   const mostCount = Math.max(before?.mostCount ?? 0, isProjected ? 0 : windowCount);
   const { spanMs, appearedCount } = latest;
-  return [...kept, { atMs, spanMs, appearedCount, provedCount, windowCount, mostCount, holdsUntilMs }];
+  // A burst can hide behind the one before it for good, as that leaves the count: nothing appears then.
+  const atOnce = appearedAtOnce(latest, windowMs);
+  const lately = kept.filter((sample) => sample.atMs > atMs - RISE_SPAN * windowMs);
+  const evenly = appeared - mostAtOnce([...lately, latest], windowMs);
+  const comesEvenly = windowCount > 0 && evenly >= AT_ONCE_SHARE * windowCount;
+  const atOnceCount = comesEvenly ? atOnce : Math.max(before?.atOnceCount ?? 0, atOnce);
+  return [
+    ...kept,
+    { atMs, spanMs, appearedCount, provedCount, windowCount, mostCount, atOnceCount, holdsUntilMs },
+  ];
 }
 
 /** Of the calls that appeared between two readings, those after `sinceMs` if they came evenly. */
@@ -272,7 +286,7 @@ function inWholeWindow(
 ): number {
   const watchedShare = (atMs - startedAtMs) / windowMs;
   if (watchedShare >= 1) return appearedCount;
-  const most = Math.max(...samples.map((sample) => appearedAtOnce(sample, windowMs)));
+  const most = mostAtOnce(samples, windowMs);
   const atOnce = most > AT_ONCE_SHARE * appearedCount ? most : 0;
   const projected = atOnce + (appearedCount - atOnce) / Math.max(watchedShare, LEAST_WATCHED_SHARE);
   return Math.max(appearedCount, Math.floor(Math.min(projected, limit / 2)));

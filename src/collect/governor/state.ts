@@ -91,6 +91,8 @@ export type SecondClientSample = {
   readonly windowCount: number;
   /** The most that was counted of it in one window since it is about; nothing projected or suspected. */
   readonly mostCount: number;
+  /** The most that appeared at once since it is about, and has not come evenly since. */
+  readonly atOnceCount: number;
   /** Until when this is reckoned with at the least, ms. */
   readonly holdsUntilMs: number;
 };

@@ -36,6 +36,7 @@ test.each([
   ["30 evenly", "sliding, refused count", 18],
   ["30 evenly", "sliding", 4],
   ["30 at once", "first call", 16],
+  ["30 at once", "sliding, refused count", 13],
   ["50 at once", "first call", 2],
   ["50 at once", "sliding", 16],
 ])(
