@@ -39,7 +39,9 @@ const CONNECTION_CODES = new Set([
  * 53 (resources), 57 (operator intervention). PostgreSQL Appendix A.
  */
 export function isRetryable(error: unknown): boolean {
-  const { code, message } = error as { code?: string; message?: string };
+  const { code, message, syscall } = error as { code?: string; message?: string; syscall?: string };
+  // Where a server listens on a socket of the file system, that file comes and goes with it.
+  if (code === "ENOENT") return syscall === "connect";
   if (code === undefined) return /connection terminated|timeout|client has encountered/i.test(message ?? "");
   return CONNECTION_CODES.has(code) || /^(08|40|53|57)/.test(code);
 }

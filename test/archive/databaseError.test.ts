@@ -5,6 +5,7 @@ import { freshDatabase } from "../support/database.ts";
 import { describeDatabase } from "../../src/config/databaseUrl.ts";
 import { ERRORS } from "../../src/errors.ts";
 import { closedPort } from "../support/stubService.ts";
+import { tempDir } from "../support/tempDir.ts";
 
 const coded = (code: string) => Object.assign(new Error("an error of the database"), { code });
 
@@ -38,11 +39,21 @@ describe("trying again", () => {
       .query("select pg_terminate_backend(pg_backend_pid())")
       .catch((error: unknown) => error);
     const refused = await closed.query("select 1").catch((error: unknown) => error);
+    const away = createPool(`postgresql://someone@/db?host=${tempDir()}`);
+    const noSocket = await away.query("select 1").catch((error: unknown) => error);
 
     expect(ended).toBeInstanceOf(Error);
     expect(isRetryable(ended)).toBe(true);
     expect(isRetryable(refused)).toBe(true);
+    expect(noSocket).toMatchObject({ code: "ENOENT" });
+    expect(isRetryable(noSocket)).toBe(true);
     expect((await pool.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
+  });
+
+  test("does not help with a file that is not there", () => {
+    expect(isRetryable(Object.assign(new Error("no such file"), { code: "ENOENT", syscall: "open" }))).toBe(
+      false,
+    );
   });
 
   test("does not help with an error of our own", () => {
