@@ -3,6 +3,7 @@
  * nothing twice and follows no redirect: an answer of any status is an answer, and what is done about it, or about no
  * answer, is for the dispatcher to say, by the error's code.
  */
+import { setMaxListeners } from "node:events";
 import { Agent, request } from "undici";
 import type { Clock } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
@@ -92,6 +93,8 @@ export function openFetchQuotes(options: FetchOptions): OpenFetchQuotes {
     bodyTimeout: deadlines.callMs,
   });
   const closing = new AbortController();
+  // Each call under way listens to it. Node takes more than ten for a leak, and says so on the terminal.
+  setMaxListeners(0, closing.signal);
   let correctionMs = 0;
 
   const send: FetchQuotes = async (call, signal) => {
