@@ -58,6 +58,7 @@ const zones = STATIONS.map((station) => ({
     "./instant.ts",
     "./ledger.ts",
     "./log.ts",
+    "./packageRoot.ts",
     "./plainFiles.ts",
     "./processes.ts",
     "./config",

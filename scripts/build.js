@@ -30,7 +30,7 @@ export async function build(root, { again }) {
   sweep(root);
   const draft = join(root, `dist.new-${process.pid}`);
   try {
-    compile(join(root, "src"), draft);
+    await compile(root, draft);
     // Vite would write by itself, but a full disk is then an error without a code.
     const { output } = await vite.build({
       configFile: join(root, "vite.config.js"),

@@ -1,31 +1,57 @@
 /**
- * The sources as JavaScript, one file each. Types are taken away and not checked: `npm run typecheck` does that, and
- * nobody who installs the program waits for it.
+ * The program as a few JavaScript files with their libraries in them: it starts in half the time of one that is looked
+ * together from hundreds of files. Commands load what is theirs alone. Types are taken away and not checked:
+ * `npm run typecheck` does that, and nobody who installs the program waits for it.
  */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { transformSync } from "@swc/core";
+import { fileURLToPath } from "node:url";
+import { rolldown } from "rolldown";
 
-/** The page has a compiler of its own, Vite. */
-const PAGE = join("web", "app");
+/** Where the files of a library lie, and its name. */
+const LIBRARY = /^.*[\\/]node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)/;
 
-/** Compiles the sources in one directory into another. Throws on a syntax error, and as `node:fs` does. */
-export function compile(sources, target) {
-  for (const file of readdirSync(sources, { recursive: true, encoding: "utf8" })) {
-    if (!file.endsWith(".ts") || file.endsWith(".d.ts") || file.startsWith(PAGE)) continue;
-    const { code } = transformSync(readFileSync(join(sources, file), "utf8"), {
-      filename: join(sources, file),
-      swcrc: false,
-      jsc: {
-        target: "es2023",
-        parser: { syntax: "typescript" },
-        transform: { verbatimModuleSyntax: true },
-        rewriteRelativeImportExtensions: true,
-      },
-      module: { type: "es6" },
-    });
-    const built = join(target, file.replace(/\.ts$/, ".js"));
-    mkdirSync(dirname(built), { recursive: true });
-    writeFileSync(built, code);
-  }
+/**
+ * @param root the checkout
+ * @param target gets `cli/main.js` and what belongs to it; other entries for tests
+ * @throws on a syntax error, and as `node:fs` does
+ */
+export async function compile(root, target, entries = ["cli/main"]) {
+  const bundle = await rolldown({
+    input: Object.fromEntries(entries.map((entry) => [entry, join(root, "src", `${entry}.ts`)])),
+    platform: "node",
+    // pg looks for it, and does without.
+    external: [/^node:/, "pg-native"],
+    transform: { target: "node20" },
+    checks: { eval: false, pluginTimings: false },
+  });
+  const { output } = await bundle.generate({ format: "esm", chunkFileNames: "cli/[name]-[hash].js" });
+  await bundle.close();
+  for (const { fileName, code } of output) write(join(target, fileName), code);
+  write(join(target, "third-party.txt"), licences(output.flatMap(({ moduleIds }) => moduleIds)));
+}
+
+function write(path, text) {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+}
+
+/** What the libraries inside ask to be passed on. */
+function licences(modules) {
+  const dirs = new Set(modules.flatMap((id) => LIBRARY.exec(id)?.[0] ?? []));
+  return [...dirs]
+    .sort()
+    .map((dir) => {
+      const { name, version, license } = JSON.parse(readFileSync(join(dir, "package.json"), "utf8"));
+      const file = readdirSync(dir).find((one) => /^licen[cs]e/i.test(one));
+      const text = file === undefined ? `License: ${license}` : readFileSync(join(dir, file), "utf8").trim();
+      return `${name} ${version}\n\n${text}\n`;
+    })
+    .join(`\n${"-".repeat(80)}\n\n`);
+}
+
+const self = fileURLToPath(import.meta.url);
+if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === self) {
+  const [target, ...entries] = process.argv.slice(2);
+  await compile(dirname(dirname(self)), target, entries.length > 0 ? entries : undefined);
 }

@@ -5,11 +5,12 @@
  */
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
 import type pg from "pg";
 import { QuotekeeperError } from "../errors.ts";
-import { connectBeside } from "./connect.ts";
 import type { Instant } from "../instant.ts";
+import { PACKAGE_ROOT } from "../packageRoot.ts";
+import { connectBeside } from "./connect.ts";
 import { findOccupied, occupied } from "./occupied.ts";
 import { ensurePartitions } from "./partitions.ts";
 import { endReaders, settleReader, watching } from "./readerRole.ts";
@@ -31,7 +32,7 @@ export type MigrationReport = {
 const END_READERS_EVERY_MS = 500;
 
 /** The files that ship with the program. */
-export const MIGRATIONS_DIR = fileURLToPath(new URL("../../migrations/", import.meta.url));
+export const MIGRATIONS_DIR = join(PACKAGE_ROOT, "migrations");
 
 /** Reads `NNNN_name.sql` files, ascending. */
 export async function readMigrations(dir: string = MIGRATIONS_DIR): Promise<Migration[]> {

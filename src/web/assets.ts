@@ -3,20 +3,17 @@
  * of its own, so what is asked for can reach no other file. They are the same for everybody, and so is the login in them.
  */
 import { existsSync } from "node:fs";
-import { sep } from "node:path";
-import { fileURLToPath } from "node:url";
+import { join, sep } from "node:path";
 import files from "@fastify/static";
 import type { FastifyInstance } from "fastify";
+import { PACKAGE_ROOT } from "../packageRoot.ts";
 
 /** Paths of the page: each is a view, drawn by the same document. */
 export const VIEW_PATHS = ["/", "/quotes", "/instrument", "/chain", "/coverage"];
 
 const PAGE = "index.html";
 
-/** Beside the compiled program, and where the sources have it. */
-const PLACES = ["../dashboard/", "../../dist/dashboard/"].map((place) =>
-  fileURLToPath(new URL(place, import.meta.url)),
-);
+const BUILT = join(PACKAGE_ROOT, "dist", "dashboard");
 
 /**
  * Serves them, and the one document at every view's path. Where nothing was built, the views say so.
@@ -62,5 +59,5 @@ const NOT_FOUND = {
 const NOT_BUILT = "The dashboard is not built: run `npm run build` in the checkout.\n";
 
 function builtInto(): string | null {
-  return PLACES.find((place) => existsSync(`${place}${PAGE}`)) ?? null;
+  return existsSync(join(BUILT, PAGE)) ? BUILT : null;
 }

@@ -1,14 +1,23 @@
 /** The program compiled from the sources as they are now, so that edits meanwhile do not change what is under test. */
+import { execFileSync } from "node:child_process";
 import { cpSync, existsSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { compile } from "../../scripts/compile.js";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
-/** Compiles into `dir`. @returns the path of `bin/quotekeeper.js` there */
-export function compileProgram(dir: string): string {
-  compile(join(ROOT, "src"), join(dir, "dist"));
+/**
+ * Compiles into `dir`.
+ *
+ * @param entries further modules that are to be there, as paths below src/ without their ending
+ * @returns the path of `bin/quotekeeper.js` there
+ */
+export function compileProgram(dir: string, entries: readonly string[] = []): string {
+  execFileSync(process.execPath, [
+    join(ROOT, "scripts", "compile.js"),
+    join(dir, "dist"),
+    ...["cli/main", ...entries],
+  ]);
   // The dashboard's page is taken as it was last built.
   if (existsSync(join(ROOT, "dist", "dashboard")))
     cpSync(join(ROOT, "dist", "dashboard"), join(dir, "dist", "dashboard"), { recursive: true });

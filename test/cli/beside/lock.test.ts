@@ -245,7 +245,7 @@ function contenders(program: string, dataDir: string) {
 
 test("of twenty contenders at once exactly one holds the lock, the others name it; killed, another takes it at once", async () => {
   const root = tempDir();
-  compileProgram(root);
+  compileProgram(root, ["cli/beside/lock", "clock"]);
   const dataDir = tempDir();
   let processes = Array.from({ length: 10 }, () => contenders(root, dataDir));
   await Promise.all(processes.map(({ ready }) => ready));
