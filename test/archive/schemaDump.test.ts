@@ -6,13 +6,16 @@ import { freshDatabase } from "../support/database.ts";
 
 const kept = readFileSync(new URL("../schema.sql", import.meta.url), "utf8");
 
+const ADMITTING = /^CREATE TRIGGER admit_quotes.*\n|^-- function admit_quotes.*\n\n/gm;
+
 test("the migrations make the schema of test/schema.sql, on this server and its storage tier", async () => {
   const { pool } = await freshDatabase();
   const { name } = await readTier(pool);
-  // Community has a text of its own for wide_quote_bars.
+  // Community has a text of its own for wide_quote_bars, and a trigger that lets bars see into compressed chunks.
   const bodies = name !== "community";
   const withBodies = name === "plain" ? kept : kept.replaceAll(/^CREATE TRIGGER follow_.*\n/gm, "");
   const expected = bodies ? withBodies : withBodies.replaceAll(/, text [0-9a-f]{32}$/gm, "");
 
-  expect(await dumpSchema(pool, { bodies })).toBe(expected);
+  const dumped = await dumpSchema(pool, { bodies });
+  expect(bodies ? dumped : dumped.replaceAll(ADMITTING, "")).toBe(expected);
 });
