@@ -225,6 +225,16 @@ describe("401", () => {
     expect(verifyRequest(signed({ nonce: "n2" }), once).ok).toBe(true);
   });
 
+  test("a request that is sent again as long as its timestamp is accepted, whatever the clock shows then", () => {
+    const once = verifier();
+    verifyRequest(signed(), once);
+
+    for (const seconds of [-10, -1, 1, 10])
+      expect(verifyRequest(signed(), { ...once, nowSeconds: now + seconds })).toEqual(
+        refused("the nonce was used before"),
+      );
+  });
+
   test("a wrongly signed request does not use up the nonce", () => {
     const once = verifier();
     verifyRequest({ ...signed(), target: "/v1/other" }, once);
