@@ -132,6 +132,29 @@ describe("contracts around the last price", () => {
   });
 });
 
+test("a contract that a job names, and one of its chains as well, is due once, asked once and missed once", async () => {
+  const contract = {
+    underlying: "AAPL",
+    expiration: "2026-12-18",
+    optionType: "CALL",
+    strike: "110",
+  } as const;
+  const world = startWorld({
+    start: "2026-11-20T14:30:00Z",
+    jobs: [jobOf({ name: "twice", options: [contract], chains: [chain({ strikes: ["110", "120"] })] })],
+  });
+  await world.until("2026-11-20T14:30:30Z");
+
+  world.sleepMachine(2 * 60_000);
+  await world.pass(1_000);
+
+  const due = ["AAPL:2026-12-18:CALL:110", "AAPL:2026-12-18:CALL:120"];
+  expect(world.calls.slice(0, 2).map(({ names }) => names[0])).toEqual(due);
+  expect(entryAt(world.notes, "14:30")).toMatchObject({ due, misses: [] });
+  expect(entryAt(world.notes, "14:31")).toMatchObject({ due, misses: due.map((name) => [name, "down"]) });
+  expect(world.collector.status().missed).toBe(2);
+});
+
 describe("expirations", () => {
   test("contracts are asked until 16:00 New York on the day they expire, a Saturday included, and not after it", async () => {
     // Until 2015 monthly options expired on the Saturday after the third Friday: 20 December 2014.

@@ -3,6 +3,9 @@ import { describe, expect, test } from "@jest/globals";
 import { CONCURRENCY } from "../../src/collect/dispatcher.ts";
 import { QuotekeeperError } from "../../src/errors.ts";
 import { alwaysOpen, createCalendar } from "../../src/market/calendar/calendar.ts";
+import { security } from "../../src/market/instrument.ts";
+import type { ReadItem } from "../../src/quotes-api/readDocument.ts";
+import { unknownQuote } from "../../src/serve/source.ts";
 import { contractsOf, symbolsNamed } from "./due.ts";
 import {
   addsUp,
@@ -181,6 +184,37 @@ describe("a slot that is over", () => {
     expect(world.calls.every(({ sentAt }) => sentAt < Date.parse("2026-11-20T21:00:00Z"))).toBe(true);
   });
 
+  test("what may leave at the very instant at which its slot is over does not leave, and is missed", async () => {
+    const world = startWorld({
+      start: "2026-11-20T20:59:00Z",
+      jobs: [jobOf({ name: "close", session: "regular", options: contractsOf(2) })],
+      calendar: createCalendar(),
+      latencyMs: () => 1_000,
+      respond: () => failure("quota_fault"),
+      headers: () => ({ "retry-after": "59" }),
+    });
+
+    await world.until("2026-11-20T21:00:30Z");
+
+    expect(world.calls.map(({ sentAt }) => sentAt)).toEqual(
+      Array(2).fill(Date.parse("2026-11-20T20:59:00Z")),
+    );
+    expect(reasonsOf(entryAt(world.notes, "20:59"))).toEqual({ refused: 2 });
+  });
+
+  test("an answer that was asked for at the very instant at which the slot was over is not stored there", async () => {
+    const world = startWorld({
+      start: START,
+      jobs: [jobOf({ name: "list", symbols: ["GE"] })],
+      signedAfterMs: (call) => (call === 0 ? 60_000 : 0),
+    });
+
+    await world.until("2026-11-20T14:31:30Z");
+
+    expect(reasonsOf(entryAt(world.notes, "14:30"))).toEqual({ overrun: 1 });
+    expect(entryAt(world.notes, "14:31")?.misses).toEqual([]);
+  });
+
   test("a patient job's polls wait on when an urgent job's slot, which shared their call, is over", async () => {
     const jobs = [
       jobOf({ name: "minutely", symbols: ["AAPL", "GE"] }),
@@ -285,6 +319,59 @@ describe("faults", () => {
       expect(entries.map((entry) => reasonsOf(entry)[reason])).toEqual(entries.map(({ due }) => due.length));
     },
   );
+
+  test("a service that refuses every call, by a Date an hour off, is asked once more in a slot and no more", async () => {
+    const date = new Date(Date.parse(START) + 3_600_000).toUTCString();
+    const world = startWorld({
+      start: START,
+      jobs: [jobOf({ name: "list", symbols: ["GE"] })],
+      respond: () => failure("unauthorized"),
+      headers: () => ({ date }),
+    });
+
+    await world.until("2026-11-20T14:30:59Z");
+
+    expect(world.calls).toHaveLength(2);
+    expect(reasonsOf(entryAt(world.notes, "14:30"))).toEqual({ unauthorized: 1 });
+  });
+
+  test.each([
+    ["items that cannot be read", [unreadable("GE"), unreadable(null)], { malformed: 1 }],
+    ["unknown symbols", [unknown("GE")], { absent_from_answer: 1 }],
+    ["unknown symbols and items that cannot be read", [unknown("GE"), unreadable("KO")], { malformed: 1 }],
+    ["nothing", [], { absent_from_answer: 1 }],
+  ])("a watchlist whose answer holds %s alone is missed", async (_what, items, reasons) => {
+    const world = startWorld({
+      start: START,
+      jobs: [jobOf({ name: "watched", watchlist: "DEFAULT" })],
+      respond: () => ({ outcome: "quotes", document: { id: "r", error: null, hasQuotes: true, items } }),
+    });
+
+    await world.until("2026-11-20T14:30:30Z");
+
+    expect(entryAt(world.notes, "14:30")?.due).toEqual(["watchlist DEFAULT"]);
+    expect(reasonsOf(entryAt(world.notes, "14:30"))).toEqual(reasons);
+  });
+
+  test.each([
+    ["reaches to its very end", 59_000],
+    ["reaches beyond it", 59_500],
+  ])("a call that fails when the wait %s is missed at once", async (_when, failsAfterMs) => {
+    const world = startWorld({
+      start: START,
+      jobs: [jobOf({ name: "list", symbols: ["GE"] })],
+      // Without jitter: the wait is one second.
+      clockOf: ({ clock }) => ({ ...clock, random: (length) => new Uint8Array(length) }),
+      latencyMs: () => failsAfterMs,
+      respond: () => {
+        throw new QuotekeeperError("SERVICE_UNREACHABLE", "as the test wants it");
+      },
+    });
+
+    await world.until(Date.parse(START) + failsAfterMs + 1);
+
+    expect(reasonsOf(entryAt(world.notes, "14:30"))).toEqual({ transport: 1 });
+  });
 
   test("a call that no answer comes to is made three times, then missed as transport; one that cannot be kept, as down", async () => {
     const world = startWorld({
@@ -436,6 +523,15 @@ describe("job files that change", () => {
     });
   });
 });
+
+/** An item of an answer that cannot be read. */
+function unreadable(symbol: string | null): ReadItem {
+  return { ok: false, symbol, isOption: false, problem: "as the test wants it", fragment: "" };
+}
+
+function unknown(symbol: string): ReadItem {
+  return { ok: true, item: unknownQuote(security(symbol)), oddFields: [], fragment: "" };
+}
 
 const aaplChain = {
   underlying: "AAPL",

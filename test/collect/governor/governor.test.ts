@@ -71,6 +71,17 @@ describe("after a fault", () => {
     );
   });
 
+  test("a late answer to a call from before it opens nothing, neither while it lasts nor while one call probes", () => {
+    const late = { type: "answered" as const, sentAtMs: 0, rateLimit: readingOf(1) };
+    const sent = step(createGovernor(SIXTY_A_MINUTE, 0), { type: "sent" }, 0);
+    const closed = faulted(sent, 100, refusal);
+    const probing = step(closed, { type: "sent" }, 61_000);
+
+    expect(admission(step(closed, late, 400), 401).maySend).toBe(false);
+    expect(step(probing, late, 61_100).phase).toBe("probing");
+    expect(admission(step(probing, late, 61_100), 61_101).maySend).toBe(false);
+  });
+
   test("Expire shortens the wait only when it lies within the next window", () => {
     const wallMs = 1_700_000_000_000;
     const reopens = (expire: number | null): number =>
