@@ -3,6 +3,7 @@ import fc from "fast-check";
 import type pg from "pg";
 import { dividendChanges, type KeptDividend } from "../../src/archive/dividendChanges.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
+import type { DividendData } from "../../src/quotes-api/document.ts";
 import { run } from "../cli/edges.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { answerRecord, appendAll, at } from "../support/journal.ts";
@@ -96,23 +97,81 @@ test("a quote that says nothing of a dividend changes nothing, before and behind
   expect(rows).toEqual([{ amount: "2" }]);
 });
 
+/** A dividend, and others that differ from it in one thing each. */
+const FIRST: DividendData = { amount: "0.24", exDate: "2026-08-12", yield: "2.02" };
+const WORDS: readonly DividendData[] = [
+  FIRST,
+  { ...FIRST, amount: "0.25" },
+  { ...FIRST, exDate: "2026-11-12" },
+  { ...FIRST, exDate: null },
+  { ...FIRST, yield: "2.03" },
+];
+
+/** Of each symbol a dividend, the same again, and one that differs in one thing, twice. */
+function changesInOneThing(): { records: JournalRecord[]; rows: object[] } {
+  const changes = WORDS.slice(1).map((changed, place) => ({ symbol: symbolOf(place), changed }));
+  const records = [1, 2, 3, 4].map((second) =>
+    answerRecord(
+      at(second),
+      answerXml(
+        ...changes.map(({ symbol, changed }) =>
+          equityXml(symbol, { dividend: dividendTexts(second < 3 ? FIRST : changed) }),
+        ),
+      ),
+    ),
+  );
+  const rows = changes.flatMap(({ symbol, changed }) => [
+    { symbol, second: 1, ...FIRST },
+    { symbol, second: 3, ...changed },
+  ]);
+  return { records, rows };
+}
+
+function dividendTexts({ amount, exDate, yield: part }: DividendData): Record<string, string> {
+  return { amt: amount ?? "", exdate: exDate === null ? "" : `${exDate}T00:00:00-04:00`, yield: part ?? "" };
+}
+
+const ROWS = `select symbol, extract(second from observed_at)::int as second, amount, ex_date as "exDate", yield
+  from dividends join instruments on id = instrument_id order by symbol, second`;
+
+test("a change of the amount, the date or the yield alone is a change, loaded or read from a journal", async () => {
+  const { records, rows } = changesInOneThing();
+  const live = await loadingWorld();
+  await live.append(...records);
+  await live.load();
+  const read = await loadingWorld();
+  const dir = tempDir();
+  await appendAll(dir, records);
+  await run(["backfill", "--journal", dir], { DATABASE_URL: read.url, QUOTEKEEPER_DATA_DIR: tempDir() });
+
+  expect(await rowsOfQuery(live.pool, ROWS)).toEqual(rows);
+  expect(await rowsOfQuery(read.pool, ROWS)).toEqual(rows);
+});
+
+test.each(WORDS.slice(1))("a row whose quote turns out to say %j is written anew", (changed) => {
+  const row = { observedAt: at(1), dividend: FIRST };
+  const word = { observedAt: at(1), dividend: changed, next: null, isNew: false };
+
+  expect(dividendChanges([word], [row])).toEqual({ put: [{ ...row, dividend: changed }], drop: [] });
+});
+
 test("whatever is loaded, in whatever pieces, however often: a row where a quote says something else than the one before", () => {
   const second = fc.nat({ max: 30 });
-  const said = fc.array(fc.integer({ min: 0, max: 2 }), { minLength: 31, maxLength: 31 });
+  const said = fc.array(fc.constantFrom(...WORDS), { minLength: 31, maxLength: 31 });
   const loads = fc.array(fc.uniqueArray(second, { minLength: 1, maxLength: 8 }), { maxLength: 10 });
 
   fc.assert(
-    fc.property(said, loads, (amounts, batches) => {
+    fc.property(said, loads, (words, batches) => {
       const stored = new Set<number>();
       const table = new Map<string, KeptDividend>();
       for (const batch of batches) {
-        loadInto(table, stored, batch, amounts);
+        loadInto(table, stored, batch, words);
         batch.forEach((one) => stored.add(one));
       }
 
       const expected = [...stored]
         .sort((a, b) => a - b)
-        .filter((one, place, all) => amounts[one] !== amounts[all[place - 1] ?? -1]);
+        .filter((one, place, all) => words[one] !== words[all[place - 1] ?? -1]);
       expect([...table.keys()].sort()).toEqual(expected.map((one) => at(one)));
     }),
   );
@@ -123,7 +182,7 @@ function loadInto(
   table: Map<string, KeptDividend>,
   stored: ReadonlySet<number>,
   batch: readonly number[],
-  amounts: readonly number[],
+  said: readonly DividendData[],
 ): void {
   const seconds = batch.toSorted((a, b) => a - b);
   const inOrder = [...stored].sort((a, b) => a - b);
@@ -131,7 +190,7 @@ function loadInto(
     const next = inOrder.find((other) => other > one);
     return {
       observedAt: at(one),
-      dividend: { amount: String(amounts[one]), exDate: null, yield: null },
+      dividend: said[one] ?? null,
       next: next === undefined ? null : at(next),
       isNew: !stored.has(one),
     };

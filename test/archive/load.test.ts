@@ -1,4 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
+import { readPositions } from "../../src/archive/bookmark.ts";
+import { loadBatch } from "../../src/archive/load.ts";
 import { MAX_NAME } from "../../src/quotes-api/readInstrument.ts";
 import { contentOf, countsOf, rowsOfQuery } from "../support/archive.ts";
 import { poolOn } from "../support/database.ts";
@@ -65,6 +67,20 @@ describe("loading a journal", () => {
 
     expect(await load()).toMatchObject({ responses: 3, repeated: 0 });
     expect(await countsOf(pool)).toMatchObject({ responses: 5, journal_positions: 2 });
+  });
+
+  test("takes in no stretch that begins behind where it stopped, or before", async () => {
+    const { pool, append, load } = await loadingWorld();
+    await append(...mixedAnswers(2));
+    await load();
+    const [[segment, position] = ["", 0]] = await readPositions(pool);
+    const take = (from: number) => loadBatch(pool, { segment, from, to: from + 100, answers: [], notes: [] });
+
+    expect(await take(position + 1)).toBeNull();
+    expect(await take(position - 1)).toBeNull();
+    expect(await readPositions(pool)).toEqual(new Map([[segment, position]]));
+    expect(await take(position)).toMatchObject({ responses: 0 });
+    expect(await readPositions(pool)).toEqual(new Map([[segment, position + 100]]));
   });
 
   test("by two programs at once stores each row once", async () => {

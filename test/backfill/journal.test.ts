@@ -1,8 +1,14 @@
 import { readdir, readFile, writeFile } from "node:fs/promises";
 import { renameSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
+import type pg from "pg";
+import { readPositions } from "../../src/archive/bookmark.ts";
+import { createMemory, loadBatch } from "../../src/archive/load.ts";
 import { loadAll } from "../../src/archive/loader.ts";
+import { readReadPositions, runBookmark } from "../../src/backfill/journal/bookmark.ts";
+import { NOTHING_DONE } from "../../src/backfill/report.ts";
+import { beginRun } from "../../src/backfill/runs.ts";
 import { contentOf } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
 import { tempDir } from "../support/tempDir.ts";
@@ -206,6 +212,50 @@ test("a rebuild replaces changed and lost rows, in the bars as well, and leaves 
   await world.pool.query("delete from quotes where last = 1");
   await world.pool.query("select recompute_session_bars('2026-11-18', '2026-11-18')");
   expect(await archiveOf(world)).toEqual(whole);
+});
+
+describe("a stretch of a segment that is read again", () => {
+  /** A backfill that has read a segment up to 100, on a connection of its own. */
+  async function readTo100(pool: pg.Pool, segment: string) {
+    const run = await beginRun(pool, { kind: "journal" }, MINUTES[0] ?? "");
+    const bookmark = runBookmark(run, { loaderToo: true });
+    const client = await pool.connect();
+    await bookmark.take(client, { segment, from: 0 });
+    await bookmark.moveTo(client, { segment, from: 0, to: 100 }, NOTHING_DONE);
+    return { run, client, bookmark };
+  }
+
+  test("takes the loader's position with it where it joins it, and never over what it has not read", async () => {
+    const { pool } = await backfillWorld();
+    const after = async (loadedTo: number): Promise<number | undefined> => {
+      const segment = `loaded-to-${loadedTo}`;
+      const { client, bookmark } = await readTo100(pool, segment);
+      await client.query("update journal_positions set loaded_to = $1 where segment = $2", [
+        loadedTo,
+        segment,
+      ]);
+      await bookmark.moveTo(client, { segment, from: 100, to: 300 }, NOTHING_DONE);
+      client.release();
+      return (await readPositions(pool)).get(segment);
+    };
+
+    expect([await after(0), await after(99)]).toEqual([0, 99]);
+    expect([await after(100), await after(200)]).toEqual([300, 300]);
+    expect(await after(301)).toBe(301);
+  });
+
+  test("is taken in where the backfill stands, and neither behind that nor before it", async () => {
+    const { pool } = await backfillWorld();
+    const segment = "read-to-100";
+    const { run, client, bookmark } = await readTo100(pool, segment);
+    client.release();
+    const take = (from: number) =>
+      loadBatch(pool, { segment, from, to: from + 50, answers: [], notes: [] }, createMemory(), bookmark);
+
+    expect([await take(99), await take(101)]).toEqual([null, null]);
+    expect(await take(100)).not.toBeNull();
+    expect(await readReadPositions(pool, run.id)).toEqual(new Map([[segment, 150]]));
+  });
 });
 
 test("a directory without a journal is named, exit code 2", async () => {
