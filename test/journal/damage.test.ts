@@ -17,12 +17,14 @@ import {
   answer,
   answersAsText,
   asText,
+  dyingAfter,
   errno,
   freshDir,
   fsWith,
   handClock,
   HOUR,
   open,
+  powerCutFs,
   recordsOf,
   upTo,
 } from "./world.ts";
@@ -136,6 +138,35 @@ describe("the undamaged records survive, the damaged bytes are set aside and the
     expect(await readFile(join(dir, DAMAGED_DIR, file))).toEqual(damaged.subarray(offset, offset + length));
     expect(await readFile(path)).toEqual(damaged);
     expect((await verifyJournal(dir, { clock })).damages).toEqual({ setAside: 1, fresh: 0 });
+  });
+
+  test("a copy that a power cut leaves with its note is whole, at whatever step it came", async () => {
+    const clock = handClock("2026-11-21T06:00:00.000Z");
+    const { segment, offset, end } = at(0, 1);
+    const file = segmentFile(segment, "closed");
+    const damaged = flip(await readFile(join(whole, file)), end - 100);
+
+    let copies = 0;
+    let steps = 0;
+    for (let died = true; died; steps += 1) {
+      const dir = freshDir();
+      await cp(whole, dir, { recursive: true });
+      await writeFile(join(dir, file), damaged);
+      const power = powerCutFs();
+      const dying = dyingAfter(steps, power.fs);
+      await repairJournal(dir, { clock, fs: dying.fs }).catch(() => undefined);
+      died = dying.died();
+      await power.cutPower();
+
+      const { damages } = await verifyJournal(dir, { clock });
+      if (damages.setAside === 0) continue;
+      copies += 1;
+      const copy = await readFile(join(dir, DAMAGED_DIR, `${segment}-${offset}.bin`));
+      expect(copy).toEqual(damaged.subarray(offset, end));
+    }
+
+    expect(steps).toBeGreaterThan(8);
+    expect(copies).toBeGreaterThan(0);
   });
 
   test("a damage in a compressed segment, which costs no other record either", async () => {

@@ -3,7 +3,7 @@ import { cp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { compressClosed } from "../../src/journal/compress.ts";
-import { nodeFs, type JournalFs } from "../../src/journal/fs.ts";
+import { nodeFs } from "../../src/journal/fs.ts";
 import { segmentFile } from "../../src/journal/segment-name.ts";
 import { listSegments } from "../../src/journal/segments.ts";
 import { uuidv7 } from "../../src/journal/uuid.ts";
@@ -13,13 +13,15 @@ import {
   answer,
   answersAsText,
   asText,
-  errno,
+  dyingAfter,
   filesIn,
   freshDir,
   fsWith,
   handClock,
   HOUR,
   open,
+  plainFile,
+  powerCutFs,
   recordsOf,
   upTo,
 } from "./world.ts";
@@ -28,38 +30,6 @@ import {
 const LATER = "2026-11-21T06:00:00.000Z";
 
 const quiet = () => undefined;
-
-/** A file system that stops for good after `operations` changes, as a killed process does. */
-function dyingAfter(operations: number): { fs: JournalFs; died: () => boolean } {
-  let left = operations;
-  const alive = () => {
-    left -= 1;
-    if (left < 0) throw errno("EIO");
-  };
-  const changing =
-    <Args extends unknown[], T>(step: (...args: Args) => Promise<T>) =>
-    async (...args: Args): Promise<T> => {
-      alive();
-      return step(...args);
-    };
-  const fs = fsWith({
-    open: async (path, flags) => {
-      if (flags === "wx") alive();
-      const file = await nodeFs.open(path, flags);
-      return {
-        read: (...args) => file.read(...args),
-        write: changing((...args) => file.write(...args)),
-        datasync: changing(() => file.datasync()),
-        truncate: changing((length) => file.truncate(length)),
-        close: () => file.close(),
-      };
-    },
-    rename: changing(nodeFs.rename),
-    unlink: changing(nodeFs.unlink),
-    syncDirectory: changing(nodeFs.syncDirectory),
-  });
-  return { fs, died: () => left < 0 };
-}
 
 describe("compression", () => {
   test("cut off at any step leaves every record readable once, and is finished later", async () => {
@@ -82,6 +52,27 @@ describe("compression", () => {
       await compressClosed({ dir, fs: nodeFs, clock: much, onProblem: quiet });
       expect(asText(await recordsOf(dir))).toEqual(expected);
       expect(await filesIn(dir)).toEqual([expect.stringMatching(/\.journal\.gz$/)]);
+    }
+    expect(steps).toBeGreaterThan(10);
+  });
+
+  test("cut off at any step by a power cut leaves every record readable once", async () => {
+    const whole = freshDir();
+    const journal = await open(whole);
+    for (const n of upTo(3)) await journal.append(answer(n));
+    await journal.close();
+
+    let steps = 0;
+    for (let died = true; died; steps += 1) {
+      const dir = freshDir();
+      await cp(whole, dir, { recursive: true });
+      const power = powerCutFs();
+      const dying = dyingAfter(steps, power.fs);
+      await compressClosed({ dir, fs: dying.fs, clock: handClock(LATER), onProblem: quiet });
+      died = dying.died();
+      await power.cutPower();
+
+      expect(asText(await recordsOf(dir))).toEqual(answersAsText(upTo(3)));
     }
     expect(steps).toBeGreaterThan(10);
   });
@@ -146,15 +137,12 @@ describe("compression", () => {
         const file = await nodeFs.open(path, flags);
         if (flags === "r") return file;
         return {
-          read: (...args) => file.read(...args),
+          ...plainFile(file),
           // A bad block: one bit of what is written is lost.
           write: (bytes, offset, length, position) => {
             bytes[offset + 60] = (bytes[offset + 60] ?? 0) ^ 1;
             return file.write(bytes, offset, length, position);
           },
-          datasync: () => file.datasync(),
-          truncate: (length) => file.truncate(length),
-          close: () => file.close(),
         };
       },
     });

@@ -1,12 +1,12 @@
 /** What the journal's tests share: a directory of their own, a clock moved by hand, records to keep. */
 import { mkdtempSync, rmSync } from "node:fs";
-import { readdir } from "node:fs/promises";
+import { readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterAll } from "@jest/globals";
 import type { Clock } from "../../src/clock.ts";
 import { instantFromDate } from "../../src/instant.ts";
-import { nodeFs, type JournalFs } from "../../src/journal/fs.ts";
+import { nodeFs, type JournalFile, type JournalFs } from "../../src/journal/fs.ts";
 import { readSegment, type JournalItem } from "../../src/journal/reader.ts";
 import type { JournalRecord, ResponseRecord } from "../../src/journal/record.ts";
 import { SEGMENT_LIST } from "../../src/journal/segmentList.ts";
@@ -119,6 +119,94 @@ export function answersAsText(numbers: number[], bodyBytes: (n: number) => numbe
 /** The real file system with some operations replaced. */
 export function fsWith(replaced: Partial<JournalFs>): JournalFs {
   return { ...nodeFs, ...replaced };
+}
+
+/** A file's operations, to replace some of them. */
+export function plainFile(file: JournalFile): JournalFile {
+  return {
+    read: (...args) => file.read(...args),
+    write: (...args) => file.write(...args),
+    datasync: () => file.datasync(),
+    truncate: (length) => file.truncate(length),
+    close: () => file.close(),
+  };
+}
+
+/** A file system that stops for good after `operations` changes, as a killed process does. */
+export function dyingAfter(operations: number, fs = nodeFs): { fs: JournalFs; died: () => boolean } {
+  let left = operations;
+  const alive = () => {
+    left -= 1;
+    if (left < 0) throw errno("EIO");
+  };
+  const changing =
+    <Args extends unknown[], T>(step: (...args: Args) => Promise<T>) =>
+    async (...args: Args): Promise<T> => {
+      alive();
+      return step(...args);
+    };
+  const dying: JournalFs = {
+    ...fs,
+    open: async (path, flags) => {
+      if (flags === "wx") alive();
+      const file = plainFile(await fs.open(path, flags));
+      return {
+        ...file,
+        write: changing(file.write),
+        datasync: changing(file.datasync),
+        truncate: changing(file.truncate),
+      };
+    },
+    rename: changing(fs.rename),
+    unlink: changing(fs.unlink),
+    syncDirectory: changing(fs.syncDirectory),
+  };
+  return { fs: dying, died: () => left < 0 };
+}
+
+/** A file as a power cut would leave it: what was synced of it, and its name when its directory was; null: it had none. */
+type OnDisk = { bytes: Buffer; path: string | null };
+
+/**
+ * The real file system, and a power cut. What that leaves is the worst there may be: of what was written without a sync
+ * nothing, files whose directory was not synced since under their old names or gone, and what was removed is removed.
+ */
+export function powerCutFs(): { fs: JournalFs; cutPower: () => Promise<void> } {
+  const onDisk = new Map<string, OnDisk>();
+  const fs = fsWith({
+    open: async (path, flags) => {
+      if (flags === "r") return nodeFs.open(path, flags);
+      const before = await readFile(path).catch(() => null);
+      const file = await nodeFs.open(path, flags);
+      const entry = onDisk.get(path) ?? { bytes: before ?? Buffer.alloc(0), path: before && path };
+      onDisk.set(path, entry);
+      const datasync = async (): Promise<void> => {
+        await file.datasync();
+        const [now] = [...onDisk].find(([, each]) => each === entry) ?? [];
+        if (now !== undefined) entry.bytes = await readFile(now);
+      };
+      return { ...plainFile(file), datasync };
+    },
+    rename: async (from, to) => {
+      await nodeFs.rename(from, to);
+      onDisk.set(to, onDisk.get(from) ?? { bytes: await readFile(to), path: from });
+      onDisk.delete(from);
+    },
+    unlink: async (path) => {
+      await nodeFs.unlink(path);
+      onDisk.delete(path);
+    },
+    syncDirectory: async (path) => {
+      await nodeFs.syncDirectory(path);
+      for (const [file, entry] of onDisk) if (dirname(file) === path) entry.path = file;
+    },
+  });
+  const cutPower = async (): Promise<void> => {
+    for (const file of onDisk.keys()) await rm(file, { force: true });
+    for (const { bytes, path } of onDisk.values()) if (path !== null) await writeFile(path, bytes);
+    onDisk.clear();
+  };
+  return { fs, cutPower };
 }
 
 /** An error as the operating system gives it. */

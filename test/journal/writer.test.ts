@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { mkdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { readCompleteness } from "../../src/journal/completeness.ts";
 import { nodeFs, type JournalFile, type JournalFs } from "../../src/journal/fs.ts";
 import { listSegments } from "../../src/journal/segments.ts";
 import type { QuotekeeperError } from "../../src/errors.ts";
@@ -16,6 +17,8 @@ import {
   HOUR,
   itemsOf,
   open,
+  plainFile,
+  powerCutFs,
   recordsOf,
   upTo,
 } from "./world.ts";
@@ -24,14 +27,7 @@ import {
 function filesThrough(change: (file: JournalFile) => Partial<JournalFile>): JournalFs {
   return fsWith({
     open: async (path, flags) => {
-      const file = await nodeFs.open(path, flags);
-      const plain: JournalFile = {
-        read: (...args) => file.read(...args),
-        write: (...args) => file.write(...args),
-        datasync: () => file.datasync(),
-        truncate: (length) => file.truncate(length),
-        close: () => file.close(),
-      };
+      const plain = plainFile(await nodeFs.open(path, flags));
       return flags === "wx" ? { ...plain, ...change(plain) } : plain;
     },
   });
@@ -304,6 +300,29 @@ describe("the cap on the journal's size", () => {
   });
 });
 
+describe("a power cut", () => {
+  test.each([1, 2, 3])(
+    "behind the acknowledgement of answer %d leaves it and those before it",
+    async (count) => {
+      const dir = freshDir();
+      const clock = handClock();
+      const { fs, cutPower } = powerCutFs();
+      const journal = await open(dir, { fs, clock });
+      for (const n of upTo(count)) {
+        // The third begins a segment of its own.
+        if (n === 2) clock.advance(HOUR);
+        await journal.append(answer(n));
+      }
+
+      await cutPower();
+
+      expect(asText(await recordsOf(dir))).toEqual(answersAsText(upTo(count)));
+      expect((await readCompleteness(dir)).findings).toEqual([]);
+      await journal.close();
+    },
+  );
+});
+
 describe("a segment that disappears while it is written", () => {
   test("does not take the next answer with it, and somebody is told", async () => {
     const dir = freshDir();
@@ -317,6 +336,29 @@ describe("a segment that disappears while it is written", () => {
 
     expect(second.segment).not.toBe(segment);
     expect(asText(await recordsOf(dir))).toEqual(answersAsText([2]));
+    expect(problems).toMatchObject([{ code: "JOURNAL_WRITE_FAILED" }]);
+  });
+
+  test("and is shortened behind a write, is not taken for written: the answer goes into a new one", async () => {
+    const dir = freshDir();
+    const problems: QuotekeeperError[] = [];
+    let shortenTo: number | null = null;
+    const fs = filesThrough((file) => ({
+      datasync: async () => {
+        await file.datasync();
+        if (shortenTo !== null) await file.truncate(shortenTo);
+        shortenTo = null;
+      },
+    }));
+    const journal = await open(dir, { fs, onProblem: (problem) => problems.push(problem) });
+    const first = await journal.append(answer(1));
+
+    shortenTo = first.end + 100;
+    const second = await journal.append(answer(2));
+    await journal.close();
+
+    expect(second.segment).not.toBe(first.segment);
+    expect(asText(await recordsOf(dir))).toEqual(answersAsText([1, 2]));
     expect(problems).toMatchObject([{ code: "JOURNAL_WRITE_FAILED" }]);
   });
 
