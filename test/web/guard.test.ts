@@ -71,6 +71,15 @@ describe("with a token", () => {
     expect((await as(TOKEN.slice(1))).status).toBe(401);
   });
 
+  test("nobody logs in by a name that is not the dashboard's, not even with the right one", async () => {
+    const { address } = await openDashboard({ pool, token: TOKEN, names: ["quotes.example"] });
+    const logInAs = (host: string) => statusAs(address, "/api/login", host, { token: TOKEN });
+
+    expect(await logInAs("quotes.example")).toBe(200);
+    for (const host of ["evil.example", "quotes.example.evil", "127.0.0.1.evil.example"])
+      expect([host, await logInAs(host)]).toEqual([host, 421]);
+  });
+
   test("a login gives a cookie that no script can read and no other site sends", async () => {
     const { get } = await openDashboard({ pool, token: TOKEN });
 
