@@ -58,6 +58,20 @@ describe("after a restart", () => {
     expect(second.use("twice")).toBe("fresh");
   });
 
+  test("a nonce is refused with the timestamp it was used with, however old that was when it came", () => {
+    const dir = tempDir();
+    const clock = createTestClock();
+    const first = runOn(dir, clock);
+    first.use("late", { ageSeconds: 5 });
+    first.use("early", { ageSeconds: -5 });
+    clock.advance(3_000);
+
+    const second = runOn(dir, clock);
+
+    expect(second.use("late", { ageSeconds: 8 })).toBe("repeated");
+    expect(second.use("early", { ageSeconds: -2 })).toBe("repeated");
+  });
+
   test("and after any number of them", () => {
     const dir = tempDir();
     const clock = createTestClock();
