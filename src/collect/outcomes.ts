@@ -127,7 +127,6 @@ export class Outcomes {
 
   #stored(planned: PlannedCall, document: ReadDocument, askedMs: number): void {
     const { chains, ask, slots } = this.#options;
-    this.#isolation.answered(planned).forEach(ask);
     this.#batch = afterSuccess(this.#batch, symbolCount(planned));
     chains.learn(document);
     const matched = matchAnswer(askedInstruments(planned.call), document.items);
@@ -137,6 +136,8 @@ export class Outcomes {
     if (planned.call.form === "watchlist") this.#watchlist(planned, matched, askedMs);
     else for (const match of fatesOf(matched)) this.#fateOf(planned, match, askedMs);
     this.#followChains();
+    // Last: when anything before fails, what waits for a probe is missed with it, and must not be asked as well.
+    this.#isolation.answered(planned).forEach(ask);
   }
 
   /** A watchlist is one thing in the ledger. An answer in which nothing is recognised is no success. */

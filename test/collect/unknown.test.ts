@@ -1,6 +1,7 @@
 /** Symbols that the service does not know, that break a call, or whose list is too long. */
 import { describe, expect, test } from "@jest/globals";
 import { afterSuccess, firstBatchSize } from "../../src/collect/batchSize.ts";
+import type { Answer } from "../../src/quotes-api/answer.ts";
 import { symbolsNamed } from "./due.ts";
 import {
   addsUp,
@@ -144,6 +145,65 @@ describe("a symbol that makes a whole call fail", () => {
         .sort(),
     ).toEqual(["S1", "S90"]);
     expect(callsIn(world, 4).length).toBeLessThanOrEqual(3);
+  });
+
+  describe("is looked for while the budget is short, in a list that two jobs share:", () => {
+    const ONE_A_MINUTE = { limit: 1, windowMs: 60_000 };
+    const seldom = jobOf({ name: "seldom", symbols: ["A", "B", "C"], schedule: "*/5 * * * *", priority: 5 });
+    const minutely = jobOf({ name: "minutely", symbols: ["A", "B", "C"] });
+
+    test("the search goes on beyond the slot of one, for the other, and nothing is lost", async () => {
+      const world = startWorld({
+        start: START,
+        jobs: [seldom, minutely],
+        governor: ONE_A_MINUTE,
+        respond: ({ planned }) => (world.calls.length === 1 ? failure("refused") : quotesFor(planned)),
+      });
+
+      await world.until("2026-11-20T14:35:30Z");
+
+      expect(world.calls.slice(0, 4).map(({ names }) => names.join())).toEqual(["A,B,C", "A", "B", "C"]);
+      expect(entryAt(world.notes, "14:30", "seldom")).toMatchObject({ due: ["A", "B", "C"], misses: [] });
+      expect(
+        entryAt(world.notes, "14:30", "minutely")
+          ?.misses.map(([name]) => name)
+          .sort(),
+      ).toEqual([...["A", "B", "C"]]);
+      expect(addsUp(entriesOf(world.notes))).toBe(true);
+    });
+
+    test("what waits for a probe that its slot has no time for is missed with it", async () => {
+      const world = startWorld({
+        start: START,
+        jobs: [minutely],
+        governor: ONE_A_MINUTE,
+        respond: () => failure("refused"),
+      });
+
+      await world.until("2026-11-20T14:31:00.100Z");
+
+      expect(world.calls).toHaveLength(1);
+      expect(
+        entryAt(world.notes, "14:30")
+          ?.misses.map(([name]) => name)
+          .sort(),
+      ).toEqual(["A", "B", "C"]);
+    });
+  });
+
+  test("and whose probe brings what cannot be taken in is missed with all that waits for it, which is not asked", async () => {
+    const strange = { outcome: "quotes", document: { id: "r", error: null, hasQuotes: true } } as Answer;
+    const world = startWorld({
+      start: START,
+      jobs: [jobOf({ name: "list", symbols: ["A", "B", "C"] })],
+      respond: ({ planned }) => [failure("refused"), strange][world.calls.length - 1] ?? quotesFor(planned),
+    });
+
+    await world.until("2026-11-20T14:30:30Z");
+
+    expect(reasonsOf(entryAt(world.notes, "14:30"))).toEqual({ malformed: 3 });
+    expect(world.calls.map(({ names }) => names.join())).toEqual(["A,B,C", "A"]);
+    expect(world.logged).toContainEqual({ level: "error", message: "an answer could not be taken in" });
   });
 
   test("a service that fails every call is not asked much more often for it, and all is well when it is back", async () => {
