@@ -185,21 +185,21 @@ describe("a slot that is over", () => {
   });
 
   test("what may leave at the very instant at which its slot is over does not leave, and is missed", async () => {
+    const openedAt = "2026-11-20T20:55:00Z";
     const world = startWorld({
-      start: "2026-11-20T20:59:00Z",
-      jobs: [jobOf({ name: "close", session: "regular", options: contractsOf(2) })],
+      start: openedAt,
+      jobs: [jobOf({ name: "close", session: "regular", schedule: "55 15 * * *", options: contractsOf(2) })],
       calendar: createCalendar(),
       latencyMs: () => 1_000,
       respond: () => failure("quota_fault"),
-      headers: () => ({ "retry-after": "59" }),
+      // Until 21:00:00.000, which is when the session closes.
+      headers: () => ({ "retry-after": "299" }),
     });
 
     await world.until("2026-11-20T21:00:30Z");
 
-    expect(world.calls.map(({ sentAt }) => sentAt)).toEqual(
-      Array(2).fill(Date.parse("2026-11-20T20:59:00Z")),
-    );
-    expect(reasonsOf(entryAt(world.notes, "20:59"))).toEqual({ refused: 2 });
+    expect(world.calls.map(({ sentAt }) => sentAt)).toEqual(Array(2).fill(Date.parse(openedAt)));
+    expect(reasonsOf(entryAt(world.notes, "20:55"))).toEqual({ refused: 2 });
   });
 
   test("an answer that was asked for at the very instant at which the slot was over is not stored there", async () => {
@@ -213,6 +213,23 @@ describe("a slot that is over", () => {
 
     expect(reasonsOf(entryAt(world.notes, "14:30"))).toEqual({ overrun: 1 });
     expect(entryAt(world.notes, "14:31")?.misses).toEqual([]);
+  });
+
+  test("is missed when it ends, also when nothing has come since an earlier one of another job ended", async () => {
+    const world = startWorld({
+      start: START,
+      jobs: [
+        jobOf({ name: "first", symbols: ["A"], schedule: "30,31 9 * * *" }),
+        jobOf({ name: "second", options: contractsOf(1), schedule: "30,32 9 * * *" }),
+      ],
+      respond: () => failure("quota_fault"),
+      headers: () => ({ "retry-after": "900" }),
+    });
+
+    await world.until("2026-11-20T14:32:30Z");
+
+    expect(reasonsOf(entryAt(world.notes, "14:30", "first"))).toEqual({ refused: 1 });
+    expect(reasonsOf(entryAt(world.notes, "14:30", "second"))).toEqual({ refused: 1 });
   });
 
   test("a patient job's polls wait on when an urgent job's slot, which shared their call, is over", async () => {

@@ -105,7 +105,7 @@ describe("a restart", () => {
       const body =
         call.form === "option"
           ? optionXml({ ...call.contract, putcall: "1" })
-          : names.map((name) => equityXml(name)).join("");
+          : (call.form === "watchlist" ? ["IBM"] : names).map((name) => equityXml(name)).join("");
       earlier.add({
         ...{ request: call, requestedAt: new Date(sentAt).toISOString() },
         ...{ status: 200, headers: {}, body: Buffer.from(answerXml(body)) },
@@ -134,7 +134,10 @@ describe("a restart", () => {
   });
 
   test("asks nothing of a slot that has all, and says so once more", async () => {
-    const jobs = [jobOf({ name: "list", symbols: ["GE", "KO"] })];
+    const jobs = [
+      jobOf({ name: "list", symbols: ["GE", "KO"] }),
+      jobOf({ name: "mixed", watchlist: "DEFAULT", options: contractsOf(1) }),
+    ];
     const killed = startWorld({ start: "2026-11-20T14:30:00Z", jobs });
     await killed.until("2026-11-20T14:30:05Z");
     await killed.end(0);
@@ -143,8 +146,8 @@ describe("a restart", () => {
     const world = startWorld({ start, jobs, earlier: earlierOf([killed], start) });
     await world.until("2026-11-20T14:31:05Z");
 
-    expect(world.calls).toHaveLength(1);
-    expect(entriesOf(world.notes)).toMatchObject([{ misses: [] }, { misses: [] }]);
+    expect(world.calls.map(({ planned }) => planned.slotAt?.slice(11, 16))).toEqual(Array(3).fill("14:31"));
+    expect(entriesOf(world.notes)).toMatchObject(Array(4).fill({ misses: [] }));
   });
 
   test("begins with the longest unseen, so that none starves however often it comes", async () => {
