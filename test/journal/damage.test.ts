@@ -1,6 +1,6 @@
 /** Every kind of damage in every segment at every position costs the records it touches, and no other. */
 import { beforeAll, describe, expect, test } from "@jest/globals";
-import { cp, readdir, readFile, writeFile } from "node:fs/promises";
+import { cp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import fc from "fast-check";
 import { FRAME_HEADER_BYTES } from "../../src/journal/frame.ts";
@@ -167,6 +167,21 @@ describe("the undamaged records survive, the damaged bytes are set aside and the
 
     expect(steps).toBeGreaterThan(8);
     expect(copies).toBeGreaterThan(0);
+  });
+
+  test("a damage whose copy is gone, though its note is there, is set aside once more", async () => {
+    const dir = freshDir();
+    await cp(whole, dir, { recursive: true });
+    const clock = handClock("2026-11-21T06:00:00.000Z");
+    const { segment, end } = at(0, 1);
+    const path = join(dir, segmentFile(segment, "closed"));
+    await writeFile(path, flip(await readFile(path), end - 100));
+    const [first] = (await repairJournal(dir, { clock })).setAside;
+    await rm(join(dir, DAMAGED_DIR, first?.file ?? ""));
+
+    expect((await verifyJournal(dir, { clock })).damages).toEqual({ setAside: 0, fresh: 1 });
+    expect((await repairJournal(dir, { clock })).setAside).toEqual([first]);
+    expect((await verifyJournal(dir, { clock })).damages).toEqual({ setAside: 1, fresh: 0 });
   });
 
   test("a damage in a compressed segment, which costs no other record either", async () => {

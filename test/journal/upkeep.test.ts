@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { cp, readFile, rm, writeFile } from "node:fs/promises";
+import { cp, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { compressClosed } from "../../src/journal/compress.ts";
@@ -126,6 +126,32 @@ describe("compression", () => {
     expect(gunzipSync(await readFile(join(dir, segmentFile(segment, "compressed"))))).toEqual(plain);
   });
 
+  test("of a segment that becomes shorter meanwhile is given up, and nothing is made up for what is gone", async () => {
+    const dir = freshDir();
+    const journal = await open(dir);
+    const { segment, end } = await journal.append(answer(1));
+    await journal.append(answer(2));
+    await journal.close();
+    const problems: QuotekeeperError[] = [];
+    const fs = fsWith({
+      open: async (path, flags) => {
+        const file = plainFile(await nodeFs.open(path, flags));
+        const write: typeof file.write = async (...args) => {
+          await truncate(join(dir, segmentFile(segment, "closed")), end + 10);
+          return file.write(...args);
+        };
+        return path.endsWith(".tmp") && flags === "wx" ? { ...file, write } : file;
+      },
+    });
+
+    const onProblem = (problem: QuotekeeperError) => problems.push(problem);
+    await compressClosed({ dir, fs, clock: handClock(LATER), onProblem });
+
+    expect(problems).toMatchObject([{ code: "JOURNAL_COMPRESSION_FAILED" }]);
+    expect(await filesIn(dir)).toEqual([segmentFile(segment, "closed")]);
+    expect(asText(await recordsOf(dir))).toEqual(answersAsText([1]));
+  });
+
   test("whose file cannot be read back as it was written keeps the plain segment", async () => {
     const dir = freshDir();
     const journal = await open(dir);
@@ -197,10 +223,12 @@ describe("a start after a crash", () => {
 
     const soon = await verified(1_000);
     const later = await verified(60_000);
+    const underAClockSetBack = await verified(-60_000);
 
     expect(soon.damages).toEqual({ setAside: 0, fresh: 0 });
     expect(soon.segments).toMatchObject([{ unfinished: { offset: 0, length: end - 10 } }]);
     expect(later.damages).toEqual({ setAside: 0, fresh: 1 });
+    expect(underAClockSetBack.damages).toEqual({ setAside: 0, fresh: 1 });
     await journal.close();
   });
 });

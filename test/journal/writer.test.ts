@@ -321,6 +321,22 @@ describe("a power cut", () => {
       await journal.close();
     },
   );
+
+  test("does not bring back an answer whose append was refused", async () => {
+    const dir = freshDir();
+    const { fs, cutPower } = powerCutFs();
+    let fails = false;
+    const stat = (path: string) => (fails ? Promise.reject(errno("EIO")) : nodeFs.stat(path));
+    const journal = await open(dir, { fs: { ...fs, stat } });
+    await journal.append(answer(0));
+
+    fails = true;
+    await expect(journal.append(answer(1))).rejects.toMatchObject({ code: "JOURNAL_WRITE_FAILED" });
+    await cutPower();
+
+    expect(asText(await recordsOf(dir))).toEqual(answersAsText([0]));
+    await journal.close();
+  });
 });
 
 describe("a segment that disappears while it is written", () => {
