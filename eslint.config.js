@@ -67,7 +67,7 @@ const zones = STATIONS.map((station) => ({
 }));
 
 export default tseslint.config(
-  { ignores: ["dist/", "dist.*/", "node_modules/", "data/", "coverage/"] },
+  { ignores: ["dist/", "dist.*/", "node_modules/", "data/", "coverage/", "reports/", ".stryker-tmp/"] },
   ...tseslint.configs.strict,
   {
     files: ["**/*.ts", "**/*.tsx", "**/*.js"],
@@ -83,7 +83,7 @@ export default tseslint.config(
       eqeqeq: "error",
     },
   },
-  { files: ["*.config.js"], rules: { "import-x/no-default-export": "off" } },
+  { files: ["**/*.config.js"], rules: { "import-x/no-default-export": "off" } },
   { files: ["bench/**", "scripts/**"], rules: { "no-console": "off" } },
   {
     files: ["src/**/*.ts"],

@@ -96,3 +96,40 @@ test("a nonce that could not be written down is not accepted, and may be tried a
 
   expect(nonces.use("token", 1000, "n", 1000)).toBe("fresh");
 });
+
+test("all tokens together have no more room than the memory, and nonces that were given back take of it", () => {
+  const remembered = [994, 995, 995, 996].map((timestamp) => ({ timestamp, mark: "m".repeat(22) }));
+  const nonces = new NonceMemory({ windowSeconds: 10, maxNonces: 4, remembered, horizon: 995 });
+
+  expect(memory().size).toBe(0);
+  expect(nonces.size).toBe(2);
+  expect(nonces.use("one", 1000, "n", 1000)).toBe("fresh");
+  expect(nonces.use("two", 1000, "n", 1000)).toBe("fresh");
+  expect(nonces.use("three", 1000, "n", 1000)).toBe("full");
+});
+
+test("a token has as much room as nonces of its own have lapsed, and no more", () => {
+  const nonces = new NonceMemory({ windowSeconds: 10, maxNonces: 100, maxPerToken: 3 });
+  for (const [nonce, timestamp] of [
+    ["a", 1000],
+    ["b", 1000],
+    ["c", 1008],
+  ] as const)
+    nonces.use("token", timestamp, nonce, 1000);
+
+  expect(["d", "e", "f"].map((nonce) => nonces.use("token", 1011, nonce, 1011))).toEqual([
+    ...["fresh", "fresh", "full"],
+  ]);
+  expect(["g", "h", "i", "j"].map((nonce) => nonces.use("token", 1030, nonce, 1030))).toEqual([
+    ...["fresh", "fresh", "fresh", "full"],
+  ]);
+});
+
+test("who writes a nonce down is told whose it was, when, and what is forgotten", () => {
+  const told: unknown[] = [];
+  const nonces = new NonceMemory({ windowSeconds: 10, maxNonces: 9, onFresh: (_, of) => told.push(of) });
+
+  nonces.use("token", 1003, "n", 1000);
+
+  expect(told).toEqual([{ token: "token", nowSeconds: 1000, horizon: 990 }]);
+});

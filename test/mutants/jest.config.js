@@ -1,0 +1,23 @@
+/** The tests that mutants are tried on: pure, and each over within moments. None needs a database. */
+import base from "../../jest.config.js";
+
+const { globalSetup: _setup, globalTeardown: _teardown, ...rest } = base;
+
+export default {
+  ...rest,
+  rootDir: "../..",
+  // Each worker of Stryker is a process of its own.
+  maxWorkers: 1,
+  testMatch: [
+    "<rootDir>/test/collect/governor/{governor,budgetState,rateLimit}.test.ts",
+    "<rootDir>/test/collect/{budgetPlan,plan}.test.ts",
+    "<rootDir>/test/collect/schedule/slots.test.ts",
+    "<rootDir>/test/market/**/*.test.ts",
+    "<rootDir>/test/quotes-api/*.test.ts",
+    "<rootDir>/test/quotes-api/oauth/*.test.ts",
+    "<rootDir>/test/{instant,archive/rows}.test.ts",
+  ],
+  testSequencer: "<rootDir>/test/mutants/sequencer.js",
+  // Thousands of random documents, or a database: too long for each mutant.
+  testPathIgnorePatterns: ["/test/quotes-api/(?:fuzz|hostile|twoReaders|wholeAnswers)\\.test\\.ts$"],
+};

@@ -1,0 +1,37 @@
+/**
+ * Mutants of the pure code: each line changed in turn, to see whether a test fails. The score is the share that fails;
+ * docs/decisions/mutants.md judges what survives.
+ *
+ * @type {import("@stryker-mutator/api/core").PartialStrykerOptions}
+ */
+export default {
+  mutate: [
+    "src/collect/governor/*.ts",
+    "src/collect/{plan,budgetPlan,budgetWalk}.ts",
+    "src/collect/schedule/{slots,cron,wallClock}.ts",
+    "src/quotes-api/**/*.ts",
+    "src/market/**/*.ts",
+    "src/archive/{rows,dividendChanges}.ts",
+  ],
+  // The wording of messages is held by no test on purpose; what a text decides (a phase, a form) is a type.
+  mutator: { excludedMutations: ["StringLiteral"] },
+
+  plugins: ["@stryker-mutator/jest-runner"],
+  testRunner: "jest",
+  testRunnerNodeArgs: ["--experimental-vm-modules"],
+  jest: { projectType: "custom", configFile: "test/mutants/jest.config.js", enableFindRelatedTests: true },
+  coverageAnalysis: "perTest",
+
+  concurrency: 1,
+  // Modules of a run are never let go of: a worker that has tried many mutants becomes slow.
+  maxTestRunnerReuse: 30,
+  // An endless loop counts as killed; the bound grows with the time that the tests take here.
+  timeoutMS: 2_500,
+  timeoutFactor: 3,
+
+  reporters: ["clear-text", "progress-append-only", "json"],
+  clearTextReporter: { logTests: false },
+  jsonReporter: { fileName: "reports/mutants.json" },
+  // Without tsconfig.json in the sandbox Stryker needs no TypeScript of its own.
+  ignorePatterns: ["data", "dist", "dist.*", "reports", "tsconfig.json"],
+};
