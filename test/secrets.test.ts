@@ -13,7 +13,7 @@ import { gunzipSync } from "node:zlib";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { createPool } from "../src/archive/connect.ts";
 import { databaseError } from "../src/archive/databaseError.ts";
-import { createLogger } from "../src/cli/parts/logger.ts";
+import { createLogger } from "../src/cli/terminal/logger.ts";
 import { runProgram } from "../src/cli/program.ts";
 import { openFetchQuotes } from "../src/collect/fetchQuotes.ts";
 import { loadConfig } from "../src/config/loadEnvironment.ts";

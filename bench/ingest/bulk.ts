@@ -2,7 +2,7 @@
 import { drizzle } from "drizzle-orm/node-postgres";
 import type pg from "pg";
 import { type Batch, loadBatch } from "../../src/archive/load.ts";
-import { EXTENDED_QUOTES, type PlacedUnit, QUOTES } from "../../src/archive/quoteColumns.ts";
+import { EXTENDED_QUOTES, type PlacedUnit, QUOTES } from "../../src/read/quoteColumns.ts";
 import { extendedQuotes, quotes } from "../../src/archive/schema.ts";
 import { chooseLimit, prepareText } from "./limit.ts";
 import { batchesOf, records } from "./sample.ts";

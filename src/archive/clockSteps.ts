@@ -1,6 +1,6 @@
 /** What was amiss with the clocks of the machine that collects, in the database. */
 import type pg from "pg";
-import type { ClockNote, ClockStep } from "../ledger.ts";
+import type { ClockNote, ClockStep } from "../journal/ledger.ts";
 import { isoOf } from "./queries.ts";
 
 /** Keeps a step of the clock. The same one again changes nothing. */

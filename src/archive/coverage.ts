@@ -1,6 +1,6 @@
 /** What the ledger says, for people: coverage by instrument and day, and what the service does not know. */
 import type pg from "pg";
-import type { LedgerSource } from "../ledger.ts";
+import type { LedgerSource } from "../journal/ledger.ts";
 import { LEDGER_SOURCE_IDS } from "./ledger.ts";
 
 /** One instrument on one day of the exchange. expected = stored + missed. */

@@ -3,8 +3,8 @@ import type pg from "pg";
 import type { Instant } from "../instant.ts";
 import type { DividendData } from "../quotes-api/document.ts";
 import { dividendChanges, type DividendWord, type KeptDividend, sameText } from "./dividendChanges.ts";
-import { inTimeOrder, type PlacedUnit } from "./quoteColumns.ts";
-import { dividendOf } from "./rows.ts";
+import { inTimeOrder, type PlacedUnit } from "../read/quoteColumns.ts";
+import { dividendOf } from "../read/rows.ts";
 
 /** What the quotes of one series, an instrument from a source, say of its dividend. */
 export type DividendSeries = {

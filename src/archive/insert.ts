@@ -12,8 +12,8 @@ import {
   type PlacedUnit,
   QUOTES,
   type QuoteTable,
-} from "./quoteColumns.ts";
-import { type AnswerRows, type DeadLetter, headerColumns, type InstrumentRow } from "./rows.ts";
+} from "../read/quoteColumns.ts";
+import { type AnswerRows, type DeadLetter, headerColumns, type InstrumentRow } from "../read/rows.ts";
 
 /** Text for a `text` column, which cannot hold the character 0. */
 function clean(text: string | null | undefined): string | null {

@@ -10,7 +10,7 @@ import {
   type MissReason,
   type OpenedNote,
   type SlotEntry,
-} from "../ledger.ts";
+} from "../journal/ledger.ts";
 import { insertClockStep } from "./clockSteps.ts";
 import { INSTRUMENT_NAME } from "./instruments.ts";
 

@@ -9,7 +9,7 @@ import { addLetterCounts, countLetters } from "./letterCounts.ts";
 import { type JournaledNote, loadNotes } from "./loadNotes.ts";
 import { isWithoutPartition, sqlstateOf } from "./refusal.ts";
 import type { Instant } from "../instant.ts";
-import type { AnswerRows } from "./rows.ts";
+import type { AnswerRows } from "../read/rows.ts";
 import { storeAnswers, type StoredAnswers } from "./storeAnswers.ts";
 
 /** A stretch of one journal segment, read and ready to be loaded. */

@@ -18,7 +18,7 @@ import {
   NOTHING_LOADED,
 } from "./load.ts";
 import { readBatches } from "./readBatches.ts";
-import type { AnswerRows } from "./rows.ts";
+import type { AnswerRows } from "../read/rows.ts";
 
 /** What the loader needs, and whom it tells. */
 export type LoaderOptions = {

@@ -13,12 +13,12 @@ import { listSegments, type SegmentInfo } from "../journal/segments.ts";
 import { DAMAGED_DIR, type SetAsideNote } from "../journal/set-aside.ts";
 import { type JournalReport, type SegmentReport, verifyJournal } from "../journal/verify.ts";
 import { exchangeTime } from "../market/calendar/dates.ts";
-import type { Edges } from "./edges.ts";
+import type { Edges } from "../run/edges.ts";
 import { journalAcceptJson, journalListJson, journalRepairJson, journalVerifyJson } from "./json/journal.ts";
 import { printJson } from "./json/print.ts";
-import { journalDir } from "./parts/collection.ts";
-import { table } from "./parts/table.ts";
-import { say } from "./parts/harmless.ts";
+import { journalDir } from "../run/collection.ts";
+import { table } from "./terminal/table.ts";
+import { say } from "./terminal/harmless.ts";
 
 type Output = { json: boolean };
 

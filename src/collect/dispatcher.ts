@@ -10,7 +10,7 @@ import PQueue from "p-queue";
 import type { Clock } from "../clock.ts";
 import { ERRORS, QuotekeeperError } from "../errors.ts";
 import { instantFromDate } from "../instant.ts";
-import type { MissReason } from "../ledger.ts";
+import type { MissReason } from "../journal/ledger.ts";
 import type { Log } from "../log.ts";
 import type { Answer } from "../quotes-api/answer.ts";
 import { type DatedAnswer, mayBeRefusedForTheClock } from "../quotes-api/clockSkew.ts";
@@ -29,7 +29,7 @@ import {
   step,
 } from "./governor/governor.ts";
 import { type PlannedCall, split, symbolCount } from "./plan.ts";
-import { CLOCK_STEP_MS } from "./schedule/clockSteps.ts";
+import { CLOCK_STEP_MS } from "../schedule/clockSteps.ts";
 import { UrgencyQueue, type UrgencyOptions } from "./urgencyQueue.ts";
 
 /** What is read of a journaled answer besides its kind. */

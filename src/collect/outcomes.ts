@@ -3,7 +3,7 @@
  * for chains, unknown symbols, how long a list may be, which symbol makes a call fail.
  */
 import type { Clock } from "../clock.ts";
-import type { MissReason } from "../ledger.ts";
+import type { MissReason } from "../journal/ledger.ts";
 import type { Log } from "../log.ts";
 import { contractDate } from "../market/expirations.ts";
 import { fatesOf, matchAnswer, type Matched } from "../quotes-api/match.ts";
@@ -32,7 +32,7 @@ import {
   type Want,
   withoutNames,
 } from "./plan.ts";
-import { CLOCK_STEP_MS } from "./schedule/clockSteps.ts";
+import { CLOCK_STEP_MS } from "../schedule/clockSteps.ts";
 import type { Fate, Slot, SlotBook } from "./slotBook.ts";
 import { Unknowns } from "./unknowns.ts";
 

@@ -6,7 +6,7 @@
  * an answer that was asked for within the slot holds it, whoever asked: a recount of the journal says the same.
  */
 import type { Instant } from "../instant.ts";
-import type { MissReason, SlotEntry } from "../ledger.ts";
+import type { MissReason, SlotEntry } from "../journal/ledger.ts";
 
 /** What became of an instrument at a slot. */
 export type Fate = "stored" | MissReason;

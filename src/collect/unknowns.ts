@@ -2,7 +2,7 @@
  * Instruments that the service does not know, or that make a whole call fail, are asked more and more seldom:
  * after 1 slot, 2, 4 ... until it is once a day. A symbol that is listed tomorrow is found tomorrow.
  */
-import type { MissReason } from "../ledger.ts";
+import type { MissReason } from "../journal/ledger.ts";
 
 /** What is remembered of one instrument. `failures` is 0 for a suspect that has been answered since. */
 type Setback = { failures: number; askAgainAtMs: number; suspect: boolean; reason: MissReason };

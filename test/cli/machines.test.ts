@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { runProgram } from "../../src/cli/program.ts";
-import { METRICS, type MetricName } from "../../src/web/machines/definitions.ts";
+import { METRICS, type MetricName } from "../../src/web/monitoring/definitions.ts";
 import { freshDatabase, type TestDatabase } from "../support/database.ts";
 import { closedPort } from "../support/stubService.ts";
 import { statusAs } from "../web/dashboard.ts";

@@ -5,7 +5,7 @@ import type pg from "pg";
 import { insertLedger } from "../../src/archive/ledger.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { instantFromDate } from "../../src/instant.ts";
-import type { LedgerSource, MissReason } from "../../src/ledger.ts";
+import type { LedgerSource, MissReason } from "../../src/journal/ledger.ts";
 import { SERVICE_LIMITS } from "../../src/serve/limits.ts";
 import type { NowView } from "../../src/web/api/types.ts";
 import { createTestClock } from "../support/clock.ts";

@@ -2,7 +2,7 @@
 import { chmodSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
-import { beginRun } from "../../src/cli/parts/unaccounted.ts";
+import { beginRun } from "../../src/run/unaccounted.ts";
 import { openRun } from "../../src/backfill/sweep/runFile.ts";
 import { setAside } from "../../src/journal/set-aside.ts";
 import { listSegments } from "../../src/journal/segments.ts";

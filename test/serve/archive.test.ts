@@ -6,7 +6,7 @@ import { runProgram } from "../../src/cli/program.ts";
 import { instantFromDate } from "../../src/instant.ts";
 import type { RecordSource } from "../../src/journal/record.ts";
 import { instrumentName, option, security } from "../../src/market/instrument.ts";
-import type { Collected } from "../../src/pipeline.ts";
+import type { Collected } from "../../src/run/pipeline.ts";
 import { keyOf } from "../../src/quotes-api/match.ts";
 import { readDocument } from "../../src/quotes-api/readDocument.ts";
 import type { QuoteCall } from "../../src/quotes-api/request.ts";

@@ -10,7 +10,7 @@ import { readSegment } from "../../src/journal/reader.ts";
 import { listSegments } from "../../src/journal/segments.ts";
 import { uuidv7 } from "../../src/journal/uuid.ts";
 import { openJournal } from "../../src/journal/writer.ts";
-import { collectCall, type Collected } from "../../src/pipeline.ts";
+import { collectCall, type Collected } from "../../src/run/pipeline.ts";
 import type { Credentials } from "../../src/quotes-api/oauth/signature.ts";
 import type { QuoteCall } from "../../src/quotes-api/request.ts";
 import type { TestClock } from "./clock.ts";

@@ -7,7 +7,7 @@ import type pg from "pg";
 import { newestVersion } from "../../archive/migrate.ts";
 import { instrumentColumns } from "../../archive/insert.ts";
 import type { Batch } from "../../archive/load.ts";
-import { dividendOf } from "../../archive/rows.ts";
+import { dividendOf } from "../../read/rows.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { type Definition, foreseeDefinitions, readDefinitions } from "./definitions.ts";
 

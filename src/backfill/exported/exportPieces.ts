@@ -9,7 +9,7 @@ import {
   PIECE_COLUMNS,
   type PieceRow,
   type PieceTable,
-} from "../../archive/imports/exportCall.ts";
+} from "../../read/exportCall.ts";
 import type { Instant } from "../../instant.ts";
 import { hashOf, uuidOf } from "../files/identity.ts";
 import type { KnownPiece } from "../files/knownPieces.ts";

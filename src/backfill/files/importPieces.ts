@@ -8,7 +8,7 @@
 import type pg from "pg";
 import { type Batch, createMemory, loadBatch, type LoadMemory, type LoadReport } from "../../archive/load.ts";
 import { readBatches } from "../../archive/readBatches.ts";
-import { type AnswerRows, rowsOf } from "../../archive/rows.ts";
+import { type AnswerRows, rowsOf } from "../../read/rows.ts";
 import type { Clock } from "../../clock.ts";
 import type { Journal } from "../../journal/writer.ts";
 import { NO_BOOKMARK, readReadPositions, runBookmark } from "../journal/bookmark.ts";

@@ -4,7 +4,7 @@
  */
 import type pg from "pg";
 import { addAllSeen, findSeen, restoreInstruments } from "../../archive/instruments.ts";
-import { restoredSightings } from "../../archive/imports/restore.ts";
+import { restoredSightings } from "../../archive/refill/restore.ts";
 import { type Batch, createMemory, ensureRoom, storeBatch } from "../../archive/load.ts";
 import { refreshPieces } from "../../archive/tiers/refreshPieces.ts";
 import { dateOf } from "../../instant.ts";

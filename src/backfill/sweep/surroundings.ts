@@ -8,7 +8,7 @@ import type { Clock } from "../../clock.ts";
 import type { CallHistory, GovernorConfig } from "../../collect/governor/governor.ts";
 import { dateOf, instantFromDate } from "../../instant.ts";
 import type { JournalRecord } from "../../journal/record.ts";
-import { isLedgerNote } from "../../ledger.ts";
+import { isLedgerNote } from "../../journal/ledger.ts";
 import { SweepBudget, type SeenCall } from "./budget.ts";
 import { JournalFollower } from "./follow.ts";
 import { recordsSince } from "./journaled.ts";

@@ -14,7 +14,7 @@ import { type Arrived, type CallEnd, answeredEnd, unansweredEnd } from "../../co
 import { afterSuccess, afterTooLong, firstBatchSize, MIN_BATCH_SIZE } from "../../collect/batchSize.ts";
 import { ERRORS, QuotekeeperError } from "../../errors.ts";
 import type { Log } from "../../log.ts";
-import type { Collected } from "../../pipeline.ts";
+import type { Collected } from "../../run/pipeline.ts";
 import { mayBeRefusedForTheClock } from "../../quotes-api/clockSkew.ts";
 import { describeCall, type QuoteCall } from "../../quotes-api/request.ts";
 import type { SweepBudget } from "./budget.ts";

@@ -1,6 +1,6 @@
 /** Files beside saved answers that say when each was received. Pure. */
-import { createLocalReader } from "../../archive/imports/localTime.ts";
-import { readIso } from "../../archive/imports/isoTime.ts";
+import { createLocalReader } from "../../read/localTime.ts";
+import { readIso } from "../../read/isoTime.ts";
 import type { Instant } from "../../instant.ts";
 import { NAME_ZONE, plausible } from "./savedTime.ts";
 

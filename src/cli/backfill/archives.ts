@@ -7,8 +7,8 @@ import { currentVersion, migrate } from "../../archive/migrate.ts";
 import { Shadow } from "../../backfill/dryRun/shadow.ts";
 import { instantFromDate } from "../../instant.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
-import type { Edges } from "../edges.ts";
-import { archiveExists, withArchive } from "../parts/archive.ts";
+import type { Edges } from "../../run/edges.ts";
+import { archiveExists, withArchive } from "../../run/archive.ts";
 
 /** Runs `work` with the archive, migrated. */
 export async function withMigrated<T>(

@@ -1,7 +1,7 @@
 /** `quotekeeper backfill --csv`: quotes from elsewhere. */
 import { basename, resolve } from "node:path";
 import type pg from "pg";
-import { createRowReader, type RowReader } from "../../archive/imports/rowReader.ts";
+import { createRowReader, type RowReader } from "../../read/rowReader.ts";
 import { readKnownPieces, timesBehind } from "../../backfill/files/knownPieces.ts";
 import { cutPieces } from "../../backfill/csv/pieces.ts";
 import { type ReadMap, readMap } from "../../backfill/csv/readMap.ts";
@@ -12,7 +12,7 @@ import type { Config } from "../../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { createObserver, type Instant } from "../../instant.ts";
 import { isDirectory } from "../../plainFiles.ts";
-import type { Edges } from "../edges.ts";
+import type { Edges } from "../../run/edges.ts";
 import { createDisplay } from "./display.ts";
 import { backfillExported } from "./exported.ts";
 import { runImport } from "./importing.ts";

@@ -1,6 +1,6 @@
 /** What imports have in common: the lock, the journal, the run that goes on where it stopped, the slots that they fill. */
 import type pg from "pg";
-import type { AnswerRows } from "../../archive/rows.ts";
+import type { AnswerRows } from "../../read/rows.ts";
 import { tryBatches, tryCatchUp } from "../../backfill/dryRun/tryBatches.ts";
 import { catchUp } from "../../backfill/files/catchUp.ts";
 import { batchOf, importPieces } from "../../backfill/files/importPieces.ts";
@@ -12,8 +12,8 @@ import { type Asked, beginRun, finishRun } from "../../backfill/runs.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { type Instant, instantFromDate, instantOf, microsOf } from "../../instant.ts";
 import { openJournal } from "../../journal/writer.ts";
-import type { Edges } from "../edges.ts";
-import { journalDir } from "../parts/collection.ts";
+import type { Edges } from "../../run/edges.ts";
+import { journalDir } from "../../run/collection.ts";
 import { type Tried, withMigrated, withTrial } from "./archives.ts";
 import { delayedJobs } from "./delayedJobs.ts";
 import type { Display } from "./display.ts";

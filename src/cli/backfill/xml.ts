@@ -10,7 +10,7 @@ import { FileTally } from "../../backfill/xml/tally.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import type { Instant } from "../../instant.ts";
-import type { Edges } from "../edges.ts";
+import type { Edges } from "../../run/edges.ts";
 import { createDisplay, type Display } from "./display.ts";
 import { runImport } from "./importing.ts";
 import type { CommonRequest } from "./program.ts";

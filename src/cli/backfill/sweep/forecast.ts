@@ -9,16 +9,16 @@ import { callLines, fateLines } from "../../../backfill/sweep/words.ts";
 import type { Config } from "../../../config/loadEnvironment.ts";
 import { instantFromDate } from "../../../instant.ts";
 import type { QuoteCall } from "../../../quotes-api/request.ts";
-import type { Edges } from "../../edges.ts";
-import { archiveExists, openArchive } from "../../parts/archive.ts";
-import { journalDir } from "../../parts/collection.ts";
+import type { Edges } from "../../../run/edges.ts";
+import { archiveExists, openArchive } from "../../../run/archive.ts";
+import { journalDir } from "../../../run/collection.ts";
 import { printReport } from "../report.ts";
-import { governorOf } from "../../parts/callHistory.ts";
+import { governorOf } from "../../../run/callHistory.ts";
 import { overview, polledBy } from "./overview.ts";
 import { callsOf, planOf, takeJournaled } from "./planning.ts";
 import type { SweepRequest } from "./readAsk.ts";
 import { lastPrices, readSchedule } from "./schedule.ts";
-import { say } from "../../parts/harmless.ts";
+import { say } from "../../terminal/harmless.ts";
 
 /** Sends nothing and keeps nothing. @returns 0 */
 export async function forecast(

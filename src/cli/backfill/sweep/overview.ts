@@ -7,10 +7,10 @@ import { counted, lowerCaseLine } from "../../../backfill/sweep/words.ts";
 import type { Config } from "../../../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../../errors.ts";
 import type { QuoteCall } from "../../../quotes-api/request.ts";
-import type { Edges } from "../../edges.ts";
-import { inNewYork, roughly } from "../../parts/spans.ts";
+import type { Edges } from "../../../run/edges.ts";
+import { inNewYork, roughly } from "../../../run/spans.ts";
 import { callsOf } from "./planning.ts";
-import { say } from "../../parts/harmless.ts";
+import { say } from "../../terminal/harmless.ts";
 
 /** A sweep that is about to begin. */
 export type Announced = {

@@ -9,16 +9,16 @@ import { counted } from "../../../backfill/sweep/words.ts";
 import type { Config } from "../../../config/loadEnvironment.ts";
 import { uuidv7 } from "../../../journal/uuid.ts";
 import { openJournal } from "../../../journal/writer.ts";
-import { collectCall, type Stations } from "../../../pipeline.ts";
+import { collectCall, type Stations } from "../../../run/pipeline.ts";
 import type { CallLog } from "../../../collect/callLog.ts";
-import { thisProcess } from "../../beside/lock.ts";
-import { askForCall, type Permit, withPermit } from "../../beside/permits.ts";
-import type { Edges } from "../../edges.ts";
-import { journalDir } from "../../parts/collection.ts";
-import { accountOf, openFeed } from "../../parts/feed.ts";
+import { thisProcess } from "../../../run/beside/lock.ts";
+import { askForCall, type Permit, withPermit } from "../../../run/beside/permits.ts";
+import type { Edges } from "../../../run/edges.ts";
+import { journalDir } from "../../../run/collection.ts";
+import { accountOf, openFeed } from "../../../run/feed.ts";
 import type { Display } from "../display.ts";
 import type { Finished } from "../report.ts";
-import { governorOf, openCalls } from "../../parts/callHistory.ts";
+import { governorOf, openCalls } from "../../../run/callHistory.ts";
 import { serviceOf } from "./account.ts";
 import { conclude, isOver } from "./conclude.ts";
 import { announce } from "./overview.ts";
@@ -26,7 +26,7 @@ import { planOf, quotesIn, takeJournaled } from "./planning.ts";
 import type { SweepRequest } from "./readAsk.ts";
 import { readSchedule, schedulePrices } from "./schedule.ts";
 import { openStore } from "./store.ts";
-import { say } from "../../parts/harmless.ts";
+import { say } from "../../terminal/harmless.ts";
 
 /** A sweep that is to be done. */
 export type Work = {
