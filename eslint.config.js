@@ -31,10 +31,10 @@ const PURE = [
   "src/market/**/*.ts",
   "src/quotes-api/**/*.ts",
   "src/read/**/*.ts",
-  "src/schedule/{clockSteps,jobSchedule,schema,slots,wallClock,wording,yamlFile}.ts",
+  "src/schedule/{clockSteps,jobSchedule,jobSchema,slots,wallClock,wording,yamlFile}.ts",
   "src/collect/governor/**/*.ts",
-  "src/collect/{answerError,batchSize,budgetPlan,budgetWalk,callEnds,chainBook,downtime,earlierRuns}.ts",
-  "src/collect/{grouped,isolation,outcomes,plan,recentCalls,slotBook,unknowns}.ts",
+  "src/collect/{answerError,askBackoff,badSymbolSearch,batchSize,budgetPlan,budgetWalk,callEnds,chainBook,downtime,earlierRuns}.ts",
+  "src/collect/{grouped,outcomes,plan,recentCalls,slotBook}.ts",
   "src/serve/simulated/**/*.ts",
 ];
 

@@ -6,7 +6,7 @@ import { generatePages, type Page } from "../scripts/docs/pages.ts";
 import { createProgram } from "../src/cli/program.ts";
 import { VARIABLE_NAMES } from "../src/config/environment.ts";
 import { readJobs } from "../src/schedule/readJobs.ts";
-import { jobSchema } from "../src/schedule/schema.ts";
+import { jobSchema } from "../src/schedule/jobSchema.ts";
 import { ERRORS } from "../src/errors.ts";
 import { capturedEdges } from "./cli/edges.ts";
 import { tempDir } from "./support/tempDir.ts";

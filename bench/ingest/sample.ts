@@ -1,7 +1,7 @@
 /** Answers of a made-up market, as the journal holds them: the same ones from the same seed. */
 import type { Batch } from "../../src/archive/load.ts";
 import { BATCH_BYTES, BATCH_RECORDS } from "../../src/archive/readBatches.ts";
-import { rowsOf } from "../../src/read/rows.ts";
+import { rowsOf } from "../../src/read/answerToRows.ts";
 import { instantOf, type Instant } from "../../src/instant.ts";
 import type { ResponseRecord } from "../../src/journal/record.ts";
 import { uuidv7 } from "../../src/journal/uuid.ts";

@@ -4,7 +4,7 @@ import type { Instant } from "../instant.ts";
 import type { DividendData } from "../quotes-api/document.ts";
 import { dividendChanges, type DividendWord, type KeptDividend, sameText } from "./dividendChanges.ts";
 import { inTimeOrder, type PlacedUnit } from "../read/quoteColumns.ts";
-import { dividendOf } from "../read/rows.ts";
+import { dividendOf } from "../read/answerToRows.ts";
 
 /** What the quotes of one series, an instrument from a source, say of its dividend. */
 export type DividendSeries = {

@@ -3,7 +3,7 @@ import type pg from "pg";
 import type { Instant } from "../instant.ts";
 import { instrumentColumns } from "./insert.ts";
 import type { KnownInstruments } from "./knownInstruments.ts";
-import type { InstrumentRow, QuoteUnit } from "../read/rows.ts";
+import type { InstrumentRow, QuoteUnit } from "../read/answerToRows.ts";
 
 /** The name of an instrument as the ledger writes it, `AAPL` or `AAPL:2026-12-18:CALL:150`: SQL of a row `i`. */
 export const INSTRUMENT_NAME =
@@ -184,7 +184,7 @@ export function withWrittenStrike(row: InstrumentRow): InstrumentRow {
 
 /**
  * The number of each instrument, null when it is not there. The security type of an underlying is only assumed
- * (rows.ts): if the symbol is known under another type, and not under the assumed one, it is that. Equality and
+ * (answerToRows.ts): if the symbol is known under another type, and not under the assumed one, it is that. Equality and
  * `is null` are said apart: `is not distinct from` uses no index.
  */
 async function find(client: pg.ClientBase, seen: readonly Seen[]): Promise<(number | null)[]> {

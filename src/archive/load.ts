@@ -1,15 +1,15 @@
 /** One transaction: a batch of journaled answers becomes rows, and the journal position moves with them. */
 import type pg from "pg";
 import { ensurePartitionsFor } from "./partitions.ts";
-import { type Bookmark, JOURNAL_POSITION } from "./bookmark.ts";
+import { type LoadPosition, JOURNAL_POSITION } from "./loadPosition.ts";
 import { READ_ONLY } from "./databaseError.ts";
 import { insertDeadLetters } from "./insert.ts";
 import type { SeenInstruments } from "./instruments.ts";
 import { addLetterCounts, countLetters } from "./letterCounts.ts";
 import { type JournaledNote, loadNotes } from "./loadNotes.ts";
-import { isWithoutPartition, sqlstateOf } from "./refusal.ts";
+import { isWithoutPartition, sqlstateOf } from "./sqlState.ts";
 import type { Instant } from "../instant.ts";
-import type { AnswerRows } from "../read/rows.ts";
+import type { AnswerRows } from "../read/answerToRows.ts";
 import { storeAnswers, type StoredAnswers } from "./storeAnswers.ts";
 
 /** A stretch of one journal segment, read and ready to be loaded. */
@@ -79,19 +79,19 @@ export function createMemory(): LoadMemory {
  * Loads a batch, or finds that another program has done so.
  *
  * @param memory of a loader that loads one batch after another
- * @param bookmark how far this load has come; default: the journal's position
- * @returns null when the bookmark is no longer at `batch.from`: read it again from there
+ * @param loadPosition how far this load has come; default: the journal's position
+ * @returns null when the position is no longer at `batch.from`: read it again from there
  * @throws the database's errors as they are; nothing of the batch is stored then
  */
 export async function loadBatch(
   pool: pg.Pool,
   batch: Batch,
   memory: LoadMemory = createMemory(),
-  bookmark: Bookmark = JOURNAL_POSITION,
+  loadPosition: LoadPosition = JOURNAL_POSITION,
 ): Promise<LoadReport | null> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await loadOnce(pool, batch, memory, bookmark);
+      return await loadOnce(pool, batch, memory, loadPosition);
     } catch (error) {
       memory.months.clear();
       if (attempt === ATTEMPTS || !isPassing(error)) throw error;
@@ -103,7 +103,7 @@ async function loadOnce(
   pool: pg.Pool,
   batch: Batch,
   memory: LoadMemory,
-  bookmark: Bookmark,
+  loadPosition: LoadPosition,
 ): Promise<LoadReport | null> {
   const client = await pool.connect();
   let broken: Error | undefined;
@@ -111,12 +111,12 @@ async function loadOnce(
     // Outside the batch's transaction: partitions stay useful if it fails, and lock nothing meanwhile.
     await ensureRoom(client, batch.answers, memory);
     await client.query("begin");
-    if (!(await bookmark.take(client, batch))) {
+    if (!(await loadPosition.take(client, batch))) {
       await client.query("rollback");
       return null;
     }
     const report = await storeBatch(client, batch);
-    await bookmark.move(client, batch, report);
+    await loadPosition.move(client, batch, report);
     await client.query("commit");
     return report;
   } catch (error) {

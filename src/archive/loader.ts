@@ -5,7 +5,7 @@
 import type pg from "pg";
 import { atMost, type Clock } from "../clock.ts";
 import { listSegments } from "../journal/segments.ts";
-import { readPositions } from "./bookmark.ts";
+import { readPositions } from "./loadPosition.ts";
 import { isRetryable } from "./databaseError.ts";
 import { explain } from "./explain.ts";
 import {
@@ -18,7 +18,7 @@ import {
   NOTHING_LOADED,
 } from "./load.ts";
 import { readBatches } from "./readBatches.ts";
-import type { AnswerRows } from "../read/rows.ts";
+import type { AnswerRows } from "../read/answerToRows.ts";
 
 /** What the loader needs, and whom it tells. */
 export type LoaderOptions = {

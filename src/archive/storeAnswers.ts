@@ -26,10 +26,10 @@ import {
 import type { Instant } from "../instant.ts";
 import type { RecordSource } from "../journal/record.ts";
 import type { PlacedUnit } from "../read/quoteColumns.ts";
-import { isOfItsRow, mayBeOfARow, mayBeThereAlready, refusalOf } from "./refusal.ts";
+import { isOfItsRow, mayBeOfARow, mayBeThereAlready, refusalOf } from "./sqlState.ts";
 import { undo } from "./savepoint.ts";
 import { countLetters, type LetterCount } from "./letterCounts.ts";
-import { type AnswerRows, type DeadLetter, type QuoteUnit, unitName } from "../read/rows.ts";
+import { type AnswerRows, type DeadLetter, type QuoteUnit, unitName } from "../read/answerToRows.ts";
 
 /** A unit with its source, and the time and ordinal of its dead letter should it become one. */
 type SourcedUnit = {

@@ -12,7 +12,7 @@ import { archiveExists, requireSchema, withArchive } from "../run/archive.ts";
 import { oneLine } from "./terminal/harmless.ts";
 import { PROCESSES } from "../processes.ts";
 import { createLogger } from "./terminal/logger.ts";
-import { roughly } from "../run/spans.ts";
+import { roughly } from "../run/durations.ts";
 import { StatusLine } from "./terminal/statusLine.ts";
 import { table } from "./terminal/table.ts";
 import { VERSION } from "../run/version.ts";

@@ -7,10 +7,10 @@ import { acceptFindings, type Accepted } from "../journal/accept.ts";
 import type { Finding } from "../journal/completeness.ts";
 import { errnoOf, fileSystem } from "../journal/fs.ts";
 import { repairJournal } from "../journal/repair.ts";
-import { hourOf } from "../journal/segment-name.ts";
+import { hourOf } from "../journal/segmentName.ts";
 import { SEGMENT_LIST } from "../journal/segmentList.ts";
 import { listSegments, type SegmentInfo } from "../journal/segments.ts";
-import { DAMAGED_DIR, type SetAsideNote } from "../journal/set-aside.ts";
+import { DAMAGED_DIR, type QuarantineNote } from "../journal/quarantine.ts";
 import { type JournalReport, type SegmentReport, verifyJournal } from "../journal/verify.ts";
 import { exchangeTime } from "../market/calendar/dates.ts";
 import type { Edges } from "../run/edges.ts";
@@ -182,7 +182,7 @@ function describeDamages({ name, damages, unfinished }: SegmentReport): string[]
   return lines;
 }
 
-function describeNote({ segment, offset, length, reason, file }: SetAsideNote): string {
+function describeNote({ segment, offset, length, reason, file }: QuarantineNote): string {
   return `${segment} at ${offset}: ${length} bytes, ${reason}, copied to ${DAMAGED_DIR}/${file}`;
 }
 

@@ -1,11 +1,11 @@
 /** `quotekeeper status`: what is healthy, late or lost. */
 import type { Config } from "../config/loadEnvironment.ts";
 import type { Edges, Sink } from "../run/edges.ts";
-import { statusJson } from "../run/status.ts";
+import { statusJson } from "../run/statusJson.ts";
 import { printJson, printJsonLine } from "./json/print.ts";
 import { type Archive, openArchive } from "../run/archive.ts";
 import { createScreen } from "./terminal/screen.ts";
-import { inNewYork } from "../run/spans.ts";
+import { inNewYork } from "../run/durations.ts";
 import { type ArchiveDoor, readStatus } from "../run/statusReport.ts";
 import { statusLines } from "./terminal/statusText.ts";
 import type { StatusReport } from "../run/statusTypes.ts";

@@ -144,7 +144,7 @@ export class Collector {
       limit: this.#dispatcher.budget.limit,
       queued: this.#dispatcher.queued,
       missed: this.#missed,
-      unknown: this.#outcomes.unknowns.names(),
+      unknown: this.#outcomes.askBackoff.names(),
       nextPollAt: next.length > 0 ? new Date(Math.min(...next)) : null,
       lastError: this.#dispatcher.lastError,
     };

@@ -34,7 +34,7 @@ export type PlannedCall = Urgency & {
   part?: Part;
 };
 
-/** What a call is for, beside its quotes; see `isolation.ts`. */
+/** What a call is for, beside its quotes; see `badSymbolSearch.ts`. */
 export type Part =
   /** A symbol of a call that failed, asked alone; the other symbols wait for the outcome. */
   | { kind: "probe"; rest: PlannedCall }

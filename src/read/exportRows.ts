@@ -9,7 +9,7 @@ import { canonicalDecimal } from "../quotes-api/decimal.ts";
 import type { Quote } from "../quotes-api/document.ts";
 import { NO_QUOTE } from "../quotes-api/readInstrument.ts";
 import { EXTENDED_QUOTES, QUOTES } from "./quoteColumns.ts";
-import type { AnswerRows, DeadLetter, InstrumentRow, QuoteUnit } from "./rows.ts";
+import type { AnswerRows, DeadLetter, InstrumentRow, QuoteUnit } from "./answerToRows.ts";
 import { type Cell, shown } from "./cell.ts";
 import { type ExportCall, PIECE_COLUMNS, type PieceRow } from "./exportCall.ts";
 

@@ -22,14 +22,14 @@ import type { Archive } from "./archive.ts";
 import { governorOf, openCalls } from "./callHistory.ts";
 import { calmLog } from "./calmLog.ts";
 import { KEEP_CLOCK_EVERY_MS, openClockFile } from "./clockFile.ts";
-import { accountForDowntime, accountForLeftOpen } from "./downtime.ts";
-import { readEarlierRuns } from "./earlierRuns.ts";
+import { accountForDowntime, accountForLeftOpen } from "./settleDowntime.ts";
+import { readEarlierRuns } from "./readEarlierRuns.ts";
 import { openFeed, type OpenFeed } from "./feed.ts";
 import { followJobs } from "./followJobs.ts";
 import { createNoteWriter, type NoteWriter } from "./ledgerNotes.ts";
 import { keepLoaderState, type LoaderStateFile } from "./loaderState.ts";
 import { meteredSend, meterNote } from "./metered.ts";
-import { beginRun, type Unaccounted } from "./unaccounted.ts";
+import { beginRun, type RunMarker } from "./runMarker.ts";
 
 /** A collection under way. */
 export type Collection = {
@@ -260,7 +260,7 @@ async function account(
     collector: Collector;
     notes: NoteWriter;
     startedAt: Date;
-    unaccounted: Unaccounted;
+    unaccounted: RunMarker;
     run: string;
     signal: AbortSignal;
   },

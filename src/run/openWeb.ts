@@ -6,7 +6,7 @@ import { readJobs } from "../schedule/readJobs.ts";
 import { createCalendar } from "../market/calendar/calendar.ts";
 import { startWeb, type Web } from "../web/server.ts";
 import { VERSION } from "./version.ts";
-import { openMachines } from "./machines.ts";
+import { openMonitoring } from "./monitoring.ts";
 import { type Watched, webSources } from "./webSources.ts";
 
 /** @throws QuotekeeperError WEB_TOKEN_MISSING, PORT_IN_USE, HTTP_ADDRESS_INVALID */
@@ -31,6 +31,6 @@ export async function openWeb(watched: Watched, log: Log): Promise<Web> {
     address: archive.address,
     calendar,
     sources,
-    machines: await openMachines(watched, { now: sources, calendar }),
+    machines: await openMonitoring(watched, { now: sources, calendar }),
   });
 }

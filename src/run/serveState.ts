@@ -2,7 +2,7 @@
 import { join, resolve } from "node:path";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
-import { ensureDataDir } from "../journal/data-dir.ts";
+import { ensureDataDir } from "../journal/dataDir.ts";
 import { makeDirectories } from "../journal/makeDirectories.ts";
 import type { NonceMemory } from "../quotes-api/oauth/nonces.ts";
 import { newNonceMemory } from "../serve/authenticate.ts";

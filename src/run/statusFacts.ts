@@ -6,7 +6,7 @@ import type { Job } from "../schedule/readJobs.ts";
 import type { ClockStep, LedgerSource } from "../journal/ledger.ts";
 import type { Calendar } from "../market/calendar/calendar.ts";
 import { GOES_ON_MS, type LedgerStatus, someOf } from "./ledgerStatus.ts";
-import { inNewYork, roughly } from "./spans.ts";
+import { inNewYork, roughly } from "./durations.ts";
 import type { Line } from "./statusTypes.ts";
 
 /** The job that is due next, and when. */

@@ -1,7 +1,7 @@
 /** What `status` finds out: a line for each subject, ten at most while nothing needs a person, and the same as data. It reads, and makes nothing. */
 import { resolve } from "node:path";
 import { type BudgetUse, readBudgetUse, readOtherCalls } from "../archive/budgetUse.ts";
-import { readClockSteps } from "../archive/clockSteps.ts";
+import { readClockSteps } from "../archive/clockStepRows.ts";
 import { databaseError } from "../archive/databaseError.ts";
 import { explain, findReadOnly } from "../archive/explain.ts";
 import { currentVersion, readMigrations } from "../archive/migrate.ts";
@@ -22,7 +22,7 @@ import type { Lag } from "../journal/lag.ts";
 import { type JournalHealth, journalHealth } from "./journalHealth.ts";
 import { type LedgerStatus, readLedgerStatus } from "./ledgerStatus.ts";
 import { readLoaderState } from "./loaderState.ts";
-import { inNewYork } from "./spans.ts";
+import { inNewYork } from "./durations.ts";
 import {
   answerLines,
   budgetLine,

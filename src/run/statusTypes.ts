@@ -1,6 +1,6 @@
 /** What `status` reports. */
 import type { z } from "zod";
-import type { statusJson } from "./status.ts";
+import type { statusJson } from "./statusJson.ts";
 
 /** The whole report, as `--json` prints it. */
 export type StatusReport = z.infer<typeof statusJson>;

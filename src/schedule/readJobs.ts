@@ -5,7 +5,7 @@ import { QuotekeeperError } from "../errors.ts";
 import { calendarFileSchema, type CalendarOverride } from "../market/calendar/overrides.ts";
 import { isSymbol, type OptionContract } from "../market/instrument.ts";
 import { readTextFile } from "../plainFiles.ts";
-import { type JobFile, jobSchema, MAX_SYMBOLS, TEXT_KEYS } from "./schema.ts";
+import { type JobFile, jobSchema, MAX_SYMBOLS, TEXT_KEYS } from "./jobSchema.ts";
 import { describeProblem, type FileProblem, readYamlFile } from "./yamlFile.ts";
 
 /** A job, ready to be scheduled. */

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import type pg from "pg";
 import { createMemory, loadBatch } from "../../src/archive/load.ts";
 import { loadAll, loadSegment } from "../../src/archive/loader.ts";
-import { type AnswerRows, type QuoteUnit, rowsOf } from "../../src/read/rows.ts";
+import { type AnswerRows, type QuoteUnit, rowsOf } from "../../src/read/answerToRows.ts";
 import { listSegments } from "../../src/journal/segments.ts";
 import { contentOf, countsOf, rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";

@@ -2,7 +2,7 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { insertLedger } from "../../src/archive/ledger.ts";
+import { insertLedger } from "../../src/archive/ledgerRows.ts";
 import { widthOf } from "../../src/cli/terminal/width.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { instantFromDate } from "../../src/instant.ts";

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "@jest/globals";
 import type pg from "pg";
-import { insertLedger } from "../../src/archive/ledger.ts";
+import { insertLedger } from "../../src/archive/ledgerRows.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { instantFromDate } from "../../src/instant.ts";
 import type { LedgerSource, MissReason } from "../../src/journal/ledger.ts";

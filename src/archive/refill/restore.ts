@@ -14,7 +14,7 @@ import {
   type Sighting,
   withWrittenStrike,
 } from "../instruments.ts";
-import type { AnswerRows } from "../../read/rows.ts";
+import type { AnswerRows } from "../../read/answerToRows.ts";
 import { EXPORT_SOURCE, EXPORT_SOURCE_ID, isExportCall } from "../../read/exportCall.ts";
 import type { Restored, RestoredInstrument, RestoredSource } from "../../read/exportRows.ts";
 

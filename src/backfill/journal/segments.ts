@@ -5,7 +5,7 @@ import { QuotekeeperError } from "../../errors.ts";
 import type { Instant } from "../../instant.ts";
 import { dateOf } from "../../instant.ts";
 import type { JournalRecord } from "../../journal/record.ts";
-import { hourOf, segmentHour } from "../../journal/segment-name.ts";
+import { hourOf, segmentHour } from "../../journal/segmentName.ts";
 import { listSegments, type SegmentInfo } from "../../journal/segments.ts";
 
 /** A stretch of time, `from` included and `to` not; null: no bound. */

@@ -11,7 +11,7 @@ import { addAllSeen, type PlacedInstruments, type SeenInstruments } from "../../
 import { type Batch, NOTHING_LOADED } from "../../archive/load.ts";
 import type { JournaledNote } from "../../archive/loadNotes.ts";
 import type { PlacedUnit } from "../../read/quoteColumns.ts";
-import type { DeadLetter } from "../../read/rows.ts";
+import type { DeadLetter } from "../../read/answerToRows.ts";
 import { type BackfillReport, NOTHING_DONE, withBatch } from "../report.ts";
 
 /** Numbers of a batch's sources, one for each answer, and of its instruments, one for each unit. */

@@ -2,7 +2,7 @@
 import { dateOf, type Instant } from "../../instant.ts";
 import { readSegment } from "../../journal/reader.ts";
 import type { JournalRecord, ResponseRecord } from "../../journal/record.ts";
-import { hourOf, segmentHour } from "../../journal/segment-name.ts";
+import { hourOf, segmentHour } from "../../journal/segmentName.ts";
 import { listSegments } from "../../journal/segments.ts";
 import type { SweepRun } from "./runFile.ts";
 

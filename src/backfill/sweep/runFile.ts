@@ -9,7 +9,7 @@ import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { QuotekeeperError } from "../../errors.ts";
 import type { Instant } from "../../instant.ts";
-import { unwritable } from "../../journal/data-dir.ts";
+import { unwritable } from "../../journal/dataDir.ts";
 import { nodeFs } from "../../journal/fs.ts";
 import { readTextFile } from "../../plainFiles.ts";
 import { isGone, type Processes } from "../../processes.ts";

@@ -3,7 +3,7 @@ import type { Config } from "../../config/loadEnvironment.ts";
 import type { BackfillProgress, OnProgress } from "../../backfill/progress.ts";
 import type { Edges } from "../../run/edges.ts";
 import { createLogger } from "../terminal/logger.ts";
-import { roughly } from "../../run/spans.ts";
+import { roughly } from "../../run/durations.ts";
 import { StatusLine } from "../terminal/statusLine.ts";
 
 /** How often the bar moves, and how often a line is written where no person looks, in ms. */

@@ -3,7 +3,7 @@ import { realpath } from "node:fs/promises";
 import { resolve } from "node:path";
 import type pg from "pg";
 import { fillSlots } from "../../backfill/gaps/fillSlots.ts";
-import { readReadPositions, runBookmark } from "../../backfill/journal/bookmark.ts";
+import { readReadPositions, positionOfRun } from "../../backfill/journal/runPosition.ts";
 import { rebuild } from "../../backfill/journal/rebuild.ts";
 import { replay, type ReplayOptions } from "../../backfill/journal/replay.ts";
 import { chooseSegments, isWithin, journalIn } from "../../backfill/journal/segments.ts";
@@ -50,8 +50,12 @@ export async function backfillJournal(
   try {
     const finished = await endingAtInterrupt(edges, (signal) =>
       request.dryRun
-        ? withTrial(config, edges, (tried) => tryIt(config, edges, tried, chosen, request, display, signal))
-        : withMigrated(config, edges, (pool) => doIt(config, edges, pool, chosen, request, display, signal)),
+        ? withTrial(config, edges, (tried) =>
+            dryRunReplay(config, edges, tried, chosen, request, display, signal),
+          )
+        : withMigrated(config, edges, (pool) =>
+            runReplay(config, edges, pool, chosen, request, display, signal),
+          ),
     );
     display.end();
     printReport(edges, finished, request.json);
@@ -74,7 +78,7 @@ async function choose(
   return { dir, own: (await realpath(dir)) === (await realpath(own).catch(() => own)), segments };
 }
 
-async function doIt(
+async function runReplay(
   config: Config,
   { clock }: Edges,
   pool: pg.Pool,
@@ -92,7 +96,7 @@ async function doIt(
     ...replayOptions({ dir, segments, request, display, signal, tally: run }),
     pool,
     positions: await readReadPositions(pool, run.id),
-    bookmark: runBookmark(run, { loaderToo }),
+    runPosition: positionOfRun(run, { loaderToo }),
   };
   if (request.rebuild) await rebuild({ ...options, range: { from, to }, trial: null });
   else {
@@ -119,10 +123,10 @@ async function fill(
   run.report = { ...run.report, filled: run.report.filled + filled };
 }
 
-async function tryIt(
+async function dryRunReplay(
   config: Config,
   { clock }: Edges,
-  { shadow }: Tried,
+  { tempCopies }: Tried,
   { dir, segments }: Chosen,
   request: JournalRequest,
   display: Display,
@@ -137,7 +141,7 @@ async function tryIt(
     options.onDamage(segment, offset, length, reason);
   };
   const filling = { now, delayedJobs: await delayedJobs(config) };
-  const tried = await tryJournal(shadow, request, { ...options, onDamage }, filling);
+  const tried = await tryJournal(tempCopies, request, { ...options, onDamage }, filling);
   return {
     ...{ kind: "journal", dryRun: true, resumed: false },
     ...tried,
@@ -158,7 +162,7 @@ function replayOptions({
   display,
   signal,
   tally,
-}: Given): Omit<ReplayOptions, "pool" | "positions" | "bookmark"> {
+}: Given): Omit<ReplayOptions, "pool" | "positions" | "runPosition"> {
   return {
     ...{ journalDir: dir, segments, signal, tally, onProgress: display.progress },
     wanted: wantedBy(request),

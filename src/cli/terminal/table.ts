@@ -1,7 +1,7 @@
 /** Aligned tables that fit the terminal. */
 import type { Sink } from "../../run/edges.ts";
 import { oneLine } from "./harmless.ts";
-import { pointsBelowEachOther } from "./points.ts";
+import { alignDecimals } from "./alignDecimals.ts";
 import { painter, type Paint } from "./style.ts";
 import { widthOf, wrapTo } from "./width.ts";
 
@@ -37,7 +37,7 @@ export function table(
   const paint = painter(sink, env);
   const room = sink.columns ?? Infinity;
   const harmless = rows.map((row) => row.map((cell) => (cell === null ? null : oneLine(cell))));
-  const pointed = pointsBelowEachOther(columns, harmless);
+  const pointed = alignDecimals(columns, harmless);
   // A name in one piece is worth more than a wide gap.
   for (const wrapping of [false, true]) {
     for (const gap of GAPS) {

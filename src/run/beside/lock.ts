@@ -24,9 +24,9 @@ import { socketDir } from "../../archive/embedded/socketDir.ts";
 import { cachesOf } from "../../archive/embedded/reachable.ts";
 import { atMost, type Clock } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
-import { ensureDataDir, unwritable } from "../../journal/data-dir.ts";
+import { ensureDataDir, unwritable } from "../../journal/dataDir.ts";
 import { errnoOf } from "../../journal/fs.ts";
-import { inNewYork } from "../spans.ts";
+import { inNewYork } from "../durations.ts";
 import { type Talk, talkOver, talkTo } from "./lines.ts";
 
 /** A lock that is held. */

@@ -4,7 +4,7 @@ import type { SweepAsk } from "../../../backfill/sweep/ask.ts";
 import type { SweepPlan } from "../../../backfill/sweep/plan.ts";
 import { type BackfillReport, NOTHING_DONE } from "../../../backfill/report.ts";
 import { findRun } from "../../../backfill/sweep/runFile.ts";
-import { Surroundings } from "../../../backfill/sweep/surroundings.ts";
+import { OtherCollectors } from "../../../backfill/sweep/otherCollectors.ts";
 import { callLines, fateLines } from "../../../backfill/sweep/words.ts";
 import type { Config } from "../../../config/loadEnvironment.ts";
 import { instantFromDate } from "../../../instant.ts";
@@ -35,7 +35,7 @@ export async function forecast(
   const prices = await knownPrices(config, edges, plan);
   const guessed = plan.waiting.map(({ underlying }) => underlying).filter((symbol) => prices.has(symbol));
   plan.price(prices);
-  const surroundings = await Surroundings.open({
+  const otherCollectors = await OtherCollectors.open({
     ...{ clock, journalDir: dir, governor: governorOf(config), alone: config.feed.kind === "simulated" },
     // Nothing is sent.
     history: null,
@@ -43,7 +43,7 @@ export async function forecast(
   });
   const calls = callsOf(plan, request.delayed);
   const remarks = [
-    ...overview(config, plan, calls, surroundings),
+    ...overview(config, plan, calls, otherCollectors),
     ...(run ? [`Earlier   ${polledBy(plan, run)}`] : []),
     ...chainLines(plan, guessed),
     ...fateLines(plan),

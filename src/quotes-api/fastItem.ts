@@ -2,10 +2,10 @@
  * One `instrumentquote` as the service writes it, in a single step: its elements in the order of the specification,
  * which is that of the alphabet, each of them or none; without attributes, entities, or anything that is not known. A
  * backfill spends most of its time in reading, and this takes a third of what going from tag to tag takes. Whatever is
- * written in another way is for the walk (plainXml.ts).
+ * written in another way is for the walk (fastReader.ts).
  */
 import { LEAF, LEAF_PATHS, LEAF_TREE, type LeafNode } from "./leaves.ts";
-import { MAX_PLAIN_PIECE } from "./plainXml.ts";
+import { MAX_PLAIN_PIECE } from "./fastReader.ts";
 
 /** Text that the walk takes as it is: no markup, no entity, no line end, nothing that is or may be half a character. */
 const TEXT = "[ -%'-;=?-\\ud7ff]*";

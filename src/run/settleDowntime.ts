@@ -1,6 +1,6 @@
 /** Accounts for the slots that earlier runs left open, or that passed while none ran, when collection begins again. */
 import type pg from "pg";
-import { readLastSlots, readLeftOpen, readSlotsWithin, readStoredWithin } from "../archive/ledger.ts";
+import { readLastSlots, readLeftOpen, readSlotsWithin, readStoredWithin } from "../archive/ledgerRows.ts";
 import type { ScheduledJob } from "../collect/collector.ts";
 import { downtimeNotes, slotNote, slotsWhileDown } from "../collect/downtime.ts";
 import { DEADLINES } from "../collect/fetchQuotes.ts";

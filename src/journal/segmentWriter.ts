@@ -6,7 +6,7 @@ import { writeFrame, type Content } from "./frame.ts";
 import { errnoOf, writeAll, type JournalFs } from "./fs.ts";
 import { listNewSegment } from "./listNewSegment.ts";
 import { appendToList, readSegmentList } from "./segmentList.ts";
-import { newSegmentName, segmentFile, segmentHour, segmentId } from "./segment-name.ts";
+import { newSegmentName, segmentFile, segmentHour, segmentId } from "./segmentName.ts";
 
 /** Where a record lies. Offsets are uncompressed and stay true when the segment is compressed. */
 export type Position = {

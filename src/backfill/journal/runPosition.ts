@@ -1,6 +1,6 @@
 /** How far a backfill has read a journal, written down in the transaction of the rows. */
 import type pg from "pg";
-import { type Bookmark, lockPosition } from "../../archive/bookmark.ts";
+import { type LoadPosition, lockPosition } from "../../archive/loadPosition.ts";
 import type { Batch } from "../../archive/load.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { type BackfillReport, withBatch } from "../report.ts";
@@ -9,14 +9,14 @@ import { noteReport, type Run } from "../runs.ts";
 /** A stretch of a segment, bytes of the uncompressed stream. */
 export type Stretch = Pick<Batch, "segment" | "from" | "to">;
 
-/** A bookmark that can also be moved behind many batches at once. */
-export type RunBookmark = Bookmark & {
+/** A position that can also be moved behind many batches at once. */
+export type RunPosition = LoadPosition & {
   /** Moves it behind a stretch, and writes down the run's report as it is then. */
   moveTo: (client: pg.PoolClient, stretch: Stretch, report: BackfillReport) => Promise<void>;
 };
 
 /** Nothing to lock and nothing to move: each run begins anew. */
-export const NO_BOOKMARK: RunBookmark = {
+export const NO_POSITION: RunPosition = {
   take: () => Promise.resolve(true),
   move: () => Promise.resolve(),
   moveTo: () => Promise.resolve(),
@@ -26,8 +26,8 @@ export const NO_BOOKMARK: RunBookmark = {
  * @param options.loaderToo whether the loader's own position moves as well where the stretch joins it: the journal is
  *   this archive's, and every record of it is read
  */
-export function runBookmark(run: Run, { loaderToo }: { loaderToo: boolean }): RunBookmark {
-  const moveTo: RunBookmark["moveTo"] = async (client, { segment, from, to }, report) => {
+export function positionOfRun(run: Run, { loaderToo }: { loaderToo: boolean }): RunPosition {
+  const moveTo: RunPosition["moveTo"] = async (client, { segment, from, to }, report) => {
     await client.query({
       name: "move backfill",
       text: "update backfill_positions set read_to = $3 where backfill_id = $1 and segment = $2",
@@ -44,7 +44,7 @@ export function runBookmark(run: Run, { loaderToo }: { loaderToo: boolean }): Ru
   };
   return {
     take: async (client, { segment, from }) => {
-      // Should the server crash, the last batches and their bookmarks are gone together, and the next run reads them
+      // Should the server crash, the last batches and their positions are gone together, and the next run reads them
       // again. The run's own end is written in the ordinary way, and all that came before is on disk with it.
       await client.query("set local synchronous_commit = off");
       // Always before the run's own: a loader at work on the segment is waited for.

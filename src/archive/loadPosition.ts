@@ -3,7 +3,7 @@ import type pg from "pg";
 import type { Batch, LoadReport } from "./load.ts";
 
 /** Where it is written down how far a load has come. */
-export type Bookmark = {
+export type LoadPosition = {
   /** Locks it until the transaction ends. False: the batch does not begin where it stands. */
   take: (client: pg.PoolClient, batch: Pick<Batch, "segment" | "from">) => Promise<boolean>;
   /** Moves it behind the batch. */
@@ -11,7 +11,7 @@ export type Bookmark = {
 };
 
 /** The loader's own: two programs never load the same stretch, and a stretch is never left out. */
-export const JOURNAL_POSITION: Bookmark = {
+export const JOURNAL_POSITION: LoadPosition = {
   take: async (client, { segment, from }) => (await lockPosition(client, segment)) === from,
   move: async (client, { segment, to }) => {
     await client.query({

@@ -1,12 +1,12 @@
 /** How a sweep judges the service by what came of its calls. */
 import { expect, test } from "@jest/globals";
 import { freshPiece, type Piece, type Setback } from "../../../src/backfill/sweep/queue.ts";
-import { DOUBT_AFTER, OUTAGE_MS, Standing } from "../../../src/backfill/sweep/standing.ts";
+import { DOUBT_AFTER, OUTAGE_MS, ServiceHealth } from "../../../src/backfill/sweep/serviceHealth.ts";
 import { symbolsCall } from "../../support/journal.ts";
 
 /** A service that has failed so often in a row, after an answer at 0 ms or none at all. */
-function failed(times: number, { answered }: { answered: boolean }): Standing {
-  const standing = new Standing(0);
+function failed(times: number, { answered }: { answered: boolean }): ServiceHealth {
+  const standing = new ServiceHealth(0);
   if (answered) standing.succeeded(0);
   for (let time = 0; time < times; time++) standing.failed();
   return standing;

@@ -9,13 +9,13 @@ import { nodeFs, readFully, reasonOf, unreadable, writeAll, type JournalFile, ty
 import type { DamageItem } from "./reader.ts";
 import type { Damage, DamageReason } from "./scanner.ts";
 import { filesOf, openSegment } from "./segments.ts";
-import { CHUNK_BYTES, compressedSpans, plainSpans } from "./spans.ts";
+import { CHUNK_BYTES, compressedRanges, plainRanges } from "./byteRanges.ts";
 
 /** The folder in the journal's directory. */
 export const DAMAGED_DIR = "damaged";
 
 /** What lies beside each copy, as `<segment>-<offset>.json`. */
-export type SetAsideNote = {
+export type QuarantineNote = {
   segment: string;
   /** Of the stretch, in the uncompressed segment. */
   offset: number;
@@ -59,7 +59,7 @@ export async function setAside(
   segment: string,
   { damage, inFile }: Pick<DamageItem, "damage" | "inFile">,
   fs: JournalFs = nodeFs,
-): Promise<SetAsideNote> {
+): Promise<QuarantineNote> {
   const folder = join(dir, DAMAGED_DIR);
   const base = `${segment}-${damage.offset}`;
   try {
@@ -90,7 +90,7 @@ async function* damagedBytes(
   if (opened === null) throw unreadable(join(dir, segment), "there is no such segment");
   const { file, state } = opened;
   try {
-    const spans = state === "compressed" && inFile === null ? compressedSpans : plainSpans;
+    const spans = state === "compressed" && inFile === null ? compressedRanges : plainRanges;
     const from = inFile?.at ?? damage.offset;
     for await (const span of spans(file, from, from + (inFile?.length ?? damage.length)))
       if (span.kind === "bytes") yield span.bytes;
@@ -127,13 +127,13 @@ async function writeFile(
   return { fileBytes, sha256: hash.digest("hex") };
 }
 
-async function readNote(path: string, fs: JournalFs): Promise<SetAsideNote | null> {
+async function readNote(path: string, fs: JournalFs): Promise<QuarantineNote | null> {
   let file: JournalFile | null = null;
   try {
     file = await fs.open(path, "r");
     const bytes = Buffer.alloc(CHUNK_BYTES);
     const note: unknown = JSON.parse(bytes.toString("utf8", 0, await readFully(file, bytes, 0)));
-    return typeof note === "object" && note !== null ? (note as SetAsideNote) : null;
+    return typeof note === "object" && note !== null ? (note as QuarantineNote) : null;
   } catch {
     return null;
   } finally {

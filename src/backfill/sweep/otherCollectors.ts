@@ -17,7 +17,7 @@ import { isSweepName } from "./runFile.ts";
 import { RunningSchedule, type ScheduleSources } from "./schedule.ts";
 
 /** What is needed to look around. */
-export type SurroundingsOptions = {
+export type OtherCollectorsOptions = {
   clock: Clock;
   journalDir: string;
   governor: GovernorConfig;
@@ -40,8 +40,8 @@ const JOBS_EVERY_MS = 60_000;
 /** Without any slot to go by, a trace of a collector holds for so many windows. */
 const TRACE_WINDOWS = 5;
 
-export class Surroundings {
-  readonly #options: SurroundingsOptions;
+export class OtherCollectors {
+  readonly #options: OtherCollectorsOptions;
   readonly #follower: JournalFollower;
   readonly budget: SweepBudget;
   readonly #schedule: RunningSchedule;
@@ -52,7 +52,7 @@ export class Surroundings {
   #collecting = false;
 
   /** Looks around for the first time. @throws QuotekeeperError JOURNAL_UNREADABLE */
-  static async open(options: SurroundingsOptions): Promise<Surroundings> {
+  static async open(options: OtherCollectorsOptions): Promise<OtherCollectors> {
     const { clock, journalDir, governor, alone } = options;
     const follower = new JournalFollower(journalDir);
     const now = clock.now();
@@ -65,18 +65,18 @@ export class Surroundings {
         : [],
     );
     const budget = new SweepBudget(governor, recent, { nowMs, alone, history: options.history });
-    const surroundings = new Surroundings(options, follower, budget, nowMs);
+    const otherCollectors = new OtherCollectors(options, follower, budget, nowMs);
     if (!alone) {
-      records.forEach((record) => surroundings.#trace(record));
-      await surroundings.#readJobs();
-      await surroundings.#findTrace();
-      surroundings.#reserve();
+      records.forEach((record) => otherCollectors.#trace(record));
+      await otherCollectors.#readJobs();
+      await otherCollectors.#findTrace();
+      otherCollectors.#reserve();
     }
-    return surroundings;
+    return otherCollectors;
   }
 
   private constructor(
-    options: SurroundingsOptions,
+    options: OtherCollectorsOptions,
     follower: JournalFollower,
     budget: SweepBudget,
     nowMs: number,

@@ -6,7 +6,7 @@ const NUMBER = /^[-+\u2212]?[\d,]+(\.\d+)?(E[-+]?\d+)?$/i;
 type Rows = readonly (readonly (string | null)[])[];
 
 /** @param columns those to the `right` that hold numbers alone get blanks behind their shorter decimals */
-export function pointsBelowEachOther(columns: readonly { right?: boolean }[], rows: Rows): Rows {
+export function alignDecimals(columns: readonly { right?: boolean }[], rows: Rows): Rows {
   const tails = columns.map(({ right }, index) => {
     const cells = rows.flatMap((row) => row[index] ?? []);
     return right && cells.every((cell) => NUMBER.test(cell))

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { readTextFile, replaceFile } from "../plainFiles.ts";
 
 /** A start that has not been accounted for. */
-export type Unaccounted = {
+export type RunMarker = {
   /** The first start since the ledger was whole: this one's, or that of a run which was killed too early. */
   since: Date;
   /** Says that the ledger is whole up to this start. */
@@ -17,7 +17,7 @@ export type Unaccounted = {
 const FILE = "unaccounted.json";
 
 /** Begins a run at `startedAt`. Never throws: where nothing can be written, the gap begins with this run. */
-export async function beginRun(dataDir: string, startedAt: Date): Promise<Unaccounted> {
+export async function beginRun(dataDir: string, startedAt: Date): Promise<RunMarker> {
   const path = join(dataDir, FILE);
   const before = await readSince(path);
   const since = before !== null && before < startedAt ? before : startedAt;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { dividendOf, headerColumns, rowsOf, unitName } from "../../src/read/rows.ts";
+import { dividendOf, headerColumns, rowsOf, unitName } from "../../src/read/answerToRows.ts";
 import type { QuoteCall } from "../../src/quotes-api/request.ts";
 import { answerRecord, at, symbolsCall, WATCHLIST_CALL } from "../support/journal.ts";
 import { answerXml, equityXml, optionXml } from "../support/xml.ts";

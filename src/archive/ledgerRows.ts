@@ -11,7 +11,7 @@ import {
   type OpenedNote,
   type SlotEntry,
 } from "../journal/ledger.ts";
-import { insertClockStep } from "./clockSteps.ts";
+import { insertClockStep } from "./clockStepRows.ts";
 import { INSTRUMENT_NAME } from "./instruments.ts";
 
 /**

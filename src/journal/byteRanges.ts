@@ -18,7 +18,7 @@ import { readFully, type JournalFile } from "./fs.ts";
  * A stretch of a segment: its bytes, a hole where the compressed file is damaged, or what stands in the file behind the
  * segment's end. A hole names the damaged bytes of the file; its length is 0 when the file is cut off and nobody can know it.
  */
-export type Span =
+export type ByteRange =
   | { kind: "bytes"; offset: number; bytes: Buffer }
   | { kind: "hole" | "behind_end"; offset: number; length: number; inFile: { at: number; length: number } };
 
@@ -29,7 +29,11 @@ export const CHUNK_BYTES = 1024 * 1024;
 const MAX_MEMBER_BYTES = MAX_FRAME_BYTES + 64 * 1024;
 
 /** The stretch of a plain segment from `from` to `until` or to the file's present end. Each span's bytes are good until the next. */
-export async function* plainSpans(file: JournalFile, from: number, until: number): AsyncGenerator<Span> {
+export async function* plainRanges(
+  file: JournalFile,
+  from: number,
+  until: number,
+): AsyncGenerator<ByteRange> {
   const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
   for (let offset = from; offset < until;) {
     const count = await readFully(file, chunk.subarray(0, Math.min(chunk.length, until - offset)), offset);
@@ -43,7 +47,11 @@ export async function* plainSpans(file: JournalFile, from: number, until: number
  * The same stretch of a compressed segment. What stands behind its end is told to those who read up to the end, whatever
  * `until` is.
  */
-export async function* compressedSpans(file: JournalFile, from: number, until: number): AsyncGenerator<Span> {
+export async function* compressedRanges(
+  file: JournalFile,
+  from: number,
+  until: number,
+): AsyncGenerator<ByteRange> {
   const window = fileWindow(file);
   if (await isOfAnotherProgram(window)) return yield* plainGzipSpans(file, from, until);
   let at = 0;
@@ -85,7 +93,7 @@ async function isOfAnotherProgram(window: FileWindow): Promise<boolean> {
  * The stretch of a segment that another program has compressed, in however many members. Their checksums are not looked at:
  * each frame proves itself. What cannot be unpacked ends it, whatever comes behind.
  */
-async function* plainGzipSpans(file: JournalFile, from: number, until: number): AsyncGenerator<Span> {
+async function* plainGzipSpans(file: JournalFile, from: number, until: number): AsyncGenerator<ByteRange> {
   const window = fileWindow(file);
   let at = 0;
   let offset = 0;
@@ -123,7 +131,7 @@ async function* through(inflate: InflateRaw, file: JournalFile, at: number): Asy
 }
 
 async function* fileBytes(file: JournalFile, at: number): AsyncGenerator<Buffer> {
-  for await (const span of plainSpans(file, at, Number.MAX_SAFE_INTEGER))
+  for await (const span of plainRanges(file, at, Number.MAX_SAFE_INTEGER))
     if (span.kind === "bytes") yield Buffer.from(span.bytes);
 }
 
@@ -135,14 +143,14 @@ function cannotBeUnpacked(): Error {
 async function* rest(
   window: FileWindow,
   { kind, at, offset }: { kind: "hole" | "behind_end"; at: number; offset: number },
-): AsyncGenerator<Span> {
+): AsyncGenerator<ByteRange> {
   let end = at;
   for (let bytes = await window(end, CHUNK_BYTES); bytes.length > 0; bytes = await window(end, CHUNK_BYTES))
     end += bytes.length;
   if (end > at || kind === "hole") yield { kind, offset, length: 0, inFile: { at, length: end - at } };
 }
 
-function* cut(bytes: Buffer, offset: number, from: number, until: number): Generator<Span> {
+function* cut(bytes: Buffer, offset: number, from: number, until: number): Generator<ByteRange> {
   const first = Math.max(from, offset);
   const last = Math.min(until, offset + bytes.length);
   yield { kind: "bytes", offset: first, bytes: bytes.subarray(first - offset, last - offset) };

@@ -1,5 +1,5 @@
 /** What machines ask of a running dashboard: metrics and readiness, from the same places as the Now view. */
-import { readPositions } from "../archive/bookmark.ts";
+import { readPositions } from "../archive/loadPosition.ts";
 import { readMigrations } from "../archive/migrate.ts";
 import type { Calendar } from "../market/calendar/calendar.ts";
 import { journalLag } from "../journal/lag.ts";
@@ -12,7 +12,7 @@ import { VERSION } from "./version.ts";
 import type { Watched } from "./webSources.ts";
 
 /** @param watched with a `meter` where this process collects */
-export async function openMachines(
+export async function openMonitoring(
   { config, reader, clock, collection, meter = null }: Watched,
   { now, calendar }: { now: NowSources; calendar: Calendar },
 ): Promise<Machines> {

@@ -1,6 +1,6 @@
 /** What `status --json` prints. */
 import { z } from "zod";
-import { count, countsByName, instant } from "./words.ts";
+import { count, countsByName, instant } from "./jsonWords.ts";
 
 const line = z.strictObject({
   subject: z

@@ -21,7 +21,7 @@ export type VainAttempt = {
 
 const DAY_MS = 86_400_000;
 
-export class Unknowns {
+export class AskBackoff {
   readonly #setbacks = new Map<string, Setback>();
 
   /** Why it is not to be asked at `atMs`; null when it is. */

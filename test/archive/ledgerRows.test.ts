@@ -1,9 +1,14 @@
 /** The ledger in the database: what was due, what came of it, and the slots in which nothing ran. */
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { insertLedger, MAX_DOWN_ROWS, readLastSlots, readStoredWithin } from "../../src/archive/ledger.ts";
+import {
+  insertLedger,
+  MAX_DOWN_ROWS,
+  readLastSlots,
+  readStoredWithin,
+} from "../../src/archive/ledgerRows.ts";
 import { loadAll } from "../../src/archive/loader.ts";
 import { readCoverage, readUnknownInstruments } from "../../src/archive/coverage.ts";
-import { accountForDowntime, accountForLeftOpen } from "../../src/run/downtime.ts";
+import { accountForDowntime, accountForLeftOpen } from "../../src/run/settleDowntime.ts";
 import { downtimeNotes } from "../../src/collect/downtime.ts";
 import { scheduleJob } from "../../src/schedule/jobSchedule.ts";
 import type { Job } from "../../src/schedule/readJobs.ts";

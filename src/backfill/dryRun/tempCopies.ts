@@ -7,7 +7,7 @@ import type pg from "pg";
 import { newestVersion } from "../../archive/migrate.ts";
 import { instrumentColumns } from "../../archive/insert.ts";
 import type { Batch } from "../../archive/load.ts";
-import { dividendOf } from "../../read/rows.ts";
+import { dividendOf } from "../../read/answerToRows.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { type Definition, foreseeDefinitions, readDefinitions } from "./definitions.ts";
 
@@ -42,7 +42,7 @@ export type Rebuilt = {
 };
 
 /** An archive's copies on one connection. */
-export class Shadow {
+export class TempCopies {
   /** The one connection that has them. */
   readonly pool: pg.Pool;
   /** The archive's schema, quoted; null: the database was never migrated, and has nothing. */
@@ -60,7 +60,7 @@ export class Shadow {
    * @param version of the archive's schema; 0: there is none
    * @throws QuotekeeperError ARCHIVE_OUTDATED when the archive would be migrated first
    */
-  static async open(pool: pg.Pool, version: number): Promise<Shadow> {
+  static async open(pool: pg.Pool, version: number): Promise<TempCopies> {
     const newest = await newestVersion();
     if (version > 0 && version < newest)
       throw new QuotekeeperError(
@@ -81,7 +81,7 @@ export class Shadow {
       for (const definition of definitions) await makeCopy(client, definition, schema);
       await client.query("commit");
       client.release();
-      return new Shadow(pool, schema);
+      return new TempCopies(pool, schema);
     } catch (error) {
       client.release(error as Error);
       throw error;

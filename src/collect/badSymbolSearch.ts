@@ -25,7 +25,7 @@ export const SEARCH_CALLS = 32;
 /** Longest time without a probe while the service is in doubt, in ms. */
 const LONGEST_DOUBT_MS = 3_600_000;
 
-export class Isolation {
+export class BadSymbolSearch {
   #probing = false;
   #doubts = 0;
   #notBeforeMs = -Infinity;
