@@ -17,7 +17,7 @@ import { createLogger } from "../src/cli/terminal/logger.ts";
 import { runProgram } from "../src/cli/program.ts";
 import { openFetchQuotes } from "../src/collect/fetchQuotes.ts";
 import { loadConfig } from "../src/config/loadEnvironment.ts";
-import { createObserver } from "../src/instant.ts";
+import { createObserver } from "../src/clock.ts";
 import { openJournal } from "../src/journal/writer.ts";
 import { percentEncode } from "../src/quotes-api/percentEncode.ts";
 import { capturedEdges, run } from "./cli/edges.ts";

@@ -4,7 +4,7 @@
  * other crosswise; statements are prepared once per connection.
  */
 import type pg from "pg";
-import type { Instant } from "../instant.ts";
+import type { Instant } from "../clock.ts";
 import {
   EXTENDED_QUOTES,
   hasExtended,

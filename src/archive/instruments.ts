@@ -1,6 +1,6 @@
 /** The archive's directory of instruments and sources: finds their numbers, adds new ones, keeps them current. */
 import type pg from "pg";
-import type { Instant } from "../instant.ts";
+import type { Instant } from "../clock.ts";
 import { instrumentColumns } from "./insert.ts";
 import type { KnownInstruments } from "./knownInstruments.ts";
 import type { InstrumentRow, QuoteUnit } from "../read/answerToRows.ts";

@@ -8,7 +8,7 @@ import type { SeenInstruments } from "./instruments.ts";
 import { addLetterCounts, countLetters } from "./letterCounts.ts";
 import { type JournaledNote, loadNotes } from "./loadNotes.ts";
 import { isWithoutPartition, sqlstateOf } from "./sqlState.ts";
-import type { Instant } from "../instant.ts";
+import type { Instant } from "../clock.ts";
 import type { AnswerRows } from "../read/answerToRows.ts";
 import { storeAnswers, type StoredAnswers } from "./storeAnswers.ts";
 

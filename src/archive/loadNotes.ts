@@ -1,7 +1,7 @@
 /** The ledger's notes of a batch: one that cannot become rows costs itself alone. */
 import { createHash } from "node:crypto";
 import type pg from "pg";
-import type { Instant } from "../instant.ts";
+import type { Instant } from "../clock.ts";
 import { lackOf, type LedgerNote } from "../journal/ledger.ts";
 import { insertLedger, LEDGER_SOURCE_IDS, missRefused, type SettledSlot } from "./ledgerRows.ts";
 import { isOfItsRow, mayBeOfARow } from "./sqlState.ts";

@@ -9,7 +9,7 @@ import { fileURLToPath } from "node:url";
 import type pg from "pg";
 import { QuotekeeperError } from "../errors.ts";
 import { connectBeside } from "./connect.ts";
-import type { Instant } from "../instant.ts";
+import type { Instant } from "../clock.ts";
 import { findOccupied, occupied } from "./occupied.ts";
 import { ensurePartitions } from "./partitions.ts";
 import { endReaders, settleReader, watching } from "./readerRole.ts";

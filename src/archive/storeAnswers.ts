@@ -23,7 +23,7 @@ import {
   type SeenInstruments,
   sourceText,
 } from "./instruments.ts";
-import type { Instant } from "../instant.ts";
+import type { Instant } from "../clock.ts";
 import type { RecordSource } from "../journal/record.ts";
 import type { PlacedUnit } from "../read/quoteColumns.ts";
 import { isOfItsRow, mayBeOfARow, mayBeThereAlready, refusalOf } from "./sqlState.ts";

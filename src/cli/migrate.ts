@@ -3,7 +3,7 @@ import { migrate as migrateDatabase } from "../archive/migrate.ts";
 import { readRetention } from "../archive/tiers/community.ts";
 import { describeTier, readTier } from "../archive/tiers/tier.ts";
 import type { Config } from "../config/loadEnvironment.ts";
-import { instantFromDate } from "../instant.ts";
+import { instantFromDate } from "../clock.ts";
 import type { Edges } from "../run/edges.ts";
 import { migrateJson } from "./json/operating.ts";
 import { printJson } from "./json/print.ts";

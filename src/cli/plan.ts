@@ -9,7 +9,7 @@ import { scheduleJob } from "../schedule/jobSchedule.ts";
 import type { DueJob } from "../collect/plan.ts";
 import { type Job, requireJobs } from "../schedule/readJobs.ts";
 import type { Config } from "../config/loadEnvironment.ts";
-import { instantFromDate } from "../instant.ts";
+import { instantFromDate } from "../clock.ts";
 import { type Calendar, createCalendar } from "../market/calendar/calendar.ts";
 import { exchangeDate } from "../market/calendar/dates.ts";
 import { type Edges, Interrupted } from "../run/edges.ts";

@@ -10,7 +10,7 @@ import { budgetState } from "../collect/governor/budgetState.ts";
 import { admission, createGovernor, type GovernorState, step } from "../collect/governor/governor.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
-import { instantFromDate } from "../instant.ts";
+import { instantFromDate } from "../clock.ts";
 import { uuidv7 } from "../journal/uuid.ts";
 import { openJournal } from "../journal/writer.ts";
 import { exchangeTime } from "../market/calendar/dates.ts";

@@ -4,7 +4,7 @@ import { Argument, Command, Option } from "commander";
 import { type Config, exposedSecrets, loadConfig, misspeltSettings } from "../config/loadEnvironment.ts";
 import { FIRST_BATCH_SIZE } from "../collect/batchSize.ts";
 import { describeUnknown } from "../config/unknownVariables.ts";
-import type { Instant } from "../instant.ts";
+import type { Instant } from "../clock.ts";
 import { closeToOthers } from "../journal/modes.ts";
 import { addDays, exchangeDate } from "../market/calendar/dates.ts";
 import type { OptionContract } from "../market/instrument.ts";

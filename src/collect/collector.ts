@@ -3,7 +3,7 @@
  * What comes of it is for `outcomes.ts`; the ledger gets a note for every slot that is settled.
  */
 import type { Job } from "../schedule/readJobs.ts";
-import { instantFromDate } from "../instant.ts";
+import { instantFromDate } from "../clock.ts";
 import type { ClockStep, LedgerNote, SlotEntry } from "../journal/ledger.ts";
 import type { Calendar } from "../market/calendar/calendar.ts";
 import { contractDate } from "../market/expirations.ts";

@@ -7,9 +7,8 @@
  * is missed; the rest goes on waiting. Each wish that was given in comes out once: answered or missed.
  */
 import PQueue from "p-queue";
-import type { Clock } from "../clock.ts";
+import { type Clock, instantFromDate } from "../clock.ts";
 import { ERRORS, QuotekeeperError } from "../errors.ts";
-import { instantFromDate } from "../instant.ts";
 import type { MissReason } from "../journal/ledger.ts";
 import type { Log } from "../log.ts";
 import type { Answer } from "../quotes-api/answer.ts";

@@ -1,5 +1,5 @@
 /** The slots that passed while nothing ran, as notes of the ledger. Pure. */
-import { instantFromDate } from "../instant.ts";
+import { instantFromDate } from "../clock.ts";
 import type { LedgerNote, SlotsNote } from "../journal/ledger.ts";
 import type { JobSchedule } from "../schedule/jobSchedule.ts";
 

@@ -1,6 +1,6 @@
 /** The notes of the ledger, as the journal keeps them: what was due, what came of it, and why not. */
 import { z } from "zod";
-import type { Instant } from "../instant.ts";
+import type { Instant } from "../clock.ts";
 
 /** Why an instrument that was due has no quote (design, section 7). */
 export type MissReason =

@@ -3,7 +3,7 @@
  * loading it again adds nothing.
  */
 import { instrumentName, type InstrumentKey } from "../market/instrument.ts";
-import type { Instant } from "../instant.ts";
+import type { Instant } from "../clock.ts";
 import type { RecordSource, ResponseRecord } from "../journal/record.ts";
 import { type Answer, classifyAnswer } from "../quotes-api/answer.ts";
 import { canonicalDecimal } from "../quotes-api/decimal.ts";

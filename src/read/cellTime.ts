@@ -1,5 +1,5 @@
 /** Times and dates in cells, as a map says that they are written. Pure. */
-import { type Instant, instantOf } from "../instant.ts";
+import { type Instant, instantOf } from "../clock.ts";
 import type { Cell } from "./cell.ts";
 import { type CsvReading, EPOCH_UNITS } from "./csvCall.ts";
 import { readIso } from "./isoTime.ts";

@@ -3,7 +3,7 @@
  * that no archive can hold is set aside here, so that none of them stops the loader.
  */
 import { isDateText } from "../market/calendar/dates.ts";
-import type { Instant } from "../instant.ts";
+import type { Instant } from "../clock.ts";
 import type { RecordSource, ResponseRecord } from "../journal/record.ts";
 import { canonicalDecimal } from "../quotes-api/decimal.ts";
 import type { Quote } from "../quotes-api/document.ts";

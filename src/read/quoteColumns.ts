@@ -2,7 +2,7 @@
  * The columns of `quotes` and `extended_quotes`, each with the field it comes from: said once for every way in.
  * Prices go as the service's text to `numeric`, without a float between.
  */
-import type { Instant } from "../instant.ts";
+import type { Instant } from "../clock.ts";
 import type { QuoteUnit } from "./answerToRows.ts";
 
 /** A unit whose instrument and source are known to the archive. */

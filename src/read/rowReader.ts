@@ -1,7 +1,7 @@
 /** Reads the rows of a CSV file as its map says. Pure. */
 import { isUtf8 } from "node:buffer";
 import { parse } from "csv-parse/sync";
-import type { Instant } from "../instant.ts";
+import type { Instant } from "../clock.ts";
 import { type Cell, shown } from "./cell.ts";
 import { createTimeReader } from "./cellTime.ts";
 import { type Affixes, type CsvColumn, type CsvField, type CsvReading, SYMBOL_FIELDS } from "./csvCall.ts";

@@ -3,9 +3,8 @@ import { stat } from "node:fs/promises";
 import { probeJournal } from "../journal/probe.ts";
 import { journalLag, type Lag } from "../journal/lag.ts";
 import { type Finding, readCompleteness } from "../journal/completeness.ts";
-import type { Clock } from "../clock.ts";
+import { type Clock, dateOf } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
-import { dateOf } from "../instant.ts";
 
 /** What the journal is like, in words and as data. */
 export type JournalHealth = {

@@ -1,7 +1,6 @@
 /** Carries the ledger's notes to the journal, in order; what cannot be written now is kept and tried with the next. */
-import type { Clock } from "../clock.ts";
+import { type Clock, instantFromDate } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
-import { instantFromDate } from "../instant.ts";
 import type { LedgerNote, LedgerSource } from "../journal/ledger.ts";
 import type { Journal } from "../journal/writer.ts";
 

@@ -8,9 +8,8 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import type { Clock } from "../clock.ts";
+import { type Clock, dateOf, type Instant, instantFromDate } from "../clock.ts";
 import type { QuotekeeperError } from "../errors.ts";
-import { dateOf, type Instant, instantFromDate } from "../instant.ts";
 import type { Lag } from "../journal/lag.ts";
 import { readTextFile, replaceFile } from "../plainFiles.ts";
 

@@ -1,8 +1,7 @@
 /** A way to send calls, and a way to write notes, that tell a meter what passes through them. */
-import type { Clock } from "../clock.ts";
+import { type Clock, dateOf } from "../clock.ts";
 import type { Send } from "../collect/dispatcher.ts";
 import { QuotekeeperError } from "../errors.ts";
-import { dateOf } from "../instant.ts";
 import type { LedgerNote } from "../journal/ledger.ts";
 import type { Meter } from "../web/monitoring/meter.ts";
 

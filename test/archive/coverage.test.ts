@@ -2,7 +2,7 @@
 import { beforeEach, expect, test } from "@jest/globals";
 import { readCoverage } from "../../src/archive/coverage.ts";
 import { insertLedger } from "../../src/archive/ledgerRows.ts";
-import { instantFromDate } from "../../src/instant.ts";
+import { instantFromDate } from "../../src/clock.ts";
 import type { MissReason } from "../../src/journal/ledger.ts";
 import { freshDatabase } from "../support/database.ts";
 

@@ -12,7 +12,7 @@ import { accountForDowntime, accountForLeftOpen } from "../../src/run/settleDown
 import { downtimeNotes } from "../../src/collect/downtime.ts";
 import { scheduleJob } from "../../src/schedule/jobSchedule.ts";
 import type { Job } from "../../src/schedule/readJobs.ts";
-import { instantFromDate } from "../../src/instant.ts";
+import { instantFromDate } from "../../src/clock.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import type { LedgerNote, MissReason } from "../../src/journal/ledger.ts";
 import { createCalendar } from "../../src/market/calendar/calendar.ts";

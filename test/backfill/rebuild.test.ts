@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import type pg from "pg";
 import { loadAll } from "../../src/archive/loader.ts";
-import type { Instant } from "../../src/instant.ts";
+import type { Instant } from "../../src/clock.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import type { LedgerNote, MissReason } from "../../src/journal/ledger.ts";
 import { run } from "../cli/edges.ts";

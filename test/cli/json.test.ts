@@ -7,7 +7,7 @@ import { insertLedger } from "../../src/archive/ledgerRows.ts";
 import { errorJson } from "../../src/cli/json/operating.ts";
 import { JSON_SCHEMAS } from "../../src/cli/json/schemas.ts";
 import { createProgram } from "../../src/cli/program.ts";
-import { instantFromDate } from "../../src/instant.ts";
+import { instantFromDate } from "../../src/clock.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";

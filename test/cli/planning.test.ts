@@ -5,7 +5,7 @@ import { describe, expect, test } from "@jest/globals";
 import { insertLedger } from "../../src/archive/ledgerRows.ts";
 import { widthOf } from "../../src/cli/terminal/width.ts";
 import { runProgram } from "../../src/cli/program.ts";
-import { instantFromDate } from "../../src/instant.ts";
+import { instantFromDate } from "../../src/clock.ts";
 import type { SlotEntry } from "../../src/journal/ledger.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase } from "../support/database.ts";

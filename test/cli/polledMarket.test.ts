@@ -4,7 +4,7 @@ import { afterAll, expect, test } from "@jest/globals";
 import type pg from "pg";
 import { insertLedger } from "../../src/archive/ledgerRows.ts";
 import { runProgram } from "../../src/cli/program.ts";
-import { instantFromDate } from "../../src/instant.ts";
+import { instantFromDate, systemClock } from "../../src/clock.ts";
 import type { LedgerSource, MissReason } from "../../src/journal/ledger.ts";
 import { SERVICE_LIMITS } from "../../src/serve/limits.ts";
 import type { NowView } from "../../src/web/api/types.ts";
@@ -14,7 +14,6 @@ import { answerRecord, appendAll, symbolsCall } from "../support/journal.ts";
 import { startSimulatedService, TEST_CREDENTIALS } from "../support/simulatedService.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { until } from "../support/until.ts";
-import { systemClock } from "../../src/clock.ts";
 import { capturedEdges, run } from "./edges.ts";
 
 const interrupts: (() => Promise<unknown>)[] = [];

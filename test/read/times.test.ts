@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import { findIso, readIso } from "../../src/read/isoTime.ts";
 import { createLocalReader, type TimeRead } from "../../src/read/localTime.ts";
 import { compilePattern } from "../../src/read/timePattern.ts";
-import { instantOf } from "../../src/instant.ts";
+import { instantOf } from "../../src/clock.ts";
 
 const NEW_YORK = createLocalReader("America/New_York", "earlier");
 

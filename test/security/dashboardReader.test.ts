@@ -7,9 +7,8 @@ import { createPool } from "../../src/archive/connect.ts";
 import { migrate } from "../../src/archive/migrate.ts";
 import { readWithoutReader } from "../../src/archive/readerRole.ts";
 import { openArchive } from "../../src/run/archive.ts";
-import { systemClock } from "../../src/clock.ts";
+import { systemClock, instantFromDate } from "../../src/clock.ts";
 import { loadConfig } from "../../src/config/loadEnvironment.ts";
-import { instantFromDate } from "../../src/instant.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { makeServerDir, openOwnServer, type OwnServer } from "../support/postgres/server.ts";
 

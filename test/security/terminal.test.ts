@@ -11,7 +11,7 @@ import { painter } from "../../src/cli/terminal/style.ts";
 import { table } from "../../src/cli/terminal/table.ts";
 import { widthOf } from "../../src/cli/terminal/width.ts";
 import { createProgram, runProgram } from "../../src/cli/program.ts";
-import { instantFromDate } from "../../src/instant.ts";
+import { instantFromDate } from "../../src/clock.ts";
 import { capturedEdges, type Outcome } from "../cli/edges.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase } from "../support/database.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import type pg from "pg";
 import { runProgram } from "../../src/cli/program.ts";
-import { instantFromDate } from "../../src/instant.ts";
+import { instantFromDate } from "../../src/clock.ts";
 import type { RecordSource } from "../../src/journal/record.ts";
 import { instrumentName, option, security } from "../../src/market/instrument.ts";
 import type { Collected } from "../../src/run/pipeline.ts";

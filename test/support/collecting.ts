@@ -4,7 +4,7 @@ import type pg from "pg";
 import { startLoader, type Loader } from "../../src/archive/loader.ts";
 import { NO_CALL_LOG } from "../../src/collect/callLog.ts";
 import { openFetchQuotes } from "../../src/collect/fetchQuotes.ts";
-import { createObserver, instantFromDate } from "../../src/instant.ts";
+import { createObserver, instantFromDate } from "../../src/clock.ts";
 import type { RecordSource, ResponseRecord } from "../../src/journal/record.ts";
 import { readSegment } from "../../src/journal/reader.ts";
 import { listSegments } from "../../src/journal/segments.ts";

@@ -10,7 +10,7 @@ import {
   type PieceRow,
   type PieceTable,
 } from "../../read/exportCall.ts";
-import type { Instant } from "../../instant.ts";
+import type { Instant } from "../../clock.ts";
 import { hashOf, uuidOf } from "../files/identity.ts";
 import type { KnownPiece } from "../files/knownPieces.ts";
 import type { Piece, PieceBatch } from "../files/piece.ts";

@@ -7,7 +7,7 @@ import { addAllSeen, findSeen, restoreInstruments } from "../../archive/instrume
 import { restoredSightings } from "../../archive/refill/restore.ts";
 import { type Batch, createMemory, ensureRoom, storeBatch } from "../../archive/load.ts";
 import { refreshPieces } from "../../archive/tiers/refreshPieces.ts";
-import { dateOf } from "../../instant.ts";
+import { dateOf } from "../../clock.ts";
 import { segmentHour } from "../../journal/segmentName.ts";
 import type { SegmentInfo } from "../../journal/segments.ts";
 import { exchangeDate } from "../../market/calendar/dates.ts";

@@ -4,7 +4,7 @@ import type { LedgerNote, SlotEntry } from "../../journal/ledger.ts";
 import { LEDGER_SOURCE_IDS } from "../../archive/ledgerRows.ts";
 import type { SeenInstruments } from "../../archive/instruments.ts";
 import type { JournaledNote } from "../../archive/loadNotes.ts";
-import { dateOf, type Instant } from "../../instant.ts";
+import { dateOf, type Instant } from "../../clock.ts";
 import type { SlotKey } from "../gaps/fillSlots.ts";
 import type { TimeRange } from "./segments.ts";
 

@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers/promises";
 import type pg from "pg";
 import { addLetterCounts, countLetters, type LetterCount } from "../../archive/letterCounts.ts";
 import { type DeadLetter, rowsOf } from "../../read/answerToRows.ts";
-import type { Instant } from "../../instant.ts";
+import type { Instant } from "../../clock.ts";
 import { type BackfillReport, isOfQuote, NOTHING_DONE } from "../report.ts";
 import { answersOfRun } from "./journaled.ts";
 import type { SweepRun } from "./runFile.ts";

@@ -4,9 +4,8 @@
  * A collector is taken to run when the journal has something of it (an answer for a job, a slot's account) that is not
  * older than the newest slot that is over: `status` tells lateness in the same way, from the database, which may be away.
  */
-import type { Clock } from "../../clock.ts";
+import { type Clock, dateOf, instantFromDate } from "../../clock.ts";
 import type { CallHistory, GovernorConfig } from "../../collect/governor/governor.ts";
-import { dateOf, instantFromDate } from "../../instant.ts";
 import type { JournalRecord } from "../../journal/record.ts";
 import { isLedgerNote } from "../../journal/ledger.ts";
 import { SweepBudget, type SeenCall } from "./budget.ts";

@@ -8,7 +8,7 @@ import { open, rename, rm } from "node:fs/promises";
 import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { QuotekeeperError } from "../../errors.ts";
-import type { Instant } from "../../instant.ts";
+import type { Instant } from "../../clock.ts";
 import { unwritable } from "../../journal/dataDir.ts";
 import { nodeFs } from "../../journal/fs.ts";
 import { readTextFile } from "../../plainFiles.ts";

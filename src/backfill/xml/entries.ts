@@ -1,5 +1,5 @@
 /** What files hold: the file itself, or the entries of an archive, one after the other, each at most once in memory. */
-import type { Instant } from "../../instant.ts";
+import type { Instant } from "../../clock.ts";
 import { openFile } from "../../plainFiles.ts";
 import { type Content, reason, uncompressed } from "./content.ts";
 import type { FoundFile } from "./findFiles.ts";

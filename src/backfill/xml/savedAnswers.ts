@@ -1,6 +1,6 @@
 /** Finds saved answers in files and archives, each with the time at which it was received. */
 import type { SavedCall } from "../../quotes-api/request.ts";
-import type { Instant } from "../../instant.ts";
+import type { Instant } from "../../clock.ts";
 import { openFile } from "../../plainFiles.ts";
 import { hashOf, uuidOf } from "../files/identity.ts";
 import type { UnplacedPiece } from "../files/placeInTime.ts";

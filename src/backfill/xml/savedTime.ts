@@ -5,7 +5,7 @@ import { findIso } from "../../read/isoTime.ts";
 import { compilePattern, type TimePattern } from "../../read/timePattern.ts";
 import type { LocalTime, TimeRead } from "../../read/localTime.ts";
 import { QuotekeeperError } from "../../errors.ts";
-import { type Instant, instantOf, microsOf } from "../../instant.ts";
+import { type Instant, instantOf, microsOf } from "../../clock.ts";
 import { EXCHANGE_ZONE } from "../../market/calendar/dates.ts";
 
 /** How the time was found, the surest way first. */

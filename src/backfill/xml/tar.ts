@@ -1,7 +1,7 @@
 /** The entries of a tar file, compressed or not. */
 import type { FileHandle } from "node:fs/promises";
 import { Parser, type ReadEntry } from "tar";
-import type { Instant } from "../../instant.ts";
+import type { Instant } from "../../clock.ts";
 import { MAX_BODY_BYTES } from "../../quotes-api/xml.ts";
 import { type Content, gunzipped, isGzip, reason, tooLarge } from "./content.ts";
 import type { Found } from "./entries.ts";

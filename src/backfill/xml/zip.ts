@@ -1,7 +1,7 @@
 /** The entries of a zip file. */
 import type { FileHandle } from "node:fs/promises";
 import yauzl from "yauzl";
-import type { Instant } from "../../instant.ts";
+import type { Instant } from "../../clock.ts";
 import { MAX_BODY_BYTES } from "../../quotes-api/xml.ts";
 import { isGzip, reason, tooLarge, uncompressed } from "./content.ts";
 import type { Entry, Found } from "./entries.ts";

@@ -5,7 +5,7 @@ import { dirname, join } from "node:path";
 import type pg from "pg";
 import { currentVersion, migrate } from "../../archive/migrate.ts";
 import { TempCopies } from "../../backfill/dryRun/tempCopies.ts";
-import { instantFromDate } from "../../instant.ts";
+import { instantFromDate } from "../../clock.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import type { Edges } from "../../run/edges.ts";
 import { archiveExists, withArchive } from "../../run/archive.ts";

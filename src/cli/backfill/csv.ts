@@ -10,7 +10,7 @@ import type { PieceBatch } from "../../backfill/files/piece.ts";
 import type { BackfillReport } from "../../backfill/report.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../errors.ts";
-import { createObserver, type Instant } from "../../instant.ts";
+import { createObserver, type Instant } from "../../clock.ts";
 import { isDirectory } from "../../plainFiles.ts";
 import type { Edges } from "../../run/edges.ts";
 import { createDisplay } from "./display.ts";

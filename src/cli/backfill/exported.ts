@@ -6,7 +6,7 @@ import { openExport } from "../../backfill/exported/openExport.ts";
 import { readKnownPieces, timesBehind } from "../../backfill/files/knownPieces.ts";
 import type { PieceBatch } from "../../backfill/files/piece.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
-import { createObserver } from "../../instant.ts";
+import { createObserver } from "../../clock.ts";
 import type { Edges } from "../../run/edges.ts";
 import { createDisplay } from "./display.ts";
 import { runImport } from "./importing.ts";

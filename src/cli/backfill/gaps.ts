@@ -12,7 +12,7 @@ import { allBatches, replay, type ReplayOptions } from "../../backfill/journal/r
 import { segmentsOfHours } from "../../backfill/journal/segments.ts";
 import { type BackfillReport, NOTHING_DONE } from "../../backfill/report.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
-import { dateOf, type Instant, instantFromDate } from "../../instant.ts";
+import { dateOf, type Instant, instantFromDate } from "../../clock.ts";
 import { exchangeDate } from "../../market/calendar/dates.ts";
 import type { Edges } from "../../run/edges.ts";
 import { gapsJson } from "../json/backfill.ts";

@@ -10,7 +10,7 @@ import { fillSlots } from "../../backfill/gaps/fillSlots.ts";
 import { type BackfillReport } from "../../backfill/report.ts";
 import { type Asked, beginRun, finishRun } from "../../backfill/runs.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
-import { type Instant, instantFromDate, instantOf, microsOf } from "../../instant.ts";
+import { type Instant, instantFromDate, instantOf, microsOf } from "../../clock.ts";
 import { openJournal } from "../../journal/writer.ts";
 import type { Edges } from "../../run/edges.ts";
 import { journalDir } from "../../run/collection.ts";

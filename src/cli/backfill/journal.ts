@@ -10,7 +10,7 @@ import { chooseSegments, isWithin, journalIn } from "../../backfill/journal/segm
 import { NOTHING_DONE } from "../../backfill/report.ts";
 import { beginRun, finishRun, type Run } from "../../backfill/runs.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
-import { type Instant, instantFromDate } from "../../instant.ts";
+import { type Instant, instantFromDate } from "../../clock.ts";
 import type { SegmentInfo } from "../../journal/segments.ts";
 import type { Edges } from "../../run/edges.ts";
 import { journalDir } from "../../run/collection.ts";

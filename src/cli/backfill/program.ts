@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { type Command, Option } from "commander";
 import type { Config } from "../../config/loadEnvironment.ts";
-import type { Instant } from "../../instant.ts";
+import type { Instant } from "../../clock.ts";
 import type { Edges } from "../../run/edges.ts";
 import { keepHeapSmall } from "./heap.ts";
 import { parseFrom, parseTo } from "./moments.ts";

@@ -9,7 +9,7 @@ import { NAME_ZONE, createTimeFinder } from "../../backfill/xml/savedTime.ts";
 import { FileTally } from "../../backfill/xml/tally.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../errors.ts";
-import type { Instant } from "../../instant.ts";
+import type { Instant } from "../../clock.ts";
 import type { Edges } from "../../run/edges.ts";
 import { createDisplay, type Display } from "./display.ts";
 import { runImport } from "./importing.ts";

@@ -9,7 +9,7 @@ import type { Arrived } from "../../../src/collect/callEnds.ts";
 import { Collector } from "../../../src/collect/collector.ts";
 import { scheduleJob } from "../../../src/schedule/jobSchedule.ts";
 import type { Job } from "../../../src/schedule/readJobs.ts";
-import { instantFromDate } from "../../../src/instant.ts";
+import { instantFromDate } from "../../../src/clock.ts";
 import type { LedgerNote } from "../../../src/journal/ledger.ts";
 import { alwaysOpen, createCalendar } from "../../../src/market/calendar/calendar.ts";
 import type { Collected } from "../../../src/run/pipeline.ts";

@@ -7,7 +7,7 @@ import { findRun } from "../../../backfill/sweep/runFile.ts";
 import { OtherCollectors } from "../../../backfill/sweep/otherCollectors.ts";
 import { callLines, fateLines } from "../../../backfill/sweep/words.ts";
 import type { Config } from "../../../config/loadEnvironment.ts";
-import { instantFromDate } from "../../../instant.ts";
+import { instantFromDate } from "../../../clock.ts";
 import type { QuoteCall } from "../../../quotes-api/request.ts";
 import type { Edges } from "../../../run/edges.ts";
 import { archiveExists, openArchive } from "../../../run/archive.ts";

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { createObserver, dateOf, instantFromDate, instantOf, microsOf } from "../src/instant.ts";
-import type { Clock } from "../src/clock.ts";
+import { createObserver, dateOf, instantFromDate, instantOf, microsOf, type Clock } from "../src/clock.ts";
 
 /** A clock that stands where it is put. */
 function handClock(wall: string): Clock & { set: (wall: string, monotonicMs: number) => void } {
