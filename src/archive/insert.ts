@@ -13,7 +13,8 @@ import {
   QUOTES,
   type QuoteTable,
 } from "../read/quoteColumns.ts";
-import { type AnswerRows, type DeadLetter, headerColumns, type InstrumentRow } from "../read/answerToRows.ts";
+import { headerColumns } from "../read/answerToRows.ts";
+import type { AnswerRows, DeadLetter, InstrumentRow } from "../read/rowTypes.ts";
 
 /** Text for a `text` column, which cannot hold the character 0. */
 function clean(text: string | null | undefined): string | null {

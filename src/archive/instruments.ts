@@ -3,7 +3,7 @@ import type pg from "pg";
 import type { Instant } from "../clock.ts";
 import { instrumentColumns } from "./insert.ts";
 import type { KnownInstruments } from "./knownInstruments.ts";
-import type { InstrumentRow, QuoteUnit } from "../read/answerToRows.ts";
+import type { InstrumentRow, QuoteUnit } from "../read/rowTypes.ts";
 
 /** The name of an instrument as the ledger writes it, `AAPL` or `AAPL:2026-12-18:CALL:150`: SQL of a row `i`. */
 export const INSTRUMENT_NAME =

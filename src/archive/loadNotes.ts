@@ -5,7 +5,7 @@ import type { Instant } from "../clock.ts";
 import { lackOf, type LedgerNote } from "../journal/ledger.ts";
 import { insertLedger, LEDGER_SOURCE_IDS, missRefused, type SettledSlot } from "./ledgerRows.ts";
 import { isOfItsRow, mayBeOfARow } from "./sqlState.ts";
-import type { DeadLetter } from "../read/answerToRows.ts";
+import type { DeadLetter } from "../read/rowTypes.ts";
 import { undo } from "./savepoint.ts";
 
 /** A note of the ledger as the journal has it: `at` is when it was written. */

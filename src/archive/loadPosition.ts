@@ -1,6 +1,6 @@
 /** How far the journal has been loaded: written down in the transaction of the rows, and locked while they go in. */
 import type pg from "pg";
-import type { Batch, LoadReport } from "./load.ts";
+import type { Batch, LoadReport } from "./batch.ts";
 
 /** Where it is written down how far a load has come. */
 export type LoadPosition = {

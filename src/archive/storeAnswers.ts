@@ -29,7 +29,8 @@ import type { PlacedUnit } from "../read/quoteColumns.ts";
 import { isOfItsRow, mayBeOfARow, mayBeThereAlready, refusalOf } from "./sqlState.ts";
 import { undo } from "./savepoint.ts";
 import { countLetters, type LetterCount } from "./letterCounts.ts";
-import { type AnswerRows, type DeadLetter, type QuoteUnit, unitName } from "../read/answerToRows.ts";
+import { unitName } from "../read/answerToRows.ts";
+import type { AnswerRows, DeadLetter, QuoteUnit } from "../read/rowTypes.ts";
 
 /** A unit with its source, and the time and ordinal of its dead letter should it become one. */
 type SourcedUnit = {

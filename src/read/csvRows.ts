@@ -1,7 +1,7 @@
 /** From a journaled piece of a CSV file to the rows it becomes. Pure: the map travels with the piece. */
 import type { ResponseRecord } from "../journal/record.ts";
 import type { Quote } from "../quotes-api/document.ts";
-import type { AnswerRows, Cut, DeadLetter, QuoteUnit } from "./answerToRows.ts";
+import type { AnswerRows, Cut, DeadLetter, QuoteUnit } from "./rowTypes.ts";
 import { type Cell, shown } from "./cell.ts";
 import type { CsvCall } from "./csvCall.ts";
 import { createInstrumentReader } from "./csvInstrument.ts";

@@ -3,44 +3,15 @@
  * that no archive can hold is set aside here, so that none of them stops the loader.
  */
 import { isDateText } from "../market/calendar/dates.ts";
-import type { Instant } from "../clock.ts";
 import type { RecordSource, ResponseRecord } from "../journal/record.ts";
 import { canonicalDecimal } from "../quotes-api/decimal.ts";
 import type { Quote } from "../quotes-api/document.ts";
 import { NO_QUOTE } from "../quotes-api/readInstrument.ts";
 import { EXTENDED_QUOTES, QUOTES } from "./quoteColumns.ts";
-import type { AnswerRows, DeadLetter, InstrumentRow, QuoteUnit } from "./answerToRows.ts";
+import type { AnswerRows, DeadLetter, InstrumentRow, QuoteUnit } from "./rowTypes.ts";
 import { type Cell, shown } from "./cell.ts";
 import { type ExportCall, PIECE_COLUMNS, type PieceRow } from "./exportCall.ts";
-
-/** A source with the number it had. */
-export type RestoredSource = { id: number; source: RecordSource };
-
-/** An instrument with the number it had and the type of its underlying. */
-export type RestoredInstrument = {
-  id: number;
-  row: InstrumentRow;
-  underlyingType: string | null;
-  firstSeenAt: Instant;
-  lastSeenAt: Instant;
-};
-
-/** A row of `dividends`, which is stored as it is. */
-export type RestoredDividend = {
-  observedAt: Instant;
-  instrument: InstrumentRow;
-  source: RecordSource;
-  exDate: string | null;
-  amount: string | null;
-  yield: string | null;
-};
-
-/** What a piece of an export holds besides quotes. */
-export type Restored = {
-  sources: RestoredSource[];
-  instruments: RestoredInstrument[];
-  dividends: RestoredDividend[];
-};
+import type { RestoredSource, RestoredInstrument, RestoredDividend, Restored } from "./rowTypes.ts";
 
 /** A value that no archive can hold, by its column. */
 class Unfit extends Error {}

@@ -3,7 +3,7 @@
  * Prices go as the service's text to `numeric`, without a float between.
  */
 import type { Instant } from "../clock.ts";
-import type { QuoteUnit } from "./answerToRows.ts";
+import type { QuoteUnit } from "./rowTypes.ts";
 
 /** A unit whose instrument and source are known to the archive. */
 export type PlacedUnit = { unit: QuoteUnit; instrumentId: number; sourceId: number };

@@ -2,7 +2,7 @@
 import { join, resolve } from "node:path";
 import type { Logger } from "pino";
 import { databaseError, isRetryable } from "../archive/databaseError.ts";
-import { type LoadReport, NOTHING_LOADED, addReports } from "../archive/load.ts";
+import { type LoadReport, NOTHING_LOADED, addReports } from "../archive/batch.ts";
 import { type Loader, startLoader } from "../archive/loader.ts";
 import { migrate } from "../archive/migrate.ts";
 import { atMost, type Clock, instantFromDate } from "../clock.ts";

@@ -6,7 +6,7 @@
 import type pg from "pg";
 import { newestVersion } from "../../archive/migrate.ts";
 import { instrumentColumns } from "../../archive/insert.ts";
-import type { Batch } from "../../archive/load.ts";
+import type { Batch } from "../../archive/batch.ts";
 import { dividendOf } from "../../read/answerToRows.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { type Definition, foreseeDefinitions, readDefinitions } from "./definitions.ts";

@@ -1,5 +1,6 @@
 /** What loading some batches would change: exactly, and without changing it. */
-import { type Batch, createMemory, loadBatch } from "../../archive/load.ts";
+import { createMemory, loadBatch } from "../../archive/load.ts";
+import type { Batch } from "../../archive/batch.ts";
 import { loadAll, type LoaderOptions } from "../../archive/loader.ts";
 import { NO_POSITION } from "../journal/runPosition.ts";
 import { type BackfillReport, NOTHING_DONE, withBatch } from "../report.ts";

@@ -1,6 +1,7 @@
 /** What an earlier run has journaled and not loaded. */
 import { JOURNAL_POSITION, readPositions } from "../../archive/loadPosition.ts";
-import { type Batch, createMemory, loadBatch } from "../../archive/load.ts";
+import { createMemory, loadBatch } from "../../archive/load.ts";
+import type { Batch } from "../../archive/batch.ts";
 import { loadSegment } from "../../archive/loader.ts";
 import { readBatches } from "../../archive/readBatches.ts";
 import { listSegments } from "../../journal/segments.ts";

@@ -6,9 +6,11 @@
  * come now), journaled and not loaded (`catchUp` loads them first), loaded (the archive knows their request ids).
  */
 import type pg from "pg";
-import { type Batch, createMemory, loadBatch, type LoadMemory, type LoadReport } from "../../archive/load.ts";
+import { createMemory, loadBatch, type LoadMemory } from "../../archive/load.ts";
+import type { Batch, LoadReport } from "../../archive/batch.ts";
 import { readBatches } from "../../archive/readBatches.ts";
-import { type AnswerRows, rowsOf } from "../../read/answerToRows.ts";
+import { rowsOf } from "../../read/answerToRows.ts";
+import type { AnswerRows } from "../../read/rowTypes.ts";
 import type { Clock } from "../../clock.ts";
 import type { Journal } from "../../journal/writer.ts";
 import { NO_POSITION, readReadPositions, positionOfRun } from "../journal/runPosition.ts";

@@ -5,7 +5,8 @@
 import type pg from "pg";
 import { addAllSeen, findSeen, restoreInstruments } from "../../archive/instruments.ts";
 import { restoredSightings } from "../../archive/refill/restore.ts";
-import { type Batch, createMemory, ensureRoom, storeBatch } from "../../archive/load.ts";
+import { createMemory, ensureRoom, storeBatch } from "../../archive/load.ts";
+import type { Batch } from "../../archive/batch.ts";
 import { refreshPieces } from "../../archive/tiers/refreshPieces.ts";
 import { dateOf } from "../../clock.ts";
 import { segmentHour } from "../../journal/segmentName.ts";

@@ -3,7 +3,7 @@
  * the next one is read.
  */
 import type pg from "pg";
-import type { Batch } from "../../archive/load.ts";
+import type { Batch } from "../../archive/batch.ts";
 import { readBatches } from "../../archive/readBatches.ts";
 import type { JournalRecord } from "../../journal/record.ts";
 import type { SegmentInfo } from "../../journal/segments.ts";

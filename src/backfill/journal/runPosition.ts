@@ -1,7 +1,7 @@
 /** How far a backfill has read a journal, written down in the transaction of the rows. */
 import type pg from "pg";
 import { type LoadPosition, lockPosition } from "../../archive/loadPosition.ts";
-import type { Batch } from "../../archive/load.ts";
+import type { Batch } from "../../archive/batch.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { type BackfillReport, withBatch } from "../report.ts";
 import { noteReport, type Run } from "../runs.ts";

@@ -15,14 +15,8 @@ import {
   sourceText,
 } from "../../archive/instruments.ts";
 import { KnownInstruments } from "../../archive/knownInstruments.ts";
-import {
-  type Batch,
-  createMemory,
-  ensureRoom,
-  isPassing,
-  loadBatch,
-  strangeMonths,
-} from "../../archive/load.ts";
+import { createMemory, ensureRoom, isPassing, loadBatch, strangeMonths } from "../../archive/load.ts";
+import type { Batch } from "../../archive/batch.ts";
 import { addLetterCounts, countLetters } from "../../archive/letterCounts.ts";
 import { loadNotes } from "../../archive/loadNotes.ts";
 import { mayBeOfARow, mayBeThereAlready } from "../../archive/sqlState.ts";

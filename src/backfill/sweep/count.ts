@@ -2,7 +2,8 @@
 import { setImmediate } from "node:timers/promises";
 import type pg from "pg";
 import { addLetterCounts, countLetters, type LetterCount } from "../../archive/letterCounts.ts";
-import { type DeadLetter, rowsOf } from "../../read/answerToRows.ts";
+import { rowsOf } from "../../read/answerToRows.ts";
+import type { DeadLetter } from "../../read/rowTypes.ts";
 import type { Instant } from "../../clock.ts";
 import { type BackfillReport, isOfQuote, NOTHING_DONE } from "../report.ts";
 import { answersOfRun } from "./journaled.ts";

@@ -4,7 +4,7 @@ import yauzl from "yauzl";
 import type { Instant } from "../../clock.ts";
 import { MAX_BODY_BYTES } from "../../quotes-api/xml.ts";
 import { isGzip, reason, tooLarge, uncompressed } from "./content.ts";
-import type { Entry, Found } from "./entries.ts";
+import type { Entry, Found } from "./entry.ts";
 import { dosInstant, plausible } from "./savedTime.ts";
 
 /** In the archive's own order. Closes the file. @throws what is wrong with the archive */

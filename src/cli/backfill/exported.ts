@@ -10,7 +10,7 @@ import { createObserver } from "../../clock.ts";
 import type { Edges } from "../../run/edges.ts";
 import { createDisplay } from "./display.ts";
 import { runImport } from "./importing.ts";
-import type { CommonRequest } from "./program.ts";
+import type { CommonRequest } from "./report.ts";
 import { printReport } from "./report.ts";
 
 /** What was asked for. */

@@ -1,6 +1,6 @@
 /** What imports have in common: the lock, the journal, the run that goes on where it stopped, the slots that they fill. */
 import type pg from "pg";
-import type { AnswerRows } from "../../read/answerToRows.ts";
+import type { AnswerRows } from "../../read/rowTypes.ts";
 import { tryBatches, tryCatchUp } from "../../backfill/dryRun/tryBatches.ts";
 import { catchUp } from "../../backfill/files/catchUp.ts";
 import { batchOf, importPieces } from "../../backfill/files/importPieces.ts";

@@ -19,17 +19,8 @@ import { delayedJobs } from "./delayedJobs.ts";
 import { createDisplay, type Display } from "./display.ts";
 import { endingAtInterrupt } from "./ending.ts";
 import { tryJournal } from "./journalTrial.ts";
-import type { CommonRequest } from "./program.ts";
 import { type Finished, printReport } from "./report.ts";
-
-/** What was asked for. */
-export type JournalRequest = CommonRequest & {
-  /** A journal, or a data directory with one; null: this machine's. */
-  directory: string | null;
-  from: Instant | null;
-  to: Instant | null;
-  rebuild: boolean;
-};
+import type { JournalRequest } from "./journalTrial.ts";
 
 /** A journal that was chosen. */
 type Chosen = {

@@ -1,5 +1,5 @@
 /** `quotekeeper backfill --journal --dry-run`: what reading a journal again would change. */
-import type { Batch } from "../../archive/load.ts";
+import type { Batch } from "../../archive/batch.ts";
 import type { TempCopies } from "../../backfill/dryRun/tempCopies.ts";
 import { tryBatches } from "../../backfill/dryRun/tryBatches.ts";
 import { type FillOptions, fillSlots } from "../../backfill/gaps/fillSlots.ts";
@@ -8,7 +8,17 @@ import { rebuild } from "../../backfill/journal/rebuild.ts";
 import { allBatches, type ReplayOptions } from "../../backfill/journal/replay.ts";
 import type { TimeRange } from "../../backfill/journal/segments.ts";
 import type { BackfillReport } from "../../backfill/report.ts";
-import type { JournalRequest } from "./journal.ts";
+import type { CommonRequest } from "./report.ts";
+import type { Instant } from "../../clock.ts";
+
+/** What was asked for. */
+export type JournalRequest = CommonRequest & {
+  /** A journal, or a data directory with one; null: this machine's. */
+  directory: string | null;
+  from: Instant | null;
+  to: Instant | null;
+  rebuild: boolean;
+};
 
 /** How the journal is read. */
 export type TrialOptions = Omit<ReplayOptions, "pool" | "positions" | "runPosition">;

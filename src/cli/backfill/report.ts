@@ -5,6 +5,9 @@ import { backfillJson } from "../json/backfill.ts";
 import { printJson } from "../json/print.ts";
 import { say } from "../terminal/harmless.ts";
 
+/** What every source takes. */
+export type CommonRequest = { dryRun: boolean; json: boolean };
+
 /** A finished backfill, or one that was only tried. */
 export type Finished = {
   kind: "journal" | "xml" | "csv" | "parquet" | "sweep";

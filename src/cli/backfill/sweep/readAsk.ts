@@ -9,7 +9,7 @@ import { QuotekeeperError } from "../../../errors.ts";
 import { instrumentName, option } from "../../../market/instrument.ts";
 import { readTextFile } from "../../../plainFiles.ts";
 import type { Edges } from "../../../run/edges.ts";
-import type { CommonRequest } from "../program.ts";
+import type { CommonRequest } from "../report.ts";
 import { serviceOf } from "./account.ts";
 
 /** What was asked for. */
