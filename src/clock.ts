@@ -1,6 +1,9 @@
 /**
  * The only place that reads the machine's clock or its randomness. Everything that decides takes
  * these as arguments, so a test moves time instead of waiting for it.
+ *
+ * UTC times with microseconds. A `Date` has milliseconds, too few to name every answer of a second
+ * apart, so receive times travel as text of fixed width: it sorts as text and is a `timestamptz` as it is.
  */
 import { randomBytes } from "node:crypto";
 import { uptime } from "node:os";
@@ -38,4 +41,78 @@ export async function atMost(
   const done = new AbortController();
   const waited = sleep(ms, done.signal).catch(() => undefined);
   await Promise.race([work, waited]).finally(() => done.abort());
+}
+
+/** A UTC time with microseconds, `2026-11-20T22:50:00.123456Z`, always 27 characters. */
+export type Instant = string;
+
+const PATTERN = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
+
+/**
+ * @param epochMicros microseconds since 1970-01-01T00:00:00Z
+ * @returns the same time as text
+ * @throws RangeError outside the years 0000 to 9999, which the fixed width cannot hold
+ */
+export function instantOf(epochMicros: bigint): Instant {
+  const micros = ((epochMicros % 1_000n) + 1_000n) % 1_000n;
+  const text = new Date(Number((epochMicros - micros) / 1_000n)).toISOString();
+  if (text.length !== 24) throw new RangeError(`${text} has no four-digit year`);
+  return `${text.slice(0, -1)}${micros.toString().padStart(3, "0")}Z`;
+}
+
+/**
+ * @param instant a time as `instantOf` writes it
+ * @returns microseconds since 1970-01-01T00:00:00Z
+ * @throws RangeError when the text has another form or names no day of the calendar
+ */
+export function microsOf(instant: Instant): bigint {
+  const date = dateOf(instant);
+  return BigInt(date.getTime()) * 1_000n + BigInt(instant.slice(23, 26));
+}
+
+/** The instant of a `Date`; its last three digits are 0. */
+export function instantFromDate(date: Date): Instant {
+  return instantOf(BigInt(date.getTime()) * 1_000n);
+}
+
+/**
+ * The `Date` of an instant, microseconds cut off.
+ *
+ * @throws RangeError when the text has another form or names no day of the calendar
+ */
+export function dateOf(instant: Instant): Date {
+  const date = new Date(PATTERN.test(instant) ? `${instant.slice(0, 23)}Z` : NaN);
+  // 2026-02-30 parses as 2 March: a time that does not come back as written never was one.
+  if (Number.isNaN(date.getTime()) || date.toISOString().slice(0, 23) !== instant.slice(0, 23))
+    throw new RangeError(`"${instant}" is not a UTC time with microseconds`);
+  return date;
+}
+
+/** How far the monotonic clock may run from the wall clock before the wall clock is believed again, in µs. */
+const DRIFT_MICROS = 2_000n;
+
+/**
+ * Receive times, strictly increasing for as long as the process lives.
+ *
+ * The wall clock gives the millisecond, the monotonic clock the microseconds since the two were last
+ * joined; they are joined anew when they run apart (the wall clock was set, or slewed). When the wall
+ * clock was set back, times go on from the last one by 1 µs each until it has caught up.
+ *
+ * @returns a function that gives the present instant, later than every instant it gave before
+ */
+export function createObserver(clock: Clock): () => Instant {
+  let anchorWall = 0n;
+  let anchorMonotonicMs = 0;
+  let last: bigint | null = null;
+
+  return () => {
+    const wall = BigInt(clock.now().getTime()) * 1_000n;
+    const monotonicMs = clock.monotonicMs();
+    let micros = anchorWall + BigInt(Math.floor((monotonicMs - anchorMonotonicMs) * 1_000));
+    if (last === null || micros < wall - DRIFT_MICROS || micros > wall + DRIFT_MICROS) {
+      [anchorWall, anchorMonotonicMs, micros] = [wall, monotonicMs, wall];
+    }
+    last = last !== null && micros <= last ? last + 1n : micros;
+    return instantOf(last);
+  };
 }

@@ -2,7 +2,7 @@
 import { readBatches } from "../../src/archive/readBatches.ts";
 import { openSegment, type SegmentInfo } from "../../src/journal/segments.ts";
 import { nodeFs } from "../../src/journal/fs.ts";
-import { compressedSpans } from "../../src/journal/spans.ts";
+import { compressedRanges } from "../../src/journal/byteRanges.ts";
 import { readSegment } from "../../src/journal/reader.ts";
 
 /** Milliseconds of each stage, and the quotes they were for. */
@@ -23,7 +23,7 @@ export async function timeStages(journalDir: string, segments: readonly SegmentI
   const inflatedMs = await timed(segments, async ({ name }) => {
     const opened = await openSegment(journalDir, name, nodeFs);
     if (opened?.state !== "compressed") throw new Error(`${name} is not compressed`);
-    for await (const span of compressedSpans(opened.file, 0, Number.MAX_SAFE_INTEGER)) void span;
+    for await (const span of compressedRanges(opened.file, 0, Number.MAX_SAFE_INTEGER)) void span;
     await opened.file.close();
   });
   const checkedMs = await timed(segments, async ({ name }) => {

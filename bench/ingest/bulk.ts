@@ -1,8 +1,9 @@
 /** Bulk loading: the limit, our loader and Drizzle in turn, on the same server, the same rows, in emptied tables. */
 import { drizzle } from "drizzle-orm/node-postgres";
 import type pg from "pg";
-import { type Batch, loadBatch } from "../../src/archive/load.ts";
-import { EXTENDED_QUOTES, type PlacedUnit, QUOTES } from "../../src/archive/quoteColumns.ts";
+import { loadBatch } from "../../src/archive/load.ts";
+import type { Batch } from "../../src/archive/batch.ts";
+import { EXTENDED_QUOTES, type PlacedUnit, QUOTES } from "../../src/read/quoteColumns.ts";
 import { extendedQuotes, quotes } from "../../src/archive/schema.ts";
 import { chooseLimit, prepareText } from "./limit.ts";
 import { batchesOf, records } from "./sample.ts";

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { createMemory, loadBatch } from "../../src/archive/load.ts";
 import { startLoader } from "../../src/archive/loader.ts";
-import { rowsOf } from "../../src/archive/rows.ts";
+import { rowsOf } from "../../src/read/answerToRows.ts";
 import { systemClock } from "../../src/clock.ts";
 import { openJournal } from "../../src/journal/writer.ts";
 import { records } from "./sample.ts";

@@ -1,8 +1,8 @@
 /** Answers of a made-up market, as the journal holds them: the same ones from the same seed. */
-import type { Batch } from "../../src/archive/load.ts";
+import type { Batch } from "../../src/archive/batch.ts";
 import { BATCH_BYTES, BATCH_RECORDS } from "../../src/archive/readBatches.ts";
-import { rowsOf } from "../../src/archive/rows.ts";
-import { instantOf, type Instant } from "../../src/instant.ts";
+import { rowsOf } from "../../src/read/answerToRows.ts";
+import { instantOf, type Instant } from "../../src/clock.ts";
 import type { ResponseRecord } from "../../src/journal/record.ts";
 import { uuidv7 } from "../../src/journal/uuid.ts";
 import type { InstrumentQuote, Quote } from "../../src/quotes-api/document.ts";

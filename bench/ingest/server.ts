@@ -4,8 +4,7 @@ import { join } from "node:path";
 import type pg from "pg";
 import { createPool } from "../../src/archive/connect.ts";
 import { migrate, readMigrations } from "../../src/archive/migrate.ts";
-import { systemClock } from "../../src/clock.ts";
-import { instantFromDate } from "../../src/instant.ts";
+import { systemClock, instantFromDate } from "../../src/clock.ts";
 import { makeServerDir, openOwnServer } from "../../test/support/postgres/server.ts";
 
 /** A migrated database of one's own. */

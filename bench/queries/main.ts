@@ -9,7 +9,7 @@ import { migrate } from "../../src/archive/migrate.ts";
 import { createPool } from "../../src/archive/connect.ts";
 import { describeTier, readTier } from "../../src/archive/tiers/tier.ts";
 import { execute, startTestServer } from "../../test/support/postgres/server.ts";
-import { instantFromDate } from "../../src/instant.ts";
+import { instantFromDate } from "../../src/clock.ts";
 import { fillInstruments, fillSession, sessionDates } from "./market.ts";
 import { type Question, questions } from "./questions.ts";
 

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { exchangeDate } from "../../src/market/calendar/dates.ts";
 import { createCalendar } from "../../src/market/calendar/calendar.ts";
 import { ensurePartitions } from "../../src/archive/partitions.ts";
-import { instantFromDate } from "../../src/instant.ts";
+import { instantFromDate } from "../../src/clock.ts";
 
 /** Instruments that are quoted. */
 export const INSTRUMENTS = 500;

@@ -1,5 +1,5 @@
 /** `docs/metrics.md`, from the table of metrics. */
-import { LATENESS_BUCKETS, METRICS, type MetricName } from "../../src/web/machines/definitions.ts";
+import { LATENESS_BUCKETS, METRICS, type MetricName } from "../../src/web/monitoring/definitions.ts";
 import { code, GENERATED, markdownTable, paragraphs } from "./markdown.ts";
 
 /** The page. */
@@ -21,7 +21,7 @@ export function metricsPage(): string {
   return paragraphs(
     GENERATED,
     "# Metrics",
-    "Source: `src/web/machines/definitions.ts`.",
+    "Source: `src/web/monitoring/definitions.ts`.",
     "`quotekeeper start` and `quotekeeper web` answer `/metrics` in Prometheus' text format, at the address of the dashboard. With `QUOTEKEEPER_WEB_TOKEN` set, it wants the token as `Authorization: Bearer`. [deploy.md](deploy.md) shows the scrape configuration and alert rules.",
     "Labels have the values named here and no others: no symbol, no address, no credential is ever one. What cannot be found out at the moment is absent, and not 0. Counters begin anew with the process. `process_*` and `nodejs_*` are [prom-client](https://www.npmjs.com/package/prom-client)'s own.",
     markdownTable(["Metric", "Kind", "Labels", "What it says"], rows),

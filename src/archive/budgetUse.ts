@@ -1,6 +1,6 @@
 /** How much of the account's budget the answers in the archive have used. */
 import type pg from "pg";
-import type { LedgerSource } from "../ledger.ts";
+import type { LedgerSource } from "../journal/ledger.ts";
 
 /** Calls of one window, and what the service said of its own count at the newest of them. */
 export type BudgetUse = {

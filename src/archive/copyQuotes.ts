@@ -11,7 +11,7 @@ import {
   type PlacedUnit,
   QUOTES,
   type QuoteTable,
-} from "./quoteColumns.ts";
+} from "../read/quoteColumns.ts";
 
 /**
  * By COPY, for units that are new.

@@ -1,7 +1,7 @@
 /** What the ledger says, for people: coverage by instrument and day, and what the service does not know. */
 import type pg from "pg";
-import type { LedgerSource } from "../ledger.ts";
-import { LEDGER_SOURCE_IDS } from "./ledger.ts";
+import type { LedgerSource } from "../journal/ledger.ts";
+import { LEDGER_SOURCE_IDS } from "./ledgerRows.ts";
 
 /** One instrument on one day of the exchange. expected = stored + missed. */
 export type CoverageRow = {

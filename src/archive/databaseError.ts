@@ -1,6 +1,6 @@
 /** What the database's errors mean: their code of ours, and whether trying again can help. */
 import { type ErrorCode, QuotekeeperError } from "../errors.ts";
-import { sqlstateOf } from "./refusal.ts";
+import { sqlstateOf } from "./sqlState.ts";
 
 /** Codes of what keeps a database that answers from taking the archive, and what a person can mend meanwhile. */
 export type ProblemCode = "DATABASE_OCCUPIED" | "DATABASE_READ_ONLY" | "DATABASE_RIGHTS_MISSING";

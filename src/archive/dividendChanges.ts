@@ -2,7 +2,7 @@
  * What the table of dividends becomes when quotes are added to a series, an instrument from a source, in whatever order
  * they come: a row where a quote says something else than the quote before it. Pure.
  */
-import type { Instant } from "../instant.ts";
+import type { Instant } from "../clock.ts";
 import { canonicalDecimal } from "../quotes-api/decimal.ts";
 import type { DividendData } from "../quotes-api/document.ts";
 

@@ -1,10 +1,10 @@
 /** Dividends, of which a row is kept for each change. */
 import type pg from "pg";
-import type { Instant } from "../instant.ts";
+import type { Instant } from "../clock.ts";
 import type { DividendData } from "../quotes-api/document.ts";
 import { dividendChanges, type DividendWord, type KeptDividend, sameText } from "./dividendChanges.ts";
-import { inTimeOrder, type PlacedUnit } from "./quoteColumns.ts";
-import { dividendOf } from "./rows.ts";
+import { inTimeOrder, type PlacedUnit } from "../read/quoteColumns.ts";
+import { dividendOf } from "../read/answerToRows.ts";
 
 /** What the quotes of one series, an instrument from a source, say of its dividend. */
 export type DividendSeries = {

@@ -4,7 +4,7 @@
  * other crosswise; statements are prepared once per connection.
  */
 import type pg from "pg";
-import type { Instant } from "../instant.ts";
+import type { Instant } from "../clock.ts";
 import {
   EXTENDED_QUOTES,
   hasExtended,
@@ -12,8 +12,9 @@ import {
   type PlacedUnit,
   QUOTES,
   type QuoteTable,
-} from "./quoteColumns.ts";
-import { type AnswerRows, type DeadLetter, headerColumns, type InstrumentRow } from "./rows.ts";
+} from "../read/quoteColumns.ts";
+import { headerColumns } from "../read/answerToRows.ts";
+import type { AnswerRows, DeadLetter, InstrumentRow } from "../read/rowTypes.ts";
 
 /** Text for a `text` column, which cannot hold the character 0. */
 function clean(text: string | null | undefined): string | null {

@@ -1,9 +1,9 @@
 /** The archive's directory of instruments and sources: finds their numbers, adds new ones, keeps them current. */
 import type pg from "pg";
-import type { Instant } from "../instant.ts";
+import type { Instant } from "../clock.ts";
 import { instrumentColumns } from "./insert.ts";
 import type { KnownInstruments } from "./knownInstruments.ts";
-import type { InstrumentRow, QuoteUnit } from "./rows.ts";
+import type { InstrumentRow, QuoteUnit } from "../read/rowTypes.ts";
 
 /** The name of an instrument as the ledger writes it, `AAPL` or `AAPL:2026-12-18:CALL:150`: SQL of a row `i`. */
 export const INSTRUMENT_NAME =
@@ -184,7 +184,7 @@ export function withWrittenStrike(row: InstrumentRow): InstrumentRow {
 
 /**
  * The number of each instrument, null when it is not there. The security type of an underlying is only assumed
- * (rows.ts): if the symbol is known under another type, and not under the assumed one, it is that. Equality and
+ * (answerToRows.ts): if the symbol is known under another type, and not under the assumed one, it is that. Equality and
  * `is null` are said apart: `is not distinct from` uses no index.
  */
 async function find(client: pg.ClientBase, seen: readonly Seen[]): Promise<(number | null)[]> {

@@ -1,5 +1,5 @@
 /** What a long load remembers of the directory of instruments, so as not to ask again. */
-import type { InstrumentRow } from "./rows.ts";
+import type { InstrumentRow } from "../read/rowTypes.ts";
 
 /** Most numbers that are remembered: some 20 MB. */
 const MOST_KNOWN = 100_000;

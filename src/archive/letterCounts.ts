@@ -1,5 +1,5 @@
 /** Dead letters, counted by why. Pure. */
-import type { DeadLetter } from "./rows.ts";
+import type { DeadLetter } from "../read/rowTypes.ts";
 
 /** Dead letters of one reason. */
 export type LetterCount = {

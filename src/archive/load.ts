@@ -1,57 +1,17 @@
 /** One transaction: a batch of journaled answers becomes rows, and the journal position moves with them. */
 import type pg from "pg";
 import { ensurePartitionsFor } from "./partitions.ts";
-import { type Bookmark, JOURNAL_POSITION } from "./bookmark.ts";
+import { type LoadPosition, JOURNAL_POSITION } from "./loadPosition.ts";
 import { READ_ONLY } from "./databaseError.ts";
 import { insertDeadLetters } from "./insert.ts";
 import type { SeenInstruments } from "./instruments.ts";
 import { addLetterCounts, countLetters } from "./letterCounts.ts";
-import { type JournaledNote, loadNotes } from "./loadNotes.ts";
-import { isWithoutPartition, sqlstateOf } from "./refusal.ts";
-import type { Instant } from "../instant.ts";
-import type { AnswerRows } from "./rows.ts";
-import { storeAnswers, type StoredAnswers } from "./storeAnswers.ts";
-
-/** A stretch of one journal segment, read and ready to be loaded. */
-export type Batch = {
-  segment: string;
-  /** Where the stretch begins and ends in the segment, bytes of the uncompressed stream. */
-  from: number;
-  to: number;
-  answers: AnswerRows[];
-  /** Notes of the ledger, in the journal's order. */
-  notes: JournaledNote[];
-};
-
-/** What a load did; all counts are of this load alone. */
-export type LoadReport = StoredAnswers & {
-  /** Slots of the ledger. */
-  slots: number;
-};
-
-/** Nothing loaded. */
-export const NOTHING_LOADED: LoadReport = {
-  responses: 0,
-  quotes: 0,
-  dividends: 0,
-  repeated: 0,
-  deadLetters: 0,
-  lost: [],
-  slots: 0,
-};
-
-/** Two reports as one. */
-export function addReports(a: LoadReport, b: LoadReport): LoadReport {
-  return {
-    responses: a.responses + b.responses,
-    quotes: a.quotes + b.quotes,
-    dividends: a.dividends + b.dividends,
-    repeated: a.repeated + b.repeated,
-    deadLetters: a.deadLetters + b.deadLetters,
-    lost: addLetterCounts(a.lost, b.lost),
-    slots: a.slots + b.slots,
-  };
-}
+import { loadNotes } from "./loadNotes.ts";
+import { isWithoutPartition, sqlstateOf } from "./sqlState.ts";
+import type { Instant } from "../clock.ts";
+import type { AnswerRows } from "../read/rowTypes.ts";
+import { storeAnswers } from "./storeAnswers.ts";
+import type { Batch, LoadReport } from "./batch.ts";
 
 /**
  * SQLSTATEs of two transactions in each other's way: 40001 (serialization failure), 40P01 (deadlock). The loader's
@@ -79,19 +39,19 @@ export function createMemory(): LoadMemory {
  * Loads a batch, or finds that another program has done so.
  *
  * @param memory of a loader that loads one batch after another
- * @param bookmark how far this load has come; default: the journal's position
- * @returns null when the bookmark is no longer at `batch.from`: read it again from there
+ * @param loadPosition how far this load has come; default: the journal's position
+ * @returns null when the position is no longer at `batch.from`: read it again from there
  * @throws the database's errors as they are; nothing of the batch is stored then
  */
 export async function loadBatch(
   pool: pg.Pool,
   batch: Batch,
   memory: LoadMemory = createMemory(),
-  bookmark: Bookmark = JOURNAL_POSITION,
+  loadPosition: LoadPosition = JOURNAL_POSITION,
 ): Promise<LoadReport | null> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await loadOnce(pool, batch, memory, bookmark);
+      return await loadOnce(pool, batch, memory, loadPosition);
     } catch (error) {
       memory.months.clear();
       if (attempt === ATTEMPTS || !isPassing(error)) throw error;
@@ -103,7 +63,7 @@ async function loadOnce(
   pool: pg.Pool,
   batch: Batch,
   memory: LoadMemory,
-  bookmark: Bookmark,
+  loadPosition: LoadPosition,
 ): Promise<LoadReport | null> {
   const client = await pool.connect();
   let broken: Error | undefined;
@@ -111,12 +71,12 @@ async function loadOnce(
     // Outside the batch's transaction: partitions stay useful if it fails, and lock nothing meanwhile.
     await ensureRoom(client, batch.answers, memory);
     await client.query("begin");
-    if (!(await bookmark.take(client, batch))) {
+    if (!(await loadPosition.take(client, batch))) {
       await client.query("rollback");
       return null;
     }
     const report = await storeBatch(client, batch);
-    await bookmark.move(client, batch, report);
+    await loadPosition.move(client, batch, report);
     await client.query("commit");
     return report;
   } catch (error) {

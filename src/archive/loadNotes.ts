@@ -1,11 +1,11 @@
 /** The ledger's notes of a batch: one that cannot become rows costs itself alone. */
 import { createHash } from "node:crypto";
 import type pg from "pg";
-import type { Instant } from "../instant.ts";
-import { lackOf, type LedgerNote } from "../ledger.ts";
-import { insertLedger, LEDGER_SOURCE_IDS, missRefused, type SettledSlot } from "./ledger.ts";
-import { isOfItsRow, mayBeOfARow } from "./refusal.ts";
-import type { DeadLetter } from "./rows.ts";
+import type { Instant } from "../clock.ts";
+import { lackOf, type LedgerNote } from "../journal/ledger.ts";
+import { insertLedger, LEDGER_SOURCE_IDS, missRefused, type SettledSlot } from "./ledgerRows.ts";
+import { isOfItsRow, mayBeOfARow } from "./sqlState.ts";
+import type { DeadLetter } from "../read/rowTypes.ts";
 import { undo } from "./savepoint.ts";
 
 /** A note of the ledger as the journal has it: `at` is when it was written. */

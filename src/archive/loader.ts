@@ -5,20 +5,13 @@
 import type pg from "pg";
 import { atMost, type Clock } from "../clock.ts";
 import { listSegments } from "../journal/segments.ts";
-import { readPositions } from "./bookmark.ts";
+import { readPositions } from "./loadPosition.ts";
 import { isRetryable } from "./databaseError.ts";
 import { explain } from "./explain.ts";
-import {
-  addReports,
-  type Batch,
-  createMemory,
-  loadBatch,
-  type LoadMemory,
-  type LoadReport,
-  NOTHING_LOADED,
-} from "./load.ts";
+import { createMemory, loadBatch, type LoadMemory } from "./load.ts";
+import { addReports, type Batch, type LoadReport, NOTHING_LOADED } from "./batch.ts";
 import { readBatches } from "./readBatches.ts";
-import type { AnswerRows } from "./rows.ts";
+import type { AnswerRows } from "../read/rowTypes.ts";
 
 /** What the loader needs, and whom it tells. */
 export type LoaderOptions = {

@@ -8,7 +8,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type pg from "pg";
 import { QuotekeeperError } from "../errors.ts";
-import type { Instant } from "../instant.ts";
+import type { Instant } from "../clock.ts";
 import { PACKAGE_ROOT } from "../packageRoot.ts";
 import { connectBeside } from "./connect.ts";
 import { findOccupied, occupied } from "./occupied.ts";

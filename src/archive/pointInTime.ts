@@ -4,7 +4,7 @@
  * keeps the newest only.
  */
 import type pg from "pg";
-import type { Instant } from "../instant.ts";
+import type { Instant } from "../clock.ts";
 import type { InstrumentKey } from "../market/instrument.ts";
 
 /** Kinds of sources, see `RecordSource`. */

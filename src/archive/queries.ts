@@ -2,7 +2,7 @@
 import { and, asc, count, desc, eq, gte, inArray, max, ne, sql } from "drizzle-orm";
 import { drizzle } from "drizzle-orm/node-postgres";
 import type pg from "pg";
-import type { LedgerSource } from "../ledger.ts";
+import type { LedgerSource } from "../journal/ledger.ts";
 import { type InstrumentKey, instrumentName } from "../market/instrument.ts";
 import {
   deadLetters,

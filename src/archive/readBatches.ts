@@ -2,9 +2,9 @@
 import { setImmediate } from "node:timers/promises";
 import { readSegment } from "../journal/reader.ts";
 import type { JournalRecord } from "../journal/record.ts";
-import { isLedgerNote } from "../ledger.ts";
-import type { Batch } from "./load.ts";
-import { rowsOf } from "./rows.ts";
+import { isLedgerNote } from "../journal/ledger.ts";
+import type { Batch } from "./batch.ts";
+import { rowsOf } from "../read/answerToRows.ts";
 
 /**
  * Most records of a batch, and most bytes of their bodies: what one transaction holds, and memory with it, about five

@@ -20,7 +20,7 @@ import {
   unique,
   uuid,
 } from "drizzle-orm/pg-core";
-import { CLOCK_STEP_KINDS } from "../ledger.ts";
+import { CLOCK_STEP_KINDS } from "../journal/ledger.ts";
 
 const instant = (name: string) => timestamp(name, { withTimezone: true, mode: "string" });
 

@@ -11,10 +11,10 @@ import {
   responseRow,
   type SourcedAnswer,
 } from "./insert.ts";
-import { isCsvCall } from "./imports/csvCall.ts";
-import { findContested } from "./imports/contested.ts";
-import { isExportCall } from "./imports/exportCall.ts";
-import { restoreDirectory, restoreDividends } from "./imports/restore.ts";
+import { isCsvCall } from "../read/csvCall.ts";
+import { findContested } from "./refill/contested.ts";
+import { isExportCall } from "../read/exportCall.ts";
+import { restoreDirectory, restoreDividends } from "./refill/restore.ts";
 import {
   addAllSeen,
   placeInstruments,
@@ -23,13 +23,14 @@ import {
   type SeenInstruments,
   sourceText,
 } from "./instruments.ts";
-import type { Instant } from "../instant.ts";
+import type { Instant } from "../clock.ts";
 import type { RecordSource } from "../journal/record.ts";
-import type { PlacedUnit } from "./quoteColumns.ts";
-import { isOfItsRow, mayBeOfARow, mayBeThereAlready, refusalOf } from "./refusal.ts";
+import type { PlacedUnit } from "../read/quoteColumns.ts";
+import { isOfItsRow, mayBeOfARow, mayBeThereAlready, refusalOf } from "./sqlState.ts";
 import { undo } from "./savepoint.ts";
 import { countLetters, type LetterCount } from "./letterCounts.ts";
-import { type AnswerRows, type DeadLetter, type QuoteUnit, unitName } from "./rows.ts";
+import { unitName } from "../read/answerToRows.ts";
+import type { AnswerRows, DeadLetter, QuoteUnit } from "../read/rowTypes.ts";
 
 /** A unit with its source, and the time and ordinal of its dead letter should it become one. */
 type SourcedUnit = {

@@ -1,7 +1,7 @@
 /** What a backfill did, in numbers that add up. Pure. */
 import { addLetterCounts, countLetters, type LetterCount } from "../archive/letterCounts.ts";
-import type { Batch, LoadReport } from "../archive/load.ts";
-import type { DeadLetter } from "../archive/rows.ts";
+import type { Batch, LoadReport } from "../archive/batch.ts";
+import type { DeadLetter } from "../read/rowTypes.ts";
 
 /** Counts of one backfill, over all its runs when it was ended in its midst: `read = stored + repeated + deadLettered`. */
 export type BackfillReport = {

@@ -2,7 +2,7 @@
 import { InvalidArgumentError } from "commander";
 import { Temporal } from "temporal-polyfill";
 import { QuotekeeperError } from "../errors.ts";
-import { type Instant, instantOf } from "../instant.ts";
+import { type Instant, instantOf } from "../clock.ts";
 import type { Credentials } from "../quotes-api/oauth/signature.ts";
 import { isCalendarDate } from "../quotes-api/dateText.ts";
 import { isSymbol, isWatchlistId, type OptionContract } from "../market/instrument.ts";

@@ -1,15 +1,15 @@
 /** `quotekeeper calendar`: the sessions the program believes in. */
 import { resolve } from "node:path";
-import { readJobs } from "../config/jobs/readJobs.ts";
+import { readJobs } from "../schedule/readJobs.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { createCalendar } from "../market/calendar/calendar.ts";
 import { exchangeTime } from "../market/calendar/dates.ts";
 import { type CalendarRow, calendarRows } from "../market/calendar/rows.ts";
-import type { Edges } from "./edges.ts";
+import type { Edges } from "../run/edges.ts";
 import { calendarJson } from "./json/planning.ts";
 import { printJson } from "./json/print.ts";
-import { table } from "./parts/table.ts";
-import { say } from "./parts/harmless.ts";
+import { table } from "./terminal/table.ts";
+import { say } from "./terminal/harmless.ts";
 
 /** Exchange dates, both included; `closed` also lists the days without a session. */
 export type CalendarRequest = { from: string; to: string; closed: boolean; json: boolean };

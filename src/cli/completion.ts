@@ -4,7 +4,7 @@ import { bashScript } from "./completion/bash.ts";
 import { fishScript } from "./completion/fish.ts";
 import { type Place, placesOf } from "./completion/words.ts";
 import { zshScript } from "./completion/zsh.ts";
-import type { Edges } from "./edges.ts";
+import type { Edges } from "../run/edges.ts";
 
 const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript } as const satisfies Record<
   string,

@@ -2,13 +2,13 @@
 import { type CoverageRow, readCoverage } from "../archive/coverage.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { exchangeDate } from "../market/calendar/dates.ts";
-import type { Edges } from "./edges.ts";
+import type { Edges } from "../run/edges.ts";
 import { printJson } from "./json/print.ts";
 import { coverageJson } from "./json/quotes.ts";
-import { requireArchive, requireSchema, withArchive } from "./parts/archive.ts";
-import { table } from "./parts/table.ts";
-import { widthOf } from "./parts/width.ts";
-import { oneLine, say } from "./parts/harmless.ts";
+import { requireArchive, requireSchema, withArchive } from "../run/archive.ts";
+import { table } from "./terminal/table.ts";
+import { widthOf } from "./terminal/width.ts";
+import { oneLine, say } from "./terminal/harmless.ts";
 
 /** Exchange dates, both included. */
 export type CoverageRequest = { from: string; to: string; json: boolean };

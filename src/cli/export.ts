@@ -5,17 +5,17 @@ import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { exportArchive, type ExportProgress } from "../export/exportArchive.ts";
 import type { Manifest } from "../export/manifest.ts";
-import { type Edges, Interrupted, READER_GONE } from "./edges.ts";
+import { type Edges, Interrupted, READER_GONE } from "../run/edges.ts";
 import { exportJson } from "./json/export.ts";
 import { printJson } from "./json/print.ts";
-import { archiveExists, requireSchema, withArchive } from "./parts/archive.ts";
-import { oneLine } from "./parts/harmless.ts";
+import { archiveExists, requireSchema, withArchive } from "../run/archive.ts";
+import { oneLine } from "./terminal/harmless.ts";
 import { PROCESSES } from "../processes.ts";
-import { createLogger } from "./parts/logger.ts";
-import { roughly } from "./parts/spans.ts";
-import { StatusLine } from "./parts/statusLine.ts";
-import { table } from "./parts/table.ts";
-import { VERSION } from "./parts/version.ts";
+import { createLogger } from "./terminal/logger.ts";
+import { roughly } from "../run/durations.ts";
+import { StatusLine } from "./terminal/statusLine.ts";
+import { table } from "./terminal/table.ts";
+import { VERSION } from "../run/version.ts";
 
 /** What was asked for; dates are the exchange's, both included, null: no bound. */
 export type ExportRequest = {

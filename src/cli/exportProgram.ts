@@ -3,7 +3,7 @@ import { type Command, Option } from "commander";
 import { EXPORT_TABLES } from "../archive/export/tables.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { parseDate, parseSymbols } from "./arguments.ts";
-import type { Edges } from "./edges.ts";
+import type { Edges } from "../run/edges.ts";
 import type { ExportRequest } from "./export.ts";
 
 type Run = (work: (config: Config) => Promise<number>) => Promise<void>;

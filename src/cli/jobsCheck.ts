@@ -1,13 +1,13 @@
 /** `quotekeeper jobs check`: every problem of every job file at once. */
 import { resolve } from "node:path";
-import { noJobs, readJobs } from "../config/jobs/readJobs.ts";
-import { describeProblem } from "../config/jobs/yamlFile.ts";
+import { noJobs, readJobs } from "../schedule/readJobs.ts";
+import { describeProblem } from "../schedule/yamlFile.ts";
 import type { Config } from "../config/loadEnvironment.ts";
-import type { Edges } from "./edges.ts";
+import type { Edges } from "../run/edges.ts";
 import { jobsCheckJson } from "./json/planning.ts";
 import { printJson } from "./json/print.ts";
-import { table } from "./parts/table.ts";
-import { say } from "./parts/harmless.ts";
+import { table } from "./terminal/table.ts";
+import { say } from "./terminal/harmless.ts";
 
 /**
  * @returns 0 when all files are right, 2 otherwise

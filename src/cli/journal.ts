@@ -7,18 +7,18 @@ import { acceptFindings, type Accepted } from "../journal/accept.ts";
 import type { Finding } from "../journal/completeness.ts";
 import { errnoOf, fileSystem } from "../journal/fs.ts";
 import { repairJournal } from "../journal/repair.ts";
-import { hourOf } from "../journal/segment-name.ts";
+import { hourOf } from "../journal/segmentName.ts";
 import { SEGMENT_LIST } from "../journal/segmentList.ts";
 import { listSegments, type SegmentInfo } from "../journal/segments.ts";
-import { DAMAGED_DIR, type SetAsideNote } from "../journal/set-aside.ts";
+import { DAMAGED_DIR, type QuarantineNote } from "../journal/quarantine.ts";
 import { type JournalReport, type SegmentReport, verifyJournal } from "../journal/verify.ts";
 import { exchangeTime } from "../market/calendar/dates.ts";
-import type { Edges } from "./edges.ts";
+import type { Edges } from "../run/edges.ts";
 import { journalAcceptJson, journalListJson, journalRepairJson, journalVerifyJson } from "./json/journal.ts";
 import { printJson } from "./json/print.ts";
-import { journalDir } from "./parts/collection.ts";
-import { table } from "./parts/table.ts";
-import { say } from "./parts/harmless.ts";
+import { journalDir } from "../run/collection.ts";
+import { table } from "./terminal/table.ts";
+import { say } from "./terminal/harmless.ts";
 
 type Output = { json: boolean };
 
@@ -182,7 +182,7 @@ function describeDamages({ name, damages, unfinished }: SegmentReport): string[]
   return lines;
 }
 
-function describeNote({ segment, offset, length, reason, file }: SetAsideNote): string {
+function describeNote({ segment, offset, length, reason, file }: QuarantineNote): string {
   return `${segment} at ${offset}: ${length} bytes, ${reason}, copied to ${DAMAGED_DIR}/${file}`;
 }
 

@@ -1,5 +1,5 @@
 /** The entry point of the program. */
-import { processEdges } from "./edges.ts";
+import { processEdges } from "../run/edges.ts";
 import { runProgram } from "./program.ts";
 
 const exitCode = await runProgram(process.argv.slice(2), processEdges());

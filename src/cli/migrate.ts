@@ -3,12 +3,12 @@ import { migrate as migrateDatabase } from "../archive/migrate.ts";
 import { readRetention } from "../archive/tiers/community.ts";
 import { describeTier, readTier } from "../archive/tiers/tier.ts";
 import type { Config } from "../config/loadEnvironment.ts";
-import { instantFromDate } from "../instant.ts";
-import type { Edges } from "./edges.ts";
+import { instantFromDate } from "../clock.ts";
+import type { Edges } from "../run/edges.ts";
 import { migrateJson } from "./json/operating.ts";
 import { printJson } from "./json/print.ts";
-import { withArchive } from "./parts/archive.ts";
-import { say } from "./parts/harmless.ts";
+import { withArchive } from "../run/archive.ts";
+import { say } from "./terminal/harmless.ts";
 
 /** What the command was given. */
 type MigrateOptions = {

@@ -5,19 +5,19 @@ import { FIRST_BATCH_SIZE } from "../collect/batchSize.ts";
 import { type BudgetPlan, GOVERNOR_REACH, planBudget } from "../collect/budgetPlan.ts";
 import { ChainBook } from "../collect/chainBook.ts";
 import { grouped } from "../collect/grouped.ts";
-import { scheduleJob } from "../collect/jobSchedule.ts";
+import { scheduleJob } from "../schedule/jobSchedule.ts";
 import type { DueJob } from "../collect/plan.ts";
-import { type Job, requireJobs } from "../config/jobs/readJobs.ts";
+import { type Job, requireJobs } from "../schedule/readJobs.ts";
 import type { Config } from "../config/loadEnvironment.ts";
-import { instantFromDate } from "../instant.ts";
+import { instantFromDate } from "../clock.ts";
 import { type Calendar, createCalendar } from "../market/calendar/calendar.ts";
 import { exchangeDate } from "../market/calendar/dates.ts";
-import { type Edges, Interrupted } from "./edges.ts";
+import { type Edges, Interrupted } from "../run/edges.ts";
 import { planJson } from "./json/planning.ts";
 import { printJson } from "./json/print.ts";
-import { archiveExists, requireSchema, withArchive } from "./parts/archive.ts";
-import { table } from "./parts/table.ts";
-import { oneLine, say } from "./parts/harmless.ts";
+import { archiveExists, requireSchema, withArchive } from "../run/archive.ts";
+import { table } from "./terminal/table.ts";
+import { oneLine, say } from "./terminal/harmless.ts";
 
 /** Days looked ahead for the next session: longer than any closure. */
 const LOOK_AHEAD_DAYS = 14;

@@ -4,7 +4,7 @@ import { Argument, Command, Option } from "commander";
 import { type Config, exposedSecrets, loadConfig, misspeltSettings } from "../config/loadEnvironment.ts";
 import { FIRST_BATCH_SIZE } from "../collect/batchSize.ts";
 import { describeUnknown } from "../config/unknownVariables.ts";
-import type { Instant } from "../instant.ts";
+import type { Instant } from "../clock.ts";
 import { closeToOthers } from "../journal/modes.ts";
 import { addDays, exchangeDate } from "../market/calendar/dates.ts";
 import type { OptionContract } from "../market/instrument.ts";
@@ -25,12 +25,12 @@ import {
 } from "./arguments.ts";
 import { addBackfill } from "./backfill/program.ts";
 import { completion, type Shell, SHELLS } from "./completion.ts";
-import type { Edges } from "./edges.ts";
+import type { Edges } from "../run/edges.ts";
 import { addExport } from "./exportProgram.ts";
-import { complain } from "./parts/complain.ts";
-import { VERSION } from "./parts/version.ts";
+import { complain } from "./terminal/complain.ts";
+import { VERSION } from "../run/version.ts";
 import { addServeKeys } from "./serveKeysProgram.ts";
-import { harmlessEdges, say } from "./parts/harmless.ts";
+import { harmlessEdges, say } from "./terminal/harmless.ts";
 
 const EXIT_CODES = "\nExit codes: 0 done, 1 something needs a person, 2 wrong usage or configuration.";
 

@@ -9,14 +9,14 @@ import type { FaultConfig } from "../serve/faults/faults.ts";
 import { readFaults } from "../serve/faults/file.ts";
 import type { PublicAddress } from "../serve/authenticate.ts";
 import { createQuoteService } from "../serve/quoteService.ts";
-import { lockDataDir, SERVING, thisProcess } from "./beside/lock.ts";
-import type { Edges } from "./edges.ts";
-import { randomCredentials } from "./parts/feed.ts";
-import { keyLines } from "./parts/keyLines.ts";
-import { createLogger } from "./parts/logger.ts";
-import { type OpenSource, openSource, type SourceRequest } from "./parts/serveSource.ts";
-import { keyPlace, openServeState } from "./parts/serveState.ts";
-import { say } from "./parts/harmless.ts";
+import { lockDataDir, SERVING, thisProcess } from "../run/beside/lock.ts";
+import type { Edges } from "../run/edges.ts";
+import { randomCredentials } from "../run/feed.ts";
+import { keyLines } from "./terminal/keyLines.ts";
+import { createLogger } from "./terminal/logger.ts";
+import { type OpenSource, openSource, type SourceRequest } from "../run/serveSource.ts";
+import { keyPlace, openServeState } from "../run/serveState.ts";
+import { say } from "./terminal/harmless.ts";
 
 /** What to serve, and to whom. */
 export type ServeRequest = SourceRequest & {

@@ -3,11 +3,11 @@ import type { Config } from "../config/loadEnvironment.ts";
 import { exchangeTime } from "../market/calendar/dates.ts";
 import type { StoredKey } from "../serve/keys/keyFile.ts";
 import { addKey, listKeys, type NewKey, revokeKey } from "../serve/keys/keyStore.ts";
-import type { Edges } from "./edges.ts";
-import { keyLines } from "./parts/keyLines.ts";
-import { keyPlace } from "./parts/serveState.ts";
-import { table } from "./parts/table.ts";
-import { say } from "./parts/harmless.ts";
+import type { Edges } from "../run/edges.ts";
+import { keyLines } from "./terminal/keyLines.ts";
+import { keyPlace } from "../run/serveState.ts";
+import { table } from "./terminal/table.ts";
+import { say } from "./terminal/harmless.ts";
 
 type Output = { json: boolean };
 

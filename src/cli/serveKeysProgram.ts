@@ -4,7 +4,7 @@ import type { Config } from "../config/loadEnvironment.ts";
 import type { Credentials } from "../quotes-api/oauth/signature.ts";
 import type { AccessLevel } from "../serve/keys/key.ts";
 import { parseKey, parseWhole } from "./arguments.ts";
-import type { Edges } from "./edges.ts";
+import type { Edges } from "../run/edges.ts";
 import type * as ServeKeys from "./serveKeys.ts";
 
 type Run = (work: (config: Config) => Promise<number>) => Promise<void>;

@@ -1,16 +1,16 @@
 /** `quotekeeper status`: what is healthy, late or lost. */
 import type { Config } from "../config/loadEnvironment.ts";
-import type { Edges, Sink } from "./edges.ts";
-import { statusJson } from "./json/status.ts";
+import type { Edges, Sink } from "../run/edges.ts";
+import { statusJson } from "../run/statusJson.ts";
 import { printJson, printJsonLine } from "./json/print.ts";
-import { type Archive, openArchive } from "./parts/archive.ts";
-import { createScreen } from "./parts/screen.ts";
-import { inNewYork } from "./parts/spans.ts";
-import { type ArchiveDoor, readStatus } from "./parts/statusReport.ts";
-import { statusLines } from "./parts/statusText.ts";
-import type { StatusReport } from "./parts/statusTypes.ts";
-import { cutTo } from "./parts/width.ts";
-import { say } from "./parts/harmless.ts";
+import { type Archive, openArchive } from "../run/archive.ts";
+import { createScreen } from "./terminal/screen.ts";
+import { inNewYork } from "../run/durations.ts";
+import { type ArchiveDoor, readStatus } from "../run/statusReport.ts";
+import { statusLines } from "./terminal/statusText.ts";
+import type { StatusReport } from "../run/statusTypes.ts";
+import { cutTo } from "./terminal/width.ts";
+import { say } from "./terminal/harmless.ts";
 
 /** @param request.watchEverySeconds null: looks once; else again and again until Ctrl-C */
 export type StatusRequest = { json: boolean; watchEverySeconds?: number | null };

@@ -3,11 +3,11 @@ import { resolve } from "node:path";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { requireToken } from "../web/guard/hosts.ts";
-import type { Edges } from "./edges.ts";
-import { archiveExists, withArchive } from "./parts/archive.ts";
-import { createLogger } from "./parts/logger.ts";
-import { openWeb } from "./parts/openWeb.ts";
-import { say } from "./parts/harmless.ts";
+import type { Edges } from "../run/edges.ts";
+import { archiveExists, withArchive } from "../run/archive.ts";
+import { createLogger } from "./terminal/logger.ts";
+import { openWeb } from "../run/openWeb.ts";
+import { say } from "./terminal/harmless.ts";
 
 /** Serves until Ctrl-C or SIGTERM. Nothing is polled, and nothing is written to the archive. */
 export async function web(config: Config, edges: Edges): Promise<number> {

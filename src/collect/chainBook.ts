@@ -1,5 +1,5 @@
 /** Which contracts each chain stands for today. It needs the underlying's last price, and learns it from answers. */
-import type { Job } from "../config/jobs/readJobs.ts";
+import type { Job } from "../schedule/readJobs.ts";
 import type { Calendar } from "../market/calendar/calendar.ts";
 import { type Chain, expandChain } from "../market/chain.ts";
 import { isExpired } from "../market/expirations.ts";

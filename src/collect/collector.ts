@@ -2,23 +2,23 @@
  * The collector: at each slot it plans what is due, together with what still waits, and hands it to the dispatcher.
  * What comes of it is for `outcomes.ts`; the ledger gets a note for every slot that is settled.
  */
-import type { Job } from "../config/jobs/readJobs.ts";
-import { instantFromDate } from "../instant.ts";
-import type { ClockStep, LedgerNote, SlotEntry } from "../ledger.ts";
+import type { Job } from "../schedule/readJobs.ts";
+import { instantFromDate } from "../clock.ts";
+import type { ClockStep, LedgerNote, SlotEntry } from "../journal/ledger.ts";
 import type { Calendar } from "../market/calendar/calendar.ts";
 import { contractDate } from "../market/expirations.ts";
 import { ChainBook } from "./chainBook.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
 import { downtimeNotes, LONGEST_DOWNTIME_MS } from "./downtime.ts";
 import type { BudgetState } from "./governor/budgetState.ts";
-import { type ScheduledJob, scheduleJob } from "./jobSchedule.ts";
+import { type ScheduledJob, scheduleJob } from "../schedule/jobSchedule.ts";
 import { Outcomes, pendingChain } from "./outcomes.ts";
 import type { EarlierRuns } from "./earlierRuns.ts";
 import { type DueJob, dueNames, planCalls, withoutNames } from "./plan.ts";
-import { startTicker, type TickUnit, type Ticker, type TickWindow } from "./schedule/ticker.ts";
+import { startTicker, type TickUnit, type Ticker, type TickWindow } from "../schedule/ticker.ts";
 import { type BeginningSlot, SlotBook } from "./slotBook.ts";
 
-export type { ScheduledJob } from "./jobSchedule.ts";
+export type { ScheduledJob } from "../schedule/jobSchedule.ts";
 
 /** What the collector is made of. */
 export type CollectorOptions = Omit<DispatcherOptions, "onResult"> & {
@@ -144,7 +144,7 @@ export class Collector {
       limit: this.#dispatcher.budget.limit,
       queued: this.#dispatcher.queued,
       missed: this.#missed,
-      unknown: this.#outcomes.unknowns.names(),
+      unknown: this.#outcomes.askBackoff.names(),
       nextPollAt: next.length > 0 ? new Date(Math.min(...next)) : null,
       lastError: this.#dispatcher.lastError,
     };

@@ -7,10 +7,9 @@
  * is missed; the rest goes on waiting. Each wish that was given in comes out once: answered or missed.
  */
 import PQueue from "p-queue";
-import type { Clock } from "../clock.ts";
+import { type Clock, instantFromDate } from "../clock.ts";
 import { ERRORS, QuotekeeperError } from "../errors.ts";
-import { instantFromDate } from "../instant.ts";
-import type { MissReason } from "../ledger.ts";
+import type { MissReason } from "../journal/ledger.ts";
 import type { Log } from "../log.ts";
 import type { Answer } from "../quotes-api/answer.ts";
 import { type DatedAnswer, mayBeRefusedForTheClock } from "../quotes-api/clockSkew.ts";
@@ -29,7 +28,7 @@ import {
   step,
 } from "./governor/governor.ts";
 import { type PlannedCall, split, symbolCount } from "./plan.ts";
-import { CLOCK_STEP_MS } from "./schedule/clockSteps.ts";
+import { CLOCK_STEP_MS } from "../schedule/clockSteps.ts";
 import { UrgencyQueue, type UrgencyOptions } from "./urgencyQueue.ts";
 
 /** What is read of a journaled answer besides its kind. */

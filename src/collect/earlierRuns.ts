@@ -2,7 +2,7 @@
  * What the journal tells of the runs before, so that a restart asks only what its slots still lack, and the longest
  * unseen first. Answers are given in the journal's order. Pure.
  */
-import type { Job } from "../config/jobs/readJobs.ts";
+import type { Job } from "../schedule/readJobs.ts";
 import { type Answer, classifyAnswer, type RawAnswer } from "../quotes-api/answer.ts";
 import { matchAnswer } from "../quotes-api/match.ts";
 import type { ReadDocument } from "../quotes-api/readDocument.ts";

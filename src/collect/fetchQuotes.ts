@@ -5,10 +5,8 @@
  */
 import { setMaxListeners } from "node:events";
 import { Agent, request } from "undici";
-import type { Clock } from "../clock.ts";
+import { type Clock, type Instant, instantFromDate } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
-import type { Instant } from "../instant.ts";
-import { instantFromDate } from "../instant.ts";
 import { classifyAnswer } from "../quotes-api/answer.ts";
 import { correctionAfterRefusal } from "../quotes-api/clockSkew.ts";
 import { type Credentials, signRequest } from "../quotes-api/oauth/signature.ts";

@@ -3,7 +3,7 @@
  * for chains, unknown symbols, how long a list may be, which symbol makes a call fail.
  */
 import type { Clock } from "../clock.ts";
-import type { MissReason } from "../ledger.ts";
+import type { MissReason } from "../journal/ledger.ts";
 import type { Log } from "../log.ts";
 import { contractDate } from "../market/expirations.ts";
 import { fatesOf, matchAnswer, type Matched } from "../quotes-api/match.ts";
@@ -19,7 +19,7 @@ import {
 } from "./batchSize.ts";
 import type { ChainBook } from "./chainBook.ts";
 import type { Result } from "./dispatcher.ts";
-import { Isolation } from "./isolation.ts";
+import { BadSymbolSearch } from "./badSymbolSearch.ts";
 import {
   dueNames,
   halved,
@@ -32,9 +32,9 @@ import {
   type Want,
   withoutNames,
 } from "./plan.ts";
-import { CLOCK_STEP_MS } from "./schedule/clockSteps.ts";
+import { CLOCK_STEP_MS } from "../schedule/clockSteps.ts";
 import type { Fate, Slot, SlotBook } from "./slotBook.ts";
-import { Unknowns } from "./unknowns.ts";
+import { AskBackoff } from "./askBackoff.ts";
 
 /** What it works on. */
 export type OutcomesOptions = {
@@ -52,9 +52,9 @@ export type OutcomesOptions = {
 const SEEN_FOR_MS = 7 * 86_400_000;
 
 export class Outcomes {
-  readonly unknowns = new Unknowns();
+  readonly askBackoff = new AskBackoff();
   readonly #options: OutcomesOptions;
-  readonly #isolation = new Isolation();
+  readonly #badSymbolSearch = new BadSymbolSearch();
   readonly #lastSeenMs: Map<string, number>;
   #batch: BatchSize = firstBatchSize;
   #date = "";
@@ -69,7 +69,7 @@ export class Outcomes {
     return {
       batchSize: this.#batch.size,
       lastSeenMs: (name) => this.#lastSeenMs.get(name) ?? 0,
-      alone: (symbol) => this.unknowns.isSuspect(symbol),
+      alone: (symbol) => this.askBackoff.isSuspect(symbol),
     };
   }
 
@@ -78,14 +78,14 @@ export class Outcomes {
     if (date === this.#date) return;
     this.#date = date;
     this.#batch = forgiven(this.#batch);
-    this.unknowns.forgive();
+    this.askBackoff.forgive();
     const sinceMs = this.#options.clock.now().getTime() - SEEN_FOR_MS;
     for (const [name, at] of this.#lastSeenMs) if (at < sinceMs) this.#lastSeenMs.delete(name);
   }
 
   /** The wall clock was moved by so many ms: whatever is to last goes on lasting as long as it was to. */
   moveTimes(byMs: number): void {
-    this.unknowns.moveTimes(byMs);
+    this.askBackoff.moveTimes(byMs);
     for (const [name, at] of this.#lastSeenMs) this.#lastSeenMs.set(name, at + byMs);
   }
 
@@ -95,7 +95,7 @@ export class Outcomes {
       this.#settle(planned, result);
     } catch (error) {
       this.#options.log.error({ err: error }, "an answer could not be taken in");
-      this.#missed([planned, ...this.#isolation.ended(planned)], "malformed");
+      this.#missed([planned, ...this.#badSymbolSearch.ended(planned)], "malformed");
     }
   }
 
@@ -137,7 +137,7 @@ export class Outcomes {
     else for (const match of fatesOf(matched)) this.#fateOf(planned, match, askedMs);
     this.#followChains();
     // Last: when anything before fails, what waits for a probe is missed with it, and must not be asked as well.
-    this.#isolation.answered(planned).forEach(ask);
+    this.#badSymbolSearch.answered(planned).forEach(ask);
   }
 
   /** A watchlist is one thing in the ledger. An answer in which nothing is recognised is no success. */
@@ -180,7 +180,7 @@ export class Outcomes {
     const slot = { job: (due.job as { name: string }).name, slotAt: due.slotAt };
     const resting = new Set<string>();
     for (const name of dueNames(due)) {
-      const reason = this.unknowns.rests(name, nowMs);
+      const reason = this.askBackoff.rests(name, nowMs);
       if (reason === null) continue;
       resting.add(name);
       this.fate([slot], name, reason);
@@ -194,7 +194,7 @@ export class Outcomes {
     this.#lastSeenMs.set(match.name, this.#options.clock.now().getTime());
     switch (match.fate) {
       case "stored":
-        this.unknowns.succeeded(match.name);
+        this.askBackoff.succeeded(match.name);
         return this.#lateFate(wants, match.name, askedMs);
       case "unknown":
         this.#heldBack(planned, match.name, "unknown_symbol");
@@ -216,13 +216,13 @@ export class Outcomes {
   #failed(planned: PlannedCall, reason: MissReason): void {
     const { clock, log, ask } = this.#options;
     const lastSeen = (symbol: string): number => this.#lastSeenMs.get(symbol) ?? 0;
-    const verdict = this.#isolation.failed(planned, clock.monotonicMs(), lastSeen);
+    const verdict = this.#badSymbolSearch.failed(planned, clock.monotonicMs(), lastSeen);
     if (verdict.kind === "ask") return verdict.calls.forEach(ask);
     const calls = verdict.kind === "give_up" ? verdict.calls : [planned];
     const names = [...planned.wants.keys()];
     if (
       verdict.kind === "culprit" ||
-      (names.length === 1 && names.some((name) => this.unknowns.isSuspect(name)))
+      (names.length === 1 && names.some((name) => this.askBackoff.isSuspect(name)))
     )
       for (const name of names) {
         log.warn(
@@ -235,7 +235,7 @@ export class Outcomes {
   }
 
   #ended(planned: PlannedCall, reason: MissReason): void {
-    this.#missed([planned, ...this.#isolation.ended(planned)], reason);
+    this.#missed([planned, ...this.#badSymbolSearch.ended(planned)], reason);
   }
 
   #missed(calls: readonly PlannedCall[], reason: MissReason): void {
@@ -246,7 +246,7 @@ export class Outcomes {
     const nowMs = this.#options.clock.now().getTime();
     // The slot lies ahead when the clock was set back meanwhile.
     const slotAtMs = Math.min(Date.parse(planned.slotAt ?? "") || nowMs, nowMs);
-    this.unknowns.failed(name, { slotAtMs, slotMs: slotMsOf(planned), reason, suspect });
+    this.askBackoff.failed(name, { slotAtMs, slotMs: slotMsOf(planned), reason, suspect });
   }
 }
 

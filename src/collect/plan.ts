@@ -1,6 +1,6 @@
 /** From the jobs that are due together, and the calls that still wait, to the calls that serve them. Pure. */
-import type { Job } from "../config/jobs/readJobs.ts";
-import type { Instant } from "../instant.ts";
+import type { Job } from "../schedule/readJobs.ts";
+import type { Instant } from "../clock.ts";
 import { instrumentName, type OptionContract } from "../market/instrument.ts";
 import type { Matched } from "../quotes-api/match.ts";
 import { askedInstruments, describeCall, type QuoteCall } from "../quotes-api/request.ts";
@@ -34,7 +34,7 @@ export type PlannedCall = Urgency & {
   part?: Part;
 };
 
-/** What a call is for, beside its quotes; see `isolation.ts`. */
+/** What a call is for, beside its quotes; see `badSymbolSearch.ts`. */
 export type Part =
   /** A symbol of a call that failed, asked alone; the other symbols wait for the outcome. */
   | { kind: "probe"; rest: PlannedCall }

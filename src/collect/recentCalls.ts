@@ -1,4 +1,4 @@
-import { dateOf, type Instant } from "../instant.ts";
+import { dateOf, type Instant } from "../clock.ts";
 import type { NotedCalls } from "./callLog.ts";
 import { CONCURRENCY } from "./dispatcher.ts";
 import type { CallHistory } from "./governor/governor.ts";

@@ -5,8 +5,8 @@
  * forgotten. So due = stored + missed holds for every slot that leaves this book. An instrument is stored at a slot when
  * an answer that was asked for within the slot holds it, whoever asked: a recount of the journal says the same.
  */
-import type { Instant } from "../instant.ts";
-import type { MissReason, SlotEntry } from "../ledger.ts";
+import type { Instant } from "../clock.ts";
+import type { MissReason, SlotEntry } from "../journal/ledger.ts";
 
 /** What became of an instrument at a slot. */
 export type Fate = "stored" | MissReason;

@@ -6,7 +6,7 @@ import { readCompleteness, type Completeness, type Finding } from "./completenes
 import { nodeFs, type JournalFs } from "./fs.ts";
 import { beginList } from "./listNewSegment.ts";
 import { readSegment } from "./reader.ts";
-import { segmentHour } from "./segment-name.ts";
+import { segmentHour } from "./segmentName.ts";
 import { appendToList, SEGMENT_LIST, type ListLine, type SegmentFacts } from "./segmentList.ts";
 import type { SegmentInfo } from "./segments.ts";
 

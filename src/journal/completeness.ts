@@ -3,7 +3,7 @@ import { idOf } from "./frame.ts";
 import { nodeFs, type JournalFs } from "./fs.ts";
 import { saysListed } from "./listNewSegment.ts";
 import { readStart } from "./reader.ts";
-import { segmentId } from "./segment-name.ts";
+import { segmentId } from "./segmentName.ts";
 import { readSegmentList, SEGMENT_LIST, type ListedSegment, type SegmentList } from "./segmentList.ts";
 import { listSegments, segmentInfo, type SegmentInfo } from "./segments.ts";
 

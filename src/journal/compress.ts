@@ -17,10 +17,10 @@ import { compressMember, endMarker, GZIP_TRAILER_BYTES } from "./compressed.ts";
 import { errnoOf, reasonOf, readFully, writeAll, type JournalFile, type JournalFs } from "./fs.ts";
 import { readSegment } from "./reader.ts";
 import { appendToList, readSegmentList } from "./segmentList.ts";
-import { hourOf, segmentFile, segmentHour, segmentOfFile } from "./segment-name.ts";
+import { hourOf, segmentFile, segmentHour, segmentOfFile } from "./segmentName.ts";
 import { filesOf } from "./segments.ts";
-import { setAside } from "./set-aside.ts";
-import { compressedSpans } from "./spans.ts";
+import { setAside } from "./quarantine.ts";
+import { compressedRanges } from "./byteRanges.ts";
 import { uuidBytes, uuidv7 } from "./uuid.ts";
 
 /**
@@ -191,7 +191,7 @@ async function compare(path: string, written: Summary, fs: JournalFs): Promise<v
   try {
     const hash = createHash("sha256");
     let total = 0;
-    for await (const span of compressedSpans(file, 0, Number.MAX_SAFE_INTEGER)) {
+    for await (const span of compressedRanges(file, 0, Number.MAX_SAFE_INTEGER)) {
       if (span.kind !== "bytes") throw new Error(`read back damaged at ${span.offset}`);
       hash.update(span.bytes);
       total += span.bytes.length;

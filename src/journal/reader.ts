@@ -3,9 +3,9 @@ import { QuotekeeperError } from "../errors.ts";
 import { FRAME_HEADER_BYTES } from "./frame.ts";
 import { nodeFs, unreadable, type JournalFs } from "./fs.ts";
 import { FrameScanner, type Damage, type Found } from "./scanner.ts";
-import { segmentId } from "./segment-name.ts";
+import { segmentId } from "./segmentName.ts";
 import { openSegment } from "./segments.ts";
-import { compressedSpans, plainSpans } from "./spans.ts";
+import { compressedRanges, plainRanges } from "./byteRanges.ts";
 
 /** A damage and, when the compressed file itself is damaged, which of its bytes are. */
 export type DamageItem = {
@@ -51,7 +51,7 @@ export async function* readSegment(
 
   try {
     const scanner = new FrameScanner(id, from);
-    const spans = (opened.state === "compressed" ? compressedSpans : plainSpans)(opened.file, from, until);
+    const spans = (opened.state === "compressed" ? compressedRanges : plainRanges)(opened.file, from, until);
     let end = from;
     for await (const span of spans) {
       if (span.kind === "bytes") {
@@ -94,7 +94,7 @@ function withPlace(item: Found | { kind: "damage"; damage: Damage }): Found | Da
 export async function readStart(dir: string, name: string, fs: JournalFs): Promise<Buffer> {
   const opened = await openSegment(dir, name, fs);
   if (opened === null) return Buffer.alloc(0);
-  const spans = opened.state === "compressed" ? compressedSpans : plainSpans;
+  const spans = opened.state === "compressed" ? compressedRanges : plainRanges;
   try {
     for await (const span of spans(opened.file, 0, FRAME_HEADER_BYTES))
       if (span.kind === "bytes" && span.offset === 0) return Buffer.from(span.bytes);

@@ -1,5 +1,5 @@
 /** What the journal keeps: answers of the service, byte for byte, and notes about what happened around them. */
-import type { Instant } from "../instant.ts";
+import type { Instant } from "../clock.ts";
 
 /** Where an answer comes from; real and simulated ones can never be mistaken for one another. */
 export type RecordSource = {

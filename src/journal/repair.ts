@@ -1,13 +1,13 @@
-/** Sets damaged bytes aside. Nothing is deleted and no segment is changed: see set-aside.ts. */
+/** Sets damaged bytes aside. Nothing is deleted and no segment is changed: see quarantine.ts. */
 import { nodeFs } from "./fs.ts";
-import { setAside, type SetAsideNote } from "./set-aside.ts";
+import { setAside, type QuarantineNote } from "./quarantine.ts";
 import { verifyJournal, type JournalReport, type VerifyOptions } from "./verify.ts";
 
 /** What a repair found, and the copies it made. */
 export type RepairReport = {
   /** As `verifyJournal` gives it, before the repair. */
   found: JournalReport;
-  setAside: SetAsideNote[];
+  setAside: QuarantineNote[];
 };
 
 /**
@@ -18,7 +18,7 @@ export type RepairReport = {
  */
 export async function repairJournal(dir: string, options: VerifyOptions): Promise<RepairReport> {
   const found = await verifyJournal(dir, options);
-  const notes: SetAsideNote[] = [];
+  const notes: QuarantineNote[] = [];
   for (const { name, damages } of found.segments)
     for (const damage of damages)
       if (!damage.isSetAside) notes.push(await setAside(dir, name, damage, options.fs ?? nodeFs));

@@ -4,7 +4,7 @@ import { setImmediate } from "node:timers/promises";
 import { endMarkerBytes, GZIP_TRAILER_BYTES, isGzip, isOwnMember, totalOfEndMarker } from "./compressed.ts";
 import { errnoOf, nodeFs, readFully, unreadable, type JournalFile, type JournalFs, type Peek } from "./fs.ts";
 import { readSegmentList, type SegmentList } from "./segmentList.ts";
-import { SEGMENT_STATES, segmentFile, segmentOfFile, type SegmentState } from "./segment-name.ts";
+import { SEGMENT_STATES, segmentFile, segmentOfFile, type SegmentState } from "./segmentName.ts";
 
 /** One segment of a journal. */
 export type SegmentInfo = {

@@ -5,7 +5,7 @@ import { QuotekeeperError } from "../errors.ts";
 import { compressClosed } from "./compress.ts";
 import { errnoOf, type JournalFs } from "./fs.ts";
 import { repairJournal } from "./repair.ts";
-import { DAMAGED_DIR } from "./set-aside.ts";
+import { DAMAGED_DIR } from "./quarantine.ts";
 
 /** What the upkeep needs. */
 export type UpkeepOptions = {

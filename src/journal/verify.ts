@@ -5,10 +5,10 @@ import { type Finding, readCompleteness } from "./completeness.ts";
 import { nodeFs, type JournalFs } from "./fs.ts";
 import { readSegment, type DamageItem } from "./reader.ts";
 import type { Damage } from "./scanner.ts";
-import { segmentOfFile, type SegmentState } from "./segment-name.ts";
+import { segmentOfFile, type SegmentState } from "./segmentName.ts";
 import type { ListedSegment } from "./segmentList.ts";
 import { filesOf, segmentInfo, type SegmentInfo } from "./segments.ts";
-import { knownDamage, type KnownDamage } from "./set-aside.ts";
+import { knownDamage, type KnownDamage } from "./quarantine.ts";
 
 /** A damaged stretch, and whether a copy of it has been set aside. */
 export type VerifiedDamage = Omit<DamageItem, "kind"> & { isSetAside: boolean };

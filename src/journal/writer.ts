@@ -10,13 +10,13 @@
  */
 import type { Clock } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
-import { ensureJournalDir } from "./data-dir.ts";
+import { ensureJournalDir } from "./dataDir.ts";
 import { contentOf, type Content } from "./frame.ts";
 import { errnoOf, fileSystem, reasonOf, type JournalFs } from "./fs.ts";
 import type { Readers } from "./modes.ts";
 import type { JournalRecord } from "./record.ts";
-import { hourOf } from "./segment-name.ts";
-import { createSegment, SegmentGone, type Position, type SegmentWriter } from "./segment-writer.ts";
+import { hourOf } from "./segmentName.ts";
+import { createSegment, SegmentGone, type Position, type SegmentWriter } from "./segmentWriter.ts";
 import { journalBytes } from "./segments.ts";
 import { createUpkeep, inBackground, type Upkeep } from "./upkeep.ts";
 

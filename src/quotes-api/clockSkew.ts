@@ -7,7 +7,7 @@
  * does not show the clock that verifies. An answer that is no refusal proves the timestamp right, and changes nothing,
  * whatever its `Date` says.
  */
-import type { Instant } from "../instant.ts";
+import type { Instant } from "../clock.ts";
 import { readHttpDate } from "./httpDate.ts";
 
 /** A timestamp this far from the service's clock, in ms, may be why a call was refused. Half of what is tolerated. */

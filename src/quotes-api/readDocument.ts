@@ -5,8 +5,8 @@
 import { QuotekeeperError } from "../errors.ts";
 import { type InstrumentQuote } from "./document.ts";
 import { LEAF, LEAF_PATHS, LEAF_TREE, type LeafNode } from "./leaves.ts";
-import { readOrdinaryItem } from "./ordinaryItem.ts";
-import { type PlainXmlHandler, walkPlainXml } from "./plainXml.ts";
+import { readOrdinaryItem } from "./fastItem.ts";
+import { type PlainXmlHandler, walkPlainXml } from "./fastReader.ts";
 import { ABSENT_TEXTS } from "./decimal.ts";
 import { isOption, type OddField, readLeaves } from "./readInstrument.ts";
 import { decodeBody, MAX_PIECE, PIECE_TOO_LONG, refused, walkXml } from "./xml.ts";

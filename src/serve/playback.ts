@@ -2,7 +2,7 @@
  * The time that a source plays, as a function of the service's clock: from a start, faster or slower, once or in a loop.
  * Nothing is remembered between two questions. Pure.
  */
-import { type Instant, instantOf, microsOf } from "../instant.ts";
+import { type Instant, instantOf, microsOf } from "../clock.ts";
 
 /** A playback under way. */
 export type Playback = {

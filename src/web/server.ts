@@ -11,7 +11,7 @@ import { serveAssets } from "./assets.ts";
 import { installGuard } from "./guard/guard.ts";
 import { requireToken } from "./guard/hosts.ts";
 import type { NowSources } from "./live.ts";
-import { addMachines, type Machines } from "./machines/routes.ts";
+import { addMachines, type Machines } from "./monitoring/routes.ts";
 import { createMetaReader } from "./meta.ts";
 import { createNowReader } from "./now.ts";
 import { readQuotesSince } from "./queries.ts";

@@ -1,9 +1,9 @@
 /** Coverage: expected against stored, by instrument and day of the exchange. */
 import { beforeEach, expect, test } from "@jest/globals";
 import { readCoverage } from "../../src/archive/coverage.ts";
-import { insertLedger } from "../../src/archive/ledger.ts";
-import { instantFromDate } from "../../src/instant.ts";
-import type { MissReason } from "../../src/ledger.ts";
+import { insertLedger } from "../../src/archive/ledgerRows.ts";
+import { instantFromDate } from "../../src/clock.ts";
+import type { MissReason } from "../../src/journal/ledger.ts";
 import { freshDatabase } from "../support/database.ts";
 
 const { pool } = await freshDatabase();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { readPositions } from "../../src/archive/bookmark.ts";
+import { readPositions } from "../../src/archive/loadPosition.ts";
 import { loadBatch } from "../../src/archive/load.ts";
 import { MAX_NAME } from "../../src/quotes-api/readInstrument.ts";
 import { contentOf, countsOf, rowsOfQuery } from "../support/archive.ts";

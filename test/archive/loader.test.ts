@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { isRetryable } from "../../src/archive/databaseError.ts";
-import type { LoadReport } from "../../src/archive/load.ts";
+import type { LoadReport } from "../../src/archive/batch.ts";
 import {
   loadAll,
   LoadCutShort,

@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { loadAll } from "../../src/archive/loader.ts";
 import { writeDocument } from "../../src/quotes-api/writeDocument.ts";
-import type { MissReason, SlotEntry } from "../../src/ledger.ts";
+import type { MissReason, SlotEntry } from "../../src/journal/ledger.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import { contentOf } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";

@@ -3,10 +3,10 @@ import { renameSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import type pg from "pg";
-import { readPositions } from "../../src/archive/bookmark.ts";
+import { readPositions } from "../../src/archive/loadPosition.ts";
 import { createMemory, loadBatch } from "../../src/archive/load.ts";
 import { loadAll } from "../../src/archive/loader.ts";
-import { readReadPositions, runBookmark } from "../../src/backfill/journal/bookmark.ts";
+import { readReadPositions, positionOfRun } from "../../src/backfill/journal/runPosition.ts";
 import { NOTHING_DONE } from "../../src/backfill/report.ts";
 import { beginRun } from "../../src/backfill/runs.ts";
 import { contentOf } from "../support/archive.ts";
@@ -218,23 +218,23 @@ describe("a stretch of a segment that is read again", () => {
   /** A backfill that has read a segment up to 100, on a connection of its own. */
   async function readTo100(pool: pg.Pool, segment: string) {
     const run = await beginRun(pool, { kind: "journal" }, MINUTES[0] ?? "");
-    const bookmark = runBookmark(run, { loaderToo: true });
+    const position = positionOfRun(run, { loaderToo: true });
     const client = await pool.connect();
-    await bookmark.take(client, { segment, from: 0 });
-    await bookmark.moveTo(client, { segment, from: 0, to: 100 }, NOTHING_DONE);
-    return { run, client, bookmark };
+    await position.take(client, { segment, from: 0 });
+    await position.moveTo(client, { segment, from: 0, to: 100 }, NOTHING_DONE);
+    return { run, client, position };
   }
 
   test("takes the loader's position with it where it joins it, and never over what it has not read", async () => {
     const { pool } = await backfillWorld();
     const after = async (loadedTo: number): Promise<number | undefined> => {
       const segment = `loaded-to-${loadedTo}`;
-      const { client, bookmark } = await readTo100(pool, segment);
+      const { client, position } = await readTo100(pool, segment);
       await client.query("update journal_positions set loaded_to = $1 where segment = $2", [
         loadedTo,
         segment,
       ]);
-      await bookmark.moveTo(client, { segment, from: 100, to: 300 }, NOTHING_DONE);
+      await position.moveTo(client, { segment, from: 100, to: 300 }, NOTHING_DONE);
       client.release();
       return (await readPositions(pool)).get(segment);
     };
@@ -247,10 +247,10 @@ describe("a stretch of a segment that is read again", () => {
   test("is taken in where the backfill stands, and neither behind that nor before it", async () => {
     const { pool } = await backfillWorld();
     const segment = "read-to-100";
-    const { run, client, bookmark } = await readTo100(pool, segment);
+    const { run, client, position } = await readTo100(pool, segment);
     client.release();
     const take = (from: number) =>
-      loadBatch(pool, { segment, from, to: from + 50, answers: [], notes: [] }, createMemory(), bookmark);
+      loadBatch(pool, { segment, from, to: from + 50, answers: [], notes: [] }, createMemory(), position);
 
     expect([await take(99), await take(101)]).toEqual([null, null]);
     expect(await take(100)).not.toBeNull();

@@ -2,9 +2,9 @@
 import { expect, test } from "@jest/globals";
 import type pg from "pg";
 import { loadAll } from "../../src/archive/loader.ts";
-import type { Instant } from "../../src/instant.ts";
+import type { Instant } from "../../src/clock.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
-import type { LedgerNote, MissReason } from "../../src/ledger.ts";
+import type { LedgerNote, MissReason } from "../../src/journal/ledger.ts";
 import { run } from "../cli/edges.ts";
 import { contentOf } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";

@@ -1,7 +1,7 @@
 /** A journal of two sessions, with equities, options, dividends, a malformed instrument and the ledger's notes. */
 import { join } from "node:path";
 import type pg from "pg";
-import type { Instant } from "../../src/instant.ts";
+import type { Instant } from "../../src/clock.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import type { InstrumentQuote, Quote } from "../../src/quotes-api/document.ts";
 import { NO_QUOTE } from "../../src/quotes-api/readInstrument.ts";

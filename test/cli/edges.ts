@@ -1,6 +1,6 @@
 /** The outside as a command sees it, with everything it writes kept. */
 import { type Clock, systemClock } from "../../src/clock.ts";
-import type { Edges, Sink } from "../../src/cli/edges.ts";
+import type { Edges, Sink } from "../../src/run/edges.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { tempDir } from "../support/tempDir.ts";
 

@@ -2,11 +2,11 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { insertLedger } from "../../src/archive/ledger.ts";
-import { widthOf } from "../../src/cli/parts/width.ts";
+import { insertLedger } from "../../src/archive/ledgerRows.ts";
+import { widthOf } from "../../src/cli/terminal/width.ts";
 import { runProgram } from "../../src/cli/program.ts";
-import { instantFromDate } from "../../src/instant.ts";
-import type { SlotEntry } from "../../src/ledger.ts";
+import { instantFromDate } from "../../src/clock.ts";
+import type { SlotEntry } from "../../src/journal/ledger.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";

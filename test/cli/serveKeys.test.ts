@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Edges } from "../../src/cli/edges.ts";
+import type { Edges } from "../../src/run/edges.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { signRequest, type Credentials } from "../../src/quotes-api/oauth/signature.ts";
 import { createTestClock, type TestClock } from "../support/clock.ts";

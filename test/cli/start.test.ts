@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, expect, test } from "@jest/globals";
 import type pg from "pg";
-import { type Job, readJobs } from "../../src/config/jobs/readJobs.ts";
+import { type Job, readJobs } from "../../src/schedule/readJobs.ts";
 import type { QuoteRow } from "../../src/web/api/types.ts";
 import { instrumentName, option } from "../../src/market/instrument.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";

@@ -1,9 +1,9 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { budgetLine } from "../../src/cli/parts/statusFacts.ts";
-import { insertLedger } from "../../src/archive/ledger.ts";
-import type { ClockStep } from "../../src/ledger.ts";
+import { budgetLine } from "../../src/run/statusFacts.ts";
+import { insertLedger } from "../../src/archive/ledgerRows.ts";
+import type { ClockStep } from "../../src/journal/ledger.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase } from "../support/database.ts";
 import { closedPort } from "../support/stubService.ts";

@@ -2,9 +2,9 @@
 import { chmodSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
-import { beginRun } from "../../src/cli/parts/unaccounted.ts";
+import { beginRun } from "../../src/run/runMarker.ts";
 import { openRun } from "../../src/backfill/sweep/runFile.ts";
-import { setAside } from "../../src/journal/set-aside.ts";
+import { setAside } from "../../src/journal/quarantine.ts";
 import { listSegments } from "../../src/journal/segments.ts";
 import { answer, open } from "../journal/world.ts";
 import { at } from "../support/journal.ts";

@@ -1,6 +1,6 @@
 /** Chains: contracts around the last price, anew each session, until they expire. */
 import { describe, expect, test } from "@jest/globals";
-import type { Job } from "../../src/config/jobs/readJobs.ts";
+import type { Job } from "../../src/schedule/readJobs.ts";
 import { alwaysOpen, createCalendar } from "../../src/market/calendar/calendar.ts";
 import { addsUp, entriesOf, entryAt, jobOf, quotesFor, reasonsOf, startWorld, type World } from "./world.ts";
 

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { alwaysOpen, createCalendar } from "../../src/market/calendar/calendar.ts";
-import type { ClockNote, LedgerNote, SlotEntry } from "../../src/ledger.ts";
+import type { ClockNote, LedgerNote, SlotEntry } from "../../src/journal/ledger.ts";
 import { contractsOf, MINUTE_MS, symbolsNamed } from "./due.ts";
 import {
   addsUp,

@@ -11,7 +11,7 @@ import {
   type OpenFetchQuotes,
 } from "../../src/collect/fetchQuotes.ts";
 import { ERRORS, type ErrorCode } from "../../src/errors.ts";
-import { createObserver } from "../../src/instant.ts";
+import { createObserver } from "../../src/clock.ts";
 import { classifyAnswer } from "../../src/quotes-api/answer.ts";
 import { MAX_BODY_BYTES } from "../../src/quotes-api/xml.ts";
 import { createTestClock } from "../support/clock.ts";

@@ -1,8 +1,7 @@
 /** A machine whose clock is off still signs acceptably: against the real service with its window of 10 s. */
 import { afterAll, describe, expect, test } from "@jest/globals";
-import type { Clock } from "../../src/clock.ts";
+import { type Clock, createObserver, instantFromDate } from "../../src/clock.ts";
 import { openFetchQuotes, type OpenFetchQuotes } from "../../src/collect/fetchQuotes.ts";
-import { createObserver, instantFromDate } from "../../src/instant.ts";
 import {
   correctionAfterRefusal,
   type DatedAnswer,

@@ -1,4 +1,4 @@
-import type { Job } from "../../src/config/jobs/readJobs.ts";
+import type { Job } from "../../src/schedule/readJobs.ts";
 
 /** A job of a job file: every minute, around the clock, unless said otherwise. */
 export function jobOf(fields: Partial<Job> & { name: string }): Job {

@@ -1,13 +1,13 @@
 /** What survives the end of the program: the count of the calls, and the notes of the ledger. */
 import { describe, expect, jest, test } from "@jest/globals";
-import { createNoteWriter } from "../../src/cli/parts/ledgerNotes.ts";
-import { readRecentAnswers } from "../../src/cli/parts/callHistory.ts";
+import { createNoteWriter } from "../../src/run/ledgerNotes.ts";
+import { readRecentAnswers } from "../../src/run/callHistory.ts";
 import { systemClock } from "../../src/clock.ts";
 import { openCallLog, readCalls } from "../../src/collect/callLog.ts";
 import { recentCalls } from "../../src/collect/recentCalls.ts";
 import { EarlierRuns } from "../../src/collect/earlierRuns.ts";
 import { QuotekeeperError } from "../../src/errors.ts";
-import type { LedgerNote } from "../../src/ledger.ts";
+import type { LedgerNote } from "../../src/journal/ledger.ts";
 import { instrumentName } from "../../src/market/instrument.ts";
 import { createTestClock } from "../support/clock.ts";
 import { answerRecord, appendAll, at } from "../support/journal.ts";

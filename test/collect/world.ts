@@ -3,13 +3,12 @@
  * ledger says of it is kept for the test to look at.
  */
 import { afterEach, jest } from "@jest/globals";
-import type { Clock } from "../../src/clock.ts";
+import { type Clock, createObserver, type Instant, instantFromDate } from "../../src/clock.ts";
 import type { CallLog } from "../../src/collect/callLog.ts";
 import { Collector, type CollectorOptions } from "../../src/collect/collector.ts";
 import type { PlannedCall } from "../../src/collect/plan.ts";
-import type { Job } from "../../src/config/jobs/readJobs.ts";
-import { createObserver, type Instant, instantFromDate } from "../../src/instant.ts";
-import type { ClockStep, LedgerNote, MissReason, SlotEntry } from "../../src/ledger.ts";
+import type { Job } from "../../src/schedule/readJobs.ts";
+import type { ClockStep, LedgerNote, MissReason, SlotEntry } from "../../src/journal/ledger.ts";
 import { alwaysOpen, createCalendar } from "../../src/market/calendar/calendar.ts";
 import { instrumentName, type InstrumentKey } from "../../src/market/instrument.ts";
 import type { Answer } from "../../src/quotes-api/answer.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { METRICS, type MetricName } from "../../src/web/machines/definitions.ts";
+import { METRICS, type MetricName } from "../../src/web/monitoring/definitions.ts";
 import { VARIABLE_NAMES } from "../../src/config/environment.ts";
 import { fileText, yamlOf } from "./files.ts";
 

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { openFetchQuotes } from "../../src/collect/fetchQuotes.ts";
-import { createObserver } from "../../src/instant.ts";
+import { createObserver } from "../../src/clock.ts";
 import { classifyAnswer } from "../../src/quotes-api/answer.ts";
 import { createTestClock } from "../support/clock.ts";
 import { symbolsCall } from "../support/journal.ts";

@@ -2,7 +2,7 @@
 import type pg from "pg";
 import { createMemory, isPassing, loadBatch } from "../../src/archive/load.ts";
 import { readBatches } from "../../src/archive/readBatches.ts";
-import { mayBeOfARow, mayBeThereAlready } from "../../src/archive/refusal.ts";
+import { mayBeOfARow, mayBeThereAlready } from "../../src/archive/sqlState.ts";
 import { replay } from "../../src/backfill/journal/replay.ts";
 import { NOTHING_DONE } from "../../src/backfill/report.ts";
 import { listSegments } from "../../src/journal/segments.ts";
@@ -81,7 +81,7 @@ export async function injectedBatch(loader: LoaderName): Promise<InjectedBatch> 
       ...{ pool: into, journalDir, segments: await listSegments(journalDir), positions: new Map() },
       ...{
         wanted: () => true,
-        bookmark: null,
+        runPosition: null,
         tally: { report: NOTHING_DONE },
         onProgress: () => undefined,
       },

@@ -1,7 +1,7 @@
 /** The fast reader of plain XML beside the strict one: what both make of the same text, and texts to give them. */
 import fc from "fast-check";
 import { QuotekeeperError } from "../../src/errors.ts";
-import { walkPlainXml } from "../../src/quotes-api/plainXml.ts";
+import { walkPlainXml } from "../../src/quotes-api/fastReader.ts";
 import { readPlainly, readStrictly } from "../../src/quotes-api/readDocument.ts";
 import { decodeBody, walkXml, type XmlHandler } from "../../src/quotes-api/xml.ts";
 import { mutantOf, mutation } from "./mutants.ts";

@@ -6,7 +6,7 @@ import { readCompleteness } from "../../src/journal/completeness.ts";
 import { compressMember, endMarker } from "../../src/journal/compressed.ts";
 import { encodeFrame } from "../../src/journal/frame.ts";
 import { nodeFs } from "../../src/journal/fs.ts";
-import { newSegmentName, segmentFile, segmentId } from "../../src/journal/segment-name.ts";
+import { newSegmentName, segmentFile, segmentId } from "../../src/journal/segmentName.ts";
 import { SEGMENT_LIST } from "../../src/journal/segmentList.ts";
 import { answer, freshDir, fsWith, handClock, HOUR, upTo } from "./world.ts";
 

@@ -3,8 +3,8 @@ import { appendFile, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { nodeFs } from "../../src/journal/fs.ts";
 import { readSegment } from "../../src/journal/reader.ts";
-import { segmentFile } from "../../src/journal/segment-name.ts";
-import { CHUNK_BYTES } from "../../src/journal/spans.ts";
+import { segmentFile } from "../../src/journal/segmentName.ts";
+import { CHUNK_BYTES } from "../../src/journal/byteRanges.ts";
 import {
   answer,
   answersAsText,

@@ -11,11 +11,11 @@ export default {
   testMatch: [
     "<rootDir>/test/collect/governor/{governor,budgetState,rateLimit}.test.ts",
     "<rootDir>/test/collect/{budgetPlan,plan}.test.ts",
-    "<rootDir>/test/collect/schedule/slots.test.ts",
+    "<rootDir>/test/schedule/slots.test.ts",
     "<rootDir>/test/market/**/*.test.ts",
     "<rootDir>/test/quotes-api/*.test.ts",
     "<rootDir>/test/quotes-api/oauth/*.test.ts",
-    "<rootDir>/test/{instant,archive/rows}.test.ts",
+    "<rootDir>/test/{clock,read/answerToRows}.test.ts",
   ],
   testSequencer: "<rootDir>/test/mutants/sequencer.js",
   // Thousands of random documents, or a database: too long for each mutant.

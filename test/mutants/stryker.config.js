@@ -8,10 +8,11 @@ export default {
   mutate: [
     "src/collect/governor/*.ts",
     "src/collect/{plan,budgetPlan,budgetWalk}.ts",
-    "src/collect/schedule/{slots,cron,wallClock}.ts",
+    "src/schedule/{slots,cron,wallClock}.ts",
     "src/quotes-api/**/*.ts",
     "src/market/**/*.ts",
-    "src/archive/{rows,dividendChanges}.ts",
+    "src/read/*.ts",
+    "src/archive/dividendChanges.ts",
   ],
   // The wording of messages is held by no test on purpose; what a text decides (a phase, a form) is a type.
   mutator: { excludedMutations: ["StringLiteral"] },

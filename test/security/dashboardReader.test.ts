@@ -6,10 +6,9 @@ import type pg from "pg";
 import { createPool } from "../../src/archive/connect.ts";
 import { migrate } from "../../src/archive/migrate.ts";
 import { readWithoutReader } from "../../src/archive/readerRole.ts";
-import { openArchive } from "../../src/cli/parts/archive.ts";
-import { systemClock } from "../../src/clock.ts";
+import { openArchive } from "../../src/run/archive.ts";
+import { systemClock, instantFromDate } from "../../src/clock.ts";
 import { loadConfig } from "../../src/config/loadEnvironment.ts";
-import { instantFromDate } from "../../src/instant.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { makeServerDir, openOwnServer, type OwnServer } from "../support/postgres/server.ts";
 

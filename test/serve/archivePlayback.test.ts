@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { instantOf, microsOf } from "../../src/instant.ts";
+import { instantOf, microsOf } from "../../src/clock.ts";
 import { LOOP_TAIL_MS, type Playback, playedAt } from "../../src/serve/playback.ts";
 
 const START = "2026-11-17T15:00:00.000000Z";

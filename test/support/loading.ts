@@ -1,6 +1,6 @@
 /** A migrated database and a journal, and loading the one from the other. */
 import type pg from "pg";
-import type { LoadReport } from "../../src/archive/load.ts";
+import type { LoadReport } from "../../src/archive/batch.ts";
 import { loadAll, type LoaderOptions } from "../../src/archive/loader.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import { createTestClock } from "./clock.ts";

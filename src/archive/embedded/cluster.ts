@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { QuotekeeperError } from "../../errors.ts";
-import { unwritable } from "../../journal/data-dir.ts";
+import { unwritable } from "../../journal/dataDir.ts";
 import { makeDirectories } from "../../journal/makeDirectories.ts";
 import { environmentOf, type Processes, PROCESSES } from "../../processes.ts";
 import { READER } from "../readerRole.ts";

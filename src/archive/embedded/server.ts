@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import type pg from "pg";
 import type { Clock } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
-import { ensureDataDir } from "../../journal/data-dir.ts";
+import { ensureDataDir } from "../../journal/dataDir.ts";
 import { addressOf, APPLICATION_NAME, ArchiveClient } from "../connect.ts";
 import { READER, settleReaderSettings } from "../readerRole.ts";
 import { findBinaries } from "./binaries.ts";

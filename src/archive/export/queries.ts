@@ -1,8 +1,8 @@
 /** The SQL of an export. COPY takes no parameters: what comes from outside is quoted here, and nowhere else. */
 import pg from "pg";
 import type { ExportColumn } from "./columns.ts";
-import { EXPORT_SOURCE_ID } from "../imports/exportCall.ts";
-import { harmlessSql } from "../spreadsheet.ts";
+import { EXPORT_SOURCE_ID } from "../../read/exportCall.ts";
+import { harmlessSql } from "../../read/spreadsheet.ts";
 import type { ExportTable } from "./tables.ts";
 
 /** What is exported of a table. Dates are the exchange's, both included; null: no bound. */

@@ -1,6 +1,6 @@
 /** Holds a map's columns against a file's header. Pure. */
-import type { CsvColumn } from "../../archive/imports/csvCall.ts";
-import { shown } from "../../archive/imports/cell.ts";
+import type { CsvColumn } from "../../read/csvCall.ts";
+import { shown } from "../../read/cell.ts";
 import { COLUMN_NAMES } from "./mapSchema.ts";
 
 /** What the map's options under `columns` mean, and what is wrong with them. */

@@ -8,9 +8,9 @@ import {
   NAME_FIELDS,
   NUMBER_FIELDS,
   SYMBOL_FIELDS,
-} from "../../archive/imports/csvCall.ts";
-import { ENCODINGS } from "../../archive/imports/rowReader.ts";
-import { compilePattern } from "../../archive/imports/timePattern.ts";
+} from "../../read/csvCall.ts";
+import { ENCODINGS } from "../../read/rowReader.ts";
+import { compilePattern } from "../../read/timePattern.ts";
 
 const COLUMN = "expected a column: its name in the header, or its number, from 1 on";
 const column = z.string(COLUMN).min(1, COLUMN).max(200, COLUMN);

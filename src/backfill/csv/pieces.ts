@@ -4,9 +4,9 @@
  * a file that has grown only the new rows go to the journal.
  */
 import type { Hash } from "node:crypto";
-import type { CsvCall, CsvReading } from "../../archive/imports/csvCall.ts";
-import type { RawRow } from "../../archive/imports/splitRows.ts";
-import type { Instant } from "../../instant.ts";
+import type { CsvCall, CsvReading } from "../../read/csvCall.ts";
+import type { RawRow } from "../../read/splitRows.ts";
+import type { Instant } from "../../clock.ts";
 import { addPart, hashOf, uuidOf } from "../files/identity.ts";
 import type { Piece, PieceBatch } from "../files/piece.ts";
 import type { KnownPiece } from "../files/knownPieces.ts";

@@ -1,9 +1,9 @@
 /** Reads a map and holds it against its file's header: all problems at once, each with its line. */
 import { basename } from "node:path";
-import type { CsvCall, CsvColumn, CsvReading } from "../../archive/imports/csvCall.ts";
-import { createRowReader, splitHeader } from "../../archive/imports/rowReader.ts";
-import { readIso } from "../../archive/imports/isoTime.ts";
-import { describeProblem, type FileProblem, readYamlFile } from "../../config/jobs/yamlFile.ts";
+import type { CsvCall, CsvColumn, CsvReading } from "../../read/csvCall.ts";
+import { createRowReader, splitHeader } from "../../read/rowReader.ts";
+import { readIso } from "../../read/isoTime.ts";
+import { describeProblem, type FileProblem, readYamlFile } from "../../schedule/yamlFile.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { readTextFile } from "../../plainFiles.ts";
 import { fitColumns } from "./fitColumns.ts";

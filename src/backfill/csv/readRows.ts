@@ -1,6 +1,6 @@
 /** The rows of a CSV file, plain or in .gz, read as a stream. */
 import { createGunzip } from "node:zlib";
-import { type RawRow, RowSplitter } from "../../archive/imports/splitRows.ts";
+import { type RawRow, RowSplitter } from "../../read/splitRows.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { openFile } from "../../plainFiles.ts";
 import type { FileStart } from "./readMap.ts";

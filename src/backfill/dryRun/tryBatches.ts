@@ -1,24 +1,25 @@
 /** What loading some batches would change: exactly, and without changing it. */
-import { type Batch, createMemory, loadBatch } from "../../archive/load.ts";
+import { createMemory, loadBatch } from "../../archive/load.ts";
+import type { Batch } from "../../archive/batch.ts";
 import { loadAll, type LoaderOptions } from "../../archive/loader.ts";
-import { NO_BOOKMARK } from "../journal/bookmark.ts";
+import { NO_POSITION } from "../journal/runPosition.ts";
 import { type BackfillReport, NOTHING_DONE, withBatch } from "../report.ts";
-import type { Shadow } from "./shadow.ts";
+import type { TempCopies } from "./tempCopies.ts";
 
 /**
  * @param onBatch called after each batch, with the report so far
  * @returns the report that the backfill would give
  */
 export async function tryBatches(
-  shadow: Shadow,
+  tempCopies: TempCopies,
   batches: AsyncIterable<Batch>,
   onBatch: (batch: Batch, report: BackfillReport) => void = () => undefined,
 ): Promise<BackfillReport> {
   const memory = createMemory();
   let report = NOTHING_DONE;
   for await (const batch of batches) {
-    await shadow.take(shadow.pool, batch);
-    const loaded = await loadBatch(shadow.pool, batch, memory, NO_BOOKMARK);
+    await tempCopies.take(tempCopies.pool, batch);
+    const loaded = await loadBatch(tempCopies.pool, batch, memory, NO_POSITION);
     if (loaded !== null) report = withBatch(report, batch, loaded);
     onBatch(batch, report);
   }
@@ -27,12 +28,12 @@ export async function tryBatches(
 
 /** What a backfill loads before its own work: what the journal holds and the archive has not. It counts for nothing. */
 export async function tryCatchUp(
-  shadow: Shadow,
+  tempCopies: TempCopies,
   { signal, ...options }: Pick<LoaderOptions, "journalDir" | "clock"> & { signal: AbortSignal },
 ): Promise<void> {
   const onBatch = async (batch: Batch): Promise<void> => {
     signal.throwIfAborted();
-    await shadow.take(shadow.pool, batch);
+    await tempCopies.take(tempCopies.pool, batch);
   };
-  await loadAll({ ...options, pool: shadow.pool, memory: createMemory(), onBatch });
+  await loadAll({ ...options, pool: tempCopies.pool, memory: createMemory(), onBatch });
 }

@@ -1,8 +1,8 @@
 /** The rows of a CSV file of an export: text as PostgreSQL reads it. */
 import { pipeline } from "node:stream";
 import { parse } from "csv-parse";
-import type { PieceRow } from "../../archive/imports/exportCall.ts";
-import { exact } from "../../archive/spreadsheet.ts";
+import type { PieceRow } from "../../read/exportCall.ts";
+import { exact } from "../../read/spreadsheet.ts";
 import type { ExportedTable } from "../../export/manifest.ts";
 import { openFile } from "../../plainFiles.ts";
 

@@ -9,8 +9,8 @@ import {
   PIECE_COLUMNS,
   type PieceRow,
   type PieceTable,
-} from "../../archive/imports/exportCall.ts";
-import type { Instant } from "../../instant.ts";
+} from "../../read/exportCall.ts";
+import type { Instant } from "../../clock.ts";
 import { hashOf, uuidOf } from "../files/identity.ts";
 import type { KnownPiece } from "../files/knownPieces.ts";
 import type { Piece, PieceBatch } from "../files/piece.ts";

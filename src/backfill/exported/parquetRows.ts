@@ -2,8 +2,8 @@
 import type { FileHandle } from "node:fs/promises";
 import { Zstd } from "@hpcc-js/wasm-zstd";
 import { type FileMetaData, parquetMetadataAsync, parquetRead, type SchemaElement } from "hyparquet";
-import type { PieceRow } from "../../archive/imports/exportCall.ts";
-import { instantOf } from "../../instant.ts";
+import type { PieceRow } from "../../read/exportCall.ts";
+import { instantOf } from "../../clock.ts";
 import { openFile } from "../../plainFiles.ts";
 
 /** What the reader gives once it converts nothing. */

@@ -1,10 +1,11 @@
 /** What an earlier run has journaled and not loaded. */
-import { JOURNAL_POSITION, readPositions } from "../../archive/bookmark.ts";
-import { type Batch, createMemory, loadBatch } from "../../archive/load.ts";
+import { JOURNAL_POSITION, readPositions } from "../../archive/loadPosition.ts";
+import { createMemory, loadBatch } from "../../archive/load.ts";
+import type { Batch } from "../../archive/batch.ts";
 import { loadSegment } from "../../archive/loader.ts";
 import { readBatches } from "../../archive/readBatches.ts";
 import { listSegments } from "../../journal/segments.ts";
-import { readReadPositions, runBookmark } from "../journal/bookmark.ts";
+import { readReadPositions, positionOfRun } from "../journal/runPosition.ts";
 import { withBatch } from "../report.ts";
 import type { ImportOptions } from "./importPieces.ts";
 
@@ -30,8 +31,8 @@ export async function catchUp({
     for await (const batch of readBatches(segment, { journalDir, from, onDamage })) {
       if (batch.to === batch.from) continue;
       const ours = readTo === batch.from && isOf(batch, name);
-      const bookmark = ours ? runBookmark(run, { loaderToo: true }) : JOURNAL_POSITION;
-      const report = await loadBatch(pool, batch, memory, bookmark);
+      const runPosition = ours ? positionOfRun(run, { loaderToo: true }) : JOURNAL_POSITION;
+      const report = await loadBatch(pool, batch, memory, runPosition);
       if (report === null) {
         // Another program loads this segment at the same time: what is left of it goes the ordinary way.
         const positions = await readPositions(pool, [segment]);

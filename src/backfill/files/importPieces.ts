@@ -6,12 +6,14 @@
  * come now), journaled and not loaded (`catchUp` loads them first), loaded (the archive knows their request ids).
  */
 import type pg from "pg";
-import { type Batch, createMemory, loadBatch, type LoadMemory, type LoadReport } from "../../archive/load.ts";
+import { createMemory, loadBatch, type LoadMemory } from "../../archive/load.ts";
+import type { Batch, LoadReport } from "../../archive/batch.ts";
 import { readBatches } from "../../archive/readBatches.ts";
-import { type AnswerRows, rowsOf } from "../../archive/rows.ts";
+import { rowsOf } from "../../read/answerToRows.ts";
+import type { AnswerRows } from "../../read/rowTypes.ts";
 import type { Clock } from "../../clock.ts";
 import type { Journal } from "../../journal/writer.ts";
-import { NO_BOOKMARK, readReadPositions, runBookmark } from "../journal/bookmark.ts";
+import { NO_POSITION, readReadPositions, positionOfRun } from "../journal/runPosition.ts";
 import type { OnProgress } from "../progress.ts";
 import { addReports, type BackfillReport, NOTHING_DONE, withBatch } from "../report.ts";
 import type { Run } from "../runs.ts";
@@ -89,7 +91,7 @@ async function journalAndLoad(
     const from = ends.get(segment) ?? 0;
     for await (const batch of readBatches(segment, { journalDir, from, onDamage })) {
       if (batch.to === batch.from) continue;
-      const loaded = await loadBatch(pool, batch, memory, runBookmark(run, { loaderToo: true }));
+      const loaded = await loadBatch(pool, batch, memory, positionOfRun(run, { loaderToo: true }));
       if (loaded === null)
         throw new Error(`${segment}: this run alone reads it, and byte ${batch.from} is not its next`);
       run.report = withBatch(run.report, batch, withoutOvertaking(batch, loaded));
@@ -119,7 +121,7 @@ async function loadKnown(
 ): Promise<BackfillReport> {
   if (pieces.length === 0) return report;
   const batch = batchOf(pieces, name);
-  const loaded = await loadBatch(pool, batch, memory, NO_BOOKMARK);
+  const loaded = await loadBatch(pool, batch, memory, NO_POSITION);
   onAnswers(batch.answers);
   return loaded === null ? report : withBatch(report, batch, loaded);
 }

@@ -1,6 +1,6 @@
 /** The pieces of files that a source has already. */
 import type pg from "pg";
-import { type Instant, instantOf, microsOf } from "../../instant.ts";
+import { type Instant, instantOf, microsOf } from "../../clock.ts";
 
 /** Where a piece is, and how many rows it has. */
 export type KnownPiece = { observedAt: Instant; segment: string; rows: number };

@@ -1,5 +1,5 @@
 /** What is imported, one by one: a saved answer, or a piece of a CSV file. */
-import type { Instant } from "../../instant.ts";
+import type { Instant } from "../../clock.ts";
 import type { ResponseRecord } from "../../journal/record.ts";
 
 /** A piece whose place in time is known. */

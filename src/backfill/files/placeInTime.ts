@@ -5,7 +5,7 @@
  */
 import type pg from "pg";
 import { QuotekeeperError } from "../../errors.ts";
-import { type Instant, instantOf, microsOf } from "../../instant.ts";
+import { type Instant, instantOf, microsOf } from "../../clock.ts";
 import type { Piece } from "./piece.ts";
 
 /** A piece with the time that was found, which others may have as well. */

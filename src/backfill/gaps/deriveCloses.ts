@@ -4,7 +4,7 @@
  */
 import type pg from "pg";
 import { INSTRUMENT_NAME } from "../../archive/instruments.ts";
-import type { Instant } from "../../instant.ts";
+import type { Instant } from "../../clock.ts";
 
 /** A quote this long before the close, or later on the same date, shows the close; earlier ones do not. */
 export const NEAR_CLOSE = "15 minutes";

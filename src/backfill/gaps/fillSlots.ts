@@ -1,7 +1,7 @@
 /** Marks slots as filled whose quotes came to the archive after they had been accounted for as missed. */
 import type pg from "pg";
 import { INSTRUMENT_NAME } from "../../archive/instruments.ts";
-import type { Instant } from "../../instant.ts";
+import type { Instant } from "../../clock.ts";
 
 /** What to look at. */
 export type FillOptions = {

@@ -1,6 +1,6 @@
 /** The holes of the ledger, as people ask for them: by job, day and reason. */
 import type pg from "pg";
-import type { Instant } from "../../instant.ts";
+import type { Instant } from "../../clock.ts";
 
 /** Misses of one job on one exchange date for one reason. */
 export type Hole = {

@@ -4,17 +4,18 @@
  */
 import type pg from "pg";
 import { addAllSeen, findSeen, restoreInstruments } from "../../archive/instruments.ts";
-import { restoredSightings } from "../../archive/imports/restore.ts";
-import { type Batch, createMemory, ensureRoom, storeBatch } from "../../archive/load.ts";
+import { restoredSightings } from "../../archive/refill/restore.ts";
+import { createMemory, ensureRoom, storeBatch } from "../../archive/load.ts";
+import type { Batch } from "../../archive/batch.ts";
 import { refreshPieces } from "../../archive/tiers/refreshPieces.ts";
-import { dateOf } from "../../instant.ts";
-import { segmentHour } from "../../journal/segment-name.ts";
+import { dateOf } from "../../clock.ts";
+import { segmentHour } from "../../journal/segmentName.ts";
 import type { SegmentInfo } from "../../journal/segments.ts";
 import { exchangeDate } from "../../market/calendar/dates.ts";
 import { restoreFills, type SlotKey } from "../gaps/fillSlots.ts";
 import { withBatch } from "../report.ts";
 import { removeAnswers, removeStrayDividends } from "./removeAnswers.ts";
-import { overtaken, type RunBookmark } from "./bookmark.ts";
+import { overtaken, type RunPosition } from "./runPosition.ts";
 import { batchesOf, type ReplayOptions } from "./replay.ts";
 import type { TimeRange } from "./segments.ts";
 import { removeNotes, Restoring } from "./restoring.ts";
@@ -23,7 +24,7 @@ const HOUR_MS = 3_600_000;
 
 /** What a rebuild needs: it is always resumable. */
 export type RebuildOptions = ReplayOptions & {
-  bookmark: RunBookmark;
+  runPosition: RunPosition;
   /** What is rebuilt of the journal. `wanted` lets notes from behind it pass: they may tell more of its slots. */
   range: TimeRange;
   /** Of a trial: called before each batch, to copy what it meets; the bars, which have no copies, are left alone. */
@@ -162,19 +163,19 @@ function datesOf({ answers }: Batch): string[] {
 /** @returns the slots whose account is made anew */
 async function replaceBatch(
   client: pg.PoolClient,
-  { bookmark, tally }: RebuildOptions,
+  { runPosition, tally }: RebuildOptions,
   restoring: Restoring,
   given: Batch,
 ): Promise<SlotKey[]> {
   const { slots, notes } = restoring.take(given.notes);
   const batch = { ...given, notes };
-  if (!(await bookmark.take(client, batch))) throw overtaken(batch);
+  if (!(await runPosition.take(client, batch))) throw overtaken(batch);
   const replaced = await removeAnswers(client, batch.answers);
   await removeNotes(client, slots, batch.notes);
   const loaded = await storeBatch(client, batch, restoring.seen);
   await removeStrayDividends(client, batch.answers);
   tally.report = { ...tally.report, replaced: tally.report.replaced + replaced };
-  await bookmark.move(client, batch, loaded);
+  await runPosition.move(client, batch, loaded);
   tally.report = withBatch(tally.report, batch, loaded);
   return slots;
 }

@@ -1,7 +1,7 @@
 /** Takes the rows of answers out of the archive, so that they can be put in anew in the same transaction. */
 import type pg from "pg";
 import { instrumentColumns } from "../../archive/insert.ts";
-import type { AnswerRows, QuoteUnit } from "../../archive/rows.ts";
+import type { AnswerRows, QuoteUnit } from "../../read/rowTypes.ts";
 import type { RecordSource } from "../../journal/record.ts";
 
 /** Tables whose rows bear an answer's time and source, the one that is counted first. */

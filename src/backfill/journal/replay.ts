@@ -3,13 +3,13 @@
  * the next one is read.
  */
 import type pg from "pg";
-import type { Batch } from "../../archive/load.ts";
+import type { Batch } from "../../archive/batch.ts";
 import { readBatches } from "../../archive/readBatches.ts";
 import type { JournalRecord } from "../../journal/record.ts";
 import type { SegmentInfo } from "../../journal/segments.ts";
 import type { OnProgress } from "../progress.ts";
 import type { BackfillReport } from "../report.ts";
-import { NO_BOOKMARK, type RunBookmark } from "./bookmark.ts";
+import { NO_POSITION, type RunPosition } from "./runPosition.ts";
 import { StretchLoader } from "./stretchLoader.ts";
 
 /** Bodies of a batch, in bytes. Two batches are in memory at a time; larger ones take more of it and are no faster. */
@@ -26,7 +26,7 @@ export type ReplayOptions = {
   ends?: ReadonlyMap<string, number>;
   wanted: (record: JournalRecord) => boolean;
   /** Null: nothing is written down, as every run begins anew. */
-  bookmark: RunBookmark | null;
+  runPosition: RunPosition | null;
   /** The report so far; what was committed adds to it. */
   tally: { report: BackfillReport };
   onProgress: OnProgress;
@@ -39,10 +39,10 @@ type ReadOptions = Pick<ReplayOptions, "journalDir" | "positions" | "ends" | "wa
 
 /** @throws the signal's reason, after what was read is committed; the database's errors; BACKFILL_OVERTAKEN */
 export async function replay(options: ReplayOptions): Promise<void> {
-  const { pool, segments, bookmark, tally, onProgress, signal } = options;
+  const { pool, segments, runPosition, tally, onProgress, signal } = options;
   const reread = (segment: string, from: number): AsyncGenerator<Batch> =>
     batchesOf({ ...options, positions: new Map([[segment, from]]), onDamage: () => undefined }, segment);
-  const loader = new StretchLoader({ pool, bookmark: bookmark ?? NO_BOOKMARK, tally, reread });
+  const loader = new StretchLoader({ pool, runPosition: runPosition ?? NO_POSITION, tally, reread });
   const total = segments.reduce((sum, { bytes, fileBytes }) => sum + (bytes ?? fileBytes), 0);
   const batches = allBatches(options);
   let next = batches.next();

@@ -1,10 +1,10 @@
 /** What a rebuild remembers from its first batch to its last, because it is told by many answers and notes together. */
 import type pg from "pg";
-import type { LedgerNote, SlotEntry } from "../../ledger.ts";
-import { LEDGER_SOURCE_IDS } from "../../archive/ledger.ts";
+import type { LedgerNote, SlotEntry } from "../../journal/ledger.ts";
+import { LEDGER_SOURCE_IDS } from "../../archive/ledgerRows.ts";
 import type { SeenInstruments } from "../../archive/instruments.ts";
 import type { JournaledNote } from "../../archive/loadNotes.ts";
-import { dateOf, type Instant } from "../../instant.ts";
+import { dateOf, type Instant } from "../../clock.ts";
 import type { SlotKey } from "../gaps/fillSlots.ts";
 import type { TimeRange } from "./segments.ts";
 

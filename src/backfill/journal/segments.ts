@@ -2,10 +2,9 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { QuotekeeperError } from "../../errors.ts";
-import type { Instant } from "../../instant.ts";
-import { dateOf } from "../../instant.ts";
+import { type Instant, dateOf } from "../../clock.ts";
 import type { JournalRecord } from "../../journal/record.ts";
-import { hourOf, segmentHour } from "../../journal/segment-name.ts";
+import { hourOf, segmentHour } from "../../journal/segmentName.ts";
 import { listSegments, type SegmentInfo } from "../../journal/segments.ts";
 
 /** A stretch of time, `from` included and `to` not; null: no bound. */

@@ -8,10 +8,10 @@ import { type QuoteLines, quoteLines } from "../../archive/copyQuotes.ts";
 import { addChangedWords, type DividendWords } from "../../archive/dividends.ts";
 import { type ResponseRow, responseRow } from "../../archive/insert.ts";
 import { addAllSeen, type PlacedInstruments, type SeenInstruments } from "../../archive/instruments.ts";
-import { type Batch, NOTHING_LOADED } from "../../archive/load.ts";
+import { type Batch, NOTHING_LOADED } from "../../archive/batch.ts";
 import type { JournaledNote } from "../../archive/loadNotes.ts";
-import type { PlacedUnit } from "../../archive/quoteColumns.ts";
-import type { DeadLetter } from "../../archive/rows.ts";
+import type { PlacedUnit } from "../../read/quoteColumns.ts";
+import type { DeadLetter } from "../../read/rowTypes.ts";
 import { type BackfillReport, NOTHING_DONE, withBatch } from "../report.ts";
 
 /** Numbers of a batch's sources, one for each answer, and of its instruments, one for each unit. */

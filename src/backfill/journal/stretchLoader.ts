@@ -15,19 +15,13 @@ import {
   sourceText,
 } from "../../archive/instruments.ts";
 import { KnownInstruments } from "../../archive/knownInstruments.ts";
-import {
-  type Batch,
-  createMemory,
-  ensureRoom,
-  isPassing,
-  loadBatch,
-  strangeMonths,
-} from "../../archive/load.ts";
+import { createMemory, ensureRoom, isPassing, loadBatch, strangeMonths } from "../../archive/load.ts";
+import type { Batch } from "../../archive/batch.ts";
 import { addLetterCounts, countLetters } from "../../archive/letterCounts.ts";
 import { loadNotes } from "../../archive/loadNotes.ts";
-import { mayBeOfARow, mayBeThereAlready } from "../../archive/refusal.ts";
+import { mayBeOfARow, mayBeThereAlready } from "../../archive/sqlState.ts";
 import { addReports, type BackfillReport, withBatch } from "../report.ts";
-import { overtaken, type RunBookmark } from "./bookmark.ts";
+import { overtaken, type RunPosition } from "./runPosition.ts";
 import { type Placing, Stretch } from "./stretch.ts";
 
 /** Bytes of a segment, uncompressed, that one transaction takes in: some 14,000 quotes. */
@@ -36,7 +30,7 @@ const STRETCH_BYTES = 16 * 1024 * 1024;
 /** What loading stretches needs. */
 export type StretchOptions = {
   pool: pg.Pool;
-  bookmark: RunBookmark;
+  runPosition: RunPosition;
   /** The report of what was committed; grows. */
   tally: { report: BackfillReport };
   /** Reads a segment again from a place on, cut into the same batches. */
@@ -165,7 +159,7 @@ export class StretchLoader {
   }
 
   async #storeStretch(stretch: Stretch, begun: pg.PoolClient | null): Promise<boolean> {
-    const { bookmark, tally } = this.#options;
+    const { runPosition, tally } = this.#options;
     const client = begun ?? (await this.#begin(stretch));
     try {
       const isNew = (await insertResponses(client, stretch.responses)) === stretch.responses.length;
@@ -184,7 +178,7 @@ export class StretchLoader {
       report.dividends = tally.report.dividends + dividends;
       report.slots = tally.report.slots + slots;
       report.deadLetters = addLetterCounts(report.deadLetters, countLetters(refused));
-      await bookmark.moveTo(client, stretch, report);
+      await runPosition.moveTo(client, stretch, report);
       await client.query("commit");
       client.release();
       // Damaged bytes were counted meanwhile.
@@ -198,11 +192,11 @@ export class StretchLoader {
   }
 
   async #begin({ segment, from }: Pick<Batch, "segment" | "from">): Promise<pg.PoolClient> {
-    const { pool, bookmark } = this.#options;
+    const { pool, runPosition } = this.#options;
     const client = await pool.connect();
     try {
       await client.query("begin");
-      if (!(await bookmark.take(client, { segment, from }))) throw overtaken({ segment, from });
+      if (!(await runPosition.take(client, { segment, from }))) throw overtaken({ segment, from });
       return client;
     } catch (error) {
       client.release(error as Error);
@@ -245,8 +239,8 @@ export class StretchLoader {
   }
 
   async #loadAlone(batch: Batch): Promise<void> {
-    const { pool, bookmark, tally } = this.#options;
-    const loaded = await loadBatch(pool, batch, this.#memory, bookmark);
+    const { pool, runPosition, tally } = this.#options;
+    const loaded = await loadBatch(pool, batch, this.#memory, runPosition);
     if (loaded === null) throw overtaken(batch);
     tally.report = withBatch(tally.report, batch, loaded);
   }

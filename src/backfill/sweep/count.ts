@@ -2,8 +2,9 @@
 import { setImmediate } from "node:timers/promises";
 import type pg from "pg";
 import { addLetterCounts, countLetters, type LetterCount } from "../../archive/letterCounts.ts";
-import { type DeadLetter, rowsOf } from "../../archive/rows.ts";
-import type { Instant } from "../../instant.ts";
+import { rowsOf } from "../../read/answerToRows.ts";
+import type { DeadLetter } from "../../read/rowTypes.ts";
+import type { Instant } from "../../clock.ts";
 import { type BackfillReport, isOfQuote, NOTHING_DONE } from "../report.ts";
 import { answersOfRun } from "./journaled.ts";
 import type { SweepRun } from "./runFile.ts";

@@ -9,7 +9,7 @@ import {
   segmentHour,
   segmentOfFile,
   type SegmentState,
-} from "../../journal/segment-name.ts";
+} from "../../journal/segmentName.ts";
 import { filesOf } from "../../journal/segments.ts";
 
 /** A segment's records belong to its hour; a clock that is set back goes on in it for an hour more. */

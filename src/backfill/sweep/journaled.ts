@@ -1,8 +1,8 @@
 /** What the journal holds of a sweep. */
-import { dateOf, type Instant } from "../../instant.ts";
+import { dateOf, type Instant } from "../../clock.ts";
 import { readSegment } from "../../journal/reader.ts";
 import type { JournalRecord, ResponseRecord } from "../../journal/record.ts";
-import { hourOf, segmentHour } from "../../journal/segment-name.ts";
+import { hourOf, segmentHour } from "../../journal/segmentName.ts";
 import { listSegments } from "../../journal/segments.ts";
 import type { SweepRun } from "./runFile.ts";
 

@@ -8,9 +8,9 @@
 import { FIRST_BATCH_SIZE } from "../../collect/batchSize.ts";
 import type { ChainBook } from "../../collect/chainBook.ts";
 import type { GovernorConfig } from "../../collect/governor/governor.ts";
-import type { ScheduledJob } from "../../collect/jobSchedule.ts";
+import type { ScheduledJob } from "../../schedule/jobSchedule.ts";
 import { planCalls } from "../../collect/plan.ts";
-import { instantFromDate } from "../../instant.ts";
+import { instantFromDate } from "../../clock.ts";
 import { contractDate } from "../../market/expirations.ts";
 
 /** All calls that fall due at one instant, epoch ms. */

@@ -1,8 +1,8 @@
 /** The collector's schedule as a sweep sees it: what its slots cost, and which of them was over last. Pure. */
 import { ChainBook } from "../../collect/chainBook.ts";
 import type { GovernorConfig } from "../../collect/governor/governor.ts";
-import { type ScheduledJob, scheduleJob } from "../../collect/jobSchedule.ts";
-import type { JobsReport } from "../../config/jobs/readJobs.ts";
+import { type ScheduledJob, scheduleJob } from "../../schedule/jobSchedule.ts";
+import type { JobsReport } from "../../schedule/readJobs.ts";
 import { createCalendar } from "../../market/calendar/calendar.ts";
 import { LOOK_AHEAD_WINDOWS, reservedCalls, type SlotCost, slotCosts } from "./reserve.ts";
 

@@ -14,14 +14,14 @@ import { type Arrived, type CallEnd, answeredEnd, unansweredEnd } from "../../co
 import { afterSuccess, afterTooLong, firstBatchSize, MIN_BATCH_SIZE } from "../../collect/batchSize.ts";
 import { ERRORS, QuotekeeperError } from "../../errors.ts";
 import type { Log } from "../../log.ts";
-import type { Collected } from "../../pipeline.ts";
+import type { Collected } from "../../run/pipeline.ts";
 import { mayBeRefusedForTheClock } from "../../quotes-api/clockSkew.ts";
 import { describeCall, type QuoteCall } from "../../quotes-api/request.ts";
 import type { SweepBudget } from "./budget.ts";
 import { halvesOf, sizeOf } from "./halves.ts";
 import { namesOf, type SweepPlan } from "./plan.ts";
 import { freshPiece, type Piece, type Setback, SweepQueue } from "./queue.ts";
-import { ATTEMPTS, Standing } from "./standing.ts";
+import { ATTEMPTS, ServiceHealth } from "./serviceHealth.ts";
 
 /** What a sweep is made of. */
 export type SweepOptions = {
@@ -72,7 +72,7 @@ class Sweep {
   readonly #queue: SweepQueue;
   readonly #sending = new Set<Promise<void>>();
   readonly #stop = new AbortController();
-  readonly #standing: Standing;
+  readonly #serviceHealth: ServiceHealth;
   #batch = firstBatchSize;
   #wake = new AbortController();
   #fatal: unknown = null;
@@ -83,7 +83,7 @@ class Sweep {
   constructor(options: SweepOptions) {
     this.#options = options;
     this.#queue = new SweepQueue(options.delayed);
-    this.#standing = new Standing(options.clock.monotonicMs());
+    this.#serviceHealth = new ServiceHealth(options.clock.monotonicMs());
   }
 
   async run(): Promise<void> {
@@ -109,7 +109,7 @@ class Sweep {
     const { readyAtMs } = this.#queue;
     if (readyAtMs === Infinity && this.#sending.size === 0) return false;
     // Until one call was answered nobody knows how long a list may be, nor whether the credentials are right.
-    const oneByOne = this.#standing.answered === 0 || this.#standing.inDoubt;
+    const oneByOne = this.#serviceHealth.answered === 0 || this.#serviceHealth.inDoubt;
     const roomy = this.#sending.size < (oneByOne ? 1 : budget.concurrency(nowMs));
     if (readyAtMs === Infinity || !roomy) {
       await this.#oneEnds();
@@ -171,7 +171,7 @@ class Sweep {
   #take(piece: Piece, { answer, record }: Collected): void {
     const { plan, log, clock } = this.#options;
     if (answer.outcome === "quotes") {
-      this.#standing.succeeded(clock.monotonicMs());
+      this.#serviceHealth.succeeded(clock.monotonicMs());
       this.#batch = afterSuccess(this.#batch, sizeOf(piece.call));
       plan.take(piece.call, answer);
       return this.#queue.add(plan.fresh());
@@ -213,15 +213,15 @@ class Sweep {
   #setback(before: Piece, setback: Setback, error: Error): void {
     const { clock, log } = this.#options;
     const nowMs = clock.monotonicMs();
-    this.#standing.failed();
-    const answeredBefore = before.answeredBefore ?? this.#standing.answered;
+    this.#serviceHealth.failed();
+    const answeredBefore = before.answeredBefore ?? this.#serviceHealth.answered;
     const piece: Piece = { ...before, setback, answeredBefore, failures: before.failures + 1 };
-    const waitMs = this.#standing.waitMs((clock.random(4)[3] ?? 0) / 255);
-    if (this.#standing.pauses) this.#pausedUntilMs = nowMs + waitMs;
+    const waitMs = this.#serviceHealth.waitMs((clock.random(4)[3] ?? 0) / 255);
+    if (this.#serviceHealth.pauses) this.#pausedUntilMs = nowMs + waitMs;
     log.warn({ call: describeCall(piece.call), attempt: piece.failures }, error.message);
-    if (this.#standing.isToBeParted(piece)) this.#part(piece);
+    if (this.#serviceHealth.isToBeParted(piece)) this.#part(piece);
     else this.#queue.again({ ...piece, notBeforeMs: nowMs + waitMs });
-    if (this.#standing.isOutOfOrder(nowMs)) this.#fatal ??= error;
+    if (this.#serviceHealth.isOutOfOrder(nowMs)) this.#fatal ??= error;
     this.#giveUpTheRest();
   }
 
@@ -236,13 +236,14 @@ class Sweep {
 
   /** Gives up what alone is left, and fails. */
   #giveUpTheRest(): void {
-    if (this.#standing.answered === 0 || this.#sending.size > 1 || !this.#queue.allFailed(ATTEMPTS)) return;
+    if (this.#serviceHealth.answered === 0 || this.#sending.size > 1 || !this.#queue.allFailed(ATTEMPTS))
+      return;
     for (const piece of this.#queue.giveUp()) if (namesOf(piece.call).length === 1) this.#part(piece);
   }
 
   #tell(doing: string): void {
     const left = this.#queue.callsLeft(this.#batch) + this.#untaken;
-    this.#options.onProgress({ made: this.#standing.answered, left, doing });
+    this.#options.onProgress({ made: this.#serviceHealth.answered, left, doing });
   }
 
   async #rest(ms: number): Promise<void> {

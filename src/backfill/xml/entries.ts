@@ -1,27 +1,10 @@
 /** What files hold: the file itself, or the entries of an archive, one after the other, each at most once in memory. */
-import type { Instant } from "../../instant.ts";
 import { openFile } from "../../plainFiles.ts";
 import { type Content, reason, uncompressed } from "./content.ts";
 import type { FoundFile } from "./findFiles.ts";
 import { tarEntries } from "./tar.ts";
 import { zipEntries } from "./zip.ts";
-
-/** One file, or one entry of an archive. */
-export type Entry = {
-  /** Where it was found; names inside archives are names and nothing more: nothing is ever written there. */
-  path: string;
-  mtime: Instant;
-  /** Its bytes, uncompressed; to be asked for before the next entry is. */
-  read: () => Promise<Content>;
-};
-
-/**
- * What an archive holds; `passed` is a link or a device, and `broken` ends it when the rest of it cannot be read.
- */
-export type Found =
-  | { kind: "entry"; entry: Entry }
-  | { kind: "passed"; path: string }
-  | { kind: "broken"; path: string; problem: string };
+import type { Found } from "./entry.ts";
 
 /** Whether a file's name says that it holds others. */
 export function isArchive(path: string): boolean {

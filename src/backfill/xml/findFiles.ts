@@ -3,7 +3,7 @@ import { type Dirent } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { QuotekeeperError } from "../../errors.ts";
-import { type Instant, instantOf } from "../../instant.ts";
+import { type Instant, instantOf } from "../../clock.ts";
 import { isDirectory, openFile } from "../../plainFiles.ts";
 import { plausible } from "./savedTime.ts";
 

@@ -1,11 +1,12 @@
 /** Finds saved answers in files and archives, each with the time at which it was received. */
 import type { SavedCall } from "../../quotes-api/request.ts";
-import type { Instant } from "../../instant.ts";
+import type { Instant } from "../../clock.ts";
 import { openFile } from "../../plainFiles.ts";
 import { hashOf, uuidOf } from "../files/identity.ts";
 import type { UnplacedPiece } from "../files/placeInTime.ts";
 import type { Content } from "./content.ts";
-import { archiveEntries, type Entry, isArchive, readFileContent } from "./entries.ts";
+import { archiveEntries, isArchive, readFileContent } from "./entries.ts";
+import type { Entry } from "./entry.ts";
 import { findFiles, type FoundFile, lastName } from "./findFiles.ts";
 import { createTimeFinder, type Way } from "./savedTime.ts";
 import { isSidecar, MAX_SIDECAR_BYTES, readSidecar, sidecarPaths } from "./sidecar.ts";

@@ -1,7 +1,7 @@
 /** Files beside saved answers that say when each was received. Pure. */
-import { createLocalReader } from "../../archive/imports/localTime.ts";
-import { readIso } from "../../archive/imports/isoTime.ts";
-import type { Instant } from "../../instant.ts";
+import { createLocalReader } from "../../read/localTime.ts";
+import { readIso } from "../../read/isoTime.ts";
+import type { Instant } from "../../clock.ts";
 import { NAME_ZONE, plausible } from "./savedTime.ts";
 
 /** Longest sidecar that is read, in bytes. */

@@ -1,10 +1,10 @@
 /** The entries of a tar file, compressed or not. */
 import type { FileHandle } from "node:fs/promises";
 import { Parser, type ReadEntry } from "tar";
-import type { Instant } from "../../instant.ts";
+import type { Instant } from "../../clock.ts";
 import { MAX_BODY_BYTES } from "../../quotes-api/xml.ts";
 import { type Content, gunzipped, isGzip, reason, tooLarge } from "./content.ts";
-import type { Found } from "./entries.ts";
+import type { Found } from "./entry.ts";
 import { plausible } from "./savedTime.ts";
 
 /** How much of a tar file is read at a time, in bytes: gzip may make a thousand times of it, which is held. */

@@ -1,10 +1,10 @@
 /** The entries of a zip file. */
 import type { FileHandle } from "node:fs/promises";
 import yauzl from "yauzl";
-import type { Instant } from "../../instant.ts";
+import type { Instant } from "../../clock.ts";
 import { MAX_BODY_BYTES } from "../../quotes-api/xml.ts";
 import { isGzip, reason, tooLarge, uncompressed } from "./content.ts";
-import type { Entry, Found } from "./entries.ts";
+import type { Entry, Found } from "./entry.ts";
 import { dosInstant, plausible } from "./savedTime.ts";
 
 /** In the archive's own order. Closes the file. @throws what is wrong with the archive */

@@ -4,11 +4,11 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type pg from "pg";
 import { currentVersion, migrate } from "../../archive/migrate.ts";
-import { Shadow } from "../../backfill/dryRun/shadow.ts";
-import { instantFromDate } from "../../instant.ts";
+import { TempCopies } from "../../backfill/dryRun/tempCopies.ts";
+import { instantFromDate } from "../../clock.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
-import type { Edges } from "../edges.ts";
-import { archiveExists, withArchive } from "../parts/archive.ts";
+import type { Edges } from "../../run/edges.ts";
+import { archiveExists, withArchive } from "../../run/archive.ts";
 
 /** Runs `work` with the archive, migrated. */
 export async function withMigrated<T>(
@@ -23,7 +23,7 @@ export async function withMigrated<T>(
 }
 
 /** An archive and its copies; `pool` null: the database was never migrated. */
-export type Tried = { shadow: Shadow; pool: pg.Pool | null };
+export type Tried = { tempCopies: TempCopies; pool: pg.Pool | null };
 
 /**
  * Runs `work` with copies of the archive, and leaves it as it was: a database that was never migrated without a schema,
@@ -40,8 +40,8 @@ export async function withTrial<T>(
       const version = await currentVersion(pool);
       const scratch = openScratch();
       try {
-        const shadow = await Shadow.open(scratch, version);
-        return await work({ shadow, pool: version === 0 ? null : pool });
+        const tempCopies = await TempCopies.open(scratch, version);
+        return await work({ tempCopies, pool: version === 0 ? null : pool });
       } finally {
         await scratch.end();
       }

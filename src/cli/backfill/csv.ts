@@ -1,7 +1,7 @@
 /** `quotekeeper backfill --csv`: quotes from elsewhere. */
 import { basename, resolve } from "node:path";
 import type pg from "pg";
-import { createRowReader, type RowReader } from "../../archive/imports/rowReader.ts";
+import { createRowReader, type RowReader } from "../../read/rowReader.ts";
 import { readKnownPieces, timesBehind } from "../../backfill/files/knownPieces.ts";
 import { cutPieces } from "../../backfill/csv/pieces.ts";
 import { type ReadMap, readMap } from "../../backfill/csv/readMap.ts";
@@ -10,13 +10,13 @@ import type { PieceBatch } from "../../backfill/files/piece.ts";
 import type { BackfillReport } from "../../backfill/report.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../errors.ts";
-import { createObserver, type Instant } from "../../instant.ts";
+import { createObserver, type Instant } from "../../clock.ts";
 import { isDirectory } from "../../plainFiles.ts";
-import type { Edges } from "../edges.ts";
+import type { Edges } from "../../run/edges.ts";
 import { createDisplay } from "./display.ts";
 import { backfillExported } from "./exported.ts";
 import { runImport } from "./importing.ts";
-import type { CommonRequest } from "./program.ts";
+import type { CommonRequest } from "./report.ts";
 import { printReport } from "./report.ts";
 
 /** What was asked for. */

@@ -1,5 +1,5 @@
 /** Which jobs ask for delayed quotes. */
-import { readJobs } from "../../config/jobs/readJobs.ts";
+import { readJobs } from "../../schedule/readJobs.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 
 /** Their names; none where there are no job files, as on a machine that only keeps an archive. */

@@ -1,10 +1,10 @@
 /** Shows how a backfill goes: a bar on a terminal, JSON lines elsewhere; on stderr, as stdout is for the result. */
 import type { Config } from "../../config/loadEnvironment.ts";
 import type { BackfillProgress, OnProgress } from "../../backfill/progress.ts";
-import type { Edges } from "../edges.ts";
-import { createLogger } from "../parts/logger.ts";
-import { roughly } from "../parts/spans.ts";
-import { StatusLine } from "../parts/statusLine.ts";
+import type { Edges } from "../../run/edges.ts";
+import { createLogger } from "../terminal/logger.ts";
+import { roughly } from "../../run/durations.ts";
+import { StatusLine } from "../terminal/statusLine.ts";
 
 /** How often the bar moves, and how often a line is written where no person looks, in ms. */
 const BAR_EVERY_MS = 200;

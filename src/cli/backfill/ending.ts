@@ -1,5 +1,5 @@
 /** Ctrl-C while a backfill runs: what is under way is finished, and the next run goes on from there. */
-import { type Edges, Interrupted, READER_GONE } from "../edges.ts";
+import { type Edges, Interrupted, READER_GONE } from "../../run/edges.ts";
 
 /** Runs `work` with a signal that Ctrl-C aborts; then it throws Interrupted, whatever `work` threw. */
 export async function endingAtInterrupt<T>(

@@ -1,16 +1,16 @@
 /** `quotekeeper backfill --parquet`, and `--csv` with a directory: an export of our own comes back. */
 import type pg from "pg";
-import { EXPORT_SOURCE } from "../../archive/imports/exportCall.ts";
+import { EXPORT_SOURCE } from "../../read/exportCall.ts";
 import { exportPieces } from "../../backfill/exported/exportPieces.ts";
 import { openExport } from "../../backfill/exported/openExport.ts";
 import { readKnownPieces, timesBehind } from "../../backfill/files/knownPieces.ts";
 import type { PieceBatch } from "../../backfill/files/piece.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
-import { createObserver } from "../../instant.ts";
-import type { Edges } from "../edges.ts";
+import { createObserver } from "../../clock.ts";
+import type { Edges } from "../../run/edges.ts";
 import { createDisplay } from "./display.ts";
 import { runImport } from "./importing.ts";
-import type { CommonRequest } from "./program.ts";
+import type { CommonRequest } from "./report.ts";
 import { printReport } from "./report.ts";
 
 /** What was asked for. */

@@ -1,9 +1,9 @@
 /** `quotekeeper backfill --gaps`: the holes of the ledger, and what can still be known of them. */
 import type pg from "pg";
-import { readPositions } from "../../archive/bookmark.ts";
+import { readPositions } from "../../archive/loadPosition.ts";
 import type { LetterCount } from "../../archive/letterCounts.ts";
 import { loadAll } from "../../archive/loader.ts";
-import type { Shadow } from "../../backfill/dryRun/shadow.ts";
+import type { TempCopies } from "../../backfill/dryRun/tempCopies.ts";
 import { tryBatches, tryCatchUp } from "../../backfill/dryRun/tryBatches.ts";
 import { deriveCloses } from "../../backfill/gaps/deriveCloses.ts";
 import { fillSlots } from "../../backfill/gaps/fillSlots.ts";
@@ -12,18 +12,18 @@ import { allBatches, replay, type ReplayOptions } from "../../backfill/journal/r
 import { segmentsOfHours } from "../../backfill/journal/segments.ts";
 import { type BackfillReport, NOTHING_DONE } from "../../backfill/report.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
-import { dateOf, type Instant, instantFromDate } from "../../instant.ts";
+import { dateOf, type Instant, instantFromDate } from "../../clock.ts";
 import { exchangeDate } from "../../market/calendar/dates.ts";
-import type { Edges } from "../edges.ts";
+import type { Edges } from "../../run/edges.ts";
 import { gapsJson } from "../json/backfill.ts";
 import { printJson } from "../json/print.ts";
-import { journalDir } from "../parts/collection.ts";
-import { table } from "../parts/table.ts";
+import { journalDir } from "../../run/collection.ts";
+import { table } from "../terminal/table.ts";
 import { withMigrated, withTrial } from "./archives.ts";
 import { delayedJobs } from "./delayedJobs.ts";
 import { createDisplay, type Display } from "./display.ts";
 import { endingAtInterrupt } from "./ending.ts";
-import type { CommonRequest } from "./program.ts";
+import type { CommonRequest } from "./report.ts";
 import { deadLetterLines } from "./report.ts";
 
 /** What was asked for. */
@@ -49,11 +49,11 @@ export async function backfillGaps(config: Config, edges: Edges, request: GapsRe
   try {
     const outcome = await endingAtInterrupt(edges, (signal) =>
       request.dryRun
-        ? withTrial(config, edges, ({ shadow }) =>
-            doIt(config, edges, { pool: shadow.pool, shadow }, request, display, signal),
+        ? withTrial(config, edges, ({ tempCopies }) =>
+            fillGaps(config, edges, { pool: tempCopies.pool, tempCopies }, request, display, signal),
           )
         : withMigrated(config, edges, (pool) =>
-            doIt(config, edges, { pool, shadow: null }, request, display, signal),
+            fillGaps(config, edges, { pool, tempCopies: null }, request, display, signal),
           ),
     );
     display.end();
@@ -67,13 +67,13 @@ export async function backfillGaps(config: Config, edges: Edges, request: GapsRe
 }
 
 /** What is worked on: the archive, or copies of it. */
-type Target = { pool: pg.Pool; shadow: Shadow | null };
+type Target = { pool: pg.Pool; tempCopies: TempCopies | null };
 
 /**
  * Reads the journal of the hours with holes again, fills what then can be filled, derives closes. What a collector has
  * journaled and not loaded is loaded first, and the journal is read as far: so nothing depends on how far that one is.
  */
-async function doIt(
+async function fillGaps(
   config: Config,
   { clock }: Edges,
   target: Target,
@@ -85,8 +85,8 @@ async function doIt(
   const dir = journalDir(config);
   const onDamage: ReplayOptions["onDamage"] = (segment, offset, length, reason) =>
     display.log.warn({ segment, offset, length, reason }, "damaged bytes of the journal were passed over");
-  if (target.shadow === null) await loadAll({ pool, journalDir: dir, clock });
-  else await tryCatchUp(target.shadow, { journalDir: dir, clock, signal });
+  if (target.tempCopies === null) await loadAll({ pool, journalDir: dir, clock });
+  else await tryCatchUp(target.tempCopies, { journalDir: dir, clock, signal });
   const holes = await listHoles(pool, { from, to });
   const { stored, deadLetters } = await readAgain(target, {
     ...{ journalDir: dir, signal, onProgress: display.progress, onDamage },
@@ -94,7 +94,7 @@ async function doIt(
     ...{ positions: new Map(), ends: await readPositions(pool), wanted: () => true },
   });
   // A slot may be filled by any quote that is there by then, not by the journal's own alone.
-  await target.shadow?.takeQuotesAroundMisses();
+  await target.tempCopies?.takeQuotesAroundMisses();
   const now = instantFromDate(clock.now());
   const filled = await fillSlots(pool, { from, to, by: "gaps", now, delayedJobs: await delayedJobs(config) });
   const derived = await deriveCloses(pool, { ...datesOf({ from, to }), now });
@@ -102,12 +102,13 @@ async function doIt(
 }
 
 async function readAgain(
-  { pool, shadow }: Target,
-  options: Omit<ReplayOptions, "pool" | "bookmark" | "tally">,
+  { pool, tempCopies }: Target,
+  options: Omit<ReplayOptions, "pool" | "runPosition" | "tally">,
 ): Promise<BackfillReport> {
-  if (shadow !== null) return tryBatches(shadow, allBatches(options), () => options.signal.throwIfAborted());
+  if (tempCopies !== null)
+    return tryBatches(tempCopies, allBatches(options), () => options.signal.throwIfAborted());
   const tally = { report: NOTHING_DONE };
-  await replay({ ...options, pool, bookmark: null, tally });
+  await replay({ ...options, pool, runPosition: null, tally });
   return tally.report;
 }
 

@@ -1,6 +1,6 @@
 /** What imports have in common: the lock, the journal, the run that goes on where it stopped, the slots that they fill. */
 import type pg from "pg";
-import type { AnswerRows } from "../../archive/rows.ts";
+import type { AnswerRows } from "../../read/rowTypes.ts";
 import { tryBatches, tryCatchUp } from "../../backfill/dryRun/tryBatches.ts";
 import { catchUp } from "../../backfill/files/catchUp.ts";
 import { batchOf, importPieces } from "../../backfill/files/importPieces.ts";
@@ -10,10 +10,10 @@ import { fillSlots } from "../../backfill/gaps/fillSlots.ts";
 import { type BackfillReport } from "../../backfill/report.ts";
 import { type Asked, beginRun, finishRun } from "../../backfill/runs.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
-import { type Instant, instantFromDate, instantOf, microsOf } from "../../instant.ts";
+import { type Instant, instantFromDate, instantOf, microsOf } from "../../clock.ts";
 import { openJournal } from "../../journal/writer.ts";
-import type { Edges } from "../edges.ts";
-import { journalDir } from "../parts/collection.ts";
+import type { Edges } from "../../run/edges.ts";
+import { journalDir } from "../../run/collection.ts";
 import { type Tried, withMigrated, withTrial } from "./archives.ts";
 import { delayedJobs } from "./delayedJobs.ts";
 import type { Display } from "./display.ts";
@@ -44,14 +44,14 @@ export async function runImport(
 ): Promise<Imported> {
   return endingAtInterrupt(edges, (signal) =>
     request.dryRun
-      ? withTrial(config, edges, (tried) => tryIt(config, edges, tried, request, display, signal))
+      ? withTrial(config, edges, (tried) => dryRunImport(config, edges, tried, request, display, signal))
       : withMigrated(config, edges, (pool) =>
-          withSourceLock(pool, request.name, () => doIt(config, edges, pool, request, display, signal)),
+          withSourceLock(pool, request.name, () => doImport(config, edges, pool, request, display, signal)),
         ),
   );
 }
 
-async function doIt(
+async function doImport(
   config: Config,
   { clock }: Edges,
   pool: pg.Pool,
@@ -122,19 +122,21 @@ class Span {
 
 const DAY_MICROS = 86_400_000_000n;
 
-async function tryIt(
+async function dryRunImport(
   config: Config,
   { clock }: Edges,
-  { pool, shadow }: Tried,
+  { pool, tempCopies }: Tried,
   { asked, name, total, read }: ImportRequest,
   display: Display,
   signal: AbortSignal,
 ): Promise<Imported> {
-  await tryCatchUp(shadow, { journalDir: journalDir(config), clock, signal });
+  await tryCatchUp(tempCopies, { journalDir: journalDir(config), clock, signal });
   const span = new Span();
   let at = { doing: "", done: 0 };
   const batches = async function* () {
-    for await (const { pieces, doing, done } of read(pool === null ? [shadow.pool] : [pool, shadow.pool])) {
+    for await (const { pieces, doing, done } of read(
+      pool === null ? [tempCopies.pool] : [pool, tempCopies.pool],
+    )) {
       signal.throwIfAborted();
       at = { doing, done };
       if (pieces.length === 0) continue;
@@ -143,13 +145,13 @@ async function tryIt(
       yield batch;
     }
   };
-  const report = await tryBatches(shadow, batches(), (_batch, { read: quotes }) =>
+  const report = await tryBatches(tempCopies, batches(), (_batch, { read: quotes }) =>
     display.progress({ ...at, total, unit: "bytes", quotes }),
   );
   if (report.newAnswers === 0 && report.stored === 0) return { resumed: false, report };
   // A slot may be filled by any quote that is there by then, not by the files' own alone.
-  await shadow.takeQuotesAroundMisses();
+  await tempCopies.takeQuotesAroundMisses();
   const now = instantFromDate(clock.now());
-  const filled = await fill(config, shadow.pool, { ...span.slots(), by: asked.kind, now });
+  const filled = await fill(config, tempCopies.pool, { ...span.slots(), by: asked.kind, now });
   return { resumed: false, report: { ...report, filled } };
 }

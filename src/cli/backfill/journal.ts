@@ -3,33 +3,24 @@ import { realpath } from "node:fs/promises";
 import { resolve } from "node:path";
 import type pg from "pg";
 import { fillSlots } from "../../backfill/gaps/fillSlots.ts";
-import { readReadPositions, runBookmark } from "../../backfill/journal/bookmark.ts";
+import { readReadPositions, positionOfRun } from "../../backfill/journal/runPosition.ts";
 import { rebuild } from "../../backfill/journal/rebuild.ts";
 import { replay, type ReplayOptions } from "../../backfill/journal/replay.ts";
 import { chooseSegments, isWithin, journalIn } from "../../backfill/journal/segments.ts";
 import { NOTHING_DONE } from "../../backfill/report.ts";
 import { beginRun, finishRun, type Run } from "../../backfill/runs.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
-import { type Instant, instantFromDate } from "../../instant.ts";
+import { type Instant, instantFromDate } from "../../clock.ts";
 import type { SegmentInfo } from "../../journal/segments.ts";
-import type { Edges } from "../edges.ts";
-import { journalDir } from "../parts/collection.ts";
+import type { Edges } from "../../run/edges.ts";
+import { journalDir } from "../../run/collection.ts";
 import { type Tried, withMigrated, withTrial } from "./archives.ts";
 import { delayedJobs } from "./delayedJobs.ts";
 import { createDisplay, type Display } from "./display.ts";
 import { endingAtInterrupt } from "./ending.ts";
 import { tryJournal } from "./journalTrial.ts";
-import type { CommonRequest } from "./program.ts";
 import { type Finished, printReport } from "./report.ts";
-
-/** What was asked for. */
-export type JournalRequest = CommonRequest & {
-  /** A journal, or a data directory with one; null: this machine's. */
-  directory: string | null;
-  from: Instant | null;
-  to: Instant | null;
-  rebuild: boolean;
-};
+import type { JournalRequest } from "./journalTrial.ts";
 
 /** A journal that was chosen. */
 type Chosen = {
@@ -50,8 +41,12 @@ export async function backfillJournal(
   try {
     const finished = await endingAtInterrupt(edges, (signal) =>
       request.dryRun
-        ? withTrial(config, edges, (tried) => tryIt(config, edges, tried, chosen, request, display, signal))
-        : withMigrated(config, edges, (pool) => doIt(config, edges, pool, chosen, request, display, signal)),
+        ? withTrial(config, edges, (tried) =>
+            dryRunReplay(config, edges, tried, chosen, request, display, signal),
+          )
+        : withMigrated(config, edges, (pool) =>
+            runReplay(config, edges, pool, chosen, request, display, signal),
+          ),
     );
     display.end();
     printReport(edges, finished, request.json);
@@ -74,7 +69,7 @@ async function choose(
   return { dir, own: (await realpath(dir)) === (await realpath(own).catch(() => own)), segments };
 }
 
-async function doIt(
+async function runReplay(
   config: Config,
   { clock }: Edges,
   pool: pg.Pool,
@@ -92,7 +87,7 @@ async function doIt(
     ...replayOptions({ dir, segments, request, display, signal, tally: run }),
     pool,
     positions: await readReadPositions(pool, run.id),
-    bookmark: runBookmark(run, { loaderToo }),
+    runPosition: positionOfRun(run, { loaderToo }),
   };
   if (request.rebuild) await rebuild({ ...options, range: { from, to }, trial: null });
   else {
@@ -119,10 +114,10 @@ async function fill(
   run.report = { ...run.report, filled: run.report.filled + filled };
 }
 
-async function tryIt(
+async function dryRunReplay(
   config: Config,
   { clock }: Edges,
-  { shadow }: Tried,
+  { tempCopies }: Tried,
   { dir, segments }: Chosen,
   request: JournalRequest,
   display: Display,
@@ -137,7 +132,7 @@ async function tryIt(
     options.onDamage(segment, offset, length, reason);
   };
   const filling = { now, delayedJobs: await delayedJobs(config) };
-  const tried = await tryJournal(shadow, request, { ...options, onDamage }, filling);
+  const tried = await tryJournal(tempCopies, request, { ...options, onDamage }, filling);
   return {
     ...{ kind: "journal", dryRun: true, resumed: false },
     ...tried,
@@ -158,7 +153,7 @@ function replayOptions({
   display,
   signal,
   tally,
-}: Given): Omit<ReplayOptions, "pool" | "positions" | "bookmark"> {
+}: Given): Omit<ReplayOptions, "pool" | "positions" | "runPosition"> {
   return {
     ...{ journalDir: dir, segments, signal, tally, onProgress: display.progress },
     wanted: wantedBy(request),

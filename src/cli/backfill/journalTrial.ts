@@ -1,49 +1,59 @@
 /** `quotekeeper backfill --journal --dry-run`: what reading a journal again would change. */
-import type { Batch } from "../../archive/load.ts";
-import type { Shadow } from "../../backfill/dryRun/shadow.ts";
+import type { Batch } from "../../archive/batch.ts";
+import type { TempCopies } from "../../backfill/dryRun/tempCopies.ts";
 import { tryBatches } from "../../backfill/dryRun/tryBatches.ts";
 import { type FillOptions, fillSlots } from "../../backfill/gaps/fillSlots.ts";
-import { NO_BOOKMARK } from "../../backfill/journal/bookmark.ts";
+import { NO_POSITION } from "../../backfill/journal/runPosition.ts";
 import { rebuild } from "../../backfill/journal/rebuild.ts";
 import { allBatches, type ReplayOptions } from "../../backfill/journal/replay.ts";
 import type { TimeRange } from "../../backfill/journal/segments.ts";
 import type { BackfillReport } from "../../backfill/report.ts";
-import type { JournalRequest } from "./journal.ts";
+import type { CommonRequest } from "./report.ts";
+import type { Instant } from "../../clock.ts";
+
+/** What was asked for. */
+export type JournalRequest = CommonRequest & {
+  /** A journal, or a data directory with one; null: this machine's. */
+  directory: string | null;
+  from: Instant | null;
+  to: Instant | null;
+  rebuild: boolean;
+};
 
 /** How the journal is read. */
-export type TrialOptions = Omit<ReplayOptions, "pool" | "positions" | "bookmark">;
+export type TrialOptions = Omit<ReplayOptions, "pool" | "positions" | "runPosition">;
 
 /** Tries it. @returns the report that the backfill would give, but for damaged bytes, which `onDamage` is told of */
 export async function tryJournal(
-  shadow: Shadow,
+  tempCopies: TempCopies,
   request: Pick<JournalRequest, "from" | "to" | "rebuild">,
   options: TrialOptions,
   filling: Pick<FillOptions, "now" | "delayedJobs">,
 ): Promise<{ report: BackfillReport; remarks?: string[] }> {
   const { from, to } = request;
-  if (request.rebuild) return tryRebuild(shadow, { from, to }, options);
-  const beganEmpty = !(await hasSlots(shadow));
+  if (request.rebuild) return tryRebuild(tempCopies, { from, to }, options);
+  const beganEmpty = !(await hasSlots(tempCopies));
   const batches = allBatches({ ...options, positions: new Map() });
-  const report = await tryBatches(shadow, batches, showing(options));
+  const report = await tryBatches(tempCopies, batches, showing(options));
   if (report.stored === 0 || beganEmpty) return { report };
   // A slot may be filled by any quote that is there by then, not by the journal's own alone.
-  await shadow.takeQuotesAroundMisses();
-  const filled = await fillSlots(shadow.pool, { ...filling, from, to, by: "journal" });
+  await tempCopies.takeQuotesAroundMisses();
+  const filled = await fillSlots(tempCopies.pool, { ...filling, from, to, by: "journal" });
   return { report: { ...report, filled } };
 }
 
 async function tryRebuild(
-  shadow: Shadow,
+  tempCopies: TempCopies,
   range: TimeRange,
   options: TrialOptions,
 ): Promise<{ report: BackfillReport; remarks: string[] }> {
   await rebuild({
     ...options,
-    ...{ pool: shadow.pool, positions: new Map(), bookmark: NO_BOOKMARK, range },
-    trial: (client, batch) => shadow.takeTimes(client, batch),
+    ...{ pool: tempCopies.pool, positions: new Map(), runPosition: NO_POSITION, range },
+    trial: (client, batch) => tempCopies.takeTimes(client, batch),
   });
   const { report } = options.tally;
-  const { changed, gone } = await shadow.compareRebuilt();
+  const { changed, gone } = await tempCopies.compareRebuilt();
   const come = report.stored - (report.replaced - gone);
   return {
     report,
@@ -52,7 +62,7 @@ async function tryRebuild(
 }
 
 /** An archive that has none is restored as it was, misses included. */
-async function hasSlots({ pool }: Shadow): Promise<boolean> {
+async function hasSlots({ pool }: TempCopies): Promise<boolean> {
   const { rows } = await pool.query<{ found: boolean }>("select exists (select from slots) as found");
   return rows[0]?.found === true;
 }

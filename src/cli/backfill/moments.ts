@@ -1,7 +1,7 @@
 /** `--from` and `--to`: exchange dates, or times with their offset. */
 import { InvalidArgumentError } from "commander";
 import { Temporal } from "temporal-polyfill";
-import { type Instant, instantFromDate } from "../../instant.ts";
+import { type Instant, instantFromDate } from "../../clock.ts";
 import { addDays, exchangeInstant } from "../../market/calendar/dates.ts";
 import { isCalendarDate } from "../../quotes-api/dateText.ts";
 import { parseInstant } from "../arguments.ts";

@@ -2,15 +2,13 @@
 import { resolve } from "node:path";
 import { type Command, Option } from "commander";
 import type { Config } from "../../config/loadEnvironment.ts";
-import type { Instant } from "../../instant.ts";
-import type { Edges } from "../edges.ts";
+import type { Instant } from "../../clock.ts";
+import type { Edges } from "../../run/edges.ts";
 import { keepHeapSmall } from "./heap.ts";
 import { parseFrom, parseTo } from "./moments.ts";
+import type { CommonRequest } from "./report.ts";
 
 type Run = (work: (config: Config) => Promise<number>) => Promise<void>;
-
-/** What every source takes. */
-export type CommonRequest = { dryRun: boolean; json: boolean };
 
 type Options = CommonRequest & {
   journal?: string | true;

@@ -1,9 +1,12 @@
 /** The report at a backfill's end. */
 import { type BackfillReport, deadLettersText } from "../../backfill/report.ts";
-import type { Edges } from "../edges.ts";
+import type { Edges } from "../../run/edges.ts";
 import { backfillJson } from "../json/backfill.ts";
 import { printJson } from "../json/print.ts";
-import { say } from "../parts/harmless.ts";
+import { say } from "../terminal/harmless.ts";
+
+/** What every source takes. */
+export type CommonRequest = { dryRun: boolean; json: boolean };
 
 /** A finished backfill, or one that was only tried. */
 export type Finished = {

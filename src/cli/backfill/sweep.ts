@@ -2,8 +2,8 @@
 import { resolve } from "node:path";
 import { openRun } from "../../backfill/sweep/runFile.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
-import { instantFromDate } from "../../instant.ts";
-import type { Edges } from "../edges.ts";
+import { instantFromDate } from "../../clock.ts";
+import type { Edges } from "../../run/edges.ts";
 import { PROCESSES } from "../../processes.ts";
 import { createDisplay } from "./display.ts";
 import { endingAtInterrupt } from "./ending.ts";

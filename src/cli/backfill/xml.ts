@@ -9,11 +9,11 @@ import { NAME_ZONE, createTimeFinder } from "../../backfill/xml/savedTime.ts";
 import { FileTally } from "../../backfill/xml/tally.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../errors.ts";
-import type { Instant } from "../../instant.ts";
-import type { Edges } from "../edges.ts";
+import type { Instant } from "../../clock.ts";
+import type { Edges } from "../../run/edges.ts";
 import { createDisplay, type Display } from "./display.ts";
 import { runImport } from "./importing.ts";
-import type { CommonRequest } from "./program.ts";
+import type { CommonRequest } from "./report.ts";
 import { printReport } from "./report.ts";
 
 /** What was asked for. */

@@ -1,6 +1,6 @@
 /** The JSON of `backfill`. */
 import { z } from "zod";
-import { count, instant } from "./words.ts";
+import { count, instant } from "../../run/jsonWords.ts";
 
 const deadLetters = z
   .array(

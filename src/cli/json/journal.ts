@@ -1,6 +1,6 @@
 /** What `journal list|verify|repair|accept --json` print. */
 import { z } from "zod";
-import { count, instant } from "./words.ts";
+import { count, instant } from "../../run/jsonWords.ts";
 
 const state = z
   .enum(["open", "closed", "compressed"])

@@ -1,7 +1,7 @@
 /** What `migrate --json` and the commands below `serve keys` print, and how an error is printed. */
 import { z } from "zod";
 import { ERRORS } from "../../errors.ts";
-import { count, instant } from "./words.ts";
+import { count, instant } from "../../run/jsonWords.ts";
 
 /** `migrate --json`. */
 export const migrateJson = z.strictObject({

@@ -1,6 +1,6 @@
 /** What `plan --json`, `calendar --json` and `jobs check --json` print. */
 import { z } from "zod";
-import { count, date, exchangeDay } from "./words.ts";
+import { count, date, exchangeDay } from "../../run/jsonWords.ts";
 
 /** `plan --json`. */
 export const planJson = z.strictObject({

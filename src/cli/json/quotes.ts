@@ -1,6 +1,6 @@
 /** What `poll --json` and `coverage --json` print. */
 import { z } from "zod";
-import { count, countsByName, decimalText, exchangeDay, instant } from "./words.ts";
+import { count, countsByName, decimalText, exchangeDay, instant } from "../../run/jsonWords.ts";
 
 const price = decimalText.nullable();
 

@@ -6,7 +6,7 @@ import { journalAcceptJson, journalListJson, journalRepairJson, journalVerifyJso
 import { keysAddJson, keysListJson, keysRevokeJson, migrateJson } from "./operating.ts";
 import { calendarJson, jobsCheckJson, planJson } from "./planning.ts";
 import { coverageJson, pollJson } from "./quotes.ts";
-import { statusJson } from "./status.ts";
+import { statusJson } from "../../run/statusJson.ts";
 
 /** By the command's words behind `quotekeeper`, in the order in which people read them. */
 export const JSON_SCHEMAS: Readonly<Record<string, z.ZodType>> = {

@@ -1,6 +1,6 @@
 /** From a row of the archive back to the `instrumentquote` it was made of, element by element. Pure. */
 import type { PointInTimeRow } from "../../archive/pointInTime.ts";
-import { UNKNOWN_SECURITY_TYPE } from "../../archive/rows.ts";
+import { UNKNOWN_SECURITY_TYPE } from "../../read/answerToRows.ts";
 import type { DividendData, InstrumentQuote, Quote } from "../../quotes-api/document.ts";
 
 /**

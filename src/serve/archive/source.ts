@@ -1,7 +1,7 @@
 /** The archive as a source of quotes: what it had received at a moment of its past, or has received by now. */
 import type pg from "pg";
 import { type PointInTime, readPointInTime, type SourceKind } from "../../archive/pointInTime.ts";
-import { type Instant, instantFromDate, instantOf, microsOf } from "../../instant.ts";
+import { type Instant, instantFromDate, instantOf, microsOf } from "../../clock.ts";
 import type { InstrumentKey } from "../../market/instrument.ts";
 import type { InstrumentQuote } from "../../quotes-api/document.ts";
 import { type Playback, playedAt } from "../playback.ts";

@@ -1,6 +1,6 @@
 /** Watchlists from a file: ids, each with its symbols. */
 import { z } from "zod";
-import { parsePlainYaml } from "../../config/jobs/yamlFile.ts";
+import { parsePlainYaml } from "../../schedule/yamlFile.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { isSymbol, isWatchlistId } from "../../market/instrument.ts";
 import { readTextFileSync } from "../../plainFiles.ts";

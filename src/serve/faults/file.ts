@@ -1,6 +1,6 @@
 /** The faults of a command line: written there, or in a file. */
 import { existsSync } from "node:fs";
-import { parsePlainYaml } from "../../config/jobs/yamlFile.ts";
+import { parsePlainYaml } from "../../schedule/yamlFile.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { readTextFileSync } from "../../plainFiles.ts";
 import { FAULT_TABLE, type FaultConfig, faultsOf, parseFaults } from "./faults.ts";

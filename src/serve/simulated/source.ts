@@ -1,5 +1,5 @@
 /** The simulated market as a source of quotes, at the pace of life or at another. Pure. */
-import { dateOf } from "../../instant.ts";
+import { dateOf } from "../../clock.ts";
 import { DELAYED_DEFAULT } from "../../quotes-api/parseRequest.ts";
 import { type Playback, playedAt } from "../playback.ts";
 import { DELAY_MS, type QuoteSource } from "../source.ts";

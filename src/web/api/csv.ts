@@ -1,5 +1,5 @@
 /** Bars as CSV (RFC 4180). Pure. */
-import { harmless } from "../../archive/spreadsheet.ts";
+import { harmless } from "../../read/spreadsheet.ts";
 import type { Bar, Interval, SourceKind } from "./types.ts";
 
 const HEADING =

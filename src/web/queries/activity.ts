@@ -1,7 +1,7 @@
 /** What the archive shows of the collector's calls. */
 import type pg from "pg";
 import { isoOf, readPolledMarket } from "../../archive/queries.ts";
-import type { LedgerSource } from "../../ledger.ts";
+import type { LedgerSource } from "../../journal/ledger.ts";
 import type { MinuteCalls } from "../api/types.ts";
 
 /** How far back minutes are shown, ms. */

@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { readContract } from "../../../src/archive/imports/contractText.ts";
-import { scaledBy } from "../../../src/archive/imports/scaledBy.ts";
+import { readContract } from "../../../src/read/contractText.ts";
+import { scaledBy } from "../../../src/read/scaledBy.ts";
 import { run } from "../../cli/edges.ts";
 import { exportableArchive } from "../../export/world.ts";
 import { tempDir } from "../../support/tempDir.ts";

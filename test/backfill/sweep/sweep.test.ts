@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { expect, test } from "@jest/globals";
 import { runProgram } from "../../../src/cli/program.ts";
 import { openFetchQuotes } from "../../../src/collect/fetchQuotes.ts";
-import { createObserver } from "../../../src/instant.ts";
+import { createObserver } from "../../../src/clock.ts";
 import { capturedEdges } from "../../cli/edges.ts";
 import { createTestClock, type TestClock } from "../../support/clock.ts";
 import { startSimulatedService } from "../../support/simulatedService.ts";

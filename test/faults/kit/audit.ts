@@ -4,7 +4,8 @@
  * the journal after it, which only grows.
  */
 import type pg from "pg";
-import { dividendOf, rowsOf, unitName, type AnswerRows } from "../../../src/archive/rows.ts";
+import { dividendOf, rowsOf, unitName } from "../../../src/read/answerToRows.ts";
+import type { AnswerRows } from "../../../src/read/rowTypes.ts";
 import { readSegment } from "../../../src/journal/reader.ts";
 import { listSegments } from "../../../src/journal/segments.ts";
 import { countRows, readPositions, readStored, type RowCounts, type StoredAnswer } from "./stored.ts";

@@ -7,8 +7,7 @@ import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createPool } from "../../../src/archive/connect.ts";
 import { migrate } from "../../../src/archive/migrate.ts";
-import { systemClock } from "../../../src/clock.ts";
-import { instantFromDate } from "../../../src/instant.ts";
+import { systemClock, instantFromDate } from "../../../src/clock.ts";
 import { execute, startTestServer, type TestServer } from "./server.ts";
 
 /** The open desk; `url` is for the test files. */

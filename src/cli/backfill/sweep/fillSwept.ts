@@ -3,7 +3,7 @@ import type pg from "pg";
 import { fillSlots } from "../../../backfill/gaps/fillSlots.ts";
 import type { SweepRun } from "../../../backfill/sweep/runFile.ts";
 import type { Config } from "../../../config/loadEnvironment.ts";
-import { dateOf, type Instant, instantFromDate } from "../../../instant.ts";
+import { dateOf, type Instant, instantFromDate } from "../../../clock.ts";
 import { delayedJobs } from "../delayedJobs.ts";
 
 /** A slot lasts so long at most, in ms: one that began before the sweep may take its quotes. */

@@ -4,21 +4,21 @@ import type { SweepAsk } from "../../../backfill/sweep/ask.ts";
 import type { SweepPlan } from "../../../backfill/sweep/plan.ts";
 import { type BackfillReport, NOTHING_DONE } from "../../../backfill/report.ts";
 import { findRun } from "../../../backfill/sweep/runFile.ts";
-import { Surroundings } from "../../../backfill/sweep/surroundings.ts";
+import { OtherCollectors } from "../../../backfill/sweep/otherCollectors.ts";
 import { callLines, fateLines } from "../../../backfill/sweep/words.ts";
 import type { Config } from "../../../config/loadEnvironment.ts";
-import { instantFromDate } from "../../../instant.ts";
+import { instantFromDate } from "../../../clock.ts";
 import type { QuoteCall } from "../../../quotes-api/request.ts";
-import type { Edges } from "../../edges.ts";
-import { archiveExists, openArchive } from "../../parts/archive.ts";
-import { journalDir } from "../../parts/collection.ts";
+import type { Edges } from "../../../run/edges.ts";
+import { archiveExists, openArchive } from "../../../run/archive.ts";
+import { journalDir } from "../../../run/collection.ts";
 import { printReport } from "../report.ts";
-import { governorOf } from "../../parts/callHistory.ts";
+import { governorOf } from "../../../run/callHistory.ts";
 import { overview, polledBy } from "./overview.ts";
 import { callsOf, planOf, takeJournaled } from "./planning.ts";
 import type { SweepRequest } from "./readAsk.ts";
 import { lastPrices, readSchedule } from "./schedule.ts";
-import { say } from "../../parts/harmless.ts";
+import { say } from "../../terminal/harmless.ts";
 
 /** Sends nothing and keeps nothing. @returns 0 */
 export async function forecast(
@@ -35,7 +35,7 @@ export async function forecast(
   const prices = await knownPrices(config, edges, plan);
   const guessed = plan.waiting.map(({ underlying }) => underlying).filter((symbol) => prices.has(symbol));
   plan.price(prices);
-  const surroundings = await Surroundings.open({
+  const otherCollectors = await OtherCollectors.open({
     ...{ clock, journalDir: dir, governor: governorOf(config), alone: config.feed.kind === "simulated" },
     // Nothing is sent.
     history: null,
@@ -43,7 +43,7 @@ export async function forecast(
   });
   const calls = callsOf(plan, request.delayed);
   const remarks = [
-    ...overview(config, plan, calls, surroundings),
+    ...overview(config, plan, calls, otherCollectors),
     ...(run ? [`Earlier   ${polledBy(plan, run)}`] : []),
     ...chainLines(plan, guessed),
     ...fateLines(plan),

@@ -2,21 +2,21 @@
 import type { SweepPlan } from "../../../backfill/sweep/plan.ts";
 import { shareOf } from "../../../backfill/sweep/reserve.ts";
 import type { SweepRun } from "../../../backfill/sweep/runFile.ts";
-import type { Surroundings } from "../../../backfill/sweep/surroundings.ts";
+import type { OtherCollectors } from "../../../backfill/sweep/otherCollectors.ts";
 import { counted, lowerCaseLine } from "../../../backfill/sweep/words.ts";
 import type { Config } from "../../../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../../errors.ts";
 import type { QuoteCall } from "../../../quotes-api/request.ts";
-import type { Edges } from "../../edges.ts";
-import { inNewYork, roughly } from "../../parts/spans.ts";
+import type { Edges } from "../../../run/edges.ts";
+import { inNewYork, roughly } from "../../../run/durations.ts";
 import { callsOf } from "./planning.ts";
-import { say } from "../../parts/harmless.ts";
+import { say } from "../../terminal/harmless.ts";
 
 /** A sweep that is about to begin. */
 export type Announced = {
   plan: SweepPlan;
   run: SweepRun;
-  surroundings: Surroundings;
+  otherCollectors: OtherCollectors;
   simulated: boolean;
   delayed: boolean;
 };
@@ -25,7 +25,7 @@ export type Announced = {
 export function announce(
   { stderr }: Pick<Edges, "stderr">,
   config: Config,
-  { plan, run, surroundings, simulated, delayed }: Announced,
+  { plan, run, otherCollectors, simulated, delayed }: Announced,
 ): void {
   const calls = callsOf(plan, delayed);
   const lines = [
@@ -35,13 +35,13 @@ export function announce(
     ...(run.resumed ? [`Goes on: ${polledBy(plan, run)}.`] : []),
     ...(run.resumed && calls.length === 0
       ? ["Nothing is left to be polled; what the journal has of it is loaded."]
-      : overview(config, plan, calls, surroundings)),
+      : overview(config, plan, calls, otherCollectors)),
   ];
   say(stderr, ...lines);
-  if (calls.length > 0 && surroundings.timeFor(calls.length) === null)
+  if (calls.length > 0 && otherCollectors.timeFor(calls.length) === null)
     throw new QuotekeeperError(
       "SWEEP_NO_ROOM",
-      `the job files need ${surroundings.reserved} of ${config.limit} calls, and a collector runs`,
+      `the job files need ${otherCollectors.reserved} of ${config.limit} calls, and a collector runs`,
     );
 }
 
@@ -50,7 +50,7 @@ export function overview(
   { limit, limitWindowMs }: Config,
   plan: SweepPlan,
   calls: readonly QuoteCall[],
-  surroundings: Surroundings,
+  otherCollectors: OtherCollectors,
 ): string[] {
   const contracts = calls.filter(({ form }) => form === "option").length;
   const lists = calls.length - contracts;
@@ -60,10 +60,10 @@ export function overview(
   ].join(", ");
   const later =
     plan.waiting.length > 0 ? "; the contracts of chains come on top when their prices have come" : "";
-  const leftMs = surroundings.timeFor(calls.length);
+  const leftMs = otherCollectors.timeFor(calls.length);
   const time = leftMs === null ? "no end in sight" : `about ${roughly(leftMs)}`;
   const window = limitWindowMs === 60_000 ? "a minute" : `in ${roughly(limitWindowMs)}`;
-  const { reserved, collecting } = surroundings;
+  const { reserved, collecting } = otherCollectors;
   const kept = limit - shareOf({ limit }, reserved);
   return [
     `Sweep     ${counted(plan.left.length, "instrument")} in ${counted(calls.length, "call")}: ${what}${later}`,

@@ -6,7 +6,7 @@ import { SweepQueue } from "../../../backfill/sweep/queue.ts";
 import type { SweepRun } from "../../../backfill/sweep/runFile.ts";
 import { firstBatchSize } from "../../../collect/batchSize.ts";
 import type { Config } from "../../../config/loadEnvironment.ts";
-import { dateOf, type Instant } from "../../../instant.ts";
+import { dateOf, type Instant } from "../../../clock.ts";
 import { createCalendar } from "../../../market/calendar/calendar.ts";
 import { contractDate } from "../../../market/expirations.ts";
 import { type Answer, classifyAnswer } from "../../../quotes-api/answer.ts";

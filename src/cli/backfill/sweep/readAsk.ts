@@ -3,13 +3,13 @@ import { resolve } from "node:path";
 import { COMMAND_LINE, readChain, readSymbolsFile, type SweepAsk } from "../../../backfill/sweep/ask.ts";
 import { sweepName } from "../../../backfill/sweep/runFile.ts";
 import { counted } from "../../../backfill/sweep/words.ts";
-import { describeProblem, type FileProblem } from "../../../config/jobs/yamlFile.ts";
+import { describeProblem, type FileProblem } from "../../../schedule/yamlFile.ts";
 import type { Config } from "../../../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../../errors.ts";
 import { instrumentName, option } from "../../../market/instrument.ts";
 import { readTextFile } from "../../../plainFiles.ts";
-import type { Edges } from "../../edges.ts";
-import type { CommonRequest } from "../program.ts";
+import type { Edges } from "../../../run/edges.ts";
+import type { CommonRequest } from "../report.ts";
 import { serviceOf } from "./account.ts";
 
 /** What was asked for. */

@@ -3,22 +3,22 @@ import { resolve } from "node:path";
 import type { SweepAsk } from "../../../backfill/sweep/ask.ts";
 import type { SweepPlan } from "../../../backfill/sweep/plan.ts";
 import type { SweepRun } from "../../../backfill/sweep/runFile.ts";
-import { Surroundings } from "../../../backfill/sweep/surroundings.ts";
+import { OtherCollectors } from "../../../backfill/sweep/otherCollectors.ts";
 import { sweep, type SweepOptions } from "../../../backfill/sweep/sweep.ts";
 import { counted } from "../../../backfill/sweep/words.ts";
 import type { Config } from "../../../config/loadEnvironment.ts";
 import { uuidv7 } from "../../../journal/uuid.ts";
 import { openJournal } from "../../../journal/writer.ts";
-import { collectCall, type Stations } from "../../../pipeline.ts";
+import { collectCall, type Stations } from "../../../run/pipeline.ts";
 import type { CallLog } from "../../../collect/callLog.ts";
-import { thisProcess } from "../../beside/lock.ts";
-import { askForCall, type Permit, withPermit } from "../../beside/permits.ts";
-import type { Edges } from "../../edges.ts";
-import { journalDir } from "../../parts/collection.ts";
-import { accountOf, openFeed } from "../../parts/feed.ts";
+import { thisProcess } from "../../../run/beside/lock.ts";
+import { askForCall, type Permit, withPermit } from "../../../run/beside/permits.ts";
+import type { Edges } from "../../../run/edges.ts";
+import { journalDir } from "../../../run/collection.ts";
+import { accountOf, openFeed } from "../../../run/feed.ts";
 import type { Display } from "../display.ts";
 import type { Finished } from "../report.ts";
-import { governorOf, openCalls } from "../../parts/callHistory.ts";
+import { governorOf, openCalls } from "../../../run/callHistory.ts";
 import { serviceOf } from "./account.ts";
 import { conclude, isOver } from "./conclude.ts";
 import { announce } from "./overview.ts";
@@ -26,7 +26,7 @@ import { planOf, quotesIn, takeJournaled } from "./planning.ts";
 import type { SweepRequest } from "./readAsk.ts";
 import { readSchedule, schedulePrices } from "./schedule.ts";
 import { openStore } from "./store.ts";
-import { say } from "../../parts/harmless.ts";
+import { say } from "../../terminal/harmless.ts";
 
 /** A sweep that is to be done. */
 export type Work = {
@@ -69,14 +69,14 @@ export async function runSweep(
       ...{ journalDir: dir, clock, bootId: edges.bootId },
       onProblem: (message) => display.log.warn({}, message),
     });
-    const surroundings = await Surroundings.open({
+    const otherCollectors = await OtherCollectors.open({
       ...{ clock, journalDir: dir, governor: governorOf(config), alone: feed.simulated },
       history: calls.history,
       readJobs: () => readSchedule(config),
       prices: await schedulePrices(config, store.archive),
       isOwn: (requestId) => own.has(requestId),
     });
-    announce(edges, config, { plan, run, surroundings, simulated: feed.simulated, delayed });
+    announce(edges, config, { plan, run, otherCollectors, simulated: feed.simulated, delayed });
     const stations = {
       ...{ fetchQuotes: feed.fetchQuotes, journal, loader: store.loader, sourceOf: feed.sourceOf },
       calls: calls.log,
@@ -89,7 +89,7 @@ export async function runSweep(
     const asking = { by: "sweep", account: accountOf(config), clock, self: await thisProcess() } as const;
     const permitOf = async (ending: AbortSignal): Promise<Permit | null> =>
       feed.simulated ? null : askForCall(resolve(config.dataDir), { ...asking, signal: ending });
-    await poll(edges, { ...work, run, plan, earlier, surroundings, stations, permitOf });
+    await poll(edges, { ...work, run, plan, earlier, otherCollectors, stations, permitOf });
     const settled = await store.settle(isOver(plan));
     signal.throwIfAborted();
     return await conclude(config, { plan, run, settled });
@@ -102,7 +102,7 @@ type Polled = Work & {
   plan: SweepPlan;
   /** What the runs before this one made. */
   earlier: { calls: number; quotes: number };
-  surroundings: Surroundings;
+  otherCollectors: OtherCollectors;
   stations: Stations & { calls: CallLog };
   /** Asks a collector that runs beside for a call. */
   permitOf: (signal: AbortSignal) => Promise<Permit | null>;
@@ -110,7 +110,7 @@ type Polled = Work & {
 
 /** Makes the calls, and shows how it goes. */
 async function poll({ clock, stderr }: Edges, polled: Polled): Promise<void> {
-  const { plan, run, request, display, signal, earlier, surroundings, stations, permitOf } = polled;
+  const { plan, run, request, display, signal, earlier, otherCollectors, stations, permitOf } = polled;
   let { quotes } = earlier;
   const collect: SweepOptions["collect"] = async (call, ending, onArrived) => {
     const planned = { call, jobs: [run.name], slotAt: run.begunAt };
@@ -122,10 +122,10 @@ async function poll({ clock, stderr }: Edges, polled: Polled): Promise<void> {
   };
   try {
     await sweep({
-      ...{ plan, delayed: request.delayed, budget: surroundings.budget, clock, log: display.log, signal },
-      ...{ collect, look: () => surroundings.look(), onClosed: stations.calls.closed },
+      ...{ plan, delayed: request.delayed, budget: otherCollectors.budget, clock, log: display.log, signal },
+      ...{ collect, look: () => otherCollectors.look(), onClosed: stations.calls.closed },
       onProgress: ({ made, left, doing }) => {
-        const leftMs = surroundings.timeFor(left);
+        const leftMs = otherCollectors.timeFor(left);
         const done = earlier.calls + made;
         display.progress({
           ...{ done, total: done + left, doing, unit: "calls", quotes },

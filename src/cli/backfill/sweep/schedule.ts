@@ -1,9 +1,9 @@
 /** The running schedule, as far as a sweep has to know it: the job files, and the prices that their chains hang on. */
 import { resolve } from "node:path";
 import { readLatestQuotes } from "../../../archive/queries.ts";
-import { type JobsReport, readJobs } from "../../../config/jobs/readJobs.ts";
+import { type JobsReport, readJobs } from "../../../schedule/readJobs.ts";
 import type { Config } from "../../../config/loadEnvironment.ts";
-import type { Archive } from "../../parts/archive.ts";
+import type { Archive } from "../../../run/archive.ts";
 
 /** The job files that can be read, and the operator's calendar; none where there is no directory of them. */
 export async function readSchedule({

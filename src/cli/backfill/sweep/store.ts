@@ -7,10 +7,10 @@ import { countSweep, type SweepCount } from "../../../backfill/sweep/count.ts";
 import type { SweepRun } from "../../../backfill/sweep/runFile.ts";
 import type { Config } from "../../../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../../errors.ts";
-import { instantFromDate } from "../../../instant.ts";
-import type { Edges } from "../../edges.ts";
-import { type Archive, isDatabaseError, openArchive } from "../../parts/archive.ts";
-import { journalDir } from "../../parts/collection.ts";
+import { instantFromDate } from "../../../clock.ts";
+import type { Edges } from "../../../run/edges.ts";
+import { type Archive, isDatabaseError, openArchive } from "../../../run/archive.ts";
+import { journalDir } from "../../../run/collection.ts";
 import type { Display } from "../display.ts";
 import { fillSwept } from "./fillSwept.ts";
 

@@ -1,0 +1,144 @@
+/**
+ * Puts what an export says of sources, instruments and dividends into the archive, inside a transaction of the caller's.
+ * In an archive that has nothing of them they get the numbers they had: exported again, it gives the same files.
+ */
+import type pg from "pg";
+import { instrumentColumns } from "../insert.ts";
+import {
+  addAllSeen,
+  ADDING_LOCK,
+  placeInstruments,
+  placeSources,
+  refreshInstruments,
+  type SeenInstruments,
+  type Sighting,
+  withWrittenStrike,
+} from "../instruments.ts";
+import type { AnswerRows } from "../../read/rowTypes.ts";
+import { EXPORT_SOURCE, EXPORT_SOURCE_ID, isExportCall } from "../../read/exportCall.ts";
+import type { Restored, RestoredInstrument, RestoredSource } from "../../read/rowTypes.ts";
+
+/** Sources, that of exports among them, and instruments; to be called before the quotes of the same answers are stored. `seen` grows. */
+export async function restoreDirectory(
+  client: pg.ClientBase,
+  answers: readonly AnswerRows[],
+  seen: SeenInstruments,
+): Promise<void> {
+  if (!answers.some(({ record }) => isExportCall(record.request))) return;
+  const { sources, instruments } = allRestored(answers);
+  await client.query(ADDING_LOCK);
+  await client.query("insert into sources (id, kind, name) values ($1, $2, $3) on conflict do nothing", [
+    EXPORT_SOURCE_ID,
+    EXPORT_SOURCE.kind,
+    EXPORT_SOURCE.name,
+  ]);
+  await restoreSources(client, sources);
+  // An option names its underlying, which has to be there.
+  for (const isOption of [false, true])
+    await restoreInstruments(
+      client,
+      instruments.filter(({ row }) => (row.optionType !== null) === isOption),
+      seen,
+    );
+}
+
+/** When the instruments were seen that answers restore. */
+export function restoredSightings(answers: readonly AnswerRows[]): Sighting[] {
+  return allRestored(answers).instruments.flatMap(sightingsOf);
+}
+
+function sightingsOf({ row: instrument, firstSeenAt, lastSeenAt }: RestoredInstrument): Sighting[] {
+  return [firstSeenAt, lastSeenAt].map((observedAt) => ({ instrument, observedAt }));
+}
+
+function allRestored(answers: readonly AnswerRows[]): Restored {
+  const all = answers.flatMap(({ restored }) => restored ?? []);
+  return {
+    sources: all.flatMap(({ sources }) => sources),
+    instruments: all.flatMap(({ instruments }) => instruments),
+    dividends: all.flatMap(({ dividends }) => dividends),
+  };
+}
+
+async function restoreSources(client: pg.ClientBase, restored: readonly RestoredSource[]): Promise<void> {
+  const sources = restored.map(({ source }) => source);
+  const { rowCount } = await client.query(
+    `insert into sources (id, kind, name)
+     select w.id, w.kind, w.name from unnest($1::smallint[], $2::text[], $3::text[]) as w (id, kind, name)
+     where not exists (select from sources s where s.id = w.id or (s.kind = w.kind and s.name = w.name))
+     on conflict do nothing`,
+    [restored.map(({ id }) => id), sources.map(({ kind }) => kind), sources.map(({ name }) => name)],
+  );
+  if ((rowCount ?? 0) > 0) await countOn(client, "sources");
+  // Whose number another source has gets the next one.
+  if (sources.length > 0) await placeSources(client, sources);
+}
+
+async function restoreInstruments(
+  client: pg.ClientBase,
+  restored: readonly RestoredInstrument[],
+  seen: SeenInstruments,
+): Promise<void> {
+  if (restored.length === 0) return;
+  const rows = restored.map(({ row }) => withWrittenStrike(row));
+  const { rowCount } = await client.query(
+    `insert into instruments (security_type, symbol, expiration, option_type, strike, exchange, description,
+       contract_size, id, underlying_id, first_seen_at, last_seen_at)
+     select w.security_type, w.symbol, w.expiration, w.option_type, w.strike, w.exchange, w.description,
+       w.contract_size, w.id,
+       (select u.id from instruments u
+        where u.security_type = w.underlying_type and u.symbol = w.symbol and u.option_type is null),
+       w.first_seen_at, w.last_seen_at
+     from unnest($1::text[], $2::text[], $3::date[], $4::text[], $5::numeric[], $6::text[], $7::text[], $8::bigint[],
+         $9::int[], $10::text[], $11::timestamptz[], $12::timestamptz[])
+       as w (security_type, symbol, expiration, option_type, strike, exchange, description, contract_size, id,
+         underlying_type, first_seen_at, last_seen_at)
+     where not exists (select from instruments i where i.id = w.id)
+     on conflict do nothing`,
+    [
+      ...instrumentColumns(rows),
+      restored.map(({ id }) => id),
+      restored.map(({ underlyingType }) => underlyingType),
+      restored.map(({ firstSeenAt }) => firstSeenAt),
+      restored.map(({ lastSeenAt }) => lastSeenAt),
+    ],
+  );
+  if ((rowCount ?? 0) > 0) await countOn(client, "instruments");
+  // Those that the archive has, or whose number another one has: found or added, and as new as the newer word on them.
+  const { seen: here } = await placeInstruments(client, restored.flatMap(sightingsOf));
+  await refreshInstruments(client, here);
+  addAllSeen(seen, here);
+}
+
+/** Numbers that are given out from now on follow those that are taken. */
+async function countOn(client: pg.ClientBase, table: "sources" | "instruments"): Promise<void> {
+  await client.query(`select setval(pg_get_serial_sequence('${table}', 'id'), max(id)) from ${table}`);
+}
+
+/** @returns how many dividends were not there before */
+export async function restoreDividends(
+  client: pg.ClientBase,
+  answers: readonly AnswerRows[],
+): Promise<number> {
+  const { dividends } = allRestored(answers);
+  if (dividends.length === 0) return 0;
+  const sourceIds = await placeSources(
+    client,
+    dividends.map(({ source }) => source),
+  );
+  const { ids } = await placeInstruments(client, dividends);
+  const { rowCount } = await client.query(
+    `insert into dividends (observed_at, instrument_id, source_id, ex_date, amount, yield)
+     select * from unnest($1::timestamptz[], $2::int[], $3::smallint[], $4::date[], $5::numeric[], $6::numeric[])
+     on conflict do nothing`,
+    [
+      dividends.map(({ observedAt }) => observedAt),
+      ids,
+      sourceIds,
+      dividends.map(({ exDate }) => exDate),
+      dividends.map(({ amount }) => amount),
+      dividends.map((dividend) => dividend.yield),
+    ],
+  );
+  return rowCount ?? 0;
+}

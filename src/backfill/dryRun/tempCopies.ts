@@ -1,0 +1,227 @@
+/**
+ * Tables of one connection that hide the archive's own: what is loaded through that connection goes into copies that
+ * are gone when it ends, and nobody else sees or waits for any of it. So a trial runs the very code it tries out, and
+ * finds what that would find.
+ */
+import type pg from "pg";
+import { newestVersion } from "../../archive/migrate.ts";
+import { instrumentColumns } from "../../archive/insert.ts";
+import type { Batch } from "../../archive/batch.ts";
+import { dividendOf } from "../../read/answerToRows.ts";
+import { QuotekeeperError } from "../../errors.ts";
+import { type Definition, foreseeDefinitions, readDefinitions } from "./definitions.ts";
+
+/** Tables that are copied with their rows: what is loaded depends on them. */
+const COPIED = [
+  "sources",
+  "instruments",
+  "dividends",
+  "due_sets",
+  "slots",
+  "open_slots",
+  "misses",
+  "fills",
+  "sessions",
+  "derived_closes",
+  "clock_steps",
+  "journal_positions",
+];
+
+/** Those of them whose rows the database numbers. */
+const NUMBERED = ["sources", "instruments", "due_sets"];
+
+/** Tables that begin empty: what a batch meets in the archive is copied before it is loaded (`take`). */
+const TAKEN = ["responses", "quotes", "extended_quotes", "dead_letters"];
+
+/** How a rebuild would change the quotes of the answers that were read. */
+export type Rebuilt = {
+  /** Quotes that would come back with other values, be it another text of the same number. */
+  changed: number;
+  /** Quotes that would not come back. */
+  gone: number;
+};
+
+/** An archive's copies on one connection. */
+export class TempCopies {
+  /** The one connection that has them. */
+  readonly pool: pg.Pool;
+  /** The archive's schema, quoted; null: the database was never migrated, and has nothing. */
+  readonly #schema: string | null;
+
+  private constructor(pool: pg.Pool, schema: string | null) {
+    this.pool = pool;
+    this.#schema = schema;
+  }
+
+  /**
+   * Makes the copies, as the archive is at one moment.
+   *
+   * @param pool of one connection that never closes by itself and that has run no statement yet
+   * @param version of the archive's schema; 0: there is none
+   * @throws QuotekeeperError ARCHIVE_OUTDATED when the archive would be migrated first
+   */
+  static async open(pool: pg.Pool, version: number): Promise<TempCopies> {
+    const newest = await newestVersion();
+    if (version > 0 && version < newest)
+      throw new QuotekeeperError(
+        "ARCHIVE_OUTDATED",
+        `the archive is at schema version ${version}, and this program's is ${newest}`,
+      );
+    const client = await pool.connect();
+    try {
+      const tables = [...COPIED, ...TAKEN];
+      const definitions = await (version === 0
+        ? foreseeDefinitions(client, tables)
+        : readDefinitions(client, tables));
+      const { rows } = await client.query<{ schema: string }>(
+        "select quote_ident(current_schema()) as schema",
+      );
+      const schema = version === 0 ? null : (rows[0]?.schema ?? "public");
+      await client.query("begin isolation level repeatable read");
+      for (const definition of definitions) await makeCopy(client, definition, schema);
+      await client.query("commit");
+      client.release();
+      return new TempCopies(pool, schema);
+    } catch (error) {
+      client.release(error as Error);
+      throw error;
+    }
+  }
+
+  /** Copies what the archive has of a batch's answers and quotes, and the quotes that follow those. */
+  async take(client: Pick<pg.ClientBase, "query">, batch: Batch): Promise<void> {
+    if (this.#schema === null) return;
+    const times = [
+      ...batch.answers.map(({ record }) => record.observedAt),
+      ...batch.notes.map(({ at }) => at),
+    ];
+    for (const table of ["responses", "dead_letters"])
+      await client.query(
+        `insert into pg_temp.${table} select r.* from ${this.#schema}.${table} r where r.observed_at = any ($1)
+         on conflict do nothing`,
+        [times],
+      );
+    await client.query(takeQuotes(this.#schema), unitColumns(batch));
+  }
+
+  /** Copies all that bears the times of a batch's answers, which a rebuild takes out. */
+  async takeTimes(client: Pick<pg.ClientBase, "query">, batch: Batch): Promise<void> {
+    await this.take(client, batch);
+    if (this.#schema === null || batch.answers.length === 0) return;
+    const times = batch.answers.map(({ record }) => record.observedAt).sort();
+    for (const table of ["quotes", "extended_quotes"])
+      await client.query(
+        `insert into pg_temp.${table} select r.* from ${this.#schema}.${table} r
+         where r.observed_at = any ($1) and r.observed_at between $2 and $3
+         on conflict do nothing`,
+        [times, times[0], times.at(-1)],
+      );
+  }
+
+  /** Copies the quotes of the exchange dates on which something was missed, and of the sessions after them. */
+  async takeQuotesAroundMisses(): Promise<void> {
+    if (this.#schema === null) return;
+    for (const table of ["quotes", "extended_quotes"])
+      await this.pool.query(
+        `with dates as (
+           select distinct (slot_at at time zone 'America/New_York')::date as date from pg_temp.misses
+         ), wanted as (
+           select date from dates
+           union
+           select (select n.date from pg_temp.sessions n where n.date > d.date order by n.date limit 1) from dates d
+         )
+         insert into pg_temp.${table}
+         select q.* from wanted w
+         join ${this.#schema}.${table} q
+           on q.observed_at >= w.date::timestamp at time zone 'America/New_York'
+          and q.observed_at < (w.date + 1)::timestamp at time zone 'America/New_York'
+         on conflict do nothing`,
+      );
+  }
+
+  /** Compares the quotes of the answers that were read with the archive's. */
+  async compareRebuilt(): Promise<Rebuilt> {
+    if (this.#schema === null) return { changed: 0, gone: 0 };
+    const { rows } = await this.pool.query<Record<keyof Rebuilt, string>>(
+      `select count(*) filter (where n.instrument_id is null) as gone,
+              count(*) filter (where n.instrument_id is not null and (q::text, e::text) is distinct from (n::text, x::text))
+                as changed
+       from (select observed_at, source_id from pg_temp.responses
+             union select observed_at, source_id from pg_temp.quotes) a
+       join ${this.#schema}.quotes q on q.observed_at = a.observed_at and q.source_id = a.source_id
+       left join ${this.#schema}.extended_quotes e
+         on e.instrument_id = q.instrument_id and e.observed_at = q.observed_at and e.source_id = q.source_id
+       left join pg_temp.quotes n
+         on n.instrument_id = q.instrument_id and n.observed_at = q.observed_at and n.source_id = q.source_id
+       left join pg_temp.extended_quotes x
+         on x.instrument_id = q.instrument_id and x.observed_at = q.observed_at and x.source_id = q.source_id`,
+    );
+    return { changed: Number(rows[0]?.changed), gone: Number(rows[0]?.gone) };
+  }
+}
+
+async function makeCopy(
+  client: pg.ClientBase,
+  { table, statements, rows }: Definition,
+  schema: string | null,
+): Promise<void> {
+  for (const statement of statements) await client.query(statement);
+  if (!COPIED.includes(table)) return;
+  if (schema !== null) await client.query(`insert into pg_temp.${table} select * from ${schema}.${table}`);
+  else
+    await client.query(
+      `insert into pg_temp.${table} select * from json_populate_recordset(null::pg_temp.${table}, $1)`,
+      [rows],
+    );
+  if (NUMBERED.includes(table))
+    await client.query(
+      `select setval(pg_get_serial_sequence('pg_temp.${table}', 'id'), (select max(id) + 1 from pg_temp.${table}))
+       where exists (select from pg_temp.${table})`,
+    );
+  await client.query(`analyze pg_temp.${table}`);
+}
+
+/** By instrument and time, as the keys have it. The quote that follows one with a dividend tells whether that changes back. */
+function takeQuotes(schema: string): string {
+  return `
+    with given as materialized (
+      select distinct i.id as instrument_id, s.id as source_id, w.observed_at, w.says
+      from unnest($1::text[], $2::date[], $3::text[], $4::numeric[], $5::timestamptz[], $6::text[], $7::text[], $8::bool[])
+        as w (symbol, expiration, option_type, strike, observed_at, kind, name, says)
+      join pg_temp.instruments i on i.symbol = w.symbol
+        and (i.expiration, i.option_type, i.strike) is not distinct from (w.expiration, w.option_type, w.strike)
+      join pg_temp.sources s on s.kind = w.kind and s.name = w.name
+    ), keys as materialized (
+      select instrument_id, observed_at, source_id from given
+      union
+      select g.instrument_id, n.observed_at, g.source_id from given g
+      cross join lateral (
+        select q.observed_at from ${schema}.quotes q
+        where q.instrument_id = g.instrument_id and q.source_id = g.source_id and q.observed_at > g.observed_at
+        order by q.observed_at limit 1
+      ) n
+      where g.says
+    ), extended as (
+      insert into pg_temp.extended_quotes
+      select q.* from keys k join ${schema}.extended_quotes q
+        on q.instrument_id = k.instrument_id and q.observed_at = k.observed_at and q.source_id = k.source_id
+      on conflict do nothing
+    )
+    insert into pg_temp.quotes
+    select q.* from keys k join ${schema}.quotes q
+      on q.instrument_id = k.instrument_id and q.observed_at = k.observed_at and q.source_id = k.source_id
+    on conflict do nothing`;
+}
+
+function unitColumns({ answers }: Batch): unknown[][] {
+  const units = answers.flatMap(({ record: { source }, units: all }) =>
+    all.map((unit) => ({ unit, source: unit.restored?.source ?? source })),
+  );
+  return [
+    ...instrumentColumns(units.map(({ unit }) => unit.instrument)).slice(1, 5),
+    units.map(({ unit }) => unit.observedAt),
+    units.map(({ source }) => source.kind),
+    units.map(({ source }) => source.name),
+    units.map(({ unit }) => dividendOf(unit.quote) !== null),
+  ];
+}

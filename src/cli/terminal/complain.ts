@@ -1,0 +1,49 @@
+/** How a command line that failed says so, and its exit code. */
+import { CommanderError, InvalidArgumentError } from "commander";
+import { ERRORS, QuotekeeperError } from "../../errors.ts";
+import { type Edges, Interrupted } from "../../run/edges.ts";
+import { EXIT_INTERRUPTED } from "../../run/interruptions.ts";
+import { errorJson } from "../json/operating.ts";
+import { printJsonLine } from "../json/print.ts";
+import { linesOfStack, say } from "./harmless.ts";
+
+/**
+ * Writes one message to stderr, and with `--json` one more line, which is the error as JSON. Errors of ours need no
+ * stack, others come with theirs.
+ */
+export function complain(error: unknown, argv: readonly string[], { stderr }: Edges): number {
+  if (error instanceof Interrupted) return EXIT_INTERRUPTED;
+  // Help and version end so.
+  if (error instanceof CommanderError && error.exitCode === 0) return 0;
+  const named = nameOf(error);
+  // Commander has printed its message already.
+  if (error instanceof QuotekeeperError && !argv.includes("--json")) say(stderr, ...error.lines);
+  if (named === null) {
+    const text = (error as Error | null)?.stack ?? String(error);
+    say(stderr, ...linesOfStack(`An unexpected error, which is a defect of quotekeeper: ${text}`));
+  }
+  const { code, detail, hint, retryable, exitCode } = named ?? unexpected(error);
+  if (argv.includes("--json"))
+    printJsonLine(stderr, errorJson, { error: { code, detail, hint, retryable, exitCode } });
+  return exitCode;
+}
+
+type Named = { code: string; detail: string; hint: string; retryable: boolean; exitCode: number };
+
+function nameOf(error: unknown): Named | null {
+  if (error instanceof QuotekeeperError) {
+    const { code, detail } = error;
+    return { code, detail, ...ERRORS[code] };
+  }
+  if (error instanceof CommanderError || error instanceof InvalidArgumentError) {
+    const detail = error.message.replace(/^error: /, "");
+    return { code: "USAGE", detail, ...ERRORS.USAGE };
+  }
+  return null;
+}
+
+function unexpected(error: unknown): Named {
+  const hint = "This is a defect of quotekeeper: report it with what stands above.";
+  const detail = error instanceof Error ? error.message : String(error);
+  return { code: "UNEXPECTED", detail, hint, retryable: false, exitCode: 1 };
+}

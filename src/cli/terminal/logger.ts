@@ -1,0 +1,67 @@
+/** Logs: pretty for a person, one JSON object a line for a machine; always on stderr. */
+import { pino, type Logger } from "pino";
+import { prettyFactory } from "pino-pretty";
+import type { Config } from "../../config/loadEnvironment.ts";
+import { exchangeTime } from "../../market/calendar/dates.ts";
+import type { Sink } from "../../run/edges.ts";
+import { linesOfStack, oneLine, own } from "./harmless.ts";
+import { wantsColour } from "./style.ts";
+
+/** What is never in a log, whatever somebody passes by mistake: not at the top, and not three levels deep. */
+const SECRET_NAMES = [
+  "authorization",
+  "password",
+  "credentials",
+  "consumerKey",
+  "consumerSecret",
+  "accessToken",
+  "accessTokenSecret",
+  "connectionString",
+  "databaseUrl",
+  "databaseReaderUrl",
+];
+
+const REDACTED = SECRET_NAMES.flatMap((name) =>
+  ["", "*.", "*.*.", "*.*.*."].map((above) => `${above}${name}`),
+);
+
+/**
+ * A logger of the configured level that writes to `stderr`.
+ *
+ * @param env says whether a terminal is to be coloured
+ */
+export function createLogger(
+  level: Config["logLevel"],
+  stderr: Sink,
+  env: Readonly<Record<string, string | undefined>> = {},
+): Logger {
+  const shown = stderr.isTTY ? forPeople(wantsColour(stderr, env)) : String;
+  const destination = { write: (line: string) => stderr.write(shown(line)) };
+  return pino(
+    { level, redact: REDACTED, base: undefined, timestamp: pino.stdTimeFunctions.isoTime },
+    destination,
+  );
+}
+
+/** What a person is shown of a line that pino wrote. */
+function forPeople(colorize: boolean): (line: string) => string {
+  const prettify = prettyFactory({
+    colorize,
+    ignore: "pid,hostname",
+    translateTime: false,
+    customPrettifiers: { time: (at) => `[${exchangeTime(new Date(String(at))).slice(11)} New York]` },
+    singleLine: true,
+  });
+  // Colours that are there when all fields are one line each are the prettifier's.
+  return (line) => prettify(harmlessFields(JSON.parse(line))).replace(/\u001b\[[\d;]*m/g, own);
+}
+
+/** The fields of a line, each text in one line; stacks in theirs. */
+function harmlessFields(value: unknown, name = ""): unknown {
+  if (typeof value === "string") return name === "stack" ? linesOfStack(value).join("\n") : oneLine(value);
+  if (Array.isArray(value)) return value.map((item) => harmlessFields(item));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, field]) => [oneLine(key), harmlessFields(field, key)]),
+  );
+}

@@ -1,0 +1,135 @@
+/** The notes of the ledger, as the journal keeps them: what was due, what came of it, and why not. */
+import { z } from "zod";
+import type { Instant } from "../clock.ts";
+
+/** Why an instrument that was due has no quote (design, section 7). */
+export type MissReason =
+  /** The session had closed before the call could leave. */
+  | "closed"
+  /** The calls of the minute were used up until the next slot came. */
+  | "budget"
+  /** The calls before it took until the next slot came. */
+  | "overrun"
+  /** The service refused the call. */
+  | "refused"
+  /** The service does not know the instrument, or has not lately and is asked again more and more seldom. */
+  | "unknown_symbol"
+  /** The answer was whole, and did not hold it. */
+  | "absent_from_answer"
+  /** Its part of the answer, or the whole answer, could not be read. */
+  | "malformed"
+  /** No answer arrived, or only a fault of the service's own. */
+  | "transport"
+  /** The service does not accept the credentials. */
+  | "unauthorized"
+  /** The collector was not running, was ended, or could not keep the answer. */
+  | "down";
+
+/** One slot of one job, when all of it is settled: due = stored + missed. */
+export type SlotEntry = {
+  job: string;
+  slotAt: Instant;
+  /** Names of all instruments that were due, each once. */
+  due: string[];
+  /** Those of them that have no quote. */
+  misses: [instrument: string, reason: MissReason][];
+};
+
+/** Which market a slot's quotes come from: a simulated slot never stands for a real one. */
+export type LedgerSource = "account" | "simulated";
+
+/**
+ * Slots that are settled. `source` is added where the note is written; without it, it is an account's. `run` is the run
+ * that has opened them, if any did.
+ */
+export type SlotsNote = { type: "slots"; source?: LedgerSource; run?: string; entries: SlotEntry[] };
+
+/** Slots of a job that passed while nothing ran: all of `due` was missed at each of them. */
+export type DownNote = { type: "down"; source?: LedgerSource; job: string; slots: Instant[]; due: string[] };
+
+/**
+ * A slot that has begun, and what is due at it. When no `slots` note follows, the run was killed in its midst: the next
+ * one settles it by the answers that were asked for within it.
+ */
+export type OpenedNote = {
+  type: "opened";
+  source?: LedgerSource;
+  /** The run of the collector, a UUID. */
+  run: string;
+  job: string;
+  slotAt: Instant;
+  /** When it is over; null when no other one comes. */
+  endsAt: Instant | null;
+  due: string[];
+};
+
+/** What can be amiss between two looks at the machine's clocks; see `schedule/clockSteps.ts`. */
+export const CLOCK_STEP_KINDS = ["set_back", "set_forward", "slept", "stopped"] as const;
+
+/** The wall clock was set (by how many ms; below 0: back), or the machine slept or the program could not run (for how many). */
+export type ClockStep = { kind: (typeof CLOCK_STEP_KINDS)[number]; stepMs: number };
+
+/** A step of the machine's clock; `at`: what the wall clock said when it was noticed, so after the step. */
+export type ClockNote = ClockStep & { type: "clock"; source?: LedgerSource; at: Instant };
+
+/** A note of the ledger. */
+export type LedgerNote = OpenedNote | SlotsNote | DownNote | ClockNote;
+
+/** Whether the content of a journal's note is one of the ledger. */
+export function isLedgerNote(note: unknown): note is LedgerNote {
+  const type = (note as { type?: unknown } | null)?.type;
+  return type === "opened" || type === "slots" || type === "down" || type === "clock";
+}
+
+const names = z.array(z.string());
+const source = z.enum(["account", "simulated"]).optional();
+const slot = { job: z.string(), slotAt: z.string() };
+
+/** What a note of each type must have, for its loading; whether its times are times the database says. */
+const WHOLE_NOTE = z.discriminatedUnion("type", [
+  z.object({
+    type: z.literal("opened"),
+    source,
+    ...slot,
+    run: z.string(),
+    endsAt: z.string().nullable(),
+    due: names,
+  }),
+  z.object({
+    type: z.literal("slots"),
+    source,
+    entries: z.array(z.object({ ...slot, due: names, misses: z.array(z.tuple([z.string(), z.string()])) })),
+  }),
+  z.object({ type: z.literal("down"), source, job: z.string(), slots: names, due: names }),
+  z.object({ type: z.literal("clock"), source, at: z.string(), kind: z.string(), stepMs: z.number() }),
+]);
+
+/** What a note lacks that its type has: another version's, or one that somebody wrote by hand; null: nothing. */
+export function lackOf(note: unknown): string | null {
+  const read = WHOLE_NOTE.safeParse(note);
+  if (read.success) return null;
+  const [issue] = read.error.issues;
+  return `${issue?.path.join(".")}: ${issue?.message}`;
+}
+
+/**
+ * One account of a slot from two: of a run that ended in its midst and the one that took it up, or of the two passes
+ * that a clock which was set back gives it. Due is what either was due to poll, stored what either stored. Of two
+ * reasons `down` yields to what is more exact; else the first in the order of the alphabet stays, so that the order in
+ * which accounts are loaded tells nothing.
+ */
+export function mergeEntries(a: SlotEntry, b: SlotEntry): SlotEntry {
+  const due = [...new Set([...a.due, ...b.due])];
+  const reasonsOf = ({ due: own, misses }: SlotEntry): ReadonlyMap<string, MissReason | null> =>
+    new Map([...own.map((name): [string, null] => [name, null]), ...misses]);
+  const [first, second] = [reasonsOf(a), reasonsOf(b)];
+  const misses = due.flatMap((name): SlotEntry["misses"] => {
+    const reasons = [first, second].flatMap((account) =>
+      account.has(name) ? [account.get(name) ?? null] : [],
+    );
+    if (reasons.includes(null)) return [];
+    const exact = reasons.filter((reason) => reason !== "down").sort();
+    return [[name, exact[0] ?? "down"]];
+  });
+  return { ...a, due, misses };
+}

@@ -1,0 +1,146 @@
+/**
+ * Keeps a copy of damaged bytes in `damaged/` beside the segments, with a note that says what they are.
+ * The segment itself is left as it is, so no offset in the database ever points elsewhere.
+ */
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import { QuotekeeperError } from "../errors.ts";
+import { nodeFs, readFully, reasonOf, unreadable, writeAll, type JournalFile, type JournalFs } from "./fs.ts";
+import type { DamageItem } from "./reader.ts";
+import type { Damage, DamageReason } from "./scanner.ts";
+import { filesOf, openSegment } from "./segments.ts";
+import { CHUNK_BYTES, compressedRanges, plainRanges } from "./byteRanges.ts";
+
+/** The folder in the journal's directory. */
+export const DAMAGED_DIR = "damaged";
+
+/** What lies beside each copy, as `<segment>-<offset>.json`. */
+export type QuarantineNote = {
+  segment: string;
+  /** Of the stretch, in the uncompressed segment. */
+  offset: number;
+  length: number;
+  reason: DamageReason;
+  /** The copy's file name, its length and its SHA-256. */
+  file: string;
+  fileBytes: number;
+  sha256: string;
+  /** Where the copy's bytes lie in the compressed file, when they could not be decompressed; else null. */
+  inCompressedFile: { at: number; length: number } | null;
+};
+
+/** Tells whether a damage has been set aside. */
+export type KnownDamage = (segment: string, damage: Damage) => boolean;
+
+/**
+ * Reads what has been set aside so far. A note that cannot be read counts as none.
+ *
+ * @throws QuotekeeperError JOURNAL_UNREADABLE
+ */
+export async function knownDamage(dir: string, fs: JournalFs = nodeFs): Promise<KnownDamage> {
+  const folder = join(dir, DAMAGED_DIR);
+  const files = new Set(await filesOf(folder, fs));
+  const known = new Set<string>();
+  for (const file of files) {
+    if (!file.endsWith(".json")) continue;
+    const note = await readNote(join(folder, file), fs);
+    if (note !== null && files.has(note.file)) known.add(keyOf(note.segment, note));
+  }
+  return (segment, damage) => known.has(keyOf(segment, damage));
+}
+
+/**
+ * Copies a damaged stretch; once more does the same again. A copy is whole before its note is there.
+ *
+ * @throws QuotekeeperError JOURNAL_WRITE_FAILED or JOURNAL_UNREADABLE
+ */
+export async function setAside(
+  dir: string,
+  segment: string,
+  { damage, inFile }: Pick<DamageItem, "damage" | "inFile">,
+  fs: JournalFs = nodeFs,
+): Promise<QuarantineNote> {
+  const folder = join(dir, DAMAGED_DIR);
+  const base = `${segment}-${damage.offset}`;
+  try {
+    await fs.mkdir(folder);
+    const copied = await writeFile(
+      fs,
+      folder,
+      `${base}.bin`,
+      damagedBytes(dir, segment, { damage, inFile }, fs),
+    );
+    const note = { segment, ...damage, file: `${base}.bin`, ...copied, inCompressedFile: inFile };
+    await writeFile(fs, folder, `${base}.json`, [Buffer.from(`${JSON.stringify(note, null, 2)}\n`)]);
+    return note;
+  } catch (cause) {
+    if (cause instanceof QuotekeeperError) throw cause;
+    const detail = `${join(folder, base)} cannot be written: ${reasonOf(cause)}`;
+    throw new QuotekeeperError("JOURNAL_WRITE_FAILED", detail, { cause });
+  }
+}
+
+async function* damagedBytes(
+  dir: string,
+  segment: string,
+  { damage, inFile }: Pick<DamageItem, "damage" | "inFile">,
+  fs: JournalFs,
+): AsyncGenerator<Uint8Array> {
+  const opened = await openSegment(dir, segment, fs);
+  if (opened === null) throw unreadable(join(dir, segment), "there is no such segment");
+  const { file, state } = opened;
+  try {
+    const spans = state === "compressed" && inFile === null ? compressedRanges : plainRanges;
+    const from = inFile?.at ?? damage.offset;
+    for await (const span of spans(file, from, from + (inFile?.length ?? damage.length)))
+      if (span.kind === "bytes") yield span.bytes;
+  } finally {
+    await file.close();
+  }
+}
+
+/** Writes a file aside, syncs it and gives it its name. */
+async function writeFile(
+  fs: JournalFs,
+  folder: string,
+  name: string,
+  pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
+): Promise<{ fileBytes: number; sha256: string }> {
+  const path = join(folder, name);
+  // Left behind by a crash: the same bytes are written again now.
+  await fs.unlink(`${path}.tmp`).catch(() => undefined);
+  const file = await fs.open(`${path}.tmp`, "wx");
+  const hash = createHash("sha256");
+  let fileBytes = 0;
+  try {
+    for await (const piece of pieces) {
+      await writeAll(file, piece, fileBytes);
+      hash.update(piece);
+      fileBytes += piece.length;
+    }
+    await file.datasync();
+  } finally {
+    await file.close();
+  }
+  await fs.rename(`${path}.tmp`, path);
+  await fs.syncDirectory(folder);
+  return { fileBytes, sha256: hash.digest("hex") };
+}
+
+async function readNote(path: string, fs: JournalFs): Promise<QuarantineNote | null> {
+  let file: JournalFile | null = null;
+  try {
+    file = await fs.open(path, "r");
+    const bytes = Buffer.alloc(CHUNK_BYTES);
+    const note: unknown = JSON.parse(bytes.toString("utf8", 0, await readFully(file, bytes, 0)));
+    return typeof note === "object" && note !== null ? (note as QuarantineNote) : null;
+  } catch {
+    return null;
+  } finally {
+    await file?.close();
+  }
+}
+
+function keyOf(segment: string, { offset, length }: { offset: number; length: number }): string {
+  return `${segment} ${offset} ${length}`;
+}

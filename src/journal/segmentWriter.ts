@@ -1,0 +1,134 @@
+/** One segment file being written: at most one process has it, from its creation to its closing. */
+import { createHash } from "node:crypto";
+import { join } from "node:path";
+import type { Clock } from "../clock.ts";
+import { writeFrame, type Content } from "./frame.ts";
+import { errnoOf, writeAll, type JournalFs } from "./fs.ts";
+import { listNewSegment } from "./listNewSegment.ts";
+import { appendToList, readSegmentList } from "./segmentList.ts";
+import { newSegmentName, segmentFile, segmentHour, segmentId } from "./segmentName.ts";
+
+/** Where a record lies. Offsets are uncompressed and stay true when the segment is compressed. */
+export type Position = {
+  /** Name of the segment, relative to the journal's directory, without suffix. */
+  segment: string;
+  /** Where its frame begins. */
+  offset: number;
+  /** Where the next frame begins. */
+  end: number;
+};
+
+/** The file is no longer where it was made, so what was just written to it cannot be found. */
+export class SegmentGone extends Error {}
+
+/** Where a segment is made, and when. */
+export type SegmentPlace = { fs: JournalFs; dir: string; clock: Pick<Clock, "now" | "random"> };
+
+/** A segment that takes records. */
+export type SegmentWriter = {
+  name: string;
+  path: string;
+  /** The hour it was opened in, see `hourOf`. */
+  hour: number;
+  /** Bytes on disk. */
+  size: () => number;
+  /** Writes the records together and resolves when they are on disk. Rejects with the file system's error, or SegmentGone. */
+  write: (contents: Content[]) => Promise<Position[]>;
+  /** Closes the file and says in its name that nobody appends any more. */
+  finish: () => Promise<void>;
+  /** After a failed write: takes back what was not acknowledged, as far as that works, and closes. Never rejects. */
+  abandon: () => Promise<void>;
+};
+
+/** Creates a segment; resolves when its name is on disk, in the directory and in the journal's list. */
+export async function createSegment({ fs, dir, clock }: SegmentPlace): Promise<SegmentWriter> {
+  const name = newSegmentName(clock.now().getTime(), clock.random(10));
+  const path = join(dir, segmentFile(name, "open"));
+  const id = segmentId(name) ?? Buffer.alloc(16);
+  const file = await fs.open(path, "wx");
+  const hash = createHash("sha256");
+  const now = () => clock.now().toISOString();
+  let size = 0;
+
+  const abandon = async () => {
+    // A record whose append was refused must not be read later: its poll is recorded as missed.
+    await quietly(file.truncate(size).then(() => file.datasync()));
+    await quietly(file.close());
+    // One that is on the list and cannot be taken off it stays, empty, or it would be missed.
+    const goes = size === 0 && (await takenOff().catch(() => false));
+    await quietly(goes ? fs.unlink(path) : fs.rename(path, join(dir, segmentFile(name, "closed"))));
+  };
+
+  /** Without waiting for the disk, which refuses work just now. */
+  const takenOff = async () => {
+    const { segments } = await readSegmentList(dir, fs);
+    const line = { at: now(), event: "dropped", segment: name } as const;
+    if (segments.has(name)) await appendToList({ dir, fs }, [line], { synced: false });
+    return true;
+  };
+
+  try {
+    await fs.syncDirectory(dir);
+    await listNewSegment({ dir, fs }, name, clock.now());
+  } catch (error) {
+    await abandon();
+    throw error;
+  }
+  return {
+    name,
+    path,
+    hour: segmentHour(name) ?? 0,
+    size: () => size,
+    abandon,
+    write: async (contents) => {
+      const { bytes, positions } = framesOf(contents, { name, id, offset: size });
+      await writeAll(file, bytes, size);
+      await file.datasync();
+      if (!(await isThere(fs, path, size + bytes.length))) throw new SegmentGone(path);
+      hash.update(bytes);
+      size += bytes.length;
+      return positions;
+    },
+    finish: async () => {
+      await file.close();
+      await fs.rename(path, join(dir, segmentFile(name, "closed")));
+      // After a kill before this line whoever compresses the segment writes what it finds.
+      const line = { event: "finished", segment: name, bytes: size, sha256: hash.digest("hex") } as const;
+      await appendToList({ dir, fs }, [{ at: now(), ...line }]);
+    },
+  };
+}
+
+function framesOf(
+  contents: Content[],
+  { name, id, offset }: { name: string; id: Uint8Array; offset: number },
+): { bytes: Buffer; positions: Position[] } {
+  const bytes = Buffer.allocUnsafe(contents.reduce((sum, { frameBytes }) => sum + frameBytes, 0));
+  const positions: Position[] = [];
+  let at = 0;
+  for (const content of contents) {
+    const end = writeFrame(bytes, at, content, id);
+    positions.push({ segment: name, offset: offset + at, end: offset + end });
+    at = end;
+  }
+  return { bytes, positions };
+}
+
+/**
+ * Whether the file is still in the directory. It is not when somebody removed it, or when this process
+ * was stopped so long between deciding to write and writing that another one took the segment for dead
+ * and closed it. The closer renames first and reads then, so whatever is written before this check
+ * succeeds is in what it reads.
+ */
+async function isThere(fs: JournalFs, path: string, atLeast: number): Promise<boolean> {
+  try {
+    return (await fs.stat(path)).size >= atLeast;
+  } catch (error) {
+    if (errnoOf(error) === "ENOENT") return false;
+    throw error;
+  }
+}
+
+async function quietly(step: Promise<unknown>): Promise<void> {
+  await step.catch(() => undefined);
+}

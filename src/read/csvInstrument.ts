@@ -1,0 +1,106 @@
+/** The instrument that a row of CSV names. Pure. */
+import { canonicalDecimal } from "../quotes-api/decimal.ts";
+import type { InstrumentRow } from "./rowTypes.ts";
+import { type CsvCall, type CsvField, NAME_FIELDS } from "./csvCall.ts";
+import { type Cell, shown } from "./cell.ts";
+import { dateReader } from "./cellTime.ts";
+import { isStrike, readContract } from "./contractText.ts";
+import { scaledBy } from "./scaledBy.ts";
+import { type TextOf } from "./rowReader.ts";
+
+/** Assumed: a security of a file that names no type is a common stock, unless the archive knows it as something else. */
+const DEFAULT_TYPE = "CS";
+const OPTION_TYPE = "OPT";
+
+/** Longest symbol, in characters. */
+const SYMBOL_LENGTH = 32;
+
+/** What no symbol holds: spaces and control characters, and what stands for an unreadable character. */
+const STRANGE = /[\s\p{Cc}\u{fffd}]/u;
+
+/** Files name few instruments many times. */
+const MOST_REMEMBERED = 10_000;
+
+/** An instrument, and a text that no other one has. */
+export type NamedInstrument = { row: InstrumentRow; key: string };
+
+/** What a row names, or what is wrong with that. */
+export function createInstrumentReader(
+  call: Pick<CsvCall, "columns" | "expirationFormat" | "scale">,
+): (text: TextOf) => Cell<NamedInstrument> {
+  const read = instrumentReader(call);
+  const remembered = new Map<string, Cell<NamedInstrument>>();
+  return (text) => {
+    const named = NAME_FIELDS.map((field) => text(field) ?? "").join("\u0000");
+    const before = remembered.get(named);
+    if (before !== undefined) return before;
+    const cell = read(text);
+    const found: Cell<NamedInstrument> = cell.ok
+      ? { ok: true, value: { row: cell.value, key: keyOf(cell.value) } }
+      : cell;
+    if (remembered.size >= MOST_REMEMBERED) remembered.clear();
+    remembered.set(named, found);
+    return found;
+  };
+}
+
+function keyOf({ securityType, symbol, expiration, optionType, strike }: InstrumentRow): string {
+  return JSON.stringify([securityType, symbol, expiration, optionType, strike]);
+}
+
+function instrumentReader({
+  columns,
+  expirationFormat,
+  scale = {},
+}: Pick<CsvCall, "columns" | "expirationFormat" | "scale">): (text: TextOf) => Cell<InstrumentRow> {
+  const readDate = dateReader(expirationFormat);
+  const wrong = (field: CsvField, given: string | null, expected: string): Cell<never> => ({
+    ok: false,
+    problem: `${columns[field] ?? field} is ${shown(given ?? "")}: ${expected}`,
+  });
+  return (text) => {
+    const described = { exchange: text("exchange"), description: text("description"), contractSize: null };
+    const [occ, underlying] = [text("occ"), text("underlying")];
+    const named = occ ?? text("symbol") ?? "";
+    const contract = readContract(named);
+    if (contract?.ok === true) return { ok: true, value: { ...optionRow(contract.value), ...described } };
+    if (occ !== null) return wrong("occ", occ, contract?.problem ?? "expected an OCC symbol");
+    if (underlying !== null && readContract(underlying) !== null)
+      return wrong("underlying", underlying, "expected the symbol of an underlying");
+    if (underlying === null && contract !== null) return wrong("symbol", named, contract.problem);
+    const symbol = underlying ?? named;
+    if (symbol === "" || STRANGE.test(symbol) || symbol.length > SYMBOL_LENGTH)
+      return wrong(underlying === null ? "symbol" : "underlying", symbol, "expected a symbol");
+    const [expiration, type, strike] = [text("expiration"), text("type"), text("strike")];
+    if (expiration === null && type === null && strike === null)
+      return { ok: true, value: { ...securityRow(symbol, text("securityType")), ...described } };
+    const date = readDate(expiration ?? "");
+    if (!date.ok) return wrong("expiration", expiration, date.problem);
+    const optionType = optionTypeOf(type ?? "");
+    if (optionType === null) return wrong("type", type, "expected CALL or PUT");
+    if (!isStrike(strike ?? "")) return wrong("strike", strike, "expected a strike");
+    const scaled = scale.strike === undefined ? (strike ?? "") : scaledBy(strike ?? "", scale.strike);
+    const parts = { underlying: symbol, expiration: date.value, optionType, strike: scaled };
+    return { ok: true, value: { ...optionRow(parts), ...described } };
+  };
+}
+
+function securityRow(symbol: string, securityType: string | null) {
+  return {
+    ...{ symbol, expiration: null, optionType: null, strike: null, underlying: null },
+    ...{ securityType: securityType ?? DEFAULT_TYPE, assumedType: securityType === null },
+  };
+}
+
+function optionRow(contract: { underlying: string; expiration: string; optionType: string; strike: string }) {
+  const { underlying, expiration, optionType, strike } = contract;
+  return {
+    ...{ securityType: OPTION_TYPE, symbol: underlying, expiration, optionType, underlying },
+    ...{ strike: canonicalDecimal(strike), assumedType: false },
+  };
+}
+
+function optionTypeOf(text: string): "CALL" | "PUT" | null {
+  if (/^c(all)?$/iu.test(text)) return "CALL";
+  return /^p(ut)?$/iu.test(text) ? "PUT" : null;
+}

@@ -1,0 +1,183 @@
+/**
+ * From a journaled piece of an export to the rows it becomes. Pure. Whoever wrote the piece may have been anybody: a row
+ * that no archive can hold is set aside here, so that none of them stops the loader.
+ */
+import { isDateText } from "../market/calendar/dates.ts";
+import type { RecordSource, ResponseRecord } from "../journal/record.ts";
+import { canonicalDecimal } from "../quotes-api/decimal.ts";
+import type { Quote } from "../quotes-api/document.ts";
+import { NO_QUOTE } from "../quotes-api/readInstrument.ts";
+import { EXTENDED_QUOTES, QUOTES } from "./quoteColumns.ts";
+import type { AnswerRows, DeadLetter, InstrumentRow, QuoteUnit } from "./rowTypes.ts";
+import { type Cell, shown } from "./cell.ts";
+import { type ExportCall, PIECE_COLUMNS, type PieceRow } from "./exportCall.ts";
+import type { RestoredSource, RestoredInstrument, RestoredDividend, Restored } from "./rowTypes.ts";
+
+/** A value that no archive can hold, by its column. */
+class Unfit extends Error {}
+
+/** The rows and dead letters of a piece. Never throws. */
+export function exportRows(
+  record: ResponseRecord,
+): Pick<AnswerRows, "units" | "deadLetters"> & { restored: Restored } {
+  const { table } = record.request as ExportCall;
+  const units: QuoteUnit[] = [];
+  const deadLetters: DeadLetter[] = [];
+  const restored: Restored = { sources: [], instruments: [], dividends: [] };
+  const take: Record<ExportCall["table"], (row: PieceRow) => void> = {
+    sources: (row) => restored.sources.push(sourceOf(row)),
+    instruments: (row) => restored.instruments.push(instrumentOf(row)),
+    quotes: (row) => units.push(unitOf(row)),
+    dividends: (row) => restored.dividends.push(dividendOf(row)),
+  };
+  for (const [place, line] of linesOf(record.body).entries()) {
+    const read = rowOf(line, record.request as ExportCall);
+    try {
+      if (!read.ok) throw new Unfit(read.problem);
+      take[table](read.value);
+    } catch (error) {
+      if (!(error instanceof Unfit)) throw error;
+      const detail = `${table} of an export, row ${place + 1} of its piece: ${error.message}`;
+      const letter = { observedAt: record.observedAt, ordinal: deadLetters.length, detail, fragment: line };
+      deadLetters.push({ ...letter, instrument: null, reason: "malformed" });
+    }
+  }
+  return { units, deadLetters, restored };
+}
+
+function linesOf(body: Uint8Array): string[] {
+  return Buffer.from(body)
+    .toString("utf8")
+    .split("\n")
+    .filter((line) => line !== "");
+}
+
+function rowOf(line: string, { table, columns }: ExportCall): Cell<PieceRow> {
+  if (!(table in PIECE_COLUMNS)) return { ok: false, problem: `no table ${shown(table)} is known` };
+  let values: unknown;
+  try {
+    values = JSON.parse(line);
+  } catch {
+    values = null;
+  }
+  if (!Array.isArray(values) || !values.every((value) => value === null || typeof value === "string"))
+    return { ok: false, problem: "it is no row" };
+  const texts = values as (string | null)[];
+  return { ok: true, value: Object.fromEntries(columns.map((name, place) => [name, texts[place] ?? null])) };
+}
+
+function sourceOf(row: PieceRow): RestoredSource {
+  return { id: Number(given(row, "id", isInteger(2 ** 15))), source: recordSource(row, "kind", "name") };
+}
+
+function recordSource(row: PieceRow, kind: string, name: string): RecordSource {
+  const isKind = (text: string): boolean => ["account", "simulated", "import"].includes(text);
+  return { kind: given(row, kind, isKind) as RecordSource["kind"], name: given(row, name) };
+}
+
+function identityOf(row: PieceRow): InstrumentRow {
+  const expiration = maybe(row, "expiration", isDateText);
+  const optionType = maybe(row, "option_type", (text) => text === "CALL" || text === "PUT");
+  const strike = maybe(row, "strike", isNumber);
+  const parts = [expiration, optionType, strike].filter((part) => part !== null).length;
+  if (parts !== 0 && parts !== 3) throw new Unfit("expiration, option_type and strike go together");
+  const symbol = given(row, "symbol");
+  return {
+    ...{ securityType: given(row, "security_type"), symbol, expiration, optionType },
+    strike: strike === null ? null : canonicalDecimal(strike),
+    ...{ exchange: null, description: null, contractSize: null, assumedType: false },
+    underlying: optionType === null ? null : symbol,
+  };
+}
+
+function instrumentOf(row: PieceRow): RestoredInstrument {
+  const described = { exchange: row["exchange"] ?? null, description: row["description"] ?? null };
+  const contractSize = maybe(row, "contract_size", isInteger(2n ** 63n));
+  const underlyingType = row["underlying_type"] ?? null;
+  return {
+    id: Number(given(row, "id", isInteger(2 ** 31))),
+    row: { ...identityOf(row), ...described, contractSize, writtenStrike: row["strike"] ?? null },
+    underlyingType,
+    firstSeenAt: given(row, "first_seen_at", isTime),
+    lastSeenAt: given(row, "last_seen_at", isTime),
+  };
+}
+
+/** Columns of the two tables of quotes behind their key, with the field of a quote that each is. */
+const PRICES = fieldsOf(QUOTES.columns.slice(4).map(({ name }) => name));
+const EXTENDED = fieldsOf(EXTENDED_QUOTES.columns.slice(3).map(({ name }) => name));
+const COUNTS = new Set(["bid_size", "ask_size", "volume", "session_volume", "contract_size"]);
+
+function fieldsOf(columns: readonly string[]): [column: string, field: string][] {
+  return columns.map((name) => [
+    name,
+    name.replaceAll(/_(\w)/gu, (_, letter: string) => letter.toUpperCase()),
+  ]);
+}
+
+function unitOf(row: PieceRow): QuoteUnit {
+  const valuesOf = (fields: typeof PRICES): Record<string, string | null> =>
+    Object.fromEntries(
+      fields.map(([name, field]) => [
+        field,
+        maybe(row, name, COUNTS.has(name) ? isInteger(2n ** 63n) : isNumber),
+      ]),
+    );
+  const quote = {
+    ...valuesOf(PRICES),
+    extended: { ...NO_QUOTE.extended, ...valuesOf(EXTENDED) },
+  } as unknown as Quote;
+  const extended = given(row, "extended", isFlag) === "true";
+  return {
+    observedAt: given(row, "observed_at", isTime),
+    delayed: given(row, "delayed", isFlag) === "true",
+    instrument: identityOf(row),
+    ...{ quote, greeksDelta: null, fragment: null },
+    restored: { source: recordSource(row, "source_kind", "source_name"), extended },
+  };
+}
+
+function dividendOf(row: PieceRow): RestoredDividend {
+  return {
+    observedAt: given(row, "observed_at", isTime),
+    instrument: identityOf(row),
+    source: recordSource(row, "source_kind", "source_name"),
+    exDate: maybe(row, "ex_date", isDateText),
+    amount: maybe(row, "amount", isNumber),
+    yield: maybe(row, "yield", isNumber),
+  };
+}
+
+function given(row: PieceRow, name: string, is: (text: string) => boolean = () => true): string {
+  const value = maybe(row, name, is);
+  if (value === null) throw new Unfit(`${name} is NULL`);
+  return value;
+}
+
+function maybe(row: PieceRow, name: string, is: (text: string) => boolean): string | null {
+  const value = row[name] ?? null;
+  if (value !== null && !is(value)) throw new Unfit(`${name} is ${shown(value)}`);
+  return value;
+}
+
+/** What `numeric` holds, infinities and all: an archive's own values are nobody's slips. */
+function isNumber(text: string): boolean {
+  return /^(?:-?\d{1,1000}(?:\.\d{1,1000})?|NaN|-?Infinity)$/u.test(text);
+}
+
+function isInteger(bound: number | bigint): (text: string) => boolean {
+  return (text) =>
+    /^-?\d{1,19}$/u.test(text) && BigInt(text) < BigInt(bound) && BigInt(text) >= -BigInt(bound);
+}
+
+function isFlag(text: string): boolean {
+  return text === "true" || text === "false";
+}
+
+function isTime(text: string): boolean {
+  return (
+    /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/u.test(text) &&
+    isDateText(text.slice(0, "2026-11-18".length)) &&
+    !Number.isNaN(Date.parse(text))
+  );
+}

@@ -1,0 +1,128 @@
+/** Reads the rows of a CSV file as its map says. Pure. */
+import { isUtf8 } from "node:buffer";
+import { parse } from "csv-parse/sync";
+import type { Instant } from "../clock.ts";
+import { type Cell, shown } from "./cell.ts";
+import { createTimeReader } from "./cellTime.ts";
+import { type Affixes, type CsvColumn, type CsvField, type CsvReading, SYMBOL_FIELDS } from "./csvCall.ts";
+import { exact } from "./spreadsheet.ts";
+import { MAX_ROW_BYTES } from "./splitRows.ts";
+
+/** How the text of a file may be written. */
+export const ENCODINGS = ["utf-8", "windows-1252"] as const;
+
+/** The text of a row's field, trimmed; null where it says nothing. */
+export type TextOf = (field: CsvField) => string | null;
+
+/** How the values of a row are found. */
+export type RowReader = {
+  /** The values of a row, or why it is none. */
+  fieldsOf: (row: Buffer) => Cell<string[]>;
+  /** What a row says of each field of the map, constants in place of what is empty. */
+  textOf: (fields: readonly string[]) => TextOf;
+  /** What a row says of its time, as it is written; empty where it says nothing. */
+  timeTextOf: (fields: readonly string[]) => string;
+  timeOf: (fields: readonly string[]) => Cell<Instant>;
+};
+
+/**
+ * @param header the file's header line; null where it has none
+ * @throws RangeError for a time zone nobody knows; whoever journals a call has checked it
+ */
+export function createRowReader(call: CsvReading, header: Buffer | null): RowReader {
+  const names = header === null ? null : splitHeader(header, call);
+  const places = new Map<CsvColumn, number>();
+  names?.forEach((name, place) => places.set(name, places.get(name) ?? place));
+  const placeOf = (column: CsvColumn): number =>
+    typeof column === "number" ? column - 1 : (places.get(column) ?? -1);
+  const needed = Math.max(0, ...columnsOf(call).map(placeOf)) + 1;
+  const columns = names?.length ?? needed;
+  const readTime = createTimeReader(call);
+  const decode = decoder(call);
+  const valueOf = (fields: readonly string[], column: CsvColumn | undefined): string | null =>
+    column === undefined ? null : textIn((fields[placeOf(column)] ?? "").trim());
+  const absent = new Set(call.absent);
+  const textIn = call.raw === true ? (text: string): string => text : exact;
+  const strip = stripper(call);
+  const timeTextOf = (fields: readonly string[]): string => {
+    const text = call.time.columns
+      .map((column) => valueOf(fields, column) ?? "")
+      .join(" ")
+      .trim();
+    return text === "" || call.time.constant === undefined ? text : `${text} ${call.time.constant}`;
+  };
+  return {
+    textOf: (fields) => (field) => {
+      const written = valueOf(fields, call.columns[field]);
+      const text = written === null || written === "" ? (call.constants[field] ?? "") : written;
+      return text === "" || absent.has(text) ? null : strip(field, text);
+    },
+    fieldsOf: (row) => {
+      if (row.length > MAX_ROW_BYTES)
+        return { ok: false, problem: `it is no row: it is longer than ${MAX_ROW_BYTES} bytes` };
+      const text = decode(row);
+      const cells = text.ok ? cellsOf(text.value, call.delimiter) : text;
+      if (!cells.ok) return cells;
+      const { length } = cells.value;
+      if (length >= columns) return cells;
+      return { ok: false, problem: `it has ${length} columns, and ${columns} are expected` };
+    },
+    timeTextOf,
+    timeOf: (fields) => {
+      const text = timeTextOf(fields);
+      const name = call.time.columns.join(", ");
+      if (text === "") return { ok: false, problem: `${name} is empty, and each row needs its time` };
+      const read = readTime(text);
+      if (!read.ok) return { ok: false, problem: `${name} is ${shown(text)}: ${read.problem}` };
+      return read;
+    },
+  };
+}
+
+function stripper({ strip }: Pick<CsvReading, "strip">): (field: CsvField, text: string) => string {
+  if (strip === undefined) return (_field, text) => text;
+  const affixes = new Map<CsvField, Affixes>();
+  for (const field of SYMBOL_FIELDS) if (strip[field] !== undefined) affixes.set(field, strip[field]);
+  return (field, text) => {
+    const { prefix = [], suffix = [] } = affixes.get(field) ?? {};
+    const begun = prefix.find((one) => text.startsWith(one))?.length ?? 0;
+    const rest = text.slice(begun);
+    const ended = suffix.find((one) => rest.endsWith(one))?.length ?? 0;
+    return rest.slice(0, rest.length - ended);
+  };
+}
+
+/** The columns of a header line, trimmed, without a byte order mark. */
+export function splitHeader(header: Buffer, call: Pick<CsvReading, "delimiter" | "encoding">): string[] {
+  const text = decoder(call)(header);
+  if (!text.ok) return [];
+  const cells = cellsOf(text.value.replace(/^\u{feff}/u, ""), call.delimiter);
+  return cells.ok ? cells.value.map((name) => name.trim()) : [];
+}
+
+function decoder({ encoding }: Pick<CsvReading, "encoding">): (bytes: Buffer) => Cell<string> {
+  if (encoding !== "utf-8") {
+    const other = new TextDecoder(encoding);
+    return (bytes) => ({ ok: true, value: other.decode(bytes) });
+  }
+  return (bytes) =>
+    isUtf8(bytes)
+      ? { ok: true, value: bytes.toString("utf8") }
+      : { ok: false, problem: "it is not UTF-8; see `encoding` of the map" };
+}
+
+/** All columns that a map names. */
+export function columnsOf({ columns, time }: Pick<CsvReading, "columns" | "time">): CsvColumn[] {
+  return [...time.columns, ...Object.values(columns)];
+}
+
+function cellsOf(row: string, delimiter: string): Cell<string[]> {
+  // Nearly every row is without quotes, and then it is as simple as that.
+  if (!row.includes('"')) return { ok: true, value: row.split(delimiter) };
+  try {
+    const [cells] = parse(row, { delimiter, relax_column_count: true });
+    return { ok: true, value: cells ?? [] };
+  } catch (error) {
+    return { ok: false, problem: `it is no row of CSV: ${(error as Error).message}` };
+  }
+}

@@ -1,0 +1,97 @@
+/** What one journaled answer, or a piece of a file, becomes: rows, dead letters, and what an export brings back. */
+import type { Instant } from "../clock.ts";
+import type { RecordSource, ResponseRecord } from "../journal/record.ts";
+import type { Answer } from "../quotes-api/answer.ts";
+import type { Quote } from "../quotes-api/document.ts";
+import type { DeadReason, Matched } from "../quotes-api/match.ts";
+
+/** What identifies an instrument in the archive; strikes are canonical text. */
+export type InstrumentIdentity = {
+  securityType: string;
+  symbol: string;
+  expiration: string | null;
+  optionType: string | null;
+  strike: string | null;
+};
+
+/** An instrument as one answer describes it. */
+export type InstrumentRow = InstrumentIdentity & {
+  exchange: string | null;
+  description: string | null;
+  contractSize: string | null;
+  /** Symbol of the underlying, for an option. */
+  underlying: string | null;
+  /** The security type was not in the answer (ASSUMED_UNDERLYING_TYPE). */
+  assumedType: boolean;
+  /** The strike as an export has it, where its digits are kept. */
+  writtenStrike?: string | null;
+};
+
+/** One quote to store, with its extended fields and dividend: the smallest thing that is kept or set aside. */
+export type QuoteUnit = {
+  observedAt: Instant;
+  delayed: boolean;
+  instrument: InstrumentRow;
+  quote: Quote;
+  greeksDelta: string | null;
+  fragment: string | null;
+  /** Of a row that an export brought back: the source it had, and whether `extended_quotes` had a row of it. */
+  restored?: { source: RecordSource; extended: boolean };
+};
+
+/** What could not become a row, or (`odd_field`) a value of one. */
+export type DeadLetter = {
+  observedAt: Instant;
+  ordinal: number;
+  instrument: string | null;
+  reason: DeadReason | "odd_field" | "refused_by_database";
+  detail: string;
+  fragment: string | null;
+};
+
+/** Of how many values something was cut: of times what is beyond microseconds, of counts their fractions. */
+export type Cut = { times: number; fractions: number };
+
+/** All that one answer becomes. */
+export type AnswerRows = {
+  record: ResponseRecord;
+  position: { segment: string; offset: number };
+  answer: Answer;
+  /** What became of each instrument asked for; empty when the answer is no quotes document. */
+  matched: Matched[];
+  units: QuoteUnit[];
+  deadLetters: DeadLetter[];
+  /** Of files with a map alone. */
+  cut?: Cut;
+  /** Of pieces of an export alone. */
+  restored?: Restored;
+};
+
+/** A source with the number it had. */
+export type RestoredSource = { id: number; source: RecordSource };
+
+/** An instrument with the number it had and the type of its underlying. */
+export type RestoredInstrument = {
+  id: number;
+  row: InstrumentRow;
+  underlyingType: string | null;
+  firstSeenAt: Instant;
+  lastSeenAt: Instant;
+};
+
+/** A row of `dividends`, which is stored as it is. */
+export type RestoredDividend = {
+  observedAt: Instant;
+  instrument: InstrumentRow;
+  source: RecordSource;
+  exDate: string | null;
+  amount: string | null;
+  yield: string | null;
+};
+
+/** What a piece of an export holds besides quotes. */
+export type Restored = {
+  sources: RestoredSource[];
+  instruments: RestoredInstrument[];
+  dividends: RestoredDividend[];
+};

@@ -1,0 +1,170 @@
+/** Opens the archive's database: the configured one, or the embedded one. */
+import { stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import type pg from "pg";
+import { createPool } from "../archive/connect.ts";
+import { databaseError } from "../archive/databaseError.ts";
+import { explain } from "../archive/explain.ts";
+import { currentVersion } from "../archive/migrate.ts";
+import { type EmbeddedServer, openEmbedded } from "../archive/embedded/server.ts";
+import { createReaderPool, endReaders, settleReaderSettings, watching } from "../archive/readerRole.ts";
+import type { Clock } from "../clock.ts";
+import { describeDatabase, withoutPassword } from "../config/databaseUrl.ts";
+import type { Config } from "../config/loadEnvironment.ts";
+import { QuotekeeperError } from "../errors.ts";
+import { type Edges, Interrupted, READER_GONE } from "./edges.ts";
+
+/** Connections for readers. */
+const READERS = 2;
+
+/** How often readers whose statements last too long are looked for. */
+const END_READERS_EVERY_MS = 5_000;
+
+/** An open archive. */
+export type Archive = {
+  pool: pg.Pool;
+  /** Host, port and database, for messages; no user, no password. */
+  address: string;
+  /** What to give psql or Grafana; holds no password. */
+  readerUrl: string;
+  /** A small pool of its own whose sessions are the reader's (`createReaderPool`); the caller ends it. */
+  openReader: (options?: { plannedOnce: boolean }) => pg.Pool;
+  /** One lasting connection of its own, for temporary tables; the caller ends it. */
+  openScratch: () => pg.Pool;
+  /** Whether it is the embedded server. */
+  embedded: boolean;
+  /** Brings the embedded server back if it went away; does nothing for another server. */
+  revive: () => Promise<void>;
+  close: () => Promise<void>;
+};
+
+/**
+ * Opens the archive. A configured server is not contacted yet: the first query does that.
+ *
+ * @throws QuotekeeperError DATA_DIR_UNWRITABLE, DISK_FULL, EMBEDDED_*
+ */
+export async function openArchive(config: Config, clock: Clock): Promise<Archive> {
+  if (config.databaseUrl !== null) {
+    const { databaseUrl, databaseReaderUrl = databaseUrl } = config;
+    const pool = createPool(databaseUrl);
+    const unwatch = watching(() => endReaders(pool), END_READERS_EVERY_MS);
+    return {
+      pool,
+      openReader: (options) => createReaderPool(databaseReaderUrl, { max: READERS, ...options }),
+      openScratch: () => createPool(databaseUrl, { max: 1, lasting: true }),
+      address: describeDatabase(config.databaseUrl),
+      readerUrl: withoutPassword(databaseReaderUrl),
+      embedded: false,
+      revive: () => Promise.resolve(),
+      close: () => {
+        unwatch();
+        return pool.end();
+      },
+    };
+  }
+  return embeddedArchive(await openEmbedded(config.dataDir, clock));
+}
+
+function embeddedArchive(server: EmbeddedServer): Archive {
+  const pools: { pool: pg.Pool; url: "ownerUrl" | "viewerUrl" }[] = [];
+  const kept = (url: "ownerUrl" | "viewerUrl", pool: pg.Pool): pg.Pool => {
+    pools.push({ pool, url });
+    return pool;
+  };
+  const pool = kept("ownerUrl", createPool(server.ownerUrl));
+  const unwatch = watching(async () => {
+    await endReaders(pool);
+    await settleReaderSettings(pool);
+  }, END_READERS_EVERY_MS);
+  return {
+    pool,
+    openReader: (options) =>
+      kept("viewerUrl", createReaderPool(server.viewerUrl, { max: READERS, ...options })),
+    openScratch: () => kept("ownerUrl", createPool(server.ownerUrl, { max: 1, lasting: true })),
+    get address() {
+      return describeDatabase(server.readerUrl);
+    },
+    get readerUrl() {
+      return server.readerUrl;
+    },
+    embedded: true,
+    revive: async () => {
+      await server.revive();
+      // It may have another port: somebody else took the one it had, or started it anew.
+      for (const { pool: each, url } of pools) each.options.connectionString = server[url];
+    },
+    close: async () => {
+      unwatch();
+      await pool.end();
+      await server.close();
+    },
+  };
+}
+
+/** Whether there is an archive to look into: commands that only read do not make one. */
+export async function archiveExists(config: Config): Promise<boolean> {
+  if (config.databaseUrl !== null) return true;
+  return (await stat(join(resolve(config.dataDir), "postgres", "PG_VERSION")).catch(() => null)) !== null;
+}
+
+/** For commands that only read. @throws QuotekeeperError ARCHIVE_EMPTY where there is no archive yet */
+export async function requireArchive(config: Config): Promise<void> {
+  if (await archiveExists(config)) return;
+  throw new QuotekeeperError("ARCHIVE_EMPTY", `${resolve(config.dataDir)} holds no archive yet`);
+}
+
+/** @throws QuotekeeperError ARCHIVE_EMPTY for a database that was never migrated; errors of the database */
+export async function requireSchema(pool: pg.Pool, address: string): Promise<void> {
+  if ((await currentVersion(pool)) === 0)
+    throw new QuotekeeperError("ARCHIVE_EMPTY", `${address} holds no archive yet`);
+}
+
+/**
+ * Runs `work` with the archive open, closes it, and gives the database's errors their name.
+ *
+ * @param onInterrupt with it, Ctrl-C closes the archive as well: an embedded server is not left behind
+ * @throws Interrupted after Ctrl-C
+ */
+export async function withArchive<T>(
+  config: Config,
+  clock: Clock,
+  work: (archive: Archive) => Promise<T>,
+  onInterrupt: Edges["onInterrupt"] = () => () => undefined,
+): Promise<T> {
+  let stopListening = (): void => undefined;
+  const interrupted = new Promise<never>((_resolve, reject) => {
+    stopListening = onInterrupt((signal) => {
+      // Whoever stopped reading the results has not asked for less work.
+      if (signal !== READER_GONE) reject(new Interrupted(signal));
+    });
+  });
+  // It may come while the archive opens, when nobody waits for it yet.
+  interrupted.catch(() => undefined);
+  let archive: Archive;
+  try {
+    archive = await openArchive(config, clock);
+  } catch (error) {
+    stopListening();
+    throw error;
+  }
+  const connections = new Set<{ end: () => Promise<void> }>();
+  archive.pool.on("connect", (client) => void connections.add(client));
+  archive.pool.on("remove", (client) => void connections.delete(client));
+  try {
+    return await Promise.race([interrupted, work(archive)]);
+  } catch (error) {
+    // A statement that waits, for a lock perhaps, would hold the closing up.
+    if (error instanceof Interrupted) for (const client of connections) void client.end();
+    if (error instanceof QuotekeeperError || !isDatabaseError(error)) throw error;
+    throw databaseError(await explain(archive.pool, error), archive.address);
+  } finally {
+    await archive.close().catch(() => undefined);
+    stopListening();
+  }
+}
+
+/** Errors of pg and of its sockets carry a code: an SQLSTATE or an errno. */
+export function isDatabaseError(error: unknown): boolean {
+  const { code, message } = error as { code?: unknown; message?: string };
+  return typeof code === "string" || /connection terminated|timeout exceeded/i.test(message ?? "");
+}

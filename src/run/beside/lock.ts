@@ -1,0 +1,399 @@
+/**
+ * One collector to a data directory, and one service. The lock is a socket that its holder listens on: the system closes it with the
+ * process, however that ends, and whoever meets it can ask who holds it.
+ *
+ * A socket is made under another name and gets its own once somebody listens on it, so one that refuses connections is a
+ * dead process's. Then its owner asks all the others:
+ *
+ * - contending -> holding: nobody holds, nobody of a smaller name contends, and all others have been told to wait;
+ * - contending -> refused: somebody holds, or does not answer for long.
+ *
+ * Two cannot hold: of two, whoever's socket came later has asked the other. A holder says that it holds; a contender waits
+ * for one of a smaller name, and one that was asked by a smaller name first looks around again before it takes the lock.
+ * Only the holder removes what dead ones have left: so it knows which of them died.
+ */
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { chmod, lstat, readdir, readFile, realpath, rename, rm, stat } from "node:fs/promises";
+import { createServer, type Server } from "node:net";
+import { hostname } from "node:os";
+import { dirname, join } from "node:path";
+import { z } from "zod";
+import { processInWords } from "../../archive/collectorLease.ts";
+import { socketDir } from "../../archive/embedded/socketDir.ts";
+import { cachesOf } from "../../archive/embedded/reachable.ts";
+import { atMost, type Clock } from "../../clock.ts";
+import { QuotekeeperError } from "../../errors.ts";
+import { ensureDataDir, unwritable } from "../../journal/dataDir.ts";
+import { errnoOf } from "../../journal/fs.ts";
+import { inNewYork } from "../durations.ts";
+import { type Talk, talkOver, talkTo } from "./lines.ts";
+
+/** A lock that is held. */
+export type DataDirLock = {
+  /** This run's name among those who want the lock: 16 hexadecimal digits by chance. */
+  id: string;
+  /** The names of runs on this data directory that are surely dead. */
+  dead: readonly string[];
+  /** Takes the conversations of programs beside that ask for something else than who holds the lock; until then they wait. */
+  serve: (serve: Serve) => void;
+  /** Gives it up. @param options.asDead leaves the socket behind, so that the next holder knows this run to be over */
+  release: (options?: { asDead?: boolean }) => Promise<void>;
+};
+
+/** @param asked what the program beside said first */
+export type Serve = (asked: unknown, talk: Talk) => Promise<void>;
+
+/** What the lock is told of the process and its machine. */
+export type Self = {
+  pid: number;
+  host: string;
+  /** The same for all processes, in whichever container, that share a running kernel: only they see each other's sockets. */
+  kernel: string;
+};
+
+/** What one process alone may do on a data directory at a time. */
+export type LockedWork = {
+  /** The directory of the sockets, below the data directory; for its owner alone. */
+  dir: string;
+  /** The refusal of a second process. */
+  code: "COLLECTOR_RUNNING" | "SERVE_RUNNING";
+  /** Who does it, and what is done to the data directory, in words. */
+  who: string;
+  done: string;
+};
+
+/** Collecting: `start` and `collect`. */
+export const COLLECTING: LockedWork = {
+  ...{ dir: "collector", code: "COLLECTOR_RUNNING" },
+  ...{ who: "collector", done: "collected" },
+};
+
+/** `serve`. */
+export const SERVING: LockedWork = {
+  ...{ dir: join("serve", "running"), code: "SERVE_RUNNING" },
+  ...{ who: "service", done: "served from" },
+};
+
+/** The name of a socket: process, run, kernel, and the beginning of the machine's name; `new-` until somebody listens. */
+const NAME = /^(?:new-)?(\d{1,10})-([0-9a-f]{16})-([0-9a-f]{8})-([\w.-]{1,16})$/;
+const LONGEST_NAME = `/new-${"0".repeat(10 + 1 + 16 + 1 + 8 + 1 + 16)}`;
+
+/** How long an answer is waited for, and how long one that does not come holds up whoever wants the lock, in ms. */
+const ANSWER_MS = 2_000;
+const PATIENCE_MS = 10_000;
+
+/** The wait between two looks around while somebody else is deciding, in ms. */
+const AGAIN_MS = 50;
+
+/** What the system says where no socket can be: on some network disks, and directories that a virtual machine shares. */
+const NO_SOCKETS = ["ENOTSUP", "EOPNOTSUPP", "EPERM", "EINVAL", "ENOSYS", "EADDRNOTAVAIL", "ENAMETOOLONG"];
+
+/** A run among contenders: the earlier, and of two of the same time the smaller id, goes first. */
+const run = z.object({ since: z.string().max(40), id: z.string().max(40) });
+const question = z.object({ ask: z.literal("who"), for: run.nullable() });
+const answer = run.extend({
+  state: z.enum(["holds", "contends"]),
+  pid: z.int().min(0),
+  host: z.string().max(255),
+});
+type Run = z.infer<typeof run>;
+type Answer = z.infer<typeof answer>;
+
+/**
+ * What was found out about a socket: somebody's answer, or none. It is `elsewhere` when it refuses us and may be another
+ * kernel's: nobody can tell from here whether somebody listens on it.
+ */
+type Neighbour = { file: string; answer: Answer | "dead" | "elsewhere" | "gone" | "mute" };
+
+/** This process on this machine. */
+export async function thisProcess(): Promise<Self> {
+  const host = hostname();
+  const boot = await readFile("/proc/sys/kernel/random/boot_id", "utf8").catch(() => null);
+  const kernel = createHash("sha256")
+    .update(boot ?? host)
+    .digest("hex")
+    .slice(0, 8);
+  return { pid: process.pid, host, kernel };
+}
+
+type Options = { clock: Clock; self: Self; work?: LockedWork };
+
+/**
+ * Takes the lock of a data directory, which is made if it is not there.
+ *
+ * @param given.work what it is taken for; default: collecting
+ * @param given.warn told where the lock cannot be had, or not be trusted; the work goes on
+ * @throws QuotekeeperError COLLECTOR_RUNNING or SERVE_RUNNING, naming who holds it; DATA_DIR_UNWRITABLE
+ */
+export async function lockDataDir(
+  dataDir: string,
+  { warn, work = COLLECTING, ...given }: Options & { warn: (message: string) => void },
+): Promise<DataDirLock> {
+  const { clock, self } = given;
+  const options = { ...given, work };
+  const dir = join(dataDir, work.dir);
+  for (const each of [dataDir, dirname(dir), dir]) await ensureDataDir(each);
+  const own = { id: Buffer.from(clock.random(8)).toString("hex"), since: clock.now().toISOString() };
+  const door = new Door(own, self);
+  const lock = { id: own.id, dead: [] as string[], serve: door.serve, release: door.close };
+  try {
+    if (process.platform === "win32") await takePipe(door, dataDir, options);
+    else lock.dead = await takeSocket(door, dataDir, options, warn);
+    return lock;
+  } catch (error) {
+    await door.close();
+    if (error instanceof QuotekeeperError) throw error;
+    if (!NO_SOCKETS.includes(errnoOf(error) ?? "")) throw unwritable(dir, error);
+    warn(
+      `${dir} cannot hold a socket (${errnoOf(error)}), so that a second ${work.who} on this data directory would not be noticed: see that there is none.`,
+    );
+    return lock;
+  }
+}
+
+/** Talks with the collector of a data directory; null when none holds its lock. Makes and takes nothing. */
+export async function talkToCollector(dataDir: string, options: Options): Promise<Talk | null> {
+  const work = COLLECTING;
+  const pipe = await pipeOf(dataDir, work);
+  const around =
+    process.platform === "win32"
+      ? [{ path: pipe, answer: await ask(pipe, null, options.clock) }]
+      : await lookAround(dataDir, null, { ...options, work }).catch(() => []);
+  const holder = around.find(({ answer: found }) => isHolder(found));
+  return holder ? talkTo(holder.path).catch(() => null) : null;
+}
+
+/** What this process listens on, and how it answers there. */
+class Door {
+  readonly own: Run;
+  readonly self: Self;
+  /** The name of its socket. */
+  readonly file: string;
+  holds = false;
+  /** Whether one that goes first was told, since this was last set, that this one waits for it. */
+  waits = false;
+  readonly #talks = new Set<Talk>();
+  #server: Server | null = null;
+  #path: string | null = null;
+  #onServe: (serve: Serve) => void = () => undefined;
+  readonly #serving = new Promise<Serve>((resolve) => (this.#onServe = resolve));
+
+  constructor(own: Run, self: Self) {
+    this.own = own;
+    this.self = self;
+    this.file = `${self.pid}-${own.id}-${self.kernel}-${shortened(self.host)}`;
+  }
+
+  readonly serve = (serve: Serve): void => this.#onServe(serve);
+
+  /** @throws the system's error */
+  async listen(path: string): Promise<void> {
+    const server = createServer((socket) => {
+      const talk = talkOver(socket);
+      this.#talks.add(talk);
+      socket.once("close", () => this.#talks.delete(talk));
+      void this.#answer(talk).finally(talk.end);
+    });
+    await once(server.listen(path), "listening");
+    // A connection that cannot be taken in costs itself alone.
+    server.on("error", () => undefined);
+    this.#server = server;
+  }
+
+  /** Makes a socket that nobody meets before somebody listens on it. @throws the system's error */
+  async appear(dir: string, reach: string): Promise<void> {
+    for (;;) {
+      const draft = `new-${this.file}`;
+      await this.listen(join(reach, draft));
+      try {
+        await chmod(join(dir, draft), 0o600);
+        await rename(join(dir, draft), join(dir, this.file));
+        this.#path = join(dir, this.file);
+        return;
+      } catch (error) {
+        await this.close();
+        // A holder that tidies up has taken it for a dead one's, between its making and our listening.
+        if (errnoOf(error) !== "ENOENT") throw error;
+      }
+    }
+  }
+
+  readonly close = async ({ asDead = false } = {}): Promise<void> => {
+    this.#talks.forEach((talk) => talk.end());
+    const server = this.#server;
+    this.#server = null;
+    if (server) await new Promise((resolve) => server.close(resolve));
+    if (this.#path && !asDead) await rm(this.#path, { force: true });
+  };
+
+  async #answer(talk: Talk): Promise<void> {
+    const asked = await talk.next();
+    const who = question.safeParse(asked);
+    if (asked === null) return;
+    if (!who.success) return (await this.#serving)(asked, talk);
+    if (who.data.for && goesFirst(who.data.for, this.own)) this.waits = true;
+    const { pid, host } = this.self;
+    talk.say({ ...this.own, state: this.holds ? "holds" : "contends", pid, host } satisfies Answer);
+  }
+}
+
+/** Contends for the lock by a socket in the data directory. @returns the ids of dead runs */
+async function takeSocket(
+  door: Door,
+  dataDir: string,
+  { clock, self, work }: Required<Options>,
+  warn: (message: string) => void,
+): Promise<string[]> {
+  const dir = join(dataDir, work.dir);
+  await door.appear(dir, await reachOf(dataDir, work));
+  const startedMs = clock.monotonicMs();
+  for (;;) {
+    door.waits = false;
+    const around = await lookAround(dataDir, door, { clock, self, work });
+    const answers = around.flatMap(({ answer: found }) => (typeof found === "object" ? [found] : []));
+    const holder = answers.find(isHolder);
+    if (holder) throw alreadyRunning(dataDir, holder, work);
+    const mute = around.find(({ answer: found }) => found === "mute");
+    if (mute && clock.monotonicMs() - startedMs > PATIENCE_MS)
+      throw await notAnswering(dataDir, mute.file, work);
+    if (!mute && !door.waits && !answers.some((one) => goesFirst(one, door.own))) {
+      door.holds = true;
+      return tidy(dir, around, { work, warn });
+    }
+    await clock.sleep(AGAIN_MS);
+  }
+}
+
+/** Removes what dead runs have left. @returns their ids */
+async function tidy(
+  dir: string,
+  around: readonly Neighbour[],
+  { work, warn }: { work: LockedWork; warn: (message: string) => void },
+): Promise<string[]> {
+  const dead = around.filter(({ answer: found }) => found === "dead");
+  for (const { file } of dead) await rm(join(dir, file), { force: true });
+  for (const { file, answer: found } of around)
+    if (found === "elsewhere")
+      warn(
+        `${join(dir, file)} is of a ${work.who} on another machine, or of this one before it was started anew: whether that one still runs cannot be seen from here. See that it does not, and remove the file.`,
+      );
+  return dead.map(({ file }) => NAME.exec(file)?.[2] ?? "");
+}
+
+/** Asks at each socket of the directory but one's own. @throws the system's error */
+async function lookAround(
+  dataDir: string,
+  door: Pick<Door, "own" | "file"> | null,
+  { clock, self, work }: Required<Options>,
+): Promise<(Neighbour & { path: string })[]> {
+  const reach = await reachOf(dataDir, work);
+  const files = (await readdir(join(dataDir, work.dir))).filter(
+    (file) => NAME.test(file) && file !== door?.file,
+  );
+  return Promise.all(
+    files.map(async (file) => {
+      const path = join(reach, file);
+      const isSocket = await lstat(join(dataDir, work.dir, file)).then(
+        (stats) => stats.isSocket(),
+        () => false,
+      );
+      const found = isSocket ? await ask(path, door?.own ?? null, clock) : "gone";
+      return { file, path, answer: found === "dead" && !isOfKernel(file, self) ? "elsewhere" : found };
+    }),
+  );
+}
+
+async function ask(path: string, own: Run | null, clock: Clock): Promise<Neighbour["answer"]> {
+  let talk: Talk;
+  try {
+    talk = await talkTo(path);
+  } catch (error) {
+    const code = errnoOf(error);
+    return code === "ECONNREFUSED" ? "dead" : code === "ENOENT" ? "gone" : "mute";
+  }
+  let heard: unknown = null;
+  talk.say({ ask: "who", for: own } satisfies z.infer<typeof question>);
+  await atMost(
+    ANSWER_MS,
+    talk.next().then((said) => (heard = said)),
+    clock,
+  );
+  talk.end();
+  return answer.safeParse(heard).data ?? "mute";
+}
+
+/** On Windows, which has no sockets in directories: one pipe, which one process alone can make. */
+async function takePipe(door: Door, dataDir: string, { clock, work }: Required<Options>): Promise<void> {
+  const path = await pipeOf(dataDir, work);
+  const startedMs = clock.monotonicMs();
+  while (!door.holds) {
+    try {
+      await door.listen(path);
+      door.holds = true;
+    } catch (error) {
+      if (errnoOf(error) !== "EADDRINUSE") throw error;
+      const found = await ask(path, null, clock);
+      if (typeof found === "object") throw alreadyRunning(dataDir, found, work);
+      if (clock.monotonicMs() - startedMs > PATIENCE_MS)
+        throw new QuotekeeperError(
+          work.code,
+          `the lock of ${dataDir} is held by a process that does not answer`,
+        );
+      await clock.sleep(AGAIN_MS);
+    }
+  }
+}
+
+async function pipeOf(dataDir: string, { code }: LockedWork): Promise<string> {
+  const real = await realpath(dataDir).catch(() => dataDir);
+  // The collector's name is the one it had before there was another lock.
+  const named = `${real.toLowerCase()}${code === COLLECTING.code ? "" : `*${code}`}`;
+  return `\\\\.\\pipe\\quotekeeper-${createHash("sha256").update(named).digest("hex").slice(0, 32)}`;
+}
+
+/** The directory of the sockets by a name that leaves room for theirs. @throws an error of the code ENAMETOOLONG */
+function reachOf(dataDir: string, { dir }: LockedWork): Promise<string> {
+  const caches = cachesOf(process.geteuid?.(), dataDir);
+  return socketDir(join(dataDir, dir), caches, { longestName: LONGEST_NAME }).catch((cause: Error) => {
+    throw Object.assign(new Error(cause.message, { cause }), { code: "ENAMETOOLONG" });
+  });
+}
+
+/** Another run of the same machine's name had its sockets in a kernel that has ended. */
+function isOfKernel(file: string, { kernel, host }: Self): boolean {
+  const [, , , theirs, theirHost = ""] = NAME.exec(file) ?? [];
+  return theirs === kernel || theirHost === shortened(host);
+}
+
+function shortened(host: string): string {
+  return host.replace(/[^\w.-]/g, "_").slice(0, 16) || "_";
+}
+
+function isHolder(found: Neighbour["answer"]): found is Answer {
+  return typeof found === "object" && found.state === "holds";
+}
+
+function goesFirst(one: Run, other: Run): boolean {
+  return one.since === other.since ? one.id < other.id : one.since < other.since;
+}
+
+function alreadyRunning(dataDir: string, holder: Answer, { code, done }: LockedWork): QuotekeeperError {
+  return new QuotekeeperError(code, `${dataDir} is ${done} by ${processInWords(holder)}`);
+}
+
+async function notAnswering(
+  dataDir: string,
+  file: string,
+  { dir, code, who }: LockedWork,
+): Promise<QuotekeeperError> {
+  const [, pid = "", , , host = ""] = NAME.exec(file) ?? [];
+  const since = await stat(join(dataDir, dir, file)).then(
+    ({ mtime }) => ` since ${inNewYork(mtime)}`,
+    () => "",
+  );
+  return new QuotekeeperError(
+    code,
+    `${dataDir} is locked by process ${pid} on ${host}${since}, which does not answer: it may be stopped, or be no ${who} at all (${join(dataDir, dir, file)})`,
+  );
+}

@@ -1,0 +1,54 @@
+/**
+ * What the machine's clocks said last, for the next run: so it finds out whether the wall clock was moved while nothing
+ * ran. The journal does not tell: its newest record may have been written under a clock that was wrong itself.
+ */
+import { join } from "node:path";
+import type { Clock } from "../clock.ts";
+import { type ClocksLeft, stepWhileAway } from "../schedule/clockSteps.ts";
+import type { ClockStep } from "../journal/ledger.ts";
+import { readTextFile, replaceFile } from "../plainFiles.ts";
+
+/** The file of a run. */
+export type ClockFile = {
+  /** How the wall clock was moved since the last run; null when it was not, as far as can be known. */
+  away: ClockStep | null;
+  /** Writes down what the clocks say. Never throws: what cannot be written is older, and tells less. */
+  keep: () => Promise<void>;
+};
+
+const FILE = "clock.json";
+
+/** How often the clocks are to be written down while nothing happens to them, in ms. */
+export const KEEP_CLOCK_EVERY_MS = 60_000;
+
+/**
+ * Looks at what the last run left.
+ *
+ * @param bootId the name of this start of the machine; null where it has none: then only a clock that went back is noticed
+ */
+export async function openClockFile(
+  dataDir: string,
+  { now, uptimeMs }: Pick<Clock, "now" | "uptimeMs">,
+  bootId: string | null,
+): Promise<ClockFile> {
+  const path = join(dataDir, FILE);
+  const read = (): ClocksLeft => ({ wallMs: now().getTime(), uptimeMs: uptimeMs(), bootId });
+  const left = await readLeft(path);
+  const away = left && stepWhileAway(left, read());
+  let writing: Promise<void> = Promise.resolve();
+  const write = (): Promise<void> => replaceFile(path, JSON.stringify(read())).catch(() => undefined);
+  return { away, keep: () => (writing = writing.then(write)) };
+}
+
+async function readLeft(path: string): Promise<ClocksLeft | null> {
+  try {
+    const { wallMs, uptimeMs, bootId } = JSON.parse(await readTextFile(path)) as Record<
+      keyof ClocksLeft,
+      unknown
+    >;
+    if (typeof wallMs !== "number" || typeof uptimeMs !== "number") return null;
+    return { wallMs, uptimeMs, bootId: typeof bootId === "string" ? bootId : null };
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,160 @@
+/** Opens what is polled: the account's service, or the simulated one on loopback over real HTTP and OAuth. */
+import { createHmac } from "node:crypto";
+import { join, resolve } from "node:path";
+import { z } from "zod";
+import { openFetchQuotes, type FetchQuotes } from "../collect/fetchQuotes.ts";
+import { type Clock, createObserver } from "../clock.ts";
+import type { Config } from "../config/loadEnvironment.ts";
+import type { LedgerSource } from "../journal/ledger.ts";
+import type { RecordSource } from "../journal/record.ts";
+import { type Calendar, alwaysOpen, createCalendar } from "../market/calendar/calendar.ts";
+import type { CalendarOverride } from "../market/calendar/overrides.ts";
+import type { Credentials } from "../quotes-api/oauth/signature.ts";
+import { readTextFile, replaceFile } from "../plainFiles.ts";
+import { SERVICE_LIMITS } from "../serve/limits.ts";
+import { createQuoteService, type ServiceLog } from "../serve/quoteService.ts";
+import { createSimulatedMarket } from "../serve/simulated/market.ts";
+import { VERSION } from "./version.ts";
+
+/** An open feed. */
+export type OpenFeed = {
+  simulated: boolean;
+  /** The service's base address. */
+  baseUrl: string;
+  fetchQuotes: FetchQuotes;
+  /** What timestamps are corrected by, in ms: not 0 when the service showed that the machine's clock is off. */
+  clockCorrectionMs: () => number;
+  /** Which source an answer's rows belong to. */
+  sourceOf: (headers: Readonly<Record<string, string>>) => RecordSource;
+  /** Which market the answers so far came from, for the ledger. */
+  ledgerSource: () => LedgerSource;
+  /** The trading calendar to keep: the exchange's, or for the simulated market one that is always open. */
+  calendar: (overrides: readonly CalendarOverride[]) => Calendar;
+  close: () => Promise<void>;
+};
+
+/** Seed of the simulated market where none is given. */
+export const DEFAULT_SEED = 1;
+
+/**
+ * Which account is polled, as other collectors can compare it: the same for all that have the same address and credentials.
+ * Keyed with the secrets, so that who reads it can not even try guesses. Of simulated markets there is one to a database: their
+ * rows are of one source.
+ */
+export function accountOf({ feed }: Pick<Config, "feed">): string {
+  if (feed.kind === "simulated") return "simulated";
+  const { consumerKey, consumerSecret, accessToken, accessTokenSecret } = feed.credentials;
+  return createHmac("sha256", JSON.stringify([consumerSecret, accessTokenSecret]))
+    .update(JSON.stringify(["quotekeeper account", feed.baseUrl, consumerKey, accessToken]))
+    .digest("hex")
+    .slice(0, 32);
+}
+
+/** Opens the feed of the configuration. The simulated one is only ever opened when no account is configured. */
+export async function openFeed(config: Config, clock: Clock, logger?: ServiceLog): Promise<OpenFeed> {
+  const { feed } = config;
+  const observe = createObserver(clock);
+  const userAgent = `quotekeeper/${VERSION}`;
+  if (feed.kind === "account") {
+    const { baseUrl, credentials } = feed;
+    const opened = openFetchQuotes({ baseUrl, credentials, clock, observe, userAgent });
+    const known = join(resolve(config.dataDir), SERVICE_FILE);
+    let newest = (await readSource(known, baseUrl)) ?? "account";
+    return {
+      simulated: false,
+      baseUrl,
+      ...opened,
+      sourceOf: (headers) => {
+        const source = sourceOf(headers);
+        const kind = source === ACCOUNT ? "account" : "simulated";
+        if (kind !== newest) void keepSource(known, { baseUrl, kind });
+        newest = kind;
+        return source;
+      },
+      ledgerSource: () => newest,
+      calendar: createCalendar,
+    };
+  }
+  const credentials = randomCredentials(clock);
+  const service = createQuoteService({
+    source: createSimulatedMarket({ seed: DEFAULT_SEED }),
+    keys: [credentials],
+    clock: neverSetBack(clock),
+    limits: { ...SERVICE_LIMITS, quotes: config.limit, windowMs: config.limitWindowMs },
+    ...(logger ? { logger } : {}),
+  });
+  const baseUrl = await service.listen({ host: "127.0.0.1", port: 0 });
+  const opened = openFetchQuotes({ baseUrl, credentials, clock, observe, userAgent });
+  return {
+    simulated: true,
+    baseUrl,
+    ...opened,
+    sourceOf: () => SIMULATED,
+    ledgerSource: () => "simulated",
+    calendar: () => alwaysOpen,
+    close: async () => {
+      await opened.close();
+      await service.close();
+    },
+  };
+}
+
+/**
+ * The same clock, but for a time that it goes on when it is set back. A service has a clock of its own, and this one
+ * accepts no call of a time that it has forgotten.
+ */
+function neverSetBack(clock: Clock): Clock {
+  let [lastMs, atMs] = [-Infinity, 0];
+  return {
+    ...clock,
+    now: () => {
+      const nowMs = clock.monotonicMs();
+      lastMs = Math.max(clock.now().getTime(), lastMs + nowMs - atMs);
+      atMs = nowMs;
+      return new Date(lastMs);
+    },
+  };
+}
+
+const SIMULATED: RecordSource = { kind: "simulated", name: "simulated" };
+const ACCOUNT: RecordSource = { kind: "account", name: "account" };
+
+/** Real prices of another time, played by a `serve --source archive`: kept under the time they came again. */
+const PLAYED: RecordSource = { kind: "simulated", name: "archive" };
+
+/**
+ * A configured service that says it is a simulated market is one: its rows are never taken for real ones. Nor are those
+ * of an archive that is played: the prices were real once, but not at the time they are kept under.
+ */
+function sourceOf(headers: Readonly<Record<string, string>>): RecordSource {
+  const source = headers["x-quotekeeper-source"];
+  return source === undefined ? ACCOUNT : source === "archive" ? PLAYED : SIMULATED;
+}
+
+/** Credentials that nobody else has, for a service that lives as long as this process. */
+export function randomCredentials(clock: Clock): Credentials {
+  const word = (): string => Buffer.from(clock.random(18)).toString("base64url");
+  return { consumerKey: word(), consumerSecret: word(), accessToken: word(), accessTokenSecret: word() };
+}
+
+/**
+ * What the service at an address called itself when it last answered. A start has to know before the first answer which
+ * market's slots it takes up.
+ */
+const SERVICE_FILE = "service.json";
+
+const serviceSchema = z.strictObject({ baseUrl: z.string(), kind: z.enum(["account", "simulated"]) });
+
+async function readSource(path: string, baseUrl: string): Promise<LedgerSource | null> {
+  try {
+    const service = serviceSchema.parse(JSON.parse(await readTextFile(path)));
+    return service.baseUrl === baseUrl ? service.kind : null;
+  } catch {
+    return null;
+  }
+}
+
+/** Where it cannot be kept, the next start learns it from its first answer. */
+async function keepSource(path: string, service: z.infer<typeof serviceSchema>): Promise<void> {
+  await replaceFile(path, JSON.stringify(service)).catch(() => undefined);
+}

@@ -1,0 +1,94 @@
+/** The journal's line in `status`: whether it can be written, and how far the loader is behind it. */
+import { stat } from "node:fs/promises";
+import { probeJournal } from "../journal/probe.ts";
+import { journalLag, type Lag } from "../journal/lag.ts";
+import { type Finding, readCompleteness } from "../journal/completeness.ts";
+import { type Clock, dateOf } from "../clock.ts";
+import { QuotekeeperError } from "../errors.ts";
+
+/** What the journal is like, in words and as data. */
+export type JournalHealth = {
+  state: "ok" | "attention" | "idle";
+  text: string;
+  /** What the database has not taken yet; null when there is no database to ask. */
+  lag: Lag | null;
+};
+
+/** More than this waiting to be loaded, in bytes, means that the loader does not keep up, or does not run. */
+const MOST_LAG_BYTES = 16 * 1024 * 1024;
+
+/** So does a record that has waited longer than this, in ms: a loader looks through all of the journal every minute. */
+const MOST_LAG_MS = 10 * 60_000;
+
+/** A journal with less room than this below its cap, in bytes, is full: the next large answer does not fit. */
+const FULL_WITHIN_BYTES = 1024 * 1024;
+
+/**
+ * Looks at the journal of a directory. The collector is another process, so whether it can write is found out by
+ * writing beside it; a journal that was never begun is left alone.
+ *
+ * @param loaded how far the database has loaded each segment; null when that is not known
+ * @param maxBytes cap of the journal's size; undefined: none
+ * @throws QuotekeeperError JOURNAL_UNREADABLE
+ */
+export async function journalHealth(
+  dir: string,
+  loaded: ReadonlyMap<string, number> | null,
+  clock: Clock,
+  maxBytes?: number,
+): Promise<JournalHealth> {
+  const { segments, findings } = await readCompleteness(dir);
+  if (segments.length + findings.length === 0 && !(await exists(dir)))
+    return { state: "idle", text: "empty", lag: null };
+  const lag = loaded && (await journalLag(dir, loaded, { segments }));
+  const total = segments.reduce((sum, { fileBytes }) => sum + fileBytes, 0);
+  const cap = maxBytes === undefined ? "" : ` of at most ${maxBytes / 1e6} MB`;
+  const size = `${segments.length} ${segments.length === 1 ? "segment" : "segments"}, ${(total / 1e6).toFixed(1)} MB${cap}`;
+  const ageMs = lag?.oldestAt ? Math.max(0, clock.now().getTime() - dateOf(lag.oldestAt).getTime()) : 0;
+  const text = [size, ...(lag ? [describe(lag, ageMs)] : [])].join(", ");
+  if (maxBytes !== undefined && total + FULL_WITHIN_BYTES > maxBytes)
+    return { state: "attention", text: `${full(dir, total, maxBytes).message} (${text})`, lag };
+  const unwritable = await probeJournal(dir, clock).catch((error: unknown) => error);
+  if (unwritable instanceof QuotekeeperError)
+    return { state: "attention", text: `${unwritable.message} (${text})`, lag };
+  if (findings.length > 0)
+    return { state: "attention", text: `${incomplete(dir, findings).message} (${text})`, lag };
+  if (segments.length === 0) return { state: "idle", text: "empty", lag };
+  const late = lag !== null && (lag.bytes > MOST_LAG_BYTES || ageMs > MOST_LAG_MS);
+  return { state: late ? "attention" : "ok", text, lag };
+}
+
+function full(dir: string, total: number, maxBytes: number): QuotekeeperError {
+  return new QuotekeeperError("JOURNAL_FULL", `${dir} holds ${total} of at most ${maxBytes} bytes`);
+}
+
+/** Segments that a message names of each kind. */
+const MOST_NAMED = 2;
+
+const WORDS: Readonly<Record<Finding["problem"], string>> = {
+  missing: "missing",
+  foreign: "foreign",
+  reordered: "under another segment's name",
+  altered: "altered",
+  list_lost: "lost",
+};
+
+function incomplete(dir: string, findings: readonly Finding[]): QuotekeeperError {
+  const kinds = [...new Set(findings.map(({ problem }) => problem))].map((kind) => {
+    const names = findings.filter(({ problem }) => problem === kind).map(({ segment }) => segment);
+    const more = names.length > MOST_NAMED ? [`${names.length - MOST_NAMED} more`] : [];
+    return `${WORDS[kind]}: ${[...names.slice(0, MOST_NAMED), ...more].join(", ")}`;
+  });
+  return new QuotekeeperError("JOURNAL_INCOMPLETE", `${dir}: ${kinds.join("; ")}`);
+}
+
+async function exists(dir: string): Promise<boolean> {
+  return (await stat(dir).catch(() => null)) !== null;
+}
+
+function describe({ bytes, oldestAt }: Lag, ageMs: number): string {
+  if (oldestAt === null) return "all loaded";
+  const seconds = Math.round(ageMs / 1_000);
+  const age = seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
+  return `${bytes} bytes not loaded yet, the oldest from ${age} ago`;
+}

@@ -1,0 +1,34 @@
+/** A way to send calls, and a way to write notes, that tell a meter what passes through them. */
+import { type Clock, dateOf } from "../clock.ts";
+import type { Send } from "../collect/dispatcher.ts";
+import { QuotekeeperError } from "../errors.ts";
+import type { LedgerNote } from "../journal/ledger.ts";
+import type { Meter } from "../web/monitoring/meter.ts";
+
+/** The same, metered. A call that was cut off because the program ends says nothing of the service. */
+export function meteredSend(send: Send, meter: Meter, clock: Clock): Send {
+  return async (planned, signal, onArrived) => {
+    const { slotAt } = planned;
+    const late = (at: Date): number | null =>
+      slotAt === null ? null : at.getTime() - dateOf(slotAt).getTime();
+    try {
+      const kept = await send(planned, signal, onArrived);
+      const at = clock.now();
+      meter.called(kept.answer.outcome, late(at), at);
+      return kept;
+    } catch (error) {
+      const at = clock.now();
+      const notKept = error instanceof QuotekeeperError && error.code.startsWith("JOURNAL_");
+      if (!signal.aborted) meter.called(notKept ? "not_kept" : "no_answer", late(at), at);
+      throw error;
+    }
+  };
+}
+
+/** The misses of a note of the ledger, or the step of the clock. */
+export function meterNote(note: LedgerNote, meter: Meter): void {
+  if (note.type === "clock") meter.clockStepped(note);
+  else if (note.type === "down") meter.missed("down", note.slots.length * note.due.length);
+  else if (note.type === "slots")
+    for (const { misses } of note.entries) for (const [, reason] of misses) meter.missed(reason, 1);
+}

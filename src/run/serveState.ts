@@ -1,0 +1,89 @@
+/** What `serve` keeps under the data directory: the keys of its callers, and the nonces and budgets they used. */
+import { join, resolve } from "node:path";
+import type { Config } from "../config/loadEnvironment.ts";
+import { QuotekeeperError } from "../errors.ts";
+import { ensureDataDir } from "../journal/dataDir.ts";
+import { makeDirectories } from "../journal/makeDirectories.ts";
+import type { NonceMemory } from "../quotes-api/oauth/nonces.ts";
+import { newNonceMemory } from "../serve/authenticate.ts";
+import type { BudgetMemory } from "../serve/budgets.ts";
+import type { ServiceKey } from "../serve/keys/key.ts";
+import { followKeys } from "../serve/keys/followKeys.ts";
+import { listKeys, type KeyPlace } from "../serve/keys/keyStore.ts";
+import { openNonceLog } from "../serve/nonces/log.ts";
+import type { ServiceLog } from "../serve/quoteService.ts";
+import type { Edges } from "./edges.ts";
+
+/** The state of a running service. */
+export type ServeState = {
+  /** The keys of this moment: those of the file, and those of the run. */
+  keys: () => readonly ServiceKey[];
+  /** How many keys the file had at the start. */
+  storedCount: number;
+  nonces: NonceMemory;
+  budgets: BudgetMemory;
+  /** See `QuoteServiceOptions.keepUsed`. */
+  keepUsed: () => void;
+  close: () => void;
+};
+
+/** What the state depends on. */
+export type ServeStateOptions = {
+  /** Keys given for this run. */
+  given: readonly ServiceKey[];
+  /** A key made for this run, which nobody has after it. */
+  made: ServiceKey | null;
+  windowSeconds: number;
+  log: ServiceLog;
+};
+
+/** Where the keys of a service are kept. */
+export function keyPlace(config: Config, { clock }: Pick<Edges, "clock">): KeyPlace {
+  return { dir: join(resolve(config.dataDir), "serve"), setting: config.serveSealKey, clock };
+}
+
+/**
+ * Opens the state of a service.
+ *
+ * @throws QuotekeeperError DATA_DIR_UNWRITABLE, KEYS_UNREADABLE, NONCES_UNWRITABLE
+ */
+export async function openServeState(
+  config: Config,
+  edges: Pick<Edges, "clock" | "uptimeSeconds">,
+  { given, made, windowSeconds, log }: ServeStateOptions,
+): Promise<ServeState> {
+  const place = keyPlace(config, edges);
+  const dir = join(place.dir, "nonces");
+  await ensureDataDir(resolve(config.dataDir));
+  try {
+    await makeDirectories(dir, 0o700);
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    throw new QuotekeeperError("DATA_DIR_UNWRITABLE", `${dir} cannot be made: ${code ?? message}`, { cause });
+  }
+  const keys = followKeys(place, made ? [...given, made] : given, (err) =>
+    log.error({ err }, "the keys cannot be read; those from before stay"),
+  );
+  const nonceLog = openNonceLog({
+    ...{ dir, clock: edges.clock, windowSeconds },
+    uptimeSeconds: edges.uptimeSeconds(),
+    limitWindowMs: config.limitWindowMs,
+  });
+  const { remembered, horizon, append, windows, note, write, close } = nonceLog;
+  const nonces = newNonceMemory({
+    windowSeconds,
+    remembered,
+    horizon,
+    onFresh: (used, of) => {
+      // What was signed with a key that dies with this run cannot be sent to another one.
+      if (of.token !== made?.accessToken) append(used, of);
+    },
+  });
+  const budgets: BudgetMemory = {
+    kept: windows,
+    keep: (window, { accessToken }) => {
+      if (accessToken !== made?.accessToken) note(window);
+    },
+  };
+  return { keys, storedCount: listKeys(place).length, nonces, budgets, keepUsed: write, close };
+}

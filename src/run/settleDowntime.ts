@@ -1,0 +1,80 @@
+/** Accounts for the slots that earlier runs left open, or that passed while none ran, when collection begins again. */
+import type pg from "pg";
+import { readLastSlots, readLeftOpen, readSlotsWithin, readStoredWithin } from "../archive/ledgerRows.ts";
+import type { ScheduledJob } from "../collect/collector.ts";
+import { downtimeNotes, slotNote, slotsWhileDown } from "../collect/downtime.ts";
+import { DEADLINES } from "../collect/fetchQuotes.ts";
+import type { JobSchedule } from "../schedule/jobSchedule.ts";
+import type { LedgerNote, LedgerSource } from "../journal/ledger.ts";
+
+/**
+ * Notes for the slots of each job that are over and not in the ledger. A job that was never in it has none.
+ *
+ * @param startedAt the slot that lasted then, and those after it, are the running collector's
+ * @param since an earlier start, of a run that was killed before it had accounted for what lies before it
+ */
+export async function accountForDowntime(
+  pool: pg.Pool,
+  source: LedgerSource,
+  jobs: readonly ScheduledJob[],
+  startedAt: Date,
+  since = startedAt,
+): Promise<LedgerNote[]> {
+  const lasting = (at: Date): Map<string, Date> =>
+    new Map(jobs.map(({ job, schedule }) => [job.name, schedule.current(at) ?? at]));
+  // Runs since then may have settled slots of their own: what lies before them tells where the gap begins.
+  const before = await readLastSlots(pool, source, lasting(since));
+  const newest = await readLastSlots(pool, source, lasting(startedAt));
+  const notes: LedgerNote[] = [];
+  for (const { job, schedule } of jobs) {
+    const last = newest.get(job.name);
+    if (!last) continue;
+    const { slotAt } = before.get(job.name) ?? { slotAt: new Date(Math.min(+since, +last.slotAt)) };
+    const span = { from: twoSlotsBack(schedule, slotAt), to: startedAt };
+    const known = await readSlotsWithin(pool, { source, job: job.name }, span);
+    // What lies before the first slot that is known may be before the job.
+    const first = [...known].reduce((least, ms) => Math.min(least, ms), +slotAt);
+    const windows = slotsWhileDown(schedule, new Date(first), startedAt).filter(
+      ({ from }) => !known.has(+from),
+    );
+    if (windows.length === 0) continue;
+    const { due } = last;
+    const stored = await readStoredWithin(pool, windows, { source, instruments: due, delayed: job.delayed });
+    const past = windows.map(({ from }, place) => ({
+      slotAt: from,
+      stored: stored.get(place) ?? new Set<string>(),
+    }));
+    notes.push(...downtimeNotes(job.name, due, past));
+  }
+  return notes;
+}
+
+/**
+ * Notes for the slots that runs before this one have opened and never settled, as they were killed: what was asked for
+ * within them and answered is stored.
+ *
+ * @param options this run, whose own slots it settles itself, and when it began
+ */
+export async function accountForLeftOpen(
+  pool: pg.Pool,
+  source: LedgerSource,
+  jobs: readonly Pick<ScheduledJob, "job">[],
+  { run, startedAt }: { run: string; startedAt: Date },
+): Promise<LedgerNote[]> {
+  const notes: LedgerNote[] = [];
+  for (const { job, slotAt, endsAt, due } of await readLeftOpen(pool, source, run)) {
+    const window = { from: slotAt, to: endsAt ?? startedAt };
+    // Of a job whose file is gone nobody knows any more what it wanted: real-time quotes, as most do.
+    const delayed = jobs.find((one) => one.job.name === job)?.job.delayed ?? false;
+    const stored = await readStoredWithin(pool, [window], { source, instruments: due, delayed });
+    notes.push(slotNote(job, due, { slotAt, stored: stored.get(0) ?? new Set() }));
+  }
+  return notes;
+}
+
+/** A slot is settled later than the one after it when its last call takes long, and a kill may come in between. */
+function twoSlotsBack(schedule: JobSchedule, slotAt: Date): Date {
+  const open = new Date(+slotAt - DEADLINES.callMs);
+  const one = schedule.current(open) ?? open;
+  return schedule.current(new Date(+one - 1)) ?? one;
+}

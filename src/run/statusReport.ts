@@ -1,0 +1,241 @@
+/** What `status` finds out: a line for each subject, ten at most while nothing needs a person, and the same as data. It reads, and makes nothing. */
+import { resolve } from "node:path";
+import { type BudgetUse, readBudgetUse, readOtherCalls } from "../archive/budgetUse.ts";
+import { readClockSteps } from "../archive/clockStepRows.ts";
+import { databaseError } from "../archive/databaseError.ts";
+import { explain, findReadOnly } from "../archive/explain.ts";
+import { currentVersion, readMigrations } from "../archive/migrate.ts";
+import { type Health, readHealth, readPolledMarket } from "../archive/queries.ts";
+import { readWithoutReader } from "../archive/readerRole.ts";
+import { describeTier, readTier, type Tier } from "../archive/tiers/tier.ts";
+import type { Clock } from "../clock.ts";
+import { type Job, noJobs, readJobs } from "../schedule/readJobs.ts";
+import { describeProblem } from "../schedule/yamlFile.ts";
+import type { Config } from "../config/loadEnvironment.ts";
+import { QuotekeeperError } from "../errors.ts";
+import type { LedgerSource } from "../journal/ledger.ts";
+import { alwaysOpen, type Calendar, createCalendar } from "../market/calendar/calendar.ts";
+import type { CalendarOverride } from "../market/calendar/overrides.ts";
+import { type Archive, archiveExists, isDatabaseError } from "./archive.ts";
+import { journalDir } from "./collection.ts";
+import type { Lag } from "../journal/lag.ts";
+import { type JournalHealth, journalHealth } from "./journalHealth.ts";
+import { type LedgerStatus, readLedgerStatus } from "./ledgerStatus.ts";
+import { readLoaderState } from "./loaderState.ts";
+import { inNewYork } from "./durations.ts";
+import {
+  answerLines,
+  budgetLine,
+  CLOCK_SAID_MS,
+  clockLines,
+  ledgerLines,
+  marketLine,
+  nextLine,
+  nextPollOf,
+} from "./statusFacts.ts";
+import type { Line, LineState, StatusReport } from "./statusTypes.ts";
+
+/** Gives the archive to look into, and is told when that was not possible, so that the next look opens it anew. */
+export type ArchiveDoor = {
+  open: () => Promise<Archive>;
+  close: (failed: boolean) => Promise<void>;
+  /** Whether its sessions can only read, as the dashboard's: whether the database could be written shows elsewhere. */
+  readOnly: boolean;
+};
+
+/**
+ * Looks at everything once.
+ *
+ * @param options.viewer true for who only looks at an archive: that there are no job files here is no fault then
+ */
+export async function readStatus(
+  config: Config,
+  clock: Clock,
+  door: ArchiveDoor,
+  { viewer = false } = {},
+): Promise<StatusReport> {
+  const now = clock.now();
+  const lines: Line[] = [];
+  const { jobs, calendar, line } = await jobsLine(config, viewer);
+  lines.push(line);
+  const next = nextPollOf(
+    jobs,
+    config.feed.kind === "simulated" ? alwaysOpen : createCalendar(calendar),
+    now,
+  );
+  if (jobs.length > 0) lines.push(nextLine(next, now));
+  const found = await lookIntoDatabase(config, clock, door, { jobs, calendar });
+  const { market, health, ledger, budget } = found;
+  lines.unshift(marketLine(config.feed.kind === "account" ? config.feed.baseUrl : null, market));
+  const dir = journalDir(config);
+  const journal = await journalHealth(dir, health?.loaded ?? null, clock, config.journalMaxBytes).catch(
+    (error: unknown): JournalHealth => {
+      if (!(error instanceof QuotekeeperError)) throw error;
+      return { state: "attention", text: error.message, lag: null };
+    },
+  );
+  lines.push(await databaseLine(found.database, config, { now, lag: journal.lag }));
+  if (budget) lines.push(budgetLine(budget, config));
+  if (health) lines.push(...answerLines(health, now));
+  if (ledger) lines.push(...ledgerLines(ledger));
+  lines.push(...clockLines(found.clockSteps, now));
+  lines.push({ subject: "journal", state: journal.state, text: journal.text });
+  return {
+    at: now.toISOString(),
+    market,
+    healthy: lines.every(({ state }) => state !== "attention"),
+    lines,
+    nextPoll: next && { job: next.job, at: next.at.toISOString() },
+    budget: budget && { ...budget, limit: config.limit, windowMs: config.limitWindowMs },
+    lastAnswerAt: health?.lastAnswerAt ?? null,
+    lastHour: health?.lastHour ?? null,
+    lastDay: ledger && {
+      due: ledger.due,
+      missed: Object.fromEntries(ledger.missed.map(({ reason, count }) => [reason, count])),
+      lastMissedAt: Object.fromEntries(
+        ledger.missed.map(({ reason, lastAt }) => [reason, lastAt.toISOString()]),
+      ),
+      goesOn: ledger.missed.filter(({ goesOn }) => goesOn).map(({ reason }) => reason),
+      deadLetters: health?.deadLettersToday ?? 0,
+      lastDeadLetterAt: health?.lastDeadLetterAt ?? null,
+    },
+    late: ledger?.late.map(({ job, since }) => ({ job, since: since.toISOString() })) ?? [],
+    unknown: ledger?.unknown ?? [],
+    lag: journal.lag,
+    schemaVersion: found.version,
+    tier: found.tier,
+  };
+}
+
+/** What the database says of itself, unless the loader of another process has met something worse. */
+async function databaseLine(
+  line: Line,
+  config: Config,
+  { now, lag }: { now: Date; lag: Lag | null },
+): Promise<Line> {
+  if (line.state === "attention") return line;
+  const stuck = await readLoaderState(resolve(config.dataDir), now, lag);
+  if (stuck === null) return line;
+  const text = `${stuck.message} Loading has failed since ${inNewYork(stuck.since)}.`;
+  return { subject: "database", state: "attention", text };
+}
+
+type Jobs = { jobs: Job[]; calendar: CalendarOverride[]; line: Line };
+
+/** A bad job file is reported, and stops nothing else. */
+async function jobsLine(config: Config, viewer: boolean): Promise<Jobs> {
+  const line = (state: LineState, text: string): Line => ({ subject: "jobs", state, text });
+  try {
+    const { jobs, calendar, problems } = await readJobs(resolve(config.jobsDir));
+    if (problems.length > 0) {
+      return { jobs, calendar, line: line("attention", problems.map(describeProblem).join("; ")) };
+    }
+    if (jobs.length === 0) return { jobs, calendar, line: line("attention", noJobs(config.jobsDir).message) };
+    const names = jobs.map(({ name }) => name).join(", ");
+    return { jobs, calendar, line: line("ok", `${jobs.length} in ${config.jobsDir}: ${names}`) };
+  } catch (error) {
+    if (!(error instanceof QuotekeeperError)) throw error;
+    const absent = (error.cause as NodeJS.ErrnoException | undefined)?.code === "ENOENT";
+    if (viewer && absent)
+      return {
+        jobs: [],
+        calendar: [],
+        line: line("idle", `none in ${config.jobsDir}, and none needed to look`),
+      };
+    return { jobs: [], calendar: [], line: line("attention", error.message) };
+  }
+}
+
+type Found = {
+  /** The one that the newest answers are of; null where that is not known. */
+  market: LedgerSource | null;
+  health: Health | null;
+  ledger: LedgerStatus | null;
+  budget: (BudgetUse & { otherCalls: number }) | null;
+  clockSteps: Awaited<ReturnType<typeof readClockSteps>>;
+  version: number | null;
+  tier: Tier | null;
+  database: Line;
+};
+
+function nothing(state: LineState, text: string, version: number | null = null): Found {
+  const database: Line = { subject: "database", state, text };
+  return {
+    ...{ market: null, health: null, ledger: null, budget: null, clockSteps: [] },
+    ...{ version, tier: null, database },
+  };
+}
+
+type Scheduled = { jobs: readonly Job[]; calendar: readonly CalendarOverride[] };
+
+async function lookIntoDatabase(
+  config: Config,
+  clock: Clock,
+  door: ArchiveDoor,
+  scheduled: Scheduled,
+): Promise<Found> {
+  if (!(await archiveExists(config)))
+    return nothing("idle", "none yet: `quotekeeper start` makes it at its first run");
+  try {
+    const archive = await door.open();
+    let failed = true;
+    try {
+      const found = await readArchive(archive, config, clock, scheduled);
+      const unwritable = door.readOnly ? null : await findReadOnly(archive.pool);
+      failed = false;
+      if (unwritable === null) return found;
+      const text = databaseError(unwritable, archive.address).message;
+      return { ...found, database: { subject: "database", state: "attention", text } };
+    } catch (error) {
+      if (!isDatabaseError(error)) throw error;
+      return nothing("attention", databaseError(await explain(archive.pool, error), archive.address).message);
+    } finally {
+      await door.close(failed);
+    }
+  } catch (error) {
+    if (!(error instanceof QuotekeeperError)) throw error;
+    return nothing("attention", error.message);
+  }
+}
+
+async function readArchive(
+  { pool, address }: Archive,
+  config: Config,
+  clock: Clock,
+  { jobs, calendar: overrides }: Scheduled,
+): Promise<Found> {
+  const version = await currentVersion(pool);
+  const newest = (await readMigrations()).at(-1)?.version ?? 0;
+  if (version === 0) return nothing("idle", `${address} is empty: run \`quotekeeper migrate\``, version);
+  if (version !== newest) {
+    const remedy = version < newest ? "run `quotekeeper migrate`" : "use a newer quotekeeper";
+    const text = `${address} has schema version ${version}, this program knows ${newest}: ${remedy}`;
+    return nothing("attention", text, version);
+  }
+  const now = clock.now();
+  const market = await readPolledMarket(pool, config.feed.kind);
+  const health = await readHealth(pool, market.answers, now);
+  const tier = await readTier(pool);
+  const sources = health.sources.length > 0 ? `, ${health.sources.join(" and ")}` : "";
+  const about = `schema version ${version}, ${health.instruments} instruments${sources}`;
+  const withoutReader = config.databaseReaderUrl ? null : await readWithoutReader(pool);
+  const text = [address, describeTier(tier), about, ...(withoutReader ? [withoutReader] : [])].join(", ");
+  // The program's own simulated market runs only while `start` does, and is never late.
+  const calendar: Calendar | null = config.feed.kind === "simulated" ? null : createCalendar(overrides);
+  const ledger = await readLedgerStatus(pool, jobs, { source: market.slots, calendar }, now);
+  const since = new Date(now.getTime() - config.limitWindowMs);
+  const windowMs = config.limitWindowMs;
+  const otherCalls = config.feed.kind === "simulated" ? 0 : await readOtherCalls(pool, { now, windowMs });
+  const budget = { ...(await readBudgetUse(pool, market.answers, { since, now })), otherCalls };
+  const clockSteps = await readClockSteps(pool, new Date(now.getTime() - CLOCK_SAID_MS), now);
+  return {
+    market: market.answers,
+    health,
+    ledger,
+    budget,
+    clockSteps,
+    version,
+    tier,
+    database: { subject: "database", state: "ok", text },
+  };
+}

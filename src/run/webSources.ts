@@ -1,0 +1,99 @@
+/** The Now view's facts, from the collection under way, from what `status` finds, and from the journal's directory. */
+import type pg from "pg";
+import { databaseError } from "../archive/databaseError.ts";
+import { describeTier } from "../archive/tiers/tier.ts";
+import type { Clock } from "../clock.ts";
+import type { Config } from "../config/loadEnvironment.ts";
+import { listSegments } from "../journal/segments.ts";
+import type { Meter } from "../web/monitoring/meter.ts";
+import type { Live, Problem, StatusView } from "../web/api/types.ts";
+import { type NowSources, problemFromMessage, problemOf } from "../web/live.ts";
+import type { Archive } from "./archive.ts";
+import { type Collection, journalDir } from "./collection.ts";
+import { readStatus } from "./statusReport.ts";
+import type { StatusReport } from "./statusTypes.ts";
+
+/** What the dashboard looks at. */
+export type Watched = {
+  config: Config;
+  archive: Archive;
+  /** The dashboard's own pool, which can only read. */
+  reader: pg.Pool;
+  clock: Clock;
+  /** Null where no collector runs in this process, or not yet. */
+  collection: () => Collection | null;
+  /** What counts for the metrics; null where this process collects nothing. */
+  meter?: Meter | null;
+};
+
+/** Facts for the dashboard; nothing here writes to the archive. */
+export function webSources({
+  config,
+  archive,
+  reader,
+  clock,
+  collection,
+  meter = null,
+}: Watched): NowSources {
+  const { feed } = config;
+  // The same questions as `status` asks, through the connections that can only read.
+  const watched: Archive = { ...archive, pool: reader };
+  const door = { open: async () => watched, close: async () => undefined, readOnly: true };
+  return {
+    feed: { simulated: feed.kind === "simulated", address: feed.kind === "account" ? feed.baseUrl : null },
+    live: () => {
+      const running = collection();
+      return running && liveOf(running, { config, archive, clock });
+    },
+    status: async () => statusView(await readStatus(config, clock, door, { viewer: meter === null })),
+    journal: async () => {
+      const segments = await listSegments(journalDir(config));
+      if (segments.length === 0) return null;
+      return {
+        bytes: segments.reduce((sum, { fileBytes }) => sum + fileBytes, 0),
+        segments: segments.length,
+      };
+    },
+  };
+}
+
+function statusView(report: StatusReport): StatusView {
+  const { healthy, lines, budget, lastDay, lag, tier } = report;
+  const missed = Object.entries(lastDay?.missed ?? {}).map(([reason, count]) => ({
+    ...{ reason, count, lastAt: lastDay?.lastMissedAt[reason] ?? report.at },
+    goesOn: lastDay?.goesOn.includes(reason) ?? false,
+  }));
+  return {
+    ...{ healthy, lines, budget, lag, tier: tier && describeTier(tier) },
+    lastDay: lastDay && { due: lastDay.due, missed },
+  };
+}
+
+function liveOf(
+  { collector, loader, loaded }: Collection,
+  { config, archive, clock }: Pick<Watched, "config" | "archive" | "clock">,
+): Live {
+  const { callsUsed, limit, queued, missed, unknown, lastError } = collector.status();
+  const { phase, secondClientCount, closedForMs } = collector.budget();
+  const failure = loader.failure();
+  const problems: Problem[] = [
+    ...(failure === null ? [] : [problemOf(databaseError(failure, archive.address))]),
+    ...(lastError === null ? [] : [problemFromMessage(lastError)]),
+  ];
+  const now = clock.now();
+  return {
+    ...{
+      callsUsed,
+      limit,
+      limitSet: config.limit,
+      windowMs: config.limitWindowMs,
+      secondClient: secondClientCount,
+    },
+    ...{ phase, closedForMs: Math.ceil(closedForMs), queued, missed, unknown, problems },
+    jobs: collector.jobs.map(({ job, schedule }) => ({
+      ...{ name: job.name, schedule: job.schedule, session: job.session, priority: job.priority },
+      nextAt: schedule.next(now)?.toISOString() ?? null,
+    })),
+    quotesStored: loaded().quotes,
+  };
+}

@@ -1,0 +1,56 @@
+/**
+ * What a cron expression says, in the grammar of node-cron: five fields, or six with seconds first, names, `L`,
+ * `W`, `#` and nicknames such as `@hourly`. Day of month AND day of week must both match, unlike in crontab.
+ */
+import { createTask, parse, validateDetailed } from "node-cron";
+import type { Temporal } from "temporal-polyfill";
+import { QuotekeeperError } from "../errors.ts";
+
+/** A cron expression, taken apart. */
+export type CronTimes = {
+  /** Times of day it names, ms after midnight on the wall, ascending. */
+  timesOfDayMs: readonly number[];
+  /** Whether every hour is named: the expression then means elapsed time rather than hours on the wall. */
+  everyHour: boolean;
+  /** Whether any minute holds more than one time, or one at another second than 0. */
+  subMinute: boolean;
+  /** Whether it names this date. */
+  namesDate: (date: Temporal.PlainDate) => boolean;
+};
+
+/** What is wrong with a cron expression, or null. */
+export function validateCron(expression: string): string | null {
+  const { valid, errors } = validateDetailed(expression);
+  if (valid) return null;
+  return errors
+    .map(({ field, message }) => (message.includes(field) ? message : `${field}: ${message}`))
+    .join("; ");
+}
+
+/** @throws SCHEDULE_INVALID when the expression is none */
+export function readCron(expression: string): CronTimes {
+  const problem = validateCron(expression);
+  if (problem !== null) throw new QuotekeeperError("SCHEDULE_INVALID", `cron "${expression}": ${problem}`);
+  const { second, minute, hour } = parse(expression);
+  const timesOfDayMs = hour
+    .flatMap((h) => minute.flatMap((m) => second.map((s) => ((h * 60 + m) * 60 + s) * 1_000)))
+    .sort((a, b) => a - b);
+  const [first = 0] = timesOfDayMs;
+  const matches = wallClockMatcher(expression);
+  return {
+    timesOfDayMs,
+    everyHour: new Set(hour).size === 24,
+    subMinute: second.some((s) => s !== 0),
+    namesDate: (date) => matches(new Date(date.toZonedDateTime("UTC").epochMilliseconds + first)),
+  };
+}
+
+/**
+ * node-cron's own matcher, run in UTC, where no clock ever changes: it decides about days (`L`, `15W`, `MON#1`), so
+ * that one grammar decides what an expression means. The task is never started, and taken out of the registry.
+ */
+function wallClockMatcher(expression: string): (at: Date) => boolean {
+  const task = createTask(expression, () => undefined, { timezone: "UTC" });
+  void task.destroy();
+  return (at) => task.match(at);
+}

@@ -1,0 +1,150 @@
+/** The schema of a job file: each option's type, default, bound and sentence, in this one place. */
+import { z } from "zod";
+import { validateCron } from "./slots.ts";
+import { chainSchema } from "../market/chain.ts";
+import { isSymbol, isWatchlistId, plainStrike } from "../market/instrument.ts";
+import { isCalendarDate } from "../quotes-api/dateText.ts";
+
+const SYMBOL = "expected a symbol, 1 to 32 characters without spaces and commas";
+const symbol = z.string(SYMBOL).refine((text) => isSymbol(text), SYMBOL);
+
+/** Most symbols of a job: a thousand calls at each slot. */
+export const MAX_SYMBOLS = 100_000;
+
+const DATE = "expected a date that exists, YYYY-MM-DD";
+const DECIMAL = "expected a decimal above 0, such as 150 or 2.5";
+
+const strike = z
+  .string(DECIMAL)
+  .regex(/^\d{1,9}(\.\d{1,6})?$/, { error: DECIMAL, abort: true })
+  .refine((text) => /[1-9]/.test(text), DECIMAL)
+  .transform(plainStrike);
+
+const optionSchema = z.strictObject({
+  underlying: symbol.describe("Symbol of the underlying."),
+  expiration: z.string(DATE).refine(isCalendarDate, DATE).describe("Expiration date, YYYY-MM-DD."),
+  type: z.enum(["CALL", "PUT"]).describe("Kind of the contract."),
+  strike: strike.describe("Strike price, a decimal above 0."),
+});
+
+const NAME = "expected a name of letters, digits, dots, dashes and underscores, at most 64 of them";
+const CRON = 'expected a cron expression, such as "*/5 9-16 * * MON-FRI"';
+const PRIORITY = "expected a whole number from -1000 to 1000";
+
+/** One job file. */
+export const jobSchema = z
+  .strictObject({
+    name: z
+      .string(NAME)
+      .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, NAME)
+      .describe(
+        "Name of the job, unique among the files: letters, digits, dots, dashes and underscores, at most 64.",
+      ),
+    schedule: z
+      .string(CRON)
+      .superRefine((expression, context) => {
+        const problem = validateCron(expression);
+        if (problem === null) return;
+        context.addIssue({ code: "custom", message: `${CRON} (${problem})` });
+      })
+      .describe(
+        "When the job is due, as a cron expression of 5 fields, or of 6 with seconds first. It stands in quotes.",
+      ),
+    timezone: z
+      .string()
+      .default("America/New_York")
+      .refine(isTimeZone, "expected an IANA time zone, such as America/New_York")
+      .describe("IANA time zone in which the schedule is meant."),
+    session: z
+      .enum(["pre", "regular", "post", "any", "always"])
+      .default("regular")
+      .describe(
+        "Part of the trading day in which the job polls; slots outside of it are passed over. `any` is pre, regular and post together; `always` is around the clock, on holidays too.",
+      ),
+    delayed: z
+      .boolean()
+      .default(false)
+      .describe("Whether delayed quotes are asked for, in place of real-time ones."),
+    priority: z
+      .int(PRIORITY)
+      .min(-1000, PRIORITY)
+      .max(1000, PRIORITY)
+      .default(0)
+      .describe("Who goes first when the budget is short: higher before lower."),
+    symbols: z
+      .array(symbol, "expected a list, such as [AAPL, MSFT]")
+      .min(1, "expected at least one symbol")
+      .max(MAX_SYMBOLS, `expected at most ${MAX_SYMBOLS} symbols`)
+      .optional()
+      .describe(
+        "Symbols to poll, up to 100 in one call. They are text: NaN, true, 1E5 and 007 need no quotes.",
+      ),
+    symbolsFile: z
+      .string()
+      .min(1)
+      .optional()
+      .describe(
+        "Path of a file of symbols, relative to the job file: one a line or separated by commas, at most 100,000 in 10 MB; # begins a comment. A link is followed within its own directory.",
+      ),
+    watchlist: z
+      .string()
+      .refine(isWatchlistId, "expected the id of a watchlist: words with one blank between them, no commas")
+      .optional()
+      .describe("Id of a watchlist of the account, such as DEFAULT; the service knows its symbols."),
+    options: z
+      .array(optionSchema)
+      .min(1)
+      .optional()
+      .describe("Single option contracts; each is a call of its own."),
+    chains: z
+      .array(chainSchema)
+      .min(1)
+      .optional()
+      .describe(
+        "Chains, which stand for many option contracts; expired ones drop out by themselves. Each contract is a call of its own.",
+      ),
+  })
+  .superRefine((job, context) => {
+    const lists = ["symbols", "symbolsFile", "watchlist"] as const;
+    const given = lists.filter((name) => job[name] !== undefined);
+    if (given.length > 1) {
+      context.addIssue({
+        code: "custom",
+        path: [given[1] ?? ""],
+        message: `a job has only one of ${lists.join(", ")}, and ${given[0]} is there too`,
+      });
+    }
+    if (given.length === 0 && !job.options && !job.chains) {
+      context.addIssue({
+        code: "custom",
+        message: `the job polls nothing: give one of ${lists.join(", ")}, or options, or chains`,
+      });
+    }
+  });
+
+/** A job file as it is written, checked. */
+export type JobFile = z.infer<typeof jobSchema>;
+
+/**
+ * Names whose values are text whatever they look like: `NaN`, `true`, `1E5` and `007` are symbols, and a strike keeps
+ * its digits.
+ */
+export const TEXT_KEYS: ReadonlySet<string> = new Set([
+  "name",
+  "schedule",
+  "timezone",
+  "symbols",
+  "symbolsFile",
+  "watchlist",
+  "underlying",
+  "expiration",
+  "strike",
+]);
+
+function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat("en", { timeZone: name }) !== null;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,190 @@
+/** Reads the job files of a directory, all of them, and reports every problem at once. */
+import { readdir } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { QuotekeeperError } from "../errors.ts";
+import { calendarFileSchema, type CalendarOverride } from "../market/calendar/overrides.ts";
+import { isSymbol, type OptionContract } from "../market/instrument.ts";
+import { readTextFile } from "../plainFiles.ts";
+import { type JobFile, jobSchema, MAX_SYMBOLS, TEXT_KEYS } from "./jobSchema.ts";
+import { describeProblem, type FileProblem, readYamlFile } from "./yamlFile.ts";
+
+/** A job, ready to be scheduled. */
+export type Job = {
+  name: string;
+  /** The file it comes from. */
+  file: string;
+  schedule: string;
+  timezone: string;
+  session: JobFile["session"];
+  delayed: boolean;
+  priority: number;
+  symbols: readonly string[];
+  /** The file they come from, absolute; null when they stand in the job file. */
+  symbolsFile: string | null;
+  watchlist: string | null;
+  options: readonly OptionContract[];
+  chains: NonNullable<JobFile["chains"]>;
+};
+
+/** What a jobs directory holds. Files with problems give no job. */
+export type JobsReport = { jobs: Job[]; calendar: CalendarOverride[]; problems: FileProblem[] };
+
+/** The operator's own word on trading days; not a job. */
+export const CALENDAR_FILE = "calendar.yaml";
+
+const NO_TEXT_KEYS: ReadonlySet<string> = new Set(["date", "close", "reason"]);
+
+/**
+ * Reads `*.yaml` and `*.yml`. Problems are returned, never thrown: `status` goes on with what is right.
+ *
+ * @throws QuotekeeperError JOBS_UNREADABLE when there is no such directory
+ */
+export async function readJobs(dir: string): Promise<JobsReport> {
+  const report: JobsReport = { jobs: [], calendar: [], problems: [] };
+  for (const name of await yamlNames(dir)) {
+    const file = join(dir, name);
+    const text = await readTextFile(file).catch((error: NodeJS.ErrnoException) => {
+      report.problems.push({
+        file,
+        line: 1,
+        message: `the file cannot be read (${error.code ?? error.message})`,
+      });
+      return null;
+    });
+    if (text === null) continue;
+    if (basename(name) === CALENDAR_FILE) readCalendar(file, text, report);
+    else await readJob(file, text, report);
+  }
+  return report;
+}
+
+/** The same, for programs that must not go on with half of the jobs: throws JOBS_INVALID with every problem. */
+export async function requireJobs(dir: string): Promise<{ jobs: Job[]; calendar: CalendarOverride[] }> {
+  const { jobs, calendar, problems } = await readJobs(dir);
+  if (problems.length > 0) throw jobsInvalid(problems);
+  if (jobs.length === 0) throw noJobs(dir);
+  return { jobs, calendar };
+}
+
+/** JOBS_UNREADABLE for a directory without a job file. */
+export function noJobs(dir: string): QuotekeeperError {
+  return new QuotekeeperError("JOBS_UNREADABLE", `${resolve(dir)} holds no job file (*.yaml)`);
+}
+
+/** JOBS_INVALID with a line for each problem. */
+export function jobsInvalid(problems: readonly FileProblem[]): QuotekeeperError {
+  const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
+  return new QuotekeeperError("JOBS_INVALID", `${count} in the job files:`, {
+    problems: problems.map(describeProblem),
+  });
+}
+
+async function yamlNames(dir: string): Promise<string[]> {
+  try {
+    return (await readdir(dir)).filter((name) => /\.ya?ml$/.test(name)).sort();
+  } catch (cause) {
+    const code = (cause as NodeJS.ErrnoException).code;
+    throw new QuotekeeperError(
+      "JOBS_UNREADABLE",
+      `the jobs directory ${resolve(dir)} cannot be read (${code})`,
+      { cause },
+    );
+  }
+}
+
+function readCalendar(file: string, text: string, report: JobsReport): void {
+  const read = readYamlFile(file, text, calendarFileSchema, NO_TEXT_KEYS);
+  if (read.ok) report.calendar = read.value.overrides;
+  else report.problems.push(...read.problems);
+}
+
+async function readJob(file: string, text: string, report: JobsReport): Promise<void> {
+  const read = readYamlFile(file, text, jobSchema, TEXT_KEYS);
+  if (!read.ok) {
+    report.problems.push(...read.problems);
+    return;
+  }
+  const twin = report.jobs.find(({ name }) => name === read.value.name);
+  if (twin) {
+    report.problems.push({
+      file,
+      line: read.lineOf(["name"]),
+      message: `name is ${read.value.name}: ${twin.file} has it already, and each job needs a name of its own`,
+    });
+    return;
+  }
+  const symbols = await symbolsOf(read.value, file, read.lineOf(["symbolsFile"]), report.problems);
+  if (symbols !== null) report.jobs.push(toJob(read.value, file, symbols));
+}
+
+async function symbolsOf(
+  job: JobFile,
+  file: string,
+  line: number,
+  problems: FileProblem[],
+): Promise<string[] | null> {
+  if (job.symbolsFile === undefined) return [...new Set(job.symbols ?? [])];
+  const path = resolve(dirname(file), job.symbolsFile);
+  try {
+    const { symbols: placed, wrong } = readSymbols(await readTextFile(path));
+    const symbols = [...placed.keys()];
+    problems.push(...wrong.map((bad) => ({ file: path, ...bad })));
+    if (symbols.length === 0 && wrong.length === 0)
+      problems.push({ file, line, message: `symbolsFile ${path} holds no symbol` });
+    return wrong.length === 0 && symbols.length > 0 ? symbols : null;
+  } catch (error) {
+    problems.push({
+      file,
+      line,
+      message: `symbolsFile ${path} cannot be read (${(error as NodeJS.ErrnoException).code})`,
+    });
+    return null;
+  }
+}
+
+/** Most wrong lines of a list that are told: a file of something else has nothing but those. */
+const MOST_WRONG = 20;
+
+/**
+ * Symbols of a list: one a line or separated by commas, `#` begins a comment.
+ *
+ * @returns each symbol once, with its first line; what is wrong is told by its line alone, for the file may be one of
+ *   somebody's secrets
+ */
+export function readSymbols(text: string): {
+  symbols: Map<string, number>;
+  wrong: { line: number; message: string }[];
+} {
+  const symbols = new Map<string, number>();
+  const wrong: { line: number; message: string }[] = [];
+  let line = 0;
+  for (const content of text.split("\n")) {
+    line++;
+    for (const word of content.replace(/#.*/, "").split(",")) {
+      const symbol = word.trim();
+      if (symbol === "" || symbols.has(symbol)) continue;
+      if (wrong.length === MOST_WRONG) return { symbols, wrong };
+      if (!isSymbol(symbol)) wrong.push({ line, message: NO_SYMBOL });
+      else if (symbols.size < MAX_SYMBOLS) symbols.set(symbol, line);
+      else return { symbols, wrong: [{ line, message: `here are more than ${MAX_SYMBOLS} symbols` }] };
+    }
+  }
+  return { symbols, wrong };
+}
+
+const NO_SYMBOL =
+  "this is no symbol: expected one a line, or commas between them, each of at most 32 characters without spaces";
+
+function toJob(job: JobFile, file: string, symbols: string[]): Job {
+  const { name, schedule, timezone, session, delayed, priority } = job;
+  return {
+    ...{ name, file, schedule, timezone, session, delayed, priority, symbols },
+    symbolsFile: job.symbolsFile === undefined ? null : resolve(dirname(file), job.symbolsFile),
+    watchlist: job.watchlist ?? null,
+    options: (job.options ?? []).map(({ underlying, expiration, type, strike }) => ({
+      ...{ underlying, expiration, strike },
+      optionType: type,
+    })),
+    chains: job.chains ?? [],
+  };
+}

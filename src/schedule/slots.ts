@@ -1,0 +1,150 @@
+/**
+ * Cron x calendar -> slots: the instants at which a job is due. A slot is the job's promise, so the set of slots
+ * is fixed by the schedule alone: no tick, restart or clock change adds one or takes one away.
+ *
+ * When the clocks change:
+ * - An expression that names every hour (`* * * * *`, `30 * * * *`) means elapsed time: it goes on through the
+ *   repeated hour of autumn and has nothing in the hour that spring skips.
+ * - Any other expression (`30 1 * * *`) means hours on the wall: a repeated time is due once, at its first
+ *   occurrence; a skipped time is due once, as late as if clocks had not changed (02:30 at 03:30), so that a daily
+ *   poll is daily.
+ */
+import { Temporal } from "temporal-polyfill";
+import { QuotekeeperError } from "../errors.ts";
+import type { Calendar, WantedSession } from "../market/calendar/calendar.ts";
+import { readCron } from "./cron.ts";
+import { instantsOf, localDate, shiftedInstant } from "./wallClock.ts";
+
+export { validateCron } from "./cron.ts";
+
+/** When a job is due. */
+export type Schedule = {
+  /** The slots in the window (after, until], ascending, each instant once. Empty when `until` is not later. */
+  slotsBetween: (after: Date, until: Date) => Date[];
+  /** The first slot later than `after`, or null when there is none within 400 days. */
+  next: (after: Date) => Date | null;
+  /** Whether a slot can fall between full minutes, so that ticks are needed every second. */
+  subMinute: boolean;
+};
+
+/** How far `next` looks: past any holiday, and past a year, so that a yearly slot is found. */
+export const NEXT_HORIZON_DAYS = 400;
+
+/** Days whose slots are kept: a tick asks for the same one or two over and over. */
+const KEPT_DAYS = 4;
+
+/**
+ * @param options.cron expression as node-cron reads it
+ * @param options.timezone IANA zone in which the expression is meant
+ * @param options.session slots outside of it are left out
+ * @throws SCHEDULE_INVALID for an expression or a zone that is none
+ */
+export function createSchedule({
+  cron,
+  timezone,
+  session,
+  calendar,
+}: {
+  cron: string;
+  timezone: string;
+  session: WantedSession;
+  calendar: Calendar;
+}): Schedule {
+  const { timesOfDayMs, everyHour, subMinute, namesDate } = readCron(cron);
+  const localDateAt = dateReader(timezone);
+
+  const slotsOn = lastFew(KEPT_DAYS, (text: string): number[] => {
+    const date = Temporal.PlainDate.from(text);
+    if (!namesDate(date)) return [];
+    const day = localDate(date, timezone);
+    if (day.stretches.length === 0) return [];
+    const due = timesOfDayMs.flatMap((time) => {
+      const instants = instantsOf(day, time);
+      if (everyHour) return instants;
+      return instants[0] ?? shiftedInstant(day, time);
+    });
+    return ascendingOnce(due).filter((at) => calendar.isOpenFor(session, new Date(at)));
+  });
+
+  return {
+    subMinute,
+    slotsBetween(after, until) {
+      const afterMs = after.getTime();
+      const untilMs = until.getTime();
+      const slots: Date[] = [];
+      if (untilMs <= afterMs) return slots;
+      const last = localDateAt(until);
+      for (let date = localDateAt(after); Temporal.PlainDate.compare(date, last) <= 0; date = nextDay(date)) {
+        const due = slotsOn(date.toString());
+        for (let i = firstLater(due, afterMs); i < due.length && (due[i] ?? 0) <= untilMs; i++) {
+          slots.push(new Date(due[i] ?? 0));
+        }
+      }
+      return slots;
+    },
+    next(after) {
+      let date = localDateAt(after);
+      for (let days = 0; days <= NEXT_HORIZON_DAYS; days++, date = nextDay(date)) {
+        const due = slotsOn(date.toString());
+        const at = due[firstLater(due, after.getTime())];
+        if (at !== undefined) return new Date(at);
+      }
+      return null;
+    },
+  };
+}
+
+/** The slots of several jobs in the window (after, until], ascending; jobs due together in the order given. */
+export function dueSlots<Job extends { schedule: Pick<Schedule, "slotsBetween"> }>(
+  jobs: readonly Job[],
+  { after, until }: { after: Date; until: Date },
+): { job: Job; slotAt: Date }[] {
+  return jobs
+    .flatMap((job) => job.schedule.slotsBetween(after, until).map((slotAt) => ({ job, slotAt })))
+    .sort((a, b) => a.slotAt.getTime() - b.slotAt.getTime());
+}
+
+const nextDay = (date: Temporal.PlainDate) => date.add({ days: 1 });
+
+function dateReader(timezone: string): (at: Date) => Temporal.PlainDate {
+  const read = (at: Date) =>
+    Temporal.Instant.fromEpochMilliseconds(at.getTime()).toZonedDateTimeISO(timezone).toPlainDate();
+  try {
+    read(new Date(0));
+  } catch (cause) {
+    throw new QuotekeeperError("SCHEDULE_INVALID", `"${timezone}" is no time zone`, { cause });
+  }
+  return read;
+}
+
+/** Ascending and each once: a shifted slot may meet a regular one, and comes out of order. */
+function ascendingOnce(instants: number[]): number[] {
+  return [...new Set(instants)].sort((a, b) => a - b);
+}
+
+/** Index of the first element later than `ms` in an ascending list. */
+function firstLater(ascending: readonly number[], ms: number): number {
+  let low = 0;
+  let high = ascending.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((ascending[middle] ?? 0) > ms) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+function lastFew<Value>(count: number, compute: (key: string) => Value): (key: string) => Value {
+  const kept = new Map<string, Value>();
+  return (key) => {
+    const hit = kept.get(key);
+    if (hit !== undefined) return hit;
+    const value = compute(key);
+    kept.set(key, value);
+    for (const oldest of kept.keys()) {
+      if (kept.size <= count) break;
+      kept.delete(oldest);
+    }
+    return value;
+  };
+}

@@ -1,0 +1,124 @@
+/**
+ * The heartbeat: node-cron says when to look, and each look covers the time since the last one. So a late, doubled
+ * or missed tick neither loses nor repeats a slot; it is at worst seen a little late.
+ *
+ * node-cron alone would not do: a task that is made just after the minute has begun does not tick for it, a tick is
+ * lost when it comes over a second late, its timer sleeps through a clock set back by an hour, and after a long sleep
+ * of the machine it walks every tick missed, blocking (about 0.07 ms each: 17 s for a weekend of seconds). Hence the
+ * watch beside it: each second it looks whether a minute (or second) has begun that no tick has covered, and compares
+ * the clocks (`clockSteps.ts`). After a step the task is started anew from the present.
+ *
+ * Slots follow the wall clock, in both directions (docs/decisions/clock.md): set forward, the slots in between are in
+ * the next window; set back, they come once more.
+ */
+import { schedule, type ScheduledTask } from "node-cron";
+import type { Clock } from "../clock.ts";
+import type { ClockStep } from "../journal/ledger.ts";
+import { CLOCK_STEP_MS, readClocks, watchClocks } from "./clockSteps.ts";
+
+/** The time one tick covers: (after, until]. Windows follow each other without gap or overlap, but for `onSetBack`. */
+export type TickWindow = { after: Date; until: Date };
+
+/** `second` as soon as one schedule is `subMinute`, else `minute`. */
+export type TickUnit = "second" | "minute";
+
+/** What a ticker needs. */
+export type TickerOptions = {
+  clock: Pick<Clock, "now" | "uptimeMs" | "monotonicMs">;
+  every: TickUnit;
+  /** Where the first window begins. Given the last tick of an earlier run, the time between is covered. */
+  since: Date;
+  /** Ask each schedule's `slotsBetween(after, until)` here. Never called with an empty window. */
+  onTick: (window: TickWindow) => void;
+  /** The wall clock says an earlier time than it did: the next window begins at `now`, and slots come once more. */
+  onSetBack: (now: Date) => void;
+  /** What was amiss with the machine's clocks; told before the tick or `onSetBack` that follows from it. */
+  onClockStep: (step: ClockStep) => void;
+  /** What one of the above threw. Its window is over all the same: it is not given twice. */
+  onError: (error: unknown) => void;
+};
+
+/** A heartbeat under way. */
+export type Ticker = {
+  /** Covers the time up to now, as if a tick came. */
+  cover: () => void;
+  /** How fine the ticks are from now on. */
+  setUnit: (every: TickUnit) => void;
+  stop: () => void;
+};
+
+/** How often the watch looks. */
+const WATCH_MS = 1_000;
+
+const PATTERN = { second: "* * * * * *", minute: "0 * * * * *" } as const;
+const UNIT_MS = { second: 1_000, minute: 60_000 } as const;
+
+const quiet = {
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+  debug: () => undefined,
+};
+
+/** Starts ticking. */
+export function startTicker({ clock, since, onError, ...options }: TickerOptions): Ticker {
+  let { every } = options;
+  let coveredMs = since.getTime();
+  let task: ScheduledTask;
+  const watch = watchClocks(readClocks(clock), WATCH_MS);
+
+  const tell = (whom: () => void): void => {
+    try {
+      whom();
+    } catch (error) {
+      onError(error);
+    }
+  };
+
+  const look = (evenWithin: boolean): void => {
+    const reading = readClocks(clock);
+    const nowMs = reading.wallMs;
+    const steps = watch(reading);
+    for (const step of steps) tell(() => options.onClockStep(step));
+    if (steps.length > 0) restart();
+    // A clock that is behind by less has caught up before anybody misses it.
+    if (steps.some(({ kind }) => kind === "set_back") || coveredMs - nowMs >= CLOCK_STEP_MS) {
+      coveredMs = nowMs;
+      tell(() => options.onSetBack(new Date(nowMs)));
+    }
+    const begun = Math.floor(nowMs / UNIT_MS[every]) > Math.floor(coveredMs / UNIT_MS[every]);
+    if (nowMs <= coveredMs || !(begun || evenWithin)) return;
+    const window = { after: new Date(coveredMs), until: new Date(nowMs) };
+    coveredMs = nowMs;
+    tell(() => options.onTick(window));
+  };
+
+  const startTask = (): void => {
+    // UTC: seconds and minutes are the same everywhere that matters, and no clock change can touch them.
+    task = schedule(PATTERN[every], () => look(false), {
+      timezone: "UTC",
+      suppressMissedWarning: true,
+      logger: quiet,
+    });
+  };
+
+  const restart = (): void => {
+    void task.destroy();
+    startTask();
+  };
+
+  startTask();
+  const timer = setInterval(() => look(false), WATCH_MS);
+  return {
+    cover: () => look(true),
+    setUnit: (unit) => {
+      if (unit === every) return;
+      every = unit;
+      restart();
+    },
+    stop: () => {
+      clearInterval(timer);
+      void task.destroy();
+    },
+  };
+}

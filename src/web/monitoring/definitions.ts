@@ -1,0 +1,193 @@
+/** Every metric of `/metrics`: name, kind, labels and sentence. `docs/metrics.md` is generated from this table. */
+
+import { CLOCK_STEP_KINDS } from "../../journal/ledger.ts";
+
+/** Labels of a metric: the values each can have, or what they are where that is only known at run time. */
+type Labels = Readonly<Record<string, readonly string[] | string>>;
+
+/** One metric. */
+export type MetricDefinition = {
+  kind: "counter" | "gauge" | "histogram";
+  help: string;
+  labels?: Labels;
+  /** Whether it is there only where the collector runs in the same process (`start`). */
+  collecting: boolean;
+};
+
+/** What can come of a call besides the outcomes of its answer. */
+export const NO_ANSWER = ["no_answer", "not_kept"] as const;
+
+/** Outcomes of a call. */
+export const CALL_OUTCOMES = [
+  "quotes",
+  "quota_fault",
+  "unauthorized",
+  "too_long",
+  "refused",
+  "server_error",
+  "malformed",
+  ...NO_ANSWER,
+] as const;
+
+/** Reasons of a miss, see `src/journal/ledger.ts`. */
+export const MISS_REASONS = [
+  "closed",
+  "budget",
+  "overrun",
+  "refused",
+  "unknown_symbol",
+  "absent_from_answer",
+  "malformed",
+  "transport",
+  "unauthorized",
+  "down",
+] as const;
+
+/** Tables whose rows are counted. */
+export const COUNTED_TABLES = ["responses", "quotes", "dividends", "slots"] as const;
+
+/** Upper ends of the lateness' buckets, seconds: a slot is mostly a minute long. */
+export const LATENESS_BUCKETS = [0.25, 0.5, 1, 2, 5, 10, 20, 30, 45, 60, 120, 300, 900, 3_600];
+
+const table = {
+  quotekeeper_info: {
+    kind: "gauge",
+    help: "Always 1. A simulated feed makes up its quotes.",
+    labels: { version: "quotekeeper's version", feed: ["account", "simulated"] },
+    collecting: false,
+  },
+  quotekeeper_calls_total: {
+    kind: "counter",
+    help: "Calls by what came of them: the outcome of the answer, no_answer (the network, a deadline), or not_kept (the journal could not take it).",
+    labels: { outcome: CALL_OUTCOMES },
+    collecting: true,
+  },
+  quotekeeper_calls_limit: {
+    kind: "gauge",
+    help: "Calls that one window allows: the limit in force, which the service may have changed.",
+    collecting: true,
+  },
+  quotekeeper_calls_used: {
+    kind: "gauge",
+    help: "Our calls of the last window, which ends now. The service may count fewer: its own may have begun later.",
+    collecting: true,
+  },
+  quotekeeper_calls_second_client: {
+    kind: "gauge",
+    help: "Calls a window that other programs make on the same account, by the service's headers; they are left to them.",
+    collecting: true,
+  },
+  quotekeeper_calls_left: {
+    kind: "gauge",
+    help: "Calls of the window that are left: the limit without our calls and those of other programs, never below 0.",
+    collecting: true,
+  },
+  quotekeeper_calls_queued: { kind: "gauge", help: "Calls that wait or are under way.", collecting: true },
+  quotekeeper_budget_closed: {
+    kind: "gauge",
+    help: "1 while nothing is sent because the service refused a call for its limit.",
+    collecting: true,
+  },
+  quotekeeper_slot_lateness_seconds: {
+    kind: "histogram",
+    help: "Time from a slot's beginning until the answer of a call for it arrived.",
+    collecting: true,
+  },
+  quotekeeper_last_quotes_timestamp_seconds: {
+    kind: "gauge",
+    help: "When the last answer with quotes arrived, seconds since 1970 began in UTC; absent until then.",
+    collecting: true,
+  },
+  quotekeeper_clock_steps_total: {
+    kind: "counter",
+    help: "How often the machine's clock was set back or forward by 2 s or more, the machine slept, or the program could not run (stopped).",
+    labels: { kind: CLOCK_STEP_KINDS },
+    collecting: true,
+  },
+  quotekeeper_clock_step_seconds: {
+    kind: "gauge",
+    help: "By how much the machine's clock was set when it last was, below 0: back; absent until then.",
+    collecting: true,
+  },
+  quotekeeper_next_poll_timestamp_seconds: {
+    kind: "gauge",
+    help: "The next slot of any job, seconds since 1970 began in UTC; absent when there is none.",
+    collecting: true,
+  },
+  quotekeeper_rows_total: {
+    kind: "counter",
+    help: "Rows stored since the start.",
+    labels: { table: COUNTED_TABLES },
+    collecting: true,
+  },
+  quotekeeper_rows_repeated_total: {
+    kind: "counter",
+    help: "Quotes that came again and were in the archive already.",
+    collecting: true,
+  },
+  quotekeeper_dead_letters_total: {
+    kind: "counter",
+    help: "Quotes, fields of quotes and notes that could not be stored; see the table dead_letters.",
+    collecting: true,
+  },
+  quotekeeper_misses_total: {
+    kind: "counter",
+    help: "Instruments that were due at a slot and have no quote of it.",
+    labels: { reason: MISS_REASONS },
+    collecting: true,
+  },
+  quotekeeper_instruments_unknown: {
+    kind: "gauge",
+    help: "Instruments of the jobs that the service does not know.",
+    collecting: true,
+  },
+  quotekeeper_journal_bytes: {
+    kind: "gauge",
+    help: "Bytes of the journal on the disk.",
+    collecting: false,
+  },
+  quotekeeper_journal_segments: { kind: "gauge", help: "Files of the journal.", collecting: false },
+  quotekeeper_journal_failing: {
+    kind: "gauge",
+    help: "1 when the last answer could not be written to the journal: answers are being lost.",
+    collecting: true,
+  },
+  quotekeeper_journal_lag_bytes: {
+    kind: "gauge",
+    help: "Bytes of the journal that the database has not taken yet; absent while it cannot be asked.",
+    collecting: false,
+  },
+  quotekeeper_journal_lag_seconds: {
+    kind: "gauge",
+    help: "Age of the oldest answer that the database has not taken yet, 0 when it has all; absent while it cannot be asked.",
+    collecting: false,
+  },
+  quotekeeper_database_up: {
+    kind: "gauge",
+    help: "1 when the database answers and has the schema of this version.",
+    collecting: false,
+  },
+  quotekeeper_market_open: {
+    kind: "gauge",
+    help: "1 during the regular session of the exchange in New York, also for a simulated feed, which is always open.",
+    collecting: false,
+  },
+  quotekeeper_ready: { kind: "gauge", help: "1 when /readyz answers 200.", collecting: false },
+  quotekeeper_status_ok: {
+    kind: "gauge",
+    help: "0 for each line of `quotekeeper status` that needs a person. Looked up once a minute.",
+    labels: { subject: "first word of a line of `quotekeeper status`, ten at most" },
+    collecting: false,
+  },
+} as const satisfies Record<string, MetricDefinition>;
+
+/** The name of a metric. */
+export type MetricName = keyof typeof table;
+
+/** The table of all metrics. */
+export const METRICS: Readonly<Record<MetricName, MetricDefinition>> = table;
+
+/** The names of a metric's labels. */
+export function labelNames(name: MetricName): string[] {
+  return Object.keys(METRICS[name].labels ?? {});
+}

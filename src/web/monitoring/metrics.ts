@@ -1,0 +1,160 @@
+/** The text of `/metrics`, in Prometheus' format: what the meter counted, and what is so at the moment. */
+import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
+import type { LoadReport } from "../../archive/batch.ts";
+import { atMost, type Clock, dateOf, type Instant } from "../../clock.ts";
+import type { Live, StatusView } from "../api/types.ts";
+import { COUNTED_TABLES, labelNames, METRICS, type MetricName } from "./definitions.ts";
+import type { Meter } from "./meter.ts";
+import type { Readiness } from "./ready.ts";
+
+/** Where the values come from. Whatever rejects, or is null, leaves its metrics out: absent is not 0. */
+export type MetricSources = {
+  version: string;
+  simulated: boolean;
+  clock: Clock;
+  ready: () => Promise<Readiness>;
+  marketOpen: (now: Date) => boolean;
+  journal: () => Promise<{ bytes: number; segments: number } | null>;
+  /** What the database has not taken of the journal. */
+  lag: () => Promise<{ bytes: number; oldestAt: Instant | null } | null>;
+  /** What `quotekeeper status` finds; it writes a probe to the disk, so it is asked once a minute. */
+  status: () => Promise<StatusView>;
+  /** Null where this process collects nothing, or not yet. */
+  collecting: () => {
+    live: Live;
+    loaded: LoadReport;
+    nextPollAt: Date | null;
+    journalFailing: boolean;
+    meter: Meter;
+  } | null;
+};
+
+/** Answers the metrics. */
+export type Metrics = { contentType: string; text: () => Promise<string> };
+
+const STATUS_EVERY_MS = 60_000;
+
+/** Whatever takes longer is left out this time: a scrape waits ten seconds, and a database that is away may take more. */
+const SOURCE_MS = 3_000;
+
+/** @param process whether Node's own metrics (`process_*`, `nodejs_*`) are among them */
+export function createMetrics(sources: MetricSources, { process = true } = {}): Metrics {
+  const ofProcess = new Registry();
+  if (process) collectDefaultMetrics({ register: ofProcess });
+  let status: { atMs: number; view: Promise<StatusView | null> } | null = null;
+
+  const orNull = async <T>(work: Promise<T | null>): Promise<T | null> => {
+    let found: T | null = null;
+    const settled = work.then(
+      (value) => void (found = value),
+      () => undefined,
+    );
+    await atMost(SOURCE_MS, settled, sources.clock);
+    return found;
+  };
+
+  const statusNow = (): Promise<StatusView | null> => {
+    const nowMs = sources.clock.monotonicMs();
+    if (status === null || nowMs - status.atMs >= STATUS_EVERY_MS)
+      status = { atMs: nowMs, view: sources.status().catch(() => null) };
+    return status.view;
+  };
+
+  return {
+    contentType: ofProcess.contentType,
+    text: async () => {
+      const registry = new Registry();
+      const values = valuesIn(registry);
+      const [journal, lag, ready, view] = await Promise.all([
+        orNull(sources.journal()),
+        orNull(sources.lag()),
+        sources.ready(),
+        orNull(statusNow()),
+      ]);
+      const now = sources.clock.now();
+      addArchive(values, sources, { journal, lag, ready, view, now });
+      const collecting = sources.collecting();
+      if (collecting) {
+        for (const metric of collecting.meter.metrics) registry.registerMetric(metric);
+        addCollecting(values, collecting);
+      }
+      return Registry.merge([registry, ofProcess]).metrics();
+    },
+  };
+}
+
+type Values = (name: MetricName, value: number, labels?: Record<string, string>) => void;
+
+/** Makes a metric at its first value. */
+function valuesIn(registry: Registry): Values {
+  const made = new Map<MetricName, (labels: Record<string, string>, value: number) => void>();
+  return (name, value, labels = {}) => {
+    let set = made.get(name);
+    if (!set) {
+      const { help, kind } = METRICS[name];
+      const options = { name, help, labelNames: labelNames(name), registers: [registry] };
+      if (kind === "counter") {
+        const counter = new Counter(options);
+        set = (its, n) => counter.inc(its, n);
+      } else {
+        const gauge = new Gauge(options);
+        set = (its, n) => gauge.set(its, n);
+      }
+      made.set(name, set);
+    }
+    set(labels, value);
+  };
+}
+
+function addArchive(
+  add: Values,
+  { version, simulated, marketOpen }: MetricSources,
+  {
+    journal,
+    lag,
+    ready,
+    view,
+    now,
+  }: {
+    journal: Awaited<ReturnType<MetricSources["journal"]>>;
+    lag: Awaited<ReturnType<MetricSources["lag"]>>;
+    ready: Readiness;
+    view: StatusView | null;
+    now: Date;
+  },
+): void {
+  add("quotekeeper_info", 1, { version, feed: simulated ? "simulated" : "account" });
+  add("quotekeeper_market_open", marketOpen(now) ? 1 : 0);
+  add("quotekeeper_ready", ready.ready ? 1 : 0);
+  add("quotekeeper_database_up", ready.checks["database"] === "ok" ? 1 : 0);
+  if (journal) {
+    add("quotekeeper_journal_bytes", journal.bytes);
+    add("quotekeeper_journal_segments", journal.segments);
+  }
+  if (lag) {
+    const ageMs = lag.oldestAt === null ? 0 : now.getTime() - dateOf(lag.oldestAt).getTime();
+    add("quotekeeper_journal_lag_bytes", lag.bytes);
+    add("quotekeeper_journal_lag_seconds", Math.max(0, ageMs) / 1_000);
+  }
+  for (const { subject, state } of view?.lines ?? [])
+    add("quotekeeper_status_ok", state === "attention" ? 0 : 1, { subject });
+}
+
+function addCollecting(
+  add: Values,
+  { live, loaded, nextPollAt, journalFailing }: NonNullable<ReturnType<MetricSources["collecting"]>>,
+): void {
+  const { callsUsed, limit, secondClient, queued, phase, unknown } = live;
+  add("quotekeeper_calls_limit", limit);
+  add("quotekeeper_calls_used", callsUsed);
+  add("quotekeeper_calls_second_client", secondClient);
+  add("quotekeeper_calls_left", Math.max(0, limit - callsUsed - secondClient));
+  add("quotekeeper_calls_queued", queued);
+  add("quotekeeper_budget_closed", phase === "closed" ? 1 : 0);
+  add("quotekeeper_instruments_unknown", unknown.length);
+  add("quotekeeper_journal_failing", journalFailing ? 1 : 0);
+  if (nextPollAt) add("quotekeeper_next_poll_timestamp_seconds", nextPollAt.getTime() / 1_000);
+  for (const table of COUNTED_TABLES) add("quotekeeper_rows_total", loaded[table], { table });
+  add("quotekeeper_rows_repeated_total", loaded.repeated);
+  add("quotekeeper_dead_letters_total", loaded.deadLetters);
+}

@@ -1,0 +1,394 @@
+/** The ledger in the database: what was due, what came of it, and the slots in which nothing ran. */
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import {
+  insertLedger,
+  MAX_DOWN_ROWS,
+  readLastSlots,
+  readStoredWithin,
+} from "../../src/archive/ledgerRows.ts";
+import { loadAll } from "../../src/archive/loader.ts";
+import { readCoverage, readUnknownInstruments } from "../../src/archive/coverage.ts";
+import { accountForDowntime, accountForLeftOpen } from "../../src/run/settleDowntime.ts";
+import { downtimeNotes } from "../../src/collect/downtime.ts";
+import { scheduleJob } from "../../src/schedule/jobSchedule.ts";
+import type { Job } from "../../src/schedule/readJobs.ts";
+import { instantFromDate } from "../../src/clock.ts";
+import type { JournalRecord } from "../../src/journal/record.ts";
+import type { LedgerNote, MissReason } from "../../src/journal/ledger.ts";
+import { createCalendar } from "../../src/market/calendar/calendar.ts";
+import type { QuoteCall } from "../../src/quotes-api/request.ts";
+import { jobOf } from "../collect/jobOf.ts";
+import { rowsOfQuery } from "../support/archive.ts";
+import { createTestClock } from "../support/clock.ts";
+import { freshDatabase } from "../support/database.ts";
+import { answerRecord, appendAll, at, symbolsCall } from "../support/journal.ts";
+import { type LoadingWorld, loadingWorld } from "../support/loading.ts";
+import { tempDir } from "../support/tempDir.ts";
+import { answerXml, equityXml } from "../support/xml.ts";
+
+const { pool } = await freshDatabase();
+
+beforeEach(async () => {
+  await pool.query("truncate slots, misses, due_sets cascade");
+});
+
+/** A time on Friday 20 November 2026, UTC. */
+function on20th(time: string): Date {
+  return new Date(`2026-11-20T${time}${time.length === 5 ? ":00" : ""}Z`);
+}
+
+function slotNote(
+  time: string,
+  due: string[],
+  misses: [string, MissReason][] = [],
+  job = "list",
+): LedgerNote {
+  return { type: "slots", entries: [{ job, slotAt: instantFromDate(on20th(time)), due, misses }] };
+}
+
+async function load(...notes: LedgerNote[]): Promise<number> {
+  const client = await pool.connect();
+  try {
+    return await insertLedger(client, notes);
+  } finally {
+    client.release();
+  }
+}
+
+/** Every slot as `hh:mm due=stored+missed`. */
+async function slots(job = "list"): Promise<unknown[]> {
+  const rows = await rowsOfQuery(
+    pool,
+    `select to_char(slot_at, 'HH24:MI') || ' ' || due || '=' || stored || '+' || missed as slot
+     from slots where job = $1 order by slot_at`,
+    [job],
+  );
+  return rows.map(({ slot }) => slot);
+}
+
+async function misses(): Promise<unknown[]> {
+  const rows = await rowsOfQuery(
+    pool,
+    `select to_char(slot_at, 'HH24:MI') || ' ' || instrument || ' ' || reason as miss
+     from misses order by slot_at, instrument`,
+  );
+  return rows.map(({ miss }) => miss);
+}
+
+/** The jobs with a schedule of the exchange. */
+function scheduled(...jobs: Job[]): ReturnType<typeof scheduleJob>[] {
+  return jobs.map((job) => scheduleJob(job, createCalendar()));
+}
+
+describe("a slot", () => {
+  test("is a row with due = stored + missed, and each miss a row with its reason", async () => {
+    await load(
+      slotNote(
+        "14:30",
+        ["AAPL", "GE", "KO"],
+        [
+          ["GE", "budget"],
+          ["KO", "unknown_symbol"],
+        ],
+      ),
+    );
+
+    expect(await slots()).toEqual(["14:30 3=1+2"]);
+    expect(await misses()).toEqual(["14:30 GE budget", "14:30 KO unknown_symbol"]);
+  });
+
+  test("loaded twice is there once", async () => {
+    const note = slotNote("14:30", ["AAPL", "GE"], [["GE", "budget"]]);
+
+    const counts = [await load(note), await load(note), await load(note, note)];
+
+    expect(counts).toEqual([1, 0, 0]);
+    expect(await slots()).toEqual(["14:30 2=1+1"]);
+    expect(await misses()).toEqual(["14:30 GE budget"]);
+  });
+
+  test("that a run left in its midst and the next one took up has stored what either of them stored", async () => {
+    await load(
+      slotNote(
+        "14:30",
+        ["AAPL", "GE", "KO"],
+        [
+          ["GE", "down"],
+          ["KO", "down"],
+        ],
+      ),
+    );
+    await load(
+      slotNote(
+        "14:30",
+        ["KO", "GE", "AAPL"],
+        [
+          ["AAPL", "refused"],
+          ["KO", "refused"],
+        ],
+      ),
+    );
+
+    expect(await slots()).toEqual(["14:30 3=2+1"]);
+    expect(await misses()).toEqual(["14:30 KO refused"]);
+  });
+});
+
+test("a simulated slot never stands for an account's: each has its own row, downtime and coverage", async () => {
+  await load({ ...slotNote("14:30", ["AAPL"]), source: "simulated" });
+  await load(slotNote("14:30", ["AAPL"], [["AAPL", "transport"]]));
+
+  const rows = await rowsOfQuery(
+    pool,
+    `select s.kind, due, stored, missed from slots join sources s on s.id = source_id order by 1`,
+  );
+  expect(rows).toEqual([
+    { kind: "account", due: 1, stored: 0, missed: 1 },
+    { kind: "simulated", due: 1, stored: 1, missed: 0 },
+  ]);
+  const coverage = await readCoverage(pool, "2026-11-20", "2026-11-20");
+  expect(coverage.map(({ source, stored }) => [source, stored])).toEqual([
+    ["account", 0],
+    ["simulated", 1],
+  ]);
+  const before = new Map([["list", on20th("15:00")]]);
+  await load({ ...slotNote("14:40", ["AAPL"]), source: "simulated" });
+  expect((await readLastSlots(pool, "account", before)).get("list")?.slotAt).toEqual(on20th("14:30"));
+});
+
+describe("slots that passed while nothing ran", () => {
+  const job = jobOf({ name: "list", session: "regular", symbols: ["AAPL", "GE"] });
+
+  async function restartAt(time: Date, ...jobs: Job[]): Promise<void> {
+    await load(...(await accountForDowntime(pool, "account", scheduled(...jobs), time)));
+  }
+
+  test("are down, up to the one that still lasts, which is the new run's own", async () => {
+    await load(slotNote("14:30", ["AAPL", "GE"]));
+
+    await restartAt(on20th("14:33:20"), job);
+
+    expect(await slots()).toEqual(["14:30 2=2+0", "14:31 2=0+2", "14:32 2=0+2"]);
+  });
+
+  test("are accounted for once, however often and however late it is looked", async () => {
+    await load(slotNote("14:30", ["AAPL", "GE"]));
+    const late = [slotNote("14:33", ["AAPL", "GE"]), slotNote("14:34", ["AAPL", "GE"])];
+
+    // The database was away: the new run's own slots are loaded before the downtime is looked up.
+    await load(...late);
+    await restartAt(on20th("14:33:20"), job);
+    await restartAt(on20th("14:33:20"), job);
+
+    expect(await slots()).toEqual([
+      ...["14:30 2=2+0", "14:31 2=0+2", "14:32 2=0+2", "14:33 2=2+0", "14:34 2=2+0"],
+    ]);
+  });
+
+  test("over a night and a weekend are those of the sessions alone", async () => {
+    await load(slotNote("20:57", ["AAPL", "GE"]));
+
+    await restartAt(new Date("2026-11-23T14:31:30Z"), job);
+
+    const times = await rowsOfQuery(pool, "select slot_at::text as at from slots order by slot_at");
+    expect(times.map(({ at }) => at)).toEqual([
+      "2026-11-20 20:57:00+00",
+      "2026-11-20 20:58:00+00",
+      "2026-11-20 20:59:00+00",
+      "2026-11-23 14:30:00+00",
+    ]);
+  });
+
+  test("of a job that never ran before are none", async () => {
+    await restartAt(on20th("15:30"), job);
+
+    expect(await slots()).toEqual([]);
+  });
+
+  test("an interrupted slot counts what had been stored when the program was killed", async () => {
+    const dir = tempDir();
+    const at = instantFromDate(on20th("14:31:02"));
+    const answer = answerRecord(at, answerXml(equityXml("AAPL")), { request: symbolsCall("AAPL") });
+    await appendAll(dir, [answer]);
+    await loadAll({ pool, journalDir: dir, clock: createTestClock() });
+    await load(slotNote("14:30", ["AAPL", "GE"]));
+
+    await restartAt(on20th("14:33:20"), job);
+
+    expect(await slots()).toEqual(["14:30 2=2+0", "14:31 2=1+1", "14:32 2=0+2"]);
+    expect(await misses()).toEqual(["14:31 GE down", "14:32 AAPL down", "14:32 GE down"]);
+    const windows = [{ from: on20th("14:31"), to: on20th("14:32") }];
+    const delayed = await readStoredWithin(pool, windows, {
+      source: "account",
+      instruments: ["AAPL"],
+      delayed: true,
+    });
+    expect(delayed.size).toBe(0);
+  });
+
+  test("for long are one row a slot, and coverage still adds up for each instrument", async () => {
+    const due = Array.from({ length: 400 }, (_, index) => `S${index}`);
+    await load(slotNote("14:29", due));
+    const long = jobOf({ name: "list", symbols: due });
+
+    await restartAt(on20th("20:00:30"), long);
+
+    const [counts] = await rowsOfQuery(
+      pool,
+      "select count(*)::int as slots, sum(due)::int as due, sum(stored + missed)::int as sum, (select count(*)::int from misses) as misses from slots",
+    );
+    expect(330 * 400).toBeGreaterThan(MAX_DOWN_ROWS);
+    expect(counts).toEqual({ slots: 331, due: 331 * 400, sum: 331 * 400, misses: 330 });
+    const rows = await readCoverage(pool, "2026-11-20", "2026-11-20");
+    expect(rows).toHaveLength(400);
+    expect(rows[0]).toMatchObject({ expected: 331, stored: 1, missed: 330, reasons: { down: 330 } });
+  });
+
+  test("for a year make notes that the journal can hold", () => {
+    const slotAt = on20th("14:30");
+    const year = Array.from({ length: 100_000 }, (_, minute) => ({
+      slotAt: new Date(slotAt.getTime() - minute * 60_000),
+      stored: new Set<string>(),
+    }));
+
+    const notes = downtimeNotes("list", ["AAPL"], year);
+
+    expect(Math.max(...notes.map((note) => JSON.stringify(note).length))).toBeLessThan(1_000_000);
+    expect(notes.flatMap((note) => (note.type === "down" ? note.slots : []))).toHaveLength(100_000);
+  });
+});
+
+test("unknown instruments are those of the newest slot of each job", async () => {
+  await load(
+    slotNote("14:30", ["AAPL", "OLD"], [["OLD", "unknown_symbol"]]),
+    slotNote("14:31", ["AAPL", "OLD", "GE"], [["GE", "budget"]]),
+    slotNote("14:31", ["NEW"], [["NEW", "unknown_symbol"]], "other"),
+    slotNote("14:31", ["GONE"], [["GONE", "unknown_symbol"]], "removed"),
+  );
+
+  expect(await readUnknownInstruments(pool, ["list", "other"], "account")).toEqual(["NEW"]);
+});
+
+describe("a row that the database refuses", () => {
+  const minute = (seconds: number): Date => new Date(on20th("22:50").getTime() + seconds * 1_000);
+  const entry = (due: string[], second = 0): JournalRecord => ({
+    kind: "note",
+    at: instantFromDate(minute(second + 59)),
+    note: {
+      type: "slots",
+      entries: [{ job: "list", slotAt: instantFromDate(minute(second)), due, misses: [] }],
+    },
+  });
+  /** A price that a constraint refuses. */
+  const bad = (symbol: string): string => equityXml(symbol, { quote: { lastprice: "666" } });
+  const refusing = async (): Promise<LoadingWorld> => {
+    const world = await loadingWorld();
+    await world.pool.query("alter table quotes add constraint poison check (last <> 666)");
+    return world;
+  };
+  const watchlist: QuoteCall = { form: "watchlist", watchlist: "MINE", delayed: false };
+
+  test("is missed at its slot as malformed, whatever the collector took it for", async () => {
+    const world = await refusing();
+    await world.append(
+      answerRecord(at(5), answerXml(equityXml("A"), bad("BAD")), { request: symbolsCall("A", "BAD") }),
+      entry(["A", "BAD"]),
+      answerRecord(at(65), answerXml(equityXml("A"), equityXml("BAD")), {
+        request: symbolsCall("A", "BAD"),
+      }),
+      entry(["A", "BAD"], 60),
+    );
+
+    expect(await world.load()).toMatchObject({ slots: 2, deadLetters: 1 });
+    await world.forgetPositions();
+    await world.load();
+
+    expect(await rowsOfQuery(world.pool, LEDGER)).toEqual([
+      { slot: "22:50 2=1+1", missed: "BAD malformed" },
+      { slot: "22:51 2=2+0", missed: null },
+    ]);
+    const coverage = await readCoverage(world.pool, "2026-11-20", "2026-11-20");
+    expect(coverage.map(({ instrument, stored, missed }) => [instrument, stored, missed])).toEqual([
+      ["BAD", 1, 1],
+      ["A", 2, 0],
+    ]);
+  });
+
+  test("is no miss when the instrument has another quote of the slot's time", async () => {
+    const world = await refusing();
+    await world.append(
+      answerRecord(at(5), answerXml(bad("BAD")), { request: symbolsCall("BAD") }),
+      answerRecord(at(9), answerXml(equityXml("BAD")), { request: symbolsCall("BAD") }),
+      entry(["BAD"]),
+    );
+    await world.load();
+
+    expect(await rowsOfQuery(world.pool, LEDGER)).toEqual([{ slot: "22:50 1=1+0", missed: null }]);
+  });
+
+  test("leaves a watchlist stored while anything else of it is, and missed when nothing is", async () => {
+    const world = await refusing();
+    await world.append(
+      answerRecord(at(5), answerXml(equityXml("A"), bad("BAD")), { request: watchlist }),
+      entry(["watchlist MINE"]),
+      answerRecord(at(65), answerXml(bad("BAD")), { request: watchlist }),
+      entry(["watchlist MINE"], 60),
+    );
+    await world.load();
+
+    expect(await rowsOfQuery(world.pool, LEDGER)).toEqual([
+      { slot: "22:50 1=1+0", missed: null },
+      { slot: "22:51 1=0+1", missed: "watchlist MINE malformed" },
+    ]);
+  });
+});
+
+describe("a slot that a killed run left open", () => {
+  const RUN = "01940000-0000-7000-8000-000000000001";
+  const opened = (run: string, due = ["A", "B", "watchlist MINE"]): JournalRecord => ({
+    kind: "note",
+    at: at(0),
+    note: {
+      ...{ type: "opened", run, job: "list", slotAt: at(0), endsAt: at(60), due },
+    },
+  });
+
+  test("is settled by what was asked for within it, also when the answer came after its end", async () => {
+    const world = await loadingWorld();
+    await world.append(
+      opened(RUN),
+      answerRecord(at(5), answerXml(equityXml("A")), { request: symbolsCall("A"), requestedAt: at(4) }),
+      // Asked for within the slot, and answered after it; and the other way round.
+      answerRecord(at(61), answerXml(equityXml("X")), {
+        ...{ request: { form: "watchlist", watchlist: "MINE", delayed: false }, requestedAt: at(59.9) },
+      }),
+      answerRecord(at(62), answerXml(equityXml("B")), { request: symbolsCall("B"), requestedAt: at(60) }),
+    );
+    await world.load();
+    const now = { run: "01940000-0000-7000-8000-000000000002", startedAt: on20th("22:53") };
+    const jobs = [{ job: jobOf({ name: "list" }) }];
+
+    const notes = await accountForLeftOpen(world.pool, "account", jobs, now);
+    await world.append(...notes.map((note): JournalRecord => ({ kind: "note", at: at(180), note })));
+    await world.load();
+
+    expect(await rowsOfQuery(world.pool, LEDGER)).toEqual([{ slot: "22:50 3=2+1", missed: "B down" }]);
+    expect(await accountForLeftOpen(world.pool, "account", jobs, now)).toEqual([]);
+  });
+
+  test("is left to the run that has taken it up", async () => {
+    const world = await loadingWorld();
+    await world.append(opened(RUN), opened("01940000-0000-7000-8000-000000000002"));
+    await world.load();
+
+    const now = { run: "01940000-0000-7000-8000-000000000002", startedAt: on20th("22:50") };
+    expect(await accountForLeftOpen(world.pool, "account", [], now)).toEqual([]);
+  });
+});
+
+/** Each slot, and what was missed of it. */
+const LEDGER = `
+  select to_char(slot_at, 'HH24:MI') || ' ' || due || '=' || stored || '+' || missed as slot,
+         (select string_agg(instrument || ' ' || reason, ', ') from misses m
+          where m.job = s.job and m.slot_at = s.slot_at and m.source_id = s.source_id) as missed
+  from slots s order by slot_at`;

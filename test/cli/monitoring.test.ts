@@ -1,0 +1,199 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "@jest/globals";
+import { runProgram } from "../../src/cli/program.ts";
+import { METRICS, type MetricName } from "../../src/web/monitoring/definitions.ts";
+import { freshDatabase, type TestDatabase } from "../support/database.ts";
+import { closedPort } from "../support/stubService.ts";
+import { statusAs } from "../web/dashboard.ts";
+import { tempDir } from "../support/tempDir.ts";
+import { capturedEdges } from "./edges.ts";
+
+const interrupts: (() => Promise<unknown>)[] = [];
+afterAll(async () => {
+  for (const interrupt of interrupts) await interrupt();
+});
+
+const TOKEN = "canary-token-of-the-dashboard";
+
+/** A command with a dashboard, in this process, over a database of its own. */
+async function running(
+  command: "start" | "web",
+  database: Pick<TestDatabase, "url">,
+  env: Record<string, string> = {},
+) {
+  const dir = tempDir();
+  mkdirSync(join(dir, "jobs"));
+  writeFileSync(
+    join(dir, "jobs", "all.yaml"),
+    'name: all\nschedule: "* * * * *"\ntimezone: America/New_York\nsession: always\nsymbols: [AAPL, CANARY]\n',
+  );
+  const { edges, said, interrupt, stderr } = capturedEdges({
+    directory: dir,
+    env: {
+      DATABASE_URL: database.url,
+      QUOTEKEEPER_DATA_DIR: join(dir, "data"),
+      QUOTEKEEPER_JOBS_DIR: join(dir, "jobs"),
+      QUOTEKEEPER_HTTP_PORT: "0",
+      ...env,
+    },
+  });
+  const ended = runProgram([command], edges);
+  const end = async (): Promise<number> => {
+    interrupt();
+    return ended;
+  };
+  interrupts.push(end);
+  const failed = ended.then((code) => Promise.reject(new Error(`it ended with ${code}: ${stderr()}`)));
+  failed.catch(() => undefined);
+  const [, address = ""] = await Promise.race([said(/^Dashboard {2}(\S+)/m), failed]);
+  const get = async (path: string, headers: Record<string, string> = {}) => {
+    const response = await fetch(`${address}${path}`, { headers });
+    return {
+      status: response.status,
+      type: response.headers.get("content-type"),
+      text: await response.text(),
+    };
+  };
+  return { get, end, address };
+}
+
+/** The values of a metrics text, by name and labels as they stand there. */
+function valuesOf(text: string): Map<string, number> {
+  const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+  return new Map(
+    lines.map((line) => {
+      const [, series = "", value = ""] = /^(\S+(?:\{.*\})?) (\S+)$/.exec(line) ?? [];
+      return [series, Number(value)];
+    }),
+  );
+}
+
+describe("a collection under way", () => {
+  test("tells Prometheus what it did, in the names of docs/metrics.md and no others", async () => {
+    const database = await freshDatabase();
+    const { get } = await running("start", database);
+
+    let text = "";
+    let values = new Map<string, number>();
+    do ({ text } = await get("/metrics"));
+    while (!(values = valuesOf(text)).get('quotekeeper_rows_total{table="quotes"}'));
+
+    // What was looked up before the first answer came is looked up anew.
+    ({ text } = await get("/metrics"));
+    values = valuesOf(text);
+    const { rows } = await database.pool.query<{ calls: string }>("select count(*) as calls from responses");
+    const calls = Number(rows[0]?.calls);
+    expect(values.get('quotekeeper_calls_total{outcome="quotes"}')).toBe(calls);
+    expect(values.get("quotekeeper_slot_lateness_seconds_count")).toBe(calls);
+    expect(values.get("quotekeeper_calls_left")).toBe(60 - (values.get("quotekeeper_calls_used") ?? 0));
+    expect(values.get("quotekeeper_journal_bytes")).toBeGreaterThan(0);
+    expect(values.get("quotekeeper_journal_lag_seconds")).toBeGreaterThanOrEqual(0);
+    expect(values.get('quotekeeper_misses_total{reason="budget"}')).toBe(0);
+    expect(values.get("quotekeeper_dead_letters_total")).toBe(0);
+    expect(values.get("quotekeeper_database_up")).toBe(1);
+    expect(values.get("process_resident_memory_bytes")).toBeGreaterThan(0);
+    const named = [...text.matchAll(/^# HELP (quotekeeper_\S+)/gm)].map(([, name]) => name);
+    expect(named.sort()).toEqual(Object.keys(METRICS).sort());
+  });
+
+  test("names no symbol, no address and no credential, and only labels that the page lists", async () => {
+    const { get } = await running("start", await freshDatabase());
+
+    const { text, type } = await get("/metrics");
+
+    expect(type).toContain("text/plain");
+    expect(text).not.toMatch(/CANARY|AAPL|postgres|127\.0\.0\.1|token=/i);
+    for (const [series] of valuesOf(text)) {
+      const [, name = "", labels = ""] =
+        /^(quotekeeper_\w+?)(?:_bucket|_sum|_count)?(?:\{(.*)\})?$/.exec(series) ?? [];
+      const known = METRICS[name as MetricName]?.labels ?? {};
+      for (const [, label = "", value = ""] of labels.matchAll(/(\w+)="([^"]*)"/g)) {
+        if (label === "le") continue;
+        const allowed = (known as Record<string, readonly string[] | string>)[label];
+        expect({ name, label, known: allowed !== undefined }).toEqual({ name, label, known: true });
+        if (Array.isArray(allowed)) expect(allowed).toContain(value);
+      }
+    }
+  });
+
+  test("is ready while the database answers, not ready while it is away, and alive all the time", async () => {
+    const database = await freshDatabase();
+    const { get } = await running("start", database);
+    const ready = await until(get, 200);
+
+    await database.pool.query(`alter table schema_migrations rename to away`);
+    const notReady = await until(get, 503);
+    const alive = await get("/healthz");
+    await database.pool.query(`alter table away rename to schema_migrations`);
+
+    expect(JSON.parse(ready)).toEqual({
+      status: "ready",
+      checks: { database: "ok", collector: "ok", journal: "ok", loader: "ok" },
+    });
+    expect(JSON.parse(notReady)).toMatchObject({ status: "not ready", checks: { database: "failed" } });
+    expect({ ...alive, text: JSON.parse(alive.text) as unknown }).toMatchObject({
+      status: 200,
+      text: { status: "alive" },
+    });
+    await until(get, 200);
+  });
+
+  test("keeps its metrics and whether it is ready behind the token, and says without one that it is alive", async () => {
+    const { get, address } = await running("start", await freshDatabase(), {
+      ...{ QUOTEKEEPER_WEB_TOKEN: TOKEN, QUOTEKEEPER_WEB_HOSTS: "quotes.example" },
+    });
+
+    const [bare, wrong, right] = [
+      await get("/metrics"),
+      await get("/metrics", { authorization: "Bearer no-such-token-at-all" }),
+      await get("/metrics", { authorization: `Bearer ${TOKEN}` }),
+    ];
+
+    expect([bare, wrong, right].map(({ status }) => status)).toEqual([401, 401, 200]);
+    expect(bare.text + right.text).not.toContain(TOKEN);
+    expect((await get("/readyz")).status).toBe(401);
+    expect(await statusAs(address, "/healthz", "quotes.example")).toBe(200);
+    expect(await statusAs(address, "/healthz", "evil.example")).toBe(421);
+    expect((await get("/healthz")).status).toBe(200);
+  });
+});
+
+test("a dashboard alone has the metrics of the archive, and none of a collector", async () => {
+  const { get } = await running("web", await freshDatabase());
+
+  const ready = await get("/readyz");
+  const named = [...(await get("/metrics")).text.matchAll(/^# HELP (quotekeeper_\S+)/gm)].map(
+    ([, name]) => name,
+  );
+
+  expect(JSON.parse(ready.text)).toEqual({ status: "ready", checks: { database: "ok" } });
+  for (const name of named) expect(METRICS[name as MetricName]).toMatchObject({ collecting: false });
+  expect(named).toContain("quotekeeper_database_up");
+});
+
+test("while the database is away the metrics say so, and leave out what only it knows", async () => {
+  const away = { url: `postgresql://me:canary-password@127.0.0.1:${await closedPort()}/quotes` };
+  const { get } = await running("web", away);
+
+  const [ready, alive, metrics] = [await get("/readyz"), await get("/healthz"), await get("/metrics")];
+  const values = valuesOf(metrics.text);
+
+  expect([ready, alive, metrics].map(({ status }) => status)).toEqual([503, 200, 200]);
+  expect(JSON.parse(ready.text)).toEqual({ status: "not ready", checks: { database: "failed" } });
+  expect(values.get("quotekeeper_database_up")).toBe(0);
+  expect(values.get('quotekeeper_status_ok{subject="database"}')).toBe(0);
+  expect(metrics.text).not.toContain("quotekeeper_journal_lag");
+  expect(ready.text + metrics.text).not.toMatch(/canary|127\.0\.0\.1/);
+});
+
+/** The answer of `/readyz` as soon as it has this status. */
+async function until(
+  get: (path: string) => Promise<{ status: number; text: string }>,
+  status: number,
+): Promise<string> {
+  for (;;) {
+    const answer = await get("/readyz");
+    if (answer.status === status) return answer.text;
+  }
+}

@@ -1,0 +1,55 @@
+import { expect, test } from "@jest/globals";
+import { statusLines } from "../../../src/cli/terminal/statusText.ts";
+import { widthOf } from "../../../src/cli/terminal/width.ts";
+import type { Line } from "../../../src/run/statusTypes.ts";
+
+const LONG = "postgresql.example.internal:5432/quotekeeper, TimescaleDB 2.24.1 Community, 日本 instruments";
+const LINES: Line[] = [
+  { subject: "database", state: "ok", text: LONG },
+  { subject: "slots", state: "attention", text: `${LONG}: run \`quotekeeper migrate\`` },
+  { subject: "journal", state: "idle", text: "empty" },
+];
+
+test("on a terminal of 80 columns lines go on in the next while all stay within ten", () => {
+  const lines = statusLines(LINES, { isTTY: true, columns: 80 }, { NO_COLOR: "1" });
+
+  for (const line of lines) expect(widthOf(line)).toBeLessThan(80);
+  expect(lines.length).toBeLessThanOrEqual(10);
+  expect(lines.join(" ").replace(/\s+/g, " ")).toContain(`database ok ${LONG}`);
+});
+
+test("beyond ten a good line is cut, and one that needs a person still goes on", () => {
+  const full = [...LINES, ...Array.from({ length: 7 }, () => LINES[2] as Line)];
+
+  const lines = statusLines(full, { isTTY: true, columns: 80 }, { NO_COLOR: "1" });
+
+  for (const line of lines) expect(widthOf(line)).toBeLessThan(80);
+  expect(lines[0]).toMatch(/^database {2}ok {8}postgresql.*…$/);
+  expect(lines.slice(1).join(" ").replace(/\s+/g, " ")).toContain("run `quotekeeper migrate`");
+  expect(lines.at(-1)).toBe("journal   -         empty");
+});
+
+test("elsewhere nothing is cut and nothing is coloured", () => {
+  const lines = statusLines(LINES, { isTTY: false, columns: 80 }, {});
+
+  expect(lines).toHaveLength(3);
+  expect(lines[0]).toContain(LONG);
+  expect(lines.join()).not.toContain("\u001b");
+});
+
+test("a terminal that wants colour gets the verdicts in green and red", () => {
+  const [ok, attention] = statusLines(LINES, { isTTY: true, columns: 200 }, {});
+
+  expect(ok).toContain("\u001b[32mok");
+  expect(attention).toContain("\u001b[31mATTENTION");
+});
+
+test.each([40, 30, 12])(
+  "on a terminal of %i columns no line is wider, and what needs a person is told in full",
+  (columns) => {
+    const lines = statusLines(LINES, { isTTY: true, columns }, { NO_COLOR: "1" });
+
+    for (const line of lines) expect(widthOf(line)).toBeLessThan(columns);
+    expect(lines.join("").replace(/\s+/g, "")).toContain("run`quotekeepermigrate`");
+  },
+);

@@ -1,0 +1,101 @@
+import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { createObserver, dateOf, instantFromDate, instantOf, microsOf, type Clock } from "../src/clock.ts";
+
+/** A clock that stands where it is put. */
+function handClock(wall: string): Clock & { set: (wall: string, monotonicMs: number) => void } {
+  let at = new Date(wall);
+  let monotonic = 1_000.25;
+  return {
+    now: () => at,
+    monotonicMs: () => monotonic,
+    uptimeMs: () => monotonic,
+    sleep: () => Promise.resolve(),
+    random: (length) => new Uint8Array(length),
+    set: (next, monotonicMs) => {
+      at = new Date(next);
+      monotonic = monotonicMs;
+    },
+  };
+}
+
+describe("an instant", () => {
+  test("is UTC text with microseconds and goes there and back", () => {
+    const micros = microsOf("2026-11-20T22:50:00.123456Z");
+
+    expect(micros).toBe(BigInt(Date.UTC(2026, 10, 20, 22, 50, 0, 123)) * 1_000n + 456n);
+    expect(instantOf(micros)).toBe("2026-11-20T22:50:00.123456Z");
+  });
+
+  test("sorts as text as it sorts in time, before 1970 too", () => {
+    const anyMicros = fc.bigInt({ min: -62_000_000_000_000_000n, max: 250_000_000_000_000_000n });
+
+    fc.assert(
+      fc.property(anyMicros, anyMicros, (a, b) => {
+        expect(microsOf(instantOf(a))).toBe(a);
+        expect(instantOf(a) < instantOf(b)).toBe(a < b);
+      }),
+    );
+  });
+
+  test("of a Date ends in three zeros, and its Date drops the microseconds", () => {
+    const date = new Date("2026-11-20T22:50:00.123Z");
+
+    expect(instantFromDate(date)).toBe("2026-11-20T22:50:00.123000Z");
+    expect(dateOf("2026-11-20T22:50:00.123999Z")).toEqual(date);
+  });
+
+  test.each(["2026-11-20T22:50:00.123Z", "2026-11-20 22:50:00.123456Z", "2026-02-30T00:00:00.000000Z", ""])(
+    "is refused when it is written %j",
+    (text) => {
+      expect(() => microsOf(text)).toThrow(RangeError);
+    },
+  );
+});
+
+describe("receive times", () => {
+  test("carry the microseconds that passed since the clock was first read", () => {
+    const clock = handClock("2026-11-20T22:50:00.100Z");
+    const observe = createObserver(clock);
+
+    const first = observe();
+    clock.set("2026-11-20T22:50:00.100Z", 1_000.5);
+    const second = observe();
+
+    expect(first).toBe("2026-11-20T22:50:00.100000Z");
+    expect(second).toBe("2026-11-20T22:50:00.100250Z");
+  });
+
+  test("differ by a microsecond when both clocks stand still", () => {
+    const observe = createObserver(handClock("2026-11-20T22:50:00.100Z"));
+
+    expect([observe(), observe(), observe()]).toEqual([
+      "2026-11-20T22:50:00.100000Z",
+      "2026-11-20T22:50:00.100001Z",
+      "2026-11-20T22:50:00.100002Z",
+    ]);
+  });
+
+  test("still increase after the wall clock is set back an hour, and follow it again once it has caught up", () => {
+    const clock = handClock("2026-11-20T22:50:00.100Z");
+    const observe = createObserver(clock);
+    observe();
+
+    clock.set("2026-11-20T21:50:00.000Z", 1_001);
+    const setBack = [observe(), observe()];
+    clock.set("2026-11-20T22:50:01.000Z", 3_601_001);
+
+    expect(setBack).toEqual(["2026-11-20T22:50:00.100001Z", "2026-11-20T22:50:00.100002Z"]);
+    expect(observe()).toBe("2026-11-20T22:50:01.000000Z");
+  });
+
+  test("follow the wall clock when it is set forward", () => {
+    const clock = handClock("2026-11-20T22:50:00.100Z");
+    const observe = createObserver(clock);
+    observe();
+
+    clock.set("2026-11-20T23:50:00.000Z", 1_001);
+
+    expect(observe()).toBe("2026-11-20T23:50:00.000000Z");
+  });
+});

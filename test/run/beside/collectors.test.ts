@@ -1,0 +1,333 @@
+/** Collectors beside each other, and polls and sweeps beside one: real processes, sockets and databases. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import { type AddressInfo, connect, createServer as createProxy } from "node:net";
+import { hostname } from "node:os";
+import { join } from "node:path";
+import { afterAll, describe, expect, test } from "@jest/globals";
+import type pg from "pg";
+import { runProgram } from "../../../src/cli/program.ts";
+import { readSegment } from "../../../src/journal/reader.ts";
+import { listSegments } from "../../../src/journal/segments.ts";
+import { compileProgram } from "../../support/compileProgram.ts";
+import { freshDatabase } from "../../support/database.ts";
+import { TEST_CREDENTIALS } from "../../support/simulatedService.ts";
+import { closedPort } from "../../support/stubService.ts";
+import { tempDir } from "../../support/tempDir.ts";
+import { until } from "../../support/until.ts";
+import { type CapturedEdges, capturedEdges, run } from "../../cli/edges.ts";
+
+const BODY = readFileSync(new URL("../../recorded/option-call/response.xml", import.meta.url));
+
+const closers: (() => unknown)[] = [];
+afterAll(async () => {
+  for (const close of closers.reverse()) await close();
+});
+
+/** A service that says nothing of its count, and notes when each call arrives, in ms, and by which token. */
+async function startService() {
+  const arrivals: { atMs: number; token: string }[] = [];
+  const server = createServer((request, response) => {
+    const token = /oauth_token="([^"]*)"/.exec(request.headers.authorization ?? "")?.[1] ?? "";
+    arrivals.push({ atMs: performance.now(), token });
+    response.writeHead(200, { "Content-Type": "application/xml; charset=UTF-8" }).end(BODY);
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  closers.push(() => server.close().closeAllConnections());
+  return { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, arrivals };
+}
+
+function account(baseUrl: string, token = TEST_CREDENTIALS.accessToken): Record<string, string> {
+  return {
+    QUOTES_BASE_URL: baseUrl,
+    QUOTES_CONSUMER_KEY: TEST_CREDENTIALS.consumerKey,
+    QUOTES_CONSUMER_SECRET: TEST_CREDENTIALS.consumerSecret,
+    QUOTES_ACCESS_TOKEN: token,
+    QUOTES_ACCESS_TOKEN_SECRET: TEST_CREDENTIALS.accessTokenSecret,
+  };
+}
+
+/** A data directory with jobs of its own: so many contracts every two seconds. */
+function settings(
+  databaseUrl: string,
+  contracts = 1,
+): Record<string, string> & { QUOTEKEEPER_DATA_DIR: string } {
+  const root = tempDir();
+  mkdirSync(join(root, "jobs"));
+  const strikes = Array.from({ length: contracts }, (_, index) => 120 + index);
+  writeFileSync(
+    join(root, "jobs", "job.yaml"),
+    `name: calls\nschedule: "*/2 * * * * *"\nsession: always\noptions:\n${strikes
+      .map((strike) => `  - { underlying: MRDN, expiration: 2027-01-15, type: CALL, strike: ${strike} }\n`)
+      .join("")}`,
+  );
+  return {
+    DATABASE_URL: databaseUrl,
+    QUOTEKEEPER_DATA_DIR: join(root, "data"),
+    QUOTEKEEPER_JOBS_DIR: join(root, "jobs"),
+    QUOTES_LIMIT: "10",
+    QUOTES_LIMIT_WINDOW_MS: "2000",
+  };
+}
+
+/** A collector in this process. */
+function startHere(
+  env: Record<string, string>,
+  command = "collect",
+): CapturedEdges & { ended: Promise<number> } {
+  const edges = capturedEdges({ env });
+  const ended = runProgram([command], edges.edges);
+  closers.push(async () => {
+    edges.interrupt();
+    await ended;
+  });
+  return { ...edges, ended };
+}
+
+const root = tempDir();
+let bin: string | null = null;
+
+/** A collector, or another command, in a process of its own. */
+function startApart(env: Record<string, string>, argv: readonly string[] = ["collect"]) {
+  bin ??= compileProgram(root);
+  const child: ChildProcess = spawn(process.execPath, [bin, ...argv], {
+    cwd: root,
+    env: { PATH: process.env["PATH"] ?? "", ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  closers.push(() => child.kill("SIGKILL"));
+  let output = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream?.on("data", (chunk: Buffer) => (output += chunk.toString()));
+  const ended = once(child, "close").then(([code]) => code as number | null);
+  return {
+    pid: child.pid,
+    output: () => output,
+    kill: (signal: NodeJS.Signals) => child.kill(signal),
+    ended,
+  };
+}
+
+type Row = { pid: number; fence: string; released: boolean };
+
+async function rows(pool: pg.Pool): Promise<Row[]> {
+  return (await pool.query<Row>("select pid, fence::text, released from collectors order by account")).rows;
+}
+
+async function answersIn(dataDir: string): Promise<{ requestedMs: number }[]> {
+  const dir = join(dataDir, "journal");
+  const answers: { requestedMs: number }[] = [];
+  for (const { name } of await listSegments(dir))
+    for await (const item of readSegment(dir, name))
+      if (item.kind === "record" && item.record.kind === "response")
+        answers.push({ requestedMs: Date.parse(item.record.requestedAt) });
+  return answers;
+}
+
+describe("a second collector", () => {
+  test("on the same data directory, or for the same account in the database, ends with exit code 2 before any call, and names the first", async () => {
+    const { url, pool } = await freshDatabase();
+    const service = await startService();
+    const env = { ...settings(url), ...account(service.baseUrl) };
+    const first = startHere(env);
+    await until(
+      async () => (await rows(pool)).length === 1 && service.arrivals.length > 0,
+      "the first one's calls",
+    );
+    const port = await closedPort();
+    const other = { ...settings(url), ...account(service.baseUrl), QUOTEKEEPER_HTTP_PORT: String(port) };
+
+    const [sameDirectory, sameAccount] = [await run(["collect"], env), await run(["start"], other)];
+
+    expect(sameDirectory).toMatchObject({ exitCode: 2, stdout: "" });
+    expect(sameDirectory.stderr).toContain(
+      `COLLECTOR_RUNNING: ${env.QUOTEKEEPER_DATA_DIR} is collected by process ${process.pid} on ${hostname()} since `,
+    );
+    expect(sameAccount).toMatchObject({ exitCode: 2, stdout: "" });
+    expect(sameAccount.stderr).toContain(`COLLECTOR_RUNNING: this account at ${service.baseUrl} in `);
+    expect(sameAccount.stderr).toContain(` is collected by process ${process.pid} on ${hostname()} since `);
+    for (const secret of Object.values(TEST_CREDENTIALS)) {
+      expect(sameAccount.stderr).not.toContain(secret);
+      expect(JSON.stringify((await pool.query("select * from collectors")).rows)).not.toContain(secret);
+    }
+    await expect(once(connect(port, "127.0.0.1"), "connect")).rejects.toMatchObject({ code: "ECONNREFUSED" });
+    expect(await answersIn(other.QUOTEKEEPER_DATA_DIR).catch(() => [])).toEqual([]);
+
+    first.interrupt();
+    expect(await first.ended).toBe(0);
+    expect(await rows(pool)).toMatchObject([{ released: true }]);
+  });
+
+  test("for another account in the same database collects beside it", async () => {
+    const { url, pool } = await freshDatabase();
+    const service = await startService();
+    const both = ["token-a", "token-b"].map((token) =>
+      startHere({ ...settings(url), ...account(service.baseUrl, token) }),
+    );
+
+    await until(
+      () => ["token-a", "token-b"].every((mine) => service.arrivals.some(({ token }) => token === mine)),
+      "calls of both",
+    );
+
+    expect(await rows(pool)).toHaveLength(2);
+    for (const one of both) one.interrupt();
+    expect(await Promise.all(both.map(({ ended }) => ended))).toEqual([0, 0]);
+  });
+
+  test("with a simulated market of its own shares the database with no other", async () => {
+    const { url, pool } = await freshDatabase();
+    const first = startHere(settings(url));
+    await until(async () => (await rows(pool)).length === 1, "the first one's row");
+
+    const second = await run(["collect"], settings(url));
+
+    expect(second.exitCode).toBe(2);
+    expect(second.stderr).toContain("COLLECTOR_RUNNING: the simulated market in ");
+    first.interrupt();
+    await first.ended;
+  });
+});
+
+test("a collector that is stopped is replaced, and ends when it goes on; one that is killed is replaced at once", async () => {
+  const { url, pool } = await freshDatabase();
+  const service = await startService();
+  const env = { ...settings(url), ...account(service.baseUrl) };
+  const first = startApart(env);
+  await until(() => service.arrivals.length > 0, `the first one's calls; it said: ${first.output()}`);
+  const beside = { ...settings(url), ...account(service.baseUrl) };
+
+  first.kill("SIGSTOP");
+  const second = startHere(beside);
+  await until(async () => (await rows(pool))[0]?.pid === process.pid, "the take-over");
+  const replacedAtMs = Date.now();
+  first.kill("SIGCONT");
+
+  expect(await first.ended).toBe(1);
+  expect(first.output()).toContain("COLLECTOR_REPLACED: this account at ");
+  expect(first.output()).toContain(`is collected by process ${process.pid} on ${hostname()} since `);
+  const late = (await answersIn(env.QUOTEKEEPER_DATA_DIR)).filter(
+    ({ requestedMs }) => requestedMs > replacedAtMs,
+  );
+  expect(late).toEqual([]);
+  expect(second.stderr()).toContain(`Process ${first.pid} on ${hostname()} was the last to collect`);
+  second.interrupt();
+  expect(await second.ended).toBe(0);
+
+  const killed = startApart(env);
+  const before = service.arrivals.length;
+  await until(() => service.arrivals.length > before, `calls again; it said: ${killed.output()}`);
+  killed.kill("SIGKILL");
+  await killed.ended;
+  const next = startHere(env);
+  await until(async () => (await rows(pool))[0]?.pid === process.pid, "the next one's row");
+
+  // Its data directory's lock proves the other one's death: nothing is waited for.
+  expect(next.stderr()).not.toContain("looking for some seconds");
+  next.interrupt();
+  expect(await next.ended).toBe(0);
+});
+
+test("while the database is away a collector collects; one that finds another there when it is back ends, with exit code 2", async () => {
+  const { url, pool } = await freshDatabase();
+  const service = await startService();
+  const first = startHere({ ...settings(url), ...account(service.baseUrl) });
+  await until(async () => (await rows(pool)).length === 1, "the first one's row");
+  // The port of a proxy that is not there yet.
+  const port = await closedPort();
+  const away = new URL(url);
+  const target = { host: away.hostname, port: Number(away.port || 5432) };
+  const socketHost = away.searchParams.get("host");
+  away.host = `127.0.0.1:${port}`;
+  away.searchParams.delete("host");
+  const env = { ...settings(away.href), ...account(service.baseUrl) };
+  const second = startHere(env);
+  await until(
+    async () => (await answersIn(env.QUOTEKEEPER_DATA_DIR).catch(() => [])).length > 0,
+    "answers in the journal",
+  );
+
+  const proxy = createProxy((socket) => {
+    const server = socketHost
+      ? connect(`${socketHost}/.s.PGSQL.${target.port}`)
+      : connect(target.port, target.host);
+    socket.pipe(server).pipe(socket);
+    for (const end of [socket, server])
+      end.on("error", () => [socket, server].forEach((one) => one.destroy()));
+  });
+  await once(proxy.listen(port, "127.0.0.1"), "listening");
+  closers.push(() => proxy.close());
+
+  expect(await second.ended).toBe(2);
+  expect(second.stderr()).toContain("COLLECTOR_RUNNING: this account at ");
+  expect(await rows(pool)).toMatchObject([{ fence: "1", released: false }]);
+  first.interrupt();
+  expect(await first.ended).toBe(0);
+});
+
+/** The most calls that a sliding window held, by the service's own log. */
+function mostInWindow(arrivals: readonly { atMs: number }[], windowMs: number): number {
+  return Math.max(
+    ...arrivals.map(
+      ({ atMs }) => arrivals.filter((other) => other.atMs <= atMs && other.atMs > atMs - windowMs).length,
+    ),
+  );
+}
+
+/** Who asked for how many of the answers in the archive; null: nobody's job. */
+async function askedBy(pool: pg.Pool): Promise<Map<string | null, number>> {
+  const { rows: asked } = await pool.query<{ job: string | null; calls: number }>(
+    "select split_part(job, ' ', 1) as job, count(*)::int as calls from responses group by 1",
+  );
+  return new Map(asked.map(({ job, calls }) => [job, calls]));
+}
+
+test("polls beside a collector that needs every call keep within the limit with it, though the service tells no count", async () => {
+  const { url, pool } = await freshDatabase();
+  const service = await startService();
+  const env = { ...settings(url, 40), ...account(service.baseUrl) };
+  const collector = startHere(env);
+  await until(() => service.arrivals.length >= 20, "two windows of calls");
+
+  const polls = [];
+  for (let poll = 0; poll < 4; poll += 1)
+    polls.push(await run(["poll", "--option", "MRDN:2027-01-15:CALL:120"], env));
+  const soFar = service.arrivals.length;
+  await until(() => service.arrivals.length >= soFar + 10, "a window more");
+  collector.interrupt();
+  await collector.ended;
+
+  expect(polls.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0]);
+  expect(mostInWindow(service.arrivals, 2_000)).toBeLessThanOrEqual(10);
+  const asked = await askedBy(pool);
+  expect(asked.get(null)).toBe(4);
+  expect((asked.get("calls") ?? 0) + 4).toBe(service.arrivals.length);
+});
+
+test("a sweep beside a collector takes what that one leaves, and together they keep within the limit", async () => {
+  const { url, pool } = await freshDatabase();
+  const service = await startService();
+  const env = { ...settings(url, 3), ...account(service.baseUrl) };
+  const list = join(tempDir(), "contracts.txt");
+  writeFileSync(
+    list,
+    Array.from({ length: 12 }, (_, index) => `MRDN:2027-01-15:CALL:${120 + index}\n`).join(""),
+  );
+  const collector = startHere(env);
+  await until(() => service.arrivals.length >= 6, "two slots' calls");
+
+  const sweep = startApart(env, ["backfill", "--symbols-file", list, "--json"]);
+  await sweep.ended;
+  collector.interrupt();
+  await collector.ended;
+
+  expect(sweep.output()).toContain('"answers": 12');
+  expect(mostInWindow(service.arrivals, 2_000)).toBeLessThanOrEqual(10);
+  const asked = [...(await askedBy(pool)).values()];
+  expect(asked.reduce((sum, calls) => sum + calls, 0)).toBe(service.arrivals.length);
+  // The schedule has lost nothing to the sweep; a busy machine may have lost it slots.
+  const { rows: lost } = await pool.query("select from misses where reason in ('budget', 'refused')");
+  expect(lost).toEqual([]);
+});

@@ -1,0 +1,61 @@
+import { expect, test } from "@jest/globals";
+import { calmLog } from "../../src/run/calmLog.ts";
+import type { Log } from "../../src/log.ts";
+import { createTestClock } from "../support/clock.ts";
+
+function calm() {
+  const lines: [string, object, string][] = [];
+  const say = (level: string) => (fields: object, message: string) =>
+    void lines.push([level, fields, message]);
+  const log: Log = { debug: say("debug"), info: say("info"), warn: say("warn"), error: say("error") };
+  const clock = createTestClock();
+  return { lines, clock, ...calmLog(log, clock) };
+}
+
+test("an outage of an hour is a line a minute, each with how often it was so meanwhile", () => {
+  const { lines, clock, log, flush } = calm();
+
+  for (let call = 0; call < 3_600; call++) {
+    log.error({ call }, `SERVICE_UNREACHABLE: the service: ECONNREFUSED at ${call}`);
+    clock.advance(1_000);
+  }
+  flush();
+
+  const said = lines.length;
+  const repeated = lines.reduce(
+    (sum, [, fields]) => sum + ((fields as { repeated?: number }).repeated ?? 0),
+    0,
+  );
+  const first = lines.filter(([, fields]) => "call" in fields).length;
+  expect(said).toBeLessThanOrEqual(120);
+  expect(first + repeated).toBe(3_600);
+});
+
+test("what happens once is said once, at once, and nothing follows", () => {
+  const { lines, clock, log, flush } = calm();
+
+  log.warn({ job: "a" }, "missed: its slot is over");
+  clock.advance(120_000);
+  log.info({}, "the service answers again");
+  flush();
+
+  expect(lines).toEqual([
+    ["warn", { job: "a" }, "missed: its slot is over"],
+    ["info", {}, "the service answers again"],
+  ]);
+});
+
+test("another complaint is not held back, nor is the same one after a quiet minute", () => {
+  const { lines, clock, log } = calm();
+
+  log.error({}, "SERVICE_QUOTA: refused");
+  log.error({}, "SERVICE_TIMEOUT: late");
+  clock.advance(60_000);
+  log.error({}, "SERVICE_QUOTA: refused");
+
+  expect(lines.map(([, , message]) => message.split(":")[0])).toEqual([
+    "SERVICE_QUOTA",
+    "SERVICE_TIMEOUT",
+    "SERVICE_QUOTA",
+  ]);
+});

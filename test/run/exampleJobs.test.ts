@@ -1,0 +1,71 @@
+/** `quotekeeper start` where there are no job files. */
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, describe, expect, test } from "@jest/globals";
+import { offerExampleJobs } from "../../src/run/exampleJobs.ts";
+import { DEFAULT_JOBS_DIR } from "../../src/config/environment.ts";
+import { type Config, loadConfig } from "../../src/config/loadEnvironment.ts";
+import { tempDir } from "../support/tempDir.ts";
+
+const EXAMPLES = fileURLToPath(new URL("../../jobs/", import.meta.url));
+const ACCOUNT = {
+  QUOTES_BASE_URL: "https://api.broker.example",
+  QUOTES_CONSUMER_KEY: "a",
+  QUOTES_CONSUMER_SECRET: "b",
+  QUOTES_ACCESS_TOKEN: "c",
+  QUOTES_ACCESS_TOKEN_SECRET: "d",
+};
+
+const home = process.cwd();
+afterEach(() => process.chdir(home));
+
+/** What is said, and what ./jobs holds afterwards, started with these settings in a directory of its own. */
+async function offered(env: Record<string, string>, prepare: (dir: string) => void = () => undefined) {
+  const dir = tempDir();
+  process.chdir(dir);
+  prepare(dir);
+  const config: Config = loadConfig(env, dir);
+  let said = "";
+  await offerExampleJobs(config, { write: (text) => void (said += text) });
+  return { dir, said, entries: readdirSync(dir).sort() };
+}
+
+describe("a start without an account, in an empty directory", () => {
+  test("writes the example jobs to ./jobs, whole, and says so", async () => {
+    const { dir, said, entries } = await offered({});
+
+    expect(entries).toEqual(["jobs"]);
+    expect(said).toContain(join(dir, "jobs"));
+    expect(said).toContain("us-equities.yaml");
+    for (const name of readdirSync(EXAMPLES))
+      expect(readFileSync(join(dir, DEFAULT_JOBS_DIR, name))).toEqual(readFileSync(join(EXAMPLES, name)));
+  });
+});
+
+describe("nothing is written", () => {
+  test("with an account: its calls are for what its owner asks for", async () => {
+    expect(await offered(ACCOUNT)).toMatchObject({ said: "", entries: [] });
+  });
+
+  test("where a directory was named", async () => {
+    expect(await offered({ QUOTEKEEPER_JOBS_DIR: "./mine" })).toMatchObject({ said: "", entries: [] });
+  });
+
+  test("where ./jobs is there, even when it is empty", async () => {
+    const { dir, said } = await offered({}, (at) => mkdirSync(join(at, "jobs")));
+
+    expect({ said, names: readdirSync(join(dir, "jobs")) }).toEqual({ said: "", names: [] });
+  });
+});
+
+test("where the examples cannot be written, the error names the directory", async () => {
+  const dir = tempDir();
+  process.chdir(dir);
+  // A file in the way of the draft, as a directory without rights would be for anybody but root.
+  writeFileSync(join(dir, `jobs.new-${process.pid}`), "");
+
+  await expect(
+    offerExampleJobs({ jobsDir: DEFAULT_JOBS_DIR, feed: { kind: "simulated" } }, { write: () => undefined }),
+  ).rejects.toMatchObject({ code: "JOBS_UNREADABLE", detail: expect.stringContaining(join(dir, "jobs")) });
+});

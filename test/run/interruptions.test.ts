@@ -1,0 +1,95 @@
+import { describe, expect, test } from "@jest/globals";
+import { createInterruptions, EXIT_INTERRUPTED } from "../../src/run/interruptions.ts";
+
+/** A process whose parent and time the test moves. */
+function world({ byNpm = false } = {}) {
+  const listeners = new Map<string, (signal: NodeJS.Signals) => void>();
+  const exits: number[] = [];
+  const told: string[] = [];
+  const signals = {
+    ppid: 4711,
+    on: (signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void) =>
+      void listeners.set(signal, listener),
+    off: (signal: NodeJS.Signals) => void listeners.delete(signal),
+    exit: (code: number) => void exits.push(code),
+  };
+  const time = { nowMs: 0, look: null as (() => void) | null };
+  const ticks = {
+    monotonicMs: () => time.nowMs,
+    every: (_ms: number, look: () => void) => {
+      time.look = look;
+      return () => (time.look = null);
+    },
+  };
+  const stop = createInterruptions(signals, { ticks, byNpm }).listen((signal) => told.push(signal));
+  return {
+    ...{ told, exits, signals, listeners, stop },
+    send: (signal: NodeJS.Signals) => listeners.get(signal)?.(signal),
+    pass: (ms: number) => {
+      time.nowMs += ms;
+      time.look?.();
+    },
+    isLooking: () => time.look !== null,
+  };
+}
+
+describe("who asks the program to end", () => {
+  test("asks once with Ctrl-C below npm, which the terminal sends and npm passes on", () => {
+    const { send, pass, told, exits } = world({ byNpm: true });
+
+    send("SIGINT");
+    pass(300);
+    send("SIGINT");
+
+    expect({ told, exits }).toEqual({ told: ["SIGINT"], exits: [] });
+  });
+
+  test("does not want to wait when asking again after a second", () => {
+    const { send, pass, told, exits } = world();
+
+    send("SIGTERM");
+    pass(1_000);
+    send("SIGTERM");
+
+    expect({ told, exits }).toEqual({ told: ["SIGTERM"], exits: [EXIT_INTERRUPTED] });
+  });
+
+  test("may be npm's shell, which ends of SIGTERM without a word", () => {
+    const { pass, signals, told, exits, isLooking } = world({ byNpm: true });
+
+    pass(1_000);
+    expect(told).toEqual([]);
+    signals.ppid = 1;
+    pass(1_000);
+    pass(60_000);
+
+    expect({ told, exits, looking: isLooking() }).toEqual({ told: ["SIGTERM"], exits: [], looking: false });
+  });
+
+  test("has asked already when the shell ends after Ctrl-C", () => {
+    const { send, pass, signals, told, exits } = world({ byNpm: true });
+
+    send("SIGINT");
+    signals.ppid = 1;
+    pass(5_000);
+
+    expect({ told, exits }).toEqual({ told: ["SIGINT"], exits: [] });
+  });
+
+  test("is not a parent that npm has nothing to do with, as after nohup", () => {
+    const { pass, signals, told } = world({ byNpm: false });
+
+    signals.ppid = 1;
+    pass(60_000);
+
+    expect(told).toEqual([]);
+  });
+
+  test("is nobody's business any more when nobody listens", () => {
+    const { stop, listeners, isLooking } = world({ byNpm: true });
+
+    stop();
+
+    expect({ signals: listeners.size, looking: isLooking() }).toEqual({ signals: 0, looking: false });
+  });
+});

@@ -1,0 +1,169 @@
+import { readFileSync } from "node:fs";
+import { describe, expect, test } from "@jest/globals";
+import type { Health } from "../../src/archive/queries.ts";
+import { type LedgerStatus, missedBy } from "../../src/run/ledgerStatus.ts";
+import { answerLines, budgetLine, ledgerLines, marketLine, nextLine } from "../../src/run/statusFacts.ts";
+import { statusLines } from "../../src/cli/terminal/statusText.ts";
+
+const at = (time: string): Date => new Date(`2026-11-20T${time}:00Z`);
+
+describe("misses that a person can mend", () => {
+  const ledger = (missed: LedgerStatus["missed"]): LedgerStatus => ({
+    due: 600,
+    missed,
+    late: [],
+    unknown: [],
+  });
+  /** The line of the slots when a job missed 47 for a reason at one time, and its newest slot was at another. */
+  const line = (reason: string, lastAt: string, newest: string, job = "us") =>
+    ledgerLines(
+      ledger(missedBy([{ job, reason, count: 47, lastAt: at(lastAt) }], new Map([["us", at(newest)]]))),
+    )[0];
+
+  test.each(["budget", "refused", "malformed", "unauthorized"])(
+    "for %s are red while the newest slots have them, and afterwards told with their time",
+    (reason) => {
+      expect(line(reason, "15:00", "15:00")).toMatchObject({
+        state: "attention",
+        text: `600 due in the last day, missed: 47 ${reason} (going on, last at 2026-11-20 10:00:00 New York)`,
+      });
+      expect(line(reason, "15:00", "15:14")?.state).toBe("attention");
+      expect(line(reason, "15:00", "15:15")).toMatchObject({
+        state: "ok",
+        text: `600 due in the last day, missed: 47 ${reason} (last at 2026-11-20 10:00:00 New York)`,
+      });
+    },
+  );
+
+  test("stay red as long as no newer slot shows that they are over", () => {
+    expect(line("budget", "15:00", "15:05")?.state).toBe("attention");
+  });
+
+  test("of a job that is no longer there are over", () => {
+    expect(line("budget", "15:00", "15:00", "renamed")?.state).toBe("ok");
+  });
+
+  test("go on when they do in one of several jobs; the counts of all are one", () => {
+    const misses = [
+      { job: "slow", reason: "budget", count: 5, lastAt: at("14:00") },
+      { job: "us", reason: "budget", count: 40, lastAt: at("12:00") },
+      { job: "us", reason: "down", count: 50, lastAt: at("13:00") },
+    ];
+    const newest = new Map([
+      ["slow", at("14:00")],
+      ["us", at("15:00")],
+    ]);
+
+    expect(missedBy(misses, newest)).toEqual([
+      { reason: "down", count: 50, lastAt: at("13:00"), goesOn: false },
+      { reason: "budget", count: 45, lastAt: at("14:00"), goesOn: true },
+    ]);
+  });
+
+  test("are told apart from those that heal by themselves, which are never red", () => {
+    expect(line("transport", "15:00", "15:00")).toMatchObject({
+      state: "ok",
+      text: "600 due in the last day, missed: 47 transport",
+    });
+  });
+});
+
+describe("answers", () => {
+  const health = (fields: Partial<Health>): Health => ({
+    ...{ lastAnswerAt: "2026-11-20T15:00:00Z", lastHour: {}, lastOfOutcome: {}, instruments: 0, sources: [] },
+    ...{ deadLettersToday: 0, lastDeadLetterAt: null, loaded: new Map() },
+    ...fields,
+  });
+  const lines = (fields: Partial<Health>) => answerLines(health(fields), at("15:00"));
+
+  test("are counted as answers, not as quotes", () => {
+    expect(lines({ lastHour: { quotes: 562, quota_fault: 3 } })[0]?.text).toBe(
+      "last under a minute ago; in the last hour 562 answers with quotes, 3 quota_fault",
+    );
+  });
+
+  test.each(["unauthorized", "refused", "malformed"])(
+    "%s are red while they are among the newest, and afterwards told with their time",
+    (outcome) => {
+      const of = (time: string) =>
+        lines({ lastHour: { [outcome]: 2 }, lastOfOutcome: { [outcome]: `2026-11-20T${time}:00Z` } })[0];
+
+      expect(of("14:46")).toMatchObject({
+        state: "attention",
+        text: expect.stringContaining(`2 ${outcome} (going on, last at 2026-11-20 09:46:00 New York)`),
+      });
+      expect(of("14:45")).toMatchObject({
+        state: "ok",
+        text: expect.stringContaining(`2 ${outcome} (last at 2026-11-20 09:45:00 New York)`),
+      });
+    },
+  );
+
+  test("with dead letters say when the last was, and are red while there are new ones", () => {
+    const of = (lastDeadLetterAt: string, lastAnswerAt: string | null = "2026-11-20T15:00:00Z") =>
+      lines({ deadLettersToday: 12, lastDeadLetterAt, lastAnswerAt }).find(
+        ({ subject }) => subject === "rows",
+      );
+
+    expect(of("2026-11-20T14:59:00Z")).toMatchObject({ state: "attention" });
+    expect(of("2026-11-20T03:00:00Z")).toEqual({
+      ...{ subject: "rows", state: "ok" },
+      text: "12 dead letters in the last day (last at 2026-11-19 22:00:00 New York): see the table dead_letters",
+    });
+    expect(of("2026-11-20T03:00:00Z", null)).toMatchObject({ state: "attention" });
+  });
+});
+
+describe("the budget", () => {
+  const text = (calls: number, serviceUsed: number | null, serviceLimit: number | null = 60) =>
+    budgetLine(
+      { calls, serviceUsed, serviceLimit, serviceRemaining: null, otherCalls: 0 },
+      { limit: 60, limitWindowMs: 60_000 },
+    ).text;
+
+  test("of a service that counts fewer than we do is no contradiction: its own window may have begun later", () => {
+    expect(text(27, 5)).toBe(
+      "27 of 60 calls in the last minute; the service counts 5 in a window of its own, which may have begun later",
+    );
+    expect(text(27, 27)).toBe("27 of 60 calls in the last minute; the service counts 27");
+    expect(text(27, 31)).toBe("27 of 60 calls in the last minute; the service counts 31");
+    expect(text(27, null, null)).toBe("27 of 60 calls in the last minute");
+  });
+
+  test("of a service that allows another number than is set says so", () => {
+    expect(text(27, 27, 40)).toBe("27 of 60 calls in the last minute; the service allows 40 and counts 27");
+    expect(text(27, null, 120)).toBe("27 of 60 calls in the last minute; the service allows 120");
+  });
+});
+
+test("the example in docs/terminal.md is what these facts are told as", () => {
+  const now = new Date("2026-11-20T15:48:39Z");
+  const sinceMs = (ms: number): string => new Date(now.getTime() - ms).toISOString();
+  const missed = [{ reason: "budget", count: 94, lastAt: new Date("2026-11-20T14:41:00Z"), goesOn: false }];
+
+  const lines = [
+    marketLine("https://api.broker.example", "account"),
+    nextLine({ job: "options", at: new Date("2026-11-20T15:49:00Z") }, now),
+    budgetLine(
+      { calls: 34, serviceUsed: 36, serviceLimit: 60, serviceRemaining: 24, otherCalls: 0 },
+      { limit: 60, limitWindowMs: 60_000 },
+    ),
+    ...answerLines(
+      {
+        ...{
+          lastAnswerAt: sinceMs(3_000),
+          lastHour: { quotes: 2031 },
+          lastOfOutcome: { quotes: sinceMs(3_000) },
+        },
+        ...{ instruments: 33, sources: ["account"], loaded: new Map() },
+        ...{ deadLettersToday: 0, lastDeadLetterAt: null },
+      },
+      now,
+    ),
+    ...ledgerLines({ due: 12870, missed, late: [], unknown: [] }),
+  ];
+
+  const example = readFileSync(new URL("../../docs/terminal.md", import.meta.url), "utf8");
+  const printed = statusLines(lines, { isTTY: false, columns: 200 }, {});
+  expect(printed.filter((line) => !example.includes(`${line}\n`))).toEqual([]);
+});

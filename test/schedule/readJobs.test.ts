@@ -1,0 +1,435 @@
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "@jest/globals";
+import { type JobsReport, readJobs, requireJobs } from "../../src/schedule/readJobs.ts";
+import { describeProblem } from "../../src/schedule/yamlFile.ts";
+import { tempDir } from "../support/tempDir.ts";
+
+/** A jobs directory with these files. */
+function jobsDir(files: Record<string, string>): string {
+  const dir = tempDir();
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, name), text);
+  return dir;
+}
+
+/** The problems of a jobs directory, `file:line: message`, files relative to it. */
+async function problemsIn(dir: string): Promise<string[]> {
+  const { problems } = await readJobs(dir);
+  return problems.map(({ file, ...rest }) =>
+    describeProblem({ file: relative(dir, file), ...rest }).replaceAll(`${dir}/`, ""),
+  );
+}
+
+/** The problems of one job file, `line: message`. */
+async function problemsOf(text: string): Promise<string[]> {
+  const problems = await problemsIn(jobsDir({ "a.yaml": text }));
+  return problems.map((problem) => problem.replace(/^a\.yaml:/, ""));
+}
+
+function read(files: Record<string, string>): Promise<JobsReport> {
+  return readJobs(jobsDir(files));
+}
+
+const HEAD = `name: a\nschedule: "* * * * *"\n`;
+
+describe("a job file that is right", () => {
+  test("with every option is read as it is written", async () => {
+    const { jobs, problems } = await read({
+      "all.yaml": `name: us-equities            # unique
+schedule: "* * * * *"        # cron
+timezone: America/Chicago
+session: any
+delayed: true
+priority: -5
+symbols: [AAPL, MSFT]
+options: [{ underlying: AAPL, expiration: 2026-12-18, type: CALL, strike: 150 }]
+chains:
+  - { underlying: AAPL, expirations: { next: 3, kind: monthly }, strikes: { around: last, percent: 10, step: 5 }, types: [CALL, PUT] }
+`,
+    });
+
+    expect(problems).toEqual([]);
+    expect(jobs).toEqual([
+      {
+        name: "us-equities",
+        file: expect.stringMatching(/all\.yaml$/),
+        schedule: "* * * * *",
+        timezone: "America/Chicago",
+        session: "any",
+        delayed: true,
+        priority: -5,
+        symbols: ["AAPL", "MSFT"],
+        symbolsFile: null,
+        watchlist: null,
+        options: [{ underlying: "AAPL", expiration: "2026-12-18", optionType: "CALL", strike: "150" }],
+        chains: [
+          {
+            underlying: "AAPL",
+            expirations: { next: 3, kind: "monthly" },
+            strikes: { around: "last", percent: "10", step: "5" },
+            types: ["CALL", "PUT"],
+          },
+        ],
+      },
+    ]);
+  });
+
+  test("needs a name, a schedule and something to poll; the rest has defaults", async () => {
+    const { jobs } = await read({ "a.yaml": `${HEAD}watchlist: DEFAULT\n` });
+
+    expect(jobs).toMatchObject([
+      {
+        timezone: "America/New_York",
+        session: "regular",
+        delayed: false,
+        priority: 0,
+        symbols: [],
+        watchlist: "DEFAULT",
+        options: [],
+        chains: [],
+      },
+    ]);
+  });
+
+  test("keeps symbols as text, whatever they look like, each once and in order", async () => {
+    const { jobs } = await read({
+      "a.yaml": `${HEAD}symbols: [NaN, true, 1E5, 007, null, ~, .inf, 0x1F, 1_000, no, 2026-01-01, "007", BRK.B]\n`,
+    });
+
+    expect(jobs[0]?.symbols).toEqual(
+      "NaN,true,1E5,007,null,~,.inf,0x1F,1_000,no,2026-01-01,BRK.B".split(","),
+    );
+  });
+
+  test("keeps the name, the watchlist and an underlying as text too", async () => {
+    const { jobs } = await read({
+      "a.yaml": `name: 007
+schedule: "* * * * *"
+watchlist: 18516
+options: [{ underlying: true, expiration: 2026-12-18, type: PUT, strike: 0152.50 }]
+`,
+    });
+
+    expect(jobs).toMatchObject([
+      { name: "007", watchlist: "18516", options: [{ underlying: "true", strike: "152.5" }] },
+    ]);
+  });
+
+  test("may come from Windows, with a byte order mark and carriage returns", async () => {
+    const { jobs, problems } = await read({
+      "a.yml": `\uFEFF${HEAD}symbols:\n  - AAPL\n  - MSFT\n`.replaceAll("\n", "\r\n"),
+    });
+
+    expect(problems).toEqual([]);
+    expect(jobs[0]?.symbols).toEqual(["AAPL", "MSFT"]);
+  });
+
+  test("is one of the files that the checkout ships", async () => {
+    const { jobs, problems } = await readJobs(fileURLToPath(new URL("../../jobs/", import.meta.url)));
+
+    expect(problems).toEqual([]);
+    expect(jobs.length).toBeGreaterThan(0);
+  });
+});
+
+test.each([
+  ["nothing in the file", "", ["1: the file is empty: expected options, each as name: value"]],
+  ["comments alone", "# later\n", ["1: the file is empty: expected options, each as name: value"]],
+  [
+    "a list in place of options",
+    "- AAPL\n- MSFT\n",
+    [
+      expect.stringMatching(
+        /^1: the file has no option of its kind: expected name, schedule, .* or chains, each/,
+      ),
+    ],
+  ],
+  ["a tab that indents", `${HEAD}symbols:\n\t- AAPL\n`, ["4: a tab indents this line: expected spaces"]],
+  [
+    "a bracket that is never closed",
+    `name: a\nsymbols: [AAPL, MSFT\nschedule: "* * * * *"\n`,
+    [expect.stringMatching(/^3: this is not YAML: Flow sequence .* must .* end with a \]$/)],
+  ],
+  [
+    "a schedule without quotes",
+    "name: a\nschedule: * * * * *\nsymbols: [AAPL]\n",
+    ['2: a value that begins with * stands in quotes, such as schedule: "* * * * *"'],
+  ],
+  [
+    "an option given twice",
+    `${HEAD}symbols: [AAPL]\nschedule: "5 * * * *"\n`,
+    ["4: schedule is given twice"],
+  ],
+  [
+    "an alias",
+    `${HEAD}symbols: &all [AAPL]\nwatchlist: *all\n`,
+    ["4: *all stands for another place of the file: write the value itself"],
+  ],
+  [
+    "two jobs in one file",
+    `${HEAD}symbols: [AAPL]\n---\nname: b\n`,
+    ["4: a second document begins here (---): a file holds one job"],
+  ],
+  [
+    "options that are missing",
+    "symbols: [AAPL]\n",
+    [
+      "1: name is missing: expected a name of letters, digits, dots, dashes and underscores, at most 64 of them",
+      '1: schedule is missing: expected a cron expression, such as "*/5 9-16 * * MON-FRI"',
+    ],
+  ],
+  [
+    "an option that does not exist",
+    `${HEAD}symbols: [AAPL]\nsymbol: MSFT\n`,
+    [
+      "4: symbol is not an option here: expected name, schedule, timezone, session, delayed, priority, symbols, symbolsFile, watchlist, options or chains",
+    ],
+  ],
+  [
+    "nothing to poll",
+    HEAD,
+    ["1: the job polls nothing: give one of symbols, symbolsFile, watchlist, or options, or chains"],
+  ],
+  [
+    "symbols and a watchlist",
+    `${HEAD}symbols: [AAPL]\nwatchlist: DEFAULT\n`,
+    [
+      "4: watchlist is DEFAULT: a job has only one of symbols, symbolsFile, watchlist, and symbols is there too",
+    ],
+  ],
+  [
+    "wrong values everywhere",
+    `name: us equities
+schedule: "* * * *"
+timezone: New York
+session: lunch
+delayed: yes
+priority: high
+symbols: AAPL
+`,
+    [
+      "1: name is us equities: expected a name of letters, digits, dots, dashes and underscores, at most 64 of them",
+      expect.stringMatching(
+        /^2: schedule is "\* \* \* \*": expected a cron expression, such as .* \(.*5 or 6 fields but got 4\)$/,
+      ),
+      "3: timezone is New York: expected an IANA time zone, such as America/New_York",
+      "4: session is lunch: expected pre, regular, post, any or always",
+      "5: delayed is yes: expected true or false",
+      "6: priority is high: expected a whole number from -1000 to 1000",
+      "7: symbols is AAPL: expected a list, such as [AAPL, MSFT]",
+    ],
+  ],
+  [
+    "options that are there but empty",
+    `name:\nschedule: ""\nsymbols:\noptions: []\nchains: []\n`,
+    [
+      "1: name is empty: expected a name of letters, digits, dots, dashes and underscores, at most 64 of them",
+      expect.stringMatching(/^2: schedule is "": expected a cron expression/),
+      "3: symbols is empty: expected a list, such as [AAPL, MSFT]",
+      "4: options is an empty list: expected at least one entry",
+      "5: chains is an empty list: expected at least one entry",
+    ],
+  ],
+  [
+    "symbols that are none",
+    `${HEAD}symbols:\n  - AAPL\n  - BRK B\n  - ""\n  - A,B\n  - [MSFT]\n`,
+    [
+      "5: symbols[1] is BRK B: expected a symbol, 1 to 32 characters without spaces and commas",
+      '6: symbols[2] is "": expected a symbol, 1 to 32 characters without spaces and commas',
+      "7: symbols[3] is A,B: expected a symbol, 1 to 32 characters without spaces and commas",
+      "8: symbols[4] is a list: expected a symbol, 1 to 32 characters without spaces and commas",
+    ],
+  ],
+  [
+    "a minute that no clock shows",
+    `name: a\nschedule: "61 * * * *"\nsymbols: [AAPL]\n`,
+    [expect.stringMatching(/^2: schedule is "61 \* \* \* \*": expected a cron expression.*61/)],
+  ],
+  [
+    "a day that no month has",
+    `name: a\nschedule: "0 0 31 2 *"\nsymbols: [AAPL]\n`,
+    [expect.stringMatching(/^2: schedule is "0 0 31 2 \*": expected a cron expression.*impossible/)],
+  ],
+  [
+    "wrong contracts",
+    `${HEAD}options:
+  - { underlying: AAPL, expiration: 2026-02-30, type: call, strike: -5 }
+  - { underlying: AAPL, expiration: 12/18/2026, type: PUT, strike: 0 }
+  - { underlying: AAPL, expiration: 2026-12-18, strike: 1e2, kind: CALL }
+  - AAPL
+`,
+    [
+      "4: options[0].expiration is 2026-02-30: expected a date that exists, YYYY-MM-DD",
+      "4: options[0].type is call: expected CALL or PUT",
+      "4: options[0].strike is -5: expected a decimal above 0, such as 150 or 2.5",
+      "5: options[1].expiration is 12/18/2026: expected a date that exists, YYYY-MM-DD",
+      "5: options[1].strike is 0: expected a decimal above 0, such as 150 or 2.5",
+      "6: options[2].type is missing: expected CALL or PUT",
+      "6: options[2].strike is 1e2: expected a decimal above 0, such as 150 or 2.5",
+      "6: options[2].kind is not an option here: expected underlying, expiration, type or strike",
+      "7: options[3] is AAPL: expected options, each as name: value",
+    ],
+  ],
+  [
+    "wrong chains",
+    `${HEAD}chains:
+  - underlying: AAPL
+    expirations: { next: 0, kind: daily }
+    strikes: { around: mid, percent: 200, step: 0 }
+    types: [CALLS]
+  - { underlying: AAPL, expirations: 2026-12-18, strikes: 150 }
+  - { expirations: [2026-13-01], strikes: [a], types: [] }
+`,
+    [
+      "5: chains[0].expirations.next is 0: expected 1 or more",
+      "5: chains[0].expirations.kind is daily: expected monthly or weekly",
+      "6: chains[0].strikes.around is mid: expected last",
+      expect.stringMatching(/^6: chains\[0\]\.strikes\.percent is 200: .*at most 100$/),
+      "6: chains[0].strikes.step is 0: expected a decimal above 0",
+      "7: chains[0].types[0] is CALLS: expected CALL or PUT",
+      expect.stringMatching(/^8: chains\[1\]\.expirations is 2026-12-18: expected .* list of dates/),
+      expect.stringMatching(/^8: chains\[1\]\.strikes is 150: expected .* list of strikes/),
+      "9: chains[2].underlying is missing: expected text",
+      "9: chains[2].expirations[0] is 2026-13-01: expected a date that exists, YYYY-MM-DD",
+      "9: chains[2].strikes[0] is a: expected a decimal above 0",
+      "9: chains[2].types is an empty list: expected at least one entry",
+    ],
+  ],
+])("%s is named with its line, and with all else that is wrong", async (_name, text, expected) => {
+  expect(await problemsOf(text)).toEqual(expected);
+});
+
+test("a value of many lines is shown by its beginning, in one line", async () => {
+  const [problem] = await problemsOf(`${HEAD}symbols: >\n  ${"AAPL, MSFT,\n  ".repeat(20)}\n`);
+
+  expect(problem).toMatch(/^3: symbols is > AAPL, MSFT.{1,40}\.\.\.: expected a list/);
+});
+
+describe("a directory of job files", () => {
+  test("is read whole: the problems of all files at once, and the jobs of the others", async () => {
+    const dir = jobsDir({
+      "a.yaml": "name: a\nsymbols: [AAPL]\n",
+      "b.yaml": `name: b\nschedule: "* * * * *"\nsymbols: [AAPL]\n`,
+      "c.yml": `name: c\nschedule: "* * * * *"\nsession: noon\nsymbols: [AAPL]\n`,
+      "notes.txt": "not a job",
+    });
+
+    const { jobs } = await readJobs(dir);
+
+    expect(jobs.map(({ name }) => name)).toEqual(["b"]);
+    expect(await problemsIn(dir)).toEqual([
+      'a.yaml:1: schedule is missing: expected a cron expression, such as "*/5 9-16 * * MON-FRI"',
+      "c.yml:3: session is noon: expected pre, regular, post, any or always",
+    ]);
+  });
+
+  test("with two jobs of one name keeps the first and names both files", async () => {
+    const job = `name: twin\nschedule: "* * * * *"\nsymbols: [AAPL]\n`;
+    const dir = jobsDir({ "a.yaml": job, "b.yaml": `# copied\n${job}` });
+
+    expect(await problemsIn(dir)).toEqual([
+      "b.yaml:2: name is twin: a.yaml has it already, and each job needs a name of its own",
+    ]);
+  });
+
+  test("may hold a calendar, which is no job", async () => {
+    const { jobs, calendar, problems } = await read({
+      "a.yaml": `${HEAD}symbols: [AAPL]\n`,
+      "calendar.yaml": "overrides:\n  - { date: 2027-03-12, kind: early, close: 13:00, reason: 007 }\n",
+    });
+
+    expect(problems).toEqual([]);
+    expect(jobs).toHaveLength(1);
+    expect(calendar).toEqual([{ date: "2027-03-12", kind: "early", close: "13:00", reason: "007" }]);
+  });
+
+  test("with mistakes in the calendar names them beside those of the jobs", async () => {
+    const dir = jobsDir({
+      "a.yaml": HEAD,
+      "calendar.yaml":
+        "overrides:\n  - { date: 2027-02-30, kind: closed }\n  - { date: 2027-03-01, kind: shut }\n  - { day: 2027-03-02, kind: closed }\n",
+    });
+
+    expect(await problemsIn(dir)).toEqual([
+      "a.yaml:1: the job polls nothing: give one of symbols, symbolsFile, watchlist, or options, or chains",
+      "calendar.yaml:2: overrides[0].date is 2027-02-30: expected a date that exists, YYYY-MM-DD",
+      "calendar.yaml:3: overrides[1].kind is shut: expected closed, early or regular",
+      expect.stringMatching(/^calendar\.yaml:4: overrides\[2\]\.date is missing: expected/),
+      "calendar.yaml:4: overrides[2].day is not an option here: expected date, kind, close or reason",
+    ]);
+  });
+
+  test("with a file that cannot be read goes on with the others", async () => {
+    const dir = jobsDir({ "b.yaml": `${HEAD}symbols: [AAPL]\n` });
+    mkdirSync(join(dir, "a.yaml"));
+    symlinkSync(join(dir, "nowhere"), join(dir, "c.yaml"));
+
+    expect((await readJobs(dir)).jobs).toHaveLength(1);
+    expect(await problemsIn(dir)).toEqual([
+      "a.yaml:1: the file cannot be read (EISDIR)",
+      "c.yaml:1: the file cannot be read (ENOENT)",
+    ]);
+  });
+
+  test("that is not there is refused with the remedy", async () => {
+    await expect(readJobs("/nowhere/jobs")).rejects.toMatchObject({
+      code: "JOBS_UNREADABLE",
+      exitCode: 2,
+      message: expect.stringMatching(/\/nowhere\/jobs.*ENOENT.*Set QUOTEKEEPER_JOBS_DIR/),
+    });
+  });
+
+  test("without a job file is refused by whoever needs jobs", async () => {
+    const dir = jobsDir({ "calendar.yaml": "overrides: []\n", "readme.md": "" });
+
+    await expect(requireJobs(dir)).rejects.toMatchObject({
+      code: "JOBS_UNREADABLE",
+      message: expect.stringContaining(`${dir} holds no job file`),
+    });
+  });
+
+  test("with any mistake is refused by whoever needs jobs, with all of them", async () => {
+    const dir = jobsDir({ "a.yaml": "symbols: [AAPL]\n", "b.yaml": "" });
+
+    await expect(requireJobs(dir)).rejects.toMatchObject({
+      code: "JOBS_INVALID",
+      exitCode: 2,
+      message: expect.stringMatching(/3 problems[^]*a\.yaml:1: name[^]*a\.yaml:1: schedule[^]*b\.yaml:1: /),
+    });
+  });
+});
+
+describe("a file of symbols", () => {
+  const JOB = `${HEAD}symbolsFile: ./list.txt\n`;
+
+  test("has one a line or several between commas, comments and empty lines, each symbol once", async () => {
+    const { jobs, problems } = await read({
+      "a.yaml": JOB,
+      "list.txt": "\uFEFF# mine\r\nAAPL\r\n\r\n  MSFT , GE # two\r\nAAPL\r\nNaN\r\n007",
+    });
+
+    expect(problems).toEqual([]);
+    expect(jobs[0]?.symbols).toEqual(["AAPL", "MSFT", "GE", "NaN", "007"]);
+  });
+
+  test.each([
+    ["that is missing", {}, "a.yaml:3: symbolsFile list.txt cannot be read (ENOENT)"],
+    ["that is empty", { "list.txt": "" }, "a.yaml:3: symbolsFile list.txt holds no symbol"],
+    ["of comments alone", { "list.txt": "# none yet\n\n" }, "a.yaml:3: symbolsFile list.txt holds no symbol"],
+    [
+      "with words that are no symbols",
+      { "list.txt": "AAPL\nBERKSHIRE B\n" },
+      "list.txt:2: this is no symbol: expected one a line, or commas between them, each of at most 32 characters without spaces",
+    ],
+  ])("%s is named", async (_name, files: Record<string, string>, problem) => {
+    expect(await problemsIn(jobsDir({ "a.yaml": JOB, ...files }))).toEqual([problem]);
+  });
+
+  test("that is a directory is named", async () => {
+    const dir = jobsDir({ "a.yaml": JOB });
+    mkdirSync(join(dir, "list.txt"));
+
+    expect(await problemsIn(dir)).toEqual(["a.yaml:3: symbolsFile list.txt cannot be read (EISDIR)"]);
+  });
+});

@@ -1,0 +1,160 @@
+/** Job files that change while the program runs. */
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { followJobs, type JobSet } from "../../src/run/followJobs.ts";
+import { readJobs } from "../../src/schedule/readJobs.ts";
+import { LOOK_EVERY_MS } from "../../src/schedule/watchJobs.ts";
+import { tempDir } from "../support/tempDir.ts";
+
+const GE_JOB = 'name: list\nschedule: "* * * * *"\nsymbols: [GE]\n';
+
+let dir = "";
+let taken: JobSet[] = [];
+let said: string[] = [];
+let stop: () => void = () => undefined;
+
+beforeEach(() => {
+  jest.useFakeTimers({ doNotFake: ["nextTick", "queueMicrotask", "setImmediate", "clearImmediate"] });
+  dir = join(tempDir(), "jobs");
+  mkdirSync(dir);
+  taken = [];
+  said = [];
+});
+
+afterEach(() => {
+  stop();
+  jest.useRealTimers();
+});
+
+function write(name: string, text: string): void {
+  writeFileSync(join(dir, name), text);
+}
+
+/** Begins to follow the files as they are now. */
+async function follow(): Promise<void> {
+  const say = (_fields: object, message: string) => void said.push(message);
+  stop = followJobs(dir, {
+    first: await readJobs(dir),
+    onJobs: (jobs) => taken.push(jobs),
+    log: { debug: say, info: say, warn: say, error: say },
+  });
+  await look();
+}
+
+/** The time of one look passes, and the files are read. */
+async function look(): Promise<void> {
+  jest.advanceTimersByTime(LOOK_EVERY_MS);
+  // Files are read beside the clock, one operation after the other: after more operations than that it has been done.
+  for (let operation = 0; operation < 100; operation += 1) await stat(dir);
+}
+
+function symbolsTaken(): (readonly string[])[] {
+  return taken.flatMap(({ jobs }) => jobs.map(({ symbols }) => symbols));
+}
+
+describe("a job file", () => {
+  test("that is written is in force, and nothing is said while nothing changes", async () => {
+    write("list.yaml", GE_JOB);
+    await follow();
+    await look();
+    expect(said).toEqual([]);
+
+    write("list.yaml", GE_JOB.replace("GE", "GE, KO"));
+    await look();
+
+    expect(symbolsTaken()).toEqual([["GE", "KO"]]);
+    expect(said).toEqual([expect.stringContaining("in force from the next slot on")]);
+  });
+
+  test("that is added or removed changes the jobs", async () => {
+    write("list.yaml", GE_JOB);
+    await follow();
+
+    write("more.yaml", GE_JOB.replace("list", "more"));
+    await look();
+    rmSync(join(dir, "list.yaml"));
+    await look();
+
+    expect(taken.map(({ jobs }) => jobs.map(({ name }) => name))).toEqual([["list", "more"], ["more"]]);
+  });
+
+  test("that is broken keeps the old jobs and is said with file, line and reason; mended, it is in force", async () => {
+    write("list.yaml", GE_JOB);
+    await follow();
+
+    write("list.yaml", GE_JOB.replace("* * * * *", "every minute"));
+    await look();
+    expect(taken).toEqual([]);
+    expect(said).toEqual([
+      expect.stringMatching(/jobs before stay in force[^]*list\.yaml:2[^]*every minute/),
+    ]);
+
+    write("list.yaml", GE_JOB.replace("GE", "IBM"));
+    await look();
+    expect(symbolsTaken()).toEqual([["IBM"]]);
+  });
+
+  test("that was broken and is as before again is said to be right", async () => {
+    write("list.yaml", GE_JOB);
+    await follow();
+    write("list.yaml", "name: [");
+    await look();
+
+    write("list.yaml", GE_JOB);
+    await look();
+
+    expect(taken).toEqual([]);
+    expect(said.at(-1)).toContain("right again");
+  });
+
+  test("the last one of the directory may not go: the old jobs stay", async () => {
+    write("list.yaml", GE_JOB);
+    await follow();
+
+    rmSync(join(dir, "list.yaml"));
+    await look();
+
+    expect(taken).toEqual([]);
+    expect(said).toEqual([expect.stringContaining("holds no job file any more")]);
+  });
+
+  test("that changed between the reading and the first look is not overlooked", async () => {
+    write("list.yaml", GE_JOB);
+    const following = follow();
+    write("list.yaml", GE_JOB.replace("GE", "KO"));
+    await following;
+    await look();
+
+    expect(said.length).toBeLessThanOrEqual(1);
+    expect(
+      symbolsTaken()
+        .flat()
+        .filter((symbol) => symbol !== "KO"),
+    ).toEqual([]);
+  });
+});
+
+test("a list of symbols outside the directory is looked at as well", async () => {
+  write("list.yaml", 'name: list\nschedule: "* * * * *"\nsymbolsFile: ../symbols.txt\n');
+  write("../symbols.txt", "GE\n");
+  await follow();
+
+  write("../symbols.txt", "GE\nKO\n");
+  await look();
+
+  expect(symbolsTaken()).toEqual([["GE", "KO"]]);
+});
+
+test("the operator's calendar counts as well", async () => {
+  write("list.yaml", GE_JOB);
+  await follow();
+
+  write("calendar.yaml", 'overrides:\n  - { date: 2026-11-20, kind: closed, reason: "a storm" }\n');
+  await look();
+
+  expect(taken.map(({ calendar }) => calendar)).toEqual([
+    [expect.objectContaining({ date: "2026-11-20", kind: "closed" })],
+  ]);
+});
