@@ -144,8 +144,9 @@ scenarios.push({
     ),
 });
 
+const wanted = scenarios.filter(({ name }) => name.includes(options.only));
 let failed = 0;
-for (const { name, run } of scenarios.filter((one) => one.name.includes(options.only))) {
+for (const { name, run } of wanted) {
   const startedAt = performance.now();
   let verdict: Verdict;
   try {
@@ -163,5 +164,7 @@ for (const { name, run } of scenarios.filter((one) => one.name.includes(options.
   if (verdict.violations.length > 0) failed += 1;
 }
 await server.close();
-say(failed === 0 ? "Everything holds." : `${failed} scenarios found a violation.`);
-process.exitCode = failed === 0 ? 0 : 1;
+const names = scenarios.map(({ name }) => name).join(", ");
+if (wanted.length === 0) say(`No scenario is called ${options.only}; there are ${names}.`);
+else say(failed === 0 ? "Everything holds." : `${failed} scenarios found a violation.`);
+process.exitCode = wanted.length > 0 && failed === 0 ? 0 : 1;
