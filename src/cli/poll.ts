@@ -181,40 +181,44 @@ function report(
   json: boolean,
 ): number {
   const stored = new Set(lines.map(({ instrument }) => instrument));
+  const matched = collected.map(matchedOf);
   const problems = [
     ...collected.flatMap(({ answer }) => (answer.outcome === "quotes" ? [] : [answerError(answer)])),
-    ...collected.flatMap((one) => problemsOf(one, stored)),
+    ...collected.flatMap((one, place) => problemsOf(one, matched[place] ?? null, stored)),
   ];
   if (json) {
     const errors = problems.map(({ code, message }) => ({ code, message }));
     printJson(edges.stdout, pollJson, { quotes: [...lines], errors });
   } else if (lines.length > 0) edges.stdout.write(quoteTable(lines, edges));
   for (const { message } of problems) say(edges.stderr, message);
-  for (const line of collected.flatMap(oddFieldsOf)) say(edges.stderr, line);
+  for (const line of matched.flatMap((one) => one?.flatMap(oddFieldsOf) ?? [])) say(edges.stderr, line);
   return problems.length > 0 ? 1 : 0;
 }
 
-/** What of an answer's quotes could not be read, though they are stored: a line each. */
-function oddFieldsOf({ record, answer }: Collected): string[] {
-  if (answer.outcome !== "quotes") return [];
-  const matched = matchAnswer(askedInstruments(record.request as QuoteCall), answer.document.items);
-  return matched.flatMap((match) =>
-    match.fate !== "stored"
-      ? []
-      : match.oddFields.map(
-          ({ problem }) => `${match.name} is stored without one field: ${problem} (table dead_letters)`,
-        ),
+/** An answer's items by what was asked; null: it is none with quotes. */
+function matchedOf({ record, answer }: Collected): Matched[] | null {
+  if (answer.outcome !== "quotes") return null;
+  return matchAnswer(askedInstruments(record.request as QuoteCall), answer.document.items);
+}
+
+/** What of a stored quote could not be read: a line each. */
+function oddFieldsOf(match: Matched): string[] {
+  if (match.fate !== "stored") return [];
+  return match.oddFields.map(
+    ({ problem }) => `${match.name} is stored without one field: ${problem} (table dead_letters)`,
   );
 }
 
 /** @param stored names of what the database has taken */
-function problemsOf({ record, answer }: Collected, stored: ReadonlySet<string>): QuotekeeperError[] {
-  if (answer.outcome !== "quotes") return [];
-  const call = record.request as QuoteCall;
-  const matched = matchAnswer(askedInstruments(call), answer.document.items);
-  if (matched.length === 0)
-    return [new QuotekeeperError("NO_QUOTE", `the answer holds nothing for ${describeCall(call)}`)];
-  return matched.flatMap((match) => problemOf(match, stored));
+function problemsOf(
+  { record }: Collected,
+  matched: readonly Matched[] | null,
+  stored: ReadonlySet<string>,
+): QuotekeeperError[] {
+  if (matched === null) return [];
+  if (matched.length > 0) return matched.flatMap((match) => problemOf(match, stored));
+  const call = describeCall(record.request as QuoteCall);
+  return [new QuotekeeperError("NO_QUOTE", `the answer holds nothing for ${call}`)];
 }
 
 function problemOf(match: Matched, stored: ReadonlySet<string>): QuotekeeperError[] {

@@ -11,8 +11,18 @@ import { type ReadDocument, readDocument } from "./readDocument.ts";
  * - `server_error`: 5xx
  * - `malformed`: 200 with something that is not a whole quotes document
  */
-export type Outcome =
-  "quotes" | "quota_fault" | "unauthorized" | "too_long" | "refused" | "server_error" | "malformed";
+export const OUTCOMES = [
+  "quotes",
+  "quota_fault",
+  "unauthorized",
+  "too_long",
+  "refused",
+  "server_error",
+  "malformed",
+] as const;
+
+/** One of them. */
+export type Outcome = (typeof OUTCOMES)[number];
 
 /** The outcome, the document when there is one, and a sentence for people when there is none. */
 export type Answer =

@@ -18,3 +18,11 @@ export const countsByName = z.record(z.string(), count);
 
 /** A `Date`, which JSON writes as a time in UTC with milliseconds. */
 export const date = z.union([z.date(), instant]);
+
+/** How a database stores the archive (`Tier`). */
+export const storageTier = z.strictObject({
+  name: z.enum(["plain", "apache", "community"]).describe("Storage tier."),
+  postgres: z.string().describe("Version of the PostgreSQL server."),
+  timescaledb: z.string().nullable().describe("Version of TimescaleDB; null on the plain tier."),
+  canMove: z.boolean().describe("Whether `migrate --to-timescaledb` is possible."),
+});

@@ -1,6 +1,6 @@
 /** What `status --json` prints. */
 import { z } from "zod";
-import { count, countsByName, instant } from "./jsonWords.ts";
+import { count, countsByName, instant, storageTier } from "./jsonWords.ts";
 
 const line = z.strictObject({
   subject: z
@@ -111,13 +111,5 @@ export const statusJson = z.strictObject({
     .int()
     .nullable()
     .describe("Version of the database's schema, 0 when it is empty; null without one."),
-  tier: z
-    .strictObject({
-      name: z.enum(["plain", "apache", "community"]).describe("Storage tier."),
-      postgres: z.string().describe("Version of the PostgreSQL server."),
-      timescaledb: z.string().nullable().describe("Version of TimescaleDB; null on the plain tier."),
-      canMove: z.boolean().describe("Whether `migrate --to-timescaledb` is possible."),
-    })
-    .nullable()
-    .describe("How the database stores the archive; null without one."),
+  tier: storageTier.nullable().describe("How the database stores the archive; null without one."),
 });

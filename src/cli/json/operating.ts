@@ -1,21 +1,14 @@
 /** What `migrate --json` and the commands below `serve keys` print, and how an error is printed. */
 import { z } from "zod";
 import { ERRORS } from "../../errors.ts";
-import { count, instant } from "../../run/jsonWords.ts";
+import { count, instant, storageTier } from "../../run/jsonWords.ts";
 
 /** `migrate --json`. */
 export const migrateJson = z.strictObject({
   database: z.string().describe("Host, port and name of the database."),
   version: count.describe("Version of its schema."),
   applied: z.array(z.string()).describe("The migrations of this run."),
-  tier: z
-    .strictObject({
-      name: z.enum(["plain", "apache", "community"]).describe("Storage tier."),
-      postgres: z.string().describe("Version of the PostgreSQL server."),
-      timescaledb: z.string().nullable().describe("Version of TimescaleDB; null on the plain tier."),
-      canMove: z.boolean().describe("Whether `migrate --to-timescaledb` is possible."),
-    })
-    .describe("How it stores the archive."),
+  tier: storageTier.describe("How it stores the archive."),
   retentionDays: count.nullable().describe("Days of quotes that are kept; null: all."),
 });
 

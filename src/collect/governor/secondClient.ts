@@ -32,7 +32,8 @@ const SUSPECTED_COUNT = 2;
 const UNSEEN_COUNT = 4;
 
 /**
- * Assumed: a client that comes all at once and fills the window shows only what we left. Above eleven calls known, a refusal again within three windows halves what is ours: two calls fewer each time would be refused for long.
+ * Assumed: a client that comes all at once and fills the window shows only what we left. Above eleven calls known, a
+ * refusal again within three windows halves what is ours: two calls fewer each time would be refused for long.
  */
 const FILLS_COUNT = 11;
 
@@ -129,7 +130,7 @@ export function withSuspicion(state: GovernorState, atMs: number): readonly Seco
   const { config, limit, faultAtMs } = state;
   const { secondCount, regularCount, comeAtOnce } = reckoned(state, atMs);
   if (perhapsLost(state, atMs)) return state.samples;
-  const mostCount = state.samples.at(-1)?.mostCount ?? 0;
+  const { mostCount = 0, atOnceCount = 0 } = state.samples.at(-1) ?? {};
   const unseen = secondCount === 0;
   // What was counted of it before, or comes from window to window, is what it asks for: there is nothing to guess.
   const isKnown = secondCount < mostCount || secondCount <= regularCount + SUSPECTED_COUNT;
@@ -142,7 +143,6 @@ export function withSuspicion(state: GovernorState, atMs: number): readonly Seco
   const guessWindows = fills ? FILLS_WINDOWS : SUSPICION_WINDOWS;
   const holdsUntilMs = atMs + (again || unseen ? guessWindows : HOLD_WINDOWS) * config.windowMs;
   const seen = { atMs, spanMs: 0, appearedCount: 0, provedCount: count, windowCount: count };
-  const atOnceCount = state.samples.at(-1)?.atOnceCount ?? 0;
   return [...state.samples, { ...seen, mostCount, atOnceCount, holdsUntilMs }];
 }
 
@@ -227,11 +227,8 @@ function withSample(state: GovernorState, reading: Reading): readonly SecondClie
     spanMs: last === null ? 0 : atMs - last.answeredAtMs,
     appearedCount: Math.max(0, rise),
   };
-  const appeared = kept.reduce(
-    (sum, sample) =>
-      sample.atMs > atMs - RISE_SPAN * windowMs ? sum + appearedSince(sample, atMs - windowMs) : sum,
-    appearedSince(latest, atMs - windowMs),
-  );
+  const lately = [...kept.filter((sample) => sample.atMs > atMs - RISE_SPAN * windowMs), latest];
+  const appeared = lately.reduce((sum, sample) => sum + appearedSince(sample, atMs - windowMs), 0);
   const above = reading.usedCount - possiblyCounted(state, reading);
   if (above <= 0 && appeared === 0) return kept;
   const lost = appeared < above && perhapsLost(state, atMs);
@@ -245,8 +242,7 @@ function withSample(state: GovernorState, reading: Reading): readonly SecondClie
   const { spanMs, appearedCount } = latest;
   // A burst can hide behind the one before it for good, as that leaves the count: nothing appears then.
   const atOnce = appearedAtOnce(latest, windowMs);
-  const lately = kept.filter((sample) => sample.atMs > atMs - RISE_SPAN * windowMs);
-  const evenly = appeared - mostAtOnce([...lately, latest], windowMs);
+  const evenly = appeared - mostAtOnce(lately, windowMs);
   const comesEvenly = windowCount > 0 && evenly >= AT_ONCE_SHARE * windowCount;
   const atOnceCount = comesEvenly ? atOnce : Math.max(before?.atOnceCount ?? 0, atOnce);
   return [

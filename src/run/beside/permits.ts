@@ -7,6 +7,7 @@ import { z } from "zod";
 import { atMost, type Clock } from "../../clock.ts";
 import type { Arrived } from "../../collect/callEnds.ts";
 import type { BorrowedEnd } from "../../collect/dispatcher.ts";
+import { OUTCOMES } from "../../quotes-api/answer.ts";
 import { type Self, type Serve, talkToCollector } from "./lock.ts";
 
 /** Who asks: somebody who waits for a poll goes before the queue, a sweep takes what the queue leaves. */
@@ -28,15 +29,7 @@ const wanted = z.object({
 });
 const reply = z.object({ go: z.boolean() });
 const report = z.object({
-  outcome: z.enum([
-    "quotes",
-    "quota_fault",
-    "unauthorized",
-    "too_long",
-    "refused",
-    "server_error",
-    "malformed",
-  ]),
+  outcome: z.enum(OUTCOMES),
   headers: z.record(z.string().regex(TOLD_HEADERS), z.string().max(100)),
 });
 
