@@ -33,6 +33,7 @@ const ALONE: Omit<Scenario, "name" | "bounds"> = {
   secondClient: null,
   collectorCount: 1,
   restartCount: 0,
+  lostShare: 0,
   remembers: "calls",
   clockStep: false,
 };
@@ -40,8 +41,11 @@ const ALONE: Omit<Scenario, "name" | "bounds"> = {
 const UNDISTURBED: Bounds = { leastShare: 0.99, mostRefusals: 0, mostSteadyRefusals: 0 };
 const BESIDE: Bounds = { leastShare: 0.95, mostRefusals: 6, mostSteadyRefusals: 6 };
 
-/** Beside a second client whose bursts have us refused by closed connections: they name no count. */
-const BESIDE_CLOSED: Bounds = { leastShare: 0.88, mostRefusals: 15, mostSteadyRefusals: 24 };
+/** Beside a second client whose bursts have us refused by closed connections: they name no count, so it is learnt later. */
+const BESIDE_CLOSED: Bounds = { ...BESIDE, mostRefusals: 7 };
+
+/** Beside a second client on a service that is unwell: some of what it loses is taken for refusals. */
+const BESIDE_AND_UNWELL: Bounds = { leastShare: 0.85, mostSteadyRefusals: 10 };
 
 /** Shown only: nothing is promised. */
 const UNBOUNDED: Bounds = { leastShare: 0, mostSteadyRefusals: Infinity };
@@ -104,6 +108,17 @@ export const SCENARIOS: readonly Scenario[] = [
     name: `second client, 30 at once, ${disguise}`,
     bounds: disguise === "503" ? BESIDE : BESIDE_CLOSED,
   })),
+  ...[0.001, 0.01].flatMap((lostShare) => [
+    {
+      ...{ ...ALONE, lostShare, name: `${100 * lostShare} % of the answers lost` },
+      bounds: { leastShare: 0.95, mostSteadyRefusals: 0 },
+    },
+    ...SECOND_CLIENTS.filter(({ count }) => count === 30).map((secondClient) => ({
+      ...{ ...ALONE, lostShare, secondClient },
+      name: `second client, 30 ${MANNERS[secondClient.manner]}, ${100 * lostShare} % of the answers lost`,
+      bounds: lostShare === 0.001 ? BESIDE : BESIDE_AND_UNWELL,
+    })),
+  ]),
   ...(["fault", "503"] as const).map((disguise) => ({
     ...{ ...ALONE, disguise, headers: false, secondClient: { count: 30, manner: "burst" as const } },
     name: `second client, 30 at once, ${disguise}, no headers`,

@@ -50,6 +50,8 @@ export type Cell = {
   /** Collectors of ours on the account, none knowing of the other; the second begins in the third minute. */
   collectorCount: 1 | 2;
   restartCount: number;
+  /** The share of the counted calls whose connection ends before the answer, for no reason of the limit's. */
+  lostShare: number;
   /** What a restart knows: each call that was sent, or the answers in the journal alone. */
   remembers: "calls" | "answers";
   /** Whether the machine's clock is set by a minute at each restart. */
@@ -154,11 +156,13 @@ export class World {
   }
 
   #arrive(collector: number): Answer {
-    const { headers, skew, disguise, retryAfter } = this.#cell;
+    const { headers, skew, disguise, retryAfter, lostShare } = this.#cell;
     const limit = this.#limitAt(this.time.nowMs);
     const wallMs = this.wallMs();
     const verdict = this.#service(wallMs, limit);
     this.#book(verdict.accepted, collector);
+    if (verdict.accepted && lostShare > 0 && this.random() < lostShare)
+      return { outcome: "closed", header: () => undefined };
     const said: Record<string, string | undefined> = {};
     const silent = !verdict.accepted && disguise === "closed";
     if (headers && !silent) {

@@ -34,6 +34,15 @@ const CONNECTION_CODES = new Set([
   "EAI_AGAIN",
 ]);
 
+/** What pg says of a connection that broke or does not answer, without a code. */
+const CONNECTION_WORDS = /connection terminated|timeout|client (has encountered|was closed)/i;
+
+/** Errors of pg carry an SQLSTATE, those of its sockets an errno, and pg's own about a connection only words. */
+export function isDatabaseError(error: unknown): boolean {
+  const { code, message } = error as { code?: unknown; message?: string };
+  return typeof code === "string" || CONNECTION_WORDS.test(message ?? "");
+}
+
 /**
  * Whether trying again can help: connection errors, and the SQLSTATE classes 08 (connection), 40 (rollback),
  * 53 (resources), 57 (operator intervention). PostgreSQL Appendix A.
@@ -42,7 +51,7 @@ export function isRetryable(error: unknown): boolean {
   const { code, message, syscall } = error as { code?: string; message?: string; syscall?: string };
   // Where a server listens on a socket of the file system, that file comes and goes with it.
   if (code === "ENOENT") return syscall === "connect";
-  if (code === undefined) return /connection terminated|timeout|client has encountered/i.test(message ?? "");
+  if (code === undefined) return CONNECTION_WORDS.test(message ?? "");
   return CONNECTION_CODES.has(code) || /^(08|40|53|57)/.test(code);
 }
 

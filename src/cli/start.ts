@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { type CollectorLease, type CollectorProcess, takeLease } from "../archive/collectorLease.ts";
 import { currentVersion, migrate } from "../archive/migrate.ts";
-import { collectingGoesOn, databaseError } from "../archive/databaseError.ts";
+import { collectingGoesOn, databaseError, isDatabaseError } from "../archive/databaseError.ts";
 import { explain } from "../archive/explain.ts";
 import { LoadCutShort } from "../archive/loader.ts";
 import { type Clock, instantFromDate } from "../clock.ts";
@@ -15,7 +15,7 @@ import type { Web } from "../web/server.ts";
 import { type DataDirLock, lockDataDir, type Self, thisProcess } from "../run/beside/lock.ts";
 import { lendCalls } from "../run/beside/permits.ts";
 import { type Edges, Interrupted } from "../run/edges.ts";
-import { type Archive, isDatabaseError, openArchive } from "../run/archive.ts";
+import { type Archive, openArchive } from "../run/archive.ts";
 import { type Collection, startCollection } from "../run/collection.ts";
 import { createEvents } from "../run/events.ts";
 import { offerExampleJobs } from "../run/exampleJobs.ts";

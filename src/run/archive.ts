@@ -3,7 +3,7 @@ import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type pg from "pg";
 import { createPool } from "../archive/connect.ts";
-import { databaseError } from "../archive/databaseError.ts";
+import { databaseError, isDatabaseError } from "../archive/databaseError.ts";
 import { explain } from "../archive/explain.ts";
 import { currentVersion } from "../archive/migrate.ts";
 import { type EmbeddedServer, openEmbedded } from "../archive/embedded/server.ts";
@@ -161,10 +161,4 @@ export async function withArchive<T>(
     await archive.close().catch(() => undefined);
     stopListening();
   }
-}
-
-/** Errors of pg and of its sockets carry a code: an SQLSTATE or an errno. */
-export function isDatabaseError(error: unknown): boolean {
-  const { code, message } = error as { code?: unknown; message?: string };
-  return typeof code === "string" || /connection terminated|timeout exceeded/i.test(message ?? "");
 }

@@ -1,5 +1,5 @@
 /** Opens what `serve` answers from: the archive, or a simulated market. */
-import { databaseError } from "../archive/databaseError.ts";
+import { databaseError, isDatabaseError } from "../archive/databaseError.ts";
 import { explain } from "../archive/explain.ts";
 import { type Extent, readExtent } from "../archive/pointInTime.ts";
 import type { Config } from "../config/loadEnvironment.ts";
@@ -12,7 +12,7 @@ import { createSimulatedMarket } from "../serve/simulated/market.ts";
 import { simulatedSource } from "../serve/simulated/source.ts";
 import type { QuoteSource } from "../serve/source.ts";
 import type { Edges } from "./edges.ts";
-import { type Archive, archiveExists, isDatabaseError, openArchive, requireSchema } from "./archive.ts";
+import { type Archive, archiveExists, openArchive, requireSchema } from "./archive.ts";
 
 /** Where quotes come from, as the command line says it. */
 export type SourceRequest = {

@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { type BudgetUse, readBudgetUse, readOtherCalls } from "../archive/budgetUse.ts";
 import { readClockSteps } from "../archive/clockStepRows.ts";
-import { databaseError } from "../archive/databaseError.ts";
+import { databaseError, isDatabaseError } from "../archive/databaseError.ts";
 import { explain, findReadOnly } from "../archive/explain.ts";
 import { currentVersion, readMigrations } from "../archive/migrate.ts";
 import { type Health, readHealth, readPolledMarket } from "../archive/queries.ts";
@@ -16,7 +16,7 @@ import { QuotekeeperError } from "../errors.ts";
 import type { LedgerSource } from "../journal/ledger.ts";
 import { alwaysOpen, type Calendar, createCalendar } from "../market/calendar/calendar.ts";
 import type { CalendarOverride } from "../market/calendar/overrides.ts";
-import { type Archive, archiveExists, isDatabaseError } from "./archive.ts";
+import { type Archive, archiveExists } from "./archive.ts";
 import { journalDir } from "./collection.ts";
 import type { Lag } from "../journal/lag.ts";
 import { type JournalHealth, journalHealth } from "./journalHealth.ts";

@@ -1,6 +1,12 @@
+import { once } from "node:events";
 import { describe, expect, test } from "@jest/globals";
 import { createPool } from "../../src/archive/connect.ts";
-import { collectingGoesOn, databaseError, isRetryable } from "../../src/archive/databaseError.ts";
+import {
+  collectingGoesOn,
+  databaseError,
+  isDatabaseError,
+  isRetryable,
+} from "../../src/archive/databaseError.ts";
 import { freshDatabase } from "../support/database.ts";
 import { describeDatabase } from "../../src/config/databaseUrl.ts";
 import { ERRORS } from "../../src/errors.ts";
@@ -48,6 +54,23 @@ describe("trying again", () => {
     expect(noSocket).toMatchObject({ code: "ENOENT" });
     expect(isRetryable(noSocket)).toBe(true);
     expect((await pool.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
+  });
+
+  test("helps when the connection of a client that is in use has broken", async () => {
+    const { pool } = await freshDatabase();
+    const client = await pool.connect();
+    const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
+    const broken = once(client, "error");
+    await pool.query("select pg_terminate_backend($1)", [rows[0]?.pid]);
+    await broken;
+
+    const error: unknown = await client.query("select 1").catch((reason: unknown) => reason);
+    client.release(true);
+
+    expect(error).toMatchObject({ message: expect.stringContaining("not queryable") });
+    expect(error).not.toHaveProperty("code");
+    expect(isDatabaseError(error)).toBe(true);
+    expect(isRetryable(error)).toBe(true);
   });
 
   test("does not help with a file that is not there", () => {

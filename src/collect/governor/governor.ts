@@ -16,7 +16,7 @@
  * A fault of a call that was already on its way when another fault closed belongs to that one.
  */
 import { grown, growsAtMs, lowered, steppedLately } from "./backOff.ts";
-import { afterScattered, cameBack, isRun, saysUsedUp, withFailure } from "./disguise.ts";
+import { afterScattered, cameBack, isLikelyRefusal, isRun, saysUsedUp, withFailure } from "./disguise.ts";
 import { LONGEST_WAIT_WINDOWS, reopensAtMs } from "./fault.ts";
 import { GUARD_MS, roomAtMs, withFinished, withoutInFlight } from "./ownCalls.ts";
 import { burstAfterSending, largestBurst, paceAtMs } from "./pace.ts";
@@ -31,7 +31,7 @@ import type {
   GovernorEvent,
   GovernorState,
 } from "./state.ts";
-import type { RateLimit } from "../../quotes-api/rateLimit.ts";
+import { NO_RATE_LIMIT, type RateLimit } from "../../quotes-api/rateLimit.ts";
 
 export type {
   Admission,
@@ -201,8 +201,11 @@ function afterFailure(
   if (rateLimit !== undefined && saysUsedUp(rateLimit))
     return close(state, { type: "faulted", sentAtMs, rateLimit, retryAfterMs }, atMs);
   const failed = withFailure(state, sentAtMs, atMs);
+  if (isLikelyRefusal(failed, { sentAtMs, answeredAtMs: atMs }))
+    return close(failed, { type: "faulted", sentAtMs, rateLimit: NO_RATE_LIMIT, retryAfterMs }, atMs);
   const asked = (retryAfterMs ?? 0) > 0;
-  const probed = state.phase === "probing" && state.failures.closedCount > 0;
+  const isProbeAfterRefusal = state.faultCount > 0 || state.failures.closedCount > 0;
+  const probed = state.phase === "probing" && isProbeAfterRefusal;
   if (asked || probed || isRun(failed, atMs)) return closeByFailure(failed, sentAtMs, retryAfterMs, atMs);
   return state.seesCount ? failed : afterScattered(failed, atMs);
 }

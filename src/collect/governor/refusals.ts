@@ -52,9 +52,9 @@ export function passedRefusal(
   );
 }
 
-/** How far behind `atMs`, or just ahead of it, the berth of a refusal lies in the window. */
-function placeFrom({ windowMs }: GovernorConfig, atMs: number, refusedAtMs: number): number {
-  const offset = (((refusedAtMs - atMs) % windowMs) + windowMs) % windowMs;
+/** How far the place of `otherMs` in the window lies ahead of that of `atMs`, ms; negative when behind. */
+export function placeFrom({ windowMs }: GovernorConfig, atMs: number, otherMs: number): number {
+  const offset = (((otherMs - atMs) % windowMs) + windowMs) % windowMs;
   return offset > windowMs / 2 ? offset - windowMs : offset;
 }
 

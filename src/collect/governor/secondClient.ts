@@ -99,6 +99,13 @@ export function reckoned(state: GovernorState, atMs: number): Reckoned {
   return { ...seen, spareCount: spareBeside(state, seen) };
 }
 
+/** When the bursts of a client that comes at once were seen, ms. */
+export function burstsAtMs({ samples, config }: GovernorState, { secondCount }: Reckoned): number[] {
+  return samples
+    .filter((sample) => appearedAtOnce(sample, config.windowMs) >= AT_ONCE_SHARE * secondCount)
+    .map(({ atMs }) => atMs);
+}
+
 /** Calls that appeared between two answers close to each other. */
 function appearedAtOnce({ spanMs, appearedCount }: Appearance, windowMs: number): number {
   return spanMs < AT_ONCE_SPAN * windowMs ? appearedCount : 0;

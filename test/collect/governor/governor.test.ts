@@ -227,6 +227,52 @@ describe("failures that may be the limit in disguise", () => {
   });
 });
 
+describe("closed connections beside answers that tell the count", () => {
+  /** An answer every ten seconds that tells of our own calls alone, with failures at these times. */
+  const withFailuresAt = (failedAtMs: readonly number[], used: (call: number) => number): GovernorState => {
+    let state = createGovernor(SIXTY_A_MINUTE, 0);
+    const atMs = [...every(10_000, 0, Math.max(...failedAtMs)), ...failedAtMs].sort((a, b) => a - b);
+    for (const [call, at] of atMs.entries())
+      state = failedAtMs.includes(at)
+        ? failed(state, at, "closed")
+        : answered(state, at, readingOf(used(call)));
+    return state;
+  };
+  const fewUsed = (call: number): number => Math.min(6, call + 1);
+
+  test("at the same place of three windows are refusals, anywhere else they are hiccups", () => {
+    const samePlace = withFailuresAt([25_000, 85_500, 146_000], fewUsed);
+    const anywhere = withFailuresAt([25_000, 103_000, 158_000], fewUsed);
+    const seldom = withFailuresAt([25_000, 85_500, 103_000, 112_000, 146_000], fewUsed);
+
+    expect(samePlace).toMatchObject({ phase: "closed", closedBy: "refusal" });
+    expect(budgetState(samePlace, 146_300).secondClientCount).toBeGreaterThan(0);
+    expect(anywhere.phase).toBe("open");
+    expect(seldom.phase).toBe("open");
+  });
+
+  test("two in a row while most of the limit is used are a refusal", () => {
+    let full = createGovernor(SIXTY_A_MINUTE, 0);
+    for (let call = 1; call <= 45; call += 1) full = answered(full, call * 1_000, readingOf(call));
+    const twice = failed(failed(full, 47_000, "closed"), 48_000, "closed");
+
+    expect(failed(full, 47_000, "closed").phase).toBe("open");
+    expect(twice).toMatchObject({ phase: "closed", closedBy: "refusal" });
+  });
+
+  test("a probe after a refusal that ends so keeps everything still for a window, not longer each time", () => {
+    let state = faulted(createGovernor(SIXTY_A_MINUTE, 0), 0, readingOf(60));
+    const waitsMs: number[] = [];
+    for (let probe = 0; probe < 4; probe += 1) {
+      const atMs = state.closedUntilMs;
+      state = failed(state, atMs, "closed");
+      waitsMs.push(state.closedUntilMs - atMs - LATENCY_MS);
+    }
+
+    expect(waitsMs).toEqual(Array(4).fill(60_010));
+  });
+});
+
 describe("where no header tells", () => {
   test("a refusal leaves half of what is above half the limit to others, and the limit in force says so", () => {
     const refused = faulted(createGovernor(SIXTY_A_MINUTE, 0), 0, NO_RATE_LIMIT);

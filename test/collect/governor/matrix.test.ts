@@ -39,6 +39,8 @@ test.each([
   ["30 at once", "sliding, refused count", 13],
   ["50 at once", "first call", 2],
   ["50 at once", "sliding", 16],
+  ["30 at once, closed", "clock minute", 13],
+  ["30 at once, closed", "first call", 12],
 ])(
   "beside %s, counted by %s, seed %i, 95 %% of the rest are used with six refusals",
   (client, rule, seed) => {

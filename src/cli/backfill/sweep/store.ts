@@ -1,5 +1,5 @@
 /** The loading half of a sweep. The database may be away: the sweep goes on, and the journal keeps its answers. */
-import { databaseError, isRetryable } from "../../../archive/databaseError.ts";
+import { databaseError, isDatabaseError, isRetryable } from "../../../archive/databaseError.ts";
 import { type Loader, startLoader } from "../../../archive/loader.ts";
 import { migrate } from "../../../archive/migrate.ts";
 import { beginRun, finishRun, type Asked, type Run } from "../../../backfill/runs.ts";
@@ -9,7 +9,7 @@ import type { Config } from "../../../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../../errors.ts";
 import { instantFromDate } from "../../../clock.ts";
 import type { Edges } from "../../../run/edges.ts";
-import { type Archive, isDatabaseError, openArchive } from "../../../run/archive.ts";
+import { type Archive, openArchive } from "../../../run/archive.ts";
 import { journalDir } from "../../../run/collection.ts";
 import type { Display } from "../display.ts";
 import { fillSwept } from "./fillSwept.ts";
