@@ -73,7 +73,7 @@ export async function loadSegment(
   let report = NOTHING_LOADED;
   for (let from = position; ;) {
     let overtaken = false;
-    for await (const batch of readBatches(segment, { journalDir, from, onDamage })) {
+    for await (const batch of readBatches(segment, { journalDir, from, mayBeGone: true, onDamage })) {
       if (batch.to === batch.from) continue;
       await options.onBatch?.(batch);
       const loaded = await loadBatch(pool, batch, memory);

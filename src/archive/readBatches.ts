@@ -21,6 +21,8 @@ export type BatchOptions = {
   /** Where to end at the latest: a batch's `to`, or where a loader stands; default: at the segment's end. */
   until?: number | undefined;
   maxBytes?: number;
+  /** Whether a segment that is gone holds nothing: of those listed, a writer may take one back. Default: an error. */
+  mayBeGone?: boolean;
   /** Records for which it is false are passed over; default: none is. */
   wanted?: (record: JournalRecord) => boolean;
   /** Called for bytes that hold no whole record; they are passed over. */
@@ -35,11 +37,19 @@ export type BatchOptions = {
  */
 export async function* readBatches(
   segment: string,
-  { journalDir, from, until = Infinity, maxBytes = BATCH_BYTES, wanted = () => true, onDamage }: BatchOptions,
+  {
+    journalDir,
+    from,
+    until = Infinity,
+    maxBytes = BATCH_BYTES,
+    mayBeGone = false,
+    wanted = () => true,
+    onDamage,
+  }: BatchOptions,
 ): AsyncGenerator<Batch, void, undefined> {
   let batch: Batch = emptyBatch(segment, from);
   let bytes = 0;
-  for await (const item of readSegment(journalDir, segment, { from })) {
+  for await (const item of readSegment(journalDir, segment, { from, mayBeGone })) {
     if (item.kind === "damage") {
       const { offset, length, reason } = item.damage;
       onDamage?.(segment, offset, length, reason);

@@ -37,7 +37,7 @@ async function firstRecordAt(
   from: number,
   fs: JournalFs,
 ): Promise<Instant | null> {
-  for await (const item of readSegment(dir, name, { from, fs }))
+  for await (const item of readSegment(dir, name, { from, fs, mayBeGone: true }))
     if (item.kind === "record")
       return item.record.kind === "response" ? item.record.observedAt : item.record.at;
   return null;

@@ -30,6 +30,8 @@ export type ReadOptions = {
   /** Where to stop, when that is before the end of the segment. */
   until?: number;
   fs?: JournalFs;
+  /** Whether a segment that is gone holds nothing: a writer takes back one that it could not begin. Default: an error. */
+  mayBeGone?: boolean;
   /** Told of all bytes that are read, in their order; those of holes in a compressed file are missing. */
   onBytes?: (bytes: Uint8Array) => void;
 };
@@ -37,15 +39,19 @@ export type ReadOptions = {
 /**
  * Reads one segment, at most a few MB of it at a time; nothing is read while the caller is busy.
  *
- * @throws QuotekeeperError JOURNAL_UNREADABLE when there is no such segment or it cannot be read
+ * @throws QuotekeeperError JOURNAL_UNREADABLE when there is no such segment and `mayBeGone` is false, or it cannot be read
  */
 export async function* readSegment(
   dir: string,
   name: string,
-  { from = 0, until = Number.MAX_SAFE_INTEGER, fs = nodeFs, onBytes }: ReadOptions = {},
+  { from = 0, until = Number.MAX_SAFE_INTEGER, fs = nodeFs, mayBeGone = false, onBytes }: ReadOptions = {},
 ): AsyncGenerator<JournalItem, void, undefined> {
   const id = segmentId(name);
   const opened = id === null ? null : await openSegment(dir, name, fs);
+  if (mayBeGone && id !== null && opened === null) {
+    yield { kind: "end", end: from, tail: null };
+    return;
+  }
   if (id === null || opened === null)
     throw new QuotekeeperError("JOURNAL_UNREADABLE", `there is no segment ${name} in ${dir}`);
 

@@ -63,7 +63,7 @@ export async function readRecentAnswers(
   const recent: Instant[] = [];
   for (const { name, mtimeMs } of await listSegments(dir)) {
     if (mtimeMs < sinceMs) continue;
-    for await (const item of readSegment(dir, name)) {
+    for await (const item of readSegment(dir, name, { mayBeGone: true })) {
       if (item.kind !== "record" || item.record.kind !== "response") continue;
       const { observedAt, requestId } = item.record;
       if (dateOf(observedAt).getTime() > sinceMs && !requestIds.has(requestId)) recent.push(observedAt);

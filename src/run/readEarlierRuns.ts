@@ -20,7 +20,7 @@ export async function readEarlierRuns(
   const lasting = jobs.flatMap(({ schedule }) => schedule.current(now)?.getTime() ?? []);
   const earlier = new EarlierRuns(Math.min(...lasting, now.getTime()));
   for (const { name } of newest(await listSegments(dir)))
-    for await (const item of readSegment(dir, name)) {
+    for await (const item of readSegment(dir, name, { mayBeGone: true })) {
       if (item.kind !== "record" || item.record.kind !== "response") continue;
       const { record } = item;
       // Files that were imported have requests of their own, which say nothing of what was asked when.

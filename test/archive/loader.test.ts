@@ -203,6 +203,17 @@ describe("a loader beside the collector", () => {
     expect(loader.failure()).toBeNull();
   });
 
+  test("passes over a segment that its writer has taken back before it was read", async () => {
+    const { pool, journalDir } = await loadingWorld();
+    const { loader, failures } = started({ pool, journalDir });
+
+    loader.notify("20261120T22-01a2047e-7d30-7e08-b088-f01695be4fc3");
+    await loader.drain();
+
+    expect(failures).toEqual([]);
+    expect(loader.failure()).toBeNull();
+  });
+
   test("loads at its end what is still in the journal", async () => {
     const { pool, journalDir, append } = await loadingWorld();
     const never = createTestClock(undefined, { onSleep: () => new Promise(() => undefined) });

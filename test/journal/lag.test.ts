@@ -1,4 +1,4 @@
-import { appendFile } from "node:fs/promises";
+import { appendFile, readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { journalLag } from "../../src/journal/lag.ts";
@@ -37,6 +37,20 @@ test("is the bytes behind its positions, and the time of the oldest answer there
 
   expect(lag).toEqual({ bytes: all - (one?.end ?? 0), oldestAt: answer(1).observedAt });
   expect(nearly).toEqual({ bytes: (two?.end ?? 0) - (two?.offset ?? 0), oldestAt: answer(5).observedAt });
+});
+
+test("does not count a segment that its writer has taken back since it was listed", async () => {
+  const { dir } = await twoHours();
+  const [first, second] = await listSegments(dir);
+  const files = (await readdir(dir)).filter((file) => file.startsWith(first?.name ?? "?"));
+  for (const file of files) await rm(join(dir, file));
+
+  const lag = await journalLag(dir, new Map([[second?.name ?? "", second?.bytes ?? 0]]), {
+    segments: [first, second].filter((segment) => segment !== undefined),
+  });
+
+  expect(files).not.toEqual([]);
+  expect(lag).toEqual({ bytes: 0, oldestAt: null });
 });
 
 test("does not count the torn end that a killed writer left", async () => {

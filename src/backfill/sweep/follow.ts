@@ -45,7 +45,7 @@ export class JournalFollower {
         continue;
       }
       let end = known?.end ?? 0;
-      for await (const item of readSegment(this.#dir, name, { from: end })) {
+      for await (const item of readSegment(this.#dir, name, { from: end, mayBeGone: true })) {
         if (item.kind === "record") records.push(item.record);
         if (item.kind !== "damage") end = item.end;
       }

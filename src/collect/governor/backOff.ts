@@ -6,8 +6,8 @@
  */
 import type { BackOff, GovernorState } from "./state.ts";
 
-/** Assumed: fifteen windows without a refusal are long enough to try for one call more. */
-const PATIENCE_WINDOWS = 15;
+/** Assumed: twenty windows without a refusal are long enough to try for one call more. */
+const PATIENCE_WINDOWS = 20;
 
 /** Each step is three times the last one: a limit that rose by half is used again after three steps. */
 const STEP_GROWTH = 3;

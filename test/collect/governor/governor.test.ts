@@ -280,17 +280,17 @@ describe("where no header tells", () => {
     expect(budgetState(refused, LATENCY_MS)).toMatchObject({ limit: 45, limitFrom: "refusals" });
   });
 
-  test("what was given up is asked for again after a quarter of an hour, and taken back when it is refused", () => {
+  test("what was given up is asked for again after twenty minutes, and taken back when it is refused", () => {
     const lowered = faulted(createGovernor(SIXTY_A_MINUTE, 0), 0, NO_RATE_LIMIT);
     const opened = answered(lowered, 61_000, NO_RATE_LIMIT);
-    const stepped = step(opened, { type: "tick" }, 901_000);
-    const refused = faulted(stepped, 902_000, NO_RATE_LIMIT);
+    const stepped = step(opened, { type: "tick" }, 1_201_000);
+    const refused = faulted(stepped, 1_202_000, NO_RATE_LIMIT);
 
-    expect(budgetState(opened, 900_000).limit).toBe(45);
-    expect(budgetState(stepped, 901_000).limit).toBe(46);
-    expect(budgetState(refused, 902_200).limit).toBe(45);
+    expect(budgetState(opened, 1_200_000).limit).toBe(45);
+    expect(budgetState(stepped, 1_201_000).limit).toBe(46);
+    expect(budgetState(refused, 1_202_200).limit).toBe(45);
     expect(
-      budgetState(step(answered(refused, 963_000, NO_RATE_LIMIT), { type: "tick" }, 2_600_000), 0).limit,
+      budgetState(step(answered(refused, 1_263_000, NO_RATE_LIMIT), { type: "tick" }, 2_900_000), 0).limit,
     ).toBe(45);
   });
 });

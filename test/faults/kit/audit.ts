@@ -87,7 +87,7 @@ export class Auditor {
     const chunks = { loaded: [] as AnswerRows[], ahead: [] as AnswerRows[] };
     let ahead = 0;
     let reached = from === position;
-    for await (const item of readSegment(this.#journalDir, segment, { from })) {
+    for await (const item of readSegment(this.#journalDir, segment, { from, mayBeGone: true })) {
       if (item.kind === "damage") continue;
       reached ||= item.end === position;
       if (item.kind === "end") break;
