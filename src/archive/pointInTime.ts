@@ -6,6 +6,7 @@
 import type pg from "pg";
 import type { Instant } from "../clock.ts";
 import type { InstrumentKey } from "../market/instrument.ts";
+import { DIVIDEND_FIELDS, EXTENDED_FIELDS, PRICE_FIELDS } from "../quotes-api/fields.ts";
 
 /** Kinds of sources, see `RecordSource`. */
 export type SourceKind = "account" | "simulated" | "import";
@@ -20,8 +21,10 @@ export type PointInTime = {
   kinds: readonly SourceKind[];
 };
 
+type ColumnName = (typeof COLUMNS)[keyof typeof COLUMNS][number]["column"];
+
 /** A row of `quotes`, `extended_quotes` and `dividends`, as text. `found` is null where there is none. */
-type Columns<Prefix extends string> = Record<`${Prefix}_${(typeof FIELDS)[number][1]}`, string | null> &
+type Columns<Prefix extends string> = Record<`${Prefix}_${ColumnName}`, string | null> &
   Record<`${Prefix}_found` | `${Prefix}_dividend_found`, boolean | null>;
 
 /** What was found for one of the instruments; decimals are text as `numeric` gives it. */
@@ -41,33 +44,8 @@ export type PointInTimeRow = Columns<"q"> &
     underlying_description: string | null;
   };
 
-/** Columns by table, each with its name in the result. */
-export const FIELDS = [
-  ["quotes", "bid"],
-  ["quotes", "ask"],
-  ["quotes", "last"],
-  ["quotes", "change"],
-  ["quotes", "pct_change"],
-  ["extended", "bid_size"],
-  ["extended", "ask_size"],
-  ["extended", "open"],
-  ["extended", "high"],
-  ["extended", "low"],
-  ["extended", "previous_close"],
-  ["extended", "volume"],
-  ["extended", "session_volume"],
-  ["extended", "earnings_per_share"],
-  ["extended", "pe_ratio"],
-  ["extended", "high_52_week"],
-  ["extended", "low_52_week"],
-  ["extended", "contract_high"],
-  ["extended", "contract_low"],
-  ["extended", "contract_size"],
-  ["extended", "delta"],
-  ["dividend", "ex_date"],
-  ["dividend", "amount"],
-  ["dividend", "yield"],
-] as const;
+/** The columns of each table, by the first letter of its alias. */
+const COLUMNS = { q: PRICE_FIELDS, e: EXTENDED_FIELDS, d: DIVIDEND_FIELDS } as const;
 
 /**
  * Looks all instruments up in one statement.
@@ -97,7 +75,11 @@ export async function readPointInTime(
 }
 
 const columnsOf = (prefix: "q" | "u"): string =>
-  FIELDS.map(([table, column]) => `${prefix}${table[0]}.${column} as ${prefix}_${column}`).join(", ");
+  Object.entries(COLUMNS)
+    .flatMap(([table, fields]) =>
+      fields.map(({ column }) => `${prefix}${table}.${column} as ${prefix}_${column}`),
+    )
+    .join(", ");
 
 /** The row of a table at the same time as a quote, found by its whole key. */
 const beside = (table: string, alias: string, instrument: string): string =>

@@ -20,12 +20,31 @@ import {
   unique,
   uuid,
 } from "drizzle-orm/pg-core";
+import { EXTENDED_FIELDS, PRICE_FIELDS, type Field } from "../quotes-api/fields.ts";
 import { CLOCK_STEP_KINDS } from "../journal/ledger.ts";
 
 const instant = (name: string) => timestamp(name, { withTimezone: true, mode: "string" });
 
 /** `bigint` as text. */
 const bigintText = customType<{ data: string; driverData: string }>({ dataType: () => "bigint" });
+
+const decimalColumn = (name: string) => numeric(name);
+const integerColumn = (name: string) => bigintText(name);
+
+/** A column for each field of a quote. */
+function numberColumns<F extends Field>(fields: readonly F[]) {
+  type Columns = {
+    [One in F as One["name"]]: ReturnType<
+      One["type"] extends "integer" ? typeof integerColumn : typeof decimalColumn
+    >;
+  };
+  return Object.fromEntries(
+    fields.map(({ name, type, column }) => [
+      name,
+      type === "integer" ? integerColumn(column) : decimalColumn(column),
+    ]),
+  ) as Columns;
+}
 
 export const sources = pgTable(
   "sources",
@@ -91,11 +110,7 @@ export const quotes = pgTable(
     instrumentId: integer("instrument_id").notNull(),
     sourceId: smallint("source_id").notNull(),
     delayed: boolean("delayed").notNull(),
-    bid: numeric("bid"),
-    ask: numeric("ask"),
-    last: numeric("last"),
-    change: numeric("change"),
-    pctChange: numeric("pct_change"),
+    ...numberColumns(PRICE_FIELDS),
   },
   (table) => [primaryKey({ columns: [table.instrumentId, table.observedAt, table.sourceId] })],
 );
@@ -106,22 +121,7 @@ export const extendedQuotes = pgTable(
     observedAt: instant("observed_at").notNull(),
     instrumentId: integer("instrument_id").notNull(),
     sourceId: smallint("source_id").notNull(),
-    bidSize: bigintText("bid_size"),
-    askSize: bigintText("ask_size"),
-    open: numeric("open"),
-    high: numeric("high"),
-    low: numeric("low"),
-    previousClose: numeric("previous_close"),
-    volume: bigintText("volume"),
-    sessionVolume: bigintText("session_volume"),
-    earningsPerShare: numeric("earnings_per_share"),
-    peRatio: numeric("pe_ratio"),
-    high52Week: numeric("high_52_week"),
-    low52Week: numeric("low_52_week"),
-    contractHigh: numeric("contract_high"),
-    contractLow: numeric("contract_low"),
-    contractSize: bigintText("contract_size"),
-    delta: numeric("delta"),
+    ...numberColumns(EXTENDED_FIELDS),
   },
   (table) => [primaryKey({ columns: [table.instrumentId, table.observedAt, table.sourceId] })],
 );

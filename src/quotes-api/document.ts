@@ -1,56 +1,28 @@
 /**
  * The response document of the Market Quotes Service in our own words. The service's spellings
- * (`askprice`, `strkpx`, `sectyp` ...) appear only in `leaves.ts` and `writeDocument.ts`.
+ * (`askprice`, `strkpx`, `sectyp` ...) appear only in `fields.ts`, `leaves.ts` and
+ * `writeDocument.ts`.
  *
  * Every price, size and ratio is decimal text, never a float: what the service sent is what is kept.
  * `null` means that the element was missing, empty, `null` or `na` (field notes, "Answers").
  */
 import type { OptionType } from "../market/instrument.ts";
+import type { DividendField, ExtendedField, PriceField } from "./fields.ts";
 
 /** Decimal text such as `346.66`, `-4.0` or `4.9E-324`; null when the element is absent. */
 export type DecimalText = string | null;
 
-/** `dividenddata`: the last or next dividend of an equity. */
-export type DividendData = {
-  amount: DecimalText;
-  /** Calendar date, `YYYY-MM-DD`, taken from the text (it is midnight US Eastern there). */
-  exDate: string | null;
-  /** `4.9E-324` means "no dividend" (field notes). */
-  yield: DecimalText;
-};
+/** `dividenddata`: the last or next dividend of an equity. A yield of `4.9E-324` means "no dividend" (field notes). */
+export type DividendData = Record<DividendField, string | null>;
 
 /** `extendedquote`, the fields of equities and of options together. */
-export type ExtendedQuote = {
-  askSize: DecimalText;
-  bidSize: DecimalText;
-  high: DecimalText;
-  low: DecimalText;
-  open: DecimalText;
-  previousClose: DecimalText;
-  volume: DecimalText;
+export type ExtendedQuote = Record<ExtendedField, DecimalText> & {
   /** Equities and `undlyquote` only; null when the whole element is missing. */
   dividend: DividendData | null;
-  earningsPerShare: DecimalText;
-  high52Week: DecimalText;
-  low52Week: DecimalText;
-  peRatio: DecimalText;
-  sessionVolume: DecimalText;
-  /** Options only, from here down. */
-  contractHigh: DecimalText;
-  contractLow: DecimalText;
-  contractSize: DecimalText;
-  delta: DecimalText;
 };
 
 /** `quote` or `undlyquote`. */
-export type Quote = {
-  ask: DecimalText;
-  bid: DecimalText;
-  change: DecimalText;
-  last: DecimalText;
-  pctChange: DecimalText;
-  extended: ExtendedQuote;
-};
+export type Quote = Record<PriceField, DecimalText> & { extended: ExtendedQuote };
 
 /** `instrument`. */
 export type InstrumentElement = {

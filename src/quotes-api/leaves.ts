@@ -2,6 +2,15 @@
  * The leaves of an `instrumentquote`: every element whose text is read, by its path, and the place that its text has in
  * a list. Reading goes by place: a quote has some thirty leaves, and a backfill some hundred thousand quotes a second.
  */
+import {
+  DIVIDEND_FIELDS,
+  EXTENDED_FIELDS,
+  PRICE_FIELDS,
+  valuesByName,
+  type DividendField,
+  type ExtendedField,
+  type PriceField,
+} from "./fields.ts";
 
 /** Texts by place, see `LEAF_PATHS`; undefined where the element is missing. */
 export type LeafTexts = readonly (string | undefined)[];
@@ -17,39 +26,32 @@ function leaf(path: string): number {
 }
 
 /** Places of the leaves of a `quote` or `undlyquote`; they are all those from `first` up to but not with `end`. */
-export type QuoteLeaves = ReturnType<typeof quoteLeaves>;
+export type QuoteLeaves = {
+  readonly values: Readonly<Record<PriceField | ExtendedField, number>>;
+  readonly dividend: Readonly<Record<DividendField, number>>;
+  readonly first: number;
+  readonly end: number;
+};
 
-function quoteLeaves(root: string) {
+function quoteLeaves(root: string): QuoteLeaves {
   const first = paths.length;
   const extended = `${root}/extendedquote`;
+  const below = (parent: string, fields: readonly { element: string }[]): string[] =>
+    fields.map(({ element }) => `${parent}/${element}`);
   // In the order of the names, which is that of an answer.
-  const places = {
-    ask: leaf(`${root}/askprice`),
-    bid: leaf(`${root}/bidprice`),
-    change: leaf(`${root}/change`),
-    askSize: leaf(`${extended}/asksize`),
-    bidSize: leaf(`${extended}/bidsize`),
-    contractHigh: leaf(`${extended}/contracthigh`),
-    contractLow: leaf(`${extended}/contractlow`),
-    contractSize: leaf(`${extended}/contractsize`),
-    delta: leaf(`${extended}/delta`),
-    dividendAmount: leaf(`${extended}/dividenddata/amt`),
-    dividendExDate: leaf(`${extended}/dividenddata/exdate`),
-    dividendYield: leaf(`${extended}/dividenddata/yield`),
-    earningsPerShare: leaf(`${extended}/earningspershare`),
-    high52Week: leaf(`${extended}/high52price`),
-    high: leaf(`${extended}/highprice`),
-    low52Week: leaf(`${extended}/low52price`),
-    low: leaf(`${extended}/lowprice`),
-    open: leaf(`${extended}/openprice`),
-    previousClose: leaf(`${extended}/prevclose`),
-    peRatio: leaf(`${extended}/priceearningsratio`),
-    sessionVolume: leaf(`${extended}/sessionvolume`),
-    volume: leaf(`${extended}/volume`),
-    last: leaf(`${root}/lastprice`),
-    pctChange: leaf(`${root}/pctchange`),
+  const inOrder = [
+    ...below(root, PRICE_FIELDS),
+    ...below(extended, EXTENDED_FIELDS),
+    ...below(`${extended}/dividenddata`, DIVIDEND_FIELDS),
+  ].sort();
+  const places = new Map(inOrder.map((path) => [path, leaf(path)]));
+  const placesBelow = <F extends { name: string; element: string }>(parent: string, fields: readonly F[]) =>
+    valuesByName(fields, ({ element }) => places.get(`${parent}/${element}`) ?? 0);
+  return {
+    values: { ...placesBelow(root, PRICE_FIELDS), ...placesBelow(extended, EXTENDED_FIELDS) },
+    dividend: placesBelow(`${extended}/dividenddata`, DIVIDEND_FIELDS),
+    ...{ first, end: paths.length },
   };
-  return { ...places, first, end: paths.length };
 }
 
 /** The place of each leaf. */

@@ -1,11 +1,12 @@
 /**
- * From the leaf texts of one `instrumentquote` to the words of `document.ts`. Together with `leaves.ts` and
- * `writeDocument.ts` this is the only place that knows the service's spellings.
+ * From the leaf texts of one `instrumentquote` to the words of `document.ts`. Together with `fields.ts`,
+ * `leaves.ts` and `writeDocument.ts` this is the only place that knows the service's spellings.
  */
 import type { OptionType } from "../market/instrument.ts";
 import type { DividendData, ExtendedQuote, InstrumentQuote, Quote, UnderlyingElement } from "./document.ts";
 import { readDate } from "./dateText.ts";
 import { ABSENT_TEXTS, readDecimal, readInteger, type Read } from "./decimal.ts";
+import { EXTENDED_FIELDS, PRICE_FIELDS, quoteWrittenOut, valuesByName } from "./fields.ts";
 import { LEAF, LEAF_PATHS, type LeafTexts, type QuoteLeaves } from "./leaves.ts";
 
 /** Thrown inside this file only, and caught in it: what an instrument is cannot be told. */
@@ -262,44 +263,34 @@ function readUnderlying(fields: Fields): UnderlyingElement | null {
   };
 }
 
+type ReadQuote = (fields: Fields) => Quote;
+
+/** How each of the two is read. */
+const READ_QUOTE = new Map([LEAF.quote, LEAF.underlyingQuote].map((at) => [at, readerOf(at)]));
+
 /** The order is that in which odd fields are told. */
-function readQuote(fields: Fields, at: QuoteLeaves): Quote {
-  return {
-    ask: fields.decimal(at.ask),
-    bid: fields.decimal(at.bid),
-    change: fields.decimal(at.change),
-    last: fields.decimal(at.last),
-    pctChange: fields.decimal(at.pctChange),
-    extended: {
-      high: fields.decimal(at.high),
-      low: fields.decimal(at.low),
-      open: fields.decimal(at.open),
-      previousClose: fields.decimal(at.previousClose),
-      earningsPerShare: fields.decimal(at.earningsPerShare),
-      high52Week: fields.decimal(at.high52Week),
-      low52Week: fields.decimal(at.low52Week),
-      peRatio: fields.decimal(at.peRatio),
-      contractHigh: fields.decimal(at.contractHigh),
-      contractLow: fields.decimal(at.contractLow),
-      delta: fields.decimal(at.delta),
-      askSize: fields.integer(at.askSize),
-      bidSize: fields.integer(at.bidSize),
-      volume: fields.integer(at.volume),
-      sessionVolume: fields.integer(at.sessionVolume),
-      contractSize: fields.integer(at.contractSize),
-      dividend: readDividend(fields, at),
-    },
-  };
+function readerOf(at: QuoteLeaves): ReadQuote {
+  type Read = (fields: Fields, dividendOf: (fields: Fields) => DividendData | null) => Quote;
+  const read = quoteWrittenOut<Read>(
+    ["fields", "dividendOf"],
+    ({ name, type }) => `fields.${type}(${at.values[name]})`,
+    "dividendOf(fields)",
+  );
+  const dividendOf = (fields: Fields): DividendData | null => readDividend(fields, at.dividend);
+  return (fields) => read(fields, dividendOf);
 }
 
-function readDividend(fields: Fields, at: QuoteLeaves): DividendData | null {
-  const isThere =
-    fields.has(at.dividendAmount) || fields.has(at.dividendExDate) || fields.has(at.dividendYield);
+function readQuote(fields: Fields, at: QuoteLeaves): Quote {
+  return (READ_QUOTE.get(at) as ReadQuote)(fields);
+}
+
+function readDividend(fields: Fields, at: QuoteLeaves["dividend"]): DividendData | null {
+  const isThere = fields.has(at.amount) || fields.has(at.exDate) || fields.has(at.yield);
   if (!isThere) return null;
   return {
-    amount: fields.decimal(at.dividendAmount),
-    exDate: fields.date(at.dividendExDate),
-    yield: fields.decimal(at.dividendYield),
+    amount: fields.decimal(at.amount),
+    exDate: fields.date(at.exDate),
+    yield: fields.decimal(at.yield),
   };
 }
 
@@ -333,32 +324,7 @@ function hasAny(fields: Fields, { first, end }: QuoteLeaves): boolean {
   return false;
 }
 
-const NO_EXTENDED: ExtendedQuote = {
-  askSize: null,
-  bidSize: null,
-  high: null,
-  low: null,
-  open: null,
-  previousClose: null,
-  volume: null,
-  dividend: null,
-  earningsPerShare: null,
-  high52Week: null,
-  low52Week: null,
-  peRatio: null,
-  sessionVolume: null,
-  contractHigh: null,
-  contractLow: null,
-  contractSize: null,
-  delta: null,
-};
+const NO_EXTENDED: ExtendedQuote = { ...valuesByName(EXTENDED_FIELDS, () => null), dividend: null };
 
 /** A quote in which every element is absent, as an unknown instrument has it. */
-export const NO_QUOTE: Quote = {
-  ask: null,
-  bid: null,
-  change: null,
-  last: null,
-  pctChange: null,
-  extended: NO_EXTENDED,
-};
+export const NO_QUOTE: Quote = { ...valuesByName(PRICE_FIELDS, () => null), extended: NO_EXTENDED };

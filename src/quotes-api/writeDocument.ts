@@ -1,9 +1,11 @@
 /**
  * Writes the service's XML: element names, nesting, order and presence as in the specification, section
- * "Resources and their fields". Together with `readInstrument.ts` this is the only place that knows them.
+ * "Resources and their fields". Together with `fields.ts` and `leaves.ts` this is the only place that
+ * knows them.
  */
 import { XMLBuilder } from "fast-xml-parser";
 import type { DividendData, ExtendedQuote, InstrumentQuote, Quote, QuoteDocument } from "./document.ts";
+import { EXTENDED_FIELDS, PRICE_FIELDS } from "./fields.ts";
 import { easternMidnight } from "./easternTime.ts";
 
 /** Element names to text, or to elements; `""` becomes an empty element. */
@@ -111,7 +113,7 @@ function instrumentQuote(item: InstrumentQuote): Element {
   return {
     greeks: isOption && !item.unknownSymbol ? { delta: text(item.greeksDelta) } : "",
     instrument: instrument(item),
-    quote: quote(item.quote, isOption ? optionFields : equityFields),
+    quote: quote(item.quote, isOption ? "option" : "equity"),
     ...(item.underlying && {
       underlying: {
         desc: text(item.underlying.description),
@@ -119,7 +121,7 @@ function instrumentQuote(item: InstrumentQuote): Element {
         sym: item.underlying.symbol,
       },
     }),
-    ...(item.underlyingQuote && { undlyquote: quote(item.underlyingQuote, equityFields) }),
+    ...(item.underlyingQuote && { undlyquote: quote(item.underlyingQuote, "equity") }),
     unknownsymbol: String(item.unknownSymbol),
   };
 }
@@ -141,59 +143,37 @@ function instrument({ instrument: named }: InstrumentQuote): Element {
   };
 }
 
-function quote(of: Quote, extendedFields: (extended: ExtendedQuote) => Element): Element {
-  return {
-    askprice: text(of.ask),
-    bidprice: text(of.bid),
-    change: text(of.change),
-    extendedquote: extendedFields(of.extended),
-    lastprice: text(of.last),
-    pctchange: text(of.pctChange),
-  };
+/** The elements of a quote, in the order of their names, which is that of an answer. */
+const PRICES = inNameOrder([...PRICE_FIELDS, { name: "extended", element: "extendedquote" } as const]);
+const EXTENDED = inNameOrder([...EXTENDED_FIELDS, { name: "dividend", element: "dividenddata" } as const]);
+
+function inNameOrder<F extends { readonly element: string }>(fields: readonly F[]): F[] {
+  return fields.toSorted((a, b) => (a.element < b.element ? -1 : 1));
 }
 
-function equityFields(extended: ExtendedQuote): Element {
-  return {
-    asksize: text(extended.askSize),
-    bidsize: text(extended.bidSize),
-    ...ifThere("contracthigh", extended.contractHigh),
-    ...ifThere("contractlow", extended.contractLow),
-    ...ifThere("contractsize", extended.contractSize),
-    ...ifThere("delta", extended.delta),
-    dividenddata: extended.dividend ? dividendFields(extended.dividend) : "",
-    earningspershare: text(extended.earningsPerShare),
-    high52price: text(extended.high52Week),
-    highprice: text(extended.high),
-    low52price: text(extended.low52Week),
-    lowprice: text(extended.low),
-    openprice: text(extended.open),
-    prevclose: text(extended.previousClose),
-    priceearningsratio: text(extended.peRatio),
-    sessionvolume: text(extended.sessionVolume),
-    volume: text(extended.volume),
-  };
+function quote(of: Quote, kind: "equity" | "option"): Element {
+  const element: Element = {};
+  for (const { name, element: elementName } of PRICES)
+    element[elementName] = name === "extended" ? extendedQuote(of.extended, kind) : text(of[name]);
+  return element;
 }
 
-function optionFields(extended: ExtendedQuote): Element {
-  return {
-    asksize: text(extended.askSize),
-    bidsize: text(extended.bidSize),
-    contracthigh: text(extended.contractHigh),
-    contractlow: text(extended.contractLow),
-    contractsize: text(extended.contractSize),
-    delta: text(extended.delta),
-    ...(extended.dividend && { dividenddata: dividendFields(extended.dividend) }),
-    ...ifThere("earningspershare", extended.earningsPerShare),
-    ...ifThere("high52price", extended.high52Week),
-    highprice: text(extended.high),
-    ...ifThere("low52price", extended.low52Week),
-    lowprice: text(extended.low),
-    openprice: text(extended.open),
-    prevclose: text(extended.previousClose),
-    ...ifThere("priceearningsratio", extended.peRatio),
-    ...ifThere("sessionvolume", extended.sessionVolume),
-    volume: text(extended.volume),
-  };
+/**
+ * An element that the specification gives to the other kind of instrument alone is written where an archive holds a
+ * value that was received in it once, and never as an empty element.
+ */
+function extendedQuote(extended: ExtendedQuote, kind: "equity" | "option"): Element {
+  const element: Element = {};
+  for (const field of EXTENDED) {
+    if (field.name === "dividend") {
+      if (extended.dividend) element[field.element] = dividendFields(extended.dividend);
+      else if (kind === "equity") element[field.element] = "";
+      continue;
+    }
+    const value = extended[field.name];
+    if (value !== null || (field.of ?? kind) === kind) element[field.element] = text(value);
+  }
+  return element;
 }
 
 function dividendFields({ amount, exDate, yield: paid }: DividendData): Element {
@@ -202,14 +182,6 @@ function dividendFields({ amount, exDate, yield: paid }: DividendData): Element 
     exdate: exDate === null ? "" : easternMidnight(exDate),
     yield: text(paid),
   };
-}
-
-/**
- * An element that the specification gives to the other kind of instrument alone: written where an archive holds a value
- * that was received in it once, and never as an empty element.
- */
-function ifThere(name: string, value: string | null): Element {
-  return value === null ? {} : { [name]: value };
 }
 
 function text(value: string | null): string {

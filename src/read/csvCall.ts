@@ -1,4 +1,5 @@
 /** How a piece of a CSV file is to be read: kept beside it in the journal, so that nothing else is needed to read it. */
+import { namesOf } from "../quotes-api/fields.ts";
 import type { Ambiguous } from "./localTime.ts";
 
 /** What names the instrument of a row. */
@@ -14,28 +15,11 @@ export const NAME_FIELDS = [
   "description",
 ] as const;
 
-/** Prices and ratios: decimals. */
-export const DECIMAL_FIELDS = [
-  "bid",
-  "ask",
-  "last",
-  "change",
-  "pctChange",
-  "open",
-  "high",
-  "low",
-  "previousClose",
-  "earningsPerShare",
-  "peRatio",
-  "high52Week",
-  "low52Week",
-  "contractHigh",
-  "contractLow",
-  "delta",
-] as const;
+/** Prices and ratios. */
+export const DECIMAL_FIELDS = namesOf("decimal");
 
-/** Counts: whole numbers. */
-export const INTEGER_FIELDS = ["bidSize", "askSize", "volume", "sessionVolume", "contractSize"] as const;
+/** Counts. */
+export const INTEGER_FIELDS = namesOf("integer");
 
 /** Names of securities, of which a prefix and a suffix can be taken off. */
 export const SYMBOL_FIELDS = ["symbol", "occ", "underlying"] as const;

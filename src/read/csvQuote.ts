@@ -1,6 +1,7 @@
 /** The values of a row of CSV. Pure. */
 import { canonicalDecimal, readDecimal, readInteger } from "../quotes-api/decimal.ts";
 import type { Quote } from "../quotes-api/document.ts";
+import { NUMBER_FIELDS, PRICE_FIELDS } from "../quotes-api/fields.ts";
 import { NO_QUOTE } from "../quotes-api/readInstrument.ts";
 import { CUT_FIELDS, type CsvCall, type CsvField, DECIMAL_FIELDS, INTEGER_FIELDS } from "./csvCall.ts";
 import { type Cell, shown } from "./cell.ts";
@@ -8,10 +9,10 @@ import { type TextOf } from "./rowReader.ts";
 import { scaledBy } from "./scaledBy.ts";
 
 /** Fields of `quotes` itself; the others are of `extended_quotes`. */
-const PRICES = new Set<CsvField>(["bid", "ask", "last", "change", "pctChange"]);
+const PRICES = new Set<CsvField>(PRICE_FIELDS.map(({ name }) => name));
 
 /** What may be below zero; any other field is a slip then, or stands for "no value", which the map can say. */
-const SIGNED = new Set<CsvField>(["change", "pctChange", "earningsPerShare", "peRatio", "delta"]);
+const SIGNED = new Set<CsvField>(NUMBER_FIELDS.filter(({ signed }) => signed).map(({ name }) => name));
 
 /**
  * Assumed: no price, count or ratio of an import has more digits than this before its point; one that has is of

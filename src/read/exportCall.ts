@@ -1,5 +1,6 @@
 /** How the pieces of an export that is taken back stand in the journal: rows of one table each. */
 import type { RecordSource } from "../journal/record.ts";
+import { EXTENDED_FIELDS, PRICE_FIELDS } from "../quotes-api/fields.ts";
 
 /** The source of the pieces. Their rows have the sources that the export says. */
 export const EXPORT_SOURCE: RecordSource = { kind: "import", name: "quotekeeper export" };
@@ -25,11 +26,9 @@ export const PIECE_COLUMNS = {
     ...["underlying_type", "first_seen_at", "last_seen_at"],
   ],
   quotes: [
-    ...[...KEY, "delayed", "bid", "ask", "last", "change", "pct_change"],
+    ...[...KEY, "delayed", ...PRICE_FIELDS.map(({ column }) => column)],
     // Whether `extended_quotes` has a row, and that row.
-    ...["extended", "bid_size", "ask_size", "open", "high", "low", "previous_close", "volume"],
-    ...["session_volume", "earnings_per_share", "pe_ratio", "high_52_week", "low_52_week"],
-    ...["contract_high", "contract_low", "contract_size", "delta"],
+    ...["extended", ...EXTENDED_FIELDS.map(({ column }) => column)],
   ],
   dividends: [...KEY, "ex_date", "amount", "yield"],
 } as const satisfies Record<string, readonly string[]>;

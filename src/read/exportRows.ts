@@ -5,9 +5,8 @@
 import { isDateText } from "../market/calendar/dates.ts";
 import type { RecordSource, ResponseRecord } from "../journal/record.ts";
 import { canonicalDecimal } from "../quotes-api/decimal.ts";
-import type { Quote } from "../quotes-api/document.ts";
+import { EXTENDED_FIELDS, PRICE_FIELDS, valuesByName, type Field } from "../quotes-api/fields.ts";
 import { NO_QUOTE } from "../quotes-api/readInstrument.ts";
-import { EXTENDED_QUOTES, QUOTES } from "./quoteColumns.ts";
 import type { AnswerRows, DeadLetter, InstrumentRow, QuoteUnit } from "./rowTypes.ts";
 import { type Cell, shown } from "./cell.ts";
 import { type ExportCall, PIECE_COLUMNS, type PieceRow } from "./exportCall.ts";
@@ -103,30 +102,13 @@ function instrumentOf(row: PieceRow): RestoredInstrument {
   };
 }
 
-/** Columns of the two tables of quotes behind their key, with the field of a quote that each is. */
-const PRICES = fieldsOf(QUOTES.columns.slice(4).map(({ name }) => name));
-const EXTENDED = fieldsOf(EXTENDED_QUOTES.columns.slice(3).map(({ name }) => name));
-const COUNTS = new Set(["bid_size", "ask_size", "volume", "session_volume", "contract_size"]);
-
-function fieldsOf(columns: readonly string[]): [column: string, field: string][] {
-  return columns.map((name) => [
-    name,
-    name.replaceAll(/_(\w)/gu, (_, letter: string) => letter.toUpperCase()),
-  ]);
-}
-
 function unitOf(row: PieceRow): QuoteUnit {
-  const valuesOf = (fields: typeof PRICES): Record<string, string | null> =>
-    Object.fromEntries(
-      fields.map(([name, field]) => [
-        field,
-        maybe(row, name, COUNTS.has(name) ? isInteger(2n ** 63n) : isNumber),
-      ]),
-    );
+  const valueOf = ({ column, type }: Field): string | null =>
+    maybe(row, column, type === "integer" ? isInteger(2n ** 63n) : isNumber);
   const quote = {
-    ...valuesOf(PRICES),
-    extended: { ...NO_QUOTE.extended, ...valuesOf(EXTENDED) },
-  } as unknown as Quote;
+    ...valuesByName(PRICE_FIELDS, valueOf),
+    extended: { ...NO_QUOTE.extended, ...valuesByName(EXTENDED_FIELDS, valueOf) },
+  };
   const extended = given(row, "extended", isFlag) === "true";
   return {
     observedAt: given(row, "observed_at", isTime),

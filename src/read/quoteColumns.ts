@@ -1,8 +1,9 @@
 /**
- * The columns of `quotes` and `extended_quotes`, each with the field it comes from: said once for every way in.
+ * The columns of `quotes` and `extended_quotes`, each with what it holds of a quote: for every way in.
  * Prices go as the service's text to `numeric`, without a float between.
  */
 import type { Instant } from "../clock.ts";
+import { EXTENDED_FIELDS, PRICE_FIELDS, writtenOut } from "../quotes-api/fields.ts";
 import type { QuoteUnit } from "./rowTypes.ts";
 
 /** A unit whose instrument and source are known to the archive. */
@@ -28,17 +29,20 @@ const KEY: readonly QuoteColumn[] = [
   { name: "source_id", type: "smallint", text: ({ sourceId }) => String(sourceId) },
 ];
 
+const SQL_TYPES = { decimal: "numeric", integer: "bigint" } as const;
+
+const textOf = (path: string): QuoteColumn["text"] => writtenOut(["placed"], `placed.unit.${path}`);
+
 /** Prices. */
 export const QUOTES: QuoteTable = {
   name: "quotes",
   columns: [
     ...KEY,
     { name: "delayed", type: "boolean", text: ({ unit }) => (unit.delayed ? "t" : "f") },
-    { name: "bid", type: "numeric", text: ({ unit }) => unit.quote.bid },
-    { name: "ask", type: "numeric", text: ({ unit }) => unit.quote.ask },
-    { name: "last", type: "numeric", text: ({ unit }) => unit.quote.last },
-    { name: "change", type: "numeric", text: ({ unit }) => unit.quote.change },
-    { name: "pct_change", type: "numeric", text: ({ unit }) => unit.quote.pctChange },
+    ...PRICE_FIELDS.map(({ name, type, column }) => ({
+      ...{ name: column, type: SQL_TYPES[type] },
+      text: textOf(`quote.${name}`),
+    })),
   ],
 };
 
@@ -47,22 +51,12 @@ export const EXTENDED_QUOTES: QuoteTable = {
   name: "extended_quotes",
   columns: [
     ...KEY,
-    { name: "bid_size", type: "bigint", text: ({ unit }) => unit.quote.extended.bidSize },
-    { name: "ask_size", type: "bigint", text: ({ unit }) => unit.quote.extended.askSize },
-    { name: "open", type: "numeric", text: ({ unit }) => unit.quote.extended.open },
-    { name: "high", type: "numeric", text: ({ unit }) => unit.quote.extended.high },
-    { name: "low", type: "numeric", text: ({ unit }) => unit.quote.extended.low },
-    { name: "previous_close", type: "numeric", text: ({ unit }) => unit.quote.extended.previousClose },
-    { name: "volume", type: "bigint", text: ({ unit }) => unit.quote.extended.volume },
-    { name: "session_volume", type: "bigint", text: ({ unit }) => unit.quote.extended.sessionVolume },
-    { name: "earnings_per_share", type: "numeric", text: ({ unit }) => unit.quote.extended.earningsPerShare },
-    { name: "pe_ratio", type: "numeric", text: ({ unit }) => unit.quote.extended.peRatio },
-    { name: "high_52_week", type: "numeric", text: ({ unit }) => unit.quote.extended.high52Week },
-    { name: "low_52_week", type: "numeric", text: ({ unit }) => unit.quote.extended.low52Week },
-    { name: "contract_high", type: "numeric", text: ({ unit }) => unit.quote.extended.contractHigh },
-    { name: "contract_low", type: "numeric", text: ({ unit }) => unit.quote.extended.contractLow },
-    { name: "contract_size", type: "bigint", text: ({ unit }) => unit.quote.extended.contractSize },
-    { name: "delta", type: "numeric", text: ({ unit }) => unit.quote.extended.delta ?? unit.greeksDelta },
+    ...EXTENDED_FIELDS.map(({ name, type, column }) => ({
+      ...{ name: column, type: SQL_TYPES[type] },
+      text: textOf(
+        name === "delta" ? "quote.extended.delta ?? placed.unit.greeksDelta" : `quote.extended.${name}`,
+      ),
+    })),
   ],
 };
 

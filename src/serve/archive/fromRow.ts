@@ -2,6 +2,7 @@
 import type { PointInTimeRow } from "../../archive/pointInTime.ts";
 import { UNKNOWN_SECURITY_TYPE } from "../../read/answerToRows.ts";
 import type { DividendData, InstrumentQuote, Quote } from "../../quotes-api/document.ts";
+import { quoteWrittenOut } from "../../quotes-api/fields.ts";
 
 /**
  * Assumed: a dividend of 0 whose yield is not there came with the yield that means "no dividend" (field notes,
@@ -41,33 +42,14 @@ export function quoteFromRow(row: PointInTimeRow): InstrumentQuote {
   };
 }
 
+const READ_QUOTE = { q: readerOf("q"), u: readerOf("u") };
+
+function readerOf(of: "q" | "u"): (row: PointInTimeRow, dividend: DividendData | null) => Quote {
+  return quoteWrittenOut(["row", "dividend"], ({ column }) => `row.${of}_${column}`, "dividend");
+}
+
 function readQuote(row: PointInTimeRow, of: "q" | "u"): Quote {
-  return {
-    ask: row[`${of}_ask`],
-    bid: row[`${of}_bid`],
-    change: row[`${of}_change`],
-    last: row[`${of}_last`],
-    pctChange: row[`${of}_pct_change`],
-    extended: {
-      askSize: row[`${of}_ask_size`],
-      bidSize: row[`${of}_bid_size`],
-      high: row[`${of}_high`],
-      low: row[`${of}_low`],
-      open: row[`${of}_open`],
-      previousClose: row[`${of}_previous_close`],
-      volume: row[`${of}_volume`],
-      dividend: row[`${of}_dividend_found`] ? readDividend(row, of) : null,
-      earningsPerShare: row[`${of}_earnings_per_share`],
-      high52Week: row[`${of}_high_52_week`],
-      low52Week: row[`${of}_low_52_week`],
-      peRatio: row[`${of}_pe_ratio`],
-      sessionVolume: row[`${of}_session_volume`],
-      contractHigh: row[`${of}_contract_high`],
-      contractLow: row[`${of}_contract_low`],
-      contractSize: row[`${of}_contract_size`],
-      delta: row[`${of}_delta`],
-    },
-  };
+  return READ_QUOTE[of](row, row[`${of}_dividend_found`] ? readDividend(row, of) : null);
 }
 
 function readDividend(row: PointInTimeRow, of: "q" | "u"): DividendData {

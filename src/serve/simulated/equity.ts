@@ -1,5 +1,6 @@
 /** The quote of a company or fund on the simulated market. */
-import type { ExtendedQuote, InstrumentQuote, Quote } from "../../quotes-api/document.ts";
+import type { InstrumentQuote, Quote } from "../../quotes-api/document.ts";
+import { NO_QUOTE } from "../../quotes-api/readInstrument.ts";
 import type { Company } from "./companies.ts";
 import { centsText, decimalText } from "./decimalText.ts";
 import { dividendOf } from "./dividend.ts";
@@ -70,7 +71,7 @@ export function equityQuote(
     quote: {
       ...pricesOf({ ...book, last, previousClose }),
       extended: {
-        ...NO_OPTION_FIELDS,
+        ...NO_QUOTE.extended,
         askSize: String(book.askSize),
         bidSize: String(book.bidSize),
         high: centsText(high),
@@ -124,13 +125,6 @@ export function rangeOfDays(listing: Listing, from: number, to: number): YearRan
   }
   return range;
 }
-
-const NO_OPTION_FIELDS: Pick<ExtendedQuote, "contractHigh" | "contractLow" | "contractSize" | "delta"> = {
-  contractHigh: null,
-  contractLow: null,
-  contractSize: null,
-  delta: null,
-};
 
 function volumeAt(listing: Listing, day: number, position: Position): number {
   const seed = fork(listing.seed, VOLUME);

@@ -4,6 +4,7 @@
  * outside bid and ask, as it does for real options.
  */
 import type { ExtendedQuote, InstrumentQuote } from "../../quotes-api/document.ts";
+import { NO_QUOTE } from "../../quotes-api/readInstrument.ts";
 import { optionValue, type OptionValue } from "./blackScholes.ts";
 import type { ListedContract } from "./contracts.ts";
 import { centsText, decimalText } from "./decimalText.ts";
@@ -52,7 +53,7 @@ export function optionQuote(
   const book = bookAround(now.value, fork(seed, position.block * STEPS + position.step));
   const delta = deltaText(contract, now.delta);
   const extended: ExtendedQuote = {
-    ...NO_EQUITY_FIELDS,
+    ...NO_QUOTE.extended,
     askSize: String(book.askSize),
     bidSize: String(book.bidSize),
     high: centsText(high),
@@ -201,12 +202,3 @@ function descriptionOf({ underlying, expiration, strikePrice, optionType }: List
   const side = optionType === "CALL" ? "Call" : "Put";
   return `${underlying} ${MONTHS[Number(month) - 1]} ${day} ${year} ${strikePrice.toFixed(2)} ${side}`;
 }
-
-const NO_EQUITY_FIELDS = {
-  dividend: null,
-  earningsPerShare: null,
-  high52Week: null,
-  low52Week: null,
-  peRatio: null,
-  sessionVolume: null,
-} as const;

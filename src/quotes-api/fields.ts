@@ -1,0 +1,127 @@
+/**
+ * The fields of a quote, each said once: its name in our words and in JSON, its element (specification, "Resources and
+ * their fields"), its type, and its column in the archive and in exports. Types, readers and the writer, the tables and
+ * what goes into them, maps of CSV files and the pieces of an export are made from these lists.
+ */
+
+/** A field of a quote. */
+export type Field<
+  Name extends string = string,
+  Type extends string = "decimal" | "integer",
+  Column extends string = string,
+> = {
+  /** In our words. */
+  readonly name: Name;
+  /** The service's spelling. */
+  readonly element: string;
+  /** A price or a ratio is a decimal, a count is an integer. */
+  readonly type: Type;
+  /** In the archive, in exports and in SQL. */
+  readonly column: Column;
+  /** Whether it may be below zero. */
+  readonly signed?: true;
+  /** Whose answers always have the element; of the other kind it is written where there is a value. Absent: both. */
+  readonly of?: "equity" | "option";
+};
+
+function field<const Name extends string, const Type extends string, const Column extends string>(
+  name: Name,
+  element: string,
+  type: Type,
+  column: Column,
+  more: Pick<Field, "signed" | "of"> = {},
+): Field<Name, Type, Column> {
+  return { name, element, type, column, ...more };
+}
+
+/** Elements of `quote` and `undlyquote`; columns of `quotes`. */
+export const PRICE_FIELDS = [
+  field("bid", "bidprice", "decimal", "bid"),
+  field("ask", "askprice", "decimal", "ask"),
+  field("last", "lastprice", "decimal", "last"),
+  field("change", "change", "decimal", "change", { signed: true }),
+  field("pctChange", "pctchange", "decimal", "pct_change", { signed: true }),
+] as const;
+
+/** Elements of `extendedquote`; columns of `extended_quotes`. */
+export const EXTENDED_FIELDS = [
+  field("bidSize", "bidsize", "integer", "bid_size"),
+  field("askSize", "asksize", "integer", "ask_size"),
+  field("open", "openprice", "decimal", "open"),
+  field("high", "highprice", "decimal", "high"),
+  field("low", "lowprice", "decimal", "low"),
+  field("previousClose", "prevclose", "decimal", "previous_close"),
+  field("volume", "volume", "integer", "volume"),
+  field("sessionVolume", "sessionvolume", "integer", "session_volume", { of: "equity" }),
+  field("earningsPerShare", "earningspershare", "decimal", "earnings_per_share", {
+    of: "equity",
+    signed: true,
+  }),
+  field("peRatio", "priceearningsratio", "decimal", "pe_ratio", { of: "equity", signed: true }),
+  field("high52Week", "high52price", "decimal", "high_52_week", { of: "equity" }),
+  field("low52Week", "low52price", "decimal", "low_52_week", { of: "equity" }),
+  field("contractHigh", "contracthigh", "decimal", "contract_high", { of: "option" }),
+  field("contractLow", "contractlow", "decimal", "contract_low", { of: "option" }),
+  field("contractSize", "contractsize", "integer", "contract_size", { of: "option" }),
+  field("delta", "delta", "decimal", "delta", { of: "option", signed: true }),
+] as const;
+
+/** Elements of `dividenddata`; columns of `dividends`. The date is midnight US Eastern there, `YYYY-MM-DD` here. */
+export const DIVIDEND_FIELDS = [
+  field("exDate", "exdate", "date", "ex_date"),
+  field("amount", "amt", "decimal", "amount"),
+  field("yield", "yield", "decimal", "yield"),
+] as const;
+
+/** All fields that are numbers. */
+export const NUMBER_FIELDS = [...PRICE_FIELDS, ...EXTENDED_FIELDS] as const;
+
+type Price = (typeof PRICE_FIELDS)[number];
+type Extended = (typeof EXTENDED_FIELDS)[number];
+export type PriceField = Price["name"];
+export type ExtendedField = Extended["name"];
+export type DividendField = (typeof DIVIDEND_FIELDS)[number]["name"];
+type NamesOf<Type extends Field["type"]> = Extract<Price | Extended, { type: Type }>["name"];
+
+/** The names of fields of a type, in their order. */
+export function namesOf<Type extends Field["type"]>(type: Type): readonly NamesOf<Type>[] {
+  return NUMBER_FIELDS.filter((one) => one.type === type).map(({ name }) => name as NamesOf<Type>);
+}
+
+/**
+ * A function that is written out from the names of fields. Where each quote of a backfill passes, an object that is made
+ * name by name in a loop takes a multiple of the time of one that stands there as a literal.
+ *
+ * @param expression what it returns; made of the names in this file and of numbers alone
+ */
+export function writtenOut<Fn extends (...args: never[]) => unknown>(
+  parameters: readonly string[],
+  expression: string,
+): Fn {
+  return new Function(...parameters, `return ${expression};`) as Fn;
+}
+
+/**
+ * A function that makes a quote of `document.ts`.
+ *
+ * @param valueOf the expression of a field's value
+ * @param dividend that of the dividend, which comes last
+ */
+export function quoteWrittenOut<Fn extends (...args: never[]) => unknown>(
+  parameters: readonly string[],
+  valueOf: (field: Price | Extended) => string,
+  dividend: string,
+): Fn {
+  const values = (fields: readonly (Price | Extended)[]): string =>
+    fields.map((one) => `${one.name}: ${valueOf(one)}`).join(", ");
+  const extended = `{ ${values(EXTENDED_FIELDS)}, dividend: ${dividend} }`;
+  return writtenOut(parameters, `({ ${values(PRICE_FIELDS)}, extended: ${extended} })`);
+}
+
+/** A value for each of the fields, in their order. */
+export function valuesByName<F extends { readonly name: string }, V>(
+  fields: readonly F[],
+  valueOf: (field: F) => V,
+): Record<F["name"], V> {
+  return Object.fromEntries(fields.map((one) => [one.name, valueOf(one)])) as Record<F["name"], V>;
+}
