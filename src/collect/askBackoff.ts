@@ -11,7 +11,7 @@ type Setback = { failures: number; askAgainAtMs: number; suspect: boolean; reaso
 export type VainAttempt = {
   /** The slot it was for, epoch ms. */
   slotAtMs: number;
-  /** Time between two slots of the job that asks most often. */
+  /** Time between two slots of the job that asks most often; Infinity when no other one comes. */
   slotMs: number;
   /** Why its slots are missed while it rests. */
   reason: MissReason;
@@ -36,7 +36,8 @@ export class AskBackoff {
   }
 
   /** It was asked in vain. */
-  failed(name: string, { slotAtMs, slotMs, reason, suspect = false }: VainAttempt): void {
+  failed(name: string, { slotAtMs, reason, suspect = false, ...slot }: VainAttempt): void {
+    const slotMs = Math.min(slot.slotMs, DAY_MS);
     const before = this.#setbacks.get(name);
     const failures = (before?.failures ?? 0) + 1;
     // The halves put the end of the rest between two slots: 1 slot is let pass, then 2; and a day is a day's slots.

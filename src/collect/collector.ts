@@ -3,7 +3,7 @@
  * What comes of it is for `outcomes.ts`; the ledger gets a note for every slot that is settled.
  */
 import type { Job } from "../schedule/readJobs.ts";
-import { instantFromDate } from "../clock.ts";
+import { type Instant, instantFromDate } from "../clock.ts";
 import type { ClockStep, LedgerNote, SlotEntry } from "../journal/ledger.ts";
 import type { Calendar } from "../market/calendar/calendar.ts";
 import { contractDate } from "../market/expirations.ts";
@@ -16,12 +16,13 @@ import { Outcomes, pendingChain } from "./outcomes.ts";
 import type { EarlierRuns } from "./earlierRuns.ts";
 import { type DueJob, dueNames, planCalls, withoutNames } from "./plan.ts";
 import { startTicker, type TickUnit, type Ticker, type TickWindow } from "../schedule/ticker.ts";
+import { LOOK_AHEAD_WINDOWS, reservedCalls, shareOf, type SlotCost, slotCosts } from "./reserve.ts";
 import { type BeginningSlot, SlotBook } from "./slotBook.ts";
 
 export type { ScheduledJob } from "../schedule/jobSchedule.ts";
 
 /** What the collector is made of. */
-export type CollectorOptions = Omit<DispatcherOptions, "onResult"> & {
+export type CollectorOptions = Omit<DispatcherOptions, "onResult" | "lendable"> & {
   jobs: readonly Job[];
   /** Says when sessions are open: the exchange's, or one that always is. */
   calendar: Calendar;
@@ -78,6 +79,8 @@ export class Collector {
   #earlier: EarlierRuns | null;
   #missed = 0;
   #ticker: Ticker | null = null;
+  /** What the slots of the coming windows cost, and how long that holds; null: it was not asked for. */
+  #reserved: { costs: SlotCost[]; untilMs: number } | null = null;
 
   constructor(options: CollectorOptions) {
     const { clock, log, jobs, calendar, exchange } = options;
@@ -91,11 +94,13 @@ export class Collector {
         this.#outcomes.take(planned, result);
         options.onChange?.();
       },
+      lendable: () => this.#lendable(),
     });
     this.#outcomes = new Outcomes({
       ...{ clock, log, slots: this.#slots, chains: this.#chains },
       lastSeenMs: options.earlier?.lastSeenMs ?? new Map(),
       ask: (planned) => this.#dispatcher.add(planned),
+      withdraw: () => this.#dispatcher.withdraw(),
     });
   }
 
@@ -122,11 +127,24 @@ export class Collector {
     return now;
   }
 
+  /**
+   * Polls what a job without a schedule is due to poll, at a slot that has no end. What is polled again for it goes on
+   * with that slot.
+   */
+  pollOnce(due: Pick<DueJob, "job" | "symbols" | "contracts">, slotAt: Instant): void {
+    const { name, delayed } = due.job;
+    const end = { slotAt, deadlineMs: Infinity, closes: false };
+    this.#outcomes.turnTo(contractDate(this.#options.clock.now()));
+    this.#slots.open({ job: name, ...end, delayed, due: dueNames(due) });
+    this.#plan([this.#outcomes.withoutResting({ ...due, ...end })]);
+  }
+
   /** Takes other jobs from the next slot on. What waits or is under way goes on. */
   replaceJobs(jobs: readonly Job[], calendar: Calendar, exchange: Calendar): void {
     // What became due since the last tick is the jobs' before.
     this.#ticker?.cover();
     this.#jobs = jobs.map((job) => scheduleJob(job, calendar));
+    this.#reserved = null;
     this.#chains.useCalendar(exchange);
     this.#ticker?.setUnit(this.#tickUnit());
   }
@@ -230,7 +248,10 @@ export class Collector {
     if (due.length === 0) return;
     const today = contractDate(this.#options.clock.now());
     this.#outcomes.turnTo(today);
-    const jobs = due.map((scheduled) => this.#open(scheduled, today));
+    this.#plan(due.map((scheduled) => this.#open(scheduled, today)));
+  }
+
+  #plan(jobs: readonly DueJob[]): void {
     const waiting = this.#dispatcher.withdraw();
     planCalls(jobs, this.#outcomes.planOptions, waiting).forEach((call) => this.#dispatcher.add(call));
     this.#options.onChange?.();
@@ -251,6 +272,23 @@ export class Collector {
     this.#chains.await(dueSlot, job.chains, priceless);
     const lacking = withoutNames({ ...due, symbols: [...new Set([...job.symbols, ...priceless])] }, stored);
     return this.#outcomes.withoutResting(lacking);
+  }
+
+  /** Calls of a window that the schedule does not need, for programs that can wait. */
+  #lendable(): number {
+    const { limit, secondClientCount } = this.#dispatcher.budget;
+    const { windowMs } = this.#options.governor;
+    const nowMs = this.#options.clock.now().getTime();
+    if (this.#reserved === null || nowMs >= this.#reserved.untilMs) {
+      const untilMs = nowMs + windowMs;
+      const until = new Date(untilMs + (LOOK_AHEAD_WINDOWS + 1) * windowMs);
+      const costs = slotCosts(this.#jobs, this.#chains, { after: new Date(nowMs - windowMs), until });
+      this.#reserved = { costs, untilMs };
+    }
+    return shareOf(
+      { limit: limit - secondClientCount },
+      reservedCalls(this.#reserved.costs, nowMs, windowMs),
+    );
   }
 
   #noteOpened({ job, slotAt, deadlineMs, due }: BeginningSlot): void {

@@ -6,6 +6,7 @@
  * Whatever it waits after, the governor lets it go as any other call. What is wanted of it for a slot that ends while it waits
  * is missed; the rest goes on waiting. Each wish that was given in comes out once: answered or missed.
  */
+import { once } from "node:events";
 import PQueue from "p-queue";
 import { type Clock, instantFromDate } from "../clock.ts";
 import { ERRORS, QuotekeeperError } from "../errors.ts";
@@ -27,6 +28,7 @@ import {
   type GovernorState,
   step,
 } from "./governor/governor.ts";
+import { GUARD_MS } from "./governor/ownCalls.ts";
 import { type PlannedCall, split, symbolCount } from "./plan.ts";
 import { CLOCK_STEP_MS } from "../schedule/clockSteps.ts";
 import { UrgencyQueue, type UrgencyOptions } from "./urgencyQueue.ts";
@@ -45,8 +47,11 @@ export type Send = (
   onArrived: (arrived: Arrived) => void,
 ) => Promise<Kept>;
 
-/** How a call of a program beside ended: what is read of its answer, as of `Kept`; null when none came. */
+/** How a borrowed call ended: what is read of its answer, as of `Kept`; null when none came. */
 export type BorrowedEnd = { headers: Readonly<Record<string, string>>; outcome: Answer["outcome"] } | null;
+
+/** Leave to make one call of another program's budget, which is to be told how the call ended. */
+export type Leave = (end: BorrowedEnd) => void;
 
 /** A program beside that waits for a call of this budget. */
 type Borrower = { urgent: boolean; go: () => void };
@@ -66,6 +71,12 @@ export type DispatcherOptions = {
   /** Told for how long nothing will be sent, ms, whenever that becomes another time. */
   onClosed?: (forMs: number) => void;
   onResult: (planned: PlannedCall, result: Result) => void;
+  /** Calls under way at once, at most, as things stand now. Default: `CONCURRENCY`. */
+  atOnce?: () => number;
+  /** Asks the program that holds the account's budget for a call; null: none does, and the budget is one's own. */
+  borrow?: (signal: AbortSignal) => Promise<Leave | null>;
+  /** Calls of a window that programs beside may have which can wait. */
+  lendable: () => number;
 };
 
 /** Calls under way at once, at most. */
@@ -105,7 +116,11 @@ export class Dispatcher {
   readonly #waiting = new Set<Ticket>();
   readonly #sending = new Set<Promise<void>>();
   #borrowers: Borrower[] = [];
-  #borrowedCount = 0;
+  #lentCount = 0;
+  /** Calls lent to programs that can wait: when they were over, and those under way. */
+  #lent: { endedAtMs: number }[] = [];
+  /** The leave of the call that goes next, where it is borrowed. */
+  #leaveOfNext: Leave | null = null;
   readonly #retrying = new Set<Promise<void>>();
   readonly #stop = new AbortController();
   #governor: GovernorState;
@@ -135,19 +150,21 @@ export class Dispatcher {
   /**
    * Lets a program beside make a call of this budget.
    *
-   * @param urgent before all that waits here; else after it
+   * @param urgent before all that waits here; else after it, and as far as `lendable` goes
    * @param signal withdraws what still waits
-   * @returns takes how the call ended, as soon as it may leave; rejects with the signal's reason, or when this one closes
+   * @returns as soon as it may leave; rejects with the signal's reason, or when this one closes
    */
-  async lend(urgent: boolean, signal: AbortSignal): Promise<(end: BorrowedEnd) => void> {
+  async lend(urgent: boolean, signal: AbortSignal): Promise<Leave> {
     const withdrawn = AbortSignal.any([signal, this.#stop.signal]);
+    const lent = { endedAtMs: Infinity };
     let sentAtMs = 0;
     await new Promise<void>((resolve, reject) => {
       const borrower: Borrower = {
         urgent,
         go: () => {
           this.#borrowers = this.#borrowers.filter((other) => other !== borrower);
-          this.#borrowedCount += 1;
+          this.#lentCount += 1;
+          if (!urgent) this.#lent.push(lent);
           sentAtMs = this.#sent();
           resolve();
         },
@@ -162,8 +179,10 @@ export class Dispatcher {
       this.#start();
     });
     return (end) => {
-      this.#borrowedCount -= 1;
-      const wallMs = this.#options.clock.now().getTime();
+      const { clock } = this.#options;
+      this.#lentCount -= 1;
+      lent.endedAtMs = clock.monotonicMs();
+      const wallMs = clock.now().getTime();
       this.#learn(
         end
           ? answeredEnd({ headers: end.headers, answer: { outcome: end.outcome } }, sentAtMs, wallMs)
@@ -245,7 +264,11 @@ export class Dispatcher {
   #enter({ planned, ...entry }: Omit<Ticket, "leave">): void {
     if (this.#closing) return;
     const aheadMs = this.#options.clock.now().getTime() + CLOCK_STEP_MS;
-    const [ahead, present] = split(planned, ({ slotAt }) => Date.parse(slotAt) >= aheadMs);
+    // A slot without an end comes once, and lasts whatever the clock says.
+    const [ahead, present] = split(
+      planned,
+      ({ slotAt, deadlineMs }) => deadlineMs < Infinity && Date.parse(slotAt) >= aheadMs,
+    );
     if (ahead)
       this.#finish(present ? { ...ahead, part: undefined } : ahead, { kind: "missed", reason: "down" });
     if (!present) return;
@@ -275,15 +298,19 @@ export class Dispatcher {
 
   /** Lets one call go whenever the governor allows and there is room, until none waits. */
   async #pump(): Promise<void> {
-    const { clock } = this.#options;
+    const { clock, borrow, atOnce } = this.#options;
     // Calls that come together enter before the first leaves, so that the most urgent of them is the first.
     await Promise.resolve();
     while (this.#waiting.size + this.#borrowers.length > 0 && !this.#closing) {
       this.expire();
+      const roomy = this.#sending.size + this.#lentCount < (atOnce?.() ?? CONCURRENCY);
+      if (borrow && roomy && this.#waiting.size > 0 && (await this.#sendBorrowed(borrow))) continue;
       const nowMs = clock.monotonicMs();
       const allowed = admission(this.#governor, nowMs);
-      const roomy = this.#sending.size + this.#borrowedCount < CONCURRENCY;
-      const borrower = this.#borrowers.find(({ urgent }) => urgent || this.#waiting.size === 0);
+      const borrower = this.#borrowers.find(
+        ({ urgent }) =>
+          urgent || (this.#waiting.size === 0 && this.#lentInWindow(nowMs) < this.#options.lendable()),
+      );
       if (allowed.maySend && roomy && borrower) {
         borrower.go();
       } else if (allowed.maySend && roomy && this.#waiting.size > 0) {
@@ -292,9 +319,30 @@ export class Dispatcher {
       } else {
         const held = HELD[this.#closed ? this.#governor.closedBy : "refusal"];
         if (!allowed.maySend) for (const ticket of this.#waiting) ticket.held = held;
-        await this.#rest(allowed.maySend ? LONGEST_WAIT_MS : allowed.notBeforeMs - nowMs);
+        // A call that is over makes room; until then nothing else does.
+        if (!roomy && this.#sending.size > 0) await this.#rest(Infinity);
+        else await this.#rest(allowed.maySend ? LONGEST_WAIT_MS : allowed.notBeforeMs - nowMs);
       }
     }
+  }
+
+  /** Lets the most urgent call go by the leave of another program. @returns whether that is done with */
+  async #sendBorrowed(borrow: NonNullable<DispatcherOptions["borrow"]>): Promise<boolean> {
+    const leave = await borrow(this.#stop.signal).catch(() => null);
+    if (leave === null) return this.#closing;
+    if (this.#closing || this.#waiting.size === 0) leave(null);
+    else {
+      this.#leaveOfNext = leave;
+      this.#queue.start();
+    }
+    return true;
+  }
+
+  /** Calls in the count that were lent to programs that can wait. */
+  #lentInWindow(nowMs: number): number {
+    const sinceMs = nowMs - this.#options.governor.windowMs - GUARD_MS;
+    this.#lent = this.#lent.filter(({ endedAtMs }) => endedAtMs > sinceMs);
+    return this.#lent.length;
   }
 
   /** Sleeps until there may be something to do: an answer, another call, a deadline, or the time is up. */
@@ -302,6 +350,8 @@ export class Dispatcher {
     const { clock } = this.#options;
     this.#wake = new AbortController();
     const untilDeadlineMs = this.#nearestDeadlineMs - clock.now().getTime();
+    if (Math.min(waitMs, untilDeadlineMs) === Infinity)
+      return once(this.#wake.signal, "abort").then(() => undefined);
     const ms = Math.max(1, Math.min(waitMs, LONGEST_WAIT_MS, untilDeadlineMs));
     await clock.sleep(ms, this.#wake.signal).catch(() => undefined);
   }
@@ -310,7 +360,9 @@ export class Dispatcher {
   #launch(ticket: Ticket): Promise<void> {
     this.#queue.pause();
     this.#waiting.delete(ticket);
-    const sending = track(this.#sending, this.#send(ticket, this.#sent()));
+    const leave = this.#leaveOfNext;
+    this.#leaveOfNext = null;
+    const sending = track(this.#sending, this.#send(ticket, this.#sent(), leave));
     return sending.finally(() => this.#wake.abort(DONE));
   }
 
@@ -322,17 +374,21 @@ export class Dispatcher {
     return sentAtMs;
   }
 
-  async #send(ticket: Ticket, sentAtMs: number): Promise<void> {
+  async #send(ticket: Ticket, sentAtMs: number, leave: Leave | null): Promise<void> {
     const { clock, send } = this.#options;
     let arrived = false;
     let kept: Kept;
     try {
       kept = await send(ticket.planned, this.#stop.signal, (answered) => {
         arrived = true;
+        leave?.({ headers: answered.headers, outcome: answered.answer.outcome });
         this.#learn(answeredEnd(answered, sentAtMs, clock.now().getTime()));
       });
     } catch (error) {
-      if (!arrived) this.#learn(unansweredEnd(error, sentAtMs));
+      if (!arrived) {
+        leave?.(null);
+        this.#learn(unansweredEnd(error, sentAtMs));
+      }
       if (!this.#stop.signal.aborted) this.#failed(ticket, error);
       return;
     }

@@ -44,6 +44,8 @@ export type OutcomesOptions = {
   chains: ChainBook;
   /** Takes the calls that follow from an answer. */
   ask: (planned: PlannedCall) => void;
+  /** Takes the calls back that only wait for their turn. */
+  withdraw: () => PlannedCall[];
   /** When instruments were last asked and answered by the runs before, epoch ms UTC. */
   lastSeenMs: ReadonlyMap<string, number>;
 };
@@ -155,7 +157,7 @@ export class Outcomes {
    */
   #lateFate(wants: readonly Want[], name: string, askedMs: number): void {
     const lasted = ({ slotAt, deadlineMs }: Want): boolean =>
-      askedMs < deadlineMs && askedMs > Date.parse(slotAt) - CLOCK_STEP_MS;
+      deadlineMs === Infinity || (askedMs < deadlineMs && askedMs > Date.parse(slotAt) - CLOCK_STEP_MS);
     const late = wants.filter((want) => !lasted(want));
     if (late.length > 0) this.fate(late, name, "overrun");
     this.fate(wants.filter(lasted), name, "stored");
@@ -207,10 +209,13 @@ export class Outcomes {
   }
 
   #tooLong(planned: PlannedCall): void {
+    const { ask, withdraw } = this.#options;
     const halves = symbolCount(planned) > MIN_BATCH_SIZE ? halved(planned) : null;
     if (!halves) return this.#failed(planned, "refused");
     this.#batch = afterTooLong(this.#batch, symbolCount(planned));
-    halves.forEach(this.#options.ask);
+    // The lists that wait are as long as this one.
+    if (planned.part) halves.forEach(ask);
+    else planCalls([], this.planOptions, [planned, ...withdraw()]).forEach(ask);
   }
 
   #failed(planned: PlannedCall, reason: MissReason): void {
@@ -244,9 +249,10 @@ export class Outcomes {
 
   #heldBack(planned: PlannedCall, name: string, reason: MissReason, suspect = false): void {
     const nowMs = this.#options.clock.now().getTime();
-    // The slot lies ahead when the clock was set back meanwhile.
-    const slotAtMs = Math.min(Date.parse(planned.slotAt ?? "") || nowMs, nowMs);
-    this.askBackoff.failed(name, { slotAtMs, slotMs: slotMsOf(planned), reason, suspect });
+    const slotMs = slotMsOf(planned);
+    // The slot lies ahead when the clock was set back meanwhile; one without an end may have begun days ago.
+    const slotAtMs = slotMs === Infinity ? nowMs : Math.min(Date.parse(planned.slotAt ?? "") || nowMs, nowMs);
+    this.askBackoff.failed(name, { slotAtMs, slotMs, reason, suspect });
   }
 }
 

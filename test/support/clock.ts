@@ -48,9 +48,9 @@ export function createTestClock(
       signal?.throwIfAborted();
     },
     random: (length) => {
-      const bytes = Buffer.alloc(length);
-      bytes.writeUInt32BE((drawn += 1), Math.max(0, length - 4));
-      return bytes;
+      const bytes = Buffer.alloc(Math.max(4, length));
+      bytes.writeUInt32BE((drawn += 1), bytes.length - 4);
+      return bytes.subarray(-length);
     },
   };
 }

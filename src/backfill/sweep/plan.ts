@@ -6,6 +6,7 @@ import type { Calendar } from "../../market/calendar/calendar.ts";
 import { type Chain, expandChain } from "../../market/chain.ts";
 import { isExpired } from "../../market/expirations.ts";
 import { instrumentName, type OptionContract, option } from "../../market/instrument.ts";
+import { type DueJob, namesOf } from "../../collect/plan.ts";
 import type { Answer } from "../../quotes-api/answer.ts";
 import { matchAnswer } from "../../quotes-api/match.ts";
 import { askedInstruments, type QuoteCall } from "../../quotes-api/request.ts";
@@ -36,8 +37,6 @@ export class SweepPlan {
   readonly #fates = new Map<string, SweepFate>();
   readonly #problems: string[] = [];
   #waiting: Chain[];
-  /** How many of `wanted` were given to whoever asks for them. */
-  #givenCount = 0;
 
   constructor({ symbols, contracts, chains }: SweepAsk, delayed: boolean, dates: SweepDates) {
     this.#delayed = delayed;
@@ -72,11 +71,14 @@ export class SweepPlan {
     return [...this.#wanted.values()].filter(({ name }) => !this.#fates.has(name));
   }
 
-  /** What is to be polled and was not given before: all at first, then what a chain's price brought. */
-  fresh(): Wanted[] {
-    const fresh = [...this.#wanted.values()].slice(this.#givenCount);
-    this.#givenCount = this.#wanted.size;
-    return fresh.filter(({ name }) => !this.#fates.has(name));
+  /** What is still to be polled, as what a job of this name is due to poll. */
+  dueOf(name: string): Pick<DueJob, "job" | "symbols" | "contracts"> {
+    const calls = this.left.map(({ call }) => call);
+    return {
+      job: { name, delayed: this.#delayed, priority: 0, watchlist: null },
+      symbols: calls.flatMap((call) => (call.form === "symbols" ? call.symbols : [])),
+      contracts: calls.flatMap((call) => (call.form === "option" ? [call.contract] : [])),
+    };
   }
 
   /** All instruments; more when a chain's price has come. */
@@ -140,9 +142,4 @@ export class SweepPlan {
       this.#problems.push((error as Error).message);
     }
   }
-}
-
-/** What a call asks for, as the ledger names it. */
-export function namesOf(call: QuoteCall): string[] {
-  return (askedInstruments(call) ?? []).map(instrumentName);
 }

@@ -24,11 +24,6 @@ export type SweepRun = {
   resumed: boolean;
 };
 
-/** Whether a job's name is a sweep's: no job file's is likely to look like it. */
-export function isSweepName(job: string | undefined): boolean {
-  return /^sweep-[0-9a-f]{12}$/.test(job ?? "");
-}
-
 const DIRECTORY = "sweeps";
 
 /** The name of a sweep: the same for the same instruments of the same service. */

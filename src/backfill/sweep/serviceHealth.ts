@@ -1,12 +1,10 @@
 /**
- * How the service stands, by what came of the calls so far: in order, in doubt, or out of order. Pure: time and chance
- * come in as numbers.
+ * How the service stands, by what came of a sweep's calls so far: in order, in doubt, or out of order. Pure: time and
+ * chance come in as numbers.
  */
-import type { Piece } from "./queue.ts";
-import { sizeOf } from "./halves.ts";
 
-/** Attempts at a call that fails while others are answered. */
-export const ATTEMPTS = 3;
+/** Failures in a row after which nothing at all is asked for a while. */
+const PAUSE_AFTER = 3;
 
 /** Assumed: after so many failures in a row without an answer it is the service that fails, not what is asked. */
 export const DOUBT_AFTER = 6;
@@ -22,6 +20,7 @@ export class ServiceHealth {
   #failuresInRow = 0;
   #answered = 0;
   #answeredAtMs: number;
+  #pausedUntilMs = -Infinity;
 
   constructor(startedAtMs: number) {
     this.#answeredAtMs = startedAtMs;
@@ -32,11 +31,15 @@ export class ServiceHealth {
     this.#failuresInRow = 0;
     this.#answered += 1;
     this.#answeredAtMs = nowMs;
+    this.#pausedUntilMs = -Infinity;
   }
 
-  /** A call brought none, and not for the quota. */
-  failed(): void {
+  /** A call brought none, and not for the quota. @param chance from 0 to 1 */
+  failed(nowMs: number, chance: number): void {
     this.#failuresInRow += 1;
+    if (this.#failuresInRow < PAUSE_AFTER) return;
+    const waitMs = Math.min(FIRST_WAIT_MS * 2 ** (this.#failuresInRow - 1), LONGEST_WAIT_MS) * (1 + chance);
+    this.#pausedUntilMs = nowMs + waitMs;
   }
 
   /** Calls that brought quotes so far. */
@@ -49,32 +52,19 @@ export class ServiceHealth {
     return this.#failuresInRow >= DOUBT_AFTER;
   }
 
-  /** Whether so many have failed in a row that nothing at all is asked for a while. */
-  get pauses(): boolean {
-    return this.#failuresInRow >= ATTEMPTS;
+  /**
+   * Calls that may be under way at once. Until one was answered nobody knows how long a list may be, nor whether the
+   * credentials are right.
+   *
+   * @param most while it is in order
+   */
+  atOnce(nowMs: number, most: number): number {
+    if (nowMs < this.#pausedUntilMs) return 0;
+    return this.#answered === 0 || this.#failuresInRow >= PAUSE_AFTER ? 1 : most;
   }
 
   /** Whether it needs a person: it has never answered, or not for long. */
   isOutOfOrder(nowMs: number): boolean {
     return this.inDoubt && (this.#answered === 0 || nowMs - this.#answeredAtMs > OUTAGE_MS);
-  }
-
-  /** How long to wait after a failure, in ms. @param chance from 0 to 1 */
-  waitMs(chance: number): number {
-    return Math.min(FIRST_WAIT_MS * 2 ** (this.#failuresInRow - 1), LONGEST_WAIT_MS) * (1 + chance);
-  }
-
-  /**
-   * Whether a call that has just failed is not made again as it is: a list is tried in halves, and what fails alone has
-   * failed.
-   */
-  isToBeParted({ call, setback, failures, answeredBefore }: Piece): boolean {
-    const othersAnswered = this.#answered > (answeredBefore ?? this.#answered);
-    const isList = sizeOf(call) > 1;
-    if (setback === "refused" || setback === "malformed")
-      return othersAnswered || (!this.inDoubt && (this.#answered > 0 || isList));
-    // Nothing else may be left that could show whether the service is in order: then a half may.
-    const mayPart = setback === "server_error" && isList && !this.inDoubt;
-    return failures >= ATTEMPTS && (othersAnswered || mayPart);
   }
 }

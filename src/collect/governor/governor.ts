@@ -68,7 +68,7 @@ export function createGovernor(config: GovernorConfig, nowMs: number, history?: 
     limit: config.limit,
     inFlightSentAtMs: [],
     finished: history === undefined ? [] : restoredCalls(history, nowMs),
-    burstCount: largestBurst(config.limit),
+    burstCount: largestBurst(config, config.limit),
     burstAtMs: nowMs,
     seesCount: false,
     backOff: null,

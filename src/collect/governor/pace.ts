@@ -5,7 +5,7 @@
  * there was room to: a full window earns none, so under constant demand calls spread evenly.
  */
 import { nextLeavesAtMs, roomAtMs, roomCount } from "./ownCalls.ts";
-import type { GovernorState } from "./state.ts";
+import type { GovernorConfig, GovernorState } from "./state.ts";
 
 /** Assumed: a third of the limit at once starts a program promptly and leaves the others their slots. */
 const BURST_SHARE = 1 / 3;
@@ -21,14 +21,14 @@ const HASTE_PER_CALL = 0.1;
 const MOST_HASTE = 2;
 
 /** The most calls that may leave at once when `cap` of the window are ours. */
-export function largestBurst(cap: number): number {
-  return Math.max(1, Math.ceil(cap * BURST_SHARE));
+export function largestBurst({ evenly }: GovernorConfig, cap: number): number {
+  return evenly ? 1 : Math.max(1, Math.ceil(cap * BURST_SHARE));
 }
 
 /** The time from one call to the next, ms, from the last call on. */
 function gapMs(state: GovernorState, cap: number): number {
   const { burstAtMs, config } = state;
-  if (cap < state.limit) return config.windowMs / (HASTE_BESIDE * cap);
+  if (cap < state.limit || config.evenly) return config.windowMs / (HASTE_BESIDE * cap);
   const room = roomCount(state, cap, burstAtMs);
   const haste = Math.min(MOST_HASTE, HASTE + HASTE_PER_CALL * room);
   const leastMs = config.windowMs / (haste * cap);
@@ -51,5 +51,5 @@ export function burstAfterSending(state: GovernorState, cap: number, atMs: numbe
   const whileFull = Math.min(1, state.burstCount + (atMs - state.burstAtMs) / gap);
   const earningSince = Math.max(state.burstAtMs, roomAtMs(state, cap, atMs));
   const withRoom = state.burstCount + Math.max(0, atMs - earningSince) / gap;
-  return Math.max(0, Math.min(largestBurst(cap), Math.max(whileFull, withRoom)) - 1);
+  return Math.max(0, Math.min(largestBurst(state.config, cap), Math.max(whileFull, withRoom)) - 1);
 }

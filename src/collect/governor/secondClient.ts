@@ -168,11 +168,15 @@ function spareBeside(
   { secondCount, regularCount, comeAtOnce }: Omit<Reckoned, "spareCount">,
 ): number {
   if (secondCount === 0) return 0;
+  if (state.config.evenly) return WAITING_SPARE_COUNT;
   const beyondCount = secondCount - regularCount;
   const needsNone = comeAtOnce || state.limit - secondCount < FEW_COUNT;
   const wasMeant = regularCount > 0 && beyondCount === SPARE_COUNT && state.forgotAtMs === null;
   return (needsNone ? beyondCount === 0 : wasMeant) ? 0 : SPARE_COUNT;
 }
+
+/** Assumed: work that can wait leaves a second client three calls a window more than that one was seen to make. */
+const WAITING_SPARE_COUNT = 3;
 
 /** The calls a window that are ours to make. */
 export function ownCap(

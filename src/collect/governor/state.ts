@@ -12,6 +12,8 @@ export type GovernorConfig = {
   readonly windowMs: number;
   /** Whether a higher limit is used when the headers name one: when `QUOTES_LIMIT` is not set. */
   readonly mayRise?: boolean;
+  /** Whether calls leave evenly from the first one on: for work that can wait, beside programs that nobody knows of. */
+  readonly evenly?: boolean;
 };
 
 /** A call that an earlier run sent. */

@@ -96,7 +96,7 @@ export async function askForCall(
   if (data?.go)
     return {
       ended: (end) => {
-        if (end) talk.say(end);
+        if (end) talk.say({ ...end, headers: toldOf(end.headers) });
         talk.end();
         signal?.removeEventListener("abort", talk.end);
       },
@@ -104,6 +104,13 @@ export async function askForCall(
   talk.end();
   signal?.removeEventListener("abort", talk.end);
   return null;
+}
+
+function toldOf(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const told = Object.entries(headers).filter(
+    ([name, value]) => TOLD_HEADERS.test(name) && value.length <= 100,
+  );
+  return Object.fromEntries(told);
 }
 
 /**
@@ -125,11 +132,7 @@ export async function withPermit<Answered>(
   try {
     return await call((arrived) => {
       learn(arrived);
-      const { headers, answer } = arrived;
-      const read = Object.entries(headers).filter(
-        ([name, value]) => TOLD_HEADERS.test(name) && value.length <= 100,
-      );
-      tell({ outcome: answer.outcome, headers: Object.fromEntries(read) });
+      tell({ outcome: arrived.answer.outcome, headers: arrived.headers });
     });
   } finally {
     tell(null);

@@ -1,22 +1,21 @@
-/** A sweep and a collector on one account, in virtual time: neither is refused, and the schedule misses nothing. */
+/** A sweep beside others on one account, in virtual time: a collector that lends it calls, and a program that nobody knows of. */
 import { afterEach, expect, jest, test } from "@jest/globals";
-import { SweepBudget } from "../../../src/backfill/sweep/budget.ts";
 import { SweepPlan } from "../../../src/backfill/sweep/plan.ts";
-import { reservedCalls, slotCosts } from "../../../src/backfill/sweep/reserve.ts";
-import { sweep } from "../../../src/backfill/sweep/sweep.ts";
-import { ChainBook } from "../../../src/collect/chainBook.ts";
-import type { Arrived } from "../../../src/collect/callEnds.ts";
+import { roomBeside } from "../../../src/backfill/sweep/room.ts";
+import { sweep, type SweepOptions } from "../../../src/backfill/sweep/sweep.ts";
+import type { Clock } from "../../../src/clock.ts";
 import { Collector } from "../../../src/collect/collector.ts";
-import { scheduleJob } from "../../../src/schedule/jobSchedule.ts";
-import type { Job } from "../../../src/schedule/readJobs.ts";
+import type { Send } from "../../../src/collect/dispatcher.ts";
 import { instantFromDate } from "../../../src/clock.ts";
 import type { LedgerNote } from "../../../src/journal/ledger.ts";
 import { alwaysOpen, createCalendar } from "../../../src/market/calendar/calendar.ts";
-import type { Collected } from "../../../src/run/pipeline.ts";
-import type { QuoteCall } from "../../../src/quotes-api/request.ts";
+import { contractsOf } from "../../collect/due.ts";
 import { entriesOf, failure, jobOf, quotesFor } from "../../collect/world.ts";
 import { startVirtualTime } from "../../collect/virtualTime.ts";
+import type { Job } from "../../../src/schedule/readJobs.ts";
 import { fixedWindow, GOVERNOR, type Rule, slidingWindow } from "./rules.ts";
+
+const MINUTE_MS = 60_000;
 
 afterEach(() => {
   jest.useRealTimers();
@@ -29,10 +28,37 @@ const SILENT = {
   error: () => undefined,
 };
 
-function contracts(underlying: string, count: number): Job["options"] {
-  return Array.from({ length: count }, (_, index) => ({
-    ...{ underlying, expiration: "2026-12-18", optionType: "CALL" as const, strike: String(100 + index) },
-  }));
+const RULES: [string, () => Rule][] = [
+  ["fixed windows", fixedWindow],
+  ["a sliding window", slidingWindow],
+];
+
+/** A way to ask a service that counts so. */
+function sender(clock: Clock, rule: Rule, latencyMs: () => number, onRefused: () => void): Send {
+  return async (planned, signal, onArrived) => {
+    const requestedAt = instantFromDate(clock.now());
+    const halfMs = latencyMs() / 2;
+    await clock.sleep(halfMs, signal);
+    const { admitted, headers } = rule(clock.now().getTime());
+    await clock.sleep(halfMs, signal);
+    if (!admitted) onRefused();
+    const answer = admitted ? quotesFor(planned) : failure("quota_fault");
+    onArrived({ headers, answer });
+    return { record: { requestedAt, observedAt: instantFromDate(clock.now()), headers }, answer };
+  };
+}
+
+/** The options of a sweep of so many contracts. */
+function sweepOf(count: number, collector: Omit<SweepOptions["collector"], "log">): SweepOptions {
+  const contracts = contractsOf(count).map((contract) => ({ ...contract, underlying: "SWPT" }));
+  const dates = { begun: "2026-11-20", today: "2026-11-20", calendar: createCalendar() };
+  return {
+    plan: new SweepPlan({ symbols: [], contracts, chains: [] }, false, dates),
+    run: { name: "sweep-0123456789ab", begunAt: instantFromDate(collector.clock.now()) },
+    collector: { ...collector, log: SILENT },
+    onProgress: () => undefined,
+    signal: new AbortController().signal,
+  };
 }
 
 type Ended = {
@@ -43,106 +69,60 @@ type Ended = {
   left: number;
 };
 
-async function beside(rule: Rule, jobs: Job[], count: number, minutes: number): Promise<Ended> {
+async function besideCollector(rule: Rule, jobs: Job[], count: number, minutes: number): Promise<Ended> {
   const time = startVirtualTime("2026-11-20T15:00:30.000Z");
   const { clock } = time;
   const refused = { collector: 0, sweep: 0 };
   const notes: LedgerNote[] = [];
-  const journal: number[] = [];
-  const ask = async (
-    who: "collector" | "sweep",
-    call: QuoteCall,
-    onArrived: (arrived: Arrived) => void,
-  ): Promise<Collected> => {
-    const requestedAt = instantFromDate(clock.now());
-    await clock.sleep(100);
-    const { admitted, headers } = rule(clock.now().getTime());
-    await clock.sleep(100);
-    if (!admitted) refused[who] += 1;
-    const answer = admitted ? quotesFor({ call } as Parameters<typeof quotesFor>[0]) : failure("quota_fault");
-    onArrived({ headers, answer });
-    const observedAt = instantFromDate(clock.now());
-    const record = { kind: "response", requestedAt, observedAt, headers, request: call };
-    return { record, answer, segment: "" } as unknown as Collected;
-  };
+  const ask = (who: keyof typeof refused): Send =>
+    sender(
+      clock,
+      rule,
+      () => 200,
+      () => (refused[who] += 1),
+    );
   const collector = new Collector({
     ...{ jobs, calendar: alwaysOpen, exchange: createCalendar(), clock, log: SILENT, governor: GOVERNOR },
-    history: null,
-    run: "01940000-0000-7000-8000-000000000000",
-    earlier: null,
+    ...{ history: null, run: "01940000-0000-7000-8000-000000000000", earlier: null },
     onNote: (note) => void notes.push(structuredClone(note)),
-    send: async ({ call }, _signal, onArrived) => {
-      const collected = await ask("collector", call, onArrived);
-      journal.push(clock.monotonicMs());
-      return collected;
-    },
+    send: ask("collector"),
   });
   collector.start();
-  await time.pass(5 * 60_000);
-
-  const plan = new SweepPlan({ symbols: [], contracts: [...contracts("AAPL", count)], chains: [] }, false, {
-    ...{ begun: "2026-11-20", today: "2026-11-20", calendar: createCalendar() },
+  await time.pass(5 * MINUTE_MS);
+  const begunAtMs = clock.monotonicMs();
+  const options = sweepOf(count, {
+    ...{ clock, governor: { ...GOVERNOR, evenly: true }, history: null, send: ask("sweep") },
+    borrow: (signal) => collector.lend(false, signal),
   });
-  const nowMs = clock.monotonicMs();
-  const recent = journal
-    .splice(0)
-    .filter((at) => at > nowMs - 60_000)
-    .map((at) => ({ answeredAtMs: at, bySweep: false }));
-  const calls = recent.map(({ answeredAtMs: at }) => ({ sentAgoMs: nowMs - at, answeredAgoMs: nowMs - at }));
-  const budget = new SweepBudget(GOVERNOR, recent, { nowMs, history: { calls, certain: true } });
-  const scheduled = jobs.map((job) => scheduleJob(job, alwaysOpen));
-  const chains = new ChainBook(createCalendar(), () => undefined);
-  const span = {
-    after: new Date(clock.now().getTime() - 60_000),
-    until: new Date(clock.now().getTime() + 7_200_000),
-  };
-  const costs = slotCosts(scheduled, chains, span);
-  let lookedAtMs = -Infinity;
-  const look = async (): Promise<void> => {
-    if (clock.monotonicMs() - lookedAtMs < 1_000) return;
-    lookedAtMs = clock.monotonicMs();
-    budget.saw(
-      journal.splice(0).map((answeredAtMs) => ({ answeredAtMs, bySweep: false })),
-      lookedAtMs,
-    );
-    budget.reserve(reservedCalls(costs, clock.now().getTime(), 60_000));
-  };
-  await look();
   let tookMs = NaN;
-  const done = sweep({
-    ...{ plan, delayed: false, budget, clock, log: SILENT, look, signal: new AbortController().signal },
-    collect: (call, _signal, onArrived) => ask("sweep", call, onArrived),
-    onProgress: () => undefined,
-  }).then(() => (tookMs = clock.monotonicMs() - nowMs));
-  await time.pass(minutes * 60_000);
+  const ending = new AbortController();
+  const done = sweep({ ...options, signal: ending.signal })
+    .then(() => (tookMs = clock.monotonicMs() - begunAtMs))
+    .catch(() => undefined);
+  await time.pass(minutes * MINUTE_MS);
+  ending.abort("over");
   const closed = collector.close(0);
-  await time.pass(1_000);
-  await closed;
-  await Promise.race([done, Promise.resolve()]);
+  await time.pass(2_000);
+  await Promise.all([closed, done]);
   // The slot that the collector's end has cut off is not one of the schedule's misses.
   const entries = entriesOf(notes).filter(({ misses }) => misses.every(([, reason]) => reason !== "down"));
   const missed = entries.reduce((sum, { misses }) => sum + misses.length, 0);
-  return { refused, missed, slots: entries.length, tookMs, left: plan.left.length };
+  return { refused, missed, slots: entries.length, tookMs, left: options.plan.left.length };
 }
-
-const RULES: [string, () => Rule][] = [
-  ["fixed windows", fixedWindow],
-  ["a sliding window", slidingWindow],
-];
 
 test.each(RULES)(
   "beside a job of 20 calls a minute nobody is refused under %s, and both get all",
   async (_, rule) => {
-    const jobs = [jobOf({ name: "chain", options: contracts("IBM", 20) })];
+    const jobs = [jobOf({ name: "chain", options: contractsOf(20) })];
 
-    const ended = await beside(rule(), jobs, 300, 12);
+    const ended = await besideCollector(rule(), jobs, 300, 12);
 
     expect(ended.refused).toEqual({ collector: 0, sweep: 0 });
     expect(ended.missed).toBe(0);
     expect(ended.slots).toBeGreaterThan(14);
     expect(ended.left).toBe(0);
     // 37 of 60 calls a minute are the sweep's.
-    expect(ended.tookMs / 60_000).toBeLessThan(10);
+    expect(ended.tookMs / MINUTE_MS).toBeLessThan(10);
   },
   120_000,
 );
@@ -151,11 +131,11 @@ test.each(RULES)(
   "beside 40 calls at every fifth minute and 5 at every one nobody is refused under %s",
   async (_, rule) => {
     const jobs = [
-      jobOf({ name: "rare", schedule: "*/5 * * * *", options: contracts("IBM", 40) }),
-      jobOf({ name: "often", options: contracts("GE", 5) }),
+      jobOf({ name: "rare", schedule: "*/5 * * * *", options: contractsOf(40) }),
+      jobOf({ name: "often", symbols: ["GE"], options: contractsOf(4) }),
     ];
 
-    const ended = await beside(rule(), jobs, 150, 18);
+    const ended = await besideCollector(rule(), jobs, 150, 18);
 
     expect(ended.refused).toEqual({ collector: 0, sweep: 0 });
     expect(ended.missed).toBe(0);
@@ -165,10 +145,94 @@ test.each(RULES)(
 );
 
 test("while the schedule takes every call, the sweep makes none", async () => {
-  const jobs = [jobOf({ name: "all", options: contracts("IBM", 59) })];
+  const jobs = [jobOf({ name: "all", options: contractsOf(59) })];
 
-  const ended = await beside(slidingWindow(), jobs, 10, 5);
+  const ended = await besideCollector(slidingWindow(), jobs, 10, 5);
 
   expect(ended.left).toBe(10);
   expect(ended.refused).toEqual({ collector: 0, sweep: 0 });
+});
+
+test("a collector that ends leaves its budget to the sweep, which goes on with what is left of the window", async () => {
+  const time = startVirtualTime("2026-11-20T15:00:30.000Z");
+  const { clock } = time;
+  const rule = slidingWindow();
+  let refused = 0;
+  let lends = true;
+  const send = sender(
+    clock,
+    rule,
+    () => 200,
+    () => (refused += 1),
+  );
+  const borrow = async (): Promise<(() => void) | null> => {
+    if (lends) await clock.sleep(3_000);
+    return lends ? () => undefined : null;
+  };
+  const options = sweepOf(60, {
+    clock,
+    governor: { ...GOVERNOR, evenly: true },
+    history: null,
+    send,
+    borrow,
+  });
+
+  const done = sweep(options);
+  await time.pass(MINUTE_MS);
+  const lent = options.plan.namesOf("stored").length;
+  lends = false;
+  await time.pass(2 * MINUTE_MS);
+  await done;
+
+  expect(lent).toBe(18);
+  expect(options.plan.left).toEqual([]);
+  expect(refused).toBe(0);
+});
+
+test.each(RULES.flatMap(([name, rule]) => [100, 1_000, 3_000].map((ms) => [ms, name, rule] as const)))(
+  "answers that take %d ms hide no program of 20 calls a minute: under %s nobody is refused",
+  async (latencyMs, _, makeRule) => {
+    const time = startVirtualTime("2026-11-20T15:00:30.000Z");
+    const { clock } = time;
+    const rule = makeRule();
+    const refused = { sweep: 0, stranger: 0 };
+    const stranger = setInterval(() => {
+      if (!rule(clock.now().getTime()).admitted) refused.stranger += 1;
+    }, 3_000);
+    let calls = 0;
+    const options = sweepOf(2_000, {
+      ...{ clock, governor: { ...GOVERNOR, evenly: true }, history: null },
+      send: sender(
+        clock,
+        rule,
+        () => latencyMs * ((calls += 1) % 2 === 0 ? 0.5 : 1.5),
+        () => (refused.sweep += 1),
+      ),
+    });
+    const ending = new AbortController();
+
+    const done = sweep({ ...options, signal: ending.signal }).catch(() => undefined);
+    await time.pass(15 * MINUTE_MS);
+    ending.abort("over");
+    await time.pass(2_000);
+    await done;
+    clearInterval(stranger);
+
+    expect(refused).toEqual({ sweep: 0, stranger: 0 });
+    // What that program leaves is used, as far as calls one by one can use it.
+    const possible = Math.min(36, MINUTE_MS / latencyMs);
+    expect(options.plan.namesOf("stored").length / 15).toBeGreaterThan(0.9 * possible);
+  },
+  120_000,
+);
+
+test("no calls are kept free at a weekend, and those of the opening from a quarter of an hour before it", () => {
+  const job = jobOf({ name: "equities", session: "regular", symbols: ["AAPL"] });
+
+  const reserved = ["2026-11-22T15:00:00Z", "2026-11-23T14:13:00Z", "2026-11-23T14:20:00Z"].map(
+    (at) =>
+      roomBeside(GOVERNOR, { jobs: [job], calendar: [] }, { prices: new Map(), now: new Date(at) }).reserved,
+  );
+
+  expect(reserved).toEqual([0, 0, 1]);
 });

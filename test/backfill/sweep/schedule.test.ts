@@ -1,9 +1,11 @@
 /** A sweep and the schedule of the job files: calls kept free, slots filled. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "@jest/globals";
+import { afterEach, expect, test } from "@jest/globals";
+import { systemClock } from "../../../src/clock.ts";
+import { type DataDirLock, lockDataDir, thisProcess } from "../../../src/run/beside/lock.ts";
 import { createTestClock } from "../../support/clock.ts";
-import { answerRecord, appendAll, at, symbolsCall } from "../../support/journal.ts";
+import { appendAll, at } from "../../support/journal.ts";
 import { type BackfillWorld, backfillWorld } from "../world.ts";
 import { account, contracts, printed, scripted, sweep, symbolsFile } from "./world.ts";
 
@@ -19,12 +21,17 @@ function writeJob({ env }: BackfillWorld, contractCount: number): void {
   writeFileSync(join(dir, "every-minute.yaml"), `${[...head, ...options].join("\n")}\n`);
 }
 
-/** A collector has just had an answer for that job. */
-async function collectorAnswered({ journalDir }: BackfillWorld): Promise<void> {
-  const body = "<response id='1'><quotes></quotes></response>";
-  const record = answerRecord(at(-20), body, { request: symbolsCall("IBM"), jobs: ["every-minute"] });
-  await appendAll(journalDir, [record]);
+/** A collector holds the data directory. */
+async function holdLock({ env }: BackfillWorld): Promise<void> {
+  const options = { clock: systemClock, self: await thisProcess(), warn: () => undefined };
+  const lock = await lockDataDir(env["QUOTEKEEPER_DATA_DIR"] ?? "", options);
+  held.push(lock);
 }
+
+const held: DataDirLock[] = [];
+afterEach(async () => {
+  for (const lock of held.splice(0)) await lock.release();
+});
 
 test("beside a running collector what its jobs need is kept free, and the time says so", async () => {
   const world = await backfillWorld();
@@ -34,9 +41,9 @@ test("beside a running collector what its jobs need is kept free, and the time s
   const flags = ["--symbols-file", file, "--dry-run"] as const;
   const env = account(world, service.baseUrl);
 
-  const alone = await sweep(env, createTestClock(), ...flags);
-  await collectorAnswered(world);
-  const beside = await sweep(env, createTestClock(), ...flags);
+  const alone = await sweep(env, systemClock, ...flags);
+  await holdLock(world);
+  const beside = await sweep(env, systemClock, ...flags);
 
   expect(alone.stdout).toContain("about 74 s: 60 calls a minute\n");
   // 20 calls and three to spare: 37 of 60 are the sweep's.
@@ -49,10 +56,10 @@ test("a schedule that needs every call leaves none for a sweep, which says so an
   const world = await backfillWorld();
   const service = await scripted(() => 200);
   writeJob(world, 60);
-  await collectorAnswered(world);
+  await holdLock(world);
   const file = symbolsFile(world, ["AAPL"]);
 
-  const outcome = await sweep(account(world, service.baseUrl), createTestClock(), "--symbols-file", file);
+  const outcome = await sweep(account(world, service.baseUrl), systemClock, "--symbols-file", file);
 
   expect(outcome.exitCode).toBe(1);
   expect(outcome.stderr).toContain("SWEEP_NO_ROOM: the job files need 60 of 60 calls, and a collector runs");

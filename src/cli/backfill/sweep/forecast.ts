@@ -1,23 +1,22 @@
-/** `--dry-run` of a sweep: the calls that would be made, what they would bring, and how long they take. */
+/** What a sweep says before its first call, and all that `--dry-run` says: the calls, what they bring, how long they take. */
 import { resolve } from "node:path";
 import type { SweepAsk } from "../../../backfill/sweep/ask.ts";
 import type { SweepPlan } from "../../../backfill/sweep/plan.ts";
 import { type BackfillReport, NOTHING_DONE } from "../../../backfill/report.ts";
-import { findRun } from "../../../backfill/sweep/runFile.ts";
-import { OtherCollectors } from "../../../backfill/sweep/otherCollectors.ts";
-import { callLines, fateLines } from "../../../backfill/sweep/words.ts";
+import { findRun, type SweepRun } from "../../../backfill/sweep/runFile.ts";
+import type { Room } from "../../../backfill/sweep/room.ts";
+import { callLines, counted, fateLines, lowerCaseLine } from "../../../backfill/sweep/words.ts";
 import type { Config } from "../../../config/loadEnvironment.ts";
 import { instantFromDate } from "../../../clock.ts";
+import { QuotekeeperError } from "../../../errors.ts";
 import type { QuoteCall } from "../../../quotes-api/request.ts";
 import type { Edges } from "../../../run/edges.ts";
 import { archiveExists, openArchive } from "../../../run/archive.ts";
 import { journalDir } from "../../../run/collection.ts";
 import { printReport } from "../report.ts";
-import { governorOf } from "../../../run/callHistory.ts";
-import { overview, polledBy } from "./overview.ts";
-import { callsOf, planOf, takeJournaled } from "./planning.ts";
+import { inNewYork, roughly } from "../../../run/durations.ts";
+import { callsOf, lastPrices, planOf, roomOf, takeJournaled } from "./planning.ts";
 import type { SweepRequest } from "./readAsk.ts";
-import { lastPrices, readSchedule } from "./schedule.ts";
 import { say } from "../../terminal/harmless.ts";
 
 /** Sends nothing and keeps nothing. @returns 0 */
@@ -32,18 +31,15 @@ export async function forecast(
   const now = clock.now();
   const plan = await planOf(config, ask, request, { begunAt: run?.begunAt ?? instantFromDate(now), now });
   if (run) await takeJournaled(dir, run, plan);
-  const prices = await knownPrices(config, edges, plan);
+  const archive = (await archiveExists(config)) ? await openArchive(config, clock).catch(() => null) : null;
+  const room = await roomOf(config, clock, () => lastPrices(archive));
+  const prices = plan.waiting.length === 0 ? new Map<string, string>() : await lastPrices(archive);
+  await archive?.close().catch(() => undefined);
   const guessed = plan.waiting.map(({ underlying }) => underlying).filter((symbol) => prices.has(symbol));
   plan.price(prices);
-  const otherCollectors = await OtherCollectors.open({
-    ...{ clock, journalDir: dir, governor: governorOf(config), alone: config.feed.kind === "simulated" },
-    // Nothing is sent.
-    history: null,
-    ...{ prices, readJobs: () => readSchedule(config), isOwn: () => false },
-  });
-  const calls = callsOf(plan, request.delayed);
+  const calls = callsOf(plan, run ?? { name, begunAt: instantFromDate(now) });
   const remarks = [
-    ...overview(config, plan, calls, otherCollectors),
+    ...overview(config, plan, calls, { ...room, now }),
     ...(run ? [`Earlier   ${polledBy(plan, run)}`] : []),
     ...chainLines(plan, guessed),
     ...fateLines(plan),
@@ -62,20 +58,6 @@ export async function forecast(
       ...callLines(calls),
     );
   return 0;
-}
-
-/** Last prices of the archive, where something hangs on them: a chain of the sweep or of the job files. */
-async function knownPrices(
-  config: Config,
-  { clock }: Edges,
-  { waiting }: SweepPlan,
-): Promise<Map<string, string>> {
-  if (waiting.length === 0 && config.feed.kind === "simulated") return new Map();
-  const archive = (await archiveExists(config)) ? await openArchive(config, clock).catch(() => null) : null;
-  if (archive === null) return new Map();
-  const prices = await lastPrices(archive);
-  await archive.close().catch(() => undefined);
-  return prices;
 }
 
 function chainLines({ waiting }: SweepPlan, guessed: readonly string[]): string[] {
@@ -109,4 +91,68 @@ function quotesLine(calls: readonly QuoteCall[], plan: SweepPlan): string[] {
 
 function contractsOf(calls: readonly QuoteCall[]): number {
   return calls.filter(({ form }) => form === "option").length;
+}
+
+/** A sweep that is about to begin. */
+export type Announced = {
+  plan: SweepPlan;
+  run: SweepRun;
+  room: Room;
+  simulated: boolean;
+};
+
+/** Says before the first call what is to come. @throws QuotekeeperError SWEEP_NO_ROOM when the schedule leaves no call */
+export function announce(
+  { stderr, clock }: Pick<Edges, "stderr" | "clock">,
+  config: Config,
+  { plan, run, room, simulated }: Announced,
+): void {
+  const calls = callsOf(plan, run);
+  const now = clock.now();
+  const lines = [
+    ...(simulated
+      ? ["SIMULATED market: these quotes are made up. Set QUOTES_BASE_URL to sweep a real account."]
+      : []),
+    ...(run.resumed ? [`Goes on: ${polledBy(plan, run)}.`] : []),
+    ...(run.resumed && calls.length === 0
+      ? ["Nothing is left to be polled; what the journal has of it is loaded."]
+      : overview(config, plan, calls, { ...room, now })),
+  ];
+  say(stderr, ...lines);
+  if (calls.length > 0 && room.timeFor(calls.length, now) === null)
+    throw new QuotekeeperError(
+      "SWEEP_NO_ROOM",
+      `the job files need ${room.reserved} of ${config.limit} calls, and a collector runs`,
+    );
+}
+
+/** Instruments, calls and time, in lines. */
+function overview(
+  { limit, limitWindowMs }: Config,
+  plan: SweepPlan,
+  calls: readonly QuoteCall[],
+  { collecting, kept, timeFor, now }: Room & { now: Date },
+): string[] {
+  const contracts = calls.filter(({ form }) => form === "option").length;
+  const lists = calls.length - contracts;
+  const what = [
+    `${counted(plan.left.length - contracts, "symbol")} in ${counted(lists, "list")}`,
+    counted(contracts, "option contract"),
+  ].join(", ");
+  const later =
+    plan.waiting.length > 0 ? "; the contracts of chains come on top when their prices have come" : "";
+  const leftMs = timeFor(calls.length, now);
+  const time = leftMs === null ? "no end in sight" : `about ${roughly(leftMs)}`;
+  const window = limitWindowMs === 60_000 ? "a minute" : `in ${roughly(limitWindowMs)}`;
+  return [
+    `Sweep     ${counted(plan.left.length, "instrument")} in ${counted(calls.length, "call")}: ${what}${later}`,
+    `Time      ${time}: ${limit} calls ${window}${collecting ? `, ${kept} of them kept free for the running schedule` : ""}`,
+    ...lowerCaseLine(plan),
+  ];
+}
+
+/** What earlier runs have polled: `40 instruments were polled by the sweep begun 2026-11-20 17:50:00 New York, 10 remain`. */
+function polledBy(plan: SweepPlan, { begunAt }: SweepRun): string {
+  const remain = plan.left.length;
+  return `${counted(plan.size - remain, "instrument")} were polled by the sweep begun ${inNewYork(new Date(begunAt))}, ${remain.toLocaleString("en-US")} remain`;
 }

@@ -1,18 +1,24 @@
-/** The plan of a sweep, and what earlier runs have done of it. */
+/** What a sweep has before it, by the configuration and what is kept: its plan, and the room beside the running schedule. */
+import { resolve } from "node:path";
+import { readLatestQuotes } from "../../../archive/queries.ts";
 import type { SweepAsk } from "../../../backfill/sweep/ask.ts";
 import { answersOfRun } from "../../../backfill/sweep/journaled.ts";
 import { SweepPlan } from "../../../backfill/sweep/plan.ts";
-import { SweepQueue } from "../../../backfill/sweep/queue.ts";
+import { allRoom, type Room, roomBeside } from "../../../backfill/sweep/room.ts";
 import type { SweepRun } from "../../../backfill/sweep/runFile.ts";
-import { firstBatchSize } from "../../../collect/batchSize.ts";
+import { type Clock, dateOf, type Instant } from "../../../clock.ts";
+import { FIRST_BATCH_SIZE } from "../../../collect/batchSize.ts";
+import { planCalls } from "../../../collect/plan.ts";
 import type { Config } from "../../../config/loadEnvironment.ts";
-import { dateOf, type Instant } from "../../../clock.ts";
 import { createCalendar } from "../../../market/calendar/calendar.ts";
 import { contractDate } from "../../../market/expirations.ts";
 import { type Answer, classifyAnswer } from "../../../quotes-api/answer.ts";
 import type { QuoteCall } from "../../../quotes-api/request.ts";
+import type { Archive } from "../../../run/archive.ts";
+import { thisProcess, talkToCollector } from "../../../run/beside/lock.ts";
+import { governorOf } from "../../../run/callHistory.ts";
+import { type JobsReport, readJobs } from "../../../schedule/readJobs.ts";
 import type { SweepRequest } from "./readAsk.ts";
-import { readSchedule } from "./schedule.ts";
 
 /** The plan of a sweep that began then, before any answer. */
 export async function planOf(
@@ -29,11 +35,11 @@ export async function planOf(
   });
 }
 
-/** The calls that a plan still needs, as they would be made. */
-export function callsOf(plan: SweepPlan, delayed: boolean): QuoteCall[] {
-  const queue = new SweepQueue(delayed);
-  queue.add(plan.left);
-  return queue.calls(firstBatchSize);
+/** The calls that a plan still needs, as they would be made; lists first. */
+export function callsOf(plan: SweepPlan, run: Pick<SweepRun, "name" | "begunAt">): QuoteCall[] {
+  const due = { ...plan.dueOf(run.name), slotAt: run.begunAt, deadlineMs: Infinity, closes: false };
+  const calls = planCalls([due], { batchSize: FIRST_BATCH_SIZE }).map(({ call }) => call);
+  return ["symbols", "option"].flatMap((form) => calls.filter((call) => call.form === form));
 }
 
 /** Tells the plan of the answers that earlier runs left in the journal; counts the calls that brought quotes. */
@@ -60,4 +66,38 @@ export function quotesIn(answer: Answer): number {
     read.ok && !read.item.unknownSymbol ? [read.item] : [],
   );
   return items.length + items.filter(({ underlyingQuote }) => underlyingQuote !== null).length;
+}
+
+/**
+ * The room that a sweep has now. Nobody else calls on a simulated service: it lives in the process.
+ *
+ * @param prices gives the last prices by symbol, which chains of the job files hang on
+ */
+export async function roomOf(
+  config: Config,
+  clock: Clock,
+  prices: () => Promise<ReadonlyMap<string, string>>,
+): Promise<Room> {
+  const governor = governorOf(config);
+  if (config.feed.kind === "simulated" || !(await isCollecting(config, clock))) return allRoom(governor);
+  const schedule = await readSchedule(config);
+  const needed = schedule.jobs.some(({ chains }) => chains.some(({ strikes }) => !Array.isArray(strikes)));
+  return roomBeside(governor, schedule, { prices: needed ? await prices() : new Map(), now: clock.now() });
+}
+
+async function isCollecting({ dataDir }: Config, clock: Clock): Promise<boolean> {
+  const talk = await talkToCollector(resolve(dataDir), { clock, self: await thisProcess() });
+  talk?.end();
+  return talk !== null;
+}
+
+/** The job files that can be read, and the operator's calendar; none where there is no directory of them. */
+async function readSchedule({ jobsDir }: Config): Promise<Pick<JobsReport, "jobs" | "calendar">> {
+  return readJobs(resolve(jobsDir)).catch(() => ({ jobs: [], calendar: [] }));
+}
+
+/** The last prices that the archive has, by symbol; none when there is none, or it cannot be read. */
+export async function lastPrices(archive: Pick<Archive, "pool"> | null): Promise<Map<string, string>> {
+  const quotes = archive === null ? [] : await readLatestQuotes(archive.pool).catch(() => []);
+  return new Map(quotes.flatMap(({ instrument, last }) => (last ? [[instrument, last] as const] : [])));
 }

@@ -10,7 +10,6 @@ import { instrumentName, option } from "../../../market/instrument.ts";
 import { readTextFile } from "../../../plainFiles.ts";
 import type { Edges } from "../../../run/edges.ts";
 import type { CommonRequest } from "../report.ts";
-import { serviceOf } from "./account.ts";
 
 /** What was asked for. */
 export type SweepRequest = CommonRequest & {
@@ -56,6 +55,13 @@ export function nameOf(
     contracts: contracts.map((contract) => instrumentName(option(contract))).toSorted(),
     ...{ chains, delayed, service: serviceOf(config) },
   });
+}
+
+/** Which service is asked: a sweep of one is not gone on with at another. Holds no secret. */
+export function serviceOf({ feed }: Pick<Config, "feed">): string {
+  if (feed.kind === "simulated") return "simulated";
+  const { host, pathname } = new URL(feed.baseUrl);
+  return `${host}${pathname}`;
 }
 
 async function readFileOf(path: string): Promise<ReturnType<typeof readSymbolsFile>> {

@@ -1,31 +1,29 @@
-/** Opens the stations of a sweep one after the other, sweeps, loads, and closes them in reverse order. */
+/** Opens the stations of a sweep one after the other, sweeps, loads, says what became of it, and closes them in reverse order. */
 import { resolve } from "node:path";
 import type { SweepAsk } from "../../../backfill/sweep/ask.ts";
 import type { SweepPlan } from "../../../backfill/sweep/plan.ts";
-import type { SweepRun } from "../../../backfill/sweep/runFile.ts";
-import { OtherCollectors } from "../../../backfill/sweep/otherCollectors.ts";
+import { closeRun, type SweepRun } from "../../../backfill/sweep/runFile.ts";
+import type { Room } from "../../../backfill/sweep/room.ts";
 import { sweep, type SweepOptions } from "../../../backfill/sweep/sweep.ts";
-import { counted } from "../../../backfill/sweep/words.ts";
+import { counted, fateLines, leftLine } from "../../../backfill/sweep/words.ts";
 import type { Config } from "../../../config/loadEnvironment.ts";
 import { uuidv7 } from "../../../journal/uuid.ts";
 import { openJournal } from "../../../journal/writer.ts";
 import { collectCall, type Stations } from "../../../run/pipeline.ts";
-import type { CallLog } from "../../../collect/callLog.ts";
+import type { CollectorOptions } from "../../../collect/collector.ts";
 import { thisProcess } from "../../../run/beside/lock.ts";
-import { askForCall, type Permit, withPermit } from "../../../run/beside/permits.ts";
+import { askForCall } from "../../../run/beside/permits.ts";
 import type { Edges } from "../../../run/edges.ts";
 import { journalDir } from "../../../run/collection.ts";
 import { accountOf, openFeed } from "../../../run/feed.ts";
 import type { Display } from "../display.ts";
 import type { Finished } from "../report.ts";
 import { governorOf, openCalls } from "../../../run/callHistory.ts";
-import { serviceOf } from "./account.ts";
-import { conclude, isOver } from "./conclude.ts";
-import { announce } from "./overview.ts";
-import { planOf, quotesIn, takeJournaled } from "./planning.ts";
-import type { SweepRequest } from "./readAsk.ts";
-import { readSchedule, schedulePrices } from "./schedule.ts";
-import { openStore } from "./store.ts";
+
+import { announce } from "./forecast.ts";
+import { lastPrices, planOf, quotesIn, roomOf, takeJournaled } from "./planning.ts";
+import { serviceOf, type SweepRequest } from "./readAsk.ts";
+import { openStore, type Settled } from "./store.ts";
 import { say } from "../../terminal/harmless.ts";
 
 /** A sweep that is to be done. */
@@ -46,7 +44,6 @@ export async function runSweep(
 ): Promise<{ finished: Finished; exitCode: number }> {
   const { clock } = edges;
   const { ask, request, display, signal } = work;
-  const { delayed } = request;
   const dir = journalDir(config);
   const closers: (() => Promise<unknown>)[] = [];
   try {
@@ -64,32 +61,27 @@ export async function runSweep(
     const run = { ...work.run, resumed: earlier.calls > 0 };
     const store = await openStore(config, edges, { run, display, asked: askedOf(config, work) });
     closers.unshift(() => store.close());
-    const own = new Set<string>();
     const calls = await openCalls(config, {
       ...{ journalDir: dir, clock, bootId: edges.bootId },
       onProblem: (message) => display.log.warn({}, message),
     });
-    const otherCollectors = await OtherCollectors.open({
-      ...{ clock, journalDir: dir, governor: governorOf(config), alone: feed.simulated },
-      history: calls.history,
-      readJobs: () => readSchedule(config),
-      prices: await schedulePrices(config, store.archive),
-      isOwn: (requestId) => own.has(requestId),
-    });
-    announce(edges, config, { plan, run, otherCollectors, simulated: feed.simulated, delayed });
+    const room = await roomOf(config, clock, () => lastPrices(store.archive));
+    announce(edges, config, { plan, run, room, simulated: feed.simulated });
     const stations = {
       ...{ fetchQuotes: feed.fetchQuotes, journal, loader: store.loader, sourceOf: feed.sourceOf },
       calls: calls.log,
-      requestId: () => {
-        const requestId = uuidv7(clock.now().getTime(), clock.random(16));
-        own.add(requestId);
-        return requestId;
-      },
+      requestId: () => uuidv7(clock.now().getTime(), clock.random(16)),
     };
     const asking = { by: "sweep", account: accountOf(config), clock, self: await thisProcess() } as const;
-    const permitOf = async (ending: AbortSignal): Promise<Permit | null> =>
-      feed.simulated ? null : askForCall(resolve(config.dataDir), { ...asking, signal: ending });
-    await poll(edges, { ...work, run, plan, earlier, otherCollectors, stations, permitOf });
+    const borrow: CollectorOptions["borrow"] = async (ending) =>
+      (await askForCall(resolve(config.dataDir), { ...asking, signal: ending }))?.ended ?? null;
+    const governor = { ...governorOf(config), evenly: !feed.simulated };
+    const made = { governor, history: calls.history, onClosed: calls.log.closed };
+    await poll(edges, {
+      ...{ ...work, run, plan, earlier, room, stations },
+      // Each process has a simulated service of its own.
+      made: feed.simulated ? made : { ...made, borrow },
+    });
     const settled = await store.settle(isOver(plan));
     signal.throwIfAborted();
     return await conclude(config, { plan, run, settled });
@@ -102,31 +94,30 @@ type Polled = Work & {
   plan: SweepPlan;
   /** What the runs before this one made. */
   earlier: { calls: number; quotes: number };
-  otherCollectors: OtherCollectors;
-  stations: Stations & { calls: CallLog };
-  /** Asks a collector that runs beside for a call. */
-  permitOf: (signal: AbortSignal) => Promise<Permit | null>;
+  room: Room;
+  stations: Stations;
+  /** What the sweep's collector is made of besides. */
+  made: Omit<SweepOptions["collector"], "clock" | "log" | "send">;
 };
 
 /** Makes the calls, and shows how it goes. */
 async function poll({ clock, stderr }: Edges, polled: Polled): Promise<void> {
-  const { plan, run, request, display, signal, earlier, otherCollectors, stations, permitOf } = polled;
+  const { plan, run, request, display, signal, earlier, room, stations, made } = polled;
   let { quotes } = earlier;
-  const collect: SweepOptions["collect"] = async (call, ending, onArrived) => {
-    const planned = { call, jobs: [run.name], slotAt: run.begunAt };
-    const collected = await withPermit(await permitOf(ending), onArrived, (told) =>
-      collectCall(planned, stations, { signal: ending, onArrived: told }),
-    );
-    quotes += quotesIn(collected.answer);
-    return collected;
-  };
   try {
     await sweep({
-      ...{ plan, delayed: request.delayed, budget: otherCollectors.budget, clock, log: display.log, signal },
-      ...{ collect, look: () => otherCollectors.look(), onClosed: stations.calls.closed },
-      onProgress: ({ made, left, doing }) => {
-        const leftMs = otherCollectors.timeFor(left);
-        const done = earlier.calls + made;
+      ...{ plan, run, delayed: request.delayed, signal },
+      collector: {
+        ...{ ...made, clock, log: display.log },
+        send: async (planned, ending, onArrived) => {
+          const collected = await collectCall(planned, stations, { signal: ending, onArrived });
+          quotes += quotesIn(collected.answer);
+          return collected;
+        },
+      },
+      onProgress: ({ made: callCount, left, doing }) => {
+        const leftMs = room.timeFor(left, clock.now());
+        const done = earlier.calls + callCount;
         display.progress({
           ...{ done, total: done + left, doing, unit: "calls", quotes },
           ...(leftMs !== null && { leftMs: Math.round(leftMs) }),
@@ -150,4 +141,41 @@ function askedOf(config: Config, { ask, request, run }: Work): { kind: "sweep"; 
     ...{ kind: "sweep", name: run.name, service: serviceOf(config), delayed },
     ...{ symbols: ask.symbols.length, contracts: ask.contracts.length, chains },
   };
+}
+
+/** Whether every instrument has come to an end. */
+function isOver(plan: SweepPlan): boolean {
+  return plan.left.length === 0 && plan.waiting.length === 0;
+}
+
+/**
+ * Ends the run when all is polled and loaded; otherwise the next one goes on.
+ *
+ * @returns the report, and 0 when every instrument was stored, 1 otherwise
+ */
+async function conclude(
+  { dataDir }: Pick<Config, "dataDir">,
+  { plan, run, settled }: { plan: SweepPlan; run: SweepRun; settled: Settled },
+): Promise<{ finished: Finished; exitCode: number }> {
+  const { report, waiting, problem } = settled;
+  const loaded = problem === null && waiting === 0;
+  if (isOver(plan) && loaded) await closeRun(resolve(dataDir), run);
+  const stored = plan.namesOf("stored").length;
+  const without = plan.size - stored;
+  const remarks = [
+    `Swept     ${counted(plan.size, "instrument")}: ${stored.toLocaleString("en-US")} with a quote, ${without.toLocaleString("en-US")} without`,
+    ...fateLines(plan),
+    ...leftLine(plan),
+    ...(loaded ? [] : [notLoaded(waiting, problem)]),
+  ];
+  const whole = loaded && isOver(plan) && without === 0 && plan.problems.length === 0;
+  return {
+    finished: { kind: "sweep", dryRun: false, resumed: run.resumed, report, remarks },
+    exitCode: whole && report.deadLetters.length === 0 ? 0 : 1,
+  };
+}
+
+function notLoaded(waiting: number, problem: string | null): string {
+  const why = problem === null ? "" : ` ${problem}`;
+  return `Not loaded: ${counted(waiting, "answer")} of the sweep in the journal.${why} Whatever loads the journal next stores them, as \`quotekeeper start\` does, or this command.`;
 }

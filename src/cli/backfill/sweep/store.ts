@@ -1,18 +1,20 @@
 /** The loading half of a sweep. The database may be away: the sweep goes on, and the journal keeps its answers. */
+import type pg from "pg";
 import { databaseError, isDatabaseError, isRetryable } from "../../../archive/databaseError.ts";
 import { type Loader, startLoader } from "../../../archive/loader.ts";
 import { migrate } from "../../../archive/migrate.ts";
 import { beginRun, finishRun, type Asked, type Run } from "../../../backfill/runs.ts";
+import { fillSlots } from "../../../backfill/gaps/fillSlots.ts";
 import { countSweep, type SweepCount } from "../../../backfill/sweep/count.ts";
 import type { SweepRun } from "../../../backfill/sweep/runFile.ts";
 import type { Config } from "../../../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../../errors.ts";
-import { instantFromDate } from "../../../clock.ts";
+import { dateOf, type Instant, instantFromDate } from "../../../clock.ts";
 import type { Edges } from "../../../run/edges.ts";
 import { type Archive, openArchive } from "../../../run/archive.ts";
 import { journalDir } from "../../../run/collection.ts";
+import { delayedJobs } from "../delayedJobs.ts";
 import type { Display } from "../display.ts";
-import { fillSwept } from "./fillSwept.ts";
 
 /** What the archive made of a sweep. */
 export type Settled = SweepCount & {
@@ -124,4 +126,17 @@ function tellOf({ log }: Display, address: string): { listeners: Listeners; hush
     // Whatever is in the way at the end has been told.
     hush: () => (told = true),
   };
+}
+
+/** A slot lasts so long at most, in ms: one that began before the sweep may take its quotes. */
+const LONGEST_SLOT_MS = 86_400_000;
+
+/** Marks the slots of the ledger that the sweep's quotes fill. @returns how many misses are filled now */
+async function fillSwept(
+  config: Config,
+  pool: pg.Pool,
+  { run, now }: { run: SweepRun; now: Instant },
+): Promise<number> {
+  const from = instantFromDate(new Date(dateOf(run.begunAt).getTime() - LONGEST_SLOT_MS));
+  return fillSlots(pool, { from, to: null, by: "sweep", now, delayedJobs: await delayedJobs(config) });
 }

@@ -1,17 +1,17 @@
 /**
- * How many calls a sweep keeps free for the running schedule. Pure.
+ * How many calls are kept free for the schedule, where work that can wait is done on the same account. Pure.
  *
  * What a collector is due to send in its busiest window, from one window back to `LOOK_AHEAD_WINDOWS` ahead, is its own:
  * a service may count a call of ours for a whole window, and a collector that has seen ours in some windows leaves as
  * many free for a quarter of an hour. So what it will need then is kept free from now on.
  */
-import { FIRST_BATCH_SIZE } from "../../collect/batchSize.ts";
-import type { ChainBook } from "../../collect/chainBook.ts";
-import type { GovernorConfig } from "../../collect/governor/governor.ts";
-import type { ScheduledJob } from "../../schedule/jobSchedule.ts";
-import { planCalls } from "../../collect/plan.ts";
-import { instantFromDate } from "../../clock.ts";
-import { contractDate } from "../../market/expirations.ts";
+import { FIRST_BATCH_SIZE } from "./batchSize.ts";
+import type { ChainBook } from "./chainBook.ts";
+import type { GovernorConfig } from "./governor/governor.ts";
+import type { ScheduledJob } from "../schedule/jobSchedule.ts";
+import { planCalls } from "./plan.ts";
+import { instantFromDate } from "../clock.ts";
+import { contractDate } from "../market/expirations.ts";
 
 /** All calls that fall due at one instant, epoch ms. */
 export type SlotCost = { atMs: number; calls: number };

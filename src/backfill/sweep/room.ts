@@ -1,0 +1,48 @@
+/** The room that a sweep has beside the running schedule: what the job files need is not its own. Pure. */
+import { ChainBook } from "../../collect/chainBook.ts";
+import type { GovernorConfig } from "../../collect/governor/governor.ts";
+import { LOOK_AHEAD_WINDOWS, reservedCalls, shareOf, slotCosts, timeFor } from "../../collect/reserve.ts";
+import { createCalendar } from "../../market/calendar/calendar.ts";
+import { scheduleJob } from "../../schedule/jobSchedule.ts";
+import type { JobsReport } from "../../schedule/readJobs.ts";
+
+/** What a sweep may use of the account's budget. */
+export type Room = {
+  /** Whether a collector runs beside. */
+  collecting: boolean;
+  /** Calls a window that its job files need at the moment, and those kept free, a few to spare included; 0: it has none. */
+  reserved: number;
+  kept: number;
+  /** How long so many calls take from `at` on, in ms; null when they do not leave within days. */
+  timeFor: (calls: number, at: Date) => number | null;
+};
+
+/** How far the schedule is looked ahead, in ms: over a long weekend. */
+const HORIZON_MS = 5 * 86_400_000;
+
+/** All of the limit: nobody is known beside. */
+export function allRoom({ limit, windowMs }: GovernorConfig): Room {
+  return { collecting: false, reserved: 0, kept: 0, timeFor: (calls) => (calls * windowMs) / limit };
+}
+
+/** What the schedule of a collector that runs beside leaves. @param prices last ones by symbol, which chains hang on */
+export function roomBeside(
+  { limit, windowMs }: GovernorConfig,
+  { jobs, calendar: overrides }: Pick<JobsReport, "jobs" | "calendar">,
+  { prices, now }: { prices: ReadonlyMap<string, string>; now: Date },
+): Room {
+  const calendar = createCalendar(overrides);
+  const chains = new ChainBook(calendar, () => undefined);
+  chains.price(prices);
+  const untilMs = now.getTime() + HORIZON_MS;
+  const costs = slotCosts(
+    jobs.map((job) => scheduleJob(job, calendar)),
+    chains,
+    { after: new Date(now.getTime() - windowMs), until: new Date(untilMs + LOOK_AHEAD_WINDOWS * windowMs) },
+  );
+  const reserved = reservedCalls(costs, now.getTime(), windowMs);
+  return {
+    ...{ collecting: true, reserved, kept: limit - shareOf({ limit }, reserved) },
+    timeFor: (calls, at) => timeFor(calls, costs, { limit, windowMs, atMs: at.getTime(), untilMs }),
+  };
+}
