@@ -1,7 +1,8 @@
 /** Bulk loading: the limit, our loader and Drizzle in turn, on the same server, the same rows, in emptied tables. */
 import { drizzle } from "drizzle-orm/node-postgres";
 import type pg from "pg";
-import { loadBatch } from "../../src/archive/load.ts";
+import { BatchLoader } from "../../src/archive/batchLoader.ts";
+import { JOURNAL_POSITION } from "../../src/archive/loadPosition.ts";
 import type { Batch } from "../../src/archive/batch.ts";
 import { EXTENDED_QUOTES, type PlacedUnit, QUOTES } from "../../src/read/quoteColumns.ts";
 import { extendedQuotes, quotes } from "../../src/archive/schema.ts";
@@ -63,9 +64,14 @@ export async function benchBulk(server: BenchServer, minutes: number, rounds: nu
 }
 
 async function loadAllOf(pool: pg.Pool, batches: readonly Batch[]): Promise<void> {
-  for (const batch of batches) {
-    if ((await loadBatch(pool, batch)) === null) throw new Error(`${batch.segment} is not at ${batch.from}`);
-  }
+  const loader = new BatchLoader({
+    ...{ pool, position: JOURNAL_POSITION, onLoaded: () => undefined },
+    reread: async function* (segment, from) {
+      yield* batches.filter((batch) => batch.segment === segment && batch.from >= from);
+    },
+  });
+  for (const batch of batches) await loader.add(batch);
+  await loader.finish();
 }
 
 async function insertWithDrizzle(pool: pg.Pool, units: readonly PlacedUnit[]): Promise<void> {

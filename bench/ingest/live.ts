@@ -1,6 +1,7 @@
 /** Live loading: one answer of 325 quotes, the most a call brings, into tables that hold something already. */
 import { join } from "node:path";
-import { createMemory, loadBatch } from "../../src/archive/load.ts";
+import { BatchLoader } from "../../src/archive/batchLoader.ts";
+import { JOURNAL_POSITION } from "../../src/archive/loadPosition.ts";
 import { startLoader } from "../../src/archive/loader.ts";
 import { rowsOf } from "../../src/read/answerToRows.ts";
 import { systemClock } from "../../src/clock.ts";
@@ -48,17 +49,17 @@ async function fromMemory(
 ): Promise<{ parse: number[]; commit: number[] }> {
   const parse: number[] = [];
   const commit: number[] = [];
-  const memory = createMemory();
+  const loader = new BatchLoader({
+    ...{ pool, position: JOURNAL_POSITION, onLoaded: () => undefined },
+    reread: () => rethrow(new Error("an answer was not taken in as it came")),
+  });
   let place = 0;
   for (const record of records(polls, 2)) {
     const receivedMs = performance.now();
     const answer = rowsOf(record, { segment: "live", offset: place });
     const parsedMs = performance.now();
-    await loadBatch(
-      pool,
-      { segment: "live", from: place, to: (place += 1), answers: [answer], notes: [] },
-      memory,
-    );
+    await loader.add({ segment: "live", from: place, to: (place += 1), answers: [answer], notes: [] });
+    await loader.finish();
     parse.push(parsedMs - receivedMs);
     commit.push(performance.now() - parsedMs);
   }

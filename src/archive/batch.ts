@@ -1,6 +1,6 @@
 /** What is loaded at once, and what came of it. */
 import type { AnswerRows } from "../read/rowTypes.ts";
-import { addLetterCounts } from "./letterCounts.ts";
+import { addLetterCounts, countLetters, isOfQuote, type LetterCount } from "./letterCounts.ts";
 import type { JournaledNote } from "./loadNotes.ts";
 import type { StoredAnswers } from "./storeAnswers.ts";
 
@@ -15,32 +15,60 @@ export type Batch = {
   notes: JournaledNote[];
 };
 
-/** What a load did; all counts are of this load alone. */
-export type LoadReport = StoredAnswers & {
-  /** Slots of the ledger. */
-  slots: number;
+/** What a batch holds, in numbers. */
+export type ReadCounts = {
+  answers: number;
+  /** Quotes that could be read. */
+  units: number;
+  /** Quotes that could not, and fields that could not be read: why, and how many. */
+  unreadable: LetterCount[];
+  /** Of them the quotes. */
+  unreadableQuotes: number;
+  /** Instruments that were asked for and of which the answer holds no quote. */
+  missing: number;
+  /** Times and counts of imported rows that said more than is kept. */
+  cutTimes: number;
+  cutFractions: number;
 };
+
+/** What a load did; all counts are of this load alone. */
+export type LoadReport = ReadCounts &
+  StoredAnswers & {
+    /** Slots of the ledger. */
+    slots: number;
+  };
 
 /** Nothing loaded. */
 export const NOTHING_LOADED: LoadReport = {
-  responses: 0,
-  quotes: 0,
-  dividends: 0,
-  repeated: 0,
-  deadLetters: 0,
-  lost: [],
-  slots: 0,
+  ...{ answers: 0, units: 0, unreadable: [], unreadableQuotes: 0, missing: 0, cutTimes: 0, cutFractions: 0 },
+  ...{ responses: 0, quotes: 0, dividends: 0, repeated: 0, deadLetters: 0, lost: [], slots: 0 },
 };
+
+/** Counts what answers hold. */
+export function countsOf(answers: readonly AnswerRows[]): ReadCounts {
+  const letters = answers.flatMap(({ deadLetters }) => deadLetters);
+  const sum = (count: (answer: AnswerRows) => number): number =>
+    answers.reduce((all, answer) => all + count(answer), 0);
+  return {
+    answers: answers.length,
+    units: sum(({ units }) => units.length),
+    unreadable: countLetters(letters),
+    unreadableQuotes: letters.filter(isOfQuote).length,
+    missing: sum(
+      ({ matched }) => matched.filter(({ fate }) => fate === "unknown" || fate === "absent").length,
+    ),
+    cutTimes: sum(({ cut }) => cut?.times ?? 0),
+    cutFractions: sum(({ cut }) => cut?.fractions ?? 0),
+  };
+}
 
 /** Two reports as one. */
 export function addReports(a: LoadReport, b: LoadReport): LoadReport {
+  const { unreadable, lost, ...counts } = a;
+  const sums = (Object.keys(counts) as (keyof typeof counts)[]).map((key) => [key, counts[key] + b[key]]);
   return {
-    responses: a.responses + b.responses,
-    quotes: a.quotes + b.quotes,
-    dividends: a.dividends + b.dividends,
-    repeated: a.repeated + b.repeated,
-    deadLetters: a.deadLetters + b.deadLetters,
-    lost: addLetterCounts(a.lost, b.lost),
-    slots: a.slots + b.slots,
+    ...(Object.fromEntries(sums) as typeof counts),
+    unreadable: addLetterCounts(unreadable, b.unreadable),
+    lost: addLetterCounts(lost, b.lost),
   };
 }

@@ -24,6 +24,11 @@ export function countLetters(
   return addLetterCounts([], counts);
 }
 
+/** Whether it stands for a quote that is lost: a field that could not be read costs itself, and its quote is stored. */
+export function isOfQuote({ reason }: Pick<DeadLetter, "reason">): boolean {
+  return reason !== "odd_field";
+}
+
 /** Two lists as one; an earlier example stays. */
 export function addLetterCounts(a: readonly LetterCount[], b: readonly LetterCount[]): LetterCount[] {
   if (b.length === 0) return [...a];

@@ -11,7 +11,7 @@ import { isWithoutPartition, sqlstateOf } from "./sqlState.ts";
 import type { Instant } from "../clock.ts";
 import type { AnswerRows } from "../read/rowTypes.ts";
 import { storeAnswers } from "./storeAnswers.ts";
-import type { Batch, LoadReport } from "./batch.ts";
+import { type Batch, countsOf, type LoadReport } from "./batch.ts";
 
 /**
  * SQLSTATEs of two transactions in each other's way: 40001 (serialization failure), 40P01 (deadlock). The loader's
@@ -36,7 +36,8 @@ export function createMemory(): LoadMemory {
 }
 
 /**
- * Loads a batch, or finds that another program has done so.
+ * Loads a batch, whatever is in it, or finds that another program has done so. Of a journal `BatchLoader` loads what is as
+ * expected in fewer statements, and leaves the rest to this.
  *
  * @param memory of a loader that loads one batch after another
  * @param loadPosition how far this load has come; default: the journal's position
@@ -128,7 +129,8 @@ export async function storeBatch(
   const stored = await storeAnswers(client, answers, seen);
   const { slots, refused } = await loadNotes(client, notes);
   const deadLetters = stored.deadLetters + (await insertDeadLetters(client, refused));
-  return { ...stored, slots, deadLetters, lost: addLetterCounts(stored.lost, countLetters(refused)) };
+  const lost = addLetterCounts(stored.lost, countLetters(refused));
+  return { ...countsOf(answers), ...stored, slots, deadLetters, lost };
 }
 
 function monthText(instant: Instant): string {

@@ -5,25 +5,22 @@
 import type pg from "pg";
 import { atMost, type Clock } from "../clock.ts";
 import { listSegments } from "../journal/segments.ts";
-import { readPositions } from "./loadPosition.ts";
+import { JOURNAL_POSITION, readPositions } from "./loadPosition.ts";
 import { isRetryable } from "./databaseError.ts";
 import { explain } from "./explain.ts";
-import { createMemory, loadBatch, type LoadMemory } from "./load.ts";
+import { BatchLoader, GATHERED_BATCH_BYTES, LoadedByAnother } from "./batchLoader.ts";
 import { addReports, type Batch, type LoadReport, NOTHING_LOADED } from "./batch.ts";
 import { readBatches } from "./readBatches.ts";
-import type { AnswerRows } from "../read/rowTypes.ts";
 
 /** What the loader needs, and whom it tells. */
 export type LoaderOptions = {
   pool: pg.Pool;
   journalDir: string;
   clock: Clock;
-  /** What was learned in earlier loads; `startLoader` keeps its own. */
-  memory?: LoadMemory;
   /** Awaited before each batch is loaded; when it rejects nothing more is. */
   onBatch?: (batch: Batch) => Promise<void>;
-  /** Called after each committed batch. */
-  onLoaded?: (report: LoadReport, answers: readonly AnswerRows[]) => void;
+  /** Called after each commit. */
+  onLoaded?: (report: LoadReport) => void;
   /** Called for bytes of the journal that hold no whole record; they are passed over. */
   onDamage?: (segment: string, offset: number, length: number, reason: string) => void;
   /** Called when a load failed; it is tried again after `waitMs`. */
@@ -48,19 +45,9 @@ const STUCK_WAIT_MS = 30_000;
 
 /** Loads everything the journal holds and the database has not, once. Throws the database's errors. */
 export async function loadAll(options: LoaderOptions): Promise<LoadReport> {
-  const positions = await readPositions(options.pool);
-  let report = NOTHING_LOADED;
-  for (const { name, bytes } of await listSegments(options.journalDir)) {
-    const position = positions.get(name) ?? 0;
-    if (bytes === null || bytes > position)
-      report = addReports(report, await loadSegment(options, name, position));
-  }
-  return report;
-}
-
-async function loadSegments(options: LoaderOptions, segments: readonly string[]): Promise<void> {
-  const positions = await readPositions(options.pool, segments);
-  for (const segment of segments) await loadSegment(options, segment, positions.get(segment) ?? 0);
+  const journal = new JournalLoader(options);
+  await journal.loadAll();
+  return journal.report;
 }
 
 /** Loads one segment from a position on, batch by batch. Throws the database's errors; whole batches stay. */
@@ -69,22 +56,71 @@ export async function loadSegment(
   segment: string,
   position: number,
 ): Promise<LoadReport> {
-  const { pool, journalDir, onDamage, memory } = options;
-  let report = NOTHING_LOADED;
-  for (let from = position; ;) {
-    let overtaken = false;
-    for await (const batch of readBatches(segment, { journalDir, from, mayBeGone: true, onDamage })) {
-      if (batch.to === batch.from) continue;
-      await options.onBatch?.(batch);
-      const loaded = await loadBatch(pool, batch, memory);
-      overtaken = loaded === null;
-      if (loaded === null) break;
-      options.onLoaded?.(loaded, batch.answers);
-      report = addReports(report, loaded);
+  const journal = new JournalLoader(options);
+  await journal.loadSegment(segment, position);
+  return journal.report;
+}
+
+/** Loads segments; remembers from one load to the next, to ask the database less. */
+class JournalLoader {
+  readonly #options: LoaderOptions;
+  readonly #batches: BatchLoader;
+  /** What was loaded since the beginning. */
+  report = NOTHING_LOADED;
+
+  constructor(options: LoaderOptions) {
+    this.#options = options;
+    this.#batches = new BatchLoader({
+      ...{ pool: options.pool, position: JOURNAL_POSITION },
+      // An import that was ended in its midst: as its own run would have loaded it, down to the numbers of instruments.
+      alone: ({ answers }) => answers.some(({ record }) => record.source.kind === "import"),
+      reread: (segment, from) => this.#read(segment, from),
+      onLoaded: (loaded) => {
+        this.report = addReports(this.report, loaded);
+        options.onLoaded?.(loaded);
+      },
+    });
+  }
+
+  async loadAll(): Promise<void> {
+    const { pool, journalDir } = this.#options;
+    const positions = await readPositions(pool);
+    for (const { name, bytes } of await listSegments(journalDir)) {
+      const position = positions.get(name) ?? 0;
+      if (bytes === null || bytes > position) await this.loadSegment(name, position);
     }
-    if (!overtaken) return report;
-    // Another program has loaded some of it: go on where it stopped.
-    from = (await readPositions(pool, [segment])).get(segment) ?? 0;
+  }
+
+  async loadSegments(segments: readonly string[]): Promise<void> {
+    const positions = await readPositions(this.#options.pool, segments);
+    for (const segment of segments) await this.loadSegment(segment, positions.get(segment) ?? 0);
+  }
+
+  async loadSegment(segment: string, position: number): Promise<void> {
+    const { pool, onBatch, onDamage } = this.#options;
+    for (let from = position; ;) {
+      try {
+        for await (const batch of this.#read(segment, from, onDamage)) {
+          if (onBatch) {
+            await this.#batches.finish();
+            await onBatch(batch);
+          }
+          await this.#batches.add(batch);
+        }
+        return await this.#batches.finish();
+      } catch (error) {
+        await this.#batches.abandon();
+        if (!(error instanceof LoadedByAnother)) throw error;
+        // Another program has loaded some of it: go on where it stopped.
+        from = (await readPositions(pool, [segment])).get(segment) ?? 0;
+      }
+    }
+  }
+
+  async *#read(segment: string, from: number, onDamage?: LoaderOptions["onDamage"]): AsyncGenerator<Batch> {
+    const { journalDir } = this.#options;
+    const what = { journalDir, from, mayBeGone: true, onDamage, maxBytes: GATHERED_BATCH_BYTES };
+    for await (const batch of readBatches(segment, what)) if (batch.to > batch.from) yield batch;
   }
 }
 
@@ -109,9 +145,9 @@ export type Loader = {
  * States: idle -> loading (notify) -> idle (all loaded) or waiting (a load failed) -> loading (after the wait).
  * Closing is taken up in idle and waiting at once, in loading after the batch.
  */
-export function startLoader(given: LoaderOptions): Loader {
-  const options = { memory: createMemory(), ...given };
+export function startLoader(options: LoaderOptions): Loader {
   const { clock } = options;
+  const journal = new JournalLoader(options);
   const stop = new AbortController();
   const grown = new Set<string>();
   let scannedAtMs = -Infinity;
@@ -137,8 +173,8 @@ export function startLoader(given: LoaderOptions): Loader {
     try {
       if (!prepared) await options.prepare?.();
       prepared = true;
-      if (scan) await loadAll(options);
-      else await loadSegments(options, segments);
+      if (scan) await journal.loadAll();
+      else await journal.loadSegments(segments);
       if (scan) scannedAtMs = clock.monotonicMs();
       if (failure !== null) options.onRecovered?.();
       failure = null;
@@ -198,7 +234,7 @@ export function startLoader(given: LoaderOptions): Loader {
       wake();
       let ended = false;
       const last = running
-        .then(() => loadAll(options))
+        .then(() => journal.loadAll())
         .then(
           () => {
             // Whatever was in the way before, everything is loaded.

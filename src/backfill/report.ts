@@ -1,7 +1,6 @@
 /** What a backfill did, in numbers that add up. Pure. */
-import { addLetterCounts, countLetters, type LetterCount } from "../archive/letterCounts.ts";
-import type { Batch, LoadReport } from "../archive/batch.ts";
-import type { DeadLetter } from "../read/rowTypes.ts";
+import { addLetterCounts, type LetterCount } from "../archive/letterCounts.ts";
+import type { LoadReport } from "../archive/batch.ts";
 
 /** Counts of one backfill, over all its runs when it was ended in its midst: `read = stored + repeated + deadLettered`. */
 export type BackfillReport = {
@@ -56,36 +55,24 @@ export const NOTHING_DONE: BackfillReport = {
   cutFractions: 0,
 };
 
-/** A report that has grown by one batch. */
-export function withBatch(
-  report: BackfillReport,
-  { answers }: Pick<Batch, "answers">,
-  loaded: LoadReport,
-): BackfillReport {
-  const letters = answers.flatMap(({ deadLetters }) => deadLetters);
-  const units = answers.reduce((sum, answer) => sum + answer.units.length, 0);
-  const unreadable = letters.filter(isOfQuote).length;
-  const refused = units - loaded.quotes - loaded.repeated;
+/** A report that has grown by what was loaded. */
+export function withLoaded(report: BackfillReport, loaded: LoadReport): BackfillReport {
+  const { units, unreadable, unreadableQuotes, quotes, repeated } = loaded;
   return {
     ...report,
-    answers: report.answers + answers.length,
+    answers: report.answers + loaded.answers,
     newAnswers: report.newAnswers + loaded.responses,
-    read: report.read + units + unreadable,
-    stored: report.stored + loaded.quotes,
-    repeated: report.repeated + loaded.repeated,
-    deadLettered: report.deadLettered + unreadable + refused,
-    deadLetters: addLetterCounts(addLetterCounts(report.deadLetters, countLetters(letters)), loaded.lost),
-    missing: report.missing + answers.reduce((sum, { matched }) => sum + matched.filter(isMissing).length, 0),
+    read: report.read + units + unreadableQuotes,
+    stored: report.stored + quotes,
+    repeated: report.repeated + repeated,
+    deadLettered: report.deadLettered + unreadableQuotes + units - quotes - repeated,
+    deadLetters: addLetterCounts(addLetterCounts(report.deadLetters, unreadable), loaded.lost),
+    missing: report.missing + loaded.missing,
     dividends: report.dividends + loaded.dividends,
     slots: report.slots + loaded.slots,
-    cutTimes: report.cutTimes + answers.reduce((sum, { cut }) => sum + (cut?.times ?? 0), 0),
-    cutFractions: report.cutFractions + answers.reduce((sum, { cut }) => sum + (cut?.fractions ?? 0), 0),
+    cutTimes: report.cutTimes + loaded.cutTimes,
+    cutFractions: report.cutFractions + loaded.cutFractions,
   };
-}
-
-/** Whether it stands for a quote that is lost: a field that could not be read costs itself, and its quote is stored. */
-export function isOfQuote({ reason }: Pick<DeadLetter, "reason">): boolean {
-  return reason !== "odd_field";
 }
 
 /** Two reports as one. */
@@ -97,10 +84,6 @@ export function addReports(a: BackfillReport, b: BackfillReport): BackfillReport
     counts[key] + further[key],
   ]);
   return { ...(Object.fromEntries(sums) as typeof counts), deadLetters: addLetterCounts(first, second) };
-}
-
-function isMissing({ fate }: { fate: string }): boolean {
-  return fate === "unknown" || fate === "absent";
 }
 
 /** `5: 4 malformed (IBM: ...), 1 answered_twice (...)`; null when there is none. */

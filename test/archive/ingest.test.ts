@@ -1,8 +1,9 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type pg from "pg";
-import { createMemory, loadBatch } from "../../src/archive/load.ts";
-import { loadAll, loadSegment } from "../../src/archive/loader.ts";
+import { loadBatch } from "../../src/archive/load.ts";
+import { loadSegment, startLoader } from "../../src/archive/loader.ts";
+import type { LoadReport } from "../../src/archive/batch.ts";
 import { rowsOf } from "../../src/read/answerToRows.ts";
 import type { AnswerRows, QuoteUnit } from "../../src/read/rowTypes.ts";
 import { listSegments } from "../../src/journal/segments.ts";
@@ -173,10 +174,13 @@ describe("a batch", () => {
 describe("a partition that was there a moment ago", () => {
   test("is made again, and no quote is lost to its absence", async () => {
     const { pool, journalDir, append } = await loadingWorld();
-    const memory = createMemory();
-    const load = () => loadAll({ pool, journalDir, clock: createTestClock(), memory });
+    const reports: LoadReport[] = [];
+    const loader = startLoader({
+      ...{ pool, journalDir, clock: createTestClock() },
+      onLoaded: (report) => reports.push(report),
+    });
     await append(...manyAnswers(2));
-    await load();
+    await loader.drain();
     const parts = await rowsOfQuery(
       pool,
       "select inhrelid::regclass::text as part from pg_inherits where inhparent = 'quotes'::regclass",
@@ -184,8 +188,11 @@ describe("a partition that was there a moment ago", () => {
     for (const { part } of parts) await pool.query(`drop table ${String(part)}`);
 
     await append(...manyAnswers(2, 60));
+    await loader.drain();
+    await loader.close(5_000);
 
-    expect(await load()).toMatchObject({ responses: 2, quotes: 44, deadLetters: 2 });
+    expect(reports).toHaveLength(2);
+    expect(reports[1]).toMatchObject({ responses: 2, quotes: 44, deadLetters: 2 });
   });
 });
 
@@ -262,10 +269,10 @@ describe("two loaders at once", () => {
     expect(await load()).toMatchObject({ responses: 3, quotes: 66, repeated: 0 });
   });
 
-  test("is given up after four tries, and nothing is stored", async () => {
+  test("is given up after five tries, and nothing is stored", async () => {
     const { pool, append, load } = await loadingWorld();
     await append(...manyAnswers(3));
-    await pool.query(inTheWay(4));
+    await pool.query(inTheWay(5));
 
     await expect(load()).rejects.toMatchObject({ code: "40P01" });
     expect(await countsOf(pool)).toMatchObject({ responses: 0, quotes: 0, journal_positions: 0 });

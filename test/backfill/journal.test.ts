@@ -7,7 +7,7 @@ import { readPositions } from "../../src/archive/loadPosition.ts";
 import { createMemory, loadBatch } from "../../src/archive/load.ts";
 import { loadAll } from "../../src/archive/loader.ts";
 import { readReadPositions, positionOfRun } from "../../src/backfill/journal/runPosition.ts";
-import { NOTHING_DONE } from "../../src/backfill/report.ts";
+import { NOTHING_LOADED } from "../../src/archive/batch.ts";
 import { beginRun } from "../../src/backfill/runs.ts";
 import { contentOf } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
@@ -221,7 +221,7 @@ describe("a stretch of a segment that is read again", () => {
     const position = positionOfRun(run, { loaderToo: true });
     const client = await pool.connect();
     await position.take(client, { segment, from: 0 });
-    await position.moveTo(client, { segment, from: 0, to: 100 }, NOTHING_DONE);
+    await position.move(client, { segment, from: 0, to: 100 }, NOTHING_LOADED);
     return { run, client, position };
   }
 
@@ -234,7 +234,7 @@ describe("a stretch of a segment that is read again", () => {
         loadedTo,
         segment,
       ]);
-      await position.moveTo(client, { segment, from: 100, to: 300 }, NOTHING_DONE);
+      await position.move(client, { segment, from: 100, to: 300 }, NOTHING_LOADED);
       client.release();
       return (await readPositions(pool)).get(segment);
     };

@@ -3,7 +3,7 @@ import { createMemory, loadBatch } from "../../archive/load.ts";
 import type { Batch } from "../../archive/batch.ts";
 import { loadAll, type LoaderOptions } from "../../archive/loader.ts";
 import { NO_POSITION } from "../journal/runPosition.ts";
-import { type BackfillReport, NOTHING_DONE, withBatch } from "../report.ts";
+import { type BackfillReport, NOTHING_DONE, withLoaded } from "../report.ts";
 import type { TempCopies } from "./tempCopies.ts";
 
 /**
@@ -20,7 +20,7 @@ export async function tryBatches(
   for await (const batch of batches) {
     await tempCopies.take(tempCopies.pool, batch);
     const loaded = await loadBatch(tempCopies.pool, batch, memory, NO_POSITION);
-    if (loaded !== null) report = withBatch(report, batch, loaded);
+    if (loaded !== null) report = withLoaded(report, loaded);
     onBatch(batch, report);
   }
   return report;
@@ -35,5 +35,5 @@ export async function tryCatchUp(
     signal.throwIfAborted();
     await tempCopies.take(tempCopies.pool, batch);
   };
-  await loadAll({ ...options, pool: tempCopies.pool, memory: createMemory(), onBatch });
+  await loadAll({ ...options, pool: tempCopies.pool, onBatch });
 }

@@ -6,7 +6,7 @@ import { loadSegment } from "../../archive/loader.ts";
 import { readBatches } from "../../archive/readBatches.ts";
 import { listSegments } from "../../journal/segments.ts";
 import { readReadPositions, positionOfRun } from "../journal/runPosition.ts";
-import { withBatch } from "../report.ts";
+import { withLoaded } from "../report.ts";
 import type { ImportOptions } from "./importPieces.ts";
 
 /**
@@ -41,7 +41,7 @@ export async function catchUp({
       }
       if (!ours) continue;
       readTo = batch.to;
-      run.report = withBatch(run.report, batch, report);
+      run.report = withLoaded(run.report, report);
     }
   }
 }

@@ -15,7 +15,7 @@ import type { Clock } from "../../clock.ts";
 import type { Journal } from "../../journal/writer.ts";
 import { NO_POSITION, readReadPositions, positionOfRun } from "../journal/runPosition.ts";
 import type { OnProgress } from "../progress.ts";
-import { addReports, type BackfillReport, NOTHING_DONE, withBatch } from "../report.ts";
+import { addReports, type BackfillReport, NOTHING_DONE, withLoaded } from "../report.ts";
 import type { Run } from "../runs.ts";
 import { type Piece, type PieceBatch, recordOf } from "./piece.ts";
 
@@ -94,7 +94,7 @@ async function journalAndLoad(
       const loaded = await loadBatch(pool, batch, memory, positionOfRun(run, { loaderToo: true }));
       if (loaded === null)
         throw new Error(`${segment}: this run alone reads it, and byte ${batch.from} is not its next`);
-      run.report = withBatch(run.report, batch, withoutOvertaking(batch, loaded));
+      run.report = withLoaded(run.report, withoutOvertaking(loaded));
       ends.set(segment, batch.to);
       onAnswers(batch.answers);
     }
@@ -105,10 +105,10 @@ async function journalAndLoad(
  * Whoever collects beside looks through the whole journal once a minute, and may have loaded new pieces between their
  * journaling and their loading here. What it stored of them then, this import has brought.
  */
-function withoutOvertaking({ answers }: Batch, loaded: LoadReport): LoadReport {
+function withoutOvertaking(loaded: LoadReport): LoadReport {
   if (loaded.responses > 0) return loaded;
-  const { quotes, repeated } = loaded;
-  return { ...loaded, responses: answers.length, quotes: quotes + repeated, repeated: 0 };
+  const { answers, quotes, repeated } = loaded;
+  return { ...loaded, responses: answers, quotes: quotes + repeated, repeated: 0 };
 }
 
 /** Loads pieces that the archive has: it tells exactly what is there, and what is not any more comes back. */
@@ -123,7 +123,7 @@ async function loadKnown(
   const batch = batchOf(pieces, name);
   const loaded = await loadBatch(pool, batch, memory, NO_POSITION);
   onAnswers(batch.answers);
-  return loaded === null ? report : withBatch(report, batch, loaded);
+  return loaded === null ? report : withLoaded(report, loaded);
 }
 
 /** Pieces as a batch that no journal holds. */

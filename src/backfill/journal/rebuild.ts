@@ -13,9 +13,10 @@ import { segmentHour } from "../../journal/segmentName.ts";
 import type { SegmentInfo } from "../../journal/segments.ts";
 import { exchangeDate } from "../../market/calendar/dates.ts";
 import { restoreFills, type SlotKey } from "../gaps/fillSlots.ts";
-import { withBatch } from "../report.ts";
+import { withLoaded } from "../report.ts";
 import { removeAnswers, removeStrayDividends } from "./removeAnswers.ts";
-import { overtaken, type RunPosition } from "./runPosition.ts";
+import type { LoadPosition } from "../../archive/loadPosition.ts";
+import { overtaken } from "./runPosition.ts";
 import { batchesOf, type ReplayOptions } from "./replay.ts";
 import type { TimeRange } from "./segments.ts";
 import { removeNotes, Restoring } from "./restoring.ts";
@@ -24,7 +25,7 @@ const HOUR_MS = 3_600_000;
 
 /** What a rebuild needs: it is always resumable. */
 export type RebuildOptions = ReplayOptions & {
-  runPosition: RunPosition;
+  runPosition: LoadPosition;
   /** What is rebuilt of the journal. `wanted` lets notes from behind it pass: they may tell more of its slots. */
   range: TimeRange;
   /** Of a trial: called before each batch, to copy what it meets; the bars, which have no copies, are left alone. */
@@ -176,6 +177,6 @@ async function replaceBatch(
   await removeStrayDividends(client, batch.answers);
   tally.report = { ...tally.report, replaced: tally.report.replaced + replaced };
   await runPosition.move(client, batch, loaded);
-  tally.report = withBatch(tally.report, batch, loaded);
+  tally.report = withLoaded(tally.report, loaded);
   return slots;
 }

@@ -3,17 +3,15 @@
  * the next one is read.
  */
 import type pg from "pg";
+import { BatchLoader, GATHERED_BATCH_BYTES, LoadedByAnother } from "../../archive/batchLoader.ts";
+import type { LoadPosition } from "../../archive/loadPosition.ts";
 import type { Batch } from "../../archive/batch.ts";
 import { readBatches } from "../../archive/readBatches.ts";
 import type { JournalRecord } from "../../journal/record.ts";
 import type { SegmentInfo } from "../../journal/segments.ts";
 import type { OnProgress } from "../progress.ts";
-import type { BackfillReport } from "../report.ts";
-import { NO_POSITION, type RunPosition } from "./runPosition.ts";
-import { StretchLoader } from "./stretchLoader.ts";
-
-/** Bodies of a batch, in bytes. Two batches are in memory at a time; larger ones take more of it and are no faster. */
-export const REPLAY_BATCH_BYTES = 512 * 1024;
+import { type BackfillReport, withLoaded } from "../report.ts";
+import { NO_POSITION, overtaken } from "./runPosition.ts";
 
 /** What a replay needs. */
 export type ReplayOptions = {
@@ -26,7 +24,7 @@ export type ReplayOptions = {
   ends?: ReadonlyMap<string, number>;
   wanted: (record: JournalRecord) => boolean;
   /** Null: nothing is written down, as every run begins anew. */
-  runPosition: RunPosition | null;
+  runPosition: LoadPosition | null;
   /** The report so far; what was committed adds to it. */
   tally: { report: BackfillReport };
   onProgress: OnProgress;
@@ -42,7 +40,11 @@ export async function replay(options: ReplayOptions): Promise<void> {
   const { pool, segments, runPosition, tally, onProgress, signal } = options;
   const reread = (segment: string, from: number): AsyncGenerator<Batch> =>
     batchesOf({ ...options, positions: new Map([[segment, from]]), onDamage: () => undefined }, segment);
-  const loader = new StretchLoader({ pool, runPosition: runPosition ?? NO_POSITION, tally, reread });
+  const loader = new BatchLoader({
+    ...{ pool, position: runPosition ?? NO_POSITION, reread },
+    // Damaged bytes are counted meanwhile.
+    onLoaded: (loaded) => (tally.report = withLoaded(tally.report, loaded)),
+  });
   const total = segments.reduce((sum, { bytes, fileBytes }) => sum + (bytes ?? fileBytes), 0);
   const batches = allBatches(options);
   let next = batches.next();
@@ -59,6 +61,8 @@ export async function replay(options: ReplayOptions): Promise<void> {
     }
     await loader.finish();
     signal.throwIfAborted();
+  } catch (error) {
+    throw error instanceof LoadedByAnother ? overtaken(error.at) : error;
   } finally {
     await loader.abandon();
     await next.catch(() => undefined);
@@ -80,7 +84,7 @@ export async function* batchesOf(
 ): AsyncGenerator<Batch, void> {
   const from = positions.get(segment) ?? 0;
   const until = ends === undefined ? undefined : (ends.get(segment) ?? 0);
-  const what = { journalDir, from, until, wanted, onDamage, maxBytes: REPLAY_BATCH_BYTES };
+  const what = { journalDir, from, until, wanted, onDamage, maxBytes: GATHERED_BATCH_BYTES };
   for await (const batch of readBatches(segment, what)) if (batch.to > batch.from) yield batch;
 }
 

@@ -1,47 +1,21 @@
 /** How far a backfill has read a journal, written down in the transaction of the rows. */
 import type pg from "pg";
-import { type LoadPosition, lockPosition } from "../../archive/loadPosition.ts";
-import type { Batch } from "../../archive/batch.ts";
+import { type LoadPosition, lockPosition, type Stretch } from "../../archive/loadPosition.ts";
 import { QuotekeeperError } from "../../errors.ts";
-import { type BackfillReport, withBatch } from "../report.ts";
+import { withLoaded } from "../report.ts";
 import { noteReport, type Run } from "../runs.ts";
 
-/** A stretch of a segment, bytes of the uncompressed stream. */
-export type Stretch = Pick<Batch, "segment" | "from" | "to">;
-
-/** A position that can also be moved behind many batches at once. */
-export type RunPosition = LoadPosition & {
-  /** Moves it behind a stretch, and writes down the run's report as it is then. */
-  moveTo: (client: pg.PoolClient, stretch: Stretch, report: BackfillReport) => Promise<void>;
-};
-
 /** Nothing to lock and nothing to move: each run begins anew. */
-export const NO_POSITION: RunPosition = {
+export const NO_POSITION: LoadPosition = {
   take: () => Promise.resolve(true),
   move: () => Promise.resolve(),
-  moveTo: () => Promise.resolve(),
 };
 
 /**
  * @param options.loaderToo whether the loader's own position moves as well where the stretch joins it: the journal is
  *   this archive's, and every record of it is read
  */
-export function positionOfRun(run: Run, { loaderToo }: { loaderToo: boolean }): RunPosition {
-  const moveTo: RunPosition["moveTo"] = async (client, { segment, from, to }, report) => {
-    await client.query({
-      name: "move backfill",
-      text: "update backfill_positions set read_to = $3 where backfill_id = $1 and segment = $2",
-      values: [run.id, segment, to],
-    });
-    await noteReport(client, run.id, report);
-    if (loaderToo)
-      await client.query({
-        name: "join position",
-        text: `update journal_positions set loaded_to = $3, loaded_at = now()
-          where segment = $1 and loaded_to between $2 and $3`,
-        values: [segment, from, to],
-      });
-  };
+export function positionOfRun(run: Run, { loaderToo }: { loaderToo: boolean }): LoadPosition {
   return {
     take: async (client, { segment, from }) => {
       // Should the server crash, the last batches and their positions are gone together, and the next run reads them
@@ -51,8 +25,21 @@ export function positionOfRun(run: Run, { loaderToo }: { loaderToo: boolean }): 
       if (loaderToo) await lockPosition(client, segment);
       return (await lockRead(client, run.id, segment)) === from;
     },
-    move: (client, batch, loaded) => moveTo(client, batch, withBatch(run.report, batch, loaded)),
-    moveTo,
+    move: async (client, { segment, from, to }, loaded) => {
+      await client.query({
+        name: "move backfill",
+        text: "update backfill_positions set read_to = $3 where backfill_id = $1 and segment = $2",
+        values: [run.id, segment, to],
+      });
+      await noteReport(client, run.id, withLoaded(run.report, loaded));
+      if (loaderToo)
+        await client.query({
+          name: "join position",
+          text: `update journal_positions set loaded_to = $3, loaded_at = now()
+            where segment = $1 and loaded_to between $2 and $3`,
+          values: [segment, from, to],
+        });
+    },
   };
 }
 

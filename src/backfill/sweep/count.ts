@@ -1,11 +1,11 @@
 /** What a sweep has brought: its answers in the journal, and the rows of them in the archive. */
 import { setImmediate } from "node:timers/promises";
 import type pg from "pg";
-import { addLetterCounts, countLetters, type LetterCount } from "../../archive/letterCounts.ts";
+import { addLetterCounts, countLetters, isOfQuote, type LetterCount } from "../../archive/letterCounts.ts";
 import { rowsOf } from "../../read/answerToRows.ts";
 import type { DeadLetter } from "../../read/rowTypes.ts";
 import type { Instant } from "../../clock.ts";
-import { type BackfillReport, isOfQuote, NOTHING_DONE } from "../report.ts";
+import { type BackfillReport, NOTHING_DONE } from "../report.ts";
 import { answersOfRun } from "./journaled.ts";
 import type { SweepRun } from "./runFile.ts";
 

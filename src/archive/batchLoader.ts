@@ -1,69 +1,91 @@
 /**
- * Loads a journal stretch by stretch, for the time when all of it is new: while one stretch is stored the next one is
- * read. Whatever is not as expected, a quote that is there already or one that the database refuses, is left to the
- * ordinary loader: the stretch is read again, batch by batch.
+ * Loads a journal, live and again: its batches gather in a stretch, which one transaction stores while the next one
+ * gathers. Live a stretch is the answer that has just come; of a replay it is 16 MB. What is as expected goes in without
+ * a question: instruments and sources that are remembered, quotes that are new. Whatever is not as expected, a quote
+ * that is there already or one that the database refuses, is left to `loadBatch`: the stretch is read again, batch by batch.
  */
 import type pg from "pg";
-import { copyQuoteLines } from "../../archive/copyQuotes.ts";
-import { insertDividends } from "../../archive/dividends.ts";
-import { insertDeadLetters, insertResponses } from "../../archive/insert.ts";
+import { type Batch, addReports, countsOf, type LoadReport, NOTHING_LOADED } from "./batch.ts";
+import { copyQuoteLines, type QuoteLines, quoteLines } from "./copyQuotes.ts";
+import { addChangedWords, type DividendWords, insertDividends } from "./dividends.ts";
+import { insertDeadLetters, insertResponses, type ResponseRow, responseRow } from "./insert.ts";
 import {
+  addAllSeen,
   placeAndRemember,
+  type PlacedInstruments,
   placeFromMemory,
   placeSources,
   refreshInstruments,
+  type SeenInstruments,
   sourceText,
-} from "../../archive/instruments.ts";
-import { KnownInstruments } from "../../archive/knownInstruments.ts";
-import { createMemory, ensureRoom, isPassing, loadBatch, strangeMonths } from "../../archive/load.ts";
-import type { Batch } from "../../archive/batch.ts";
-import { addLetterCounts, countLetters } from "../../archive/letterCounts.ts";
-import { loadNotes } from "../../archive/loadNotes.ts";
-import { mayBeOfARow, mayBeThereAlready } from "../../archive/sqlState.ts";
-import { addReports, type BackfillReport, withBatch } from "../report.ts";
-import { overtaken, type RunPosition } from "./runPosition.ts";
-import { type Placing, Stretch } from "./stretch.ts";
+} from "./instruments.ts";
+import { KnownInstruments } from "./knownInstruments.ts";
+import { addLetterCounts, countLetters } from "./letterCounts.ts";
+import { createMemory, ensureRoom, isPassing, loadBatch, strangeMonths } from "./load.ts";
+import { type JournaledNote, loadNotes } from "./loadNotes.ts";
+import type { LoadPosition, Stretch } from "./loadPosition.ts";
+import { READ_ONLY } from "./databaseError.ts";
+import { mayBeOfARow, mayBeThereAlready, sqlstateOf } from "./sqlState.ts";
+import type { PlacedUnit } from "../read/quoteColumns.ts";
+import type { DeadLetter } from "../read/rowTypes.ts";
 
 /** Bytes of a segment, uncompressed, that one transaction takes in: some 14,000 quotes. */
 const STRETCH_BYTES = 16 * 1024 * 1024;
 
-/** What loading stretches needs. */
-export type StretchOptions = {
+/** Bodies of a batch that comes in, in bytes. Two batches are in memory at a time; larger ones are no faster. */
+export const GATHERED_BATCH_BYTES = 512 * 1024;
+
+/** What a loader of batches needs. */
+export type BatchLoaderOptions = {
   pool: pg.Pool;
-  runPosition: RunPosition;
-  /** The report of what was committed; grows. */
-  tally: { report: BackfillReport };
+  /** How far this load has come. */
+  position: LoadPosition;
+  /** Whether a batch is left to `loadBatch` from the first; default: none is but those that restore an export. */
+  alone?: (batch: Batch) => boolean;
   /** Reads a segment again from a place on, cut into the same batches. */
   reread: (segment: string, from: number) => AsyncIterable<Batch>;
+  /** Told of each load that was committed, in order. */
+  onLoaded: (report: LoadReport) => void;
 };
 
+/** The position is not where a batch begins: another program has loaded it. */
+export class LoadedByAnother extends Error {
+  override readonly name = "LoadedByAnother";
+  readonly at: Pick<Batch, "segment" | "from">;
+
+  constructor({ segment, from }: Pick<Batch, "segment" | "from">) {
+    super(`${segment} was loaded beyond byte ${from} by another program`);
+    this.at = { segment, from };
+  }
+}
+
 /** A stretch on its way into the archive; `done` tells whether it came there. */
-type Storing = { stretch: Stretch; done: Promise<boolean> };
+type Storing = { stretch: Gathered; done: Promise<boolean> };
 
 /** Batches come in (`add`) and gather in a stretch; a full one is stored while the next one gathers. */
-export class StretchLoader {
-  readonly #options: StretchOptions;
+export class BatchLoader {
+  readonly #options: BatchLoaderOptions;
   readonly #memory = createMemory();
   readonly #known = new KnownInstruments();
   readonly #sources = new Map<string, number>();
-  #gathering: Stretch | null = null;
+  #gathering: Gathered | null = null;
   /** The transaction of the stretch that gathers: it begins early when there are new instruments to add. */
   #client: pg.PoolClient | null = null;
   #storing: Storing | null = null;
   /** The segment of which something was there already: the rest of it most likely as well. */
   #repeated: string | null = null;
 
-  constructor(options: StretchOptions) {
+  constructor(options: BatchLoaderOptions) {
     this.#options = options;
   }
 
   /**
    * Takes in the next batch.
    *
-   * @throws the database's errors, BACKFILL_OVERTAKEN; what was committed before stays
+   * @throws the database's errors, LoadedByAnother; what was committed before stays
    */
   async add(batch: Batch): Promise<void> {
-    if (batch.answers.some(({ restored }) => restored !== undefined)) {
+    if (batch.answers.some(({ restored }) => restored !== undefined) || this.#options.alone?.(batch)) {
       // Rows with sources and numbers of their own: the ordinary loader knows what to do with them.
       await this.finish();
       return this.#loadAlone(batch);
@@ -79,7 +101,7 @@ export class StretchLoader {
     if (strange) await this.#makeRoom(batch);
     const placing = this.#placeFromMemory(batch) ?? (await this.#place(batch));
     if (placing === null) return this.#loadAlone(batch);
-    this.#gathering ??= new Stretch(batch);
+    this.#gathering ??= new Gathered(batch);
     this.#gathering.add(batch, placing);
     if (this.#gathering.to - this.#gathering.from >= STRETCH_BYTES) await this.#store();
   }
@@ -158,8 +180,8 @@ export class StretchLoader {
     if (gathered) await this.#loadOneByOne(gathered);
   }
 
-  async #storeStretch(stretch: Stretch, begun: pg.PoolClient | null): Promise<boolean> {
-    const { runPosition, tally } = this.#options;
+  async #storeStretch(stretch: Gathered, begun: pg.PoolClient | null): Promise<boolean> {
+    const { position, onLoaded } = this.#options;
     const client = begun ?? (await this.#begin(stretch));
     try {
       const isNew = (await insertResponses(client, stretch.responses)) === stretch.responses.length;
@@ -171,18 +193,15 @@ export class StretchLoader {
       }
       await copyQuoteLines(client, stretch.lines);
       const { slots, refused } = await loadNotes(client, stretch.notes);
-      await insertDeadLetters(client, [...stretch.letters, ...refused]);
+      const deadLetters = await insertDeadLetters(client, [...stretch.letters, ...refused]);
       // Last, because it locks rows that other loaders want as well.
       await refreshInstruments(client, stretch.seen);
-      const report = { ...addReports(tally.report, stretch.report), dividends: 0, slots: 0 };
-      report.dividends = tally.report.dividends + dividends;
-      report.slots = tally.report.slots + slots;
-      report.deadLetters = addLetterCounts(report.deadLetters, countLetters(refused));
-      await runPosition.moveTo(client, stretch, report);
+      const lost = addLetterCounts(stretch.report.lost, countLetters(refused));
+      const report = { ...stretch.report, dividends, slots, deadLetters, lost };
+      await position.move(client, stretch, report);
       await client.query("commit");
       client.release();
-      // Damaged bytes were counted meanwhile.
-      tally.report = { ...report, damagedBytes: tally.report.damagedBytes };
+      onLoaded(report);
       return true;
     } catch (error) {
       await this.#undo(error as Error, client);
@@ -192,11 +211,11 @@ export class StretchLoader {
   }
 
   async #begin({ segment, from }: Pick<Batch, "segment" | "from">): Promise<pg.PoolClient> {
-    const { pool, runPosition } = this.#options;
+    const { pool, position } = this.#options;
     const client = await pool.connect();
     try {
       await client.query("begin");
-      if (!(await runPosition.take(client, { segment, from }))) throw overtaken({ segment, from });
+      if (!(await position.take(client, { segment, from }))) throw new LoadedByAnother({ segment, from });
       return client;
     } catch (error) {
       client.release(error as Error);
@@ -217,7 +236,8 @@ export class StretchLoader {
     );
     // A connection that failed is closed, never handed out again half-way through a transaction. One that met a row it
     // refused is sound: a trial has all its tables on it.
-    client.release(undone ? undefined : cause);
+    // A session stays read only when its database no longer is: the next attempt gets a new one.
+    client.release(undone && (!cause || sqlstateOf(cause) !== READ_ONLY) ? undefined : cause);
   }
 
   async #makeRoom({ answers }: Batch): Promise<void> {
@@ -239,14 +259,64 @@ export class StretchLoader {
   }
 
   async #loadAlone(batch: Batch): Promise<void> {
-    const { pool, runPosition, tally } = this.#options;
-    const loaded = await loadBatch(pool, batch, this.#memory, runPosition);
-    if (loaded === null) throw overtaken(batch);
-    tally.report = withBatch(tally.report, batch, loaded);
+    const { pool, position, onLoaded } = this.#options;
+    const loaded = await loadBatch(pool, batch, this.#memory, position);
+    if (loaded === null) throw new LoadedByAnother(batch);
+    onLoaded(loaded);
   }
 }
 
 /** Whether the batches may go in one by one: the error may be about some row, or passes. */
 function isOfData(error: unknown): boolean {
   return isPassing(error) || mayBeOfARow(error) || mayBeThereAlready(error);
+}
+
+/** Numbers of a batch's sources, one for each answer, and of its instruments, one for each unit. */
+type Placing = { sourceIds: readonly number[]; instruments: PlacedInstruments };
+
+/**
+ * Batches that follow each other as the rows they become: what is kept of them is lines of text, and their quotes are
+ * forgotten. What a transaction and a statement cost whatever they hold is paid once for all of them, above all the
+ * session bars and the directory of instruments: a journal names the same ones again and again.
+ */
+class Gathered {
+  readonly segment: string;
+  readonly from: number;
+  to: number;
+  readonly responses: ResponseRow[] = [];
+  readonly lines: QuoteLines[] = [];
+  readonly dividends: DividendWords = new Map();
+  readonly letters: (DeadLetter & { sourceId: number })[] = [];
+  readonly notes: JournaledNote[] = [];
+  readonly seen: SeenInstruments = new Map();
+  /** What was read, and stored if all of it is new; without dividends and slots, which the archive counts. */
+  report: LoadReport = NOTHING_LOADED;
+  /** False: a quote came behind a later one of its series, and its dividend may be wanted. */
+  isInOrder = true;
+
+  /** Begins where a batch does. */
+  constructor({ segment, from }: Pick<Batch, "segment" | "from">) {
+    this.segment = segment;
+    this.from = from;
+    this.to = from;
+  }
+
+  /** Takes in the next batch. */
+  add({ answers, notes, to }: Batch, { sourceIds, instruments }: Placing): void {
+    const placed: PlacedUnit[] = [];
+    answers.forEach((answer, place) => {
+      const sourceId = sourceIds[place] ?? 0;
+      this.responses.push(responseRow({ ...answer, sourceId }));
+      for (const letter of answer.deadLetters) this.letters.push({ ...letter, sourceId });
+      for (const unit of answer.units)
+        placed.push({ unit, sourceId, instrumentId: instruments.ids[placed.length] ?? 0 });
+    });
+    for (const one of placed) this.lines.push(quoteLines(one));
+    if (!addChangedWords(this.dividends, placed)) this.isInOrder = false;
+    addAllSeen(this.seen, instruments.seen);
+    this.notes.push(...notes);
+    const stored = { responses: answers.length, quotes: placed.length };
+    this.report = addReports(this.report, { ...NOTHING_LOADED, ...countsOf(answers), ...stored });
+    this.to = to;
+  }
 }
