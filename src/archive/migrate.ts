@@ -7,6 +7,7 @@ import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type pg from "pg";
+import { transactionOn } from "./transaction.ts";
 import { QuotekeeperError } from "../errors.ts";
 import type { Instant } from "../clock.ts";
 import { PACKAGE_ROOT } from "../packageRoot.ts";
@@ -227,17 +228,12 @@ function checkHistory(files: Migration[], applied: ReadonlyMap<number, string>):
 }
 
 async function applyOne(client: pg.PoolClient, { version, name, sql, sha256 }: Migration): Promise<void> {
-  await client.query("begin");
-  try {
+  await transactionOn(client, async () => {
     await client.query(sql);
     await client.query("insert into schema_migrations (version, name, sha256) values ($1, $2, $3)", [
       version,
       name,
       sha256,
     ]);
-    await client.query("commit");
-  } catch (error) {
-    await client.query("rollback").catch(() => undefined);
-    throw error;
-  }
+  });
 }

@@ -1,5 +1,6 @@
 /** What the page is of: its marks and its footer. */
 import type pg from "pg";
+import { readHasSimulatedRows } from "../archive/dashboard/quotes.ts";
 import type { Log } from "../log.ts";
 import type { Meta } from "./api/types.ts";
 import type { NowSources } from "./live.ts";
@@ -23,16 +24,8 @@ export function createMetaReader(options: {
 }
 
 async function hasSimulatedRows(pool: pg.Pool, log: Log): Promise<boolean> {
-  try {
-    const { rows } = await pool.query<{ found: boolean }>(
-      `select exists (
-         select from sources s
-         where s.kind = 'simulated' and exists (select from session_bars b where b.source_id = s.id)
-       ) as found`,
-    );
-    return rows[0]?.found === true;
-  } catch (error) {
+  return readHasSimulatedRows(pool).catch((error: unknown) => {
     log.debug({ err: error }, "the dashboard could not look for simulated rows");
     return false;
-  }
+  });
 }

@@ -6,7 +6,7 @@ import type { Calendar } from "../market/calendar/calendar.ts";
 import { exchangeDate } from "../market/calendar/dates.ts";
 import type { MarketView, NowView } from "./api/types.ts";
 import type { NowSources } from "./live.ts";
-import { readMinutes } from "./queries.ts";
+import { readMinutes } from "../archive/dashboard/coverageView.ts";
 
 /** How old what `status` and the archive say may be, ms: the disk and the database are not asked every second. */
 const FRESH_MS = 5_000;

@@ -14,7 +14,7 @@ import type { NowSources } from "./live.ts";
 import { addMachines, type Machines } from "./monitoring/routes.ts";
 import { createMetaReader } from "./meta.ts";
 import { createNowReader } from "./now.ts";
-import { readQuotesSince } from "./queries.ts";
+import { readQuotesSince } from "../archive/dashboard/quotes.ts";
 
 /** What the server is made of. */
 export type WebOptions = {

@@ -4,7 +4,7 @@ import { createMemory, isPassing, loadBatch } from "../../src/archive/load.ts";
 import { readBatches } from "../../src/archive/readBatches.ts";
 import { mayBeOfARow, mayBeThereAlready } from "../../src/archive/sqlState.ts";
 import { replay } from "../../src/backfill/journal/replay.ts";
-import { NOTHING_DONE } from "../../src/backfill/report.ts";
+import { NOTHING_DONE } from "../../src/archive/refill/report.ts";
 import { listSegments } from "../../src/journal/segments.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { injectedPool } from "../support/injected.ts";

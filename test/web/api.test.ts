@@ -10,7 +10,9 @@ import type {
   NowView,
   QuoteRow,
 } from "../../src/web/api/types.ts";
-import { readBars, readChain, readQuotes } from "../../src/web/queries.ts";
+import { readBars } from "../../src/archive/dashboard/bars.ts";
+import { readChain } from "../../src/archive/dashboard/chain.ts";
+import { readQuotes } from "../../src/archive/dashboard/quotes.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { openDashboard, SOURCES } from "./dashboard.ts";
 

@@ -1,5 +1,6 @@
 /** Brings a migrated database to the tier that its server offers. */
 import type pg from "pg";
+import { transactionOn } from "../transaction.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { settleCommunity } from "./community.ts";
 import { holdsNothing, moveToHypertables } from "./hypertables.ts";
@@ -30,28 +31,17 @@ export async function settleTier(client: pg.ClientBase, wishes: StorageWishes): 
   const { toTimescaledb = tier.canMove && (await holdsNothing(client)) } = wishes;
   if (tier.canMove && toTimescaledb) await move(client, wishes);
   if ((await readTier(client)).name === "community")
-    await inTransaction(client, () => settleCommunity(client, wishes.retentionDays));
+    await transactionOn(client, () => settleCommunity(client, wishes.retentionDays));
 }
 
 async function move(client: pg.ClientBase, { toTimescaledb = false }: StorageWishes): Promise<void> {
   try {
-    await inTransaction(client, async () => {
+    await transactionOn(client, async () => {
       await client.query("create extension if not exists timescaledb");
       await moveToHypertables(client);
     });
   } catch (error) {
     // Nobody asked for the move: an archive whose user may not add extensions stays plain.
     if (toTimescaledb || (error as { code?: string }).code !== INSUFFICIENT_PRIVILEGE) throw error;
-  }
-}
-
-async function inTransaction(client: pg.ClientBase, work: () => Promise<void>): Promise<void> {
-  await client.query("begin");
-  try {
-    await work();
-    await client.query("commit");
-  } catch (error) {
-    await client.query("rollback").catch(() => undefined);
-    throw error;
   }
 }

@@ -9,7 +9,7 @@ import type { RawRow } from "../../read/splitRows.ts";
 import type { Instant } from "../../clock.ts";
 import { addPart, hashOf, uuidOf } from "../files/identity.ts";
 import type { Piece, PieceBatch } from "../files/piece.ts";
-import type { KnownPiece } from "../files/knownPieces.ts";
+import type { KnownPiece } from "../../archive/refill/knownPieces.ts";
 import type { ReadRows } from "./readRows.ts";
 
 /** Most rows of a piece, and bytes of them. */

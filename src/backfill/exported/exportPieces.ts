@@ -12,7 +12,7 @@ import {
 } from "../../read/exportCall.ts";
 import type { Instant } from "../../clock.ts";
 import { hashOf, uuidOf } from "../files/identity.ts";
-import type { KnownPiece } from "../files/knownPieces.ts";
+import type { KnownPiece } from "../../archive/refill/knownPieces.ts";
 import type { Piece, PieceBatch } from "../files/piece.ts";
 import { csvRows } from "./csvRows.ts";
 import { invalid, type OpenedExport, type TakenBack } from "./openExport.ts";

@@ -5,8 +5,8 @@ import type { Batch } from "../../archive/batch.ts";
 import { loadSegment } from "../../archive/loader.ts";
 import { readBatches } from "../../archive/readBatches.ts";
 import { listSegments } from "../../journal/segments.ts";
-import { readReadPositions, positionOfRun } from "../journal/runPosition.ts";
-import { withLoaded } from "../report.ts";
+import { readReadPositions, positionOfRun } from "../../archive/refill/runPosition.ts";
+import { withLoaded } from "../../archive/refill/report.ts";
 import type { ImportOptions } from "./importPieces.ts";
 
 /**

@@ -13,10 +13,10 @@ import { rowsOf } from "../../read/answerToRows.ts";
 import type { AnswerRows } from "../../read/rowTypes.ts";
 import type { Clock } from "../../clock.ts";
 import type { Journal } from "../../journal/writer.ts";
-import { NO_POSITION, readReadPositions, positionOfRun } from "../journal/runPosition.ts";
+import { NO_POSITION, readReadPositions, positionOfRun } from "../../archive/refill/runPosition.ts";
 import type { OnProgress } from "../progress.ts";
-import { addReports, type BackfillReport, NOTHING_DONE, withLoaded } from "../report.ts";
-import type { Run } from "../runs.ts";
+import { addReports, type BackfillReport, NOTHING_DONE, withLoaded } from "../../archive/refill/report.ts";
+import type { Run } from "../../archive/refill/runs.ts";
 import { type Piece, type PieceBatch, recordOf } from "./piece.ts";
 
 /** What an import needs. */

@@ -6,6 +6,7 @@
 import type pg from "pg";
 import { QuotekeeperError } from "../../errors.ts";
 import { type Instant, instantOf, microsOf } from "../../clock.ts";
+import { readTimesAround } from "../../archive/refill/knownPieces.ts";
 import type { Piece } from "./piece.ts";
 
 /** A piece with the time that was found, which others may have as well. */
@@ -30,7 +31,7 @@ export async function placeInTime(
   const taken = new Set<Instant>();
   const times = [...new Set(pieces.map(({ foundAt }) => foundAt))];
   for (const pool of pools)
-    for (const { request_id, observed_at, journal_segment } of await lookUp(pool, name, times)) {
+    for (const { request_id, observed_at, journal_segment } of await readTimesAround(pool, name, times)) {
       byId.set(request_id, { observedAt: observed_at, segment: journal_segment });
       taken.add(observed_at);
     }
@@ -49,23 +50,4 @@ export async function placeInTime(
     byId.set(piece.requestId, { observedAt, segment: "" });
     return { ...piece, observedAt, knownIn: null };
   });
-}
-
-async function lookUp(
-  pool: pg.Pool,
-  name: string,
-  times: readonly Instant[],
-): Promise<{ request_id: string; observed_at: Instant; journal_segment: string }[]> {
-  const { rows } = await pool.query<{ request_id: string; observed_at: Instant; journal_segment: string }>(
-    `select distinct r.request_id, r.journal_segment,
-       to_char(r.observed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as observed_at
-     from unnest($1::timestamptz[]) as w (time)
-     cross join lateral (
-       select r.request_id, r.observed_at, r.journal_segment from responses r
-       where r.source_id = (select id from sources where kind = 'import' and name = $2)
-         and r.observed_at >= w.time and r.observed_at < w.time + interval '1 second'
-     ) r`,
-    [times, name],
-  );
-  return rows;
 }

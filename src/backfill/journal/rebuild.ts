@@ -12,14 +12,22 @@ import { dateOf } from "../../clock.ts";
 import { segmentHour } from "../../journal/segmentName.ts";
 import type { SegmentInfo } from "../../journal/segments.ts";
 import { exchangeDate } from "../../market/calendar/dates.ts";
-import { restoreFills, type SlotKey } from "../gaps/fillSlots.ts";
-import { withLoaded } from "../report.ts";
-import { removeAnswers, removeStrayDividends } from "./removeAnswers.ts";
+import { restoreFills, type SlotKey } from "../../archive/refill/fillSlots.ts";
+import { withLoaded } from "../../archive/refill/report.ts";
+import {
+  hasOtherAnswers,
+  remakeBars,
+  removeAnswers,
+  removeBars,
+  removeNotes,
+  removeStrayDividends,
+} from "../../archive/refill/removeAnswers.ts";
+import { inTransaction } from "../../archive/transaction.ts";
 import type { LoadPosition } from "../../archive/loadPosition.ts";
-import { overtaken } from "./runPosition.ts";
+import { overtaken } from "../../archive/refill/runPosition.ts";
 import { batchesOf, type ReplayOptions } from "./replay.ts";
 import type { TimeRange } from "./segments.ts";
-import { removeNotes, Restoring } from "./restoring.ts";
+import { Restoring } from "./restoring.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -74,16 +82,7 @@ async function recall(options: RebuildOptions, restoring: Restoring): Promise<vo
 /** Whether the archive has nothing but what was read, and all of it could be. */
 async function isWhole({ pool, range, tally }: RebuildOptions, { ends }: Restoring): Promise<boolean> {
   if (range.from !== null || range.to !== null || tally.report.damagedBytes > 0) return false;
-  const { rows } = await pool.query<{ others: boolean }>(
-    `select exists (
-       select from responses r
-       left join unnest($1::text[], $2::bigint[]) as s (name, read_to)
-         on s.name = r.journal_segment and s.read_to > r.journal_offset
-       where s.name is null
-     ) as others`,
-    [[...ends.keys()], [...ends.values()]],
-  );
-  return rows[0]?.others === false;
+  return !(await hasOtherAnswers(pool, ends));
 }
 
 function bytesOf(segments: readonly SegmentInfo[]): number {
@@ -108,45 +107,32 @@ async function rebuildDate(
 ): Promise<void> {
   const { pool, signal, tally, trial } = options;
   const before = tally.report;
-  const client = await pool.connect();
-  let broken: Error | undefined;
   let bytes = 0;
   const memory = createMemory();
   const dates = new Set<string>();
   const slots: SlotKey[] = [];
-  try {
-    await client.query("begin");
-    for (const { name } of segments) {
-      for await (const batch of batchesOf(options, name)) {
-        signal.throwIfAborted();
-        await ensureRoom(client, batch.answers, memory);
-        await trial?.(client, batch);
-        const others = datesOf(batch).filter((date) => !dates.has(date));
-        // Bars that are there would follow each batch: they are made once, at the end.
-        if (trial === null && others.length > 0)
-          await client.query(
-            "delete from session_bars where date = any ($1::date[]) and not quotes_dropped",
-            [others],
-          );
-        for (const date of others) dates.add(date);
-        slots.push(...(await replaceBatch(client, options, restoring, batch)));
-        restoring.ends.set(batch.segment, batch.to);
-        bytes += batch.to - batch.from;
-        onBatch(bytes);
-      }
+  const rebuildSegment = async (client: pg.PoolClient, name: string): Promise<void> => {
+    for await (const batch of batchesOf(options, name)) {
+      signal.throwIfAborted();
+      await ensureRoom(client, batch.answers, memory);
+      await trial?.(client, batch);
+      const others = datesOf(batch).filter((date) => !dates.has(date));
+      if (trial === null) await removeBars(client, others);
+      for (const date of others) dates.add(date);
+      slots.push(...(await replaceBatch(client, options, restoring, batch)));
+      restoring.ends.set(batch.segment, batch.to);
+      bytes += batch.to - batch.from;
+      onBatch(bytes);
     }
+  };
+  await inTransaction(pool, async (client) => {
+    for (const { name } of segments) await rebuildSegment(client, name);
     await restoreFills(client, slots);
-    if (trial === null)
-      for (const date of dates) await client.query("select recompute_session_bars($1, $1)", [date]);
-    await client.query("commit");
-  } catch (error) {
-    broken = error as Error;
+    if (trial === null) await remakeBars(client, dates);
+  }).catch((error: unknown) => {
     tally.report = before;
-    await client.query("rollback").catch(() => undefined);
     throw error;
-  } finally {
-    client.release(broken);
-  }
+  });
   if (trial !== null) return;
   const sorted = [...dates].sort();
   await refreshPieces(pool, sorted[0] ?? null, sorted.at(-1) ?? null);

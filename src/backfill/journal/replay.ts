@@ -10,8 +10,8 @@ import { readBatches } from "../../archive/readBatches.ts";
 import type { JournalRecord } from "../../journal/record.ts";
 import type { SegmentInfo } from "../../journal/segments.ts";
 import type { OnProgress } from "../progress.ts";
-import { type BackfillReport, withLoaded } from "../report.ts";
-import { NO_POSITION, overtaken } from "./runPosition.ts";
+import { type BackfillReport, withLoaded } from "../../archive/refill/report.ts";
+import { NO_POSITION, overtaken } from "../../archive/refill/runPosition.ts";
 
 /** What a replay needs. */
 export type ReplayOptions = {

@@ -1,11 +1,10 @@
 /** What a rebuild remembers from its first batch to its last, because it is told by many answers and notes together. */
-import type pg from "pg";
 import type { LedgerNote, SlotEntry } from "../../journal/ledger.ts";
 import { LEDGER_SOURCE_IDS } from "../../archive/ledgerRows.ts";
 import type { SeenInstruments } from "../../archive/instruments.ts";
 import type { JournaledNote } from "../../archive/loadNotes.ts";
 import { dateOf, type Instant } from "../../clock.ts";
-import type { SlotKey } from "../gaps/fillSlots.ts";
+import type { SlotKey } from "../../archive/refill/fillSlots.ts";
 import type { TimeRange } from "./segments.ts";
 
 /** Slots that were taken out once, and instruments as the answers tell of them. */
@@ -87,28 +86,4 @@ function slotsOf(note: Partial<LedgerNote>): SlotKey[] {
   return (slots ?? []).flatMap((slot) =>
     Number.isNaN(Date.parse(slot?.slotAt)) ? [] : [{ job: slot.job, slotAt: slot.slotAt, sourceId }],
   );
-}
-
-/** Takes accounts of slots out of the archive, and the dead letters of notes, so that they can be put in anew. */
-export async function removeNotes(
-  client: pg.ClientBase,
-  keys: readonly SlotKey[],
-  notes: readonly JournaledNote[],
-): Promise<void> {
-  const values = [
-    keys.map(({ job }) => job),
-    keys.map(({ slotAt }) => slotAt),
-    keys.map(({ sourceId }) => sourceId),
-  ];
-  if (keys.length > 0)
-    for (const table of ["misses", "slots"])
-      await client.query(
-        `delete from ${table} t using unnest($1::text[], $2::timestamptz[], $3::smallint[]) as w (job, slot_at, source_id)
-         where t.job = w.job and t.slot_at = w.slot_at and t.source_id = w.source_id`,
-        values,
-      );
-  if (notes.length > 0)
-    await client.query("delete from dead_letters where observed_at = any ($1) and ordinal < 0", [
-      notes.map(({ at }) => at),
-    ]);
 }

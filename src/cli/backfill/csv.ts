@@ -2,12 +2,12 @@
 import { basename, resolve } from "node:path";
 import type pg from "pg";
 import { createRowReader, type RowReader } from "../../read/rowReader.ts";
-import { readKnownPieces, timesBehind } from "../../backfill/files/knownPieces.ts";
+import { readKnownPieces, timesBehind } from "../../archive/refill/knownPieces.ts";
 import { cutPieces } from "../../backfill/csv/pieces.ts";
 import { type ReadMap, readMap } from "../../backfill/csv/readMap.ts";
 import { readRows, readStart, sizeOf } from "../../backfill/csv/readRows.ts";
 import type { PieceBatch } from "../../backfill/files/piece.ts";
-import type { BackfillReport } from "../../backfill/report.ts";
+import type { BackfillReport } from "../../archive/refill/report.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { createObserver, type Instant } from "../../clock.ts";

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { EXPORT_SOURCE } from "../../read/exportCall.ts";
 import { exportPieces } from "../../backfill/exported/exportPieces.ts";
 import { openExport } from "../../backfill/exported/openExport.ts";
-import { readKnownPieces, timesBehind } from "../../backfill/files/knownPieces.ts";
+import { readKnownPieces, timesBehind } from "../../archive/refill/knownPieces.ts";
 import type { PieceBatch } from "../../backfill/files/piece.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { createObserver } from "../../clock.ts";

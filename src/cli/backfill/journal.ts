@@ -2,13 +2,13 @@
 import { realpath } from "node:fs/promises";
 import { resolve } from "node:path";
 import type pg from "pg";
-import { fillSlots } from "../../backfill/gaps/fillSlots.ts";
-import { readReadPositions, positionOfRun } from "../../backfill/journal/runPosition.ts";
+import { fillSlots } from "../../archive/refill/fillSlots.ts";
+import { readReadPositions, positionOfRun } from "../../archive/refill/runPosition.ts";
 import { rebuild } from "../../backfill/journal/rebuild.ts";
 import { replay, type ReplayOptions } from "../../backfill/journal/replay.ts";
 import { chooseSegments, isWithin, journalIn } from "../../backfill/journal/segments.ts";
-import { NOTHING_DONE } from "../../backfill/report.ts";
-import { beginRun, finishRun, type Run } from "../../backfill/runs.ts";
+import { NOTHING_DONE } from "../../archive/refill/report.ts";
+import { beginRun, finishRun, type Run } from "../../archive/refill/runs.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { type Instant, instantFromDate } from "../../clock.ts";
 import type { SegmentInfo } from "../../journal/segments.ts";

@@ -1,13 +1,13 @@
 /** `quotekeeper backfill --journal --dry-run`: what reading a journal again would change. */
 import type { Batch } from "../../archive/batch.ts";
-import type { TempCopies } from "../../backfill/dryRun/tempCopies.ts";
+import type { TempCopies } from "../../archive/tempCopies/tempCopies.ts";
 import { tryBatches } from "../../backfill/dryRun/tryBatches.ts";
-import { type FillOptions, fillSlots } from "../../backfill/gaps/fillSlots.ts";
-import { NO_POSITION } from "../../backfill/journal/runPosition.ts";
+import { type FillOptions, fillSlots } from "../../archive/refill/fillSlots.ts";
+import { NO_POSITION } from "../../archive/refill/runPosition.ts";
 import { rebuild } from "../../backfill/journal/rebuild.ts";
 import { allBatches, type ReplayOptions } from "../../backfill/journal/replay.ts";
 import type { TimeRange } from "../../backfill/journal/segments.ts";
-import type { BackfillReport } from "../../backfill/report.ts";
+import type { BackfillReport } from "../../archive/refill/report.ts";
 import type { CommonRequest } from "./report.ts";
 import type { Instant } from "../../clock.ts";
 
@@ -32,7 +32,8 @@ export async function tryJournal(
 ): Promise<{ report: BackfillReport; remarks?: string[] }> {
   const { from, to } = request;
   if (request.rebuild) return tryRebuild(tempCopies, { from, to }, options);
-  const beganEmpty = !(await hasSlots(tempCopies));
+  // An archive that has no slot is restored as it was, misses included.
+  const beganEmpty = !(await tempCopies.hasSlots());
   const batches = allBatches({ ...options, positions: new Map() });
   const report = await tryBatches(tempCopies, batches, showing(options));
   if (report.stored === 0 || beganEmpty) return { report };
@@ -59,12 +60,6 @@ async function tryRebuild(
     report,
     remarks: [`Rebuilt   ${changed} quotes would have other values, ${gone} would go, ${come} would come`],
   };
-}
-
-/** An archive that has none is restored as it was, misses included. */
-async function hasSlots({ pool }: TempCopies): Promise<boolean> {
-  const { rows } = await pool.query<{ found: boolean }>("select exists (select from slots) as found");
-  return rows[0]?.found === true;
 }
 
 /** Shows how far a trial has come. */

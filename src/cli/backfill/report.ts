@@ -1,5 +1,5 @@
 /** The report at a backfill's end. */
-import { type BackfillReport, deadLettersText } from "../../backfill/report.ts";
+import { type BackfillReport, deadLettersText } from "../../archive/refill/report.ts";
 import type { Edges } from "../../run/edges.ts";
 import { backfillJson } from "../json/backfill.ts";
 import { printJson } from "../json/print.ts";

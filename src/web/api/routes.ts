@@ -8,11 +8,13 @@ import { currentVersion } from "../../archive/migrate.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import { problemOf } from "../live.ts";
-import { readBars, readChain, readChainKeys, readCoverageView, readMisses, readQuotes } from "../queries.ts";
-import { nameOf } from "../queries/text.ts";
+import { readBars } from "../../archive/dashboard/bars.ts";
+import { readChain, readChainKeys } from "../../archive/dashboard/chain.ts";
+import { readCoverageView, readMisses } from "../../archive/dashboard/coverageView.ts";
+import { readNames, readQuotes } from "../../archive/dashboard/quotes.ts";
 import { barsCsv, csvName } from "./csv.ts";
 import { barsQuery, chainQuery, coverageQuery, missesQuery } from "./query.ts";
-import type { ApiError, Meta, NowView, SourceKind } from "./types.ts";
+import type { ApiError, Meta, NowView } from "./types.ts";
 
 /** What the routes are made of. */
 export type ApiOptions = {
@@ -66,22 +68,6 @@ export function addApi(app: FastifyInstance, { pool, log, address, meta, now }: 
   );
   get("/api/coverage", coverageQuery, ({ from, to }) => readCoverageView(pool, from, to));
   get("/api/misses", missesQuery, (query) => readMisses(pool, query));
-}
-
-async function readNames(
-  pool: pg.Pool,
-  instrument: number,
-  source: number,
-): Promise<{ instrument: string; source: SourceKind }> {
-  const { rows } = await pool.query<Parameters<typeof nameOf>[0] & { kind: SourceKind }>(
-    `select i.symbol, i.expiration, i.option_type, i.strike, s.kind
-     from instruments i, sources s where i.id = $1 and s.id = $2`,
-    [instrument, source],
-  );
-  const [row] = rows;
-  return row
-    ? { instrument: nameOf(row), source: row.kind }
-    : { instrument: String(instrument), source: "import" };
 }
 
 function refused({ issues }: z.ZodError): ApiError {

@@ -3,7 +3,7 @@ import { expect, test } from "@jest/globals";
 import { loadAll } from "../../../src/archive/loader.ts";
 import { importPieces } from "../../../src/backfill/files/importPieces.ts";
 import type { Piece } from "../../../src/backfill/files/piece.ts";
-import { beginRun } from "../../../src/backfill/runs.ts";
+import { beginRun } from "../../../src/archive/refill/runs.ts";
 import { openJournal } from "../../../src/journal/writer.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { backfillWorld } from "../world.ts";

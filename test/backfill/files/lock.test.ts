@@ -1,6 +1,6 @@
 /** Imports beside each other. */
 import { expect, test } from "@jest/globals";
-import { withSourceLock } from "../../../src/backfill/files/sourceLock.ts";
+import { withSourceLock } from "../../../src/archive/refill/sourceLock.ts";
 import { backfillWorld } from "../world.ts";
 import { backfill, files, HEADER, series } from "../csv/csvFiles.ts";
 

@@ -1,8 +1,9 @@
-/** Expected against stored by session, and why one instrument is missing on one date. */
+/** What became of the schedule: calls by the minute, expected against stored by session, and why something is missing. */
 import type pg from "pg";
-import { readCoverage } from "../../archive/coverage.ts";
-import { isoOf } from "../../archive/queries.ts";
-import type { CoverageView, MissRow, SourceKind } from "../api/types.ts";
+import { readCoverage } from "../coverage.ts";
+import { isoOf, readPolledMarket } from "../queries.ts";
+import type { LedgerSource } from "../../journal/ledger.ts";
+import type { CoverageView, MinuteCalls, MissRow, SourceKind } from "./types.ts";
 
 /** Coverage of exchange dates, both ends included. */
 export async function readCoverageView(pool: pg.Pool, from: string, to: string): Promise<CoverageView> {
@@ -45,4 +46,29 @@ export async function readMisses(pool: pg.Pool, { date, instrument, source }: Mi
     ...{ job, reason, count: Number(count) },
     ...{ firstAt: isoOf(first_at), lastAt: isoOf(last_at) },
   }));
+}
+
+/** How far back minutes are shown, ms. */
+export const MINUTES_SHOWN_MS = 30 * 60_000;
+
+/**
+ * Answers of the market that is polled, by the minute in which their calls were sent. What was imported was no call.
+ *
+ * @param configured which market the configuration names
+ */
+export async function readMinutes(
+  pool: pg.Pool,
+  configured: LedgerSource,
+  now: Date,
+): Promise<MinuteCalls[]> {
+  const { answers } = await readPolledMarket(pool, configured);
+  const { rows } = await pool.query<{ at: string; outcome: string; calls: string }>(
+    `select date_trunc('minute', requested_at) as at, outcome, count(*) as calls
+     from responses join sources on sources.id = source_id
+     where observed_at >= date_trunc('minute', $1::timestamptz) and requested_at >= date_trunc('minute', $1::timestamptz)
+       and kind = $2
+     group by 1, 2 order by 1, 2`,
+    [new Date(now.getTime() - MINUTES_SHOWN_MS).toISOString(), answers],
+  );
+  return rows.map(({ at, outcome, calls }) => ({ at: isoOf(at), outcome, calls: Number(calls) }));
 }

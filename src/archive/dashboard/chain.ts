@@ -1,8 +1,8 @@
 /** Option chains: which there are, and one of them as it was at an instant. */
 import type pg from "pg";
-import { isoOf } from "../../archive/queries.ts";
-import type { ChainKey, ChainView, Contract, SourceKind } from "../api/types.ts";
-import { isoOrNull, nameOf } from "./text.ts";
+import { isoOf } from "../queries.ts";
+import type { ChainKey, ChainView, Contract, SourceKind } from "./types.ts";
+import { isoOrNull, nameOf } from "./quotes.ts";
 
 /** Which chain, and when. */
 export type ChainQuery = {

@@ -1,6 +1,6 @@
 /** The archive's tables as statements that make temporary ones like them. */
 import type pg from "pg";
-import { readMigrations } from "../../archive/migrate.ts";
+import { readMigrations } from "../migrate.ts";
 
 /** Statements that make one temporary table, and its rows from the beginning, as JSON. */
 export type Definition = { table: string; statements: string[]; rows: string };

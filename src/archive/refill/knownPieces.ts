@@ -21,6 +21,26 @@ export async function readKnownPieces(
   return new Map(rows.map(({ id, ...piece }) => [id, piece]));
 }
 
+/** The answers of a source within the second after each of these times. */
+export async function readTimesAround(
+  pool: pg.Pool,
+  name: string,
+  times: readonly Instant[],
+): Promise<{ request_id: string; observed_at: Instant; journal_segment: string }[]> {
+  const { rows } = await pool.query<{ request_id: string; observed_at: Instant; journal_segment: string }>(
+    `select distinct r.request_id, r.journal_segment,
+       to_char(r.observed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as observed_at
+     from unnest($1::timestamptz[]) as w (time)
+     cross join lateral (
+       select r.request_id, r.observed_at, r.journal_segment from responses r
+       where r.source_id = (select id from sources where kind = 'import' and name = $2)
+         and r.observed_at >= w.time and r.observed_at < w.time + interval '1 second'
+     ) r`,
+    [times, name],
+  );
+  return rows;
+}
+
 /** Times of import that no piece of the source has yet, ascending: each names its piece, whatever clocks do. */
 export function timesBehind(known: ReadonlyMap<string, KnownPiece>, observe: () => Instant): () => Instant {
   let last: Instant = [...known.values()].reduce(

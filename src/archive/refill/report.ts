@@ -1,6 +1,6 @@
 /** What a backfill did, in numbers that add up. Pure. */
-import { addLetterCounts, type LetterCount } from "../archive/letterCounts.ts";
-import type { LoadReport } from "../archive/batch.ts";
+import { addLetterCounts, type LetterCount } from "../letterCounts.ts";
+import type { LoadReport } from "../batch.ts";
 
 /** Counts of one backfill, over all its runs when it was ended in its midst: `read = stored + repeated + deadLettered`. */
 export type BackfillReport = {

@@ -1,9 +1,9 @@
 /** How far a backfill has read a journal, written down in the transaction of the rows. */
 import type pg from "pg";
-import { type LoadPosition, lockPosition, type Stretch } from "../../archive/loadPosition.ts";
+import { type LoadPosition, lockPosition, type Stretch } from "../loadPosition.ts";
 import { QuotekeeperError } from "../../errors.ts";
-import { withLoaded } from "../report.ts";
-import { noteReport, type Run } from "../runs.ts";
+import { withLoaded } from "./report.ts";
+import { noteReport, type Run } from "./runs.ts";
 
 /** Nothing to lock and nothing to move: each run begins anew. */
 export const NO_POSITION: LoadPosition = {

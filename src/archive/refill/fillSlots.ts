@@ -1,7 +1,8 @@
 /** Marks slots as filled whose quotes came to the archive after they had been accounted for as missed. */
 import type pg from "pg";
-import { INSTRUMENT_NAME } from "../../archive/instruments.ts";
+import { INSTRUMENT_NAME } from "../instruments.ts";
 import type { Instant } from "../../clock.ts";
+import { inTransaction } from "../transaction.ts";
 
 /** What to look at. */
 export type FillOptions = {
@@ -90,24 +91,14 @@ async function fillDay(
   day: string,
   { from, to, by, delayedJobs, now }: FillOptions,
 ): Promise<number> {
-  const client = await pool.connect();
-  let broken: Error | undefined;
-  try {
-    await client.query("begin");
+  return inTransaction(pool, async (client) => {
     await beginFound(client);
     const dayEnds = new Date(Date.parse(day) + DAY_MS).toISOString();
     const values = [day, dayEnds, delayedJobs, from, to, by, now];
     const { rowCount } = await client.query(`insert into found_fills ${FOUND}`, values);
     if ((rowCount ?? 0) > 0) await settle(client);
-    await client.query("commit");
     return rowCount ?? 0;
-  } catch (error) {
-    broken = error as Error;
-    await client.query("rollback").catch(() => undefined);
-    throw error;
-  } finally {
-    client.release(broken);
-  }
+  });
 }
 
 const DAY_MS = 86_400_000;

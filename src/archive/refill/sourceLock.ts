@@ -1,6 +1,7 @@
 /** One import at a time into each source: two would give the same second's answers the same times. */
 import { createHash } from "node:crypto";
 import type pg from "pg";
+import { transactionOn } from "../transaction.ts";
 import { QuotekeeperError } from "../../errors.ts";
 
 /**
@@ -25,10 +26,10 @@ export async function withSourceLock<T>(pool: pg.Pool, name: string, work: () =>
   let broken: Error | undefined;
   try {
     const digest = createHash("sha256").update(name).digest("hex").slice(0, 32);
-    await client.query("begin");
-    await client.query("lock table backfills in share update exclusive mode");
-    const { rowCount } = await client.query(TAKE_NAME, [`quotekeeper imports ${digest}`]);
-    await client.query("commit");
+    const { rowCount } = await transactionOn(client, async () => {
+      await client.query("lock table backfills in share update exclusive mode");
+      return client.query(TAKE_NAME, [`quotekeeper imports ${digest}`]);
+    });
     if (rowCount !== 1)
       throw new QuotekeeperError("BACKFILL_OVERTAKEN", `another import into the source ${name} is under way`);
     return await work();

@@ -1,7 +1,7 @@
 /** Backfills as the database remembers them: one that was ended in its midst goes on when the same is asked again. */
 import { createHash } from "node:crypto";
 import type pg from "pg";
-import type { Instant } from "../clock.ts";
+import type { Instant } from "../../clock.ts";
 import { type BackfillReport, NOTHING_DONE } from "./report.ts";
 
 /** What was asked: two runs with the same are the same backfill. Plain JSON, without secrets. */

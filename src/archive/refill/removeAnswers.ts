@@ -1,7 +1,9 @@
 /** Takes the rows of answers out of the archive, so that they can be put in anew in the same transaction. */
 import type pg from "pg";
-import { instrumentColumns } from "../../archive/insert.ts";
+import { instrumentColumns } from "../insert.ts";
 import type { AnswerRows, QuoteUnit } from "../../read/rowTypes.ts";
+import type { JournaledNote } from "../loadNotes.ts";
+import type { SlotKey } from "./fillSlots.ts";
 import type { RecordSource } from "../../journal/record.ts";
 
 /** Tables whose rows bear an answer's time and source, the one that is counted first. */
@@ -111,4 +113,55 @@ async function removeUnits(client: pg.ClientBase, answers: readonly AnswerRows[]
 function boundsOf(times: readonly string[]): [string, string] {
   const sorted = times.toSorted();
   return [sorted[0] ?? "infinity", sorted.at(-1) ?? "-infinity"];
+}
+
+/** Takes accounts of slots out of the archive, and the dead letters of notes, so that they can be put in anew. */
+export async function removeNotes(
+  client: pg.ClientBase,
+  keys: readonly SlotKey[],
+  notes: readonly JournaledNote[],
+): Promise<void> {
+  const values = [
+    keys.map(({ job }) => job),
+    keys.map(({ slotAt }) => slotAt),
+    keys.map(({ sourceId }) => sourceId),
+  ];
+  if (keys.length > 0)
+    for (const table of ["misses", "slots"])
+      await client.query(
+        `delete from ${table} t using unnest($1::text[], $2::timestamptz[], $3::smallint[]) as w (job, slot_at, source_id)
+         where t.job = w.job and t.slot_at = w.slot_at and t.source_id = w.source_id`,
+        values,
+      );
+  if (notes.length > 0)
+    await client.query("delete from dead_letters where observed_at = any ($1) and ordinal < 0", [
+      notes.map(({ at }) => at),
+    ]);
+}
+
+/** Takes the session bars of some dates out, which are made anew (`remakeBars`): they would follow each batch otherwise. */
+export async function removeBars(client: pg.ClientBase, dates: readonly string[]): Promise<void> {
+  if (dates.length > 0)
+    await client.query("delete from session_bars where date = any ($1::date[]) and not quotes_dropped", [
+      dates,
+    ]);
+}
+
+/** Makes the session bars of some dates anew. */
+export async function remakeBars(client: pg.ClientBase, dates: Iterable<string>): Promise<void> {
+  for (const date of dates) await client.query("select recompute_session_bars($1, $1)", [date]);
+}
+
+/** Whether the archive has an answer from elsewhere than from what was read. @param ends how far each segment was read */
+export async function hasOtherAnswers(pool: pg.Pool, ends: ReadonlyMap<string, number>): Promise<boolean> {
+  const { rows } = await pool.query<{ others: boolean }>(
+    `select exists (
+       select from responses r
+       left join unnest($1::text[], $2::bigint[]) as s (name, read_to)
+         on s.name = r.journal_segment and s.read_to > r.journal_offset
+       where s.name is null
+     ) as others`,
+    [[...ends.keys()], [...ends.values()]],
+  );
+  return rows[0]?.others === true;
 }

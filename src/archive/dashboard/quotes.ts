@@ -1,8 +1,8 @@
 /** The newest quote of each series, all of them or what has changed. */
 import type pg from "pg";
-import { isoOf } from "../../archive/queries.ts";
-import type { QuoteRow, SourceKind } from "../api/types.ts";
-import { type Named, nameOf } from "./text.ts";
+import { isoOf } from "../queries.ts";
+import { instrumentName } from "../../market/instrument.ts";
+import type { QuoteRow, SourceKind } from "./types.ts";
 
 type Row = Named & {
   instrument_id: number;
@@ -76,4 +76,52 @@ function toQuote(row: Row): QuoteRow {
     ...{ bid, ask, spread, last, change, pctChange: pct_change },
     ...{ bidSize: bid_size, askSize: ask_size, volume, delta },
   };
+}
+
+/** What names a series in a file that is downloaded. */
+export async function readNames(
+  pool: pg.Pool,
+  instrument: number,
+  source: number,
+): Promise<{ instrument: string; source: SourceKind }> {
+  const { rows } = await pool.query<Named & { kind: SourceKind }>(
+    `select i.symbol, i.expiration, i.option_type, i.strike, s.kind
+     from instruments i, sources s where i.id = $1 and s.id = $2`,
+    [instrument, source],
+  );
+  const [row] = rows;
+  return row
+    ? { instrument: nameOf(row), source: row.kind }
+    : { instrument: String(instrument), source: "import" };
+}
+
+/** Whether the archive has any quote of a simulated market. */
+export async function readHasSimulatedRows(pool: pg.Pool): Promise<boolean> {
+  const { rows } = await pool.query<{ found: boolean }>(
+    `select exists (
+       select from sources s
+       where s.kind = 'simulated' and exists (select from session_bars b where b.source_id = s.id)
+     ) as found`,
+  );
+  return rows[0]?.found === true;
+}
+
+/** What names an instrument in a row. */
+export type Named = {
+  symbol: string;
+  expiration: string | null;
+  option_type: "CALL" | "PUT" | null;
+  strike: string | null;
+};
+
+/** `AAPL` or `AAPL:2026-12-18:CALL:150`. */
+export function nameOf({ symbol, expiration, option_type: optionType, strike }: Named): string {
+  return expiration !== null && optionType !== null && strike !== null
+    ? instrumentName({ kind: "option", underlying: symbol, expiration, optionType, strike })
+    : symbol;
+}
+
+/** A `timestamptz` as ISO 8601, null where there is none. */
+export function isoOrNull(timestamptz: string | null): string | null {
+  return timestamptz === null ? null : isoOf(timestamptz);
 }

@@ -1,7 +1,7 @@
 /** Bars of one series, with the bid and ask at their ends, the calendar and the dividends beside them. */
 import type pg from "pg";
-import { isoOf } from "../../archive/queries.ts";
-import type { Bar, BarsView, DividendView, Interval, SessionView } from "../api/types.ts";
+import { isoOf } from "../queries.ts";
+import type { Bar, BarsView, DividendView, Interval, SessionView } from "./types.ts";
 
 /** An instrument as one source gave it, real-time or delayed. */
 export type Series = { instrumentId: number; sourceId: number; delayed: boolean };

@@ -4,9 +4,9 @@
  * finds what that would find.
  */
 import type pg from "pg";
-import { newestVersion } from "../../archive/migrate.ts";
-import { instrumentColumns } from "../../archive/insert.ts";
-import type { Batch } from "../../archive/batch.ts";
+import { newestVersion } from "../migrate.ts";
+import { instrumentColumns } from "../insert.ts";
+import type { Batch } from "../batch.ts";
 import { dividendOf } from "../../read/answerToRows.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { type Definition, foreseeDefinitions, readDefinitions } from "./definitions.ts";
@@ -137,6 +137,12 @@ export class TempCopies {
           and q.observed_at < (w.date + 1)::timestamp at time zone 'America/New_York'
          on conflict do nothing`,
       );
+  }
+
+  /** Whether the ledger has any slot. */
+  async hasSlots(): Promise<boolean> {
+    const { rows } = await this.pool.query<{ found: boolean }>("select exists (select from slots) as found");
+    return rows[0]?.found === true;
   }
 
   /** Compares the quotes of the answers that were read with the archive's. */

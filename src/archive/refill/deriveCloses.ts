@@ -3,7 +3,7 @@
  * their previous close (specification, `prevclose`). It goes to `derived_closes`, never to `quotes`.
  */
 import type pg from "pg";
-import { INSTRUMENT_NAME } from "../../archive/instruments.ts";
+import { INSTRUMENT_NAME } from "../instruments.ts";
 import type { Instant } from "../../clock.ts";
 
 /** A quote this long before the close, or later on the same date, shows the close; earlier ones do not. */

@@ -1,0 +1,32 @@
+/** Work that is done as a whole or not at all. */
+import type pg from "pg";
+
+/** Runs `work` in a transaction on a connection of the caller's. */
+export async function transactionOn<T>(client: pg.ClientBase, work: () => Promise<T>): Promise<T> {
+  await client.query("begin");
+  try {
+    const result = await work();
+    await client.query("commit");
+    return result;
+  } catch (error) {
+    await client.query("rollback").catch(() => undefined);
+    throw error;
+  }
+}
+
+/** Runs `work` in a transaction on a connection of its own. One that failed is closed, never handed out again half-way through. */
+export async function inTransaction<T>(
+  pool: pg.Pool,
+  work: (client: pg.PoolClient) => Promise<T>,
+): Promise<T> {
+  const client = await pool.connect();
+  let broken: Error | undefined;
+  try {
+    return await transactionOn(client, () => work(client));
+  } catch (error) {
+    broken = error as Error;
+    throw error;
+  } finally {
+    client.release(broken);
+  }
+}
