@@ -3,6 +3,7 @@
  * off, the first start does (bin/quotekeeper.js). It works beside dist/ and puts the result there when it is whole: a
  * full disk or a kill leaves what was there before.
  */
+import { execFileSync } from "node:child_process";
 import {
   cpSync,
   existsSync,
@@ -38,6 +39,10 @@ export async function build(root, { again }) {
     });
     cpSync(join(root, "src", "web", "app", "public"), join(draft, "dashboard"), { recursive: true });
     for (const file of output) write(join(draft, "dashboard", file.fileName), file.code ?? file.source);
+    for (const shell of ["bash", "zsh", "fish"]) {
+      const command = [join(draft, "cli", "main.js"), "completion", shell];
+      write(join(draft, "completion", shell), execFileSync(process.execPath, command));
+    }
     if (again || !programIsThere(root)) putInPlace(draft, join(root, "dist"));
   } finally {
     rmSync(draft, { recursive: true, force: true });

@@ -47,10 +47,10 @@ test("the example file of settings sets nothing until somebody takes a # away", 
   expect(set).toEqual([]);
 });
 
-test("the page of commands shows the help of every command", () => {
+test("the page of commands shows the help of every command", async () => {
   const { edges } = capturedEdges();
 
-  for (const command of createProgram(edges, () => undefined).commands)
+  for (const command of (await createProgram(edges, () => undefined)).commands)
     expect(page("docs/cli.md")).toContain(`## quotekeeper ${command.name()}\n`);
 });
 

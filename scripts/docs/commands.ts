@@ -9,7 +9,7 @@ import { codeBlock, GENERATED, paragraphs } from "./markdown.ts";
 const COLUMNS = 100;
 
 /** The page. */
-export function commandsPage(): string {
+export async function commandsPage(): Promise<string> {
   let shown = "";
   const sink: Sink = { isTTY: false, columns: COLUMNS, write: (text) => void (shown += text) };
   const edges: Edges = {
@@ -22,14 +22,13 @@ export function commandsPage(): string {
     directory: ".",
     onInterrupt: () => () => undefined,
   };
-  const sections = withSubcommands(
-    createProgram(edges, () => undefined),
-    "",
-  ).flatMap(([name, command]) => {
-    shown = "";
-    command.outputHelp();
-    return [`## ${name}`, codeBlock("text", shown)];
-  });
+  const sections = withSubcommands(await createProgram(edges, () => undefined), "").flatMap(
+    ([name, command]) => {
+      shown = "";
+      command.outputHelp();
+      return [`## ${name}`, codeBlock("text", shown)];
+    },
+  );
   return paragraphs(
     GENERATED,
     "# Commands",

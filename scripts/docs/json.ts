@@ -1,7 +1,7 @@
 /** `docs/json.md` and `docs/json.schema.json`, from the schemas of the commands' output. */
 import { z } from "zod";
-import { errorJson } from "../../src/cli/json/operating.ts";
-import { JSON_SCHEMAS } from "../../src/cli/json/schemas.ts";
+import { errorJson } from "../../src/cli/terminal/complain.ts";
+import { JSON_SCHEMAS } from "../../src/cli/jsonSchemas.ts";
 import { code, GENERATED, markdownTable, paragraphs } from "./markdown.ts";
 
 /** The parts of a JSON Schema that ours have. */

@@ -25,7 +25,7 @@ export async function generatePages(): Promise<Page[]> {
     { path: ".env.example", text: environmentExample() },
     await markdown("docs/jobs.md", jobsPage()),
     await markdown("docs/errors.md", errorsPage()),
-    await markdown("docs/cli.md", commandsPage()),
+    await markdown("docs/cli.md", await commandsPage()),
     await markdown("docs/metrics.md", metricsPage()),
     await markdown("docs/json.md", jsonPage()),
     {

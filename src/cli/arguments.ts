@@ -1,5 +1,5 @@
 /** Option values of the command line: each parser gives the value, or throws what commander shows with exit code 2. */
-import { InvalidArgumentError } from "commander";
+import { type Command, InvalidArgumentError } from "commander";
 import { Temporal } from "temporal-polyfill";
 import { QuotekeeperError } from "../errors.ts";
 import { type Instant, instantOf } from "../clock.ts";
@@ -105,4 +105,13 @@ export function parsePublicUrl(text: string): URL {
       "Expected http or https with host and port alone, such as https://quotes.example.",
     );
   return url;
+}
+
+/** Dates as they were given, unless the first is later than the last: then the command ends. */
+export function checkOrder(
+  { from, to }: { from: string; to: string },
+  command: Command,
+): { from: string; to: string } {
+  if (from > to) command.error(`error: --from ${from} is later than --to ${to}`, { exitCode: 2 });
+  return { from, to };
 }

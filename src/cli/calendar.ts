@@ -1,4 +1,11 @@
 /** `quotekeeper calendar`: the sessions the program believes in. */
+import { Option } from "commander";
+import { z } from "zod";
+import { addDays, exchangeDate } from "../market/calendar/dates.ts";
+import { date, exchangeDay } from "../run/jsonWords.ts";
+import { checkOrder, parseDate } from "./arguments.ts";
+import type { AddCommand } from "./command.ts";
+import { printJson } from "./terminal/printJson.ts";
 import { resolve } from "node:path";
 import { readJobs } from "../schedule/readJobs.ts";
 import type { Config } from "../config/loadEnvironment.ts";
@@ -6,16 +13,49 @@ import { createCalendar } from "../market/calendar/calendar.ts";
 import { exchangeTime } from "../market/calendar/dates.ts";
 import { type CalendarRow, calendarRows } from "../market/calendar/rows.ts";
 import type { Edges } from "../run/edges.ts";
-import { calendarJson } from "./json/planning.ts";
-import { printJson } from "./json/print.ts";
 import { table } from "./terminal/table.ts";
 import { say } from "./terminal/harmless.ts";
 
+/** `calendar --json`. */
+export const calendarJson = z
+  .array(
+    z.strictObject({
+      date: exchangeDay.describe("Day of the exchange."),
+      kind: z.enum(["regular", "early", "closed"]).describe("Kind of the day."),
+      pre: date.nullable().describe("When the pre-market begins; null on a closed day."),
+      open: date.nullable().describe("When the regular session begins."),
+      close: date.nullable().describe("When it ends."),
+      post: date.nullable().describe("When the post-market ends."),
+      reason: z.string().nullable().describe("Why the day is not a usual one."),
+    }),
+  )
+  .describe("A row for each session, with `--closed` for each day.");
+
+/** Exchange dates, a month by default. */
+export const addCalendar: AddCommand = (command, { run, edges }) => {
+  command
+    .addOption(
+      new Option("--from <date>", "first exchange date, YYYY-MM-DD; default: today").argParser(parseDate),
+    )
+    .addOption(
+      new Option("--to <date>", "last exchange date, YYYY-MM-DD; default: 30 days after the first").argParser(
+        parseDate,
+      ),
+    )
+    .option("--closed", "list the days without a session as well", false)
+    .option("--json", "print JSON", false)
+    .action(({ closed, json, ...given }: { from?: string; to?: string; closed: boolean; json: boolean }) => {
+      const from = given.from ?? exchangeDate(edges.clock.now());
+      const dates = checkOrder({ from, to: given.to ?? addDays(from, 30) }, command);
+      return run((config) => calendar(config, edges, { ...dates, closed, json }));
+    });
+};
+
 /** Exchange dates, both included; `closed` also lists the days without a session. */
-export type CalendarRequest = { from: string; to: string; closed: boolean; json: boolean };
+type CalendarRequest = { from: string; to: string; closed: boolean; json: boolean };
 
 /** Lists each session: date, kind, and pre, open, close and post; with the operator's own overrides. */
-export async function calendar(
+async function calendar(
   config: Config,
   { stdout, stderr, env }: Edges,
   { from, to, closed, json }: CalendarRequest,

@@ -1,10 +1,11 @@
 /** `quotekeeper completion`: a script that completes commands, options, choices and paths in a shell. */
-import type { Command } from "commander";
+import { readFile } from "node:fs/promises";
+import { Argument } from "commander";
 import { bashScript } from "./completion/bash.ts";
 import { fishScript } from "./completion/fish.ts";
 import { type Place, placesOf } from "./completion/words.ts";
 import { zshScript } from "./completion/zsh.ts";
-import type { Edges } from "../run/edges.ts";
+import type { AddCommand } from "./command.ts";
 
 const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript } as const satisfies Record<
   string,
@@ -12,13 +13,30 @@ const SCRIPTS = { bash: bashScript, zsh: zshScript, fish: fishScript } as const 
 >;
 
 /** A shell that completion is made for. */
-export type Shell = keyof typeof SCRIPTS;
+type Shell = keyof typeof SCRIPTS;
 
 /** All of them. */
 export const SHELLS = Object.keys(SCRIPTS) as Shell[];
 
-/** Prints the script of a shell, made from the program as it is. @returns 0 */
-export function completion(program: Command, { stdout }: Edges, shell: Shell): number {
-  stdout.write(SCRIPTS[shell](placesOf(program)));
-  return 0;
+/** The shell is its argument. */
+export const addCompletion: AddCommand = (command, { edges, done, whole }) => {
+  command
+    .addArgument(new Argument("<shell>", "the shell").choices(SHELLS))
+    .addHelpText(
+      "after",
+      [
+        "\nFor this shell:   source <(quotekeeper completion bash)      # or zsh",
+        "                  quotekeeper completion fish | source",
+        "To have it always, put that line into ~/.bashrc, ~/.zshrc (after compinit) or ~/.config/fish/config.fish.",
+      ].join("\n"),
+    )
+    .action(async (shell: Shell) => {
+      edges.stdout.write(await builtScript(shell).catch(async () => SCRIPTS[shell](placesOf(await whole()))));
+      done(0);
+    });
+};
+
+/** What the build has made (scripts/build.js): shells ask for it at every start. @throws where there is no build */
+async function builtScript(shell: Shell): Promise<string> {
+  return readFile(new URL(`../completion/${shell}`, import.meta.url), "utf8");
 }

@@ -1,27 +1,63 @@
 /** `quotekeeper coverage`: expected against stored, per instrument and session, and why not. */
+import { Option } from "commander";
+import { z } from "zod";
+import { addDays } from "../market/calendar/dates.ts";
+import { count, countsByName, exchangeDay } from "../run/jsonWords.ts";
+import { checkOrder, parseDate } from "./arguments.ts";
+import type { AddCommand } from "./command.ts";
+import { printJson } from "./terminal/printJson.ts";
 import { type CoverageRow, readCoverage } from "../archive/coverage.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { exchangeDate } from "../market/calendar/dates.ts";
 import type { Edges } from "../run/edges.ts";
-import { printJson } from "./json/print.ts";
-import { coverageJson } from "./json/quotes.ts";
 import { requireArchive, requireSchema, withArchive } from "../run/archive.ts";
 import { table } from "./terminal/table.ts";
 import { widthOf } from "./terminal/width.ts";
 import { oneLine, say } from "./terminal/harmless.ts";
 
+/** `coverage --json`. */
+export const coverageJson = z
+  .array(
+    z.strictObject({
+      date: exchangeDay.describe("Day of the exchange."),
+      source: z.enum(["account", "simulated"]).describe("Which market it was polled from."),
+      instrument: z.string().describe("The instrument."),
+      expected: count.describe("Slots at which it was due; `stored` + `missed`."),
+      stored: count.describe("Those at which its quote was stored."),
+      missed: count.describe("Those at which it was not; the exit code is 1 when there are any."),
+      reasons: countsByName.describe("How often it was missed, by reason."),
+    }),
+  )
+  .describe("A row for each instrument and day, the worst first.");
+
+/** Exchange dates, the newest week by default. */
+export const addCoverage: AddCommand = (command, { run, edges }) => {
+  command
+    .addOption(
+      new Option(
+        "--from <date>",
+        "first exchange date, YYYY-MM-DD; default: six days before the last",
+      ).argParser(parseDate),
+    )
+    .addOption(
+      new Option("--to <date>", "last exchange date, YYYY-MM-DD; default: today").argParser(parseDate),
+    )
+    .option("--json", "print JSON", false)
+    .action(({ json, ...given }: { from?: string; to?: string; json: boolean }) => {
+      const to = given.to ?? exchangeDate(edges.clock.now());
+      const dates = checkOrder({ from: given.from ?? addDays(to, -6), to }, command);
+      return run((config) => coverage(config, edges, { ...dates, json }));
+    });
+};
+
 /** Exchange dates, both included. */
-export type CoverageRequest = { from: string; to: string; json: boolean };
+type CoverageRequest = { from: string; to: string; json: boolean };
 
 /** Instruments that are listed; the rest is counted. */
 const MOST_ROWS = 40;
 
 /** @returns 0; 1 when something that was due is not stored */
-export async function coverage(
-  config: Config,
-  edges: Edges,
-  { from, to, json }: CoverageRequest,
-): Promise<number> {
+async function coverage(config: Config, edges: Edges, { from, to, json }: CoverageRequest): Promise<number> {
   await requireArchive(config);
   const rows = await withArchive(
     config,

@@ -1,13 +1,16 @@
 /** `quotekeeper export`: the archive as files for other engines. */
+import { Option } from "commander";
+import { z } from "zod";
+import { parseDate, parseSymbols } from "./arguments.ts";
+import type { AddCommand } from "./command.ts";
+import { printJson } from "./terminal/printJson.ts";
 import { resolve } from "node:path";
 import { EXPORT_TABLES, type ExportTable } from "../archive/export/tables.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { exportArchive, type ExportProgress } from "../export/exportArchive.ts";
-import type { Manifest } from "../export/manifest.ts";
+import { type Manifest, manifestSchema } from "../export/manifest.ts";
 import { type Edges, Interrupted, READER_GONE } from "../run/edges.ts";
-import { exportJson } from "./json/export.ts";
-import { printJson } from "./json/print.ts";
 import { archiveExists, requireSchema, withArchive } from "../run/archive.ts";
 import { oneLine } from "./terminal/harmless.ts";
 import { PROCESSES } from "../processes.ts";
@@ -17,8 +20,76 @@ import { StatusLine } from "./terminal/statusLine.ts";
 import { table } from "./terminal/table.ts";
 import { VERSION } from "../run/version.ts";
 
+/** `export --json`: the manifest, and where it lies. */
+export const exportJson = z.strictObject({
+  out: z.string().describe("The export's directory."),
+  ...manifestSchema.shape,
+});
+
+type ExportOptions = Pick<ExportRequest, "format" | "out" | "raw" | "replace" | "json"> & {
+  from?: string;
+  to?: string;
+  symbols?: string[];
+  tables?: string[];
+};
+
+/** Format and place, and which tables, dates and symbols. */
+export const addExport: AddCommand = (command, { run, edges }) => {
+  const named = (wanted: boolean): string =>
+    EXPORT_TABLES.filter(({ byDefault }) => byDefault === wanted)
+      .map(({ name }) => name)
+      .join(", ");
+  command
+    .addOption(
+      new Option("--format <format>", "what to write").choices(["parquet", "csv"]).makeOptionMandatory(),
+    )
+    .requiredOption("--out <directory>", "where to; it appears when all of it is written")
+    .addOption(
+      new Option("--from <date>", "first exchange date, YYYY-MM-DD; default: the first there is").argParser(
+        parseDate,
+      ),
+    )
+    .addOption(
+      new Option("--to <date>", "last exchange date, YYYY-MM-DD; default: the last there is").argParser(
+        parseDate,
+      ),
+    )
+    .addOption(
+      new Option("--symbols <list>", "only these symbols and their options, separated by commas").argParser(
+        parseSymbols,
+      ),
+    )
+    .addOption(
+      new Option(
+        "--tables <list>",
+        `tables, separated by commas, or all; default: ${named(true)}; further: ${named(false)}`,
+      ).argParser((text: string) => parseSymbols(text)),
+    )
+    .option(
+      "--replace",
+      "exchange a finished export that is at --out; anything else there is left alone",
+      false,
+    )
+    .option("--raw", "texts of CSV exactly as they are, those too that a spreadsheet runs as formulas", false)
+    .option("--json", "print JSON", false)
+    .action(({ from, to, symbols, tables, ...options }: ExportOptions) => {
+      if (from !== undefined && to !== undefined && from > to)
+        command.error(`error: --from ${from} is later than --to ${to}`, { exitCode: 2 });
+      if (options.raw && options.format !== "csv")
+        command.error("error: --raw is for --format csv; Parquet always has the exact texts", {
+          exitCode: 2,
+        });
+      return run((config) =>
+        exportFiles(config, edges, {
+          ...options,
+          ...{ from: from ?? null, to: to ?? null, symbols: symbols ?? null, tables: tables ?? null },
+        }),
+      );
+    });
+};
+
 /** What was asked for; dates are the exchange's, both included, null: no bound. */
-export type ExportRequest = {
+type ExportRequest = {
   format: "parquet" | "csv";
   out: string;
   from: string | null;
@@ -36,7 +107,7 @@ export type ExportRequest = {
 const SHOW_EVERY_MS = 200;
 
 /** @returns 0; whatever is in the way throws, and then nothing is at `out` that was not there before */
-export async function exportFiles(config: Config, edges: Edges, request: ExportRequest): Promise<number> {
+async function exportFiles(config: Config, edges: Edges, request: ExportRequest): Promise<number> {
   const tables = chosenTables(request);
   if (!(await archiveExists(config)))
     throw new QuotekeeperError("ARCHIVE_EMPTY", `${resolve(config.dataDir)} holds no archive`);

@@ -1,6 +1,10 @@
 /** `quotekeeper journal list|verify|repair|accept`: the journal's health for people. None of them changes a segment. */
+import { count, instant } from "../run/jsonWords.ts";
+import { parseDate } from "./arguments.ts";
+import { type AddCommand, EXIT_CODES } from "./command.ts";
+import { printJson } from "./terminal/printJson.ts";
 import { join } from "node:path";
-import type { z } from "zod";
+import { z } from "zod";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { acceptFindings, type Accepted } from "../journal/accept.ts";
@@ -14,16 +18,181 @@ import { DAMAGED_DIR, type QuarantineNote } from "../journal/quarantine.ts";
 import { type JournalReport, type SegmentReport, verifyJournal } from "../journal/verify.ts";
 import { exchangeTime } from "../market/calendar/dates.ts";
 import type { Edges } from "../run/edges.ts";
-import { journalAcceptJson, journalListJson, journalRepairJson, journalVerifyJson } from "./json/journal.ts";
-import { printJson } from "./json/print.ts";
 import { journalDir } from "../run/collection.ts";
 import { table } from "./terminal/table.ts";
 import { say } from "./terminal/harmless.ts";
 
+const state = z
+  .enum(["open", "closed", "compressed"])
+  .describe("`open`: may still be written. `closed`: no longer. `compressed`: proved and compressed.");
+
+const reason = z.enum([
+  "torn_tail",
+  "bad_header",
+  "bad_length",
+  "bad_checksum",
+  "damaged_body",
+  "zeroed",
+  "foreign",
+  "unknown_version",
+  "unknown_record",
+  "damaged_compression",
+  "behind_end",
+]);
+
+const place = z.strictObject({
+  at: count.describe("Offset in the file."),
+  length: count.describe("Length there."),
+});
+
+const damage = z.strictObject({
+  offset: count.describe("Offset in the uncompressed segment."),
+  length: count.describe("Length in bytes."),
+  reason: reason.describe("What is wrong, see docs/journal.md."),
+});
+
+/** `journal list --json`. */
+export const journalListJson = z
+  .array(
+    z.strictObject({
+      name: z.string().describe("Name of the segment."),
+      state,
+      bytes: count
+        .nullable()
+        .describe("Uncompressed size; null when the end of a compressed file is damaged."),
+      fileBytes: count.describe("Size of the file."),
+      writtenAt: instant.describe("When the file was last written."),
+    }),
+  )
+  .describe("The segments, oldest first.");
+
+/** `journal verify --json`. */
+export const journalVerifyJson = z.strictObject({
+  segments: z
+    .array(
+      z.strictObject({
+        name: z.string().describe("Name of the segment."),
+        state,
+        bytes: count.describe("Uncompressed bytes read."),
+        records: count.describe("Whole records."),
+        damages: z
+          .array(
+            z.strictObject({
+              damage: damage.describe("The stretch."),
+              inFile: place.nullable().describe("Where it lies in a compressed file that cannot be read."),
+              isSetAside: z.boolean().describe("Whether a copy of it has been set aside."),
+            }),
+          )
+          .describe("Stretches that hold no record."),
+        unfinished: damage.nullable().describe("What a writer seems to be writing just now; no damage."),
+      }),
+    )
+    .describe("The segments, oldest first."),
+  records: count.describe("Whole records of all segments."),
+  bytes: count.describe("Uncompressed bytes of all segments."),
+  damages: z
+    .strictObject({
+      setAside: count.describe("Those that have been set aside."),
+      fresh: count.describe("Those that have not; the exit code is 1 then."),
+    })
+    .describe("Damaged stretches of all segments."),
+  findings: z
+    .array(
+      z.strictObject({
+        segment: z.string().describe("Name of the segment; `segments.jsonl`: the list of segments."),
+        problem: z
+          .enum(["missing", "foreign", "reordered", "altered", "list_lost"])
+          .describe("What is wrong, see docs/journal.md."),
+        detail: z.string().describe("What was expected or found."),
+      }),
+    )
+    .describe("Segments that are missing or should not be there; the exit code is 1 when there are any."),
+  listed: z
+    .boolean()
+    .describe("Whether the journal has a list of its segments; without one none of them can be missed."),
+  strangers: z
+    .array(z.string())
+    .describe("Files that look like segments and are none; the exit code is 1 when there are any."),
+});
+
+/** `journal accept --json`. */
+export const journalAcceptJson = z.strictObject({
+  accepted: z
+    .array(
+      z.strictObject({
+        segment: z.string().describe("Name of the segment; `segments.jsonl`: the list of segments."),
+        as: z
+          .enum(["away", "here", "begun"])
+          .describe(
+            "`away`: its file may be elsewhere. `here`: it belongs to this journal as it is. `begun`: the list was begun anew.",
+          ),
+      }),
+    )
+    .describe("What was accepted."),
+});
+
+/** `journal repair --json`. */
+export const journalRepairJson = z.strictObject({
+  records: count.describe("Whole records of all segments."),
+  setAside: z
+    .array(
+      z.strictObject({
+        segment: z.string().describe("Name of the segment."),
+        offset: count.describe("Offset of the stretch in the uncompressed segment."),
+        length: count.describe("Its length in bytes."),
+        reason: reason.describe("What is wrong, see docs/journal.md."),
+        file: z.string().describe("File name of the copy."),
+        fileBytes: count.describe("Size of the copy."),
+        sha256: z.string().describe("SHA-256 of the copy."),
+        inCompressedFile: place
+          .nullable()
+          .describe("Where it lies in a compressed file that cannot be read."),
+      }),
+    )
+    .describe("What was set aside in this run."),
+  strangers: z
+    .array(z.string())
+    .describe("Files that look like segments and are none; the exit code is 1 when there are any."),
+});
+
 type Output = { json: boolean };
 
+/** `journal`, with a command for each thing that is done with it. */
+export const addJournal: AddCommand = (journal, { run, edges }) => {
+  const add = (name: string, description: string, work: typeof journalList): void =>
+    void journal
+      .command(name)
+      .description(description)
+      .option("--json", "print JSON", false)
+      .addHelpText("after", EXIT_CODES)
+      .action(({ json }: Output) => run((config) => work(config, edges, { json })));
+  add("list", "its segments, oldest first", journalList);
+  add(
+    "verify",
+    "reads every record and proves it, and names segments that are missing or do not belong here; exit code 1 when there is damage that has not been set aside, or such a segment",
+    journalVerify,
+  );
+  journal
+    .command("accept")
+    .description(
+      "says of segments that `verify` names that it is meant so: they were moved elsewhere, or belong here",
+    )
+    .argument("[segments...]", "names as `verify` gives them")
+    .option(
+      "--before <date>",
+      "everything missing or foreign that was begun before this day (UTC)",
+      parseDate,
+    )
+    .option("--json", "print JSON", false)
+    .addHelpText("after", EXIT_CODES)
+    .action((names: string[], { before = null, json }: Output & { before?: string | null }) =>
+      run((config) => journalAccept(config, edges, { names, before, json })),
+    );
+  add("repair", "copies damaged bytes aside; harmless beside a running collector", journalRepair);
+};
+
 /** Lists the segments, oldest first. @returns 0 */
-export async function journalList(config: Config, { stdout, env }: Edges, { json }: Output): Promise<number> {
+async function journalList(config: Config, { stdout, env }: Edges, { json }: Output): Promise<number> {
   const segments = await listSegments(journalDir(config));
   if (json) printJson(stdout, journalListJson, segments.map(toJson));
   else if (segments.length === 0) say(stdout, "The journal is empty.");
@@ -46,11 +215,7 @@ export async function journalList(config: Config, { stdout, env }: Edges, { json
  * @returns 1 when there is damage that has not been set aside, a segment that is missing, foreign, reordered or altered, or a
  *   file that is no segment; else 0
  */
-export async function journalVerify(
-  config: Config,
-  { clock, stdout }: Edges,
-  { json }: Output,
-): Promise<number> {
+async function journalVerify(config: Config, { clock, stdout }: Edges, { json }: Output): Promise<number> {
   const report = await verifyJournal(journalDir(config), { clock });
   if (json) printJson(stdout, journalVerifyJson, report);
   else say(stdout, ...describeReport(report));
@@ -62,11 +227,7 @@ export async function journalVerify(
  *
  * @returns 1 when a file is left that is no segment, which nobody but a person can judge; else 0
  */
-export async function journalRepair(
-  config: Config,
-  { clock, stdout }: Edges,
-  { json }: Output,
-): Promise<number> {
+async function journalRepair(config: Config, { clock, stdout }: Edges, { json }: Output): Promise<number> {
   const dir = journalDir(config);
   const { found, setAside } = await repairJournal(dir, { clock, fs: fileSystem(config.journalReaders) });
   if (json) {
@@ -86,7 +247,7 @@ export async function journalRepair(
 }
 
 /** What `journal accept` is asked for. */
-export type AcceptArguments = Output & {
+type AcceptArguments = Output & {
   /** Segments by name, or `segments.jsonl`. */
   names: string[];
   /** Everything missing or foreign that was begun before this day (UTC) as well, `YYYY-MM-DD`; null: nothing. */
@@ -99,7 +260,7 @@ export type AcceptArguments = Output & {
  * @returns 0
  * @throws QuotekeeperError USAGE when nothing is named
  */
-export async function journalAccept(
+async function journalAccept(
   config: Config,
   { clock, stdout }: Edges,
   { json, names, before }: AcceptArguments,

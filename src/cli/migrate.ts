@@ -1,14 +1,33 @@
 /** `quotekeeper migrate`: brings the database's schema up to date, and its storage to what the server offers. */
+import { z } from "zod";
+import { count, storageTier } from "../run/jsonWords.ts";
+import type { AddCommand } from "./command.ts";
+import { printJson } from "./terminal/printJson.ts";
 import { migrate as migrateDatabase } from "../archive/migrate.ts";
 import { readRetention } from "../archive/tiers/community.ts";
 import { describeTier, readTier } from "../archive/tiers/tier.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { instantFromDate } from "../clock.ts";
 import type { Edges } from "../run/edges.ts";
-import { migrateJson } from "./json/operating.ts";
-import { printJson } from "./json/print.ts";
 import { withArchive } from "../run/archive.ts";
 import { say } from "./terminal/harmless.ts";
+
+/** `migrate --json`. */
+export const migrateJson = z.strictObject({
+  database: z.string().describe("Host, port and name of the database."),
+  version: count.describe("Version of its schema."),
+  applied: z.array(z.string()).describe("The migrations of this run."),
+  tier: storageTier.describe("How it stores the archive."),
+  retentionDays: count.nullable().describe("Days of quotes that are kept; null: all."),
+});
+
+/** The schema, and on request the move to TimescaleDB. */
+export const addMigrate: AddCommand = (command, { run, edges }) => {
+  command
+    .option("--json", "print JSON", false)
+    .option("--to-timescaledb", "moves a database that holds rows to TimescaleDB as well", false)
+    .action((options: MigrateOptions) => run((config) => migrate(config, edges, options)));
+};
 
 /** What the command was given. */
 type MigrateOptions = {
@@ -18,7 +37,7 @@ type MigrateOptions = {
 };
 
 /** @returns 0; a database that cannot be migrated, or moved as asked, throws */
-export async function migrate(
+async function migrate(
   config: Config,
   edges: Edges,
   { json, toTimescaledb = false }: MigrateOptions,

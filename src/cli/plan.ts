@@ -1,4 +1,10 @@
 /** `quotekeeper plan`: what the jobs cost over a trading day, before a single call is made. */
+import { Option } from "commander";
+import { z } from "zod";
+import { count as countJson, date as instantDate, exchangeDay } from "../run/jsonWords.ts";
+import { parseDate } from "./arguments.ts";
+import type { AddCommand } from "./command.ts";
+import { printJson } from "./terminal/printJson.ts";
 import { resolve } from "node:path";
 import { readLatestQuotes } from "../archive/queries.ts";
 import { FIRST_BATCH_SIZE } from "../collect/batchSize.ts";
@@ -13,8 +19,6 @@ import { instantFromDate } from "../clock.ts";
 import { type Calendar, createCalendar } from "../market/calendar/calendar.ts";
 import { exchangeDate } from "../market/calendar/dates.ts";
 import { type Edges, Interrupted } from "../run/edges.ts";
-import { planJson } from "./json/planning.ts";
-import { printJson } from "./json/print.ts";
 import { archiveExists, requireSchema, withArchive } from "../run/archive.ts";
 import { table } from "./terminal/table.ts";
 import { oneLine, say } from "./terminal/harmless.ts";
@@ -24,8 +28,74 @@ const LOOK_AHEAD_DAYS = 14;
 
 const DAY_MS = 86_400_000;
 
+/** `plan --json`. */
+export const planJson = z.strictObject({
+  date: exchangeDay.describe("The day that was planned."),
+  limit: countJson.describe("Calls that the account may make in a window."),
+  windowMs: countJson.describe("Length of the window in ms."),
+  slots: z
+    .array(
+      z.strictObject({
+        at: instantDate.describe("The slot."),
+        calls: countJson.describe("Calls that fall due."),
+        doneMs: z
+          .number()
+          .nullable()
+          .describe("When the last of them leaves, in ms after the slot; null when some never do."),
+      }),
+    )
+    .describe("Every slot of the day."),
+  jobs: z
+    .array(
+      z.strictObject({
+        job: z.string().describe("Name of the job."),
+        slots: countJson.describe("Its slots of the day."),
+        instruments: countJson.describe("Instruments due at its fullest slot."),
+        due: countJson.describe("Instruments due over the day."),
+        starved: countJson.describe("Those of them that no call reaches in time."),
+      }),
+    )
+    .describe("Each job's part."),
+  batches: z.array(z.string()).describe("The calls of the fullest slot, the most urgent first."),
+  callsPerPass: countJson.describe("How many those are."),
+  passMs: z.number().describe("Time they take at the pace of the limit, in ms."),
+  fullPassMs: z
+    .number()
+    .nullable()
+    .describe(
+      "When everything has been asked once, in ms after the first slot; null when something never is.",
+    ),
+  fits: z.boolean().describe("Whether the calls are within the limit; the exit code is 0 then, else 1."),
+  missedAtReach: countJson.describe(
+    "Instruments over the day that would be missed although the calls fit, because no pace reaches the last percent of the limit.",
+  ),
+  starving: z.array(z.string()).describe("The jobs that do not fit."),
+  fitsEveryMs: z
+    .number()
+    .nullable()
+    .describe("The shortest interval that fits, in ms; null when an hour is too short."),
+  priceless: z
+    .array(z.string())
+    .describe("Underlyings whose chains were not counted: the archive has no price of theirs yet."),
+});
+
+/** One exchange date. */
+export const addPlan: AddCommand = (command, { run, edges }) => {
+  command
+    .addOption(
+      new Option(
+        "--date <date>",
+        "exchange date, YYYY-MM-DD; default: the session under way, or the next",
+      ).argParser(parseDate),
+    )
+    .option("--json", "print JSON", false)
+    .action(({ date = null, json }: { date?: string | null; json: boolean }) =>
+      run((config) => plan(config, edges, { date, json })),
+    );
+};
+
 /** @returns 0 when everything fits in the budget, 1 when something would starve */
-export async function plan(
+async function plan(
   config: Config,
   edges: Edges,
   { json, date }: { json: boolean; date: string | null },

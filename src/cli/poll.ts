@@ -1,4 +1,12 @@
 /** `quotekeeper poll`: one poll now, through journal and archive, printed as a table. */
+import { Option } from "commander";
+import { z } from "zod";
+import { FIRST_BATCH_SIZE } from "../collect/batchSize.ts";
+import type { OptionContract } from "../market/instrument.ts";
+import { decimalText, instant } from "../run/jsonWords.ts";
+import { parseContract, parseSymbols, parseWatchlist } from "./arguments.ts";
+import type { AddCommand } from "./command.ts";
+import { printJson } from "./terminal/printJson.ts";
 import { resolve } from "node:path";
 import { loadAll } from "../archive/loader.ts";
 import { migrate } from "../archive/migrate.ts";
@@ -21,8 +29,6 @@ import { askedInstruments, describeCall, type QuoteCall } from "../quotes-api/re
 import { thisProcess } from "../run/beside/lock.ts";
 import { askForCall, type Permit, withPermit } from "../run/beside/permits.ts";
 import type { Edges } from "../run/edges.ts";
-import { printJson } from "./json/print.ts";
-import { pollJson } from "./json/quotes.ts";
 import { type Archive, withArchive } from "../run/archive.ts";
 import { type Calls, governorOf, openCalls } from "../run/callHistory.ts";
 import { journalDir } from "../run/collection.ts";
@@ -30,15 +36,99 @@ import { accountOf, openFeed, type OpenFeed } from "../run/feed.ts";
 import { table } from "./terminal/table.ts";
 import { say } from "./terminal/harmless.ts";
 
+const price = decimalText.nullable();
+
+const quoteLine = z.strictObject({
+  instrument: z.string().describe("`AAPL`, or a contract such as `AAPL:2026-12-18:CALL:150`."),
+  description: z.string().nullable().describe("The service's words for it."),
+  source: z.enum(["account", "simulated", "import"]).describe("Where the quote comes from."),
+  delayed: z.boolean().describe("Whether a delayed quote was asked for."),
+  observedAt: instant.describe("When its answer arrived."),
+  bid: price.describe("Bid; null when the service sent none, as everywhere."),
+  ask: price.describe("Ask."),
+  last: price.describe("Last trade."),
+  change: price.describe("Change since the previous close."),
+  pctChange: price.describe("The same in percent."),
+  bidSize: price.describe("Size at the bid."),
+  askSize: price.describe("Size at the ask."),
+  volume: price.describe("Volume of the day."),
+  delta: price.describe("Delta of a contract."),
+});
+
+/** `poll --json`. */
+export const pollJson = z.strictObject({
+  quotes: z.array(quoteLine).describe("The quotes that were stored; prices are decimal text."),
+  errors: z
+    .array(
+      z.strictObject({
+        code: z.string().describe("Code of the error, see docs/errors.md."),
+        message: z.string().describe("What is wrong and what to do."),
+      }),
+    )
+    .describe("What was asked for and is not there; the exit code is 1 then."),
+});
+
+type PollOptions = {
+  symbols?: string[];
+  watchlist?: string;
+  option?: OptionContract[];
+  delayed: boolean;
+  json: boolean;
+};
+
+/** One of three forms, and what goes with each. */
+export const addPoll: AddCommand = (command, { run, edges }) => {
+  const forms = ["symbols", "watchlist", "option"];
+  const conflicting = (option: Option): Option =>
+    option.conflicts(forms.filter((name) => name !== option.attributeName()));
+  command
+    .addOption(
+      conflicting(
+        new Option("--symbols <list>", "symbols, separated by commas; repeatable").argParser(
+          (text, before: string[] = []) => [...new Set([...before, ...parseSymbols(text)])],
+        ),
+      ),
+    )
+    .addOption(
+      conflicting(new Option("--watchlist <id>", "a watchlist of the account").argParser(parseWatchlist)),
+    )
+    .addOption(
+      conflicting(
+        new Option(
+          "--option <contract>",
+          "an option contract, as UNDERLYING:YYYY-MM-DD:CALL|PUT:STRIKE; repeatable, a call each",
+        ).argParser((text, before: OptionContract[] = []) => [...before, parseContract(text)]),
+      ),
+    )
+    .option("--delayed", "ask for delayed quotes", false)
+    .option("--json", "print JSON", false)
+    .action((options: PollOptions) => {
+      const calls = callsOf(options);
+      if (calls.length === 0)
+        command.error("error: give one of --symbols, --watchlist or --option", { exitCode: 2 });
+      return run((config) => poll(config, edges, { calls, json: options.json }));
+    });
+};
+
+function callsOf({ symbols, watchlist, option, delayed }: PollOptions): QuoteCall[] {
+  if (symbols) return symbolCalls(symbols, delayed);
+  if (watchlist !== undefined) return [{ form: "watchlist", watchlist, delayed }];
+  return (option ?? []).map((contract) => ({ form: "option", contract, delayed }));
+}
+
+function symbolCalls(symbols: readonly string[], delayed: boolean): QuoteCall[] {
+  const calls: QuoteCall[] = [];
+  for (let start = 0; start < symbols.length; start += FIRST_BATCH_SIZE) {
+    calls.push({ form: "symbols", symbols: symbols.slice(start, start + FIRST_BATCH_SIZE), delayed });
+  }
+  return calls;
+}
+
 /** What to poll; exactly one of the three forms, checked when it was parsed. */
-export type PollRequest = { calls: QuoteCall[]; json: boolean };
+type PollRequest = { calls: QuoteCall[]; json: boolean };
 
 /** @returns 0 when every instrument asked for was stored, 1 otherwise */
-export async function poll(
-  config: Config,
-  edges: Edges,
-  { calls: wanted, json }: PollRequest,
-): Promise<number> {
+async function poll(config: Config, edges: Edges, { calls: wanted, json }: PollRequest): Promise<number> {
   const { clock, stderr } = edges;
   const dir = journalDir(config);
   const journal = await openJournal({

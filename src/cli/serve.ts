@@ -1,4 +1,10 @@
 /** `quotekeeper serve`: a Market Quotes Service of one's own, from the archive or from a simulated market. */
+import { type Command, Option } from "commander";
+import type { Instant } from "../clock.ts";
+import { TIMESTAMP_WINDOW_SECONDS } from "../quotes-api/oauth/verify.ts";
+import type { RowsKind } from "../serve/archive/source.ts";
+import { parseInstant, parseKey, parsePublicUrl, parseSpeed, parseWhole } from "./arguments.ts";
+import type { AddCommand } from "./command.ts";
 import { resolve } from "node:path";
 import type { Config } from "../config/loadEnvironment.ts";
 import type { Credentials } from "../quotes-api/oauth/signature.ts";
@@ -18,8 +24,115 @@ import { type OpenSource, openSource, type SourceRequest } from "../run/serveSou
 import { keyPlace, openServeState } from "../run/serveState.ts";
 import { say } from "./terminal/harmless.ts";
 
+/** Port where none is given; beside the dashboard's. */
+const SERVE_PORT = 8090;
+
+type ServeOptions = {
+  source: "archive" | "simulated";
+  host: string;
+  port: number;
+  seed: number;
+  asOf?: Instant;
+  speed?: number;
+  loop: boolean;
+  rows?: RowsKind;
+  watchlists?: string;
+  faults?: string;
+  key: Credentials[];
+  timestampWindow: number;
+  publicUrl?: URL;
+};
+
+/** The service; who may call it is a command below. */
+export const addServe: AddCommand = (command, { run, edges }) => {
+  command
+    .enablePositionalOptions()
+    .addOption(
+      // Asked for in the action: commander would ask `serve keys` for it as well.
+      new Option("--source <source>", "where its quotes come from; required").choices([
+        "archive",
+        "simulated",
+      ]),
+    )
+    .addOption(
+      new Option(
+        "--as-of <time>",
+        "the time to begin at, with its offset, such as 2026-11-17T10:00:00-05:00; default: now",
+      ).argParser(parseInstant),
+    )
+    .addOption(
+      new Option(
+        "--speed <number>",
+        "seconds played in a second: 60 makes a minute of an hour, 0 stands still; default: 1",
+      ).argParser(parseSpeed),
+    )
+    .option("--loop", "begin again at --as-of (or the archive's beginning) where the archive ends", false)
+    .addOption(
+      new Option("--rows <kind>", "which quotes of the archive; default: real ones if it has any").choices([
+        "real",
+        "simulated",
+      ]),
+    )
+    .option("--watchlists <file>", "YAML file of watchlists for the archive: ids, each with its symbols")
+    .option(
+      "--faults <faults>",
+      "faults to make on purpose, such as latency=200ms..2s,429=5%,truncate=2%,500=1%,skew=11s,reorder, or a YAML file of them",
+    )
+    .option("--host <address>", "address to listen on", "127.0.0.1")
+    .addOption(
+      new Option("--port <number>", "port to listen on; 0 takes any free one")
+        .default(SERVE_PORT)
+        .argParser(parseWhole(0, 65_535)),
+    )
+    .addOption(
+      new Option("--seed <number>", "seed of the simulated market and of --faults")
+        .default(1)
+        .argParser(parseWhole(0, 2 ** 31 - 1)),
+    )
+    .addOption(
+      new Option(
+        "--key <key>",
+        "credentials that may call in this run, as consumerKey:consumerSecret:token:tokenSecret; repeatable; default: those of `serve keys`, or else one is made and shown",
+      )
+        .default([], "none")
+        .argParser(parseKey),
+    )
+    .addOption(
+      new Option("--timestamp-window <seconds>", "how far the timestamp of a call may be off")
+        .default(TIMESTAMP_WINDOW_SECONDS)
+        .argParser(parseWhole(1, 86_400)),
+    )
+    .addOption(
+      new Option(
+        "--public-url <url>",
+        "how callers reach it, when a proxy stands before it; it is part of what they sign; default: http and the Host header",
+      ).argParser(parsePublicUrl),
+    )
+    .action(
+      (
+        { key, asOf, speed, rows, watchlists, faults, publicUrl, ...options }: ServeOptions,
+        self: Command,
+      ) => {
+        if (options.source === undefined)
+          self.error("error: required option '--source <source>' not specified", { exitCode: 2 });
+        return run((config) =>
+          serve(config, edges, {
+            ...options,
+            asOf: asOf ?? null,
+            speed: speed ?? null,
+            rows: rows ?? null,
+            watchlists: watchlists ?? null,
+            faults: faults ?? null,
+            publicUrl: publicUrl ?? null,
+            keys: key,
+          }),
+        );
+      },
+    );
+};
+
 /** What to serve, and to whom. */
-export type ServeRequest = SourceRequest & {
+type ServeRequest = SourceRequest & {
   host: string;
   port: number;
   /** Keys of this run. When neither these nor stored ones are there, one is made for the run and shown. */
@@ -37,7 +150,7 @@ export type ServeRequest = SourceRequest & {
  *
  * @throws QuotekeeperError SERVE_RUNNING when another process serves from the data directory
  */
-export async function serve(config: Config, edges: Edges, request: ServeRequest): Promise<number> {
+async function serve(config: Config, edges: Edges, request: ServeRequest): Promise<number> {
   const faults = request.faults === null ? null : readFaults(request.faults);
   const { clock } = edges;
   const log = createLogger(config.logLevel, edges.stderr, edges.env);

@@ -1,4 +1,12 @@
 /** `quotekeeper serve keys add|list|revoke`: who may call the service. A service that runs follows each change at once. */
+import { InvalidArgumentError, Option } from "commander";
+import { z } from "zod";
+import type { Credentials } from "../quotes-api/oauth/signature.ts";
+import { count, instant } from "../run/jsonWords.ts";
+import type { AccessLevel } from "../serve/keys/key.ts";
+import { parseKey, parseWhole } from "./arguments.ts";
+import { type AddCommand, EXIT_CODES } from "./command.ts";
+import { printJson } from "./terminal/printJson.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { exchangeTime } from "../market/calendar/dates.ts";
 import type { StoredKey } from "../serve/keys/keyFile.ts";
@@ -11,21 +19,147 @@ import { say } from "./terminal/harmless.ts";
 
 type Output = { json: boolean };
 
+const storedKey = {
+  label: z.string().nullable().describe("A name for people."),
+  access: z.enum(["real-time", "delayed"]).describe("Which quotes it may see."),
+  quoteLimit: count.nullable().describe("Quote calls it may make per window; null: as the service has it."),
+  addedAt: instant.describe("When it was added."),
+};
+
+const shownKey = z.strictObject({
+  ...storedKey,
+  consumerKey: z.string().describe("Its consumer key."),
+  token: z.string().describe("Its access token."),
+});
+
+/** `serve keys list --json`. */
+export const keysListJson = z.array(shownKey).describe("The keys without their secrets, oldest first.");
+
+/** `serve keys revoke --json`. */
+export const keysRevokeJson = z.strictObject({ revoked: shownKey.describe("The key that was taken away.") });
+
+/** `serve keys add --json`. */
+export const keysAddJson = z.strictObject({
+  consumerKey: z.string().describe("Its consumer key."),
+  consumerSecret: z.string().describe("Its consumer secret, shown this once."),
+  token: z.string().describe("Its access token."),
+  tokenSecret: z.string().describe("Its access token secret, shown this once."),
+  ...storedKey,
+  sealed: z.string().describe("How its secrets are kept."),
+  sealedBy: z.string().describe("Where the secret lies that seals them."),
+});
+
+type AddOptions = {
+  access: AccessLevel;
+  limit?: number;
+  consumerKey?: string;
+  token?: string;
+  key?: Credentials;
+  json: boolean;
+};
+
+/** `serve keys`, with its commands. */
+export const addServeKeys: AddCommand = (keys, cli) => {
+  const { run, edges } = cli;
+  addAdd(keys, cli);
+  keys
+    .command("list")
+    .description("the keys without their secrets, oldest first")
+    .option("--json", "print JSON", false)
+    .addHelpText("after", EXIT_CODES)
+    .action(({ json }: { json: boolean }) => run((config) => keysList(config, edges, { json })));
+  keys
+    .command("revoke")
+    .description("takes a key away; services that run refuse it from the next call on")
+    .argument("<token>", "its token, or its label")
+    .option("--json", "print JSON", false)
+    .addHelpText("after", EXIT_CODES)
+    .action((which: string, { json }: { json: boolean }) =>
+      run((config) => keysRevoke(config, edges, { which, json })),
+    );
+};
+
+const addAdd: AddCommand = (keys, { run, edges }) => {
+  const names = ["consumerKey", "token"];
+  keys
+    .command("add")
+    .description("makes a key, or takes one you have; its secrets are shown this once")
+    .argument("[label]", "a name for people, each once", parseLabel)
+    .addOption(
+      new Option("--access <level>", "which quotes its account may see")
+        .choices(["real-time", "delayed"])
+        .default("real-time"),
+    )
+    .addOption(
+      new Option(
+        "--limit <calls>",
+        "quote calls it may make per window; default: the service's limit",
+      ).argParser(parseWhole(1, 100_000)),
+    )
+    .addOption(
+      new Option(
+        "--consumer-key <text>",
+        "its consumer key; one that is there already gets another token",
+      ).argParser(parseName),
+    )
+    .addOption(new Option("--token <text>", "its access token; default: one is made").argParser(parseName))
+    .addOption(
+      new Option(
+        "--key <key>",
+        "all of it, as consumerKey:consumerSecret:token:tokenSecret; other users of this machine can see it while the command runs",
+      )
+        .argParser((text) => parseKey(text, [])[0])
+        .conflicts(names),
+    )
+    .option("--json", "print JSON", false)
+    .addHelpText("after", EXIT_CODES)
+    .action((label: string | undefined, options: AddOptions) =>
+      run((config) => keysAdd(config, edges, toRequest(label, options))),
+    );
+};
+
+function toRequest(
+  label: string | undefined,
+  { access, limit, key, json, ...names }: AddOptions,
+): NewKey & Output {
+  const secrets = key && { consumerSecret: key.consumerSecret, accessTokenSecret: key.accessTokenSecret };
+  const consumerKey = key?.consumerKey ?? names.consumerKey;
+  const token = key?.accessToken ?? names.token;
+  return {
+    label: label ?? null,
+    access,
+    quoteLimit: limit ?? null,
+    json,
+    ...(consumerKey !== undefined && { consumerKey }),
+    ...(token !== undefined && { token }),
+    ...(secrets && { secrets }),
+  };
+}
+
+function parseLabel(text: string): string {
+  if (!/^[\p{L}\p{N}\p{P}\p{S}](?:[\p{L}\p{N}\p{P}\p{S} ]{0,62}[\p{L}\p{N}\p{P}\p{S}])?$/u.test(text))
+    throw new InvalidArgumentError("Expected up to 64 printable characters.");
+  return text;
+}
+
+/** Without a colon, so that it has its place in `--key`. */
+function parseName(text: string): string {
+  if (!/^[!-9;-~]{1,128}$/.test(text))
+    throw new InvalidArgumentError("Expected up to 128 characters of ASCII without blanks and colons.");
+  return text;
+}
+
 /** How secrets are kept, in words for people. */
 const AT_REST = "AES-256-GCM; not hashed, because HMAC-SHA1 needs the secret itself to verify a signature";
 
 /** Adds a key and shows its secrets, this once. @returns 0 */
-export async function keysAdd(
-  config: Config,
-  edges: Edges,
-  { json, ...asked }: NewKey & Output,
-): Promise<number> {
+async function keysAdd(config: Config, edges: Edges, { json, ...asked }: NewKey & Output): Promise<number> {
   const { stored, credentials, sealedBy } = await addKey(keyPlace(config, edges), asked);
   const { consumerSecret, accessTokenSecret: tokenSecret } = credentials;
   if (json) {
     const { consumerKey, token, ...rest } = toJson(stored);
     const shown = { consumerKey, consumerSecret, token, tokenSecret, ...rest };
-    edges.stdout.write(`${JSON.stringify({ ...shown, sealed: AT_REST, sealedBy }, null, 2)}\n`);
+    printJson(edges.stdout, keysAddJson, { ...shown, sealed: AT_REST, sealedBy });
     return 0;
   }
   edges.stdout.write(keyLines(credentials));
@@ -37,9 +171,9 @@ export async function keysAdd(
 }
 
 /** Lists the keys without their secrets, oldest first. @returns 0 */
-export async function keysList(config: Config, edges: Edges, { json }: Output): Promise<number> {
+async function keysList(config: Config, edges: Edges, { json }: Output): Promise<number> {
   const keys = listKeys(keyPlace(config, edges));
-  if (json) edges.stdout.write(`${JSON.stringify(keys.map(toJson), null, 2)}\n`);
+  if (json) printJson(edges.stdout, keysListJson, keys.map(toJson));
   else if (keys.length === 0) say(edges.stdout, "There are no keys: `quotekeeper serve keys add` makes one.");
   else {
     const columns = [
@@ -56,13 +190,13 @@ export async function keysList(config: Config, edges: Edges, { json }: Output): 
 }
 
 /** Takes a key away, by its token or its label. @returns 0 */
-export async function keysRevoke(
+async function keysRevoke(
   config: Config,
   edges: Edges,
   { which, json }: { which: string } & Output,
 ): Promise<number> {
   const revoked = await revokeKey(keyPlace(config, edges), which);
-  if (json) edges.stdout.write(`${JSON.stringify({ revoked: toJson(revoked) }, null, 2)}\n`);
+  if (json) printJson(edges.stdout, keysRevokeJson, { revoked: toJson(revoked) });
   else
     say(edges.stdout, `Revoked ${revoked.label ?? revoked.token}: services that run refuse it from now on.`);
   return 0;

@@ -1,4 +1,5 @@
 /** `quotekeeper start` and `quotekeeper collect`: collection until somebody ends it. */
+import type { AddCommand } from "./command.ts";
 import { resolve } from "node:path";
 import { type CollectorLease, type CollectorProcess, takeLease } from "../archive/collectorLease.ts";
 import { currentVersion, migrate } from "../archive/migrate.ts";
@@ -29,6 +30,16 @@ import { say } from "./terminal/harmless.ts";
 /** How often the live line counts down. */
 const LINE_EVERY_MS = 1_000;
 
+/** Collector and dashboard. */
+export const addStart: AddCommand = (command, { run, edges }) => {
+  command.action(() => run((config) => start(config, edges, { web: true })));
+};
+
+/** The collector alone. */
+export const addCollect: AddCommand = (command, { run, edges }) => {
+  command.action(() => run((config) => start(config, edges, { web: false })));
+};
+
 /**
  * Runs until Ctrl-C or SIGTERM. Opens in order, closes in reverse.
  *
@@ -36,11 +47,7 @@ const LINE_EVERY_MS = 1_000;
  * @throws QuotekeeperError COLLECTOR_RUNNING when another collector has the data directory, or the account in the database;
  *   COLLECTOR_REPLACED when one has taken the account over
  */
-export async function start(
-  config: Config,
-  edges: Edges,
-  { web: withWeb }: { web: boolean },
-): Promise<number> {
+async function start(config: Config, edges: Edges, { web: withWeb }: { web: boolean }): Promise<number> {
   const { clock, stdout } = edges;
   const line = new StatusLine(stdout, clock);
   const log = createLogger(config.logLevel, line.above(edges.stderr), edges.env);

@@ -1,8 +1,11 @@
 /** `quotekeeper status`: what is healthy, late or lost. */
+import { Option } from "commander";
+import { parseWhole } from "./arguments.ts";
+import type { AddCommand } from "./command.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import type { Edges, Sink } from "../run/edges.ts";
 import { statusJson } from "../run/statusJson.ts";
-import { printJson, printJsonLine } from "./json/print.ts";
+import { printJson, printJsonLine } from "./terminal/printJson.ts";
 import { type Archive, openArchive } from "../run/archive.ts";
 import { createScreen } from "./terminal/screen.ts";
 import { inNewYork } from "../run/durations.ts";
@@ -11,6 +14,23 @@ import { statusLines } from "./terminal/statusText.ts";
 import type { StatusReport } from "../run/statusTypes.ts";
 import { cutTo } from "./terminal/width.ts";
 import { say } from "./terminal/harmless.ts";
+
+/** How often `--watch` looks where nothing else is said, in seconds. */
+const WATCH_SECONDS = 5;
+
+/** Once, or again and again. */
+export const addStatus: AddCommand = (command, { run, edges }) => {
+  command
+    .addOption(
+      new Option("--watch [seconds]", "look again and again, until Ctrl-C; with --json a document a line")
+        .preset(String(WATCH_SECONDS))
+        .argParser(parseWhole(1, 86_400)),
+    )
+    .option("--json", "print JSON", false)
+    .action(({ json, watch = null }: { json: boolean; watch?: number | null }) =>
+      run((config) => status(config, edges, { json, watchEverySeconds: watch })),
+    );
+};
 
 /** @param request.watchEverySeconds null: looks once; else again and again until Ctrl-C */
 export type StatusRequest = { json: boolean; watchEverySeconds?: number | null };

@@ -1,4 +1,5 @@
 /** `quotekeeper web`: the dashboard over an archive that another process fills, or that is complete. */
+import type { AddCommand } from "./command.ts";
 import { resolve } from "node:path";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
@@ -9,8 +10,13 @@ import { createLogger } from "./terminal/logger.ts";
 import { openWeb } from "../run/openWeb.ts";
 import { say } from "./terminal/harmless.ts";
 
+/** The dashboard alone. */
+export const addWeb: AddCommand = (command, { run, edges }) => {
+  command.action(() => run((config) => web(config, edges)));
+};
+
 /** Serves until Ctrl-C or SIGTERM. Nothing is polled, and nothing is written to the archive. */
-export async function web(config: Config, edges: Edges): Promise<number> {
+async function web(config: Config, edges: Edges): Promise<number> {
   const { clock, stdout } = edges;
   requireToken(config.httpHost, config.webToken ?? null);
   if (!(await archiveExists(config)))

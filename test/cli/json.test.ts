@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import type { Command } from "commander";
 import { insertLedger } from "../../src/archive/ledgerRows.ts";
-import { errorJson } from "../../src/cli/json/operating.ts";
-import { JSON_SCHEMAS } from "../../src/cli/json/schemas.ts";
+import { errorJson } from "../../src/cli/terminal/complain.ts";
+import { JSON_SCHEMAS } from "../../src/cli/jsonSchemas.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { instantFromDate } from "../../src/clock.ts";
 import { createTestClock } from "../support/clock.ts";
@@ -54,8 +54,8 @@ function withJson(command: Command, above = ""): string[] {
   return [...own, ...command.commands.flatMap((below) => withJson(below, path))];
 }
 
-test("every command with --json has a schema, and every schema a command", () => {
-  const program = createProgram(capturedEdges().edges, () => undefined);
+test("every command with --json has a schema, and every schema a command", async () => {
+  const program = await createProgram(capturedEdges().edges, () => undefined);
 
   const commands = program.commands.flatMap((command) => withJson(command));
 

@@ -7,7 +7,7 @@ const { version } = JSON.parse(readFileSync(new URL("../../package.json", import
   version: string;
 };
 
-const COMMANDS = createProgram(capturedEdges().edges, () => undefined).commands.map((command) =>
+const COMMANDS = (await createProgram(capturedEdges().edges, () => undefined)).commands.map((command) =>
   command.name(),
 );
 

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { expect, test } from "@jest/globals";
-import { JSON_SCHEMAS } from "../../src/cli/json/schemas.ts";
+import { JSON_SCHEMAS } from "../../src/cli/jsonSchemas.ts";
 import { widthOf } from "../../src/cli/terminal/width.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { createTestClock } from "../support/clock.ts";

@@ -233,7 +233,7 @@ describe("all commands, with a hostile service, hostile files and a hostile data
     await fillArchive();
     writeFileSync(join(dataDir, "journal", `stranger${HOSTILE}.journal`), "");
     expect(readdirSync(join(dataDir, "journal")).length).toBeGreaterThan(1);
-    const withJson = jsonCommands();
+    const withJson = await jsonCommands();
 
     for (const [argv, more] of COMMANDS) {
       const json = withJson.some((command) => argv.join(" ").startsWith(command));
@@ -250,7 +250,7 @@ describe("all commands, with a hostile service, hostile files and a hostile data
       if (json) expect(JSON.parse(stdout || (stderr.trimEnd().split("\n").at(-1) ?? ""))).toBeTruthy();
     }
     const tried = new Set(COMMANDS.map(([[command = ""]]) => command));
-    const all = createProgram(capturedEdges().edges, () => undefined).commands.map((command) =>
+    const all = (await createProgram(capturedEdges().edges, () => undefined)).commands.map((command) =>
       command.name(),
     );
     expect([...tried].sort()).toEqual(all.sort());
@@ -317,8 +317,8 @@ describe("all commands, with a hostile service, hostile files and a hostile data
 });
 
 /** Names of commands that have --json. */
-function jsonCommands(): string[] {
-  const program = createProgram(capturedEdges().edges, () => undefined);
+async function jsonCommands(): Promise<string[]> {
+  const program = await createProgram(capturedEdges().edges, () => undefined);
   type One = (typeof program.commands)[number];
   const named = (command: One, above: string): string[] => {
     const path = `${above} ${command.name()}`.trim();

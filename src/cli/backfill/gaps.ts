@@ -1,4 +1,7 @@
 /** `quotekeeper backfill --gaps`: the holes of the ledger, and what can still be known of them. */
+import { z } from "zod";
+import { count as countJson, instant } from "../../run/jsonWords.ts";
+import { printJson } from "../terminal/printJson.ts";
 import type pg from "pg";
 import { readPositions } from "../../archive/loadPosition.ts";
 import type { LetterCount } from "../../archive/letterCounts.ts";
@@ -15,8 +18,6 @@ import type { Config } from "../../config/loadEnvironment.ts";
 import { dateOf, type Instant, instantFromDate } from "../../clock.ts";
 import { exchangeDate } from "../../market/calendar/dates.ts";
 import type { Edges } from "../../run/edges.ts";
-import { gapsJson } from "../json/backfill.ts";
-import { printJson } from "../json/print.ts";
 import { journalDir } from "../../run/collection.ts";
 import { table } from "../terminal/table.ts";
 import { withMigrated, withTrial } from "./archives.ts";
@@ -24,7 +25,32 @@ import { delayedJobs } from "./delayedJobs.ts";
 import { createDisplay, type Display } from "./display.ts";
 import { endingAtInterrupt } from "./ending.ts";
 import type { CommonRequest } from "./report.ts";
-import { deadLetterLines } from "./report.ts";
+import { deadLetterLines, deadLettersJson } from "./report.ts";
+
+const hole = z.strictObject({
+  job: z.string().describe("Name of the job."),
+  date: z.string().describe("Exchange date."),
+  source: z.string().describe("Kind of the source that was polled."),
+  reason: z.string().describe("Why it was missed."),
+  from: instant.describe("First slot."),
+  to: instant.describe("Last slot."),
+  slots: countJson.describe("Slots with such misses."),
+  instruments: countJson.describe("Different instruments."),
+  misses: countJson.describe("Instruments missed, summed over the slots."),
+});
+
+/** `backfill --gaps --json`. */
+export const gapsJson = z
+  .strictObject({
+    dryRun: z.boolean().describe("Nothing was changed: the numbers are what would be."),
+    holes: z.array(hole).describe("The holes of the ledger as they were, oldest first."),
+    stored: countJson.describe("Quotes of the journal that the archive had not."),
+    deadLetters: deadLettersJson,
+    filled: countJson.describe("Misses that are filled now; the table fills says by what."),
+    derived: countJson.describe("Closes that are new in derived_closes."),
+    left: z.array(hole).describe("The holes that are left."),
+  })
+  .describe("With `--gaps`:");
 
 /** What was asked for. */
 export type GapsRequest = CommonRequest & { from: Instant | null; to: Instant | null };

@@ -1,14 +1,11 @@
 /** The command line of `quotekeeper backfill`. */
 import { resolve } from "node:path";
 import { type Command, Option } from "commander";
-import type { Config } from "../../config/loadEnvironment.ts";
 import type { Instant } from "../../clock.ts";
-import type { Edges } from "../../run/edges.ts";
+import type { AddCommand } from "../command.ts";
 import { keepHeapSmall } from "./heap.ts";
 import { parseFrom, parseTo } from "./moments.ts";
 import type { CommonRequest } from "./report.ts";
-
-type Run = (work: (config: Config) => Promise<number>) => Promise<void>;
 
 type Options = CommonRequest & {
   journal?: string | true;
@@ -50,13 +47,9 @@ const SPECIAL: readonly [keyof Options, string][] = [
   ["restart", "--restart"],
 ];
 
-/** Adds the command. */
-export function addBackfill(program: Command, run: Run, edges: Edges): void {
-  program
-    .command("backfill")
-    .description(
-      "refills the archive, from what was once received: the service itself has no history; give one of --journal, --xml, --csv, --parquet, --symbols-file or --chain, --gaps",
-    )
+/** One of its sources, and what goes with it; each is a file of its own, loaded when it is asked for. */
+export const addBackfill: AddCommand = (command, { run, edges }) => {
+  command
     .option(
       "--journal [directory]",
       "read raw answers again: this machine's journal, or the journal or data directory named",
@@ -98,7 +91,7 @@ export function addBackfill(program: Command, run: Run, edges: Edges): void {
     .option("--restart", "begin a sweep anew that was ended in its midst", false)
     .option("--dry-run", "change nothing; say exactly what would change", false)
     .option("--json", "print JSON", false)
-    .action((options: Options, command: Command) => {
+    .action((options: Options) => {
       const kind = chosenSource(options, command);
       const { dryRun, json, from = null, to = null, name = null, delayed } = options;
       if (from !== null && to !== null && from >= to)
@@ -140,7 +133,7 @@ export function addBackfill(program: Command, run: Run, edges: Edges): void {
         }
       });
     });
-}
+};
 
 type Source = "journal" | "xml" | "csv" | "parquet" | "sweep" | "gaps";
 

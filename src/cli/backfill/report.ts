@@ -1,9 +1,48 @@
 /** The report at a backfill's end. */
+import { z } from "zod";
+import { count as countJson } from "../../run/jsonWords.ts";
+import { printJson } from "../terminal/printJson.ts";
 import { type BackfillReport, deadLettersText } from "../../archive/refill/report.ts";
 import type { Edges } from "../../run/edges.ts";
-import { backfillJson } from "../json/backfill.ts";
-import { printJson } from "../json/print.ts";
 import { say } from "../terminal/harmless.ts";
+
+/** Dead letters, by reason. */
+export const deadLettersJson = z
+  .array(
+    z.strictObject({
+      reason: z.string().describe("As in the table dead_letters."),
+      count: countJson.describe("How many."),
+      example: z.string().describe("The first of them: its instrument, and what is wrong with it."),
+    }),
+  )
+  .describe("What could not become rows, by reason; notes of the ledger as well, which are no quotes.");
+
+/** `backfill --json` of every source that adds rows. */
+export const backfillJson = z
+  .strictObject({
+    kind: z.enum(["journal", "xml", "csv", "parquet", "sweep"]).describe("The source."),
+    dryRun: z.boolean().describe("Nothing was changed: the numbers are what would be."),
+    resumed: z.boolean().describe("An earlier run was ended in its midst; the numbers are of both."),
+    report: z.strictObject({
+      answers: countJson.describe("Answers, or pieces of a file, that were read."),
+      newAnswers: countJson.describe("Those of them that were not in the archive."),
+      read: countJson.describe("Quotes that were read: stored + repeated + deadLettered."),
+      stored: countJson.describe("Quotes that are new in the archive."),
+      repeated: countJson.describe("Quotes that were in the archive already."),
+      deadLettered: countJson.describe("Quotes that could not become rows."),
+      deadLetters: deadLettersJson,
+      missing: countJson.describe("Instruments asked for of which the answer holds no quote."),
+      dividends: countJson.describe("Dividends that are new."),
+      slots: countJson.describe("Slots of the ledger that are new."),
+      filled: countJson.describe("Instruments of slots that were missed before and are filled now."),
+      replaced: countJson.describe("Quotes that were taken out to be put in anew."),
+      damagedBytes: countJson.describe("Bytes that could not be read."),
+      cutTimes: countJson.describe("Times of imported rows that said more than microseconds."),
+      cutFractions: countJson.describe("Counts of imported rows of which the fraction was cut off."),
+    }),
+    remarks: z.array(z.string()).describe("What else there is to know, in words."),
+  })
+  .describe("Of every source that adds rows:");
 
 /** What every source takes. */
 export type CommonRequest = { dryRun: boolean; json: boolean };

@@ -1,11 +1,26 @@
 /** How a command line that failed says so, and its exit code. */
 import { CommanderError, InvalidArgumentError } from "commander";
+import { z } from "zod";
 import { ERRORS, QuotekeeperError } from "../../errors.ts";
 import { type Edges, Interrupted } from "../../run/edges.ts";
 import { EXIT_INTERRUPTED } from "../../run/interruptions.ts";
-import { errorJson } from "../json/operating.ts";
-import { printJsonLine } from "../json/print.ts";
+import { printJsonLine } from "./printJson.ts";
 import { linesOfStack, say } from "./harmless.ts";
+
+/** The last line of stderr when a command with `--json` fails. */
+export const errorJson = z.strictObject({
+  error: z.strictObject({
+    code: z
+      .enum(["UNEXPECTED", ...Object.keys(ERRORS)] as [string, ...string[]])
+      .describe("Code of the error, see docs/errors.md; `UNEXPECTED` is a defect of quotekeeper."),
+    detail: z.string().describe("What is wrong, naming the thing and the value."),
+    hint: z.string().describe("What to do."),
+    retryable: z
+      .boolean()
+      .describe("Whether the same attempt may succeed later without anybody changing anything."),
+    exitCode: z.int().describe("Exit code of the command."),
+  }),
+});
 
 /**
  * Writes one message to stderr, and with `--json` one more line, which is the error as JSON. Errors of ours need no
@@ -28,7 +43,7 @@ export function complain(error: unknown, argv: readonly string[], { stderr }: Ed
   return exitCode;
 }
 
-type Named = { code: string; detail: string; hint: string; retryable: boolean; exitCode: number };
+type Named = z.infer<typeof errorJson>["error"];
 
 function nameOf(error: unknown): Named | null {
   if (error instanceof QuotekeeperError) {

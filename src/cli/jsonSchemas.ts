@@ -1,12 +1,17 @@
 /** The JSON of every command that prints any: `docs/json.md` is generated from this table. */
-import type { z } from "zod";
-import { backfillOrGapsJson } from "./backfill.ts";
+import { z } from "zod";
+import { gapsJson } from "./backfill/gaps.ts";
+import { backfillJson } from "./backfill/report.ts";
+import { calendarJson } from "./calendar.ts";
+import { coverageJson } from "./coverage.ts";
 import { exportJson } from "./export.ts";
+import { jobsCheckJson } from "./jobs.ts";
 import { journalAcceptJson, journalListJson, journalRepairJson, journalVerifyJson } from "./journal.ts";
-import { keysAddJson, keysListJson, keysRevokeJson, migrateJson } from "./operating.ts";
-import { calendarJson, jobsCheckJson, planJson } from "./planning.ts";
-import { coverageJson, pollJson } from "./quotes.ts";
-import { statusJson } from "../../run/statusJson.ts";
+import { migrateJson } from "./migrate.ts";
+import { planJson } from "./plan.ts";
+import { pollJson } from "./poll.ts";
+import { keysAddJson, keysListJson, keysRevokeJson } from "./serveKeys.ts";
+import { statusJson } from "../run/statusJson.ts";
 
 /** By the command's words behind `quotekeeper`, in the order in which people read them. */
 export const JSON_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
@@ -17,7 +22,7 @@ export const JSON_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   calendar: calendarJson,
   "jobs check": jobsCheckJson,
   migrate: migrateJson,
-  backfill: backfillOrGapsJson,
+  backfill: z.union([backfillJson, gapsJson]),
   export: exportJson,
   "journal list": journalListJson,
   "journal verify": journalVerifyJson,

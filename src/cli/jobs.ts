@@ -1,0 +1,127 @@
+/** `quotekeeper jobs check`: every problem of every job file at once. */
+import { z } from "zod";
+import { count, exchangeDay } from "../run/jsonWords.ts";
+import { type AddCommand, EXIT_CODES } from "./command.ts";
+import { printJson } from "./terminal/printJson.ts";
+import { resolve } from "node:path";
+import { noJobs, readJobs } from "../schedule/readJobs.ts";
+import { describeProblem } from "../schedule/yamlFile.ts";
+import type { Config } from "../config/loadEnvironment.ts";
+import type { Edges } from "../run/edges.ts";
+import { table } from "./terminal/table.ts";
+import { say } from "./terminal/harmless.ts";
+
+const contract = z.strictObject({
+  underlying: z.string().describe("Symbol of the underlying."),
+  expiration: z.iso.date().describe("Expiration date."),
+  optionType: z.enum(["CALL", "PUT"]).describe("Kind of the contract."),
+  strike: z.string().describe("Strike price, decimal text."),
+});
+
+const chain = z.strictObject({
+  underlying: z.string().describe("Symbol of the underlying."),
+  expirations: z
+    .union([z.strictObject({ next: count, kind: z.enum(["monthly", "weekly"]) }), z.array(z.iso.date())])
+    .describe("The next expirations, or their dates."),
+  strikes: z
+    .union([
+      z.strictObject({ around: z.literal("last"), percent: z.string(), step: z.string() }),
+      z.array(z.string()),
+    ])
+    .describe("Strikes around the last price, or the strikes themselves."),
+  types: z.array(z.enum(["CALL", "PUT"])).describe("Kinds of the contracts."),
+});
+
+/** `jobs check --json`. */
+export const jobsCheckJson = z.strictObject({
+  jobs: z
+    .array(
+      z.strictObject({
+        name: z.string().describe("Name of the job."),
+        file: z.string().describe("The file it comes from."),
+        schedule: z.string().describe("Cron expression."),
+        timezone: z.string().describe("IANA time zone of the schedule."),
+        session: z.enum(["pre", "regular", "post", "any", "always"]).describe("Part of the trading day."),
+        delayed: z.boolean().describe("Whether delayed quotes are asked for."),
+        priority: z.int().describe("Higher before lower."),
+        symbols: z.array(z.string()).readonly().describe("Its symbols."),
+        symbolsFile: z.string().nullable().describe("The file they come from."),
+        watchlist: z.string().nullable().describe("Id of its watchlist."),
+        options: z.array(contract).readonly().describe("Its single contracts."),
+        chains: z.array(chain).describe("Its chains."),
+      }),
+    )
+    .describe("The jobs that are right."),
+  calendar: z
+    .array(
+      z.strictObject({
+        date: exchangeDay.describe("Day of the exchange."),
+        kind: z.enum(["closed", "early", "regular"]).describe("What the operator says it is."),
+        close: z.string().optional().describe("When its session ends, HH:MM in New York."),
+        reason: z.string().optional().describe("Why."),
+      }),
+    )
+    .describe("The days of `jobs/calendar.yaml`."),
+  problems: z
+    .array(
+      z.strictObject({
+        file: z.string().describe("The file."),
+        line: count.describe("The line, counted from 1."),
+        message: z.string().describe("What is wrong there."),
+      }),
+    )
+    .describe("Everything that is wrong; the exit code is 2 when there is any."),
+});
+
+/** `jobs`, whose one command checks them. */
+export const addJobs: AddCommand = (jobs, { run, edges }) => {
+  jobs
+    .command("check")
+    .description(
+      "validates the job files, all problems at once with file and line; exit code 2 when there are any",
+    )
+    .option("--json", "print JSON", false)
+    .addHelpText("after", EXIT_CODES)
+    .action(({ json }: { json: boolean }) => run((config) => jobsCheck(config, edges, { json })));
+};
+
+/**
+ * @returns 0 when all files are right, 2 otherwise
+ * @throws QuotekeeperError JOBS_UNREADABLE when there is no directory, or no job file in it
+ */
+async function jobsCheck(
+  config: Config,
+  { stdout, stderr, env }: Edges,
+  { json }: { json: boolean },
+): Promise<number> {
+  const dir = resolve(config.jobsDir);
+  const { jobs, calendar, problems } = await readJobs(dir);
+  if (jobs.length === 0 && problems.length === 0) throw noJobs(dir);
+  if (json) printJson(stdout, jobsCheckJson, { jobs, calendar, problems });
+  else {
+    const rows = jobs.map((job) => [
+      job.name,
+      job.schedule,
+      job.session,
+      String(job.priority),
+      String(job.symbols.length + (job.watchlist === null ? 0 : 1)),
+      String(job.options.length),
+      String(job.chains.length),
+    ]);
+    const columns = ["Job", "Schedule", "Session", "Priority", "Symbols", "Options", "Chains"];
+    if (rows.length > 0) {
+      stdout.write(
+        table(
+          columns.map((heading, index) => ({ heading, right: index > 2 })),
+          rows,
+          stdout,
+          env,
+        ),
+      );
+    }
+    for (const problem of problems) say(stderr, describeProblem(problem));
+    const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
+    say(stdout, `${jobs.length} ${jobs.length === 1 ? "job is" : "jobs are"} right, ${count} found.`);
+  }
+  return problems.length > 0 ? 2 : 0;
+}
