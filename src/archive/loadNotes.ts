@@ -6,7 +6,7 @@ import { lackOf, type LedgerNote } from "../journal/ledger.ts";
 import { insertLedger, LEDGER_SOURCE_IDS, missRefused, type SettledSlot } from "./ledgerRows.ts";
 import { isOfItsRow, mayBeOfARow } from "./sqlState.ts";
 import type { DeadLetter } from "../read/rowTypes.ts";
-import { undo } from "./savepoint.ts";
+import { undo } from "./transaction.ts";
 
 /** A note of the ledger as the journal has it: `at` is when it was written. */
 export type JournaledNote = { at: Instant; note: LedgerNote };

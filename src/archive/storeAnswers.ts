@@ -12,7 +12,6 @@ import {
   type SourcedAnswer,
 } from "./insert.ts";
 import { isCsvCall } from "../read/csvCall.ts";
-import { findContested } from "./refill/contested.ts";
 import { isExportCall } from "../read/exportCall.ts";
 import { restoreDirectory, restoreDividends } from "./refill/restore.ts";
 import {
@@ -25,9 +24,9 @@ import {
 } from "./instruments.ts";
 import type { Instant } from "../clock.ts";
 import type { RecordSource } from "../journal/record.ts";
-import type { PlacedUnit } from "../read/quoteColumns.ts";
+import { EXTENDED_QUOTES, type PlacedUnit, type QuoteColumn, QUOTES } from "../read/quoteColumns.ts";
 import { isOfItsRow, mayBeOfARow, mayBeThereAlready, refusalOf } from "./sqlState.ts";
-import { undo } from "./savepoint.ts";
+import { undo } from "./transaction.ts";
 import { countLetters, type LetterCount } from "./letterCounts.ts";
 import { unitName } from "../read/answerToRows.ts";
 import type { AnswerRows, DeadLetter, QuoteUnit } from "../read/rowTypes.ts";
@@ -232,4 +231,37 @@ function lostLetter(lost: LostUnit): DeadLetter & { sourceId: number } {
   const { unit, sourceId, ordinal, observedAt, reason, detail } = lost;
   const instrument = unitName(unit);
   return { observedAt, sourceId, ordinal, instrument, reason, detail, fragment: JSON.stringify(unit.quote) };
+}
+
+/** The columns of a table's values, without its key. */
+function valuesOf(columns: readonly QuoteColumn[]): QuoteColumn[] {
+  return columns.slice(3);
+}
+
+const COLUMNS = [...QUOTES.columns, ...valuesOf(EXTENDED_QUOTES.columns)];
+
+const SQL = `
+  select w.place::int as place
+  from unnest(${COLUMNS.map(({ type }, index) => `$${index + 1}::${type}[]`).join(", ")})
+    with ordinality as w (${COLUMNS.map(({ name }) => name).join(", ")}, place)
+  join quotes q on q.instrument_id = w.instrument_id and q.observed_at = w.observed_at and q.source_id = w.source_id
+  left join extended_quotes e
+    on e.instrument_id = w.instrument_id and e.observed_at = w.observed_at and e.source_id = w.source_id
+  where (${names("w", QUOTES)}) is distinct from (${names("q", QUOTES)})
+     or (e.instrument_id is not null and (${names("w", EXTENDED_QUOTES)}) is distinct from (${names("e", EXTENDED_QUOTES)}))`;
+
+function names(alias: string, { columns }: { columns: readonly QuoteColumn[] }): string {
+  return valuesOf(columns)
+    .map(({ name }) => `${alias}.${name}`)
+    .join(", ");
+}
+
+/** Which of the units say something else than the archive's row of their instrument, time and source: their places. */
+async function findContested(client: pg.ClientBase, units: readonly PlacedUnit[]): Promise<number[]> {
+  const { rows } = await client.query<{ place: number }>({
+    name: "find contested",
+    text: SQL,
+    values: COLUMNS.map(({ text }) => units.map(text)),
+  });
+  return rows.map(({ place }) => place - 1);
 }

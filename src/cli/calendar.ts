@@ -1,7 +1,7 @@
 /** `quotekeeper calendar`: the sessions the program believes in. */
 import { Option } from "commander";
 import { z } from "zod";
-import { addDays, exchangeDate } from "../market/calendar/dates.ts";
+import { addDays, exchangeDate, exchangeTime } from "../market/calendar/dates.ts";
 import { date, exchangeDay } from "../run/jsonWords.ts";
 import { checkOrder, parseDate } from "./arguments.ts";
 import type { AddCommand } from "./command.ts";
@@ -9,9 +9,7 @@ import { printJson } from "./terminal/printJson.ts";
 import { resolve } from "node:path";
 import { readJobs } from "../schedule/readJobs.ts";
 import type { Config } from "../config/loadEnvironment.ts";
-import { createCalendar } from "../market/calendar/calendar.ts";
-import { exchangeTime } from "../market/calendar/dates.ts";
-import { type CalendarRow, calendarRows } from "../market/calendar/rows.ts";
+import { type Calendar, createCalendar, datesBetween } from "../market/calendar/calendar.ts";
 import type { Edges } from "../run/edges.ts";
 import { table } from "./terminal/table.ts";
 import { say } from "./terminal/harmless.ts";
@@ -89,4 +87,43 @@ function toJson({ date, kind, pre, open, close, post, reason }: CalendarRow): Ca
 function toCells({ date, kind, pre, open, close, post, reason }: CalendarRow): (string | null)[] {
   const times = [pre, open, close, post].map((at) => (at ? exchangeTime(at).slice(11, 16) : ""));
   return [date, kind, ...times, reason];
+}
+
+/** One day of the table; instants in UTC, null on a closed day. */
+type CalendarRow = {
+  /** Exchange date, `YYYY-MM-DD`. */
+  date: string;
+  kind: "regular" | "early" | "closed";
+  pre: Date | null;
+  open: Date | null;
+  close: Date | null;
+  post: Date | null;
+  /** Why it is closed, closes early or opens late. */
+  reason: string | null;
+};
+
+/**
+ * The days from one exchange date to another, both included.
+ *
+ * @param options.closed also the days without a session; default false
+ */
+export function calendarRows(
+  calendar: Calendar,
+  from: string,
+  to: string,
+  { closed = false }: { closed?: boolean } = {},
+): CalendarRow[] {
+  if (!closed) return calendar.sessions(from, to);
+  return datesBetween(from, to).map(
+    (date) =>
+      calendar.session(date) ?? {
+        date,
+        kind: "closed",
+        pre: null,
+        open: null,
+        close: null,
+        post: null,
+        reason: calendar.closedReason(date),
+      },
+  );
 }

@@ -12,7 +12,7 @@ import { listKeys } from "../serve/keys/keyStore.ts";
 import { SERVICE_LIMITS } from "../serve/limits.ts";
 import { createFaults } from "../serve/faults/edge.ts";
 import type { FaultConfig } from "../serve/faults/faults.ts";
-import { readFaults } from "../serve/faults/file.ts";
+import { readFaults } from "../serve/faults/edge.ts";
 import type { PublicAddress } from "../serve/authenticate.ts";
 import { createQuoteService } from "../serve/quoteService.ts";
 import { lockDataDir, SERVING, thisProcess } from "../run/beside/lock.ts";

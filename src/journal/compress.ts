@@ -36,7 +36,7 @@ const STALE_ASIDE_MS = 60 * 60_000;
 /** The longest stretch compressed as one member where it is damaged. */
 const DAMAGED_MEMBER_BYTES = 1024 * 1024;
 
-/** What compressing writes aside, and what `probe.ts` tries the disk with; a kill leaves them behind. */
+/** What compressing writes aside, and what the probe of `status` tries the disk with; a kill leaves them behind. */
 const ASIDE = /^(?:.+\.journal\.gz\.|probe-)([0-9a-f-]{36})(?:\.renamed)?\.tmp$/;
 
 /** What compressing needs. */

@@ -6,7 +6,7 @@
 import { XMLBuilder } from "fast-xml-parser";
 import type { DividendData, ExtendedQuote, InstrumentQuote, Quote, QuoteDocument } from "./document.ts";
 import { EXTENDED_FIELDS, PRICE_FIELDS } from "./fields.ts";
-import { easternMidnight } from "./easternTime.ts";
+import { Temporal } from "temporal-polyfill";
 
 /** Element names to text, or to elements; `""` becomes an empty element. */
 type Element = { [name: string]: string | Element | Element[] };
@@ -186,4 +186,31 @@ function dividendFields({ amount, exDate, yield: paid }: DividendData): Element 
 
 function text(value: string | null): string {
   return value ?? "";
+}
+
+/** The zone in which the service's dates begin. */
+const SERVICE_ZONE = "America/New_York";
+
+/**
+ * A calendar date as the service writes it: `2026-12-18` becomes `2026-12-18T00:00:00-05:00`.
+ *
+ * @throws {RangeError} when the text is no date that exists
+ */
+export function easternMidnight(date: string): string {
+  const known = midnights.get(date);
+  if (known !== undefined) return known;
+  if (midnights.size >= MOST_MIDNIGHTS) midnights.clear();
+  const text = midnightOf(date);
+  midnights.set(date, text);
+  return text;
+}
+
+/** Expirations and ex-dates come again and again, and a look into the rules of a zone takes long. */
+const midnights = new Map<string, string>();
+const MOST_MIDNIGHTS = 5_000;
+
+function midnightOf(date: string): string {
+  return Temporal.PlainDate.from(date, { overflow: "reject" })
+    .toZonedDateTime(SERVICE_ZONE)
+    .toString({ timeZoneName: "never" });
 }

@@ -1,10 +1,12 @@
 /** The journal's line in `status`: whether it can be written, and how far the loader is behind it. */
 import { stat } from "node:fs/promises";
-import { probeJournal } from "../journal/probe.ts";
 import { journalLag, type Lag } from "../journal/lag.ts";
 import { type Finding, readCompleteness } from "../journal/completeness.ts";
 import { type Clock, dateOf } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
+import { join } from "node:path";
+import { type JournalFs, nodeFs, reasonOf, writeAll } from "../journal/fs.ts";
+import { uuidv7 } from "../journal/uuid.ts";
 
 /** What the journal is like, in words and as data. */
 export type JournalHealth = {
@@ -91,4 +93,38 @@ function describe({ bytes, oldestAt }: Lag, ageMs: number): string {
   const seconds = Math.round(ageMs / 1_000);
   const age = seconds < 120 ? `${seconds} s` : `${Math.round(seconds / 60)} min`;
   return `${bytes} bytes not loaded yet, the oldest from ${age} ago`;
+}
+
+/** Bytes tried: room for an answer of a few hundred quotes. */
+const PROBE_BYTES = 1024 * 1024;
+
+/**
+ * Takes the steps of an append with a file that is no segment, and removes it: made, written, synced, renamed.
+ *
+ * @throws QuotekeeperError JOURNAL_WRITE_FAILED naming the step and the errno
+ */
+export async function probeJournal(dir: string, clock: Clock, fs: JournalFs = nodeFs): Promise<void> {
+  const name = uuidv7(clock.now().getTime(), clock.random(10));
+  const made = join(dir, `probe-${name}.tmp`);
+  const renamed = join(dir, `probe-${name}.renamed.tmp`);
+  let doing = "a new file cannot be made";
+  try {
+    const file = await fs.open(made, "wx");
+    try {
+      doing = "a file cannot be written";
+      await writeAll(file, Buffer.alloc(PROBE_BYTES, "probe "), 0);
+      doing = "a file cannot be synced";
+      await file.datasync();
+    } finally {
+      await file.close();
+    }
+    doing = "a file cannot be renamed";
+    await fs.rename(made, renamed);
+    doing = "the directory cannot be synced";
+    await fs.syncDirectory(dir);
+  } catch (cause) {
+    throw new QuotekeeperError("JOURNAL_WRITE_FAILED", `${dir}: ${doing}: ${reasonOf(cause)}`, { cause });
+  } finally {
+    for (const path of [made, renamed]) await fs.unlink(path).catch(() => undefined);
+  }
 }

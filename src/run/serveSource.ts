@@ -9,7 +9,7 @@ import { createArchiveSource, KINDS, type RowsKind } from "../serve/archive/sour
 import { NO_WATCHLISTS, readWatchlists } from "../serve/archive/watchlists.ts";
 import type { Playback } from "../serve/playback.ts";
 import { createSimulatedMarket } from "../serve/simulated/market.ts";
-import { simulatedSource } from "../serve/simulated/source.ts";
+import { simulatedSource } from "../serve/simulated/market.ts";
 import type { QuoteSource } from "../serve/source.ts";
 import type { Edges } from "./edges.ts";
 import { type Archive, archiveExists, openArchive, requireSchema } from "./archive.ts";

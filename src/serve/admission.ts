@@ -6,19 +6,18 @@ import type { ServerResponse } from "node:http";
 import { writeStringDocument } from "../quotes-api/writeDocument.ts";
 import { type Fail, send, setLimitHeaders } from "./answers.ts";
 import type { Call } from "./app.ts";
-import { authenticator, type AuthenticateOptions } from "./authenticate.ts";
+import { type AuthenticateOptions, authenticator } from "./authenticate.ts";
 import { type BudgetMemory, createBudgets } from "./budgets.ts";
 import type { ServiceKey } from "./keys/key.ts";
 import {
-  faultText,
-  SERVICE_LIMITS,
   type CallClass,
   type Count,
+  faultText,
   type LimitHeaders,
   type Limits,
+  SERVICE_LIMITS,
 } from "./limits.ts";
 import { STATUS } from "./status.ts";
-import { createTurns, oncePerTurn } from "./turns.ts";
 
 /** What calls are admitted by. */
 export type AdmissionOptions = AuthenticateOptions & {
@@ -103,5 +102,43 @@ export function createAdmission(options: AdmissionOptions, fail: Fail): Admissio
       const { headers } = count(key, "quotes");
       answerFault(response, { key, callClass: "quotes", headers });
     },
+  };
+}
+
+/**
+ * A promise of the end of this turn of the event loop, the same for all who ask in it: what is the same for all calls
+ * that were read in one turn is done once for them, and their answers leave together at its end. Under load this spares a
+ * system call, or the waking of another program, for each of them; a single call waits for no more than the rest of its turn.
+ *
+ * @param first is done at the end of each turn in which somebody asked, before anybody goes on; what it throws meets
+ *   all of them
+ */
+export function createTurns(first?: () => void): () => Promise<void> {
+  let end: Promise<void> | null = null;
+  return () =>
+    (end ??= new Promise((resolve, reject) =>
+      setImmediate(() => {
+        end = null;
+        try {
+          first?.();
+          resolve();
+        } catch (error) {
+          reject(error as Error);
+        }
+      }),
+    ));
+}
+
+/** A question whose answer holds for the rest of the turn in which it was asked. */
+function oncePerTurn<T>(ask: () => T): () => T {
+  let known: { answer: T } | null = null;
+  return () => {
+    if (known) return known.answer;
+    const fresh = { answer: ask() };
+    known = fresh;
+    setImmediate(() => {
+      known = null;
+    });
+    return fresh.answer;
   };
 }

@@ -12,9 +12,9 @@ import { installGuard } from "./guard/guard.ts";
 import { requireToken } from "./guard/hosts.ts";
 import type { NowSources } from "./live.ts";
 import { addMachines, type Machines } from "./monitoring/routes.ts";
-import { createMetaReader } from "./meta.ts";
 import { createNowReader } from "./now.ts";
-import { readQuotesSince } from "../archive/dashboard/quotes.ts";
+import { readHasSimulatedRows, readQuotesSince } from "../archive/dashboard/quotes.ts";
+import type { Meta } from "./api/types.ts";
 
 /** What the server is made of. */
 export type WebOptions = {
@@ -101,3 +101,28 @@ const UNREADABLE = {
   hint: "Correct its percent-encoding.",
   person: true,
 };
+
+/** Reads the page's frame. An archive that was never read leaves the mark to the feed. */
+function createMetaReader(options: {
+  pool: pg.Pool;
+  log: Log;
+  token: string | null;
+  attribution: string | null;
+  version: string;
+  sources: NowSources;
+}): () => Promise<Meta> {
+  const { pool, log, token, attribution, version, sources } = options;
+  // Rows are not taken out of an archive: once there, the mark stays, also while the database is away.
+  let simulated = sources.feed.simulated;
+  return async () => {
+    simulated ||= await hasSimulatedRows(pool, log);
+    return { version, attribution, simulated, live: sources.live() !== null, protected: token !== null };
+  };
+}
+
+async function hasSimulatedRows(pool: pg.Pool, log: Log): Promise<boolean> {
+  return readHasSimulatedRows(pool).catch((error: unknown) => {
+    log.debug({ err: error }, "the dashboard could not look for simulated rows");
+    return false;
+  });
+}

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { easternMidnight } from "../../src/quotes-api/easternTime.ts";
+import { easternMidnight } from "../../src/quotes-api/writeDocument.ts";
 
 test("a date is written as midnight in New York with the offset of that date", () => {
   expect(easternMidnight("2026-12-18")).toBe("2026-12-18T00:00:00-05:00");

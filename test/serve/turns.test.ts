@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { createTurns } from "../../src/serve/turns.ts";
+import { createTurns } from "../../src/serve/admission.ts";
 
 test("what is to be done first is done once for all who wait for the end of a turn, before any of them goes on", async () => {
   const happened: string[] = [];

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { createCalendar } from "../../src/market/calendar/calendar.ts";
 import { QuotekeeperError } from "../../src/errors.ts";
-import { csvName, barsCsv } from "../../src/web/api/csv.ts";
+import { csvName, barsCsv } from "../../src/web/api/routes.ts";
 import type { Bar, SessionView } from "../../src/web/api/types.ts";
 import { atTheMoney, instantOfStop, stopCount, strikeRows } from "../../src/web/app/lib/chain.ts";
 import { heatLevel, heatRows } from "../../src/web/app/lib/coverage.ts";

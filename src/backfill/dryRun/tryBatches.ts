@@ -4,7 +4,7 @@ import type { Batch } from "../../archive/batch.ts";
 import { loadAll, type LoaderOptions } from "../../archive/loader.ts";
 import { NO_POSITION } from "../../archive/refill/runPosition.ts";
 import { type BackfillReport, NOTHING_DONE, withLoaded } from "../../archive/refill/report.ts";
-import type { TempCopies } from "../../archive/tempCopies/tempCopies.ts";
+import type { TempCopies } from "../../archive/tempCopies.ts";
 
 /**
  * @param onBatch called after each batch, with the report so far

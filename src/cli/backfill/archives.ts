@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type pg from "pg";
 import { currentVersion, migrate } from "../../archive/migrate.ts";
-import { TempCopies } from "../../archive/tempCopies/tempCopies.ts";
+import { TempCopies } from "../../archive/tempCopies.ts";
 import { instantFromDate } from "../../clock.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import type { Edges } from "../../run/edges.ts";

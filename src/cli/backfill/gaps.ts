@@ -6,7 +6,7 @@ import type pg from "pg";
 import { readPositions } from "../../archive/loadPosition.ts";
 import type { LetterCount } from "../../archive/letterCounts.ts";
 import { loadAll } from "../../archive/loader.ts";
-import type { TempCopies } from "../../archive/tempCopies/tempCopies.ts";
+import type { TempCopies } from "../../archive/tempCopies.ts";
 import { tryBatches, tryCatchUp } from "../../backfill/dryRun/tryBatches.ts";
 import { deriveCloses } from "../../archive/refill/deriveCloses.ts";
 import { fillSlots } from "../../archive/refill/fillSlots.ts";

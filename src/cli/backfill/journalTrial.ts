@@ -1,6 +1,6 @@
 /** `quotekeeper backfill --journal --dry-run`: what reading a journal again would change. */
 import type { Batch } from "../../archive/batch.ts";
-import type { TempCopies } from "../../archive/tempCopies/tempCopies.ts";
+import type { TempCopies } from "../../archive/tempCopies.ts";
 import { tryBatches } from "../../backfill/dryRun/tryBatches.ts";
 import { type FillOptions, fillSlots } from "../../archive/refill/fillSlots.ts";
 import { NO_POSITION } from "../../archive/refill/runPosition.ts";

@@ -1,11 +1,14 @@
 /** The command line of `quotekeeper backfill`. */
 import { resolve } from "node:path";
-import { type Command, Option } from "commander";
-import type { Instant } from "../../clock.ts";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { type Instant, instantFromDate } from "../../clock.ts";
 import type { AddCommand } from "../command.ts";
-import { keepHeapSmall } from "./heap.ts";
-import { parseFrom, parseTo } from "./moments.ts";
 import type { CommonRequest } from "./report.ts";
+import { setFlagsFromString } from "node:v8";
+import { Temporal } from "temporal-polyfill";
+import { addDays, exchangeInstant } from "../../market/calendar/dates.ts";
+import { isCalendarDate } from "../../quotes-api/dateText.ts";
+import { parseInstant } from "../arguments.ts";
 
 type Options = CommonRequest & {
   journal?: string | true;
@@ -159,4 +162,39 @@ function chosenSource(options: Options, command: Command): Source {
 
 function isGiven(value: unknown): boolean {
   return value !== undefined && value !== false;
+}
+
+/** By how much of what is alive the heap may grow before it is collected. */
+const GROWTH_PERCENT = 100;
+
+/**
+ * Left to itself V8 lets some 40 MB of living rows grow to 180 MB before it looks for what is dead: a replay of
+ * 300,000 quotes peaked at 274 MB, and at 195 MB so, for a tenth more processor time.
+ */
+function keepHeapSmall(): void {
+  setFlagsFromString(`--heap-growing-percent=${GROWTH_PERCENT}`);
+}
+
+/** The first instant that is meant: of a date, its midnight at the exchange. */
+export function parseFrom(text: string): Instant {
+  return isCalendarDate(text) ? midnight(text) : parseTime(text);
+}
+
+/** The first instant that is no longer meant: of a date, the next one's midnight at the exchange. */
+export function parseTo(text: string): Instant {
+  return isCalendarDate(text) ? midnight(addDays(text, 1)) : parseTime(text);
+}
+
+function midnight(date: string): Instant {
+  return instantFromDate(exchangeInstant(Temporal.PlainDate.from(date), "00:00"));
+}
+
+function parseTime(text: string): Instant {
+  try {
+    return parseInstant(text);
+  } catch {
+    throw new InvalidArgumentError(
+      "Expected an exchange date, 2026-11-17, or a time with its offset, 2026-11-17T10:00:00-05:00.",
+    );
+  }
 }

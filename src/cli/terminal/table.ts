@@ -1,8 +1,7 @@
 /** Aligned tables that fit the terminal. */
 import type { Sink } from "../../run/edges.ts";
 import { oneLine } from "./harmless.ts";
-import { alignDecimals } from "./alignDecimals.ts";
-import { painter, type Paint } from "./style.ts";
+import { type Paint, painter } from "./style.ts";
 import { widthOf, wrapTo } from "./width.ts";
 
 /** Columns of a table: heading, whether it holds numbers, and whether its text may go on in the next line. */
@@ -119,4 +118,31 @@ function blocks(columns: readonly Column[], rows: readonly (readonly Cell[])[], 
       ].join("\n"),
     )
     .join("");
+}
+
+/** What is a number and nothing else: `-3.34`, `1,234`, `4.9E-324`. */
+const NUMBER = /^[-+\u2212]?[\d,]+(\.\d+)?(E[-+]?\d+)?$/i;
+
+type Rows = readonly (readonly (string | null)[])[];
+
+/** @param columns those to the `right` that hold numbers alone get blanks behind their shorter decimals */
+function alignDecimals(columns: readonly { right?: boolean }[], rows: Rows): Rows {
+  const tails = columns.map(({ right }, index) => {
+    const cells = rows.flatMap((row) => row[index] ?? []);
+    return right && cells.every((cell) => NUMBER.test(cell))
+      ? cells.reduce((most, cell) => Math.max(most, tailOf(cell)), 0)
+      : 0;
+  });
+  return rows.map((row) =>
+    row.map((cell, index) => {
+      const tail = tails[index] ?? 0;
+      return cell === null || tail === 0 ? cell : `${cell}${" ".repeat(tail - tailOf(cell))}`;
+    }),
+  );
+}
+
+/** Characters from the point on. */
+function tailOf(cell: string): number {
+  const point = cell.indexOf(".");
+  return point < 0 ? 0 : cell.length - point;
 }

@@ -1,14 +1,19 @@
 /** The archive as a source of quotes: what it had received at a moment of its past, or has received by now. */
 import type pg from "pg";
-import { type PointInTime, readPointInTime, type SourceKind } from "../../archive/pointInTime.ts";
+import {
+  type PointInTime,
+  type PointInTimeRow,
+  readPointInTime,
+  type SourceKind,
+} from "../../archive/pointInTime.ts";
 import { type Instant, instantFromDate, instantOf, microsOf } from "../../clock.ts";
 import type { InstrumentKey } from "../../market/instrument.ts";
 import type { InstrumentQuote } from "../../quotes-api/document.ts";
 import { type Playback, playedAt } from "../playback.ts";
 import { type Asked, DELAY_MS, type QuoteSource, unknownQuote } from "../source.ts";
 import { type Moment, nameOf, sharedLookups } from "./lookups.ts";
-import { rememberedQuotes } from "./sameQuotes.ts";
 import type { Watchlists } from "./watchlists.ts";
+import { quoteFromRow } from "./fromRow.ts";
 
 /** Rows that are played together: what was received from the market, or from simulated ones. Never both. */
 export type RowsKind = "real" | "simulated";
@@ -91,4 +96,29 @@ async function read(
 /** SQLSTATE class 22: a value that the database cannot take, such as a date of a watchlist that does not exist. */
 function isDataError(error: unknown): boolean {
   return /^22/.test((error as { code?: string } | undefined)?.code ?? "");
+}
+
+/** How many instruments are remembered, a few kilobytes each. */
+const MOST_INSTRUMENTS = 5_000;
+
+/** Makes `quoteFromRow` with a memory of the last row of each instrument. @returns a function of its name and a row */
+export function rememberedQuotes(): (name: string, row: PointInTimeRow) => InstrumentQuote {
+  const known = new Map<string, { row: PointInTimeRow; quote: InstrumentQuote }>();
+  return (name, row) => {
+    const last = known.get(name);
+    if (last && isSame(last.row, row)) return last.quote;
+    if (known.size >= MOST_INSTRUMENTS) known.clear();
+    const quote = quoteFromRow(row);
+    known.set(name, { row, quote });
+    return quote;
+  };
+}
+
+/** Whether all is the same but the place among what was asked. */
+function isSame(one: PointInTimeRow, other: PointInTimeRow): boolean {
+  for (const column in other) {
+    const name = column as keyof PointInTimeRow;
+    if (one[name] !== other[name] && name !== "place") return false;
+  }
+  return true;
 }

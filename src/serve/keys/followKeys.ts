@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { KEY_FILE } from "./keyFile.ts";
 import type { ServiceKey } from "./key.ts";
 import { openKeys } from "./keyStore.ts";
-import type { SealingSource } from "./sealingSecret.ts";
+import type { SealingSource } from "./sealing.ts";
 
 /**
  * Follows the file of keys. It is looked at on each call, so that a key that was revoked is refused at once; it is read

@@ -16,7 +16,7 @@ const storedKey = z.strictObject({
   quoteLimit: z.number().int().positive().nullable(),
   /** ISO 8601, UTC. */
   addedAt: z.string(),
-  /** Sealed, see `seal.ts`. */
+  /** Sealed, see `sealing.ts`. */
   consumerSecret: z.string(),
   tokenSecret: z.string(),
 });

@@ -4,15 +4,17 @@
  */
 import type { InstrumentQuote } from "../../quotes-api/document.ts";
 import type { InstrumentKey } from "../../market/instrument.ts";
-import { unknownQuote } from "../source.ts";
+import { DELAY_MS, type QuoteSource, unknownQuote } from "../source.ts";
 import { companyOf } from "./companies.ts";
 import { listedContract, type ListedContract } from "./contracts.ts";
-import { equityQuote, listingOf, yearRangesOf, type Listing } from "./equity.ts";
-import { contractText, optionQuote, rangeBefore, type ContractRange } from "./option.ts";
+import { equityQuote, type Listing, listingOf, yearRangesOf } from "./equity.ts";
+import { type ContractRange, contractText, optionQuote, rangeBefore } from "./option.ts";
 import { positionAt } from "./pricePath.ts";
-import { recent } from "./recent.ts";
 import { remembered } from "../remembered.ts";
 import { sessionAt } from "./session.ts";
+import { dateOf } from "../../clock.ts";
+import { DELAYED_DEFAULT } from "../../quotes-api/parseRequest.ts";
+import { type Playback, playedAt } from "../playback.ts";
 
 /** A `QuoteSource` that never closes and never waits, see `session.ts`. */
 export type SimulatedMarket = {
@@ -93,6 +95,33 @@ export function createSimulatedMarket({ seed }: { seed: number }): SimulatedMark
       if (key.kind === "security") return quoteAt(stepMs);
       const contract = listedContract(key, listing.baseCents, atMs);
       return contract ? quotesOf(contract, listing, quoteAt)(stepMs) : unknownQuote(key);
+    },
+  };
+}
+
+function recent<Value>(most: number, answer: (key: number) => Value): (key: number) => Value {
+  const keys: number[] = [];
+  const values: Value[] = [];
+  let next = 0;
+  return (key) => {
+    const place = keys.indexOf(key);
+    if (place >= 0) return values[place] as Value;
+    const value = answer(key);
+    keys[next] = key;
+    values[next] = value;
+    next = (next + 1) % most;
+    return value;
+  };
+}
+
+/** Makes the source. Delayed quotes are those of 15 minutes before the time played, counted in time played. */
+export function simulatedSource(market: SimulatedMarket, playback: Playback | null): QuoteSource {
+  return {
+    ...market,
+    quotes: (keys, { now, delayed }) => {
+      const playedMs = playback ? dateOf(playedAt(playback, now)).getTime() : now.getTime();
+      const at = new Date(playedMs - ((delayed ?? DELAYED_DEFAULT) ? DELAY_MS : 0));
+      return keys.map((key) => market.quote(key, at));
     },
   };
 }

@@ -1,8 +1,8 @@
 /** The JSON API that the page draws from. Every route reads; none writes. */
 import type { FastifyInstance, FastifyReply } from "fastify";
 import type pg from "pg";
-import type { z } from "zod";
-import { DatabaseProblem, databaseError, isRetryable } from "../../archive/databaseError.ts";
+import { z } from "zod";
+import { databaseError, DatabaseProblem, isRetryable } from "../../archive/databaseError.ts";
 import { explain } from "../../archive/explain.ts";
 import { currentVersion } from "../../archive/migrate.ts";
 import { QuotekeeperError } from "../../errors.ts";
@@ -12,9 +12,8 @@ import { readBars } from "../../archive/dashboard/bars.ts";
 import { readChain, readChainKeys } from "../../archive/dashboard/chain.ts";
 import { readCoverageView, readMisses } from "../../archive/dashboard/coverageView.ts";
 import { readNames, readQuotes } from "../../archive/dashboard/quotes.ts";
-import { barsCsv, csvName } from "./csv.ts";
-import { barsQuery, chainQuery, coverageQuery, missesQuery } from "./query.ts";
-import type { ApiError, Meta, NowView } from "./types.ts";
+import type { ApiError, Bar, Interval, Meta, NowView, SourceKind } from "./types.ts";
+import { harmless } from "../../read/spreadsheet.ts";
 
 /** What the routes are made of. */
 export type ApiOptions = {
@@ -98,3 +97,85 @@ function nothingYet(address: string): ApiError {
 function unavailable(error: unknown, address: string): ApiError {
   return { error: problemOf(error instanceof QuotekeeperError ? error : databaseError(error, address)) };
 }
+
+const HEADING =
+  "instrument,source,delayed,interval,date,session,bar_at,open,high,low,close,bid,ask,mean_spread,quote_count,volume";
+
+/** A line for each bar; every one says where its prices come from. Absent values are empty. */
+export function barsCsv(
+  bars: readonly Bar[],
+  of: { instrument: string; source: SourceKind; delayed: boolean; interval: Interval },
+): string {
+  const { instrument, source, delayed, interval } = of;
+  const lines = bars.map(({ date, session, at, open, high, low, close, bid, ask, ...rest }) =>
+    [
+      ...[harmless(instrument), source, String(delayed), interval, date, session, at],
+      ...[open, high, low, close, bid, ask, rest.meanSpread, rest.quoteCount, rest.volume],
+    ]
+      .map(field)
+      .join(","),
+  );
+  return `${[HEADING, ...lines].join("\r\n")}\r\n`;
+}
+
+/** The file's name: simulated prices say so there too. */
+export function csvName(of: { instrument: string; source: SourceKind; interval: Interval }): string {
+  const name = `${of.instrument}-${of.interval}${of.source === "simulated" ? "-SIMULATED" : ""}`;
+  return `${name.replace(/[^A-Za-z0-9._-]+/g, "_")}.csv`;
+}
+
+function field(text: string | null): string {
+  if (text === null) return "";
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+const date = z.iso.date();
+const id = z.coerce
+  .number()
+  .int()
+  .min(0)
+  .max(2 ** 31 - 1);
+const flag = z
+  .enum(["true", "false"])
+  .default("false")
+  .transform((text) => text === "true");
+// PostgreSQL has no text with a NUL in it, and no name has any other control character.
+const name = z
+  .string()
+  .min(1)
+  .max(200)
+  .regex(/^\P{Cc}*$/u, "expected no control characters");
+
+/** Which bars. */
+const barsQuery = z.object({
+  instrument: id.describe("id of the instrument"),
+  source: id.describe("id of the source"),
+  delayed: flag,
+  interval: z.enum(["1m", "5m", "1h", "1d"]).default("1m"),
+  sessions: z.coerce.number().int().min(1).max(10_000).default(1),
+});
+
+/** Which chain, and when. */
+const chainQuery = z.object({
+  symbol: name,
+  expiration: date,
+  source: id,
+  delayed: flag,
+  at: z.iso.datetime({ offset: true }).optional(),
+});
+
+/** Coverage of the exchange dates from one to another. */
+const coverageQuery = z
+  .object({ from: date, to: date })
+  .refine(({ from, to }) => from <= to, "from is later than to")
+  .refine(
+    ({ from, to }) => Date.parse(to) - Date.parse(from) <= 400 * 86_400_000,
+    "expected at most 400 days",
+  );
+
+/** Which cell of the coverage. */
+const missesQuery = z.object({
+  date,
+  instrument: name,
+  source: z.enum(["account", "simulated", "import"]),
+});

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { statusLines } from "../../../src/cli/terminal/statusText.ts";
+import { statusLines } from "../../../src/cli/status.ts";
 import { widthOf } from "../../../src/cli/terminal/width.ts";
 import type { Line } from "../../../src/run/statusTypes.ts";
 

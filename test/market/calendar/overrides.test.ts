@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { createCalendar } from "../../../src/market/calendar/calendar.ts";
 import { calendarFileSchema } from "../../../src/market/calendar/overrides.ts";
-import { calendarRows } from "../../../src/market/calendar/rows.ts";
+import { calendarRows } from "../../../src/cli/calendar.ts";
 
 test("a closure announced today wins over the rules", () => {
   const calendar = createCalendar([{ date: "2026-11-24", kind: "closed", reason: "Mourning" }]);
