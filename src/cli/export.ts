@@ -10,7 +10,7 @@ import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { exportArchive, type ExportProgress } from "../export/exportArchive.ts";
 import { type Manifest, manifestSchema } from "../export/manifest.ts";
-import { type Edges, Interrupted, READER_GONE } from "../run/edges.ts";
+import { type Edges, endingAtInterrupt } from "../run/edges.ts";
 import { archiveExists, requireSchema, withArchive } from "../run/archive.ts";
 import { oneLine } from "./terminal/harmless.ts";
 import { PROCESSES } from "../processes.ts";
@@ -112,35 +112,30 @@ async function exportFiles(config: Config, edges: Edges, request: ExportRequest)
   if (!(await archiveExists(config)))
     throw new QuotekeeperError("ARCHIVE_EMPTY", `${resolve(config.dataDir)} holds no archive`);
   const out = resolve(edges.directory, request.out);
-  const ended = new AbortController();
-  const stopListening = edges.onInterrupt((signal) => {
-    // Whoever stopped reading the results has not asked for less work.
-    if (signal !== READER_GONE) ended.abort(new Interrupted(signal));
-  });
   const show = createDisplay(config, edges);
   try {
-    const manifest = await withArchive(config, edges.clock, async ({ pool, address }) => {
-      await requireSchema(pool, address);
-      return exportArchive({
-        ...{ pool, out, tables, format: request.format, raw: request.raw, replace: request.replace },
-        ...{ from: request.from, to: request.to, symbols: request.symbols },
-        program: `quotekeeper ${VERSION}`,
-        writtenAt: edges.clock.now().toISOString(),
-        processes: PROCESSES,
-        signal: ended.signal,
-        onProgress: show.progress,
-        onWidened: show.widened,
-      });
-    });
+    const manifest = await endingAtInterrupt(edges, (signal) =>
+      withArchive(config, edges.clock, async ({ pool, address }) => {
+        await requireSchema(pool, address);
+        return exportArchive({
+          ...{ pool, out, tables, format: request.format, raw: request.raw, replace: request.replace },
+          ...{ from: request.from, to: request.to, symbols: request.symbols },
+          program: `quotekeeper ${VERSION}`,
+          writtenAt: edges.clock.now().toISOString(),
+          processes: PROCESSES,
+          signal,
+          onProgress: show.progress,
+          onWidened: show.widened,
+        });
+      }),
+    );
     show.end();
     if (request.json) printJson(edges.stdout, exportJson, { out, ...manifest });
     else edges.stdout.write(report(out, manifest, edges));
     return 0;
   } catch (error) {
     show.end();
-    throw ended.signal.aborted ? ended.signal.reason : error;
-  } finally {
-    stopListening();
+    throw error;
   }
 }
 

@@ -11,7 +11,7 @@ import { resolve } from "node:path";
 import { loadAll } from "../archive/loader.ts";
 import { migrate } from "../archive/migrate.ts";
 import { type QuoteLine, readQuotesOf } from "../archive/queries.ts";
-import { answerError } from "../collect/answerError.ts";
+import { answerError } from "../quotes-api/answer.ts";
 import { type Arrived, answeredEnd } from "../collect/callEnds.ts";
 import type { CallLog } from "../collect/callLog.ts";
 import { budgetState } from "../collect/governor/budgetState.ts";

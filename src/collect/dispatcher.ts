@@ -16,7 +16,7 @@ import type { Answer } from "../quotes-api/answer.ts";
 import { type DatedAnswer, mayBeRefusedForTheClock } from "../quotes-api/clockSkew.ts";
 import { readRetryAfter } from "../quotes-api/rateLimit.ts";
 import { describeCall } from "../quotes-api/request.ts";
-import { answerError } from "./answerError.ts";
+import { answerError } from "../quotes-api/answer.ts";
 import { type Arrived, type CallEnd, answeredEnd, unansweredEnd } from "./callEnds.ts";
 import { type BudgetState, budgetState } from "./governor/budgetState.ts";
 import {

@@ -9,7 +9,7 @@ import { lstat, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { QuotekeeperError } from "../errors.ts";
 import { makeDirectories } from "../journal/makeDirectories.ts";
-import { syncDirectory } from "../journal/syncDirectory.ts";
+import { syncDirectory } from "../journal/fs.ts";
 import { openFile } from "../plainFiles.ts";
 import { isGone, type Processes } from "../processes.ts";
 import { isManifest, MANIFEST } from "./manifest.ts";

@@ -1,12 +1,12 @@
 /** The few operations of the file system that the journal needs, so that a test can be a full disk. */
+import { makeDirectories } from "./makeDirectories.ts";
 import { closeSync, constants, readSync } from "node:fs";
 import * as fs from "node:fs/promises";
 import { dirname } from "node:path";
 import { QuotekeeperError } from "../errors.ts";
 import { openFile, openFileSync } from "../plainFiles.ts";
-import { makeDirectories } from "./makeDirectories.ts";
 import { makeDataDir, MODES, type Readers } from "./modes.ts";
-import { syncDirectory } from "./syncDirectory.ts";
+import { open } from "node:fs/promises";
 
 /** An open file. Positions and lengths in bytes; fewer bytes than asked may be read or written. */
 export type JournalFile = {
@@ -144,4 +144,32 @@ export async function readFully(file: JournalFile, into: Uint8Array, position: n
     done += bytesRead;
   }
   return done;
+}
+
+/** What is needed of the file system. */
+export type OpenDirectory = (
+  path: string,
+  flags: "r",
+) => Promise<{ sync: () => Promise<void>; close: () => Promise<void> }>;
+
+/**
+ * The answers of systems that have no such step, and keep a name with its file: Windows refuses to open a directory
+ * (EISDIR) or to sync it once it is open (EPERM), some network file systems say that they cannot (EINVAL, ENOTSUP). A
+ * disk that is full or broken never answers so.
+ */
+const NO_SUCH_STEP = new Set<string | undefined>(["EISDIR", "EPERM", "EINVAL", "ENOTSUP"]);
+
+/**
+ * Resolves when the names in a directory are on the disk, or when the system has no way to wait for that.
+ *
+ * @param openDirectory the file system's; default: the machine's own
+ * @throws every other error of the file system
+ */
+export async function syncDirectory(path: string, openDirectory: OpenDirectory = open): Promise<void> {
+  try {
+    const directory = await openDirectory(path, "r");
+    await directory.sync().finally(() => directory.close());
+  } catch (error) {
+    if (!NO_SUCH_STEP.has((error as NodeJS.ErrnoException).code)) throw error;
+  }
 }

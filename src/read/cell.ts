@@ -1,4 +1,5 @@
 /** What a cell of a row may turn out to be. Pure. */
+import { canonicalDecimal } from "../quotes-api/decimal.ts";
 
 /**
  * A value, or what is wrong: the column, what it holds, and why that will not do. `cut` counts what the text says beyond
@@ -12,4 +13,19 @@ const SHOWN_LENGTH = 60;
 /** A value as a problem shows it. */
 export function shown(text: string): string {
   return JSON.stringify(text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}...` : text);
+}
+
+/** The product of two decimals, without a float between: `270000` by `0.001` is `270`. */
+export function scaledBy(text: string, factor: string): string {
+  const [a, b] = [wholeAndScale(text), wholeAndScale(factor)];
+  const product = a.whole * b.whole;
+  const scale = a.scale + b.scale;
+  const digits = (product < 0n ? -product : product).toString().padStart(scale + 1, "0");
+  const point = digits.length - scale;
+  return canonicalDecimal(`${product < 0n ? "-" : ""}${digits.slice(0, point)}.${digits.slice(point)}`);
+}
+
+function wholeAndScale(text: string): { whole: bigint; scale: number } {
+  const [whole = "", fraction = ""] = canonicalDecimal(text).split(".");
+  return { whole: BigInt(whole + fraction), scale: fraction.length };
 }

@@ -6,7 +6,7 @@ import { NO_QUOTE } from "../quotes-api/readInstrument.ts";
 import { CUT_FIELDS, type CsvCall, type CsvField, DECIMAL_FIELDS, INTEGER_FIELDS } from "./csvCall.ts";
 import { type Cell, shown } from "./cell.ts";
 import { type TextOf } from "./rowReader.ts";
-import { scaledBy } from "./scaledBy.ts";
+import { scaledBy } from "./cell.ts";
 
 /** Fields of `quotes` itself; the others are of `extended_quotes`. */
 const PRICES = new Set<CsvField>(PRICE_FIELDS.map(({ name }) => name));

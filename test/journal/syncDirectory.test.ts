@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { type OpenDirectory, syncDirectory } from "../../src/journal/syncDirectory.ts";
+import { type OpenDirectory, syncDirectory } from "../../src/journal/fs.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { errno } from "./world.ts";
 

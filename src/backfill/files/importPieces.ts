@@ -13,11 +13,14 @@ import { rowsOf } from "../../read/answerToRows.ts";
 import type { AnswerRows } from "../../read/rowTypes.ts";
 import type { Clock } from "../../clock.ts";
 import type { Journal } from "../../journal/writer.ts";
-import { NO_POSITION, readReadPositions, positionOfRun } from "../../archive/refill/runPosition.ts";
+import { NO_POSITION, positionOfRun, readReadPositions } from "../../archive/refill/runPosition.ts";
 import type { OnProgress } from "../progress.ts";
 import { addReports, type BackfillReport, NOTHING_DONE, withLoaded } from "../../archive/refill/report.ts";
 import type { Run } from "../../archive/refill/runs.ts";
 import { type Piece, type PieceBatch, recordOf } from "./piece.ts";
+import { JOURNAL_POSITION, readPositions } from "../../archive/loadPosition.ts";
+import { loadSegment } from "../../archive/loader.ts";
+import { listSegments } from "../../journal/segments.ts";
 
 /** What an import needs. */
 export type ImportOptions = {
@@ -132,4 +135,48 @@ export function batchOf(pieces: readonly Piece[], name: string): Batch {
     rowsOf(recordOf(piece, name), { segment: piece.knownIn ?? "", offset: 0 }),
   );
   return { segment: "", from: 0, to: 0, answers, notes: [] };
+}
+
+/**
+ * Loads what the journal holds and the archive has not. Pieces of this import count for its run: an earlier process of
+ * the run has journaled them and came no further.
+ */
+export async function catchUp({
+  pool,
+  journalDir,
+  clock,
+  run,
+  name,
+  onDamage,
+}: ImportOptions): Promise<void> {
+  const loaded = await readPositions(pool);
+  const read = await readReadPositions(pool, run.id);
+  const memory = createMemory();
+  for (const { name: segment, bytes } of await listSegments(journalDir)) {
+    const from = loaded.get(segment) ?? 0;
+    if (bytes !== null && bytes <= from) continue;
+    let readTo = read.get(segment) ?? 0;
+    for await (const batch of readBatches(segment, { journalDir, from, onDamage })) {
+      if (batch.to === batch.from) continue;
+      const ours = readTo === batch.from && isOf(batch, name);
+      const runPosition = ours ? positionOfRun(run, { loaderToo: true }) : JOURNAL_POSITION;
+      const report = await loadBatch(pool, batch, memory, runPosition);
+      if (report === null) {
+        // Another program loads this segment at the same time: what is left of it goes the ordinary way.
+        const positions = await readPositions(pool, [segment]);
+        await loadSegment({ pool, journalDir, clock, onDamage }, segment, positions.get(segment) ?? 0);
+        break;
+      }
+      if (!ours) continue;
+      readTo = batch.to;
+      run.report = withLoaded(run.report, report);
+    }
+  }
+}
+
+function isOf({ answers }: Batch, name: string): boolean {
+  return (
+    answers.length > 0 &&
+    answers.every(({ record: { source } }) => source.kind === "import" && source.name === name)
+  );
 }

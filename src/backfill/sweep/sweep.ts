@@ -7,7 +7,7 @@
  * calls are made one by one, more and more seldom, and when that lasts the sweep ends with the last error.
  */
 import type { Clock } from "../../clock.ts";
-import { answerError } from "../../collect/answerError.ts";
+import { answerError } from "../../quotes-api/answer.ts";
 import { Collector, type CollectorOptions } from "../../collect/collector.ts";
 import { CONCURRENCY, type Send } from "../../collect/dispatcher.ts";
 import { namesOf } from "../../collect/plan.ts";

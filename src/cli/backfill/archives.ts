@@ -9,6 +9,7 @@ import { instantFromDate } from "../../clock.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import type { Edges } from "../../run/edges.ts";
 import { archiveExists, withArchive } from "../../run/archive.ts";
+import { readJobs } from "../../schedule/readJobs.ts";
 
 /** Runs `work` with the archive, migrated. */
 export async function withMigrated<T>(
@@ -57,4 +58,10 @@ async function passing(config: Config): Promise<Config> {
   // The server may run as another user, who has to come in.
   await chmod(dir, 0o755);
   return { ...config, dataDir: join(dir, "data") };
+}
+
+/** Their names; none where there are no job files, as on a machine that only keeps an archive. */
+export async function delayedJobs(config: Config): Promise<string[]> {
+  const { jobs } = await readJobs(config.jobsDir).catch(() => ({ jobs: [] }));
+  return jobs.filter(({ delayed }) => delayed).map(({ name }) => name);
 }

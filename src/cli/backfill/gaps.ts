@@ -21,9 +21,9 @@ import type { Edges } from "../../run/edges.ts";
 import { journalDir } from "../../run/collection.ts";
 import { table } from "../terminal/table.ts";
 import { withMigrated, withTrial } from "./archives.ts";
-import { delayedJobs } from "./delayedJobs.ts";
+import { delayedJobs } from "./archives.ts";
 import { createDisplay, type Display } from "./display.ts";
-import { endingAtInterrupt } from "./ending.ts";
+import { endingAtInterrupt } from "../../run/edges.ts";
 import type { CommonRequest } from "./report.ts";
 import { deadLetterLines, deadLettersJson } from "./report.ts";
 

@@ -2,7 +2,7 @@
 import type pg from "pg";
 import type { AnswerRows } from "../../read/rowTypes.ts";
 import { tryBatches, tryCatchUp } from "../../backfill/dryRun/tryBatches.ts";
-import { catchUp } from "../../backfill/files/catchUp.ts";
+import { catchUp } from "../../backfill/files/importPieces.ts";
 import { batchOf, importPieces } from "../../backfill/files/importPieces.ts";
 import type { PieceBatch } from "../../backfill/files/piece.ts";
 import { withSourceLock } from "../../archive/refill/sourceLock.ts";
@@ -15,9 +15,9 @@ import { openJournal } from "../../journal/writer.ts";
 import type { Edges } from "../../run/edges.ts";
 import { journalDir } from "../../run/collection.ts";
 import { type Tried, withMigrated, withTrial } from "./archives.ts";
-import { delayedJobs } from "./delayedJobs.ts";
+import { delayedJobs } from "./archives.ts";
 import type { Display } from "./display.ts";
-import { endingAtInterrupt } from "./ending.ts";
+import { endingAtInterrupt } from "../../run/edges.ts";
 
 /** An import that was asked for. */
 export type ImportRequest = {

@@ -126,7 +126,7 @@ export const addBackfill: AddCommand = (command, { run, edges }) => {
               ...{ ...common, format: "parquet", directory: resolve(edges.directory, options.parquet ?? "") },
             });
           case "sweep":
-            return (await import("./sweep.ts")).backfillSweep(config, edges, {
+            return (await import("./sweep/runSweep.ts")).backfillSweep(config, edges, {
               ...common,
               ...{ symbolsFile: options.symbolsFile ?? null, chains: options.chain },
               ...{ delayed, restart: options.restart },

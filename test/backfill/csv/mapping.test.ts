@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { readContract } from "../../../src/read/csvInstrument.ts";
-import { scaledBy } from "../../../src/read/scaledBy.ts";
+import { scaledBy } from "../../../src/read/cell.ts";
 import { run } from "../../cli/edges.ts";
 import { exportableArchive } from "../../export/world.ts";
 import { tempDir } from "../../support/tempDir.ts";

@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import type { SweepAsk } from "../../../backfill/sweep/ask.ts";
 import type { SweepPlan } from "../../../backfill/sweep/plan.ts";
-import { closeRun, type SweepRun } from "../../../backfill/sweep/runFile.ts";
+import { closeRun, openRun, type SweepRun } from "../../../backfill/sweep/runFile.ts";
 import type { Room } from "../../../backfill/sweep/room.ts";
 import { sweep, type SweepOptions } from "../../../backfill/sweep/sweep.ts";
 import { counted, fateLines, leftLine } from "../../../backfill/sweep/words.ts";
@@ -16,15 +16,17 @@ import { askForCall } from "../../../run/beside/permits.ts";
 import type { Edges } from "../../../run/edges.ts";
 import { journalDir } from "../../../run/collection.ts";
 import { accountOf, openFeed } from "../../../run/feed.ts";
-import type { Display } from "../display.ts";
-import type { Finished } from "../report.ts";
+import { createDisplay, type Display } from "../display.ts";
+import { type Finished, printReport } from "../report.ts";
 import { governorOf, openCalls } from "../../../run/callHistory.ts";
-
-import { announce } from "./forecast.ts";
+import { announce, forecast } from "./forecast.ts";
 import { lastPrices, planOf, quotesIn, roomOf, takeJournaled } from "./planning.ts";
-import { serviceOf, type SweepRequest } from "./readAsk.ts";
+import { nameOf, readAsk, serviceOf, type SweepRequest } from "./readAsk.ts";
 import { openStore, type Settled } from "./store.ts";
 import { say } from "../../terminal/harmless.ts";
+import { instantFromDate } from "../../../clock.ts";
+import { PROCESSES } from "../../../processes.ts";
+import { endingAtInterrupt } from "../../../run/edges.ts";
 
 /** A sweep that is to be done. */
 export type Work = {
@@ -178,4 +180,26 @@ async function conclude(
 function notLoaded(waiting: number, problem: string | null): string {
   const why = problem === null ? "" : ` ${problem}`;
   return `Not loaded: ${counted(waiting, "answer")} of the sweep in the journal.${why} Whatever loads the journal next stores them, as \`quotekeeper start\` does, or this command.`;
+}
+
+/** @returns 0 when every instrument was stored, 1 otherwise */
+export async function backfillSweep(config: Config, edges: Edges, request: SweepRequest): Promise<number> {
+  const ask = await readAsk(edges, request);
+  const name = nameOf(config, ask, request);
+  if (request.dryRun) return forecast(config, edges, { ask, name, request });
+  const display = createDisplay(config, edges, "sweeping");
+  try {
+    const now = instantFromDate(edges.clock.now());
+    const options = { now, restart: request.restart, processes: PROCESSES };
+    const run = await openRun(resolve(config.dataDir), name, options);
+    const { finished, exitCode } = await endingAtInterrupt(edges, (signal) =>
+      runSweep(config, edges, { request, ask, run, display, signal }),
+    );
+    display.end();
+    printReport(edges, finished, request.json);
+    return exitCode;
+  } catch (error) {
+    display.end();
+    throw error;
+  }
 }

@@ -13,7 +13,7 @@ import { dateOf, type Instant, instantFromDate } from "../../../clock.ts";
 import type { Edges } from "../../../run/edges.ts";
 import { type Archive, openArchive } from "../../../run/archive.ts";
 import { journalDir } from "../../../run/collection.ts";
-import { delayedJobs } from "../delayedJobs.ts";
+import { delayedJobs } from "../archives.ts";
 import type { Display } from "../display.ts";
 
 /** What the archive made of a sweep. */
