@@ -1,6 +1,7 @@
 /** Symbols that the service does not know, that break a call, or whose list is too long. */
 import { describe, expect, test } from "@jest/globals";
 import { afterSuccess, firstBatchSize } from "../../src/collect/batchSize.ts";
+import { CONCURRENCY } from "../../src/collect/dispatcher.ts";
 import type { Answer } from "../../src/quotes-api/answer.ts";
 import { symbolsNamed } from "./due.ts";
 import {
@@ -243,6 +244,19 @@ describe("a list that is too long", () => {
     expect(callsIn(world, 0).map(({ names }) => names.length)).toEqual([100, 50, 50, 25, 25, 25, 25]);
     expect(callsIn(world, 1).map(({ names }) => names.length)).toEqual([26, 26, 26, 22]);
     expect(entriesOf(world.notes).every(({ misses }) => misses.length === 0)).toBe(true);
+  });
+
+  test("cuts the lists that wait as well: only those already under way are refused for the same length", async () => {
+    const world = startWorld({
+      start: START,
+      jobs: [jobOf({ name: "list", symbols: symbolsNamed(1_200) })],
+      respond: takes(() => 60),
+    });
+
+    await world.until("2026-11-20T14:30:59Z");
+
+    expect(callsIn(world, 0).filter(({ names }) => names.length === 100)).toHaveLength(CONCURRENCY);
+    expect(entryAt(world.notes, "14:30")?.misses).toEqual([]);
   });
 
   test("lists grow slowly, and after a refusal go back to what was taken, not to the refused size that day", async () => {

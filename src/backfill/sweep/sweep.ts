@@ -151,9 +151,11 @@ class Sweep {
       if (this.#clockTried || !mayBeRefusedForTheClock(record)) this.#failed.abort(error);
       this.#clockTried = true;
     } else if (answer.outcome !== "quota_fault" && answer.outcome !== "too_long") {
-      const names = namesOf(call);
-      if (names.length === 1 && answer.outcome !== "server_error") this.#refused.add(names[0] ?? "");
       this.#unwell(error);
+      const names = namesOf(call);
+      // While nothing is answered it may be the service that refuses, whatever it is asked.
+      if (names.length === 1 && answer.outcome !== "server_error" && !this.#health.inDoubt)
+        this.#refused.add(names[0] ?? "");
     }
   }
 

@@ -342,6 +342,27 @@ test("a service that is out of order for a while is waited for, and every symbol
   expect(clock.monotonicMs()).toBeGreaterThan(120_000);
 });
 
+test("while the service refuses whatever it is asked, contracts are not given up for it", async () => {
+  const world = await backfillWorld();
+  let calls = 0;
+  // Of a contract this service says nothing.
+  const service = await scripted(() => ((calls += 1) > 3 && calls <= 25 ? 400 : 200));
+  const file = symbolsFile(world, contracts(30));
+
+  const outcome = await sweep(
+    account(world, service.baseUrl),
+    createTestClock(),
+    "--symbols-file",
+    file,
+    "--json",
+  );
+
+  const asked = askedOf((await answersIn(world)).filter(({ status }) => status === 200));
+  // Five are refused before it is the service that is in doubt.
+  expect(new Set(asked).size).toBe(25);
+  expect(printed(outcome).report).toMatchObject({ missing: 25 });
+});
+
 test("what is wrong in a symbols file and a chain is told all at once, with file and line, exit code 2", async () => {
   const world = await backfillWorld();
   const stub = await startStubService({ status: 500 });
