@@ -1,6 +1,6 @@
 /** What is loaded at once, and what came of it. */
 import type { AnswerRows } from "../read/rowTypes.ts";
-import { addLetterCounts, countLetters, isOfQuote, type LetterCount } from "./letterCounts.ts";
+import { countLetters, isOfQuote, type LetterCount } from "./letterCounts.ts";
 import type { JournaledNote } from "./loadNotes.ts";
 import type { StoredAnswers } from "./storeAnswers.ts";
 
@@ -59,16 +59,5 @@ export function countsOf(answers: readonly AnswerRows[]): ReadCounts {
     ),
     cutTimes: sum(({ cut }) => cut?.times ?? 0),
     cutFractions: sum(({ cut }) => cut?.fractions ?? 0),
-  };
-}
-
-/** Two reports as one. */
-export function addReports(a: LoadReport, b: LoadReport): LoadReport {
-  const { unreadable, lost, ...counts } = a;
-  const sums = (Object.keys(counts) as (keyof typeof counts)[]).map((key) => [key, counts[key] + b[key]]);
-  return {
-    ...(Object.fromEntries(sums) as typeof counts),
-    unreadable: addLetterCounts(unreadable, b.unreadable),
-    lost: addLetterCounts(lost, b.lost),
   };
 }

@@ -5,7 +5,7 @@
  * that is there already or one that the database refuses, is left to `loadBatch`: the stretch is read again, batch by batch.
  */
 import type pg from "pg";
-import { type Batch, addReports, countsOf, type LoadReport, NOTHING_LOADED } from "./batch.ts";
+import { type Batch, countsOf, type LoadReport, NOTHING_LOADED } from "./batch.ts";
 import { copyQuoteLines, type QuoteLines, quoteLines } from "./copyQuotes.ts";
 import { addChangedWords, type DividendWords, insertDividends } from "./dividends.ts";
 import { insertDeadLetters, insertResponses, type ResponseRow, responseRow } from "./insert.ts";
@@ -20,7 +20,7 @@ import {
   sourceText,
 } from "./instruments.ts";
 import { KnownInstruments } from "./knownInstruments.ts";
-import { addLetterCounts, countLetters } from "./letterCounts.ts";
+import { addCounts, addLetterCounts, countLetters } from "./letterCounts.ts";
 import { createMemory, ensureRoom, isPassing, loadBatch, strangeMonths } from "./load.ts";
 import { type JournaledNote, loadNotes } from "./loadNotes.ts";
 import type { LoadPosition, Stretch } from "./loadPosition.ts";
@@ -316,7 +316,7 @@ class Gathered {
     addAllSeen(this.seen, instruments.seen);
     this.notes.push(...notes);
     const stored = { responses: answers.length, quotes: placed.length };
-    this.report = addReports(this.report, { ...NOTHING_LOADED, ...countsOf(answers), ...stored });
+    this.report = addCounts(this.report, { ...NOTHING_LOADED, ...countsOf(answers), ...stored });
     this.to = to;
   }
 }

@@ -39,3 +39,18 @@ export function addLetterCounts(a: readonly LetterCount[], b: readonly LetterCou
   }
   return [...byReason.values()];
 }
+
+/** Two reports of the same kind as one: numbers are summed, and dead letters counted together. */
+export function addCounts<Report extends Readonly<Record<string, number | LetterCount[]>>>(
+  a: Report,
+  b: Report,
+): Report {
+  const sums = Object.entries(a).map(([key, value]) => {
+    const other = b[key];
+    return [
+      key,
+      typeof value === "number" ? value + Number(other) : addLetterCounts(value, other as LetterCount[]),
+    ];
+  });
+  return Object.fromEntries(sums) as Report;
+}

@@ -2,6 +2,7 @@
  * Loads the archive from the journal, in the journal's order, from the position that the database itself keeps.
  * A database that is away is waited for; the journal keeps growing meanwhile.
  */
+import { addCounts } from "./letterCounts.ts";
 import type pg from "pg";
 import { atMost, type Clock } from "../clock.ts";
 import { listSegments } from "../journal/segments.ts";
@@ -9,7 +10,7 @@ import { JOURNAL_POSITION, readPositions } from "./loadPosition.ts";
 import { isRetryable } from "./databaseError.ts";
 import { explain } from "./explain.ts";
 import { BatchLoader, GATHERED_BATCH_BYTES, LoadedByAnother } from "./batchLoader.ts";
-import { addReports, type Batch, type LoadReport, NOTHING_LOADED } from "./batch.ts";
+import { type Batch, type LoadReport, NOTHING_LOADED } from "./batch.ts";
 import { readBatches } from "./readBatches.ts";
 
 /** What the loader needs, and whom it tells. */
@@ -76,7 +77,7 @@ class JournalLoader {
       alone: ({ answers }) => answers.some(({ record }) => record.source.kind === "import"),
       reread: (segment, from) => this.#read(segment, from),
       onLoaded: (loaded) => {
-        this.report = addReports(this.report, loaded);
+        this.report = addCounts(this.report, loaded);
         options.onLoaded?.(loaded);
       },
     });

@@ -1,14 +1,13 @@
 /** `quotekeeper coverage`: expected against stored, per instrument and session, and why not. */
 import { Option } from "commander";
 import { z } from "zod";
-import { addDays } from "../market/calendar/dates.ts";
+import { addDays, exchangeDate } from "../market/calendar/dates.ts";
 import { count, countsByName, exchangeDay } from "../run/jsonWords.ts";
 import { checkOrder, parseDate } from "./arguments.ts";
 import type { AddCommand } from "./command.ts";
 import { printJson } from "./terminal/printJson.ts";
 import { type CoverageRow, readCoverage } from "../archive/coverage.ts";
 import type { Config } from "../config/loadEnvironment.ts";
-import { exchangeDate } from "../market/calendar/dates.ts";
 import type { Edges } from "../run/edges.ts";
 import { requireArchive, requireSchema, withArchive } from "../run/archive.ts";
 import { table } from "./terminal/table.ts";

@@ -12,11 +12,10 @@ import { type Clock, instantFromDate } from "../clock.ts";
 import { ERRORS, QuotekeeperError } from "../errors.ts";
 import type { MissReason } from "../journal/ledger.ts";
 import type { Log } from "../log.ts";
-import type { Answer } from "../quotes-api/answer.ts";
+import { type Answer, answerError } from "../quotes-api/answer.ts";
 import { type DatedAnswer, mayBeRefusedForTheClock } from "../quotes-api/clockSkew.ts";
 import { readRetryAfter } from "../quotes-api/rateLimit.ts";
 import { describeCall } from "../quotes-api/request.ts";
-import { answerError } from "../quotes-api/answer.ts";
 import { type Arrived, type CallEnd, answeredEnd, unansweredEnd } from "./callEnds.ts";
 import { type BudgetState, budgetState } from "./governor/budgetState.ts";
 import {

@@ -7,8 +7,7 @@ import type { Calendar } from "./calendar/calendar.ts";
 import { isDateText } from "./calendar/dates.ts";
 import { byDecimal, strikesAround } from "./chainStrikes.ts";
 import { isExpired, nextExpirations } from "./expirations.ts";
-import { isSymbol, plainStrike } from "./instrument.ts";
-import type { OptionContract } from "./instrument.ts";
+import { isSymbol, type OptionContract, plainStrike } from "./instrument.ts";
 
 /** A positive decimal, as a number or as text; becomes text without needless zeros. */
 const decimal = z

@@ -3,8 +3,7 @@
  * (Options Symbology Initiative, 2010; without the spaces that pad the root to six there).
  */
 import { isDateText } from "./calendar/dates.ts";
-import { plainStrike } from "./instrument.ts";
-import type { OptionContract } from "./instrument.ts";
+import { type OptionContract, plainStrike } from "./instrument.ts";
 
 const OCC_SYMBOL = /^([A-Z][A-Z0-9]{0,5})(\d{2})(\d{2})(\d{2})([CP])(\d{8})$/;
 

@@ -5,8 +5,7 @@
 import { QuotekeeperError } from "../errors.ts";
 import { type InstrumentQuote } from "./document.ts";
 import { LEAF, LEAF_PATHS, LEAF_TREE, type LeafNode } from "./leaves.ts";
-import { readOrdinaryItem } from "./fastReader.ts";
-import { type PlainXmlHandler, walkPlainXml } from "./fastReader.ts";
+import { type PlainXmlHandler, readOrdinaryItem, walkPlainXml } from "./fastReader.ts";
 import { ABSENT_TEXTS } from "./decimal.ts";
 import { isOption, type OddField, readLeaves } from "./readInstrument.ts";
 import { decodeBody, MAX_PIECE, PIECE_TOO_LONG, refused, walkXml } from "./xml.ts";

@@ -1,6 +1,11 @@
 /** The forms in which the service can be asked for quotes (specification, GET /v1/market/quotes.xml). */
-import type { InstrumentKey, OptionContract } from "../market/instrument.ts";
-import { instrumentName, option, security } from "../market/instrument.ts";
+import {
+  type InstrumentKey,
+  instrumentName,
+  option,
+  type OptionContract,
+  security,
+} from "../market/instrument.ts";
 import { parseOccSymbol } from "../market/occ.ts";
 import { percentEncode } from "./percentEncode.ts";
 

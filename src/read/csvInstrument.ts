@@ -2,9 +2,8 @@
 import { canonicalDecimal } from "../quotes-api/decimal.ts";
 import type { InstrumentRow } from "./rowTypes.ts";
 import { type CsvCall, type CsvField, NAME_FIELDS } from "./csvCall.ts";
-import { type Cell, shown } from "./cell.ts";
+import { type Cell, scaledBy, shown } from "./cell.ts";
 import { dateReader } from "./cellTime.ts";
-import { scaledBy } from "./cell.ts";
 import type { TextOf } from "./rowReader.ts";
 import { isDateText } from "../market/calendar/dates.ts";
 import { type OptionContract, type OptionType, plainStrike } from "../market/instrument.ts";

@@ -4,9 +4,8 @@ import type { Quote } from "../quotes-api/document.ts";
 import { NUMBER_FIELDS, PRICE_FIELDS } from "../quotes-api/fields.ts";
 import { NO_QUOTE } from "../quotes-api/readInstrument.ts";
 import { CUT_FIELDS, type CsvCall, type CsvField, DECIMAL_FIELDS, INTEGER_FIELDS } from "./csvCall.ts";
-import { type Cell, shown } from "./cell.ts";
+import { type Cell, scaledBy, shown } from "./cell.ts";
 import { type TextOf } from "./rowReader.ts";
-import { scaledBy } from "./cell.ts";
 
 /** Fields of `quotes` itself; the others are of `extended_quotes`. */
 const PRICES = new Set<CsvField>(PRICE_FIELDS.map(({ name }) => name));

@@ -7,10 +7,18 @@ import type { RecordSource, ResponseRecord } from "../journal/record.ts";
 import { canonicalDecimal } from "../quotes-api/decimal.ts";
 import { EXTENDED_FIELDS, PRICE_FIELDS, valuesByName, type Field } from "../quotes-api/fields.ts";
 import { NO_QUOTE } from "../quotes-api/readInstrument.ts";
-import type { AnswerRows, DeadLetter, InstrumentRow, QuoteUnit } from "./rowTypes.ts";
+import type {
+  AnswerRows,
+  DeadLetter,
+  InstrumentRow,
+  QuoteUnit,
+  Restored,
+  RestoredDividend,
+  RestoredInstrument,
+  RestoredSource,
+} from "./rowTypes.ts";
 import { type Cell, shown } from "./cell.ts";
 import { type ExportCall, PIECE_COLUMNS, type PieceRow } from "./exportCall.ts";
-import type { RestoredSource, RestoredInstrument, RestoredDividend, Restored } from "./rowTypes.ts";
 
 /** A value that no archive can hold, by its column. */
 class Unfit extends Error {}

@@ -1,8 +1,9 @@
 /** The collecting half of `start` and `collect`: feed, journal, loader and collector, opened in order. */
+import { addCounts } from "../archive/letterCounts.ts";
 import { join, resolve } from "node:path";
 import type { Logger } from "pino";
 import { databaseError, isRetryable } from "../archive/databaseError.ts";
-import { type LoadReport, NOTHING_LOADED, addReports } from "../archive/batch.ts";
+import { type LoadReport, NOTHING_LOADED } from "../archive/batch.ts";
 import { type Loader, startLoader } from "../archive/loader.ts";
 import { migrate } from "../archive/migrate.ts";
 import { atMost, type Clock, instantFromDate } from "../clock.ts";
@@ -104,7 +105,7 @@ async function openStations(
   let loaded = NOTHING_LOADED;
   const loaderState = keepLoaderState(resolve(config.dataDir), clock);
   const loader = openLoader(options, dir, loaderState, (report) => {
-    loaded = addReports(loaded, report);
+    loaded = addCounts(loaded, report);
     onChange();
   });
   onOpened(() => loader.close(0));

@@ -1,6 +1,5 @@
 /** What the dashboard may know of a running collector and of `status`: given by whoever starts it. */
-import type { QuotekeeperError } from "../errors.ts";
-import { ERRORS, type ErrorCode } from "../errors.ts";
+import { type ErrorCode, ERRORS, type QuotekeeperError } from "../errors.ts";
 import type { Live, Problem, StatusView } from "./api/types.ts";
 
 /** Where the Now view has its facts from, besides the archive. */

@@ -75,17 +75,6 @@ export function withLoaded(report: BackfillReport, loaded: LoadReport): Backfill
   };
 }
 
-/** Two reports as one. */
-export function addReports(a: BackfillReport, b: BackfillReport): BackfillReport {
-  const { deadLetters: first, ...counts } = a;
-  const { deadLetters: second, ...further } = b;
-  const sums = (Object.keys(counts) as (keyof typeof counts)[]).map((key) => [
-    key,
-    counts[key] + further[key],
-  ]);
-  return { ...(Object.fromEntries(sums) as typeof counts), deadLetters: addLetterCounts(first, second) };
-}
-
 /** `5: 4 malformed (IBM: ...), 1 answered_twice (...)`; null when there is none. */
 export function deadLettersText(letters: readonly LetterCount[]): string | null {
   if (letters.length === 0) return null;

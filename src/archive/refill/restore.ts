@@ -14,9 +14,8 @@ import {
   type Sighting,
   withWrittenStrike,
 } from "../instruments.ts";
-import type { AnswerRows } from "../../read/rowTypes.ts";
+import type { AnswerRows, Restored, RestoredInstrument, RestoredSource } from "../../read/rowTypes.ts";
 import { EXPORT_SOURCE, EXPORT_SOURCE_ID, isExportCall } from "../../read/exportCall.ts";
-import type { Restored, RestoredInstrument, RestoredSource } from "../../read/rowTypes.ts";
 
 /** Sources, that of exports among them, and instruments; to be called before the quotes of the same answers are stored. `seen` grows. */
 export async function restoreDirectory(

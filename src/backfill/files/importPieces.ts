@@ -5,6 +5,7 @@
  * A run that was ended in its midst, at whatever instant, has left pieces in one of three states: not journaled (they
  * come now), journaled and not loaded (`catchUp` loads them first), loaded (the archive knows their request ids).
  */
+import { addCounts } from "../../archive/letterCounts.ts";
 import type pg from "pg";
 import { createMemory, loadBatch, type LoadMemory } from "../../archive/load.ts";
 import type { Batch, LoadReport } from "../../archive/batch.ts";
@@ -15,7 +16,7 @@ import type { Clock } from "../../clock.ts";
 import type { Journal } from "../../journal/writer.ts";
 import { NO_POSITION, positionOfRun, readReadPositions } from "../../archive/refill/runPosition.ts";
 import type { OnProgress } from "../progress.ts";
-import { addReports, type BackfillReport, NOTHING_DONE, withLoaded } from "../../archive/refill/report.ts";
+import { type BackfillReport, NOTHING_DONE, withLoaded } from "../../archive/refill/report.ts";
 import type { Run } from "../../archive/refill/runs.ts";
 import { type Piece, type PieceBatch, recordOf } from "./piece.ts";
 import { JOURNAL_POSITION, readPositions } from "../../archive/loadPosition.ts";
@@ -63,7 +64,7 @@ export async function importPieces(
     onProgress({ doing, done, total, unit: "bytes", quotes });
   }
   signal.throwIfAborted();
-  return addReports(run.report, repeated);
+  return addCounts(run.report, repeated);
 }
 
 /** Pieces that earlier processes of a run have added: each passes once. */

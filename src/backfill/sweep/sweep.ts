@@ -7,13 +7,12 @@
  * calls are made one by one, more and more seldom, and when that lasts the sweep ends with the last error.
  */
 import type { Clock } from "../../clock.ts";
-import { answerError } from "../../quotes-api/answer.ts";
+import { type Answer, answerError } from "../../quotes-api/answer.ts";
 import { Collector, type CollectorOptions } from "../../collect/collector.ts";
 import { CONCURRENCY, type Send } from "../../collect/dispatcher.ts";
 import { namesOf } from "../../collect/plan.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { alwaysOpen } from "../../market/calendar/calendar.ts";
-import type { Answer } from "../../quotes-api/answer.ts";
 import { type DatedAnswer, mayBeRefusedForTheClock } from "../../quotes-api/clockSkew.ts";
 import { describeCall, type QuoteCall } from "../../quotes-api/request.ts";
 import type { SweepPlan } from "./plan.ts";

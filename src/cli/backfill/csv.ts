@@ -16,8 +16,7 @@ import type { Edges } from "../../run/edges.ts";
 import { createDisplay } from "./display.ts";
 import { backfillExported } from "./exported.ts";
 import { runImport } from "./importing.ts";
-import type { CommonRequest } from "./report.ts";
-import { printReport } from "./report.ts";
+import { type CommonRequest, printReport } from "./report.ts";
 
 /** What was asked for. */
 export type CsvRequest = CommonRequest & {

@@ -10,8 +10,7 @@ import { createObserver } from "../../clock.ts";
 import type { Edges } from "../../run/edges.ts";
 import { createDisplay } from "./display.ts";
 import { runImport } from "./importing.ts";
-import type { CommonRequest } from "./report.ts";
-import { printReport } from "./report.ts";
+import { type CommonRequest, printReport } from "./report.ts";
 
 /** What was asked for. */
 export type ExportedRequest = CommonRequest & {

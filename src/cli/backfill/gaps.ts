@@ -17,15 +17,12 @@ import { type BackfillReport, NOTHING_DONE } from "../../archive/refill/report.t
 import type { Config } from "../../config/loadEnvironment.ts";
 import { dateOf, type Instant, instantFromDate } from "../../clock.ts";
 import { exchangeDate } from "../../market/calendar/dates.ts";
-import type { Edges } from "../../run/edges.ts";
+import { type Edges, endingAtInterrupt } from "../../run/edges.ts";
 import { journalDir } from "../../run/collection.ts";
 import { table } from "../terminal/table.ts";
-import { withMigrated, withTrial } from "./archives.ts";
-import { delayedJobs } from "./archives.ts";
+import { delayedJobs, withMigrated, withTrial } from "./archives.ts";
 import { createDisplay, type Display } from "./display.ts";
-import { endingAtInterrupt } from "../../run/edges.ts";
-import type { CommonRequest } from "./report.ts";
-import { deadLetterLines, deadLettersJson } from "./report.ts";
+import { type CommonRequest, deadLetterLines, deadLettersJson } from "./report.ts";
 
 const hole = z.strictObject({
   job: z.string().describe("Name of the job."),

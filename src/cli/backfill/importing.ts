@@ -2,8 +2,7 @@
 import type pg from "pg";
 import type { AnswerRows } from "../../read/rowTypes.ts";
 import { tryBatches, tryCatchUp } from "../../backfill/dryRun/tryBatches.ts";
-import { catchUp } from "../../backfill/files/importPieces.ts";
-import { batchOf, importPieces } from "../../backfill/files/importPieces.ts";
+import { batchOf, catchUp, importPieces } from "../../backfill/files/importPieces.ts";
 import type { PieceBatch } from "../../backfill/files/piece.ts";
 import { withSourceLock } from "../../archive/refill/sourceLock.ts";
 import { fillSlots } from "../../archive/refill/fillSlots.ts";
@@ -12,12 +11,10 @@ import { type Asked, beginRun, finishRun } from "../../archive/refill/runs.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { type Instant, instantFromDate, instantOf, microsOf } from "../../clock.ts";
 import { openJournal } from "../../journal/writer.ts";
-import type { Edges } from "../../run/edges.ts";
+import { type Edges, endingAtInterrupt } from "../../run/edges.ts";
 import { journalDir } from "../../run/collection.ts";
-import { type Tried, withMigrated, withTrial } from "./archives.ts";
-import { delayedJobs } from "./archives.ts";
+import { delayedJobs, type Tried, withMigrated, withTrial } from "./archives.ts";
 import type { Display } from "./display.ts";
-import { endingAtInterrupt } from "../../run/edges.ts";
 
 /** An import that was asked for. */
 export type ImportRequest = {

@@ -12,15 +12,12 @@ import { beginRun, finishRun, type Run } from "../../archive/refill/runs.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { type Instant, instantFromDate } from "../../clock.ts";
 import type { SegmentInfo } from "../../journal/segments.ts";
-import type { Edges } from "../../run/edges.ts";
+import { type Edges, endingAtInterrupt } from "../../run/edges.ts";
 import { journalDir } from "../../run/collection.ts";
-import { type Tried, withMigrated, withTrial } from "./archives.ts";
-import { delayedJobs } from "./archives.ts";
+import { delayedJobs, type Tried, withMigrated, withTrial } from "./archives.ts";
 import { createDisplay, type Display } from "./display.ts";
-import { endingAtInterrupt } from "../../run/edges.ts";
-import { tryJournal } from "./journalTrial.ts";
+import { type JournalRequest, tryJournal } from "./journalTrial.ts";
 import { type Finished, printReport } from "./report.ts";
-import type { JournalRequest } from "./journalTrial.ts";
 
 /** A journal that was chosen. */
 type Chosen = {

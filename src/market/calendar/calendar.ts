@@ -9,8 +9,7 @@ import { earlyClosesOf } from "./earlyCloses.ts";
 import { holidaysOf } from "./holidays.ts";
 import { CLOSURES, IRREGULAR_CLOSES, LATE_OPENINGS } from "./irregular.ts";
 import type { CalendarOverride } from "./overrides.ts";
-import { EARLY_CLOSE, phaseFinder, sessionOn } from "./session.ts";
-import type { Phase, TradingSession } from "./session.ts";
+import { EARLY_CLOSE, type Phase, phaseFinder, sessionOn, type TradingSession } from "./session.ts";
 
 export type { Phase, TradingSession } from "./session.ts";
 

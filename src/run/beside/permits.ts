@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { atMost, type Clock } from "../../clock.ts";
 import type { Arrived } from "../../collect/callEnds.ts";
-import type { BorrowedEnd } from "../../collect/dispatcher.ts";
+import type { BorrowedEnd, Leave } from "../../collect/dispatcher.ts";
 import { OUTCOMES } from "../../quotes-api/answer.ts";
 import { type Self, type Serve, talkToCollector } from "./lock.ts";
 
@@ -14,7 +14,7 @@ import { type Self, type Serve, talkToCollector } from "./lock.ts";
 export type Asker = "poll" | "sweep";
 
 /** Leave to make one call. It must be told how the call ended; a program that dies first has made one that failed. */
-export type Permit = { ended: (end: BorrowedEnd) => void };
+export type Permit = { ended: Leave };
 
 /** A call whose end nobody reports for so long, in ms, has failed: several times as long as a call may take. */
 const REPORT_MS = 60_000;
@@ -36,7 +36,7 @@ const report = z.object({
 /** The collector's half. @param lend as of `Dispatcher.lend` */
 export function lendCalls(
   account: string,
-  lend: (urgent: boolean, signal: AbortSignal) => Promise<(end: BorrowedEnd) => void>,
+  lend: (urgent: boolean, signal: AbortSignal) => Promise<Leave>,
   clock: Clock,
 ): Serve {
   return async (asked, talk) => {

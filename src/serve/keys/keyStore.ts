@@ -8,8 +8,16 @@ import { makeDataDir } from "../../journal/modes.ts";
 import type { Credentials } from "../../quotes-api/oauth/signature.ts";
 import type { AccessLevel, ServiceKey } from "./key.ts";
 import { KEY_FILE, type KeyFile, readKeyFile, type StoredKey } from "./keyFile.ts";
-import { IV_LENGTH, SALT_LENGTH, seal, sealingKey, unseal } from "./sealing.ts";
-import { ensureSealingSecret, readSealingSecret, type SealingSource } from "./sealing.ts";
+import {
+  ensureSealingSecret,
+  IV_LENGTH,
+  readSealingSecret,
+  SALT_LENGTH,
+  seal,
+  sealingKey,
+  type SealingSource,
+  unseal,
+} from "./sealing.ts";
 import { replaceFile, writeNew } from "./writeDurably.ts";
 
 /** Where the keys are, and what seals them. */

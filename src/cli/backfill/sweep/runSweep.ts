@@ -13,7 +13,7 @@ import { collectCall, type Stations } from "../../../run/pipeline.ts";
 import type { CollectorOptions } from "../../../collect/collector.ts";
 import { thisProcess } from "../../../run/beside/lock.ts";
 import { askForCall } from "../../../run/beside/permits.ts";
-import type { Edges } from "../../../run/edges.ts";
+import { type Edges, endingAtInterrupt } from "../../../run/edges.ts";
 import { journalDir } from "../../../run/collection.ts";
 import { accountOf, openFeed } from "../../../run/feed.ts";
 import { createDisplay, type Display } from "../display.ts";
@@ -26,7 +26,6 @@ import { openStore, type Settled } from "./store.ts";
 import { say } from "../../terminal/harmless.ts";
 import { instantFromDate } from "../../../clock.ts";
 import { PROCESSES } from "../../../processes.ts";
-import { endingAtInterrupt } from "../../../run/edges.ts";
 
 /** A sweep that is to be done. */
 export type Work = {
@@ -104,11 +103,11 @@ type Polled = Work & {
 
 /** Makes the calls, and shows how it goes. */
 async function poll({ clock, stderr }: Edges, polled: Polled): Promise<void> {
-  const { plan, run, request, display, signal, earlier, room, stations, made } = polled;
+  const { plan, run, display, signal, earlier, room, stations, made } = polled;
   let { quotes } = earlier;
   try {
     await sweep({
-      ...{ plan, run, delayed: request.delayed, signal },
+      ...{ plan, run, signal },
       collector: {
         ...{ ...made, clock, log: display.log },
         send: async (planned, ending, onArrived) => {
