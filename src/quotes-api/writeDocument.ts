@@ -3,6 +3,7 @@
  * "Resources and their fields". Together with `fields.ts` and `leaves.ts` this is the only place that
  * knows them.
  */
+import { remembered } from "./remembered.ts";
 import { XMLBuilder } from "fast-xml-parser";
 import type { DividendData, ExtendedQuote, InstrumentQuote, Quote, QuoteDocument } from "./document.ts";
 import { EXTENDED_FIELDS, PRICE_FIELDS } from "./fields.ts";
@@ -192,22 +193,12 @@ function text(value: string | null): string {
 const SERVICE_ZONE = "America/New_York";
 
 /**
- * A calendar date as the service writes it: `2026-12-18` becomes `2026-12-18T00:00:00-05:00`.
+ * A calendar date as the service writes it: `2026-12-18` becomes `2026-12-18T00:00:00-05:00`. Expirations and ex-dates
+ * come again and again, and a look into the rules of a zone takes long.
  *
  * @throws {RangeError} when the text is no date that exists
  */
-export function easternMidnight(date: string): string {
-  const known = midnights.get(date);
-  if (known !== undefined) return known;
-  if (midnights.size >= MOST_MIDNIGHTS) midnights.clear();
-  const text = midnightOf(date);
-  midnights.set(date, text);
-  return text;
-}
-
-/** Expirations and ex-dates come again and again, and a look into the rules of a zone takes long. */
-const midnights = new Map<string, string>();
-const MOST_MIDNIGHTS = 5_000;
+export const easternMidnight: (date: string) => string = remembered(5_000, midnightOf);
 
 function midnightOf(date: string): string {
   return Temporal.PlainDate.from(date, { overflow: "reject" })

@@ -5,7 +5,7 @@ import { NonceMemory } from "../quotes-api/oauth/nonces.ts";
 import { signedTarget, type SignedTarget } from "../quotes-api/oauth/signedTarget.ts";
 import { TIMESTAMP_WINDOW_SECONDS, verifyRequest, type Verdict } from "../quotes-api/oauth/verify.ts";
 import { keyFinder, type Keys, type ServiceKey } from "./keys/key.ts";
-import { createTargetMemory } from "./remembered.ts";
+import { createTargetMemory } from "./targetMemory.ts";
 
 /** Assumed: more nonces than this in twice the timestamp window are an attack or a fault, and are refused. */
 export const MAX_NONCES = 1_000_000;

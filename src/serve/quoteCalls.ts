@@ -8,7 +8,7 @@ import { answerQuotes, type Quotes, type Wanted, wantedBy } from "./answerQuotes
 import { type Fail, sendFaulty, sendQuotes, setLimitHeaders, SOURCE_HEADER } from "./answers.ts";
 import type { Fault } from "./faults/decide.ts";
 import { type Faults, inFaultyOrder } from "./faults/edge.ts";
-import { createTargetMemory } from "./remembered.ts";
+import { createTargetMemory } from "./targetMemory.ts";
 import type { QuoteSource } from "./source.ts";
 import { STATUS } from "./status.ts";
 
