@@ -52,7 +52,8 @@ export async function addKey(place: KeyPlace, asked: NewKey): Promise<AddedKey> 
   const { clock } = place;
   return changing(place, (file) => {
     const { secret, from } = ensureSealingSecret(place, clock);
-    const word = (): string => Buffer.from(clock.random(18)).toString("base64url");
+    // A dash at the front would be an option to `serve keys revoke`.
+    const word = (): string => Buffer.from(clock.random(18)).toString("base64url").replace(/^-/, "_");
     const names = { consumerKey: asked.consumerKey ?? word(), accessToken: asked.token ?? word() };
     if (file.keys.some(({ token }) => token === names.accessToken))
       throw usage("a key has that token already");

@@ -46,6 +46,17 @@ describe("a key that is added", () => {
     expect(openKeys(where)).toEqual([{ ...credentials, access: "delayed", quoteLimit: 5 }]);
   });
 
+  test("has no name that a command line takes for an option", async () => {
+    const clock = createTestClock();
+    // 62, the dash of base64url, in the first six bits.
+    const dashed = (length: number) => Uint8Array.from(clock.random(length)).fill(0xf8, 0, 1);
+    const where = place({ clock: { ...clock, random: dashed } });
+
+    const { credentials } = await addKey(where, asked());
+
+    for (const word of Object.values(credentials)) expect(word).toMatch(/^_[\w-]{23}$/);
+  });
+
   test("may be one that somebody has already", async () => {
     const where = place();
 
