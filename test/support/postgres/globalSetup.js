@@ -1,11 +1,18 @@
 /**
- * Runs once before all tests, in jest's own process: offers databases to the test files (see `desk.ts`). A server is
- * started when the first of them asks, so a run of pure tests starts none.
+ * Runs once before all tests, in jest's own process: finds a place for temporary files, and offers databases to the test
+ * files (see `desk.ts`). A server is started when the first of them asks, so a run of pure tests starts none.
  */
+import { rmSync } from "node:fs";
+import { directoryInMemory } from "../inMemory.js";
 import { allowTypescript } from "./typescript.js";
 
 // eslint-disable-next-line import-x/no-default-export -- jest calls the default export
 export default async function setup() {
+  const inMemory = process.env.TMPDIR ? null : directoryInMemory();
+  if (inMemory !== null) {
+    process.env.TMPDIR = inMemory;
+    process.once("exit", () => rmSync(inMemory, { recursive: true, force: true }));
+  }
   allowTypescript();
   const { openDesk } = await import("./desk.ts");
   const desk = await openDesk(process.env.TEST_DATABASE_URL || null);
