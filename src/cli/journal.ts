@@ -18,7 +18,7 @@ import { DAMAGED_DIR, type QuarantineNote } from "../journal/quarantine.ts";
 import { type JournalReport, type SegmentReport, verifyJournal } from "../journal/verify.ts";
 import { exchangeTime } from "../market/calendar/dates.ts";
 import type { Edges } from "../run/edges.ts";
-import { journalDir } from "../run/collection.ts";
+import { journalDir } from "../run/stations.ts";
 import { table } from "./terminal/table.ts";
 import { say } from "./terminal/harmless.ts";
 

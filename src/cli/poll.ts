@@ -13,16 +13,13 @@ import { migrate } from "../archive/migrate.ts";
 import { type QuoteLine, readQuotesOf } from "../archive/queries.ts";
 import { answerError } from "../quotes-api/answer.ts";
 import { type Arrived, answeredEnd } from "../collect/callEnds.ts";
-import type { CallLog } from "../collect/callLog.ts";
 import { budgetState } from "../collect/governor/budgetState.ts";
 import { admission, createGovernor, type GovernorState, step } from "../collect/governor/governor.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { instantFromDate } from "../clock.ts";
-import { uuidv7 } from "../journal/uuid.ts";
-import { openJournal } from "../journal/writer.ts";
 import { exchangeTime } from "../market/calendar/dates.ts";
-import { type Collected, collectCall, type Stations } from "../run/pipeline.ts";
+import { type Collected, collectCall } from "../run/pipeline.ts";
 import { mayBeRefusedForTheClock } from "../quotes-api/clockSkew.ts";
 import { matchAnswer, type Matched } from "../quotes-api/match.ts";
 import { askedInstruments, describeCall, type QuoteCall } from "../quotes-api/request.ts";
@@ -30,9 +27,8 @@ import { thisProcess } from "../run/beside/lock.ts";
 import { askForCall, type Permit, withPermit } from "../run/beside/permits.ts";
 import type { Edges } from "../run/edges.ts";
 import { type Archive, withArchive } from "../run/archive.ts";
-import { type Calls, governorOf, openCalls } from "../run/callHistory.ts";
-import { journalDir } from "../run/collection.ts";
-import { accountOf, openFeed, type OpenFeed } from "../run/feed.ts";
+import { accountOf } from "../run/feed.ts";
+import { openStations, type Stations } from "../run/stations.ts";
 import { table } from "./terminal/table.ts";
 import { say } from "./terminal/harmless.ts";
 
@@ -124,47 +120,31 @@ function symbolCalls(symbols: readonly string[], delayed: boolean): QuoteCall[] 
   return calls;
 }
 
+/** All is loaded at the end, in one go. */
+const LATER = { notify: () => undefined };
+
 /** What to poll; exactly one of the three forms, checked when it was parsed. */
 type PollRequest = { calls: QuoteCall[]; json: boolean };
 
 /** @returns 0 when every instrument asked for was stored, 1 otherwise */
 async function poll(config: Config, edges: Edges, { calls: wanted, json }: PollRequest): Promise<number> {
-  const { clock, stderr } = edges;
-  const dir = journalDir(config);
-  const journal = await openJournal({
-    dir,
-    clock,
-    maxTotalBytes: config.journalMaxBytes,
-    readers: config.journalReaders,
-    upkeep: false,
-    onProblem: ({ message }) => say(stderr, message),
+  const { clock, bootId, stderr } = edges;
+  const stations = await openStations(config, {
+    ...{ clock, bootId, upkeep: false },
+    tell: (_level, message) => say(stderr, message),
   });
   const collected: Collected[] = [];
-  let feed: OpenFeed | null = null;
   try {
-    feed = await openFeed(config, clock);
-    if (feed.simulated)
+    const { simulated } = stations.feed;
+    if (simulated)
       say(stderr, "SIMULATED market: these quotes are made up. Set QUOTES_BASE_URL to poll a real account.");
-    const calls = await openCalls(config, {
-      ...{ journalDir: dir, clock, bootId: edges.bootId },
-      onProblem: (message) => say(stderr, message),
-    });
-    const stations: Stations = {
-      fetchQuotes: feed.fetchQuotes,
-      journal,
-      loader: { notify: () => undefined },
-      calls: calls.log,
-      requestId: () => uuidv7(clock.now().getTime(), clock.random(16)),
-      sourceOf: feed.sourceOf,
-    };
-    const budget = new Budget(config, edges, calls);
-    const { simulated } = feed;
+    const budget = new Budget(edges, stations.budget);
     const ask = async (call: QuoteCall): Promise<Collected> => {
       // Each process has a simulated service of its own.
       const permit = simulated ? null : await permitOf(config, edges);
       const learn = permit === null ? await budget.admitted() : budget.sent();
       return withPermit(permit, learn, (onArrived) =>
-        collectCall({ call, jobs: [], slotAt: null }, stations, { onArrived }),
+        collectCall({ call, jobs: [], slotAt: null }, { ...stations, loader: LATER }, { onArrived }),
       );
     };
     for (const call of wanted) {
@@ -175,14 +155,13 @@ async function poll(config: Config, edges: Edges, { calls: wanted, json }: PollR
       collected.push(answered);
     }
   } finally {
-    await feed?.close();
-    await journal.close();
+    await stations.close();
   }
   // The answers are on disk: from here on nothing can be lost, whatever the database says.
   const lines = await withArchive(
     config,
     clock,
-    (archive) => store(archive, dir, edges, collected),
+    (archive) => store(archive, stations.dir, edges, collected),
     edges.onInterrupt,
   );
   return report(lines, collected, edges, json);
@@ -203,13 +182,13 @@ async function permitOf(config: Config, { clock, stderr }: Edges): Promise<Permi
 /** The account's budget where no collector runs: what was noted of the calls before counts. */
 class Budget {
   readonly #edges: Edges;
-  readonly #log: CallLog;
+  readonly #onClosed: Stations["budget"]["onClosed"];
   #governor: GovernorState;
 
-  constructor(config: Config, edges: Edges, { log, history }: Calls) {
+  constructor(edges: Edges, { governor, history, onClosed }: Stations["budget"]) {
     this.#edges = edges;
-    this.#log = log;
-    this.#governor = createGovernor(governorOf(config), edges.clock.monotonicMs(), history ?? undefined);
+    this.#onClosed = onClosed;
+    this.#governor = createGovernor(governor, edges.clock.monotonicMs(), history ?? undefined);
   }
 
   /** Waits until a call may leave, which then counts. @returns to be told of its answer */
@@ -239,7 +218,7 @@ class Budget {
     const nowMs = clock.monotonicMs();
     this.#governor = step(this.#governor, answeredEnd(arrived, sentAtMs, clock.now().getTime()), nowMs);
     const { closedForMs } = budgetState(this.#governor, nowMs);
-    if (closedForMs > 0) this.#log.closed(closedForMs);
+    if (closedForMs > 0) this.#onClosed?.(closedForMs);
   }
 }
 

@@ -1,12 +1,16 @@
-/** What a process that calls on an account must know of the calls before it, and where it notes its own. */
+/** What a process that calls on an account must know of the runs before it, and where it notes its own calls. */
 import { resolve } from "node:path";
 import { type Clock, dateOf, type Instant } from "../clock.ts";
 import { type CallLog, NO_CALL_LOG, openCallLog, readCalls } from "../collect/callLog.ts";
 import type { CallHistory, GovernorConfig } from "../collect/governor/governor.ts";
+import { EarlierRuns } from "../collect/earlierRuns.ts";
 import { recentCalls } from "../collect/recentCalls.ts";
 import type { Config } from "../config/loadEnvironment.ts";
+import type { LedgerSource } from "../journal/ledger.ts";
 import { readSegment } from "../journal/reader.ts";
-import { listSegments } from "../journal/segments.ts";
+import { listSegments, type SegmentInfo } from "../journal/segments.ts";
+import type { QuoteCall } from "../quotes-api/request.ts";
+import type { ScheduledJob } from "../schedule/jobSchedule.ts";
 
 /** The account's limit, as the governor wants it. */
 export function governorOf({ limit, limitGiven, limitWindowMs }: Limits): GovernorConfig {
@@ -70,4 +74,38 @@ export async function readRecentAnswers(
     }
   }
   return recent;
+}
+
+/** Bytes of the journal that are read at most: a start does not wait for more, and what was asked before is old. */
+const MOST_BYTES = 32 * 1024 * 1024;
+
+/**
+ * What the runs before this one have asked lately.
+ *
+ * @param source the market that is polled: an answer of another one says nothing of its slots
+ * @throws QuotekeeperError JOURNAL_UNREADABLE
+ */
+export async function readEarlierRuns(
+  dir: string,
+  { jobs, source, now }: { jobs: readonly Pick<ScheduledJob, "schedule">[]; source: LedgerSource; now: Date },
+): Promise<EarlierRuns> {
+  const lasting = jobs.flatMap(({ schedule }) => schedule.current(now)?.getTime() ?? []);
+  const earlier = new EarlierRuns(Math.min(...lasting, now.getTime()));
+  for (const { name } of newest(await listSegments(dir)))
+    for await (const item of readSegment(dir, name, { mayBeGone: true })) {
+      if (item.kind !== "record" || item.record.kind !== "response") continue;
+      const { record } = item;
+      // Files that were imported have requests of their own, which say nothing of what was asked when.
+      if (record.source.kind === source) earlier.add({ ...record, request: record.request as QuoteCall });
+    }
+  return earlier;
+}
+
+/** The newest segments, the oldest of them first. */
+function newest(segments: readonly SegmentInfo[]): SegmentInfo[] {
+  let bytes = 0;
+  const first = segments.findLastIndex(
+    (segment) => (bytes += segment.bytes ?? segment.fileBytes) > MOST_BYTES,
+  );
+  return segments.slice(first + 1);
 }

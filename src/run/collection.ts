@@ -1,35 +1,33 @@
-/** The collecting half of `start` and `collect`: feed, journal, loader and collector, opened in order. */
-import { addCounts } from "../archive/letterCounts.ts";
-import { join, resolve } from "node:path";
+/** The collecting half of `start` and `collect`: opens the stations in order, begins to poll, and ends it all again. */
+import { resolve } from "node:path";
 import type { Logger } from "pino";
+import { addCounts } from "../archive/letterCounts.ts";
 import { databaseError, isRetryable } from "../archive/databaseError.ts";
 import { type LoadReport, NOTHING_LOADED } from "../archive/batch.ts";
 import { type Loader, startLoader } from "../archive/loader.ts";
 import { migrate } from "../archive/migrate.ts";
 import { atMost, type Clock, instantFromDate } from "../clock.ts";
-import { Collector } from "../collect/collector.ts";
+import type { Collector } from "../collect/collector.ts";
 import { scheduleJob } from "../schedule/jobSchedule.ts";
-import type { CallLog } from "../collect/callLog.ts";
 import { requireJobs } from "../schedule/readJobs.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { createCalendar } from "../market/calendar/calendar.ts";
 import type { JournalFs } from "../journal/fs.ts";
-import { uuidv7 } from "../journal/uuid.ts";
-import { type Journal, type JournalHealth, openJournal } from "../journal/writer.ts";
-import { collectCall } from "./pipeline.ts";
+import type { JournalHealth } from "../journal/writer.ts";
 import type { Meter } from "../web/monitoring/meter.ts";
 import type { Archive } from "./archive.ts";
-import { governorOf, openCalls } from "./callHistory.ts";
+import { readEarlierRuns } from "./callHistory.ts";
 import { calmLog } from "./calmLog.ts";
-import { KEEP_CLOCK_EVERY_MS, openClockFile } from "./clockFile.ts";
-import { accountForDowntime, accountForLeftOpen } from "./settleDowntime.ts";
-import { readEarlierRuns } from "./readEarlierRuns.ts";
-import { openFeed, type OpenFeed } from "./feed.ts";
+import { type ClockFile, KEEP_CLOCK_EVERY_MS, openClockFile } from "./clockFile.ts";
+import type { OpenFeed } from "./feed.ts";
 import { followJobs } from "./followJobs.ts";
 import { createNoteWriter, type NoteWriter } from "./ledgerNotes.ts";
 import { keepLoaderState, type LoaderStateFile } from "./loaderState.ts";
 import { meteredSend, meterNote } from "./metered.ts";
-import { beginRun, type RunMarker } from "./runMarker.ts";
+import { openCollector } from "./pipeline.ts";
+import { beginRun } from "./runMarker.ts";
+import { settleDowntime } from "./settleDowntime.ts";
+import { openStations, type Stations } from "./stations.ts";
 
 /** A collection under way. */
 export type Collection = {
@@ -65,10 +63,8 @@ export type CollectionOptions = {
 const CALLS_GRACE_MS = 1_500;
 const LOAD_GRACE_MS = 1_500;
 
-/** The journal's directory below the data directory. */
-export function journalDir(config: Config): string {
-  return join(resolve(config.dataDir), "journal");
-}
+/** Told how to close what was opened, as soon as it is. */
+type OnOpened = (close: () => Promise<unknown>) => void;
 
 /**
  * Opens everything and begins to poll. A database that cannot be reached holds nothing up: answers go to the
@@ -77,7 +73,13 @@ export function journalDir(config: Config): string {
 export async function startCollection(options: CollectionOptions): Promise<Collection> {
   const opened: (() => Promise<unknown>)[] = [];
   try {
-    return await openStations(options, (close) => void opened.unshift(close));
+    const parts = await openParts(options, (close) => void opened.unshift(close));
+    const { stations, collector, loading } = parts;
+    return {
+      ...{ collector, feed: stations.feed, loader: loading.loader, loaded: loading.loaded },
+      journalHealth: () => stations.journal.health(),
+      close: await begin(options, parts),
+    };
   } catch (error) {
     // What was opened before the station that failed has its files, sockets and connections.
     for (const close of opened) await close().catch(() => undefined);
@@ -85,140 +87,117 @@ export async function startCollection(options: CollectionOptions): Promise<Colle
   }
 }
 
-/** @param onOpened told how to close each station as soon as it is open */
-async function openStations(
-  options: CollectionOptions,
-  onOpened: (close: () => Promise<unknown>) => void,
-): Promise<Collection> {
+/** What a collection holds open. */
+type Parts = {
+  stations: Stations;
+  loading: Loading;
+  notes: NoteWriter;
+  calm: ReturnType<typeof calmLog>;
+  clocks: ClockFile;
+  collector: Collector;
+  /** Jobs and their calendar as they were at the start. */
+  first: Awaited<ReturnType<typeof requireJobs>>;
+  /** The name of this run in the ledger's notes. */
+  run: string;
+};
+
+async function openParts(options: CollectionOptions, onOpened: OnOpened): Promise<Parts> {
   const { config, clock, bootId, log, onChange, meter } = options;
-  const jobsDir = resolve(config.jobsDir);
-  const { jobs, calendar } = await requireJobs(jobsDir);
-  const dir = journalDir(config);
-  const journal = await openJournal({
-    ...{ dir, clock, onProblem: (problem) => log.error(problem.message) },
-    ...{ readers: config.journalReaders, maxTotalBytes: config.journalMaxBytes },
-    ...(options.journalFs && { fs: options.journalFs }),
+  const first = await requireJobs(resolve(config.jobsDir));
+  const stations = await openStations(config, {
+    ...{ clock, bootId, journalFs: options.journalFs },
+    tell: (level, message) => log[level](message),
   });
-  onOpened(() => journal.close());
-  const feed = await openFeed(config, clock);
-  onOpened(() => feed.close());
-  let loaded = NOTHING_LOADED;
-  const loaderState = keepLoaderState(resolve(config.dataDir), clock);
-  const loader = openLoader(options, dir, loaderState, (report) => {
-    loaded = addCounts(loaded, report);
-    onChange();
+  onOpened(stations.close);
+  const { dir, feed, journal } = stations;
+  const loading = openLoading(options, dir);
+  onOpened(() => loading.loader.close(0));
+  const notes = createNoteWriter(journal, {
+    ...{ clock, source: feed.ledgerSource, onKept: loading.loader.notify },
+    onLost: (count) => log.error({ count }, "entries of the ledger were lost: the journal cannot be written"),
   });
-  onOpened(() => loader.close(0));
-  const notes = createNoteWriter(journal, clock, feed.ledgerSource, loader.notify, (count) =>
-    log.error({ count }, "entries of the ledger were lost: the journal cannot be written"),
-  );
-  const calls = await openCalls(config, {
-    ...{ journalDir: dir, clock, bootId },
-    onProblem: (message) => log.warn(message),
-  });
-  const send = sender(options, feed, { journal, loader, calls: calls.log });
   const calm = calmLog(log, clock);
   onOpened(async () => calm.flush());
-  const run = uuidv7(clock.now().getTime(), clock.random(16));
-  const trading = feed.calendar(calendar);
+  const run = stations.requestId();
+  const calendar = feed.calendar(first.calendar);
   const earlier = await readEarlierRuns(dir, {
-    jobs: jobs.map((job) => scheduleJob(job, trading)),
+    jobs: first.jobs.map((job) => scheduleJob(job, calendar)),
     ...{ source: feed.ledgerSource(), now: clock.now() },
   });
   const clocks = await openClockFile(resolve(config.dataDir), clock, bootId);
-  const collector = new Collector({
-    ...{ jobs, run, earlier },
-    calendar: trading,
-    exchange: createCalendar(calendar),
-    clock,
-    log: calm.log,
-    onChange,
+  const collector = openCollector({
+    ...{ stations, loader: loading.loader, mayCall: options.mayCall },
+    ...(meter && { metered: (send) => meteredSend(send, meter, clock) }),
+    ...{ run, earlier, jobs: first.jobs, calendar, exchange: createCalendar(first.calendar) },
+    ...{ clock, log: calm.log, onChange },
     onNote: (note) => {
       if (meter) meterNote(note, meter);
       notes.write(note);
       if (note.type === "clock") void clocks.keep();
     },
-    send: meter ? meteredSend(send, meter, clock) : send,
-    governor: governorOf(config),
-    history: calls.history,
-    onClosed: calls.log.closed,
   });
-  const unaccounted = await beginRun(resolve(config.dataDir), clock.now());
   onOpened(() => collector.close(0));
+  return { stations, loading, notes, calm, clocks, collector, first, run };
+}
+
+/** Begins to poll, and to settle what no run before this one did. @returns how to end it */
+async function begin(options: CollectionOptions, parts: Parts): Promise<() => Promise<void>> {
+  const { config, archive, clock, log } = options;
+  const { stations, loading, notes, calm, clocks, collector, first, run } = parts;
+  const { feed, journal } = stations;
+  const { loader, state } = loading;
+  const unsettled = await beginRun(resolve(config.dataDir), clock.now());
   const startedAt = collector.start(clocks.away);
   void clocks.keep();
   const keepingClocks = setInterval(() => void clocks.keep(), KEEP_CLOCK_EVERY_MS);
   const closing = new AbortController();
-  const accounting = account(options, {
-    ...{ feed, loader, collector, notes, startedAt, unaccounted, run, signal: closing.signal },
+  const settling = settleDowntime(archive.pool, {
+    ...{ feed, loader, collector, notes, unsettled, run, startedAt },
+    ...{ clock, log, signal: closing.signal },
   });
-  const stopFollowing = followJobs(jobsDir, {
-    first: { jobs, calendar },
-    onJobs: ({ jobs: newJobs, calendar: overrides }) =>
-      collector.replaceJobs(newJobs, feed.calendar(overrides), createCalendar(overrides)),
-    log,
+  const stopFollowing = followJobs(resolve(config.jobsDir), {
+    ...{ first, log },
+    onJobs: ({ jobs, calendar }) =>
+      collector.replaceJobs(jobs, feed.calendar(calendar), createCalendar(calendar)),
   });
-
-  return {
-    feed,
-    collector,
-    loader,
-    loaded: () => loaded,
-    journalHealth: () => journal.health(),
-    close: async () => {
-      stopFollowing();
-      closing.abort();
-      clearInterval(keepingClocks);
-      await collector.close(CALLS_GRACE_MS);
-      calm.flush();
-      await atMost(LOAD_GRACE_MS, accounting, clock);
-      await notes.flush();
-      await clocks.keep();
-      await journal.close();
-      await loader.close(LOAD_GRACE_MS);
-      if (loader.failure() === null) loaderState.works();
-      await loaderState.settled();
-      await feed.close();
-    },
+  return async () => {
+    stopFollowing();
+    closing.abort();
+    clearInterval(keepingClocks);
+    await collector.close(CALLS_GRACE_MS);
+    calm.flush();
+    await atMost(LOAD_GRACE_MS, settling, clock);
+    await notes.flush();
+    await clocks.keep();
+    await journal.close();
+    await loader.close(LOAD_GRACE_MS);
+    if (loader.failure() === null) state.works();
+    await state.settled();
+    await feed.close();
   };
 }
 
-/** The stations behind the governor, as the collector's way to send a call. */
-function sender(
-  { clock, mayCall }: CollectionOptions,
-  feed: OpenFeed,
-  kept: { journal: Journal; loader: Loader; calls: CallLog },
-): ConstructorParameters<typeof Collector>[0]["send"] {
-  const stations = {
-    ...kept,
-    fetchQuotes: feed.fetchQuotes,
-    requestId: () => uuidv7(clock.now().getTime(), clock.random(16)),
-    sourceOf: feed.sourceOf,
-  };
-  return async (planned, signal, onArrived) => {
-    await mayCall?.();
-    return collectCall(planned, stations, { signal, onArrived });
-  };
-}
+/** The loader, what it has loaded, and the file that tells other processes when it is stuck. */
+type Loading = { loader: Loader; loaded: () => LoadReport; state: LoaderStateFile };
 
-function openLoader(
-  { archive, clock, log }: CollectionOptions,
-  dir: string,
-  state: LoaderStateFile,
-  onLoaded: (report: LoadReport) => void,
-): Loader {
+function openLoading(
+  { config, archive, clock, log, onChange }: CollectionOptions,
+  journalDir: string,
+): Loading {
+  const state = keepLoaderState(resolve(config.dataDir), clock);
   const calm = calmLog(log, clock);
+  let loaded = NOTHING_LOADED;
   const loader = startLoader({
-    pool: archive.pool,
-    journalDir: dir,
-    clock,
-    onLoaded,
+    ...{ pool: archive.pool, journalDir, clock, revive: archive.revive },
+    onLoaded: (report) => {
+      loaded = addCounts(loaded, report);
+      onChange();
+    },
     prepare: async () => {
       const { applied, withoutReader } = await migrate(archive.pool, instantFromDate(clock.now()));
       if (applied.length > 0) log.info({ applied }, "the database's schema is up to date");
       if (withoutReader !== null) log.warn(withoutReader);
     },
-    revive: archive.revive,
     onDamage: (segment, offset, length, reason) =>
       log.error({ segment, offset, length, reason }, "damaged bytes in the journal were passed over"),
     onFailure: (error, waitMs) => {
@@ -236,58 +215,5 @@ function openLoader(
   });
   // What a run that was killed has left behind holds no longer once everything is loaded.
   void loader.drain().then(state.works, () => undefined);
-  return loader;
-}
-
-/** The wait before the slots of a downtime are looked up again, when the database did not let us, in ms. */
-const ACCOUNT_AGAIN_MS = 30_000;
-
-/** Waits until the database has all of the last run, then notes the slots that passed in between. */
-async function account(
-  { archive, clock, log }: CollectionOptions,
-  {
-    feed,
-    loader,
-    collector,
-    notes,
-    startedAt,
-    unaccounted,
-    run,
-    signal,
-  }: {
-    feed: OpenFeed;
-    loader: Loader;
-    collector: Collector;
-    notes: NoteWriter;
-    startedAt: Date;
-    unaccounted: RunMarker;
-    run: string;
-    signal: AbortSignal;
-  },
-): Promise<void> {
-  while (!signal.aborted) {
-    try {
-      // The slots that this run has opened are its own, also where an earlier one had opened them.
-      await notes.flush();
-      await loader.drain();
-      const { since } = unaccounted;
-      const source = feed.ledgerSource();
-      const { jobs } = collector;
-      const leftOpen = await accountForLeftOpen(archive.pool, source, jobs, { run, startedAt });
-      leftOpen.forEach(notes.write);
-      await notes.flush();
-      await loader.drain();
-      const past = await accountForDowntime(archive.pool, source, jobs, startedAt, since);
-      past.forEach(notes.write);
-      await notes.flush();
-      if (notes.waiting() === 0) await unaccounted.settle();
-      return;
-    } catch (error) {
-      log.warn(
-        { reason: (error as Error).message },
-        "the slots missed while nothing ran are not in the ledger yet; it is tried again",
-      );
-      await clock.sleep(ACCOUNT_AGAIN_MS, signal).catch(() => undefined);
-    }
-  }
+  return { loader, state, loaded: () => loaded };
 }

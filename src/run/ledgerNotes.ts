@@ -16,13 +16,20 @@ export type NoteWriter = {
   waiting: () => number;
 };
 
-/** @param onKept called with the segment of each note that is on disk */
+/** Whose notes they are, and who is told of them. */
+type NoteOptions = {
+  clock: Pick<Clock, "now">;
+  source: () => LedgerSource;
+  /** Called with the segment of each note that is on disk. */
+  onKept: (segment: string) => void;
+  /** Called with how many can never be written. */
+  onLost: (count: number) => void;
+};
+
+/** Notes are written in the background, in order. */
 export function createNoteWriter(
   journal: Pick<Journal, "append">,
-  clock: Clock,
-  source: () => LedgerSource,
-  onKept: (segment: string) => void,
-  onLost: (count: number) => void,
+  { clock, source, onKept, onLost }: NoteOptions,
 ): NoteWriter {
   let kept: LedgerNote[] = [];
   let writing: Promise<void> = Promise.resolve();

@@ -1,31 +1,52 @@
 /**
- * The data path, read first: jobs -> schedule -> plan -> govern -> fetch -> journal -> parse -> archive.
- * This file joins the stations and computes nothing; what is due and when a call may leave is decided in `collect/`.
+ * The data path, read first: schedule -> plan -> govern -> fetch -> journal -> read -> archive.
+ *
+ * `openCollector` joins all of it for `start` and `collect`; `collectCall` is the half behind the governor, which `poll` and
+ * sweeps share. This file computes nothing: what is due and when a call may leave is decided in `schedule/` and `collect/`,
+ * what an answer becomes in `read/` and `archive/`.
  */
 import type { Loader } from "../archive/loader.ts";
-import type { CallLog } from "../collect/callLog.ts";
 import type { Arrived } from "../collect/callEnds.ts";
-import type { FetchQuotes } from "../collect/fetchQuotes.ts";
+import { Collector, type CollectorOptions } from "../collect/collector.ts";
+import type { Send } from "../collect/dispatcher.ts";
 import type { PlannedCall } from "../collect/plan.ts";
-import type { RecordSource, ResponseRecord } from "../journal/record.ts";
-import type { Journal } from "../journal/writer.ts";
+import type { ResponseRecord } from "../journal/record.ts";
 import { type Answer, classifyAnswer } from "../quotes-api/answer.ts";
+import type { Stations } from "./stations.ts";
 
-/** The stations behind the governor, each with the few methods needed of it. */
-export type Stations = {
-  fetchQuotes: FetchQuotes;
-  journal: Pick<Journal, "append">;
+/** What a collector polls, whom it tells, and the stations it polls through. */
+export type Joined = Omit<CollectorOptions, "send" | "governor" | "history" | "onClosed"> & {
+  stations: Stations;
+  /** Reads the journal from where it left off, and stores rows and its place in one transaction. */
   loader: Pick<Loader, "notify">;
-  /** Where calls are noted, so that a run after this one knows of them. */
-  calls: Pick<CallLog, "leaves">;
-  /** Makes a request id, UUIDv7. */
-  requestId: () => string;
-  /** Where an answer comes from, told from its headers. */
-  sourceOf: (headers: Readonly<Record<string, string>>) => RecordSource;
+  /** Awaited before each call: rejects when no more calls may leave. */
+  mayCall?: (() => Promise<void>) | undefined;
+  /** Tells somebody of the calls that pass. */
+  metered?: (send: Send) => Send;
 };
+
+/** Joins schedule, plan and governor, which are the collector's, with what comes behind them. */
+export function openCollector({ stations, loader, mayCall, metered, ...polled }: Joined): Collector {
+  const send: Send = async (planned, signal, onArrived) => {
+    await mayCall?.();
+    return collectCall(planned, { ...stations, loader }, { signal, onArrived }); // fetch -> journal -> read -> archive
+  };
+  return new Collector({
+    ...polled, // jobs and calendar: what is due, and when
+    ...stations.budget, // the governor's limit, and the calls before this run that count
+    send: metered ? metered(send) : send,
+  });
+}
 
 /** An answer that is safe: it is on disk, and the loader knows of it. */
 export type Collected = { record: ResponseRecord; answer: Answer; segment: string };
+
+/** The stations behind the governor, each with the few methods needed of it. */
+export type CallPath = Pick<Stations, "fetchQuotes" | "sourceOf" | "requestId"> & {
+  journal: Pick<Stations["journal"], "append">;
+  calls: Pick<Stations["calls"], "leaves">;
+  loader: Pick<Loader, "notify">;
+};
 
 /**
  * Takes one call through the stations. Rejects when no answer arrived, or it could not be kept.
@@ -34,25 +55,20 @@ export type Collected = { record: ResponseRecord; answer: Answer; segment: strin
  */
 export async function collectCall(
   { call, jobs, slotAt }: Pick<PlannedCall, "call" | "jobs" | "slotAt">,
-  stations: Stations,
+  { requestId: newRequestId, calls, fetchQuotes, sourceOf, journal, loader }: CallPath,
   { signal, onArrived }: { signal?: AbortSignal; onArrived?: (arrived: Arrived) => void } = {},
 ): Promise<Collected> {
-  const requestId = stations.requestId();
-  const over = stations.calls.leaves(requestId); // counted by the next run too, should this one be killed
-  const response = await stations.fetchQuotes(call, signal).finally(over); // signed GET, admitted by the governor
+  const requestId = newRequestId();
+  const over = calls.leaves(requestId); // counted by the next run too, should this one be killed
+  const response = await fetchQuotes(call, signal).finally(over); // signed GET, admitted by the governor
   const answer = classifyAnswer(response);
   onArrived?.({ headers: response.headers, answer }); // the next call may be let go at once: it must be known by then
-  const source = stations.sourceOf(response.headers);
+  const source = sourceOf(response.headers);
   const record: ResponseRecord = {
-    kind: "response",
-    requestId,
-    source,
-    jobs,
-    slotAt,
-    request: call,
+    ...{ kind: "response", requestId, source, jobs, slotAt, request: call },
     ...response,
   };
-  const { segment } = await stations.journal.append(record); // on disk before anything reads it
-  stations.loader.notify(segment); // parsed and stored from there, rows and position in one transaction
+  const { segment } = await journal.append(record); // on disk before anything reads it
+  loader.notify(segment); // parsed and stored from there, rows and position in one transaction
   return { record, answer, segment };
 }

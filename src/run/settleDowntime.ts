@@ -1,24 +1,74 @@
 /** Accounts for the slots that earlier runs left open, or that passed while none ran, when collection begins again. */
 import type pg from "pg";
+import type { Loader } from "../archive/loader.ts";
 import { readLastSlots, readLeftOpen, readSlotsWithin, readStoredWithin } from "../archive/ledgerRows.ts";
-import type { ScheduledJob } from "../collect/collector.ts";
+import type { Clock } from "../clock.ts";
+import type { Collector, ScheduledJob } from "../collect/collector.ts";
 import { downtimeNotes, slotNote, slotsWhileDown } from "../collect/downtime.ts";
 import { DEADLINES } from "../collect/fetchQuotes.ts";
 import type { JobSchedule } from "../schedule/jobSchedule.ts";
 import type { LedgerNote, LedgerSource } from "../journal/ledger.ts";
+import type { Log } from "../log.ts";
+import type { OpenFeed } from "./feed.ts";
+import type { NoteWriter } from "./ledgerNotes.ts";
+import type { RunMarker } from "./runMarker.ts";
+
+/** The run that settles what those before it left. */
+type Settling = {
+  feed: Pick<OpenFeed, "ledgerSource">;
+  loader: Pick<Loader, "drain">;
+  collector: Pick<Collector, "jobs">;
+  notes: NoteWriter;
+  /** Since when the ledger may have gaps. */
+  unsettled: RunMarker;
+  run: string;
+  startedAt: Date;
+  clock: Pick<Clock, "sleep">;
+  log: Log;
+  /** Ends the attempts. */
+  signal: AbortSignal;
+};
+
+/** The wait before the slots of a downtime are looked up again, when the database did not let us, in ms. */
+const SETTLE_AGAIN_MS = 30_000;
+
+/** Waits until the database has all of the last run, then notes the slots that passed in between. */
+export async function settleDowntime(pool: pg.Pool, settling: Settling): Promise<void> {
+  const { feed, loader, collector, notes, unsettled, run, startedAt, clock, log, signal } = settling;
+  while (!signal.aborted) {
+    try {
+      // The slots that this run has opened are its own, also where an earlier one had opened them.
+      await notes.flush();
+      await loader.drain();
+      const polled = { source: feed.ledgerSource(), jobs: collector.jobs, startedAt };
+      (await accountForLeftOpen(pool, { ...polled, run })).forEach(notes.write);
+      await notes.flush();
+      await loader.drain();
+      (await accountForDowntime(pool, { ...polled, since: unsettled.since })).forEach(notes.write);
+      await notes.flush();
+      if (notes.waiting() === 0) await unsettled.settle();
+      return;
+    } catch (error) {
+      log.warn(
+        { reason: (error as Error).message },
+        "the slots missed while nothing ran are not in the ledger yet; it is tried again",
+      );
+      await clock.sleep(SETTLE_AGAIN_MS, signal).catch(() => undefined);
+    }
+  }
+}
+
+/** The market and the jobs that are polled, and since when: the slot that lasted then, and those after it, are the running collector's. */
+type Polled<Job> = { source: LedgerSource; jobs: readonly Job[]; startedAt: Date };
 
 /**
  * Notes for the slots of each job that are over and not in the ledger. A job that was never in it has none.
  *
- * @param startedAt the slot that lasted then, and those after it, are the running collector's
- * @param since an earlier start, of a run that was killed before it had accounted for what lies before it
+ * @param polled.since an earlier start, of a run that was killed before it had accounted for what lies before it
  */
 export async function accountForDowntime(
   pool: pg.Pool,
-  source: LedgerSource,
-  jobs: readonly ScheduledJob[],
-  startedAt: Date,
-  since = startedAt,
+  { source, jobs, startedAt, since = startedAt }: Polled<ScheduledJob> & { since?: Date },
 ): Promise<LedgerNote[]> {
   const lasting = (at: Date): Map<string, Date> =>
     new Map(jobs.map(({ job, schedule }) => [job.name, schedule.current(at) ?? at]));
@@ -53,13 +103,11 @@ export async function accountForDowntime(
  * Notes for the slots that runs before this one have opened and never settled, as they were killed: what was asked for
  * within them and answered is stored.
  *
- * @param options this run, whose own slots it settles itself, and when it began
+ * @param polled.run this run, whose own slots it settles itself
  */
 export async function accountForLeftOpen(
   pool: pg.Pool,
-  source: LedgerSource,
-  jobs: readonly Pick<ScheduledJob, "job">[],
-  { run, startedAt }: { run: string; startedAt: Date },
+  { source, jobs, startedAt, run }: Polled<Pick<ScheduledJob, "job">> & { run: string },
 ): Promise<LedgerNote[]> {
   const notes: LedgerNote[] = [];
   for (const { job, slotAt, endsAt, due } of await readLeftOpen(pool, source, run)) {

@@ -17,7 +17,7 @@ import type { LedgerSource } from "../journal/ledger.ts";
 import { alwaysOpen, type Calendar, createCalendar } from "../market/calendar/calendar.ts";
 import type { CalendarOverride } from "../market/calendar/overrides.ts";
 import { type Archive, archiveExists } from "./archive.ts";
-import { journalDir } from "./collection.ts";
+import { journalDir } from "./stations.ts";
 import type { Lag } from "../journal/lag.ts";
 import { type JournalHealth, journalHealth } from "./journalHealth.ts";
 import { type LedgerStatus, readLedgerStatus } from "./ledgerStatus.ts";

@@ -9,7 +9,8 @@ import type { Meter } from "../web/monitoring/meter.ts";
 import type { Live, Problem, StatusView } from "../web/api/types.ts";
 import { type NowSources, problemFromMessage, problemOf } from "../web/live.ts";
 import type { Archive } from "./archive.ts";
-import { type Collection, journalDir } from "./collection.ts";
+import type { Collection } from "./collection.ts";
+import { journalDir } from "./stations.ts";
 import { readStatus } from "./statusReport.ts";
 import type { StatusReport } from "./statusTypes.ts";
 

@@ -160,7 +160,9 @@ describe("slots that passed while nothing ran", () => {
   const job = jobOf({ name: "list", session: "regular", symbols: ["AAPL", "GE"] });
 
   async function restartAt(time: Date, ...jobs: Job[]): Promise<void> {
-    await load(...(await accountForDowntime(pool, "account", scheduled(...jobs), time)));
+    await load(
+      ...(await accountForDowntime(pool, { source: "account", jobs: scheduled(...jobs), startedAt: time })),
+    );
   }
 
   test("are down, up to the one that still lasts, which is the new run's own", async () => {
@@ -368,12 +370,12 @@ describe("a slot that a killed run left open", () => {
     const now = { run: "01940000-0000-7000-8000-000000000002", startedAt: on20th("22:53") };
     const jobs = [{ job: jobOf({ name: "list" }) }];
 
-    const notes = await accountForLeftOpen(world.pool, "account", jobs, now);
+    const notes = await accountForLeftOpen(world.pool, { source: "account", jobs, ...now });
     await world.append(...notes.map((note): JournalRecord => ({ kind: "note", at: at(180), note })));
     await world.load();
 
     expect(await rowsOfQuery(world.pool, LEDGER)).toEqual([{ slot: "22:50 3=2+1", missed: "B down" }]);
-    expect(await accountForLeftOpen(world.pool, "account", jobs, now)).toEqual([]);
+    expect(await accountForLeftOpen(world.pool, { source: "account", jobs, ...now })).toEqual([]);
   });
 
   test("is left to the run that has taken it up", async () => {
@@ -382,7 +384,7 @@ describe("a slot that a killed run left open", () => {
     await world.load();
 
     const now = { run: "01940000-0000-7000-8000-000000000002", startedAt: on20th("22:50") };
-    expect(await accountForLeftOpen(world.pool, "account", [], now)).toEqual([]);
+    expect(await accountForLeftOpen(world.pool, { source: "account", jobs: [], ...now })).toEqual([]);
   });
 });
 

@@ -199,13 +199,10 @@ describe("notes of the ledger", () => {
       taken.push((record.note as { job: string }).job);
       return { segment: "segment", offset: 0, end: 1 };
     };
-    const writer = createNoteWriter(
-      { append } as Parameters<typeof createNoteWriter>[0],
-      createTestClock(),
-      () => "account",
-      () => undefined,
-      (count) => void lost.push(count),
-    );
+    const writer = createNoteWriter({ append } as Parameters<typeof createNoteWriter>[0], {
+      ...{ clock: createTestClock(), source: () => "account", onKept: () => undefined },
+      onLost: (count) => void lost.push(count),
+    });
     return { writer, taken, lost };
   }
 

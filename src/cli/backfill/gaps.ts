@@ -18,7 +18,7 @@ import type { Config } from "../../config/loadEnvironment.ts";
 import { dateOf, type Instant, instantFromDate } from "../../clock.ts";
 import { exchangeDate } from "../../market/calendar/dates.ts";
 import { type Edges, endingAtInterrupt } from "../../run/edges.ts";
-import { journalDir } from "../../run/collection.ts";
+import { journalDir } from "../../run/stations.ts";
 import { table } from "../terminal/table.ts";
 import { delayedJobs, withMigrated, withTrial } from "./archives.ts";
 import { createDisplay, type Display } from "./display.ts";

@@ -12,7 +12,7 @@ import type { Config } from "../../config/loadEnvironment.ts";
 import { type Instant, instantFromDate, instantOf, microsOf } from "../../clock.ts";
 import { openJournal } from "../../journal/writer.ts";
 import { type Edges, endingAtInterrupt } from "../../run/edges.ts";
-import { journalDir } from "../../run/collection.ts";
+import { journalDir } from "../../run/stations.ts";
 import { delayedJobs, type Tried, withMigrated, withTrial } from "./archives.ts";
 import type { Display } from "./display.ts";
 

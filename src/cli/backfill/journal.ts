@@ -13,7 +13,7 @@ import type { Config } from "../../config/loadEnvironment.ts";
 import { type Instant, instantFromDate } from "../../clock.ts";
 import type { SegmentInfo } from "../../journal/segments.ts";
 import { type Edges, endingAtInterrupt } from "../../run/edges.ts";
-import { journalDir } from "../../run/collection.ts";
+import { journalDir } from "../../run/stations.ts";
 import { delayedJobs, type Tried, withMigrated, withTrial } from "./archives.ts";
 import { createDisplay, type Display } from "./display.ts";
 import { type JournalRequest, tryJournal } from "./journalTrial.ts";

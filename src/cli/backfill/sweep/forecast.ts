@@ -12,7 +12,7 @@ import { QuotekeeperError } from "../../../errors.ts";
 import type { QuoteCall } from "../../../quotes-api/request.ts";
 import type { Edges } from "../../../run/edges.ts";
 import { archiveExists, openArchive } from "../../../run/archive.ts";
-import { journalDir } from "../../../run/collection.ts";
+import { journalDir } from "../../../run/stations.ts";
 import { printReport } from "../report.ts";
 import { inNewYork, roughly } from "../../../run/durations.ts";
 import { callsOf, lastPrices, planOf, roomOf, takeJournaled } from "./planning.ts";

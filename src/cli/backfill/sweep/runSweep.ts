@@ -7,18 +7,15 @@ import type { Room } from "../../../backfill/sweep/room.ts";
 import { sweep, type SweepOptions } from "../../../backfill/sweep/sweep.ts";
 import { counted, fateLines, leftLine } from "../../../backfill/sweep/words.ts";
 import type { Config } from "../../../config/loadEnvironment.ts";
-import { uuidv7 } from "../../../journal/uuid.ts";
-import { openJournal } from "../../../journal/writer.ts";
-import { collectCall, type Stations } from "../../../run/pipeline.ts";
+import { type CallPath, collectCall } from "../../../run/pipeline.ts";
+import { openStations } from "../../../run/stations.ts";
 import type { CollectorOptions } from "../../../collect/collector.ts";
 import { thisProcess } from "../../../run/beside/lock.ts";
 import { askForCall } from "../../../run/beside/permits.ts";
 import { type Edges, endingAtInterrupt } from "../../../run/edges.ts";
-import { journalDir } from "../../../run/collection.ts";
-import { accountOf, openFeed } from "../../../run/feed.ts";
+import { accountOf } from "../../../run/feed.ts";
 import { createDisplay, type Display } from "../display.ts";
 import { type Finished, printReport } from "../report.ts";
-import { governorOf, openCalls } from "../../../run/callHistory.ts";
 import { announce, forecast } from "./forecast.ts";
 import { lastPrices, planOf, quotesIn, roomOf, takeJournaled } from "./planning.ts";
 import { nameOf, readAsk, serviceOf, type SweepRequest } from "./readAsk.ts";
@@ -45,41 +42,29 @@ export async function runSweep(
 ): Promise<{ finished: Finished; exitCode: number }> {
   const { clock } = edges;
   const { ask, request, display, signal } = work;
-  const dir = journalDir(config);
   const closers: (() => Promise<unknown>)[] = [];
   try {
-    const journal = await openJournal({
-      ...{ dir, clock, readers: config.journalReaders, maxTotalBytes: config.journalMaxBytes },
-      upkeep: false,
-      onProblem: ({ message }) => display.log.error({}, message),
+    const stations = await openStations(config, {
+      ...{ clock, bootId: edges.bootId, upkeep: false },
+      tell: (level, message) => display.log[level]({}, message),
     });
-    closers.unshift(() => journal.close());
-    const feed = await openFeed(config, clock);
-    closers.unshift(() => feed.close());
+    closers.unshift(stations.close);
+    const { feed, dir, budget } = stations;
     const plan = await planOf(config, ask, request, { begunAt: work.run.begunAt, now: clock.now() });
     const earlier = await takeJournaled(dir, work.run, plan);
     // One that was ended before its first answer has left nothing to go on with.
     const run = { ...work.run, resumed: earlier.calls > 0 };
     const store = await openStore(config, edges, { run, display, asked: askedOf(config, work) });
     closers.unshift(() => store.close());
-    const calls = await openCalls(config, {
-      ...{ journalDir: dir, clock, bootId: edges.bootId },
-      onProblem: (message) => display.log.warn({}, message),
-    });
     const room = await roomOf(config, clock, () => lastPrices(store.archive));
     announce(edges, config, { plan, run, room, simulated: feed.simulated });
-    const stations = {
-      ...{ fetchQuotes: feed.fetchQuotes, journal, loader: store.loader, sourceOf: feed.sourceOf },
-      calls: calls.log,
-      requestId: () => uuidv7(clock.now().getTime(), clock.random(16)),
-    };
     const asking = { by: "sweep", account: accountOf(config), clock, self: await thisProcess() } as const;
     const borrow: CollectorOptions["borrow"] = async (ending) =>
       (await askForCall(resolve(config.dataDir), { ...asking, signal: ending }))?.ended ?? null;
-    const governor = { ...governorOf(config), evenly: !feed.simulated };
-    const made = { governor, history: calls.history, onClosed: calls.log.closed };
+    const made = { ...budget, governor: { ...budget.governor, evenly: !feed.simulated } };
     await poll(edges, {
-      ...{ ...work, run, plan, earlier, room, stations },
+      ...{ ...work, run, plan, earlier, room },
+      path: { ...stations, loader: store.loader },
       // Each process has a simulated service of its own.
       made: feed.simulated ? made : { ...made, borrow },
     });
@@ -96,14 +81,14 @@ type Polled = Work & {
   /** What the runs before this one made. */
   earlier: { calls: number; quotes: number };
   room: Room;
-  stations: Stations;
+  path: CallPath;
   /** What the sweep's collector is made of besides. */
   made: Omit<SweepOptions["collector"], "clock" | "log" | "send">;
 };
 
 /** Makes the calls, and shows how it goes. */
 async function poll({ clock, stderr }: Edges, polled: Polled): Promise<void> {
-  const { plan, run, display, signal, earlier, room, stations, made } = polled;
+  const { plan, run, display, signal, earlier, room, path, made } = polled;
   let { quotes } = earlier;
   try {
     await sweep({
@@ -111,7 +96,7 @@ async function poll({ clock, stderr }: Edges, polled: Polled): Promise<void> {
       collector: {
         ...{ ...made, clock, log: display.log },
         send: async (planned, ending, onArrived) => {
-          const collected = await collectCall(planned, stations, { signal: ending, onArrived });
+          const collected = await collectCall(planned, path, { signal: ending, onArrived });
           quotes += quotesIn(collected.answer);
           return collected;
         },

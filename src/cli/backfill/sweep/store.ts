@@ -12,7 +12,7 @@ import { QuotekeeperError } from "../../../errors.ts";
 import { dateOf, type Instant, instantFromDate } from "../../../clock.ts";
 import type { Edges } from "../../../run/edges.ts";
 import { type Archive, openArchive } from "../../../run/archive.ts";
-import { journalDir } from "../../../run/collection.ts";
+import { journalDir } from "../../../run/stations.ts";
 import { delayedJobs } from "../archives.ts";
 import type { Display } from "../display.ts";
 

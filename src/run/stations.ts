@@ -1,0 +1,78 @@
+/** What every command that calls the service opens first: the journal, the feed, and the log of calls. */
+import { join, resolve } from "node:path";
+import type { Clock } from "../clock.ts";
+import type { CallLog } from "../collect/callLog.ts";
+import type { CollectorOptions } from "../collect/collector.ts";
+import type { Config } from "../config/loadEnvironment.ts";
+import type { JournalFs } from "../journal/fs.ts";
+import { uuidv7 } from "../journal/uuid.ts";
+import { type Journal, openJournal } from "../journal/writer.ts";
+import { governorOf, openCalls } from "./callHistory.ts";
+import { openFeed, type OpenFeed } from "./feed.ts";
+
+/** They, open. */
+export type Stations = Pick<OpenFeed, "fetchQuotes" | "sourceOf"> & {
+  /** The journal's directory. */
+  dir: string;
+  journal: Journal;
+  feed: OpenFeed;
+  /** Where calls are noted, so that a run after this one knows of them. */
+  calls: CallLog;
+  /** What a governor must know: the limit, the calls before that count, and whom to tell when it closes. */
+  budget: Pick<CollectorOptions, "governor" | "history" | "onClosed">;
+  /** Makes a request id, UUIDv7. */
+  requestId: () => string;
+  close: () => Promise<void>;
+};
+
+/** What they are opened with. */
+export type StationsOptions = {
+  clock: Clock;
+  /** What tells this boot of the machine from all others; null where the system does not say. */
+  bootId: string | null;
+  /** Whether old segments of the journal are looked after in the background. Default true. */
+  upkeep?: boolean;
+  /** The file system that the journal is written to. Default: the machine's own. */
+  journalFs?: JournalFs | undefined;
+  /** Told of the journal's troubles (`error`), and once when calls cannot be noted (`warn`). */
+  tell: (level: "error" | "warn", message: string) => void;
+};
+
+/** The journal's directory below the data directory. */
+export function journalDir({ dataDir }: Pick<Config, "dataDir">): string {
+  return join(resolve(dataDir), "journal");
+}
+
+/** @throws QuotekeeperError JOURNAL_UNREADABLE and what else keeps the journal from being opened */
+export async function openStations(
+  config: Config,
+  { clock, bootId, upkeep = true, journalFs, tell }: StationsOptions,
+): Promise<Stations> {
+  const dir = journalDir(config);
+  const journal = await openJournal({
+    ...{ dir, clock, upkeep, readers: config.journalReaders, maxTotalBytes: config.journalMaxBytes },
+    ...(journalFs && { fs: journalFs }),
+    onProblem: ({ message }) => tell("error", message),
+  });
+  let feed: OpenFeed | null = null;
+  const close = async (): Promise<void> => {
+    await feed?.close();
+    await journal.close();
+  };
+  try {
+    feed = await openFeed(config, clock);
+    const { fetchQuotes, sourceOf } = feed;
+    const { log: calls, history } = await openCalls(config, {
+      ...{ journalDir: dir, clock, bootId },
+      onProblem: (message) => tell("warn", message),
+    });
+    return {
+      ...{ dir, journal, feed, fetchQuotes, sourceOf, calls, close },
+      budget: { governor: governorOf(config), history, onClosed: calls.closed },
+      requestId: () => uuidv7(clock.now().getTime(), clock.random(16)),
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
