@@ -8,7 +8,7 @@
  * - searched: halves of it are asked, and halves of those that fail, until a symbol that fails stands alone: the
  *   culprit. After `SEARCH_CALLS` the remainder is given up until the next slot.
  */
-import { halved, type PlannedCall, slotMsOf, symbolCount, withSymbols } from "./plan.ts";
+import { halved, type PlannedCall, slotMsOf, symbolCount, withSymbols } from "./callPlan.ts";
 
 /** What to do after a call has failed as a whole. */
 export type Verdict =

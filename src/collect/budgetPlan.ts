@@ -3,7 +3,7 @@ import { describeCall } from "../quotes-api/request.ts";
 import { type BudgetWalk, walkBudget } from "./budgetWalk.ts";
 import type { GovernorConfig } from "./governor/governor.ts";
 import { grouped } from "./grouped.ts";
-import { type DueJob, dueNames, type PlannedCall, planCalls } from "./plan.ts";
+import { type DueJob, dueNames, type PlannedCall, planCalls } from "./callPlan.ts";
 
 /** One job's part of the plan. */
 export type JobPlan = {

@@ -1,11 +1,11 @@
 /** Which contracts each chain stands for today. It needs the underlying's last price, and learns it from answers. */
 import type { Job } from "../schedule/readJobs.ts";
 import type { Calendar } from "../market/calendar/calendar.ts";
-import { type Chain, expandChain } from "../market/chain.ts";
+import { type Chain, expandChain } from "../market/optionChain.ts";
 import { isExpired } from "../market/expirations.ts";
 import type { OptionContract } from "../market/instrument.ts";
 import type { ReadDocument } from "../quotes-api/readDocument.ts";
-import type { DueJob } from "./plan.ts";
+import type { DueJob } from "./callPlan.ts";
 
 /** A slot of a job that polls something, without saying what. */
 type DueSlot = Omit<DueJob, "symbols" | "contracts">;

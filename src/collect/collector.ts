@@ -14,7 +14,7 @@ import type { BudgetState } from "./governor/budgetState.ts";
 import { type ScheduledJob, scheduleJob } from "../schedule/jobSchedule.ts";
 import { Outcomes, pendingChain } from "./outcomes.ts";
 import type { EarlierRuns } from "./earlierRuns.ts";
-import { type DueJob, dueNames, planCalls, withoutNames } from "./plan.ts";
+import { type DueJob, dueNames, planCalls, withoutNames } from "./callPlan.ts";
 import { startTicker, type TickUnit, type Ticker, type TickWindow } from "../schedule/ticker.ts";
 import { LOOK_AHEAD_WINDOWS, reservedCalls, shareOf, type SlotCost, slotCosts } from "./reserve.ts";
 import { type BeginningSlot, SlotBook } from "./slotBook.ts";

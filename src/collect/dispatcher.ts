@@ -28,7 +28,7 @@ import {
   step,
 } from "./governor/governor.ts";
 import { GUARD_MS } from "./governor/ownCalls.ts";
-import { type PlannedCall, split, symbolCount } from "./plan.ts";
+import { type PlannedCall, split, symbolCount } from "./callPlan.ts";
 import { CLOCK_STEP_MS } from "../schedule/clockSteps.ts";
 import { UrgencyQueue, type UrgencyOptions } from "./urgencyQueue.ts";
 

@@ -31,7 +31,7 @@ import {
   storedNames,
   type Want,
   withoutNames,
-} from "./plan.ts";
+} from "./callPlan.ts";
 import { CLOCK_STEP_MS } from "../schedule/clockSteps.ts";
 import type { Fate, Slot, SlotBook } from "./slotBook.ts";
 import { AskBackoff } from "./askBackoff.ts";

@@ -9,7 +9,7 @@ import { FIRST_BATCH_SIZE } from "./batchSize.ts";
 import type { ChainBook } from "./chainBook.ts";
 import type { GovernorConfig } from "./governor/governor.ts";
 import type { ScheduledJob } from "../schedule/jobSchedule.ts";
-import { planCalls } from "./plan.ts";
+import { planCalls } from "./callPlan.ts";
 import { instantFromDate } from "../clock.ts";
 import { contractDate } from "../market/expirations.ts";
 

@@ -6,7 +6,7 @@ import type { Loader } from "../archive/loader.ts";
 import type { CallLog } from "../collect/callLog.ts";
 import type { Arrived } from "../collect/callEnds.ts";
 import type { FetchQuotes } from "../collect/fetchQuotes.ts";
-import type { PlannedCall } from "../collect/plan.ts";
+import type { PlannedCall } from "../collect/callPlan.ts";
 import type { RecordSource, ResponseRecord } from "../journal/record.ts";
 import type { Journal } from "../journal/writer.ts";
 import { type Answer, classifyAnswer } from "../quotes-api/answer.ts";

@@ -1,7 +1,7 @@
 /** The schema of a job file: each option's type, default, bound and sentence, in this one place. */
 import { z } from "zod";
-import { validateCron } from "./slots.ts";
-import { chainSchema } from "../market/chain.ts";
+import { validateCron } from "./cron.ts";
+import { chainSchema } from "../market/optionChain.ts";
 import { isSymbol, isWatchlistId, plainStrike } from "../market/instrument.ts";
 import { isCalendarDate } from "../quotes-api/dateText.ts";
 

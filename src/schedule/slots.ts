@@ -13,9 +13,6 @@ import { Temporal } from "temporal-polyfill";
 import { QuotekeeperError } from "../errors.ts";
 import type { Calendar, WantedSession } from "../market/calendar/calendar.ts";
 import { readCron } from "./cron.ts";
-import { instantsOf, localDate, shiftedInstant } from "./wallClock.ts";
-
-export { validateCron } from "./cron.ts";
 
 /** When a job is due. */
 export type Schedule = {
@@ -147,4 +144,51 @@ function lastFew<Value>(count: number, compute: (key: string) => Value): (key: s
     }
     return value;
   };
+}
+
+/** A stretch of one local date during which the distance to UTC stays the same. */
+type Stretch = { fromMs: number; toMs: number; offsetMs: number };
+
+/** One local date: midnight as if the zone were UTC, its stretches ascending, and the offset before the spring gap. */
+type LocalDate = { midnightMs: number; stretches: readonly Stretch[]; standardOffsetMs: number };
+
+/**
+ * @param date the local date
+ * @param timezone IANA name; Temporal throws a RangeError for an unknown one
+ * @returns no stretch at all for a date that the zone skipped (Apia, 2011-12-30)
+ */
+function localDate(date: Temporal.PlainDate, timezone: string): LocalDate {
+  const start = date.toZonedDateTime(timezone);
+  const end = date.add({ days: 1 }).toZonedDateTime(timezone);
+  const offsetMs = (at: Temporal.ZonedDateTime) => at.offsetNanoseconds / 1e6;
+  const stretches: Stretch[] = [];
+  for (let from = start; from.epochMilliseconds < end.epochMilliseconds;) {
+    const change = from.getTimeZoneTransition("next");
+    const to = change && change.epochMilliseconds < end.epochMilliseconds ? change : end;
+    stretches.push({ fromMs: from.epochMilliseconds, toMs: to.epochMilliseconds, offsetMs: offsetMs(from) });
+    from = to;
+  }
+  // The gap can begin with the date itself (Havana, 00:00 to 01:00): look at the moment before it too.
+  const offsets = [
+    offsetMs(start.subtract({ milliseconds: 1 })),
+    ...stretches.map(({ offsetMs }) => offsetMs),
+  ];
+  const midnightMs = date.toZonedDateTime("UTC").epochMilliseconds;
+  return { midnightMs, stretches, standardOffsetMs: Math.min(...offsets) };
+}
+
+/**
+ * The instants (epoch ms UTC, ascending) at which clocks show `timeOfDayMs` on that date. A time inside the gap of
+ * spring gives none.
+ */
+function instantsOf({ midnightMs, stretches }: LocalDate, timeOfDayMs: number): number[] {
+  return stretches.flatMap(({ fromMs, toMs, offsetMs }) => {
+    const at = midnightMs + timeOfDayMs - offsetMs;
+    return at >= fromMs && at < toMs ? [at] : [];
+  });
+}
+
+/** The instant for a time inside the gap of spring, counted on as if clocks had not changed: 02:30 becomes 03:30. */
+function shiftedInstant({ midnightMs, standardOffsetMs }: LocalDate, timeOfDayMs: number): number {
+  return midnightMs + timeOfDayMs - standardOffsetMs;
 }

@@ -64,7 +64,6 @@ const quiet = {
 export function startTicker({ clock, since, onError, ...options }: TickerOptions): Ticker {
   let { every } = options;
   let coveredMs = since.getTime();
-  let task: ScheduledTask;
   const watch = watchClocks(readClocks(clock), WATCH_MS);
 
   const tell = (whom: () => void): void => {
@@ -93,22 +92,15 @@ export function startTicker({ clock, since, onError, ...options }: TickerOptions
     tell(() => options.onTick(window));
   };
 
-  const startTask = (): void => {
-    // UTC: seconds and minutes are the same everywhere that matters, and no clock change can touch them.
-    task = schedule(PATTERN[every], () => look(false), {
-      timezone: "UTC",
-      suppressMissedWarning: true,
-      logger: quiet,
-    });
-  };
+  const lookIfBegun = (): void => look(false);
+  let task = startTask(every, lookIfBegun);
 
   const restart = (): void => {
     void task.destroy();
-    startTask();
+    task = startTask(every, lookIfBegun);
   };
 
-  startTask();
-  const timer = setInterval(() => look(false), WATCH_MS);
+  const timer = setInterval(lookIfBegun, WATCH_MS);
   return {
     cover: () => look(true),
     setUnit: (unit) => {
@@ -121,4 +113,9 @@ export function startTicker({ clock, since, onError, ...options }: TickerOptions
       void task.destroy();
     },
   };
+}
+
+/** In UTC: seconds and minutes are the same everywhere that matters, and no clock change can touch them. */
+function startTask(every: TickUnit, onTick: () => void): ScheduledTask {
+  return schedule(PATTERN[every], onTick, { timezone: "UTC", suppressMissedWarning: true, logger: quiet });
 }

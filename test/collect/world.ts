@@ -6,7 +6,7 @@ import { afterEach, jest } from "@jest/globals";
 import { type Clock, createObserver, type Instant, instantFromDate } from "../../src/clock.ts";
 import type { CallLog } from "../../src/collect/callLog.ts";
 import { Collector, type CollectorOptions } from "../../src/collect/collector.ts";
-import type { PlannedCall } from "../../src/collect/plan.ts";
+import type { PlannedCall } from "../../src/collect/callPlan.ts";
 import type { Job } from "../../src/schedule/readJobs.ts";
 import type { ClockStep, LedgerNote, MissReason, SlotEntry } from "../../src/journal/ledger.ts";
 import { alwaysOpen, createCalendar } from "../../src/market/calendar/calendar.ts";

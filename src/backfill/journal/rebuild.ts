@@ -26,7 +26,7 @@ import { inTransaction } from "../../archive/transaction.ts";
 import type { LoadPosition } from "../../archive/loadPosition.ts";
 import { overtaken } from "../../archive/refill/runPosition.ts";
 import { batchesOf, type ReplayOptions } from "./replay.ts";
-import type { TimeRange } from "./segments.ts";
+import type { TimeRange } from "./chosenSegments.ts";
 import { Restoring } from "./restoring.ts";
 
 const HOUR_MS = 3_600_000;

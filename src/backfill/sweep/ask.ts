@@ -2,7 +2,7 @@
 import { readSymbols } from "../../schedule/readJobs.ts";
 import { optionName, plainError, problemsOf, sentence } from "../../schedule/wording.ts";
 import type { FileProblem } from "../../schedule/yamlFile.ts";
-import { type Chain, chainSchema } from "../../market/chain.ts";
+import { type Chain, chainSchema } from "../../market/optionChain.ts";
 import {
   instrumentName,
   isSymbol,

@@ -10,12 +10,12 @@ import type { Clock } from "../../clock.ts";
 import { type Answer, answerError } from "../../quotes-api/answer.ts";
 import { Collector, type CollectorOptions } from "../../collect/collector.ts";
 import { CONCURRENCY, type Send } from "../../collect/dispatcher.ts";
-import { namesOf } from "../../collect/plan.ts";
+import { namesOf } from "../../collect/callPlan.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { alwaysOpen } from "../../market/calendar/calendar.ts";
 import { type DatedAnswer, mayBeRefusedForTheClock } from "../../quotes-api/clockSkew.ts";
 import { describeCall, type QuoteCall } from "../../quotes-api/request.ts";
-import type { SweepPlan } from "./plan.ts";
+import type { SweepPlan } from "./sweepPlan.ts";
 import type { SweepRun } from "./runFile.ts";
 import { ServiceHealth } from "./serviceHealth.ts";
 

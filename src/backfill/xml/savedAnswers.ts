@@ -7,8 +7,14 @@ import type { UnplacedPiece } from "../files/placeInTime.ts";
 import type { Content } from "./content.ts";
 import { archiveEntries, type Entry, isArchive, readFileContent } from "./packed.ts";
 import { findFiles, type FoundFile, lastName } from "./findFiles.ts";
-import { createTimeFinder, type Way } from "./savedTime.ts";
-import { isSidecar, MAX_SIDECAR_BYTES, readSidecar, sidecarPaths } from "./sidecar.ts";
+import {
+  createTimeFinder,
+  isSidecar,
+  MAX_SIDECAR_BYTES,
+  readSidecar,
+  sidecarPaths,
+  type Way,
+} from "./savedTime.ts";
 
 /** What is looked for, and whom to tell. */
 export type SearchOptions = {

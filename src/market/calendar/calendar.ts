@@ -9,9 +9,9 @@ import { earlyClosesOf } from "./earlyCloses.ts";
 import { holidaysOf } from "./holidays.ts";
 import { CLOSURES, IRREGULAR_CLOSES, LATE_OPENINGS } from "./irregular.ts";
 import type { CalendarOverride } from "./overrides.ts";
-import { EARLY_CLOSE, type Phase, phaseFinder, sessionOn, type TradingSession } from "./session.ts";
+import { EARLY_CLOSE, type Phase, phaseFinder, sessionOn, type TradingSession } from "./tradingSession.ts";
 
-export type { Phase, TradingSession } from "./session.ts";
+export type { Phase, TradingSession } from "./tradingSession.ts";
 
 /** When a job wants to run: in one phase, in any of pre, regular and post, or regardless of the market. */
 export type WantedSession = "pre" | "regular" | "post" | "any" | "always";

@@ -3,10 +3,10 @@
  * journal, so a run that was killed goes on from the journal. Pure.
  */
 import type { Calendar } from "../../market/calendar/calendar.ts";
-import { type Chain, expandChain } from "../../market/chain.ts";
+import { type Chain, expandChain } from "../../market/optionChain.ts";
 import { isExpired } from "../../market/expirations.ts";
 import { instrumentName, type OptionContract, option } from "../../market/instrument.ts";
-import { type DueJob, namesOf } from "../../collect/plan.ts";
+import { type DueJob, namesOf } from "../../collect/callPlan.ts";
 import type { Answer } from "../../quotes-api/answer.ts";
 import { matchAnswer } from "../../quotes-api/match.ts";
 import { askedInstruments, type QuoteCall } from "../../quotes-api/request.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { alwaysOpen, createCalendar } from "../../src/market/calendar/calendar.ts";
-import { chainSchema, expandChain } from "../../src/market/chain.ts";
+import { chainSchema, expandChain } from "../../src/market/optionChain.ts";
 import { strikesAround } from "../../src/market/chainStrikes.ts";
 import { isExpired, monthlyExpiration, nextExpirations } from "../../src/market/expirations.ts";
 

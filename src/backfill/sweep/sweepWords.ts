@@ -1,6 +1,6 @@
 /** What a sweep says to people. Pure. */
 import { describeCall, type QuoteCall } from "../../quotes-api/request.ts";
-import type { SweepFate, SweepPlan } from "./plan.ts";
+import type { SweepFate, SweepPlan } from "./sweepPlan.ts";
 
 /** Names that are listed; more are counted. */
 const MOST_NAMES = 12;

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { NonceMemory } from "../../../src/quotes-api/oauth/nonces.ts";
 import { signRequest } from "../../../src/quotes-api/oauth/signature.ts";
 import type { RawRequest } from "../../../src/quotes-api/oauth/protocol.ts";
-import { verifyRequest, type Verifier } from "../../../src/quotes-api/oauth/verify.ts";
+import { verifyRequest, type Verifier } from "../../../src/quotes-api/oauth/verifyRequest.ts";
 import { percentEncode } from "../../../src/quotes-api/percentEncode.ts";
 import { keyFinder } from "../../../src/serve/keys/key.ts";
 
