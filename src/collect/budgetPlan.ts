@@ -85,7 +85,7 @@ export function planBudget(due: readonly DueJob[], governor: GovernorConfig, bat
     fits: starving.length === 0,
     missedAtReach: starving.length > 0 ? 0 : missedAt(gapMs / GOVERNOR_REACH, due, batchSize),
     starving,
-    fitsEveryMs: starving.length === 0 ? passMs : shortestInterval(due, starving, gapMs, batchSize),
+    fitsEveryMs: starving.length === 0 ? passMs : shortestInterval(due, starving, { gapMs, batchSize }),
   };
 }
 
@@ -138,8 +138,7 @@ function countOf(due: DueJob): number {
 function shortestInterval(
   due: readonly DueJob[],
   starving: readonly string[],
-  gapMs: number,
-  batchSize: number,
+  { gapMs, batchSize }: { gapMs: number; batchSize: number },
 ): number | null {
   for (const minutes of INTERVALS) {
     const everyMs = minutes * MINUTE_MS;

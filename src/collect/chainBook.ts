@@ -136,7 +136,7 @@ export class ChainBook {
 
   #tryToExpand(chain: Chain, price: string, today: string): OptionContract[] | "broken" {
     try {
-      return expandChain(chain, price, today, this.#calendar);
+      return expandChain(chain, price, { today, calendar: this.#calendar });
     } catch (error) {
       this.#onBroken(error as Error);
       return "broken";

@@ -99,10 +99,14 @@ export function openFetchQuotes(options: FetchOptions): OpenFetchQuotes {
     const signed = signCall(call, options, signedWithMs);
     const callers = signal ? [signal, closing.signal] : [closing.signal];
     try {
-      const answered = await withDeadlines((watch) => ask(signed, options, pool, watch), deadlines, {
-        address,
-        callers,
-      });
+      const answered = await withDeadlines(
+        (watch) => ask(signed, watch, { dispatcher: pool, userAgent: options.userAgent }),
+        deadlines,
+        {
+          address,
+          callers,
+        },
+      );
       const response = toResponse(signed, answered, options);
       // The clock itself: receive times never go back, also when the clock was set back.
       const observedAt = instantFromDate(clock.now());
@@ -160,9 +164,8 @@ type ResponseHeaders = Record<string, string | string[] | undefined>;
 
 async function ask(
   { url, authorization }: SignedCall,
-  { userAgent }: FetchOptions,
-  dispatcher: Agent,
   { signal, headersArrived }: Watch,
+  { dispatcher, userAgent }: { dispatcher: Agent; userAgent: string },
 ): Promise<Answered> {
   const { statusCode, headers, body } = await request(url, {
     dispatcher,

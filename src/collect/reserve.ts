@@ -48,8 +48,7 @@ export function slotCosts(
       callsOf(
         jobs.flatMap((job) => scheduled[job] ?? []),
         chains,
-        at,
-        today,
+        { at, today },
       );
     known.set(key, calls);
     return calls;
@@ -59,7 +58,11 @@ export function slotCosts(
     .map(([atMs, jobs]) => ({ atMs, calls: costOf(jobs, new Date(atMs)) }));
 }
 
-function callsOf(jobs: readonly ScheduledJob[], chains: ChainBook, at: Date, today: string): number {
+function callsOf(
+  jobs: readonly ScheduledJob[],
+  chains: ChainBook,
+  { at, today }: { at: Date; today: string },
+): number {
   const due = jobs.map(({ job }) => {
     const { contracts, priceless } = chains.expand(job, today);
     const symbols = [...new Set([...job.symbols, ...priceless])];

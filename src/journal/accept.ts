@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { readCompleteness, type Completeness, type Finding } from "./completeness.ts";
-import { nodeFs, type JournalFs } from "./fs.ts";
+import { nodeFs, type JournalFs, type Place } from "./fs.ts";
 import { beginList } from "./listNewSegment.ts";
 import { readSegment } from "./reader.ts";
 import { segmentHour } from "./segmentName.ts";
@@ -64,7 +64,7 @@ function foundBefore({ findings }: Completeness, beforeHour: number | null): str
 type Line = ListLine extends infer Each ? (Each extends ListLine ? Omit<Each, "at"> : never) : never;
 
 async function acceptedAs(
-  place: { dir: string; fs: JournalFs },
+  place: Place,
   segment: string,
   { findings, segments, list }: Completeness,
 ): Promise<{ as: Accepted["as"]; line: Line }> {
@@ -83,7 +83,7 @@ async function acceptedAs(
 }
 
 async function factsOf(
-  { dir, fs }: { dir: string; fs: JournalFs },
+  { dir, fs }: Place,
   { name, state, compressed, fileBytes, mark }: SegmentInfo,
 ): Promise<Partial<SegmentFacts>> {
   if (state === "open") return {};

@@ -100,7 +100,7 @@ async function compressSegment(name: string, options: CompressOptions): Promise<
   try {
     const aside = await fs.open(asidePath, "wx");
     try {
-      written = await compressInto(aside, plain, await stretches(dir, name, options), signal);
+      written = await compressInto(aside, plain, { ends: await stretches(dir, name, options), signal });
       if (written !== null) await aside.datasync();
     } finally {
       await aside.close();
@@ -149,7 +149,7 @@ async function stretches(dir: string, name: string, { fs }: CompressOptions): Pr
   for await (const item of readSegment(dir, name, { fs })) {
     if (item.kind === "record") ends.push(item.end);
     if (item.kind !== "damage") continue;
-    await setAside(dir, name, item, fs);
+    await setAside({ dir, fs }, name, item);
     const { offset, length } = item.damage;
     for (let end = offset + DAMAGED_MEMBER_BYTES; end < offset + length; end += DAMAGED_MEMBER_BYTES)
       ends.push(end);
@@ -163,8 +163,7 @@ type Summary = { total: number; sum: string; mark: string | null };
 async function compressInto(
   aside: JournalFile,
   plain: JournalFile,
-  ends: number[],
-  signal: AbortSignal | undefined,
+  { ends, signal }: { ends: readonly number[]; signal: AbortSignal | undefined },
 ): Promise<Summary | null> {
   const hash = createHash("sha256");
   let offset = 0;

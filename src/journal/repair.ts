@@ -21,6 +21,6 @@ export async function repairJournal(dir: string, options: VerifyOptions): Promis
   const notes: QuarantineNote[] = [];
   for (const { name, damages } of found.segments)
     for (const damage of damages)
-      if (!damage.isSetAside) notes.push(await setAside(dir, name, damage, options.fs ?? nodeFs));
+      if (!damage.isSetAside) notes.push(await setAside({ dir, fs: options.fs ?? nodeFs }, name, damage));
   return { found, setAside: notes };
 }

@@ -11,7 +11,7 @@
  * segment is begun. A list that is gone again is noticed by the mark in each frame of the segments that were in it.
  */
 import { join } from "node:path";
-import { errnoOf, readFully, unreadable, writeAll, type JournalFs } from "./fs.ts";
+import { errnoOf, readFully, unreadable, writeAll, type JournalFs, type Place } from "./fs.ts";
 
 /** The file in the journal's directory. */
 export const SEGMENT_LIST = "segments.jsonl";
@@ -125,7 +125,7 @@ async function textOf(path: string, fs: JournalFs): Promise<string> {
  * @throws the file system's error; then none of the lines counts, or its sync has failed
  */
 export async function appendToList(
-  { dir, fs }: { dir: string; fs: JournalFs },
+  { dir, fs }: Place,
   lines: readonly ListLine[],
   { synced = true } = {},
 ): Promise<void> {

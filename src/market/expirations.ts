@@ -19,7 +19,7 @@ const FIRST_FRIDAY_MONTH = Temporal.PlainYearMonth.from("2015-02");
  * Friday is a holiday (Good Friday 2019: Thursday 18 April); until January 2015 the Saturday after the third Friday.
  */
 export function monthlyExpiration(year: number, month: number, calendar: Calendar): string {
-  const thirdFriday = nthWeekday(year, month, FRIDAY, 3);
+  const thirdFriday = nthWeekday({ year, month }, FRIDAY, 3);
   if (Temporal.PlainYearMonth.compare(thirdFriday.toPlainYearMonth(), FIRST_FRIDAY_MONTH) < 0) {
     return thirdFriday.add({ days: 1 }).toString();
   }
@@ -29,12 +29,11 @@ export function monthlyExpiration(year: number, month: number, calendar: Calenda
 /**
  * The next expirations at or after a date, ascending; one on the date itself is still to come.
  *
+ * @param expirations.next how many
  * @param today exchange date, `YYYY-MM-DD`
- * @param count how many
  */
 export function nextExpirations(
-  kind: ExpirationKind,
-  count: number,
+  { kind, next }: { kind: ExpirationKind; next: number },
   today: string,
   calendar: Calendar,
 ): string[] {
@@ -42,7 +41,7 @@ export function nextExpirations(
   // The week before may still hold an expiration to come: its Saturday, when today is that Saturday.
   const start = Temporal.PlainDate.from(today).subtract({ weeks: 1 });
   let friday = start.add({ days: (FRIDAY - start.dayOfWeek + 7) % 7 });
-  for (; expirations.length < count; friday = friday.add({ weeks: 1 })) {
+  for (; expirations.length < next; friday = friday.add({ weeks: 1 })) {
     const isThird = friday.day > 14 && friday.day <= 21;
     if (kind === "monthly" && !isThird) continue;
     const expiration = isThird

@@ -79,11 +79,15 @@ export const MAX_CHAIN_CONTRACTS = 2_000;
  * @param today exchange date, `YYYY-MM-DD`
  * @throws CHAIN_INVALID when `last` is no decimal, or when it would be more than MAX_CHAIN_CONTRACTS
  */
-export function expandChain(chain: Chain, last: string, today: string, calendar: Calendar): OptionContract[] {
+export function expandChain(
+  chain: Chain,
+  last: string,
+  { today, calendar }: { today: string; calendar: Calendar },
+): OptionContract[] {
   const { underlying, expirations, strikes, types } = chain;
   const dates = Array.isArray(expirations)
     ? [...new Set(expirations)].sort().filter((expiration) => !isExpired({ expiration }, today))
-    : nextExpirations(expirations.kind, expirations.next, today, calendar);
+    : nextExpirations(expirations, today, calendar);
   const optionTypes = [...new Set(types)];
   const most = Math.floor(MAX_CHAIN_CONTRACTS / Math.max(1, dates.length * optionTypes.length));
   const prices = Array.isArray(strikes)

@@ -134,7 +134,7 @@ export class SweepPlan {
   #expand(chain: Chain, last: string): void {
     const { begun, calendar } = this.#dates;
     try {
-      const contracts = expandChain(chain, last, begun, calendar);
+      const contracts = expandChain(chain, last, { today: begun, calendar });
       if (contracts.length === 0)
         this.#problems.push(`the chain of ${chain.underlying} stands for no contract`);
       contracts.forEach((contract) => this.#wantContract(contract));

@@ -55,8 +55,12 @@ export function exchangeInstant(date: Temporal.PlainDate, time: string): Date {
 }
 
 /** The `nth` given weekday of a month; `nth` -1 is the last one. */
-export function nthWeekday(year: number, month: number, weekday: number, nth: number): Temporal.PlainDate {
-  const first = Temporal.PlainDate.from({ year, month, day: 1 });
+export function nthWeekday(
+  month: { year: number; month: number },
+  weekday: number,
+  nth: number,
+): Temporal.PlainDate {
+  const first = Temporal.PlainDate.from({ ...month, day: 1 });
   const firstMatch = first.add({ days: (weekday - first.dayOfWeek + 7) % 7 });
   if (nth > 0) return firstMatch.add({ weeks: nth - 1 });
   const weeksLeft = Math.floor((first.daysInMonth - firstMatch.day) / 7);

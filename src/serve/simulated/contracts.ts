@@ -35,7 +35,7 @@ type Expiration = { firstDay: number; expiresMs: number };
 /** An expiration date of the exchange's rules; false for any other text. */
 const expirationOf = remembered(5_000, (date: string): Expiration | false => {
   if (!isDateText(date) || date < FIRST_EXPIRATION) return false;
-  if (nextExpirations("weekly", 1, date, calendar)[0] !== date) return false;
+  if (nextExpirations({ kind: "weekly", next: 1 }, date, calendar)[0] !== date) return false;
   const plain = Temporal.PlainDate.from(date);
   const isJanuary = plain.month === 1 && monthlyExpiration(plain.year, 1, calendar) === date;
   return {
