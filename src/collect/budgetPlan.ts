@@ -6,7 +6,7 @@ import { grouped } from "./grouped.ts";
 import { type DueJob, dueNames, type PlannedCall, planCalls } from "./callPlan.ts";
 
 /** One job's part of the plan. */
-export type JobPlan = {
+type JobPlan = {
   job: string;
   slots: number;
   /** Instruments due at its fullest slot. */
@@ -17,7 +17,7 @@ export type JobPlan = {
 };
 
 /** All that falls due at one instant. */
-export type SlotPlan = {
+type SlotPlan = {
   at: Date;
   calls: number;
   /** When the last of them leaves, after the slot; null when some never do. */

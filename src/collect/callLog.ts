@@ -88,7 +88,7 @@ type Place = { requestId: string; from: Moment; to: Moment | null };
 type Line = [string, Moment["bootId"], number, number, number | null, number | null];
 
 /** What is needed of the surroundings. */
-export type CallLogOptions = {
+type CallLogOptions = {
   dataDir: string;
   governor: Pick<GovernorConfig, "limit" | "windowMs">;
   clock: Clock;

@@ -14,10 +14,10 @@ type DueSlot = Omit<DueJob, "symbols" | "contracts">;
 type Waiting = { due: DueSlot; chains: readonly Chain[] };
 
 /** A slot of a job, and underlyings whose chains are part of it. */
-export type ChainsOfSlot = { due: DueSlot; underlyings: string[] };
+type ChainsOfSlot = { due: DueSlot; underlyings: string[] };
 
 /** What a job's contracts are. */
-export type Expansion = {
+type Expansion = {
   contracts: OptionContract[];
   /** Underlyings whose price must be asked first. */
   priceless: string[];
@@ -28,6 +28,7 @@ export type Expansion = {
 /** A contract list, or why there is none. */
 type Expanded = OptionContract[] | "priceless" | "broken";
 
+/** Last prices by symbol, and what each chain was expanded to. A chain that is broken is told of once. */
 export class ChainBook {
   readonly #onBroken: (problem: Error) => void;
   #calendar: Calendar;

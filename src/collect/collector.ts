@@ -39,7 +39,7 @@ export type CollectorOptions = Omit<DispatcherOptions, "onResult" | "lendable"> 
 };
 
 /** What is going on, for a status line. */
-export type CollectorStatus = {
+type CollectorStatus = {
   /** Calls sent in the last window. */
   callsUsed: number;
   /** Calls of a window by the limit in force, which may not be the configured one. */
@@ -65,6 +65,7 @@ const STEP_WORDS: Readonly<Record<ClockStep["kind"], string>> = {
 
 const NOTHING_STORED: ReadonlySet<string> = new Set();
 
+/** A collector under way; `close` ends it. */
 export class Collector {
   readonly #options: CollectorOptions;
   readonly #dispatcher: Dispatcher;

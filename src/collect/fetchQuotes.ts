@@ -16,7 +16,7 @@ import { type Deadlines, settledOrAborted, type Watch, withDeadlines } from "./t
 import { withholding } from "./transport/withhold.ts";
 
 /** The answer as it arrived. */
-export type RawResponse = {
+type RawResponse = {
   requestedAt: Instant;
   /** When the last byte had arrived. */
   observedAt: Instant;

@@ -37,7 +37,7 @@ import type { Fate, Slot, SlotBook } from "./slotBook.ts";
 import { AskBackoff } from "./askBackoff.ts";
 
 /** What it works on. */
-export type OutcomesOptions = {
+type OutcomesOptions = {
   clock: Clock;
   log: Log;
   slots: SlotBook;
@@ -53,6 +53,7 @@ export type OutcomesOptions = {
 /** When an instrument was last asked is forgotten after so long, in ms: chains bring new contracts every week. */
 const SEEN_FOR_MS = 7 * 86_400_000;
 
+/** What the calls of a run have taught so far. */
 export class Outcomes {
   readonly askBackoff = new AskBackoff();
   readonly #options: OutcomesOptions;

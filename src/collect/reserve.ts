@@ -23,7 +23,7 @@ export const LOOK_AHEAD_WINDOWS = 16;
  * Assumed: beside what the job files need, three calls a window leave a collector room for a retry and for the call
  * that its governor keeps unsent beside a second client.
  */
-export const SPARE_CALLS = 3;
+const SPARE_CALLS = 3;
 
 /** What the jobs cost at each of their slots in (after, until], ascending. */
 export function slotCosts(

@@ -11,7 +11,7 @@ import { appendToList, SEGMENT_LIST, type ListLine, type SegmentFacts } from "./
 import type { SegmentInfo } from "./segments.ts";
 
 /** Which findings are meant to be. */
-export type AcceptRequest = {
+type AcceptRequest = {
   /** Segments by name; `segments.jsonl` for the list itself. */
   names: readonly string[];
   /** Also all that are missing or foreign and were begun before this hour, as `hourOf` counts; null: none. */
@@ -22,7 +22,7 @@ export type AcceptRequest = {
 export type Accepted = { segment: string; as: "away" | "here" | "begun" };
 
 /** What accepting needs. */
-export type AcceptOptions = { clock: Clock; fs?: JournalFs };
+type AcceptOptions = { clock: Clock; fs?: JournalFs };
 
 /**
  * Writes into the journal's list what a person says of its segments. No segment is changed.

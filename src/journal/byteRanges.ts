@@ -18,7 +18,7 @@ import { readFully, type JournalFile } from "./fs.ts";
  * A stretch of a segment: its bytes, a hole where the compressed file is damaged, or what stands in the file behind the
  * segment's end. A hole names the damaged bytes of the file; its length is 0 when the file is cut off and nobody can know it.
  */
-export type ByteRange =
+type ByteRange =
   | { kind: "bytes"; offset: number; bytes: Buffer }
   | { kind: "hole" | "behind_end"; offset: number; length: number; inFile: { at: number; length: number } };
 

@@ -28,7 +28,7 @@ import { uuidBytes, uuidv7 } from "./uuid.ts";
  * to it only within the hour; the rest is for a write that was under way when the hour ended. A rule
  * of time, not of process ids, because processes in two containers may share the directory.
  */
-export const ABANDONED_AFTER_MS = 10 * 60_000;
+const ABANDONED_AFTER_MS = 10 * 60_000;
 
 /** A file written aside for longer than this belongs to a process that died. */
 const STALE_ASIDE_MS = 60 * 60_000;
@@ -40,7 +40,7 @@ const DAMAGED_MEMBER_BYTES = 1024 * 1024;
 const ASIDE = /^(?:.+\.journal\.gz\.|probe-)([0-9a-f-]{36})(?:\.renamed)?\.tmp$/;
 
 /** What compressing needs. */
-export type CompressOptions = {
+type CompressOptions = {
   dir: string;
   fs: JournalFs;
   clock: Clock;

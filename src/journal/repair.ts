@@ -4,7 +4,7 @@ import { setAside, type QuarantineNote } from "./quarantine.ts";
 import { verifyJournal, type JournalReport, type VerifyOptions } from "./verify.ts";
 
 /** What a repair found, and the copies it made. */
-export type RepairReport = {
+type RepairReport = {
   /** As `verifyJournal` gives it, before the repair. */
   found: JournalReport;
   setAside: QuarantineNote[];

@@ -60,7 +60,7 @@ export type ListLine = { at: string } & (
 const NOTHING: ListedSegment = { bytes: null, sha256: null, fileBytes: null, mark: null, away: false };
 
 /** What the lines of a list come to. Pure. Lines that are no JSON, or of another version, are passed over. */
-export function listOf(text: string): SegmentList {
+function listOf(text: string): SegmentList {
   const segments = new Map<string, ListedSegment>();
   let standing: SegmentList["standing"] = null;
   for (const line of text.split("\n")) {

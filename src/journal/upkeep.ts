@@ -8,7 +8,7 @@ import { repairJournal } from "./repair.ts";
 import { DAMAGED_DIR } from "./quarantine.ts";
 
 /** What the upkeep needs. */
-export type UpkeepOptions = {
+type UpkeepOptions = {
   dir: string;
   fs: JournalFs;
   clock: Clock;

@@ -11,7 +11,7 @@ import { filesOf, segmentInfo, type SegmentInfo } from "./segments.ts";
 import { knownDamage, type KnownDamage } from "./quarantine.ts";
 
 /** A damaged stretch, and whether a copy of it has been set aside. */
-export type VerifiedDamage = Omit<DamageItem, "kind"> & { isSetAside: boolean };
+type VerifiedDamage = Omit<DamageItem, "kind"> & { isSetAside: boolean };
 
 /** What one segment holds. */
 export type SegmentReport = {

@@ -69,7 +69,7 @@ export const chainSchema = z.strictObject({
 export type Chain = z.infer<typeof chainSchema>;
 
 /** Most contracts one chain may stand for: each is one call of 60 a minute, so a pass already takes half an hour. */
-export const MAX_CHAIN_CONTRACTS = 2_000;
+const MAX_CHAIN_CONTRACTS = 2_000;
 
 /**
  * The contracts a chain stands for today, by expiration, strike (ascending) and type, each once; expired ones

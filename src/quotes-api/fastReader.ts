@@ -19,7 +19,7 @@ export type PlainXmlHandler = Omit<XmlHandler, "open"> & {
 const DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>';
 
 /** Longest tag, text or white space that is plain, in characters: two in a row are no longer than MAX_PIECE. */
-export const MAX_PLAIN_PIECE = MAX_PIECE / 2;
+const MAX_PLAIN_PIECE = MAX_PIECE / 2;
 
 const TAB = 0x09;
 const LINE_FEED = 0x0a;

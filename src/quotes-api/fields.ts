@@ -78,9 +78,16 @@ export const NUMBER_FIELDS = [...PRICE_FIELDS, ...EXTENDED_FIELDS] as const;
 
 type Price = (typeof PRICE_FIELDS)[number];
 type Extended = (typeof EXTENDED_FIELDS)[number];
+
+/** Name of a field of `quotes`. */
 export type PriceField = Price["name"];
+
+/** Name of a field of `extended_quotes`. */
 export type ExtendedField = Extended["name"];
+
+/** Name of a field of `dividends`. */
 export type DividendField = (typeof DIVIDEND_FIELDS)[number]["name"];
+
 type NamesOf<Type extends Field["type"]> = Extract<Price | Extended, { type: Type }>["name"];
 
 /** The names of fields of a type, in their order. */

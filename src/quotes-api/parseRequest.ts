@@ -11,7 +11,7 @@ export type QuoteRequest =
   | { kind: "option"; contract: OptionContract };
 
 /** A request, or what is wrong with it in words for the caller (HTTP 400). */
-export type ParsedRequest =
+type ParsedRequest =
   | {
       ok: true;
       request: QuoteRequest;

@@ -5,7 +5,7 @@ import { exchangeDate } from "../market/calendar/dates.ts";
 import { createSchedule, NEXT_HORIZON_DAYS, type Schedule } from "./slots.ts";
 
 /** When a slot is over, epoch ms, and whether because its session closes. */
-export type SlotEnd = { deadlineMs: number; closes: boolean };
+type SlotEnd = { deadlineMs: number; closes: boolean };
 
 /** When a job is due, and for how long. */
 export type JobSchedule = Schedule & {

@@ -30,7 +30,7 @@ export type Job = {
 export type JobsReport = { jobs: Job[]; calendar: CalendarOverride[]; problems: FileProblem[] };
 
 /** The operator's own word on trading days; not a job. */
-export const CALENDAR_FILE = "calendar.yaml";
+const CALENDAR_FILE = "calendar.yaml";
 
 const NO_TEXT_KEYS: ReadonlySet<string> = new Set(["date", "close", "reason"]);
 

@@ -23,7 +23,7 @@ export type TickWindow = { after: Date; until: Date };
 export type TickUnit = "second" | "minute";
 
 /** What a ticker needs. */
-export type TickerOptions = {
+type TickerOptions = {
   clock: Pick<Clock, "now" | "uptimeMs" | "monotonicMs">;
   every: TickUnit;
   /** Where the first window begins. Given the last tick of an earlier run, the time between is covered. */

@@ -25,7 +25,7 @@ const BATCH_PIECES = 5;
 type TableRows = { table: PieceTable; rows: PieceRow[]; doing: string; done: number };
 
 /** What pieces are told apart by. */
-export type PieceOptions = {
+type PieceOptions = {
   known: Map<string, KnownPiece>;
   /** When a new piece is taken back; each time a later one. */
   observe: () => Instant;

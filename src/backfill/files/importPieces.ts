@@ -24,7 +24,7 @@ import { loadSegment } from "../../archive/loader.ts";
 import { listSegments } from "../../journal/segments.ts";
 
 /** What an import needs. */
-export type ImportOptions = {
+type ImportOptions = {
   pool: pg.Pool;
   journal: Journal;
   journalDir: string;

@@ -32,7 +32,7 @@ import { Restoring } from "./restoring.ts";
 const HOUR_MS = 3_600_000;
 
 /** What a rebuild needs: it is always resumable. */
-export type RebuildOptions = ReplayOptions & {
+type RebuildOptions = ReplayOptions & {
   runPosition: LoadPosition;
   /** What is rebuilt of the journal. `wanted` lets notes from behind it pass: they may tell more of its slots. */
   range: TimeRange;

@@ -10,7 +10,7 @@ import type { SweepRun } from "./runFile.ts";
 const HOURS_AROUND = 3;
 
 /** An answer and where it is. */
-export type Journaled = { record: ResponseRecord; segment: string; offset: number };
+type Journaled = { record: ResponseRecord; segment: string; offset: number };
 
 /** The answers of a run, in the journal's order. @throws QuotekeeperError JOURNAL_UNREADABLE */
 export async function* answersOfRun(

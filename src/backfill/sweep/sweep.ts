@@ -35,7 +35,7 @@ export type SweepOptions = {
 };
 
 /** How far it has come, in calls of this run: those that brought quotes, and those that are still to be made. */
-export type SweepProgress = { made: number; left: number; doing: string };
+type SweepProgress = { made: number; left: number; doing: string };
 
 /** How long calls under way are waited for at the end, in ms. */
 const GRACE_MS = 1_500;

@@ -13,7 +13,7 @@ import { askedInstruments, type QuoteCall } from "../../quotes-api/request.ts";
 import type { SweepAsk } from "./ask.ts";
 
 /** One instrument: its name as the ledger has it, and the call that asks for it alone. */
-export type Wanted = { name: string; call: QuoteCall };
+type Wanted = { name: string; call: QuoteCall };
 
 /**
  * What became of an instrument for good: it has a quote, or the service does not know it, or left it out, or its part
@@ -22,7 +22,7 @@ export type Wanted = { name: string; call: QuoteCall };
 export type SweepFate = "stored" | "unknown" | "absent" | "dead" | "failed" | "expired";
 
 /** The exchange's dates that count for contracts. */
-export type SweepDates = {
+type SweepDates = {
   /** When the sweep began: chains are expanded as they were then. */
   begun: string;
   /** What expired before it is not asked any more. */
@@ -30,6 +30,7 @@ export type SweepDates = {
   calendar: Calendar;
 };
 
+/** The instruments of a sweep in the order they were wanted, and the fate of each. */
 export class SweepPlan {
   readonly #delayed: boolean;
   readonly #dates: SweepDates;

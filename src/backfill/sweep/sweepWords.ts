@@ -49,7 +49,7 @@ export function callLines(calls: readonly QuoteCall[], most = MOST_CALLS): strin
 }
 
 /** `AAPL, MSFT and 3 more`. */
-export function someNames(names: readonly string[]): string {
+function someNames(names: readonly string[]): string {
   const rest = names.length - MOST_NAMES;
   return `${names.slice(0, MOST_NAMES).join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
 }

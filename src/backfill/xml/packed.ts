@@ -53,7 +53,7 @@ export type Entry = {
 /**
  * What an archive holds; `passed` is a link or a device, and `broken` ends it when the rest of it cannot be read.
  */
-export type Found =
+type Found =
   | { kind: "entry"; entry: Entry }
   | { kind: "passed"; path: string }
   | { kind: "broken"; path: string; problem: string };

@@ -17,7 +17,7 @@ import {
 } from "./savedTime.ts";
 
 /** What is looked for, and whom to tell. */
-export type SearchOptions = {
+type SearchOptions = {
   paths: readonly string[];
   timePattern: string | null;
   /** The source's name. */
@@ -43,7 +43,7 @@ export type FileFate =
   | { fate: "unreadable"; path: string; problem: string; bytes: number };
 
 /** Answers that were found together, and how many bytes of the files on disk were read up to here. */
-export type SavedBatch = { answers: UnplacedPiece[]; doing: string; done: number };
+type SavedBatch = { answers: UnplacedPiece[]; doing: string; done: number };
 
 /** Answers of a batch, at most, and bytes of their bodies. */
 const BATCH_ANSWERS = 250;

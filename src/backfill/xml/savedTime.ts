@@ -25,7 +25,7 @@ export const WAY_TEXTS: Readonly<Record<Way, string>> = {
 };
 
 /** What is known of a file. */
-export type Clues = {
+type Clues = {
   /** Its path, as it was found; in an archive the entry's. */
   path: string;
   /** What the file beside it says. */

@@ -192,7 +192,7 @@ export function ownCap(
 const MOST_RISEN = 10;
 
 /** The limit the headers name when they agree among themselves; one above the configured only if it may rise. */
-export function limitIn(
+function limitIn(
   { used, remaining, limit }: RateLimit,
   { limit: configured, mayRise }: GovernorConfig,
 ): number {

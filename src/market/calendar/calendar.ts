@@ -4,7 +4,7 @@
  */
 import { Temporal } from "temporal-polyfill";
 import { QuotekeeperError } from "../../errors.ts";
-import { exchangeInstant, isDateText, SATURDAY } from "./dates.ts";
+import { DAY, exchangeInstant, isDateText } from "./dates.ts";
 import { earlyClosesOf } from "./earlyCloses.ts";
 import { holidaysOf } from "./holidays.ts";
 import { CLOSURES, IRREGULAR_CLOSES, LATE_OPENINGS } from "./irregular.ts";
@@ -47,7 +47,7 @@ export function createCalendar(overrides: readonly CalendarOverride[] = []): Cal
     const override = overrideOf.get(text);
     if (override) return overriddenDay(date, override);
     const { holidays, early } = yearRules(date.year);
-    const closed = date.dayOfWeek >= SATURDAY ? "weekend" : (CLOSURES.get(text) ?? holidays.get(text));
+    const closed = date.dayOfWeek >= DAY.saturday ? "weekend" : (CLOSURES.get(text) ?? holidays.get(text));
     if (closed !== undefined) return { session: null, closed };
     const hours = { ...LATE_OPENINGS.get(text), ...(IRREGULAR_CLOSES.get(text) ?? early.get(text)) };
     return { session: sessionOn(date, hours), closed: null };

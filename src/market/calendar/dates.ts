@@ -6,14 +6,16 @@ import { Temporal } from "temporal-polyfill";
 /** The zone of every NYSE time in this folder. */
 export const EXCHANGE_ZONE = "America/New_York";
 
-/** ISO day numbers, Monday first, as `Temporal.PlainDate.dayOfWeek` counts them. */
-export const MONDAY = 1;
-export const TUESDAY = 2;
-export const WEDNESDAY = 3;
-export const THURSDAY = 4;
-export const FRIDAY = 5;
-export const SATURDAY = 6;
-export const SUNDAY = 7;
+/** ISO day numbers, as `Temporal.PlainDate.dayOfWeek` counts them. */
+export const DAY = {
+  monday: 1,
+  tuesday: 2,
+  wednesday: 3,
+  thursday: 4,
+  friday: 5,
+  saturday: 6,
+  sunday: 7,
+} as const;
 
 /** Whether the text is `YYYY-MM-DD` and names a day that exists (2023-02-29 does not). */
 export function isDateText(text: string): boolean {

@@ -31,7 +31,8 @@ export function writeJobs(
   { symbols, options, optionsEverySeconds = 1, slowSymbols }: Load,
   now: Date,
 ): DueJob[] {
-  const expiration = nextExpirations({ kind: "monthly", next: 3 }, contractDate(now), createCalendar()).at(-1) ?? "";
+  const expiration =
+    nextExpirations({ kind: "monthly", next: 3 }, contractDate(now), createCalendar()).at(-1) ?? "";
   const strikes = Array.from({ length: options }, (_, n) => 100 + n);
   const jobs = [
     { name: "equities", seconds: 1, ...listOf(symbolsFrom(0, symbols)) },
