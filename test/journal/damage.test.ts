@@ -184,7 +184,7 @@ describe("the undamaged records survive, the damaged bytes are set aside and the
     expect((await verifyJournal(dir, { clock })).damages).toEqual({ setAside: 1, fresh: 0 });
   });
 
-  test("a damage in a compressed segment, which costs no other record either", async () => {
+  test("a damage in a compressed segment costs no other record either", async () => {
     const dir = freshDir();
     await cp(whole, dir, { recursive: true });
     const clock = handClock("2026-11-21T06:00:00.000Z");
@@ -214,7 +214,7 @@ describe("the undamaged records survive, the damaged bytes are set aside and the
     await journal.close();
   });
 
-  test("the end of a compressed segment was cut off", async () => {
+  test("also when the end of a compressed segment was cut off", async () => {
     const dir = freshDir();
     await cp(whole, dir, { recursive: true });
     const clock = handClock("2026-11-21T06:00:00.000Z");
