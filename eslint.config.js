@@ -45,7 +45,15 @@ const PURE = [
 ];
 
 /** Files that every room may import; they import no room. */
-const SHARED = ["clock.ts", "errors.ts", "log.ts", "packageRoot.ts", "plainFiles.ts", "processes.ts"];
+const SHARED = [
+  "clock.ts",
+  "errors.ts",
+  "log.ts",
+  "packageRoot.ts",
+  "plainFiles.ts",
+  "processes.ts",
+  "remembered.ts",
+];
 
 /** The rooms from the ground up, and what each imports besides itself: never a room that stands above it. */
 const MAY_IMPORT = {

@@ -36,7 +36,6 @@ import { CLOCK_STEP_MS } from "../schedule/clockSteps.ts";
 import type { Fate, Slot, SlotBook } from "./slotBook.ts";
 import { AskBackoff } from "./askBackoff.ts";
 
-/** What it works on. */
 type OutcomesOptions = {
   clock: Clock;
   log: Log;

@@ -12,6 +12,7 @@ import type { ScheduledJob } from "../schedule/jobSchedule.ts";
 import { planCalls } from "./callPlan.ts";
 import { instantFromDate } from "../clock.ts";
 import { contractDate } from "../market/expirations.ts";
+import { firstLater } from "../schedule/slots.ts";
 
 /** All calls that fall due at one instant, epoch ms. */
 export type SlotCost = { atMs: number; calls: number };
@@ -75,7 +76,11 @@ function callsOf(
 /** The calls to keep free at an instant, the spare ones not included. */
 export function reservedCalls(costs: readonly SlotCost[], atMs: number, windowMs: number): number {
   let most = 0;
-  for (let first = firstLater(costs, atMs - windowMs); first < costs.length; first += 1) {
+  for (
+    let first = firstLater(costs, atMs - windowMs, ({ atMs: slotMs }) => slotMs);
+    first < costs.length;
+    first += 1
+  ) {
     const startMs = costs[first]?.atMs ?? 0;
     if (startMs > atMs + LOOK_AHEAD_WINDOWS * windowMs) break;
     let calls = 0;
@@ -84,17 +89,6 @@ export function reservedCalls(costs: readonly SlotCost[], atMs: number, windowMs
     most = Math.max(most, calls);
   }
   return most;
-}
-
-/** Index of the first slot later than `ms`. */
-function firstLater(costs: readonly SlotCost[], ms: number): number {
-  let [low, high] = [0, costs.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((costs[middle]?.atMs ?? 0) > ms) high = middle;
-    else low = middle + 1;
-  }
-  return low;
 }
 
 /** The calls a window that are a sweep's while `reserved` are the schedule's. */

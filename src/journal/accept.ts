@@ -21,7 +21,6 @@ type AcceptRequest = {
 /** What was accepted: a segment may be `away` from now on, belongs `here` as it is, or the list is `begun` anew. */
 export type Accepted = { segment: string; as: "away" | "here" | "begun" };
 
-/** What accepting needs. */
 type AcceptOptions = { clock: Clock; fs?: JournalFs };
 
 /**

@@ -39,7 +39,6 @@ const DAMAGED_MEMBER_BYTES = 1024 * 1024;
 /** What compressing writes aside, and what the probe of `status` tries the disk with; a kill leaves them behind. */
 const ASIDE = /^(?:.+\.journal\.gz\.|probe-)([0-9a-f-]{36})(?:\.renamed)?\.tmp$/;
 
-/** What compressing needs. */
 type CompressOptions = {
   dir: string;
   fs: JournalFs;

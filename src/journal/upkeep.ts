@@ -7,7 +7,6 @@ import { errnoOf, type JournalFs } from "./fs.ts";
 import { repairJournal } from "./repair.ts";
 import { DAMAGED_DIR } from "./quarantine.ts";
 
-/** What the upkeep needs. */
 type UpkeepOptions = {
   dir: string;
   fs: JournalFs;

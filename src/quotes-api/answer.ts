@@ -21,7 +21,6 @@ export const OUTCOMES = [
   "malformed",
 ] as const;
 
-/** One of them. */
 type Outcome = (typeof OUTCOMES)[number];
 
 /** The outcome, the document when there is one, and a sentence for people when there is none. */

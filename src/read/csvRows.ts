@@ -9,7 +9,6 @@ import { createQuoteReader, saysTheSame } from "./csvQuote.ts";
 import { createRowReader, type RowReader, type TextOf } from "./rowReader.ts";
 import { type RawRow, RowSplitter } from "./splitRows.ts";
 
-/** What a piece becomes. */
 type PieceRows = Pick<AnswerRows, "units" | "deadLetters" | "cut">;
 
 /** The units and dead letters of a piece. A bad row costs itself alone. Never throws. */

@@ -11,6 +11,7 @@
  */
 import { Temporal } from "temporal-polyfill";
 import { QuotekeeperError } from "../errors.ts";
+import { remembered } from "../remembered.ts";
 import type { Calendar, WantedSession } from "../market/calendar/calendar.ts";
 import { readCron } from "./cron.ts";
 
@@ -50,7 +51,7 @@ export function createSchedule({
   const { timesOfDayMs, everyHour, subMinute, namesDate } = readCron(cron);
   const localDateAt = dateReader(timezone);
 
-  const slotsOn = lastFew(KEPT_DAYS, (text: string): number[] => {
+  const slotsOn = remembered(KEPT_DAYS, (text: string): number[] => {
     const date = Temporal.PlainDate.from(text);
     if (!namesDate(date)) return [];
     const day = localDate(date, timezone);
@@ -73,7 +74,7 @@ export function createSchedule({
       const last = localDateAt(until);
       for (let date = localDateAt(after); Temporal.PlainDate.compare(date, last) <= 0; date = nextDay(date)) {
         const due = slotsOn(date.toString());
-        for (let i = firstLater(due, afterMs); i < due.length && (due[i] ?? 0) <= untilMs; i++) {
+        for (let i = firstLater(due, afterMs, itself); i < due.length && (due[i] ?? 0) <= untilMs; i++) {
           slots.push(new Date(due[i] ?? 0));
         }
       }
@@ -83,7 +84,7 @@ export function createSchedule({
       let date = localDateAt(after);
       for (let days = 0; days <= NEXT_HORIZON_DAYS; days++, date = nextDay(date)) {
         const due = slotsOn(date.toString());
-        const at = due[firstLater(due, after.getTime())];
+        const at = due[firstLater(due, after.getTime(), itself)];
         if (at !== undefined) return new Date(at);
       }
       return null;
@@ -119,31 +120,19 @@ function ascendingOnce(instants: number[]): number[] {
   return [...new Set(instants)].sort((a, b) => a - b);
 }
 
-/** Index of the first element later than `ms` in an ascending list. */
-function firstLater(ascending: readonly number[], ms: number): number {
+const itself = (ms: number): number => ms;
+
+/** Index of the first element later than `ms` in a list whose elements ascend by `msOf`. */
+export function firstLater<T>(ascending: readonly T[], ms: number, msOf: (element: T) => number): number {
   let low = 0;
   let high = ascending.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((ascending[middle] ?? 0) > ms) high = middle;
+    const element = ascending[middle];
+    if (element !== undefined && msOf(element) > ms) high = middle;
     else low = middle + 1;
   }
   return low;
-}
-
-function lastFew<Value>(count: number, compute: (key: string) => Value): (key: string) => Value {
-  const kept = new Map<string, Value>();
-  return (key) => {
-    const hit = kept.get(key);
-    if (hit !== undefined) return hit;
-    const value = compute(key);
-    kept.set(key, value);
-    for (const oldest of kept.keys()) {
-      if (kept.size <= count) break;
-      kept.delete(oldest);
-    }
-    return value;
-  };
 }
 
 /** A stretch of one local date during which the distance to UTC stays the same. */

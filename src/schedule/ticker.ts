@@ -22,7 +22,6 @@ export type TickWindow = { after: Date; until: Date };
 /** `second` as soon as one schedule is `subMinute`, else `minute`. */
 export type TickUnit = "second" | "minute";
 
-/** What a ticker needs. */
 type TickerOptions = {
   clock: Pick<Clock, "now" | "uptimeMs" | "monotonicMs">;
   every: TickUnit;
@@ -60,7 +59,7 @@ const quiet = {
   debug: () => undefined,
 };
 
-/** Starts ticking. */
+/** Starts ticking; `stop` ends it, and leaves no timer behind. */
 export function startTicker({ clock, since, onError, ...options }: TickerOptions): Ticker {
   let { every } = options;
   let coveredMs = since.getTime();

@@ -23,7 +23,6 @@ import { JOURNAL_POSITION, readPositions } from "../../archive/loadPosition.ts";
 import { loadSegment } from "../../archive/loader.ts";
 import { listSegments } from "../../journal/segments.ts";
 
-/** What an import needs. */
 type ImportOptions = {
   pool: pg.Pool;
   journal: Journal;

@@ -1,13 +1,9 @@
 /** What the journal holds of a sweep. */
-import { dateOf } from "../../clock.ts";
 import { readSegment } from "../../journal/reader.ts";
 import type { ResponseRecord } from "../../journal/record.ts";
-import { hourOf, segmentHour } from "../../journal/segmentName.ts";
 import { listSegments } from "../../journal/segments.ts";
+import { mayHold } from "../journal/chosenSegments.ts";
 import type { SweepRun } from "./runFile.ts";
-
-/** How many hours a segment's records may lie before the hour in its name: clocks are set. */
-const HOURS_AROUND = 3;
 
 /** An answer and where it is. */
 type Journaled = { record: ResponseRecord; segment: string; offset: number };
@@ -17,9 +13,8 @@ export async function* answersOfRun(
   dir: string,
   { name: job, begunAt }: Pick<SweepRun, "name" | "begunAt">,
 ): AsyncGenerator<Journaled, void> {
-  const first = hourOf(dateOf(begunAt).getTime()) - HOURS_AROUND;
-  for (const { name } of await listSegments(dir)) {
-    if ((segmentHour(name) ?? 0) < first) continue;
+  const segments = await listSegments(dir);
+  for (const { name } of segments.filter(mayHold({ from: begunAt, to: null }))) {
     for await (const item of readSegment(dir, name)) {
       if (item.kind !== "record" || item.record.kind !== "response") continue;
       const { record, offset } = item;

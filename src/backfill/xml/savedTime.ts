@@ -24,7 +24,6 @@ export const WAY_TEXTS: Readonly<Record<Way, string>> = {
   mtime: "by when the file was written (mtime)",
 };
 
-/** What is known of a file. */
 type Clues = {
   /** Its path, as it was found; in an archive the entry's. */
   path: string;

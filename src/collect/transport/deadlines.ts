@@ -60,7 +60,6 @@ export async function withDeadlines<T>(
   }
 }
 
-/** SERVICE_TIMEOUT. */
 function timeout(detail: string): QuotekeeperError {
   return new QuotekeeperError("SERVICE_TIMEOUT", detail);
 }

@@ -17,15 +17,15 @@ export const DAY = {
   sunday: 7,
 } as const;
 
-/** Whether the text is `YYYY-MM-DD` and names a day that exists (2023-02-29 does not). */
+const DAYS_OF_MONTHS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
+/** Whether a text is `YYYY-MM-DD` and names a day that exists (`2026-02-30` does not). */
 export function isDateText(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
-  try {
-    Temporal.PlainDate.from(text, { overflow: "reject" });
-    return true;
-  } catch {
-    return false;
-  }
+  const [year, month, day] = [Number(text.slice(0, 4)), Number(text.slice(5, 7)), Number(text.slice(8))];
+  const isLeapYear = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  const days = month === 2 && isLeapYear ? 29 : (DAYS_OF_MONTHS[month - 1] ?? 0);
+  return day >= 1 && day <= days;
 }
 
 /** The calendar date at the exchange (America/New_York) at an instant, `YYYY-MM-DD`. */

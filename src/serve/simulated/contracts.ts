@@ -4,7 +4,7 @@ import { exchangeInstant, isDateText } from "../../market/calendar/dates.ts";
 import { monthlyExpiration, nextExpirations } from "../../market/expirations.ts";
 import { plainStrike, type OptionContract } from "../../market/instrument.ts";
 import { Temporal } from "temporal-polyfill";
-import { remembered } from "../../quotes-api/remembered.ts";
+import { remembered } from "../../remembered.ts";
 import { dayOfDate, sessionAt } from "./session.ts";
 
 /** A contract that is listed. */
