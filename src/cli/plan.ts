@@ -16,7 +16,7 @@ import type { DueJob } from "../collect/callPlan.ts";
 import { type Job, requireJobs } from "../schedule/readJobs.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { instantFromDate } from "../clock.ts";
-import { type Calendar, createCalendar } from "../market/calendar/calendar.ts";
+import { type Calendar, createCalendar } from "../market/calendar/tradingCalendar.ts";
 import { exchangeDate } from "../market/calendar/dates.ts";
 import { type Edges, Interrupted } from "../run/edges.ts";
 import { archiveExists, requireSchema, withArchive } from "../run/archive.ts";

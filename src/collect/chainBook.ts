@@ -1,6 +1,6 @@
 /** Which contracts each chain stands for today. It needs the underlying's last price, and learns it from answers. */
 import type { Job } from "../schedule/readJobs.ts";
-import type { Calendar } from "../market/calendar/calendar.ts";
+import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import { type Chain, expandChain } from "../market/optionChain.ts";
 import { isExpired } from "../market/expirations.ts";
 import type { OptionContract } from "../market/instrument.ts";

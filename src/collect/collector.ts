@@ -5,7 +5,7 @@
 import type { Job } from "../schedule/readJobs.ts";
 import { type Instant, instantFromDate } from "../clock.ts";
 import type { ClockStep, LedgerNote, SlotEntry } from "../journal/ledger.ts";
-import type { Calendar } from "../market/calendar/calendar.ts";
+import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import { contractDate } from "../market/expirations.ts";
 import { ChainBook } from "./chainBook.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";

@@ -2,7 +2,7 @@
  * On which dates listed options expire.
  */
 import { Temporal } from "temporal-polyfill";
-import type { Calendar } from "./calendar/calendar.ts";
+import type { Calendar } from "./calendar/tradingCalendar.ts";
 import { DAY, EXCHANGE_ZONE, nthWeekday } from "./calendar/dates.ts";
 
 /** Third Fridays only, or every Friday. */

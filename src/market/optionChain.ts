@@ -3,7 +3,7 @@
  */
 import { z } from "zod";
 import { QuotekeeperError } from "../errors.ts";
-import type { Calendar } from "./calendar/calendar.ts";
+import type { Calendar } from "./calendar/tradingCalendar.ts";
 import { isDateText } from "./calendar/dates.ts";
 import { byDecimal, strikesAround } from "./chainStrikes.ts";
 import { isExpired, nextExpirations } from "./expirations.ts";

@@ -12,7 +12,7 @@ import { scheduleJob } from "../schedule/jobSchedule.ts";
 import type { CallLog } from "../collect/callLog.ts";
 import { requireJobs } from "../schedule/readJobs.ts";
 import type { Config } from "../config/loadEnvironment.ts";
-import { createCalendar } from "../market/calendar/calendar.ts";
+import { createCalendar } from "../market/calendar/tradingCalendar.ts";
 import type { JournalFs } from "../journal/fs.ts";
 import { uuidv7 } from "../journal/uuid.ts";
 import { type Journal, type JournalHealth, openJournal } from "../journal/writer.ts";

@@ -1,7 +1,7 @@
 /** What machines ask of a running dashboard: metrics and readiness, from the same places as the Now view. */
 import { readPositions } from "../archive/loadPosition.ts";
 import { readMigrations } from "../archive/migrate.ts";
-import type { Calendar } from "../market/calendar/calendar.ts";
+import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import { journalLag } from "../journal/lag.ts";
 import type { NowSources } from "../web/live.ts";
 import { createMetrics, type MetricSources } from "../web/monitoring/metrics.ts";

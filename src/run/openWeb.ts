@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { readWithoutReader } from "../archive/readerRole.ts";
 import type { Log } from "../log.ts";
 import { readJobs } from "../schedule/readJobs.ts";
-import { createCalendar } from "../market/calendar/calendar.ts";
+import { createCalendar } from "../market/calendar/tradingCalendar.ts";
 import { startWeb, type Web } from "../web/server.ts";
 import { VERSION } from "./version.ts";
 import { openMonitoring } from "./monitoring.ts";

@@ -1,6 +1,6 @@
 /** The slots of a job, with an end: a slot lasts until the next one comes, or its session closes. Pure. */
 import type { Job } from "./readJobs.ts";
-import type { Calendar, WantedSession } from "../market/calendar/calendar.ts";
+import type { Calendar, WantedSession } from "../market/calendar/tradingCalendar.ts";
 import { exchangeDate } from "../market/calendar/dates.ts";
 import { createSchedule, NEXT_HORIZON_DAYS, type Schedule } from "./slots.ts";
 

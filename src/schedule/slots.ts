@@ -12,7 +12,7 @@
 import { Temporal } from "temporal-polyfill";
 import { QuotekeeperError } from "../errors.ts";
 import { remembered } from "../remembered.ts";
-import type { Calendar, WantedSession } from "../market/calendar/calendar.ts";
+import type { Calendar, WantedSession } from "../market/calendar/tradingCalendar.ts";
 import { readCron } from "./cron.ts";
 
 /** When a job is due. */

@@ -9,7 +9,7 @@ import { Collector, type CollectorOptions } from "../../src/collect/collector.ts
 import type { PlannedCall } from "../../src/collect/callPlan.ts";
 import type { Job } from "../../src/schedule/readJobs.ts";
 import type { ClockStep, LedgerNote, MissReason, SlotEntry } from "../../src/journal/ledger.ts";
-import { alwaysOpen, createCalendar } from "../../src/market/calendar/calendar.ts";
+import { alwaysOpen, createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { instrumentName, type InstrumentKey } from "../../src/market/instrument.ts";
 import type { Answer } from "../../src/quotes-api/answer.ts";
 import type { InstrumentQuote } from "../../src/quotes-api/document.ts";

@@ -4,8 +4,8 @@ import { createTask } from "node-cron";
 import { validateCron } from "../../src/schedule/cron.ts";
 import { createSchedule, dueSlots } from "../../src/schedule/slots.ts";
 import type { Schedule } from "../../src/schedule/slots.ts";
-import { alwaysOpen, createCalendar } from "../../src/market/calendar/calendar.ts";
-import type { WantedSession } from "../../src/market/calendar/calendar.ts";
+import { alwaysOpen, createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
+import type { WantedSession } from "../../src/market/calendar/tradingCalendar.ts";
 
 const nyse = createCalendar();
 

@@ -12,7 +12,7 @@ import { Collector, type CollectorOptions } from "../../collect/collector.ts";
 import { CONCURRENCY, type Send } from "../../collect/dispatcher.ts";
 import { namesOf } from "../../collect/callPlan.ts";
 import { QuotekeeperError } from "../../errors.ts";
-import { alwaysOpen } from "../../market/calendar/calendar.ts";
+import { alwaysOpen } from "../../market/calendar/tradingCalendar.ts";
 import { type DatedAnswer, mayBeRefusedForTheClock } from "../../quotes-api/clockSkew.ts";
 import { describeCall, type QuoteCall } from "../../quotes-api/request.ts";
 import type { SweepPlan } from "./sweepPlan.ts";

@@ -2,7 +2,7 @@
  * What a sweep polls, and what became of each. It learns from answers alone, whether they came just now or stand in the
  * journal, so a run that was killed goes on from the journal. Pure.
  */
-import type { Calendar } from "../../market/calendar/calendar.ts";
+import type { Calendar } from "../../market/calendar/tradingCalendar.ts";
 import { type Chain, expandChain } from "../../market/optionChain.ts";
 import { isExpired } from "../../market/expirations.ts";
 import { instrumentName, type OptionContract, option } from "../../market/instrument.ts";

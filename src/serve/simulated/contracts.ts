@@ -1,5 +1,5 @@
 /** Which option contracts the simulated market lists. */
-import { createCalendar } from "../../market/calendar/calendar.ts";
+import { createCalendar } from "../../market/calendar/tradingCalendar.ts";
 import { exchangeInstant, isDateText } from "../../market/calendar/dates.ts";
 import { monthlyExpiration, nextExpirations } from "../../market/expirations.ts";
 import { plainStrike, type OptionContract } from "../../market/instrument.ts";

@@ -1,7 +1,7 @@
 /** Job files that are due every second. All they name is listed on the simulated market as well. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createCalendar } from "../../../src/market/calendar/calendar.ts";
+import { createCalendar } from "../../../src/market/calendar/tradingCalendar.ts";
 import { contractDate, nextExpirations } from "../../../src/market/expirations.ts";
 
 /** How much is due. */

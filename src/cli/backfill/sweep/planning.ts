@@ -10,7 +10,7 @@ import { type Clock, dateOf, type Instant } from "../../../clock.ts";
 import { FIRST_BATCH_SIZE } from "../../../collect/batchSize.ts";
 import { planCalls } from "../../../collect/callPlan.ts";
 import type { Config } from "../../../config/loadEnvironment.ts";
-import { createCalendar } from "../../../market/calendar/calendar.ts";
+import { createCalendar } from "../../../market/calendar/tradingCalendar.ts";
 import { contractDate } from "../../../market/expirations.ts";
 import { type Answer, classifyAnswer } from "../../../quotes-api/answer.ts";
 import type { QuoteCall } from "../../../quotes-api/request.ts";
