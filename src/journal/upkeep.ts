@@ -4,7 +4,7 @@ import type { Clock } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { compressClosed } from "./compress.ts";
 import { errnoOf, type JournalFs } from "./fs.ts";
-import { repairJournal } from "./repair.ts";
+import { repairJournal } from "./verify.ts";
 import { DAMAGED_DIR } from "./quarantine.ts";
 
 type UpkeepOptions = {

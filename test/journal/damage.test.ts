@@ -7,11 +7,10 @@ import { FRAME_HEADER_BYTES } from "../../src/journal/frame.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import type { JournalFs } from "../../src/journal/fs.ts";
 import { readSegment } from "../../src/journal/reader.ts";
-import { repairJournal } from "../../src/journal/repair.ts";
 import { segmentFile, segmentId } from "../../src/journal/segmentName.ts";
 import { FrameScanner, type DamageReason, type ScanItem } from "../../src/journal/scanner.ts";
 import { DAMAGED_DIR } from "../../src/journal/quarantine.ts";
-import { verifyJournal } from "../../src/journal/verify.ts";
+import { repairJournal, verifyJournal } from "../../src/journal/verify.ts";
 import type { Position } from "../../src/journal/segmentWriter.ts";
 import {
   answer,

@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { readLatestQuotes } from "../../../archive/queries.ts";
 import type { SweepAsk } from "../../../backfill/sweep/ask.ts";
-import { answersOfRun } from "../../../backfill/sweep/journaled.ts";
+import { answersOfRun } from "../../../backfill/sweep/count.ts";
 import { SweepPlan } from "../../../backfill/sweep/sweepPlan.ts";
 import { allRoom, type Room, roomBeside } from "../../../backfill/sweep/room.ts";
 import type { SweepRun } from "../../../backfill/sweep/runFile.ts";
