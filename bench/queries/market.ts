@@ -1,7 +1,7 @@
 /** Twenty million quotes, made inside the database: 500 instruments, one a minute, session by session. */
 import type pg from "pg";
 import { exchangeDate } from "../../src/market/calendar/dates.ts";
-import { createCalendar } from "../../src/market/calendar/calendar.ts";
+import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { ensurePartitions } from "../../src/archive/partitions.ts";
 import { instantFromDate } from "../../src/clock.ts";
 

@@ -62,7 +62,7 @@ export function jobsPage(): string {
   return paragraphs(
     GENERATED,
     "# Job files",
-    "Source: `src/schedule/jobSchema.ts`, `src/market/chain.ts` and `src/market/calendar/overrides.ts`.",
+    "Source: `src/schedule/jobSchema.ts`, `src/market/optionChain.ts` and `src/market/calendar/overrides.ts`.",
     "A job says what is polled and when. Every file `*.yaml` or `*.yml` in the jobs directory (`QUOTEKEEPER_JOBS_DIR`, by default `jobs/`) is one job, except `calendar.yaml`. `quotekeeper jobs check` reads them all and names every problem at once, with file and line; `quotekeeper start` refuses to begin while there is one.",
     yaml(JOB_EXAMPLES.equities),
     "## Options of a job",

@@ -1,6 +1,6 @@
 /** The exchange's calendar as a table, so that SQL knows when a session opened and closed. */
 import type pg from "pg";
-import { createCalendar } from "../market/calendar/calendar.ts";
+import { createCalendar } from "../market/calendar/tradingCalendar.ts";
 
 /** First year that is written: the calendar's own. Of rows before it nobody knows whether the market was open. */
 export const FIRST_YEAR = 1990;

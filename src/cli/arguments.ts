@@ -4,8 +4,8 @@ import { Temporal } from "temporal-polyfill";
 import { QuotekeeperError } from "../errors.ts";
 import { type Instant, instantOf } from "../clock.ts";
 import type { Credentials } from "../quotes-api/oauth/signature.ts";
-import { isCalendarDate } from "../quotes-api/dateText.ts";
 import { isSymbol, isWatchlistId, type OptionContract } from "../market/instrument.ts";
+import { isDateText } from "../market/calendar/dates.ts";
 
 /** `AAPL,MSFT`: one symbol at least, each once. */
 export function parseSymbols(text: string): string[] {
@@ -25,7 +25,7 @@ export function parseContract(text: string): OptionContract {
   const problem =
     rest.length > 0 || !isSymbol(underlying)
       ? "it has not four parts"
-      : !isCalendarDate(expiration)
+      : !isDateText(expiration)
         ? `"${expiration}" is not a date`
         : !/^(CALL|PUT)$/i.test(optionType)
           ? `"${optionType}" is neither CALL nor PUT`
@@ -74,7 +74,7 @@ export function parseWhole(min: number, max: number): (text: string) => number {
 
 /** A date that exists, `YYYY-MM-DD`. */
 export function parseDate(text: string): string {
-  if (!isCalendarDate(text)) throw new InvalidArgumentError("Expected a date that exists, YYYY-MM-DD.");
+  if (!isDateText(text)) throw new InvalidArgumentError("Expected a date that exists, YYYY-MM-DD.");
   return text;
 }
 

@@ -9,7 +9,7 @@ import { printJson } from "./terminal/printJson.ts";
 import { resolve } from "node:path";
 import { readJobs } from "../schedule/readJobs.ts";
 import type { Config } from "../config/loadEnvironment.ts";
-import { type Calendar, createCalendar, datesBetween } from "../market/calendar/calendar.ts";
+import { type Calendar, createCalendar, datesBetween } from "../market/calendar/tradingCalendar.ts";
 import type { Edges } from "../run/edges.ts";
 import { table } from "./terminal/table.ts";
 import { say } from "./terminal/harmless.ts";

@@ -12,11 +12,11 @@ import { type BudgetPlan, GOVERNOR_REACH, planBudget } from "../collect/budgetPl
 import { ChainBook } from "../collect/chainBook.ts";
 import { grouped } from "../collect/grouped.ts";
 import { scheduleJob } from "../schedule/jobSchedule.ts";
-import type { DueJob } from "../collect/plan.ts";
+import type { DueJob } from "../collect/callPlan.ts";
 import { type Job, requireJobs } from "../schedule/readJobs.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { instantFromDate } from "../clock.ts";
-import { type Calendar, createCalendar } from "../market/calendar/calendar.ts";
+import { type Calendar, createCalendar } from "../market/calendar/tradingCalendar.ts";
 import { exchangeDate } from "../market/calendar/dates.ts";
 import { type Edges, Interrupted } from "../run/edges.ts";
 import { archiveExists, requireSchema, withArchive } from "../run/archive.ts";

@@ -1,7 +1,7 @@
 /** `quotekeeper serve`: a Market Quotes Service of one's own, from the archive or from a simulated market. */
 import { type Command, Option } from "commander";
 import type { Instant } from "../clock.ts";
-import { TIMESTAMP_WINDOW_SECONDS } from "../quotes-api/oauth/verify.ts";
+import { TIMESTAMP_WINDOW_SECONDS } from "../quotes-api/oauth/verifyRequest.ts";
 import type { RowsKind } from "../serve/archive/source.ts";
 import { parseInstant, parseKey, parsePublicUrl, parseSpeed, parseWhole } from "./arguments.ts";
 import type { AddCommand } from "./command.ts";

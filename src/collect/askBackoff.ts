@@ -8,7 +8,7 @@ import type { MissReason } from "../journal/ledger.ts";
 type Setback = { failures: number; askAgainAtMs: number; suspect: boolean; reason: MissReason };
 
 /** One vain attempt. */
-export type VainAttempt = {
+type VainAttempt = {
   /** The slot it was for, epoch ms. */
   slotAtMs: number;
   /** Time between two slots of the job that asks most often; Infinity when no other one comes. */
@@ -21,6 +21,7 @@ export type VainAttempt = {
 
 const DAY_MS = 86_400_000;
 
+/** The instruments that rest, by their names, each until it is asked again. */
 export class AskBackoff {
   readonly #setbacks = new Map<string, Setback>();
 

@@ -8,10 +8,10 @@
  * - searched: halves of it are asked, and halves of those that fail, until a symbol that fails stands alone: the
  *   culprit. After `SEARCH_CALLS` the remainder is given up until the next slot.
  */
-import { halved, type PlannedCall, slotMsOf, symbolCount, withSymbols } from "./plan.ts";
+import { halved, type PlannedCall, slotMsOf, symbolCount, withSymbols } from "./callPlan.ts";
 
 /** What to do after a call has failed as a whole. */
-export type Verdict =
+type Verdict =
   /** Ask these. */
   | { kind: "ask"; calls: PlannedCall[] }
   /** What these calls asked for is missed. */
@@ -20,11 +20,12 @@ export type Verdict =
   | { kind: "culprit" };
 
 /** Most calls that one search costs: enough for two culprits among 325. */
-export const SEARCH_CALLS = 32;
+const SEARCH_CALLS = 32;
 
 /** Longest time without a probe while the service is in doubt, in ms. */
 const LONGEST_DOUBT_MS = 3_600_000;
 
+/** Whether a probe is under way, and how far the service is in doubt. */
 export class BadSymbolSearch {
   #probing = false;
   #doubts = 0;

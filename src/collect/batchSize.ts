@@ -4,13 +4,13 @@
 export const FIRST_BATCH_SIZE = 100;
 
 /** The longest list reported to work (field notes, "Requests"). */
-export const MAX_BATCH_SIZE = 325;
+const MAX_BATCH_SIZE = 325;
 
 /** Assumed: a list of so few is not too long; a service that says so has another fault, and halving stops. */
 export const MIN_BATCH_SIZE = 8;
 
 /** Full calls in a row that must succeed before the size grows by one. */
-export const CALLS_PER_STEP = 3;
+const CALLS_PER_STEP = 3;
 
 /** What is known of a day; a value. */
 export type BatchSize = {

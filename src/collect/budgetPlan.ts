@@ -3,10 +3,10 @@ import { describeCall } from "../quotes-api/request.ts";
 import { type BudgetWalk, walkBudget } from "./budgetWalk.ts";
 import type { GovernorConfig } from "./governor/governor.ts";
 import { grouped } from "./grouped.ts";
-import { type DueJob, dueNames, type PlannedCall, planCalls } from "./plan.ts";
+import { type DueJob, dueNames, type PlannedCall, planCalls } from "./callPlan.ts";
 
 /** One job's part of the plan. */
-export type JobPlan = {
+type JobPlan = {
   job: string;
   slots: number;
   /** Instruments due at its fullest slot. */
@@ -17,7 +17,7 @@ export type JobPlan = {
 };
 
 /** All that falls due at one instant. */
-export type SlotPlan = {
+type SlotPlan = {
   at: Date;
   calls: number;
   /** When the last of them leaves, after the slot; null when some never do. */
@@ -85,7 +85,7 @@ export function planBudget(due: readonly DueJob[], governor: GovernorConfig, bat
     fits: starving.length === 0,
     missedAtReach: starving.length > 0 ? 0 : missedAt(gapMs / GOVERNOR_REACH, due, batchSize),
     starving,
-    fitsEveryMs: starving.length === 0 ? passMs : shortestInterval(due, starving, gapMs, batchSize),
+    fitsEveryMs: starving.length === 0 ? passMs : shortestInterval(due, starving, { gapMs, batchSize }),
   };
 }
 
@@ -138,8 +138,7 @@ function countOf(due: DueJob): number {
 function shortestInterval(
   due: readonly DueJob[],
   starving: readonly string[],
-  gapMs: number,
-  batchSize: number,
+  { gapMs, batchSize }: { gapMs: number; batchSize: number },
 ): number | null {
   for (const minutes of INTERVALS) {
     const everyMs = minutes * MINUTE_MS;

@@ -4,7 +4,7 @@
  * over is starved. Pure.
  */
 import { grouped } from "./grouped.ts";
-import { type DueJob, type PlannedCall, planCalls, split } from "./plan.ts";
+import { type DueJob, type PlannedCall, planCalls, split } from "./callPlan.ts";
 
 /** What came of it. */
 export type BudgetWalk = {

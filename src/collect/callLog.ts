@@ -24,9 +24,10 @@ import {
   writeSync,
 } from "node:fs";
 import { join } from "node:path";
-import type { Clock } from "../clock.ts";
+import { type Clock, dateOf, type Instant } from "../clock.ts";
 import { readTextFileSync } from "../plainFiles.ts";
-import type { EarlierCall, GovernorConfig } from "./governor/governor.ts";
+import { CONCURRENCY } from "./dispatcher.ts";
+import type { CallHistory, EarlierCall, GovernorConfig } from "./governor/governor.ts";
 
 /** A process's own file. */
 export type CallLog = {
@@ -69,6 +70,12 @@ const MOST_BYTES = 64_000_000;
 /** Assumed: uptime is told in hundredths of a second, so that an age may be so much too large, ms. */
 const UPTIME_STEP_MS = 10;
 
+/**
+ * Assumed: a run of which not every call is noted was killed with as many under way as can be. Nothing of them is in the
+ * journal, and the service may have counted them; a window with a few calls less is cheaper than a refusal.
+ */
+const UNANSWERED_AT_KILL = CONCURRENCY;
+
 const WRITE = constants.O_WRONLY | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0);
 
 /** An instant by both clocks. */
@@ -81,7 +88,7 @@ type Place = { requestId: string; from: Moment; to: Moment | null };
 type Line = [string, Moment["bootId"], number, number, number | null, number | null];
 
 /** What is needed of the surroundings. */
-export type CallLogOptions = {
+type CallLogOptions = {
   dataDir: string;
   governor: Pick<GovernorConfig, "limit" | "windowMs">;
   clock: Clock;
@@ -249,4 +256,29 @@ function placeIn(line: string): Place | null {
 
 function sumOf(json: string): string {
   return createHash("sha256").update(json).digest("hex").slice(0, 16);
+}
+
+/**
+ * What is known of the calls that still count, so that counting survives a restart.
+ *
+ * @param noted what the runs before wrote down of their calls
+ * @param answers arrival of the answers of the last window that the journal holds and that are not noted
+ * @returns null when there were none
+ */
+export function recentCalls(
+  noted: Pick<NotedCalls, "calls" | "certain" | "closedForMs" | "thenNow">,
+  answers: readonly Instant[],
+): CallHistory | null {
+  const { calls, closedForMs } = noted;
+  if (calls.length === 0 && answers.length === 0 && closedForMs === 0) return null;
+  const certain = noted.certain && answers.length === 0;
+  const known = answers
+    .map((at) => noted.thenNow.getTime() - dateOf(at).getTime())
+    .map((agoMs) => ({ sentAgoMs: agoMs, answeredAgoMs: agoMs }));
+  const unknown = { length: certain ? 0 : UNANSWERED_AT_KILL };
+  return {
+    calls: [...calls, ...known, ...Array.from(unknown, () => ({ sentAgoMs: 0, answeredAgoMs: null }))],
+    certain,
+    closedForMs,
+  };
 }

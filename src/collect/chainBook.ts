@@ -1,11 +1,11 @@
 /** Which contracts each chain stands for today. It needs the underlying's last price, and learns it from answers. */
 import type { Job } from "../schedule/readJobs.ts";
-import type { Calendar } from "../market/calendar/calendar.ts";
-import { type Chain, expandChain } from "../market/chain.ts";
+import type { Calendar } from "../market/calendar/tradingCalendar.ts";
+import { type Chain, expandChain } from "../market/optionChain.ts";
 import { isExpired } from "../market/expirations.ts";
 import type { OptionContract } from "../market/instrument.ts";
 import type { ReadDocument } from "../quotes-api/readDocument.ts";
-import type { DueJob } from "./plan.ts";
+import type { DueJob } from "./callPlan.ts";
 
 /** A slot of a job that polls something, without saying what. */
 type DueSlot = Omit<DueJob, "symbols" | "contracts">;
@@ -14,10 +14,10 @@ type DueSlot = Omit<DueJob, "symbols" | "contracts">;
 type Waiting = { due: DueSlot; chains: readonly Chain[] };
 
 /** A slot of a job, and underlyings whose chains are part of it. */
-export type ChainsOfSlot = { due: DueSlot; underlyings: string[] };
+type ChainsOfSlot = { due: DueSlot; underlyings: string[] };
 
 /** What a job's contracts are. */
-export type Expansion = {
+type Expansion = {
   contracts: OptionContract[];
   /** Underlyings whose price must be asked first. */
   priceless: string[];
@@ -28,6 +28,7 @@ export type Expansion = {
 /** A contract list, or why there is none. */
 type Expanded = OptionContract[] | "priceless" | "broken";
 
+/** Last prices by symbol, and what each chain was expanded to. A chain that is broken is told of once. */
 export class ChainBook {
   readonly #onBroken: (problem: Error) => void;
   #calendar: Calendar;
@@ -136,7 +137,7 @@ export class ChainBook {
 
   #tryToExpand(chain: Chain, price: string, today: string): OptionContract[] | "broken" {
     try {
-      return expandChain(chain, price, today, this.#calendar);
+      return expandChain(chain, price, { today, calendar: this.#calendar });
     } catch (error) {
       this.#onBroken(error as Error);
       return "broken";

@@ -5,7 +5,7 @@
 import type { Job } from "../schedule/readJobs.ts";
 import { type Instant, instantFromDate } from "../clock.ts";
 import type { ClockStep, LedgerNote, SlotEntry } from "../journal/ledger.ts";
-import type { Calendar } from "../market/calendar/calendar.ts";
+import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import { contractDate } from "../market/expirations.ts";
 import { ChainBook } from "./chainBook.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
@@ -14,7 +14,7 @@ import type { BudgetState } from "./governor/budgetState.ts";
 import { type ScheduledJob, scheduleJob } from "../schedule/jobSchedule.ts";
 import { Outcomes, pendingChain } from "./outcomes.ts";
 import type { EarlierRuns } from "./earlierRuns.ts";
-import { type DueJob, dueNames, planCalls, withoutNames } from "./plan.ts";
+import { type DueJob, dueNames, planCalls, withoutNames } from "./callPlan.ts";
 import { startTicker, type TickUnit, type Ticker, type TickWindow } from "../schedule/ticker.ts";
 import { LOOK_AHEAD_WINDOWS, reservedCalls, shareOf, type SlotCost, slotCosts } from "./reserve.ts";
 import { type BeginningSlot, SlotBook } from "./slotBook.ts";
@@ -39,7 +39,7 @@ export type CollectorOptions = Omit<DispatcherOptions, "onResult" | "lendable"> 
 };
 
 /** What is going on, for a status line. */
-export type CollectorStatus = {
+type CollectorStatus = {
   /** Calls sent in the last window. */
   callsUsed: number;
   /** Calls of a window by the limit in force, which may not be the configured one. */
@@ -65,6 +65,7 @@ const STEP_WORDS: Readonly<Record<ClockStep["kind"], string>> = {
 
 const NOTHING_STORED: ReadonlySet<string> = new Set();
 
+/** A collector under way; `close` ends it. */
 export class Collector {
   readonly #options: CollectorOptions;
   readonly #dispatcher: Dispatcher;

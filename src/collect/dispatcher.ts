@@ -28,7 +28,7 @@ import {
   step,
 } from "./governor/governor.ts";
 import { GUARD_MS } from "./governor/ownCalls.ts";
-import { type PlannedCall, split, symbolCount } from "./plan.ts";
+import { type PlannedCall, split, symbolCount } from "./callPlan.ts";
 import { CLOCK_STEP_MS } from "../schedule/clockSteps.ts";
 import { UrgencyQueue, type UrgencyOptions } from "./urgencyQueue.ts";
 
@@ -82,7 +82,7 @@ export type DispatcherOptions = {
 export const CONCURRENCY = 6;
 
 /** Attempts at one call within its slot, and the wait before the second in ms; it doubles, with jitter. */
-export const ATTEMPTS = 3;
+const ATTEMPTS = 3;
 const RETRY_WAIT_MS = 1_000;
 
 /** What a call is missed for that waited while the budget was closed, by what closed it. */
@@ -108,6 +108,7 @@ type Ticket = {
   leave: AbortController;
 };
 
+/** The calls that wait and those under way, and the governor that lets them go. */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
   /** Paused but for the moment in which the governor lets one call go: so the most urgent goes, not the oldest. */

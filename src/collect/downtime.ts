@@ -4,13 +4,13 @@ import type { LedgerNote, SlotsNote } from "../journal/ledger.ts";
 import type { JobSchedule } from "../schedule/jobSchedule.ts";
 
 /** A slot whose time is over, and the instruments that have a quote of that time all the same. */
-export type PastSlot = { slotAt: Date; stored: ReadonlySet<string> };
+type PastSlot = { slotAt: Date; stored: ReadonlySet<string> };
 
 /** Longest downtime that is accounted for slot by slot, in ms; earlier slots are left out of the ledger. */
 export const LONGEST_DOWNTIME_MS = 400 * 86_400_000;
 
 /** Most slots of one note: a record of the journal has a bound. */
-export const MOST_SLOTS_PER_NOTE = 20_000;
+const MOST_SLOTS_PER_NOTE = 20_000;
 
 /** Sessions of two days are further apart than this, in ms: slots that are not lie in one session. */
 const NIGHT_MS = 7 * 3_600_000;

@@ -7,14 +7,15 @@ import { type Answer, classifyAnswer, type RawAnswer } from "../quotes-api/answe
 import { matchAnswer } from "../quotes-api/match.ts";
 import type { ReadDocument } from "../quotes-api/readDocument.ts";
 import { askedInstruments, type QuoteCall } from "../quotes-api/request.ts";
-import { namesOf, storedNames } from "./plan.ts";
+import { namesOf, storedNames } from "./callPlan.ts";
 
 /** An answer that an earlier run has kept. `requestedAt`: UTC, as `Date.parse` reads it. */
-export type EarlierAnswer = RawAnswer & { request: QuoteCall; requestedAt: string };
+type EarlierAnswer = RawAnswer & { request: QuoteCall; requestedAt: string };
 
 /** An answer with quotes, and what was asked for when. */
 type Quoted = { call: QuoteCall; askedMs: number; document: ReadDocument };
 
+/** What earlier runs have stored, and when they asked for each instrument. */
 export class EarlierRuns {
   readonly #sinceMs: number;
   /** When each instrument was last asked and answered, epoch ms UTC. */

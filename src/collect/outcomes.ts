@@ -31,13 +31,12 @@ import {
   storedNames,
   type Want,
   withoutNames,
-} from "./plan.ts";
+} from "./callPlan.ts";
 import { CLOCK_STEP_MS } from "../schedule/clockSteps.ts";
 import type { Fate, Slot, SlotBook } from "./slotBook.ts";
 import { AskBackoff } from "./askBackoff.ts";
 
-/** What it works on. */
-export type OutcomesOptions = {
+type OutcomesOptions = {
   clock: Clock;
   log: Log;
   slots: SlotBook;
@@ -53,6 +52,7 @@ export type OutcomesOptions = {
 /** When an instrument was last asked is forgotten after so long, in ms: chains bring new contracts every week. */
 const SEEN_FOR_MS = 7 * 86_400_000;
 
+/** What the calls of a run have taught so far. */
 export class Outcomes {
   readonly askBackoff = new AskBackoff();
   readonly #options: OutcomesOptions;
@@ -199,7 +199,7 @@ export class Outcomes {
         this.askBackoff.succeeded(match.name);
         return this.#lateFate(wants, match.name, askedMs);
       case "unknown":
-        this.#heldBack(planned, match.name, "unknown_symbol");
+        this.#heldBack(planned, match.name, { reason: "unknown_symbol" });
         return this.fate(wants, match.name, "unknown_symbol");
       case "absent":
         return this.fate(wants, match.name, "absent_from_answer");
@@ -234,7 +234,7 @@ export class Outcomes {
           { instrument: name, reason },
           "it makes a whole call fail, and is asked alone and more seldom",
         );
-        this.#heldBack(planned, name, reason, true);
+        this.#heldBack(planned, name, { reason, suspect: true });
       }
     this.#missed(calls, reason);
   }
@@ -247,7 +247,11 @@ export class Outcomes {
     for (const { wants } of calls) for (const [name, slots] of wants) this.fate(slots, name, reason);
   }
 
-  #heldBack(planned: PlannedCall, name: string, reason: MissReason, suspect = false): void {
+  #heldBack(
+    planned: PlannedCall,
+    name: string,
+    { reason, suspect = false }: { reason: MissReason; suspect?: boolean },
+  ): void {
     const nowMs = this.#options.clock.now().getTime();
     const slotMs = slotMsOf(planned);
     // The slot lies ahead when the clock was set back meanwhile; one without an end may have begun days ago.

@@ -9,9 +9,10 @@ import { FIRST_BATCH_SIZE } from "./batchSize.ts";
 import type { ChainBook } from "./chainBook.ts";
 import type { GovernorConfig } from "./governor/governor.ts";
 import type { ScheduledJob } from "../schedule/jobSchedule.ts";
-import { planCalls } from "./plan.ts";
+import { planCalls } from "./callPlan.ts";
 import { instantFromDate } from "../clock.ts";
 import { contractDate } from "../market/expirations.ts";
+import { firstLater } from "../schedule/slots.ts";
 
 /** All calls that fall due at one instant, epoch ms. */
 export type SlotCost = { atMs: number; calls: number };
@@ -23,7 +24,7 @@ export const LOOK_AHEAD_WINDOWS = 16;
  * Assumed: beside what the job files need, three calls a window leave a collector room for a retry and for the call
  * that its governor keeps unsent beside a second client.
  */
-export const SPARE_CALLS = 3;
+const SPARE_CALLS = 3;
 
 /** What the jobs cost at each of their slots in (after, until], ascending. */
 export function slotCosts(
@@ -48,8 +49,7 @@ export function slotCosts(
       callsOf(
         jobs.flatMap((job) => scheduled[job] ?? []),
         chains,
-        at,
-        today,
+        { at, today },
       );
     known.set(key, calls);
     return calls;
@@ -59,7 +59,11 @@ export function slotCosts(
     .map(([atMs, jobs]) => ({ atMs, calls: costOf(jobs, new Date(atMs)) }));
 }
 
-function callsOf(jobs: readonly ScheduledJob[], chains: ChainBook, at: Date, today: string): number {
+function callsOf(
+  jobs: readonly ScheduledJob[],
+  chains: ChainBook,
+  { at, today }: { at: Date; today: string },
+): number {
   const due = jobs.map(({ job }) => {
     const { contracts, priceless } = chains.expand(job, today);
     const symbols = [...new Set([...job.symbols, ...priceless])];
@@ -72,7 +76,11 @@ function callsOf(jobs: readonly ScheduledJob[], chains: ChainBook, at: Date, tod
 /** The calls to keep free at an instant, the spare ones not included. */
 export function reservedCalls(costs: readonly SlotCost[], atMs: number, windowMs: number): number {
   let most = 0;
-  for (let first = firstLater(costs, atMs - windowMs); first < costs.length; first += 1) {
+  for (
+    let first = firstLater(costs, atMs - windowMs, ({ atMs: slotMs }) => slotMs);
+    first < costs.length;
+    first += 1
+  ) {
     const startMs = costs[first]?.atMs ?? 0;
     if (startMs > atMs + LOOK_AHEAD_WINDOWS * windowMs) break;
     let calls = 0;
@@ -81,17 +89,6 @@ export function reservedCalls(costs: readonly SlotCost[], atMs: number, windowMs
     most = Math.max(most, calls);
   }
   return most;
-}
-
-/** Index of the first slot later than `ms`. */
-function firstLater(costs: readonly SlotCost[], ms: number): number {
-  let [low, high] = [0, costs.length];
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if ((costs[middle]?.atMs ?? 0) > ms) high = middle;
-    else low = middle + 1;
-  }
-  return low;
 }
 
 /** The calls a window that are a sweep's while `reserved` are the schedule's. */

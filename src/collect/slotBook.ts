@@ -28,7 +28,7 @@ export type BeginningSlot = Slot & {
 type OpenSlot = { slot: BeginningSlot; entry: SlotEntry; unsettled: Map<string, number> };
 
 /** Told of slots. */
-export type SlotListener = {
+type SlotListener = {
   /** A slot has begun, or more is due at it than was said before. */
   onOpened: (slot: BeginningSlot) => void;
   /** Slots are settled; each comes once. */
@@ -41,6 +41,7 @@ const RECENT_ANSWERS = 256;
 /** Names that one answer stored, and when they were asked for, epoch ms UTC. */
 type Stored = { names: readonly string[]; delayed: boolean; askedMs: number };
 
+/** The open slots, by job and time, in the order they were opened. */
 export class SlotBook {
   readonly #open = new Map<string, OpenSlot>();
   #recent: Stored[] = [];

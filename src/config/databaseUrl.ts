@@ -5,7 +5,7 @@
 import { parse } from "pg-connection-string";
 
 /** libpq's words for TLS that are kept, and node-postgres' `no-verify`, which is `require` whatever `sslrootcert` says. */
-export const SSL_MODES = ["disable", "prefer", "require", "verify-ca", "verify-full", "no-verify"] as const;
+const SSL_MODES = ["disable", "prefer", "require", "verify-ca", "verify-full", "no-verify"] as const;
 
 /**
  * The one word of libpq's `require_auth` that is kept: a login in which both ends prove that they know the password, and

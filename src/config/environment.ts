@@ -7,7 +7,7 @@ import { z } from "zod";
 import { databaseUrlProblem } from "./databaseUrl.ts";
 
 /** What a variable is besides its type. */
-export type VariableMeta = {
+type VariableMeta = {
   /** Never shown, and may come from a file (`NAME_FILE`). */
   secret?: boolean;
   /** A value as people would set it. */
@@ -19,7 +19,7 @@ export type VariableMeta = {
 };
 
 /** Each variable's meta. */
-export const variableMeta = z.registry<VariableMeta>();
+const variableMeta = z.registry<VariableMeta>();
 
 const text = z.string().trim().min(1);
 

@@ -18,7 +18,7 @@ import {
 import { type UnknownVariable, unknownVariables } from "./unknownVariables.ts";
 
 /** The four credentials of an account, in OAuth's words. */
-export type AccountCredentials = {
+type AccountCredentials = {
   consumerKey: string;
   consumerSecret: string;
   accessToken: string;
@@ -26,8 +26,7 @@ export type AccountCredentials = {
 };
 
 /** The service that is polled: an account of a real one, or the simulated one. Nothing else, and never by accident. */
-export type Feed =
-  { kind: "account"; baseUrl: string; credentials: AccountCredentials } | { kind: "simulated" };
+type Feed = { kind: "account"; baseUrl: string; credentials: AccountCredentials } | { kind: "simulated" };
 
 /** All settings in the program's own words, frozen. */
 export type Config = Readonly<{

@@ -1,7 +1,7 @@
 /** Columns of an export as Parquet has them: the schema, and each value from PostgreSQL's text. */
 import type { SchemaElement } from "hyparquet-writer";
 import type { ExportColumn } from "../archive/export/columns.ts";
-import { COMMON_DECIMAL, type DecimalType, scaledDecimal } from "./decimal.ts";
+import { COMMON_DECIMAL, type DecimalType, scaledDecimal } from "./parquetDecimal.ts";
 
 /** Types of the decimal columns that need more than the common one, by column. */
 export type DecimalTypes = Readonly<Record<string, DecimalType>>;

@@ -2,7 +2,7 @@
 import { ByteWriter, ParquetWriter } from "hyparquet-writer";
 import type { ExportColumn } from "../archive/export/columns.ts";
 import { copyLines, copyValues } from "./copyText.ts";
-import { type Digits, digitsOf, moreDigits } from "./decimal.ts";
+import { type Digits, digitsOf, moreDigits } from "./parquetDecimal.ts";
 import { createHashedFile, type FileFacts, type HashedFile } from "./hashedFile.ts";
 import { type DecimalTypes, parquetSchema, type ParquetValue, valueReader } from "./parquetColumns.ts";
 

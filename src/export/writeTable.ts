@@ -8,7 +8,7 @@ import type { ExportTable } from "../archive/export/tables.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { makeDirectories } from "../journal/makeDirectories.ts";
 import { writeCsvFile } from "./csvFile.ts";
-import { widened } from "./decimal.ts";
+import { widened } from "./parquetDecimal.ts";
 import type { ExportedFile, ExportedTable } from "./manifest.ts";
 import { type DecimalTypes, decimalTypeOf, QUOTIENTS, sqlTypeOf } from "./parquetColumns.ts";
 import { type Compress, DecimalsTooWide, writeParquetFile } from "./parquetFile.ts";

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { readCompleteness, type Completeness, type Finding } from "./completeness.ts";
-import { nodeFs, type JournalFs } from "./fs.ts";
+import { nodeFs, type JournalFs, type Place } from "./fs.ts";
 import { beginList } from "./listNewSegment.ts";
 import { readSegment } from "./reader.ts";
 import { segmentHour } from "./segmentName.ts";
@@ -11,7 +11,7 @@ import { appendToList, SEGMENT_LIST, type ListLine, type SegmentFacts } from "./
 import type { SegmentInfo } from "./segments.ts";
 
 /** Which findings are meant to be. */
-export type AcceptRequest = {
+type AcceptRequest = {
   /** Segments by name; `segments.jsonl` for the list itself. */
   names: readonly string[];
   /** Also all that are missing or foreign and were begun before this hour, as `hourOf` counts; null: none. */
@@ -21,8 +21,7 @@ export type AcceptRequest = {
 /** What was accepted: a segment may be `away` from now on, belongs `here` as it is, or the list is `begun` anew. */
 export type Accepted = { segment: string; as: "away" | "here" | "begun" };
 
-/** What accepting needs. */
-export type AcceptOptions = { clock: Clock; fs?: JournalFs };
+type AcceptOptions = { clock: Clock; fs?: JournalFs };
 
 /**
  * Writes into the journal's list what a person says of its segments. No segment is changed.
@@ -64,7 +63,7 @@ function foundBefore({ findings }: Completeness, beforeHour: number | null): str
 type Line = ListLine extends infer Each ? (Each extends ListLine ? Omit<Each, "at"> : never) : never;
 
 async function acceptedAs(
-  place: { dir: string; fs: JournalFs },
+  place: Place,
   segment: string,
   { findings, segments, list }: Completeness,
 ): Promise<{ as: Accepted["as"]; line: Line }> {
@@ -83,7 +82,7 @@ async function acceptedAs(
 }
 
 async function factsOf(
-  { dir, fs }: { dir: string; fs: JournalFs },
+  { dir, fs }: Place,
   { name, state, compressed, fileBytes, mark }: SegmentInfo,
 ): Promise<Partial<SegmentFacts>> {
   if (state === "open") return {};

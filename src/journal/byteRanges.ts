@@ -18,7 +18,7 @@ import { readFully, type JournalFile } from "./fs.ts";
  * A stretch of a segment: its bytes, a hole where the compressed file is damaged, or what stands in the file behind the
  * segment's end. A hole names the damaged bytes of the file; its length is 0 when the file is cut off and nobody can know it.
  */
-export type ByteRange =
+type ByteRange =
   | { kind: "bytes"; offset: number; bytes: Buffer }
   | { kind: "hole" | "behind_end"; offset: number; length: number; inFile: { at: number; length: number } };
 
@@ -74,7 +74,7 @@ export async function* compressedRanges(
       [at, expected] = [next.at, next.header.offset];
       continue;
     }
-    if (bytes !== null) yield* cut(bytes, expected, from, until);
+    if (bytes !== null) yield* cut(bytes, expected, { from, until });
     [at, expected] = [at + whole.memberBytes, expected + whole.length];
   }
 }
@@ -105,7 +105,7 @@ async function* plainGzipSpans(file: JournalFile, from: number, until: number): 
     try {
       if (deflated === Infinity) throw cannotBeUnpacked();
       for await (const bytes of through(inflate, file, deflated)) {
-        if (offset + bytes.length > from) yield* cut(bytes, offset, from, until);
+        if (offset + bytes.length > from) yield* cut(bytes, offset, { from, until });
         offset += bytes.length;
         if (offset >= until) return;
       }
@@ -150,7 +150,11 @@ async function* rest(
   if (end > at || kind === "hole") yield { kind, offset, length: 0, inFile: { at, length: end - at } };
 }
 
-function* cut(bytes: Buffer, offset: number, from: number, until: number): Generator<ByteRange> {
+function* cut(
+  bytes: Buffer,
+  offset: number,
+  { from, until }: { from: number; until: number },
+): Generator<ByteRange> {
   const first = Math.max(from, offset);
   const last = Math.min(until, offset + bytes.length);
   yield { kind: "bytes", offset: first, bytes: bytes.subarray(first - offset, last - offset) };

@@ -1,6 +1,6 @@
 /** Whether a journal has all of its segments, and no others: its directory held against its list. */
 import { idOf } from "./frame.ts";
-import { nodeFs, type JournalFs } from "./fs.ts";
+import { nodeFs, type JournalFs, type Place } from "./fs.ts";
 import { saysListed } from "./listNewSegment.ts";
 import { readStart } from "./reader.ts";
 import { segmentId } from "./segmentName.ts";
@@ -64,8 +64,6 @@ export async function readCompleteness(dir: string, fs: JournalFs = nodeFs): Pro
     ],
   };
 }
-
-type Place = { dir: string; fs: JournalFs };
 
 function listLost(detail: string): Finding {
   return { segment: SEGMENT_LIST, problem: "list_lost", detail };

@@ -28,7 +28,7 @@ import { uuidBytes, uuidv7 } from "./uuid.ts";
  * to it only within the hour; the rest is for a write that was under way when the hour ended. A rule
  * of time, not of process ids, because processes in two containers may share the directory.
  */
-export const ABANDONED_AFTER_MS = 10 * 60_000;
+const ABANDONED_AFTER_MS = 10 * 60_000;
 
 /** A file written aside for longer than this belongs to a process that died. */
 const STALE_ASIDE_MS = 60 * 60_000;
@@ -39,8 +39,7 @@ const DAMAGED_MEMBER_BYTES = 1024 * 1024;
 /** What compressing writes aside, and what the probe of `status` tries the disk with; a kill leaves them behind. */
 const ASIDE = /^(?:.+\.journal\.gz\.|probe-)([0-9a-f-]{36})(?:\.renamed)?\.tmp$/;
 
-/** What compressing needs. */
-export type CompressOptions = {
+type CompressOptions = {
   dir: string;
   fs: JournalFs;
   clock: Clock;
@@ -100,7 +99,7 @@ async function compressSegment(name: string, options: CompressOptions): Promise<
   try {
     const aside = await fs.open(asidePath, "wx");
     try {
-      written = await compressInto(aside, plain, await stretches(dir, name, options), signal);
+      written = await compressInto(aside, plain, { ends: await stretches(dir, name, options), signal });
       if (written !== null) await aside.datasync();
     } finally {
       await aside.close();
@@ -149,7 +148,7 @@ async function stretches(dir: string, name: string, { fs }: CompressOptions): Pr
   for await (const item of readSegment(dir, name, { fs })) {
     if (item.kind === "record") ends.push(item.end);
     if (item.kind !== "damage") continue;
-    await setAside(dir, name, item, fs);
+    await setAside({ dir, fs }, name, item);
     const { offset, length } = item.damage;
     for (let end = offset + DAMAGED_MEMBER_BYTES; end < offset + length; end += DAMAGED_MEMBER_BYTES)
       ends.push(end);
@@ -163,8 +162,7 @@ type Summary = { total: number; sum: string; mark: string | null };
 async function compressInto(
   aside: JournalFile,
   plain: JournalFile,
-  ends: number[],
-  signal: AbortSignal | undefined,
+  { ends, signal }: { ends: readonly number[]; signal: AbortSignal | undefined },
 ): Promise<Summary | null> {
   const hash = createHash("sha256");
   let offset = 0;

@@ -28,10 +28,10 @@ export const FRAME_MAGIC = Buffer.from([0xff, 0x51, 0x4b, 0x4a, 0x0d, 0x0a, 0x1a
 export const FRAME_HEADER_BYTES = 64;
 
 /** The longest body a frame holds, in bytes: the size cap of an answer (design, section 8). */
-export const MAX_BODY_BYTES = 8 * 1024 * 1024;
+const MAX_BODY_BYTES = 8 * 1024 * 1024;
 
 /** The longest head a frame holds, in bytes; a note has everything in its head. */
-export const MAX_HEAD_BYTES = 4 * 1024 * 1024;
+const MAX_HEAD_BYTES = 4 * 1024 * 1024;
 
 /** The longest frame, in bytes. */
 export const MAX_FRAME_BYTES = FRAME_HEADER_BYTES + MAX_HEAD_BYTES + MAX_BODY_BYTES;
@@ -96,7 +96,7 @@ export type HeaderProblem = "zeroed" | "no_magic" | "header_sum" | "unknown_vers
  * What stands at a place where a frame may begin. `frameBytes` is proven without a `problem`; with
  * one it is what the damaged header says, or null when that cannot be.
  */
-export type FrameHeader =
+type FrameHeader =
   | { problem: null; headBytes: number; frameBytes: number }
   | { problem: HeaderProblem; frameBytes: number | null };
 

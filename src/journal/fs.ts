@@ -60,6 +60,9 @@ export type JournalFs = {
   syncDirectory: (path: string) => Promise<void>;
 };
 
+/** A journal: its directory, and the file system that it is on. */
+export type Place = { dir: string; fs: JournalFs };
+
 /** Windows has no links of this kind. */
 const APPEND = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | (constants.O_NOFOLLOW ?? 0);
 

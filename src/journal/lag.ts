@@ -25,7 +25,7 @@ export async function journalLag(
     const behind = (bytes ?? fileBytes) - from;
     if (behind <= 0) continue;
     // Segments come in the order of time: the first record that is found is the oldest.
-    lag.oldestAt ??= await firstRecordAt(dir, name, from, fs);
+    lag.oldestAt ??= await firstRecordAt(dir, name, { from, fs });
     if (lag.oldestAt !== null) lag.bytes += behind;
   }
   return lag;
@@ -34,10 +34,9 @@ export async function journalLag(
 async function firstRecordAt(
   dir: string,
   name: string,
-  from: number,
-  fs: JournalFs,
+  place: { from: number; fs: JournalFs },
 ): Promise<Instant | null> {
-  for await (const item of readSegment(dir, name, { from, fs, mayBeGone: true }))
+  for await (const item of readSegment(dir, name, { ...place, mayBeGone: true }))
     if (item.kind === "record")
       return item.record.kind === "response" ? item.record.observedAt : item.record.at;
   return null;

@@ -1,6 +1,6 @@
 /** Puts new segments on the journal's list, and begins the list of a journal that has none. */
 import { frameSaysListed } from "./frame.ts";
-import type { JournalFs } from "./fs.ts";
+import type { Place } from "./fs.ts";
 import { readStart } from "./reader.ts";
 import { appendToList, type ListLine, readSegmentList } from "./segmentList.ts";
 import { listSegments, type SegmentInfo } from "./segments.ts";
@@ -11,11 +11,7 @@ import { listSegments, type SegmentInfo } from "./segments.ts";
  * @param at now
  * @throws the file system's error, or QuotekeeperError JOURNAL_UNREADABLE
  */
-export async function listNewSegment(
-  place: { dir: string; fs: JournalFs },
-  segment: string,
-  at: Date,
-): Promise<void> {
+export async function listNewSegment(place: Place, segment: string, at: Date): Promise<void> {
   const begun: ListLine = { at: at.toISOString(), event: "begun", segment };
   const { standing } = await readSegmentList(place.dir, place.fs);
   if (standing === null) await beginList(place, at);
@@ -25,7 +21,7 @@ export async function listNewSegment(
 }
 
 /** Begins the list of a journal that has none, with the segments that are there. @param at now */
-export async function beginList(place: { dir: string; fs: JournalFs }, at: Date): Promise<void> {
+export async function beginList(place: Place, at: Date): Promise<void> {
   const segments = await listSegments(place.dir, place.fs);
   const again = await saysListed(place, segments);
   // Frames with the mark may be those of a process that has begun the list meanwhile.
@@ -40,10 +36,7 @@ export async function beginList(place: { dir: string; fs: JournalFs }, at: Date)
 }
 
 /** Whether the newest segment with anything in it was in a list. */
-export async function saysListed(
-  { dir, fs }: { dir: string; fs: JournalFs },
-  segments: readonly SegmentInfo[],
-): Promise<boolean> {
+export async function saysListed({ dir, fs }: Place, segments: readonly SegmentInfo[]): Promise<boolean> {
   for (const { name, fileBytes, bytes } of segments.toReversed()) {
     if (fileBytes === 0 || bytes === 0) continue;
     return frameSaysListed(await readStart(dir, name, fs));

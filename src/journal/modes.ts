@@ -50,19 +50,19 @@ export async function closeToOthers(dataDir: string, readers: Readers): Promise<
   const exposed: string[] = [];
   await settle(join(dataDir, "journal"), readers, exposed);
   for (const name of OURS) await settle(join(dataDir, name), "owner", exposed);
-  await settleTop(dataDir, found, readers, exposed);
+  if (!(await settleTop(dataDir, found, readers))) exposed.push(dataDir);
   if (exposed.length === 0) return null;
   const more = exposed.length > MOST_NAMED ? ` and ${exposed.length - MOST_NAMED} more` : "";
   const named = exposed.slice(0, MOST_NAMED).join(", ");
   return new QuotekeeperError("DATA_DIR_EXPOSED", `other users may read or write ${named}${more}`);
 }
 
+/** The data directory itself. @returns whether nobody else can put anything into it */
 async function settleTop(
   dir: string,
   { mode, uid }: { mode: number; uid: number },
   readers: Readers,
-  exposed: string[],
-): Promise<void> {
+): Promise<boolean> {
   const wanted = MODES[readers].directory & 0o077;
   const kept = mode & (wanted | (uid === 0 ? PASS : 0)) & 0o077;
   const names = await readdir(dir).catch(() => [""]);
@@ -72,7 +72,7 @@ async function settleTop(
       ? await chmodIfOther(mode, wanted | kept, (next) => chmod(dir, next))
       : false;
   // Where a name can be taken by nobody but its owner (the sticky bit), nothing can be put in its place.
-  if (!closed && (mode & 0o022) !== 0 && (mode & 0o1000) === 0) exposed.push(dir);
+  return closed || (mode & 0o022) === 0 || (mode & 0o1000) !== 0;
 }
 
 /** A directory last: as long as it is open it is known that what it holds may be. A link is not followed. */

@@ -3,9 +3,18 @@
  * The segment itself is left as it is, so no offset in the database ever points elsewhere.
  */
 import { createHash } from "node:crypto";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { QuotekeeperError } from "../errors.ts";
-import { nodeFs, readFully, reasonOf, unreadable, writeAll, type JournalFile, type JournalFs } from "./fs.ts";
+import {
+  nodeFs,
+  readFully,
+  reasonOf,
+  unreadable,
+  writeAll,
+  type JournalFile,
+  type JournalFs,
+  type Place,
+} from "./fs.ts";
 import type { DamageItem } from "./reader.ts";
 import type { Damage, DamageReason } from "./scanner.ts";
 import { filesOf, openSegment } from "./segments.ts";
@@ -55,23 +64,18 @@ export async function knownDamage(dir: string, fs: JournalFs = nodeFs): Promise<
  * @throws QuotekeeperError JOURNAL_WRITE_FAILED or JOURNAL_UNREADABLE
  */
 export async function setAside(
-  dir: string,
+  { dir, fs }: Place,
   segment: string,
-  { damage, inFile }: Pick<DamageItem, "damage" | "inFile">,
-  fs: JournalFs = nodeFs,
+  item: Pick<DamageItem, "damage" | "inFile">,
 ): Promise<QuarantineNote> {
+  const { damage, inFile } = item;
   const folder = join(dir, DAMAGED_DIR);
   const base = `${segment}-${damage.offset}`;
   try {
     await fs.mkdir(folder);
-    const copied = await writeFile(
-      fs,
-      folder,
-      `${base}.bin`,
-      damagedBytes(dir, segment, { damage, inFile }, fs),
-    );
+    const copied = await writeFile(fs, join(folder, `${base}.bin`), damagedBytes({ dir, fs }, segment, item));
     const note = { segment, ...damage, file: `${base}.bin`, ...copied, inCompressedFile: inFile };
-    await writeFile(fs, folder, `${base}.json`, [Buffer.from(`${JSON.stringify(note, null, 2)}\n`)]);
+    await writeFile(fs, join(folder, `${base}.json`), [Buffer.from(`${JSON.stringify(note, null, 2)}\n`)]);
     return note;
   } catch (cause) {
     if (cause instanceof QuotekeeperError) throw cause;
@@ -81,10 +85,9 @@ export async function setAside(
 }
 
 async function* damagedBytes(
-  dir: string,
+  { dir, fs }: Place,
   segment: string,
   { damage, inFile }: Pick<DamageItem, "damage" | "inFile">,
-  fs: JournalFs,
 ): AsyncGenerator<Uint8Array> {
   const opened = await openSegment(dir, segment, fs);
   if (opened === null) throw unreadable(join(dir, segment), "there is no such segment");
@@ -102,11 +105,9 @@ async function* damagedBytes(
 /** Writes a file aside, syncs it and gives it its name. */
 async function writeFile(
   fs: JournalFs,
-  folder: string,
-  name: string,
+  path: string,
   pieces: Iterable<Uint8Array> | AsyncIterable<Uint8Array>,
 ): Promise<{ fileBytes: number; sha256: string }> {
-  const path = join(folder, name);
   // Left behind by a crash: the same bytes are written again now.
   await fs.unlink(`${path}.tmp`).catch(() => undefined);
   const file = await fs.open(`${path}.tmp`, "wx");
@@ -123,7 +124,7 @@ async function writeFile(
     await file.close();
   }
   await fs.rename(`${path}.tmp`, path);
-  await fs.syncDirectory(folder);
+  await fs.syncDirectory(dirname(path));
   return { fileBytes, sha256: hash.digest("hex") };
 }
 

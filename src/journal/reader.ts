@@ -18,13 +18,13 @@ export type DamageItem = {
  * The last item. `end` is where a later read may go on. In a segment that may still be written, `tail`
  * is what lies behind it and is not whole: not yet, or never, when the writer has died.
  */
-export type EndItem = { kind: "end"; end: number; tail: Damage | null };
+type EndItem = { kind: "end"; end: number; tail: Damage | null };
 
 /** What a segment holds, in its order; the `end` comes last and always. */
 export type JournalItem = Found | DamageItem | EndItem;
 
 /** Which part of a segment to read. Offsets are uncompressed and mean the same in every state. */
-export type ReadOptions = {
+type ReadOptions = {
   /** Where to begin: 0 or an `end` from before. */
   from?: number;
   /** Where to stop, when that is before the end of the segment. */

@@ -33,7 +33,7 @@ export type ResponseRecord = {
 };
 
 /** Something worth keeping that is no answer: a slot's ledger entry, a call nobody answered. */
-export type NoteRecord = {
+type NoteRecord = {
   kind: "note";
   at: Instant;
   /** Plain JSON. */

@@ -11,7 +11,7 @@
  * segment is begun. A list that is gone again is noticed by the mark in each frame of the segments that were in it.
  */
 import { join } from "node:path";
-import { errnoOf, readFully, unreadable, writeAll, type JournalFs } from "./fs.ts";
+import { errnoOf, readFully, unreadable, writeAll, type JournalFs, type Place } from "./fs.ts";
 
 /** The file in the journal's directory. */
 export const SEGMENT_LIST = "segments.jsonl";
@@ -60,7 +60,7 @@ export type ListLine = { at: string } & (
 const NOTHING: ListedSegment = { bytes: null, sha256: null, fileBytes: null, mark: null, away: false };
 
 /** What the lines of a list come to. Pure. Lines that are no JSON, or of another version, are passed over. */
-export function listOf(text: string): SegmentList {
+function listOf(text: string): SegmentList {
   const segments = new Map<string, ListedSegment>();
   let standing: SegmentList["standing"] = null;
   for (const line of text.split("\n")) {
@@ -125,7 +125,7 @@ async function textOf(path: string, fs: JournalFs): Promise<string> {
  * @throws the file system's error; then none of the lines counts, or its sync has failed
  */
 export async function appendToList(
-  { dir, fs }: { dir: string; fs: JournalFs },
+  { dir, fs }: Place,
   lines: readonly ListLine[],
   { synced = true } = {},
 ): Promise<void> {

@@ -22,7 +22,7 @@ export type Position = {
 export class SegmentGone extends Error {}
 
 /** Where a segment is made, and when. */
-export type SegmentPlace = { fs: JournalFs; dir: string; clock: Pick<Clock, "now" | "random"> };
+type SegmentPlace = { fs: JournalFs; dir: string; clock: Pick<Clock, "now" | "random"> };
 
 /** A segment that takes records. */
 export type SegmentWriter = {

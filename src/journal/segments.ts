@@ -163,7 +163,7 @@ async function isPackedAnew(path: string, fs: JournalFs): Promise<boolean> {
 }
 
 /** A segment's open file and the state it was found in. */
-export type OpenedSegment = { file: JournalFile; state: SegmentState; path: string };
+type OpenedSegment = { file: JournalFile; state: SegmentState; path: string };
 
 /**
  * Opens a segment for reading. The states are tried in the order it passes through them: when one is

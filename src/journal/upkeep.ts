@@ -4,11 +4,10 @@ import type { Clock } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { compressClosed } from "./compress.ts";
 import { errnoOf, type JournalFs } from "./fs.ts";
-import { repairJournal } from "./repair.ts";
+import { repairJournal } from "./verify.ts";
 import { DAMAGED_DIR } from "./quarantine.ts";
 
-/** What the upkeep needs. */
-export type UpkeepOptions = {
+type UpkeepOptions = {
   dir: string;
   fs: JournalFs;
   clock: Clock;

@@ -1,4 +1,7 @@
-/** Reads a whole journal and says what is undamaged in it and what is not. */
+/**
+ * Reads a whole journal and says what is undamaged in it and what is not; a repair sets damaged bytes aside. Nothing is
+ * deleted and no segment is changed: see quarantine.ts.
+ */
 import { createHash } from "node:crypto";
 import type { Clock } from "../clock.ts";
 import { type Finding, readCompleteness } from "./completeness.ts";
@@ -8,10 +11,10 @@ import type { Damage } from "./scanner.ts";
 import { segmentOfFile, type SegmentState } from "./segmentName.ts";
 import type { ListedSegment } from "./segmentList.ts";
 import { filesOf, segmentInfo, type SegmentInfo } from "./segments.ts";
-import { knownDamage, type KnownDamage } from "./quarantine.ts";
+import { knownDamage, type KnownDamage, type QuarantineNote, setAside } from "./quarantine.ts";
 
 /** A damaged stretch, and whether a copy of it has been set aside. */
-export type VerifiedDamage = Omit<DamageItem, "kind"> & { isSetAside: boolean };
+type VerifiedDamage = Omit<DamageItem, "kind"> & { isSetAside: boolean };
 
 /** What one segment holds. */
 export type SegmentReport = {
@@ -130,4 +133,26 @@ function alteredOf(
   return bytes === listed.bytes
     ? "its bytes are not those that it was finished with"
     : `it holds ${bytes} bytes, and was finished with ${listed.bytes}`;
+}
+
+/** What a repair found, and the copies it made. */
+type RepairReport = {
+  /** As `verifyJournal` gives it, before the repair. */
+  found: JournalReport;
+  setAside: QuarantineNote[];
+};
+
+/**
+ * Sets aside every damage that has not been yet. Afterwards `verifyJournal` has no fresh damage.
+ * Safe beside a running writer.
+ *
+ * @throws QuotekeeperError JOURNAL_UNREADABLE or JOURNAL_WRITE_FAILED
+ */
+export async function repairJournal(dir: string, options: VerifyOptions): Promise<RepairReport> {
+  const found = await verifyJournal(dir, options);
+  const notes: QuarantineNote[] = [];
+  for (const { name, damages } of found.segments)
+    for (const damage of damages)
+      if (!damage.isSetAside) notes.push(await setAside({ dir, fs: options.fs ?? nodeFs }, name, damage));
+  return { found, setAside: notes };
 }

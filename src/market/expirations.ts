@@ -2,11 +2,11 @@
  * On which dates listed options expire.
  */
 import { Temporal } from "temporal-polyfill";
-import type { Calendar } from "./calendar/calendar.ts";
-import { EXCHANGE_ZONE, FRIDAY, nthWeekday } from "./calendar/dates.ts";
+import type { Calendar } from "./calendar/tradingCalendar.ts";
+import { DAY, EXCHANGE_ZONE, nthWeekday } from "./calendar/dates.ts";
 
 /** Third Fridays only, or every Friday. */
-export type ExpirationKind = "monthly" | "weekly";
+type ExpirationKind = "monthly" | "weekly";
 
 /**
  * First month whose monthly options expire on the third Friday itself; before it the date was the Saturday after
@@ -19,7 +19,7 @@ const FIRST_FRIDAY_MONTH = Temporal.PlainYearMonth.from("2015-02");
  * Friday is a holiday (Good Friday 2019: Thursday 18 April); until January 2015 the Saturday after the third Friday.
  */
 export function monthlyExpiration(year: number, month: number, calendar: Calendar): string {
-  const thirdFriday = nthWeekday(year, month, FRIDAY, 3);
+  const thirdFriday = nthWeekday({ year, month }, DAY.friday, 3);
   if (Temporal.PlainYearMonth.compare(thirdFriday.toPlainYearMonth(), FIRST_FRIDAY_MONTH) < 0) {
     return thirdFriday.add({ days: 1 }).toString();
   }
@@ -29,20 +29,19 @@ export function monthlyExpiration(year: number, month: number, calendar: Calenda
 /**
  * The next expirations at or after a date, ascending; one on the date itself is still to come.
  *
+ * @param expirations.next how many
  * @param today exchange date, `YYYY-MM-DD`
- * @param count how many
  */
 export function nextExpirations(
-  kind: ExpirationKind,
-  count: number,
+  { kind, next }: { kind: ExpirationKind; next: number },
   today: string,
   calendar: Calendar,
 ): string[] {
   const expirations: string[] = [];
   // The week before may still hold an expiration to come: its Saturday, when today is that Saturday.
   const start = Temporal.PlainDate.from(today).subtract({ weeks: 1 });
-  let friday = start.add({ days: (FRIDAY - start.dayOfWeek + 7) % 7 });
-  for (; expirations.length < count; friday = friday.add({ weeks: 1 })) {
+  let friday = start.add({ days: (DAY.friday - start.dayOfWeek + 7) % 7 });
+  for (; expirations.length < next; friday = friday.add({ weeks: 1 })) {
     const isThird = friday.day > 14 && friday.day <= 21;
     if (kind === "monthly" && !isThird) continue;
     const expiration = isThird
@@ -66,7 +65,7 @@ export function isExpired({ expiration }: { expiration: string }, today: string)
  * Assumed: a contract trades until 16:00 New York time on its expiration date (a few index options trade 15 minutes
  * longer), and nothing is to be asked of it afterwards.
  */
-export const EXPIRES_AT_HOUR = 16;
+const EXPIRES_AT_HOUR = 16;
 
 /**
  * The date that counts as today for contracts: the exchange's, and from 16:00 New York time the one after it, when

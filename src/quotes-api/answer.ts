@@ -21,8 +21,7 @@ export const OUTCOMES = [
   "malformed",
 ] as const;
 
-/** One of them. */
-export type Outcome = (typeof OUTCOMES)[number];
+type Outcome = (typeof OUTCOMES)[number];
 
 /** The outcome, the document when there is one, and a sentence for people when there is none. */
 export type Answer =
@@ -36,10 +35,10 @@ export type RawAnswer = { status: number; headers: Readonly<Record<string, strin
  * Assumed: these words in a body that is no quotes document are the rate-limit fault, whatever the status.
  * Recorded by clients: `API calls quota exceeded! maximum admitted 60 per Minute.`
  */
-export const QUOTA_WORDS = /quota exceeded|rate limit/i;
+const QUOTA_WORDS = /quota exceeded|rate limit/i;
 
 /** Assumed: these words in an `error` element, or in a short body, mean bad credentials. Seen: `Not authorized`. */
-export const UNAUTHORIZED_WORDS = /not authori[sz]ed|unauthori[sz]ed/i;
+const UNAUTHORIZED_WORDS = /not authori[sz]ed|unauthori[sz]ed/i;
 
 /** Tells the kind of an answer. Never throws: what cannot be read is `malformed`. */
 export function classifyAnswer(raw: RawAnswer): Answer {

@@ -11,7 +11,7 @@ import type { Instant } from "../clock.ts";
 import { readHttpDate } from "./httpDate.ts";
 
 /** A timestamp this far from the service's clock, in ms, may be why a call was refused. Half of what is tolerated. */
-export const SUSPECT_SKEW_MS = 5_000;
+const SUSPECT_SKEW_MS = 5_000;
 
 /**
  * Assumed: nobody polls with a clock that is off by more than a day, and a `Date` that says so is wrong itself. Times

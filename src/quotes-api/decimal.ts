@@ -13,10 +13,10 @@ export const ABSENT_TEXTS: ReadonlySet<string> = new Set(["", "null", "na", "n/a
  * Assumed: no number of the service has an exponent beyond +-400 (the text `4.9E-324` does occur).
  * Larger ones are taken for damage, not for prices.
  */
-export const MAX_EXPONENT = 400;
+const MAX_EXPONENT = 400;
 
 /** Assumed: no number of the service has more digits than this; `numeric` would take 131,072. */
-export const MAX_DIGITS = 400;
+const MAX_DIGITS = 400;
 
 /** What became of a text: a value, nothing (null), or a problem in words. */
 export type Read<T> = { ok: true; value: T | null } | { ok: false; problem: string };

@@ -10,7 +10,7 @@ import type { OptionType } from "../market/instrument.ts";
 import type { DividendField, ExtendedField, PriceField } from "./fields.ts";
 
 /** Decimal text such as `346.66`, `-4.0` or `4.9E-324`; null when the element is absent. */
-export type DecimalText = string | null;
+type DecimalText = string | null;
 
 /** `dividenddata`: the last or next dividend of an equity. A yield of `4.9E-324` means "no dividend" (field notes). */
 export type DividendData = Record<DividendField, string | null>;
@@ -25,7 +25,7 @@ export type ExtendedQuote = Record<ExtendedField, DecimalText> & {
 export type Quote = Record<PriceField, DecimalText> & { extended: ExtendedQuote };
 
 /** `instrument`. */
-export type InstrumentElement = {
+type InstrumentElement = {
   description: string | null;
   exchange: string | null;
   /** `CS` (common stock), `OPT` (option) ...: the set is open. */

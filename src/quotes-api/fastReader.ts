@@ -1,9 +1,9 @@
 /**
  * A fast walk over plain XML, in which practically every answer is written: elements and text, attributes without
  * entities, the five entities that XML itself defines. It never refuses anything: of whatever is not certainly plain and
- * well-formed it says so, and `xml.ts` judges the document from its beginning (docs/decisions/two-readers.md).
+ * well-formed it says so, and `strictXml.ts` judges the document from its beginning (docs/decisions/two-readers.md).
  */
-import { MAX_ATTRIBUTES, MAX_DEPTH, MAX_PIECE, type XmlHandler } from "./xml.ts";
+import { MAX_ATTRIBUTES, MAX_DEPTH, MAX_PIECE, type XmlHandler } from "./strictXml.ts";
 import { LEAF, LEAF_PATHS, LEAF_TREE, type LeafNode } from "./leaves.ts";
 
 /** As for `walkXml`, and `open` says whether the text directly inside is wanted; other text is kept back. */
@@ -19,7 +19,7 @@ export type PlainXmlHandler = Omit<XmlHandler, "open"> & {
 const DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>';
 
 /** Longest tag, text or white space that is plain, in characters: two in a row are no longer than MAX_PIECE. */
-export const MAX_PLAIN_PIECE = MAX_PIECE / 2;
+const MAX_PLAIN_PIECE = MAX_PIECE / 2;
 
 const TAB = 0x09;
 const LINE_FEED = 0x0a;

@@ -27,50 +27,50 @@ export type Field<
 function field<const Name extends string, const Type extends string, const Column extends string>(
   name: Name,
   element: string,
-  type: Type,
-  column: Column,
-  more: Pick<Field, "signed" | "of"> = {},
+  rest: Omit<Field<Name, Type, Column>, "name" | "element">,
 ): Field<Name, Type, Column> {
-  return { name, element, type, column, ...more };
+  return { name, element, ...rest };
 }
 
 /** Elements of `quote` and `undlyquote`; columns of `quotes`. */
 export const PRICE_FIELDS = [
-  field("bid", "bidprice", "decimal", "bid"),
-  field("ask", "askprice", "decimal", "ask"),
-  field("last", "lastprice", "decimal", "last"),
-  field("change", "change", "decimal", "change", { signed: true }),
-  field("pctChange", "pctchange", "decimal", "pct_change", { signed: true }),
+  field("bid", "bidprice", { type: "decimal", column: "bid" }),
+  field("ask", "askprice", { type: "decimal", column: "ask" }),
+  field("last", "lastprice", { type: "decimal", column: "last" }),
+  field("change", "change", { type: "decimal", column: "change", signed: true }),
+  field("pctChange", "pctchange", { type: "decimal", column: "pct_change", signed: true }),
 ] as const;
 
 /** Elements of `extendedquote`; columns of `extended_quotes`. */
 export const EXTENDED_FIELDS = [
-  field("bidSize", "bidsize", "integer", "bid_size"),
-  field("askSize", "asksize", "integer", "ask_size"),
-  field("open", "openprice", "decimal", "open"),
-  field("high", "highprice", "decimal", "high"),
-  field("low", "lowprice", "decimal", "low"),
-  field("previousClose", "prevclose", "decimal", "previous_close"),
-  field("volume", "volume", "integer", "volume"),
-  field("sessionVolume", "sessionvolume", "integer", "session_volume", { of: "equity" }),
-  field("earningsPerShare", "earningspershare", "decimal", "earnings_per_share", {
+  field("bidSize", "bidsize", { type: "integer", column: "bid_size" }),
+  field("askSize", "asksize", { type: "integer", column: "ask_size" }),
+  field("open", "openprice", { type: "decimal", column: "open" }),
+  field("high", "highprice", { type: "decimal", column: "high" }),
+  field("low", "lowprice", { type: "decimal", column: "low" }),
+  field("previousClose", "prevclose", { type: "decimal", column: "previous_close" }),
+  field("volume", "volume", { type: "integer", column: "volume" }),
+  field("sessionVolume", "sessionvolume", { type: "integer", column: "session_volume", of: "equity" }),
+  field("earningsPerShare", "earningspershare", {
+    type: "decimal",
+    column: "earnings_per_share",
     of: "equity",
     signed: true,
   }),
-  field("peRatio", "priceearningsratio", "decimal", "pe_ratio", { of: "equity", signed: true }),
-  field("high52Week", "high52price", "decimal", "high_52_week", { of: "equity" }),
-  field("low52Week", "low52price", "decimal", "low_52_week", { of: "equity" }),
-  field("contractHigh", "contracthigh", "decimal", "contract_high", { of: "option" }),
-  field("contractLow", "contractlow", "decimal", "contract_low", { of: "option" }),
-  field("contractSize", "contractsize", "integer", "contract_size", { of: "option" }),
-  field("delta", "delta", "decimal", "delta", { of: "option", signed: true }),
+  field("peRatio", "priceearningsratio", { type: "decimal", column: "pe_ratio", of: "equity", signed: true }),
+  field("high52Week", "high52price", { type: "decimal", column: "high_52_week", of: "equity" }),
+  field("low52Week", "low52price", { type: "decimal", column: "low_52_week", of: "equity" }),
+  field("contractHigh", "contracthigh", { type: "decimal", column: "contract_high", of: "option" }),
+  field("contractLow", "contractlow", { type: "decimal", column: "contract_low", of: "option" }),
+  field("contractSize", "contractsize", { type: "integer", column: "contract_size", of: "option" }),
+  field("delta", "delta", { type: "decimal", column: "delta", of: "option", signed: true }),
 ] as const;
 
 /** Elements of `dividenddata`; columns of `dividends`. The date is midnight US Eastern there, `YYYY-MM-DD` here. */
 export const DIVIDEND_FIELDS = [
-  field("exDate", "exdate", "date", "ex_date"),
-  field("amount", "amt", "decimal", "amount"),
-  field("yield", "yield", "decimal", "yield"),
+  field("exDate", "exdate", { type: "date", column: "ex_date" }),
+  field("amount", "amt", { type: "decimal", column: "amount" }),
+  field("yield", "yield", { type: "decimal", column: "yield" }),
 ] as const;
 
 /** All fields that are numbers. */
@@ -78,9 +78,16 @@ export const NUMBER_FIELDS = [...PRICE_FIELDS, ...EXTENDED_FIELDS] as const;
 
 type Price = (typeof PRICE_FIELDS)[number];
 type Extended = (typeof EXTENDED_FIELDS)[number];
+
+/** Name of a field of `quotes`. */
 export type PriceField = Price["name"];
+
+/** Name of a field of `extended_quotes`. */
 export type ExtendedField = Extended["name"];
+
+/** Name of a field of `dividends`. */
 export type DividendField = (typeof DIVIDEND_FIELDS)[number]["name"];
+
 type NamesOf<Type extends Field["type"]> = Extract<Price | Extended, { type: Type }>["name"];
 
 /** The names of fields of a type, in their order. */

@@ -1,8 +1,8 @@
 /** The service's side of a quotes call: what the query of GET /v1/market/quotes.xml asks for. */
 import { plainStrike, type OptionContract } from "../market/instrument.ts";
-import { isCalendarDate } from "./dateText.ts";
 import { parseQuery } from "./oauth/parameters.ts";
 import { isProtocol } from "./oauth/protocol.ts";
+import { isDateText } from "../market/calendar/dates.ts";
 
 /** What is asked for. `symbols` may be the id of a watchlist: only the source knows. */
 export type QuoteRequest =
@@ -11,7 +11,7 @@ export type QuoteRequest =
   | { kind: "option"; contract: OptionContract };
 
 /** A request, or what is wrong with it in words for the caller (HTTP 400). */
-export type ParsedRequest =
+type ParsedRequest =
   | {
       ok: true;
       request: QuoteRequest;
@@ -112,8 +112,7 @@ function readContract(parameters: ReadonlyMap<string, string>): QuoteRequest | s
     parameters.get(name)?.trim(),
   );
   if (!isName(underlying) || underlying.includes(",")) return "underlying is not one symbol";
-  if (!isCalendarDate(expiration))
-    return `expiration ${quoted(expiration)} is not a date YYYY-MM-DD that exists`;
+  if (!isDateText(expiration)) return `expiration ${quoted(expiration)} is not a date YYYY-MM-DD that exists`;
   if (optionType !== "CALL" && optionType !== "PUT")
     return `type ${quoted(optionType)} is neither CALL nor PUT`;
   if (!/^\d{1,9}(\.\d{1,6})?$/.test(strike) || Number(strike) === 0) {

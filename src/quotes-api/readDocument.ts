@@ -8,7 +8,7 @@ import { LEAF, LEAF_PATHS, LEAF_TREE, type LeafNode } from "./leaves.ts";
 import { type PlainXmlHandler, readOrdinaryItem, walkPlainXml } from "./fastReader.ts";
 import { ABSENT_TEXTS } from "./decimal.ts";
 import { isOption, type OddField, readLeaves } from "./readInstrument.ts";
-import { decodeBody, MAX_PIECE, PIECE_TOO_LONG, refused, walkXml } from "./xml.ts";
+import { decodeBody, MAX_PIECE, PIECE_TOO_LONG, refused, walkXml } from "./strictXml.ts";
 
 /**
  * One `instrumentquote` of an answer: read, with the fields of it that could not be, or set aside with the reason.

@@ -32,7 +32,7 @@ export type OddField = {
  * One instrument and the fields of it that could not be read; or, when it cannot be told which instrument it is (symbol,
  * and of an option expiration, type and strike), why. `isOption` is null where it does not say that either.
  */
-export type ReadInstrument =
+type ReadInstrument =
   | { ok: true; item: InstrumentQuote; oddFields: readonly OddField[] }
   | { ok: false; problem: string; isOption: boolean | null };
 

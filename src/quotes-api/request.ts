@@ -68,7 +68,7 @@ export function askedInstruments(call: QuoteCall | SavedCall): InstrumentKey[] |
 }
 
 /** Assumed: an OCC option symbol in a list is answered as that option (field notes: seen once, unproven). */
-function keyOfSymbol(symbol: string): InstrumentKey {
+export function keyOfSymbol(symbol: string): InstrumentKey {
   const contract = parseOccSymbol(symbol);
   return contract ? option(contract) : security(symbol);
 }

@@ -21,7 +21,7 @@ import type { InstrumentIdentity, InstrumentRow, QuoteUnit, DeadLetter, AnswerRo
  * Assumed: the underlying of an option is a common stock unless the archive already knows it as something else;
  * the `underlying` element has no security type.
  */
-export const ASSUMED_UNDERLYING_TYPE = "CS";
+const ASSUMED_UNDERLYING_TYPE = "CS";
 
 /** Assumed: an instrument without `sectyp` that is no option is of this type, of which nothing is known. */
 export const UNKNOWN_SECURITY_TYPE = "UNKNOWN";

@@ -11,6 +11,8 @@ import { compilePattern } from "./timePattern.ts";
  * microseconds, and two-digit years, lie outside.
  */
 export const EARLIEST = "1980-01-01T00:00:00.000000Z";
+
+/** The first instant behind them. */
 export const LATEST = "2100-01-01T00:00:00.000000Z";
 
 /**

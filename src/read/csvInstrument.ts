@@ -23,7 +23,7 @@ const STRANGE = /[\s\p{Cc}\u{fffd}]/u;
 const MOST_REMEMBERED = 10_000;
 
 /** An instrument, and a text that no other one has. */
-export type NamedInstrument = { row: InstrumentRow; key: string };
+type NamedInstrument = { row: InstrumentRow; key: string };
 
 /** What a row names, or what is wrong with that. */
 export function createInstrumentReader(

@@ -17,7 +17,7 @@ const SIGNED = new Set<CsvField>(NUMBER_FIELDS.filter(({ signed }) => signed).ma
  * Assumed: no price, count or ratio of an import has more digits than this before its point; one that has is of
  * another column, or damage.
  */
-export const MAX_WHOLE_DIGITS = 15;
+const MAX_WHOLE_DIGITS = 15;
 
 /** What the reading of a row's values needs of its map. */
 type QuoteCall = Pick<CsvCall, "columns" | "constants" | "decimal" | "scale" | "wholePart">;

@@ -9,7 +9,6 @@ import { createQuoteReader, saysTheSame } from "./csvQuote.ts";
 import { createRowReader, type RowReader, type TextOf } from "./rowReader.ts";
 import { type RawRow, RowSplitter } from "./splitRows.ts";
 
-/** What a piece becomes. */
 type PieceRows = Pick<AnswerRows, "units" | "deadLetters" | "cut">;
 
 /** The units and dead letters of a piece. A bad row costs itself alone. Never throws. */
@@ -33,15 +32,15 @@ function readPiece(record: ResponseRecord): PieceRows {
   const deadLetters: DeadLetter[] = [];
   const kept = new Map<string, Quote>();
   const cut = { times: 0, fractions: 0 };
-  const die = (row: RawRow, reason: DeadLetter["reason"], instrument: string | null, why: string): void => {
+  const die = (row: RawRow, why: string, letter: Pick<DeadLetter, "reason" | "instrument">): void => {
     const [detail, fragment] = [`${call.file} line ${row.line}: ${why}`, row.bytes.toString("utf8")];
     const ordinal = deadLetters.length;
-    deadLetters.push({ observedAt: record.observedAt, ordinal, instrument, reason, detail, fragment });
+    deadLetters.push({ observedAt: record.observedAt, ordinal, ...letter, detail, fragment });
   };
   for (const row of rows) {
     const read = readUnit(row);
     if (!read.ok) {
-      die(row, "malformed", read.name, read.problem);
+      die(row, read.problem, { reason: "malformed", instrument: read.name });
       continue;
     }
     const { unit, key } = read;
@@ -49,7 +48,7 @@ function readPiece(record: ResponseRecord): PieceRows {
     // A row that says the same again is a repetition, for the database to pass over; another one is set aside.
     if (first !== undefined && !saysTheSame(first, unit.quote)) {
       const why = `another row has other values at ${unit.observedAt}`;
-      die(row, "answered_twice", unit.instrument.symbol, why);
+      die(row, why, { reason: "answered_twice", instrument: unit.instrument.symbol });
       continue;
     }
     kept.set(key, unit.quote);

@@ -112,7 +112,7 @@ function decoder({ encoding }: Pick<CsvReading, "encoding">): (bytes: Buffer) =>
 }
 
 /** All columns that a map names. */
-export function columnsOf({ columns, time }: Pick<CsvReading, "columns" | "time">): CsvColumn[] {
+function columnsOf({ columns, time }: Pick<CsvReading, "columns" | "time">): CsvColumn[] {
   return [...time.columns, ...Object.values(columns)];
 }
 

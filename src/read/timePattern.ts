@@ -156,7 +156,7 @@ function hourOf(hour12: number, half: string): number {
 }
 
 /** What is to be taken from a local time: `-05:00` is 5 hours behind UTC. */
-export function offsetMicros(zone: string): bigint {
+function offsetMicros(zone: string): bigint {
   const [, sign, hours = "0", minutes = "0"] = /^([+-])(\d{2}):?(\d{2})?$/u.exec(zone) ?? [];
   const size = BigInt(Number(hours) * 60 + Number(minutes)) * 60_000_000n;
   return sign === "-" ? -size : size;

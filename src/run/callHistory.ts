@@ -1,10 +1,9 @@
 /** What a process that calls on an account must know of the runs before it, and where it notes its own calls. */
 import { resolve } from "node:path";
 import { type Clock, dateOf, type Instant } from "../clock.ts";
-import { type CallLog, NO_CALL_LOG, openCallLog, readCalls } from "../collect/callLog.ts";
+import { type CallLog, NO_CALL_LOG, openCallLog, readCalls, recentCalls } from "../collect/callLog.ts";
 import type { CallHistory, GovernorConfig } from "../collect/governor/governor.ts";
 import { EarlierRuns } from "../collect/earlierRuns.ts";
-import { recentCalls } from "../collect/recentCalls.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import type { LedgerSource } from "../journal/ledger.ts";
 import { readSegment } from "../journal/reader.ts";

@@ -11,7 +11,7 @@ import type { Collector } from "../collect/collector.ts";
 import { scheduleJob } from "../schedule/jobSchedule.ts";
 import { requireJobs } from "../schedule/readJobs.ts";
 import type { Config } from "../config/loadEnvironment.ts";
-import { createCalendar } from "../market/calendar/calendar.ts";
+import { createCalendar } from "../market/calendar/tradingCalendar.ts";
 import type { JournalFs } from "../journal/fs.ts";
 import type { JournalHealth } from "../journal/writer.ts";
 import type { Meter } from "../web/monitoring/meter.ts";

@@ -7,7 +7,7 @@ import { type Clock, createObserver } from "../clock.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import type { LedgerSource } from "../journal/ledger.ts";
 import type { RecordSource } from "../journal/record.ts";
-import { type Calendar, alwaysOpen, createCalendar } from "../market/calendar/calendar.ts";
+import { type Calendar, alwaysOpen, createCalendar } from "../market/calendar/tradingCalendar.ts";
 import type { CalendarOverride } from "../market/calendar/overrides.ts";
 import type { Credentials } from "../quotes-api/oauth/signature.ts";
 import { readTextFile, replaceFile } from "../plainFiles.ts";

@@ -4,7 +4,7 @@ import { type JobMisses, readSlotsSince, readUnknownInstruments } from "../archi
 import { createSchedule } from "../schedule/slots.ts";
 import type { Job } from "../schedule/readJobs.ts";
 import type { LedgerSource } from "../journal/ledger.ts";
-import { type Calendar } from "../market/calendar/calendar.ts";
+import { type Calendar } from "../market/calendar/tradingCalendar.ts";
 
 /** How often something was missed for one reason, the newest slot at which it was, and whether that goes on. */
 export type Missed = { reason: string; count: number; lastAt: Date; goesOn: boolean };

@@ -9,7 +9,7 @@ import type { Loader } from "../archive/loader.ts";
 import type { Arrived } from "../collect/callEnds.ts";
 import { Collector, type CollectorOptions } from "../collect/collector.ts";
 import type { Send } from "../collect/dispatcher.ts";
-import type { PlannedCall } from "../collect/plan.ts";
+import type { PlannedCall } from "../collect/callPlan.ts";
 import type { ResponseRecord } from "../journal/record.ts";
 import { type Answer, classifyAnswer } from "../quotes-api/answer.ts";
 import type { Stations } from "./stations.ts";

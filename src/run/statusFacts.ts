@@ -4,7 +4,7 @@ import type { Health } from "../archive/queries.ts";
 import { scheduleJob } from "../schedule/jobSchedule.ts";
 import type { Job } from "../schedule/readJobs.ts";
 import type { ClockStep, LedgerSource } from "../journal/ledger.ts";
-import type { Calendar } from "../market/calendar/calendar.ts";
+import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import { GOES_ON_MS, type LedgerStatus, someOf } from "./ledgerStatus.ts";
 import { inNewYork, roughly } from "./durations.ts";
 import type { Line } from "./statusTypes.ts";

@@ -14,7 +14,7 @@ import { describeProblem } from "../schedule/yamlFile.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
 import type { LedgerSource } from "../journal/ledger.ts";
-import { alwaysOpen, type Calendar, createCalendar } from "../market/calendar/calendar.ts";
+import { alwaysOpen, type Calendar, createCalendar } from "../market/calendar/tradingCalendar.ts";
 import type { CalendarOverride } from "../market/calendar/overrides.ts";
 import { type Archive, archiveExists } from "./archive.ts";
 import { journalDir } from "./stations.ts";

@@ -15,7 +15,7 @@ import type { ClockStep } from "../journal/ledger.ts";
 export const CLOCK_STEP_MS = 2_000;
 
 /** The machine's three clocks at one moment, in ms. */
-export type ClockReading = { wallMs: number; uptimeMs: number; monotonicMs: number };
+type ClockReading = { wallMs: number; uptimeMs: number; monotonicMs: number };
 
 /** Reads the clocks. */
 export function readClocks({

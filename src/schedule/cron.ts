@@ -7,7 +7,7 @@ import type { Temporal } from "temporal-polyfill";
 import { QuotekeeperError } from "../errors.ts";
 
 /** A cron expression, taken apart. */
-export type CronTimes = {
+type CronTimes = {
   /** Times of day it names, ms after midnight on the wall, ascending. */
   timesOfDayMs: readonly number[];
   /** Whether every hour is named: the expression then means elapsed time rather than hours on the wall. */

@@ -1,11 +1,11 @@
 /** The slots of a job, with an end: a slot lasts until the next one comes, or its session closes. Pure. */
 import type { Job } from "./readJobs.ts";
-import type { Calendar, WantedSession } from "../market/calendar/calendar.ts";
+import type { Calendar, WantedSession } from "../market/calendar/tradingCalendar.ts";
 import { exchangeDate } from "../market/calendar/dates.ts";
 import { createSchedule, NEXT_HORIZON_DAYS, type Schedule } from "./slots.ts";
 
 /** When a slot is over, epoch ms, and whether because its session closes. */
-export type SlotEnd = { deadlineMs: number; closes: boolean };
+type SlotEnd = { deadlineMs: number; closes: boolean };
 
 /** When a job is due, and for how long. */
 export type JobSchedule = Schedule & {

@@ -1,9 +1,9 @@
 /** The schema of a job file: each option's type, default, bound and sentence, in this one place. */
 import { z } from "zod";
-import { validateCron } from "./slots.ts";
-import { chainSchema } from "../market/chain.ts";
+import { validateCron } from "./cron.ts";
+import { chainSchema } from "../market/optionChain.ts";
 import { isSymbol, isWatchlistId, plainStrike } from "../market/instrument.ts";
-import { isCalendarDate } from "../quotes-api/dateText.ts";
+import { isDateText } from "../market/calendar/dates.ts";
 
 const SYMBOL = "expected a symbol, 1 to 32 characters without spaces and commas";
 const symbol = z.string(SYMBOL).refine((text) => isSymbol(text), SYMBOL);
@@ -22,7 +22,7 @@ const strike = z
 
 const optionSchema = z.strictObject({
   underlying: symbol.describe("Symbol of the underlying."),
-  expiration: z.string(DATE).refine(isCalendarDate, DATE).describe("Expiration date, YYYY-MM-DD."),
+  expiration: z.string(DATE).refine(isDateText, DATE).describe("Expiration date, YYYY-MM-DD."),
   type: z.enum(["CALL", "PUT"]).describe("Kind of the contract."),
   strike: strike.describe("Strike price, a decimal above 0."),
 });
@@ -141,7 +141,8 @@ export const TEXT_KEYS: ReadonlySet<string> = new Set([
   "strike",
 ]);
 
-function isTimeZone(name: string): boolean {
+/** Whether a name is that of a time zone (IANA) that this machine knows. */
+export function isTimeZone(name: string): boolean {
   try {
     return new Intl.DateTimeFormat("en", { timeZone: name }) !== null;
   } catch {

@@ -30,7 +30,7 @@ export type Job = {
 export type JobsReport = { jobs: Job[]; calendar: CalendarOverride[]; problems: FileProblem[] };
 
 /** The operator's own word on trading days; not a job. */
-export const CALENDAR_FILE = "calendar.yaml";
+const CALENDAR_FILE = "calendar.yaml";
 
 const NO_TEXT_KEYS: ReadonlySet<string> = new Set(["date", "close", "reason"]);
 
@@ -93,13 +93,13 @@ async function yamlNames(dir: string): Promise<string[]> {
 }
 
 function readCalendar(file: string, text: string, report: JobsReport): void {
-  const read = readYamlFile(file, text, calendarFileSchema, NO_TEXT_KEYS);
+  const read = readYamlFile(file, text, { schema: calendarFileSchema, textKeys: NO_TEXT_KEYS });
   if (read.ok) report.calendar = read.value.overrides;
   else report.problems.push(...read.problems);
 }
 
 async function readJob(file: string, text: string, report: JobsReport): Promise<void> {
-  const read = readYamlFile(file, text, jobSchema, TEXT_KEYS);
+  const read = readYamlFile(file, text, { schema: jobSchema, textKeys: TEXT_KEYS });
   if (!read.ok) {
     report.problems.push(...read.problems);
     return;
@@ -113,14 +113,13 @@ async function readJob(file: string, text: string, report: JobsReport): Promise<
     });
     return;
   }
-  const symbols = await symbolsOf(read.value, file, read.lineOf(["symbolsFile"]), report.problems);
+  const symbols = await symbolsOf(read.value, { file, line: read.lineOf(["symbolsFile"]) }, report.problems);
   if (symbols !== null) report.jobs.push(toJob(read.value, file, symbols));
 }
 
 async function symbolsOf(
   job: JobFile,
-  file: string,
-  line: number,
+  { file, line }: { file: string; line: number },
   problems: FileProblem[],
 ): Promise<string[] | null> {
   if (job.symbolsFile === undefined) return [...new Set(job.symbols ?? [])];

@@ -11,11 +11,9 @@
  */
 import { Temporal } from "temporal-polyfill";
 import { QuotekeeperError } from "../errors.ts";
-import type { Calendar, WantedSession } from "../market/calendar/calendar.ts";
+import { remembered } from "../remembered.ts";
+import type { Calendar, WantedSession } from "../market/calendar/tradingCalendar.ts";
 import { readCron } from "./cron.ts";
-import { instantsOf, localDate, shiftedInstant } from "./wallClock.ts";
-
-export { validateCron } from "./cron.ts";
 
 /** When a job is due. */
 export type Schedule = {
@@ -53,7 +51,7 @@ export function createSchedule({
   const { timesOfDayMs, everyHour, subMinute, namesDate } = readCron(cron);
   const localDateAt = dateReader(timezone);
 
-  const slotsOn = lastFew(KEPT_DAYS, (text: string): number[] => {
+  const slotsOn = remembered(KEPT_DAYS, (text: string): number[] => {
     const date = Temporal.PlainDate.from(text);
     if (!namesDate(date)) return [];
     const day = localDate(date, timezone);
@@ -76,7 +74,7 @@ export function createSchedule({
       const last = localDateAt(until);
       for (let date = localDateAt(after); Temporal.PlainDate.compare(date, last) <= 0; date = nextDay(date)) {
         const due = slotsOn(date.toString());
-        for (let i = firstLater(due, afterMs); i < due.length && (due[i] ?? 0) <= untilMs; i++) {
+        for (let i = firstLater(due, afterMs, itself); i < due.length && (due[i] ?? 0) <= untilMs; i++) {
           slots.push(new Date(due[i] ?? 0));
         }
       }
@@ -86,7 +84,7 @@ export function createSchedule({
       let date = localDateAt(after);
       for (let days = 0; days <= NEXT_HORIZON_DAYS; days++, date = nextDay(date)) {
         const due = slotsOn(date.toString());
-        const at = due[firstLater(due, after.getTime())];
+        const at = due[firstLater(due, after.getTime(), itself)];
         if (at !== undefined) return new Date(at);
       }
       return null;
@@ -122,29 +120,64 @@ function ascendingOnce(instants: number[]): number[] {
   return [...new Set(instants)].sort((a, b) => a - b);
 }
 
-/** Index of the first element later than `ms` in an ascending list. */
-function firstLater(ascending: readonly number[], ms: number): number {
+const itself = (ms: number): number => ms;
+
+/** Index of the first element later than `ms` in a list whose elements ascend by `msOf`. */
+export function firstLater<T>(ascending: readonly T[], ms: number, msOf: (element: T) => number): number {
   let low = 0;
   let high = ascending.length;
   while (low < high) {
     const middle = (low + high) >> 1;
-    if ((ascending[middle] ?? 0) > ms) high = middle;
+    const element = ascending[middle];
+    if (element !== undefined && msOf(element) > ms) high = middle;
     else low = middle + 1;
   }
   return low;
 }
 
-function lastFew<Value>(count: number, compute: (key: string) => Value): (key: string) => Value {
-  const kept = new Map<string, Value>();
-  return (key) => {
-    const hit = kept.get(key);
-    if (hit !== undefined) return hit;
-    const value = compute(key);
-    kept.set(key, value);
-    for (const oldest of kept.keys()) {
-      if (kept.size <= count) break;
-      kept.delete(oldest);
-    }
-    return value;
-  };
+/** A stretch of one local date during which the distance to UTC stays the same. */
+type Stretch = { fromMs: number; toMs: number; offsetMs: number };
+
+/** One local date: midnight as if the zone were UTC, its stretches ascending, and the offset before the spring gap. */
+type LocalDate = { midnightMs: number; stretches: readonly Stretch[]; standardOffsetMs: number };
+
+/**
+ * @param date the local date
+ * @param timezone IANA name; Temporal throws a RangeError for an unknown one
+ * @returns no stretch at all for a date that the zone skipped (Apia, 2011-12-30)
+ */
+function localDate(date: Temporal.PlainDate, timezone: string): LocalDate {
+  const start = date.toZonedDateTime(timezone);
+  const end = date.add({ days: 1 }).toZonedDateTime(timezone);
+  const offsetMs = (at: Temporal.ZonedDateTime) => at.offsetNanoseconds / 1e6;
+  const stretches: Stretch[] = [];
+  for (let from = start; from.epochMilliseconds < end.epochMilliseconds;) {
+    const change = from.getTimeZoneTransition("next");
+    const to = change && change.epochMilliseconds < end.epochMilliseconds ? change : end;
+    stretches.push({ fromMs: from.epochMilliseconds, toMs: to.epochMilliseconds, offsetMs: offsetMs(from) });
+    from = to;
+  }
+  // The gap can begin with the date itself (Havana, 00:00 to 01:00): look at the moment before it too.
+  const offsets = [
+    offsetMs(start.subtract({ milliseconds: 1 })),
+    ...stretches.map(({ offsetMs }) => offsetMs),
+  ];
+  const midnightMs = date.toZonedDateTime("UTC").epochMilliseconds;
+  return { midnightMs, stretches, standardOffsetMs: Math.min(...offsets) };
+}
+
+/**
+ * The instants (epoch ms UTC, ascending) at which clocks show `timeOfDayMs` on that date. A time inside the gap of
+ * spring gives none.
+ */
+function instantsOf({ midnightMs, stretches }: LocalDate, timeOfDayMs: number): number[] {
+  return stretches.flatMap(({ fromMs, toMs, offsetMs }) => {
+    const at = midnightMs + timeOfDayMs - offsetMs;
+    return at >= fromMs && at < toMs ? [at] : [];
+  });
+}
+
+/** The instant for a time inside the gap of spring, counted on as if clocks had not changed: 02:30 becomes 03:30. */
+function shiftedInstant({ midnightMs, standardOffsetMs }: LocalDate, timeOfDayMs: number): number {
+  return midnightMs + timeOfDayMs - standardOffsetMs;
 }

@@ -22,8 +22,7 @@ export type TickWindow = { after: Date; until: Date };
 /** `second` as soon as one schedule is `subMinute`, else `minute`. */
 export type TickUnit = "second" | "minute";
 
-/** What a ticker needs. */
-export type TickerOptions = {
+type TickerOptions = {
   clock: Pick<Clock, "now" | "uptimeMs" | "monotonicMs">;
   every: TickUnit;
   /** Where the first window begins. Given the last tick of an earlier run, the time between is covered. */
@@ -60,11 +59,10 @@ const quiet = {
   debug: () => undefined,
 };
 
-/** Starts ticking. */
+/** Starts ticking; `stop` ends it, and leaves no timer behind. */
 export function startTicker({ clock, since, onError, ...options }: TickerOptions): Ticker {
   let { every } = options;
   let coveredMs = since.getTime();
-  let task: ScheduledTask;
   const watch = watchClocks(readClocks(clock), WATCH_MS);
 
   const tell = (whom: () => void): void => {
@@ -93,22 +91,15 @@ export function startTicker({ clock, since, onError, ...options }: TickerOptions
     tell(() => options.onTick(window));
   };
 
-  const startTask = (): void => {
-    // UTC: seconds and minutes are the same everywhere that matters, and no clock change can touch them.
-    task = schedule(PATTERN[every], () => look(false), {
-      timezone: "UTC",
-      suppressMissedWarning: true,
-      logger: quiet,
-    });
-  };
+  const lookIfBegun = (): void => look(false);
+  let task = startTask(every, lookIfBegun);
 
   const restart = (): void => {
     void task.destroy();
-    startTask();
+    task = startTask(every, lookIfBegun);
   };
 
-  startTask();
-  const timer = setInterval(() => look(false), WATCH_MS);
+  const timer = setInterval(lookIfBegun, WATCH_MS);
   return {
     cover: () => look(true),
     setUnit: (unit) => {
@@ -121,4 +112,9 @@ export function startTicker({ clock, since, onError, ...options }: TickerOptions
       void task.destroy();
     },
   };
+}
+
+/** In UTC: seconds and minutes are the same everywhere that matters, and no clock change can touch them. */
+function startTask(every: TickUnit, onTick: () => void): ScheduledTask {
+  return schedule(PATTERN[every], onTick, { timezone: "UTC", suppressMissedWarning: true, logger: quiet });
 }

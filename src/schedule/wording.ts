@@ -3,7 +3,7 @@ import type { YAMLError } from "yaml";
 import type { z } from "zod";
 
 /** The option at a path, and what is wrong with it. */
-export type OptionProblem = { path: PropertyKey[]; message: string };
+type OptionProblem = { path: PropertyKey[]; message: string };
 
 /** How the path of an option is written: `chains[0].strikes.percent`. */
 export function optionName(path: readonly PropertyKey[]): string {

@@ -43,14 +43,13 @@ const PLAIN_NUMBER = /^[-+]?(\d+\.?\d*|\.\d+)$/;
 /**
  * Checks the text of one YAML file against a schema.
  *
- * @param textKeys names whose scalars are kept as they are written
+ * @param form.textKeys names whose scalars are kept as they are written
  * @returns the value, or all problems in the order of their lines
  */
 export function readYamlFile<S extends z.ZodType>(
   file: string,
   text: string,
-  schema: S,
-  textKeys: ReadonlySet<string>,
+  { schema, textKeys }: { schema: S; textKeys: ReadonlySet<string> },
 ):
   | { ok: true; value: z.infer<S>; lineOf: (path: readonly PropertyKey[]) => number }
   | { ok: false; problems: FileProblem[] } {

@@ -1,8 +1,8 @@
 /** From what was asked to the instruments of the answer. */
-import { instrumentName, option, security, type InstrumentKey } from "../market/instrument.ts";
-import { parseOccSymbol } from "../market/occ.ts";
+import { instrumentName, option, type InstrumentKey } from "../market/instrument.ts";
 import type { InstrumentQuote } from "../quotes-api/document.ts";
 import { DELAYED_DEFAULT, type QuoteRequest } from "../quotes-api/parseRequest.ts";
+import { keyOfSymbol } from "../quotes-api/request.ts";
 import { type Asked, DELAY_MS, type QuoteSource } from "./source.ts";
 
 /**
@@ -83,10 +83,4 @@ function keyOfMember(member: string): InstrumentKey {
   if (underlying === undefined || expiration === undefined || strike === undefined)
     return keyOfSymbol(member);
   return option({ underlying, expiration, optionType: optionType === "PUT" ? "PUT" : "CALL", strike });
-}
-
-/** Assumed: an OCC option symbol in a list is answered as that option (field notes: seen once, unproven). */
-function keyOfSymbol(symbol: string): InstrumentKey {
-  const contract = parseOccSymbol(symbol);
-  return contract ? option(contract) : security(symbol);
 }

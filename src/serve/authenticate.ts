@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import type { Clock } from "../clock.ts";
 import { NonceMemory } from "../quotes-api/oauth/nonces.ts";
 import { signedTarget, type SignedTarget } from "../quotes-api/oauth/signedTarget.ts";
-import { TIMESTAMP_WINDOW_SECONDS, verifyRequest, type Verdict } from "../quotes-api/oauth/verify.ts";
+import { TIMESTAMP_WINDOW_SECONDS, verifyRequest, type Verdict } from "../quotes-api/oauth/verifyRequest.ts";
 import { keyFinder, type Keys, type ServiceKey } from "./keys/key.ts";
 import { createTargetMemory } from "./targetMemory.ts";
 

@@ -2,7 +2,7 @@
 import type pg from "pg";
 import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
-import type { Calendar } from "../market/calendar/calendar.ts";
+import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import { exchangeDate } from "../market/calendar/dates.ts";
 import type { MarketView, NowView } from "./api/types.ts";
 import type { NowSources } from "./live.ts";

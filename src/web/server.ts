@@ -4,7 +4,7 @@ import type pg from "pg";
 import type { Clock } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
 import type { Log } from "../log.ts";
-import type { Calendar } from "../market/calendar/calendar.ts";
+import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import { addEvents } from "./api/events.ts";
 import { addApi } from "./api/routes.ts";
 import { serveAssets } from "./assets.ts";

@@ -15,7 +15,7 @@ import type { Job } from "../../src/schedule/readJobs.ts";
 import { instantFromDate } from "../../src/clock.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import type { LedgerNote, MissReason } from "../../src/journal/ledger.ts";
-import { createCalendar } from "../../src/market/calendar/calendar.ts";
+import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import type { QuoteCall } from "../../src/quotes-api/request.ts";
 import { jobOf } from "../collect/jobOf.ts";
 import { rowsOfQuery } from "../support/archive.ts";

@@ -43,42 +43,50 @@ const journaled = async (world: BackfillWorld): Promise<void> =>
     { clock: createTestClock("2026-11-18T14:30:00.000Z") },
   );
 
-test.each(["--journal", "--xml", "--csv"])("of %s", async (source) => {
-  const world = await pickyWorld();
-  if (source === "--journal") await journaled(world);
-  writeFileSync(
-    join(world.files, "20261118T143005Z.xml"),
-    writeDocument({ id: "1", instruments: INSTRUMENTS }),
-  );
-  writeFileSync(
-    join(world.files, "quotes.csv"),
-    ["s,t,p", "IBM,2026-11-18T09:30:00,1O0", "SIX,2026-11-18T09:30:00,66", "AAPL,2026-11-18T09:30:00,1"].join(
-      "\n",
-    ),
-  );
-  writeFileSync(
-    join(world.files, "map.yaml"),
-    "timezone: America/New_York\ncolumns: { symbol: s, time: t, last: p }\n",
-  );
-  const argv = {
-    "--journal": [],
-    "--xml": [join(world.files, "20261118T143005Z.xml")],
-    "--csv": [join(world.files, "quotes.csv"), "--map", join(world.files, "map.yaml")],
-  }[source];
+test.each(["--journal", "--xml", "--csv"])(
+  "the dead letters of %s are counted and explained, and need a person",
+  async (source) => {
+    const world = await pickyWorld();
+    if (source === "--journal") await journaled(world);
+    writeFileSync(
+      join(world.files, "20261118T143005Z.xml"),
+      writeDocument({ id: "1", instruments: INSTRUMENTS }),
+    );
+    writeFileSync(
+      join(world.files, "quotes.csv"),
+      [
+        "s,t,p",
+        "IBM,2026-11-18T09:30:00,1O0",
+        "SIX,2026-11-18T09:30:00,66",
+        "AAPL,2026-11-18T09:30:00,1",
+      ].join("\n"),
+    );
+    writeFileSync(
+      join(world.files, "map.yaml"),
+      "timezone: America/New_York\ncolumns: { symbol: s, time: t, last: p }\n",
+    );
+    const argv = {
+      "--journal": [],
+      "--xml": [join(world.files, "20261118T143005Z.xml")],
+      "--csv": [join(world.files, "quotes.csv"), "--map", join(world.files, "map.yaml")],
+    }[source];
 
-  const trial = await run(["backfill", source, ...(argv ?? []), "--dry-run"], world.env);
-  const first = await run(["backfill", source, ...(argv ?? [])], world.env);
-  const again = await run(["backfill", source, ...(argv ?? []), "--json"], world.env);
+    const trial = await run(["backfill", source, ...(argv ?? []), "--dry-run"], world.env);
+    const first = await run(["backfill", source, ...(argv ?? [])], world.env);
+    const again = await run(["backfill", source, ...(argv ?? []), "--json"], world.env);
 
-  expect([trial.exitCode, first.exitCode, again.exitCode]).toEqual([1, 1, 1]);
-  expect(first.stdout).toMatch(source === "--csv" ? MALFORMED_AND_REFUSED : ODD_AND_REFUSED);
-  const { report } = JSON.parse(again.stdout) as {
-    report: { deadLetters: { reason: string; count: number }[] };
-  };
-  expect(report.deadLetters.map(({ reason, count }) => ({ reason, count }))).toEqual(await reasonsIn(world));
-});
+    expect([trial.exitCode, first.exitCode, again.exitCode]).toEqual([1, 1, 1]);
+    expect(first.stdout).toMatch(source === "--csv" ? MALFORMED_AND_REFUSED : ODD_AND_REFUSED);
+    const { report } = JSON.parse(again.stdout) as {
+      report: { deadLetters: { reason: string; count: number }[] };
+    };
+    expect(report.deadLetters.map(({ reason, count }) => ({ reason, count }))).toEqual(
+      await reasonsIn(world),
+    );
+  },
+);
 
-test("of --gaps", async () => {
+test("the dead letters of --gaps are counted and explained, and need a person", async () => {
   const world = await pickyWorld();
   await journaled(world);
   const slotAt = "2026-11-18T14:30:00.000000Z";
@@ -105,7 +113,7 @@ test("of --gaps", async () => {
   expect(again.exitCode).toBe(0);
 });
 
-test("of a sweep", async () => {
+test("the dead letters of a sweep are counted and explained, and need a person", async () => {
   const world = await pickyWorld();
   const service = await scripted(() => 200, { IBM: "1O0.00", SIX: "66.00" });
   const file = symbolsFile(world, ["IBM", "SIX", "AAPL"]);
@@ -120,7 +128,7 @@ test("of a sweep", async () => {
   expect(stdout).toMatch(ODD_AND_REFUSED);
 });
 
-test("of a note of the ledger, which is no quote", async () => {
+test("a note of the ledger that becomes a dead letter is counted apart, for it is no quote", async () => {
   const world = await backfillWorld();
   const entries = [{ job: "us", slotAt: "14:30", due: ["AAPL"], misses: [] }];
   await appendAll(world.journalDir, [

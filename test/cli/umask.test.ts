@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
 import { beginRun } from "../../src/run/runMarker.ts";
 import { openRun } from "../../src/backfill/sweep/runFile.ts";
+import { nodeFs } from "../../src/journal/fs.ts";
 import { setAside } from "../../src/journal/quarantine.ts";
 import { listSegments } from "../../src/journal/segments.ts";
 import { answer, open } from "../journal/world.ts";
@@ -54,7 +55,7 @@ test("a journal's compressed segments and the damage set aside are their owner's
   await upkeep.compressClosed();
   await upkeep.close();
   const [segment] = await listSegments(dir);
-  await setAside(dir, segment?.name ?? "", {
+  await setAside({ dir, fs: nodeFs }, segment?.name ?? "", {
     damage: { offset: 0, length: 8, reason: "bad_header" },
     inFile: null,
   });

@@ -1,7 +1,7 @@
 /** Chains: contracts around the last price, anew each session, until they expire. */
 import { describe, expect, test } from "@jest/globals";
 import type { Job } from "../../src/schedule/readJobs.ts";
-import { alwaysOpen, createCalendar } from "../../src/market/calendar/calendar.ts";
+import { alwaysOpen, createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { addsUp, entriesOf, entryAt, jobOf, quotesFor, reasonsOf, startWorld, type World } from "./world.ts";
 
 type Chain = Job["chains"][number];

@@ -1,7 +1,7 @@
 /** A machine whose clock is moved, that sleeps or is too busy: polling goes on, and every slot has its account. */
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { alwaysOpen, createCalendar } from "../../src/market/calendar/calendar.ts";
+import { alwaysOpen, createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import type { ClockNote, LedgerNote, SlotEntry } from "../../src/journal/ledger.ts";
 import { contractsOf, MINUTE_MS, symbolsNamed } from "./due.ts";
 import {

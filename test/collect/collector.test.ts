@@ -2,7 +2,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { CONCURRENCY } from "../../src/collect/dispatcher.ts";
 import { QuotekeeperError } from "../../src/errors.ts";
-import { alwaysOpen, createCalendar } from "../../src/market/calendar/calendar.ts";
+import { alwaysOpen, createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { security } from "../../src/market/instrument.ts";
 import type { ReadItem } from "../../src/quotes-api/readDocument.ts";
 import { unknownQuote } from "../../src/serve/source.ts";

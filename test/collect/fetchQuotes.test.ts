@@ -13,7 +13,7 @@ import {
 import { ERRORS, type ErrorCode } from "../../src/errors.ts";
 import { createObserver } from "../../src/clock.ts";
 import { classifyAnswer } from "../../src/quotes-api/answer.ts";
-import { MAX_BODY_BYTES } from "../../src/quotes-api/xml.ts";
+import { MAX_BODY_BYTES } from "../../src/quotes-api/strictXml.ts";
 import { createTestClock } from "../support/clock.ts";
 import { symbolsCall } from "../support/journal.ts";
 import { TEST_CREDENTIALS } from "../support/simulatedService.ts";

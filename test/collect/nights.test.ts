@@ -1,6 +1,6 @@
 /** The collector through the nights and days on which slots have been lost or doubled elsewhere. */
 import { expect, test } from "@jest/globals";
-import { createCalendar } from "../../src/market/calendar/calendar.ts";
+import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { addsUp, entriesOf, jobOf, startWorld, type World } from "./world.ts";
 
 const exchange = createCalendar();

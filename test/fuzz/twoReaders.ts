@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { QuotekeeperError } from "../../src/errors.ts";
 import { walkPlainXml } from "../../src/quotes-api/fastReader.ts";
 import { readPlainly, readStrictly } from "../../src/quotes-api/readDocument.ts";
-import { decodeBody, walkXml, type XmlHandler } from "../../src/quotes-api/xml.ts";
+import { decodeBody, walkXml, type XmlHandler } from "../../src/quotes-api/strictXml.ts";
 import { mutantOf, mutation } from "./mutants.ts";
 
 /** What a reader makes of a text: what it read, or its refusal. */

@@ -7,11 +7,10 @@ import { FRAME_HEADER_BYTES } from "../../src/journal/frame.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import type { JournalFs } from "../../src/journal/fs.ts";
 import { readSegment } from "../../src/journal/reader.ts";
-import { repairJournal } from "../../src/journal/repair.ts";
 import { segmentFile, segmentId } from "../../src/journal/segmentName.ts";
 import { FrameScanner, type DamageReason, type ScanItem } from "../../src/journal/scanner.ts";
 import { DAMAGED_DIR } from "../../src/journal/quarantine.ts";
-import { verifyJournal } from "../../src/journal/verify.ts";
+import { repairJournal, verifyJournal } from "../../src/journal/verify.ts";
 import type { Position } from "../../src/journal/segmentWriter.ts";
 import {
   answer,
@@ -184,7 +183,7 @@ describe("the undamaged records survive, the damaged bytes are set aside and the
     expect((await verifyJournal(dir, { clock })).damages).toEqual({ setAside: 1, fresh: 0 });
   });
 
-  test("a damage in a compressed segment, which costs no other record either", async () => {
+  test("a damage in a compressed segment costs no other record either", async () => {
     const dir = freshDir();
     await cp(whole, dir, { recursive: true });
     const clock = handClock("2026-11-21T06:00:00.000Z");
@@ -214,7 +213,7 @@ describe("the undamaged records survive, the damaged bytes are set aside and the
     await journal.close();
   });
 
-  test("the end of a compressed segment was cut off", async () => {
+  test("also when the end of a compressed segment was cut off", async () => {
     const dir = freshDir();
     await cp(whole, dir, { recursive: true });
     const clock = handClock("2026-11-21T06:00:00.000Z");

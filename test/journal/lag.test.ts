@@ -17,14 +17,14 @@ async function twoHours() {
   return { dir, first, second };
 }
 
-test("of a reader that has read everything is nothing", async () => {
+test("the lag of a reader that has read everything is nothing", async () => {
   const { dir } = await twoHours();
   const readTo = new Map((await listSegments(dir)).map(({ name, bytes }) => [name, bytes ?? 0]));
 
   expect(await journalLag(dir, readTo)).toEqual({ bytes: 0, oldestAt: null });
 });
 
-test("is the bytes behind its positions, and the time of the oldest answer there", async () => {
+test("a reader's lag is the bytes behind its positions, and the time of the oldest answer there", async () => {
   const { dir, first, second } = await twoHours();
   const [one, two] = [first[0], second[2]];
   const all = (second[2]?.end ?? 0) + (first[2]?.end ?? 0);
@@ -39,7 +39,7 @@ test("is the bytes behind its positions, and the time of the oldest answer there
   expect(nearly).toEqual({ bytes: (two?.end ?? 0) - (two?.offset ?? 0), oldestAt: answer(5).observedAt });
 });
 
-test("does not count a segment that its writer has taken back since it was listed", async () => {
+test("the lag does not count a segment that its writer has taken back since it was listed", async () => {
   const { dir } = await twoHours();
   const [first, second] = await listSegments(dir);
   const files = (await readdir(dir)).filter((file) => file.startsWith(first?.name ?? "?"));
@@ -53,7 +53,7 @@ test("does not count a segment that its writer has taken back since it was liste
   expect(lag).toEqual({ bytes: 0, oldestAt: null });
 });
 
-test("does not count the torn end that a killed writer left", async () => {
+test("the lag does not count the torn end that a killed writer left", async () => {
   const { dir, first, second } = await twoHours();
   const [segment] = (await listSegments(dir)).slice(-1);
   await appendFile(join(dir, segment?.path.split("/").at(-1) ?? ""), Buffer.alloc(100, 1));

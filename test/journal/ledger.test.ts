@@ -38,7 +38,7 @@ test("what either account stored is stored, and due is what either was due", () 
   );
 });
 
-test("neither their order nor loading one of them again changes the account", () => {
+test("neither the order of accounts nor loading one of them again changes what is told of a slot", () => {
   fc.assert(
     fc.property(entry, entry, entry, (a, b, c) => {
       expect(plain(mergeEntries(a, a))).toEqual(plain(a));
@@ -49,7 +49,7 @@ test("neither their order nor loading one of them again changes the account", ()
   );
 });
 
-test("that nothing ran yields to a more exact reason", () => {
+test("an account that says only that nothing ran yields to a more exact reason", () => {
   const missed = (reason: MissReason): SlotEntry => ({
     ...{ job: "list", slotAt: "2026-11-20T14:30:00.000000Z", due: ["A"] },
     misses: [["A", reason]],

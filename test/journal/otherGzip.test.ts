@@ -7,10 +7,9 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { compressClosed } from "../../src/journal/compress.ts";
 import { nodeFs } from "../../src/journal/fs.ts";
 import { readSegment } from "../../src/journal/reader.ts";
-import { repairJournal } from "../../src/journal/repair.ts";
 import { segmentFile } from "../../src/journal/segmentName.ts";
 import { listSegments } from "../../src/journal/segments.ts";
-import { verifyJournal } from "../../src/journal/verify.ts";
+import { repairJournal, verifyJournal } from "../../src/journal/verify.ts";
 import {
   answer,
   answersAsText,

@@ -126,7 +126,7 @@ describe("a reader beside the writer", () => {
 });
 
 describe("a segment that cannot be read", () => {
-  test("because there is none of that name", async () => {
+  test("is refused when there is none of that name", async () => {
     await expect(
       itemsOf(freshDir(), "20261120T22-00000000-0000-7000-8000-000000000000"),
     ).rejects.toMatchObject({
@@ -134,7 +134,7 @@ describe("a segment that cannot be read", () => {
     });
   });
 
-  test("because the disk fails, is named with the errno", async () => {
+  test("is named with the errno when the disk fails", async () => {
     const dir = freshDir();
     const journal = await open(dir);
     const { segment } = await journal.append(answer(1));

@@ -7,8 +7,8 @@
 export default {
   mutate: [
     "src/collect/governor/*.ts",
-    "src/collect/{plan,budgetPlan,budgetWalk}.ts",
-    "src/schedule/{slots,cron,wallClock}.ts",
+    "src/collect/{callPlan,budgetPlan,budgetWalk}.ts",
+    "src/schedule/{slots,cron}.ts",
     "src/quotes-api/**/*.ts",
     "src/market/**/*.ts",
     "src/read/*.ts",

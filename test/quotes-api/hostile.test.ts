@@ -4,7 +4,13 @@ import { classifyAnswer } from "../../src/quotes-api/answer.ts";
 import { matchAnswer } from "../../src/quotes-api/match.ts";
 import { MAX_ITEMS, readDocument } from "../../src/quotes-api/readDocument.ts";
 import { askedInstruments } from "../../src/quotes-api/request.ts";
-import { MAX_ATTRIBUTES, MAX_BODY_BYTES, MAX_DEPTH, MAX_PIECE, walkXml } from "../../src/quotes-api/xml.ts";
+import {
+  MAX_ATTRIBUTES,
+  MAX_BODY_BYTES,
+  MAX_DEPTH,
+  MAX_PIECE,
+  walkXml,
+} from "../../src/quotes-api/strictXml.ts";
 import { countsOf, rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
 import { openCollecting } from "../support/collecting.ts";

@@ -26,7 +26,8 @@ function checkout(): string {
 function followRecipe(dir: string): void {
   const fields = join(dir, "src", "quotes-api", "fields.ts");
   const [before = "", after = ""] = readFileSync(fields, "utf8").split(/(?<=\n)(?= {2}field\("delta")/);
-  const line = '  field("openInterest", "openinterest", "integer", "open_interest", { of: "option" }),\n';
+  const line =
+    '  field("openInterest", "openinterest", { type: "integer", column: "open_interest", of: "option" }),\n';
   writeFileSync(fields, before + line + after);
   const migration = "-- Open interest.\nalter table extended_quotes add column open_interest bigint;\n";
   writeFileSync(join(dir, "migrations", "9001_open_interest.sql"), migration);

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "@jest/globals";
 import { MAX_FRAGMENT, readDocument } from "../../src/quotes-api/readDocument.ts";
-import { MAX_BODY_BYTES, MAX_DEPTH, MAX_PIECE } from "../../src/quotes-api/xml.ts";
+import { MAX_BODY_BYTES, MAX_DEPTH, MAX_PIECE } from "../../src/quotes-api/strictXml.ts";
 import { answerXml, equityXml, optionXml } from "../support/xml.ts";
 
 const recorded = (name: string) => readFileSync(new URL(`../recorded/${name}/response.xml`, import.meta.url));

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "@jest/globals";
 import { readDocument, readPlainly, readStrictly } from "../../src/quotes-api/readDocument.ts";
 import { writeDocument } from "../../src/quotes-api/writeDocument.ts";
-import { decodeBody, MAX_ATTRIBUTES, MAX_DEPTH, MAX_PIECE } from "../../src/quotes-api/xml.ts";
+import { decodeBody, MAX_ATTRIBUTES, MAX_DEPTH, MAX_PIECE } from "../../src/quotes-api/strictXml.ts";
 import { recordedDocuments, upTo } from "../fuzz/cutAnswers.ts";
 import { hostileDocuments } from "../fuzz/hostileDocuments.ts";
 import { compare, mutantText, oddDocument, outcome, plainEvents, strictEvents } from "../fuzz/twoReaders.ts";

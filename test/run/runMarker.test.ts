@@ -8,7 +8,7 @@ import { accountForDowntime } from "../../src/run/settleDowntime.ts";
 import { beginRun } from "../../src/run/runMarker.ts";
 import { scheduleJob } from "../../src/schedule/jobSchedule.ts";
 import type { LedgerNote } from "../../src/journal/ledger.ts";
-import { alwaysOpen } from "../../src/market/calendar/calendar.ts";
+import { alwaysOpen } from "../../src/market/calendar/tradingCalendar.ts";
 import { jobOf } from "../collect/jobOf.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase } from "../support/database.ts";

@@ -1,10 +1,11 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { createTask } from "node-cron";
-import { createSchedule, dueSlots, validateCron } from "../../src/schedule/slots.ts";
+import { validateCron } from "../../src/schedule/cron.ts";
+import { createSchedule, dueSlots } from "../../src/schedule/slots.ts";
 import type { Schedule } from "../../src/schedule/slots.ts";
-import { alwaysOpen, createCalendar } from "../../src/market/calendar/calendar.ts";
-import type { WantedSession } from "../../src/market/calendar/calendar.ts";
+import { alwaysOpen, createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
+import type { WantedSession } from "../../src/market/calendar/tradingCalendar.ts";
 
 const nyse = createCalendar();
 

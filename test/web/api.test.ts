@@ -351,7 +351,7 @@ describe("events", () => {
 
   test("end with the server", async () => {
     const { startWeb } = await import("../../src/web/server.ts");
-    const { createCalendar } = await import("../../src/market/calendar/calendar.ts");
+    const { createCalendar } = await import("../../src/market/calendar/tradingCalendar.ts");
     const none = (): void => undefined;
     const web = await startWeb({
       ...{ pool: reader, clock: systemClock, log: { debug: none, info: none, warn: none, error: none } },

@@ -1,7 +1,7 @@
 /** The dashboard on a real socket, over a test's database. */
 import { request as httpRequest } from "node:http";
 import { afterAll } from "@jest/globals";
-import { createCalendar } from "../../src/market/calendar/calendar.ts";
+import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import type { Log } from "../../src/log.ts";
 import type { NowSources } from "../../src/web/live.ts";
 import { startWeb, type Web, type WebOptions } from "../../src/web/server.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { createCalendar } from "../../src/market/calendar/calendar.ts";
+import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { QuotekeeperError } from "../../src/errors.ts";
 import { csvName, barsCsv } from "../../src/web/api/routes.ts";
 import type { Bar, SessionView } from "../../src/web/api/types.ts";

@@ -11,6 +11,7 @@ import {
 } from "../../read/csvCall.ts";
 import { ENCODINGS } from "../../read/rowReader.ts";
 import { compilePattern } from "../../read/timePattern.ts";
+import { isTimeZone } from "../../schedule/jobSchema.ts";
 
 const COLUMN = "expected a column: its name in the header, or its number, from 1 on";
 const column = z.string(COLUMN).min(1, COLUMN).max(200, COLUMN);
@@ -197,12 +198,4 @@ function zoneOf(format: string): boolean | string {
   if (format === "iso") return false;
   const compiled = compilePattern(format, { whole: true });
   return compiled.ok ? compiled.pattern.saysZone : compiled.problem;
-}
-
-function isTimeZone(name: string): boolean {
-  try {
-    return new Intl.DateTimeFormat("en", { timeZone: name }) !== null;
-  } catch {
-    return false;
-  }
 }

@@ -13,8 +13,8 @@ import type { KnownPiece } from "../../archive/refill/knownPieces.ts";
 import type { ReadRows } from "./readRows.ts";
 
 /** Most rows of a piece, and bytes of them. */
-export const PIECE_ROWS = 1_000;
-export const PIECE_BYTES = 1_000_000;
+const PIECE_ROWS = 1_000;
+const PIECE_BYTES = 1_000_000;
 
 /** Empty lines that a piece keeps between two rows, at most, so that its lines are the file's. */
 const MOST_EMPTY_LINES = 1_000;
@@ -23,7 +23,7 @@ const MOST_EMPTY_LINES = 1_000;
 const BATCH_PIECES = 5;
 
 /** What a file is cut by. */
-export type CutOptions = {
+type CutOptions = {
   call: CsvReading;
   /** The source's name. */
   name: string;

@@ -27,8 +27,8 @@ export async function readMap(
   const text = await readTextFile(mapFile).catch((cause: NodeJS.ErrnoException) => {
     throw invalid([{ file: mapFile, line: 1, message: `the file cannot be read (${cause.code})` }]);
   });
-  const read = readYamlFile(mapFile, text, mapSchema, MAP_TEXT_KEYS);
-  const outline = readYamlFile(mapFile, text, outlineSchema, MAP_TEXT_KEYS);
+  const read = readYamlFile(mapFile, text, { schema: mapSchema, textKeys: MAP_TEXT_KEYS });
+  const outline = readYamlFile(mapFile, text, { schema: outlineSchema, textKeys: MAP_TEXT_KEYS });
   // What separates columns must be known before a header can be held against anything.
   if (!outline.ok) throw invalid(read.ok ? outline.problems : read.problems);
   const start = await startOf(outline.value.delimiter);
@@ -43,7 +43,7 @@ export async function readMap(
   const columns = closeAsLast(
     Object.fromEntries(Object.entries(fields).map(([field, [only]]) => [field, only])),
   );
-  const call = callOf(map, basename(csvFile), columns as CsvCall["columns"], time);
+  const call = callOf(map, basename(csvFile), { columns: columns as CsvCall["columns"], time });
   if (lacksZone(call, start, map.header)) {
     const message = "timezone is missing: the times of the file have no offset of their own";
     throw invalid([{ file: mapFile, line: lineOf(["columns", "time"]), message }]);
@@ -54,8 +54,7 @@ export async function readMap(
 function callOf(
   map: CsvMap,
   file: string,
-  columns: CsvCall["columns"],
-  timeColumns: CsvColumn[],
+  { columns, time: timeColumns }: { columns: CsvCall["columns"]; time: CsvColumn[] },
 ): CsvReading {
   const { delayed, header, delimiter, encoding, decimal, absent, ambiguous, expirationFormat } = map;
   const { time, ...constants } = map.constants;

@@ -14,9 +14,8 @@ import type { Instant } from "../../clock.ts";
 import { hashOf, uuidOf } from "../files/identity.ts";
 import type { KnownPiece } from "../../archive/refill/knownPieces.ts";
 import type { Piece, PieceBatch } from "../files/piece.ts";
-import { csvRows } from "./csvRows.ts";
 import { invalid, type OpenedExport, type TakenBack } from "./openExport.ts";
-import { parquetRows } from "./parquetRows.ts";
+import { exportedCsvRows, parquetRows } from "./exportedRows.ts";
 
 /** Most rows of a piece, and pieces that are journaled and loaded together. */
 const PIECE_ROWS = 1_000;
@@ -26,7 +25,7 @@ const BATCH_PIECES = 5;
 type TableRows = { table: PieceTable; rows: PieceRow[]; doing: string; done: number };
 
 /** What pieces are told apart by. */
-export type PieceOptions = {
+type PieceOptions = {
   known: Map<string, KnownPiece>;
   /** When a new piece is taken back; each time a later one. */
   observe: () => Instant;
@@ -119,7 +118,8 @@ class Progress {
     const table = tables[name];
     for (const file of table.files.filter((one) => one.date === date)) {
       const path = join(dir, file.path);
-      const read = manifest.format === "parquet" ? parquetRows(path) : csvRows(path, table, manifest.raw);
+      const read =
+        manifest.format === "parquet" ? parquetRows(path) : exportedCsvRows(path, table, manifest.raw);
       if (name !== "extended_quotes") this.at = { ...this.at, doing: file.path };
       yield* read;
       this.at = { ...this.at, done: this.at.done + file.bytes };

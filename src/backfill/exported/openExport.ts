@@ -12,7 +12,7 @@ import {
 import { openFile, readTextFile } from "../../plainFiles.ts";
 
 /** The tables that are taken back. What else an export holds is made from them, or is of the ledger. */
-export const TAKEN_BACK = ["sources", "instruments", "quotes", "extended_quotes", "dividends"] as const;
+const TAKEN_BACK = ["sources", "instruments", "quotes", "extended_quotes", "dividends"] as const;
 
 /** One of them. */
 export type TakenBack = (typeof TAKEN_BACK)[number];

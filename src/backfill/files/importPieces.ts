@@ -23,8 +23,7 @@ import { JOURNAL_POSITION, readPositions } from "../../archive/loadPosition.ts";
 import { loadSegment } from "../../archive/loader.ts";
 import { listSegments } from "../../journal/segments.ts";
 
-/** What an import needs. */
-export type ImportOptions = {
+type ImportOptions = {
   pool: pg.Pool;
   journal: Journal;
   journalDir: string;
@@ -57,9 +56,9 @@ export async function importPieces(
   for await (const { pieces, doing, done } of batches) {
     signal.throwIfAborted();
     const fresh = pieces.filter(({ knownIn }) => knownIn === null);
-    await journalAndLoad({ ...options, memory, ends }, fresh, onAnswers);
+    await journalAndLoad({ ...options, memory, onAnswers }, fresh, ends);
     const known = pieces.filter((piece) => piece.knownIn !== null && !counted.has(piece));
-    repeated = await loadKnown(options, known, repeated, memory, onAnswers);
+    repeated = await loadKnown({ ...options, memory, onAnswers }, known, repeated);
     const quotes = run.report.read + repeated.read;
     onProgress({ doing, done, total, unit: "bytes", quotes });
   }
@@ -83,12 +82,18 @@ class Counted {
   }
 }
 
+type Loading = ImportOptions & {
+  memory: LoadMemory;
+  onAnswers: (answers: readonly AnswerRows[]) => void;
+};
+
+/** @param ends how far each segment was loaded */
 async function journalAndLoad(
-  options: ImportOptions & { memory: LoadMemory; ends: Map<string, number> },
+  options: Loading,
   pieces: readonly Piece[],
-  onAnswers: (answers: readonly AnswerRows[]) => void,
+  ends: Map<string, number>,
 ): Promise<void> {
-  const { pool, journal, journalDir, run, name, memory, ends, onDamage } = options;
+  const { pool, journal, journalDir, run, name, memory, onAnswers, onDamage } = options;
   if (pieces.length === 0) return;
   const positions = await Promise.all(pieces.map((piece) => journal.append(recordOf(piece, name))));
   for (const segment of new Set(positions.map((position) => position.segment))) {
@@ -117,11 +122,9 @@ function withoutOvertaking(loaded: LoadReport): LoadReport {
 
 /** Loads pieces that the archive has: it tells exactly what is there, and what is not any more comes back. */
 async function loadKnown(
-  { pool, name }: ImportOptions,
+  { pool, name, memory, onAnswers }: Loading,
   pieces: readonly Piece[],
   report: BackfillReport,
-  memory: LoadMemory,
-  onAnswers: (answers: readonly AnswerRows[]) => void,
 ): Promise<BackfillReport> {
   if (pieces.length === 0) return report;
   const batch = batchOf(pieces, name);

@@ -26,13 +26,13 @@ import { inTransaction } from "../../archive/transaction.ts";
 import type { LoadPosition } from "../../archive/loadPosition.ts";
 import { overtaken } from "../../archive/refill/runPosition.ts";
 import { batchesOf, type ReplayOptions } from "./replay.ts";
-import type { TimeRange } from "./segments.ts";
+import type { TimeRange } from "./chosenSegments.ts";
 import { Restoring } from "./restoring.ts";
 
 const HOUR_MS = 3_600_000;
 
 /** What a rebuild needs: it is always resumable. */
-export type RebuildOptions = ReplayOptions & {
+type RebuildOptions = ReplayOptions & {
   runPosition: LoadPosition;
   /** What is rebuilt of the journal. `wanted` lets notes from behind it pass: they may tell more of its slots. */
   range: TimeRange;
@@ -53,9 +53,9 @@ export async function rebuild(options: RebuildOptions): Promise<void> {
   let before = 0;
   for (const [date, ofDate] of byDate(segments)) {
     signal.throwIfAborted();
-    await rebuildDate(options, restoring, ofDate, (bytes) =>
-      onProgress({ doing: date, done: before + bytes, total, unit: "bytes", quotes: tally.report.read }),
-    );
+    const onBytes = (bytes: number): void =>
+      onProgress({ doing: date, done: before + bytes, total, unit: "bytes", quotes: tally.report.read });
+    await rebuildDate({ ...options, segments: ofDate, onBytes }, restoring);
     before += bytesOf(ofDate);
   }
   await restoreInstruments(pool, restoring.seen, await isWhole(options, restoring));
@@ -99,13 +99,12 @@ function byDate(segments: readonly SegmentInfo[]): Map<string, SegmentInfo[]> {
   return groups;
 }
 
+/** @param options.segments those of the date */
 async function rebuildDate(
-  options: RebuildOptions,
+  options: RebuildOptions & { onBytes: (bytes: number) => void },
   restoring: Restoring,
-  segments: readonly SegmentInfo[],
-  onBatch: (bytes: number) => void,
 ): Promise<void> {
-  const { pool, signal, tally, trial } = options;
+  const { pool, segments, signal, tally, trial, onBytes } = options;
   const before = tally.report;
   let bytes = 0;
   const memory = createMemory();
@@ -119,10 +118,10 @@ async function rebuildDate(
       const others = datesOf(batch).filter((date) => !dates.has(date));
       if (trial === null) await removeBars(client, others);
       for (const date of others) dates.add(date);
-      slots.push(...(await replaceBatch(client, options, restoring, batch)));
+      slots.push(...(await replaceBatch(client, batch, { ...options, restoring })));
       restoring.ends.set(batch.segment, batch.to);
       bytes += batch.to - batch.from;
-      onBatch(bytes);
+      onBytes(bytes);
     }
   };
   await inTransaction(pool, async (client) => {
@@ -150,9 +149,8 @@ function datesOf({ answers }: Batch): string[] {
 /** @returns the slots whose account is made anew */
 async function replaceBatch(
   client: pg.PoolClient,
-  { runPosition, tally }: RebuildOptions,
-  restoring: Restoring,
   given: Batch,
+  { runPosition, tally, restoring }: RebuildOptions & { restoring: Restoring },
 ): Promise<SlotKey[]> {
   const { slots, notes } = restoring.take(given.notes);
   const batch = { ...given, notes };

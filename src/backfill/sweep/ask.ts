@@ -2,7 +2,7 @@
 import { readSymbols } from "../../schedule/readJobs.ts";
 import { optionName, plainError, problemsOf, sentence } from "../../schedule/wording.ts";
 import type { FileProblem } from "../../schedule/yamlFile.ts";
-import { type Chain, chainSchema } from "../../market/chain.ts";
+import { type Chain, chainSchema } from "../../market/optionChain.ts";
 import {
   instrumentName,
   isSymbol,
@@ -10,7 +10,7 @@ import {
   option,
   plainStrike,
 } from "../../market/instrument.ts";
-import { isCalendarDate } from "../../quotes-api/dateText.ts";
+import { isDateText } from "../../market/calendar/dates.ts";
 
 /** What is to be polled, each once. */
 export type SweepAsk = {
@@ -53,7 +53,7 @@ function readContract(word: string): OptionContract | string {
   const [underlying = "", expiration = "", type = "", strike = "", ...rest] = word.split(":");
   if (!isSymbol(underlying) || rest.length > 0 || strike === "")
     return "expected a contract as AAPL:2026-12-18:CALL:150";
-  if (!isCalendarDate(expiration)) return "the expiration is not a date, expected YYYY-MM-DD";
+  if (!isDateText(expiration)) return "the expiration is not a date, expected YYYY-MM-DD";
   const optionType = type.toUpperCase();
   if (optionType !== "CALL" && optionType !== "PUT") return "the type is neither CALL nor PUT";
   if (!/^\d{1,9}(\.\d{1,6})?$/.test(strike) || !/[1-9]/.test(strike))

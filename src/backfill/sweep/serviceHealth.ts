@@ -16,6 +16,7 @@ export const OUTAGE_MS = 15 * 60_000;
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 30_000;
 
+/** How the service stands. Times are ms of one monotonic clock. */
 export class ServiceHealth {
   #failuresInRow = 0;
   #answered = 0;

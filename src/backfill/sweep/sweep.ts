@@ -10,12 +10,12 @@ import type { Clock } from "../../clock.ts";
 import { type Answer, answerError } from "../../quotes-api/answer.ts";
 import { Collector, type CollectorOptions } from "../../collect/collector.ts";
 import { CONCURRENCY, type Send } from "../../collect/dispatcher.ts";
-import { namesOf } from "../../collect/plan.ts";
+import { namesOf } from "../../collect/callPlan.ts";
 import { QuotekeeperError } from "../../errors.ts";
-import { alwaysOpen } from "../../market/calendar/calendar.ts";
+import { alwaysOpen } from "../../market/calendar/tradingCalendar.ts";
 import { type DatedAnswer, mayBeRefusedForTheClock } from "../../quotes-api/clockSkew.ts";
 import { describeCall, type QuoteCall } from "../../quotes-api/request.ts";
-import type { SweepPlan } from "./plan.ts";
+import type { SweepPlan } from "./sweepPlan.ts";
 import type { SweepRun } from "./runFile.ts";
 import { ServiceHealth } from "./serviceHealth.ts";
 
@@ -35,7 +35,7 @@ export type SweepOptions = {
 };
 
 /** How far it has come, in calls of this run: those that brought quotes, and those that are still to be made. */
-export type SweepProgress = { made: number; left: number; doing: string };
+type SweepProgress = { made: number; left: number; doing: string };
 
 /** How long calls under way are waited for at the end, in ms. */
 const GRACE_MS = 1_500;

@@ -1,7 +1,7 @@
 /** The bytes of one file or entry, uncompressed, and never more than an answer may have. */
 import type { Readable } from "node:stream";
 import { createGunzip } from "node:zlib";
-import { MAX_BODY_BYTES } from "../../quotes-api/xml.ts";
+import { MAX_BODY_BYTES } from "../../quotes-api/strictXml.ts";
 
 /** The bytes of an entry, or why there are none. */
 export type Content = { ok: true; bytes: Buffer } | { ok: false; problem: string };

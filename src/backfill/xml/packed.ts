@@ -5,7 +5,7 @@ import type { FoundFile } from "./findFiles.ts";
 import type { Instant } from "../../clock.ts";
 import type { FileHandle } from "node:fs/promises";
 import { Parser, type ReadEntry } from "tar";
-import { MAX_BODY_BYTES } from "../../quotes-api/xml.ts";
+import { MAX_BODY_BYTES } from "../../quotes-api/strictXml.ts";
 import { dosInstant, plausible } from "./savedTime.ts";
 import yauzl from "yauzl";
 
@@ -53,7 +53,7 @@ export type Entry = {
 /**
  * What an archive holds; `passed` is a link or a device, and `broken` ends it when the rest of it cannot be read.
  */
-export type Found =
+type Found =
   | { kind: "entry"; entry: Entry }
   | { kind: "passed"; path: string }
   | { kind: "broken"; path: string; problem: string };

@@ -7,11 +7,17 @@ import type { UnplacedPiece } from "../files/placeInTime.ts";
 import type { Content } from "./content.ts";
 import { archiveEntries, type Entry, isArchive, readFileContent } from "./packed.ts";
 import { findFiles, type FoundFile, lastName } from "./findFiles.ts";
-import { createTimeFinder, type Way } from "./savedTime.ts";
-import { isSidecar, MAX_SIDECAR_BYTES, readSidecar, sidecarPaths } from "./sidecar.ts";
+import {
+  createTimeFinder,
+  isSidecar,
+  MAX_SIDECAR_BYTES,
+  readSidecar,
+  sidecarPaths,
+  type Way,
+} from "./savedTime.ts";
 
 /** What is looked for, and whom to tell. */
-export type SearchOptions = {
+type SearchOptions = {
   paths: readonly string[];
   timePattern: string | null;
   /** The source's name. */
@@ -37,7 +43,7 @@ export type FileFate =
   | { fate: "unreadable"; path: string; problem: string; bytes: number };
 
 /** Answers that were found together, and how many bytes of the files on disk were read up to here. */
-export type SavedBatch = { answers: UnplacedPiece[]; doing: string; done: number };
+type SavedBatch = { answers: UnplacedPiece[]; doing: string; done: number };
 
 /** Answers of a batch, at most, and bytes of their bodies. */
 const BATCH_ANSWERS = 250;

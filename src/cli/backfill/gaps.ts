@@ -12,7 +12,7 @@ import { deriveCloses } from "../../archive/refill/deriveCloses.ts";
 import { fillSlots } from "../../archive/refill/fillSlots.ts";
 import { type Hole, hoursWithMisses, listHoles } from "../../archive/refill/listHoles.ts";
 import { allBatches, replay, type ReplayOptions } from "../../backfill/journal/replay.ts";
-import { segmentsOfHours } from "../../backfill/journal/segments.ts";
+import { segmentsOfHours } from "../../backfill/journal/chosenSegments.ts";
 import { type BackfillReport, NOTHING_DONE } from "../../archive/refill/report.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { dateOf, type Instant, instantFromDate } from "../../clock.ts";

@@ -6,7 +6,7 @@ import { fillSlots } from "../../archive/refill/fillSlots.ts";
 import { readReadPositions, positionOfRun } from "../../archive/refill/runPosition.ts";
 import { rebuild } from "../../backfill/journal/rebuild.ts";
 import { replay, type ReplayOptions } from "../../backfill/journal/replay.ts";
-import { chooseSegments, isWithin, journalIn } from "../../backfill/journal/segments.ts";
+import { chooseSegments, isWithin, journalIn } from "../../backfill/journal/chosenSegments.ts";
 import { NOTHING_DONE } from "../../archive/refill/report.ts";
 import { beginRun, finishRun, type Run } from "../../archive/refill/runs.ts";
 import type { Config } from "../../config/loadEnvironment.ts";

@@ -6,7 +6,7 @@ import { type FillOptions, fillSlots } from "../../archive/refill/fillSlots.ts";
 import { NO_POSITION } from "../../archive/refill/runPosition.ts";
 import { rebuild } from "../../backfill/journal/rebuild.ts";
 import { allBatches, type ReplayOptions } from "../../backfill/journal/replay.ts";
-import type { TimeRange } from "../../backfill/journal/segments.ts";
+import type { TimeRange } from "../../backfill/journal/chosenSegments.ts";
 import type { BackfillReport } from "../../archive/refill/report.ts";
 import type { CommonRequest } from "./report.ts";
 import type { Instant } from "../../clock.ts";

@@ -6,8 +6,7 @@ import type { AddCommand } from "../command.ts";
 import type { CommonRequest } from "./report.ts";
 import { setFlagsFromString } from "node:v8";
 import { Temporal } from "temporal-polyfill";
-import { addDays, exchangeInstant } from "../../market/calendar/dates.ts";
-import { isCalendarDate } from "../../quotes-api/dateText.ts";
+import { addDays, exchangeInstant, isDateText } from "../../market/calendar/dates.ts";
 import { parseInstant } from "../arguments.ts";
 
 type Options = CommonRequest & {
@@ -177,12 +176,12 @@ function keepHeapSmall(): void {
 
 /** The first instant that is meant: of a date, its midnight at the exchange. */
 export function parseFrom(text: string): Instant {
-  return isCalendarDate(text) ? midnight(text) : parseTime(text);
+  return isDateText(text) ? midnight(text) : parseTime(text);
 }
 
 /** The first instant that is no longer meant: of a date, the next one's midnight at the exchange. */
 export function parseTo(text: string): Instant {
-  return isCalendarDate(text) ? midnight(addDays(text, 1)) : parseTime(text);
+  return isDateText(text) ? midnight(addDays(text, 1)) : parseTime(text);
 }
 
 function midnight(date: string): Instant {

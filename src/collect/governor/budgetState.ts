@@ -17,7 +17,7 @@ export type BudgetState = {
 };
 
 /** Where the limit in force is known from: the settings, the headers, or refusals where there are no headers. */
-export type LimitSource = "settings" | "headers" | "refusals";
+type LimitSource = "settings" | "headers" | "refusals";
 
 /** @param nowMs on the governor's clock */
 export function budgetState(state: GovernorState, nowMs: number): BudgetState {

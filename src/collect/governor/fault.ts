@@ -11,6 +11,8 @@ import type { GovernorState } from "./state.ts";
  * minutes; a budget that has not returned for so long is asked for once in as long.
  */
 const GROWTH = 4;
+
+/** The longest wait, in windows of the limit. */
 export const LONGEST_WAIT_WINDOWS = 60;
 
 /** Assumed: no rule gives a refused caller its next call sooner than two calls' share of the window. */

@@ -98,11 +98,11 @@ export function step(state: GovernorState, event: GovernorEvent, nowMs: number):
     case "sent":
       return afterSending(now, atMs);
     case "failed":
-      return afterFailure(finish(now, event.sentAtMs, atMs, event.rateLimit), event, atMs);
+      return afterFailure(finish(now, event, atMs), event, atMs);
     case "answered":
-      return reopen(finish(now, event.sentAtMs, atMs, event.rateLimit), event, atMs);
+      return reopen(finish(now, event, atMs), event, atMs);
     case "faulted":
-      return close(finish(now, event.sentAtMs, atMs, event.rateLimit), event, atMs);
+      return close(finish(now, event, atMs), event, atMs);
   }
 }
 
@@ -133,7 +133,11 @@ function afterSending(state: GovernorState, atMs: number): GovernorState {
   };
 }
 
-function finish(state: GovernorState, sentAtMs: number, atMs: number, rateLimit?: RateLimit): GovernorState {
+function finish(
+  state: GovernorState,
+  { sentAtMs, rateLimit }: Exclude<GovernorEvent, { type: "tick" | "sent" }>,
+  atMs: number,
+): GovernorState {
   const call = { sentAtMs: Math.min(sentAtMs, atMs), answeredAtMs: atMs };
   const finished = {
     ...state,
@@ -194,9 +198,10 @@ function heeded(state: GovernorState, retryAfterMs: number | null | undefined, a
 
 function afterFailure(
   state: GovernorState,
-  { sentAtMs, how, rateLimit, retryAfterMs }: Extract<GovernorEvent, { type: "failed" }>,
+  event: Extract<GovernorEvent, { type: "failed" }>,
   atMs: number,
 ): GovernorState {
+  const { sentAtMs, how, rateLimit, retryAfterMs } = event;
   if (how === "other") return state;
   if (rateLimit !== undefined && saysUsedUp(rateLimit))
     return close(state, { type: "faulted", sentAtMs, rateLimit, retryAfterMs }, atMs);
@@ -206,14 +211,13 @@ function afterFailure(
   const asked = (retryAfterMs ?? 0) > 0;
   const isProbeAfterRefusal = state.faultCount > 0 || state.failures.closedCount > 0;
   const probed = state.phase === "probing" && isProbeAfterRefusal;
-  if (asked || probed || isRun(failed, atMs)) return closeByFailure(failed, sentAtMs, retryAfterMs, atMs);
+  if (asked || probed || isRun(failed, atMs)) return closeByFailure(failed, event, atMs);
   return state.seesCount ? failed : afterScattered(failed, atMs);
 }
 
 function closeByFailure(
   state: GovernorState,
-  sentAtMs: number,
-  retryAfterMs: number | null | undefined,
+  { sentAtMs, retryAfterMs }: Extract<GovernorEvent, { type: "failed" }>,
   atMs: number,
 ): GovernorState {
   if (state.phase === "closed" && sentAtMs <= (state.faultAtMs ?? -Infinity))

@@ -192,7 +192,7 @@ export function ownCap(
 const MOST_RISEN = 10;
 
 /** The limit the headers name when they agree among themselves; one above the configured only if it may rise. */
-export function limitIn(
+function limitIn(
   { used, remaining, limit }: RateLimit,
   { limit: configured, mayRise }: GovernorConfig,
 ): number {
@@ -246,9 +246,11 @@ function withSample(state: GovernorState, reading: Reading): readonly SecondClie
   const lostHoldMs = reading.usedCount < state.limit ? 0 : (LOST_HOLD_CALLS * windowMs) / state.limit;
   const holdsUntilMs = atMs + (lost ? lostHoldMs : HOLD_WINDOWS * windowMs);
   const before = kept.at(-1);
-  const provedCount = Math.max(above, inWholeWindow(state, [...kept, latest], appeared, atMs));
+  const watchedMs = atMs - state.startedAtMs;
+  const isProjected = watchedMs < windowMs;
+  const inWindow = isProjected ? projected(state, [...kept, latest], { appeared, watchedMs }) : appeared;
+  const provedCount = Math.max(above, inWindow);
   const windowCount = Math.min(provedCount, before?.provedCount ?? 0);
-  const isProjected = atMs - state.startedAtMs < windowMs;
   const mostCount = Math.max(before?.mostCount ?? 0, isProjected ? 0 : windowCount);
   const { spanMs, appearedCount } = latest;
   // A burst can hide behind the one before it for good, as that leaves the count: nothing appears then.
@@ -285,16 +287,13 @@ function learnForgetting(state: GovernorState, reading: Reading): GovernorState 
  * What appeared while we have watched for less than a window, as far as it goes on so; up to half the limit. What came
  * at once comes once a window.
  */
-function inWholeWindow(
-  { startedAtMs, limit, config: { windowMs } }: GovernorState,
+function projected(
+  { limit, config: { windowMs } }: GovernorState,
   samples: readonly Appearance[],
-  appearedCount: number,
-  atMs: number,
+  { appeared, watchedMs }: { appeared: number; watchedMs: number },
 ): number {
-  const watchedShare = (atMs - startedAtMs) / windowMs;
-  if (watchedShare >= 1) return appearedCount;
   const most = mostAtOnce(samples, windowMs);
-  const atOnce = most > AT_ONCE_SHARE * appearedCount ? most : 0;
-  const projected = atOnce + (appearedCount - atOnce) / Math.max(watchedShare, LEAST_WATCHED_SHARE);
-  return Math.max(appearedCount, Math.floor(Math.min(projected, limit / 2)));
+  const atOnce = most > AT_ONCE_SHARE * appeared ? most : 0;
+  const goingOn = atOnce + (appeared - atOnce) / Math.max(watchedMs / windowMs, LEAST_WATCHED_SHARE);
+  return Math.max(appeared, Math.floor(Math.min(goingOn, limit / 2)));
 }

@@ -24,7 +24,9 @@ export function besideSecondClientAtMs(
   if (lastReading === null || !(proved || perhapsLost(state, atMs))) return -Infinity;
   const oneByOneMs = untilOneIsBackMs(state, lastReading, atMs);
   // Suspicion alone never waits for a window's end: a full window of our own calls is what we aim for.
-  return proved ? Math.max(oneByOneMs, untilWindowEndsMs(state, lastReading, spareCount, atMs)) : oneByOneMs;
+  return proved && serverForgets(state, atMs)
+    ? Math.max(oneByOneMs, untilWindowEndsMs(state, lastReading, spareCount))
+    : oneByOneMs;
 }
 
 /**
@@ -44,10 +46,10 @@ function untilOneIsBackMs(state: GovernorState, reading: Reading, atMs: number):
 }
 
 /** A window that forgets its calls at its end gives nothing back before. */
-function untilWindowEndsMs(state: GovernorState, reading: Reading, keptCount: number, atMs: number): number {
+function untilWindowEndsMs(state: GovernorState, reading: Reading, keptCount: number): number {
   const { inFlightSentAtMs, limit } = state;
   const spare = limit - reading.usedCount - inFlightSentAtMs.length - keptCount;
-  if (spare >= 1 || !serverForgets(state, atMs)) return -Infinity;
+  if (spare >= 1) return -Infinity;
   const { answeredAtMs } = reading;
   return windowEndsAtMs(state, answeredAtMs) ?? answeredAtMs + ((1 - spare) * state.config.windowMs) / limit;
 }

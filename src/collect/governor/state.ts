@@ -115,7 +115,7 @@ export type BackOff = {
 };
 
 /** The failures that may be the limit in disguise; see `disguise.ts`. */
-export type Failures = {
+type Failures = {
   /** When the failures of the last windows arrived, ascending. */
   readonly failedAtMs: readonly number[];
   /** Failures one after the other, and when the last of them arrived. */

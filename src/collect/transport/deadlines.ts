@@ -60,8 +60,7 @@ export async function withDeadlines<T>(
   }
 }
 
-/** SERVICE_TIMEOUT. */
-export function timeout(detail: string): QuotekeeperError {
+function timeout(detail: string): QuotekeeperError {
   return new QuotekeeperError("SERVICE_TIMEOUT", detail);
 }
 

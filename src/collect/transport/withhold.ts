@@ -6,12 +6,12 @@ import { percentEncode } from "../../quotes-api/percentEncode.ts";
 import type { Credentials } from "../../quotes-api/oauth/signature.ts";
 
 /** Shorter credentials are not looked for: they could be a symbol, or part of a price. */
-export const SHORTEST_WITHHELD = 8;
+const SHORTEST_WITHHELD = 8;
 
 const STAR = 0x2a;
 
 /** Overwrites secrets with as many `*`. */
-export type Withhold = {
+type Withhold = {
   /** The bytes themselves when none of the secrets is in them, else a copy without them. */
   bytes: (bytes: Uint8Array) => Uint8Array;
   text: (text: string) => string;

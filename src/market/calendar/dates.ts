@@ -6,24 +6,26 @@ import { Temporal } from "temporal-polyfill";
 /** The zone of every NYSE time in this folder. */
 export const EXCHANGE_ZONE = "America/New_York";
 
-/** ISO day numbers, Monday first, as `Temporal.PlainDate.dayOfWeek` counts them. */
-export const MONDAY = 1;
-export const TUESDAY = 2;
-export const WEDNESDAY = 3;
-export const THURSDAY = 4;
-export const FRIDAY = 5;
-export const SATURDAY = 6;
-export const SUNDAY = 7;
+/** ISO day numbers, as `Temporal.PlainDate.dayOfWeek` counts them. */
+export const DAY = {
+  monday: 1,
+  tuesday: 2,
+  wednesday: 3,
+  thursday: 4,
+  friday: 5,
+  saturday: 6,
+  sunday: 7,
+} as const;
 
-/** Whether the text is `YYYY-MM-DD` and names a day that exists (2023-02-29 does not). */
+const DAYS_OF_MONTHS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
+/** Whether a text is `YYYY-MM-DD` and names a day that exists (`2026-02-30` does not). */
 export function isDateText(text: string): boolean {
   if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
-  try {
-    Temporal.PlainDate.from(text, { overflow: "reject" });
-    return true;
-  } catch {
-    return false;
-  }
+  const [year, month, day] = [Number(text.slice(0, 4)), Number(text.slice(5, 7)), Number(text.slice(8))];
+  const isLeapYear = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  const days = month === 2 && isLeapYear ? 29 : (DAYS_OF_MONTHS[month - 1] ?? 0);
+  return day >= 1 && day <= days;
 }
 
 /** The calendar date at the exchange (America/New_York) at an instant, `YYYY-MM-DD`. */
@@ -55,8 +57,12 @@ export function exchangeInstant(date: Temporal.PlainDate, time: string): Date {
 }
 
 /** The `nth` given weekday of a month; `nth` -1 is the last one. */
-export function nthWeekday(year: number, month: number, weekday: number, nth: number): Temporal.PlainDate {
-  const first = Temporal.PlainDate.from({ year, month, day: 1 });
+export function nthWeekday(
+  month: { year: number; month: number },
+  weekday: number,
+  nth: number,
+): Temporal.PlainDate {
+  const first = Temporal.PlainDate.from({ ...month, day: 1 });
   const firstMatch = first.add({ days: (weekday - first.dayOfWeek + 7) % 7 });
   if (nth > 0) return firstMatch.add({ weeks: nth - 1 });
   const weeksLeft = Math.floor((first.daysInMonth - firstMatch.day) / 7);

@@ -3,7 +3,7 @@
  * list of closings (NYSE, "Special Closings", 1885 to 2011), later ones its yearly announcements.
  */
 import { Temporal } from "temporal-polyfill";
-import { FRIDAY, MONDAY, THURSDAY, TUESDAY, WEDNESDAY } from "./dates.ts";
+import { DAY } from "./dates.ts";
 import { thanksgiving } from "./holidays.ts";
 
 /** When a session ends early, and why. */
@@ -29,15 +29,18 @@ export function earlyClosesOf(year: number): Map<string, EarlyClose> {
 
   // On a Friday the eve is the observed holiday itself. 1993 to 1995 it fell on Friday to Sunday.
   const christmasEve = Temporal.PlainDate.from({ year, month: 12, day: 24 });
-  if (christmasEve.dayOfWeek <= THURSDAY) add(christmasEve, "Christmas Eve");
+  if (christmasEve.dayOfWeek <= DAY.thursday) add(christmasEve, "Christmas Eve");
 
   const july3 = Temporal.PlainDate.from({ year, month: 7, day: 3 });
-  const july3Weekdays = year < 2013 ? [MONDAY, TUESDAY, THURSDAY] : [MONDAY, TUESDAY, WEDNESDAY, THURSDAY];
+  const july3Weekdays: readonly number[] =
+    year < 2013
+      ? [DAY.monday, DAY.tuesday, DAY.thursday]
+      : [DAY.monday, DAY.tuesday, DAY.wednesday, DAY.thursday];
   if (year >= 1995 && july3Weekdays.includes(july3.dayOfWeek)) add(july3, "day before Independence Day");
 
   // Until 2012 a Thursday holiday shortened the Friday after it, since 2013 the Wednesday before it.
   const july5 = Temporal.PlainDate.from({ year, month: 7, day: 5 });
-  if (year >= 1995 && year < 2013 && july5.dayOfWeek === FRIDAY) add(july5, "day after Independence Day");
+  if (year >= 1995 && year < 2013 && july5.dayOfWeek === DAY.friday) add(july5, "day after Independence Day");
 
   return early;
 }

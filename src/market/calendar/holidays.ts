@@ -2,7 +2,7 @@
  * The regular NYSE holidays, by rule (NYSE Rule 7.2 and the exchange's yearly announcements).
  */
 import { Temporal } from "temporal-polyfill";
-import { easterSunday, MONDAY, nthWeekday, SATURDAY, SUNDAY, THURSDAY } from "./dates.ts";
+import { DAY, easterSunday, nthWeekday } from "./dates.ts";
 
 type HolidayRule = {
   name: string;
@@ -23,21 +23,21 @@ const RULES: readonly HolidayRule[] = [
   {
     name: "Martin Luther King, Jr. Day",
     since: 1998,
-    on: (year) => nthWeekday(year, 1, MONDAY, 3),
+    on: (year) => nthWeekday({ year, month: 1 }, DAY.monday, 3),
   },
-  { name: "Washington's Birthday", on: (year) => nthWeekday(year, 2, MONDAY, 3) },
+  { name: "Washington's Birthday", on: (year) => nthWeekday({ year, month: 2 }, DAY.monday, 3) },
   { name: "Good Friday", on: (year) => easterSunday(year).subtract({ days: 2 }) },
-  { name: "Memorial Day", on: (year) => nthWeekday(year, 5, MONDAY, -1) },
+  { name: "Memorial Day", on: (year) => nthWeekday({ year, month: 5 }, DAY.monday, -1) },
   { name: "Juneteenth", since: 2022, on: fixed(6, 19) },
   { name: "Independence Day", on: fixed(7, 4) },
-  { name: "Labor Day", on: (year) => nthWeekday(year, 9, MONDAY, 1) },
+  { name: "Labor Day", on: (year) => nthWeekday({ year, month: 9 }, DAY.monday, 1) },
   { name: "Thanksgiving Day", on: thanksgiving },
   { name: "Christmas Day", on: fixed(12, 25) },
 ];
 
 /** Thanksgiving Day: the fourth Thursday of November. */
 export function thanksgiving(year: number): Temporal.PlainDate {
-  return nthWeekday(year, 11, THURSDAY, 4);
+  return nthWeekday({ year, month: 11 }, DAY.thursday, 4);
 }
 
 /** The days a year's regular holidays close, `YYYY-MM-DD` to name; `(observed)` is added to a moved one. */
@@ -46,8 +46,8 @@ export function holidaysOf(year: number): Map<string, string> {
   for (const { name, since, on, lostOnSaturday } of RULES) {
     if (since !== undefined && year < since) continue;
     const day = on(year);
-    if (day.dayOfWeek === SATURDAY && lostOnSaturday) continue;
-    const moved = day.dayOfWeek === SATURDAY ? -1 : day.dayOfWeek === SUNDAY ? 1 : 0;
+    if (day.dayOfWeek === DAY.saturday && lostOnSaturday) continue;
+    const moved = day.dayOfWeek === DAY.saturday ? -1 : day.dayOfWeek === DAY.sunday ? 1 : 0;
     closed.set(day.add({ days: moved }).toString(), moved === 0 ? name : `${name} (observed)`);
   }
   return closed;

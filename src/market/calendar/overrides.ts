@@ -12,7 +12,7 @@ const closeTime = z
   .refine((time) => time > "09:30" && time <= "16:00", "a session can close from 09:31 to 16:00");
 
 /** One day of `jobs/calendar.yaml`. */
-export const calendarOverrideSchema = z
+const calendarOverrideSchema = z
   .strictObject({
     date: z
       .string()

@@ -2,7 +2,7 @@
 import { MAX_PARAMETERS, type Parameter } from "./parameters.ts";
 
 /** The parameters of a header without `realm`, decoded, in their order; or what is wrong with it. */
-export type AuthorizationHeader =
+type AuthorizationHeader =
   { ok: true; parameters: Parameter[]; realm: string | null } | { ok: false; problem: string };
 
 const SCHEME = /^OAuth(?:[ \t]+|$)/i;

@@ -8,7 +8,7 @@
 import { hashOf } from "./hmac.ts";
 
 /** What became of a nonce. `full`: no room until older ones lapse; nothing was remembered. */
-export type NonceVerdict = "fresh" | "repeated" | "stale" | "full";
+type NonceVerdict = "fresh" | "repeated" | "stale" | "full";
 
 /** A nonce that was used, in a form that tells neither token nor nonce and has the same length for all. */
 export type UsedNonce = {
@@ -28,7 +28,7 @@ export type UsedBy = {
 };
 
 /** Bounds of the memory, and what it begins with. */
-export type NonceMemoryOptions = {
+type NonceMemoryOptions = {
   /** How far a timestamp may be from the clock, seconds; older nonces are forgotten. */
   windowSeconds: number;
   /** The most nonces kept. Beyond it calls are refused, for forgetting one early would allow a replay. */

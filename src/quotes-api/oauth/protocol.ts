@@ -33,10 +33,10 @@ const REQUIRED = [
 ] as const;
 
 /** The parameters that every request must have, by name. */
-export type Protocol = Record<(typeof REQUIRED)[number], string>;
+type Protocol = Record<(typeof REQUIRED)[number], string>;
 
 /** What was read, or a 400; a 401 for a request that is not authenticated at all. */
-export type ProtocolRead =
+type ProtocolRead =
   | {
       ok: true;
       protocol: Protocol;

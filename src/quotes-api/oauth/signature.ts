@@ -70,7 +70,7 @@ export function signatureDigest(baseString: string, secrets: SigningSecrets): Bu
 }
 
 /** What `signRequest` needs to know. */
-export type RequestToSign = {
+type RequestToSign = {
   /** HTTP method, for example `GET`. */
   method: string;
   /** The absolute URL with its query, encoded as it goes on the wire (a comma in `symbols` as `%2C`). */

@@ -1,10 +1,10 @@
 /** Which option contracts the simulated market lists. */
-import { createCalendar } from "../../market/calendar/calendar.ts";
+import { createCalendar } from "../../market/calendar/tradingCalendar.ts";
 import { exchangeInstant, isDateText } from "../../market/calendar/dates.ts";
 import { monthlyExpiration, nextExpirations } from "../../market/expirations.ts";
 import { plainStrike, type OptionContract } from "../../market/instrument.ts";
 import { Temporal } from "temporal-polyfill";
-import { remembered } from "../../quotes-api/remembered.ts";
+import { remembered } from "../../remembered.ts";
 import { dayOfDate, sessionAt } from "./session.ts";
 
 /** A contract that is listed. */
@@ -35,7 +35,7 @@ type Expiration = { firstDay: number; expiresMs: number };
 /** An expiration date of the exchange's rules; false for any other text. */
 const expirationOf = remembered(5_000, (date: string): Expiration | false => {
   if (!isDateText(date) || date < FIRST_EXPIRATION) return false;
-  if (nextExpirations("weekly", 1, date, calendar)[0] !== date) return false;
+  if (nextExpirations({ kind: "weekly", next: 1 }, date, calendar)[0] !== date) return false;
   const plain = Temporal.PlainDate.from(date);
   const isJanuary = plain.month === 1 && monthlyExpiration(plain.year, 1, calendar) === date;
   return {

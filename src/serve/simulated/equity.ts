@@ -15,7 +15,7 @@ import {
   volumeShare,
   type Walker,
 } from "./pricePath.ts";
-import { remembered } from "../../quotes-api/remembered.ts";
+import { remembered } from "../../remembered.ts";
 import { dateOfDay, DAY_MS, sessionAt } from "./session.ts";
 
 /** A company together with its place in one market. */

@@ -10,7 +10,7 @@ import { listedContract, type ListedContract } from "./contracts.ts";
 import { equityQuote, type Listing, listingOf, yearRangesOf } from "./equity.ts";
 import { type ContractRange, contractText, optionQuote, rangeBefore } from "./option.ts";
 import { positionAt } from "./pricePath.ts";
-import { remembered } from "../../quotes-api/remembered.ts";
+import { remembered } from "../../remembered.ts";
 import { sessionAt } from "./session.ts";
 import { dateOf } from "../../clock.ts";
 import { DELAYED_DEFAULT } from "../../quotes-api/parseRequest.ts";

@@ -4,7 +4,7 @@
  */
 import { Temporal } from "temporal-polyfill";
 import { EXCHANGE_ZONE } from "../../market/calendar/dates.ts";
-import { remembered } from "../../quotes-api/remembered.ts";
+import { remembered } from "../../remembered.ts";
 
 /** One session. */
 export type Session = {

@@ -225,7 +225,7 @@ test("a map's problems come all at once, each with its line, exit code 2", async
   expect(third.stderr).toContain("timezone is missing");
 });
 
-test("a file in .gz, with a byte order mark, and one symbol for all rows, by date and time apart", async () => {
+test("a file in .gz with a byte order mark comes in, with one symbol for all rows, its date and its time apart", async () => {
   const world = await backfillWorld();
   const given = files(
     gzipSync(
@@ -286,7 +286,7 @@ test("a trial gives the numbers that the import then has, and changes nothing", 
   expect(trial.report).toEqual(real.report);
 });
 
-test("ended in its midst and run again, it has the rows of one that was left alone", async () => {
+test("an import that was ended in its midst and runs again has the rows of one that was left alone", async () => {
   const given = files(`${HEADER}\n${series(12_000)}AAPL,broken,,,1,\n`);
   const alone = await backfillWorld();
   await backfill(alone, given);

@@ -35,7 +35,7 @@ test("the file and the map of the documentation are imported as it says", async 
   expect(sources).toEqual([{ name: "my-vendor" }]);
 });
 
-test("so is a map of option quotes with OCC symbols", async () => {
+test("a map of option quotes with OCC symbols is imported as the documentation says", async () => {
   const world = await backfillWorld();
   const [, map = ""] = blocks("yaml");
 

@@ -7,7 +7,7 @@ import { backfill, files, HEADER, letters, MAP, rows } from "./csvFiles.ts";
 
 const AT = "2026-11-18T09:30:00";
 
-test("a file of a German spreadsheet: semicolons, decimal commas, points between thousands, its own dates", async () => {
+test("a file of a German spreadsheet is read: semicolons, decimal commas, points between thousands, its own dates", async () => {
   const world = await backfillWorld();
   const given = files(
     "Kürzel;Zeit;Kurs;Stück\r\nSAP;18.11.2026 09:30:00;1.234,50;21.261\r\nSAP;18.11.2026 09:31:00;12.5;7\r\n",

@@ -13,7 +13,7 @@ import { rowsOf, saved } from "../xml/saved.ts";
 /** Enough for three batches and more. */
 const [ROWS, ANSWERS] = [12_000, 800];
 
-test("killed twice while a CSV file comes in, every row is there once, and the report is of all runs", async () => {
+test("an import that is killed twice while a CSV file comes in has every row once, and its report is of all runs", async () => {
   const given = files(`${HEADER}\n${series(ROWS)}`);
 
   const last = await killedTwice(["--csv", given.file, "--map", given.map]);
@@ -29,7 +29,7 @@ test("killed twice while a CSV file comes in, every row is there once, and the r
   expect(others).toHaveLength(12);
 });
 
-test("killed twice while saved answers come in, every row is there once, and the report is of all runs", async () => {
+test("an import that is killed twice while saved answers come in has every row once, and its report is of all runs", async () => {
   const dir = tempDir();
   mkdirSync(dir, { recursive: true });
   for (let place = 0; place < ANSWERS; place++) {

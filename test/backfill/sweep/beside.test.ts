@@ -1,6 +1,6 @@
 /** A sweep beside others on one account, in virtual time: a collector that lends it calls, and a program that nobody knows of. */
 import { afterEach, expect, jest, test } from "@jest/globals";
-import { SweepPlan } from "../../../src/backfill/sweep/plan.ts";
+import { SweepPlan } from "../../../src/backfill/sweep/sweepPlan.ts";
 import { roomBeside } from "../../../src/backfill/sweep/room.ts";
 import { sweep, type SweepOptions } from "../../../src/backfill/sweep/sweep.ts";
 import type { Clock } from "../../../src/clock.ts";
@@ -8,7 +8,7 @@ import { Collector } from "../../../src/collect/collector.ts";
 import type { Send } from "../../../src/collect/dispatcher.ts";
 import { instantFromDate } from "../../../src/clock.ts";
 import type { LedgerNote } from "../../../src/journal/ledger.ts";
-import { alwaysOpen, createCalendar } from "../../../src/market/calendar/calendar.ts";
+import { alwaysOpen, createCalendar } from "../../../src/market/calendar/tradingCalendar.ts";
 import { contractsOf } from "../../collect/due.ts";
 import { entriesOf, failure, jobOf, quotesFor } from "../../collect/world.ts";
 import { startVirtualTime } from "../../collect/virtualTime.ts";

@@ -8,7 +8,7 @@ import { tempDir } from "../../support/tempDir.ts";
 import { backfillWorld } from "../world.ts";
 import { account, answersIn, askedOf, printed, scripted, sweep, symbols, symbolsFile } from "./world.ts";
 
-test("killed twice while it runs, it has polled and stored each symbol exactly once at the end", async () => {
+test("a sweep that is killed twice while it runs has polled and stored each symbol exactly once at the end", async () => {
   const world = await backfillWorld();
   const bin = compileProgram(tempDir());
   let onList = (): void => undefined;

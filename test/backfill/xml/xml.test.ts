@@ -276,7 +276,7 @@ test("a trial gives the numbers that the import then has, names each file's time
   });
 });
 
-test("ended in its midst, at each batch, and run again, it has the rows of one that was left alone", async () => {
+test("an import that was ended in its midst, at each batch, and runs again has the rows of one that was left alone", async () => {
   const files = Array.from({ length: 700 }, (_, place): [string, string] => [
     `20261118T${14 + Math.floor(place / 60)}${String(place % 60).padStart(2, "0")}00Z.xml`.replace(
       /T(\d\d)(\d\d)/,

@@ -1,7 +1,7 @@
 /** Job files that are due every second. All they name is listed on the simulated market as well. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createCalendar } from "../../../src/market/calendar/calendar.ts";
+import { createCalendar } from "../../../src/market/calendar/tradingCalendar.ts";
 import { contractDate, nextExpirations } from "../../../src/market/expirations.ts";
 
 /** How much is due. */
@@ -31,7 +31,8 @@ export function writeJobs(
   { symbols, options, optionsEverySeconds = 1, slowSymbols }: Load,
   now: Date,
 ): DueJob[] {
-  const expiration = nextExpirations("monthly", 3, contractDate(now), createCalendar()).at(-1) ?? "";
+  const expiration =
+    nextExpirations({ kind: "monthly", next: 3 }, contractDate(now), createCalendar()).at(-1) ?? "";
   const strikes = Array.from({ length: options }, (_, n) => 100 + n);
   const jobs = [
     { name: "equities", seconds: 1, ...listOf(symbolsFrom(0, symbols)) },

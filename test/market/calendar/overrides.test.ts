@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { createCalendar } from "../../../src/market/calendar/calendar.ts";
+import { createCalendar } from "../../../src/market/calendar/tradingCalendar.ts";
 import { calendarFileSchema } from "../../../src/market/calendar/overrides.ts";
 import { calendarRows } from "../../../src/cli/calendar.ts";
 

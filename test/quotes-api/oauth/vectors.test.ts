@@ -8,7 +8,7 @@ import {
   signatureDigest,
   type Credentials,
 } from "../../../src/quotes-api/oauth/signature.ts";
-import { verifyRequest } from "../../../src/quotes-api/oauth/verify.ts";
+import { verifyRequest } from "../../../src/quotes-api/oauth/verifyRequest.ts";
 import { percentEncode } from "../../../src/quotes-api/percentEncode.ts";
 import { keyFinder } from "../../../src/serve/keys/key.ts";
 

@@ -1,6 +1,6 @@
 /** Sessions that are over, as a collector of the simulated market would have stored them: for charts with a past. */
 import type pg from "pg";
-import { createCalendar, type TradingSession } from "../../../src/market/calendar/calendar.ts";
+import { createCalendar, type TradingSession } from "../../../src/market/calendar/tradingCalendar.ts";
 import { exchangeDate } from "../../../src/market/calendar/dates.ts";
 import { type InstrumentKey, option, security } from "../../../src/market/instrument.ts";
 import { createSimulatedMarket } from "../../../src/serve/simulated/market.ts";

@@ -1,11 +1,11 @@
 /** What a sweep says before its first call, and all that `--dry-run` says: the calls, what they bring, how long they take. */
 import { resolve } from "node:path";
 import type { SweepAsk } from "../../../backfill/sweep/ask.ts";
-import type { SweepPlan } from "../../../backfill/sweep/plan.ts";
+import type { SweepPlan } from "../../../backfill/sweep/sweepPlan.ts";
 import { type BackfillReport, NOTHING_DONE } from "../../../archive/refill/report.ts";
 import { findRun, type SweepRun } from "../../../backfill/sweep/runFile.ts";
 import type { Room } from "../../../backfill/sweep/room.ts";
-import { callLines, counted, fateLines, lowerCaseLine } from "../../../backfill/sweep/words.ts";
+import { callLines, counted, fateLines, lowerCaseLine } from "../../../backfill/sweep/sweepWords.ts";
 import type { Config } from "../../../config/loadEnvironment.ts";
 import { instantFromDate } from "../../../clock.ts";
 import { QuotekeeperError } from "../../../errors.ts";

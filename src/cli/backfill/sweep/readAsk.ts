@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { COMMAND_LINE, readChain, readSymbolsFile, type SweepAsk } from "../../../backfill/sweep/ask.ts";
 import { sweepName } from "../../../backfill/sweep/runFile.ts";
-import { counted } from "../../../backfill/sweep/words.ts";
+import { counted } from "../../../backfill/sweep/sweepWords.ts";
 import { describeProblem, type FileProblem } from "../../../schedule/yamlFile.ts";
 import type { Config } from "../../../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../../errors.ts";

@@ -1,11 +1,11 @@
 /** Opens the stations of a sweep one after the other, sweeps, loads, says what became of it, and closes them in reverse order. */
 import { resolve } from "node:path";
 import type { SweepAsk } from "../../../backfill/sweep/ask.ts";
-import type { SweepPlan } from "../../../backfill/sweep/plan.ts";
+import type { SweepPlan } from "../../../backfill/sweep/sweepPlan.ts";
 import { closeRun, openRun, type SweepRun } from "../../../backfill/sweep/runFile.ts";
 import type { Room } from "../../../backfill/sweep/room.ts";
 import { sweep, type SweepOptions } from "../../../backfill/sweep/sweep.ts";
-import { counted, fateLines, leftLine } from "../../../backfill/sweep/words.ts";
+import { counted, fateLines, leftLine } from "../../../backfill/sweep/sweepWords.ts";
 import type { Config } from "../../../config/loadEnvironment.ts";
 import { type CallPath, collectCall } from "../../../run/pipeline.ts";
 import { openStations } from "../../../run/stations.ts";

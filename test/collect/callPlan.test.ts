@@ -14,7 +14,7 @@ import {
   withSymbols,
   type DueJob,
   type PlannedCall,
-} from "../../src/collect/plan.ts";
+} from "../../src/collect/callPlan.ts";
 import type { OptionContract } from "../../src/market/instrument.ts";
 import type { Matched } from "../../src/quotes-api/match.ts";
 import { contractsOf, dueJob, MINUTE_MS, SLOT_MS, type DueDescription } from "./due.ts";

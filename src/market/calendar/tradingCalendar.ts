@@ -4,14 +4,15 @@
  */
 import { Temporal } from "temporal-polyfill";
 import { QuotekeeperError } from "../../errors.ts";
-import { exchangeInstant, isDateText, SATURDAY } from "./dates.ts";
+import { remembered } from "../../remembered.ts";
+import { DAY, exchangeInstant, isDateText } from "./dates.ts";
 import { earlyClosesOf } from "./earlyCloses.ts";
 import { holidaysOf } from "./holidays.ts";
 import { CLOSURES, IRREGULAR_CLOSES, LATE_OPENINGS } from "./irregular.ts";
 import type { CalendarOverride } from "./overrides.ts";
-import { EARLY_CLOSE, type Phase, phaseFinder, sessionOn, type TradingSession } from "./session.ts";
+import { EARLY_CLOSE, type Phase, phaseFinder, sessionOn, type TradingSession } from "./tradingSession.ts";
 
-export type { Phase, TradingSession } from "./session.ts";
+export type { Phase, TradingSession } from "./tradingSession.ts";
 
 /** When a job wants to run: in one phase, in any of pre, regular and post, or regardless of the market. */
 export type WantedSession = "pre" | "regular" | "post" | "any" | "always";
@@ -32,22 +33,26 @@ export type Calendar = {
 /** First date the rules and lists here cover. */
 export const FIRST_DATE = "1990-01-01";
 
+/** Years and days that are remembered: all from 1990 on for a century. */
+const MOST_YEARS = 100;
+const MOST_DAYS = 36_525;
+
 type Day = { session: TradingSession; closed: null } | { session: null; closed: string };
 
 /** The calendar of the New York Stock Exchange, with an operator's overrides. Pure but for its memory of days. */
 export function createCalendar(overrides: readonly CalendarOverride[] = []): Calendar {
   const overrideOf = new Map(overrides.map((override) => [override.date, override]));
-  const yearRules = remembered((year: number) => ({
+  const yearRules = remembered(MOST_YEARS, (year: number) => ({
     holidays: holidaysOf(year),
     early: earlyClosesOf(year),
   }));
 
-  const dayOf = remembered((text: string): Day => {
+  const dayOf = remembered(MOST_DAYS, (text: string): Day => {
     const date = plainDate(text);
     const override = overrideOf.get(text);
     if (override) return overriddenDay(date, override);
     const { holidays, early } = yearRules(date.year);
-    const closed = date.dayOfWeek >= SATURDAY ? "weekend" : (CLOSURES.get(text) ?? holidays.get(text));
+    const closed = date.dayOfWeek >= DAY.saturday ? "weekend" : (CLOSURES.get(text) ?? holidays.get(text));
     if (closed !== undefined) return { session: null, closed };
     const hours = { ...LATE_OPENINGS.get(text), ...(IRREGULAR_CLOSES.get(text) ?? early.get(text)) };
     return { session: sessionOn(date, hours), closed: null };
@@ -112,15 +117,4 @@ function allDay(text: string): TradingSession {
   const start = exchangeInstant(date, "00:00");
   const end = exchangeInstant(date.add({ days: 1 }), "00:00");
   return { date: text, kind: "regular", pre: start, open: start, close: end, post: end, reason: null };
-}
-
-function remembered<Key, Value>(compute: (key: Key) => Value): (key: Key) => Value {
-  const known = new Map<Key, Value>();
-  return (key) => {
-    const hit = known.get(key);
-    if (hit !== undefined) return hit;
-    const value = compute(key);
-    known.set(key, value);
-    return value;
-  };
 }

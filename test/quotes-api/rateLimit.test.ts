@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { NO_RATE_LIMIT, readRateLimitHeaders, type RateLimit } from "../../../src/quotes-api/rateLimit.ts";
+import { NO_RATE_LIMIT, readRateLimitHeaders, type RateLimit } from "../../src/quotes-api/rateLimit.ts";
 
 describe("the rate-limit headers", () => {
   test("the documented example is read as it stands", () => {

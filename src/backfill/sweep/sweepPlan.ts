@@ -2,18 +2,18 @@
  * What a sweep polls, and what became of each. It learns from answers alone, whether they came just now or stand in the
  * journal, so a run that was killed goes on from the journal. Pure.
  */
-import type { Calendar } from "../../market/calendar/calendar.ts";
-import { type Chain, expandChain } from "../../market/chain.ts";
+import type { Calendar } from "../../market/calendar/tradingCalendar.ts";
+import { type Chain, expandChain } from "../../market/optionChain.ts";
 import { isExpired } from "../../market/expirations.ts";
 import { instrumentName, type OptionContract, option } from "../../market/instrument.ts";
-import { type DueJob, namesOf } from "../../collect/plan.ts";
+import { type DueJob, namesOf } from "../../collect/callPlan.ts";
 import type { Answer } from "../../quotes-api/answer.ts";
 import { matchAnswer } from "../../quotes-api/match.ts";
 import { askedInstruments, type QuoteCall } from "../../quotes-api/request.ts";
 import type { SweepAsk } from "./ask.ts";
 
 /** One instrument: its name as the ledger has it, and the call that asks for it alone. */
-export type Wanted = { name: string; call: QuoteCall };
+type Wanted = { name: string; call: QuoteCall };
 
 /**
  * What became of an instrument for good: it has a quote, or the service does not know it, or left it out, or its part
@@ -22,7 +22,7 @@ export type Wanted = { name: string; call: QuoteCall };
 export type SweepFate = "stored" | "unknown" | "absent" | "dead" | "failed" | "expired";
 
 /** The exchange's dates that count for contracts. */
-export type SweepDates = {
+type SweepDates = {
   /** When the sweep began: chains are expanded as they were then. */
   begun: string;
   /** What expired before it is not asked any more. */
@@ -30,6 +30,7 @@ export type SweepDates = {
   calendar: Calendar;
 };
 
+/** The instruments of a sweep in the order they were wanted, and the fate of each. */
 export class SweepPlan {
   readonly #delayed: boolean;
   readonly #dates: SweepDates;
@@ -134,7 +135,7 @@ export class SweepPlan {
   #expand(chain: Chain, last: string): void {
     const { begun, calendar } = this.#dates;
     try {
-      const contracts = expandChain(chain, last, begun, calendar);
+      const contracts = expandChain(chain, last, { today: begun, calendar });
       if (contracts.length === 0)
         this.#problems.push(`the chain of ${chain.underlying} stands for no contract`);
       contracts.forEach((contract) => this.#wantContract(contract));

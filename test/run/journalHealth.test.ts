@@ -2,7 +2,7 @@ import { mkdir, readdir } from "node:fs/promises";
 import { expect, test } from "@jest/globals";
 import { nodeFs, type JournalFs } from "../../src/journal/fs.ts";
 import { probeJournal } from "../../src/run/journalHealth.ts";
-import { errno, freshDir, fsWith, handClock } from "./world.ts";
+import { errno, freshDir, fsWith, handClock } from "../journal/world.ts";
 
 async function madeDir(): Promise<string> {
   const dir = freshDir();

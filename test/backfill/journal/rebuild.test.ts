@@ -1,20 +1,20 @@
 /** A rebuild against what live collecting made: recounted by digests of whole tables, in the text of their rows. */
 import { expect, test } from "@jest/globals";
 import type pg from "pg";
-import { loadAll } from "../../src/archive/loader.ts";
-import type { Instant } from "../../src/clock.ts";
-import type { JournalRecord } from "../../src/journal/record.ts";
-import type { LedgerNote, MissReason } from "../../src/journal/ledger.ts";
-import { run } from "../cli/edges.ts";
-import { contentOf } from "../support/archive.ts";
-import { createTestClock } from "../support/clock.ts";
-import { openCollecting } from "../support/collecting.ts";
-import { appendAll } from "../support/journal.ts";
-import { startSimulatedService, TEST_CREDENTIALS } from "../support/simulatedService.ts";
-import { tempDir } from "../support/tempDir.ts";
-import { type BackfillWorld, backfillWorld, equity, journal, MINUTES } from "./world.ts";
-import { answerRecord, symbolsCall } from "../support/journal.ts";
-import { writeDocument } from "../../src/quotes-api/writeDocument.ts";
+import { loadAll } from "../../../src/archive/loader.ts";
+import type { Instant } from "../../../src/clock.ts";
+import type { JournalRecord } from "../../../src/journal/record.ts";
+import type { LedgerNote, MissReason } from "../../../src/journal/ledger.ts";
+import { run } from "../../cli/edges.ts";
+import { contentOf } from "../../support/archive.ts";
+import { createTestClock } from "../../support/clock.ts";
+import { openCollecting } from "../../support/collecting.ts";
+import { appendAll } from "../../support/journal.ts";
+import { startSimulatedService, TEST_CREDENTIALS } from "../../support/simulatedService.ts";
+import { tempDir } from "../../support/tempDir.ts";
+import { type BackfillWorld, backfillWorld, equity, journal, MINUTES } from "../world.ts";
+import { answerRecord, symbolsCall } from "../../support/journal.ts";
+import { writeDocument } from "../../../src/quotes-api/writeDocument.ts";
 
 const DAY = "2026-11-20";
 const RUN = "018f0000-0000-7000-8000-000000000001";

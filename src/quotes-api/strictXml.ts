@@ -67,14 +67,10 @@ export function walkXml(text: string, rootName: string, handler: XmlHandler): vo
   let attributeCount = 0;
   /** Where the last piece ended. */
   let reached = 0;
-  parser.on("error", (error) => {
-    throw refused(error.message, error);
-  });
+  parser.on("error", refuseFault);
   parser.on("xmldecl", ({ encoding }) => {
     reached = parser.position;
-    if (encoding !== undefined && !/^(utf-?8|us-ascii)$/i.test(encoding)) {
-      throw refused(`it declares the encoding ${encoding.slice(0, 40)}; only UTF-8 is read`);
-    }
+    checkEncoding(encoding);
   });
   parser.on("opentagstart", () => {
     lastOpen = text.lastIndexOf("<", parser.position - 1);
@@ -88,9 +84,7 @@ export function walkXml(text: string, rootName: string, handler: XmlHandler): vo
   parser.on("opentag", ({ name, attributes }) => {
     reached = parser.position;
     depth += 1;
-    if (depth === 1 && name !== rootName)
-      throw refused(`its root element is ${name.slice(0, 40)}, not ${rootName}`);
-    if (depth > MAX_DEPTH) throw refused(`its elements nest deeper than ${MAX_DEPTH}`);
+    checkPlace(name, depth, rootName);
     handler.open(name, attributes, lastOpen);
   });
   parser.on("closetag", ({ name }) => {
@@ -122,6 +116,21 @@ export function walkXml(text: string, rootName: string, handler: XmlHandler): vo
   }
   parser.close();
   if (!rootClosed) throw refused("it ends before its root element does");
+}
+
+function refuseFault(error: Error): never {
+  throw refused(error.message, error);
+}
+
+function checkEncoding(encoding: string | undefined): void {
+  if (encoding !== undefined && !/^(utf-?8|us-ascii)$/i.test(encoding))
+    throw refused(`it declares the encoding ${encoding.slice(0, 40)}; only UTF-8 is read`);
+}
+
+function checkPlace(name: string, depth: number, rootName: string): void {
+  if (depth === 1 && name !== rootName)
+    throw refused(`its root element is ${name.slice(0, 40)}, not ${rootName}`);
+  if (depth > MAX_DEPTH) throw refused(`its elements nest deeper than ${MAX_DEPTH}`);
 }
 
 /** What is wrong with a document that holds too long a piece. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { alwaysOpen, createCalendar } from "../../src/market/calendar/calendar.ts";
-import { chainSchema, expandChain } from "../../src/market/chain.ts";
+import { alwaysOpen, createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
+import { chainSchema, expandChain } from "../../src/market/optionChain.ts";
 import { strikesAround } from "../../src/market/chainStrikes.ts";
 import { isExpired, monthlyExpiration, nextExpirations } from "../../src/market/expirations.ts";
 
@@ -9,7 +9,7 @@ const nyse = createCalendar();
 
 describe("expirations", () => {
   test("monthly options expire on the third Friday", () => {
-    expect(nextExpirations("monthly", 3, "2026-11-21", nyse)).toEqual([
+    expect(nextExpirations({ kind: "monthly", next: 3 }, "2026-11-21", nyse)).toEqual([
       "2026-12-18",
       "2027-01-15",
       "2027-02-19",
@@ -17,8 +17,8 @@ describe("expirations", () => {
   });
 
   test("an expiration today is still the next one", () => {
-    expect(nextExpirations("monthly", 1, "2026-12-18", nyse)).toEqual(["2026-12-18"]);
-    expect(nextExpirations("monthly", 1, "2026-12-19", nyse)).toEqual(["2027-01-15"]);
+    expect(nextExpirations({ kind: "monthly", next: 1 }, "2026-12-18", nyse)).toEqual(["2026-12-18"]);
+    expect(nextExpirations({ kind: "monthly", next: 1 }, "2026-12-19", nyse)).toEqual(["2027-01-15"]);
   });
 
   test("a third Friday that is Good Friday moves to the Thursday", () => {
@@ -36,20 +36,23 @@ describe("expirations", () => {
   });
 
   test("on a Saturday expiration itself the contract is still to come", () => {
-    expect(nextExpirations("monthly", 2, "2012-07-21", nyse)).toEqual(["2012-07-21", "2012-08-18"]);
+    expect(nextExpirations({ kind: "monthly", next: 2 }, "2012-07-21", nyse)).toEqual([
+      "2012-07-21",
+      "2012-08-18",
+    ]);
     expect(isExpired({ expiration: "2012-07-21" }, "2012-07-21")).toBe(false);
     expect(isExpired({ expiration: "2012-07-21" }, "2012-07-22")).toBe(true);
   });
 
   test("weekly options expire every Friday, or the session before", () => {
-    expect(nextExpirations("weekly", 4, "2026-03-21", nyse)).toEqual([
+    expect(nextExpirations({ kind: "weekly", next: 4 }, "2026-03-21", nyse)).toEqual([
       "2026-03-27",
       "2026-04-02",
       "2026-04-10",
       "2026-04-17",
     ]);
-    expect(nextExpirations("weekly", 1, "2026-06-19", nyse)).toEqual(["2026-06-26"]);
-    expect(nextExpirations("weekly", 1, "2026-06-18", nyse)).toEqual(["2026-06-18"]);
+    expect(nextExpirations({ kind: "weekly", next: 1 }, "2026-06-19", nyse)).toEqual(["2026-06-26"]);
+    expect(nextExpirations({ kind: "weekly", next: 1 }, "2026-06-18", nyse)).toEqual(["2026-06-18"]);
   });
 
   test("expirations ascend, each is a session, and none is before today", () => {
@@ -59,7 +62,7 @@ describe("expirations", () => {
 
     fc.assert(
       fc.property(days, fc.constantFrom("monthly" as const, "weekly" as const), (today, kind) => {
-        const found = nextExpirations(kind, 5, today, nyse);
+        const found = nextExpirations({ kind, next: 5 }, today, nyse);
         expect([...new Set(found)].sort()).toEqual(found);
         expect(found.every((date) => date >= today && nyse.session(date) !== null)).toBe(true);
       }),
@@ -147,7 +150,10 @@ describe("a chain", () => {
   };
 
   test("expands by expiration, strike and type", () => {
-    const contracts = expandChain(chainSchema.parse(readme), "150.00", "2026-11-21", nyse);
+    const contracts = expandChain(chainSchema.parse(readme), "150.00", {
+      today: "2026-11-21",
+      calendar: nyse,
+    });
 
     expect(contracts).toHaveLength(3 * 7 * 2);
     expect(contracts.slice(0, 3)).toEqual([
@@ -165,7 +171,7 @@ describe("a chain", () => {
       types: ["PUT"],
     });
 
-    expect(expandChain(chain, "0", "2026-11-21", nyse)).toEqual([
+    expect(expandChain(chain, "0", { today: "2026-11-21", calendar: nyse })).toEqual([
       { underlying: "AAPL", expiration: "2026-12-18", optionType: "PUT", strike: "150.5" },
       { underlying: "AAPL", expiration: "2026-12-18", optionType: "PUT", strike: "155" },
     ]);
@@ -199,7 +205,7 @@ describe("a chain", () => {
   test("that would cost thousands of calls is refused", () => {
     const chain = chainSchema.parse({ ...readme, strikes: { around: "last", percent: 100, step: 0.01 } });
 
-    expect(() => expandChain(chain, "150", "2026-11-21", nyse)).toThrow(
+    expect(() => expandChain(chain, "150", { today: "2026-11-21", calendar: nyse })).toThrow(
       /AAPL stands for more than 2000 contracts/,
     );
   });

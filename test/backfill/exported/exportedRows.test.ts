@@ -5,7 +5,7 @@ import { expect, test } from "@jest/globals";
 import type { ExportColumn } from "../../../src/archive/export/columns.ts";
 import { bodyOfRows, EXPORT_SOURCE, PIECE_COLUMNS, type PieceRow } from "../../../src/read/exportCall.ts";
 import { rowsOf } from "../../../src/read/answerToRows.ts";
-import { parquetRows } from "../../../src/backfill/exported/parquetRows.ts";
+import { parquetRows } from "../../../src/backfill/exported/exportedRows.ts";
 import { ROW_GROUP_ROWS, writeParquetFile } from "../../../src/export/parquetFile.ts";
 import { tempDir } from "../../support/tempDir.ts";
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { COMMON_DECIMAL, digitsOf, scaledDecimal, widened } from "../../src/export/decimal.ts";
+import { COMMON_DECIMAL, digitsOf, scaledDecimal, widened } from "../../src/export/parquetDecimal.ts";
 
 describe("a decimal as a whole number and a scale", () => {
   test.each([

@@ -3,18 +3,18 @@ import { renameSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import type pg from "pg";
-import { readPositions } from "../../src/archive/loadPosition.ts";
-import { createMemory, loadBatch } from "../../src/archive/load.ts";
-import { loadAll } from "../../src/archive/loader.ts";
-import { readReadPositions, positionOfRun } from "../../src/archive/refill/runPosition.ts";
-import { NOTHING_LOADED } from "../../src/archive/batch.ts";
-import { beginRun } from "../../src/archive/refill/runs.ts";
-import { contentOf } from "../support/archive.ts";
-import { createTestClock } from "../support/clock.ts";
-import { tempDir } from "../support/tempDir.ts";
-import { capturedEdges, run } from "../cli/edges.ts";
-import { runProgram } from "../../src/cli/program.ts";
-import { type BackfillWorld, backfillWorld, journal, MINUTES } from "./world.ts";
+import { readPositions } from "../../../src/archive/loadPosition.ts";
+import { createMemory, loadBatch } from "../../../src/archive/load.ts";
+import { loadAll } from "../../../src/archive/loader.ts";
+import { readReadPositions, positionOfRun } from "../../../src/archive/refill/runPosition.ts";
+import { NOTHING_LOADED } from "../../../src/archive/batch.ts";
+import { beginRun } from "../../../src/archive/refill/runs.ts";
+import { contentOf } from "../../support/archive.ts";
+import { createTestClock } from "../../support/clock.ts";
+import { tempDir } from "../../support/tempDir.ts";
+import { capturedEdges, run } from "../../cli/edges.ts";
+import { runProgram } from "../../../src/cli/program.ts";
+import { type BackfillWorld, backfillWorld, journal, MINUTES } from "../world.ts";
 
 /** The archive without what is remembered of backfills themselves. */
 async function archiveOf({ pool }: Pick<BackfillWorld, "pool">) {

@@ -35,7 +35,7 @@ export type PlannedCall = Urgency & {
 };
 
 /** What a call is for, beside its quotes; see `badSymbolSearch.ts`. */
-export type Part =
+type Part =
   /** A symbol of a call that failed, asked alone; the other symbols wait for the outcome. */
   | { kind: "probe"; rest: PlannedCall }
   /** A stretch of a call that failed; the calls left are shared by all of its stretches. */

@@ -1,6 +1,6 @@
 /** What a sweep says to people. Pure. */
 import { describeCall, type QuoteCall } from "../../quotes-api/request.ts";
-import type { SweepFate, SweepPlan } from "./plan.ts";
+import type { SweepFate, SweepPlan } from "./sweepPlan.ts";
 
 /** Names that are listed; more are counted. */
 const MOST_NAMES = 12;
@@ -49,7 +49,7 @@ export function callLines(calls: readonly QuoteCall[], most = MOST_CALLS): strin
 }
 
 /** `AAPL, MSFT and 3 more`. */
-export function someNames(names: readonly string[]): string {
+function someNames(names: readonly string[]): string {
   const rest = names.length - MOST_NAMES;
   return `${names.slice(0, MOST_NAMES).join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
 }

@@ -18,16 +18,21 @@ const HOURS_AROUND = 3;
  *
  * @throws QuotekeeperError JOURNAL_UNREADABLE; BACKFILL_NOTHING when there is no journal at all
  */
-export async function chooseSegments(dir: string, { from, to }: TimeRange): Promise<SegmentInfo[]> {
+export async function chooseSegments(dir: string, range: TimeRange): Promise<SegmentInfo[]> {
   const segments = await listSegments(dir);
   if (segments.length === 0)
     throw new QuotekeeperError("BACKFILL_NOTHING", `${dir} holds no segment of a journal`);
+  return segments.filter(mayHold(range));
+}
+
+/** Whether a segment may hold records of a range. */
+export function mayHold({ from, to }: TimeRange): (segment: Pick<SegmentInfo, "name">) => boolean {
   const first = from === null ? -Infinity : hourOf(dateOf(from).getTime()) - HOURS_AROUND;
   const last = to === null ? Infinity : hourOf(dateOf(to).getTime()) + HOURS_AROUND;
-  return segments.filter(({ name }) => {
+  return ({ name }) => {
     const hour = segmentHour(name) ?? 0;
     return hour >= first && hour <= last;
-  });
+  };
 }
 
 /** The segments that may hold answers to slots of some hours; none where there is no journal. */

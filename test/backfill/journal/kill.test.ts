@@ -1,19 +1,19 @@
 /** A backfill that is killed at any moment loses nothing, doubles nothing, and goes on. */
 import { expect, test } from "@jest/globals";
-import { writeSample } from "../../bench/backfill/sample.ts";
-import { loadAll } from "../../src/archive/loader.ts";
-import { contentOf } from "../support/archive.ts";
-import { createTestClock } from "../support/clock.ts";
-import { compileProgram } from "../support/compileProgram.ts";
-import { tempDir } from "../support/tempDir.ts";
-import { run } from "../cli/edges.ts";
-import { shutGate } from "./gate.ts";
-import { backfillWorld } from "./world.ts";
+import { writeSample } from "../../../bench/backfill/sample.ts";
+import { loadAll } from "../../../src/archive/loader.ts";
+import { contentOf } from "../../support/archive.ts";
+import { createTestClock } from "../../support/clock.ts";
+import { compileProgram } from "../../support/compileProgram.ts";
+import { tempDir } from "../../support/tempDir.ts";
+import { run } from "../../cli/edges.ts";
+import { shutGate } from "../gate.ts";
+import { backfillWorld } from "../world.ts";
 
 /** Enough for several transactions. */
 const QUOTES = 30_000;
 
-test("killed twice while it runs, it has every row once at the end, and its report is of all runs", async () => {
+test("a backfill that is killed twice while it runs has every row once at the end, and its report is of all runs", async () => {
   const bin = compileProgram(tempDir());
   const world = await backfillWorld();
   await writeSample(world.journalDir, QUOTES);

@@ -1,8 +1,12 @@
-/** The rows of a Parquet file of an export, every digit of them: text as PostgreSQL reads it. */
+/** The rows of a file of an export, Parquet or CSV, every digit of them: text as PostgreSQL reads it. */
 import type { FileHandle } from "node:fs/promises";
+import { pipeline } from "node:stream";
 import { Zstd } from "@hpcc-js/wasm-zstd";
+import { parse } from "csv-parse";
 import { type FileMetaData, parquetMetadataAsync, parquetRead, type SchemaElement } from "hyparquet";
 import type { PieceRow } from "../../read/exportCall.ts";
+import { exact } from "../../read/spreadsheet.ts";
+import type { ExportedTable } from "../../export/manifest.ts";
 import { instantOf } from "../../clock.ts";
 import { openFile } from "../../plainFiles.ts";
 
@@ -10,7 +14,7 @@ import { openFile } from "../../plainFiles.ts";
 type Raw = bigint | number | boolean | string | Uint8Array | null | undefined;
 
 /**
- * A row group at a time, in the file's order.
+ * The rows of a Parquet file, a row group at a time, in its order.
  *
  * @throws the file system's errors; the reader's for a file that is no Parquet
  */
@@ -89,4 +93,49 @@ function decimalText(whole: bigint, scale: number): string {
   const point = digits.length - scale;
   const fraction = digits.slice(point).replace(/0+$/u, "");
   return `${whole < 0n ? "-" : ""}${digits.slice(0, point)}${fraction === "" ? "" : `.${fraction}`}`;
+}
+
+/** Rows of CSV that are given together. */
+const CSV_ROWS = 1_000;
+
+/** How an export writes CSV: NULL is nothing, an empty text is `""` (docs/export.md, CSV). */
+const CSV_FORM = {
+  record_delimiter: "\r\n",
+  cast: (value: string, { quoting }: { quoting: boolean }): string | null =>
+    value === "" && !quoting ? null : value,
+};
+
+/**
+ * The rows of a CSV file, in its order.
+ *
+ * @param raw whether texts are exact; otherwise some have an apostrophe before them (spreadsheet.ts)
+ * @throws the file system's errors; the reader's for a file that is no CSV
+ */
+export async function* exportedCsvRows(
+  path: string,
+  { columns }: Pick<ExportedTable, "columns">,
+  raw: boolean,
+): AsyncGenerator<PieceRow[], void> {
+  const texts = new Set(raw ? [] : columns.flatMap(({ name, type }) => (type === "VARCHAR" ? [name] : [])));
+  const input = (await openFile(path, { links: false })).createReadStream();
+  // An error of either ends both, and comes out of the parser.
+  const parser = pipeline(input, parse(CSV_FORM), () => undefined);
+  let names: string[] | null = null;
+  let rows: PieceRow[] = [];
+  for await (const record of parser) {
+    const values = record as (string | null)[];
+    if (names === null) {
+      names = values.map(String);
+      continue;
+    }
+    const entries = names.map((name, place): [string, string | null] => {
+      const value = values[place] ?? null;
+      return [name, value !== null && texts.has(name) ? exact(value) : value];
+    });
+    rows.push(Object.fromEntries(entries));
+    if (rows.length < CSV_ROWS) continue;
+    yield rows;
+    rows = [];
+  }
+  yield rows;
 }

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { NonceMemory } from "../../../src/quotes-api/oauth/nonces.ts";
 import { signRequest } from "../../../src/quotes-api/oauth/signature.ts";
 import type { RawRequest } from "../../../src/quotes-api/oauth/protocol.ts";
-import { verifyRequest, type Verifier } from "../../../src/quotes-api/oauth/verify.ts";
+import { verifyRequest, type Verifier } from "../../../src/quotes-api/oauth/verifyRequest.ts";
 import { percentEncode } from "../../../src/quotes-api/percentEncode.ts";
 import { keyFinder } from "../../../src/serve/keys/key.ts";
 
@@ -161,10 +161,10 @@ describe("a request that is rightly signed", () => {
   });
 });
 
-describe("401", () => {
+describe("a request is refused with 401", () => {
   const refused = (reason: string) => ({ ok: false, status: 401, reason });
 
-  test("no Authorization header, or one of another scheme", () => {
+  test("when it has no Authorization header, or one of another scheme", () => {
     expect(verifyRequest({ ...signed(), authorization: [] }, verifier())).toEqual(
       refused("the Authorization header is missing"),
     );
@@ -173,7 +173,7 @@ describe("401", () => {
     );
   });
 
-  test("anything that was signed is changed on the way", () => {
+  test("when anything that was signed is changed on the way", () => {
     const request = signed();
     const wrong = refused("the signature does not match");
 
@@ -189,7 +189,7 @@ describe("401", () => {
     ).toEqual(wrong);
   });
 
-  test("a signature of another length, or none in base64", () => {
+  test("when its signature has another length, or is no base64", () => {
     const change = (to: string) =>
       edited((header) => header.replace(/oauth_signature="[^"]*"/, `oauth_signature="${to}"`));
 
@@ -199,7 +199,7 @@ describe("401", () => {
     );
   });
 
-  test("an unknown consumer key, or the token of another key", () => {
+  test("when its consumer key is unknown, or its token is that of another key", () => {
     const other = { ...key, consumerKey: "ck2", accessToken: "at2" };
     const crossed = signed({ credentials: { ...key, accessToken: "at2" } });
 
@@ -208,7 +208,7 @@ describe("401", () => {
     expect(verifyRequest(crossed, verifier({ keys: [key, other] }))).toEqual(unknown);
   });
 
-  test("a timestamp more than 10 s off, before or after", () => {
+  test("when its timestamp is more than 10 s off, before or after", () => {
     const at = (timestamp: number) => verifyRequest(signed({ timestamp }), verifier());
 
     expect(at(now - 10).ok).toBe(true);
@@ -217,7 +217,7 @@ describe("401", () => {
     expect(at(now + 11)).toEqual(refused("the timestamp is 11 s ahead of the service's clock"));
   });
 
-  test("a request that is sent a second time", () => {
+  test("when it is sent a second time", () => {
     const once = verifier();
     verifyRequest(signed(), once);
 
@@ -225,7 +225,7 @@ describe("401", () => {
     expect(verifyRequest(signed({ nonce: "n2" }), once).ok).toBe(true);
   });
 
-  test("a request that is sent again as long as its timestamp is accepted, whatever the clock shows then", () => {
+  test("when it is sent again, as long as its timestamp is accepted, whatever the clock shows then", () => {
     const once = verifier();
     verifyRequest(signed(), once);
 
@@ -235,7 +235,7 @@ describe("401", () => {
       );
   });
 
-  test("a wrongly signed request does not use up the nonce", () => {
+  test("and does not use up the nonce when it is wrongly signed", () => {
     const once = verifier();
     verifyRequest({ ...signed(), target: "/v1/other" }, once);
 
@@ -243,7 +243,7 @@ describe("401", () => {
   });
 });
 
-describe("400", () => {
+describe("a request is refused with 400", () => {
   const bad = (reason: string) => ({ ok: false, status: 400, reason });
 
   test.each([
@@ -253,7 +253,7 @@ describe("400", () => {
     "oauth_timestamp",
     "oauth_signature_method",
     "oauth_signature",
-  ])("%s is missing or empty", (name) => {
+  ])("when %s is missing or empty", (name) => {
     const without = edited((header) =>
       header.replace(new RegExp(`${name}="[^"]*"(, )?`), "").replace(/, $/, ""),
     );
@@ -263,7 +263,7 @@ describe("400", () => {
     expect(verifyRequest(empty, verifier())).toEqual(bad(`${name} is missing`));
   });
 
-  test("a protocol parameter is given twice, in the header, in a second header or in the query", () => {
+  test("when a protocol parameter is given twice, in the header, in a second header or in the query", () => {
     expect(
       verifyRequest(
         edited((header) => `${header}, oauth_nonce="x"`),
@@ -279,7 +279,7 @@ describe("400", () => {
     );
   });
 
-  test("a protocol parameter is given twice in the query, or a second time in the form body", () => {
+  test("when a protocol parameter is given twice in the query, or a second time in the form body", () => {
     const request = movedToQuery(signed());
     const twice = bad("oauth_nonce is given twice");
 
@@ -292,13 +292,13 @@ describe("400", () => {
     );
   });
 
-  test("an Authorization header that says OAuth and nothing else", () => {
+  test("when its Authorization header says OAuth and nothing else", () => {
     expect(verifyRequest({ ...signed(), authorization: ["OAuth"] }, verifier())).toEqual(
       bad("oauth_consumer_key is missing"),
     );
   });
 
-  test("another signature method or version; no version at all is fine", () => {
+  test("when it has another signature method or version; no version at all is fine", () => {
     expect(
       verifyRequest(
         edited((header) => header.replace("HMAC-SHA1", "PLAINTEXT")),
@@ -318,13 +318,13 @@ describe("400", () => {
     expect(unversioned).toMatchObject({ status: 401, reason: "the signature does not match" });
   });
 
-  test.each(["-5", "1e9", "12.5", "abc", "0"])("the timestamp %s", (timestamp) => {
+  test.each(["-5", "1e9", "12.5", "abc", "0"])("when its timestamp is %s", (timestamp) => {
     const request = edited((header) => header.replace(/timestamp="\d+"/, `timestamp="${timestamp}"`));
 
     expect(verifyRequest(request, verifier())).toEqual(bad("oauth_timestamp is no Unix time"));
   });
 
-  test("a query that is not percent-encoded UTF-8", () => {
+  test("when its query is not percent-encoded UTF-8", () => {
     expect(verifyRequest({ ...signed(), target: "/q?a=%ff" }, verifier())).toEqual(
       bad("the query or the form body is not percent-encoded UTF-8, or has more than 200 parameters"),
     );

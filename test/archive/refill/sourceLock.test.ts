@@ -1,8 +1,8 @@
 /** Imports beside each other. */
 import { expect, test } from "@jest/globals";
 import { withSourceLock } from "../../../src/archive/refill/sourceLock.ts";
-import { backfillWorld } from "../world.ts";
-import { backfill, files, HEADER, series } from "../csv/csvFiles.ts";
+import { backfillWorld } from "../../backfill/world.ts";
+import { backfill, files, HEADER, series } from "../../backfill/csv/csvFiles.ts";
 
 test("two imports into one source take turns: the second is refused and may be tried again; another source is free", async () => {
   const world = await backfillWorld();

@@ -3,7 +3,7 @@
  */
 import { z } from "zod";
 import { QuotekeeperError } from "../errors.ts";
-import type { Calendar } from "./calendar/calendar.ts";
+import type { Calendar } from "./calendar/tradingCalendar.ts";
 import { isDateText } from "./calendar/dates.ts";
 import { byDecimal, strikesAround } from "./chainStrikes.ts";
 import { isExpired, nextExpirations } from "./expirations.ts";
@@ -69,7 +69,7 @@ export const chainSchema = z.strictObject({
 export type Chain = z.infer<typeof chainSchema>;
 
 /** Most contracts one chain may stand for: each is one call of 60 a minute, so a pass already takes half an hour. */
-export const MAX_CHAIN_CONTRACTS = 2_000;
+const MAX_CHAIN_CONTRACTS = 2_000;
 
 /**
  * The contracts a chain stands for today, by expiration, strike (ascending) and type, each once; expired ones
@@ -79,11 +79,15 @@ export const MAX_CHAIN_CONTRACTS = 2_000;
  * @param today exchange date, `YYYY-MM-DD`
  * @throws CHAIN_INVALID when `last` is no decimal, or when it would be more than MAX_CHAIN_CONTRACTS
  */
-export function expandChain(chain: Chain, last: string, today: string, calendar: Calendar): OptionContract[] {
+export function expandChain(
+  chain: Chain,
+  last: string,
+  { today, calendar }: { today: string; calendar: Calendar },
+): OptionContract[] {
   const { underlying, expirations, strikes, types } = chain;
   const dates = Array.isArray(expirations)
     ? [...new Set(expirations)].sort().filter((expiration) => !isExpired({ expiration }, today))
-    : nextExpirations(expirations.kind, expirations.next, today, calendar);
+    : nextExpirations(expirations, today, calendar);
   const optionTypes = [...new Set(types)];
   const most = Math.floor(MAX_CHAIN_CONTRACTS / Math.max(1, dates.length * optionTypes.length));
   const prices = Array.isArray(strikes)

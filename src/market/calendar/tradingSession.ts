@@ -24,11 +24,11 @@ export type TradingSession = {
  * Assumed: pre-market trading begins at 04:00 New York time on every session since 1990, as NYSE Arca does today.
  * Extended hours before about 2005 were shorter; a job that wants `pre` cannot run in the past anyway.
  */
-export const PRE_MARKET_START = "04:00";
+const PRE_MARKET_START = "04:00";
 
 /** The regular session, New York time (NYSE, since 1985-09-30). */
-export const REGULAR_OPEN = "09:30";
-export const REGULAR_CLOSE = "16:00";
+const REGULAR_OPEN = "09:30";
+const REGULAR_CLOSE = "16:00";
 
 /** What an override of kind `early` without a close means: the usual early close since 1993. */
 export const EARLY_CLOSE = "13:00";
@@ -37,7 +37,7 @@ export const EARLY_CLOSE = "13:00";
  * Assumed: post-market trading ends four hours after the close. Announced by NYSE Group for both usual closes
  * (16:00 to 20:00, 13:00 to 17:00); the rare closes at 14:00 to 15:56 follow the same distance.
  */
-export const POST_MARKET_MS = 4 * 3_600_000;
+const POST_MARKET_MS = 4 * 3_600_000;
 
 /** The session of a date; times are `HH:MM` in New York, the usual ones where absent. */
 export function sessionOn(
