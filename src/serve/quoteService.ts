@@ -34,7 +34,7 @@ export type QuoteServiceOptions = AdmissionOptions & {
 };
 
 /** The service, not yet listening. */
-export type QuoteService = {
+type QuoteService = {
   /**
    * Begins to listen; port 0 takes any free one.
    *

@@ -2,7 +2,7 @@
 import type { Argument, Command, Option } from "commander";
 
 /** What follows an option: `none` nothing, `free` a value nobody can guess, `file` a path, else one of the choices. */
-export type Value = { kind: "none" | "free" | "file" } | { kind: "choices"; choices: readonly string[] };
+type Value = { kind: "none" | "free" | "file" } | { kind: "choices"; choices: readonly string[] };
 
 /** An option as it is typed. */
 export type OptionWord = { flag: string; description: string; value: Value };

@@ -6,7 +6,7 @@ import { CLOCK_STEP_KINDS } from "../../journal/ledger.ts";
 type Labels = Readonly<Record<string, readonly string[] | string>>;
 
 /** One metric. */
-export type MetricDefinition = {
+type MetricDefinition = {
   kind: "counter" | "gauge" | "histogram";
   help: string;
   labels?: Labels;
@@ -15,7 +15,7 @@ export type MetricDefinition = {
 };
 
 /** What can come of a call besides the outcomes of its answer. */
-export const NO_ANSWER = ["no_answer", "not_kept"] as const;
+const NO_ANSWER = ["no_answer", "not_kept"] as const;
 
 /** Outcomes of a call. */
 export const CALL_OUTCOMES = [

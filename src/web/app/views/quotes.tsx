@@ -173,7 +173,7 @@ function Row({ row, places }: { row: QuoteRow; places: Places }) {
 }
 
 /** Where one series is shown. */
-export function instrumentHref({ instrument, sourceId, delayed }: QuoteRow): string {
+function instrumentHref({ instrument, sourceId, delayed }: QuoteRow): string {
   return href("/instrument", {
     name: instrument,
     source: String(sourceId),
