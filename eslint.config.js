@@ -53,7 +53,7 @@ const MAY_IMPORT = {
   archive: ["config", "market", "quotes-api", "journal", "read"],
   export: ["journal", "archive"],
   serve: ["market", "quotes-api", "journal", "read", "schedule", "archive"],
-  web: ["market", "journal", "read", "archive"],
+  web: ["market", "quotes-api", "journal", "read", "archive"],
   run: [
     ...["config", "market", "quotes-api", "journal", "schedule", "collect", "archive"],
     ...["serve", "web"],

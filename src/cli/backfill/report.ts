@@ -49,11 +49,7 @@ export const backfillJson = z
 export type CommonRequest = { dryRun: boolean; json: boolean };
 
 /** A finished backfill, or one that was only tried. */
-export type Finished = {
-  kind: "journal" | "xml" | "csv" | "parquet" | "sweep";
-  dryRun: boolean;
-  /** Whether it went on with one that was ended in its midst; the report is of all of it. */
-  resumed: boolean;
+export type Finished = Pick<z.infer<typeof backfillJson>, "kind" | "dryRun" | "resumed"> & {
   report: BackfillReport;
   /** Further lines for people, such as where the times came from. */
   remarks?: readonly string[];
