@@ -9,7 +9,7 @@ import { performance } from "node:perf_hooks";
 import { QuotekeeperError } from "../errors.ts";
 import { splitTarget } from "../quotes-api/oauth/protocol.ts";
 import { declaredBytes, failWith, MAX_BODY_BYTES } from "./answers.ts";
-import { STATUS } from "./status.ts";
+import { STATUS } from "./httpStatus.ts";
 import {
   answerUnreadable,
   MAX_HEADERS,

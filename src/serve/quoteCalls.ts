@@ -10,7 +10,7 @@ import type { Fault } from "./faults/decide.ts";
 import { type Faults, inFaultyOrder } from "./faults/edge.ts";
 import { createTargetMemory } from "./targetMemory.ts";
 import type { QuoteSource } from "./source.ts";
-import { STATUS } from "./status.ts";
+import { STATUS } from "./httpStatus.ts";
 
 /**
  * Assumed: a token whose access level is delayed quotes alone, and which asks for real-time ones, is refused with 403

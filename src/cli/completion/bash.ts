@@ -1,5 +1,5 @@
 /** The completion script of bash, 3.2 and later; it needs no other package. */
-import { enteredPatterns, type OptionWord, type Place, valueCases, valuedPatterns } from "./words.ts";
+import { enteredPatterns, type OptionWord, type Place, valueCases, valuedPatterns } from "./places.ts";
 
 /** @param places of the program, itself first */
 export function bashScript(places: readonly Place[]): string {

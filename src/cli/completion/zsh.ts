@@ -1,5 +1,5 @@
 /** The completion script of zsh: to be sourced, or kept as `_quotekeeper` in a directory of `fpath`. */
-import { enteredPatterns, type OptionWord, type Place, valueCases, valuedPatterns } from "./words.ts";
+import { enteredPatterns, type OptionWord, type Place, valueCases, valuedPatterns } from "./places.ts";
 
 /** @param places of the program, itself first */
 export function zshScript(places: readonly Place[]): string {
