@@ -67,7 +67,7 @@ const MAY_IMPORT = {
   archive: ["config", "market", "quotes-api", "journal", "read"],
   export: ["journal", "archive"],
   serve: ["market", "quotes-api", "journal", "read", "schedule", "archive"],
-  web: ["market", "journal", "read", "archive"],
+  web: ["market", "quotes-api", "journal", "read", "archive"],
   backfill: ["market", "quotes-api", "journal", "read", "schedule", "collect", "archive", "export"],
   run: ["config", "market", "quotes-api", "journal", "schedule", "collect", "archive", "serve", "web"],
 };

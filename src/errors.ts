@@ -358,6 +358,47 @@ const table = {
     exitCode: 1,
     hint: "Stop the program that listens there, or choose another port: QUOTEKEEPER_HTTP_PORT for the dashboard, --port for serve.",
   },
+  // The dashboard answers these; no command ends with them.
+  HOST_REFUSED: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Open it as http://localhost, or add the name to QUOTEKEEPER_WEB_HOSTS.",
+  },
+  ORIGIN_REFUSED: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Open the dashboard itself. Behind a proxy, add its name to QUOTEKEEPER_WEB_HOSTS.",
+  },
+  TOKEN_WANTED: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Give the token of QUOTEKEEPER_WEB_TOKEN.",
+  },
+  TOKEN_WRONG: {
+    retryable: false,
+    exitCode: 1,
+    hint: "It is the value of QUOTEKEEPER_WEB_TOKEN, or the content of the file QUOTEKEEPER_WEB_TOKEN_FILE names.",
+  },
+  TOKEN_TRIED: {
+    retryable: true,
+    exitCode: 1,
+    hint: "Wait a moment, then try again.",
+  },
+  NOT_FOUND: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Begin at /.",
+  },
+  ADDRESS_UNREADABLE: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Correct its percent-encoding.",
+  },
+  QUERY_INVALID: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Correct the address.",
+  },
 } as const satisfies Record<string, ErrorEntry>;
 
 /** The code of an error, stable across releases. */

@@ -14,7 +14,7 @@ export function errorsPage(): string {
     "# Errors",
     "Source: `src/errors.ts`.",
     "A message begins with its code, then names the thing and the value, then says what to do. The codes stay the same from release to release.",
-    "_Again_ says whether the same attempt may succeed later without anybody changing anything; the program then tries again by itself. _Exit_ is the exit code of a command that ends with the error: 1 when something needs a person, 2 for wrong usage or configuration.",
+    "_Again_ says whether the same attempt may succeed later without anybody changing anything; the program then tries again by itself. _Exit_ is the exit code of a command that ends with the error: 1 when something needs a person, 2 for wrong usage or configuration. Some codes are answered by the dashboard alone, and end no command.",
     markdownTable(["Code", "Again", "Exit", "What to do"], rows),
   );
 }

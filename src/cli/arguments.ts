@@ -4,7 +4,7 @@ import { Temporal } from "temporal-polyfill";
 import { QuotekeeperError } from "../errors.ts";
 import { type Instant, instantOf } from "../clock.ts";
 import type { Credentials } from "../quotes-api/oauth/signature.ts";
-import { isSymbol, isWatchlistId, type OptionContract } from "../market/instrument.ts";
+import { isStrike, isSymbol, isWatchlistId, type OptionContract } from "../market/instrument.ts";
 import { isDateText } from "../market/calendar/dates.ts";
 
 /** `AAPL,MSFT`: one symbol at least, each once. */
@@ -29,7 +29,7 @@ export function parseContract(text: string): OptionContract {
         ? `"${expiration}" is not a date`
         : !/^(CALL|PUT)$/i.test(optionType)
           ? `"${optionType}" is neither CALL nor PUT`
-          : !/^\d{1,9}(\.\d{1,6})?$/.test(strike) || !/[1-9]/.test(strike)
+          : !isStrike(strike)
             ? `"${strike}" is not a strike`
             : null;
   if (problem !== null)

@@ -68,7 +68,7 @@ async function calendar(
       return [];
     },
   );
-  const rows = calendarRows(createCalendar(overrides), from, to, { closed });
+  const rows = calendarRows(createCalendar(overrides), { from, to, closed });
   if (json) printJson(stdout, calendarJson, rows.map(toJson));
   else {
     const columns = ["Date", "Kind", "Pre (New York)", "Open", "Close", "Post", "Reason"].map((heading) => ({
@@ -105,13 +105,11 @@ type CalendarRow = {
 /**
  * The days from one exchange date to another, both included.
  *
- * @param options.closed also the days without a session; default false
+ * @param dates.closed also the days without a session; default false
  */
 export function calendarRows(
   calendar: Calendar,
-  from: string,
-  to: string,
-  { closed = false }: { closed?: boolean } = {},
+  { from, to, closed = false }: { from: string; to: string; closed?: boolean },
 ): CalendarRow[] {
   if (!closed) return calendar.sessions(from, to);
   return datesBetween(from, to).map(

@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import { Argument } from "commander";
 import { bashScript } from "./completion/bash.ts";
 import { fishScript } from "./completion/fish.ts";
-import { type Place, placesOf } from "./completion/words.ts";
+import { type Place, placesOf } from "./completion/places.ts";
 import { zshScript } from "./completion/zsh.ts";
 import type { AddCommand } from "./command.ts";
 

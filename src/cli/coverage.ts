@@ -67,7 +67,7 @@ async function coverage(config: Config, edges: Edges, { from, to, json }: Covera
     },
     edges.onInterrupt,
   );
-  const { stdout, env } = edges;
+  const { stdout } = edges;
   if (json) printJson(stdout, coverageJson, rows);
   else if (rows.length === 0)
     say(
@@ -77,27 +77,21 @@ async function coverage(config: Config, edges: Edges, { from, to, json }: Covera
   else {
     for (const source of ["account", "simulated"] as const) {
       const ofSource = rows.filter((row) => row.source === source);
-      if (ofSource.length > 0) stdout.write(report(ofSource, source, stdout, env));
+      if (ofSource.length > 0) stdout.write(report(ofSource, source, edges));
     }
   }
   return rows.some(({ missed }) => missed > 0) ? 1 : 0;
 }
 
 /** Simulated slots are told apart from an account's, and say so. */
-function report(
-  rows: readonly CoverageRow[],
-  source: CoverageRow["source"],
-  stdout: Edges["stdout"],
-  env: Edges["env"],
-): string {
+function report(rows: readonly CoverageRow[], source: CoverageRow["source"], edges: Edges): string {
   const worst = rows.filter(({ missed }) => missed > 0);
   const heading = source === "simulated" ? "SIMULATED market\n" : "";
-  const details =
-    worst.length === 0 ? "Everything that was due is stored.\n" : worstTable(worst, stdout, env);
-  return `${heading}${heatLines(rows, stdout.columns).join("\n")}\n\n${details}`;
+  const details = worst.length === 0 ? "Everything that was due is stored.\n" : worstTable(worst, edges);
+  return `${heading}${heatLines(rows, edges.stdout.columns).join("\n")}\n\n${details}`;
 }
 
-function worstTable(worst: readonly CoverageRow[], stdout: Edges["stdout"], env: Edges["env"]): string {
+function worstTable(worst: readonly CoverageRow[], { stdout, env }: Edges): string {
   const listed = worst.slice(0, MOST_ROWS).map((row) => ({
     ...row,
     instrument: oneLine(row.instrument),

@@ -17,7 +17,7 @@ import { PROCESSES } from "../processes.ts";
 import { createLogger } from "./terminal/logger.ts";
 import { roughly } from "../run/durations.ts";
 import { StatusLine } from "./terminal/statusLine.ts";
-import { table } from "./terminal/table.ts";
+import { table, thousands } from "./terminal/table.ts";
 import { VERSION } from "../run/version.ts";
 
 /** `export --json`: the manifest, and where it lies. */
@@ -203,8 +203,8 @@ function progressText({ table: name, date, rows, expected }: ExportProgress, ela
   return [
     `${Math.floor(share * 100)} %`,
     [name, date].filter((part) => part !== null).join(" "),
-    `${count(rows)} of ${count(expected)} rows`,
-    `${count(perSecond)}/s`,
+    `${thousands(rows)} of ${thousands(expected)} rows`,
+    `${thousands(perSecond)}/s`,
     ...(rows > 0 && rows < expected ? [`${roughly((elapsedMs * (expected - rows)) / rows)} left`] : []),
   ].join(" | ");
 }
@@ -213,20 +213,16 @@ function report(out: string, { tables, format, symbols }: Manifest, { stdout, en
   const columns = ["Table", "Rows", "Files", "MB"].map((heading, index) => ({ heading, right: index > 0 }));
   const cells = tables.map(({ name, rows, files }) => [
     name,
-    count(rows),
+    thousands(rows),
     String(files.length),
     megabytes(files),
   ]);
   const files = tables.flatMap((one) => one.files);
   const rows = tables.reduce((sum, one) => sum + one.rows, 0);
   const narrowed = symbols === null ? "" : ` of ${symbols.join(", ")}`;
-  return `${table(columns, cells, stdout, env)}\n${count(rows)} rows${narrowed} in ${files.length} ${format} files, ${megabytes(files)} MB: ${oneLine(out)}\n`;
+  return `${table(columns, cells, stdout, env)}\n${thousands(rows)} rows${narrowed} in ${files.length} ${format} files, ${megabytes(files)} MB: ${oneLine(out)}\n`;
 }
 
 function megabytes(files: readonly { bytes: number }[]): string {
   return (files.reduce((sum, { bytes }) => sum + bytes, 0) / 1e6).toFixed(1);
-}
-
-function count(value: number): string {
-  return value.toLocaleString("en-US");
 }

@@ -106,7 +106,7 @@ async function plan(
   const chains = new ChainBook(calendar, (broken) => say(edges.stderr, broken.message));
   const { prices, problem } = await lastPrices(config, edges, jobs);
   chains.price(prices);
-  const due = jobs.flatMap((job) => dueOn(job, day, calendar, chains));
+  const due = jobs.flatMap((job) => dueOn(job, day, { calendar, chains }));
   const priceless = [...new Set(jobs.flatMap((job) => chains.expand(job, day).priceless))];
   const budget = planBudget(due, { limit: config.limit, windowMs: config.limitWindowMs }, FIRST_BATCH_SIZE);
   if (json)
@@ -120,7 +120,7 @@ async function plan(
   else if (budget.slots.length === 0) {
     const reason = calendar.closedReason(day);
     say(edges.stdout, `No job is due on ${day}${reason === null ? "" : ` (closed: ${reason})`}.`);
-  } else edges.stdout.write(describe(day, budget, config, edges));
+  } else edges.stdout.write(describe(budget, { ...config, date: day }, edges));
   if (priceless.length > 0) {
     const why = problem ?? "the archive has no price yet";
     say(
@@ -140,7 +140,11 @@ function nextSession(calendar: Calendar, now: Date): string {
 }
 
 /** A job at each of its slots on an exchange date. */
-function dueOn(job: Job, date: string, calendar: Calendar, chains: ChainBook): DueJob[] {
+function dueOn(
+  job: Job,
+  date: string,
+  { calendar, chains }: { calendar: Calendar; chains: ChainBook },
+): DueJob[] {
   const { schedule } = scheduleJob(job, calendar);
   const { contracts, priceless } = chains.expand(job, date);
   const symbols = [...new Set([...job.symbols, ...priceless])];
@@ -179,7 +183,11 @@ async function lastPrices(
   }
 }
 
-function describe(date: string, budget: BudgetPlan, config: Config, { stdout, env }: Edges): string {
+function describe(
+  budget: BudgetPlan,
+  { date, limit, limitWindowMs }: Pick<Config, "limit" | "limitWindowMs"> & { date: string },
+  { stdout, env }: Edges,
+): string {
   const { batches, callsPerPass, passMs, fullPassMs } = budget;
   const fullPass =
     fullPassMs === null
@@ -208,7 +216,7 @@ function describe(date: string, budget: BudgetPlan, config: Config, { stdout, en
     env,
   );
   return [
-    `${date}, hours of New York. The limit is ${config.limit} calls in ${config.limitWindowMs / 1000} s.\n`,
+    `${date}, hours of New York. The limit is ${limit} calls in ${limitWindowMs / 1000} s.\n`,
     hours,
     `The fullest slot makes ${count(callsPerPass, "call")}, a pass of ${duration(passMs)}:`,
     ...batches.slice(0, MOST_BATCHES).map((text) => oneLine(`  ${text}`)),

@@ -66,7 +66,7 @@ const COMMANDS: Readonly<Record<string, { does: string; load: () => Promise<AddC
   },
   backfill: {
     does: "refills the archive, from what was once received: the service itself has no history; give one of --journal, --xml, --csv, --parquet, --symbols-file or --chain, --gaps",
-    load: async () => (await import("./backfill/program.ts")).addBackfill,
+    load: async () => (await import("./backfill/backfill.ts")).addBackfill,
   },
   export: {
     does: "the archive as files for other engines, a directory for each exchange date",

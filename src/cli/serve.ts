@@ -44,8 +44,18 @@ type ServeOptions = {
 
 /** The service; who may call it is a command below. */
 export const addServe: AddCommand = (command, { run, edges }) => {
-  command
-    .enablePositionalOptions()
+  command.enablePositionalOptions();
+  addSource(command);
+  addCallers(command).action((options: ServeOptions, self: Command) => {
+    if (options.source === undefined)
+      self.error("error: required option '--source <source>' not specified", { exitCode: 2 });
+    return run((config) => serve(config, edges, requestOf(options)));
+  });
+};
+
+/** Where quotes come from, and what is wrong with them on purpose. */
+function addSource(command: Command): Command {
+  return command
     .addOption(
       // Asked for in the action: commander would ask `serve keys` for it as well.
       new Option("--source <source>", "where its quotes come from; required").choices([
@@ -76,7 +86,12 @@ export const addServe: AddCommand = (command, { run, edges }) => {
     .option(
       "--faults <faults>",
       "faults to make on purpose, such as latency=200ms..2s,429=5%,truncate=2%,500=1%,skew=11s,reorder, or a YAML file of them",
-    )
+    );
+}
+
+/** Where it listens, and to whom. */
+function addCallers(command: Command): Command {
+  return command
     .option("--host <address>", "address to listen on", "127.0.0.1")
     .addOption(
       new Option("--port <number>", "port to listen on; 0 takes any free one")
@@ -106,29 +121,20 @@ export const addServe: AddCommand = (command, { run, edges }) => {
         "--public-url <url>",
         "how callers reach it, when a proxy stands before it; it is part of what they sign; default: http and the Host header",
       ).argParser(parsePublicUrl),
-    )
-    .action(
-      (
-        { key, asOf, speed, rows, watchlists, faults, publicUrl, ...options }: ServeOptions,
-        self: Command,
-      ) => {
-        if (options.source === undefined)
-          self.error("error: required option '--source <source>' not specified", { exitCode: 2 });
-        return run((config) =>
-          serve(config, edges, {
-            ...options,
-            asOf: asOf ?? null,
-            speed: speed ?? null,
-            rows: rows ?? null,
-            watchlists: watchlists ?? null,
-            faults: faults ?? null,
-            publicUrl: publicUrl ?? null,
-            keys: key,
-          }),
-        );
-      },
     );
-};
+}
+
+function requestOf({ key, ...options }: ServeOptions): ServeRequest {
+  const {
+    asOf = null,
+    speed = null,
+    rows = null,
+    watchlists = null,
+    faults = null,
+    publicUrl = null,
+  } = options;
+  return { ...options, asOf, speed, rows, watchlists, faults, publicUrl, keys: key };
+}
 
 /** What to serve, and to whom. */
 type ServeRequest = SourceRequest & {

@@ -59,69 +59,92 @@ async function start(config: Config, edges: Edges, { web: withWeb }: { web: bool
   const warn = (message: string): void => log.warn(message);
   const self = await thisProcess();
   const lock = await lockDataDir(resolve(config.dataDir), { clock, self, warn });
-  let archive: Archive;
-  try {
-    archive = await openArchive(config, clock);
-  } catch (error) {
+  const archive = await openArchive(config, clock).catch(async (error: unknown) => {
     await lock.release();
     throw error;
-  }
+  });
+  const opened: Opened = { archive, reader: archive.openReader(), web: null, collection: null };
   let lease: CollectorLease | null = null;
   let lost: QuotekeeperError | null = null;
-  let web: Web | null = null;
-  const reader = archive.openReader();
-  let collection: Collection | null = null;
-  const meter = createMeter();
   try {
     await prepareSchema(archive, edges, warn);
-    lease = await leaseOf(config, archive, lock, { clock, self, interrupted, warn });
-    const { sure } = lease;
-    if (withWeb)
-      web = await openWeb({ config, archive, reader, clock, collection: () => collection, meter }, log);
-    const look = createEvents(log);
-    const refresh = (): void => {
-      if (!collection) return;
-      line.show(statusText(collection, clock.now()));
-      const { lastError } = collection.collector.status();
-      look({ clockCorrectionMs: collection.feed.clockCorrectionMs(), lastError });
-    };
-    const started = await startCollection({
-      ...{ config, archive, clock, bootId: edges.bootId, log, meter, mayCall: sure },
-      onChange: refresh,
-    });
-    collection = started;
-    const lend = started.collector.lend.bind(started.collector);
-    lock.serve(lendCalls(accountOf(config), lend, clock));
-    say(stdout, ...banner(config, archive, started, web));
-    // A terminal has the banner; a log that is collected needs a line of its own.
-    const machine = !edges.stderr.isTTY;
-    if (machine) log.info(startFacts(config, archive, started, web), "started");
-    void lease.lost.then((error) => (lost = error));
-    const signal = await ticking(refresh, Promise.race([interrupted, lease.lost.then(({ code }) => code)]));
-    line.end();
-    if (machine) log.info({ signal }, "ending");
-    say(stdout, "Ending: finishing the calls under way and storing their answers.");
+    lease = await leaseOf(config, archive, { lock, clock, self, interrupted, warn });
+    const ended = lease.lost.then((error) => (lost = error).code);
+    const ending = Promise.race([interrupted, ended]);
+    await collect(config, edges, { opened, lock, mayCall: lease.sure, withWeb, line, log, ending });
   } finally {
-    await web?.close();
-    await collection?.close();
-    await reader.end().catch(() => undefined);
+    await opened.web?.close();
+    await opened.collection?.close();
+    await opened.reader.end().catch(() => undefined);
     const released = (await lease?.release()) ?? true;
     await archive
       .close()
       .catch((error: unknown) => log.warn({ err: error }, "the database did not close cleanly"));
     await lock.release({ asDead: !released });
   }
-  const exitCode = farewell(collection, edges);
+  const exitCode = farewell(opened.collection, edges);
   if (lost !== null) throw lost as QuotekeeperError;
   return exitCode;
+}
+
+/** What is open of it. */
+type Opened = {
+  archive: Archive;
+  reader: ReturnType<Archive["openReader"]>;
+  web: Web | null;
+  collection: Collection | null;
+};
+
+type Collecting = {
+  opened: Opened;
+  lock: DataDirLock;
+  /** Whether the account is surely ours. */
+  mayCall: CollectorLease["sure"];
+  withWeb: boolean;
+  line: StatusLine;
+  log: ReturnType<typeof createLogger>;
+  /** The signal, or the code of the error, that ends it. */
+  ending: Promise<string>;
+};
+
+/** Opens the dashboard and the collection, and shows how it goes until its end. */
+async function collect(
+  config: Config,
+  { clock, bootId, stdout, stderr }: Edges,
+  { opened, lock, mayCall, withWeb, line, log, ending }: Collecting,
+): Promise<void> {
+  const { archive, reader } = opened;
+  const meter = createMeter();
+  const collection = (): Collection | null => opened.collection;
+  if (withWeb) opened.web = await openWeb({ config, archive, reader, clock, collection, meter }, log);
+  const look = createEvents(log);
+  const refresh = (): void => {
+    if (!opened.collection) return;
+    line.show(statusText(opened.collection, clock.now()));
+    const { collector, feed } = opened.collection;
+    look({ clockCorrectionMs: feed.clockCorrectionMs(), lastError: collector.status().lastError });
+  };
+  const started = await startCollection({
+    ...{ config, archive, clock, bootId, log, meter, mayCall },
+    onChange: refresh,
+  });
+  opened.collection = started;
+  lock.serve(lendCalls(accountOf(config), started.collector.lend.bind(started.collector), clock));
+  say(stdout, ...banner(config, opened, started));
+  // A terminal has the banner; a log that is collected needs a line of its own.
+  const machine = !stderr.isTTY;
+  if (machine) log.info(startFacts(config, opened, started), "started");
+  const signal = await ticking(refresh, ending);
+  line.end();
+  if (machine) log.info({ signal }, "ending");
+  say(stdout, "Ending: finishing the calls under way and storing their answers.");
 }
 
 /** Takes the account in the database. @throws QuotekeeperError COLLECTOR_RUNNING; Interrupted */
 async function leaseOf(
   config: Config,
   archive: Archive,
-  { id, dead }: DataDirLock,
-  { clock, self, interrupted, warn }: Beside,
+  { lock: { id, dead }, clock, self, interrupted, warn }: Beside,
 ): Promise<CollectorLease> {
   const { feed } = config;
   const market = feed.kind === "simulated" ? "the simulated market" : `this account at ${feed.baseUrl}`;
@@ -135,7 +158,13 @@ async function leaseOf(
   return takeLease(archive.pool, { ...what, id, dead, self, clock, onWatch, signal: ending.signal });
 }
 
-type Beside = { clock: Clock; self: Self; interrupted: Promise<string>; warn: (message: string) => void };
+type Beside = {
+  lock: DataDirLock;
+  clock: Clock;
+  self: Self;
+  interrupted: Promise<string>;
+  warn: (message: string) => void;
+};
 
 /** The schema now, if the database takes it; if it can later, the loader sees to it. */
 async function prepareSchema(
@@ -162,7 +191,7 @@ async function ticking(refresh: () => void, interrupted: Promise<string>): Promi
 }
 
 /** What an operator wants to find in a log of yesterday; no secret is among it. */
-function startFacts(config: Config, archive: Archive, { feed }: Collection, web: Web | null): object {
+function startFacts(config: Config, { archive, web }: Opened, { feed }: Collection): object {
   return {
     version: VERSION,
     market: feed.simulated ? "simulated" : feed.baseUrl,
@@ -173,7 +202,7 @@ function startFacts(config: Config, archive: Archive, { feed }: Collection, web:
   };
 }
 
-function banner(config: Config, archive: Archive, { feed }: Collection, web: Web | null): string[] {
+function banner(config: Config, { archive, web }: Opened, { feed }: Collection): string[] {
   const market = feed.simulated
     ? [
         "Market     SIMULATED: these quotes are made up. Its service runs on loopback and never closes,",

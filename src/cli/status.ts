@@ -43,7 +43,7 @@ export async function status(
 ): Promise<number> {
   const door = createDoor(config, edges);
   try {
-    if (watchEverySeconds !== null) return await watch(config, edges, door, { json, watchEverySeconds });
+    if (watchEverySeconds !== null) return await watch({ config, edges, door }, { json, watchEverySeconds });
     const report = await readStatus(config, edges.clock, door);
     if (json) printJson(edges.stdout, statusJson, report);
     else say(edges.stdout, ...textOf(report, edges));
@@ -54,9 +54,7 @@ export async function status(
 }
 
 async function watch(
-  config: Config,
-  edges: Edges,
-  door: ArchiveDoor,
+  { config, edges, door }: { config: Config; edges: Edges; door: ArchiveDoor },
   { json, watchEverySeconds }: { json: boolean; watchEverySeconds: number },
 ): Promise<number> {
   const { clock, stdout } = edges;

@@ -27,7 +27,7 @@ export type ExportProgress = {
 };
 
 /** What is exported, and where to. */
-export type ExportOptions = ExportRange & {
+type ExportOptions = ExportRange & {
   pool: pg.Pool;
   /** The export's directory, absolute. */
   out: string;

@@ -7,7 +7,7 @@ export type DecimalType = { precision: number; scale: number };
 export const COMMON_DECIMAL: DecimalType = { precision: 18, scale: 8 };
 
 /** The most digits that Parquet's readers agree on. */
-export const MOST_DIGITS = 38;
+const MOST_DIGITS = 38;
 
 /** Places that a column gets at least once the common type is too narrow for it. */
 const WIDE_SCALE = 18;

@@ -23,7 +23,7 @@ export class DecimalsTooWide extends Error {
 }
 
 /** What a file is made of. */
-export type ParquetFileOptions = {
+type ParquetFileOptions = {
   path: string;
   columns: readonly ExportColumn[];
   types: DecimalTypes;

@@ -65,7 +65,7 @@ export async function writeTable(planned: PlannedTable, options: WriteOptions): 
     } catch (error) {
       if (!(error instanceof DecimalsTooWide)) throw error;
       // All files of a table have one type: an engine reads them as one.
-      types = wider(table.name, columns, types, error);
+      types = wider(table.name, types, error);
       for (const name of error.needed.keys()) {
         const column = columns.find((one) => one.name === name);
         if (column) options.onWidened(table.name, name, sqlTypeOf(column, types));
@@ -89,7 +89,8 @@ async function writeDays(
     const parts = [table.name, ...(table.partitioned && date !== null ? [`date=${date}`] : [])];
     await makeDirectories(join(options.dir, ...parts));
     const path = [...parts, `${table.name}.${options.format}`];
-    const facts = await writeFile(table, written, types, date, join(options.dir, ...path), options);
+    const file = { table, columns: written, types, date, path: join(options.dir, ...path) };
+    const facts = await writeFile(file, options);
     if (expected !== null && facts.rows !== expected)
       throw new Error(`${path.join("/")} has ${facts.rows} rows, the archive ${expected}`);
     files.push({ path: path.join("/"), date, ...facts });
@@ -97,12 +98,16 @@ async function writeDays(
   return files;
 }
 
+type PlannedFile = {
+  table: ExportTable;
+  columns: readonly ExportColumn[];
+  types: DecimalTypes;
+  date: string | null;
+  path: string;
+};
+
 async function writeFile(
-  table: ExportTable,
-  columns: readonly ExportColumn[],
-  types: DecimalTypes,
-  date: string | null,
-  path: string,
+  { table, columns, types, date, path }: PlannedFile,
   { snapshot, range, format, raw, compress, onRows }: WriteOptions,
 ): Promise<{ rows: number; bytes: number; sha256: string }> {
   const ofDay = date === null ? range : { ...range, from: date, to: date };
@@ -121,12 +126,7 @@ async function writeFile(
   return facts;
 }
 
-function wider(
-  table: string,
-  columns: readonly ExportColumn[],
-  types: DecimalTypes,
-  { needed }: DecimalsTooWide,
-): DecimalTypes {
+function wider(table: string, types: DecimalTypes, { needed }: DecimalsTooWide): DecimalTypes {
   const changed = [...needed].map(([name, digits]) => {
     const type = digits && widened(decimalTypeOf(name, types), digits);
     if (!type)

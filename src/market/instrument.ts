@@ -60,6 +60,11 @@ export function instrumentName(key: InstrumentKey): string {
   return `${key.underlying}:${key.expiration}:${key.optionType}:${plainStrike(key.strike)}`;
 }
 
+/** Whether a text may be a strike: a decimal above 0, without a sign. */
+export function isStrike(text: string): boolean {
+  return /^\d{1,9}(\.\d{1,6})?$/.test(text) && /[1-9]/.test(text);
+}
+
 /** A strike without leading or trailing zeros: `0285.50` becomes `285.5`. Other text is returned as it is. */
 export function plainStrike(strike: string): string {
   const match = /^0*(\d+)(?:\.(\d*?)0*)?$/.exec(strike);

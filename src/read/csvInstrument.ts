@@ -6,7 +6,7 @@ import { type Cell, scaledBy, shown } from "./cell.ts";
 import { dateReader } from "./cellTime.ts";
 import type { TextOf } from "./rowReader.ts";
 import { isDateText } from "../market/calendar/dates.ts";
-import { type OptionContract, type OptionType, plainStrike } from "../market/instrument.ts";
+import { isStrike, type OptionContract, type OptionType, plainStrike } from "../market/instrument.ts";
 import { parseOccSymbol } from "../market/occ.ts";
 
 /** Assumed: a security of a file that names no type is a common stock, unless the archive knows it as something else. */
@@ -135,11 +135,6 @@ export function readContract(text: string): Cell<OptionContract> | null {
   const problem =
     "it looks like a contract and is none; expected AAPL:2026-12-18:CALL:150 or AAPL261218C00150000";
   return { ok: false, problem };
-}
-
-/** Whether a text is a strike: a decimal above 0. */
-function isStrike(text: string): boolean {
-  return /^\d{1,9}(\.\d{1,6})?$/u.test(text) && /[1-9]/u.test(text);
 }
 
 function ownName(text: string): OptionContract | null {

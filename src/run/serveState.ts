@@ -10,7 +10,7 @@ import type { BudgetMemory } from "../serve/budgets.ts";
 import type { ServiceKey } from "../serve/keys/key.ts";
 import { followKeys } from "../serve/keys/followKeys.ts";
 import { listKeys, type KeyPlace } from "../serve/keys/keyStore.ts";
-import { openNonceLog } from "../serve/nonces/log.ts";
+import { NonceLog } from "../serve/nonceLog.ts";
 import type { ServiceLog } from "../serve/quoteService.ts";
 import type { Edges } from "./edges.ts";
 
@@ -64,26 +64,29 @@ export async function openServeState(
   const keys = followKeys(place, made ? [...given, made] : given, (err) =>
     log.error({ err }, "the keys cannot be read; those from before stay"),
   );
-  const nonceLog = openNonceLog({
+  const nonceLog = new NonceLog({
     ...{ dir, clock: edges.clock, windowSeconds },
     uptimeSeconds: edges.uptimeSeconds(),
     limitWindowMs: config.limitWindowMs,
   });
-  const { remembered, horizon, append, windows, note, write, close } = nonceLog;
+  const { remembered, horizon, windows } = nonceLog;
   const nonces = newNonceMemory({
     windowSeconds,
     remembered,
     horizon,
     onFresh: (used, of) => {
       // What was signed with a key that dies with this run cannot be sent to another one.
-      if (of.token !== made?.accessToken) append(used, of);
+      if (of.token !== made?.accessToken) nonceLog.append(used, of);
     },
   });
   const budgets: BudgetMemory = {
     kept: windows,
     keep: (window, { accessToken }) => {
-      if (accessToken !== made?.accessToken) note(window);
+      if (accessToken !== made?.accessToken) nonceLog.note(window);
     },
   };
-  return { keys, storedCount: listKeys(place).length, nonces, budgets, keepUsed: write, close };
+  return {
+    ...{ keys, storedCount: listKeys(place).length, nonces, budgets },
+    ...{ keepUsed: () => nonceLog.write(), close: () => nonceLog.close() },
+  };
 }

@@ -17,7 +17,7 @@ import {
   type Limits,
   SERVICE_LIMITS,
 } from "./limits.ts";
-import { STATUS } from "./status.ts";
+import { STATUS } from "./httpStatus.ts";
 
 /** What calls are admitted by. */
 export type AdmissionOptions = AuthenticateOptions & {

@@ -9,7 +9,7 @@ import { type Asked, DELAY_MS, type QuoteSource } from "./source.ts";
  * Assumed: a longer list of symbols is refused with 400. It is the largest list that clients of the live service
  * report (field notes, "Requests"); a request line that is too long is another matter, and a 414.
  */
-export const MAX_SYMBOLS = 325;
+const MAX_SYMBOLS = 325;
 
 /** What a request wants of a source, whatever the source and the moment. */
 export type Wanted = {

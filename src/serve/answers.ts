@@ -52,8 +52,7 @@ export function setLimitHeaders(response: ServerResponse, headers: LimitHeaders)
 export function sendQuotes(
   response: ServerResponse,
   xml: string | Buffer,
-  headers: LimitHeaders,
-  sourceName: string,
+  { headers, sourceName }: { headers: LimitHeaders; sourceName: string },
 ): void {
   if (response.headersSent) return;
   const length = Buffer.byteLength(xml);
@@ -81,7 +80,7 @@ export function sendFaulty(response: ServerResponse, xml: string, fault: Fault):
       return;
     default:
       response.setHeader("Content-Type", XML_TYPE);
-      sendTruncated(response, xml, fault, fault.kind);
+      sendTruncated(response, xml, { keep: fault.keep, way: fault.kind });
   }
 }
 

@@ -9,7 +9,7 @@ import { performance } from "node:perf_hooks";
 import { QuotekeeperError } from "../errors.ts";
 import { splitTarget } from "../quotes-api/oauth/protocol.ts";
 import { declaredBytes, failWith, MAX_BODY_BYTES } from "./answers.ts";
-import { STATUS } from "./status.ts";
+import { STATUS } from "./httpStatus.ts";
 import {
   answerUnreadable,
   MAX_HEADERS,
@@ -69,7 +69,7 @@ export type Call = {
 };
 
 /** The server, not yet listening. */
-export type App = {
+type App = {
   /** Begins to listen. @returns the base address. @throws QuotekeeperError PORT_IN_USE, HTTP_ADDRESS_INVALID */
   listen: (address: { host: string; port: number }) => Promise<string>;
   /** Stops listening and waits for the answers under way. */
@@ -77,7 +77,7 @@ export type App = {
 };
 
 /** What the server is made of. */
-export type AppOptions = {
+type AppOptions = {
   log: ServiceLog | undefined;
   /** An id for each document. */
   newId: () => string;
@@ -89,19 +89,7 @@ export type AppOptions = {
 /** Makes the server. */
 export function createApp({ log, newId, patience, answer }: AppOptions): App {
   const fail = failWith(newId);
-  const server = createServer({
-    insecureHTTPParser: false,
-    // Node would refuse these by itself, without a body.
-    requireHostHeader: false,
-    maxHeaderSize: MAX_HEADER_BYTES,
-    headersTimeout: patience.headersMs,
-    requestTimeout: patience.requestMs,
-    keepAliveTimeout: patience.idleMs,
-    connectionsCheckingInterval: patience.checkEveryMs,
-  });
-  server.timeout = patience.silenceMs;
-  // One more than are taken, or a `Host` behind them would go unseen.
-  server.maxHeadersCount = MAX_HEADERS + 1;
+  const server = patientServer(patience);
   const begun = answerUnreadable(server, newId, fail);
   const logs = log && log.isLevelEnabled?.("info") !== false;
   let closing = false;
@@ -123,13 +111,8 @@ export function createApp({ log, newId, patience, answer }: AppOptions): App {
       request.url = originForm(request.url ?? "");
       const unread = refusalUnread(request);
       if (unread) return fail(response, unread.status, unread.problem);
-      const path = decodedPath(request.url);
-      const refusal = expectation ?? refusalOf(request, path);
-      const isForm = hasForm(request);
-      const form = isForm && !refusal ? await formOf(request, response) : null;
-      if (request.destroyed && !request.complete) return;
-      const tooLong = isForm && form === null && !refusal ? BODY_TOO_LONG : refusal;
-      await answer({ request, response, path: path ?? "", form, refusal: tooLong });
+      const call = await callOf(request, response, expectation);
+      if (call) await answer(call);
     } catch (error) {
       const status = (error as { statusCode?: number }).statusCode ?? 500;
       log?.error({ err: error }, "a call failed");
@@ -154,6 +137,38 @@ export function createApp({ log, newId, patience, answer }: AppOptions): App {
         server.closeIdleConnections();
       }),
   };
+}
+
+function patientServer(patience: Patience): Server {
+  const server = createServer({
+    insecureHTTPParser: false,
+    // Node would refuse these by itself, without a body.
+    requireHostHeader: false,
+    maxHeaderSize: MAX_HEADER_BYTES,
+    headersTimeout: patience.headersMs,
+    requestTimeout: patience.requestMs,
+    keepAliveTimeout: patience.idleMs,
+    connectionsCheckingInterval: patience.checkEveryMs,
+  });
+  server.timeout = patience.silenceMs;
+  // One more than are taken, or a `Host` behind them would go unseen.
+  server.maxHeadersCount = MAX_HEADERS + 1;
+  return server;
+}
+
+/** The call that a request is; null when its caller left before it was whole. */
+async function callOf(
+  request: IncomingMessage,
+  response: ServerResponse,
+  expectation: Refusal | null,
+): Promise<Call | null> {
+  const path = decodedPath(request.url ?? "");
+  const refusal = expectation ?? refusalOf(request, path);
+  const isForm = hasForm(request);
+  const form = isForm && !refusal ? await formOf(request, response) : null;
+  if (request.destroyed && !request.complete) return null;
+  const tooLong = isForm && form === null && !refusal ? BODY_TOO_LONG : refusal;
+  return { request, response, path: path ?? "", form, refusal: tooLong };
 }
 
 const BODY_TOO_LONG: Refusal = {

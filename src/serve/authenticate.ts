@@ -8,10 +8,10 @@ import { keyFinder, type Keys, type ServiceKey } from "./keys/key.ts";
 import { createTargetMemory } from "./targetMemory.ts";
 
 /** Assumed: more nonces than this in twice the timestamp window are an attack or a fault, and are refused. */
-export const MAX_NONCES = 1_000_000;
+const MAX_NONCES = 1_000_000;
 
 /** Assumed: more nonces of one token than this in twice the timestamp window are refused, so that others have room. */
-export const MAX_NONCES_PER_TOKEN = 250_000;
+const MAX_NONCES_PER_TOKEN = 250_000;
 
 /** How callers reach the service, part of what they sign. */
 export type PublicAddress = {
@@ -34,10 +34,10 @@ export type AuthenticateOptions = {
 };
 
 /** A request, and its form body when it has one. */
-export type SignedCall = { request: IncomingMessage; form: string | null };
+type SignedCall = { request: IncomingMessage; form: string | null };
 
 /** Who calls, or why the call is refused. */
-export type Authenticate = (call: SignedCall) => Verdict<ServiceKey>;
+type Authenticate = (call: SignedCall) => Verdict<ServiceKey>;
 
 /** Makes the check of a service. */
 export function authenticator(options: AuthenticateOptions): Authenticate {

@@ -19,7 +19,7 @@ export type BudgetMemory = {
 };
 
 /** Counts calls against the budgets of their tokens. */
-export type Budgets = {
+type Budgets = {
   /** Counts a call of a class. @param nowMs the clock, epoch ms */
   count: (key: ServiceKey, callClass: CallClass, nowMs: number) => Count;
   /** Takes a call back that was counted and could not be kept. @param counted what `count` gave for it */
@@ -48,7 +48,8 @@ export function createBudgets(limits: Limits, memory?: BudgetMemory): Budgets {
     count: (key, callClass, nowMs) => {
       const tokenMark = markOf(key);
       const name = `${callClass} ${tokenMark}`;
-      const counted = countCall(windows.get(name), nowMs, limitOf(key, callClass), limits.windowMs);
+      const budget = { limit: limitOf(key, callClass), windowMs: limits.windowMs };
+      const counted = countCall(windows.get(name), nowMs, budget);
       windows.set(name, counted.window);
       memory?.keep({ ...counted.window, callClass, tokenMark }, key);
       return counted;

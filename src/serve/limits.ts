@@ -42,9 +42,13 @@ export type Count = {
  *
  * @param window of the token and class so far; undefined before the first call
  * @param nowMs the clock, epoch ms; one that was set back begins a new window
- * @param limit calls allowed per window
+ * @param budget.limit calls allowed per window
  */
-export function countCall(window: Window | undefined, nowMs: number, limit: number, windowMs: number): Count {
+export function countCall(
+  window: Window | undefined,
+  nowMs: number,
+  { limit, windowMs }: { limit: number; windowMs: number },
+): Count {
   const isCurrent = window !== undefined && nowMs >= window.startMs && nowMs < window.startMs + windowMs;
   const { startMs, used } = isCurrent ? window : { startMs: nowMs, used: 0 };
   const admitted = used < limit;

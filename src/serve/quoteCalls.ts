@@ -10,7 +10,7 @@ import type { Fault } from "./faults/decide.ts";
 import { type Faults, inFaultyOrder } from "./faults/edge.ts";
 import { createTargetMemory } from "./targetMemory.ts";
 import type { QuoteSource } from "./source.ts";
-import { STATUS } from "./status.ts";
+import { STATUS } from "./httpStatus.ts";
 
 /**
  * Assumed: a token whose access level is delayed quotes alone, and which asks for real-time ones, is refused with 403
@@ -24,7 +24,7 @@ const DELAYED_ONLY = "this token may see delayed quotes alone; ask with delayed=
 const MOST_AS_TEXT = 8;
 
 /** What quotes are answered with. */
-export type QuoteCallOptions = {
+type QuoteCallOptions = {
   source: QuoteSource;
   clock: Pick<Clock, "now">;
   /** An id for each document. */
@@ -50,7 +50,8 @@ export function quotesAnswer({ source, clock, newId, fail }: QuoteCallOptions): 
     }
     // A short text leaves in one piece with its headers; a long one is not to be encoded once more.
     const write = outcome.length > MOST_AS_TEXT ? writeDocumentBytes : writeDocument;
-    return sendQuotes(response, write({ id: newId(), instruments: outcome }), headers, source.name);
+    const xml = write({ id: newId(), instruments: outcome });
+    return sendQuotes(response, xml, { headers, sourceName: source.name });
   };
 }
 

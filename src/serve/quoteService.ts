@@ -11,7 +11,7 @@ import type { Faults } from "./faults/edge.ts";
 import type { CallClass } from "./limits.ts";
 import { faultyQuotesAnswer, quotesAnswer } from "./quoteCalls.ts";
 import type { QuoteSource } from "./source.ts";
-import { STATUS } from "./status.ts";
+import { STATUS } from "./httpStatus.ts";
 
 export { SOURCE_HEADER, XML_TYPE } from "./answers.ts";
 export { PATIENCE, type Patience, type ServiceLog } from "./app.ts";
@@ -34,7 +34,7 @@ export type QuoteServiceOptions = AdmissionOptions & {
 };
 
 /** The service, not yet listening. */
-export type QuoteService = {
+type QuoteService = {
   /**
    * Begins to listen; port 0 takes any free one.
    *

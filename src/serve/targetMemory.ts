@@ -5,7 +5,7 @@ const MOST_TARGETS = 1_000;
 const LONGEST_TARGET = 2_048;
 
 /** What follows from targets, of those that were found worth remembering. */
-export type TargetMemory<Value> = {
+type TargetMemory<Value> = {
   find: (target: string) => Value | undefined;
   /** Keeps it, unless its target comes once: it is long, or the call is signed in its query. */
   keep: (target: string, value: Value) => void;

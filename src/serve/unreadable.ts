@@ -5,7 +5,7 @@ import type { Duplex } from "node:stream";
 import { writeErrorDocument } from "../quotes-api/writeDocument.ts";
 import { type Fail, XML_TYPE } from "./answers.ts";
 import { valuesOf } from "./authenticate.ts";
-import { STATUS } from "./status.ts";
+import { STATUS } from "./httpStatus.ts";
 
 /** Assumed: a longer request target, in characters, is refused with 414. */
 export const MAX_TARGET_LENGTH = 8_192;

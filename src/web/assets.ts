@@ -7,9 +7,10 @@ import { join, sep } from "node:path";
 import files from "@fastify/static";
 import type { FastifyInstance } from "fastify";
 import { PACKAGE_ROOT } from "../packageRoot.ts";
+import { refusal } from "./live.ts";
 
 /** Paths of the page: each is a view, drawn by the same document. */
-export const VIEW_PATHS = ["/", "/quotes", "/instrument", "/chain", "/coverage"];
+const VIEW_PATHS = ["/", "/quotes", "/instrument", "/chain", "/coverage"];
 
 const PAGE = "index.html";
 
@@ -38,7 +39,7 @@ export async function serveAssets(app: FastifyInstance, root: string | null = bu
     // An address of no view is still a page to whoever looks at it.
     page.setNotFoundHandler(async ({ method, headers }, reply) => {
       const wantsPage = method === "GET" && /\btext\/html\b/.test(String(headers.accept ?? ""));
-      if (root === null || !wantsPage) return reply.code(404).send({ error: NOT_FOUND });
+      if (root === null || !wantsPage) return reply.code(404).send(NOT_FOUND);
       return reply.code(404).sendFile(PAGE);
     });
   });
@@ -49,12 +50,7 @@ function cacheOf(path: string): string {
   return path.includes(`${sep}assets${sep}`) ? "public, max-age=31536000, immutable" : "no-cache";
 }
 
-const NOT_FOUND = {
-  code: "NOT_FOUND",
-  detail: "there is nothing at this address",
-  hint: "Begin at /.",
-  person: true,
-};
+const NOT_FOUND = refusal("NOT_FOUND", "there is nothing at this address");
 
 const NOT_BUILT = "The dashboard is not built: run `npm run build` in the checkout.\n";
 

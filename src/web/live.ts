@@ -1,6 +1,6 @@
 /** What the dashboard may know of a running collector and of `status`: given by whoever starts it. */
 import { type ErrorCode, ERRORS, type QuotekeeperError } from "../errors.ts";
-import type { Live, Problem, StatusView } from "./api/types.ts";
+import type { ApiError, Live, Problem, StatusView } from "./api/types.ts";
 
 /** Where the Now view has its facts from, besides the archive. */
 export type NowSources = {
@@ -27,6 +27,11 @@ export function problemFromMessage(message: string): Problem {
   const { hint, retryable } = ERRORS[code];
   const detail = rest.endsWith(hint) ? rest.slice(0, -hint.length).trim() : rest;
   return { code, detail, hint, person: !retryable };
+}
+
+/** Why a request is refused: nothing but another request helps. */
+export function refusal(code: ErrorCode, detail: string): ApiError {
+  return { error: { code, detail, hint: ERRORS[code].hint, person: true } };
 }
 
 function isCode(code: string): code is ErrorCode {

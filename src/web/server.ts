@@ -10,7 +10,7 @@ import { addApi } from "./api/routes.ts";
 import { serveAssets } from "./assets.ts";
 import { installGuard } from "./guard/guard.ts";
 import { requireToken } from "./guard/hosts.ts";
-import type { NowSources } from "./live.ts";
+import { type NowSources, refusal } from "./live.ts";
 import { addMachines, type Machines } from "./monitoring/routes.ts";
 import { createNowReader } from "./now.ts";
 import { readHasSimulatedRows, readQuotesSince } from "../archive/dashboard/quotes.ts";
@@ -60,7 +60,7 @@ export async function startWeb(options: WebOptions): Promise<Web> {
     forceCloseConnections: true,
     trustProxy: proxies.length > 0 && [...proxies],
     // An address that cannot be decoded comes past every hook; the answer would repeat it.
-    frameworkErrors: (_error, _request, reply: FastifyReply) => reply.code(400).send({ error: UNREADABLE }),
+    frameworkErrors: (_error, _request, reply: FastifyReply) => reply.code(400).send(UNREADABLE),
   });
   const now = createNowReader({ pool, clock, log, sources, calendar });
   await installGuard(app, { token, names, clock });
@@ -95,12 +95,7 @@ export async function startWeb(options: WebOptions): Promise<Web> {
   }
 }
 
-const UNREADABLE = {
-  code: "ADDRESS_UNREADABLE",
-  detail: "the address cannot be decoded",
-  hint: "Correct its percent-encoding.",
-  person: true,
-};
+const UNREADABLE = refusal("ADDRESS_UNREADABLE", "the address cannot be decoded");
 
 /** Reads the page's frame. An archive that was never read leaves the mark to the feed. */
 function createMetaReader(options: {

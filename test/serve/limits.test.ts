@@ -8,7 +8,7 @@ const MINUTE = 60_000;
 function counts(times: readonly number[], limit = 3) {
   let window: Window | undefined;
   return times.map((nowMs) => {
-    const count = countCall(window, nowMs, limit, MINUTE);
+    const count = countCall(window, nowMs, { limit, windowMs: MINUTE });
     window = count.window;
     return count;
   });
@@ -65,7 +65,7 @@ test("Used plus Remaining is Limit on every call, and no window ever admits more
 test("Remaining is never negative: after the limit was lowered within the window, all of it is used", () => {
   const window: Window = { startMs: 0, used: 50 };
 
-  const { admitted, headers } = countCall(window, 1_000, 20, MINUTE);
+  const { admitted, headers } = countCall(window, 1_000, { limit: 20, windowMs: MINUTE });
 
   expect(admitted).toBe(false);
   expect(headers).toMatchObject({
@@ -73,7 +73,9 @@ test("Remaining is never negative: after the limit was lowered within the window
     "X-RateLimit-Limit": "20",
     "X-RateLimit-Remaining": "0",
   });
-  expect(countCall({ startMs: 0, used: 50 }, 1_000, 60, MINUTE).headers["X-RateLimit-Used"]).toBe("51");
+  expect(
+    countCall({ startMs: 0, used: 50 }, 1_000, { limit: 60, windowMs: MINUTE }).headers["X-RateLimit-Used"],
+  ).toBe("51");
 });
 
 test("the fault says how many calls are admitted", () => {

@@ -5,6 +5,7 @@ import type { FileProblem } from "../../schedule/yamlFile.ts";
 import { type Chain, chainSchema } from "../../market/optionChain.ts";
 import {
   instrumentName,
+  isStrike,
   isSymbol,
   type OptionContract,
   option,
@@ -56,8 +57,7 @@ function readContract(word: string): OptionContract | string {
   if (!isDateText(expiration)) return "the expiration is not a date, expected YYYY-MM-DD";
   const optionType = type.toUpperCase();
   if (optionType !== "CALL" && optionType !== "PUT") return "the type is neither CALL nor PUT";
-  if (!/^\d{1,9}(\.\d{1,6})?$/.test(strike) || !/[1-9]/.test(strike))
-    return "the strike is not a decimal above 0";
+  if (!isStrike(strike)) return "the strike is not a decimal above 0";
   return { underlying, expiration, optionType, strike: plainStrike(strike) };
 }
 

@@ -10,16 +10,17 @@ import type { PieceBatch } from "../../backfill/files/piece.ts";
 import type { BackfillReport } from "../../archive/refill/report.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../errors.ts";
+import { thousands } from "../terminal/table.ts";
 import { createObserver, type Instant } from "../../clock.ts";
 import { isDirectory } from "../../plainFiles.ts";
 import type { Edges } from "../../run/edges.ts";
-import { createDisplay } from "./display.ts";
+import { backfilling } from "./display.ts";
 import { backfillExported } from "./exported.ts";
 import { runImport } from "./importing.ts";
 import { type CommonRequest, printReport } from "./report.ts";
 
 /** What was asked for. */
-export type CsvRequest = CommonRequest & {
+type CsvRequest = CommonRequest & {
   /** A file, or the directory of an export of our own. */
   file: string;
   /** Null only with a directory. */
@@ -34,7 +35,8 @@ export type CsvRequest = CommonRequest & {
 export async function backfillCsv(config: Config, edges: Edges, request: CsvRequest): Promise<number> {
   const { from, to, dryRun, json } = request;
   const file = resolve(edges.directory, request.file);
-  if (await isDirectory(file).catch(() => false)) return backfillDirectory(config, edges, request, file);
+  if (await isDirectory(file).catch(() => false))
+    return backfillDirectory(config, edges, { ...request, directory: file });
   if (request.map === null)
     throw new QuotekeeperError("USAGE", "--csv needs --map, unless it is an export's directory");
   const total = await sizeOf(file);
@@ -42,7 +44,6 @@ export async function backfillCsv(config: Config, edges: Edges, request: CsvRequ
     readStart(file, delimiter),
   );
   const name = request.name ?? source ?? "csv";
-  const display = createDisplay(config, edges, "reading rows");
   let outside = 0;
   const within = isWithin(call, { from, to });
   const wanted = (row: Buffer, header: Buffer | null): boolean => {
@@ -62,29 +63,24 @@ export async function backfillCsv(config: Config, edges: Edges, request: CsvRequ
     }
     if (pieces === 0 && outside === 0) throw new QuotekeeperError("BACKFILL_NOTHING", `${file} holds no row`);
   };
-  try {
-    const asked = { kind: "csv" as const, file, call, name, from, to };
-    const { resumed, report } = await runImport(config, edges, { asked, name, dryRun, total, read }, display);
-    display.end();
-    const remarks = [
-      `Source    ${name}, of kind import; ${zoneText(call)}`,
-      ...cutTexts(report),
-      ...(outside > 0 ? [`Outside   ${outside.toLocaleString("en-US")} rows outside --from and --to`] : []),
-    ];
-    printReport(edges, { kind: "csv", dryRun, resumed, report, remarks }, json);
-    return report.deadLetters.length > 0 ? 1 : 0;
-  } catch (error) {
-    display.end();
-    throw error;
-  }
+  const asked = { kind: "csv" as const, file, call, name, from, to };
+  const { resumed, report } = await backfilling({ config, edges, title: "reading rows" }, (backfill) =>
+    runImport(backfill, { asked, name, dryRun, total, read }),
+  );
+  const remarks = [
+    `Source    ${name}, of kind import; ${zoneText(call)}`,
+    ...cutTexts(report),
+    ...(outside > 0 ? [`Outside   ${thousands(outside)} rows outside --from and --to`] : []),
+  ];
+  printReport(edges, { kind: "csv", dryRun, resumed, report, remarks }, json);
+  return report.deadLetters.length > 0 ? 1 : 0;
 }
 
 /** An export says by itself what it holds. */
 function backfillDirectory(
   config: Config,
   edges: Edges,
-  { map, name, from, to, dryRun, json }: CsvRequest,
-  directory: string,
+  { map, name, from, to, dryRun, json, directory }: CsvRequest & { directory: string },
 ): Promise<number> {
   const given = Object.entries({ map, name, from, to }).find(([, value]) => value !== null);
   if (given !== undefined)
@@ -96,13 +92,14 @@ function backfillDirectory(
 }
 
 function cutTexts({ cutTimes, cutFractions }: BackfillReport): string[] {
-  const [times, fractions] = [cutTimes, cutFractions].map((count) => count.toLocaleString("en-US"));
   return [
     ...(cutTimes > 0
-      ? [`Cut       ${times} times to microseconds: what they say beyond that is in the journal`]
+      ? [
+          `Cut       ${thousands(cutTimes)} times to microseconds: what they say beyond that is in the journal`,
+        ]
       : []),
     ...(cutFractions > 0
-      ? [`Cut       the fractions of ${fractions} counts, as wholePart of the map says`]
+      ? [`Cut       the fractions of ${thousands(cutFractions)} counts, as wholePart of the map says`]
       : []),
   ];
 }

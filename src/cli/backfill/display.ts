@@ -1,8 +1,10 @@
 /** Shows how a backfill goes: a bar on a terminal, JSON lines elsewhere; on stderr, as stdout is for the result. */
 import type { Config } from "../../config/loadEnvironment.ts";
+import type { ReplayOptions } from "../../backfill/journal/replay.ts";
 import type { BackfillProgress, OnProgress } from "../../backfill/progress.ts";
-import type { Edges } from "../../run/edges.ts";
+import { type Edges, endingAtInterrupt } from "../../run/edges.ts";
 import { createLogger } from "../terminal/logger.ts";
+import { thousands } from "../terminal/table.ts";
 import { roughly } from "../../run/durations.ts";
 import { StatusLine } from "../terminal/statusLine.ts";
 
@@ -16,8 +18,26 @@ const BAR_CHARACTERS = 20;
 export type Display = {
   progress: OnProgress;
   log: ReturnType<typeof createLogger>;
+  /** Tells of bytes of the journal that cannot be read. */
+  onDamage: ReplayOptions["onDamage"];
   end: () => void;
 };
+
+/** What a backfill works with; `signal` ends it at Ctrl-C. */
+export type Backfilling = { config: Config; edges: Edges; display: Display; signal: AbortSignal };
+
+/** Runs `work`, shows how it goes, and leaves the terminal to whatever is printed next. @throws Interrupted after Ctrl-C */
+export async function backfilling<T>(
+  { config, edges, title }: Pick<Backfilling, "config" | "edges"> & { title: string },
+  work: (backfill: Backfilling) => Promise<T>,
+): Promise<T> {
+  const display = createDisplay(config, edges, title);
+  try {
+    return await endingAtInterrupt(edges, (signal) => work({ config, edges, display, signal }));
+  } finally {
+    display.end();
+  }
+}
 
 /** @param title what is done, for the log lines: `reading the journal` */
 export function createDisplay(config: Config, { clock, stderr, env }: Edges, title: string): Display {
@@ -40,12 +60,14 @@ export function createDisplay(config: Config, { clock, stderr, env }: Edges, tit
       if (stderr.isTTY) line.show(barText(progress, pace));
       else log.info({ ...progress, ...pace }, title);
     },
+    onDamage: (segment, offset, length, reason) =>
+      log.warn({ segment, offset, length, reason }, "damaged bytes of the journal were passed over"),
     end: () => line.end(),
   };
 }
 
 /** How fast it goes. */
-export type Pace = { quotesPerSecond: number; leftMs: number | null };
+type Pace = { quotesPerSecond: number; leftMs: number | null };
 
 /** The rate since `elapsedMs` ago, and the time left at it. */
 export function paceOf(
@@ -69,8 +91,8 @@ export function barText(
   const full = Math.floor(share * BAR_CHARACTERS);
   return [
     `[${"#".repeat(full)}${".".repeat(BAR_CHARACTERS - full)}] ${String(Math.floor(share * 100)).padStart(3)} %`,
-    `${quotes.toLocaleString("en-US")} quotes`,
-    `${quotesPerSecond.toLocaleString("en-US")}/s`,
+    `${thousands(quotes)} quotes`,
+    `${thousands(quotesPerSecond)}/s`,
     ...(leftMs === null || share === 1 ? [] : [`${roughly(leftMs)} left`]),
     doing,
   ].join(" | ");

@@ -8,12 +8,12 @@ import type { PieceBatch } from "../../backfill/files/piece.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { createObserver } from "../../clock.ts";
 import type { Edges } from "../../run/edges.ts";
-import { createDisplay } from "./display.ts";
+import { backfilling } from "./display.ts";
 import { runImport } from "./importing.ts";
 import { type CommonRequest, printReport } from "./report.ts";
 
 /** What was asked for. */
-export type ExportedRequest = CommonRequest & {
+type ExportedRequest = CommonRequest & {
   format: "parquet" | "csv";
   /** The export's directory, absolute. */
   directory: string;
@@ -28,22 +28,15 @@ export async function backfillExported(
   const opened = await openExport(directory, format);
   const { total, manifest } = opened;
   const { name } = EXPORT_SOURCE;
-  const display = createDisplay(config, edges, "reading an export");
   const read = async function* ([pool]: readonly pg.Pool[]): AsyncGenerator<PieceBatch, void> {
     const known = pool === undefined ? new Map() : await readKnownPieces(pool, name, "export");
     yield* exportPieces(opened, { known, observe: timesBehind(known, createObserver(edges.clock)) });
   };
-  try {
-    const asked = { kind: format, directory, writtenAt: manifest.writtenAt };
-    const { resumed, report } = await runImport(config, edges, { asked, name, dryRun, total, read }, display);
-    display.end();
-    const remarks = [
-      `Export    of ${manifest.writtenAt}, by ${manifest.program}; its rows keep their sources`,
-    ];
-    printReport(edges, { kind: format, dryRun, resumed, report, remarks }, json);
-    return report.deadLetters.length > 0 ? 1 : 0;
-  } catch (error) {
-    display.end();
-    throw error;
-  }
+  const asked = { kind: format, directory, writtenAt: manifest.writtenAt };
+  const { resumed, report } = await backfilling({ config, edges, title: "reading an export" }, (backfill) =>
+    runImport(backfill, { asked, name, dryRun, total, read }),
+  );
+  const remarks = [`Export    of ${manifest.writtenAt}, by ${manifest.program}; its rows keep their sources`];
+  printReport(edges, { kind: format, dryRun, resumed, report, remarks }, json);
+  return report.deadLetters.length > 0 ? 1 : 0;
 }

@@ -17,11 +17,11 @@ import { type BackfillReport, NOTHING_DONE } from "../../archive/refill/report.t
 import type { Config } from "../../config/loadEnvironment.ts";
 import { dateOf, type Instant, instantFromDate } from "../../clock.ts";
 import { exchangeDate } from "../../market/calendar/dates.ts";
-import { type Edges, endingAtInterrupt } from "../../run/edges.ts";
+import type { Edges } from "../../run/edges.ts";
 import { journalDir } from "../../run/stations.ts";
-import { table } from "../terminal/table.ts";
+import { table, thousands } from "../terminal/table.ts";
 import { delayedJobs, withMigrated, withTrial } from "./archives.ts";
-import { createDisplay, type Display } from "./display.ts";
+import { type Backfilling, backfilling } from "./display.ts";
 import { type CommonRequest, deadLetterLines, deadLettersJson } from "./report.ts";
 
 const hole = z.strictObject({
@@ -50,7 +50,7 @@ export const gapsJson = z
   .describe("With `--gaps`:");
 
 /** What was asked for. */
-export type GapsRequest = CommonRequest & { from: Instant | null; to: Instant | null };
+type GapsRequest = CommonRequest & { from: Instant | null; to: Instant | null };
 
 /** What came of it. */
 type Outcome = {
@@ -68,25 +68,17 @@ type Outcome = {
 
 /** @returns 0 when no hole is left and nothing was dead-lettered, 1 otherwise */
 export async function backfillGaps(config: Config, edges: Edges, request: GapsRequest): Promise<number> {
-  const display = createDisplay(config, edges, "reading the journal of the hours with holes");
-  try {
-    const outcome = await endingAtInterrupt(edges, (signal) =>
-      request.dryRun
-        ? withTrial(config, edges, ({ tempCopies }) =>
-            fillGaps(config, edges, { pool: tempCopies.pool, tempCopies }, request, display, signal),
-          )
-        : withMigrated(config, edges, (pool) =>
-            fillGaps(config, edges, { pool, tempCopies: null }, request, display, signal),
-          ),
-    );
-    display.end();
-    if (request.json) printJson(edges.stdout, gapsJson, { dryRun: request.dryRun, ...outcome });
-    else edges.stdout.write(text(outcome, request, edges));
-    return missesOf(outcome.left) > 0 || outcome.deadLetters.length > 0 ? 1 : 0;
-  } catch (error) {
-    display.end();
-    throw error;
-  }
+  const title = "reading the journal of the hours with holes";
+  const outcome = await backfilling({ config, edges, title }, (backfill) =>
+    request.dryRun
+      ? withTrial(config, edges, ({ tempCopies }) =>
+          fillGaps(backfill, { pool: tempCopies.pool, tempCopies }, request),
+        )
+      : withMigrated(config, edges, (pool) => fillGaps(backfill, { pool, tempCopies: null }, request)),
+  );
+  if (request.json) printJson(edges.stdout, gapsJson, { dryRun: request.dryRun, ...outcome });
+  else edges.stdout.write(text(outcome, request, edges));
+  return missesOf(outcome.left) > 0 || outcome.deadLetters.length > 0 ? 1 : 0;
 }
 
 /** What is worked on: the archive, or copies of it. */
@@ -97,22 +89,17 @@ type Target = { pool: pg.Pool; tempCopies: TempCopies | null };
  * journaled and not loaded is loaded first, and the journal is read as far: so nothing depends on how far that one is.
  */
 async function fillGaps(
-  config: Config,
-  { clock }: Edges,
+  { config, edges: { clock }, display, signal }: Backfilling,
   target: Target,
   { from, to }: GapsRequest,
-  display: Display,
-  signal: AbortSignal,
 ): Promise<Outcome> {
   const { pool } = target;
   const dir = journalDir(config);
-  const onDamage: ReplayOptions["onDamage"] = (segment, offset, length, reason) =>
-    display.log.warn({ segment, offset, length, reason }, "damaged bytes of the journal were passed over");
   if (target.tempCopies === null) await loadAll({ pool, journalDir: dir, clock });
   else await tryCatchUp(target.tempCopies, { journalDir: dir, clock, signal });
   const holes = await listHoles(pool, { from, to });
   const { stored, deadLetters } = await readAgain(target, {
-    ...{ journalDir: dir, signal, onProgress: display.progress, onDamage },
+    ...{ journalDir: dir, signal, onProgress: display.progress, onDamage: display.onDamage },
     segments: await segmentsOfHours(dir, await hoursWithMisses(pool, { from, to })),
     ...{ positions: new Map(), ends: await readPositions(pool), wanted: () => true },
   });
@@ -159,10 +146,10 @@ function text(
       hole.date,
       hole.source === "account" ? hole.job : `${hole.job} (${hole.source})`,
       hole.reason,
-      count(hole.slots),
-      count(hole.instruments),
-      count(hole.misses),
-      count(leftOf.get(keyOf(hole)) ?? 0),
+      thousands(hole.slots),
+      thousands(hole.instruments),
+      thousands(hole.misses),
+      thousands(leftOf.get(keyOf(hole)) ?? 0),
     ]);
   const further = holes.length - cells.length;
   const lines = [
@@ -170,20 +157,16 @@ function text(
     ...(holes.length === 0
       ? ["The ledger has no holes."]
       : [table(columns, cells, edges.stdout, edges.env).trimEnd()]),
-    ...(further > 0 ? [`and ${count(further)} further; --from and --to narrow it, --json has all`] : []),
-    `${count(missesOf(holes))} missed = ${count(filled)} filled + ${count(missesOf(holes) - filled)} left; ${count(stored)} quotes came from the journal`,
+    ...(further > 0 ? [`and ${thousands(further)} further; --from and --to narrow it, --json has all`] : []),
+    `${thousands(missesOf(holes))} missed = ${thousands(filled)} filled + ${thousands(missesOf(holes) - filled)} left; ${thousands(stored)} quotes came from the journal`,
     ...deadLetterLines({ deadLetters }),
-    `${count(derived)} closes derived from the next session, in derived_closes`,
+    `${thousands(derived)} closes derived from the next session, in derived_closes`,
   ];
   return `${lines.join("\n")}\n`;
 }
 
 function keyOf({ job, date, source, reason }: Hole): string {
   return [job, date, source, reason].join("\n");
-}
-
-function count(value: number): string {
-  return value.toLocaleString("en-US");
 }
 
 function datesOf({ from, to }: Pick<GapsRequest, "from" | "to">): { from: string | null; to: string | null } {

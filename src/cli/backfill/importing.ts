@@ -11,13 +11,12 @@ import { type Asked, beginRun, finishRun } from "../../archive/refill/runs.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { type Instant, instantFromDate, instantOf, microsOf } from "../../clock.ts";
 import { openJournal } from "../../journal/writer.ts";
-import { type Edges, endingAtInterrupt } from "../../run/edges.ts";
 import { journalDir } from "../../run/stations.ts";
 import { delayedJobs, type Tried, withMigrated, withTrial } from "./archives.ts";
-import type { Display } from "./display.ts";
+import type { Backfilling } from "./display.ts";
 
 /** An import that was asked for. */
-export type ImportRequest = {
+type ImportRequest = {
   /** The same again is the same import. */
   asked: Asked & { kind: "xml" | "csv" | "parquet" };
   /** The source's name. */
@@ -30,31 +29,22 @@ export type ImportRequest = {
 };
 
 /** How it ended. */
-export type Imported = { resumed: boolean; report: BackfillReport };
+type Imported = { resumed: boolean; report: BackfillReport };
 
 /** Does it, or tries it. @throws Interrupted after Ctrl-C; what was journaled stays, and the next run goes on */
-export async function runImport(
-  config: Config,
-  edges: Edges,
-  request: ImportRequest,
-  display: Display,
-): Promise<Imported> {
-  return endingAtInterrupt(edges, (signal) =>
-    request.dryRun
-      ? withTrial(config, edges, (tried) => dryRunImport(config, edges, tried, request, display, signal))
-      : withMigrated(config, edges, (pool) =>
-          withSourceLock(pool, request.name, () => doImport(config, edges, pool, request, display, signal)),
-        ),
-  );
+export async function runImport(backfill: Backfilling, request: ImportRequest): Promise<Imported> {
+  const { config, edges } = backfill;
+  return request.dryRun
+    ? withTrial(config, edges, (tried) => dryRunImport(backfill, tried, request))
+    : withMigrated(config, edges, (pool) =>
+        withSourceLock(pool, request.name, () => doImport(backfill, pool, request)),
+      );
 }
 
 async function doImport(
-  config: Config,
-  { clock }: Edges,
+  { config, edges: { clock }, display, signal }: Backfilling,
   pool: pg.Pool,
   { asked, name, total, read }: ImportRequest,
-  display: Display,
-  signal: AbortSignal,
 ): Promise<Imported> {
   const dir = journalDir(config);
   const journal = await openJournal({
@@ -65,12 +55,7 @@ async function doImport(
     const run = await beginRun(pool, asked, instantFromDate(clock.now()));
     const options = {
       ...{ pool, journal, journalDir: dir, clock, run, name, total, signal },
-      onProgress: display.progress,
-      onDamage: (segment: string, offset: number, length: number, reason: string) =>
-        display.log.warn(
-          { segment, offset, length, reason },
-          "damaged bytes of the journal were passed over",
-        ),
+      ...{ onProgress: display.progress, onDamage: display.onDamage },
     };
     await catchUp(options);
     const span = new Span();
@@ -120,12 +105,9 @@ class Span {
 const DAY_MICROS = 86_400_000_000n;
 
 async function dryRunImport(
-  config: Config,
-  { clock }: Edges,
+  { config, edges: { clock }, display, signal }: Backfilling,
   { pool, tempCopies }: Tried,
   { asked, name, total, read }: ImportRequest,
-  display: Display,
-  signal: AbortSignal,
 ): Promise<Imported> {
   await tryCatchUp(tempCopies, { journalDir: journalDir(config), clock, signal });
   const span = new Span();

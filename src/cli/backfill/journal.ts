@@ -2,25 +2,37 @@
 import { realpath } from "node:fs/promises";
 import { resolve } from "node:path";
 import type pg from "pg";
+import type { Batch } from "../../archive/batch.ts";
 import { fillSlots } from "../../archive/refill/fillSlots.ts";
-import { readReadPositions, positionOfRun } from "../../archive/refill/runPosition.ts";
+import { type BackfillReport, NOTHING_DONE } from "../../archive/refill/report.ts";
+import { NO_POSITION, positionOfRun, readReadPositions } from "../../archive/refill/runPosition.ts";
+import { beginRun, finishRun } from "../../archive/refill/runs.ts";
+import type { TempCopies } from "../../archive/tempCopies.ts";
+import { tryBatches } from "../../backfill/dryRun/tryBatches.ts";
 import { rebuild } from "../../backfill/journal/rebuild.ts";
-import { replay, type ReplayOptions } from "../../backfill/journal/replay.ts";
-import { chooseSegments, isWithin, journalIn } from "../../backfill/journal/chosenSegments.ts";
-import { NOTHING_DONE } from "../../archive/refill/report.ts";
-import { beginRun, finishRun, type Run } from "../../archive/refill/runs.ts";
-import type { Config } from "../../config/loadEnvironment.ts";
+import { allBatches, replay, type ReplayOptions } from "../../backfill/journal/replay.ts";
+import { chooseSegments, isWithin, journalIn, type TimeRange } from "../../backfill/journal/chosenSegments.ts";
 import { type Instant, instantFromDate } from "../../clock.ts";
+import type { Config } from "../../config/loadEnvironment.ts";
 import type { SegmentInfo } from "../../journal/segments.ts";
-import { type Edges, endingAtInterrupt } from "../../run/edges.ts";
 import { journalDir } from "../../run/stations.ts";
-import { delayedJobs, type Tried, withMigrated, withTrial } from "./archives.ts";
-import { createDisplay, type Display } from "./display.ts";
-import { type JournalRequest, tryJournal } from "./journalTrial.ts";
-import { type Finished, printReport } from "./report.ts";
+import type { Edges } from "../../run/edges.ts";
+import { delayedJobs, withMigrated, withTrial } from "./archives.ts";
+import { type Backfilling, backfilling } from "./display.ts";
+import { type CommonRequest, type Finished, printReport } from "./report.ts";
 
-/** A journal that was chosen. */
-type Chosen = {
+/** What was asked for. */
+type JournalRequest = CommonRequest & {
+  /** A journal, or a data directory with one; null: this machine's. */
+  directory: string | null;
+  from: Instant | null;
+  to: Instant | null;
+  rebuild: boolean;
+};
+
+/** A journal that was chosen, and what of it. */
+type Chosen = TimeRange & {
+  rebuild: boolean;
   dir: string;
   /** Whether it is the one that this archive is loaded from. */
   own: boolean;
@@ -34,102 +46,77 @@ export async function backfillJournal(
   request: JournalRequest,
 ): Promise<number> {
   const chosen = await choose(config, edges, request);
-  const display = createDisplay(config, edges, "reading the journal");
-  try {
-    const finished = await endingAtInterrupt(edges, (signal) =>
-      request.dryRun
-        ? withTrial(config, edges, (tried) =>
-            dryRunReplay(config, edges, tried, chosen, request, display, signal),
-          )
-        : withMigrated(config, edges, (pool) =>
-            runReplay(config, edges, pool, chosen, request, display, signal),
-          ),
-    );
-    display.end();
-    printReport(edges, finished, request.json);
-    const { damagedBytes, deadLetters } = finished.report;
-    return damagedBytes > 0 || deadLetters.length > 0 ? 1 : 0;
-  } catch (error) {
-    display.end();
-    throw error;
-  }
+  const title = "reading the journal";
+  const finished = await backfilling({ config, edges, title }, (backfill) =>
+    request.dryRun
+      ? withTrial(config, edges, ({ tempCopies }) => dryRunReplay(backfill, tempCopies, chosen))
+      : withMigrated(config, edges, (pool) => runReplay(backfill, pool, chosen)),
+  );
+  printReport(edges, finished, request.json);
+  const { damagedBytes, deadLetters } = finished.report;
+  return damagedBytes > 0 || deadLetters.length > 0 ? 1 : 0;
 }
 
 async function choose(
   config: Config,
   edges: Edges,
-  { directory, from, to }: JournalRequest,
+  { directory, from, to, rebuild: rebuilding }: JournalRequest,
 ): Promise<Chosen> {
   const own = journalDir(config);
   const dir = directory === null ? own : await journalIn(resolve(edges.directory, directory));
   const segments = await chooseSegments(dir, { from, to });
-  return { dir, own: (await realpath(dir)) === (await realpath(own).catch(() => own)), segments };
+  const isOwn = (await realpath(dir)) === (await realpath(own).catch(() => own));
+  return { dir, own: isOwn, segments, from, to, rebuild: rebuilding };
 }
 
-async function runReplay(
-  config: Config,
-  { clock }: Edges,
-  pool: pg.Pool,
-  { dir, own, segments }: Chosen,
-  request: JournalRequest,
-  display: Display,
-  signal: AbortSignal,
-): Promise<Finished> {
-  const { from, to } = request;
-  const now = (): Instant => instantFromDate(clock.now());
-  const asked = { kind: "journal" as const, directory: own ? null : dir, from, to, rebuild: request.rebuild };
+async function runReplay(backfill: Backfilling, pool: pg.Pool, chosen: Chosen): Promise<Finished> {
+  const { config, edges } = backfill;
+  const { dir, own, from, to } = chosen;
+  const now = (): Instant => instantFromDate(edges.clock.now());
+  const asked = {
+    ...{ kind: "journal" as const, directory: own ? null : dir, from, to },
+    rebuild: chosen.rebuild,
+  };
   const run = await beginRun(pool, asked, now());
   const loaderToo = own && from === null && to === null;
   const options = {
-    ...replayOptions({ dir, segments, request, display, signal, tally: run }),
+    ...replayOptions(backfill, chosen, run),
     pool,
     positions: await readReadPositions(pool, run.id),
     runPosition: positionOfRun(run, { loaderToo }),
   };
-  if (request.rebuild) await rebuild({ ...options, range: { from, to }, trial: null });
+  if (chosen.rebuild) await rebuild({ ...options, range: { from, to }, trial: null });
   else {
     await replay(options);
-    await fill(config, pool, run, request, now());
+    // An archive that was empty is restored as it was; the misses of its ledger were misses then.
+    if (!run.beganEmpty && run.report.stored > 0) {
+      const filling = { from, to, now: now(), delayedJobs: await delayedJobs(config) };
+      const filled = await fillSlots(pool, { ...filling, by: "journal" });
+      run.report = { ...run.report, filled: run.report.filled + filled };
+    }
   }
   await finishRun(pool, run, now());
   return { kind: "journal", dryRun: false, resumed: run.resumed, report: run.report };
 }
 
-/** An archive that was empty is restored as it was; the misses of its ledger were misses then. */
-async function fill(
-  config: Config,
-  pool: pg.Pool,
-  run: Run,
-  { from, to }: JournalRequest,
-  now: Instant,
-): Promise<void> {
-  if (run.beganEmpty || run.report.stored === 0) return;
-  const filled = await fillSlots(pool, {
-    ...{ from, to, by: "journal", now },
-    delayedJobs: await delayedJobs(config),
-  });
-  run.report = { ...run.report, filled: run.report.filled + filled };
-}
-
+/** What reading it again would change. */
 async function dryRunReplay(
-  config: Config,
-  { clock }: Edges,
-  { tempCopies }: Tried,
-  { dir, segments }: Chosen,
-  request: JournalRequest,
-  display: Display,
-  signal: AbortSignal,
+  backfill: Backfilling,
+  tempCopies: TempCopies,
+  chosen: Chosen,
 ): Promise<Finished> {
-  const tally = { report: NOTHING_DONE };
-  const options = replayOptions({ dir, segments, request, display, signal, tally });
-  const now = instantFromDate(clock.now());
   let damagedBytes = 0;
-  const onDamage: ReplayOptions["onDamage"] = (segment, offset, length, reason) => {
-    damagedBytes += length;
-    options.onDamage(segment, offset, length, reason);
+  const options = replayOptions(backfill, chosen, { report: NOTHING_DONE });
+  const counting: TrialOptions = {
+    ...options,
+    onDamage: (segment, offset, length, reason) => {
+      damagedBytes += length;
+      options.onDamage(segment, offset, length, reason);
+    },
   };
-  const filling = { now, delayedJobs: await delayedJobs(config) };
-  const tried = await tryJournal(tempCopies, request, { ...options, onDamage }, filling);
+  const tried = chosen.rebuild
+    ? await tryRebuild(tempCopies, chosen, counting)
+    : { report: await tryReplay(backfill, tempCopies, { ...counting, range: chosen }) };
   return {
     ...{ kind: "journal", dryRun: true, resumed: false },
     ...tried,
@@ -137,32 +124,81 @@ async function dryRunReplay(
   };
 }
 
-type Given = Pick<ReplayOptions, "tally" | "signal" | "segments"> & {
-  dir: string;
-  request: JournalRequest;
-  display: Display;
-};
+/** How the journal is read. */
+type TrialOptions = Omit<ReplayOptions, "pool" | "positions" | "runPosition">;
 
-function replayOptions({
-  dir,
+async function tryReplay(
+  { config, edges: { clock } }: Backfilling,
+  tempCopies: TempCopies,
+  { range: { from, to }, ...options }: TrialOptions & { range: TimeRange },
+): Promise<BackfillReport> {
+  const filling = { now: instantFromDate(clock.now()), delayedJobs: await delayedJobs(config) };
+  // An archive that has no slot is restored as it was, misses included.
+  const beganEmpty = !(await tempCopies.hasSlots());
+  const batches = allBatches({ ...options, positions: new Map() });
+  const report = await tryBatches(tempCopies, batches, showing(options));
+  if (report.stored === 0 || beganEmpty) return report;
+  // A slot may be filled by any quote that is there by then, not by the journal's own alone.
+  await tempCopies.takeQuotesAroundMisses();
+  const filled = await fillSlots(tempCopies.pool, { ...filling, from, to, by: "journal" });
+  return { ...report, filled };
+}
+
+async function tryRebuild(
+  tempCopies: TempCopies,
+  { from, to }: TimeRange,
+  options: TrialOptions,
+): Promise<{ report: BackfillReport; remarks: string[] }> {
+  await rebuild({
+    ...options,
+    ...{ pool: tempCopies.pool, positions: new Map(), runPosition: NO_POSITION, range: { from, to } },
+    trial: (client, batch) => tempCopies.takeTimes(client, batch),
+  });
+  const { report } = options.tally;
+  const { changed, gone } = await tempCopies.compareRebuilt();
+  const come = report.stored - (report.replaced - gone);
+  return {
+    report,
+    remarks: [`Rebuilt   ${changed} quotes would have other values, ${gone} would go, ${come} would come`],
+  };
+}
+
+/** Shows how far a trial has come. */
+function showing({
   segments,
-  request,
-  display,
   signal,
-  tally,
-}: Given): Omit<ReplayOptions, "pool" | "positions" | "runPosition"> {
+  onProgress,
+}: TrialOptions): (batch: Batch, report: { read: number }) => void {
+  const total = segments.reduce((sum, { bytes, fileBytes }) => sum + (bytes ?? fileBytes), 0);
+  let done = 0;
+  return (batch, { read }) => {
+    signal.throwIfAborted();
+    done += batch.to - batch.from;
+    onProgress({ doing: batch.segment, done, total, unit: "bytes", quotes: read });
+  };
+}
+
+function replayOptions(
+  { display, signal }: Backfilling,
+  { dir, segments, ...chosen }: Chosen,
+  tally: ReplayOptions["tally"],
+): TrialOptions {
   return {
     ...{ journalDir: dir, segments, signal, tally, onProgress: display.progress },
-    wanted: wantedBy(request),
+    wanted: wantedBy(chosen),
     onDamage: (segment, offset, length, reason) => {
       tally.report = { ...tally.report, damagedBytes: tally.report.damagedBytes + length };
-      display.log.warn({ segment, offset, length, reason }, "damaged bytes of the journal were passed over");
+      display.onDamage(segment, offset, length, reason);
     },
   };
 }
 
 /** A rebuild reads notes from behind its range as well: they may tell more of its slots. */
-function wantedBy({ from, to, rebuild: rebuilding }: JournalRequest): ReplayOptions["wanted"] {
+function wantedBy({
+  from,
+  to,
+  rebuild: rebuilding,
+}: Omit<Chosen, "dir" | "own" | "segments">): ReplayOptions["wanted"] {
   const within = isWithin({ from, to });
   return rebuilding
     ? (record) => within(record) || (record.kind === "note" && record.at >= (to ?? ""))

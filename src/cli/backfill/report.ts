@@ -5,6 +5,7 @@ import { printJson } from "../terminal/printJson.ts";
 import { type BackfillReport, deadLettersText } from "../../archive/refill/report.ts";
 import type { Edges } from "../../run/edges.ts";
 import { say } from "../terminal/harmless.ts";
+import { thousands } from "../terminal/table.ts";
 
 /** Dead letters, by reason. */
 export const deadLettersJson = z
@@ -48,11 +49,7 @@ export const backfillJson = z
 export type CommonRequest = { dryRun: boolean; json: boolean };
 
 /** A finished backfill, or one that was only tried. */
-export type Finished = {
-  kind: "journal" | "xml" | "csv" | "parquet" | "sweep";
-  dryRun: boolean;
-  /** Whether it went on with one that was ended in its midst; the report is of all of it. */
-  resumed: boolean;
+export type Finished = Pick<z.infer<typeof backfillJson>, "kind" | "dryRun" | "resumed"> & {
   report: BackfillReport;
   /** Further lines for people, such as where the times came from. */
   remarks?: readonly string[];
@@ -66,16 +63,18 @@ export function printReport({ stdout }: Edges, finished: Finished, json: boolean
 }
 
 /** The report in lines for people. */
-export function reportLines({ dryRun, resumed, report, remarks = [] }: Finished): string[] {
+function reportLines({ dryRun, resumed, report, remarks = [] }: Finished): string[] {
   const { answers, newAnswers, read, stored, repeated, deadLettered, missing } = report;
   const lines = [
-    `Answers   ${count(answers)} read: ${count(newAnswers)} new, ${count(answers - newAnswers)} there already`,
-    `Quotes    ${count(read)} read = ${count(stored)} stored + ${count(repeated)} repeated + ${count(deadLettered)} dead-lettered`,
-    ...(report.replaced > 0 ? [`Replaced  ${count(report.replaced)} quotes were taken out first`] : []),
-    `Missing   ${count(missing)} asked for, and not in their answers`,
-    `Besides   ${count(report.dividends)} dividends, ${count(report.slots)} slots of the ledger, ${count(report.filled)} missed ones filled`,
+    `Answers   ${thousands(answers)} read: ${thousands(newAnswers)} new, ${thousands(answers - newAnswers)} there already`,
+    `Quotes    ${thousands(read)} read = ${thousands(stored)} stored + ${thousands(repeated)} repeated + ${thousands(deadLettered)} dead-lettered`,
+    ...(report.replaced > 0 ? [`Replaced  ${thousands(report.replaced)} quotes were taken out first`] : []),
+    `Missing   ${thousands(missing)} asked for, and not in their answers`,
+    `Besides   ${thousands(report.dividends)} dividends, ${thousands(report.slots)} slots of the ledger, ${thousands(report.filled)} missed ones filled`,
     ...deadLetterLines(report),
-    ...(report.damagedBytes > 0 ? [`Damaged   ${count(report.damagedBytes)} bytes could not be read`] : []),
+    ...(report.damagedBytes > 0
+      ? [`Damaged   ${thousands(report.damagedBytes)} bytes could not be read`]
+      : []),
     ...remarks,
   ];
   if (resumed) lines.unshift("Went on where an earlier run was ended; the numbers are of both.");
@@ -87,8 +86,4 @@ export function reportLines({ dryRun, resumed, report, remarks = [] }: Finished)
 export function deadLetterLines({ deadLetters }: Pick<BackfillReport, "deadLetters">): string[] {
   const text = deadLettersText(deadLetters);
   return text === null ? [] : [`Dead      ${text}; the table dead_letters has each`];
-}
-
-function count(value: number): string {
-  return value.toLocaleString("en-US");
 }

@@ -11,12 +11,12 @@ import type { Config } from "../../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import type { Instant } from "../../clock.ts";
 import type { Edges } from "../../run/edges.ts";
-import { createDisplay, type Display } from "./display.ts";
+import { backfilling, type Display } from "./display.ts";
 import { runImport } from "./importing.ts";
 import { type CommonRequest, printReport } from "./report.ts";
 
 /** What was asked for. */
-export type XmlRequest = CommonRequest & {
+type XmlRequest = CommonRequest & {
   /** Files and directories, as given. */
   paths: string[];
   timePattern: string | null;
@@ -35,50 +35,48 @@ export async function backfillXml(config: Config, edges: Edges, request: XmlRequ
   // What is wrong with the pattern is said before anything is opened.
   createTimeFinder(timePattern);
   const total = await bytesBelow(paths);
-  const display = createDisplay(config, edges, "reading saved answers");
   let tally = new FileTally({ withPattern: timePattern !== null });
-  const onFile = (file: FileFate): void => {
-    tally.add(file);
-    tell(display, file, dryRun, tally.files);
-  };
-  const read = async function* (pools: readonly pg.Pool[]): AsyncGenerator<PieceBatch, void> {
+  const read = async function* (
+    pools: readonly pg.Pool[],
+    display: Display,
+  ): AsyncGenerator<PieceBatch, void> {
     tally = new FileTally({ withPattern: timePattern !== null });
+    const onFile = (file: FileFate): void => {
+      tally.add(file);
+      tell(display, file, { each: dryRun && tally.files <= MOST_TOLD });
+    };
     const batches = savedAnswers({ paths, timePattern, name, delayed, from, to, onFile });
     for await (const { answers, doing, done } of batches)
       yield { pieces: answers.length > 0 ? await placeInTime(pools, name, answers) : [], doing, done };
     if (!tally.foundAny)
       throw new QuotekeeperError("BACKFILL_NOTHING", `${request.paths.join(", ")}: there is no saved answer`);
   };
-  try {
-    const asked = { kind: "xml" as const, paths, timePattern, name, delayed, from, to };
-    const { resumed, report: imported } = await runImport(
-      config,
-      edges,
-      { asked, name, dryRun, total, read },
-      display,
-    );
-    display.end();
-    const report = { ...imported, damagedBytes: tally.unreadableBytes };
-    const zone = `Local     times without an offset are taken for ${NAME_ZONE}`;
-    printReport(edges, { kind: "xml", dryRun, resumed, report, remarks: [...tally.remarks(), zone] }, json);
-    return report.deadLetters.length > 0 || tally.unreadable > 0 ? 1 : 0;
-  } catch (error) {
-    display.end();
-    throw error;
-  }
+  const asked = { kind: "xml" as const, paths, timePattern, name, delayed, from, to };
+  const { resumed, report: imported } = await backfilling(
+    { config, edges, title: "reading saved answers" },
+    (backfill) =>
+      runImport(backfill, {
+        ...{ asked, name, dryRun, total },
+        read: (pools) => read(pools, backfill.display),
+      }),
+  );
+  const report = { ...imported, damagedBytes: tally.unreadableBytes };
+  const zone = `Local     times without an offset are taken for ${NAME_ZONE}`;
+  printReport(edges, { kind: "xml", dryRun, resumed, report, remarks: [...tally.remarks(), zone] }, json);
+  return report.deadLetters.length > 0 || tally.unreadable > 0 ? 1 : 0;
 }
 
 /** Files whose times a trial tells one by one; the report has the numbers, a detailed log has all. */
 const MOST_TOLD = 100;
 
-/** Says of each file what became of it: of strange ones always, of the others in a trial and in a detailed log. */
-function tell({ log }: Display, file: FileFate, dryRun: boolean, count: number): void {
+/** Says of a file what became of it: of a strange one always, of another one when each is told, or in a detailed log. */
+function tell({ log }: Display, file: FileFate, { each }: { each: boolean }): void {
   if (file.fate === "sidecar") return;
   if (file.fate === "unreadable") {
     log.warn({ file: file.path, problem: file.problem }, "cannot be read");
     return;
   }
-  const level = dryRun && count <= MOST_TOLD ? "info" : "debug";
+  const level = each ? "info" : "debug";
   if (file.fate === "foreign") log[level]({ file: file.path }, "is not XML");
   else if (file.fate === "passed") log[level]({ file: file.path }, "is a link or a device, and passed over");
   else {

@@ -1,5 +1,5 @@
 /** The completion script of bash, 3.2 and later; it needs no other package. */
-import type { OptionWord, Place } from "./words.ts";
+import { enteredPatterns, type OptionWord, type Place, valueCases, valuedPatterns } from "./places.ts";
 
 /** @param places of the program, itself first */
 export function bashScript(places: readonly Place[]): string {
@@ -19,10 +19,10 @@ _${name}() {
   at="${name}"
   for ((i = 1; i < COMP_CWORD; i++)); do
     case "$at \${COMP_WORDS[i - 1]}" in
-${valued(places)}
+      ${valuedPatterns(places)} | *" =") continue ;;
     esac
     case "$at \${COMP_WORDS[i]}" in
-${entered(places)}
+      ${enteredPatterns(places)}) at="$at \${COMP_WORDS[i]}" ;;
     esac
   done
   case "$at $prev" in
@@ -42,34 +42,13 @@ complete -F _${name} ${name}
 `;
 }
 
-/** The word after an option that wants one is its value, never a command. */
-function valued(places: readonly Place[]): string {
-  const patterns = places.flatMap(({ path, options }) =>
-    options.filter(({ value }) => value.kind !== "none").map(({ flag }) => `"${path} ${flag}"`),
-  );
-  return `      ${patterns.join(" | ")} | *" =") continue ;;`;
-}
-
-function entered(places: readonly Place[]): string {
-  return `      ${places
-    .slice(1)
-    .map(({ path }) => `"${path}"`)
-    .join(" | ")}) at="$at \${COMP_WORDS[i]}" ;;`;
-}
-
 function values(places: readonly Place[]): string {
   const act = ({ value }: OptionWord): string => {
     if (value.kind === "choices")
       return `COMPREPLY=($(compgen -W "${value.choices.join(" ")}" -- "$cur")); return`;
     return value.kind === "file" ? `_${places[0]?.path ?? ""}_paths "$cur"; return` : "return";
   };
-  return places
-    .flatMap(({ path, options }) =>
-      options
-        .filter(({ value }) => value.kind !== "none")
-        .map((option) => `    "${path} ${option.flag}") ${act(option)} ;;`),
-    )
-    .join("\n");
+  return valueCases(places, act);
 }
 
 /** Commands before options: who wants an option begins with a dash. */

@@ -1,5 +1,5 @@
 /** The completion script of fish. */
-import type { OptionWord, Place } from "./words.ts";
+import type { OptionWord, Place } from "./places.ts";
 
 /** @param places of the program, itself first */
 export function fishScript(places: readonly Place[]): string {

@@ -1,5 +1,5 @@
 /** The completion script of zsh: to be sourced, or kept as `_quotekeeper` in a directory of `fpath`. */
-import type { OptionWord, Place } from "./words.ts";
+import { enteredPatterns, type OptionWord, type Place, valueCases, valuedPatterns } from "./places.ts";
 
 /** @param places of the program, itself first */
 export function zshScript(places: readonly Place[]): string {
@@ -13,10 +13,10 @@ _${name}() {
   at="${name}"
   for ((i = 2; i < CURRENT; i++)); do
     case "$at \${words[i-1]}" in
-${valued(places)}
+      ${valuedPatterns(places)}) continue ;;
     esac
     case "$at \${words[i]}" in
-${entered(places)}
+      ${enteredPatterns(places)}) at="$at \${words[i]}" ;;
     esac
   done
   prev="\${words[CURRENT-1]}"
@@ -44,32 +44,12 @@ fi
 `;
 }
 
-function valued(places: readonly Place[]): string {
-  const patterns = places.flatMap(({ path, options }) =>
-    options.filter(({ value }) => value.kind !== "none").map(({ flag }) => `"${path} ${flag}"`),
-  );
-  return `      ${patterns.join(" | ")}) continue ;;`;
-}
-
-function entered(places: readonly Place[]): string {
-  return `      ${places
-    .slice(1)
-    .map(({ path }) => `"${path}"`)
-    .join(" | ")}) at="$at \${words[i]}" ;;`;
-}
-
 function values(places: readonly Place[]): string {
   const act = ({ value }: OptionWord): string => {
     if (value.kind === "choices") return `compadd -- ${value.choices.join(" ")}; return`;
     return value.kind === "file" ? "_files; return" : "return";
   };
-  return places
-    .flatMap(({ path, options }) =>
-      options
-        .filter(({ value }) => value.kind !== "none")
-        .map((option) => `    "${path} ${option.flag}") ${act(option)} ;;`),
-    )
-    .join("\n");
+  return valueCases(places, act);
 }
 
 function wordsOf({ path, commands, options, choices, file }: Place): string {

@@ -14,7 +14,7 @@ const CLEAR_LINE_END = own("\u001b[K");
 const CLEAR_BELOW = own("\u001b[J");
 
 /** Draws blocks. */
-export type Screen = {
+type Screen = {
   /** Lines without their ends, none wider than the terminal. Those below its lower edge are left out. */
   draw: (lines: readonly string[]) => void;
   /** Leaves the last block on the terminal as it was before, below what stood there. May be called twice. */

@@ -5,7 +5,7 @@ import { type Paint, painter } from "./style.ts";
 import { widthOf, wrapTo } from "./width.ts";
 
 /** Columns of a table: heading, whether it holds numbers, and whether its text may go on in the next line. */
-export type Column = {
+type Column = {
   heading: string;
   right?: boolean;
   /** Characters behind which a text that is too wide for the table may go on in another line; blanks always do. */
@@ -41,7 +41,7 @@ export function table(
   for (const wrapping of [false, true]) {
     for (const gap of GAPS) {
       const fitting = fitted(columns, pointed, { room, gap, wrapping });
-      if (fitting) return aligned(columns, fitting, gap, paint);
+      if (fitting) return aligned(columns, fitting, { gap, paint });
     }
   }
   return blocks(columns, harmless, paint);
@@ -76,8 +76,7 @@ function fitted(
 function aligned(
   columns: readonly Column[],
   rows: readonly (readonly Cell[])[],
-  gap: number,
-  paint: Paint,
+  { gap, paint }: { gap: number; paint: Paint },
 ): string {
   const head = columns.map(({ heading }) => heading);
   const cells = rows.map((row) => row.map((cell) => (cell ?? "").split("\n")));
@@ -145,4 +144,9 @@ function alignDecimals(columns: readonly { right?: boolean }[], rows: Rows): Row
 function tailOf(cell: string): number {
   const point = cell.indexOf(".");
   return point < 0 ? 0 : cell.length - point;
+}
+
+/** A count as people read it: `12,300`. */
+export function thousands(value: number): string {
+  return value.toLocaleString("en-US");
 }

@@ -8,7 +8,7 @@ import { quoteWrittenOut } from "../../quotes-api/fields.ts";
  * Assumed: a dividend of 0 whose yield is not there came with the yield that means "no dividend" (field notes,
  * "Answers"), which the archive keeps as NULL; so it is written again.
  */
-export const NO_DIVIDEND_YIELD = "4.9E-324";
+const NO_DIVIDEND_YIELD = "4.9E-324";
 
 /**
  * The quote of a row. What was absent when it was received (NULL) is an empty element; `underlying` is there when the

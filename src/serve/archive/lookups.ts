@@ -26,7 +26,7 @@ type Call = {
 type Batch = { moment: Moment; keys: Map<string, InstrumentKey>; calls: Call[] };
 
 /** How a shared lookup works. */
-export type LookupOptions = {
+type LookupOptions = {
   read: ReadRows;
   /** Statements under way at a time: while a connection is free, nobody waits for others. */
   atOnce: number;

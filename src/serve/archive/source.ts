@@ -25,7 +25,7 @@ export const KINDS: Readonly<Record<RowsKind, readonly SourceKind[]>> = {
 };
 
 /** What the source is made of. */
-export type ArchiveSourceOptions = {
+type ArchiveSourceOptions = {
   /** Reads only; with a limit on the time of a statement. */
   pool: pg.Pool;
   rows: RowsKind;
@@ -74,7 +74,7 @@ export function createArchiveSource({ pool, rows, watchlists, playback }: Archiv
  * ones, or real-time ones that are by then as old as delayed ones are, whichever came later. Not said: whatever came
  * last.
  */
-export function momentsOf(at: Instant, delayed: boolean | null): Moment {
+function momentsOf(at: Instant, delayed: boolean | null): Moment {
   if (delayed === null) return { realTimeAt: at, delayedAt: at };
   if (!delayed) return { realTimeAt: at, delayedAt: null };
   return { realTimeAt: instantOf(microsOf(at) - BigInt(DELAY_MS) * 1_000n), delayedAt: at };

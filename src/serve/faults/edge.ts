@@ -57,7 +57,11 @@ export const HTML_PAGE =
   "<!DOCTYPE html>\n<html><head><title>Service unavailable</title></head><body><h1>Please try again later</h1></body></html>\n";
 
 /** Sends the body of an answer with status 200 as one of the truncations; headers must have been set before. */
-export function sendTruncated(response: ServerResponse, xml: string, { keep }: Fault, way: Truncation): void {
+export function sendTruncated(
+  response: ServerResponse,
+  xml: string,
+  { keep, way }: Pick<Fault, "keep"> & { way: Truncation },
+): void {
   const whole = Buffer.from(xml);
   // At least a byte is missing, and at least one is there.
   const cut = whole.subarray(0, 1 + Math.floor(keep * (whole.length - 2)));

@@ -5,10 +5,12 @@
 
 /** Ways in which a body arrives incomplete. */
 export const TRUNCATIONS = ["truncate-silent", "truncate-early", "truncate-open", "truncate-length"] as const;
+/** One of them. */
 export type Truncation = (typeof TRUNCATIONS)[number];
 
 /** Faults that meet a share of the calls, in the order in which they are drawn: the first that is drawn is made. */
 export const CHANCE_FAULTS = ["429", "drop", "500", "html", "truncate", ...TRUNCATIONS] as const;
+/** One of them. */
 export type ChanceFault = (typeof CHANCE_FAULTS)[number];
 
 /** Every fault with what it takes and what it does; documentation and messages are made of it. */
@@ -44,8 +46,8 @@ export type FaultConfig = {
 };
 
 /** The longest latency, and the largest skew. */
-export const MAX_LATENCY_MS = 600_000;
-export const MAX_SKEW_MS = 86_400_000;
+const MAX_LATENCY_MS = 600_000;
+const MAX_SKEW_MS = 86_400_000;
 
 /** The faults of a text, or all that is wrong with it in words. */
 export function parseFaults(

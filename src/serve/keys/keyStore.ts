@@ -36,7 +36,7 @@ export type NewKey = {
 };
 
 /** A key that was added: the only time that its secrets are seen. */
-export type AddedKey = { stored: StoredKey; credentials: Credentials; sealedBy: string };
+type AddedKey = { stored: StoredKey; credentials: Credentials; sealedBy: string };
 
 const LOCK_FILE = "keys.lock";
 const LOCK_TRIES = 50;

@@ -7,10 +7,10 @@ import { writeNew } from "./writeDurably.ts";
 import { createCipheriv, createDecipheriv, scryptSync } from "node:crypto";
 
 /** The sealing secret, and how to name it to people. */
-export type SealingSecret = { secret: string; from: string };
+type SealingSecret = { secret: string; from: string };
 
 /** The file's name in the directory of the keys. */
-export const SEAL_FILE = "seal.key";
+const SEAL_FILE = "seal.key";
 
 /** What the secret is found with. */
 export type SealingSource = {

@@ -2,7 +2,7 @@
 import type { OptionType } from "../../market/instrument.ts";
 
 /** What a price depends on: dollars, years, and rates and volatilities as a fraction per year. */
-export type OptionTerms = {
+type OptionTerms = {
   optionType: OptionType;
   spot: number;
   strike: number;

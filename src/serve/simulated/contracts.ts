@@ -20,7 +20,7 @@ export type ListedContract = OptionContract & {
  * Assumed: every weekly expiration is listed for three years and the January monthlies for five, far more than any
  * exchange lists, so that chains of every job file find their contracts.
  */
-export const LISTED_DAYS = { weekly: 1_096, january: 1_826 } as const;
+const LISTED_DAYS = { weekly: 1_096, january: 1_826 } as const;
 
 /** Strikes lie from a tenth to ten times the price that the underlying's walk returns to, at multiples of 0.5. */
 const STRIKE_RANGE = { least: 0.1, most: 10 } as const;

@@ -22,7 +22,7 @@ import { dateOfDay, DAY_MS, sessionAt } from "./session.ts";
 export type Listing = Company & Walker;
 
 /** The highest and lowest price of the year before a session, cents. */
-export type YearRange = { high: number; low: number };
+type YearRange = { high: number; low: number };
 
 /** Days before today that the 52-week range looks back. */
 const YEAR_DAYS = 364;
@@ -55,7 +55,7 @@ export function equityQuote(
   const previousClose = closeOf(listing, day - 1);
   const year = yearRange(day);
   const volume = volumeAt(listing, day, position);
-  const book = bookAround(listing, day, position, last);
+  const book = bookAround(last, listing, { ...position, day });
   const earnings = earningsPerShare(listing, day);
   return {
     instrument: {
@@ -113,7 +113,7 @@ export function pricesOf(price: {
 }
 
 /** The highest and lowest price from one session (epoch day) to another, both included. */
-export function rangeOfDays(listing: Listing, from: number, to: number): YearRange {
+function rangeOfDays(listing: Listing, from: number, to: number): YearRange {
   let previousClose = closeOf(listing, from - 1);
   const range = { high: 0, low: Number.POSITIVE_INFINITY };
   for (let day = from; day <= to; day++) {
@@ -132,7 +132,7 @@ function volumeAt(listing: Listing, day: number, position: Position): number {
 }
 
 /** Bid and ask around the last price; about once in thirty steps the last trade lies a tick outside. */
-function bookAround(listing: Listing, day: number, { block, step }: Position, last: number) {
+function bookAround(last: number, listing: Listing, { day, block, step }: Position & { day: number }) {
   const seed = fork(fork(fork(listing.seed, BOOK), day), block * STEPS + step);
   const spread = Math.max(1, Math.round(last * 0.0002 * (0.5 + 1.5 * chance(seed, 0))));
   const outside = chance(seed, 1) < 1 / 30 ? 1 : 0;

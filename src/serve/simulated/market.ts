@@ -76,7 +76,7 @@ export function createSimulatedMarket({ seed }: { seed: number }): SimulatedMark
     if (optionQuotes.size >= MOST_RANGES) optionQuotes.clear();
     const quoteAt = recent(STEPS_KEPT, (stepMs) => {
       const past = rangeOf(contract, listing, sessionAt(stepMs).day);
-      return optionQuote(contract, listing, underlying(stepMs), past, stepMs);
+      return optionQuote(contract, listing, { underlying: underlying(stepMs), past, atMs: stepMs });
     });
     optionQuotes.set(text, quoteAt);
     return quoteAt;

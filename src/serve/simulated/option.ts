@@ -39,18 +39,16 @@ export type ContractRange = { high: number; low: number } | null;
 export function optionQuote(
   contract: ListedContract,
   listing: Listing,
-  underlying: InstrumentQuote,
-  past: ContractRange,
-  atMs: number,
+  { underlying, past, atMs }: { underlying: InstrumentQuote; past: ContractRange; atMs: number },
 ): InstrumentQuote {
   const session = sessionAt(atMs);
   const position = positionAt(session, atMs);
-  const { open, high, low, last } = tradesSoFar(contract, listing, session, position.block);
+  const { open, high, low, last } = tradesSoFar(trades(contract, listing, session), position.block);
   const previousClose = trades(contract, listing, sessionBefore(session))(BLOCKS - 1);
   const spot = sessionSoFar(listing, session.day, position).last;
   const now = valuing(contract, listing)(spot, position.stepMs);
   const seed = fork(fork(seedOf(contractText(contract)), listing.seed), session.day);
-  const book = bookAround(now.value, fork(seed, position.block * STEPS + position.step));
+  const book = optionBook(now.value, fork(seed, position.block * STEPS + position.step));
   const delta = deltaText(contract, now.delta);
   const extended: ExtendedQuote = {
     ...NO_QUOTE.extended,
@@ -60,7 +58,7 @@ export function optionQuote(
     low: centsText(low),
     open: centsText(open),
     previousClose: centsText(previousClose),
-    volume: String(volumeAt(contract, listing, session, position)),
+    volume: String(optionVolume(contract, listing, { ...position, day: session.day })),
     contractHigh: centsText(Math.max(high, past?.high ?? high)),
     contractLow: centsText(Math.min(low, past?.low ?? low)),
     contractSize: CONTRACT_SIZE,
@@ -124,8 +122,7 @@ function trades(contract: ListedContract, listing: Listing, session: Session): (
 }
 
 /** The session's trades up to and including that of a block: first, highest, lowest, last. */
-function tradesSoFar(contract: ListedContract, listing: Listing, session: Session, block: number) {
-  const tradeAt = trades(contract, listing, session);
+function tradesSoFar(tradeAt: (block: number) => number, block: number) {
   const open = tradeAt(0);
   let { high, low, last } = { high: open, low: open, last: open };
   for (let index = 1; index <= block; index++) {
@@ -170,7 +167,7 @@ function tradeCents(value: number): number {
 }
 
 /** Bid and ask in cents around a value in dollars. The bid of a worthless option is 0. */
-function bookAround(value: number, seed: number) {
+function optionBook(value: number, seed: number) {
   const half = Math.min(1, Math.max(0.01, 0.01 * value)) * (0.6 + 0.8 * chance(seed, 0));
   const bid = Math.max(0, Math.floor((value - half) * 100));
   return {
@@ -187,11 +184,15 @@ function deltaText({ optionType }: ListedContract, delta: number): string {
   return decimalText(optionType === "CALL" ? size : -size, 6);
 }
 
-function volumeAt(contract: ListedContract, listing: Listing, session: Session, position: Position): number {
+function optionVolume(
+  contract: ListedContract,
+  listing: Listing,
+  { day, ...position }: Position & { day: number },
+): number {
   const seed = fork(seedOf(contractText(contract)), listing.seed);
   const distance = Math.abs(Math.log((100 * contract.strikePrice) / listing.baseCents));
   const average = (listing.averageVolume / 20_000) * Math.exp(-6 * distance);
-  return Math.floor(average * daily(seed, session.day, 1) * volumeShare(seed, session.day, position));
+  return Math.floor(average * daily(seed, day, 1) * volumeShare(seed, day, position));
 }
 
 const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"] as const;

@@ -10,7 +10,7 @@ import { chance, fork, noise, walk } from "./hash.ts";
 import type { Session } from "./session.ts";
 
 /** Prices of a stretch of time, whole cents; low <= open, close <= high. */
-export type Bar = { open: number; high: number; low: number; close: number };
+type Bar = { open: number; high: number; low: number; close: number };
 
 /** What the path of a company depends on. */
 export type Walker = {
@@ -22,8 +22,9 @@ export type Walker = {
   dailyVolatility: number;
 };
 
-/** Blocks of a session (5 minutes on an ordinary day) and steps of a block (5 seconds). */
+/** Blocks of a session, of 5 minutes on an ordinary day. */
 export const BLOCKS = 288;
+/** Steps of a block, of 5 seconds. */
 export const STEPS = 60;
 
 /** Scales of the walk of closes, days. The largest bounds how far a price strays from its base. */

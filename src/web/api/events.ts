@@ -12,13 +12,13 @@ import type { NowView, QuoteRow } from "./types.ts";
 const EVERY_MS = 1_000;
 
 /** Most pages that are kept up to date at once. */
-export const MOST_LISTENERS = 64;
+const MOST_LISTENERS = 64;
 
 /** A page that does not read has this many bytes waiting before it is let go; it comes back by itself. */
 const MOST_WAITING_BYTES = 4 * 1024 * 1024;
 
 /** Where the events come from. */
-export type EventSources = {
+type EventSources = {
   clock: Clock;
   log: Log;
   now: () => Promise<NowView>;

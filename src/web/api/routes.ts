@@ -7,7 +7,7 @@ import { explain } from "../../archive/explain.ts";
 import { currentVersion } from "../../archive/migrate.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import type { Log } from "../../log.ts";
-import { problemOf } from "../live.ts";
+import { problemOf, refusal } from "../live.ts";
 import { readBars } from "../../archive/dashboard/bars.ts";
 import { readChain, readChainKeys } from "../../archive/dashboard/chain.ts";
 import { readCoverageView, readMisses } from "../../archive/dashboard/coverageView.ts";
@@ -16,7 +16,7 @@ import type { ApiError, Bar, Interval, Meta, NowView, SourceKind } from "./types
 import { harmless } from "../../read/spreadsheet.ts";
 
 /** What the routes are made of. */
-export type ApiOptions = {
+type ApiOptions = {
   pool: pg.Pool;
   log: Log;
   /** Names the database in an error; no user, no password. */
@@ -71,7 +71,7 @@ export function addApi(app: FastifyInstance, { pool, log, address, meta, now }: 
 
 function refused({ issues }: z.ZodError): ApiError {
   const detail = issues.map(({ path, message }) => `${path.join(".") || "query"}: ${message}`).join("; ");
-  return { error: { code: "QUERY_INVALID", detail, hint: "Correct the address.", person: true } };
+  return refusal("QUERY_INVALID", detail);
 }
 
 /** Nothing there yet, or somebody else's tables in its place, or the error with what can be found out about it. */

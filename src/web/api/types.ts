@@ -83,7 +83,7 @@ export type Live = {
 export type StatusLine = { subject: string; state: "ok" | "attention" | "idle"; text: string };
 
 /** Misses for one reason. `goesOn`: the newest slots of a job have them. */
-export type MissedView = { reason: string; count: number; lastAt: string; goesOn: boolean };
+type MissedView = { reason: string; count: number; lastAt: string; goesOn: boolean };
 
 /** What `quotekeeper status` finds. */
 export type StatusView = {

@@ -7,7 +7,7 @@ import cookie from "@fastify/cookie";
 import helmet, { type FastifyHelmetOptions } from "@fastify/helmet";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { Clock } from "../../clock.ts";
-import type { ApiError } from "../api/types.ts";
+import { refusal } from "../live.ts";
 import { isForeign, isOurName } from "./hosts.ts";
 import { COOKIE, createSessions, sameText, SESSION_MS } from "./session.ts";
 import { type Tried, Tries } from "./tries.ts";
@@ -20,7 +20,7 @@ declare module "fastify" {
 }
 
 /** Whom the dashboard answers. */
-export type GuardOptions = {
+type GuardOptions = {
   /** Null: no token is asked for. */
   token: string | null;
   /** Names of the dashboard besides this machine's own, in small letters. */
@@ -120,32 +120,8 @@ function tooMany(reply: FastifyReply): FastifyReply {
   return reply.code(429).header("retry-after", "10").send(TOO_MANY);
 }
 
-const refusal = (code: string, detail: string, hint: string): ApiError => ({
-  error: { code, detail, hint, person: true },
-});
-
-const HOST_REFUSED = refusal(
-  "HOST_REFUSED",
-  "the dashboard does not answer to the name it was called by",
-  "Open it as http://localhost, or add the name to QUOTEKEEPER_WEB_HOSTS.",
-);
-const ORIGIN_REFUSED = refusal(
-  "ORIGIN_REFUSED",
-  "a page of another server makes this request",
-  "Open the dashboard itself. Behind a proxy, add its name to QUOTEKEEPER_WEB_HOSTS.",
-);
-const UNAUTHORIZED = refusal(
-  "TOKEN_WANTED",
-  "this dashboard asks for a token",
-  "Give the token of QUOTEKEEPER_WEB_TOKEN.",
-);
-const WRONG_TOKEN = refusal(
-  "TOKEN_WRONG",
-  "that is not the token",
-  "It is the value of QUOTEKEEPER_WEB_TOKEN, or the content of the file QUOTEKEEPER_WEB_TOKEN_FILE names.",
-);
-const TOO_MANY = refusal(
-  "TOKEN_TRIED",
-  "too many tokens from this address wait to be looked at",
-  "Wait a moment, then try again.",
-);
+const HOST_REFUSED = refusal("HOST_REFUSED", "the dashboard does not answer to the name it was called by");
+const ORIGIN_REFUSED = refusal("ORIGIN_REFUSED", "a page of another server makes this request");
+const UNAUTHORIZED = refusal("TOKEN_WANTED", "this dashboard asks for a token");
+const WRONG_TOKEN = refusal("TOKEN_WRONG", "that is not the token");
+const TOO_MANY = refusal("TOKEN_TRIED", "too many tokens from this address wait to be looked at");

@@ -9,7 +9,7 @@ export function isLoopback(host: string): boolean {
 }
 
 /** By what the dashboard may be called besides this machine's own names. */
-export type Names = {
+type Names = {
   /** Names, in small letters. */
   names: readonly string[];
   /** Whether by any IP address too. */

@@ -19,7 +19,7 @@ export function sameText(given: string, expected: string): boolean {
 }
 
 /** Logins under one token: cookies' values that end by themselves. Who knows one does not know the token. */
-export type Sessions = {
+type Sessions = {
   issue: () => string;
   /** Whether a value was issued under this token, by this process or one before it, and has not ended. */
   isGood: (value: string) => boolean;

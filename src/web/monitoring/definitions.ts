@@ -1,12 +1,12 @@
 /** Every metric of `/metrics`: name, kind, labels and sentence. `docs/metrics.md` is generated from this table. */
-
 import { CLOCK_STEP_KINDS } from "../../journal/ledger.ts";
+import { OUTCOMES } from "../../quotes-api/answer.ts";
 
 /** Labels of a metric: the values each can have, or what they are where that is only known at run time. */
 type Labels = Readonly<Record<string, readonly string[] | string>>;
 
 /** One metric. */
-export type MetricDefinition = {
+type MetricDefinition = {
   kind: "counter" | "gauge" | "histogram";
   help: string;
   labels?: Labels;
@@ -15,19 +15,10 @@ export type MetricDefinition = {
 };
 
 /** What can come of a call besides the outcomes of its answer. */
-export const NO_ANSWER = ["no_answer", "not_kept"] as const;
+const NO_ANSWER = ["no_answer", "not_kept"] as const;
 
 /** Outcomes of a call. */
-export const CALL_OUTCOMES = [
-  "quotes",
-  "quota_fault",
-  "unauthorized",
-  "too_long",
-  "refused",
-  "server_error",
-  "malformed",
-  ...NO_ANSWER,
-] as const;
+export const CALL_OUTCOMES = [...OUTCOMES, ...NO_ANSWER] as const;
 
 /** Reasons of a miss, see `src/journal/ledger.ts`. */
 export const MISS_REASONS = [

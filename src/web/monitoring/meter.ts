@@ -4,7 +4,7 @@ import { CLOCK_STEP_KINDS, type ClockStep, type MissReason } from "../../journal
 import { CALL_OUTCOMES, LATENESS_BUCKETS, labelNames, METRICS, MISS_REASONS } from "./definitions.ts";
 
 /** What a call came to. */
-export type CallOutcome = (typeof CALL_OUTCOMES)[number];
+type CallOutcome = (typeof CALL_OUTCOMES)[number];
 
 /** Told by the collection. */
 export type Meter = {

@@ -7,13 +7,13 @@ import { currentVersion } from "../../archive/migrate.ts";
 import { atMost, type Clock } from "../../clock.ts";
 
 /** One thing that has to be there. */
-export type Check = "ok" | "failed";
+type Check = "ok" | "failed";
 
 /** What `/readyz` answers; no detail that anybody could use. */
 export type Readiness = { ready: boolean; checks: Readonly<Record<string, Check>> };
 
 /** What is looked at. */
-export type ReadySources = {
+type ReadySources = {
   /** Of the dashboard; can only read. */
   pool: pg.Pool;
   clock: Clock;

@@ -11,7 +11,7 @@ export type Rule = (nowMs: number) => { admitted: boolean; headers: Record<strin
 export function fixedWindow(): Rule {
   let window: Window | undefined;
   return (nowMs) => {
-    const count = countCall(window, nowMs, GOVERNOR.limit, GOVERNOR.windowMs);
+    const count = countCall(window, nowMs, GOVERNOR);
     window = count.window;
     const headers = Object.entries(count.headers).map(([name, value]) => [name.toLowerCase(), value]);
     return { admitted: count.admitted, headers: Object.fromEntries(headers) as Record<string, string> };

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { parseFrom, parseTo } from "../../../src/cli/backfill/program.ts";
+import { parseFrom, parseTo } from "../../../src/cli/backfill/backfill.ts";
 
 test.each([
   ["2026-11-17", "2026-11-17T05:00:00.000000Z", "2026-11-18T05:00:00.000000Z"],

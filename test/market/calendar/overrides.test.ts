@@ -74,8 +74,8 @@ test("a date given twice is refused", () => {
 test("the table lists sessions, and closed days when asked", () => {
   const calendar = createCalendar();
 
-  const sessions = calendarRows(calendar, "2025-07-03", "2025-07-07");
-  const all = calendarRows(calendar, "2025-07-03", "2025-07-07", { closed: true });
+  const sessions = calendarRows(calendar, { from: "2025-07-03", to: "2025-07-07" });
+  const all = calendarRows(calendar, { from: "2025-07-03", to: "2025-07-07", closed: true });
 
   expect(sessions.map(({ date, kind }) => [date, kind])).toEqual([
     ["2025-07-03", "early"],

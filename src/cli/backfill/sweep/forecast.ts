@@ -14,6 +14,7 @@ import type { Edges } from "../../../run/edges.ts";
 import { archiveExists, openArchive } from "../../../run/archive.ts";
 import { journalDir } from "../../../run/stations.ts";
 import { printReport } from "../report.ts";
+import { thousands } from "../../terminal/table.ts";
 import { inNewYork, roughly } from "../../../run/durations.ts";
 import { callsOf, lastPrices, planOf, roomOf, takeJournaled } from "./planning.ts";
 import type { SweepRequest } from "./readAsk.ts";
@@ -39,7 +40,7 @@ export async function forecast(
   plan.price(prices);
   const calls = callsOf(plan, run ?? { name, begunAt: instantFromDate(now) });
   const remarks = [
-    ...overview(config, plan, calls, { ...room, now }),
+    ...overview(config, { plan, calls }, { ...room, now }),
     ...(run ? [`Earlier   ${polledBy(plan, run)}`] : []),
     ...chainLines(plan, guessed),
     ...fateLines(plan),
@@ -83,10 +84,8 @@ function quotesLine(calls: readonly QuoteCall[], plan: SweepPlan): string[] {
   const { stored } = reportOf(calls, plan);
   const underlyings = contractsOf(calls);
   const besides =
-    underlyings > 0 ? `; ${underlyings.toLocaleString("en-US")} of them are of the options' underlyings` : "";
-  return [
-    `Quotes    ${stored.toLocaleString("en-US")} would be stored if the service knows all of them${besides}`,
-  ];
+    underlyings > 0 ? `; ${thousands(underlyings)} of them are of the options' underlyings` : "";
+  return [`Quotes    ${thousands(stored)} would be stored if the service knows all of them${besides}`];
 }
 
 function contractsOf(calls: readonly QuoteCall[]): number {
@@ -94,7 +93,7 @@ function contractsOf(calls: readonly QuoteCall[]): number {
 }
 
 /** A sweep that is about to begin. */
-export type Announced = {
+type Announced = {
   plan: SweepPlan;
   run: SweepRun;
   room: Room;
@@ -116,7 +115,7 @@ export function announce(
     ...(run.resumed ? [`Goes on: ${polledBy(plan, run)}.`] : []),
     ...(run.resumed && calls.length === 0
       ? ["Nothing is left to be polled; what the journal has of it is loaded."]
-      : overview(config, plan, calls, { ...room, now })),
+      : overview(config, { plan, calls }, { ...room, now })),
   ];
   say(stderr, ...lines);
   if (calls.length > 0 && room.timeFor(calls.length, now) === null)
@@ -129,8 +128,7 @@ export function announce(
 /** Instruments, calls and time, in lines. */
 function overview(
   { limit, limitWindowMs }: Config,
-  plan: SweepPlan,
-  calls: readonly QuoteCall[],
+  { plan, calls }: { plan: SweepPlan; calls: readonly QuoteCall[] },
   { collecting, kept, timeFor, now }: Room & { now: Date },
 ): string[] {
   const contracts = calls.filter(({ form }) => form === "option").length;
@@ -154,5 +152,5 @@ function overview(
 /** What earlier runs have polled: `40 instruments were polled by the sweep begun 2026-11-20 17:50:00 New York, 10 remain`. */
 function polledBy(plan: SweepPlan, { begunAt }: SweepRun): string {
   const remain = plan.left.length;
-  return `${counted(plan.size - remain, "instrument")} were polled by the sweep begun ${inNewYork(new Date(begunAt))}, ${remain.toLocaleString("en-US")} remain`;
+  return `${counted(plan.size - remain, "instrument")} were polled by the sweep begun ${inNewYork(new Date(begunAt))}, ${thousands(remain)} remain`;
 }

@@ -23,7 +23,7 @@ export type Settled = SweepCount & {
 };
 
 /** Where the answers of a sweep go. */
-export type Store = {
+type Store = {
   /** Null: it could not be opened. */
   archive: Archive | null;
   loader: Pick<Loader, "notify">;
@@ -37,7 +37,7 @@ export type Store = {
 };
 
 /** What is stored, and whom to tell. */
-export type StoreOptions = { run: SweepRun; asked: Asked & { kind: "sweep" }; display: Display };
+type StoreOptions = { run: SweepRun; asked: Asked & { kind: "sweep" }; display: Display };
 
 /** The longest wait for the last rows at the end, in ms. */
 const LOAD_GRACE_MS = 1_500;
@@ -103,12 +103,11 @@ function closedStore(journalDir: string, run: SweepRun, problem: string): Store 
 type Listeners = Pick<Parameters<typeof startLoader>[0], "onDamage" | "onFailure" | "onRecovered">;
 
 /** Says once that the database is away, and once that it is back. */
-function tellOf({ log }: Display, address: string): { listeners: Listeners; hush: () => void } {
+function tellOf({ log, onDamage }: Display, address: string): { listeners: Listeners; hush: () => void } {
   let told = false;
   return {
     listeners: {
-      onDamage: (segment, offset, length, reason) =>
-        log.warn({ segment, offset, length, reason }, "damaged bytes of the journal were passed over"),
+      onDamage,
       onFailure: (error) => {
         const { message } = databaseError(error, address);
         if (!told)

@@ -15,7 +15,7 @@ import type { ChartColors } from "./colors.ts";
 import type { LayerPoint } from "./layer.ts";
 
 /** A place of the time axis. */
-export type Place = { time: UTCTimestamp; slot: Slot };
+type Place = { time: UTCTimestamp; slot: Slot };
 
 /** Times as exchange clocks show them, dates as such; strictly ascending also where clocks are set back. */
 export function placed(slots: readonly Slot[], interval: Interval): Place[] {

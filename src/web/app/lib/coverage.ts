@@ -34,7 +34,7 @@ export function heatRows({ dates, cells }: CoverageView): HeatRow[] {
 }
 
 /** Levels of a cell, best first. */
-export type HeatLevel = "full" | "high" | "part" | "low" | "none";
+type HeatLevel = "full" | "high" | "part" | "low" | "none";
 
 /** All stored, at least 95 %, at least half, less, nothing. */
 export function heatLevel({ expected, stored }: CoverageCell): HeatLevel {

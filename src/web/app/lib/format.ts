@@ -6,7 +6,7 @@ const ZONE = "America/New_York";
 export const ZONE_NAME = "New York";
 
 /** Shown where the service sent nothing. */
-export const NOTHING = "–";
+const NOTHING = "–";
 
 /** Decimal text, or the sign for nothing. */
 export function decimal(text: string | null): string {

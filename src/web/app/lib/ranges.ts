@@ -12,7 +12,7 @@ export const RANGES = [
 ] as const;
 
 /** Name of a range. */
-export type Range = (typeof RANGES)[number]["name"];
+type Range = (typeof RANGES)[number]["name"];
 
 /** The widths, each with the most sessions it is drawn for. */
 export const INTERVALS: readonly { name: Interval; most: number }[] = [

@@ -1,7 +1,7 @@
 /** Why something is missing, and what to do about it: the ledger's reasons in words. */
 
 /** A reason in words. `person`: somebody can do something about it. */
-export type Reason = { title: string; text: string; person: boolean };
+type Reason = { title: string; text: string; person: boolean };
 
 const REASONS: Readonly<Record<string, Reason>> = {
   closed: {

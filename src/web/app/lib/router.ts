@@ -27,7 +27,7 @@ export function href(to: string, parameters: Record<string, string> = {}): strin
 }
 
 /** Goes there; `replace` leaves no step in the browser's history. */
-export function go(to: string, { replace = false } = {}): void {
+function go(to: string, { replace = false } = {}): void {
   if (replace) history.replaceState(null, "", to);
   else history.pushState(null, "", to);
   address.value = new URL(location.href);

@@ -4,11 +4,12 @@ import type { Meta, NowView, Problem, QuoteRow } from "../../api/types.ts";
 import { ApiProblem, ask, tokenWanted } from "./api.ts";
 import { setServerTime } from "./clock.ts";
 
-/** Null until it is known. */
+/** What the page is of; null until it is known. */
 export const meta = signal<Meta | null>(null);
+/** The Now view; null until it is known. */
 export const now = signal<NowView | null>(null);
 /** By `seriesKey`; null until they are known. */
-export const quotes = signal<ReadonlyMap<string, QuoteRow> | null>(null);
+const quotes = signal<ReadonlyMap<string, QuoteRow> | null>(null);
 /** Keys of the quotes that the last event brought. */
 export const changed = signal<ReadonlySet<string>>(new Set());
 /** Whether events arrive. */

@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 const THEMES = ["system", "light", "dark"] as const;
 
 /** The three choices. */
-export type Theme = (typeof THEMES)[number];
+type Theme = (typeof THEMES)[number];
 
 const KEY = "quotekeeper-theme";
 

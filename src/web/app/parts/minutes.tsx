@@ -17,13 +17,7 @@ export function Minutes({
   limit: number;
   nowMs: number;
 }) {
-  const newest = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS;
-  const columns = Array.from({ length: MINUTES }, (_, index) => {
-    const atMs = newest - (MINUTES - 1 - index) * MINUTE_MS;
-    const of = minutes.filter(({ at }) => Date.parse(at) === atMs);
-    const good = sum(of.filter(({ outcome }) => outcome === "quotes"));
-    return { atMs, good, other: sum(of) - good };
-  });
+  const columns = columnsOf(minutes, nowMs);
   const most = Math.max(limit, ...columns.map(({ good, other }) => good + other));
   const scale = (HEIGHT - 8) / most;
   const total = columns.reduce((all, { good, other }) => all + good + other, 0);
@@ -69,6 +63,20 @@ export function Minutes({
       </figcaption>
     </figure>
   );
+}
+
+/** Answers with quotes and without, of each minute, the newest last. */
+function columnsOf(
+  minutes: readonly MinuteCalls[],
+  nowMs: number,
+): { atMs: number; good: number; other: number }[] {
+  const newest = Math.floor(nowMs / MINUTE_MS) * MINUTE_MS;
+  return Array.from({ length: MINUTES }, (_, index) => {
+    const atMs = newest - (MINUTES - 1 - index) * MINUTE_MS;
+    const of = minutes.filter(({ at }) => Date.parse(at) === atMs);
+    const good = sum(of.filter(({ outcome }) => outcome === "quotes"));
+    return { atMs, good, other: sum(of) - good };
+  });
 }
 
 function sum(of: readonly MinuteCalls[]): number {

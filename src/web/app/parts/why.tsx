@@ -1,4 +1,5 @@
 /** Beside the map of Coverage: why something is missing. */
+import type { ComponentChildren } from "preact";
 import type { CoverageCell, MissRow } from "../../api/types.ts";
 import { exchangeTime, grouped, shortDate, ZONE_NAME } from "../lib/format.ts";
 import { useApi } from "../lib/load.ts";
@@ -60,22 +61,37 @@ function Reasons({ cell: { date, instrument, source, missed } }: { cell: Coverag
     <Await loaded={loaded} what="the reasons">
       {(rows) => (
         <ul class="missed">
-          {rows.map(({ job, reason, count, firstAt, lastAt }) => {
-            const { title, text, person } = reasonOf(reason);
-            return (
-              <li key={`${job} ${reason}`} data-tone={person ? "alarm" : "calm"}>
-                <b>{grouped(count)}</b> {title}
-                <small>
-                  job {job}, {exchangeTime(firstAt)} to {exchangeTime(lastAt)} {ZONE_NAME}
-                </small>
-                <small>
-                  <Code text={text} />
-                </small>
-              </li>
-            );
-          })}
+          {rows.map(({ job, reason, count, firstAt, lastAt }) => (
+            <MissedFor key={`${job} ${reason}`} {...{ reason, count }}>
+              job {job}, {exchangeTime(firstAt)} to {exchangeTime(lastAt)} {ZONE_NAME}
+            </MissedFor>
+          ))}
         </ul>
       )}
     </Await>
+  );
+}
+
+/** Misses for one reason, and what to do about it. @param passed whether it has come to an end */
+export function MissedFor({
+  reason,
+  count,
+  passed = false,
+  children,
+}: {
+  reason: string;
+  count: number;
+  passed?: boolean;
+  children: ComponentChildren;
+}) {
+  const { title, text, person } = reasonOf(reason);
+  return (
+    <li data-tone={person && !passed ? "alarm" : "calm"}>
+      <b>{grouped(count)}</b> {title}
+      <small>{children}</small>
+      <small>
+        <Code text={text} />
+      </small>
+    </li>
   );
 }

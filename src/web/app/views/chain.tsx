@@ -1,21 +1,13 @@
 /** An option chain: calls and puts side by side, now or at a past instant. */
-import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import type { ChainKey, ChainView as Chain, Contract } from "../../api/types.ts";
+import type { ChainKey, ChainView as Chain } from "../../api/types.ts";
+import { ChainTable } from "../parts/chainTable.tsx";
 import { Await, Empty, SourceTag } from "../parts/notes.tsx";
-import { atTheMoney, instantOfStop, stopCount, type StrikeRow, strikeRows } from "../lib/chain.ts";
+import { instantOfStop, stopCount } from "../lib/chain.ts";
 import { nowMs } from "../lib/clock.ts";
-import {
-  decimal,
-  exchangeDateOf,
-  padded,
-  placesOf,
-  exchangeMoment,
-  expirationDate,
-  grouped,
-} from "../lib/format.ts";
+import { decimal, exchangeDateOf, exchangeMoment, expirationDate } from "../lib/format.ts";
 import { useApi } from "../lib/load.ts";
-import { href, parameter, setParameters } from "../lib/router.ts";
+import { parameter, setParameters } from "../lib/router.ts";
 
 const keyOf = ({ symbol, sourceId, delayed }: ChainKey): string => `${symbol}/${sourceId}/${delayed}`;
 
@@ -117,208 +109,72 @@ function Tabs({ expirations, chosen }: { expirations: readonly ChainKey[]; chose
 }
 
 function OneChain({ of: { symbol, expiration, sourceId, delayed } }: { of: ChainKey }) {
-  const [at, setAt] = useState<string | null>(null);
-  const [stop, setStop] = useState<number | null>(null);
+  const [chosen, choose] = useState<Stop | null>(null);
   // The newest chain is read again as often as quotes can come.
-  const version = at === null ? Math.floor(nowMs.value / 15_000) : 0;
+  const version = chosen === null ? Math.floor(nowMs.value / 15_000) : 0;
   const query = {
     ...{ symbol, expiration, source: String(sourceId), delayed: String(delayed) },
-    ...(at !== null && { at }),
+    ...(chosen !== null && { at: chosen.at }),
   };
   const loaded = useApi<Chain>("/api/chain", query, version);
   return (
     <div id="chain" role="tabpanel" aria-labelledby={`tab-${expiration}`} tabIndex={0}>
       <Await loaded={loaded} what="the chain">
-        {(chain) => {
-          const stops = stopCount(chain.spans);
-          return (
-            <>
-              <div class="bar time">
-                <label for="time">Chain at</label>
-                <input
-                  id="time"
-                  type="range"
-                  min={0}
-                  max={Math.max(1, stops - 1)}
-                  value={stop ?? Math.max(1, stops - 1)}
-                  disabled={stops < 2}
-                  aria-valuetext={at ? exchangeMoment(at) : "the newest"}
-                  onInput={(event) => {
-                    const chosen = Number(event.currentTarget.value);
-                    const instant = instantOfStop(chain.spans, chosen);
-                    setStop(instant === null ? null : chosen);
-                    setAt(instant);
-                  }}
-                />
-                <output for="time">{at ? exchangeMoment(at) : "now, live"}</output>
-                <button
-                  type="button"
-                  disabled={at === null}
-                  onClick={() => {
-                    setAt(null);
-                    setStop(null);
-                  }}
-                >
-                  Now
-                </button>
-                <span class="underlying">
-                  {symbol} <b>{decimal(chain.underlyingLast)}</b>
-                </span>
-              </div>
-              {chain.contracts.length === 0 ? (
-                <Empty title="Nothing was stored by then">Move the slider to a later time.</Empty>
-              ) : (
-                <ChainTable chain={chain} sourceId={sourceId} />
-              )}
-            </>
-          );
-        }}
+        {(chain) => (
+          <>
+            <div class="bar time">
+              <Slider spans={chain.spans} {...{ chosen, choose }} />
+              <span class="underlying">
+                {symbol} <b>{decimal(chain.underlyingLast)}</b>
+              </span>
+            </div>
+            {chain.contracts.length === 0 ? (
+              <Empty title="Nothing was stored by then">Move the slider to a later time.</Empty>
+            ) : (
+              <ChainTable chain={chain} sourceId={sourceId} />
+            )}
+          </>
+        )}
       </Await>
     </div>
   );
 }
 
-/** A contract that was observed this much before the newest one is dimmed, ms. */
-const STALE_MS = 15 * 60_000;
+/** Where the slider stands, and the instant there, ISO 8601. */
+type Stop = { stop: number; at: string };
 
-/** Decimals of the price columns, so that points stand below each other. */
-type Places = Record<"last" | "bid" | "mid" | "ask", number>;
-
-const SIDE = ["Volume", "Last", "Delta", "Bid", "Mid", "Ask"];
-
-function ChainTable({ chain, sourceId }: { chain: Chain; sourceId: number }) {
-  const rows = strikeRows(chain.contracts);
-  const money = atTheMoney(rows, chain.underlyingLast);
-  const of = (name: keyof Places): number => placesOf(chain.contracts.map((each) => each[name]));
-  const places = { last: of("last"), bid: of("bid"), mid: of("mid"), ask: of("ask") };
-  const newestMs = Math.max(...chain.contracts.map(({ observedAt }) => Date.parse(observedAt)));
-  return (
-    <div class="scroll" tabIndex={0} role="region" aria-label="Calls and puts">
-      <table class="chain">
-        <caption class="unseen">Calls on the left, puts on the right of each strike</caption>
-        <thead>
-          <tr>
-            <th colSpan={SIDE.length} scope="colgroup" class="side">
-              Calls
-            </th>
-            <td />
-            <th colSpan={SIDE.length} scope="colgroup" class="side">
-              Puts
-            </th>
-          </tr>
-          <tr>
-            {SIDE.map((name) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
-            ))}
-            <th scope="col" class="strike">
-              Strike
-            </th>
-            {[...SIDE].reverse().map((name) => (
-              <th key={name} scope="col">
-                {name}
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map((row) => (
-            <Strike
-              key={row.strike}
-              row={row}
-              money={money}
-              last={chain.underlyingLast}
-              {...{ sourceId, places, newestMs }}
-            />
-          ))}
-        </tbody>
-      </table>
-    </div>
-  );
-}
-
-function Strike({
-  row: { strike, call, put },
-  money,
-  last,
-  sourceId,
-  places,
-  newestMs,
+/** @param chosen null: the newest, which is the last stop */
+function Slider({
+  spans,
+  chosen,
+  choose,
 }: {
-  row: StrikeRow;
-  money: string | null;
-  last: string | null;
-  sourceId: number;
-  places: Places;
-  newestMs: number;
+  spans: Chain["spans"];
+  chosen: Stop | null;
+  choose: (stop: Stop | null) => void;
 }) {
-  const price = last === null ? null : Number(last);
-  const callIn = price !== null && Number(strike) < price;
-  const putIn = price !== null && Number(strike) > price;
-  return (
-    <tr data-strike={strike} data-money={strike === money ? "at" : undefined}>
-      <Side contract={call} inside={callIn} {...{ sourceId, places, newestMs }} />
-      <th scope="row" class="strike">
-        {strike}
-        {strike === money && (
-          <abbr class="atm" title="at the money">
-            ATM
-          </abbr>
-        )}
-      </th>
-      <Side contract={put} inside={putIn} {...{ sourceId, places, newestMs }} mirrored />
-    </tr>
-  );
-}
-
-function Side({
-  contract,
-  inside,
-  mirrored = false,
-  sourceId,
-  places,
-  newestMs,
-}: {
-  contract: Contract | null;
-  inside: boolean;
-  mirrored?: boolean;
-  sourceId: number;
-  places: Places;
-  newestMs: number;
-}) {
-  const behindMs = contract ? newestMs - Date.parse(contract.observedAt) : 0;
-  const stale = behindMs > STALE_MS;
-  const to = contract && href("/instrument", { name: contract.instrument, source: String(sourceId) });
-  const title = contract ? `${contract.instrument}, observed ${exchangeMoment(contract.observedAt)}` : "";
-  const price = (name: keyof Places): string => padded(decimal(contract?.[name] ?? null), places[name]);
-  const mid = price("mid");
-  const cells: { name: string; look: string; content: ComponentChildren }[] = [
-    { name: "volume", look: "dim", content: grouped(contract?.volume ?? null) },
-    { name: "last", look: "", content: price("last") },
-    { name: "delta", look: "delta", content: shortDelta(contract?.delta ?? null) },
-    { name: "bid", look: "", content: price("bid") },
-    { name: "mid", look: "strong", content: to ? <a href={to}>{mid}</a> : mid },
-    { name: "ask", look: "", content: price("ask") },
-  ];
+  const last = Math.max(1, stopCount(spans) - 1);
   return (
     <>
-      {(mirrored ? cells.reverse() : cells).map(({ name, look, content }) => (
-        <td
-          key={name}
-          class={`${look} ${stale ? "dim" : ""}`}
-          data-cell={name}
-          data-in={inside ? "" : undefined}
-          title={title}
-        >
-          {content}
-        </td>
-      ))}
+      <label for="time">Chain at</label>
+      <input
+        id="time"
+        type="range"
+        min={0}
+        max={last}
+        value={chosen?.stop ?? last}
+        disabled={stopCount(spans) < 2}
+        aria-valuetext={chosen ? exchangeMoment(chosen.at) : "the newest"}
+        onInput={(event) => {
+          const stop = Number(event.currentTarget.value);
+          const at = instantOfStop(spans, stop);
+          choose(at === null ? null : { stop, at });
+        }}
+      />
+      <output for="time">{chosen ? exchangeMoment(chosen.at) : "now, live"}</output>
+      <button type="button" disabled={chosen === null} onClick={() => choose(null)}>
+        Now
+      </button>
     </>
   );
-}
-
-/** Three decimals are what people compare; the rest is in the archive. */
-function shortDelta(delta: string | null): string {
-  return delta === null ? decimal(null) : Number(delta).toFixed(3);
 }

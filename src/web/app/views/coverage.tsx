@@ -2,6 +2,7 @@
 import { useState } from "preact/hooks";
 import type { CoverageCell, CoverageView } from "../../api/types.ts";
 import { Await, Empty, SourceTag } from "../parts/notes.tsx";
+import { Segments } from "../parts/segments.tsx";
 import { type Field, isSame, Why } from "../parts/why.tsx";
 import { nowMs } from "../lib/clock.ts";
 import { heatLevel, type HeatRow, heatRows } from "../lib/coverage.ts";
@@ -37,18 +38,12 @@ export function CoveragePage() {
           value={search}
           onInput={(event) => setSearch(event.currentTarget.value)}
         />
-        <div class="segments" role="group" aria-label="Span">
-          {SPANS.map(({ name, days: length }) => (
-            <button
-              key={name}
-              type="button"
-              aria-pressed={days === length}
-              onClick={() => setParameters({ span: name })}
-            >
-              {name}
-            </button>
-          ))}
-        </div>
+        <Segments
+          label="Span"
+          names={SPANS}
+          chosen={SPANS.find((span) => span.days === days)?.name}
+          choose={(span) => setParameters({ span })}
+        />
         <Legend />
       </div>
       <Await loaded={loaded} what="the coverage">
@@ -99,24 +94,7 @@ function Heat({ view, search }: { view: CoverageView; search: string }) {
           role="grid"
           aria-label="Sessions by instruments. Arrow keys move, Enter tells why."
         >
-          <thead>
-            <tr>
-              <th scope="col" class="text">
-                Instrument
-              </th>
-              {view.dates.map(({ date, session }) => (
-                <th
-                  key={date}
-                  scope="col"
-                  data-session={session ? "" : undefined}
-                  title={session ? undefined : "no session of the exchange"}
-                >
-                  <span>{shortDate(date)}</span>
-                </th>
-              ))}
-              <th scope="col">Stored</th>
-            </tr>
-          </thead>
+          <Dates dates={view.dates} />
           <tbody>
             {rows.map((row, place) => (
               <Row
@@ -137,6 +115,29 @@ function Heat({ view, search }: { view: CoverageView; search: string }) {
       </div>
       <Why field={chosen} cell={view.cells.find((cell) => isSame(cell, chosen)) ?? null} />
     </div>
+  );
+}
+
+function Dates({ dates }: Pick<CoverageView, "dates">) {
+  return (
+    <thead>
+      <tr>
+        <th scope="col" class="text">
+          Instrument
+        </th>
+        {dates.map(({ date, session }) => (
+          <th
+            key={date}
+            scope="col"
+            data-session={session ? "" : undefined}
+            title={session ? undefined : "no session of the exchange"}
+          >
+            <span>{shortDate(date)}</span>
+          </th>
+        ))}
+        <th scope="col">Stored</th>
+      </tr>
+    </thead>
   );
 }
 

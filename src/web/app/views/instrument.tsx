@@ -1,28 +1,15 @@
 /** One instrument: its bars, as a chart, as a table, and as a file. */
 import { useEffect, useState } from "preact/hooks";
-import type { Bar, BarsView, QuoteRow } from "../../api/types.ts";
-import { BarsChart } from "../parts/chart.tsx";
+import type { BarsView, QuoteRow } from "../../api/types.ts";
+import { BarsChart, BarsTable } from "../parts/bars.tsx";
 import { Await, Empty, Loading, SourceTag } from "../parts/notes.tsx";
+import { Segments } from "../parts/segments.tsx";
 import { nowMs } from "../lib/clock.ts";
-import {
-  age,
-  decimal,
-  direction,
-  exchangeTime,
-  ZONE_NAME,
-  grouped,
-  padded,
-  placesOf,
-  shortDate,
-  signed,
-} from "../lib/format.ts";
+import { age, decimal, direction, grouped, signed } from "../lib/format.ts";
 import { useApi } from "../lib/load.ts";
-import { INTERVALS, intervalFor, type Range, rangeFor, RANGES, sessionsOf } from "../lib/ranges.ts";
+import { INTERVALS, intervalFor, rangeFor, RANGES, sessionsOf } from "../lib/ranges.ts";
 import { href, parameter, setParameters } from "../lib/router.ts";
 import { changed, quoteList, seriesKey, trouble } from "../lib/store.ts";
-
-/** Rows of the table at once. */
-const ROWS = 120;
 
 /** The view. */
 export function InstrumentView() {
@@ -120,16 +107,13 @@ function Series({ row }: { row: QuoteRow }) {
           label="Range"
           names={RANGES}
           chosen={range}
-          choose={(name) => setParameters({ range: name, interval: intervalFor(name as Range, asked) })}
+          choose={(name) => setParameters({ range: name, interval: intervalFor(name, asked) })}
         />
         <Segments
           label="Interval"
           names={INTERVALS}
           chosen={interval}
-          choose={(name) => {
-            const width = INTERVALS.find((each) => each.name === name)?.name ?? "1m";
-            setParameters({ interval: width, range: rangeFor(width, range) });
-          }}
+          choose={(name) => setParameters({ interval: name, range: rangeFor(name, range) })}
         />
         <span class="legend">
           <i class="key-band" /> bid to ask <i class="key-shade" /> outside regular hours <b>D</b> dividend
@@ -155,34 +139,6 @@ function Series({ row }: { row: QuoteRow }) {
         }
       </Await>
     </>
-  );
-}
-
-function Segments({
-  label,
-  names,
-  chosen: current,
-  choose,
-}: {
-  label: string;
-  names: readonly { name: string; label?: string }[];
-  chosen: string;
-  choose: (name: string) => void;
-}) {
-  return (
-    <div class="segments" role="group" aria-label={label}>
-      {names.map(({ name, label: title }) => (
-        <button
-          key={name}
-          type="button"
-          title={title}
-          aria-pressed={name === current}
-          onClick={() => choose(name)}
-        >
-          {name}
-        </button>
-      ))}
-    </div>
   );
 }
 
@@ -239,88 +195,4 @@ function Header({ row }: { row: QuoteRow }) {
       </div>
     </dl>
   );
-}
-
-function BarsTable({ view: { bars, interval, more } }: { view: BarsView }) {
-  const [shown, setShown] = useState(ROWS);
-  const newest = [...bars].reverse();
-  const places = {
-    price: placesOf(
-      bars.flatMap(({ open, high, low, close, bid, ask }) => [open, high, low, close, bid, ask]),
-    ),
-    spread: placesOf(bars.map(({ meanSpread }) => meanSpread)),
-  };
-  return (
-    <>
-      <div class="scroll" tabIndex={0} role="region" aria-label="Bars">
-        <table class="bars">
-          <caption class="unseen">Bars, newest first</caption>
-          <thead>
-            <tr>
-              <th scope="col" class="text">
-                Date
-              </th>
-              {interval !== "1d" && <th scope="col">Time, {ZONE_NAME}</th>}
-              <th scope="col" class="text">
-                Session
-              </th>
-              {["Open", "High", "Low", "Close", "Bid", "Ask", "Mean spread", "Quotes", "Volume"].map(
-                (name) => (
-                  <th key={name} scope="col">
-                    {name}
-                  </th>
-                ),
-              )}
-            </tr>
-          </thead>
-          <tbody>
-            {newest.slice(0, shown).map((bar) => (
-              <BarRow key={bar.at} bar={bar} daily={interval === "1d"} places={places} />
-            ))}
-          </tbody>
-        </table>
-      </div>
-      <p class="after">
-        {bars.length} bars{more ? "; older sessions are stored as well: choose a longer range" : ""}.{" "}
-        {newest.length > shown && (
-          <button type="button" onClick={() => setShown(shown + 10 * ROWS)}>
-            Show more
-          </button>
-        )}
-      </p>
-    </>
-  );
-}
-
-function BarRow({
-  bar,
-  daily,
-  places,
-}: {
-  bar: Bar;
-  daily: boolean;
-  places: { price: number; spread: number };
-}) {
-  const price = (text: string | null): string => padded(decimal(text), places.price);
-  return (
-    <tr data-session={bar.session}>
-      <td class="text">{shortDate(bar.date)}</td>
-      {!daily && <td>{exchangeTime(bar.at, { seconds: false })}</td>}
-      <td class="text dim">{bar.session}</td>
-      <td>{price(bar.open)}</td>
-      <td>{price(bar.high)}</td>
-      <td>{price(bar.low)}</td>
-      <td class="strong">{price(bar.close)}</td>
-      <td>{price(bar.bid)}</td>
-      <td>{price(bar.ask)}</td>
-      <td class="dim">{padded(shortSpread(bar.meanSpread), places.spread)}</td>
-      <td class="dim">{grouped(bar.quoteCount)}</td>
-      <td>{grouped(bar.volume)}</td>
-    </tr>
-  );
-}
-
-/** A mean has as many digits as division gives; four decimals are what people compare. */
-function shortSpread(meanSpread: string | null): string {
-  return meanSpread === null ? decimal(null) : meanSpread.replace(/(\.\d{4})\d+$/, "$1");
 }

@@ -4,9 +4,9 @@ import type { JobView, Live, NowView, StatusLine } from "../../api/types.ts";
 import { Gauge } from "../parts/gauge.tsx";
 import { Minutes } from "../parts/minutes.tsx";
 import { Code, Empty, Loading, ProblemNote } from "../parts/notes.tsx";
+import { MissedFor } from "../parts/why.tsx";
 import { nowMs } from "../lib/clock.ts";
 import { age, bytes, countdown, exchangeMoment, grouped, span } from "../lib/format.ts";
-import { reasonOf } from "../lib/reasons.ts";
 import { now, trouble } from "../lib/store.ts";
 
 /** Lets the tests measure how long the first figures took. */
@@ -224,20 +224,11 @@ function Missed({ view: { status } }: { view: NowView }) {
         </Empty>
       ) : (
         <ul class="missed">
-          {lastDay.missed.map(({ reason, count, lastAt, goesOn }) => {
-            const { title, text, person } = reasonOf(reason);
-            return (
-              <li key={reason} data-tone={person && goesOn ? "alarm" : "calm"}>
-                <b>{grouped(count)}</b> {title}
-                <small>
-                  {goesOn ? "going on, " : ""}last at {exchangeMoment(lastAt)}
-                </small>
-                <small>
-                  <Code text={text} />
-                </small>
-              </li>
-            );
-          })}
+          {lastDay.missed.map(({ reason, count, lastAt, goesOn }) => (
+            <MissedFor key={reason} passed={!goesOn} {...{ reason, count }}>
+              {goesOn ? "going on, " : ""}last at {exchangeMoment(lastAt)}
+            </MissedFor>
+          ))}
         </ul>
       )}
     </section>

@@ -2,6 +2,7 @@
 import { useMemo, useState } from "preact/hooks";
 import type { QuoteRow } from "../../api/types.ts";
 import { Empty, Loading, SourceTag } from "../parts/notes.tsx";
+import { Segments } from "../parts/segments.tsx";
 import { nowMs } from "../lib/clock.ts";
 import { age, decimal, direction, grouped, padded, placesOf, signed } from "../lib/format.ts";
 import { href, parameter, setParameters } from "../lib/router.ts";
@@ -65,18 +66,12 @@ export function QuotesView() {
             setParameters({ search: event.currentTarget.value });
           }}
         />
-        <div class="segments" role="group" aria-label="Kind">
-          {KINDS.map(({ key, name }) => (
-            <button
-              key={key}
-              type="button"
-              aria-pressed={kind === key}
-              onClick={() => setParameters({ kind: key })}
-            >
-              {name}
-            </button>
-          ))}
-        </div>
+        <Segments
+          label="Kind"
+          names={KINDS}
+          chosen={KINDS.find(({ key }) => key === kind)?.name}
+          choose={(chosen) => setParameters({ kind: KINDS.find(({ name }) => name === chosen)?.key ?? "" })}
+        />
         <span class="dim" role="status">
           {rows ? `${found.length} of ${rows.length}` : ""}
         </span>
@@ -88,29 +83,35 @@ export function QuotesView() {
       ) : found.length === 0 ? (
         <Empty title="Nothing matches">Search for a symbol, such as AAPL, or a part of a name.</Empty>
       ) : (
-        <div class="scroll" tabIndex={0} role="region" aria-label="Quotes">
-          <table class="quotes">
-            <caption class="unseen">The newest quote of each instrument</caption>
-            <thead>
-              <tr>
-                {COLUMNS.map((column) => (
-                  <Heading key={column.key} column={column} sort={sort} />
-                ))}
-              </tr>
-            </thead>
-            <tbody>
-              {shown.map((row) => (
-                <Row key={seriesKey(row)} row={row} places={places} />
-              ))}
-            </tbody>
-          </table>
-        </div>
+        <QuotesTable {...{ shown, places, sort }} />
       )}
       {!all && found.length > MOST_ROWS && (
         <button type="button" onClick={() => setAll(true)}>
           Show all {found.length}
         </button>
       )}
+    </div>
+  );
+}
+
+function QuotesTable({ shown, places, sort }: { shown: readonly QuoteRow[]; places: Places; sort: string }) {
+  return (
+    <div class="scroll" tabIndex={0} role="region" aria-label="Quotes">
+      <table class="quotes">
+        <caption class="unseen">The newest quote of each instrument</caption>
+        <thead>
+          <tr>
+            {COLUMNS.map((column) => (
+              <Heading key={column.key} column={column} sort={sort} />
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {shown.map((row) => (
+            <Row key={seriesKey(row)} row={row} places={places} />
+          ))}
+        </tbody>
+      </table>
     </div>
   );
 }
@@ -172,7 +173,7 @@ function Row({ row, places }: { row: QuoteRow; places: Places }) {
 }
 
 /** Where one series is shown. */
-export function instrumentHref({ instrument, sourceId, delayed }: QuoteRow): string {
+function instrumentHref({ instrument, sourceId, delayed }: QuoteRow): string {
   return href("/instrument", {
     name: instrument,
     source: String(sourceId),

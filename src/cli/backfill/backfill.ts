@@ -3,6 +3,8 @@ import { resolve } from "node:path";
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { type Instant, instantFromDate } from "../../clock.ts";
 import type { AddCommand } from "../command.ts";
+import type { Config } from "../../config/loadEnvironment.ts";
+import type { Edges } from "../../run/edges.ts";
 import type { CommonRequest } from "./report.ts";
 import { setFlagsFromString } from "node:v8";
 import { Temporal } from "temporal-polyfill";
@@ -27,15 +29,68 @@ type Options = CommonRequest & {
   restart: boolean;
 };
 
-/** Sources, and which of the other options each takes besides those that all take. */
-const SOURCES: Readonly<Record<string, { flag: string; takes: readonly (keyof Options)[] }>> = {
-  journal: { flag: "--journal", takes: ["from", "to", "rebuild"] },
-  xml: { flag: "--xml", takes: ["timePattern", "name", "delayed", "from", "to"] },
-  csv: { flag: "--csv", takes: ["map", "name", "from", "to"] },
-  parquet: { flag: "--parquet", takes: [] },
-  sweep: { flag: "--symbols-file or --chain", takes: ["symbolsFile", "chain", "delayed", "restart"] },
-  gaps: { flag: "--gaps", takes: ["from", "to"] },
+type Detail = "from" | "to" | "map" | "timePattern" | "name";
+
+/** The options, with null for a detail that was not given. */
+type Given = Omit<Options, Detail> & { [Name in Detail]: NonNullable<Options[Name]> | null };
+
+/** A place where quotes come from: its flag, the options it takes besides those that all take, and its work. */
+type Source = {
+  flag: string;
+  isChosen: (options: Options) => boolean;
+  takes: readonly (keyof Options)[];
+  refill: (config: Config, edges: Edges, given: Given) => Promise<number>;
 };
+
+/** Each is a file of its own, loaded when it is asked for. */
+const SOURCES: readonly Source[] = [
+  {
+    flag: "--journal",
+    isChosen: ({ journal }) => journal !== undefined,
+    takes: ["from", "to", "rebuild"],
+    refill: async (config, edges, { journal = true, ...given }) => {
+      const directory = journal === true ? null : journal;
+      return (await import("./journal.ts")).backfillJournal(config, edges, { ...given, directory });
+    },
+  },
+  {
+    flag: "--xml",
+    isChosen: ({ xml }) => xml !== undefined,
+    takes: ["timePattern", "name", "delayed", "from", "to"],
+    refill: async (config, edges, { xml: paths = [], ...given }) =>
+      (await import("./xml.ts")).backfillXml(config, edges, { ...given, paths }),
+  },
+  {
+    flag: "--csv",
+    isChosen: ({ csv }) => csv !== undefined,
+    takes: ["map", "name", "from", "to"],
+    refill: async (config, edges, { csv: file = "", ...given }) =>
+      (await import("./csv.ts")).backfillCsv(config, edges, { ...given, file }),
+  },
+  {
+    flag: "--parquet",
+    isChosen: ({ parquet }) => parquet !== undefined,
+    takes: [],
+    refill: async (config, edges, { parquet = "", ...given }) => {
+      const directory = resolve(edges.directory, parquet);
+      const { backfillExported } = await import("./exported.ts");
+      return backfillExported(config, edges, { ...given, format: "parquet", directory });
+    },
+  },
+  {
+    flag: "--symbols-file or --chain",
+    isChosen: ({ symbolsFile, chain }) => symbolsFile !== undefined || chain.length > 0,
+    takes: ["symbolsFile", "chain", "delayed", "restart"],
+    refill: async (config, edges, { symbolsFile = null, chain: chains, ...given }) =>
+      (await import("./sweep/runSweep.ts")).backfillSweep(config, edges, { ...given, symbolsFile, chains }),
+  },
+  {
+    flag: "--gaps",
+    isChosen: ({ gaps }) => gaps,
+    takes: ["from", "to"],
+    refill: async (config, edges, given) => (await import("./gaps.ts")).backfillGaps(config, edges, given),
+  },
+];
 
 /** Options that belong to some sources only, with their spelling. */
 const SPECIAL: readonly [keyof Options, string][] = [
@@ -49,9 +104,21 @@ const SPECIAL: readonly [keyof Options, string][] = [
   ["restart", "--restart"],
 ];
 
-/** One of its sources, and what goes with it; each is a file of its own, loaded when it is asked for. */
+/** One of its sources, and what goes with it. */
 export const addBackfill: AddCommand = (command, { run, edges }) => {
-  command
+  addSources(command);
+  addDetails(command).action((options: Options) => {
+    const source = chosenSource(options, command);
+    const { from = null, to = null, map = null, timePattern = null, name = null } = options;
+    if (from !== null && to !== null && from >= to)
+      command.error(`error: --from ${from} is not before --to ${to}`, { exitCode: 2 });
+    keepHeapSmall();
+    return run((config) => source.refill(config, edges, { ...options, from, to, map, timePattern, name }));
+  });
+};
+
+function addSources(command: Command): Command {
+  return command
     .option(
       "--journal [directory]",
       "read raw answers again: this machine's journal, or the journal or data directory named",
@@ -70,7 +137,11 @@ export const addBackfill: AddCommand = (command, { run, edges }) => {
       (text: string, before: string[]) => [...before, text],
       [],
     )
-    .option("--gaps", "list the holes of the ledger, and fill those that the journal can fill", false)
+    .option("--gaps", "list the holes of the ledger, and fill those that the journal can fill", false);
+}
+
+function addDetails(command: Command): Command {
+  return command
     .addOption(
       new Option(
         "--from <time>",
@@ -92,71 +163,17 @@ export const addBackfill: AddCommand = (command, { run, edges }) => {
     .option("--delayed", "the quotes are delayed; with a sweep: ask for delayed ones", false)
     .option("--restart", "begin a sweep anew that was ended in its midst", false)
     .option("--dry-run", "change nothing; say exactly what would change", false)
-    .option("--json", "print JSON", false)
-    .action((options: Options) => {
-      const kind = chosenSource(options, command);
-      const { dryRun, json, from = null, to = null, name = null, delayed } = options;
-      if (from !== null && to !== null && from >= to)
-        command.error(`error: --from ${from} is not before --to ${to}`, { exitCode: 2 });
-      const common = { dryRun, json };
-      keepHeapSmall();
-      return run(async (config) => {
-        switch (kind) {
-          case "journal": {
-            const directory = options.journal === true ? null : (options.journal ?? null);
-            return (await import("./journal.ts")).backfillJournal(config, edges, {
-              ...common,
-              ...{ directory, from, to, rebuild: options.rebuild },
-            });
-          }
-          case "xml":
-            return (await import("./xml.ts")).backfillXml(config, edges, {
-              ...common,
-              ...{ paths: options.xml ?? [], timePattern: options.timePattern ?? null },
-              ...{ name, delayed, from, to },
-            });
-          case "csv":
-            return (await import("./csv.ts")).backfillCsv(config, edges, {
-              ...common,
-              ...{ file: options.csv ?? "", map: options.map ?? null, name, from, to },
-            });
-          case "parquet":
-            return (await import("./exported.ts")).backfillExported(config, edges, {
-              ...{ ...common, format: "parquet", directory: resolve(edges.directory, options.parquet ?? "") },
-            });
-          case "sweep":
-            return (await import("./sweep/runSweep.ts")).backfillSweep(config, edges, {
-              ...common,
-              ...{ symbolsFile: options.symbolsFile ?? null, chains: options.chain },
-              ...{ delayed, restart: options.restart },
-            });
-          case "gaps":
-            return (await import("./gaps.ts")).backfillGaps(config, edges, { ...common, from, to });
-        }
-      });
-    });
-};
-
-type Source = "journal" | "xml" | "csv" | "parquet" | "sweep" | "gaps";
+    .option("--json", "print JSON", false);
+}
 
 function chosenSource(options: Options, command: Command): Source {
   const fail = (detail: string): never => command.error(`error: ${detail}`, { exitCode: 2 });
-  const given: Source[] = [
-    ...(options.journal !== undefined ? (["journal"] as const) : []),
-    ...(options.xml !== undefined ? (["xml"] as const) : []),
-    ...(options.csv !== undefined ? (["csv"] as const) : []),
-    ...(options.parquet !== undefined ? (["parquet"] as const) : []),
-    ...(options.symbolsFile !== undefined || options.chain.length > 0 ? (["sweep"] as const) : []),
-    ...(options.gaps ? (["gaps"] as const) : []),
-  ];
-  const [kind, second] = given;
-  if (kind === undefined || second !== undefined)
-    return fail("give one of --journal, --xml, --csv, --parquet, --symbols-file or --chain, --gaps");
-  const wrong = SPECIAL.find(
-    ([option]) => isGiven(options[option]) && !SOURCES[kind]?.takes.includes(option),
-  );
-  if (wrong) return fail(`${wrong[1]} does not go with ${SOURCES[kind]?.flag}`);
-  return kind;
+  const [source, second] = SOURCES.filter(({ isChosen }) => isChosen(options));
+  if (source === undefined || second !== undefined)
+    return fail(`give one of ${SOURCES.map(({ flag }) => flag).join(", ")}`);
+  const wrong = SPECIAL.find(([option]) => isGiven(options[option]) && !source.takes.includes(option));
+  if (wrong) return fail(`${wrong[1]} does not go with ${source.flag}`);
+  return source;
 }
 
 function isGiven(value: unknown): boolean {

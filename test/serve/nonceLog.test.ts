@@ -1,10 +1,10 @@
 import { describe, expect, test } from "@jest/globals";
 import { appendFileSync, chmodSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { NonceMemory } from "../../../src/quotes-api/oauth/nonces.ts";
-import { type NonceLog, openNonceLog } from "../../../src/serve/nonces/log.ts";
-import { createTestClock, type TestClock } from "../../support/clock.ts";
-import { tempDir } from "../../support/tempDir.ts";
+import { NonceMemory } from "../../src/quotes-api/oauth/nonces.ts";
+import { NonceLog } from "../../src/serve/nonceLog.ts";
+import { createTestClock, type TestClock } from "../support/clock.ts";
+import { tempDir } from "../support/tempDir.ts";
 
 const DAYS = 86_400;
 
@@ -20,21 +20,21 @@ function runOn(
   clock: TestClock,
   { windowSeconds = 10, uptimeSeconds = DAYS }: { windowSeconds?: number; uptimeSeconds?: number } = {},
 ): Run {
-  const log = openNonceLog({ dir, clock, windowSeconds, uptimeSeconds, limitWindowMs: 60_000 });
-  const { remembered, horizon, append, write } = log;
+  const log = new NonceLog({ dir, clock, windowSeconds, uptimeSeconds, limitWindowMs: 60_000 });
+  const { remembered, horizon } = log;
   const memory = new NonceMemory({
     windowSeconds,
     maxNonces: 100_000,
     remembered,
     horizon,
-    onFresh: append,
+    onFresh: (used, of) => log.append(used, of),
   });
   const now = () => Math.floor(clock.now().getTime() / 1000);
   return {
     log,
     use: (nonce, { token = "token", ageSeconds = 0 } = {}) => {
       const verdict = memory.use(token, now() - ageSeconds, nonce, now());
-      write();
+      log.write();
       return verdict;
     },
     size: () => memory.size,
@@ -182,8 +182,8 @@ describe("what a kill or a full disk leaves", () => {
     const clock = createTestClock();
     const dir = join(tempDir(), "gone");
 
-    expect(() =>
-      openNonceLog({ dir, clock, windowSeconds: 10, uptimeSeconds: DAYS, limitWindowMs: 60_000 }),
+    expect(
+      () => new NonceLog({ dir, clock, windowSeconds: 10, uptimeSeconds: DAYS, limitWindowMs: 60_000 }),
     ).toThrow(expect.objectContaining({ code: "NONCES_UNWRITABLE" }));
     const there = tempDir();
     const run = runOn(there, clock);
@@ -249,7 +249,7 @@ describe("the windows of budgets", () => {
     const dir = tempDir();
     const clock = createTestClock();
     const open = () =>
-      openNonceLog({ dir, clock, windowSeconds: 10, uptimeSeconds: DAYS, limitWindowMs: 3_600_000 });
+      new NonceLog({ dir, clock, windowSeconds: 10, uptimeSeconds: DAYS, limitWindowMs: 3_600_000 });
     const log = open();
     const startMs = clock.now().getTime();
     const mark = (used: number) => String(used).padStart(22, "n");

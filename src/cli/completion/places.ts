@@ -2,7 +2,7 @@
 import type { Argument, Command, Option } from "commander";
 
 /** What follows an option: `none` nothing, `free` a value nobody can guess, `file` a path, else one of the choices. */
-export type Value = { kind: "none" | "free" | "file" } | { kind: "choices"; choices: readonly string[] };
+type Value = { kind: "none" | "free" | "file" } | { kind: "choices"; choices: readonly string[] };
 
 /** An option as it is typed. */
 export type OptionWord = { flag: string; description: string; value: Value };
@@ -55,4 +55,32 @@ function isPath(argument: Argument): boolean {
 /** Up to the first semicolon: shells show one line. */
 function brief(description: string): string {
   return description.split(/[;\n]/)[0]?.trim() ?? "";
+}
+
+/** Options that want a value, as patterns of bash and zsh: the word after one is its value, never a command. */
+export function valuedPatterns(places: readonly Place[]): string {
+  return valuedOptions(places)
+    .map(({ path, option }) => `"${path} ${option.flag}"`)
+    .join(" | ");
+}
+
+/** Commands, as patterns of bash and zsh. */
+export function enteredPatterns(places: readonly Place[]): string {
+  return places
+    .slice(1)
+    .map(({ path }) => `"${path}"`)
+    .join(" | ");
+}
+
+/** A line of `case` for each option that wants a value, in bash and zsh. @param act what is done for it */
+export function valueCases(places: readonly Place[], act: (option: OptionWord) => string): string {
+  return valuedOptions(places)
+    .map(({ path, option }) => `    "${path} ${option.flag}") ${act(option)} ;;`)
+    .join("\n");
+}
+
+function valuedOptions(places: readonly Place[]): { path: string; option: OptionWord }[] {
+  return places.flatMap(({ path, options }) =>
+    options.filter(({ value }) => value.kind !== "none").map((option) => ({ path, option })),
+  );
 }

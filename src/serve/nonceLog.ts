@@ -18,36 +18,15 @@
  */
 import { closeSync, openSync, readdirSync, unlinkSync, writeSync } from "node:fs";
 import { join } from "node:path";
-import type { Clock } from "../../clock.ts";
-import { QuotekeeperError } from "../../errors.ts";
-import { readTextFileSync } from "../../plainFiles.ts";
-import type { KeptWindow } from "../budgets.ts";
-import type { CallClass } from "../limits.ts";
-import type { UsedBy, UsedNonce } from "../../quotes-api/oauth/nonces.ts";
-
-/** What earlier runs used up, and where this run writes. */
-export type NonceLog = {
-  remembered: readonly UsedNonce[];
-  /** Timestamps below this one are never to be accepted, Unix seconds. */
-  horizon: number;
-  /** The windows of budgets that earlier runs had begun, each token and class once. */
-  windows: readonly KeptWindow[];
-  /** Notes a window that has changed; it is written with the next nonce. */
-  note: (window: KeptWindow) => void;
-  /** Notes a nonce that is to be written down. */
-  append: (used: UsedNonce, of: Omit<UsedBy, "token">) => void;
-  /**
-   * Writes down what was noted since the last time; to be called before the calls of those nonces are answered.
-   *
-   * @throws QuotekeeperError NONCES_UNWRITABLE when the disk takes nothing; calls of these nonces are not to be accepted
-   */
-  write: () => void;
-  /** Writes nothing more. */
-  close: () => void;
-};
+import type { Clock } from "../clock.ts";
+import { QuotekeeperError } from "../errors.ts";
+import { readTextFileSync } from "../plainFiles.ts";
+import type { KeptWindow } from "./budgets.ts";
+import type { CallClass } from "./limits.ts";
+import type { UsedBy, UsedNonce } from "../quotes-api/oauth/nonces.ts";
 
 /** What the log needs to know. */
-export type NonceLogOptions = {
+type NonceLogOptions = {
   /** The directory, which is there. */
   dir: string;
   clock: Pick<Clock, "now" | "random">;
@@ -65,7 +44,7 @@ const FILE_SECONDS = 60;
  * Assumed: a horizon further ahead than this, in seconds, was written under a clock that was wrong. To heed it would be
  * to refuse every call until then.
  */
-export const MAX_CLOCK_STEP_SECONDS = 900;
+const MAX_CLOCK_STEP_SECONDS = 900;
 
 const HEADER = /^quotekeeper-nonces 1 (-?\d{1,15})$/;
 const LINE = /^(\d{1,15}) ([\w-]{22})$/;
@@ -84,100 +63,117 @@ type OpenFile = ClosedFile & { fd: number };
 /** Lines that wait to be written, the newest timestamp in them, and the moment they are of. */
 type Waiting = { lines: string; newest: number; nowSeconds: number; horizon: number };
 
-/**
- * Opens the log, which reads what earlier runs left and begins a file.
- *
- * @throws QuotekeeperError NONCES_UNWRITABLE
- */
-export function openNonceLog(options: NonceLogOptions): NonceLog {
-  const { dir, clock, windowSeconds, uptimeSeconds, limitWindowMs } = options;
-  const nowSeconds = Math.floor(clock.now().getTime() / 1000);
-  const found = attempt(dir, () => readFiles(dir));
-  // What was accepted before the machine started, and perhaps not kept by its disk, had at most this timestamp.
-  const sinceBoot = Math.floor(nowSeconds - uptimeSeconds) + windowSeconds + 1;
-  const kept = found.map((file) => file.horizon).filter((at) => at <= nowSeconds + MAX_CLOCK_STEP_SECONDS);
-  let horizon = Math.max(sinceBoot, ...kept);
-  let closed: ClosedFile[] = found.map(({ path, begunAt, used }) => ({
-    path,
-    begunAt,
-    newest: newestOf(used),
-  }));
-  let current: OpenFile | null = null;
-  let waiting: Waiting | null = null;
-  const windows = new Map<string, KeptWindow>();
-  for (const window of found.flatMap((file) => file.windows)) windows.set(nameOf(window), window);
+/** What earlier runs used up, and where this run writes. */
+export class NonceLog {
+  /** Nonces of earlier runs that might be used again. */
+  readonly remembered: readonly UsedNonce[];
+  /** Timestamps below this one are never to be accepted, Unix seconds. */
+  readonly horizon: number;
+  /** The windows of budgets that earlier runs had begun, each token and class once. */
+  readonly windows: readonly KeptWindow[];
+  readonly #options: NonceLogOptions;
+  /** Stands in the header of each new file; it rises as older files go. */
+  #horizon: number;
+  #closed: ClosedFile[];
+  #current: OpenFile | null = null;
+  #waiting: Waiting | null = null;
+  readonly #windows = new Map<string, KeptWindow>();
   /** Those that have changed since they were last written. */
-  const changed = new Map<string, KeptWindow>();
+  readonly #changed = new Map<string, KeptWindow>();
 
-  function begin(at: number, above: number): OpenFile {
+  /**
+   * Reads what earlier runs left and begins a file.
+   *
+   * @throws QuotekeeperError NONCES_UNWRITABLE
+   */
+  constructor(options: NonceLogOptions) {
+    this.#options = options;
+    const { dir, clock, windowSeconds, uptimeSeconds } = options;
+    const nowSeconds = Math.floor(clock.now().getTime() / 1000);
+    const found = attempt(dir, () => readFiles(dir));
+    // What was accepted before the machine started, and perhaps not kept by its disk, had at most this timestamp.
+    const sinceBoot = Math.floor(nowSeconds - uptimeSeconds) + windowSeconds + 1;
+    const kept = found.map((file) => file.horizon).filter((at) => at <= nowSeconds + MAX_CLOCK_STEP_SECONDS);
+    this.#horizon = Math.max(sinceBoot, ...kept);
+    this.#closed = found.map(({ path, begunAt, used }) => ({ path, begunAt, newest: newestOf(used) }));
+    for (const window of found.flatMap((file) => file.windows)) this.#windows.set(nameOf(window), window);
+    attempt(dir, () => this.#begin(nowSeconds, nowSeconds - windowSeconds));
+    this.horizon = this.#horizon;
+    this.remembered = found.flatMap(({ used }) => used).filter(({ timestamp }) => timestamp >= this.horizon);
+    this.windows = [...this.#windows.values()];
+  }
+
+  /** Notes a window that has changed; it is written with the next nonce. */
+  note(window: KeptWindow): void {
+    const name = nameOf(window);
+    this.#windows.set(name, window);
+    this.#changed.set(name, window);
+  }
+
+  /** Notes a nonce that is to be written down. */
+  append({ timestamp, mark }: UsedNonce, { nowSeconds, horizon }: Omit<UsedBy, "token">): void {
+    const { lines, newest } = this.#waiting ?? { lines: "", newest: timestamp };
+    this.#waiting = {
+      lines: `${lines}${timestamp} ${mark}\n`,
+      newest: Math.max(newest, timestamp),
+      ...{ nowSeconds, horizon },
+    };
+  }
+
+  /**
+   * Writes down what was noted since the last time; to be called before the calls of those nonces are answered.
+   *
+   * @throws QuotekeeperError NONCES_UNWRITABLE when the disk takes nothing; calls of these nonces are not to be accepted
+   */
+  write(): void {
+    const noted = this.#waiting;
+    this.#waiting = null;
+    if (noted) attempt(this.#options.dir, () => this.#write(noted));
+  }
+
+  /** Writes nothing more. */
+  close(): void {
+    if (!this.#current) return;
+    const { fd, ...file } = this.#current;
+    this.#current = null;
+    this.#closed.push(file);
+    closeSync(fd);
+  }
+
+  #begin(at: number, above: number): OpenFile {
+    const { dir, clock, limitWindowMs } = this.#options;
     const { fd, path } = openNew(join(dir, `${at}-${Buffer.from(clock.random(8)).toString("hex")}`));
     // Files that nobody writes into any more, and of which nothing could be accepted again.
     const isOver = (file: ClosedFile): boolean => file.newest < above && file.begunAt < at - 2 * FILE_SECONDS;
-    const over = closed.filter(isOver);
-    closed = closed.filter((file) => !isOver(file));
-    horizon = Math.max(horizon, ...over.map(({ newest }) => newest + 1));
-    for (const [name, { startMs }] of windows)
-      if (startMs + limitWindowMs <= clock.now().getTime()) windows.delete(name);
+    const over = this.#closed.filter(isOver);
+    this.#closed = this.#closed.filter((file) => !isOver(file));
+    this.#horizon = Math.max(this.#horizon, ...over.map(({ newest }) => newest + 1));
+    for (const [name, { startMs }] of this.#windows)
+      if (startMs + limitWindowMs <= clock.now().getTime()) this.#windows.delete(name);
     // The horizon and the windows are kept before the files go that they stand for.
     try {
-      writeLines(fd, `quotekeeper-nonces 1 ${horizon}\n${linesOf(windows.values())}`);
+      writeLines(fd, `quotekeeper-nonces 1 ${this.#horizon}\n${linesOf(this.#windows.values())}`);
     } catch (error) {
       closeSync(fd);
       throw error;
     }
     for (const { path: old } of over) remove(old);
-    current = { fd, path, begunAt: at, newest: 0 };
-    return current;
+    return (this.#current = { fd, path, begunAt: at, newest: 0 });
   }
 
-  function end(): void {
-    if (!current) return;
-    const { fd, ...file } = current;
-    current = null;
-    closed.push(file);
-    closeSync(fd);
-  }
-
-  function write({ lines, newest, nowSeconds: at, horizon: above }: Waiting): void {
-    if (current && Math.abs(at - current.begunAt) >= FILE_SECONDS) end();
-    const file = current ?? begin(at, above);
+  #write({ lines, newest, nowSeconds, horizon }: Waiting): void {
+    if (this.#current && Math.abs(nowSeconds - this.#current.begunAt) >= FILE_SECONDS) this.close();
+    const file = this.#current ?? this.#begin(nowSeconds, horizon);
     file.newest = Math.max(file.newest, newest);
     try {
-      writeLines(file.fd, lines + linesOf(changed.values()));
-      changed.clear();
+      writeLines(file.fd, lines + linesOf(this.#changed.values()));
+      this.#changed.clear();
     } catch (error) {
       // A line that was written in part stands at the end of its file, and nothing behind it.
-      end();
+      this.close();
       throw error;
     }
   }
-
-  attempt(dir, () => begin(nowSeconds, nowSeconds - windowSeconds));
-  return {
-    remembered: found.flatMap(({ used }) => used).filter(({ timestamp }) => timestamp >= horizon),
-    horizon,
-    windows: [...windows.values()],
-    note: (window) => {
-      const name = nameOf(window);
-      windows.set(name, window);
-      changed.set(name, window);
-    },
-    append: ({ timestamp, mark }, { nowSeconds: at, horizon: above }) => {
-      const { lines, newest } = waiting ?? { lines: "", newest: timestamp };
-      waiting = {
-        lines: `${lines}${timestamp} ${mark}\n`,
-        newest: Math.max(newest, timestamp),
-        nowSeconds: at,
-        horizon: above,
-      };
-    },
-    write: () => {
-      const noted = waiting;
-      waiting = null;
-      if (noted) attempt(dir, () => write(noted));
-    },
-    close: end,
-  };
 }
 
 /** A file that was not there, of a name that begins as given. */
