@@ -3,7 +3,7 @@ import type pg from "pg";
 import type { Instant } from "../clock.ts";
 import type { DividendData } from "../quotes-api/document.ts";
 import { dividendChanges, type DividendWord, type KeptDividend, sameText } from "./dividendChanges.ts";
-import { inTimeOrder, type PlacedUnit } from "../read/quoteColumns.ts";
+import { inTimeOrder, type PlacedUnit } from "./quoteColumns.ts";
 import { dividendOf } from "../read/answerToRows.ts";
 
 /** What the quotes of one series, an instrument from a source, say of its dividend. */
