@@ -11,7 +11,7 @@ import {
   QUOTES,
   type QuoteTable,
 } from "./quoteColumns.ts";
-import { deadLetters, responses } from "./schema.ts";
+import { deadLetters, type instruments, responses } from "./schema.ts";
 import { insertAll, insertArrays } from "./tableRows.ts";
 import { headerColumns } from "../read/answerToRows.ts";
 import type { AnswerRows, DeadLetter, InstrumentRow } from "../read/rowTypes.ts";
@@ -129,16 +129,13 @@ export function insertDeadLetters(client: pg.ClientBase, letters: readonly Sourc
   return insertAll(client, deadLetters, rows);
 }
 
-/** Columns of `instruments` as parallel arrays, for unnest. */
+/** What an answer itself says of an instrument: its identity, and how it is described. */
+export const SAID = [
+  ...(["securityType", "symbol", "expiration", "optionType", "strike"] as const),
+  ...(["exchange", "description", "contractSize"] as const),
+] as const satisfies readonly (keyof InstrumentRow & keyof typeof instruments.$inferSelect)[];
+
+/** That as parallel arrays, for unnest. */
 export function instrumentColumns(rows: readonly InstrumentRow[]): (string | null)[][] {
-  return [
-    rows.map(({ securityType }) => clean(securityType)),
-    rows.map(({ symbol }) => clean(symbol)),
-    rows.map(({ expiration }) => expiration),
-    rows.map(({ optionType }) => optionType),
-    rows.map(({ strike }) => strike),
-    rows.map(({ exchange }) => clean(exchange)),
-    rows.map(({ description }) => clean(description)),
-    rows.map(({ contractSize }) => contractSize),
-  ];
+  return SAID.map((field) => rows.map((row) => clean(row[field])));
 }

@@ -6,6 +6,7 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { max, sql } from "drizzle-orm";
 import type pg from "pg";
 import { transactionOn } from "./transaction.ts";
 import { QuotekeeperError } from "../errors.ts";
@@ -15,7 +16,9 @@ import { connectBeside } from "./connect.ts";
 import { findOccupied, occupied } from "./occupied.ts";
 import { ensurePartitions } from "./partitions.ts";
 import { endReaders, settleReader, watching } from "./readerRole.ts";
+import { schemaMigrations } from "./schema.ts";
 import { refreshSessions } from "./sessions.ts";
+import { tablesOn } from "./tableRows.ts";
 import { settleTier, type StorageWishes } from "./tiers/settle.ts";
 
 /** One file of the history. */
@@ -109,10 +112,10 @@ export async function newestVersion(): Promise<number> {
 }
 
 async function newestApplied(pool: pg.Pool): Promise<number> {
-  const { rows } = await pool.query<{ version: number | null }>(
-    "select max(version) as version from schema_migrations",
-  );
-  return rows[0]?.version ?? 0;
+  const [newest] = await tablesOn(pool)
+    .select({ version: max(schemaMigrations.version) })
+    .from(schemaMigrations);
+  return newest?.version ?? 0;
 }
 
 /**
@@ -133,9 +136,8 @@ async function hasHistory(db: Pick<pg.ClientBase, "query"> | pg.Pool): Promise<b
 
 async function appliedVersions(client: pg.PoolClient): Promise<Map<number, string>> {
   if (!(await hasHistory(client))) return new Map();
-  const { rows } = await client.query<{ version: number; sha256: string }>(
-    "select version, sha256 from schema_migrations",
-  );
+  const { version, sha256 } = schemaMigrations;
+  const rows = await tablesOn(client).select({ version, sha256 }).from(schemaMigrations);
   return new Map(rows.map(({ version, sha256 }) => [version, sha256]));
 }
 
@@ -227,13 +229,14 @@ function checkHistory(files: Migration[], applied: ReadonlyMap<number, string>):
   }
 }
 
-async function applyOne(client: pg.PoolClient, { version, name, sql, sha256 }: Migration): Promise<void> {
+async function applyOne(
+  client: pg.PoolClient,
+  { version, name, sql: text, sha256 }: Migration,
+): Promise<void> {
   await transactionOn(client, async () => {
-    await client.query(sql);
-    await client.query("insert into schema_migrations (version, name, sha256) values ($1, $2, $3)", [
-      version,
-      name,
-      sha256,
-    ]);
+    await client.query(text);
+    await tablesOn(client)
+      .insert(schemaMigrations)
+      .values({ version, name, sha256, appliedAt: sql`now()` });
   });
 }
