@@ -265,7 +265,7 @@ export class BatchLoader {
 
   async #loadAlone(batch: Batch): Promise<void> {
     const { pool, position, onLoaded } = this.#options;
-    const loaded = await loadBatch(pool, batch, this.#memory, position);
+    const loaded = await loadBatch(pool, batch, { memory: this.#memory, position });
     if (loaded === null) throw new LoadedByAnother(batch);
     onLoaded(loaded);
   }

@@ -58,17 +58,16 @@ export async function readMigrations(dir: string = MIGRATIONS_DIR): Promise<Migr
  * Brings the database to the newest version. Twenty at once are harmless: all but one wait, then find nothing to do.
  *
  * @param now partitions are made from the month of this time on
- * @param wishes what the operator wants of the storage besides
+ * @param options what the operator wants of the storage besides; `files`: another history than the program's
  * @throws QuotekeeperError DATABASE_NEWER, MIGRATION_CHANGED, DATABASE_REFUSED (a move to a TimescaleDB that is not
  *   there); DatabaseProblem when its names are taken; other errors of the database as they are
  */
 export async function migrate(
   pool: pg.Pool,
   now: Instant,
-  migrations?: Migration[],
-  wishes: StorageWishes = {},
+  { files: given, ...wishes }: StorageWishes & { files?: Migration[] } = {},
 ): Promise<MigrationReport> {
-  const files = migrations ?? (await readMigrations());
+  const files = given ?? (await readMigrations());
   const client = await pool.connect();
   let failed = true;
   let unlock = (): Promise<void> => Promise.resolve();

@@ -82,7 +82,7 @@ function snapshotOf(client: pg.ClientBase, signal: AbortSignal): ArchiveSnapshot
     },
     rows: (table, columns, range, format) => {
       const options = format === "text" ? "" : " with (format csv, header true)";
-      const query = `copy (${rowsQuery(table, columns, range, format)}) to stdout${options}`;
+      const query = `copy (${rowsQuery(table, columns, { range, format })}) to stdout${options}`;
       const stream = client.query(copyTo(query));
       // It says so again when its connection goes, perhaps when nobody reads any more.
       stream.on("error", () => undefined);
