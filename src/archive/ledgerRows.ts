@@ -11,6 +11,7 @@ import {
   type SlotEntry,
 } from "../journal/ledger.ts";
 import { INSTRUMENT_NAME } from "./instruments.ts";
+import type { SlotKey } from "./refill/fillSlots.ts";
 import { clockSteps, deadLetters, dueSets, misses, openSlots, slots } from "./schema.ts";
 import { columnList, insertAll, tablesOn, upsertAll } from "./tableRows.ts";
 
@@ -37,18 +38,17 @@ export async function insertLedger(client: pg.ClientBase, notes: readonly Ledger
   return slots;
 }
 
-/** Which slot of which source a row of the ledger is of. */
-type SlotKey = Pick<typeof slots.$inferSelect, "job" | "slotAt" | "sourceId">;
-
 /** Writes notes within a transaction of the caller's; the number of each set of instruments is looked up once. */
 class LedgerRows {
   readonly #client: pg.ClientBase;
   readonly #tables: ReturnType<typeof tablesOn>;
+  readonly #closing: ReturnType<typeof closingSlot>;
   readonly #dueSets = new Map<string, number>();
 
   constructor(client: pg.ClientBase) {
     this.#client = client;
     this.#tables = tablesOn(client);
+    this.#closing = closingSlot(this.#tables);
   }
 
   /** @returns how many slots were not there before */
@@ -57,7 +57,8 @@ class LedgerRows {
     if (note.type === "slots") {
       let fresh = 0;
       for (const entry of note.entries) {
-        await this.#closeSlot({ ...entry, sourceId }, note.run);
+        const { job, slotAt } = entry;
+        await this.#closing.execute({ job, slotAt, sourceId, run: note.run ?? null });
         fresh += await this.#insertSlot(entry, sourceId);
       }
       return fresh;
@@ -70,22 +71,6 @@ class LedgerRows {
       await upsertAll(this.#client, openSlots, [{ job, slotAt, sourceId, endsAt, dueSetId, run }]);
     }
     return 0;
-  }
-
-  /** A run's first slots are opened before its first answer has told which market it is that answers. */
-  async #closeSlot({ job, slotAt, sourceId }: SlotKey, run: string | undefined): Promise<void> {
-    const isOfRun = sql`${openSlots.run} = ${run ?? null}::uuid`;
-    await this.#tables
-      .delete(openSlots)
-      .where(
-        and(
-          eq(openSlots.job, job),
-          eq(openSlots.slotAt, slotAt),
-          or(eq(openSlots.sourceId, sourceId), isOfRun),
-        ),
-      )
-      .prepare("close slot")
-      .execute();
   }
 
   /**
@@ -173,6 +158,16 @@ class LedgerRows {
     this.#dueSets.set(digest, id);
     return id;
   }
+}
+
+/** Closes a slot. A run's first ones are opened before its first answer has told which market it is that answers. */
+function closingSlot(tables: ReturnType<typeof tablesOn>) {
+  const { job, slotAt, sourceId, run } = openSlots;
+  const ofSourceOrRun = or(eq(sourceId, sql.placeholder("sourceId")), eq(run, sql.placeholder("run")));
+  return tables
+    .delete(openSlots)
+    .where(and(eq(job, sql.placeholder("job")), eq(slotAt, sql.placeholder("slotAt")), ofSourceOrRun))
+    .prepare("close slot");
 }
 
 function isOfSlot(table: typeof slots | typeof misses, { job, slotAt, sourceId }: SlotKey): SQL | undefined {

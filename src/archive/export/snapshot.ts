@@ -4,7 +4,7 @@ import type pg from "pg";
 import { to as copyTo } from "pg-copy-streams";
 import { QuotekeeperError } from "../../errors.ts";
 import { type ExportColumn, readColumns } from "./columns.ts";
-import { daysQuery, type ExportRange, type RowFormat, rowsQuery } from "./queries.ts";
+import { daysQuery, type ExportRange, type RowFormat, rowsQuery } from "./exportQueries.ts";
 import type { ExportTable } from "./tables.ts";
 
 /** Rows on their way out. */

@@ -2,7 +2,7 @@
 import type pg from "pg";
 import { fills } from "../backfillSchema.ts";
 import { INSTRUMENT_NAME } from "../instruments.ts";
-import { misses } from "../schema.ts";
+import { misses, type slots } from "../schema.ts";
 import { columnList } from "../tableRows.ts";
 import type { Instant } from "../../clock.ts";
 import { inTransaction } from "../transaction.ts";
@@ -152,7 +152,7 @@ async function settle(client: pg.ClientBase): Promise<void> {
 }
 
 /** A slot of a job in a source, by the source's number. */
-export type SlotKey = { job: string; slotAt: Instant; sourceId: number };
+export type SlotKey = Pick<typeof slots.$inferSelect, "job" | "slotAt" | "sourceId">;
 
 /**
  * Fills slots again whose accounts were made anew: a fill stands when its miss is there again and its quote still is, and
