@@ -4,7 +4,7 @@ import type pg from "pg";
 import { BatchLoader } from "../../src/archive/batchLoader.ts";
 import { JOURNAL_POSITION } from "../../src/archive/loadPosition.ts";
 import type { Batch } from "../../src/archive/batch.ts";
-import { EXTENDED_QUOTES, type PlacedUnit, QUOTES } from "../../src/read/quoteColumns.ts";
+import { EXTENDED_QUOTES, type PlacedUnit, QUOTES } from "../../src/archive/quoteColumns.ts";
 import { extendedQuotes, quotes } from "../../src/archive/schema.ts";
 import { chooseLimit, prepareText } from "./limit.ts";
 import { batchesOf, records } from "./sample.ts";

@@ -32,11 +32,9 @@ export async function openBenchServer(): Promise<BenchServer> {
   };
   try {
     // npm runs scripts in the project's directory; the compiled files lie elsewhere than the program's.
-    await migrate(
-      pool,
-      instantFromDate(systemClock.now()),
-      await readMigrations(join(process.cwd(), "migrations")),
-    );
+    await migrate(pool, instantFromDate(systemClock.now()), {
+      files: await readMigrations(join(process.cwd(), "migrations")),
+    });
     return { pool, url: server.url, dir, close };
   } catch (error) {
     await close();

@@ -8,7 +8,13 @@ import type pg from "pg";
 import { type Batch, countsOf, type LoadReport, NOTHING_LOADED } from "./batch.ts";
 import { copyQuoteLines, type QuoteLines, quoteLines } from "./copyQuotes.ts";
 import { addChangedWords, type DividendWords, insertDividends } from "./dividends.ts";
-import { insertDeadLetters, insertResponses, type ResponseRow, responseRow } from "./insert.ts";
+import {
+  insertDeadLetters,
+  insertResponses,
+  type ResponseRow,
+  responseRow,
+  type SourcedLetter,
+} from "./insert.ts";
 import {
   addAllSeen,
   placeAndRemember,
@@ -26,8 +32,7 @@ import { type JournaledNote, loadNotes } from "./loadNotes.ts";
 import type { LoadPosition, Stretch } from "./loadPosition.ts";
 import { READ_ONLY } from "./databaseError.ts";
 import { mayBeOfARow, mayBeThereAlready, sqlstateOf } from "./sqlState.ts";
-import type { PlacedUnit } from "../read/quoteColumns.ts";
-import type { DeadLetter } from "../read/rowTypes.ts";
+import type { PlacedUnit } from "./quoteColumns.ts";
 
 /** Bytes of a segment, uncompressed, that one transaction takes in: some 14,000 quotes. */
 const STRETCH_BYTES = 16 * 1024 * 1024;
@@ -260,7 +265,7 @@ export class BatchLoader {
 
   async #loadAlone(batch: Batch): Promise<void> {
     const { pool, position, onLoaded } = this.#options;
-    const loaded = await loadBatch(pool, batch, this.#memory, position);
+    const loaded = await loadBatch(pool, batch, { memory: this.#memory, position });
     if (loaded === null) throw new LoadedByAnother(batch);
     onLoaded(loaded);
   }
@@ -286,7 +291,7 @@ class Gathered {
   readonly responses: ResponseRow[] = [];
   readonly lines: QuoteLines[] = [];
   readonly dividends: DividendWords = new Map();
-  readonly letters: (DeadLetter & { sourceId: number })[] = [];
+  readonly letters: SourcedLetter[] = [];
   readonly notes: JournaledNote[] = [];
   readonly seen: SeenInstruments = new Map();
   /** What was read, and stored if all of it is new; without dividends and slots, which the archive counts. */

@@ -1,6 +1,9 @@
 /** How much of the account's budget the answers in the archive have used. */
+import { and, between, desc, eq, gt, sql } from "drizzle-orm";
 import type pg from "pg";
 import type { LedgerSource } from "../journal/ledger.ts";
+import { responses, sources } from "./schema.ts";
+import { tablesOn } from "./tableRows.ts";
 
 /** Calls of one window, and what the service said of its own count at the newest of them. */
 export type BudgetUse = {
@@ -21,26 +24,26 @@ export async function readBudgetUse(
   market: LedgerSource,
   { since, now }: { since: Date; now: Date },
 ): Promise<BudgetUse> {
-  const { rows } = await pool.query<{
-    calls: string;
-    used: number | null;
-    limit: number | null;
-    remaining: number | null;
-  }>(
-    `select count(*) over () as calls, rate_limit_used as used, rate_limit_limit as limit,
-            rate_limit_remaining as remaining
-     from responses join sources on sources.id = source_id
-     where observed_at > $1 and requested_at between $1::timestamptz - interval '1 minute' and $3::timestamptz + interval '1 minute' and kind = $2
-     order by observed_at desc limit 1`,
-    [since.toISOString(), market, now.toISOString()],
-  );
-  const [newest] = rows;
-  return {
-    calls: Number(newest?.calls ?? 0),
-    serviceUsed: newest?.used ?? null,
-    serviceLimit: newest?.limit ?? null,
-    serviceRemaining: newest?.remaining ?? null,
-  };
+  const minutesFrom = (at: Date, minutes: number) => new Date(at.getTime() + minutes * 60_000).toISOString();
+  const [newest] = await tablesOn(pool)
+    .select({
+      calls: sql`count(*) over ()`.mapWith(Number),
+      serviceUsed: responses.rateLimitUsed,
+      serviceLimit: responses.rateLimitLimit,
+      serviceRemaining: responses.rateLimitRemaining,
+    })
+    .from(responses)
+    .innerJoin(sources, eq(sources.id, responses.sourceId))
+    .where(
+      and(
+        gt(responses.observedAt, since.toISOString()),
+        between(responses.requestedAt, minutesFrom(since, -1), minutesFrom(now, 1)),
+        eq(sources.kind, market),
+      ),
+    )
+    .orderBy(desc(responses.observedAt))
+    .limit(1);
+  return newest ?? { calls: 0, serviceUsed: null, serviceLimit: null, serviceRemaining: null };
 }
 
 /** How long a call may be under way: what is younger, the archive may not know whole yet. In ms. */

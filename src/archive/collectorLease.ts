@@ -15,6 +15,8 @@ import type pg from "pg";
 import { atMost, type Clock } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { exchangeTime } from "../market/calendar/dates.ts";
+import { collectors } from "./schema.ts";
+import { columnList } from "./tableRows.ts";
 
 /** A collector as others see it. */
 export type CollectorProcess = {
@@ -56,8 +58,10 @@ export type CollectorLease = {
 /** How often it is renewed, in ms. */
 export const RENEW_EVERY_MS = 2_000;
 
-/** How often somebody else's is looked at, in ms, and how many looks in a row find a dead one as it was: 7 s. */
+/** How often somebody else's is looked at, in ms. */
 export const LOOK_EVERY_MS = 500;
+
+/** How many looks in a row find a dead one as it was: 7 s. */
 export const DEAD_LOOKS = 14;
 
 /** A holder that has not asked the database for so long, in ms, may have been replaced: it asks first, for so long at most. */
@@ -92,11 +96,11 @@ export async function takeLease(
   return lease;
 }
 
-type Seen = { holder: string; beat: string; released: boolean } & CollectorProcess;
+type Seen = Pick<typeof collectors.$inferSelect, "holder" | "beat" | "released"> & CollectorProcess;
 
 /** Takes the row where it is free: nobody's, released, of a run that is dead, or as it was when it was last seen. */
 const CLAIM = `
-  insert into collectors as c (account, holder, fence, beat, pid, host, granted_at, renewed_at, released)
+  insert into collectors as c (${columnList(collectors)})
   values ($1, $2, 1, 0, $3, $4, $5, clock_timestamp(), false)
   on conflict (account) do update set
     holder = excluded.holder, fence = c.fence + 1, beat = c.beat + 1, pid = excluded.pid, host = excluded.host,

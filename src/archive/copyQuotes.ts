@@ -11,7 +11,8 @@ import {
   type PlacedUnit,
   QUOTES,
   type QuoteTable,
-} from "../read/quoteColumns.ts";
+} from "./quoteColumns.ts";
+import { columnList } from "./tableRows.ts";
 
 /**
  * By COPY, for units that are new.
@@ -25,8 +26,8 @@ export const copyQuotes: InsertQuotes = async (client, units) => {
   return quotes;
 };
 
-function copySql({ name, columns }: QuoteTable): string {
-  return `copy ${name} (${columns.map((column) => column.name).join(", ")}) from stdin`;
+function copySql({ name, table }: QuoteTable): string {
+  return `copy ${name} (${columnList(table)}) from stdin`;
 }
 
 function* copyLines(table: QuoteTable, units: readonly PlacedUnit[]): Generator<string> {

@@ -64,14 +64,12 @@ export type JobMisses = { job: string; reason: string; count: number; lastAt: Da
 /**
  * What was due and missed in one market since an instant, and the newest slot of jobs, whichever market it was of.
  *
- * @param jobs whose newest slots are looked for; none: those that missed something
+ * @param options.jobs whose newest slots are looked for; none: those that missed something
  * @returns misses, the job and reason with the most of them first
  */
 export async function readSlotsSince(
   pool: pg.Pool,
-  jobs: readonly string[],
-  source: LedgerSource,
-  since: Date,
+  { jobs, source, since }: { jobs: readonly string[]; source: LedgerSource; since: Date },
 ): Promise<{ due: number; misses: JobMisses[]; newest: Map<string, Date> }> {
   const of = [since.toISOString(), LEDGER_SOURCE_IDS[source]];
   const sums = await pool.query<{ due: string }>(

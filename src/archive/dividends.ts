@@ -1,9 +1,10 @@
 /** Dividends, of which a row is kept for each change. */
 import type pg from "pg";
 import type { Instant } from "../clock.ts";
-import type { DividendData } from "../quotes-api/document.ts";
 import { dividendChanges, type DividendWord, type KeptDividend, sameText } from "./dividendChanges.ts";
-import { inTimeOrder, type PlacedUnit } from "../read/quoteColumns.ts";
+import { compareKeys, inTimeOrder, type Key, type PlacedUnit } from "./quoteColumns.ts";
+import { dividends } from "./schema.ts";
+import { upsertAll } from "./tableRows.ts";
 import { dividendOf } from "../read/answerToRows.ts";
 
 /** What the quotes of one series, an instrument from a source, say of its dividend. */
@@ -87,8 +88,8 @@ export async function insertDividends(client: pg.ClientBase, all: DividendWords)
     (one) => one.sparse && beside.get(one)?.some(({ next }) => next !== null && next <= one.lastAt),
   );
   if (crossed) return null;
-  const put: DividendRow[] = [];
-  const drop: DividendRow[] = [];
+  const put: (typeof dividends.$inferSelect)[] = [];
+  const drop: Key[] = [];
   let made = 0;
   series.forEach((one, place) => {
     const rows = kept[place]?.rows ?? [];
@@ -100,20 +101,15 @@ export async function insertDividends(client: pg.ClientBase, all: DividendWords)
     const { instrumentId, sourceId } = one;
     const there = new Set(rows.map(({ observedAt }) => observedAt));
     made += changes.put.filter(({ observedAt }) => !there.has(observedAt)).length;
-    put.push(...changes.put.map((row) => ({ ...row, instrumentId, sourceId })));
-    drop.push(...changes.drop.map((observedAt) => ({ observedAt, dividend: null, instrumentId, sourceId })));
+    put.push(
+      ...changes.put.map(({ observedAt, dividend }) => ({ observedAt, instrumentId, sourceId, ...dividend })),
+    );
+    drop.push(...changes.drop.map((observedAt) => ({ observedAt, instrumentId, sourceId })));
   });
   await dropRows(client, drop);
-  await putRows(client, put);
+  await upsertAll(client, dividends, put.sort(compareKeys));
   return made;
 }
-
-type DividendRow = {
-  observedAt: Instant;
-  instrumentId: number;
-  sourceId: number;
-  dividend: DividendData | null;
-};
 
 /** An instant as the program writes it: SQL of a column. */
 const instantText = (column: string): string =>
@@ -199,38 +195,16 @@ async function readBeside(
   return beside;
 }
 
-async function dropRows(client: pg.ClientBase, rows: readonly DividendRow[]): Promise<void> {
-  if (rows.length === 0) return;
+async function dropRows(client: pg.ClientBase, keys: readonly Key[]): Promise<void> {
+  if (keys.length === 0) return;
   await client.query(
     `delete from dividends d using unnest($1::timestamptz[], $2::int[], $3::smallint[])
        as w (observed_at, instrument_id, source_id)
      where d.instrument_id = w.instrument_id and d.observed_at = w.observed_at and d.source_id = w.source_id`,
-    keyColumns(rows),
-  );
-}
-
-async function putRows(client: pg.ClientBase, rows: readonly DividendRow[]): Promise<void> {
-  if (rows.length === 0) return;
-  await client.query(
-    `insert into dividends (observed_at, instrument_id, source_id, ex_date, amount, yield)
-     select * from unnest($1::timestamptz[], $2::int[], $3::smallint[], $4::date[], $5::numeric[], $6::numeric[])
-       as w (observed_at, instrument_id, source_id, ex_date, amount, yield)
-     order by w.instrument_id, w.observed_at, w.source_id
-     on conflict (instrument_id, observed_at, source_id) do update
-     set ex_date = excluded.ex_date, amount = excluded.amount, yield = excluded.yield`,
     [
-      ...keyColumns(rows),
-      rows.map(({ dividend }) => dividend?.exDate),
-      rows.map(({ dividend }) => dividend?.amount),
-      rows.map(({ dividend }) => dividend?.yield),
+      keys.map(({ observedAt }) => observedAt),
+      keys.map(({ instrumentId }) => instrumentId),
+      keys.map(({ sourceId }) => sourceId),
     ],
   );
-}
-
-function keyColumns(rows: readonly DividendRow[]): unknown[][] {
-  return [
-    rows.map(({ observedAt }) => observedAt),
-    rows.map(({ instrumentId }) => instrumentId),
-    rows.map(({ sourceId }) => sourceId),
-  ];
 }

@@ -1,8 +1,10 @@
 /** The archive's directory of instruments and sources: finds their numbers, adds new ones, keeps them current. */
 import type pg from "pg";
 import type { Instant } from "../clock.ts";
-import { instrumentColumns } from "./insert.ts";
+import { instrumentColumns, SAID } from "./insert.ts";
 import type { KnownInstruments } from "./knownInstruments.ts";
+import { instruments, sources } from "./schema.ts";
+import { columnList } from "./tableRows.ts";
 import type { InstrumentRow, QuoteUnit } from "../read/rowTypes.ts";
 
 /** The name of an instrument as the ledger writes it, `AAPL` or `AAPL:2026-12-18:CALL:150`: SQL of a row `i`. */
@@ -212,8 +214,7 @@ async function find(client: pg.ClientBase, seen: readonly Seen[]): Promise<(numb
 async function add(client: pg.ClientBase, seen: readonly Seen[]): Promise<void> {
   const rows = seen.map(({ row }) => row);
   await client.query(
-    `insert into instruments (security_type, symbol, expiration, option_type, strike, exchange, description,
-       contract_size, underlying_id, first_seen_at, last_seen_at)
+    `insert into instruments (${columnList(instruments, ...SAID, "underlyingId", "firstSeenAt", "lastSeenAt")})
      select w.security_type, w.symbol, w.expiration, w.option_type, w.strike, w.exchange, w.description,
        w.contract_size,
        (select i.id from instruments i where i.symbol = w.underlying and i.option_type is null order by i.id limit 1),
@@ -331,11 +332,11 @@ const RESTORE = `
 /** Numbers of sources by kind and name; a new one is added. */
 export async function placeSources(
   client: pg.ClientBase,
-  sources: readonly { kind: string; name: string }[],
+  wanted: readonly { kind: string; name: string }[],
 ): Promise<number[]> {
-  const distinct = [...new Map(sources.map((source) => [sourceText(source), source])).values()];
+  const distinct = [...new Map(wanted.map((source) => [sourceText(source), source])).values()];
   const values = [distinct.map(({ kind }) => kind), distinct.map(({ name }) => name)];
-  const find = (): Promise<pg.QueryResult<{ id: number; kind: string; name: string }>> =>
+  const find = (): Promise<pg.QueryResult<typeof sources.$inferSelect>> =>
     client.query({
       name: "find sources",
       text: `select s.id, s.kind, s.name from sources s
@@ -345,7 +346,7 @@ export async function placeSources(
   let { rows } = await find();
   if (rows.length < distinct.length) {
     await client.query(
-      `insert into sources (kind, name)
+      `insert into sources (${columnList(sources, "kind", "name")})
        select w.kind, w.name from unnest($1::text[], $2::text[]) as w (kind, name)
        where not exists (select from sources s where s.kind = w.kind and s.name = w.name)
        order by w.kind, w.name
@@ -355,7 +356,7 @@ export async function placeSources(
     ({ rows } = await find());
   }
   const ids = new Map(rows.map((row) => [sourceText(row), row.id]));
-  return sources.map((source) => ids.get(sourceText(source)) ?? 0);
+  return wanted.map((source) => ids.get(sourceText(source)) ?? 0);
 }
 
 /** A text for each source. */

@@ -1,5 +1,6 @@
 /** The ledger's rows, loaded from the journal's notes in the same transaction as the quotes before them. */
 import { createHash } from "node:crypto";
+import { and, between, eq, gte, lt, ne, or, sql, type SQL } from "drizzle-orm";
 import type pg from "pg";
 import type { Instant } from "../clock.ts";
 import {
@@ -7,12 +8,12 @@ import {
   type LedgerNote,
   type LedgerSource,
   mergeEntries,
-  type MissReason,
-  type OpenedNote,
   type SlotEntry,
 } from "../journal/ledger.ts";
-import { insertClockStep } from "./clockStepRows.ts";
 import { INSTRUMENT_NAME } from "./instruments.ts";
+import type { SlotKey } from "./refill/fillSlots.ts";
+import { clockSteps, deadLetters, dueSets, misses, openSlots, slots } from "./schema.ts";
+import { columnList, insertAll, tablesOn, upsertAll } from "./tableRows.ts";
 
 /**
  * Most rows that a downtime becomes in `misses`: beyond, each slot has one row for `*`, all that was due. A week down
@@ -31,122 +32,146 @@ const WATCHLIST = "watchlist ";
 
 /** @returns how many slots were not there before */
 export async function insertLedger(client: pg.ClientBase, notes: readonly LedgerNote[]): Promise<number> {
-  const dueSets = new DueSets(client);
+  const ledger = new LedgerRows(client);
   let slots = 0;
-  for (const note of notes) {
-    const sourceId = LEDGER_SOURCE_IDS[note.source ?? "account"];
-    if (note.type === "clock") await insertClockStep(client, note);
-    else if (note.type === "opened") await insertOpened(client, note, sourceId, await dueSets.idOf(note.due));
-    else if (note.type === "down")
-      slots += await insertDown(client, note, sourceId, await dueSets.idOf(note.due));
-    else
-      for (const entry of note.entries) {
-        await closeSlot(client, entry, sourceId, note.run);
-        slots += await insertSlot(client, entry, sourceId, dueSets);
-      }
-  }
+  for (const note of notes) slots += await ledger.insert(note, LEDGER_SOURCE_IDS[note.source ?? "account"]);
   return slots;
 }
 
-async function insertOpened(
-  client: pg.ClientBase,
-  { job, slotAt, endsAt, run }: OpenedNote,
-  sourceId: number,
-  dueSet: number,
-): Promise<void> {
-  await client.query(
-    `insert into open_slots (job, slot_at, source_id, ends_at, due_set_id, run) values ($1, $2, $3, $4, $5, $6)
-     on conflict (job, slot_at, source_id) do update
-     set ends_at = excluded.ends_at, due_set_id = excluded.due_set_id, run = excluded.run`,
-    [job, slotAt, sourceId, endsAt, dueSet, run],
-  );
+/** Writes notes within a transaction of the caller's; the number of each set of instruments is looked up once. */
+class LedgerRows {
+  readonly #client: pg.ClientBase;
+  readonly #tables: ReturnType<typeof tablesOn>;
+  readonly #closing: ReturnType<typeof closingSlot>;
+  readonly #dueSets = new Map<string, number>();
+
+  constructor(client: pg.ClientBase) {
+    this.#client = client;
+    this.#tables = tablesOn(client);
+    this.#closing = closingSlot(this.#tables);
+  }
+
+  /** @returns how many slots were not there before */
+  async insert(note: LedgerNote, sourceId: number): Promise<number> {
+    if (note.type === "down") return this.#insertDown(note, sourceId);
+    if (note.type === "slots") {
+      let fresh = 0;
+      for (const entry of note.entries) {
+        const { job, slotAt } = entry;
+        await this.#closing.execute({ job, slotAt, sourceId, run: note.run ?? null });
+        fresh += await this.#insertSlot(entry, sourceId);
+      }
+      return fresh;
+    }
+    if (note.type === "clock")
+      await insertAll(this.#client, clockSteps, [{ movedAt: note.at, stepMs: note.stepMs, kind: note.kind }]);
+    else {
+      const { job, slotAt, endsAt, run, due } = note;
+      const dueSetId = await this.#dueSetOf(due);
+      await upsertAll(this.#client, openSlots, [{ job, slotAt, sourceId, endsAt, dueSetId, run }]);
+    }
+    return 0;
+  }
+
+  /**
+   * A slot that is there already was accounted for twice: the two become one account (`mergeEntries`). Loading the same
+   * account again changes nothing.
+   */
+  async #insertSlot(entry: SlotEntry, sourceId: number): Promise<number> {
+    if (await this.#insertFresh(entry, sourceId)) return 1;
+    const key = { ...entry, sourceId };
+    const known = await this.#readEntry(key);
+    const merged = mergeEntries(known, withoutStar(entry));
+    if (isSameAccount(known, merged)) return 0;
+    await this.#tables.delete(misses).where(isOfSlot(misses, key));
+    await this.#tables.delete(slots).where(isOfSlot(slots, key));
+    await this.#insertFresh(merged, sourceId);
+    return 0;
+  }
+
+  /** @returns whether the slot was not there */
+  async #insertFresh({ job, slotAt, due, misses: missed }: SlotEntry, sourceId: number): Promise<boolean> {
+    const key = { job, slotAt, sourceId };
+    const counts = { due: due.length, stored: due.length - missed.length, missed: missed.length };
+    const dueSetId = await this.#dueSetOf(due);
+    if ((await insertAll(this.#client, slots, [{ ...key, ...counts, dueSetId }])) === 0) return false;
+    const lost = missed.map(([instrument, reason]) => ({ ...key, instrument, reason }));
+    await insertAll(this.#client, misses, lost);
+    return true;
+  }
+
+  async #readEntry(key: SlotKey): Promise<SlotEntry> {
+    const [slot] = await this.#tables
+      .select({ due: dueSets.instruments })
+      .from(slots)
+      .innerJoin(dueSets, eq(dueSets.id, slots.dueSetId))
+      .where(isOfSlot(slots, key))
+      .for("update", { of: slots });
+    const lost = await this.#tables
+      .select({ instrument: misses.instrument, reason: misses.reason })
+      .from(misses)
+      .where(isOfSlot(misses, key));
+    const { job, slotAt } = key;
+    return withoutStar({
+      ...{ job, slotAt, due: slot?.due ?? [] },
+      misses: lost.map(({ instrument, reason }) => [instrument, reason]),
+    });
+  }
+
+  async #insertDown({ job, slots: times, due }: DownNote, sourceId: number): Promise<number> {
+    const names = times.length * due.length > MAX_DOWN_ROWS ? [ALL_INSTRUMENTS] : due;
+    const { rowCount } = await this.#client.query(
+      `with fresh as (
+         insert into slots (${columnList(slots)})
+         select $1, slot_at, $6, $3, 0, $3, $4 from unnest($2::timestamptz[]) as slot_at
+         on conflict do nothing returning slot_at, source_id
+       ), lost as (
+         insert into misses (${columnList(misses)})
+         select $1, slot_at, source_id, name, 'down' from fresh cross join unnest($5::text[]) as name
+         on conflict do nothing
+       )
+       select from fresh`,
+      [job, times, due.length, await this.#dueSetOf(due), names, sourceId],
+    );
+    return rowCount ?? 0;
+  }
+
+  /** The number of a set of instruments. @param due each name once */
+  async #dueSetOf(due: readonly string[]): Promise<number> {
+    const instruments = [...due].sort();
+    const digest = createHash("sha256").update(instruments.join("\n")).digest("hex");
+    const known = this.#dueSets.get(digest);
+    if (known !== undefined) return known;
+    const given = sql.param(instruments, dueSets.instruments);
+    const find = this.#tables
+      .select({ id: dueSets.id, damaged: sql<boolean>`${dueSets.instruments} is distinct from ${given}` })
+      .from(dueSets)
+      .where(eq(dueSets.digest, digest));
+    let [found] = await find;
+    if (found === undefined) {
+      await this.#tables.insert(dueSets).values({ digest, instruments }).onConflictDoNothing();
+      [found] = await find;
+    }
+    const { id, damaged } = found ?? { id: 0, damaged: false };
+    // Somebody has changed it by hand: its digest says what it was.
+    if (damaged) await this.#tables.update(dueSets).set({ instruments }).where(eq(dueSets.id, id));
+    this.#dueSets.set(digest, id);
+    return id;
+  }
 }
 
-/** A run's first slots are opened before its first answer has told which market it is that answers. */
-async function closeSlot(
-  client: pg.ClientBase,
-  { job, slotAt }: SlotEntry,
-  sourceId: number,
-  run: string | undefined,
-): Promise<void> {
-  await client.query(
-    "delete from open_slots where job = $1 and slot_at = $2 and (source_id = $3 or run = $4::uuid)",
-    [job, slotAt, sourceId, run ?? null],
-  );
+/** Closes a slot. A run's first ones are opened before its first answer has told which market it is that answers. */
+function closingSlot(tables: ReturnType<typeof tablesOn>) {
+  const { job, slotAt, sourceId, run } = openSlots;
+  const ofSourceOrRun = or(eq(sourceId, sql.placeholder("sourceId")), eq(run, sql.placeholder("run")));
+  return tables
+    .delete(openSlots)
+    .where(and(eq(job, sql.placeholder("job")), eq(slotAt, sql.placeholder("slotAt")), ofSourceOrRun))
+    .prepare("close slot");
 }
 
-/**
- * A slot that is there already was accounted for twice: the two become one account (`mergeEntries`). Loading the same
- * account again changes nothing.
- */
-async function insertSlot(
-  client: pg.ClientBase,
-  entry: SlotEntry,
-  sourceId: number,
-  dueSets: DueSets,
-): Promise<number> {
-  const key = [entry.job, entry.slotAt, sourceId];
-  if (await insertFresh(client, entry, sourceId, await dueSets.idOf(entry.due))) return 1;
-  const known = await readEntry(client, entry, sourceId);
-  const merged = mergeEntries(known, withoutStar(entry));
-  if (isSameAccount(known, merged)) return 0;
-  await client.query("delete from misses where job = $1 and slot_at = $2 and source_id = $3", key);
-  await client.query("delete from slots where job = $1 and slot_at = $2 and source_id = $3", key);
-  await insertFresh(client, merged, sourceId, await dueSets.idOf(merged.due));
-  return 0;
-}
-
-/** @returns whether the slot was not there */
-async function insertFresh(
-  client: pg.ClientBase,
-  { job, slotAt, due, misses }: SlotEntry,
-  sourceId: number,
-  dueSet: number,
-): Promise<boolean> {
-  const names = misses.map(([instrument]) => instrument);
-  const reasons = misses.map(([, reason]) => reason);
-  const { rowCount } = await client.query(
-    `with fresh as (
-       insert into slots (job, slot_at, source_id, due, stored, missed, due_set_id)
-       values ($1, $2, $8, $3::int, $3::int - $4::int, $4::int, $5)
-       on conflict do nothing returning slot_at, source_id
-     ), lost as (
-       insert into misses (job, slot_at, source_id, instrument, reason)
-       select $1, slot_at, source_id, name, reason from fresh cross join unnest($6::text[], $7::text[]) as m (name, reason)
-       on conflict do nothing
-     )
-     select from fresh`,
-    [job, slotAt, due.length, misses.length, dueSet, names, reasons, sourceId],
-  );
-  return rowCount === 1;
-}
-
-async function readEntry(
-  client: pg.ClientBase,
-  { job, slotAt }: Pick<SlotEntry, "job" | "slotAt">,
-  sourceId: number,
-): Promise<SlotEntry> {
-  const { rows } = await client.query<{
-    due: string[];
-    missed: string[] | null;
-    reasons: MissReason[] | null;
-  }>(
-    `select d.instruments as due, m.missed, m.reasons
-     from slots s join due_sets d on d.id = s.due_set_id
-     cross join lateral (
-       select array_agg(instrument) as missed, array_agg(reason) as reasons
-       from misses m where m.job = s.job and m.slot_at = s.slot_at and m.source_id = s.source_id
-     ) m
-     where s.job = $1 and s.slot_at = $2 and s.source_id = $3
-     for update of s`,
-    [job, slotAt, sourceId],
-  );
-  const { due = [], missed, reasons } = rows[0] ?? {};
-  const misses = (missed ?? []).map((name, place): [string, MissReason] => [
-    name,
-    reasons?.[place] ?? "down",
-  ]);
-  return withoutStar({ job, slotAt, due, misses });
+function isOfSlot(table: typeof slots | typeof misses, { job, slotAt, sourceId }: SlotKey): SQL | undefined {
+  return and(eq(table.job, job), eq(table.slotAt, slotAt), eq(table.sourceId, sourceId));
 }
 
 /** The same account with a miss for each name that a star stands for. */
@@ -175,16 +200,13 @@ export type SettledSlot = { source: LedgerSource; entry: SlotEntry; settledAt: I
  */
 export async function missRefused(client: pg.ClientBase, settled: readonly SettledSlot[]): Promise<void> {
   if (settled.length === 0) return;
-  const [since] = settled.map(({ entry }) => entry.slotAt).sort();
-  const until = settled
-    .map(({ settledAt }) => settledAt)
-    .sort()
-    .at(-1);
-  const { rows: letters } = await client.query<{ refused: boolean }>(
-    `select true as refused from dead_letters
-     where reason = 'refused_by_database' and observed_at between $1 and $2 limit 1`,
-    [since, until],
-  );
+  const [since = ""] = settled.map(({ entry }) => entry.slotAt).sort();
+  const until = settled.map(({ settledAt }) => settledAt).reduce((a, b) => (a > b ? a : b));
+  const letters = await tablesOn(client)
+    .select({ reason: deadLetters.reason })
+    .from(deadLetters)
+    .where(and(eq(deadLetters.reason, "refused_by_database"), between(deadLetters.observedAt, since, until)))
+    .limit(1);
   if (letters.length === 0) return;
   await client.query(
     `with named as (
@@ -216,7 +238,7 @@ export async function missRefused(client: pg.ClientBase, settled: readonly Settl
        ) w
        where w.name = any (d.instruments)
      ), noted as (
-       insert into misses (job, slot_at, source_id, instrument, reason)
+       insert into misses (${columnList(misses)})
        select job, slot_at, source_id, instrument, 'malformed' from lost
        on conflict do nothing returning job, slot_at, source_id
      )
@@ -233,69 +255,14 @@ export async function missRefused(client: pg.ClientBase, settled: readonly Settl
   );
 }
 
-async function insertDown(
-  client: pg.ClientBase,
-  { job, slots, due }: DownNote,
-  sourceId: number,
-  dueSet: number,
-): Promise<number> {
-  const names = slots.length * due.length > MAX_DOWN_ROWS ? [ALL_INSTRUMENTS] : due;
-  const { rowCount } = await client.query(
-    `with fresh as (
-       insert into slots (job, slot_at, source_id, due, stored, missed, due_set_id)
-       select $1, slot_at, $6, $3, 0, $3, $4 from unnest($2::timestamptz[]) as slot_at
-       on conflict do nothing returning slot_at, source_id
-     ), lost as (
-       insert into misses (job, slot_at, source_id, instrument, reason)
-       select $1, slot_at, source_id, name, 'down' from fresh cross join unnest($5::text[]) as name
-       on conflict do nothing
-     )
-     select from fresh`,
-    [job, slots, due.length, dueSet, names, sourceId],
-  );
-  return rowCount ?? 0;
-}
-
-/** Numbers of the sets of instruments that were due; each is looked up once. */
-class DueSets {
-  readonly #client: pg.ClientBase;
-  readonly #known = new Map<string, number>();
-
-  constructor(client: pg.ClientBase) {
-    this.#client = client;
-  }
-
-  /** @param due each name once */
-  async idOf(due: readonly string[]): Promise<number> {
-    const names = [...due].sort();
-    const digest = createHash("sha256").update(names.join("\n")).digest("hex");
-    const known = this.#known.get(digest);
-    if (known !== undefined) return known;
-    await this.#client.query(
-      `insert into due_sets (digest, instruments) select $1, $2
-       where not exists (select from due_sets where digest = $1) on conflict do nothing`,
-      [digest, names],
-    );
-    const { rows } = await this.#client.query<{ id: number; damaged: boolean }>(
-      "select id, instruments is distinct from $2 as damaged from due_sets where digest = $1",
-      [digest, names],
-    );
-    const { id, damaged } = rows[0] ?? { id: 0, damaged: false };
-    // Somebody has changed it by hand: its digest says what it was.
-    if (damaged) await this.#client.query("update due_sets set instruments = $2 where id = $1", [id, names]);
-    this.#known.set(digest, id);
-    return id;
-  }
-}
-
 /** The newest slot of each job in a source, before an instant of the job's own, and what was due then. */
 export async function readLastSlots(
   pool: pg.Pool,
   source: LedgerSource,
   before: ReadonlyMap<string, Date>,
 ): Promise<Map<string, { slotAt: Date; due: string[] }>> {
-  const { rows } = await pool.query<{ job: string; slot_at: string; instruments: string[] }>(
-    `select w.job, s.slot_at, d.instruments
+  const { rows } = await pool.query<Pick<SlotKey, "job" | "slotAt"> & { due: string[] }>(
+    `select w.job, s.slot_at as "slotAt", d.instruments as due
      from unnest($1::text[], $2::timestamptz[]) as w (job, before)
      cross join lateral (
        select slot_at, due_set_id from slots
@@ -304,9 +271,7 @@ export async function readLastSlots(
      join due_sets d on d.id = s.due_set_id`,
     [[...before.keys()], [...before.values()].map((at) => at.toISOString()), LEDGER_SOURCE_IDS[source]],
   );
-  return new Map(
-    rows.map(({ job, slot_at, instruments }) => [job, { slotAt: new Date(slot_at), due: instruments }]),
-  );
+  return new Map(rows.map(({ job, slotAt, due }) => [job, { slotAt: new Date(slotAt), due }]));
 }
 
 /** A window [from, to) of time. */
@@ -318,11 +283,16 @@ export async function readSlotsWithin(
   { source, job }: { source: LedgerSource; job: string },
   { from, to }: Window,
 ): Promise<Set<number>> {
-  const { rows } = await pool.query<{ slot_at: string }>(
-    "select slot_at from slots where job = $1 and source_id = $2 and slot_at >= $3 and slot_at < $4",
-    [job, LEDGER_SOURCE_IDS[source], from.toISOString(), to.toISOString()],
-  );
-  return new Set(rows.map(({ slot_at }) => new Date(slot_at).getTime()));
+  const rows = await tablesOn(pool)
+    .select({ slotAt: slots.slotAt })
+    .from(slots)
+    .where(
+      and(
+        ...[eq(slots.job, job), eq(slots.sourceId, LEDGER_SOURCE_IDS[source])],
+        ...[gte(slots.slotAt, from.toISOString()), lt(slots.slotAt, to.toISOString())],
+      ),
+    );
+  return new Set(rows.map(({ slotAt }) => new Date(slotAt).getTime()));
 }
 
 /** A slot that an earlier run left open. `endsAt` null: no other one comes. */
@@ -330,14 +300,18 @@ export type LeftOpen = { job: string; slotAt: Date; endsAt: Date | null; due: st
 
 /** The slots that other runs than this one have opened and never settled. */
 export async function readLeftOpen(pool: pg.Pool, source: LedgerSource, run: string): Promise<LeftOpen[]> {
-  const { rows } = await pool.query<{ job: string; slot_at: string; ends_at: string | null; due: string[] }>(
-    `select job, slot_at, ends_at, instruments as due from open_slots o join due_sets d on d.id = o.due_set_id
-     where source_id = $1 and run <> $2 order by slot_at, job`,
-    [LEDGER_SOURCE_IDS[source], run],
-  );
-  return rows.map(({ job, slot_at, ends_at, due }) => ({
-    ...{ job, due, slotAt: new Date(slot_at) },
-    endsAt: ends_at === null ? null : new Date(ends_at),
+  const rows = await tablesOn(pool)
+    .select({
+      ...{ job: openSlots.job, slotAt: openSlots.slotAt, endsAt: openSlots.endsAt },
+      due: dueSets.instruments,
+    })
+    .from(openSlots)
+    .innerJoin(dueSets, eq(dueSets.id, openSlots.dueSetId))
+    .where(and(eq(openSlots.sourceId, LEDGER_SOURCE_IDS[source]), ne(openSlots.run, run)))
+    .orderBy(openSlots.slotAt, openSlots.job);
+  return rows.map(({ slotAt, endsAt, ...row }) => ({
+    ...{ ...row, slotAt: new Date(slotAt) },
+    endsAt: endsAt === null ? null : new Date(endsAt),
   }));
 }
 

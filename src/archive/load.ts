@@ -35,24 +35,29 @@ export function createMemory(): LoadMemory {
   return { months: new Set() };
 }
 
+/** What a load may be given. */
+export type LoadBatchOptions = {
+  /** Of a loader that loads one batch after another. */
+  memory?: LoadMemory;
+  /** How far this load has come; default: the journal's position. */
+  position?: LoadPosition;
+};
+
 /**
  * Loads a batch, whatever is in it, or finds that another program has done so. Of a journal `BatchLoader` loads what is as
  * expected in fewer statements, and leaves the rest to this.
  *
- * @param memory of a loader that loads one batch after another
- * @param loadPosition how far this load has come; default: the journal's position
  * @returns null when the position is no longer at `batch.from`: read it again from there
  * @throws the database's errors as they are; nothing of the batch is stored then
  */
 export async function loadBatch(
   pool: pg.Pool,
   batch: Batch,
-  memory: LoadMemory = createMemory(),
-  loadPosition: LoadPosition = JOURNAL_POSITION,
+  { memory = createMemory(), position = JOURNAL_POSITION }: LoadBatchOptions = {},
 ): Promise<LoadReport | null> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await loadOnce(pool, batch, memory, loadPosition);
+      return await loadOnce(pool, batch, { memory, position });
     } catch (error) {
       memory.months.clear();
       if (attempt === ATTEMPTS || !isPassing(error)) throw error;
@@ -63,8 +68,7 @@ export async function loadBatch(
 async function loadOnce(
   pool: pg.Pool,
   batch: Batch,
-  memory: LoadMemory,
-  loadPosition: LoadPosition,
+  { memory, position }: Required<LoadBatchOptions>,
 ): Promise<LoadReport | null> {
   const client = await pool.connect();
   let broken: Error | undefined;
@@ -72,12 +76,12 @@ async function loadOnce(
     // Outside the batch's transaction: partitions stay useful if it fails, and lock nothing meanwhile.
     await ensureRoom(client, batch.answers, memory);
     await client.query("begin");
-    if (!(await loadPosition.take(client, batch))) {
+    if (!(await position.take(client, batch))) {
       await client.query("rollback");
       return null;
     }
     const report = await storeBatch(client, batch);
-    await loadPosition.move(client, batch, report);
+    await position.move(client, batch, report);
     await client.query("commit");
     return report;
   } catch (error) {

@@ -3,16 +3,13 @@ import { createHash } from "node:crypto";
 import type pg from "pg";
 import type { Instant } from "../clock.ts";
 import { lackOf, type LedgerNote } from "../journal/ledger.ts";
+import type { SourcedLetter } from "./insert.ts";
 import { insertLedger, LEDGER_SOURCE_IDS, missRefused, type SettledSlot } from "./ledgerRows.ts";
 import { isOfItsRow, mayBeOfARow } from "./sqlState.ts";
-import type { DeadLetter } from "../read/rowTypes.ts";
 import { undo } from "./transaction.ts";
 
 /** A note of the ledger as the journal has it: `at` is when it was written. */
 export type JournaledNote = { at: Instant; note: LedgerNote };
-
-/** A dead letter, ready to be stored. */
-type SourcedLetter = DeadLetter & { sourceId: number };
 
 /** What became of a batch's notes. */
 export type LoadedNotes = {

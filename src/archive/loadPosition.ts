@@ -1,5 +1,8 @@
 /** How far the journal has been loaded: written down in the transaction of the rows, and locked while they go in. */
+import { eq, inArray, sql } from "drizzle-orm";
 import type pg from "pg";
+import { journalPositions } from "./schema.ts";
+import { tablesOn } from "./tableRows.ts";
 import type { Batch, LoadReport } from "./batch.ts";
 
 /** A stretch of a segment, bytes of the uncompressed stream. */
@@ -17,11 +20,12 @@ export type LoadPosition = {
 export const JOURNAL_POSITION: LoadPosition = {
   take: async (client, { segment, from }) => (await lockPosition(client, segment)) === from,
   move: async (client, { segment, to }) => {
-    await client.query({
-      name: "move position",
-      text: "update journal_positions set loaded_to = $2, loaded_at = now() where segment = $1",
-      values: [segment, to],
-    });
+    await tablesOn(client)
+      .update(journalPositions)
+      .set({ loadedTo: to, loadedAt: sql`now()` })
+      .where(eq(journalPositions.segment, segment))
+      .prepare("move position")
+      .execute();
   },
 };
 
@@ -30,28 +34,26 @@ export async function readPositions(
   pool: pg.Pool,
   segments: readonly string[] | null = null,
 ): Promise<Map<string, number>> {
-  const { rows } = await pool.query<{ segment: string; loaded_to: string }>(
-    "select segment, loaded_to from journal_positions where $1::text[] is null or segment = any ($1)",
-    [segments],
-  );
-  return new Map(rows.map(({ segment, loaded_to }) => [segment, Number(loaded_to)]));
+  const rows = await tablesOn(pool)
+    .select({ segment: journalPositions.segment, loadedTo: journalPositions.loadedTo })
+    .from(journalPositions)
+    .where(segments === null ? undefined : inArray(journalPositions.segment, [...segments]));
+  return new Map(rows.map(({ segment, loadedTo }) => [segment, loadedTo]));
 }
 
 /** The segment's position, begun at 0 where there is none, locked until the transaction ends. */
 export async function lockPosition(client: pg.PoolClient, segment: string): Promise<number> {
-  const lock = async (): Promise<{ loaded_to: string } | undefined> => {
-    const { rows } = await client.query<{ loaded_to: string }>({
-      name: "lock position",
-      text: "select loaded_to from journal_positions where segment = $1 for update",
-      values: [segment],
-    });
-    return rows[0];
-  };
-  const known = await lock();
-  if (known) return Number(known.loaded_to);
-  await client.query(
-    "insert into journal_positions (segment, loaded_to, loaded_at) values ($1, 0, now()) on conflict do nothing",
-    [segment],
-  );
-  return Number((await lock())?.loaded_to ?? 0);
+  const tables = tablesOn(client);
+  const lock = tables
+    .select({ loadedTo: journalPositions.loadedTo })
+    .from(journalPositions)
+    .where(eq(journalPositions.segment, segment))
+    .for("update")
+    .prepare("lock position");
+  const [known] = await lock.execute();
+  if (known) return known.loadedTo;
+  const begun = { segment, loadedTo: 0, loadedAt: sql`now()` };
+  await tables.insert(journalPositions).values(begun).onConflictDoNothing();
+  const [position] = await lock.execute();
+  return position?.loadedTo ?? 0;
 }

@@ -142,114 +142,138 @@ export type Loader = {
   close: (graceMs: number) => Promise<void>;
 };
 
+/** Starts a loader; it loads at once whatever is there. */
+export function startLoader(options: LoaderOptions): Loader {
+  return new LastingLoader(options);
+}
+
+/** Whoever waits for all that was there at a time. */
+type Waiter = { resolve: () => void; reject: (error: unknown) => void };
+
 /**
  * States: idle -> loading (notify) -> idle (all loaded) or waiting (a load failed) -> loading (after the wait).
  * Closing is taken up in idle and waiting at once, in loading after the batch.
  */
-export function startLoader(options: LoaderOptions): Loader {
-  const { clock } = options;
-  const journal = new JournalLoader(options);
-  const stop = new AbortController();
-  const grown = new Set<string>();
-  let scannedAtMs = -Infinity;
-  let wanted = true;
-  let prepared = false;
-  let failure: unknown = null;
-  let waitMs = FIRST_WAIT_MS;
-  let wake: () => void = () => undefined;
-  let waiters: { resolve: () => void; reject: (error: unknown) => void }[] = [];
+class LastingLoader implements Loader {
+  readonly #options: LoaderOptions;
+  readonly #journal: JournalLoader;
+  readonly #stop = new AbortController();
+  readonly #grown = new Set<string>();
+  readonly #running: Promise<void>;
+  #scannedAtMs = -Infinity;
+  #wanted = true;
+  #prepared = false;
+  #failure: unknown = null;
+  #waitMs = FIRST_WAIT_MS;
+  #wake: () => void = () => undefined;
+  #waiters: Waiter[] = [];
 
-  const settle = (act: (waiter: (typeof waiters)[number]) => void): void => {
-    const settled = waiters;
-    waiters = [];
-    settled.forEach(act);
+  constructor(options: LoaderOptions) {
+    this.#options = options;
+    this.#journal = new JournalLoader(options);
+    this.#running = this.#run();
+  }
+
+  readonly notify = (segment: string): void => {
+    this.#grown.add(segment);
+    this.#want();
   };
 
-  const once = async (): Promise<void> => {
-    const waiting = waiters;
-    waiters = [];
-    const segments = [...grown];
-    grown.clear();
-    const scan = failure !== null || waiting.length > 0 || clock.monotonicMs() - scannedAtMs >= SCAN_EVERY_MS;
+  readonly drain = (): Promise<void> =>
+    new Promise((resolve, reject) => {
+      this.#waiters.push({ resolve, reject });
+      this.#want();
+    });
+
+  readonly failure = (): unknown => this.#failure;
+
+  readonly close = async (graceMs: number): Promise<void> => {
+    this.#stop.abort();
+    this.#wake();
+    let ended = false;
+    const end = (failure: unknown, act: (waiter: Waiter) => void): void => {
+      [ended, this.#failure] = [true, failure];
+      this.#takeWaiters().forEach(act);
+    };
+    const last = this.#running
+      .then(() => this.#journal.loadAll())
+      .then(
+        // Whatever was in the way before, everything is loaded.
+        () => end(null, ({ resolve }) => resolve()),
+        (error: unknown) => end(error, ({ reject }) => reject(error)),
+      );
+    await atMost(graceMs, last, this.#options.clock);
+    if (ended) return;
+    const cause = this.#failure;
+    this.#failure = new LoadCutShort(`the last load did not end within ${graceMs} ms`, { cause });
+  };
+
+  #want(): void {
+    this.#wanted = true;
+    this.#wake();
+  }
+
+  #takeWaiters(): Waiter[] {
+    const waiters = this.#waiters;
+    this.#waiters = [];
+    return waiters;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      if (!this.#wanted) await new Promise<void>((resolve) => (this.#wake = resolve));
+      if (this.#stop.signal.aborted) break;
+      this.#wanted = false;
+      await this.#load();
+    }
+  }
+
+  async #load(): Promise<void> {
+    const { pool, clock, prepare, onRecovered } = this.#options;
+    const waiting = this.#takeWaiters();
+    const segments = [...this.#grown];
+    this.#grown.clear();
+    const scan =
+      this.#failure !== null ||
+      waiting.length > 0 ||
+      clock.monotonicMs() - this.#scannedAtMs >= SCAN_EVERY_MS;
     try {
-      if (!prepared) await options.prepare?.();
-      prepared = true;
-      if (scan) await journal.loadAll();
-      else await journal.loadSegments(segments);
-      if (scan) scannedAtMs = clock.monotonicMs();
-      if (failure !== null) options.onRecovered?.();
-      failure = null;
-      waitMs = FIRST_WAIT_MS;
+      if (!this.#prepared) await prepare?.();
+      this.#prepared = true;
+      if (scan) await this.#journal.loadAll();
+      else await this.#journal.loadSegments(segments);
+      if (scan) this.#scannedAtMs = clock.monotonicMs();
+      if (this.#failure !== null) onRecovered?.();
+      this.#failure = null;
+      this.#waitMs = FIRST_WAIT_MS;
       waiting.forEach(({ resolve }) => resolve());
     } catch (error) {
-      failure = await explain(options.pool, error);
-      waiting.forEach(({ reject }) => reject(failure));
-      wanted = true;
-      await outlast(failure);
+      const reason = await explain(pool, error);
+      this.#failure = reason;
+      waiting.forEach(({ reject }) => reject(reason));
+      this.#wanted = true;
+      await this.#outlast(reason);
     }
-  };
+  }
 
   /** Waits, and brings the database back; as long as that fails there is nothing to load into. */
-  const outlast = async (error: unknown): Promise<void> => {
+  async #outlast(error: unknown): Promise<void> {
+    const { clock, onFailure, revive } = this.#options;
+    const { signal } = this.#stop;
     for (let reason: unknown = error; reason !== null;) {
-      failure = reason;
-      const wait = isRetryable(reason) ? waitMs : STUCK_WAIT_MS;
-      options.onFailure?.(reason, wait);
-      if (stop.signal.aborted) return;
-      await clock.sleep(wait, stop.signal).catch(() => undefined);
-      waitMs = Math.min(waitMs * 2, LONGEST_WAIT_MS);
-      if (stop.signal.aborted) return;
-      reason = await (options.revive?.() ?? Promise.resolve()).then(
+      this.#failure = reason;
+      const wait = isRetryable(reason) ? this.#waitMs : STUCK_WAIT_MS;
+      onFailure?.(reason, wait);
+      if (signal.aborted) return;
+      await clock.sleep(wait, signal).catch(() => undefined);
+      this.#waitMs = Math.min(this.#waitMs * 2, LONGEST_WAIT_MS);
+      if (signal.aborted) return;
+      reason = await (revive?.() ?? Promise.resolve()).then(
         () => null,
         (why: unknown) => why,
       );
-      if (reason !== null) settle(({ reject }) => reject(reason));
+      const why = reason;
+      if (why !== null) this.#takeWaiters().forEach(({ reject }) => reject(why));
     }
-  };
-
-  const run = async (): Promise<void> => {
-    while (!stop.signal.aborted) {
-      if (!wanted) await new Promise<void>((resolve) => (wake = resolve));
-      if (stop.signal.aborted) break;
-      wanted = false;
-      await once();
-    }
-  };
-  const running = run();
-
-  return {
-    notify: (segment) => {
-      grown.add(segment);
-      wanted = true;
-      wake();
-    },
-    drain: () =>
-      new Promise((resolve, reject) => {
-        waiters.push({ resolve, reject });
-        wanted = true;
-        wake();
-      }),
-    failure: () => failure,
-    close: async (graceMs) => {
-      stop.abort();
-      wake();
-      let ended = false;
-      const last = running
-        .then(() => journal.loadAll())
-        .then(
-          () => {
-            // Whatever was in the way before, everything is loaded.
-            [ended, failure] = [true, null];
-            settle(({ resolve }) => resolve());
-          },
-          (error: unknown) => {
-            [ended, failure] = [true, error];
-            settle(({ reject }) => reject(error));
-          },
-        );
-      await atMost(graceMs, last, clock);
-      if (!ended)
-        failure = new LoadCutShort(`the last load did not end within ${graceMs} ms`, { cause: failure });
-    },
-  };
+  }
 }

@@ -6,6 +6,7 @@
 import { createHash } from "node:crypto";
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { max, sql } from "drizzle-orm";
 import type pg from "pg";
 import { transactionOn } from "./transaction.ts";
 import { QuotekeeperError } from "../errors.ts";
@@ -15,7 +16,9 @@ import { connectBeside } from "./connect.ts";
 import { findOccupied, occupied } from "./occupied.ts";
 import { ensurePartitions } from "./partitions.ts";
 import { endReaders, settleReader, watching } from "./readerRole.ts";
+import { schemaMigrations } from "./schema.ts";
 import { refreshSessions } from "./sessions.ts";
+import { tablesOn } from "./tableRows.ts";
 import { settleTier, type StorageWishes } from "./tiers/settle.ts";
 
 /** One file of the history. */
@@ -55,17 +58,16 @@ export async function readMigrations(dir: string = MIGRATIONS_DIR): Promise<Migr
  * Brings the database to the newest version. Twenty at once are harmless: all but one wait, then find nothing to do.
  *
  * @param now partitions are made from the month of this time on
- * @param wishes what the operator wants of the storage besides
+ * @param options what the operator wants of the storage besides; `files`: another history than the program's
  * @throws QuotekeeperError DATABASE_NEWER, MIGRATION_CHANGED, DATABASE_REFUSED (a move to a TimescaleDB that is not
  *   there); DatabaseProblem when its names are taken; other errors of the database as they are
  */
 export async function migrate(
   pool: pg.Pool,
   now: Instant,
-  migrations?: Migration[],
-  wishes: StorageWishes = {},
+  { files: given, ...wishes }: StorageWishes & { files?: Migration[] } = {},
 ): Promise<MigrationReport> {
-  const files = migrations ?? (await readMigrations());
+  const files = given ?? (await readMigrations());
   const client = await pool.connect();
   let failed = true;
   let unlock = (): Promise<void> => Promise.resolve();
@@ -109,10 +111,10 @@ export async function newestVersion(): Promise<number> {
 }
 
 async function newestApplied(pool: pg.Pool): Promise<number> {
-  const { rows } = await pool.query<{ version: number | null }>(
-    "select max(version) as version from schema_migrations",
-  );
-  return rows[0]?.version ?? 0;
+  const [newest] = await tablesOn(pool)
+    .select({ version: max(schemaMigrations.version) })
+    .from(schemaMigrations);
+  return newest?.version ?? 0;
 }
 
 /**
@@ -133,9 +135,8 @@ async function hasHistory(db: Pick<pg.ClientBase, "query"> | pg.Pool): Promise<b
 
 async function appliedVersions(client: pg.PoolClient): Promise<Map<number, string>> {
   if (!(await hasHistory(client))) return new Map();
-  const { rows } = await client.query<{ version: number; sha256: string }>(
-    "select version, sha256 from schema_migrations",
-  );
+  const { version, sha256 } = schemaMigrations;
+  const rows = await tablesOn(client).select({ version, sha256 }).from(schemaMigrations);
   return new Map(rows.map(({ version, sha256 }) => [version, sha256]));
 }
 
@@ -227,13 +228,14 @@ function checkHistory(files: Migration[], applied: ReadonlyMap<number, string>):
   }
 }
 
-async function applyOne(client: pg.PoolClient, { version, name, sql, sha256 }: Migration): Promise<void> {
+async function applyOne(
+  client: pg.PoolClient,
+  { version, name, sql: text, sha256 }: Migration,
+): Promise<void> {
   await transactionOn(client, async () => {
-    await client.query(sql);
-    await client.query("insert into schema_migrations (version, name, sha256) values ($1, $2, $3)", [
-      version,
-      name,
-      sha256,
-    ]);
+    await client.query(text);
+    await tablesOn(client)
+      .insert(schemaMigrations)
+      .values({ version, name, sha256, appliedAt: sql`now()` });
   });
 }

@@ -1,10 +1,10 @@
 /** What the command line and the dashboard ask of the archive. Reads only. */
-import { and, asc, count, desc, eq, gte, inArray, max, ne, sql } from "drizzle-orm";
-import { drizzle } from "drizzle-orm/node-postgres";
+import { and, asc, count, desc, eq, gt, gte, inArray, lte, max, ne, sql } from "drizzle-orm";
 import type pg from "pg";
-import type { LedgerSource } from "../journal/ledger.ts";
+import type { ClockStep, LedgerSource } from "../journal/ledger.ts";
 import { type InstrumentKey, instrumentName } from "../market/instrument.ts";
 import {
+  clockSteps,
   deadLetters,
   extendedQuotes,
   instruments,
@@ -15,6 +15,7 @@ import {
   slots,
   sources,
 } from "./schema.ts";
+import { tablesOn } from "./tableRows.ts";
 
 /** A quote as people read it; prices and counts are decimal text, null when the service sent none. */
 export type QuoteLine = {
@@ -46,7 +47,7 @@ type Named = {
 /** The newest quote of each instrument, equities before options. */
 export async function readLatestQuotes(pool: pg.Pool): Promise<QuoteLine[]> {
   const { symbol, expiration, strike, optionType } = latestQuotes;
-  const rows = await drizzle(pool)
+  const rows = await tablesOn(pool)
     .select()
     .from(latestQuotes)
     .orderBy(sql`${expiration} nulls first`, asc(symbol), asc(strike), asc(optionType));
@@ -56,7 +57,7 @@ export async function readLatestQuotes(pool: pg.Pool): Promise<QuoteLine[]> {
 
 /** The quotes of the answers that arrived at the given instants. */
 export async function readQuotesOf(pool: pg.Pool, observedAt: readonly string[]): Promise<QuoteLine[]> {
-  const rows = await drizzle(pool)
+  const rows = await tablesOn(pool)
     .select({
       symbol: instruments.symbol,
       expiration: instruments.expiration,
@@ -109,7 +110,7 @@ export async function readPolledMarket(
   configured: LedgerSource,
 ): Promise<{ answers: LedgerSource; slots: LedgerSource }> {
   if (configured === "simulated") return { answers: configured, slots: configured };
-  const db = drizzle(pool);
+  const db = tablesOn(pool);
   const answers = await db
     .select({ kind: sources.kind })
     .from(responses)
@@ -151,7 +152,7 @@ export type Health = {
  * @param now the hour and the day are counted back from it
  */
 export async function readHealth(pool: pg.Pool, market: LedgerSource, now: Date): Promise<Health> {
-  const db = drizzle(pool);
+  const db = tablesOn(pool);
   const hourAgo = new Date(now.getTime() - 3_600_000).toISOString();
   const dayAgo = new Date(now.getTime() - 86_400_000).toISOString();
   const ofMarket = inArray(
@@ -192,6 +193,20 @@ export async function readHealth(pool: pg.Pool, market: LedgerSource, now: Date)
     lastDeadLetterAt: dead?.last ? isoOf(dead.last) : null,
     loaded: new Map(positions.map(({ segment, loadedTo }) => [segment, Number(loadedTo)])),
   };
+}
+
+/** The steps of the machine's clock that were noticed in (since, until], by what the clock said then; the newest first. */
+export async function readClockSteps(
+  pool: Pick<pg.Pool, "query">,
+  since: Date,
+  until: Date,
+): Promise<(ClockStep & { movedAt: Date })[]> {
+  const rows = await tablesOn(pool)
+    .select()
+    .from(clockSteps)
+    .where(and(gt(clockSteps.movedAt, since.toISOString()), lte(clockSteps.movedAt, until.toISOString())))
+    .orderBy(desc(clockSteps.movedAt));
+  return rows.map((row) => ({ ...row, movedAt: new Date(isoOf(row.movedAt)) }));
 }
 
 function toLine<R extends Named & { observedAt: string }>({

@@ -6,11 +6,10 @@ import { isLedgerNote } from "../journal/ledger.ts";
 import type { Batch } from "./batch.ts";
 import { rowsOf } from "../read/answerToRows.ts";
 
-/**
- * Most records of a batch, and most bytes of their bodies: what one transaction holds, and memory with it, about five
- * times the bytes. Larger ones load no faster; live, a batch is the one answer that has just come.
- */
+/** Most records of a batch. Larger ones load no faster; live, a batch is the one answer that has just come. */
 export const BATCH_RECORDS = 5_000;
+
+/** Most bytes of their bodies: what one transaction holds, and memory with it, about five times as much. */
 export const BATCH_BYTES = 16 * 1024 * 1024;
 
 /** What to read of a segment, and whom to tell. */

@@ -21,7 +21,7 @@ import {
   uuid,
 } from "drizzle-orm/pg-core";
 import { EXTENDED_FIELDS, PRICE_FIELDS, type Field } from "../quotes-api/fields.ts";
-import { CLOCK_STEP_KINDS } from "../journal/ledger.ts";
+import { CLOCK_STEP_KINDS, type MissReason } from "../journal/ledger.ts";
 
 const instant = (name: string) => timestamp(name, { withTimezone: true, mode: "string" });
 
@@ -46,6 +46,7 @@ function numberColumns<F extends Field>(fields: readonly F[]) {
   ) as Columns;
 }
 
+/** Where answers come from: an account, a simulated market or an import. */
 export const sources = pgTable(
   "sources",
   {
@@ -56,6 +57,7 @@ export const sources = pgTable(
   (table) => [unique().on(table.kind, table.name)],
 );
 
+/** Each security and option contract that an answer has named, as the newest one describes it. */
 export const instruments = pgTable(
   "instruments",
   {
@@ -79,6 +81,7 @@ export const instruments = pgTable(
   ],
 );
 
+/** Each answer of the service, or piece of a file, without its body, which is in the journal. */
 export const responses = pgTable(
   "responses",
   {
@@ -103,6 +106,7 @@ export const responses = pgTable(
   (table) => [primaryKey({ columns: [table.observedAt, table.sourceId, table.requestId] })],
 );
 
+/** What one answer says of an instrument's prices. `observedAt` is when the answer arrived. */
 export const quotes = pgTable(
   "quotes",
   {
@@ -115,6 +119,7 @@ export const quotes = pgTable(
   (table) => [primaryKey({ columns: [table.instrumentId, table.observedAt, table.sourceId] })],
 );
 
+/** The other fields of the same quotes. */
 export const extendedQuotes = pgTable(
   "extended_quotes",
   {
@@ -126,6 +131,7 @@ export const extendedQuotes = pgTable(
   (table) => [primaryKey({ columns: [table.instrumentId, table.observedAt, table.sourceId] })],
 );
 
+/** A row where a quote says something else of the dividend than the quote before it (`dividendChanges.ts`). */
 export const dividends = pgTable(
   "dividends",
   {
@@ -139,6 +145,7 @@ export const dividends = pgTable(
   (table) => [primaryKey({ columns: [table.instrumentId, table.observedAt, table.sourceId] })],
 );
 
+/** What could not become a row, or a value of one, and why. */
 export const deadLetters = pgTable(
   "dead_letters",
   {
@@ -160,6 +167,7 @@ export const dueSets = pgTable("due_sets", {
   instruments: text("instruments").array().notNull(),
 });
 
+/** Each settled slot of a job: due = stored + missed. */
 export const slots = pgTable(
   "slots",
   {
@@ -178,6 +186,7 @@ export const slots = pgTable(
   (table) => [primaryKey({ columns: [table.job, table.slotAt, table.sourceId] })],
 );
 
+/** Each instrument that was due at a slot and has no quote; `*` stands for all that were due. */
 export const misses = pgTable(
   "misses",
   {
@@ -185,7 +194,7 @@ export const misses = pgTable(
     slotAt: instant("slot_at").notNull(),
     sourceId: smallint("source_id").notNull(),
     instrument: text("instrument").notNull(),
-    reason: text("reason").notNull(),
+    reason: text("reason").$type<MissReason>().notNull(),
   },
   (table) => [primaryKey({ columns: [table.job, table.slotAt, table.sourceId, table.instrument] })],
 );
@@ -219,6 +228,7 @@ export const clockSteps = pgTable(
   (table) => [primaryKey({ columns: [table.movedAt, table.kind, table.stepMs] })],
 );
 
+/** How far each segment of the journal has been loaded, in bytes of the uncompressed stream. */
 export const journalPositions = pgTable("journal_positions", {
   segment: text("segment").primaryKey(),
   loadedTo: bigint("loaded_to", { mode: "number" }).notNull(),
@@ -261,6 +271,7 @@ export const sessionBars = pgTable(
   (table) => [primaryKey({ columns: [table.instrumentId, table.sourceId, table.delayed, table.date] })],
 );
 
+/** Each migration that was applied, with the checksum of its file. */
 export const schemaMigrations = pgTable("schema_migrations", {
   version: integer("version").primaryKey(),
   name: text("name").notNull(),
@@ -343,9 +354,11 @@ const intradayBars = <Name extends string>(name: Name) =>
     ...bar(),
   }).existing();
 
-/** Bars within a session. */
+/** Bars of a minute within a session. */
 export const bars1m = intradayBars("bars_1m");
+/** Of five minutes. */
 export const bars5m = intradayBars("bars_5m");
+/** Of an hour. */
 export const bars1h = intradayBars("bars_1h");
 
 /** One bar for each exchange date. */

@@ -1,6 +1,9 @@
 /** The exchange's calendar as a table, so that SQL knows when a session opened and closed. */
+import { and, between, sql } from "drizzle-orm";
 import type pg from "pg";
 import { createCalendar } from "../market/calendar/tradingCalendar.ts";
+import { sessions } from "./schema.ts";
+import { tablesOn, upsertAll } from "./tableRows.ts";
 
 /** First year that is written: the calendar's own. Of rows before it nobody knows whether the market was open. */
 export const FIRST_YEAR = 1990;
@@ -39,30 +42,15 @@ export async function ensureSessions(client: pg.ClientBase, years: readonly numb
 async function writeYear(client: pg.ClientBase, year: number): Promise<void> {
   if (year < FIRST_YEAR) return;
   const [from, to] = [`${year}-01-01`, `${year}-12-31`];
-  const sessions = createCalendar().sessions(from, to);
-  await client.query(
-    `with given as (
-       select * from unnest($1::date[], $2::text[], $3::timestamptz[], $4::timestamptz[], $5::timestamptz[],
-         $6::timestamptz[], $7::text[]) as given (date, kind, pre_at, open_at, close_at, post_at, reason)
-     ), gone as (
-       delete from sessions s
-       where s.date between $8 and $9 and not exists (select from given g where g.date = s.date)
-     )
-     insert into sessions as kept select * from given
-     on conflict (date) do update set kind = excluded.kind, pre_at = excluded.pre_at, open_at = excluded.open_at,
-       close_at = excluded.close_at, post_at = excluded.post_at, reason = excluded.reason
-     where (kept.kind, kept.pre_at, kept.open_at, kept.close_at, kept.post_at, kept.reason)
-       is distinct from (excluded.kind, excluded.pre_at, excluded.open_at, excluded.close_at, excluded.post_at, excluded.reason)`,
-    [
-      sessions.map(({ date }) => date),
-      sessions.map(({ kind }) => kind),
-      sessions.map(({ pre }) => pre),
-      sessions.map(({ open }) => open),
-      sessions.map(({ close }) => close),
-      sessions.map(({ post }) => post),
-      sessions.map(({ reason }) => reason),
-      from,
-      to,
-    ],
-  );
+  const given = createCalendar()
+    .sessions(from, to)
+    .map(({ date, kind, reason, ...at }) => ({
+      ...{ date, kind, reason, preAt: at.pre.toISOString(), openAt: at.open.toISOString() },
+      ...{ closeAt: at.close.toISOString(), postAt: at.post.toISOString() },
+    }));
+  const dates = given.map(({ date }) => date);
+  await tablesOn(client)
+    .delete(sessions)
+    .where(and(between(sessions.date, from, to), sql`${sessions.date} <> all (${sql.param(dates)}::date[])`));
+  await upsertAll(client, sessions, given);
 }

@@ -10,6 +10,7 @@ import {
   mergeQuotes,
   responseRow,
   type SourcedAnswer,
+  type SourcedLetter,
 } from "./insert.ts";
 import { isCsvCall } from "../read/csvCall.ts";
 import { isExportCall } from "../read/exportCall.ts";
@@ -24,12 +25,12 @@ import {
 } from "./instruments.ts";
 import type { Instant } from "../clock.ts";
 import type { RecordSource } from "../journal/record.ts";
-import { EXTENDED_QUOTES, type PlacedUnit, type QuoteColumn, QUOTES } from "../read/quoteColumns.ts";
+import { EXTENDED_QUOTES, type PlacedUnit, type QuoteColumn, QUOTES } from "./quoteColumns.ts";
 import { isOfItsRow, mayBeOfARow, mayBeThereAlready, refusalOf } from "./sqlState.ts";
 import { undo } from "./transaction.ts";
 import { countLetters, type LetterCount } from "./letterCounts.ts";
 import { unitName } from "../read/answerToRows.ts";
-import type { AnswerRows, DeadLetter, QuoteUnit } from "../read/rowTypes.ts";
+import type { AnswerRows, QuoteUnit } from "../read/rowTypes.ts";
 
 /** A unit with its source, and the time and ordinal of its dead letter should it become one. */
 type SourcedUnit = {
@@ -227,7 +228,7 @@ async function contestedUnits(
   });
 }
 
-function lostLetter(lost: LostUnit): DeadLetter & { sourceId: number } {
+function lostLetter(lost: LostUnit): SourcedLetter {
   const { unit, sourceId, ordinal, observedAt, reason, detail } = lost;
   const instrument = unitName(unit);
   return { observedAt, sourceId, ordinal, instrument, reason, detail, fragment: JSON.stringify(unit.quote) };

@@ -49,7 +49,6 @@ async function migrate(
       const { version, applied, withoutReader } = await migrateDatabase(
         pool,
         instantFromDate(edges.clock.now()),
-        undefined,
         {
           ...(toTimescaledb && { toTimescaledb }),
           retentionDays: config.retentionDays ?? null,

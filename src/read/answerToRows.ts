@@ -204,19 +204,19 @@ function isNoYield(text: string): boolean {
 /** The columns of `responses` that come from headers. */
 export function headerColumns({ headers }: ResponseRecord): {
   serverDate: string | null;
-  used: number | null;
-  remaining: number | null;
-  limit: number | null;
-  expire: string | null;
+  rateLimitUsed: number | null;
+  rateLimitRemaining: number | null;
+  rateLimitLimit: number | null;
+  rateLimitExpire: string | null;
 } {
   const { used, remaining, limit } = readRateLimitHeaders((name) => headers[name.toLowerCase()]);
   const expire = headers["x-ratelimit-expire"]?.trim() ?? "";
   return {
     serverDate: serverDate(headers["date"]),
-    used: int4(used),
-    remaining: int4(remaining),
-    limit: int4(limit),
-    expire: /^-?\d{1,20}(\.\d{1,20})?$/.test(expire) ? expire : null,
+    rateLimitUsed: int4(used),
+    rateLimitRemaining: int4(remaining),
+    rateLimitLimit: int4(limit),
+    rateLimitExpire: /^-?\d{1,20}(\.\d{1,20})?$/.test(expire) ? expire : null,
   };
 }
 

@@ -43,12 +43,8 @@ export async function readLedgerStatus(
   now: Date,
 ): Promise<LedgerStatus> {
   const names = jobs.map(({ name }) => name);
-  const { due, misses, newest } = await readSlotsSince(
-    pool,
-    names,
-    source,
-    new Date(now.getTime() - 86_400_000),
-  );
+  const since = new Date(now.getTime() - 86_400_000);
+  const { due, misses, newest } = await readSlotsSince(pool, { jobs: names, source, since });
   const late =
     calendar === null ? [] : jobs.flatMap((job) => lateJob(job, newest.get(job.name), calendar, now));
   const unknown = await readUnknownInstruments(pool, names, source);

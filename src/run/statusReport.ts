@@ -1,11 +1,10 @@
 /** What `status` finds out: a line for each subject, ten at most while nothing needs a person, and the same as data. It reads, and makes nothing. */
 import { resolve } from "node:path";
 import { type BudgetUse, readBudgetUse, readOtherCalls } from "../archive/budgetUse.ts";
-import { readClockSteps } from "../archive/clockStepRows.ts";
 import { databaseError, isDatabaseError } from "../archive/databaseError.ts";
 import { explain, findReadOnly } from "../archive/explain.ts";
 import { currentVersion, readMigrations } from "../archive/migrate.ts";
-import { type Health, readHealth, readPolledMarket } from "../archive/queries.ts";
+import { type Health, readClockSteps, readHealth, readPolledMarket } from "../archive/queries.ts";
 import { readWithoutReader } from "../archive/readerRole.ts";
 import { describeTier, readTier, type Tier } from "../archive/tiers/tier.ts";
 import type { Clock } from "../clock.ts";

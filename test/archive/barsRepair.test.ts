@@ -57,7 +57,7 @@ test("bars that were doubled are right after migrating, prices of 0 are out of t
   await pool.query("delete from quotes where instrument_id = 2 and observed_at > '2026-11-19'");
   expect((await rowsOfQuery(pool, BARS)).map((row) => row["quote_count"])).toEqual(["10", "4", "8", "4"]);
 
-  await migrate(pool, NOW, undefined, { toTimescaledb: false });
+  await migrate(pool, NOW, { toTimescaledb: false });
 
   expect(await rowsOfQuery(pool, BARS)).toEqual([
     { id: 1, date: "2026-11-18", ...BAR },

@@ -53,7 +53,7 @@ async function makePieces(pool: pg.Pool, counts: string): Promise<void> {
 /** A plain archive of one instrument's day: prices of 0 and quotes without volume among the others. */
 async function archiveOf(date: string, isZero: (n: number) => boolean): Promise<pg.Pool> {
   const { pool } = await freshDatabase({ migrated: false });
-  await migrate(pool, "2026-11-20T22:50:00.000000Z", undefined, { toTimescaledb: false });
+  await migrate(pool, "2026-11-20T22:50:00.000000Z", { toTimescaledb: false });
   await pool.query(STAND_INS);
   await pool.query(
     "insert into instruments (id, security_type, symbol, first_seen_at, last_seen_at) values (1, 'CS', 'AAPL', now(), now())",

@@ -93,7 +93,7 @@ describe("a migration is refused", () => {
       .sort();
     writeFileSync(join(dir, first), `${readFileSync(join(dir, first), "utf8")}-- edited\n`);
 
-    await expect(migrate(pool, NOW, await readMigrations(dir))).rejects.toMatchObject({
+    await expect(migrate(pool, NOW, { files: await readMigrations(dir) })).rejects.toMatchObject({
       code: "MIGRATION_CHANGED",
       message: expect.stringContaining(first),
     });
@@ -105,12 +105,12 @@ describe("a migration is refused", () => {
     const next = { version: 5000, name: "5000_half.sql", sha256: "half" };
     const half = { ...next, sql: "create table half (id int); select 1 / 0" };
 
-    await expect(migrate(pool, NOW, [...files, half])).rejects.toMatchObject({ code: "22012" });
+    await expect(migrate(pool, NOW, { files: [...files, half] })).rejects.toMatchObject({ code: "22012" });
 
     expect(await currentVersion(pool)).toBe(files.at(-1)?.version);
     expect((await pool.query("select to_regclass('half') as there")).rows).toEqual([{ there: null }]);
     const whole = { ...next, sql: "create table half (id int)" };
-    expect((await migrate(pool, NOW, [...files, whole])).applied).toEqual(["5000_half.sql"]);
+    expect((await migrate(pool, NOW, { files: [...files, whole] })).applied).toEqual(["5000_half.sql"]);
   });
 });
 

@@ -78,7 +78,7 @@ describe("what is not in the way", () => {
     const sql = "drop view dividend_calendar;\ncreate view dividend_calendar as select 1 as one";
     const next = { version: 5000, name: "5000_anew.sql", sha256: "anew", sql };
 
-    const report = await migrate(pool, at(0), [...(await readMigrations()), next]);
+    const report = await migrate(pool, at(0), { files: [...(await readMigrations()), next] });
 
     expect(report.applied).toEqual(["5000_anew.sql"]);
   });

@@ -16,7 +16,7 @@ const NOW = "2026-11-20T22:50:00.000000Z";
 /** A database with native partitions, whatever its server offers besides. */
 async function plainDatabase(): Promise<TestDatabase> {
   const database = await freshDatabase({ migrated: false });
-  await migrate(database.pool, NOW, undefined, { toTimescaledb: false });
+  await migrate(database.pool, NOW, { toTimescaledb: false });
   return database;
 }
 

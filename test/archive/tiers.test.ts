@@ -32,7 +32,7 @@ afterAll(() => {
 /** A database that has range partitions, whatever its server offers. */
 async function plainDatabase(): Promise<TestDatabase> {
   const database = await freshDatabase({ migrated: false });
-  await migrate(database.pool, NOW, undefined, { toTimescaledb: false });
+  await migrate(database.pool, NOW, { toTimescaledb: false });
   return database;
 }
 
@@ -111,7 +111,7 @@ describe("the storage tier", () => {
     async () => {
       const { pool } = await freshDatabase();
 
-      await expect(migrate(pool, NOW, undefined, { toTimescaledb: true })).rejects.toMatchObject({
+      await expect(migrate(pool, NOW, { toTimescaledb: true })).rejects.toMatchObject({
         code: "DATABASE_REFUSED",
         message: expect.stringContaining("TimescaleDB"),
       });
@@ -149,7 +149,7 @@ describe("on TimescaleDB", () => {
     await journal.load();
     const [content, views] = [await contentOf(pool), await viewsOf(pool)];
 
-    await migrate(pool, NOW, undefined, { toTimescaledb: true });
+    await migrate(pool, NOW, { toTimescaledb: true });
 
     expect(await readTier(pool)).toMatchObject({ name: offered.name });
     expect(await contentOf(pool)).toEqual(content);
@@ -173,7 +173,7 @@ describe("on TimescaleDB", () => {
     // One connection each, as programs have: those of one pool would queue for its few, and no longer than it lets them.
     const pools = Array.from({ length: 20 }, () => poolOn(url, { max: 1 }));
 
-    await Promise.all(pools.map((one) => migrate(one, NOW, undefined, { toTimescaledb: true })));
+    await Promise.all(pools.map((one) => migrate(one, NOW, { toTimescaledb: true })));
 
     expect(await contentOf(pool)).toEqual(content);
   });
@@ -274,11 +274,11 @@ describe("on TimescaleDB Community", () => {
     const { pool } = await freshDatabase();
     expect(await readRetention(pool)).toBeNull();
 
-    await migrate(pool, NOW, undefined, { retentionDays: 400 });
+    await migrate(pool, NOW, { retentionDays: 400 });
     await migrate(pool, NOW);
     expect(await readRetention(pool)).toBe(400);
 
-    await migrate(pool, NOW, undefined, { retentionDays: null });
+    await migrate(pool, NOW, { retentionDays: null });
     expect(await readRetention(pool)).toBeNull();
   });
 
@@ -324,7 +324,7 @@ describe("on TimescaleDB Community", () => {
     "retention drops old quotes; bars of five minutes and more, dividends and answers stay",
     async () => {
       const { pool } = await freshDatabase();
-      await migrate(pool, NOW, undefined, { retentionDays: 30 });
+      await migrate(pool, NOW, { retentionDays: 30 });
       await pool.query(
         "insert into instruments (id, security_type, symbol, first_seen_at, last_seen_at) values (1, 'CS', 'OLD', now(), now())",
       );

@@ -1,6 +1,6 @@
 /** A batch with every kind of row, into which an error of the engine's is put at each of its statements. */
 import type pg from "pg";
-import { createMemory, isPassing, loadBatch } from "../../src/archive/load.ts";
+import { isPassing, loadBatch } from "../../src/archive/load.ts";
 import { readBatches } from "../../src/archive/readBatches.ts";
 import { mayBeOfARow, mayBeThereAlready } from "../../src/archive/sqlState.ts";
 import { replay } from "../../src/backfill/journal/replay.ts";
@@ -72,10 +72,10 @@ export async function injectedBatch(loader: LoaderName): Promise<InjectedBatch> 
   const [{ name: segment } = { name: "" }] = await listSegments(journalDir);
   const { value: batch } = await readBatches(segment, { journalDir, from: 0 }).next();
   if (!batch) throw new Error("no batch");
-  await loadBatch(pool, batch, createMemory());
+  await loadBatch(pool, batch);
   // Its partitions are there, and stay.
   const loadAlone = (into: pg.Pool): Promise<unknown> =>
-    loadBatch(into, batch, { months: new Set(["2026-11"]) });
+    loadBatch(into, batch, { memory: { months: new Set(["2026-11"]) } });
   const loadStretch = async (into: pg.Pool): Promise<void> =>
     replay({
       ...{ pool: into, journalDir, segments: await listSegments(journalDir), positions: new Map() },

@@ -156,10 +156,10 @@ describe("the columns from headers", () => {
       }),
     ).toEqual({
       serverDate: "2011-03-16T14:51:44.000Z",
-      used: 8,
-      remaining: 52,
-      limit: 60,
-      expire: "1461721950.38133",
+      rateLimitUsed: 8,
+      rateLimitRemaining: 52,
+      rateLimitLimit: 60,
+      rateLimitExpire: "1461721950.38133",
     });
   });
 
@@ -174,10 +174,10 @@ describe("the columns from headers", () => {
 
     expect(columns(Object.fromEntries(headers.map((name) => [name, text])))).toEqual({
       serverDate: null,
-      used: null,
-      remaining: null,
-      limit: null,
-      expire: null,
+      rateLimitUsed: null,
+      rateLimitRemaining: null,
+      rateLimitLimit: null,
+      rateLimitExpire: null,
     });
   });
 

@@ -114,7 +114,7 @@ describe("a reader of the embedded database", () => {
       sha256: String(index),
     }));
 
-    const { applied } = await migrate(owner, NOW, [...files, ...more]);
+    const { applied } = await migrate(owner, NOW, { files: [...files, ...more] });
 
     expect(applied).toEqual([`added_${version}.sql`]);
     await expect(reader.query("select 1")).rejects.toThrow();

@@ -282,7 +282,7 @@ describe("a price of 0", () => {
       [null, "0"],
     ]);
     for (const interval of ["1m", "5m", "1h", "1d"] as const)
-      expect((await readBars(database.pool, series, interval, 1)).bars).toMatchObject([
+      expect((await readBars(database.pool, series, { interval, sessions: 1 })).bars).toMatchObject([
         { open: "150", high: "150", low: "150", close: "150", quoteCount: "2" },
       ]);
   });

@@ -22,12 +22,11 @@ type Row = Omit<Bar, "at" | "meanSpread" | "quoteCount"> & {
   quote_count: string;
 };
 
-/** @param sessions how many of the newest exchange dates with quotes; cut to MOST_SESSIONS */
+/** @param options.sessions how many of the newest exchange dates with quotes; cut to MOST_SESSIONS */
 export async function readBars(
   pool: pg.Pool,
   series: Series,
-  interval: Interval,
-  sessions: number,
+  { interval, sessions }: { interval: Interval; sessions: number },
 ): Promise<BarsView> {
   const wanted = Math.min(sessions, MOST_SESSIONS[interval]);
   const found = await pool.query<{ date: string }>(
@@ -42,7 +41,7 @@ export async function readBars(
   if (to === undefined || from === undefined)
     return { interval, bars: [], sessions: [], dividends: [], more };
   const bars =
-    interval === "1d" ? await daily(pool, series, from) : await intraday(pool, series, interval, dates);
+    interval === "1d" ? await daily(pool, series, from) : await intraday(pool, series, { interval, dates });
   return {
     interval,
     bars: bars.map(toBar),
@@ -55,8 +54,7 @@ export async function readBars(
 async function intraday(
   pool: pg.Pool,
   { instrumentId, sourceId, delayed }: Series,
-  interval: keyof typeof WIDTHS,
-  dates: readonly string[],
+  { interval, dates }: { interval: keyof typeof WIDTHS; dates: readonly string[] },
 ): Promise<Row[]> {
   // A bar ends where the next one begins: one that the open or the close cuts short does not reach over it.
   const { rows } = await pool.query<Row>(

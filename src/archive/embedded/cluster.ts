@@ -122,14 +122,12 @@ async function fillDraft(draft: Cluster, dir: string, { freeBytes: free }: Machi
   const { runAs, binaries } = draft;
   await makeDirectories(draft.dir, 0o700);
   if (runAs.owner) await chown(draft.dir, runAs.owner.uid, runAs.owner.gid);
-  const { code, output } = await run(draft, binaries.initdb, [
-    `--pgdata=${draft.dir}`,
-    `--username=${SUPERUSER}`,
-    "--auth=reject",
-    "--encoding=UTF8",
-    "--locale=C",
-    "--no-instructions",
-  ]);
+  const { code, output } = await run(draft, binaries.initdb, {
+    args: [
+      ...[`--pgdata=${draft.dir}`, `--username=${SUPERUSER}`, "--auth=reject", "--encoding=UTF8"],
+      ...["--locale=C", "--no-instructions"],
+    ],
+  });
   if (code === LIBRARY_MISSING)
     throw new QuotekeeperError(
       "EMBEDDED_UNAVAILABLE",
@@ -199,7 +197,7 @@ async function runAlone(
   // With -j a blank line ends what is one transaction.
   const input = `${sql.replaceAll(/\n\s*\n/g, "\n").replace(/;?\s*$/, "")};\n\n`;
   const args = ["--single", "-j", "-D", cluster.dir, ...settings, database];
-  return run(cluster, cluster.binaries.postgres, args, { input });
+  return run(cluster, cluster.binaries.postgres, { args, input });
 }
 
 /** How long a server may take until it answers: after a power cut it first reads its log again, as long as that takes. */
@@ -223,7 +221,7 @@ export async function startServer(
 async function startByPgCtl(cluster: Cluster, port: number, log: string): Promise<boolean> {
   const wait = ["-w", "-t", String(START_WITHIN_S)];
   const args = ["start", "-D", cluster.dir, "-l", log, ...wait, "-o", `-p ${port}`];
-  return (await run(cluster, cluster.binaries.pg_ctl, args, { output: "ignore" })).code === 0;
+  return (await run(cluster, cluster.binaries.pg_ctl, { args, output: "ignore" })).code === 0;
 }
 
 /** Without pg_ctl, which starts it through a shell, where `"` or `$` in the directory's name mean something else. */
@@ -255,7 +253,7 @@ async function startAlone(cluster: Cluster, port: number, log: string): Promise<
 /** Stops the server: open transactions are rolled back, everything committed is on disk. */
 export async function stopServer(cluster: Cluster): Promise<void> {
   const args = ["stop", "-D", cluster.dir, "-m", "fast", "-w", "-t", "30"];
-  await run(cluster, cluster.binaries.pg_ctl, args, { output: "ignore" });
+  await run(cluster, cluster.binaries.pg_ctl, { args, output: "ignore" });
 }
 
 /** `preferred` when nobody listens there, else a free port of the system's choice. */
@@ -278,8 +276,7 @@ async function tryPort(port: number): Promise<number | null> {
 async function run(
   cluster: Cluster,
   program: string,
-  args: string[],
-  { output = "pipe", input }: { output?: "pipe" | "ignore"; input?: string } = {},
+  { args, output = "pipe", input }: { args: string[]; output?: "pipe" | "ignore"; input?: string },
 ): Promise<{ code: number; output: string }> {
   return new Promise((resolve, reject) => {
     const child = launch(cluster, program, { args, output, input: input !== undefined });

@@ -73,33 +73,62 @@ export async function openEmbedded(
 ): Promise<EmbeddedServer> {
   const cluster = await prepareCluster(resolve(dataDir), clock, machine);
   const host = await socketDir(cluster.dir, cachesOf(process.geteuid?.(), resolve(dataDir)));
-  let settings = await settledSettings(cluster, clock, machine);
-  let holder: pg.Client | null = null;
+  const settings = await settledSettings(cluster, clock, machine);
+  const server = new SharedServer({ cluster, clock, machine, host }, settings);
+  await server.reach();
+  return server;
+}
 
-  const address = (user: string, password: string): string =>
-    `postgresql://${user}:${password}@localhost:${settings.port}/${OWNER}?host=${encodeURIComponent(host)}&require_auth=scram-sha-256`;
-  const ownerUrl = (): string => address(OWNER, settings.ownerPassword);
+/** What a server needs; `host` is the directory of its socket. */
+type Parts = { cluster: Cluster; clock: Clock; machine: Machine; host: string };
 
-  const reach = async (): Promise<void> => {
+/** A server that this program uses, and others may. */
+class SharedServer implements EmbeddedServer {
+  readonly #parts: Parts;
+  #settings: ClusterSettings;
+  /** Has the in-use lock. */
+  #holder: pg.Client | null = null;
+
+  constructor(parts: Parts, settings: ClusterSettings) {
+    this.#parts = parts;
+    this.#settings = settings;
+  }
+
+  get ownerUrl(): string {
+    return this.#address(OWNER, this.#settings.ownerPassword);
+  }
+
+  get viewerUrl(): string {
+    return this.#address(VIEWER, this.#settings.viewerPassword);
+  }
+
+  get readerUrl(): string {
+    return `postgresql://${READER}@127.0.0.1:${this.#settings.port}/${OWNER}`;
+  }
+
+  readonly revive = async (): Promise<void> => {
+    await this.#holder?.end().catch(() => undefined);
+    await this.reach();
+  };
+
+  readonly close = async (): Promise<void> => {
+    if (await letGo(this.#holder)) await stopServer(this.#parts.cluster);
+  };
+
+  /** Finds it running, or starts it. */
+  async reach(): Promise<void> {
+    const { cluster, clock, machine } = this.#parts;
     for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
       const running = await runningPort(cluster.dir);
-      if (running !== null) {
-        // Another program may have given it a form, and passwords, meanwhile.
-        settings = { ...(await readSettings(cluster.dir)), port: running };
-        const client = await connectOwner(ownerUrl(), cluster.dir, clock);
-        if (client === "not yet") {
-          // That takes as long as it takes.
-          attempt = -1;
-          await clock.sleep(WAIT_MS);
-          continue;
-        }
-        if (client !== null) {
-          holder = client;
-          return;
-        }
+      const found = running === null ? "absent" : await this.#find(running);
+      if (found === "found") return;
+      if (found === "not yet") {
+        // That takes as long as it takes.
+        attempt = -1;
+        await clock.sleep(WAIT_MS);
+        continue;
       }
-      const chosen = running ?? (await freePort(settings.port));
-      const started = await startServer(cluster, chosen);
+      const started = await startServer(cluster, running ?? (await freePort(this.#settings.port)));
       if (!started.ok && attempt >= START_FAILURES) {
         const what = `the server in ${cluster.dir} does not start`;
         throw await failure(what, { dir: cluster.dir, output: started.output, free: machine.freeBytes });
@@ -108,29 +137,26 @@ export async function openEmbedded(
     }
     throw new QuotekeeperError(
       "EMBEDDED_FAILED",
-      `the server in ${cluster.dir} does not answer on port ${settings.port}`,
+      `the server in ${cluster.dir} does not answer on port ${this.#settings.port}`,
     );
-  };
+  }
 
-  await reach();
-  return {
-    get ownerUrl() {
-      return ownerUrl();
-    },
-    get viewerUrl() {
-      return address(VIEWER, settings.viewerPassword);
-    },
-    get readerUrl() {
-      return `postgresql://${READER}@127.0.0.1:${settings.port}/${OWNER}`;
-    },
-    revive: async () => {
-      await holder?.end().catch(() => undefined);
-      await reach();
-    },
-    close: async () => {
-      if (await letGo(holder)) await stopServer(cluster);
-    },
-  };
+  /** Connects to the server that should run at a port. */
+  async #find(port: number): Promise<"found" | "not yet" | "absent"> {
+    const { cluster, clock } = this.#parts;
+    // Another program may have given it a form, and passwords, meanwhile.
+    this.#settings = { ...(await readSettings(cluster.dir)), port };
+    const client = await connectOwner(this.ownerUrl, cluster.dir, clock);
+    if (client === "not yet") return client;
+    if (client === null) return "absent";
+    this.#holder = client;
+    return "found";
+  }
+
+  #address(user: string, password: string): string {
+    const { host } = this.#parts;
+    return `postgresql://${user}:${password}@localhost:${this.#settings.port}/${OWNER}?host=${encodeURIComponent(host)}&require_auth=scram-sha-256`;
+  }
 }
 
 async function prepareCluster(dataDir: string, clock: Clock, machine: Machine): Promise<Cluster> {

@@ -4,7 +4,7 @@ import type pg from "pg";
 import { to as copyTo } from "pg-copy-streams";
 import { QuotekeeperError } from "../../errors.ts";
 import { type ExportColumn, readColumns } from "./columns.ts";
-import { daysQuery, type ExportRange, type RowFormat, rowsQuery } from "./queries.ts";
+import { daysQuery, type ExportRange, type RowFormat, rowsQuery } from "./exportQueries.ts";
 import type { ExportTable } from "./tables.ts";
 
 /** Rows on their way out. */
@@ -82,7 +82,7 @@ function snapshotOf(client: pg.ClientBase, signal: AbortSignal): ArchiveSnapshot
     },
     rows: (table, columns, range, format) => {
       const options = format === "text" ? "" : " with (format csv, header true)";
-      const query = `copy (${rowsQuery(table, columns, range, format)}) to stdout${options}`;
+      const query = `copy (${rowsQuery(table, columns, { range, format })}) to stdout${options}`;
       const stream = client.query(copyTo(query));
       // It says so again when its connection goes, perhaps when nobody reads any more.
       stream.on("error", () => undefined);

@@ -3,7 +3,9 @@
  * their previous close (specification, `prevclose`). It goes to `derived_closes`, never to `quotes`.
  */
 import type pg from "pg";
+import { derivedCloses } from "../backfillSchema.ts";
 import { INSTRUMENT_NAME } from "../instruments.ts";
+import { columnList } from "../tableRows.ts";
 import type { Instant } from "../../clock.ts";
 
 /** A quote this long before the close, or later on the same date, shows the close; earlier ones do not. */
@@ -68,7 +70,7 @@ export async function deriveCloses(pool: pg.Pool, { from, to, now }: DeriveOptio
     [from, to],
   );
   const { rowCount } = await pool.query(
-    `insert into derived_closes (instrument_id, date, source_id, close, derived_from, derived_at)
+    `insert into derived_closes (${columnList(derivedCloses)})
      select instrument_id, date, source_id, close, derived_from, $3 from (${DERIVED}) d
      order by 1, 2, 3
      on conflict do nothing`,

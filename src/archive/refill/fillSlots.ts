@@ -1,6 +1,9 @@
 /** Marks slots as filled whose quotes came to the archive after they had been accounted for as missed. */
 import type pg from "pg";
+import { fills } from "../backfillSchema.ts";
 import { INSTRUMENT_NAME } from "../instruments.ts";
+import { misses, type slots } from "../schema.ts";
+import { columnList } from "../tableRows.ts";
 import type { Instant } from "../../clock.ts";
 import { inTransaction } from "../transaction.ts";
 
@@ -124,7 +127,7 @@ async function settle(client: pg.ClientBase): Promise<void> {
        where m.job = s.job and m.slot_at = s.slot_at and m.source_id = s.source_id and m.instrument = '*'
        returning m.job, m.slot_at, m.source_id, m.reason
      )
-     insert into misses (job, slot_at, source_id, instrument, reason)
+     insert into misses (${columnList(misses)})
      select g.job, g.slot_at, g.source_id, name, g.reason
      from gone g
      join slots s on s.job = g.job and s.slot_at = g.slot_at and s.source_id = g.source_id
@@ -138,7 +141,7 @@ async function settle(client: pg.ClientBase): Promise<void> {
        where m.job = f.job and m.slot_at = f.slot_at and m.source_id = f.source_id and m.instrument = f.name
        returning f.*
      ), kept as (
-       insert into fills (job, slot_at, source_id, instrument, reason, observed_at, fill_source_id, filled_by, filled_at)
+       insert into fills (${columnList(fills)})
        select job, slot_at, source_id, name, reason, observed_at, fill_source_id, filled_by, filled_at from gone
        on conflict do nothing
      )
@@ -149,7 +152,7 @@ async function settle(client: pg.ClientBase): Promise<void> {
 }
 
 /** A slot of a job in a source, by the source's number. */
-export type SlotKey = { job: string; slotAt: Instant; sourceId: number };
+export type SlotKey = Pick<typeof slots.$inferSelect, "job" | "slotAt" | "sourceId">;
 
 /**
  * Fills slots again whose accounts were made anew: a fill stands when its miss is there again and its quote still is, and

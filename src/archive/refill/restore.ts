@@ -3,7 +3,7 @@
  * In an archive that has nothing of them they get the numbers they had: exported again, it gives the same files.
  */
 import type pg from "pg";
-import { instrumentColumns } from "../insert.ts";
+import { instrumentColumns, SAID } from "../insert.ts";
 import {
   addAllSeen,
   ADDING_LOCK,
@@ -14,6 +14,8 @@ import {
   type Sighting,
   withWrittenStrike,
 } from "../instruments.ts";
+import { dividends, instruments, sources } from "../schema.ts";
+import { columnList, insertAll } from "../tableRows.ts";
 import type { AnswerRows, Restored, RestoredInstrument, RestoredSource } from "../../read/rowTypes.ts";
 import { EXPORT_SOURCE, EXPORT_SOURCE_ID, isExportCall } from "../../read/exportCall.ts";
 
@@ -24,19 +26,15 @@ export async function restoreDirectory(
   seen: SeenInstruments,
 ): Promise<void> {
   if (!answers.some(({ record }) => isExportCall(record.request))) return;
-  const { sources, instruments } = allRestored(answers);
+  const restored = allRestored(answers);
   await client.query(ADDING_LOCK);
-  await client.query("insert into sources (id, kind, name) values ($1, $2, $3) on conflict do nothing", [
-    EXPORT_SOURCE_ID,
-    EXPORT_SOURCE.kind,
-    EXPORT_SOURCE.name,
-  ]);
-  await restoreSources(client, sources);
+  await insertAll(client, sources, [{ id: EXPORT_SOURCE_ID, ...EXPORT_SOURCE }]);
+  await restoreSources(client, restored.sources);
   // An option names its underlying, which has to be there.
   for (const isOption of [false, true])
     await restoreInstruments(
       client,
-      instruments.filter(({ row }) => (row.optionType !== null) === isOption),
+      restored.instruments.filter(({ row }) => (row.optionType !== null) === isOption),
       seen,
     );
 }
@@ -53,24 +51,17 @@ function sightingsOf({ row: instrument, firstSeenAt, lastSeenAt }: RestoredInstr
 function allRestored(answers: readonly AnswerRows[]): Restored {
   const all = answers.flatMap(({ restored }) => restored ?? []);
   return {
-    sources: all.flatMap(({ sources }) => sources),
-    instruments: all.flatMap(({ instruments }) => instruments),
-    dividends: all.flatMap(({ dividends }) => dividends),
+    sources: all.flatMap((one) => one.sources),
+    instruments: all.flatMap((one) => one.instruments),
+    dividends: all.flatMap((one) => one.dividends),
   };
 }
 
 async function restoreSources(client: pg.ClientBase, restored: readonly RestoredSource[]): Promise<void> {
-  const sources = restored.map(({ source }) => source);
-  const { rowCount } = await client.query(
-    `insert into sources (id, kind, name)
-     select w.id, w.kind, w.name from unnest($1::smallint[], $2::text[], $3::text[]) as w (id, kind, name)
-     where not exists (select from sources s where s.id = w.id or (s.kind = w.kind and s.name = w.name))
-     on conflict do nothing`,
-    [restored.map(({ id }) => id), sources.map(({ kind }) => kind), sources.map(({ name }) => name)],
-  );
-  if ((rowCount ?? 0) > 0) await countOn(client, "sources");
+  const rows = restored.map(({ id, source }) => ({ ...source, id }));
+  if ((await insertAll(client, sources, rows)) > 0) await countOn(client, "sources");
   // Whose number another source has gets the next one.
-  if (sources.length > 0) await placeSources(client, sources);
+  if (rows.length > 0) await placeSources(client, rows);
 }
 
 async function restoreInstruments(
@@ -81,8 +72,7 @@ async function restoreInstruments(
   if (restored.length === 0) return;
   const rows = restored.map(({ row }) => withWrittenStrike(row));
   const { rowCount } = await client.query(
-    `insert into instruments (security_type, symbol, expiration, option_type, strike, exchange, description,
-       contract_size, id, underlying_id, first_seen_at, last_seen_at)
+    `insert into instruments (${columnList(instruments, ...SAID, "id", "underlyingId", "firstSeenAt", "lastSeenAt")})
      select w.security_type, w.symbol, w.expiration, w.option_type, w.strike, w.exchange, w.description,
        w.contract_size, w.id,
        (select u.id from instruments u
@@ -119,25 +109,16 @@ export async function restoreDividends(
   client: pg.ClientBase,
   answers: readonly AnswerRows[],
 ): Promise<number> {
-  const { dividends } = allRestored(answers);
-  if (dividends.length === 0) return 0;
+  const { dividends: restored } = allRestored(answers);
+  if (restored.length === 0) return 0;
   const sourceIds = await placeSources(
     client,
-    dividends.map(({ source }) => source),
+    restored.map(({ source }) => source),
   );
-  const { ids } = await placeInstruments(client, dividends);
-  const { rowCount } = await client.query(
-    `insert into dividends (observed_at, instrument_id, source_id, ex_date, amount, yield)
-     select * from unnest($1::timestamptz[], $2::int[], $3::smallint[], $4::date[], $5::numeric[], $6::numeric[])
-     on conflict do nothing`,
-    [
-      dividends.map(({ observedAt }) => observedAt),
-      ids,
-      sourceIds,
-      dividends.map(({ exDate }) => exDate),
-      dividends.map(({ amount }) => amount),
-      dividends.map((dividend) => dividend.yield),
-    ],
-  );
-  return rowCount ?? 0;
+  const { ids } = await placeInstruments(client, restored);
+  const rows = restored.map(({ observedAt, exDate, amount, yield: part }, place) => ({
+    ...{ observedAt, instrumentId: ids[place] ?? 0, sourceId: sourceIds[place] ?? 0 },
+    ...{ exDate, amount, yield: part },
+  }));
+  return insertAll(client, dividends, rows);
 }

@@ -1,5 +1,9 @@
 /** How far a backfill has read a journal, written down in the transaction of the rows. */
+import { and, between, eq, sql, type SQL } from "drizzle-orm";
 import type pg from "pg";
+import { backfillPositions } from "../backfillSchema.ts";
+import { journalPositions } from "../schema.ts";
+import { insertAll, tablesOn } from "../tableRows.ts";
 import { type LoadPosition, lockPosition, type Stretch } from "../loadPosition.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { withLoaded } from "./report.ts";
@@ -26,44 +30,48 @@ export function positionOfRun(run: Run, { loaderToo }: { loaderToo: boolean }): 
       return (await lockRead(client, run.id, segment)) === from;
     },
     move: async (client, { segment, from, to }, loaded) => {
-      await client.query({
-        name: "move backfill",
-        text: "update backfill_positions set read_to = $3 where backfill_id = $1 and segment = $2",
-        values: [run.id, segment, to],
-      });
+      const tables = tablesOn(client);
+      await tables
+        .update(backfillPositions)
+        .set({ readTo: to })
+        .where(isRead(run.id, segment))
+        .prepare("move backfill")
+        .execute();
       await noteReport(client, run.id, withLoaded(run.report, loaded));
       if (loaderToo)
-        await client.query({
-          name: "join position",
-          text: `update journal_positions set loaded_to = $3, loaded_at = now()
-            where segment = $1 and loaded_to between $2 and $3`,
-          values: [segment, from, to],
-        });
+        await tables
+          .update(journalPositions)
+          .set({ loadedTo: to, loadedAt: sql`now()` })
+          .where(and(eq(journalPositions.segment, segment), between(journalPositions.loadedTo, from, to)))
+          .prepare("join position")
+          .execute();
     },
   };
 }
 
 /** How far an unfinished backfill has read each segment. */
 export async function readReadPositions(pool: pg.Pool, runId: number): Promise<Map<string, number>> {
-  const { rows } = await pool.query<{ segment: string; read_to: string }>(
-    "select segment, read_to from backfill_positions where backfill_id = $1",
-    [runId],
-  );
-  return new Map(rows.map(({ segment, read_to }) => [segment, Number(read_to)]));
+  const rows = await tablesOn(pool)
+    .select()
+    .from(backfillPositions)
+    .where(eq(backfillPositions.backfillId, runId));
+  return new Map(rows.map(({ segment, readTo }) => [segment, readTo]));
 }
 
-async function lockRead(client: pg.PoolClient, runId: number, segment: string): Promise<number> {
-  await client.query({
-    name: "begin backfill segment",
-    text: `insert into backfill_positions (backfill_id, segment, read_to) values ($1, $2, 0) on conflict do nothing`,
-    values: [runId, segment],
-  });
-  const { rows } = await client.query<{ read_to: string }>({
-    name: "lock backfill segment",
-    text: "select read_to from backfill_positions where backfill_id = $1 and segment = $2 for update",
-    values: [runId, segment],
-  });
-  return Number(rows[0]?.read_to ?? 0);
+async function lockRead(client: pg.PoolClient, backfillId: number, segment: string): Promise<number> {
+  await insertAll(client, backfillPositions, [{ backfillId, segment, readTo: 0 }]);
+  const [position] = await tablesOn(client)
+    .select({ readTo: backfillPositions.readTo })
+    .from(backfillPositions)
+    .where(isRead(backfillId, segment))
+    .for("update")
+    .prepare("lock backfill segment")
+    .execute();
+  return position?.readTo ?? 0;
+}
+
+function isRead(backfillId: number, segment: string): SQL | undefined {
+  return and(eq(backfillPositions.backfillId, backfillId), eq(backfillPositions.segment, segment));
 }
 
 /** The error for a stretch that another process of the same backfill has loaded. */

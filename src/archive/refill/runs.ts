@@ -1,6 +1,9 @@
 /** Backfills as the database remembers them: one that was ended in its midst goes on when the same is asked again. */
 import { createHash } from "node:crypto";
+import { eq } from "drizzle-orm";
 import type pg from "pg";
+import { backfills } from "../backfillSchema.ts";
+import { columnList, tablesOn } from "../tableRows.ts";
 import type { Instant } from "../../clock.ts";
 import { type BackfillReport, NOTHING_DONE } from "./report.ts";
 
@@ -22,32 +25,22 @@ export type Run = {
 export async function beginRun(pool: pg.Pool, { kind, ...asked }: Asked, now: Instant): Promise<Run> {
   const text = JSON.stringify(asked);
   const digest = createHash("sha256").update(`${kind} ${text}`).digest("hex");
-  const { rows } = await pool.query<{
-    id: number;
-    began_empty: boolean;
-    report: BackfillReport;
-    resumed: boolean;
-  }>(
+  const { rows } = await pool.query<Run>(
     `with begun as (
-       insert into backfills (kind, asked, digest, began_empty, started_at, report)
+       insert into backfills (${columnList(backfills, "kind", "asked", "digest", "beganEmpty", "startedAt", "report")})
        select $1, $2, $3, not exists (select from slots), $4, $5
        on conflict (digest) where finished_at is null do nothing
-       returning id, began_empty, report, false as resumed
+       returning id, false as resumed, began_empty as "beganEmpty", report
      )
      select * from begun
      union all
-     select id, began_empty, report, true from backfills where digest = $3 and finished_at is null
+     select id, true, began_empty, report from backfills where digest = $3 and finished_at is null
      limit 1`,
     [kind, text, digest, now, JSON.stringify(NOTHING_DONE)],
   );
   const row = rows[0];
   if (row === undefined) return beginRun(pool, { kind, ...asked }, now);
-  return {
-    id: row.id,
-    resumed: row.resumed,
-    beganEmpty: row.began_empty,
-    report: { ...NOTHING_DONE, ...row.report },
-  };
+  return { ...row, report: { ...NOTHING_DONE, ...row.report } };
 }
 
 /** Writes down what it has done so far. */
@@ -56,11 +49,12 @@ export async function noteReport(
   id: number,
   report: BackfillReport,
 ): Promise<void> {
-  await client.query({
-    name: "note backfill",
-    text: "update backfills set report = $2 where id = $1",
-    values: [id, JSON.stringify(report)],
-  });
+  await tablesOn(client)
+    .update(backfills)
+    .set({ report })
+    .where(eq(backfills.id, id))
+    .prepare("note backfill")
+    .execute();
 }
 
 /** Ends it: asked again, it begins anew. */

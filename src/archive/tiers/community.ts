@@ -27,7 +27,7 @@ export async function settleCommunity(
   client: pg.ClientBase,
   retentionDays: number | null | undefined,
 ): Promise<void> {
-  for (const { table, segmentBy, orderBy } of COMPRESSED) await compress(client, table, segmentBy, orderBy);
+  for (const compression of COMPRESSED) await compress(client, compression);
   for (const [name, statement] of Object.entries(PIECES)) {
     if (await exists(client, name)) continue;
     await client.query(statement);
@@ -48,9 +48,7 @@ async function exists(client: pg.ClientBase, name: string): Promise<boolean> {
 
 async function compress(
   client: pg.ClientBase,
-  table: string,
-  segmentBy: string,
-  orderBy: string,
+  { table, segmentBy, orderBy }: (typeof COMPRESSED)[number],
 ): Promise<void> {
   const { rows } = await client.query<{ on: boolean }>(
     "select compression_enabled as on from timescaledb_information.hypertables where hypertable_name = $1 and hypertable_schema = current_schema()",

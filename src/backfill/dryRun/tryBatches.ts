@@ -19,7 +19,7 @@ export async function tryBatches(
   let report = NOTHING_DONE;
   for await (const batch of batches) {
     await tempCopies.take(tempCopies.pool, batch);
-    const loaded = await loadBatch(tempCopies.pool, batch, memory, NO_POSITION);
+    const loaded = await loadBatch(tempCopies.pool, batch, { memory, position: NO_POSITION });
     if (loaded !== null) report = withLoaded(report, loaded);
     onBatch(batch, report);
   }

@@ -100,7 +100,10 @@ async function journalAndLoad(
     const from = ends.get(segment) ?? 0;
     for await (const batch of readBatches(segment, { journalDir, from, onDamage })) {
       if (batch.to === batch.from) continue;
-      const loaded = await loadBatch(pool, batch, memory, positionOfRun(run, { loaderToo: true }));
+      const loaded = await loadBatch(pool, batch, {
+        memory,
+        position: positionOfRun(run, { loaderToo: true }),
+      });
       if (loaded === null)
         throw new Error(`${segment}: this run alone reads it, and byte ${batch.from} is not its next`);
       run.report = withLoaded(run.report, withoutOvertaking(loaded));
@@ -128,7 +131,7 @@ async function loadKnown(
 ): Promise<BackfillReport> {
   if (pieces.length === 0) return report;
   const batch = batchOf(pieces, name);
-  const loaded = await loadBatch(pool, batch, memory, NO_POSITION);
+  const loaded = await loadBatch(pool, batch, { memory, position: NO_POSITION });
   onAnswers(batch.answers);
   return loaded === null ? report : withLoaded(report, loaded);
 }
@@ -164,7 +167,7 @@ export async function catchUp({
       if (batch.to === batch.from) continue;
       const ours = readTo === batch.from && isOf(batch, name);
       const runPosition = ours ? positionOfRun(run, { loaderToo: true }) : JOURNAL_POSITION;
-      const report = await loadBatch(pool, batch, memory, runPosition);
+      const report = await loadBatch(pool, batch, { memory, position: runPosition });
       if (report === null) {
         // Another program loads this segment at the same time: what is left of it goes the ordinary way.
         const positions = await readPositions(pool, [segment]);

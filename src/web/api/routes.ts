@@ -51,11 +51,11 @@ export function addApi(app: FastifyInstance, { pool, log, address, meta, now }: 
   get("/api/quotes", null, () => readQuotes(pool));
   get("/api/chains", null, () => readChainKeys(pool));
   get("/api/bars", barsQuery, ({ instrument, source, delayed, interval, sessions }) =>
-    readBars(pool, { instrumentId: instrument, sourceId: source, delayed }, interval, sessions),
+    readBars(pool, { instrumentId: instrument, sourceId: source, delayed }, { interval, sessions }),
   );
   get("/api/bars.csv", barsQuery, async ({ instrument, source, delayed, interval, sessions }, reply) => {
     const series = { instrumentId: instrument, sourceId: source, delayed };
-    const { bars } = await readBars(pool, series, interval, sessions);
+    const { bars } = await readBars(pool, series, { interval, sessions });
     const of = { ...(await readNames(pool, instrument, source)), delayed, interval };
     return reply
       .type("text/csv; charset=utf-8")

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import type pg from "pg";
 import { readPositions } from "../../../src/archive/loadPosition.ts";
-import { createMemory, loadBatch } from "../../../src/archive/load.ts";
+import { loadBatch } from "../../../src/archive/load.ts";
 import { loadAll } from "../../../src/archive/loader.ts";
 import { readReadPositions, positionOfRun } from "../../../src/archive/refill/runPosition.ts";
 import { NOTHING_LOADED } from "../../../src/archive/batch.ts";
@@ -250,7 +250,7 @@ describe("a stretch of a segment that is read again", () => {
     const { run, client, position } = await readTo100(pool, segment);
     client.release();
     const take = (from: number) =>
-      loadBatch(pool, { segment, from, to: from + 50, answers: [], notes: [] }, createMemory(), position);
+      loadBatch(pool, { segment, from, to: from + 50, answers: [], notes: [] }, { position });
 
     expect([await take(99), await take(101)]).toEqual([null, null]);
     expect(await take(100)).not.toBeNull();

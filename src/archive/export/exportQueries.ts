@@ -36,8 +36,7 @@ export type RowFormat = "text" | "csv" | "raw csv";
 export function rowsQuery(
   table: ExportTable,
   columns: readonly ExportColumn[],
-  range: ExportRange,
-  format: RowFormat,
+  { range, format }: { range: ExportRange; format: RowFormat },
 ): string {
   const list = columns.map(({ name, kind, sql }) => `${valueSql(kind, sql, format)} as "${name}"`).join(", ");
   const order = table.order.map((column) => `t.${column}`).join(", ");

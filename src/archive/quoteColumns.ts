@@ -2,9 +2,12 @@
  * The columns of `quotes` and `extended_quotes`, each with what it holds of a quote: for every way in.
  * Prices go as the service's text to `numeric`, without a float between.
  */
+import { getTableColumns, getTableName } from "drizzle-orm";
+import type { PgTable } from "drizzle-orm/pg-core";
 import type { Instant } from "../clock.ts";
-import { EXTENDED_FIELDS, PRICE_FIELDS, writtenOut } from "../quotes-api/fields.ts";
-import type { QuoteUnit } from "./rowTypes.ts";
+import { writtenOut } from "../quotes-api/fields.ts";
+import type { QuoteUnit } from "../read/rowTypes.ts";
+import { extendedQuotes, quotes } from "./schema.ts";
 
 /** A unit whose instrument and source are known to the archive. */
 export type PlacedUnit = { unit: QuoteUnit; instrumentId: number; sourceId: number };
@@ -14,51 +17,39 @@ export function hasExtended({ unit }: PlacedUnit): boolean {
   return unit.restored?.extended !== false;
 }
 
-/** A column of a table of quotes. */
-export type QuoteColumn = { name: string; type: string; text: (placed: PlacedUnit) => string | null };
-
-/** A table of quotes; its key comes first. */
-export type QuoteTable = { name: string; columns: readonly QuoteColumn[] };
-
 /** The primary key of both tables. */
 export type Key = { instrumentId: number; observedAt: Instant; sourceId: number };
 
-const KEY: readonly QuoteColumn[] = [
-  { name: "observed_at", type: "timestamptz", text: ({ unit }) => unit.observedAt },
-  { name: "instrument_id", type: "integer", text: ({ instrumentId }) => String(instrumentId) },
-  { name: "source_id", type: "smallint", text: ({ sourceId }) => String(sourceId) },
-];
+/** A column of a table of quotes, and what it holds of a unit, as text. */
+export type QuoteColumn = { name: string; type: string; text: (placed: PlacedUnit) => string | null };
 
-const SQL_TYPES = { decimal: "numeric", integer: "bigint" } as const;
+/** A table of quotes; its key comes first. */
+export type QuoteTable = { table: PgTable; name: string; columns: readonly QuoteColumn[] };
 
-const textOf = (path: string): QuoteColumn["text"] => writtenOut(["placed"], `placed.unit.${path}`);
+/** What is not of the quote itself. */
+const BESIDE_THE_QUOTE: Readonly<Record<string, QuoteColumn["text"]>> = {
+  observedAt: ({ unit }) => unit.observedAt,
+  instrumentId: ({ instrumentId }) => String(instrumentId),
+  sourceId: ({ sourceId }) => String(sourceId),
+  delayed: ({ unit }) => (unit.delayed ? "t" : "f"),
+};
+
+/** @param quote where the values of its fields are; made of names alone */
+function quoteTable(table: PgTable, quote: string): QuoteTable {
+  const columns = Object.entries(getTableColumns(table)).map(([field, column]) => {
+    // The delta of `greeks` stands in where the element lacks its own.
+    const value = `${quote}.${field}${field === "delta" ? " ?? placed.unit.greeksDelta" : ""}`;
+    const text = BESIDE_THE_QUOTE[field] ?? writtenOut<QuoteColumn["text"]>(["placed"], value);
+    return { name: column.name, type: column.getSQLType(), text };
+  });
+  return { table, name: getTableName(table), columns };
+}
 
 /** Prices. */
-export const QUOTES: QuoteTable = {
-  name: "quotes",
-  columns: [
-    ...KEY,
-    { name: "delayed", type: "boolean", text: ({ unit }) => (unit.delayed ? "t" : "f") },
-    ...PRICE_FIELDS.map(({ name, type, column }) => ({
-      ...{ name: column, type: SQL_TYPES[type] },
-      text: textOf(`quote.${name}`),
-    })),
-  ],
-};
+export const QUOTES = quoteTable(quotes, "placed.unit.quote");
 
-/** The fields of `extendedquote`; the delta of `greeks` stands in where the element lacks its own. */
-export const EXTENDED_QUOTES: QuoteTable = {
-  name: "extended_quotes",
-  columns: [
-    ...KEY,
-    ...EXTENDED_FIELDS.map(({ name, type, column }) => ({
-      ...{ name: column, type: SQL_TYPES[type] },
-      text: textOf(
-        name === "delta" ? "quote.extended.delta ?? placed.unit.greeksDelta" : `quote.extended.${name}`,
-      ),
-    })),
-  ],
-};
+/** The fields of `extendedquote`. */
+export const EXTENDED_QUOTES = quoteTable(extendedQuotes, "placed.unit.quote.extended");
 
 /**
  * Units in the order of the tables' primary key: neighbours in the index are written together, and two loaders that
