@@ -39,7 +39,9 @@ test("no file imports itself by way of others, not even for a type", () => {
 test("every file that CONTRIBUTING names is there", () => {
   const page = readFileSync(join(ROOT, "CONTRIBUTING.md"), "utf8");
   const words = [...page.matchAll(/`([^`]*)`/g)].flatMap(([, code = ""]) => code.split(/\s+/));
-  const named = words.filter((word) => /^(?:\.ci|bench|docs|migrations|scripts|src|test)\/[^<*]*$/.test(word));
+  const named = words.filter((word) =>
+    /^(?:\.ci|bench|docs|migrations|scripts|src|test)\/[^<*]*$/.test(word),
+  );
 
   expect(named.length).toBeGreaterThan(80);
   expect(named.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
