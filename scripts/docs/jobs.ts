@@ -39,7 +39,7 @@ chains:
     expirations: { next: 3, kind: monthly }
     strikes: { around: last, percent: 10, step: 5 }
     types: [CALL, PUT]`,
-  listedChain: `# The same with expirations and strikes of one's own.
+  listedChain: `# The same with listed expirations and strikes.
 name: aapl-december
 schedule: "*/15 * * * *"
 chains:
@@ -63,14 +63,14 @@ export function jobsPage(): string {
     GENERATED,
     "# Job files",
     "Source: `src/schedule/jobSchema.ts`, `src/market/optionChain.ts` and `src/market/calendar/overrides.ts`.",
-    "A job says what is polled and when. Every file `*.yaml` or `*.yml` in the jobs directory (`QUOTEKEEPER_JOBS_DIR`, by default `jobs/`) is one job, except `calendar.yaml`. `quotekeeper jobs check` reads them all and names every problem at once, with file and line; `quotekeeper start` refuses to begin while there is one.",
+    "A job says what is polled and when. Every file `*.yaml` or `*.yml` in the jobs directory (`QUOTEKEEPER_JOBS_DIR`, by default `jobs/`) is one job, except `calendar.yaml`. `quotekeeper jobs check` reads them all and names every problem at once, with file and line; `quotekeeper start` does not start while there is a problem.",
     yaml(JOB_EXAMPLES.equities),
     "## Options of a job",
     optionsTable(job),
-    "A job has one of `symbols`, `symbolsFile` and `watchlist`, and may have `options` and `chains` besides or instead. Jobs that are due at the same time share calls where they can: a symbol that two of them name is asked for once.",
+    "A job has one of `symbols`, `symbolsFile` and `watchlist`, and may have `options` and `chains` in addition, or only these. Jobs that are due at the same time share calls where they can: a symbol that two of them name is asked for once.",
     yaml(JOB_EXAMPLES.file),
     yaml(JOB_EXAMPLES.watchlist),
-    "The fields of `schedule` are minute, hour, day of month, month and day of week. Where both days are given, both have to match. An expression that begins with `*` has to stand in quotes, since YAML reads a bare `*` as something else.",
+    "The fields of `schedule` are minute, hour, day of month, month and day of week. If both days are given, both have to match. Put an expression that begins with `*` in quotes, because YAML reads a bare `*` as something else.",
     "## `options`: single contracts",
     optionsTable(itemsOf(job, "options")),
     yaml(JOB_EXAMPLES.options),

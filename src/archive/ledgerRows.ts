@@ -315,7 +315,7 @@ export async function readLeftOpen(pool: pg.Pool, source: LedgerSource, run: str
   }));
 }
 
-/** Assumed: an answer arrives within this time of being asked for, in ms: three times the longest wait for one. */
+/** Assumed: an answer arrives at most this long after it was asked for, in ms: three times the longest wait for one. */
 const LATEST_ANSWER_MS = 60_000;
 
 /**

@@ -43,7 +43,7 @@ export const addExport: AddCommand = (command, { run, edges }) => {
     .addOption(
       new Option("--format <format>", "what to write").choices(["parquet", "csv"]).makeOptionMandatory(),
     )
-    .requiredOption("--out <directory>", "where to; it appears when all of it is written")
+    .requiredOption("--out <directory>", "directory to make; it appears when all files are written")
     .addOption(
       new Option("--from <date>", "first exchange date, YYYY-MM-DD; default: the first there is").argParser(
         parseDate,
@@ -70,7 +70,11 @@ export const addExport: AddCommand = (command, { run, edges }) => {
       "exchange a finished export that is at --out; anything else there is left alone",
       false,
     )
-    .option("--raw", "texts of CSV exactly as they are, those too that a spreadsheet runs as formulas", false)
+    .option(
+      "--raw",
+      "in CSV write every text exactly as it is, even if a spreadsheet would run it as a formula",
+      false,
+    )
     .option("--json", "print JSON", false)
     .action(({ from, to, symbols, tables, ...options }: ExportOptions) => {
       if (from !== undefined && to !== undefined && from > to)

@@ -151,7 +151,7 @@ export const journalRepairJson = z.strictObject({
     .describe("What was set aside in this run."),
   strangers: z
     .array(z.string())
-    .describe("Files that look like segments and are none; the exit code is 1 when there are any."),
+    .describe("Files that look like segments but are not; the exit code is 1 when there are any."),
 });
 
 type Output = { json: boolean };
@@ -168,13 +168,13 @@ export const addJournal: AddCommand = (journal, { run, edges }) => {
   add("list", "its segments, oldest first", journalList);
   add(
     "verify",
-    "reads every record and proves it, and names segments that are missing or do not belong here; exit code 1 when there is damage that has not been set aside, or such a segment",
+    "reads and checks every record, and names segments that are missing or do not belong here; exit code 1 when there is such a segment, or damage that has not been set aside",
     journalVerify,
   );
   journal
     .command("accept")
     .description(
-      "says of segments that `verify` names that it is meant so: they were moved elsewhere, or belong here",
+      "confirms that segments which `verify` names are as you want them: they were moved elsewhere, or belong here",
     )
     .argument("[segments...]", "names as `verify` gives them")
     .option(

@@ -25,7 +25,7 @@ const COMMANDS: Readonly<Record<string, { does: string; load: () => Promise<AddC
     load: async () => (await import("./web.ts")).addWeb,
   },
   poll: {
-    does: "one poll now, through journal and archive, printed as a table; give one of --symbols, --watchlist, --option",
+    does: "makes one poll now, keeps it in journal and archive, and prints it as a table; give one of --symbols, --watchlist, --option",
     load: async () => (await import("./poll.ts")).addPoll,
   },
   serve: {
@@ -41,7 +41,7 @@ const COMMANDS: Readonly<Record<string, { does: string; load: () => Promise<AddC
     load: async () => (await import("./status.ts")).addStatus,
   },
   migrate: {
-    does: "brings the database's schema up to date; harmless when it is",
+    does: "brings the database's schema up to date; does nothing if it is",
     load: async () => (await import("./migrate.ts")).addMigrate,
   },
   jobs: {
@@ -49,23 +49,23 @@ const COMMANDS: Readonly<Record<string, { does: string; load: () => Promise<AddC
     load: async () => (await import("./jobs.ts")).addJobs,
   },
   plan: {
-    does: "what the jobs cost: calls at each slot of the session, batches, who would starve; exit code 1 when over budget",
+    does: "the calls and batches that the jobs need at each slot of the session, and what would be missed; exit code 1 when over budget",
     load: async () => (await import("./plan.ts")).addPlan,
   },
   calendar: {
-    does: "the sessions it believes in: date, kind, pre, open, close, post",
+    does: "the exchange's sessions, as the program knows them: date, kind, pre, open, close, post",
     load: async () => (await import("./calendar.ts")).addCalendar,
   },
   coverage: {
-    does: "expected against stored, per instrument and session, worst first, and why not; exit code 1 when something is missing",
+    does: "what was due and what is stored, by instrument and session, worst first, and why the rest is missing; exit code 1 when something is missing",
     load: async () => (await import("./coverage.ts")).addCoverage,
   },
   journal: {
-    does: "the journal's health; nothing of it is ever changed",
+    does: "the journal's health; no command ever changes a record",
     load: async () => (await import("./journal.ts")).addJournal,
   },
   backfill: {
-    does: "refills the archive, from what was once received: the service itself has no history; give one of --journal, --xml, --csv, --parquet, --symbols-file or --chain, --gaps",
+    does: "refills the archive from what was once received, because the service itself has no history; give one of --journal, --xml, --csv, --parquet, --symbols-file or --chain, --gaps",
     load: async () => (await import("./backfill/backfill.ts")).addBackfill,
   },
   export: {

@@ -75,7 +75,7 @@ function addSource(command: Command): Command {
         "seconds played in a second: 60 makes a minute of an hour, 0 stands still; default: 1",
       ).argParser(parseSpeed),
     )
-    .option("--loop", "begin again at --as-of (or the archive's beginning) where the archive ends", false)
+    .option("--loop", "when the archive ends, begin again at --as-of (or at the archive's beginning)", false)
     .addOption(
       new Option("--rows <kind>", "which quotes of the archive; default: real ones if it has any").choices([
         "real",

@@ -70,7 +70,7 @@ export const addServeKeys: AddCommand = (keys, cli) => {
     .action(({ json }: { json: boolean }) => run((config) => keysList(config, edges, { json })));
   keys
     .command("revoke")
-    .description("takes a key away; services that run refuse it from the next call on")
+    .description("removes a key; running services refuse it from the next call on")
     .argument("<token>", "its token, or its label")
     .option("--json", "print JSON", false)
     .addHelpText("after", EXIT_CODES)
@@ -83,8 +83,8 @@ const addAdd: AddCommand = (keys, { run, edges }) => {
   const names = ["consumerKey", "token"];
   keys
     .command("add")
-    .description("makes a key, or takes one you have; its secrets are shown this once")
-    .argument("[label]", "a name for people, each once", parseLabel)
+    .description("makes a key, or adds one that you have; its secrets are shown this once")
+    .argument("[label]", "a name for people; each can be used once", parseLabel)
     .addOption(
       new Option("--access <level>", "which quotes its account may see")
         .choices(["real-time", "delayed"])

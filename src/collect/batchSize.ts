@@ -6,7 +6,7 @@ export const FIRST_BATCH_SIZE = 100;
 /** The longest list reported to work (field notes, "Requests"). */
 const MAX_BATCH_SIZE = 325;
 
-/** Assumed: a list of so few is not too long; a service that says so has another fault, and halving stops. */
+/** Assumed: a list this short is never too long; a service that says so has another fault, and halving stops. */
 export const MIN_BATCH_SIZE = 8;
 
 /** Full calls in a row that must succeed before the size grows by one. */

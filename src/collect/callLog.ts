@@ -67,7 +67,7 @@ const LEAST_PLACES = 256;
 /** Assumed: no file is longer; a longer one is somebody else's. */
 const MOST_BYTES = 64_000_000;
 
-/** Assumed: uptime is told in hundredths of a second, so that an age may be so much too large, ms. */
+/** Assumed: uptime is given in hundredths of a second, so an age may be too large by this much, ms. */
 const UPTIME_STEP_MS = 10;
 
 /**

@@ -21,8 +21,8 @@ export type SlotCost = { atMs: number; calls: number };
 export const LOOK_AHEAD_WINDOWS = 16;
 
 /**
- * Assumed: beside what the job files need, three calls a window leave a collector room for a retry and for the call
- * that its governor keeps unsent beside a second client.
+ * Assumed: a sweep that leaves three calls a window, beside what the job files need, leaves a collector room for a
+ * retry and for the call that its governor keeps unsent beside a second client.
  */
 const SPARE_CALLS = 3;
 

@@ -94,12 +94,12 @@ export const environmentSchema = z.object({
   DATABASE_READER_URL: databaseUrl
     .optional()
     .describe(
-      "Address with which the dashboard and `serve` read the same database, as a user who can only read (docs/deploy.md).",
+      "Address of the same database for the dashboard and `serve`, with a user who can only read (docs/deploy.md).",
     )
     .register(variableMeta, {
       secret: true,
       example: "postgresql://quotekeeper_dashboard:secret@127.0.0.1:5432/quotekeeper",
-      shownDefault: "unset: that of DATABASE_URL, in the role quotekeeper_reader",
+      shownDefault: "unset: DATABASE_URL, in the role quotekeeper_reader",
     }),
   QUOTES_BASE_URL: baseUrl
     .optional()
@@ -114,7 +114,7 @@ export const environmentSchema = z.object({
     .enum(["true", "false"])
     .default("false")
     .describe(
-      "Whether QUOTES_BASE_URL may be plain http to another machine, whose answers anybody on the way can read and change. Plain http to this machine is always possible.",
+      "Whether QUOTES_BASE_URL may be plain http to another machine. Anybody on the way can then read and change its answers. Plain http to this machine is always allowed.",
     ),
   QUOTES_CONSUMER_KEY: text
     .optional()
@@ -135,7 +135,7 @@ export const environmentSchema = z.object({
   QUOTES_LIMIT: whole(1, 100_000)
     .default(60)
     .describe(
-      "Most quote calls the account may make in one window. A lower limit that the service's headers name, or that its refusals show, is kept at once. A higher one that the headers name is used while this is unset, and never while it is set.",
+      "The most quote calls that the account may make in one window. If the service's headers name a lower limit, or its refusals show one, the program keeps to that at once. A higher limit that the headers name is used only while this is unset.",
     )
     .register(variableMeta, { unit: "calls", shownDefault: "60, or more when the service names more" }),
   QUOTES_LIMIT_WINDOW_MS: whole(1, 86_400_000)
@@ -144,40 +144,40 @@ export const environmentSchema = z.object({
     .register(variableMeta, { unit: "milliseconds" }),
   QUOTEKEEPER_DATA_DIR: text
     .default("./data")
-    .describe("Directory of the journal and of the embedded database. It is made when it is not there."),
+    .describe("Directory of the journal and of the embedded database. It is made if it does not exist."),
   QUOTEKEEPER_JOBS_DIR: text
     .default(DEFAULT_JOBS_DIR)
     .describe(
-      "Directory of the job files, which docs/jobs.md describes. Where ./jobs is not there and no account is set, `start` writes the examples to it.",
+      "Directory of the job files, which docs/jobs.md describes. If ./jobs does not exist and no account is set, `start` writes the examples to it.",
     ),
   QUOTEKEEPER_HTTP_HOST: text
     .default("127.0.0.1")
     .describe(
-      "Address the dashboard listens on. One that other machines can reach, such as 0.0.0.0, wants QUOTEKEEPER_WEB_TOKEN as well.",
+      "Address that the dashboard listens on. For one that other machines can reach, such as 0.0.0.0, QUOTEKEEPER_WEB_TOKEN has to be set too.",
     ),
   QUOTEKEEPER_HTTP_PORT: whole(0, 65_535)
     .default(8080)
-    .describe("Port the dashboard listens on. 0 takes any free one."),
+    .describe("Port that the dashboard listens on. 0 takes any free one."),
   QUOTEKEEPER_WEB_TOKEN: text
     .min(16, "expected 16 characters or more")
     .optional()
     .describe(
-      "Token that the dashboard asks for, as a login in the browser or as `Authorization: Bearer`. Such as the output of `openssl rand -hex 24`.",
+      "Token that the dashboard asks for, as a login in the browser or as `Authorization: Bearer`, for example the output of `openssl rand -hex 24`.",
     )
     .register(variableMeta, {
       secret: true,
-      shownDefault: "unset: no token, and QUOTEKEEPER_HTTP_HOST must be an address of this machine alone",
+      shownDefault: "unset: no token, and only this machine may be able to reach QUOTEKEEPER_HTTP_HOST",
     }),
   QUOTEKEEPER_WEB_HOSTS: list(hostName)
     .optional()
     .describe(
-      "Names by which the dashboard may be called besides localhost, between commas: that of a proxy before it, or of this machine in its network. With QUOTEKEEPER_WEB_TOKEN it may be called by any IP address too.",
+      "Names by which the dashboard may be called, besides localhost, separated by commas: the name of a proxy in front of it, or of this machine in its network. With QUOTEKEEPER_WEB_TOKEN it may also be called by any IP address.",
     )
     .register(variableMeta, { example: "quotes.example", shownDefault: "unset: none" }),
   QUOTEKEEPER_WEB_PROXIES: list(network)
     .optional()
     .describe(
-      "IP addresses or networks of the proxies before the dashboard, between commas: what they say in `X-Forwarded-For` is believed, so that wrong tokens slow down who sends them, and not everybody behind the proxy.",
+      "IP addresses or networks of the proxies in front of the dashboard, separated by commas. What they say in `X-Forwarded-For` is believed, so that wrong tokens slow down only whoever sends them, and not everybody behind the proxy.",
     )
     .register(variableMeta, {
       example: "127.0.0.1",
@@ -187,7 +187,7 @@ export const environmentSchema = z.object({
     .max(300, "expected at most 300 characters")
     .optional()
     .describe(
-      "The line below every view of the dashboard that says whose data it shows, as the provider wants it.",
+      "Text that stands below every view of the dashboard and says whose data it shows, as the provider requires.",
     )
     .register(variableMeta, {
       example: "Market data by Broker Example, delayed where marked",
@@ -196,33 +196,33 @@ export const environmentSchema = z.object({
   QUOTEKEEPER_LOG_LEVEL: z
     .enum(["trace", "debug", "info", "warn", "error", "fatal", "silent"])
     .default("info")
-    .describe("Least severe log line that is written to stderr."),
+    .describe("Least severe level of log lines that are written to stderr."),
   QUOTEKEEPER_SERVE_SEAL_KEY: text
     .min(16, "expected 16 characters or more")
     .optional()
     .describe(
-      "Secret that seals the secrets of `quotekeeper serve keys` on the disk. Keys that were added with it cannot be read without it.",
+      "Secret that encrypts (seals) the keys of `quotekeeper serve keys` on the disk. Keys that were added with it cannot be read without it.",
     )
     .register(variableMeta, {
       secret: true,
-      shownDefault: "unset: made, and kept in serve/seal.key of the data directory, mode 0600",
+      shownDefault: "unset: one is made and kept in serve/seal.key of the data directory, mode 0600",
     }),
   QUOTEKEEPER_JOURNAL_READERS: z
     .enum(["owner", "group"])
     .default("owner")
     .describe(
-      "Who may read the journal: the user who runs the program, or also the group of its files (0750, 0640), for a backup perhaps. Everything else in the data directory is the owner's alone.",
+      "Who may read the journal: only the user who runs the program, or also the group of its files (0750, 0640), for example for a backup. Only the owner may read the rest of the data directory.",
     ),
   QUOTEKEEPER_JOURNAL_MAX_MB: whole(128, 100_000_000)
     .optional()
     .describe(
-      "Most megabytes (of 1,000,000 bytes) that the journal may take on the disk. An answer that would exceed it is refused, loudly, and recorded as missed; nothing is ever deleted to make room.",
+      "The most megabytes (of 1,000,000 bytes) that the journal may take on the disk. An answer that would exceed this is refused with an error and recorded as missed; nothing is ever deleted to make room.",
     )
     .register(variableMeta, { unit: "megabytes", shownDefault: "unset: as much as the disk has" }),
   QUOTEKEEPER_RETENTION_DAYS: whole(1, 36_500)
     .optional()
     .describe(
-      "Days of quotes that the database keeps, on TimescaleDB Community alone: `quotekeeper migrate` puts it into effect. Bars, dividends and the journal stay.",
+      "How many days of quotes the database keeps, on TimescaleDB Community only; `quotekeeper migrate` puts it into effect. Bars, dividends and the journal stay.",
     )
     .register(variableMeta, { unit: "days", shownDefault: "unset: nothing is ever dropped" }),
 });

@@ -200,7 +200,7 @@ function trimmed(text: string): string {
   return text.replace(/^[ \t\r\n]+/, "").replace(/(?<![ \t\r\n])[ \t\r\n]+$/, "");
 }
 
-/** Assumed: no word for "no value" is an error, and neither `Success` nor `Error` depends on its case. */
+/** Assumed: a word for "no value" is not an error, and `Success` and `Error` may be written in upper or lower case. */
 function errorIn(sayings: ReadonlyMap<string, string>): string | null {
   const error = sayings.get("error");
   const isFault = (text: string): boolean => text !== "success" && !ABSENT_TEXTS.has(text);

@@ -23,7 +23,7 @@ import type { InstrumentIdentity, InstrumentRow, QuoteUnit, DeadLetter, AnswerRo
  */
 const ASSUMED_UNDERLYING_TYPE = "CS";
 
-/** Assumed: an instrument without `sectyp` that is no option is of this type, of which nothing is known. */
+/** Assumed: an instrument without `sectyp` that is not an option has this type, which says nothing about it. */
 export const UNKNOWN_SECURITY_TYPE = "UNKNOWN";
 
 /** The yield that means "no dividend" (field notes, "Answers"): the smallest positive Java double. */

@@ -48,29 +48,29 @@ export const jobSchema = z
         context.addIssue({ code: "custom", message: `${CRON} (${problem})` });
       })
       .describe(
-        "When the job is due, as a cron expression of 5 fields, or of 6 with seconds first. It stands in quotes.",
+        "When the job is due, as a cron expression of 5 fields, or of 6 with seconds first. Put it in quotes.",
       ),
     timezone: z
       .string()
       .default("America/New_York")
       .refine(isTimeZone, "expected an IANA time zone, such as America/New_York")
-      .describe("IANA time zone in which the schedule is meant."),
+      .describe("IANA time zone of the schedule."),
     session: z
       .enum(["pre", "regular", "post", "any", "always"])
       .default("regular")
       .describe(
-        "Part of the trading day in which the job polls; slots outside of it are passed over. `any` is pre, regular and post together; `always` is around the clock, on holidays too.",
+        "Part of the trading day in which the job polls; outside of it the job has no slots. `any` is pre, regular and post together; `always` is around the clock, on holidays too.",
       ),
     delayed: z
       .boolean()
       .default(false)
-      .describe("Whether delayed quotes are asked for, in place of real-time ones."),
+      .describe("Whether to ask for delayed quotes instead of real-time ones."),
     priority: z
       .int(PRIORITY)
       .min(-1000, PRIORITY)
       .max(1000, PRIORITY)
       .default(0)
-      .describe("Who goes first when the budget is short: higher before lower."),
+      .describe("Which jobs go first when the budget is short: higher numbers before lower ones."),
     symbols: z
       .array(symbol, "expected a list, such as [AAPL, MSFT]")
       .min(1, "expected at least one symbol")

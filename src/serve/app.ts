@@ -39,7 +39,7 @@ export type Patience = {
   checkEveryMs: number;
 };
 
-/** Assumed: no honest caller is slower than this. What is slower is cut off, so that it cannot hold connections. */
+/** Assumed: no honest caller is slower than this. A slower one is cut off, so that it cannot hold connections. */
 export const PATIENCE: Patience = {
   headersMs: 10_000,
   requestMs: 20_000,

@@ -41,8 +41,8 @@ type NonceLogOptions = {
 const FILE_SECONDS = 60;
 
 /**
- * Assumed: a horizon further ahead than this, in seconds, was written under a clock that was wrong. To heed it would be
- * to refuse every call until then.
+ * Assumed: a horizon that lies further ahead than this, in seconds, was written while the clock was wrong. If it were
+ * obeyed, every call would be refused until then.
  */
 const MAX_CLOCK_STEP_SECONDS = 900;
 

@@ -13,8 +13,8 @@ import type { QuoteSource } from "./source.ts";
 import { STATUS } from "./httpStatus.ts";
 
 /**
- * Assumed: a token whose access level is delayed quotes alone, and which asks for real-time ones, is refused with 403
- * and told so. Delayed quotes in their place would be stored and traded on as real-time ones.
+ * Assumed: a token that may see only delayed quotes and asks for real-time ones is refused with 403 and told so. If it
+ * got delayed quotes, they would be stored and traded on as real-time ones.
  */
 export const REAL_TIME_REFUSED = 403;
 

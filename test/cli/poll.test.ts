@@ -300,7 +300,7 @@ test("while the database is down the answer is kept in the journal, and the next
   const next = await poll(env, "--symbols", "MSFT");
 
   expect(failed.exitCode).toBe(1);
-  expect(failed.stderr).toMatch(/DATABASE_UNREACHABLE: .*DATABASE_URL; answers stay in the journal/);
+  expect(failed.stderr).toMatch(/DATABASE_UNREACHABLE: .*DATABASE_URL\. Answers stay in the journal/);
   expect(failed.stderr).not.toContain("canary");
   expect(kept).toMatchObject([{ kind: "response", status: 200 }]);
   expect(next.exitCode).toBe(0);

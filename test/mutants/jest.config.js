@@ -9,8 +9,8 @@ export default {
   // Each worker of Stryker is a process of its own.
   maxWorkers: 1,
   testMatch: [
-    "<rootDir>/test/collect/governor/{governor,budgetState,rateLimit}.test.ts",
-    "<rootDir>/test/collect/{budgetPlan,plan}.test.ts",
+    "<rootDir>/test/collect/governor/{governor,budgetState}.test.ts",
+    "<rootDir>/test/collect/{budgetPlan,callPlan}.test.ts",
     "<rootDir>/test/schedule/slots.test.ts",
     "<rootDir>/test/market/**/*.test.ts",
     "<rootDir>/test/quotes-api/*.test.ts",

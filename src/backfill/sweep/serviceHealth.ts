@@ -6,10 +6,10 @@
 /** Failures in a row after which nothing at all is asked for a while. */
 const PAUSE_AFTER = 3;
 
-/** Assumed: after so many failures in a row without an answer it is the service that fails, not what is asked. */
+/** Assumed: after so many failures in a row without an answer, the service is at fault and not what is asked for. */
 export const DOUBT_AFTER = 6;
 
-/** Assumed: a service that has answered nothing for so long, in ms, needs a person. */
+/** Assumed: a service that has answered nothing for this long, in ms, needs a person. */
 export const OUTAGE_MS = 15 * 60_000;
 
 /** The wait after a failure, in ms; it doubles with each one in a row, with jitter, which doubles it once more at most. */

@@ -121,15 +121,15 @@ function addSources(command: Command): Command {
   return command
     .option(
       "--journal [directory]",
-      "read raw answers again: this machine's journal, or the journal or data directory named",
+      "read raw answers again, from this machine's journal or from the journal or data directory that you name",
     )
     .option("--xml <paths...>", "saved answers of the service: files or directories, also .gz, .zip, .tar.gz")
     .option(
       "--csv <path>",
       "quotes from elsewhere, a file that needs --map; or the directory of an export in CSV",
     )
-    .option("--parquet <directory>", "an export in Parquet, taken back as it was")
-    .option("--map <file>", "YAML file that says which column of the CSV file is what")
+    .option("--parquet <directory>", "the directory of an export in Parquet")
+    .option("--map <file>", "YAML file that says what the columns of the CSV file mean")
     .option("--symbols-file <file>", "poll every symbol of a file once, within the budget")
     .option(
       "--chain <chain>",
@@ -137,7 +137,7 @@ function addSources(command: Command): Command {
       (text: string, before: string[]) => [...before, text],
       [],
     )
-    .option("--gaps", "list the holes of the ledger, and fill those that the journal can fill", false);
+    .option("--gaps", "list the gaps of the ledger, and fill those that the journal can fill", false);
 }
 
 function addDetails(command: Command): Command {
@@ -154,14 +154,18 @@ function addDetails(command: Command): Command {
         "up to this exchange date, included, or up to this time, not included",
       ).argParser(parseTo),
     )
-    .option("--rebuild", "with --journal: replace what is there, each exchange date at once", false)
+    .option(
+      "--rebuild",
+      "with --journal: replace the rows that are there, each exchange date in one step",
+      false,
+    )
     .option(
       "--time-pattern <pattern>",
       "with --xml: where the file's name has the time, such as %Y%m%d-%H%M%S",
     )
     .option("--name <name>", "with --xml and --csv: the source's name in the archive; default: xml or csv")
     .option("--delayed", "the quotes are delayed; with a sweep: ask for delayed ones", false)
-    .option("--restart", "begin a sweep anew that was ended in its midst", false)
+    .option("--restart", "begin an interrupted sweep anew", false)
     .option("--dry-run", "change nothing; say exactly what would change", false)
     .option("--json", "print JSON", false);
 }

@@ -11,7 +11,12 @@ import type { TempCopies } from "../../archive/tempCopies.ts";
 import { tryBatches } from "../../backfill/dryRun/tryBatches.ts";
 import { rebuild } from "../../backfill/journal/rebuild.ts";
 import { allBatches, replay, type ReplayOptions } from "../../backfill/journal/replay.ts";
-import { chooseSegments, isWithin, journalIn, type TimeRange } from "../../backfill/journal/chosenSegments.ts";
+import {
+  chooseSegments,
+  isWithin,
+  journalIn,
+  type TimeRange,
+} from "../../backfill/journal/chosenSegments.ts";
 import { type Instant, instantFromDate } from "../../clock.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import type { SegmentInfo } from "../../journal/segments.ts";

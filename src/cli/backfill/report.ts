@@ -23,7 +23,7 @@ export const backfillJson = z
   .strictObject({
     kind: z.enum(["journal", "xml", "csv", "parquet", "sweep"]).describe("The source."),
     dryRun: z.boolean().describe("Nothing was changed: the numbers are what would be."),
-    resumed: z.boolean().describe("An earlier run was ended in its midst; the numbers are of both."),
+    resumed: z.boolean().describe("An earlier run was interrupted; the numbers are of both runs."),
     report: z.strictObject({
       answers: countJson.describe("Answers, or pieces of a file, that were read."),
       newAnswers: countJson.describe("Those of them that were not in the archive."),

@@ -19,7 +19,7 @@ const LONGEST_PATIENCE_WINDOWS = 60;
 /** Assumed: a refusal within three windows of a step is the step's. */
 const STEP_SHOWS_WINDOWS = 3;
 
-/** Assumed: below half the limit a tenth less at each refusal finds what is left soon enough. */
+/** Assumed: below half the limit, a tenth less at each refusal finds soon enough what is left. */
 const KEPT_SHARE = 0.9;
 
 /** Whether the last step up was so lately that a refusal now is its doing. */

@@ -15,7 +15,7 @@ import type { RateLimit } from "../../quotes-api/rateLimit.ts";
 const RUN_COUNT = 3;
 const KNOWN_RUN_COUNT = 2;
 
-/** Assumed: failures that came and went with the window within the last hour of windows are the limit's again. */
+/** Assumed: if failures came and went with the window within the last hour of windows, new ones are the limit's too. */
 const KNOWN_WINDOWS = 60;
 
 /** Assumed: three failures in five windows among answered calls are the limit's edge, or a service that is unwell. */
@@ -26,15 +26,15 @@ const SCATTERED_WINDOWS = 5;
 const PLACE_SHARE = 0.04;
 const PLACE_WINDOWS = 15;
 
-/** Assumed: where no other program is known, two failures at a place before this one are no chance. */
+/** Assumed: where no other program is known, two earlier failures at the same place of the window are not chance. */
 const UNKNOWN_PLACE_COUNT = 2;
 
-/** Assumed: two failures in a row are the limit's when three quarters of it were used. */
+/** Assumed: two failures in a row are the limit's if three quarters of it were used. */
 const RUN_USED_SHARE = 0.75;
 
 /**
- * Assumed: failures of less than a fifth of the calls that six cuts did not cure are the service's own; for an hour of
- * windows such failures mean nothing then.
+ * Assumed: failures of less than a fifth of the calls that six cuts did not stop are the service's own; for an hour of
+ * windows such failures are then ignored.
  */
 const SCATTERED_SHARE = 0.2;
 const CURES = 6;

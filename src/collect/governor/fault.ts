@@ -7,15 +7,15 @@ import { GUARD_MS, leavesAtMs } from "./ownCalls.ts";
 import type { GovernorState } from "./state.ts";
 
 /**
- * Assumed: a lock-out may double with each refused call. Waits that grow fourfold overtake it, up to an hour of
- * minutes; a budget that has not returned for so long is asked for once in as long.
+ * Assumed: a lock-out may double with each refused call. Waits that grow fourfold outlast it. They grow up to an hour
+ * of minutes; then a budget that has still not returned is asked for once in each such time.
  */
 const GROWTH = 4;
 
 /** The longest wait, in windows of the limit. */
 export const LONGEST_WAIT_WINDOWS = 60;
 
-/** Assumed: no rule gives a refused caller its next call sooner than two calls' share of the window. */
+/** Assumed: no rule lets a refused caller call again before two calls' share of the window has passed. */
 const SHORTEST_WAIT_CALLS = 2;
 
 /** Assumed: a window and a half of answers tell whether the server looks back a whole window. */

@@ -44,10 +44,10 @@ export type {
   GovernorState,
 } from "./state.ts";
 
-/** Assumed: `Retry-After` asks for 15 min at most in earnest; a longer one is asked about once when they are over. */
+/** Assumed: a `Retry-After` of more than 15 min is not meant seriously: after 15 min one call is made to find out. */
 const LONGEST_RETRY_AFTER_MS = 900_000;
 
-/** Assumed: after 2 s without an answer a probe holds the others up no longer; the next one leaves. */
+/** Assumed: a probe without an answer holds the other calls up for 2 s at most; then the next one leaves. */
 const PROBE_PATIENCE_MS = 2_000;
 
 /**

@@ -22,13 +22,16 @@ const REGULAR_SHARE = 0.25;
  * come back, and a full count gives way within two calls' share of the window. */
 const LOST_HOLD_CALLS = 2;
 
-/** Assumed: what a new run sees in less than a tenth of the window is not projected further than tenfold. */
+/** Assumed: what a new run sees in less than a tenth of the window is not projected to more than ten times that. */
 const LEAST_WATCHED_SHARE = 0.1;
 
-/** Assumed: a refusal beside a second client means two calls more than we knew of. */
+/** Assumed: a refusal beside a second client means that it makes two calls more than we knew of. */
 const SUSPECTED_COUNT = 2;
 
-/** Assumed: a refusal where no other program was known means four calls a window that the count does not show. */
+/**
+ * Assumed: a refusal where no other program was known means that one makes four calls a window that the count does not
+ * show.
+ */
 const UNSEEN_COUNT = 4;
 
 /**

@@ -7,7 +7,7 @@ import { passedRefusal } from "./refusals.ts";
 import { perhapsLost, type Reckoned } from "./secondClient.ts";
 import type { GovernorState, Reading } from "./state.ts";
 
-/** Assumed: a reading older than a tenth of the window says little beside a second client. */
+/** Assumed: beside a second client, a reading older than a tenth of the window says little. */
 const STALE_SHARE = 0.1;
 
 /** Assumed: of the calls left over, a third may be risked at once. */

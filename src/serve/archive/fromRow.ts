@@ -5,8 +5,8 @@ import type { DividendData, InstrumentQuote, Quote } from "../../quotes-api/docu
 import { quoteWrittenOut } from "../../quotes-api/fields.ts";
 
 /**
- * Assumed: a dividend of 0 whose yield is not there came with the yield that means "no dividend" (field notes,
- * "Answers"), which the archive keeps as NULL; so it is written again.
+ * Assumed: a dividend of 0 without a yield came with the yield that means "no dividend" (field notes, "Answers"). The
+ * archive keeps that yield as NULL, so it is written again.
  */
 const NO_DIVIDEND_YIELD = "4.9E-324";
 

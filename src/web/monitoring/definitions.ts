@@ -65,12 +65,12 @@ const table = {
   },
   quotekeeper_calls_second_client: {
     kind: "gauge",
-    help: "Calls a window that other programs make on the same account, by the service's headers; they are left to them.",
+    help: "Calls in a window that other programs make on the same account, by the service's headers; the collector leaves them these calls.",
     collecting: true,
   },
   quotekeeper_calls_left: {
     kind: "gauge",
-    help: "Calls of the window that are left: the limit without our calls and those of other programs, never below 0.",
+    help: "Calls of the window that are left: the limit minus our calls and those of other programs, never below 0.",
     collecting: true,
   },
   quotekeeper_calls_queued: { kind: "gauge", help: "Calls that wait or are under way.", collecting: true },
@@ -97,7 +97,7 @@ const table = {
   },
   quotekeeper_clock_step_seconds: {
     kind: "gauge",
-    help: "By how much the machine's clock was set when it last was, below 0: back; absent until then.",
+    help: "By how much the machine's clock was set when it was last set, below 0 if it was set back; absent until then.",
     collecting: true,
   },
   quotekeeper_next_poll_timestamp_seconds: {
@@ -145,12 +145,12 @@ const table = {
   },
   quotekeeper_journal_lag_bytes: {
     kind: "gauge",
-    help: "Bytes of the journal that the database has not taken yet; absent while it cannot be asked.",
+    help: "Bytes of the journal that the database has not loaded yet; absent while the database cannot be asked.",
     collecting: false,
   },
   quotekeeper_journal_lag_seconds: {
     kind: "gauge",
-    help: "Age of the oldest answer that the database has not taken yet, 0 when it has all; absent while it cannot be asked.",
+    help: "Age of the oldest answer that the database has not loaded yet, 0 when it has all; absent while the database cannot be asked.",
     collecting: false,
   },
   quotekeeper_database_up: {

@@ -65,8 +65,8 @@ describe("the second collector on a data directory", () => {
 
     expect(refused).toMatchObject({ code: "COLLECTOR_RUNNING", exitCode: 2 });
     expect((refused as Error).message).toBe(
-      `COLLECTOR_RUNNING: ${dataDir} is collected by process 4711 on quotes-1 since 2026-11-22 00:49 New York. End that one ` +
-        "first; beside it, this one needs a data directory of its own (QUOTEKEEPER_DATA_DIR), and a database or an account of its own.",
+      `COLLECTOR_RUNNING: ${dataDir} is collected by process 4711 on quotes-1 since 2026-11-22 00:49 New York. End that ` +
+        "collector first. To run both, give this one its own data directory (QUOTEKEEPER_DATA_DIR) and its own database or account.",
     );
     expect(again.warned).toEqual([]);
   });
