@@ -131,7 +131,7 @@ export default tseslint.config(
   {
     files: ["src/**/*.ts", "src/**/*.tsx"],
     // The page's clock is the server's.
-    ignores: ["src/clock.ts", "src/web/app/lib/clock.ts"],
+    ignores: ["src/clock.ts", "src/web/app/lib/pageClock.ts"],
     rules: {
       "no-restricted-properties": [
         "error",

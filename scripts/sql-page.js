@@ -5,7 +5,7 @@ import { allowTypescript } from "../test/support/postgres/typescript.js";
 allowTypescript();
 const { startTestServer } = await import("../test/support/postgres/server.ts");
 const { createPool } = await import("../src/archive/connect.ts");
-const { migrate } = await import("../src/archive/migrate.ts");
+const { migrate } = await import("../src/archive/migrations.ts");
 const { fillFixture } = await import("./sql/fixture.ts");
 const { answerPage } = await import("./sql/page.ts");
 

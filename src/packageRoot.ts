@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 /** The directory of package.json, with `/` at its end. */
-export const PACKAGE_ROOT: string = fileURLToPath(findUpwards(new URL(".", import.meta.url)));
+export const PACKAGE_ROOT: string = fileURLToPath(findUpwards(new URL("./", import.meta.url)));
 
 function findUpwards(dir: URL): URL {
   const above = new URL("..", dir);

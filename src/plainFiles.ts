@@ -8,7 +8,7 @@ import { type FileHandle, lstat, open, readlink, realpath, rename, stat, writeFi
 import { dirname, join, sep } from "node:path";
 
 /** Longest text that is read whole, in bytes: settings, secrets, job files, lists of symbols. */
-export const MAX_TEXT_BYTES = 10_000_000;
+const MAX_TEXT_BYTES = 10_000_000;
 
 // Windows has none of the three, and no such files.
 const READ = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | (constants.O_NOCTTY ?? 0);

@@ -10,7 +10,7 @@ import { availableParallelism, loadavg } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { createPool } from "../../src/archive/connect.ts";
-import { migrate } from "../../src/archive/migrate.ts";
+import { migrate } from "../../src/archive/migrations.ts";
 import { systemClock, instantFromDate } from "../../src/clock.ts";
 import { listSegments } from "../../src/journal/segments.ts";
 import { median } from "../ingest/report.ts";

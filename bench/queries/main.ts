@@ -5,7 +5,7 @@
  */
 import { performance } from "node:perf_hooks";
 import type pg from "pg";
-import { migrate } from "../../src/archive/migrate.ts";
+import { migrate } from "../../src/archive/migrations.ts";
 import { createPool } from "../../src/archive/connect.ts";
 import { describeTier, readTier } from "../../src/archive/tiers/tier.ts";
 import { execute, startTestServer } from "../../test/support/postgres/server.ts";

@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { loadAll } from "../../src/archive/loader.ts";
 import { createPool } from "../../src/archive/connect.ts";
-import { migrate } from "../../src/archive/migrate.ts";
+import { migrate } from "../../src/archive/migrations.ts";
 import { systemClock, createObserver, instantFromDate } from "../../src/clock.ts";
 import { uuidv7 } from "../../src/journal/uuid.ts";
 import { openJournal } from "../../src/journal/writer.ts";

@@ -16,7 +16,7 @@ export type Batch = {
 };
 
 /** What a batch holds, in numbers. */
-export type ReadCounts = {
+type ReadCounts = {
   answers: number;
   /** Quotes that could be read. */
   units: number;

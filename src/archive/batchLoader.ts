@@ -27,7 +27,7 @@ import {
 } from "./instruments.ts";
 import { KnownInstruments } from "./knownInstruments.ts";
 import { addCounts, addLetterCounts, countLetters } from "./letterCounts.ts";
-import { createMemory, ensureRoom, isPassing, loadBatch, strangeMonths } from "./load.ts";
+import { createMemory, ensureRoom, isPassing, loadBatch, strangeMonths } from "./loadBatch.ts";
 import { type JournaledNote, loadNotes } from "./loadNotes.ts";
 import type { LoadPosition, Stretch } from "./loadPosition.ts";
 import { READ_ONLY } from "./databaseError.ts";
@@ -41,7 +41,7 @@ const STRETCH_BYTES = 16 * 1024 * 1024;
 export const GATHERED_BATCH_BYTES = 512 * 1024;
 
 /** What a loader of batches needs. */
-export type BatchLoaderOptions = {
+type BatchLoaderOptions = {
   pool: pg.Pool;
   /** How far this load has come. */
   position: LoadPosition;

@@ -72,7 +72,7 @@ const ASK_FIRST_MS = 2_000;
 const RELEASE_MS = 1_000;
 
 /** The refusal of a second collector. @param thing what is collected, in words */
-export function collectorRunning(thing: string, holder: CollectorProcess): QuotekeeperError {
+function collectorRunning(thing: string, holder: CollectorProcess): QuotekeeperError {
   return new QuotekeeperError("COLLECTOR_RUNNING", `${thing} is collected by ${processInWords(holder)}`);
 }
 

@@ -3,7 +3,7 @@ import { type ErrorCode, QuotekeeperError } from "../errors.ts";
 import { sqlstateOf } from "./sqlState.ts";
 
 /** Codes of what keeps a database that answers from taking the archive, and what a person can mend meanwhile. */
-export type ProblemCode = "DATABASE_OCCUPIED" | "DATABASE_READ_ONLY" | "DATABASE_RIGHTS_MISSING";
+type ProblemCode = "DATABASE_OCCUPIED" | "DATABASE_READ_ONLY" | "DATABASE_RIGHTS_MISSING";
 
 /** A database that answers and cannot take the archive, in words that PostgreSQL's own message does not have. */
 export class DatabaseProblem extends Error {

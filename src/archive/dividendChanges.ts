@@ -21,7 +21,7 @@ export type DividendWord = {
 export type KeptDividend = { observedAt: Instant; dividend: DividendData };
 
 /** What to do to the table: rows to write, whether there is one at that time or not, and times whose rows go. */
-export type DividendChanges = { put: KeptDividend[]; drop: Instant[] };
+type DividendChanges = { put: KeptDividend[]; drop: Instant[] };
 
 /**
  * A quote that is in the archive said what the table has at its time. When a quote comes before it that says something

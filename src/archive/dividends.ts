@@ -8,7 +8,7 @@ import { upsertAll } from "./tableRows.ts";
 import { dividendOf } from "../read/answerToRows.ts";
 
 /** What the quotes of one series, an instrument from a source, say of its dividend. */
-export type DividendSeries = {
+type DividendSeries = {
   instrumentId: number;
   sourceId: number;
   /** Ascending, each time once. */

@@ -5,7 +5,7 @@ import type { InstrumentRow } from "../read/rowTypes.ts";
 const MOST_KNOWN = 100_000;
 
 /** An instrument that was found: a text for its identity, and how it was asked for. */
-export type FoundInstrument = { identity: string; row: InstrumentRow; id: number };
+type FoundInstrument = { identity: string; row: InstrumentRow; id: number };
 
 /** Numbers that were found before, by the instruments' identities. */
 export class KnownInstruments {

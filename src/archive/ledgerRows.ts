@@ -22,7 +22,7 @@ import { columnList, insertAll, tablesOn, upsertAll } from "./tableRows.ts";
 export const MAX_DOWN_ROWS = 100_000;
 
 /** Stands for all that was due at a slot. */
-export const ALL_INSTRUMENTS = "*";
+const ALL_INSTRUMENTS = "*";
 
 /** The numbers of the two sources that are polled; the first migration gives them. */
 export const LEDGER_SOURCE_IDS: Readonly<Record<LedgerSource, number>> = { account: 1, simulated: 2 };
@@ -275,7 +275,7 @@ export async function readLastSlots(
 }
 
 /** A window [from, to) of time. */
-export type Window = { from: Date; to: Date };
+type Window = { from: Date; to: Date };
 
 /** The slots of a job in a source that lie within a window; epoch ms. */
 export async function readSlotsWithin(
@@ -296,7 +296,7 @@ export async function readSlotsWithin(
 }
 
 /** A slot that an earlier run left open. `endsAt` null: no other one comes. */
-export type LeftOpen = { job: string; slotAt: Date; endsAt: Date | null; due: string[] };
+type LeftOpen = { job: string; slotAt: Date; endsAt: Date | null; due: string[] };
 
 /** The slots that other runs than this one have opened and never settled. */
 export async function readLeftOpen(pool: pg.Pool, source: LedgerSource, run: string): Promise<LeftOpen[]> {
@@ -333,7 +333,7 @@ async function readLatestAnswer(pool: pg.Pool, windows: readonly Window[]): Prom
 }
 
 /** Names of the instruments whose quotes are wanted, and how. */
-export type WantedQuotes = { source: LedgerSource; instruments: readonly string[]; delayed: boolean };
+type WantedQuotes = { source: LedgerSource; instruments: readonly string[]; delayed: boolean };
 
 /**
  * Which of the instruments have a quote that was asked for within each window: the account of a slot that was

@@ -12,7 +12,7 @@ import { undo } from "./transaction.ts";
 export type JournaledNote = { at: Instant; note: LedgerNote };
 
 /** What became of a batch's notes. */
-export type LoadedNotes = {
+type LoadedNotes = {
   /** Slots that were not there before. */
   slots: number;
   /** Notes that could not become rows. */

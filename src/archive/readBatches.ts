@@ -13,7 +13,7 @@ export const BATCH_RECORDS = 5_000;
 export const BATCH_BYTES = 16 * 1024 * 1024;
 
 /** What to read of a segment, and whom to tell. */
-export type BatchOptions = {
+type BatchOptions = {
   journalDir: string;
   /** Where to begin: 0 or a batch's `to`. */
   from: number;

@@ -19,7 +19,7 @@ type Standing = { owner: string; there: boolean; assumable: boolean; writes: boo
 export const READER_CONNECTIONS = 10;
 
 /** How long a statement or a transaction of a reader may last, in ms. */
-export const LONGEST_READ_MS = 30_000;
+const LONGEST_READ_MS = 30_000;
 
 /**
  * What a session of the reader begins with. It may set what it likes afterwards, for itself and for those to come; so

@@ -4,7 +4,7 @@
  * finds what that would find.
  */
 import type pg from "pg";
-import { newestVersion, readMigrations } from "./migrate.ts";
+import { newestVersion, readMigrations } from "./migrations.ts";
 import { instrumentColumns } from "./insert.ts";
 import type { Batch } from "./batch.ts";
 import { dividendOf } from "../read/answerToRows.ts";
@@ -33,7 +33,7 @@ const NUMBERED = ["sources", "instruments", "due_sets"];
 const TAKEN = ["responses", "quotes", "extended_quotes", "dead_letters"];
 
 /** How a rebuild would change the quotes of the answers that were read. */
-export type Rebuilt = {
+type Rebuilt = {
   /** Quotes that would come back with other values, be it another text of the same number. */
   changed: number;
   /** Quotes that would not come back. */

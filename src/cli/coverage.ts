@@ -6,7 +6,7 @@ import { count, countsByName, exchangeDay } from "../run/jsonWords.ts";
 import { checkOrder, parseDate } from "./arguments.ts";
 import type { AddCommand } from "./command.ts";
 import { printJson } from "./terminal/printJson.ts";
-import { type CoverageRow, readCoverage } from "../archive/coverage.ts";
+import { type CoverageRow, readCoverage } from "../archive/coverageRows.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import type { Edges } from "../run/edges.ts";
 import { requireArchive, requireSchema, withArchive } from "../run/archive.ts";

@@ -9,7 +9,7 @@ import type { AddCommand } from "./command.ts";
 import { printJson } from "./terminal/printJson.ts";
 import { resolve } from "node:path";
 import { loadAll } from "../archive/loader.ts";
-import { migrate } from "../archive/migrate.ts";
+import { migrate } from "../archive/migrations.ts";
 import { type QuoteLine, readQuotesOf } from "../archive/queries.ts";
 import { answerError } from "../quotes-api/answer.ts";
 import { type Arrived, answeredEnd } from "../collect/callEnds.ts";

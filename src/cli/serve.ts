@@ -2,7 +2,7 @@
 import { type Command, Option } from "commander";
 import type { Instant } from "../clock.ts";
 import { TIMESTAMP_WINDOW_SECONDS } from "../quotes-api/oauth/verifyRequest.ts";
-import type { RowsKind } from "../serve/archive/source.ts";
+import type { RowsKind } from "../serve/archive/archiveSource.ts";
 import { parseInstant, parseKey, parsePublicUrl, parseSpeed, parseWhole } from "./arguments.ts";
 import type { AddCommand } from "./command.ts";
 import { resolve } from "node:path";

@@ -2,7 +2,7 @@
 import type { AddCommand } from "./command.ts";
 import { resolve } from "node:path";
 import { type CollectorLease, type CollectorProcess, takeLease } from "../archive/collectorLease.ts";
-import { currentVersion, migrate } from "../archive/migrate.ts";
+import { currentVersion, migrate } from "../archive/migrations.ts";
 import { collectingGoesOn, databaseError, isDatabaseError } from "../archive/databaseError.ts";
 import { explain } from "../archive/explain.ts";
 import { LoadCutShort } from "../archive/loader.ts";
@@ -18,7 +18,7 @@ import { lendCalls } from "../run/beside/permits.ts";
 import { type Edges, Interrupted } from "../run/edges.ts";
 import { type Archive, openArchive } from "../run/archive.ts";
 import { type Collection, startCollection } from "../run/collection.ts";
-import { createEvents } from "../run/events.ts";
+import { createEvents } from "../run/troubles.ts";
 import { offerExampleJobs } from "../run/exampleJobs.ts";
 import { createLogger } from "./terminal/logger.ts";
 import { accountOf } from "../run/feed.ts";

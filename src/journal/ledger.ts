@@ -51,7 +51,7 @@ export type DownNote = { type: "down"; source?: LedgerSource; job: string; slots
  * A slot that has begun, and what is due at it. When no `slots` note follows, the run was killed in its midst: the next
  * one settles it by the answers that were asked for within it.
  */
-export type OpenedNote = {
+type OpenedNote = {
   type: "opened";
   source?: LedgerSource;
   /** The run of the collector, a UUID. */

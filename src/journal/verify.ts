@@ -44,7 +44,7 @@ export type JournalReport = {
 };
 
 /** What verifying and repairing need. */
-export type VerifyOptions = {
+type VerifyOptions = {
   clock: Clock;
   fs?: JournalFs;
   /** Only segments that are not compressed yet: quick at a start, and where a crash leaves its traces. */

@@ -19,10 +19,10 @@ export function governorOf({ limit, limitGiven, limitWindowMs }: Limits): Govern
 type Limits = Pick<Config, "limit" | "limitGiven" | "limitWindowMs">;
 
 /** The calls of all processes on this data directory. A null history: nothing is known to count. */
-export type Calls = { log: CallLog; history: CallHistory | null };
+type Calls = { log: CallLog; history: CallHistory | null };
 
 /** What is needed of the surroundings. */
-export type CallsOptions = {
+type CallsOptions = {
   journalDir: string;
   clock: Clock;
   /** What tells this boot of the machine from all others; null where the system does not say. */

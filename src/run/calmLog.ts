@@ -9,7 +9,7 @@ type Level = "warn" | "error";
 type Complaint = { level: Level; message: string; reason: string; saidAtMs: number; repeated: number };
 
 /** A log that complains calmly, and how to have it say what it has kept back. */
-export type CalmLog = { log: Log; flush: () => void };
+type CalmLog = { log: Log; flush: () => void };
 
 /**
  * Warnings and errors with the same code, or the same words and reason, are said once a minute; those between are counted, and the

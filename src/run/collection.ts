@@ -5,7 +5,7 @@ import { addCounts } from "../archive/letterCounts.ts";
 import { databaseError, isRetryable } from "../archive/databaseError.ts";
 import { type LoadReport, NOTHING_LOADED } from "../archive/batch.ts";
 import { type Loader, startLoader } from "../archive/loader.ts";
-import { migrate } from "../archive/migrate.ts";
+import { migrate } from "../archive/migrations.ts";
 import { atMost, type Clock, instantFromDate } from "../clock.ts";
 import type { Collector } from "../collect/collector.ts";
 import { scheduleJob } from "../schedule/jobSchedule.ts";
@@ -42,7 +42,7 @@ export type Collection = {
 };
 
 /** What a collection is made of. */
-export type CollectionOptions = {
+type CollectionOptions = {
   config: Config;
   archive: Archive;
   clock: Clock;

@@ -34,7 +34,7 @@ export type OpenFeed = {
 };
 
 /** Seed of the simulated market where none is given. */
-export const DEFAULT_SEED = 1;
+const DEFAULT_SEED = 1;
 
 /**
  * Which account is polled, as other collectors can compare it: the same for all that have the same address and credentials.

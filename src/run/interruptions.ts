@@ -10,13 +10,13 @@ export const EXIT_INTERRUPTED = 130;
  * A second signal so soon is the first one again: a terminal sends Ctrl-C to every program in it, and `npm start`,
  * which is one of them, passes it on to us.
  */
-export const SAME_SIGNAL_MS = 1_000;
+const SAME_SIGNAL_MS = 1_000;
 
 /** How often it looks whether its parent is still there. */
 const LOOK_EVERY_MS = 1_000;
 
 /** What of the process it touches. */
-export type Signals = {
+type Signals = {
   on: (signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void) => void;
   off: (signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void) => void;
   exit: (code: number) => void;
@@ -25,10 +25,10 @@ export type Signals = {
 };
 
 /** What of time it touches: a clock that is never set back, and a timer that keeps no process alive. */
-export type Ticks = { monotonicMs: () => number; every: (ms: number, look: () => void) => () => void };
+type Ticks = { monotonicMs: () => number; every: (ms: number, look: () => void) => () => void };
 
 /** Tells whoever listens. */
-export type Interruptions = {
+type Interruptions = {
   /** Returns how to stop listening. */
   listen: (callback: (signal: string) => void) => () => void;
   /** As if that signal had come, but it does not count as one. */

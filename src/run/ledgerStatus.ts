@@ -1,13 +1,13 @@
 /** What `status` says of the ledger: slots of the last day, jobs that are late, instruments nobody knows. */
 import type pg from "pg";
-import { type JobMisses, readSlotsSince, readUnknownInstruments } from "../archive/coverage.ts";
+import { type JobMisses, readSlotsSince, readUnknownInstruments } from "../archive/coverageRows.ts";
 import { createSchedule } from "../schedule/slots.ts";
 import type { Job } from "../schedule/readJobs.ts";
 import type { LedgerSource } from "../journal/ledger.ts";
 import { type Calendar } from "../market/calendar/tradingCalendar.ts";
 
 /** How often something was missed for one reason, the newest slot at which it was, and whether that goes on. */
-export type Missed = { reason: string; count: number; lastAt: Date; goesOn: boolean };
+type Missed = { reason: string; count: number; lastAt: Date; goesOn: boolean };
 
 /** The ledger in a few words. */
 export type LedgerStatus = {
@@ -27,7 +27,7 @@ export type LedgerStatus = {
 export const GOES_ON_MS = 15 * 60_000;
 
 /** A slot has this long to be settled and loaded before its job counts as late, in ms. */
-export const SETTLING_MS = 3 * 60_000;
+const SETTLING_MS = 3 * 60_000;
 
 /** Names of instruments that are listed; more are counted. */
 const MOST_NAMES = 8;

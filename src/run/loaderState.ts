@@ -23,7 +23,7 @@ const stateSchema = z.strictObject({
 });
 
 /** A loader that is stuck. */
-export type LoaderState = z.infer<typeof stateSchema>;
+type LoaderState = z.infer<typeof stateSchema>;
 
 /** The collector's hold on the file. Nothing here throws: what cannot be written is left to the journal's own line. */
 export type LoaderStateFile = {

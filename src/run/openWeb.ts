@@ -8,13 +8,13 @@ import { startWeb, type Web } from "../web/server.ts";
 import { VERSION } from "./version.ts";
 import { type Watched, webSources } from "./webSources.ts";
 import { readPositions } from "../archive/loadPosition.ts";
-import { readMigrations } from "../archive/migrate.ts";
+import { readMigrations } from "../archive/migrations.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import { journalLag } from "../journal/lag.ts";
 import type { NowSources } from "../web/live.ts";
 import { createMetrics, type MetricSources } from "../web/monitoring/metrics.ts";
 import { createReadiness } from "../web/monitoring/ready.ts";
-import type { Machines } from "../web/monitoring/routes.ts";
+import type { Machines } from "../web/monitoring/machineRoutes.ts";
 import { journalDir } from "./stations.ts";
 
 /** @throws QuotekeeperError WEB_TOKEN_MISSING, PORT_IN_USE, HTTP_ADDRESS_INVALID */

@@ -15,7 +15,7 @@ import { type Answer, classifyAnswer } from "../quotes-api/answer.ts";
 import type { Stations } from "./stations.ts";
 
 /** What a collector polls, whom it tells, and the stations it polls through. */
-export type Joined = Omit<CollectorOptions, "send" | "governor" | "history" | "onClosed"> & {
+type Joined = Omit<CollectorOptions, "send" | "governor" | "history" | "onClosed"> & {
   stations: Stations;
   /** Reads the journal from where it left off, and stores rows and its place in one transaction. */
   loader: Pick<Loader, "notify">;

@@ -15,7 +15,7 @@ import type { ServiceLog } from "../serve/quoteService.ts";
 import type { Edges } from "./edges.ts";
 
 /** The state of a running service. */
-export type ServeState = {
+type ServeState = {
   /** The keys of this moment: those of the file, and those of the run. */
   keys: () => readonly ServiceKey[];
   /** How many keys the file had at the start. */
@@ -28,7 +28,7 @@ export type ServeState = {
 };
 
 /** What the state depends on. */
-export type ServeStateOptions = {
+type ServeStateOptions = {
   /** Keys given for this run. */
   given: readonly ServiceKey[];
   /** A key made for this run, which nobody has after it. */

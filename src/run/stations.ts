@@ -26,7 +26,7 @@ export type Stations = Pick<OpenFeed, "fetchQuotes" | "sourceOf"> & {
 };
 
 /** What they are opened with. */
-export type StationsOptions = {
+type StationsOptions = {
   clock: Clock;
   /** What tells this boot of the machine from all others; null where the system does not say. */
   bootId: string | null;

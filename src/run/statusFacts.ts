@@ -10,7 +10,7 @@ import { inNewYork, roughly } from "./durations.ts";
 import type { Line } from "./statusTypes.ts";
 
 /** The job that is due next, and when. */
-export type NextPoll = { job: string; at: Date };
+type NextPoll = { job: string; at: Date };
 
 /** @param calendar the exchange's, or that of a market which is always open; null: no slot within a year */
 export function nextPollOf(jobs: readonly Job[], calendar: Calendar, now: Date): NextPoll | null {

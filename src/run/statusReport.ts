@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { type BudgetUse, readBudgetUse, readOtherCalls } from "../archive/budgetUse.ts";
 import { databaseError, isDatabaseError } from "../archive/databaseError.ts";
 import { explain, findReadOnly } from "../archive/explain.ts";
-import { currentVersion, readMigrations } from "../archive/migrate.ts";
+import { currentVersion, readMigrations } from "../archive/migrations.ts";
 import { type Health, readClockSteps, readHealth, readPolledMarket } from "../archive/queries.ts";
 import { readWithoutReader } from "../archive/readerRole.ts";
 import { describeTier, readTier, type Tier } from "../archive/tiers/tier.ts";

@@ -11,7 +11,7 @@ import { serveAssets } from "./assets.ts";
 import { installGuard } from "./guard/guard.ts";
 import { requireToken } from "./guard/hosts.ts";
 import { type NowSources, refusal } from "./live.ts";
-import { addMachines, type Machines } from "./monitoring/routes.ts";
+import { addMachines, type Machines } from "./monitoring/machineRoutes.ts";
 import { createNowReader } from "./now.ts";
 import { readHasSimulatedRows, readQuotesSince } from "../archive/dashboard/quotes.ts";
 import type { Meta } from "./api/types.ts";

@@ -142,7 +142,7 @@ describe("an account that another collector holds", () => {
 
     expect(done).toMatchObject({ code: "COLLECTOR_RUNNING", exitCode: 2 });
     expect(String(done)).toContain(
-      "this account in 127.0.0.1/quotes is collected by process 4711 on quotes-1 since 2026-11-22 00:49 New York. End that one first",
+      "this account in 127.0.0.1/quotes is collected by process 4711 on quotes-1 since 2026-11-22 00:49 New York. End that collector first",
     );
     expect(time.clock.monotonicMs()).toBe(3 * LOOK_EVERY_MS);
     expect(await row()).toMatchObject({ holder: "first" });

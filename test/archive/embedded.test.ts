@@ -12,7 +12,7 @@ import {
 import { join } from "node:path";
 import { afterEach, describe, expect, jest, test } from "@jest/globals";
 import { apartFromTerminal, FORM, type Machine, MACHINE } from "../../src/archive/embedded/cluster.ts";
-import { type EmbeddedServer, openEmbedded } from "../../src/archive/embedded/server.ts";
+import { type EmbeddedServer, openEmbedded } from "../../src/archive/embedded/embeddedServer.ts";
 import { failure } from "../../src/archive/embedded/space.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
 import { tempDir } from "../support/tempDir.ts";

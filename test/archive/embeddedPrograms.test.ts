@@ -18,7 +18,7 @@ import pg from "pg";
 import { findBinaries, type PostgresBinaries } from "../../src/archive/embedded/binaries.ts";
 import { fetchPackage } from "../../src/archive/embedded/fetchPackage.ts";
 import { linkLibraries, reachableBinaries } from "../../src/archive/embedded/reachable.ts";
-import { openEmbedded } from "../../src/archive/embedded/server.ts";
+import { openEmbedded } from "../../src/archive/embedded/embeddedServer.ts";
 import { systemClock } from "../../src/clock.ts";
 import { tempDir } from "../support/tempDir.ts";
 

@@ -6,7 +6,7 @@ import { createPool } from "../../src/archive/connect.ts";
 import { databaseError } from "../../src/archive/databaseError.ts";
 import { explain } from "../../src/archive/explain.ts";
 import { loadAll, startLoader } from "../../src/archive/loader.ts";
-import { migrate } from "../../src/archive/migrate.ts";
+import { migrate } from "../../src/archive/migrations.ts";
 import { countsOf } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase, poolOn, type TestDatabase } from "../support/database.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type pg from "pg";
-import { loadBatch } from "../../src/archive/load.ts";
+import { loadBatch } from "../../src/archive/loadBatch.ts";
 import { loadSegment, startLoader } from "../../src/archive/loader.ts";
 import type { LoadReport } from "../../src/archive/batch.ts";
 import { rowsOf } from "../../src/read/answerToRows.ts";

@@ -7,7 +7,7 @@ import {
   readStoredWithin,
 } from "../../src/archive/ledgerRows.ts";
 import { loadAll } from "../../src/archive/loader.ts";
-import { readCoverage, readUnknownInstruments } from "../../src/archive/coverage.ts";
+import { readCoverage, readUnknownInstruments } from "../../src/archive/coverageRows.ts";
 import { accountForDowntime, accountForLeftOpen } from "../../src/run/settleDowntime.ts";
 import { downtimeNotes } from "../../src/collect/downtime.ts";
 import { scheduleJob } from "../../src/schedule/jobSchedule.ts";

@@ -10,7 +10,7 @@ import {
   type Loader,
   type LoaderOptions,
 } from "../../src/archive/loader.ts";
-import { migrate } from "../../src/archive/migrate.ts";
+import { migrate } from "../../src/archive/migrations.ts";
 import { QuotekeeperError } from "../../src/errors.ts";
 import { listSegments } from "../../src/journal/segments.ts";
 import { contentOf, countsOf } from "../support/archive.ts";

@@ -1,7 +1,7 @@
 /** A database in which something stands that is not quotekeeper's. */
 import { describe, expect, test } from "@jest/globals";
 import { databaseError } from "../../src/archive/databaseError.ts";
-import { currentVersion, migrate, readMigrations } from "../../src/archive/migrate.ts";
+import { currentVersion, migrate, readMigrations } from "../../src/archive/migrations.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase } from "../support/database.ts";
 import { at } from "../support/journal.ts";

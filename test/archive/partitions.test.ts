@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { migrate } from "../../src/archive/migrate.ts";
+import { migrate } from "../../src/archive/migrations.ts";
 import {
   ensurePartitions,
   ensurePartitionsFor,

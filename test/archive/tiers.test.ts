@@ -1,6 +1,6 @@
 import { afterAll, describe, expect, test } from "@jest/globals";
 import type pg from "pg";
-import { migrate } from "../../src/archive/migrate.ts";
+import { migrate } from "../../src/archive/migrations.ts";
 import { readRetention } from "../../src/archive/tiers/community.ts";
 import { refreshPieces } from "../../src/archive/tiers/refreshPieces.ts";
 import { describeTier, readTier } from "../../src/archive/tiers/tier.ts";

@@ -1,10 +1,10 @@
 /** A batch with every kind of row, into which an error of the engine's is put at each of its statements. */
 import type pg from "pg";
-import { isPassing, loadBatch } from "../../src/archive/load.ts";
+import { isPassing, loadBatch } from "../../src/archive/loadBatch.ts";
 import { readBatches } from "../../src/archive/readBatches.ts";
 import { mayBeOfARow, mayBeThereAlready } from "../../src/archive/sqlState.ts";
 import { replay } from "../../src/backfill/journal/replay.ts";
-import { NOTHING_DONE } from "../../src/archive/refill/report.ts";
+import { NOTHING_DONE } from "../../src/archive/refill/backfillReport.ts";
 import { listSegments } from "../../src/journal/segments.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { injectedPool } from "../support/injected.ts";

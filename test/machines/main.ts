@@ -11,7 +11,7 @@ import { LeftOut, type Trial } from "./trial.ts";
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 const wanted = process.argv.slice(2);
 const trials: Trial[] = [];
-for (const file of readdirSync(new URL(".", import.meta.url)).sort()) {
+for (const file of readdirSync(new URL("./", import.meta.url)).sort()) {
   if (!file.endsWith(".trial.ts")) continue;
   const { trial } = (await import(new URL(file, import.meta.url).href)) as { trial: Trial };
   if (wanted.length === 0 || wanted.includes(trial.name)) trials.push(trial);

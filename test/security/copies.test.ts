@@ -5,6 +5,7 @@ import {
   lstatSync,
   mkdirSync,
   readFileSync,
+  readlinkSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
@@ -122,6 +123,16 @@ onPosix("a data directory whose name is too long for a socket", () => {
     expect(existsSync(join(cluster, ".s.PGSQL.65535"))).toBe(true);
     server.close();
     await expect(socketDir(cluster, [open])).rejects.toMatchObject({ code: "EMBEDDED_FAILED" });
+  });
+
+  test("is reached by the same link by all who ask at the same time", async () => {
+    const cluster = join(openDir(), "x".repeat(100));
+    const own = openDir();
+
+    const reached = await Promise.all(Array.from({ length: 50 }, () => socketDir(cluster, [own])));
+
+    expect(new Set(reached).size).toBe(1);
+    expect(readlinkSync(reached[0] ?? "")).toBe(cluster);
   });
 
   test("is its own way to the socket where its name is short, and on Windows there is none", async () => {

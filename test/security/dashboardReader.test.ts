@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type pg from "pg";
 import { createPool } from "../../src/archive/connect.ts";
-import { migrate } from "../../src/archive/migrate.ts";
+import { migrate } from "../../src/archive/migrations.ts";
 import { readWithoutReader } from "../../src/archive/readerRole.ts";
 import { openArchive } from "../../src/run/archive.ts";
 import { systemClock, instantFromDate } from "../../src/clock.ts";

@@ -10,9 +10,9 @@ import { findBinaries } from "../../src/archive/embedded/binaries.ts";
 import { startServer } from "../../src/archive/embedded/cluster.ts";
 import { fetchPackage } from "../../src/archive/embedded/fetchPackage.ts";
 import { cachesOf, reachableBinaries } from "../../src/archive/embedded/reachable.ts";
-import { type EmbeddedServer, openEmbedded } from "../../src/archive/embedded/server.ts";
+import { type EmbeddedServer, openEmbedded } from "../../src/archive/embedded/embeddedServer.ts";
 import { decideRunAs } from "../../src/archive/embedded/unprivileged.ts";
-import { currentVersion, migrate } from "../../src/archive/migrate.ts";
+import { currentVersion, migrate } from "../../src/archive/migrations.ts";
 import { systemClock } from "../../src/clock.ts";
 import { tempDir } from "../support/tempDir.ts";
 

@@ -6,8 +6,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from "@j
 import pg from "pg";
 import { createPool } from "../../src/archive/connect.ts";
 import { TAKEN_FROM_EVERYBODY } from "../../src/archive/embedded/roles.ts";
-import { type EmbeddedServer, openEmbedded } from "../../src/archive/embedded/server.ts";
-import { migrate, readMigrations } from "../../src/archive/migrate.ts";
+import { type EmbeddedServer, openEmbedded } from "../../src/archive/embedded/embeddedServer.ts";
+import { migrate, readMigrations } from "../../src/archive/migrations.ts";
 import { ensurePartitions } from "../../src/archive/partitions.ts";
 import { endReaders, settleReaderSettings } from "../../src/archive/readerRole.ts";
 import { withSourceLock } from "../../src/archive/refill/sourceLock.ts";

@@ -11,7 +11,7 @@ import { keyOf } from "../../src/quotes-api/match.ts";
 import { readDocument } from "../../src/quotes-api/readDocument.ts";
 import type { QuoteCall } from "../../src/quotes-api/request.ts";
 import { writeDocument } from "../../src/quotes-api/writeDocument.ts";
-import { createArchiveSource } from "../../src/serve/archive/source.ts";
+import { createArchiveSource } from "../../src/serve/archive/archiveSource.ts";
 import { createSimulatedMarket } from "../../src/serve/simulated/market.ts";
 import { capturedEdges, run } from "../cli/edges.ts";
 import { createTestClock } from "../support/clock.ts";

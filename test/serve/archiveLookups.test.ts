@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import type { PointInTimeRow } from "../../src/archive/pointInTime.ts";
 import { instrumentName, type InstrumentKey, option, security } from "../../src/market/instrument.ts";
 import { type Moment, type ReadRows, type Rows, sharedLookups } from "../../src/serve/archive/lookups.ts";
-import { rememberedQuotes } from "../../src/serve/archive/source.ts";
+import { rememberedQuotes } from "../../src/serve/archive/archiveSource.ts";
 
 const at = (second: number): Moment => ({
   realTimeAt: `2026-03-11T15:00:0${second}.000000Z`,

@@ -20,7 +20,8 @@ export function directoryInMemory() {
     accessSync(SHARED_MEMORY, constants.W_OK);
     const { bavail, bsize } = statfsSync(SHARED_MEMORY);
     if (Math.min(bavail * bsize, freemem()) < ROOM_BYTES) return null;
-    const dir = mkdtempSync(join(SHARED_MEMORY, "quotekeeper-tests-"));
+    // A short name: with a longer one than in /tmp, some paths to sockets would be too long.
+    const dir = mkdtempSync(join(SHARED_MEMORY, "qk-"));
     // As /tmp is: PostgreSQL runs as another user.
     chmodSync(dir, 0o1777);
     if (runsPrograms(dir)) return dir;

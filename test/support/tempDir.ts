@@ -11,7 +11,7 @@ afterAll(() => {
 
 /** An empty directory, removed when the test file ends. */
 export function tempDir(): string {
-  const dir = mkdtempSync(join(tmpdir(), "quotekeeper-test-"));
+  const dir = mkdtempSync(join(tmpdir(), "qk-"));
   made.push(dir);
   return dir;
 }

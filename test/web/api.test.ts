@@ -11,7 +11,7 @@ import type {
   QuoteRow,
 } from "../../src/web/api/types.ts";
 import { readBars } from "../../src/archive/dashboard/bars.ts";
-import { readChain } from "../../src/archive/dashboard/chain.ts";
+import { readChain } from "../../src/archive/dashboard/chainRows.ts";
 import { readQuotes } from "../../src/archive/dashboard/quotes.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { openDashboard, SOURCES } from "./dashboard.ts";

@@ -3,8 +3,8 @@ import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { QuotekeeperError } from "../../src/errors.ts";
 import { csvName, barsCsv } from "../../src/web/api/routes.ts";
 import type { Bar, SessionView } from "../../src/web/api/types.ts";
-import { atTheMoney, instantOfStop, stopCount, strikeRows } from "../../src/web/app/lib/chain.ts";
-import { heatLevel, heatRows } from "../../src/web/app/lib/coverage.ts";
+import { atTheMoney, instantOfStop, stopCount, strikeRows } from "../../src/web/app/lib/strikes.ts";
+import { heatLevel, heatRows } from "../../src/web/app/lib/heat.ts";
 import {
   age,
   bytes,
@@ -19,7 +19,7 @@ import {
   placesOf,
   signed,
 } from "../../src/web/app/lib/format.ts";
-import { withGaps } from "../../src/web/app/lib/gaps.ts";
+import { withGaps } from "../../src/web/app/lib/chartGaps.ts";
 import { intervalFor, rangeFor } from "../../src/web/app/lib/ranges.ts";
 import { reasonOf } from "../../src/web/app/lib/reasons.ts";
 import { problemFromMessage, problemOf } from "../../src/web/live.ts";

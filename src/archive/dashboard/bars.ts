@@ -1,13 +1,13 @@
 /** Bars of one series, with the bid and ask at their ends, the calendar and the dividends beside them. */
 import type pg from "pg";
 import { isoOf } from "../queries.ts";
-import type { Bar, BarsView, DividendView, Interval, SessionView } from "./types.ts";
+import type { Bar, BarsView, DividendView, Interval, SessionView } from "./dashboardTypes.ts";
 
 /** An instrument as one source gave it, real-time or delayed. */
-export type Series = { instrumentId: number; sourceId: number; delayed: boolean };
+type Series = { instrumentId: number; sourceId: number; delayed: boolean };
 
 /** Most sessions of one answer, by width: at a quote a minute each is some thousands of bars at most. */
-export const MOST_SESSIONS: Readonly<Record<Interval, number>> = {
+const MOST_SESSIONS: Readonly<Record<Interval, number>> = {
   "1m": 5,
   "5m": 25,
   "1h": 260,

@@ -1,9 +1,9 @@
 /** What became of the schedule: calls by the minute, expected against stored by session, and why something is missing. */
 import type pg from "pg";
-import { readCoverage } from "../coverage.ts";
+import { readCoverage } from "../coverageRows.ts";
 import { isoOf, readPolledMarket } from "../queries.ts";
 import type { LedgerSource } from "../../journal/ledger.ts";
-import type { CoverageView, MinuteCalls, MissRow, SourceKind } from "./types.ts";
+import type { CoverageView, MinuteCalls, MissRow, SourceKind } from "./dashboardTypes.ts";
 
 /** Coverage of exchange dates, both ends included. */
 export async function readCoverageView(pool: pg.Pool, from: string, to: string): Promise<CoverageView> {
@@ -18,7 +18,7 @@ export async function readCoverageView(pool: pg.Pool, from: string, to: string):
 }
 
 /** Which cell of the heat map. */
-export type MissQuery = { date: string; instrument: string; source: SourceKind };
+type MissQuery = { date: string; instrument: string; source: SourceKind };
 
 /** By job and reason, most frequent first. */
 export async function readMisses(pool: pg.Pool, { date, instrument, source }: MissQuery): Promise<MissRow[]> {
@@ -49,7 +49,7 @@ export async function readMisses(pool: pg.Pool, { date, instrument, source }: Mi
 }
 
 /** How far back minutes are shown, ms. */
-export const MINUTES_SHOWN_MS = 30 * 60_000;
+const MINUTES_SHOWN_MS = 30 * 60_000;
 
 /**
  * Answers of the market that is polled, by the minute in which their calls were sent. What was imported was no call.

@@ -2,7 +2,7 @@
 import type pg from "pg";
 import { isoOf } from "../queries.ts";
 import { instrumentName } from "../../market/instrument.ts";
-import type { QuoteRow, SourceKind } from "./types.ts";
+import type { QuoteRow, SourceKind } from "./dashboardTypes.ts";
 
 type Row = Named & {
   instrument_id: number;
@@ -107,7 +107,7 @@ export async function readHasSimulatedRows(pool: pg.Pool): Promise<boolean> {
 }
 
 /** What names an instrument in a row. */
-export type Named = {
+type Named = {
   symbol: string;
   expiration: string | null;
   option_type: "CALL" | "PUT" | null;

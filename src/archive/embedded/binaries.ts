@@ -21,7 +21,7 @@ const BUILDS: Readonly<Record<string, string>> = {
 };
 
 /** The platform a program runs on, as `process` has it. */
-export type Platform = { platform: string; arch: string };
+type Platform = { platform: string; arch: string };
 
 /**
  * Only the programs are taken from the package. Its own class stops the server from an exit hook that takes over

@@ -10,7 +10,7 @@ import { makeDirectories } from "../../journal/makeDirectories.ts";
 import { environmentOf } from "../../processes.ts";
 
 /** What the fetching is told and may use: the process's own, but in tests. */
-export type FetchEdges = {
+type FetchEdges = {
   env: Readonly<Record<string, string | undefined>>;
   platform: string;
   /** A line for whoever waits. */

@@ -1,6 +1,6 @@
 /** Where sockets are reached, the server's and the collector's: a path to one has little room. */
 import { createHash } from "node:crypto";
-import { readlink, rename, rm, symlink } from "node:fs/promises";
+import { readlink, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { QuotekeeperError } from "../../errors.ts";
 import { makePrivateDir } from "./reachable.ts";
@@ -30,12 +30,9 @@ export async function socketDir(
   for (const cache of links) {
     const link = join(cache, name);
     if (!fits(link, longestName) || !(await makePrivateDir(cache))) continue;
+    // It is made in one step and never taken away: whoever asks at the same time finds it, or makes the same.
+    await symlink(dir, link).catch(() => undefined);
     if ((await readlink(link).catch(() => null)) === dir) return link;
-    const draft = `${link}.new-${process.pid}`;
-    await rm(draft, { force: true });
-    await symlink(dir, draft);
-    await rename(draft, link);
-    return link;
   }
   throw new QuotekeeperError(
     "EMBEDDED_FAILED",

@@ -4,7 +4,7 @@ import { QuotekeeperError } from "../../errors.ts";
 import { INSTRUMENT_NAME } from "../instruments.ts";
 
 /** What a column holds, whatever the file's format makes of it. */
-export type ColumnKind = "time" | "date" | "boolean" | "integer" | "bigint" | "decimal" | "text";
+type ColumnKind = "time" | "date" | "boolean" | "integer" | "bigint" | "decimal" | "text";
 
 /** One column of an export. */
 export type ExportColumn = {

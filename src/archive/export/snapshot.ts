@@ -8,7 +8,7 @@ import { daysQuery, type ExportRange, type RowFormat, rowsQuery } from "./export
 import type { ExportTable } from "./tables.ts";
 
 /** Rows on their way out. */
-export type RowStream = {
+type RowStream = {
   /** COPY's text, or CSV with a heading, in pieces of any length. */
   bytes: AsyncIterable<Buffer>;
   /** How many rows the server has sent, once the bytes are over. */

@@ -140,8 +140,3 @@ export const EXPORT_TABLES: readonly ExportTable[] = [
     order: ["observed_at", "source_id", "ordinal"],
   },
 ];
-
-/** A table by its name. */
-export function exportTable(name: string): ExportTable | undefined {
-  return EXPORT_TABLES.find((table) => table.name === name);
-}

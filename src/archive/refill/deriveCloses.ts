@@ -9,13 +9,13 @@ import { columnList } from "../tableRows.ts";
 import type { Instant } from "../../clock.ts";
 
 /** A quote this long before the close, or later on the same date, shows the close; earlier ones do not. */
-export const NEAR_CLOSE = "15 minutes";
+const NEAR_CLOSE = "15 minutes";
 
 /** Assumed: delayed quotes are at most this old; one that comes this long after the close shows the close. */
 export const MOST_DELAY = "20 minutes";
 
 /** What to look at: sessions from one exchange date to another, both included; null: no bound. */
-export type DeriveOptions = { from: string | null; to: string | null; now: Instant };
+type DeriveOptions = { from: string | null; to: string | null; now: Instant };
 
 /** A quote that shows the close of session `s` for instrument and source of `h`. */
 const SHOWS_CLOSE = `

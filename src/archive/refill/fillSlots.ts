@@ -8,7 +8,7 @@ import type { Instant } from "../../clock.ts";
 import { inTransaction } from "../transaction.ts";
 
 /** What to look at. */
-export type FillOptions = {
+type FillOptions = {
   /** Slots from `from` on and before `to`; null: no bound. */
   from: Instant | null;
   to: Instant | null;

@@ -6,7 +6,7 @@ import { journalPositions } from "../schema.ts";
 import { insertAll, tablesOn } from "../tableRows.ts";
 import { type LoadPosition, lockPosition, type Stretch } from "../loadPosition.ts";
 import { QuotekeeperError } from "../../errors.ts";
-import { withLoaded } from "./report.ts";
+import { withLoaded } from "./backfillReport.ts";
 import { noteReport, type Run } from "./runs.ts";
 
 /** Nothing to lock and nothing to move: each run begins anew. */

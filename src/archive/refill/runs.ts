@@ -5,7 +5,7 @@ import type pg from "pg";
 import { backfills } from "../backfillSchema.ts";
 import { columnList, tablesOn } from "../tableRows.ts";
 import type { Instant } from "../../clock.ts";
-import { type BackfillReport, NOTHING_DONE } from "./report.ts";
+import { type BackfillReport, NOTHING_DONE } from "./backfillReport.ts";
 
 /** What was asked: two runs with the same are the same backfill. Plain JSON, without secrets. */
 export type Asked = { kind: "journal" | "xml" | "csv" | "parquet" | "sweep"; [detail: string]: unknown };

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { refreshForce } from "./refreshPieces.ts";
 
 /** Rows of a chunk are compressed when all of them are older than this. */
-export const COMPRESS_AFTER = "7 days";
+const COMPRESS_AFTER = "7 days";
 
 /** Pieces of bars are made when they are older than this; what is newer is read from the rows. */
 const PIECES_AFTER = "1 day";
@@ -16,7 +16,7 @@ const COMPRESSED = [
 ];
 
 /** Tables whose old rows retention drops. Bars, dividends, answers and the ledger stay. */
-export const RETAINED_TABLES = ["quotes", "extended_quotes"] as const;
+const RETAINED_TABLES = ["quotes", "extended_quotes"] as const;
 
 /**
  * Brings a database of hypertables to what Community offers. Harmless when it is there already.

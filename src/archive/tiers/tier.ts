@@ -5,7 +5,7 @@
 import type pg from "pg";
 
 /** `plain`: native range partitions; `apache`: hypertables; `community`: also compression and aggregates. */
-export type TierName = "plain" | "apache" | "community";
+type TierName = "plain" | "apache" | "community";
 
 /** How a database stores the archive. */
 export type Tier = {

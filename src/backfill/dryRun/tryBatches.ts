@@ -1,9 +1,9 @@
 /** What loading some batches would change: exactly, and without changing it. */
-import { createMemory, loadBatch } from "../../archive/load.ts";
+import { createMemory, loadBatch } from "../../archive/loadBatch.ts";
 import type { Batch } from "../../archive/batch.ts";
 import { loadAll, type LoaderOptions } from "../../archive/loader.ts";
 import { NO_POSITION } from "../../archive/refill/runPosition.ts";
-import { type BackfillReport, NOTHING_DONE, withLoaded } from "../../archive/refill/report.ts";
+import { type BackfillReport, NOTHING_DONE, withLoaded } from "../../archive/refill/backfillReport.ts";
 import type { TempCopies } from "../../archive/tempCopies.ts";
 
 /**

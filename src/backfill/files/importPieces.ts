@@ -7,7 +7,7 @@
  */
 import { addCounts } from "../../archive/letterCounts.ts";
 import type pg from "pg";
-import { createMemory, loadBatch, type LoadMemory } from "../../archive/load.ts";
+import { createMemory, loadBatch, type LoadMemory } from "../../archive/loadBatch.ts";
 import type { Batch, LoadReport } from "../../archive/batch.ts";
 import { readBatches } from "../../archive/readBatches.ts";
 import { rowsOf } from "../../read/answerToRows.ts";
@@ -16,7 +16,7 @@ import type { Clock } from "../../clock.ts";
 import type { Journal } from "../../journal/writer.ts";
 import { NO_POSITION, positionOfRun, readReadPositions } from "../../archive/refill/runPosition.ts";
 import type { OnProgress } from "../progress.ts";
-import { type BackfillReport, NOTHING_DONE, withLoaded } from "../../archive/refill/report.ts";
+import { type BackfillReport, NOTHING_DONE, withLoaded } from "../../archive/refill/backfillReport.ts";
 import type { Run } from "../../archive/refill/runs.ts";
 import { type Piece, type PieceBatch, recordOf } from "./piece.ts";
 import { JOURNAL_POSITION, readPositions } from "../../archive/loadPosition.ts";

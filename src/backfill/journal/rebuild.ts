@@ -5,7 +5,7 @@
 import type pg from "pg";
 import { addAllSeen, findSeen, restoreInstruments } from "../../archive/instruments.ts";
 import { restoredSightings } from "../../archive/refill/restore.ts";
-import { createMemory, ensureRoom, storeBatch } from "../../archive/load.ts";
+import { createMemory, ensureRoom, storeBatch } from "../../archive/loadBatch.ts";
 import type { Batch } from "../../archive/batch.ts";
 import { refreshPieces } from "../../archive/tiers/refreshPieces.ts";
 import { dateOf } from "../../clock.ts";
@@ -13,7 +13,7 @@ import { segmentHour } from "../../journal/segmentName.ts";
 import type { SegmentInfo } from "../../journal/segments.ts";
 import { exchangeDate } from "../../market/calendar/dates.ts";
 import { restoreFills, type SlotKey } from "../../archive/refill/fillSlots.ts";
-import { withLoaded } from "../../archive/refill/report.ts";
+import { withLoaded } from "../../archive/refill/backfillReport.ts";
 import {
   hasOtherAnswers,
   remakeBars,

@@ -10,7 +10,7 @@ import { readBatches } from "../../archive/readBatches.ts";
 import type { JournalRecord } from "../../journal/record.ts";
 import type { SegmentInfo } from "../../journal/segments.ts";
 import type { OnProgress } from "../progress.ts";
-import { type BackfillReport, withLoaded } from "../../archive/refill/report.ts";
+import { type BackfillReport, withLoaded } from "../../archive/refill/backfillReport.ts";
 import { NO_POSITION, overtaken } from "../../archive/refill/runPosition.ts";
 
 /** What a replay needs. */

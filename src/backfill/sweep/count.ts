@@ -9,7 +9,7 @@ import {
 } from "../../archive/refill/storedAnswers.ts";
 import { rowsOf } from "../../read/answerToRows.ts";
 import type { DeadLetter } from "../../read/rowTypes.ts";
-import { type BackfillReport, NOTHING_DONE } from "../../archive/refill/report.ts";
+import { type BackfillReport, NOTHING_DONE } from "../../archive/refill/backfillReport.ts";
 import { readSegment } from "../../journal/reader.ts";
 import type { ResponseRecord } from "../../journal/record.ts";
 import { listSegments } from "../../journal/segments.ts";

@@ -3,7 +3,7 @@ import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type pg from "pg";
-import { currentVersion, migrate } from "../../archive/migrate.ts";
+import { currentVersion, migrate } from "../../archive/migrations.ts";
 import { TempCopies } from "../../archive/tempCopies.ts";
 import { instantFromDate } from "../../clock.ts";
 import type { Config } from "../../config/loadEnvironment.ts";

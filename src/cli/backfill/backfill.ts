@@ -50,7 +50,7 @@ const SOURCES: readonly Source[] = [
     takes: ["from", "to", "rebuild"],
     refill: async (config, edges, { journal = true, ...given }) => {
       const directory = journal === true ? null : journal;
-      return (await import("./journal.ts")).backfillJournal(config, edges, { ...given, directory });
+      return (await import("./replayJournal.ts")).backfillJournal(config, edges, { ...given, directory });
     },
   },
   {

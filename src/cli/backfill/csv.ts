@@ -7,7 +7,7 @@ import { cutPieces } from "../../backfill/csv/pieces.ts";
 import { type ReadMap, readMap } from "../../backfill/csv/readMap.ts";
 import { readRows, readStart, sizeOf } from "../../backfill/csv/readRows.ts";
 import type { PieceBatch } from "../../backfill/files/piece.ts";
-import type { BackfillReport } from "../../archive/refill/report.ts";
+import type { BackfillReport } from "../../archive/refill/backfillReport.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { thousands } from "../terminal/table.ts";

@@ -13,7 +13,7 @@ import { fillSlots } from "../../archive/refill/fillSlots.ts";
 import { type Hole, hoursWithMisses, listHoles } from "../../archive/refill/listHoles.ts";
 import { allBatches, replay, type ReplayOptions } from "../../backfill/journal/replay.ts";
 import { segmentsOfHours } from "../../backfill/journal/chosenSegments.ts";
-import { type BackfillReport, NOTHING_DONE } from "../../archive/refill/report.ts";
+import { type BackfillReport, NOTHING_DONE } from "../../archive/refill/backfillReport.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { dateOf, type Instant, instantFromDate } from "../../clock.ts";
 import { exchangeDate } from "../../market/calendar/dates.ts";

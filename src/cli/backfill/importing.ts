@@ -6,7 +6,7 @@ import { batchOf, catchUp, importPieces } from "../../backfill/files/importPiece
 import type { PieceBatch } from "../../backfill/files/piece.ts";
 import { withSourceLock } from "../../archive/refill/sourceLock.ts";
 import { fillSlots } from "../../archive/refill/fillSlots.ts";
-import { type BackfillReport } from "../../archive/refill/report.ts";
+import { type BackfillReport } from "../../archive/refill/backfillReport.ts";
 import { type Asked, beginRun, finishRun } from "../../archive/refill/runs.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { type Instant, instantFromDate, instantOf, microsOf } from "../../clock.ts";

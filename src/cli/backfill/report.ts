@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { count as countJson } from "../../run/jsonWords.ts";
 import { printJson } from "../terminal/printJson.ts";
-import { type BackfillReport, deadLettersText } from "../../archive/refill/report.ts";
+import { type BackfillReport, deadLettersText } from "../../archive/refill/backfillReport.ts";
 import type { Edges } from "../../run/edges.ts";
 import { say } from "../terminal/harmless.ts";
 import { thousands } from "../terminal/table.ts";

@@ -53,7 +53,7 @@ export type Self = {
 };
 
 /** What one process alone may do on a data directory at a time. */
-export type LockedWork = {
+type LockedWork = {
   /** The directory of the sockets, below the data directory; for its owner alone. */
   dir: string;
   /** The refusal of a second process. */
@@ -64,7 +64,7 @@ export type LockedWork = {
 };
 
 /** Collecting: `start` and `collect`. */
-export const COLLECTING: LockedWork = {
+const COLLECTING: LockedWork = {
   ...{ dir: "collector", code: "COLLECTOR_RUNNING" },
   ...{ who: "collector", done: "collected" },
 };

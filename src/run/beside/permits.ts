@@ -60,7 +60,7 @@ export function lendCalls(
 }
 
 /** What a call is asked for with. */
-export type Asking = {
+type Asking = {
   by: Asker;
   account: string;
   clock: Clock;

@@ -5,7 +5,7 @@ import { monthlyExpiration, nextExpirations } from "../../market/expirations.ts"
 import { plainStrike, type OptionContract } from "../../market/instrument.ts";
 import { Temporal } from "temporal-polyfill";
 import { remembered } from "../../remembered.ts";
-import { dayOfDate, sessionAt } from "./session.ts";
+import { dayOfDate, sessionAt } from "./marketDay.ts";
 
 /** A contract that is listed. */
 export type ListedContract = OptionContract & {

@@ -16,7 +16,7 @@ import {
   type Walker,
 } from "./pricePath.ts";
 import { remembered } from "../../remembered.ts";
-import { dateOfDay, DAY_MS, sessionAt } from "./session.ts";
+import { dateOfDay, DAY_MS, sessionAt } from "./marketDay.ts";
 
 /** A company together with its place in one market. */
 export type Listing = Company & Walker;

@@ -11,7 +11,7 @@ import { equityQuote, type Listing, listingOf, yearRangesOf } from "./equity.ts"
 import { type ContractRange, contractText, optionQuote, rangeBefore } from "./option.ts";
 import { positionAt } from "./pricePath.ts";
 import { remembered } from "../../remembered.ts";
-import { sessionAt } from "./session.ts";
+import { sessionAt } from "./marketDay.ts";
 import { dateOf } from "../../clock.ts";
 import { DELAYED_DEFAULT } from "../../quotes-api/parseRequest.ts";
 import { type Playback, playedAt } from "../playback.ts";

@@ -22,7 +22,7 @@ import {
   volumeShare,
   type Position,
 } from "./pricePath.ts";
-import { DAY_MS, sessionAt, sessionBefore, type Session } from "./session.ts";
+import { DAY_MS, sessionAt, sessionBefore, type Session } from "./marketDay.ts";
 
 /** The rate of interest, per year. */
 export const RATE = 0.04;

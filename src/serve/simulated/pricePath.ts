@@ -7,7 +7,7 @@
  * the close is the last one.
  */
 import { chance, fork, noise, walk } from "./hash.ts";
-import type { Session } from "./session.ts";
+import type { Session } from "./marketDay.ts";
 
 /** Prices of a stretch of time, whole cents; low <= open, close <= high. */
 type Bar = { open: number; high: number; low: number; close: number };

@@ -2,7 +2,7 @@
  * What the dashboard's JSON API answers: shared by the server and the page, types alone. Prices, sizes and volumes are
  * decimal text, null when the service sent none; times are ISO 8601 in UTC.
  */
-import type { MinuteCalls } from "../../archive/dashboard/types.ts";
+import type { MinuteCalls } from "../../archive/dashboard/dashboardTypes.ts";
 
 export type {
   SourceKind,
@@ -19,7 +19,7 @@ export type {
   CoverageCell,
   CoverageView,
   MissRow,
-} from "../../archive/dashboard/types.ts";
+} from "../../archive/dashboard/dashboardTypes.ts";
 
 /** What the page is of. */
 export type Meta = {

@@ -10,7 +10,7 @@ import "./style/parts.css";
 import "./style/views.css";
 import { render } from "preact";
 import { App } from "./app.tsx";
-import { startClock } from "./lib/clock.ts";
+import { startClock } from "./lib/pageClock.ts";
 import { startRouter } from "./lib/router.ts";
 import { startStore } from "./lib/store.ts";
 import { startTheme } from "./lib/theme.ts";

@@ -3,7 +3,7 @@ import { chmodSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { openEmbedded } from "../../../src/archive/embedded/server.ts";
+import { openEmbedded } from "../../../src/archive/embedded/embeddedServer.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { tempDir } from "../../support/tempDir.ts";
 

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import type pg from "pg";
 import { readPositions } from "../../../src/archive/loadPosition.ts";
-import { loadBatch } from "../../../src/archive/load.ts";
+import { loadBatch } from "../../../src/archive/loadBatch.ts";
 import { loadAll } from "../../../src/archive/loader.ts";
 import { readReadPositions, positionOfRun } from "../../../src/archive/refill/runPosition.ts";
 import { NOTHING_LOADED } from "../../../src/archive/batch.ts";

@@ -255,6 +255,6 @@ test("a lock that a killed command left behind is named with what to do", async 
 
   await expect(outcome).rejects.toMatchObject({
     code: "KEYS_BUSY",
-    message: expect.stringMatching(/keys\.lock is there.*remove that file/s),
+    message: expect.stringMatching(/keys\.lock is there.*left that file behind: remove it/s),
   });
 });

@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createPool } from "../../../src/archive/connect.ts";
-import { migrate } from "../../../src/archive/migrate.ts";
+import { migrate } from "../../../src/archive/migrations.ts";
 import { systemClock, instantFromDate } from "../../../src/clock.ts";
 import { execute, startTestServer, type TestServer } from "./server.ts";
 

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 import { OWNER, SUPERUSER } from "../../../src/archive/embedded/roles.ts";
-import { openEmbedded } from "../../../src/archive/embedded/server.ts";
+import { openEmbedded } from "../../../src/archive/embedded/embeddedServer.ts";
 import { READER } from "../../../src/archive/readerRole.ts";
 import { systemClock } from "../../../src/clock.ts";
 

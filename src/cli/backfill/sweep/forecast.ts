@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import type { SweepAsk } from "../../../backfill/sweep/ask.ts";
 import type { SweepPlan } from "../../../backfill/sweep/sweepPlan.ts";
-import { type BackfillReport, NOTHING_DONE } from "../../../archive/refill/report.ts";
+import { type BackfillReport, NOTHING_DONE } from "../../../archive/refill/backfillReport.ts";
 import { findRun, type SweepRun } from "../../../backfill/sweep/runFile.ts";
 import type { Room } from "../../../backfill/sweep/room.ts";
 import { callLines, counted, fateLines, lowerCaseLine } from "../../../backfill/sweep/sweepWords.ts";

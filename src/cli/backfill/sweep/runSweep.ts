@@ -19,7 +19,7 @@ import { type Finished, printReport } from "../report.ts";
 import { announce, forecast } from "./forecast.ts";
 import { lastPrices, planOf, quotesIn, roomOf, takeJournaled } from "./planning.ts";
 import { nameOf, readAsk, serviceOf, type SweepRequest } from "./readAsk.ts";
-import { openStore, type Settled } from "./store.ts";
+import { openStore, type Settled } from "./sweepStore.ts";
 import { say } from "../../terminal/harmless.ts";
 import { instantFromDate } from "../../../clock.ts";
 import { PROCESSES } from "../../../processes.ts";

@@ -13,7 +13,7 @@ import {
 } from "lightweight-charts";
 import type { BarsView } from "../../api/types.ts";
 import { placeLabel } from "../lib/format.ts";
-import { withGaps } from "../lib/gaps.ts";
+import { withGaps } from "../lib/chartGaps.ts";
 import { type ChartColors, readColors } from "./colors.ts";
 import { candles, columns, dividendMarkers, layer, placed, priceFormat } from "./data.ts";
 import { BehindBars } from "./layer.ts";

@@ -10,7 +10,7 @@ import type {
 } from "lightweight-charts";
 import type { BarsView, Interval } from "../../api/types.ts";
 import { exchangeSeconds } from "../lib/format.ts";
-import { type Slot, WIDTH_MS } from "../lib/gaps.ts";
+import { type Slot, WIDTH_MS } from "../lib/chartGaps.ts";
 import type { ChartColors } from "./colors.ts";
 import type { LayerPoint } from "./layer.ts";
 

@@ -2,7 +2,7 @@
 import { computed, signal } from "@preact/signals";
 import type { Meta, NowView, Problem, QuoteRow } from "../../api/types.ts";
 import { ApiProblem, ask, tokenWanted } from "./api.ts";
-import { setServerTime } from "./clock.ts";
+import { setServerTime } from "./pageClock.ts";
 
 /** What the page is of; null until it is known. */
 export const meta = signal<Meta | null>(null);

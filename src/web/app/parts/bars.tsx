@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Bar, BarsView } from "../../api/types.ts";
 import type { Chart } from "../chart/chart.ts";
-import { nowMs } from "../lib/clock.ts";
+import { nowMs } from "../lib/pageClock.ts";
 import { decimal, exchangeTime, grouped, padded, placesOf, shortDate, ZONE_NAME } from "../lib/format.ts";
 import { shownDark } from "../lib/theme.ts";
 

@@ -1,7 +1,7 @@
 /** The table of a chain: calls on the left and puts on the right of each strike. */
 import type { ComponentChildren } from "preact";
 import type { ChainView, Contract } from "../../api/types.ts";
-import { atTheMoney, type StrikeRow, strikeRows } from "../lib/chain.ts";
+import { atTheMoney, type StrikeRow, strikeRows } from "../lib/strikes.ts";
 import { decimal, exchangeMoment, grouped, padded, placesOf } from "../lib/format.ts";
 import { href } from "../lib/router.ts";
 

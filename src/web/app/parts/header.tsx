@@ -1,7 +1,7 @@
 /** Brand, views, marks and the theme's switch. */
 import { exchangeMoment, exchangeTime, ZONE_NAME } from "../lib/format.ts";
 import { logOut } from "../lib/api.ts";
-import { nowMs } from "../lib/clock.ts";
+import { nowMs } from "../lib/pageClock.ts";
 import { path, VIEWS } from "../lib/router.ts";
 import { connected, meta, now, simulated } from "../lib/store.ts";
 import { nextTheme, theme } from "../lib/theme.ts";

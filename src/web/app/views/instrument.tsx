@@ -4,7 +4,7 @@ import type { BarsView, QuoteRow } from "../../api/types.ts";
 import { BarsChart, BarsTable } from "../parts/bars.tsx";
 import { Await, Empty, Loading, SourceTag } from "../parts/notes.tsx";
 import { Segments } from "../parts/segments.tsx";
-import { nowMs } from "../lib/clock.ts";
+import { nowMs } from "../lib/pageClock.ts";
 import { age, decimal, direction, grouped, signed } from "../lib/format.ts";
 import { useApi } from "../lib/load.ts";
 import { INTERVALS, intervalFor, rangeFor, RANGES, sessionsOf } from "../lib/ranges.ts";

@@ -5,7 +5,7 @@ import { Gauge } from "../parts/gauge.tsx";
 import { Minutes } from "../parts/minutes.tsx";
 import { Code, Empty, Loading, ProblemNote } from "../parts/notes.tsx";
 import { MissedFor } from "../parts/why.tsx";
-import { nowMs } from "../lib/clock.ts";
+import { nowMs } from "../lib/pageClock.ts";
 import { age, bytes, countdown, exchangeMoment, grouped, span } from "../lib/format.ts";
 import { now, trouble } from "../lib/store.ts";
 

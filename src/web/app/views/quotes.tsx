@@ -3,7 +3,7 @@ import { useMemo, useState } from "preact/hooks";
 import type { QuoteRow } from "../../api/types.ts";
 import { Empty, Loading, SourceTag } from "../parts/notes.tsx";
 import { Segments } from "../parts/segments.tsx";
-import { nowMs } from "../lib/clock.ts";
+import { nowMs } from "../lib/pageClock.ts";
 import { age, decimal, direction, grouped, padded, placesOf, signed } from "../lib/format.ts";
 import { href, parameter, setParameters } from "../lib/router.ts";
 import { changed, quoteList, seriesKey, trouble } from "../lib/store.ts";

@@ -2,7 +2,7 @@
 import type pg from "pg";
 import { databaseError, isDatabaseError, isRetryable } from "../../../archive/databaseError.ts";
 import { type Loader, startLoader } from "../../../archive/loader.ts";
-import { migrate } from "../../../archive/migrate.ts";
+import { migrate } from "../../../archive/migrations.ts";
 import { beginRun, finishRun, type Asked, type Run } from "../../../archive/refill/runs.ts";
 import { fillSlots } from "../../../archive/refill/fillSlots.ts";
 import { countSweep, type SweepCount } from "../../../backfill/sweep/count.ts";

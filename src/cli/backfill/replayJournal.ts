@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import type pg from "pg";
 import type { Batch } from "../../archive/batch.ts";
 import { fillSlots } from "../../archive/refill/fillSlots.ts";
-import { type BackfillReport, NOTHING_DONE } from "../../archive/refill/report.ts";
+import { type BackfillReport, NOTHING_DONE } from "../../archive/refill/backfillReport.ts";
 import { NO_POSITION, positionOfRun, readReadPositions } from "../../archive/refill/runPosition.ts";
 import { beginRun, finishRun } from "../../archive/refill/runs.ts";
 import type { TempCopies } from "../../archive/tempCopies.ts";

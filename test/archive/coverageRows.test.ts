@@ -1,6 +1,6 @@
 /** Coverage: expected against stored, by instrument and day of the exchange. */
 import { beforeEach, expect, test } from "@jest/globals";
-import { readCoverage } from "../../src/archive/coverage.ts";
+import { readCoverage } from "../../src/archive/coverageRows.ts";
 import { insertLedger } from "../../src/archive/ledgerRows.ts";
 import { instantFromDate } from "../../src/clock.ts";
 import type { MissReason } from "../../src/journal/ledger.ts";

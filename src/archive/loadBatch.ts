@@ -36,7 +36,7 @@ export function createMemory(): LoadMemory {
 }
 
 /** What a load may be given. */
-export type LoadBatchOptions = {
+type LoadBatchOptions = {
   /** Of a loader that loads one batch after another. */
   memory?: LoadMemory;
   /** How far this load has come; default: the journal's position. */

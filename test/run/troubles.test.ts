@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { createEvents, type Watched } from "../../src/run/events.ts";
+import { createEvents, type Watched } from "../../src/run/troubles.ts";
 
 const FINE: Watched = { clockCorrectionMs: 0, lastError: null };
 

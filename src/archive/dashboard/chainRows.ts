@@ -1,11 +1,11 @@
 /** Option chains: which there are, and one of them as it was at an instant. */
 import type pg from "pg";
 import { isoOf } from "../queries.ts";
-import type { ChainKey, ChainView, Contract, SourceKind } from "./types.ts";
+import type { ChainKey, ChainView, Contract, SourceKind } from "./dashboardTypes.ts";
 import { isoOrNull, nameOf } from "./quotes.ts";
 
 /** Which chain, and when. */
-export type ChainQuery = {
+type ChainQuery = {
   symbol: string;
   expiration: string;
   sourceId: number;
