@@ -30,8 +30,7 @@ import { addCounts, addLetterCounts, countLetters } from "./letterCounts.ts";
 import { createMemory, ensureRoom, isPassing, loadBatch, strangeMonths } from "./loadBatch.ts";
 import { type JournaledNote, loadNotes } from "./loadNotes.ts";
 import type { LoadPosition, Stretch } from "./loadPosition.ts";
-import { READ_ONLY } from "./databaseError.ts";
-import { mayBeOfARow, mayBeThereAlready, sqlstateOf } from "./sqlState.ts";
+import { READ_ONLY, mayBeOfARow, mayBeThereAlready, sqlstateOf } from "./databaseError.ts";
 import type { PlacedUnit } from "./quoteColumns.ts";
 
 /** Bytes of a segment, uncompressed, that one transaction takes in: some 14,000 quotes. */

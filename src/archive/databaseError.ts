@@ -1,6 +1,5 @@
 /** What the database's errors mean: their code of ours, and whether trying again can help. */
 import { type ErrorCode, QuotekeeperError } from "../errors.ts";
-import { sqlstateOf } from "./sqlState.ts";
 
 /** Codes of what keeps a database that answers from taking the archive, and what a person can mend meanwhile. */
 type ProblemCode = "DATABASE_OCCUPIED" | "DATABASE_READ_ONLY" | "DATABASE_RIGHTS_MISSING";
@@ -106,4 +105,77 @@ const MENDABLE: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 /** Whether collecting goes on into the journal meanwhile: docs/decisions/database-down-at-start.md. */
 export function collectingGoesOn({ code }: QuotekeeperError): boolean {
   return MENDABLE.has(code);
+}
+
+// Which of the database's errors blame the data of a row, and not the database. A row's SQLSTATE does not tell: the same
+// ones come out of the statements and functions around it. What counts is where the error happened, and that the row
+// meets it alone (storeAnswers.ts, loadNotes.ts). docs/decisions/whose-fault.md
+
+/** SQLSTATE classes a row may be to blame for: 22 (data exception), 23 (integrity constraint), 54 (limit). Appendix A. */
+const MAY_BE_OF_A_ROW = /^(22|23|54)/;
+
+/** COPY meets it before it has cut its line into columns. */
+const NO_SUCH_CHARACTER = "22021";
+const NOT_NULL_VIOLATION = "23502";
+const UNIQUE_VIOLATION = "23505";
+const CHECK_VIOLATION = "23514";
+const INTERNAL_ERROR = "XX000";
+
+/** What PostgreSQL says of an error besides its words. Protocol, "Error and Notice Message Fields". */
+type Fields = { constraint?: string; column?: string; where?: string };
+
+/** Whether some row may be to blame: then storing them one by one tells whether one is. */
+export function mayBeOfARow(error: unknown): error is { code: string; message: string } {
+  return MAY_BE_OF_A_ROW.test(sqlstateOf(error)) && !isWithoutPartition(error);
+}
+
+/**
+ * Whether the error that a row has met alone is of this row: its own text was no value of the type of its column or
+ * parameter, or a constraint or an index of its table refused it. Whatever happened within a function, a trigger or an
+ * expression is not.
+ */
+export function isOfItsRow(error: unknown): error is { code: string; message: string } {
+  if (!mayBeOfARow(error)) return false;
+  const { constraint, column, where } = error as Fields;
+  // The innermost place comes first: a trigger's function before the COPY that fired it.
+  const [place = ""] = (where ?? "").split("\n");
+  const ofValue = COPIED_COLUMN.test(place) || PARAMETER.test(place);
+  const inCopy = place.startsWith("COPY ");
+  if (error.code === NO_SUCH_CHARACTER) return ofValue || inCopy;
+  if (error.code.startsWith("22")) return ofValue;
+  if (place !== "" && !inCopy && !ofValue) return false;
+  if (error.code === NOT_NULL_VIOLATION) return column !== undefined;
+  return (error.code === CHECK_VIOLATION || error.code.startsWith("54")) && constraint !== undefined;
+}
+
+/**
+ * Code and words of a refusal, for a dead letter. TimescaleDB makes a chunk for the row it then refuses, and takes it back
+ * with the row: its number would be another at each load, and the letter a new one.
+ */
+export function refusalOf({ code, message }: { code: string; message: string }): string {
+  return `${code}: ${message.replaceAll(/_hyper_\d+_\d+_chunk/g, "chunk")}`;
+}
+
+/** `COPY quotes, line 3, column bid: "x"`; the words between are the server's language. */
+const COPIED_COLUMN = /^COPY [^,]+, [^,:]*\d[^,:]*, [^:]+: /;
+
+/** `unnamed portal parameter $3 = '...'`, and nothing of a statement or function. */
+const PARAMETER = /^(?!.*\bSQL\b)[^:"]*(?:"[^"]*"[^:"]*)?\$\d+(?: = .*)?$/;
+
+/**
+ * Whether COPY may have met a row that is there already: 23505, or XX000, which is what a distributed database makes of
+ * an error of one of its workers.
+ */
+export function mayBeThereAlready(error: unknown): boolean {
+  return [UNIQUE_VIOLATION, INTERNAL_ERROR].includes(sqlstateOf(error));
+}
+
+/** 23514 without a constraint's name: a partition was taken away meanwhile. That is no fault of the row. */
+export function isWithoutPartition(error: unknown): boolean {
+  return sqlstateOf(error) === CHECK_VIOLATION && (error as Fields).constraint === undefined;
+}
+
+/** The SQLSTATE of an error; empty when it has none. */
+export function sqlstateOf(error: unknown): string {
+  return (error as { code?: string }).code ?? "";
 }

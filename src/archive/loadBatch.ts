@@ -2,12 +2,11 @@
 import type pg from "pg";
 import { ensurePartitionsFor } from "./partitions.ts";
 import { type LoadPosition, JOURNAL_POSITION } from "./loadPosition.ts";
-import { READ_ONLY } from "./databaseError.ts";
+import { READ_ONLY, isWithoutPartition, sqlstateOf } from "./databaseError.ts";
 import { insertDeadLetters } from "./insert.ts";
 import type { SeenInstruments } from "./instruments.ts";
 import { addLetterCounts, countLetters } from "./letterCounts.ts";
 import { loadNotes } from "./loadNotes.ts";
-import { isWithoutPartition, sqlstateOf } from "./sqlState.ts";
 import type { Instant } from "../clock.ts";
 import type { AnswerRows } from "../read/rowTypes.ts";
 import { storeAnswers } from "./storeAnswers.ts";

@@ -5,7 +5,7 @@ import type { Instant } from "../clock.ts";
 import { lackOf, type LedgerNote } from "../journal/ledger.ts";
 import type { SourcedLetter } from "./insert.ts";
 import { insertLedger, LEDGER_SOURCE_IDS, missRefused, type SettledSlot } from "./ledgerRows.ts";
-import { isOfItsRow, mayBeOfARow } from "./sqlState.ts";
+import { isOfItsRow, mayBeOfARow } from "./databaseError.ts";
 import { undo } from "./transaction.ts";
 
 /** A note of the ledger as the journal has it: `at` is when it was written. */

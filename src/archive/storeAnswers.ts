@@ -13,7 +13,7 @@ import {
   type SourcedLetter,
 } from "./insert.ts";
 import { isCsvCall } from "../read/csvCall.ts";
-import { isExportCall } from "../read/exportCall.ts";
+import { isExportCall } from "../read/exportRows.ts";
 import { restoreDirectory, restoreDividends } from "./refill/restore.ts";
 import {
   addAllSeen,
@@ -26,7 +26,7 @@ import {
 import type { Instant } from "../clock.ts";
 import type { RecordSource } from "../journal/record.ts";
 import { EXTENDED_QUOTES, type PlacedUnit, type QuoteColumn, QUOTES } from "./quoteColumns.ts";
-import { isOfItsRow, mayBeOfARow, mayBeThereAlready, refusalOf } from "./sqlState.ts";
+import { isOfItsRow, mayBeOfARow, mayBeThereAlready, refusalOf } from "./databaseError.ts";
 import { undo } from "./transaction.ts";
 import { countLetters, type LetterCount } from "./letterCounts.ts";
 import { unitName } from "../read/answerToRows.ts";

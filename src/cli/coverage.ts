@@ -11,7 +11,7 @@ import type { Config } from "../config/loadEnvironment.ts";
 import type { Edges } from "../run/edges.ts";
 import { requireArchive, requireSchema, withArchive } from "../run/archive.ts";
 import { table } from "./terminal/table.ts";
-import { widthOf } from "./terminal/width.ts";
+import { widthOf } from "./terminal/screen.ts";
 import { oneLine, say } from "./terminal/harmless.ts";
 
 /** `coverage --json`. */

@@ -7,13 +7,11 @@ import type { Edges, Sink } from "../run/edges.ts";
 import { statusJson } from "../run/statusJson.ts";
 import { printJson, printJsonLine } from "./terminal/printJson.ts";
 import { type Archive, openArchive } from "../run/archive.ts";
-import { createScreen } from "./terminal/screen.ts";
+import { createScreen, cutTo, wrapTo, type Paint, painter, type StyleName } from "./terminal/screen.ts";
 import { inNewYork } from "../run/durations.ts";
 import { type ArchiveDoor, readStatus } from "../run/statusReport.ts";
 import type { Line, LineState, StatusReport } from "../run/statusTypes.ts";
-import { cutTo, wrapTo } from "./terminal/width.ts";
 import { oneLine, say } from "./terminal/harmless.ts";
-import { type Paint, painter, type StyleName } from "./terminal/style.ts";
 
 /** How often `--watch` looks where nothing else is said, in seconds. */
 const WATCH_SECONDS = 5;

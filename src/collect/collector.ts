@@ -11,7 +11,7 @@ import { ChainBook } from "./chainBook.ts";
 import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
 import { downtimeNotes, LONGEST_DOWNTIME_MS } from "./downtime.ts";
 import type { BudgetState } from "./governor/budgetState.ts";
-import { type ScheduledJob, scheduleJob } from "../schedule/jobSchedule.ts";
+import { type ScheduledJob, scheduleJob } from "../schedule/slots.ts";
 import { Outcomes, pendingChain } from "./outcomes.ts";
 import type { EarlierRuns } from "./earlierRuns.ts";
 import { type DueJob, dueNames, planCalls, withoutNames } from "./callPlan.ts";
@@ -19,7 +19,7 @@ import { startTicker, type TickUnit, type Ticker, type TickWindow } from "../sch
 import { LOOK_AHEAD_WINDOWS, reservedCalls, shareOf, type SlotCost, slotCosts } from "./reserve.ts";
 import { type BeginningSlot, SlotBook } from "./slotBook.ts";
 
-export type { ScheduledJob } from "../schedule/jobSchedule.ts";
+export type { ScheduledJob } from "../schedule/slots.ts";
 
 /** What the collector is made of. */
 export type CollectorOptions = Omit<DispatcherOptions, "onResult" | "lendable"> & {

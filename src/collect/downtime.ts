@@ -1,7 +1,7 @@
 /** The slots that passed while nothing ran, as notes of the ledger. Pure. */
 import { instantFromDate } from "../clock.ts";
 import type { LedgerNote, SlotsNote } from "../journal/ledger.ts";
-import type { JobSchedule } from "../schedule/jobSchedule.ts";
+import type { JobSchedule } from "../schedule/slots.ts";
 
 /** A slot whose time is over, and the instruments that have a quote of that time all the same. */
 type PastSlot = { slotAt: Date; stored: ReadonlySet<string> };

@@ -8,11 +8,10 @@
 import { FIRST_BATCH_SIZE } from "./batchSize.ts";
 import type { ChainBook } from "./chainBook.ts";
 import type { GovernorConfig } from "./governor/governor.ts";
-import type { ScheduledJob } from "../schedule/jobSchedule.ts";
+import { type ScheduledJob, firstLater } from "../schedule/slots.ts";
 import { planCalls } from "./callPlan.ts";
 import { instantFromDate } from "../clock.ts";
 import { contractDate } from "../market/expirations.ts";
-import { firstLater } from "../schedule/slots.ts";
 
 /** All calls that fall due at one instant, epoch ms. */
 export type SlotCost = { atMs: number; calls: number };

@@ -1,6 +1,7 @@
 /** `manifest.json`, the last file of an export: what it holds, and how to know that it is whole. */
 import { z } from "zod";
-import { createHashedFile } from "./hashedFile.ts";
+import { createHash } from "node:crypto";
+import { open } from "node:fs/promises";
 
 /** Its name in the export's directory. */
 export const MANIFEST = "manifest.json";
@@ -71,4 +72,45 @@ export async function writeManifest(path: string, manifest: Manifest): Promise<v
   } finally {
     await written.abandon();
   }
+}
+
+// A new file whose bytes are hashed as they are written, and are on the disk when it is closed.
+
+/** What a finished file is. */
+export type FileFacts = { bytes: number; sha256: string };
+
+/** A file being written. */
+export type HashedFile = {
+  /** Resolves when the machine has taken all of the bytes. They may be reused afterwards. */
+  write: (bytes: Uint8Array) => Promise<void>;
+  /** Puts it on the disk. */
+  finish: () => Promise<FileFacts>;
+  /** Leaves it as it is. May be called after `finish`. */
+  abandon: () => Promise<void>;
+};
+
+/** @throws the error of the file system; also when there is such a file already */
+export async function createHashedFile(path: string): Promise<HashedFile> {
+  const file = await open(path, "wx");
+  const hash = createHash("sha256");
+  let bytes = 0;
+  let isOpen = true;
+  return {
+    write: async (piece) => {
+      hash.update(piece);
+      let done = 0;
+      while (done < piece.length) done += (await file.write(piece, done, piece.length - done)).bytesWritten;
+      bytes += piece.length;
+    },
+    finish: async () => {
+      await file.sync();
+      await file.close();
+      isOpen = false;
+      return { bytes, sha256: hash.digest("hex") };
+    },
+    abandon: async () => {
+      if (isOpen) await file.close().catch(() => undefined);
+      isOpen = false;
+    },
+  };
 }

@@ -1,10 +1,15 @@
 /** One Parquet file of one table's rows, a row group at a time. */
-import { ByteWriter, ParquetWriter } from "hyparquet-writer";
-import type { ExportColumn } from "../archive/export/columns.ts";
-import { copyLines, copyValues } from "./copyText.ts";
-import { type Digits, digitsOf, moreDigits } from "./parquetDecimal.ts";
-import { createHashedFile, type FileFacts, type HashedFile } from "./hashedFile.ts";
-import { type DecimalTypes, parquetSchema, type ParquetValue, valueReader } from "./parquetColumns.ts";
+import { ByteWriter, ParquetWriter, type SchemaElement } from "hyparquet-writer";
+import type { ExportColumn } from "../archive/export/tables.ts";
+import {
+  type Digits,
+  digitsOf,
+  moreDigits,
+  COMMON_DECIMAL,
+  type DecimalType,
+  scaledDecimal,
+} from "./parquetDecimal.ts";
+import { createHashedFile, type FileFacts, type HashedFile } from "./manifest.ts";
 
 /** Zstandard, as a function from bytes to bytes. */
 export type Compress = (bytes: Uint8Array) => Uint8Array;
@@ -129,4 +134,169 @@ class FileBytes extends ByteWriter {
   override async finish(): Promise<void> {
     await this.flush();
   }
+}
+
+// Columns of an export as Parquet has them: the schema, and each value from PostgreSQL's text.
+
+/** Types of the decimal columns that need more than the common one, by column. */
+export type DecimalTypes = Readonly<Record<string, DecimalType>>;
+
+/** Columns that are quotients: PostgreSQL gives those of small numbers up to twenty-four places. */
+export const QUOTIENTS: DecimalTypes = { mean_spread: { precision: 38, scale: 24 } };
+
+/** What Parquet's writer takes. */
+type ParquetValue = bigint | number | string | boolean | null;
+
+/** Digits that fit into eight bytes; wider decimals take sixteen. */
+const INT64_DIGITS = 18;
+
+const DECIMAL_BYTES = 16;
+
+/** The type of a decimal column. */
+export function decimalTypeOf(name: string, types: DecimalTypes): DecimalType {
+  return types[name] ?? COMMON_DECIMAL;
+}
+
+/** The schema of a file, its root first. */
+function parquetSchema(columns: readonly ExportColumn[], types: DecimalTypes): SchemaElement[] {
+  return [
+    { name: "quotekeeper", num_children: columns.length },
+    ...columns.map((column): SchemaElement => ({
+      name: column.name,
+      repetition_type: column.nullable ? "OPTIONAL" : "REQUIRED",
+      ...physical(column, types),
+    })),
+  ];
+}
+
+function physical({ name, kind }: ExportColumn, types: DecimalTypes): Partial<SchemaElement> {
+  switch (kind) {
+    case "time":
+      return {
+        type: "INT64",
+        converted_type: "TIMESTAMP_MICROS",
+        logical_type: { type: "TIMESTAMP", isAdjustedToUTC: true, unit: "MICROS" },
+      };
+    case "date":
+      return { type: "INT32", converted_type: "DATE", logical_type: { type: "DATE" } };
+    case "boolean":
+      return { type: "BOOLEAN" };
+    case "integer":
+      return { type: "INT32" };
+    case "bigint":
+      return { type: "INT64" };
+    case "text":
+      return { type: "BYTE_ARRAY", converted_type: "UTF8", logical_type: { type: "STRING" } };
+    case "decimal": {
+      const { precision, scale } = decimalTypeOf(name, types);
+      const width =
+        precision <= INT64_DIGITS
+          ? { type: "INT64" as const }
+          : { type: "FIXED_LEN_BYTE_ARRAY" as const, type_length: DECIMAL_BYTES };
+      return {
+        ...width,
+        ...{ converted_type: "DECIMAL", precision, scale },
+        logical_type: { type: "DECIMAL", precision, scale },
+      };
+    }
+  }
+}
+
+/** What people call the type of a column, in SQL's words. */
+export function sqlTypeOf({ name, kind }: ExportColumn, types: DecimalTypes): string {
+  switch (kind) {
+    case "time":
+      return "TIMESTAMP WITH TIME ZONE";
+    case "integer":
+      return "INTEGER";
+    case "text":
+      return "VARCHAR";
+    case "decimal": {
+      const { precision, scale } = decimalTypeOf(name, types);
+      return `DECIMAL(${precision},${scale})`;
+    }
+    default:
+      return kind.toUpperCase();
+  }
+}
+
+/**
+ * How a column's values are made of PostgreSQL's text.
+ *
+ * @returns a function that gives undefined for a decimal that does not fit its type
+ */
+function valueReader(
+  { name, kind }: ExportColumn,
+  types: DecimalTypes,
+): (text: string) => ParquetValue | undefined {
+  switch (kind) {
+    case "time":
+      return createTimeReader();
+    case "date":
+      return (text) => Date.parse(`${text}T00:00:00Z`) / MS_PER_DAY;
+    case "boolean":
+      return (text) => text === "t";
+    case "integer":
+      return Number;
+    case "bigint":
+      return BigInt;
+    case "text":
+      return (text) => text;
+    case "decimal": {
+      const type = decimalTypeOf(name, types);
+      return (text) => scaledDecimal(text, type) ?? undefined;
+    }
+  }
+}
+
+const MS_PER_DAY = 86_400_000;
+
+const TIME = /^(\d{4}-\d\d-\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?\+00$/;
+
+/** Microseconds since 1970 of `2026-11-20 22:50:00.123456+00`. Rows of a file are mostly of one date. */
+function createTimeReader(): (text: string) => bigint {
+  let date = "";
+  let dateMs = 0;
+  return (text) => {
+    const match = TIME.exec(text);
+    if (!match) throw new RangeError(`"${text}" is no time of the years 0001 to 9999 in UTC`);
+    const [, day = "", hour, minute, second, fraction = ""] = match;
+    if (day !== date) [date, dateMs] = [day, Date.parse(`${day}T00:00:00Z`)];
+    const seconds = dateMs / 1_000 + Number(hour) * 3_600 + Number(minute) * 60 + Number(second);
+    return BigInt(seconds) * 1_000_000n + BigInt(Number(fraction.padEnd(6, "0")));
+  };
+}
+
+// PostgreSQL's COPY text read back: a row a line, its values between tabs. PostgreSQL manual, COPY, "Text Format".
+
+const LINE_END = 0x0a;
+
+const ESCAPED: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t", v: "\v" };
+
+/** Whole lines, as they come, in blocks; none is cut, however the pieces are. */
+export async function* copyLines(bytes: AsyncIterable<Buffer>): AsyncGenerator<string[]> {
+  let rest: Buffer[] = [];
+  for await (const piece of bytes) {
+    const end = piece.lastIndexOf(LINE_END);
+    if (end < 0) {
+      rest.push(piece);
+      continue;
+    }
+    const whole = Buffer.concat([...rest, piece.subarray(0, end)]);
+    rest = end + 1 < piece.length ? [piece.subarray(end + 1)] : [];
+    yield whole.toString("utf8").split("\n");
+  }
+}
+
+/** The values of a line; NULL, which is `\N`, is null. */
+export function copyValues(line: string): (string | null)[] {
+  const values: (string | null)[] = line.split("\t");
+  if (!line.includes("\\")) return values;
+  return values.map((value) => (value === "\\N" || value === null ? null : unescaped(value)));
+}
+
+function unescaped(value: string): string {
+  return value.includes("\\")
+    ? value.replace(/\\(.)/gs, (_, letter: string) => ESCAPED[letter] ?? letter)
+    : value;
 }

@@ -1,17 +1,22 @@
 /** One table of an export: a file for each of its days, decimals as wide as its values need. */
 import { join } from "node:path";
 import { rm } from "node:fs/promises";
-import type { ExportColumn } from "../archive/export/columns.ts";
+import type { ExportColumn, ExportTable } from "../archive/export/tables.ts";
 import type { ExportRange } from "../archive/export/exportQueries.ts";
 import type { ArchiveSnapshot } from "../archive/export/snapshot.ts";
-import type { ExportTable } from "../archive/export/tables.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { makeDirectories } from "../journal/makeDirectories.ts";
-import { writeCsvFile } from "./csvFile.ts";
 import { widened } from "./parquetDecimal.ts";
-import type { ExportedFile, ExportedTable } from "./manifest.ts";
-import { type DecimalTypes, decimalTypeOf, QUOTIENTS, sqlTypeOf } from "./parquetColumns.ts";
-import { type Compress, DecimalsTooWide, writeParquetFile } from "./parquetFile.ts";
+import { type ExportedFile, type ExportedTable, createHashedFile, type FileFacts } from "./manifest.ts";
+import {
+  type DecimalTypes,
+  decimalTypeOf,
+  QUOTIENTS,
+  sqlTypeOf,
+  type Compress,
+  DecimalsTooWide,
+  writeParquetFile,
+} from "./parquetFile.ts";
 
 /** A table with its days, as the snapshot has them. */
 export type PlannedTable = {
@@ -142,4 +147,58 @@ function wider(table: string, types: DecimalTypes, { needed }: DecimalsTooWide):
 /** What stands in a CSV file; the digits are the database's own. */
 function csvTypeOf(column: ExportColumn): string {
   return column.kind === "decimal" ? "DECIMAL" : sqlTypeOf(column, {});
+}
+
+// One CSV file, RFC 4180: a heading, lines that end with CR LF. NULL is nothing, an empty text is `""`.
+
+const QUOTE = 0x22;
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+
+/**
+ * Writes what COPY gives as CSV, and puts it on the disk.
+ *
+ * @param onRows told of lines as they are written, the heading not counted
+ * @throws the file system's errors
+ */
+async function writeCsvFile(
+  path: string,
+  bytes: AsyncIterable<Buffer>,
+  onRows: (count: number) => void,
+): Promise<FileFacts & { rows: number }> {
+  const file = await createHashedFile(path);
+  const toRfc4180 = createLineEnds();
+  let lines = 0;
+  try {
+    for await (const piece of bytes) {
+      const { text, ends } = toRfc4180(piece);
+      await file.write(text);
+      // The first line is the heading.
+      onRows(lines === 0 && ends > 0 ? ends - 1 : ends);
+      lines += ends;
+    }
+    return { rows: Math.max(0, lines - 1), ...(await file.finish()) };
+  } finally {
+    await file.abandon();
+  }
+}
+
+/** PostgreSQL ends lines with LF alone. One within quotes belongs to a value, and stays as it is. */
+export function createLineEnds(): (piece: Uint8Array) => { text: Uint8Array; ends: number } {
+  let quoted = false;
+  return (piece) => {
+    const text = new Uint8Array(piece.length * 2);
+    let length = 0;
+    let ends = 0;
+    for (const byte of piece) {
+      // A quote within quotes is written twice, and so changes nothing.
+      if (byte === QUOTE) quoted = !quoted;
+      if (byte === LINE_FEED && !quoted) {
+        text[length++] = CARRIAGE_RETURN;
+        ends += 1;
+      }
+      text[length++] = byte;
+    }
+    return { text: text.subarray(0, length), ends };
+  };
 }

@@ -1,11 +1,22 @@
 /** Whether a journal has all of its segments, and no others: its directory held against its list. */
 import { idOf } from "./frame.ts";
 import { nodeFs, type JournalFs, type Place } from "./fs.ts";
-import { saysListed } from "./listNewSegment.ts";
-import { readStart } from "./reader.ts";
-import { segmentId } from "./segmentName.ts";
-import { readSegmentList, SEGMENT_LIST, type ListedSegment, type SegmentList } from "./segmentList.ts";
+import { saysListed, beginList } from "./listNewSegment.ts";
+import { readStart, readSegment } from "./reader.ts";
+import { segmentId, segmentHour } from "./segmentName.ts";
+import {
+  readSegmentList,
+  SEGMENT_LIST,
+  type ListedSegment,
+  type SegmentList,
+  appendToList,
+  type ListLine,
+  type SegmentFacts,
+} from "./segmentList.ts";
 import { listSegments, segmentInfo, type SegmentInfo } from "./segments.ts";
+import { createHash } from "node:crypto";
+import type { Clock } from "../clock.ts";
+import { QuotekeeperError } from "../errors.ts";
 
 /**
  * What is wrong with a journal as a whole:
@@ -28,7 +39,7 @@ export type Finding = {
 };
 
 /** The segments of a journal and what is wrong with them as a whole, without having read them. */
-export type Completeness = { segments: SegmentInfo[]; list: SegmentList; findings: Finding[] };
+type Completeness = { segments: SegmentInfo[]; list: SegmentList; findings: Finding[] };
 
 /**
  * Holds a journal's directory against its list. Safe beside writers: whatever is begun or compressed meanwhile is no
@@ -127,4 +138,90 @@ function isAsListed(
   listed: ListedSegment | undefined,
 ): boolean {
   return compressed && mark !== null && mark === listed?.mark && fileBytes === listed.fileBytes;
+}
+
+// Lets a person say that what `verify` names as missing, foreign, altered or lost is meant to be so.
+
+/** Which findings are meant to be. */
+type AcceptRequest = {
+  /** Segments by name; `segments.jsonl` for the list itself. */
+  names: readonly string[];
+  /** Also all that are missing or foreign and were begun before this hour, as `hourOf` counts; null: none. */
+  beforeHour: number | null;
+};
+
+/** What was accepted: a segment may be `away` from now on, belongs `here` as it is, or the list is `begun` anew. */
+export type Accepted = { segment: string; as: "away" | "here" | "begun" };
+
+type AcceptOptions = { clock: Clock; fs?: JournalFs };
+
+/**
+ * Writes into the journal's list what a person says of its segments. No segment is changed.
+ *
+ * @throws QuotekeeperError USAGE when a name is no segment's, or a file has to get its own name back first;
+ *   JOURNAL_UNREADABLE; the file system's error
+ */
+export async function acceptFindings(
+  dir: string,
+  request: AcceptRequest,
+  { clock, fs = nodeFs }: AcceptOptions,
+): Promise<Accepted[]> {
+  const place = { dir, fs };
+  const complete = await readCompleteness(dir, fs);
+  const names = new Set([...request.names, ...foundBefore(complete, request.beforeHour)]);
+  const at = clock.now().toISOString();
+  const accepted: Accepted[] = [];
+  const lines: ListLine[] = [];
+  for (const segment of names) {
+    const { as, line } = await acceptedAs(place, segment, complete);
+    accepted.push({ segment, as });
+    lines.push({ at, ...line });
+  }
+  if (lines.length === 0) return [];
+  if (complete.list.standing === null) await beginList(place, clock.now());
+  await appendToList(place, lines);
+  return accepted;
+}
+
+function foundBefore({ findings }: Completeness, beforeHour: number | null): string[] {
+  if (beforeHour === null) return [];
+  return findings
+    .filter(({ problem }) => problem === "missing" || problem === "foreign")
+    .map(({ segment }) => segment)
+    .filter((segment) => (segmentHour(segment) ?? Infinity) < beforeHour);
+}
+
+/** A line of the list without its time. */
+type Line = ListLine extends infer Each ? (Each extends ListLine ? Omit<Each, "at"> : never) : never;
+
+async function acceptedAs(
+  place: Place,
+  segment: string,
+  { findings, segments, list }: Completeness,
+): Promise<{ as: Accepted["as"]; line: Line }> {
+  if (segment === SEGMENT_LIST) return { as: "begun", line: { event: "accepted" } };
+  const finding: Finding | undefined = findings.find((each) => each.segment === segment);
+  const info = segments.find(({ name }) => name === segment);
+  const isAway = info === undefined && list.segments.get(segment)?.away === true;
+  if (isAway || finding?.problem === "missing") return { as: "away", line: { event: "away", segment } };
+  if (finding?.problem === "reordered") {
+    const detail = `${segment}: ${finding.detail}: give that file its own name back`;
+    throw new QuotekeeperError("USAGE", detail);
+  }
+  if (info === undefined)
+    throw new QuotekeeperError("USAGE", `${place.dir} has and misses no segment ${segment}`);
+  return { as: "here", line: { event: "found", segment, ...(await factsOf(place, info)) } };
+}
+
+async function factsOf(
+  { dir, fs }: Place,
+  { name, state, compressed, fileBytes, mark }: SegmentInfo,
+): Promise<Partial<SegmentFacts>> {
+  if (state === "open") return {};
+  const hash = createHash("sha256");
+  const onBytes = (bytes: Uint8Array): void => void hash.update(bytes);
+  let bytes = 0;
+  for await (const item of readSegment(dir, name, { fs, onBytes })) if (item.kind === "end") bytes = item.end;
+  const facts = { bytes, sha256: hash.digest("hex") };
+  return compressed ? { ...facts, fileBytes, mark } : facts;
 }

@@ -17,11 +17,10 @@ import { compressMember, endMarker, GZIP_TRAILER_BYTES } from "./compressed.ts";
 import { errnoOf, reasonOf, readFully, writeAll, type JournalFile, type JournalFs } from "./fs.ts";
 import { readSegment } from "./reader.ts";
 import { appendToList, readSegmentList } from "./segmentList.ts";
-import { hourOf, segmentFile, segmentHour, segmentOfFile } from "./segmentName.ts";
+import { hourOf, segmentFile, segmentHour, segmentOfFile, uuidBytes, uuidv7 } from "./segmentName.ts";
 import { filesOf } from "./segments.ts";
 import { setAside } from "./quarantine.ts";
 import { compressedRanges } from "./byteRanges.ts";
-import { uuidBytes, uuidv7 } from "./uuid.ts";
 
 /**
  * How long after the end of its hour an open segment may be taken for abandoned. Its writer appends

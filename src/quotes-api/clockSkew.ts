@@ -8,7 +8,7 @@
  * whatever its `Date` says.
  */
 import type { Instant } from "../clock.ts";
-import { readHttpDate } from "./httpDate.ts";
+import { readHttpDate } from "./rateLimit.ts";
 
 /** A timestamp this far from the service's clock, in ms, may be why a call was refused. Half of what is tolerated. */
 const SUSPECT_SKEW_MS = 5_000;

@@ -13,8 +13,7 @@ import { MAX_FRAGMENT } from "../quotes-api/readDocument.ts";
 import { askedInstruments, type QuoteCall, type SavedCall } from "../quotes-api/request.ts";
 import { isCsvCall } from "./csvCall.ts";
 import { csvRows } from "./csvRows.ts";
-import { isExportCall } from "./exportCall.ts";
-import { exportRows } from "./exportRows.ts";
+import { isExportCall, exportRows } from "./exportRows.ts";
 import type { InstrumentIdentity, InstrumentRow, QuoteUnit, DeadLetter, AnswerRows } from "./rowTypes.ts";
 
 /**

@@ -2,9 +2,14 @@
 import { type Instant, instantOf } from "../clock.ts";
 import type { Cell } from "./cell.ts";
 import { type CsvReading, EPOCH_UNITS } from "./csvCall.ts";
-import { readIso } from "./isoTime.ts";
-import { createLocalReader, isLocalTime, type LocalTime, type TimeRead } from "./localTime.ts";
-import { compilePattern } from "./timePattern.ts";
+import {
+  readIso,
+  createLocalReader,
+  isLocalTime,
+  type LocalTime,
+  type TimeRead,
+  compilePattern,
+} from "./timePattern.ts";
 
 /**
  * Assumed: no quote that somebody imports is older or younger than this. Milliseconds that are taken for seconds or

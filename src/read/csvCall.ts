@@ -1,6 +1,6 @@
 /** How a piece of a CSV file is to be read: kept beside it in the journal, so that nothing else is needed to read it. */
 import { namesOf } from "../quotes-api/fields.ts";
-import type { Ambiguous } from "./localTime.ts";
+import type { Ambiguous } from "./timePattern.ts";
 
 /** What names the instrument of a row. */
 export const NAME_FIELDS = [

@@ -18,7 +18,6 @@ import type {
   RestoredSource,
 } from "./rowTypes.ts";
 import { type Cell, shown } from "./cell.ts";
-import { type ExportCall, PIECE_COLUMNS, type PieceRow } from "./exportCall.ts";
 
 /** A value that no archive can hold, by its column. */
 class Unfit extends Error {}
@@ -169,5 +168,66 @@ function isTime(text: string): boolean {
     /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/u.test(text) &&
     isDateText(text.slice(0, "2026-11-18".length)) &&
     !Number.isNaN(Date.parse(text))
+  );
+}
+
+// How the pieces of an export that is taken back stand in the journal: rows of one table each.
+
+/** The source of the pieces. Their rows have the sources that the export says. */
+export const EXPORT_SOURCE: RecordSource = { kind: "import", name: "quotekeeper export" };
+
+/**
+ * The number of that source, which no other is ever given. Exports leave it out: one that is taken back and made again is
+ * the same.
+ */
+export const EXPORT_SOURCE_ID = 0;
+
+/** What a contract or a security is told by, without its number: archives number instruments differently. */
+const IDENTITY = ["security_type", "symbol", "expiration", "option_type", "strike"] as const;
+
+/** Which instrument, from which source, when. */
+const KEY = [...IDENTITY, "source_kind", "source_name", "observed_at"] as const;
+
+/** The columns of each table's rows in a piece: the archive's own, with what stands for its numbers. */
+export const PIECE_COLUMNS = {
+  sources: ["id", "kind", "name"],
+  instruments: [
+    ...["id", ...IDENTITY, "exchange", "description", "contract_size"],
+    // The type of the security that the option is on; null: the archive has none.
+    ...["underlying_type", "first_seen_at", "last_seen_at"],
+  ],
+  quotes: [
+    ...[...KEY, "delayed", ...PRICE_FIELDS.map(({ column }) => column)],
+    // Whether `extended_quotes` has a row, and that row.
+    ...["extended", ...EXTENDED_FIELDS.map(({ column }) => column)],
+  ],
+  dividends: [...KEY, "ex_date", "amount", "yield"],
+} as const satisfies Record<string, readonly string[]>;
+
+/** A table that is taken back. */
+export type PieceTable = keyof typeof PIECE_COLUMNS;
+
+/** A row by its columns: text as PostgreSQL reads it, times as ISO 8601 in UTC. */
+export type PieceRow = Readonly<Record<string, string | null>>;
+
+/** Where a piece of an export stands in place of a call. Plain JSON. */
+export type ExportCall = {
+  form: "export";
+  table: PieceTable;
+  /** What the body's rows hold, in their order. */
+  columns: readonly string[];
+  rows: number;
+};
+
+/** Whether a record's request is one. */
+export function isExportCall(request: unknown): request is ExportCall {
+  return typeof request === "object" && request !== null && (request as { form?: unknown }).form === "export";
+}
+
+/** The body of a piece: a line for each row, a JSON array of texts and nulls. */
+export function bodyOfRows(table: PieceTable, rows: readonly PieceRow[]): Buffer {
+  const columns = PIECE_COLUMNS[table];
+  return Buffer.from(
+    rows.map((row) => `${JSON.stringify(columns.map((name) => row[name] ?? null))}\n`).join(""),
   );
 }

@@ -2,10 +2,9 @@
 import { isUtf8 } from "node:buffer";
 import { parse } from "csv-parse/sync";
 import type { Instant } from "../clock.ts";
-import { type Cell, shown } from "./cell.ts";
+import { type Cell, shown, exact } from "./cell.ts";
 import { createTimeReader } from "./cellTime.ts";
 import { type Affixes, type CsvColumn, type CsvField, type CsvReading, SYMBOL_FIELDS } from "./csvCall.ts";
-import { exact } from "./spreadsheet.ts";
 import { MAX_ROW_BYTES } from "./splitRows.ts";
 
 /** How the text of a file may be written. */

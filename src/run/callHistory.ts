@@ -9,7 +9,7 @@ import type { LedgerSource } from "../journal/ledger.ts";
 import { readSegment } from "../journal/reader.ts";
 import { listSegments, type SegmentInfo } from "../journal/segments.ts";
 import type { QuoteCall } from "../quotes-api/request.ts";
-import type { ScheduledJob } from "../schedule/jobSchedule.ts";
+import type { ScheduledJob } from "../schedule/slots.ts";
 
 /** The account's limit, as the governor wants it. */
 export function governorOf({ limit, limitGiven, limitWindowMs }: Limits): GovernorConfig {

@@ -5,8 +5,13 @@ import { type Extent, readExtent } from "../archive/pointInTime.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
 import type { Instant } from "../clock.ts";
-import { createArchiveSource, KINDS, type RowsKind } from "../serve/archive/archiveSource.ts";
-import { NO_WATCHLISTS, readWatchlists } from "../serve/archive/watchlists.ts";
+import {
+  createArchiveSource,
+  KINDS,
+  type RowsKind,
+  NO_WATCHLISTS,
+  readWatchlists,
+} from "../serve/archive/archiveSource.ts";
 import type { Playback } from "../serve/playback.ts";
 import { createSimulatedMarket, simulatedSource } from "../serve/simulated/market.ts";
 import type { QuoteSource } from "../serve/source.ts";

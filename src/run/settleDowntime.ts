@@ -6,12 +6,12 @@ import type { Clock } from "../clock.ts";
 import type { Collector, ScheduledJob } from "../collect/collector.ts";
 import { downtimeNotes, slotNote, slotsWhileDown } from "../collect/downtime.ts";
 import { DEADLINES } from "../collect/fetchQuotes.ts";
-import type { JobSchedule } from "../schedule/jobSchedule.ts";
+import type { JobSchedule } from "../schedule/slots.ts";
 import type { LedgerNote, LedgerSource } from "../journal/ledger.ts";
 import type { Log } from "../log.ts";
 import type { OpenFeed } from "./feed.ts";
 import type { NoteWriter } from "./ledgerNotes.ts";
-import type { RunMarker } from "./runMarker.ts";
+import type { RunMarker } from "./lastRun.ts";
 
 /** The run that settles what those before it left. */
 type Settling = {

@@ -1,13 +1,14 @@
 /** The sentences of `status`: what was read, as lines with a verdict. Pure. */
 import type { BudgetUse } from "../archive/budgetUse.ts";
 import type { Health } from "../archive/queries.ts";
-import { scheduleJob } from "../schedule/jobSchedule.ts";
+import { scheduleJob, createSchedule } from "../schedule/slots.ts";
 import type { Job } from "../schedule/readJobs.ts";
 import type { ClockStep, LedgerSource } from "../journal/ledger.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
-import { GOES_ON_MS, type LedgerStatus, someOf } from "./ledgerStatus.ts";
 import { inNewYork, roughly } from "./durations.ts";
 import type { Line } from "./statusTypes.ts";
+import type pg from "pg";
+import { type JobMisses, readSlotsSince, readUnknownInstruments } from "../archive/coverageRows.ts";
 
 /** The job that is due next, and when. */
 type NextPoll = { job: string; at: Date };
@@ -178,4 +179,87 @@ function rowsLine({ deadLettersToday, lastDeadLetterAt, lastAnswerAt }: Health):
 /** Whether what was seen last at `at` was seen among the newest answers. */
 function goesOn(at: string | undefined, newest: string): boolean {
   return at !== undefined && Date.parse(at) > Date.parse(newest) - GOES_ON_MS;
+}
+
+// What `status` says of the ledger: slots of the last day, jobs that are late, instruments nobody knows.
+
+/** How often something was missed for one reason, the newest slot at which it was, and whether that goes on. */
+type Missed = { reason: string; count: number; lastAt: Date; goesOn: boolean };
+
+/** The ledger in a few words. */
+export type LedgerStatus = {
+  /** Instruments due in the last day, and those of them that were missed, the most frequent reason first. */
+  due: number;
+  missed: Missed[];
+  /** Jobs whose slots have passed without an entry, and since when. */
+  late: { job: string; since: Date }[];
+  /** Instruments that the service did not know when it was last asked. */
+  unknown: string[];
+};
+
+/**
+ * What went wrong this long before the newest slot of its job, or before the newest answer, still goes on, in ms. Less
+ * would let a job that is in trouble every ten minutes look well in between.
+ */
+const GOES_ON_MS = 15 * 60_000;
+
+/** A slot has this long to be settled and loaded before its job counts as late, in ms. */
+const SETTLING_MS = 3 * 60_000;
+
+/** Names of instruments that are listed; more are counted. */
+const MOST_NAMES = 8;
+
+/**
+ * @param source the market that is polled
+ * @param calendar null when lateness means nothing: the program's own simulated market runs only while `start` does
+ */
+export async function readLedgerStatus(
+  pool: pg.Pool,
+  jobs: readonly Job[],
+  { source, calendar }: { source: LedgerSource; calendar: Calendar | null },
+  now: Date,
+): Promise<LedgerStatus> {
+  const names = jobs.map(({ name }) => name);
+  const since = new Date(now.getTime() - 86_400_000);
+  const { due, misses, newest } = await readSlotsSince(pool, { jobs: names, source, since });
+  const late =
+    calendar === null ? [] : jobs.flatMap((job) => lateJob(job, newest.get(job.name), calendar, now));
+  const unknown = await readUnknownInstruments(pool, names, source);
+  return { due, missed: missedBy(misses, newest), late, unknown };
+}
+
+/**
+ * Misses by reason. They go on while the newest slots of a job have them; those of a job that is no longer there do not.
+ *
+ * @param newest the newest slot of each job
+ */
+export function missedBy(misses: readonly JobMisses[], newest: ReadonlyMap<string, Date>): Missed[] {
+  const byReason = new Map<string, Missed>();
+  for (const { job, reason, count, lastAt } of misses) {
+    const goesOn = lastAt.getTime() > (newest.get(job)?.getTime() ?? Infinity) - GOES_ON_MS;
+    const before = byReason.get(reason) ?? { reason, count: 0, lastAt, goesOn: false };
+    byReason.set(reason, {
+      reason,
+      count: before.count + count,
+      lastAt: lastAt > before.lastAt ? lastAt : before.lastAt,
+      goesOn: before.goesOn || goesOn,
+    });
+  }
+  return [...byReason.values()].sort((a, b) => b.count - a.count);
+}
+
+/** A job that was never in the ledger is new, not late. */
+function lateJob(job: Job, newest: Date | undefined, calendar: Calendar, now: Date): LedgerStatus["late"] {
+  if (!newest) return [];
+  const { schedule: cron, timezone, session } = job;
+  const schedule = createSchedule({ cron, timezone, session, calendar });
+  const since = schedule.next(newest);
+  const settledBy = since && (schedule.next(since)?.getTime() ?? since.getTime()) + SETTLING_MS;
+  return since && settledBy !== null && settledBy < now.getTime() ? [{ job: job.name, since }] : [];
+}
+
+/** `AAPL, MSFT and 3 more`. */
+function someOf(names: readonly string[]): string {
+  const rest = names.length - MOST_NAMES;
+  return `${names.slice(0, MOST_NAMES).join(", ")}${rest > 0 ? ` and ${rest} more` : ""}`;
 }

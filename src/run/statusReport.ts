@@ -19,10 +19,9 @@ import { type Archive, archiveExists } from "./archive.ts";
 import { journalDir } from "./stations.ts";
 import type { Lag } from "../journal/lag.ts";
 import { type JournalHealth, journalHealth } from "./journalHealth.ts";
-import { type LedgerStatus, readLedgerStatus } from "./ledgerStatus.ts";
-import { readLoaderState } from "./loaderState.ts";
-import { inNewYork } from "./durations.ts";
 import {
+  type LedgerStatus,
+  readLedgerStatus,
   answerLines,
   budgetLine,
   CLOCK_SAID_MS,
@@ -32,6 +31,8 @@ import {
   nextLine,
   nextPollOf,
 } from "./statusFacts.ts";
+import { readLoaderState } from "./loaderState.ts";
+import { inNewYork } from "./durations.ts";
 import type { Line, LineState, StatusReport } from "./statusTypes.ts";
 
 /** Gives the archive to look into, and is told when that was not possible, so that the next look opens it anew. */

@@ -7,9 +7,9 @@ import { writeStringDocument } from "../quotes-api/writeDocument.ts";
 import { type Fail, send, setLimitHeaders } from "./answers.ts";
 import type { Call } from "./app.ts";
 import { type AuthenticateOptions, authenticator } from "./authenticate.ts";
-import { type BudgetMemory, createBudgets } from "./budgets.ts";
-import type { ServiceKey } from "./keys/key.ts";
 import {
+  type BudgetMemory,
+  createBudgets,
   type CallClass,
   type Count,
   faultText,
@@ -17,6 +17,7 @@ import {
   type Limits,
   SERVICE_LIMITS,
 } from "./limits.ts";
+import type { ServiceKey } from "./keys/key.ts";
 import { STATUS } from "./httpStatus.ts";
 
 /** What calls are admitted by. */

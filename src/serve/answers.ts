@@ -1,7 +1,7 @@
 /** How answers are sent: XML, all of them. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { writeErrorDocument } from "../quotes-api/writeDocument.ts";
-import type { Fault } from "./faults/decide.ts";
+import type { Fault } from "./faults/faults.ts";
 import { HTML_PAGE, sendTruncated } from "./faults/edge.ts";
 import { LIMIT_HEADERS, type LimitHeaders } from "./limits.ts";
 

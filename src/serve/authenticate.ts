@@ -5,7 +5,6 @@ import { NonceMemory } from "../quotes-api/oauth/nonces.ts";
 import { signedTarget, type SignedTarget } from "../quotes-api/oauth/signedTarget.ts";
 import { TIMESTAMP_WINDOW_SECONDS, verifyRequest, type Verdict } from "../quotes-api/oauth/verifyRequest.ts";
 import { keyFinder, type Keys, type ServiceKey } from "./keys/key.ts";
-import { createTargetMemory } from "./targetMemory.ts";
 
 /** Assumed: more nonces than this in twice the timestamp window are an attack or a fault, and are refused. */
 const MAX_NONCES = 1_000_000;
@@ -92,4 +91,30 @@ export function newNonceMemory(
   options: Omit<ConstructorParameters<typeof NonceMemory>[0], "maxNonces" | "maxPerToken">,
 ): NonceMemory {
   return new NonceMemory({ maxNonces: MAX_NONCES, maxPerToken: MAX_NONCES_PER_TOKEN, ...options });
+}
+
+/** Targets of calls that are remembered: those of many callers who each ask the same again and again. */
+const MOST_TARGETS = 1_000;
+
+/** A longer target, in characters, is not worth its room. */
+const LONGEST_TARGET = 2_048;
+
+/** What follows from targets, of those that were found worth remembering. */
+type TargetMemory<Value> = {
+  find: (target: string) => Value | undefined;
+  /** Keeps it, unless its target comes once: it is long, or the call is signed in its query. */
+  keep: (target: string, value: Value) => void;
+};
+
+/** A memory of what follows from the target of a call alone. Callers of quotes ask for the same ones each minute. */
+export function createTargetMemory<Value>(): TargetMemory<Value> {
+  const known = new Map<string, Value>();
+  return {
+    find: (target) => known.get(target),
+    keep: (target, value) => {
+      if (target.length > LONGEST_TARGET || target.includes("oauth_")) return;
+      if (known.size >= MOST_TARGETS) known.clear();
+      known.set(target, value);
+    },
+  };
 }

@@ -21,8 +21,7 @@ import { join } from "node:path";
 import type { Clock } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { readTextFileSync } from "../plainFiles.ts";
-import type { KeptWindow } from "./budgets.ts";
-import type { CallClass } from "./limits.ts";
+import type { KeptWindow, CallClass } from "./limits.ts";
 import type { UsedBy, UsedNonce } from "../quotes-api/oauth/nonces.ts";
 
 /** What the log needs to know. */

@@ -1,16 +1,18 @@
 /** GET /v1/market/quotes.xml for a call that was admitted: from its target to the answer. */
 import type { Clock } from "../clock.ts";
 import { splitTarget } from "../quotes-api/oauth/protocol.ts";
-import { parseRequest } from "../quotes-api/parseRequest.ts";
+import { parseRequest, DELAYED_DEFAULT, type QuoteRequest } from "../quotes-api/parseRequest.ts";
 import { writeDocument, writeDocumentBytes } from "../quotes-api/writeDocument.ts";
 import type { Admission, Admitted, Answer } from "./admission.ts";
-import { answerQuotes, type Quotes, type Wanted, wantedBy } from "./answerQuotes.ts";
 import { type Fail, sendFaulty, sendQuotes, setLimitHeaders, SOURCE_HEADER } from "./answers.ts";
-import type { Fault } from "./faults/decide.ts";
+import type { Fault } from "./faults/faults.ts";
 import { type Faults, inFaultyOrder } from "./faults/edge.ts";
-import { createTargetMemory } from "./targetMemory.ts";
-import type { QuoteSource } from "./source.ts";
+import { createTargetMemory } from "./authenticate.ts";
+import { type QuoteSource, type Asked, DELAY_MS } from "./source.ts";
 import { STATUS } from "./httpStatus.ts";
+import { instrumentName, option, type InstrumentKey } from "../market/instrument.ts";
+import type { InstrumentQuote } from "../quotes-api/document.ts";
+import { keyOfSymbol } from "../quotes-api/request.ts";
 
 /**
  * Assumed: a token that may see only delayed quotes and asks for real-time ones is refused with 403 and told so. If it
@@ -36,7 +38,7 @@ type QuoteCallOptions = {
 type Outcome = Exclude<Quotes, string> | { status: number; problem: string };
 
 /** What a target asks for: which quotes, and how it said `delayed`; or why it is refused. */
-type Asked = { wanted: Wanted; delayedAsked: boolean | null } | string;
+type AskedFor = { wanted: Wanted; delayedAsked: boolean | null } | string;
 
 /** Makes the answer to calls of quotes. */
 export function quotesAnswer({ source, clock, newId, fail }: QuoteCallOptions): Answer {
@@ -81,8 +83,8 @@ function outcomes(
   source: QuoteSource,
   clock: Pick<Clock, "now">,
 ): (call: Admitted) => Outcome | Promise<Outcome> {
-  const known = createTargetMemory<Asked>();
-  const askedBy = (target: string): Asked => {
+  const known = createTargetMemory<AskedFor>();
+  const askedBy = (target: string): AskedFor => {
     const before = known.find(target);
     if (before !== undefined) return before;
     const asked = askedFor(target);
@@ -101,7 +103,7 @@ function outcomes(
   };
 }
 
-function askedFor(target: string): Asked {
+function askedFor(target: string): AskedFor {
   const parsed = parseRequest(splitTarget(target).query);
   if (!parsed.ok) return parsed.problem;
   const wanted = wantedBy(parsed.request);
@@ -114,4 +116,86 @@ function outcomeOf(quotes: Quotes): Outcome {
 
 function malformed(problem: string): Outcome {
   return { status: STATUS.malformed, problem };
+}
+
+// From what was asked to the instruments of the answer.
+
+/**
+ * Assumed: a longer list of symbols is refused with 400. It is the largest list that clients of the live service
+ * report (field notes, "Requests"); a request line that is too long is another matter, and a 414.
+ */
+const MAX_SYMBOLS = 325;
+
+/** What a request wants of a source, whatever the source and the moment. */
+type Wanted = {
+  /** The watchlist that is meant, or may be when `keys` are not known; null: none is. */
+  watchlist: string | null;
+  /** The instruments that are meant, in the order asked, each once; null: the watchlist or nothing. */
+  keys: readonly InstrumentKey[] | null;
+};
+
+/**
+ * Reads what a request wants; a text says why it is refused.
+ *
+ * Assumed: a list of one name is a watchlist when the source has one of that id and knows no symbol of that name, for the
+ * specification folds watchlists into `symbols`; and an unknown watchlist is refused with 400.
+ */
+export function wantedBy(request: QuoteRequest): Wanted | string {
+  if (request.kind === "option") return { watchlist: null, keys: [option(request.contract)] };
+  if (request.kind === "watchlist") return { watchlist: request.watchlist, keys: null };
+  const { symbols } = request;
+  if (symbols.length > MAX_SYMBOLS) return `${symbols.length} symbols exceed the ${MAX_SYMBOLS} of one call`;
+  const [only = null] = symbols;
+  return { watchlist: symbols.length === 1 ? only : null, keys: eachOnce(symbols.map(keyOfSymbol)) };
+}
+
+/** The instruments of an answer, or why it is refused. */
+type Quotes = readonly InstrumentQuote[] | string;
+
+/**
+ * The quotes of what is wanted. Only a source that has to be waited for makes a promise of them: to wait for what is
+ * there would cost more than to look it up.
+ *
+ * @param asked when, and which
+ */
+function answerQuotes(source: QuoteSource, wanted: Wanted, asked: Asked): Quotes | Promise<Quotes> {
+  const { watchlist, keys } = wanted;
+  const answer = (members: readonly string[] | null): Quotes | Promise<Quotes> => {
+    const found = keys && quotesOf(source, keys, asked);
+    if (!members) return found ?? `the watchlist "${watchlist ?? ""}" is not known`;
+    const ofMembers = () => quotesOf(source, eachOnce(members.map(keyOfMember)), asked);
+    // A watchlist that is named like a symbol does not stand before it: `watchlist=` asks for that one.
+    const choose = (quotes: readonly InstrumentQuote[]) =>
+      quotes.every(({ unknownSymbol }) => unknownSymbol === true) ? ofMembers() : quotes;
+    if (!found) return ofMembers();
+    return found instanceof Promise ? found.then(choose) : choose(found);
+  };
+  const members = watchlist === null ? null : source.watchlist(watchlist);
+  return members instanceof Promise ? members.then(answer) : answer(members);
+}
+
+function quotesOf(
+  source: QuoteSource,
+  keys: readonly InstrumentKey[],
+  asked: Asked,
+): readonly InstrumentQuote[] | Promise<readonly InstrumentQuote[]> {
+  if (source.quotes) return source.quotes(keys, asked);
+  const delayMs = (asked.delayed ?? DELAYED_DEFAULT) ? DELAY_MS : 0;
+  const at = new Date(asked.now.getTime() - delayMs);
+  return Promise.all(keys.map((key) => source.quote(key, at)));
+}
+
+/** In the order of each one's first place; the same instrument may have been asked for in two ways. */
+function eachOnce(keys: readonly InstrumentKey[]): readonly InstrumentKey[] {
+  return [...new Map(keys.map((key) => [instrumentName(key), key])).values()];
+}
+
+const CONTRACT = /^([^:]+):(\d{4}-\d\d-\d\d):(CALL|PUT):(\d+(?:\.\d+)?)$/;
+
+/** A member of a watchlist: a symbol, or an option contract as `AAPL:2026-12-18:CALL:150`. */
+function keyOfMember(member: string): InstrumentKey {
+  const [, underlying, expiration, optionType, strike] = CONTRACT.exec(member) ?? [];
+  if (underlying === undefined || expiration === undefined || strike === undefined)
+    return keyOfSymbol(member);
+  return option({ underlying, expiration, optionType: optionType === "PUT" ? "PUT" : "CALL", strike });
 }

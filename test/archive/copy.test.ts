@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { copyInto, copyText } from "../../src/archive/copy.ts";
+import { copyInto, copyText } from "../../src/archive/copyQuotes.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase } from "../support/database.ts";
 

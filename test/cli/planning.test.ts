@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { insertLedger } from "../../src/archive/ledgerRows.ts";
-import { widthOf } from "../../src/cli/terminal/width.ts";
+import { widthOf } from "../../src/cli/terminal/screen.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { instantFromDate } from "../../src/clock.ts";
 import type { SlotEntry } from "../../src/journal/ledger.ts";

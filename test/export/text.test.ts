@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
-import { copyLines, copyValues } from "../../src/export/copyText.ts";
-import { createLineEnds } from "../../src/export/csvFile.ts";
+import { copyLines, copyValues } from "../../src/export/parquetFile.ts";
+import { createLineEnds } from "../../src/export/writeTable.ts";
 
 /** A text in pieces of `size` bytes. */
 async function* inPieces(text: string, size: number): AsyncGenerator<Buffer> {

@@ -2,7 +2,7 @@
 import type pg from "pg";
 import { isPassing, loadBatch } from "../../src/archive/loadBatch.ts";
 import { readBatches } from "../../src/archive/readBatches.ts";
-import { mayBeOfARow, mayBeThereAlready } from "../../src/archive/sqlState.ts";
+import { mayBeOfARow, mayBeThereAlready } from "../../src/archive/databaseError.ts";
 import { replay } from "../../src/backfill/journal/replay.ts";
 import { NOTHING_DONE } from "../../src/archive/refill/backfillReport.ts";
 import { listSegments } from "../../src/journal/segments.ts";

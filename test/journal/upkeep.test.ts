@@ -4,9 +4,8 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { compressClosed } from "../../src/journal/compress.ts";
 import { nodeFs } from "../../src/journal/fs.ts";
-import { segmentFile } from "../../src/journal/segmentName.ts";
+import { segmentFile, uuidv7 } from "../../src/journal/segmentName.ts";
 import { listSegments } from "../../src/journal/segments.ts";
-import { uuidv7 } from "../../src/journal/uuid.ts";
 import { verifyJournal } from "../../src/journal/verify.ts";
 import type { QuotekeeperError } from "../../src/errors.ts";
 import {

@@ -10,7 +10,7 @@ import { readSegment, type JournalItem } from "../../src/journal/reader.ts";
 import type { JournalRecord, ResponseRecord } from "../../src/journal/record.ts";
 import { SEGMENT_LIST } from "../../src/journal/segmentList.ts";
 import { listSegments } from "../../src/journal/segments.ts";
-import { uuidv7 } from "../../src/journal/uuid.ts";
+import { uuidv7 } from "../../src/journal/segmentName.ts";
 import { openJournal, type Journal, type JournalOptions } from "../../src/journal/writer.ts";
 
 const made: string[] = [];

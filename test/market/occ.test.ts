@@ -1,7 +1,6 @@
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { plainStrike } from "../../src/market/instrument.ts";
-import type { OptionContract } from "../../src/market/instrument.ts";
+import { plainStrike, type OptionContract } from "../../src/market/instrument.ts";
 import { occSymbol, parseOccSymbol } from "../../src/market/occ.ts";
 
 test("AAPL120721C00200000 is the AAPL call of 21 July 2012 at 200", () => {

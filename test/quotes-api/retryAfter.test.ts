@@ -1,8 +1,7 @@
 /** `Retry-After`, RFC 9110 section 10.2.3. */
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { readHttpDate } from "../../src/quotes-api/httpDate.ts";
-import { readRetryAfter } from "../../src/quotes-api/rateLimit.ts";
+import { readHttpDate, readRetryAfter } from "../../src/quotes-api/rateLimit.ts";
 
 /** 20 seconds before the dates below. */
 const DATE = "Fri, 20 Nov 2026 22:49:40 GMT";

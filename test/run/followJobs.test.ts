@@ -3,9 +3,8 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
-import { followJobs, type JobSet } from "../../src/run/followJobs.ts";
+import { followJobs, type JobSet, LOOK_EVERY_MS } from "../../src/run/followJobs.ts";
 import { readJobs } from "../../src/schedule/readJobs.ts";
-import { LOOK_EVERY_MS } from "../../src/run/followJobs.ts";
 import { tempDir } from "../support/tempDir.ts";
 
 const GE_JOB = 'name: list\nschedule: "* * * * *"\nsymbols: [GE]\n';

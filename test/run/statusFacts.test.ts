@@ -1,8 +1,15 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "@jest/globals";
 import type { Health } from "../../src/archive/queries.ts";
-import { type LedgerStatus, missedBy } from "../../src/run/ledgerStatus.ts";
-import { answerLines, budgetLine, ledgerLines, marketLine, nextLine } from "../../src/run/statusFacts.ts";
+import {
+  type LedgerStatus,
+  missedBy,
+  answerLines,
+  budgetLine,
+  ledgerLines,
+  marketLine,
+  nextLine,
+} from "../../src/run/statusFacts.ts";
 import { statusLines } from "../../src/cli/status.ts";
 
 const at = (time: string): Date => new Date(`2026-11-20T${time}:00Z`);

@@ -2,10 +2,8 @@ import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { createTask } from "node-cron";
 import { validateCron } from "../../src/schedule/cron.ts";
-import { createSchedule, dueSlots } from "../../src/schedule/slots.ts";
-import type { Schedule } from "../../src/schedule/slots.ts";
-import { alwaysOpen, createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
-import type { WantedSession } from "../../src/market/calendar/tradingCalendar.ts";
+import { createSchedule, dueSlots, type Schedule } from "../../src/schedule/slots.ts";
+import { alwaysOpen, createCalendar, type WantedSession } from "../../src/market/calendar/tradingCalendar.ts";
 
 const nyse = createCalendar();
 

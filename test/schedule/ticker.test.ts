@@ -1,10 +1,8 @@
 import { afterEach, describe, expect, jest, test } from "@jest/globals";
 import { createSchedule } from "../../src/schedule/slots.ts";
-import { startTicker } from "../../src/schedule/ticker.ts";
-import type { TickWindow } from "../../src/schedule/ticker.ts";
-import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
+import { startTicker, type TickWindow } from "../../src/schedule/ticker.ts";
+import { createCalendar, type WantedSession } from "../../src/market/calendar/tradingCalendar.ts";
 import type { ClockStep } from "../../src/journal/ledger.ts";
-import type { WantedSession } from "../../src/market/calendar/tradingCalendar.ts";
 import { startVirtualTime, type VirtualTime } from "../collect/virtualTime.ts";
 
 const nyse = createCalendar();

@@ -10,7 +10,7 @@ import { type EmbeddedServer, openEmbedded } from "../../src/archive/embedded/em
 import { migrate, readMigrations } from "../../src/archive/migrations.ts";
 import { ensurePartitions } from "../../src/archive/partitions.ts";
 import { endReaders, settleReaderSettings } from "../../src/archive/readerRole.ts";
-import { withSourceLock } from "../../src/archive/refill/sourceLock.ts";
+import { withSourceLock } from "../../src/archive/refill/runs.ts";
 import { systemClock } from "../../src/clock.ts";
 import { freshDatabase } from "../support/database.ts";
 import { until } from "../support/until.ts";

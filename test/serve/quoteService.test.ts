@@ -7,7 +7,7 @@ import { QuotekeeperError } from "../../src/errors.ts";
 import { newNonceMemory } from "../../src/serve/authenticate.ts";
 import { readDocument } from "../../src/quotes-api/readDocument.ts";
 import { signRequest } from "../../src/quotes-api/oauth/signature.ts";
-import { readWatchlists } from "../../src/serve/archive/watchlists.ts";
+import { readWatchlists } from "../../src/serve/archive/archiveSource.ts";
 import { createQuoteService, type QuoteServiceOptions } from "../../src/serve/quoteService.ts";
 import { createSimulatedMarket } from "../../src/serve/simulated/market.ts";
 import { tempDir } from "../support/tempDir.ts";

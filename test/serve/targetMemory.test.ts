@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { createTargetMemory } from "../../src/serve/targetMemory.ts";
+import { createTargetMemory } from "../../src/serve/authenticate.ts";
 
 /** What follows from a target, and how often it was worked out. */
 function counted() {

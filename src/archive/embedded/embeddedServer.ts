@@ -10,7 +10,7 @@ import { QuotekeeperError } from "../../errors.ts";
 import { ensureDataDir } from "../../journal/dataDir.ts";
 import { addressOf, APPLICATION_NAME, ArchiveClient } from "../connect.ts";
 import { READER, settleReaderSettings } from "../readerRole.ts";
-import { findBinaries } from "./binaries.ts";
+import { findBinaries, fetchPackage } from "./binaries.ts";
 import {
   type Cluster,
   type ClusterSettings,
@@ -27,7 +27,6 @@ import {
   stopServer,
 } from "./cluster.ts";
 import { sweepDrafts } from "./drafts.ts";
-import { fetchPackage } from "./fetchPackage.ts";
 import { cachesOf, reachableBinaries } from "./reachable.ts";
 import { OWNER, VIEWER } from "./roles.ts";
 import { socketDir } from "./socketDir.ts";

@@ -1,9 +1,8 @@
 /** The SQL of an export. COPY takes no parameters: what comes from outside is quoted here, and nowhere else. */
 import pg from "pg";
-import type { ExportColumn } from "./columns.ts";
-import { EXPORT_SOURCE_ID } from "../../read/exportCall.ts";
-import { harmlessSql } from "../../read/spreadsheet.ts";
-import type { ExportTable } from "./tables.ts";
+import type { ExportColumn, ExportTable } from "./tables.ts";
+import { EXPORT_SOURCE_ID } from "../../read/exportRows.ts";
+import { harmlessSql } from "../../read/cell.ts";
 
 /** What is exported of a table. Dates are the exchange's, both included; null: no bound. */
 export type ExportRange = {

@@ -3,9 +3,8 @@ import { addAbortSignal } from "node:stream";
 import type pg from "pg";
 import { to as copyTo } from "pg-copy-streams";
 import { QuotekeeperError } from "../../errors.ts";
-import { type ExportColumn, readColumns } from "./columns.ts";
+import { type ExportColumn, readColumns, type ExportTable } from "./tables.ts";
 import { daysQuery, type ExportRange, type RowFormat, rowsQuery } from "./exportQueries.ts";
-import type { ExportTable } from "./tables.ts";
 
 /** Rows on their way out. */
 type RowStream = {

@@ -17,7 +17,7 @@ import {
 import { dividends, instruments, sources } from "../schema.ts";
 import { columnList, insertAll } from "../tableRows.ts";
 import type { AnswerRows, Restored, RestoredInstrument, RestoredSource } from "../../read/rowTypes.ts";
-import { EXPORT_SOURCE, EXPORT_SOURCE_ID, isExportCall } from "../../read/exportCall.ts";
+import { EXPORT_SOURCE, EXPORT_SOURCE_ID, isExportCall } from "../../read/exportRows.ts";
 
 /** Sources, that of exports among them, and instruments; to be called before the quotes of the same answers are stored. `seen` grows. */
 export async function restoreDirectory(

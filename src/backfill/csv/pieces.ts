@@ -7,8 +7,7 @@ import type { Hash } from "node:crypto";
 import type { CsvCall, CsvReading } from "../../read/csvCall.ts";
 import type { RawRow } from "../../read/splitRows.ts";
 import type { Instant } from "../../clock.ts";
-import { addPart, hashOf, uuidOf } from "../files/identity.ts";
-import type { Piece, PieceBatch } from "../files/piece.ts";
+import { addPart, hashOf, uuidOf, type Piece, type PieceBatch } from "../files/piece.ts";
 import type { KnownPiece } from "../../archive/refill/knownPieces.ts";
 import type { ReadRows } from "./readRows.ts";
 

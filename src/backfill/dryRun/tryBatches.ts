@@ -2,7 +2,7 @@
 import { createMemory, loadBatch } from "../../archive/loadBatch.ts";
 import type { Batch } from "../../archive/batch.ts";
 import { loadAll, type LoaderOptions } from "../../archive/loader.ts";
-import { NO_POSITION } from "../../archive/refill/runPosition.ts";
+import { NO_POSITION } from "../../archive/refill/runs.ts";
 import { type BackfillReport, NOTHING_DONE, withLoaded } from "../../archive/refill/backfillReport.ts";
 import type { TempCopies } from "../../archive/tempCopies.ts";
 

@@ -9,11 +9,10 @@ import {
   PIECE_COLUMNS,
   type PieceRow,
   type PieceTable,
-} from "../../read/exportCall.ts";
+} from "../../read/exportRows.ts";
 import type { Instant } from "../../clock.ts";
-import { hashOf, uuidOf } from "../files/identity.ts";
+import { hashOf, uuidOf, type Piece, type PieceBatch } from "../files/piece.ts";
 import type { KnownPiece } from "../../archive/refill/knownPieces.ts";
-import type { Piece, PieceBatch } from "../files/piece.ts";
 import { invalid, type OpenedExport, type TakenBack } from "./openExport.ts";
 import { exportedCsvRows, parquetRows } from "./exportedRows.ts";
 

@@ -24,7 +24,7 @@ import {
 } from "../../archive/refill/removeAnswers.ts";
 import { inTransaction } from "../../archive/transaction.ts";
 import type { LoadPosition } from "../../archive/loadPosition.ts";
-import { overtaken } from "../../archive/refill/runPosition.ts";
+import { overtaken } from "../../archive/refill/runs.ts";
 import { batchesOf, type ReplayOptions } from "./replay.ts";
 import type { TimeRange } from "./chosenSegments.ts";
 import { Restoring } from "./restoring.ts";

@@ -11,7 +11,7 @@ import type { JournalRecord } from "../../journal/record.ts";
 import type { SegmentInfo } from "../../journal/segments.ts";
 import type { OnProgress } from "../progress.ts";
 import { type BackfillReport, withLoaded } from "../../archive/refill/backfillReport.ts";
-import { NO_POSITION, overtaken } from "../../archive/refill/runPosition.ts";
+import { NO_POSITION, overtaken } from "../../archive/refill/runs.ts";
 
 /** What a replay needs. */
 export type ReplayOptions = {

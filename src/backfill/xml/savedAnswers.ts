@@ -2,10 +2,9 @@
 import type { SavedCall } from "../../quotes-api/request.ts";
 import type { Instant } from "../../clock.ts";
 import { openFile } from "../../plainFiles.ts";
-import { hashOf, uuidOf } from "../files/identity.ts";
+import { hashOf, uuidOf } from "../files/piece.ts";
 import type { UnplacedPiece } from "../files/placeInTime.ts";
-import type { Content } from "./content.ts";
-import { archiveEntries, type Entry, isArchive, readFileContent } from "./packed.ts";
+import { type Content, archiveEntries, type Entry, isArchive, readFileContent } from "./packed.ts";
 import { findFiles, type FoundFile, lastName } from "./findFiles.ts";
 import {
   createTimeFinder,

@@ -2,10 +2,16 @@
  * When a saved answer was received: told by its file's name, a file beside it (its sidecar), or when it was written.
  * Pure.
  */
-import { createLocalReader, type LocalTime, type TimeRead } from "../../read/localTime.ts";
+import {
+  createLocalReader,
+  type LocalTime,
+  type TimeRead,
+  findIso,
+  readIso,
+  compilePattern,
+  type TimePattern,
+} from "../../read/timePattern.ts";
 import { EARLIEST, LATEST } from "../../read/cellTime.ts";
-import { findIso, readIso } from "../../read/isoTime.ts";
-import { compilePattern, type TimePattern } from "../../read/timePattern.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { type Instant, instantOf, microsOf } from "../../clock.ts";
 import { EXCHANGE_ZONE } from "../../market/calendar/dates.ts";

@@ -5,8 +5,13 @@ import type pg from "pg";
 import type { Batch } from "../../archive/batch.ts";
 import { fillSlots } from "../../archive/refill/fillSlots.ts";
 import { type BackfillReport, NOTHING_DONE } from "../../archive/refill/backfillReport.ts";
-import { NO_POSITION, positionOfRun, readReadPositions } from "../../archive/refill/runPosition.ts";
-import { beginRun, finishRun } from "../../archive/refill/runs.ts";
+import {
+  NO_POSITION,
+  positionOfRun,
+  readReadPositions,
+  beginRun,
+  finishRun,
+} from "../../archive/refill/runs.ts";
 import type { TempCopies } from "../../archive/tempCopies.ts";
 import { tryBatches } from "../../backfill/dryRun/tryBatches.ts";
 import { rebuild } from "../../backfill/journal/rebuild.ts";

@@ -5,7 +5,7 @@ import type { Config } from "../../config/loadEnvironment.ts";
 import { exchangeTime } from "../../market/calendar/dates.ts";
 import type { Sink } from "../../run/edges.ts";
 import { linesOfStack, oneLine, own } from "./harmless.ts";
-import { wantsColour } from "./style.ts";
+import { wantsColour } from "./screen.ts";
 
 /** What is never in a log, whatever somebody passes by mistake: not at the top, and not three levels deep. */
 const SECRET_NAMES = [

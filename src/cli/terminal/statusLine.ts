@@ -2,7 +2,7 @@
 import type { Clock } from "../../clock.ts";
 import type { Sink } from "../../run/edges.ts";
 import { oneLine, own } from "./harmless.ts";
-import { cutTo } from "./width.ts";
+import { cutTo } from "./screen.ts";
 
 /** Where no person looks, a line at most this often: at first, and when it is clear that all goes well. */
 const PLAIN_EVERY_MS = 10_000;

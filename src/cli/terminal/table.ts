@@ -1,8 +1,7 @@
 /** Aligned tables that fit the terminal. */
 import type { Sink } from "../../run/edges.ts";
 import { oneLine } from "./harmless.ts";
-import { type Paint, painter } from "./style.ts";
-import { widthOf, wrapTo } from "./width.ts";
+import { type Paint, painter, widthOf, wrapTo } from "./screen.ts";
 
 /** Columns of a table: heading, whether it holds numbers, and whether its text may go on in the next line. */
 type Column = {

@@ -6,9 +6,7 @@ import { Temporal } from "temporal-polyfill";
 import { QuotekeeperError } from "../../errors.ts";
 import { remembered } from "../../remembered.ts";
 import { DAY, exchangeInstant, isDateText } from "./dates.ts";
-import { earlyClosesOf } from "./earlyCloses.ts";
-import { holidaysOf } from "./holidays.ts";
-import { CLOSURES, IRREGULAR_CLOSES, LATE_OPENINGS } from "./irregular.ts";
+import { earlyClosesOf, holidaysOf, CLOSURES, IRREGULAR_CLOSES, LATE_OPENINGS } from "./holidays.ts";
 import type { CalendarOverride } from "./overrides.ts";
 import { EARLY_CLOSE, type Phase, phaseFinder, sessionOn, type TradingSession } from "./tradingSession.ts";
 

@@ -5,7 +5,7 @@
  * what was forgotten never moves back, so a clock set back does not open the way for a replay. What is remembered can
  * be written down (`onFresh`) and given back to the memory of the next run (`remembered`, `horizon`).
  */
-import { hashOf } from "./hmac.ts";
+import { hashOf } from "./signature.ts";
 
 /** What became of a nonce. `full`: no room until older ones lapse; nothing was remembered. */
 type NonceVerdict = "fresh" | "repeated" | "stale" | "full";

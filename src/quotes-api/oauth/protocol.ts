@@ -2,7 +2,6 @@
  * The protocol parameters of a request (RFC 5849 sections 3.1 and 3.5) and everything that is signed with them,
  * read strictly: what is missing, duplicated or unsupported is a 400 (section 3.2).
  */
-import { inShort, isOAuthHeader, parseAuthorization } from "./authorization.ts";
 import { MAX_PARAMETERS, type Parameter } from "./parameters.ts";
 import { isProtocol, readParameters, type SignedTarget, unsigned } from "./signedTarget.ts";
 
@@ -139,4 +138,79 @@ function bad(reason: string): { ok: false; status: 400; reason: string } {
 
 function unauthorized(reason: string): { ok: false; status: 401; reason: string } {
   return { ok: false, status: 401, reason };
+}
+
+// The `Authorization: OAuth` header (RFC 5849 section 3.5.1), read strictly.
+
+/** The parameters of a header without `realm`, decoded, in their order; or what is wrong with it. */
+type AuthorizationHeader =
+  { ok: true; parameters: Parameter[]; realm: string | null } | { ok: false; problem: string };
+
+const SCHEME = /^OAuth(?:[ \t]+|$)/i;
+/** Sticky: read from where the one before it ended. */
+const PARAMETER = /([^\s=",]+)="([^"]*)"[ \t]*(,[ \t]*|$)/y;
+
+/** Whether the header is of the `OAuth` scheme at all; the scheme's case does not matter (RFC 5849 section 3.5.1). */
+export function isOAuthHeader(header: string): boolean {
+  return SCHEME.test(header);
+}
+
+/**
+ * Reads the header: names and values are percent-decoded, values must be quoted, `realm` is set apart,
+ * and a name may come only once (RFC 5849 section 3.1). Problems name parameters, never their values. There may be
+ * no more than `MAX_PARAMETERS`.
+ *
+ * Assumed: unquoted values, empty list elements and a trailing comma are refused; no known client sends them.
+ */
+export function parseAuthorization(header: string): AuthorizationHeader {
+  const scheme = SCHEME.exec(header);
+  if (!scheme) return { ok: false, problem: "the Authorization scheme is not OAuth" };
+  const parameters: Parameter[] = [];
+  const seen = new Set<string>();
+  let realm: string | null = null;
+  let at = scheme[0].length;
+  let openComma = false;
+  while (at < header.length) {
+    PARAMETER.lastIndex = at;
+    const match = PARAMETER.exec(header);
+    if (!match) return { ok: false, problem: 'the Authorization header is not a list of name="value"' };
+    // By its places: taking a match apart by a pattern walks an iterator.
+    const name = decode(match[1] ?? "");
+    if (name === null) return { ok: false, problem: "a parameter's name is not percent-encoded UTF-8" };
+    if (seen.has(name)) return { ok: false, problem: `${inShort(name)} is given twice` };
+    seen.add(name);
+    if (seen.size > MAX_PARAMETERS)
+      return { ok: false, problem: `the Authorization header has more than ${MAX_PARAMETERS} parameters` };
+    const rawValue = match[2] ?? "";
+    if (isRealm(name)) realm = rawValue;
+    else {
+      const value = decode(rawValue);
+      if (value === null) return { ok: false, problem: `${inShort(name)} is not percent-encoded UTF-8` };
+      parameters.push([name, value]);
+    }
+    at = PARAMETER.lastIndex;
+    openComma = match[3] !== "";
+  }
+  if (openComma) return { ok: false, problem: "the Authorization header ends with a comma" };
+  return { ok: true, parameters, realm };
+}
+
+/** A name of a parameter as a problem has it, however long somebody made it. */
+export function inShort(name: string): string {
+  return name.length <= 40 ? name : `${name.slice(0, 40)}...`;
+}
+
+/** In any case; the length is looked at first, for no other name of OAuth has it. */
+function isRealm(name: string): boolean {
+  return name.length === 5 && name.toLowerCase() === "realm";
+}
+
+/** Null when the text is no percent-encoded UTF-8. A `+` is a plus here: this is no form encoding. */
+function decode(text: string): string | null {
+  if (!text.includes("%")) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return null;
+  }
 }

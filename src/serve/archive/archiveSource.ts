@@ -7,13 +7,16 @@ import {
   type SourceKind,
 } from "../../archive/pointInTime.ts";
 import { type Instant, instantFromDate, instantOf, microsOf } from "../../clock.ts";
-import type { InstrumentKey } from "../../market/instrument.ts";
+import { type InstrumentKey, isSymbol, isWatchlistId } from "../../market/instrument.ts";
 import type { InstrumentQuote } from "../../quotes-api/document.ts";
 import { type Playback, playedAt } from "../playback.ts";
 import { type Asked, DELAY_MS, type QuoteSource, unknownQuote } from "../source.ts";
 import { type Moment, nameOf, sharedLookups } from "./lookups.ts";
-import type { Watchlists } from "./watchlists.ts";
 import { quoteFromRow } from "./fromRow.ts";
+import { z } from "zod";
+import { parsePlainYaml } from "../../schedule/yamlFile.ts";
+import { QuotekeeperError } from "../../errors.ts";
+import { readTextFileSync } from "../../plainFiles.ts";
 
 /** Rows that are played together: what was received from the market, or from simulated ones. Never both. */
 export type RowsKind = "real" | "simulated";
@@ -121,4 +124,54 @@ function isSame(one: PointInTimeRow, other: PointInTimeRow): boolean {
     if (one[name] !== other[name] && name !== "place") return false;
   }
   return true;
+}
+
+// Watchlists from a file: ids, each with its symbols.
+
+/** Symbols by the id of their watchlist. */
+type Watchlists = ReadonlyMap<string, readonly string[]>;
+
+/** No watchlists. */
+export const NO_WATCHLISTS: Watchlists = new Map();
+
+const SYMBOL = z
+  .string()
+  .refine((text) => isSymbol(text, 64), "a symbol is text without blanks; quote what looks like a number");
+
+/** `DEFAULT: [AAPL, MSFT]`, or `DEFAULT: AAPL, MSFT`. */
+const FILE = z.record(
+  z.string().refine(isWatchlistId, "an id is words with one blank between them, and no commas"),
+  z.union([
+    z.array(SYMBOL).min(1),
+    z
+      .string()
+      .transform((list) => list.split(",").map((symbol) => symbol.trim()))
+      .pipe(z.array(SYMBOL).min(1)),
+  ]),
+);
+
+/**
+ * Reads a YAML file such as
+ *
+ *     DEFAULT: [AAPL, MSFT, BRK.B]
+ *     my tech stocks: [AAPL, MSFT]
+ *     options: [AAPL261218C00150000, "AAPL:2026-12-18:PUT:150"]
+ *
+ * @throws QuotekeeperError WATCHLISTS_INVALID with every problem
+ */
+export function readWatchlists(file: string): Watchlists {
+  let content: unknown;
+  try {
+    content = parsePlainYaml(readTextFileSync(file).text);
+  } catch (error) {
+    // Without its cause: a parser's own message quotes the file, whatever that is.
+    const { code } = error as { code: string };
+    throw new QuotekeeperError("WATCHLISTS_INVALID", `${file} cannot be read (${code})`);
+  }
+  const read = FILE.safeParse(content ?? {});
+  if (read.success) return new Map(Object.entries(read.data));
+  const problems = read.error.issues.map(
+    ({ path, message }) => `${path.join(".") || "the file"}: ${message}`,
+  );
+  throw new QuotekeeperError("WATCHLISTS_INVALID", `${file}: ${problems.join("; ")}`);
 }

@@ -1,8 +1,16 @@
 /** The thin edge of the faults: waits, and writes answers that are wrong on the wire. */
 import type { ServerResponse } from "node:http";
 import type { Clock } from "../../clock.ts";
-import { decideFault, type Fault, shuffled } from "./decide.ts";
-import { FAULT_TABLE, type FaultConfig, faultsOf, parseFaults, type Truncation } from "./faults.ts";
+import {
+  decideFault,
+  type Fault,
+  shuffled,
+  FAULT_TABLE,
+  type FaultConfig,
+  faultsOf,
+  parseFaults,
+  type Truncation,
+} from "./faults.ts";
 import { existsSync } from "node:fs";
 import { parsePlainYaml } from "../../schedule/yamlFile.ts";
 import { QuotekeeperError } from "../../errors.ts";

@@ -2,16 +2,17 @@
  * Which faults a service can make on purpose, for the authors of clients, and how they are written:
  * `latency=200ms..2s,429=5%,truncate=2%,500=1%,skew=11s,reorder`. Pure.
  */
+import { chance, fork } from "../simulated/hash.ts";
 
 /** Ways in which a body arrives incomplete. */
-export const TRUNCATIONS = ["truncate-silent", "truncate-early", "truncate-open", "truncate-length"] as const;
+const TRUNCATIONS = ["truncate-silent", "truncate-early", "truncate-open", "truncate-length"] as const;
 /** One of them. */
 export type Truncation = (typeof TRUNCATIONS)[number];
 
 /** Faults that meet a share of the calls, in the order in which they are drawn: the first that is drawn is made. */
 export const CHANCE_FAULTS = ["429", "drop", "500", "html", "truncate", ...TRUNCATIONS] as const;
 /** One of them. */
-export type ChanceFault = (typeof CHANCE_FAULTS)[number];
+type ChanceFault = (typeof CHANCE_FAULTS)[number];
 
 /** Every fault with what it takes and what it does; documentation and messages are made of it. */
 export const FAULT_TABLE: Readonly<Record<string, { form: string; does: string }>> = {
@@ -122,4 +123,54 @@ const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h:
 function readDuration(text: string): number | null {
   const match = /^(\d{1,8}(?:\.\d{1,3})?)(ms|s|m|h)$/.exec(text.trim());
   return match ? Number(match[1]) * (UNITS[match[2] ?? ""] ?? 0) : null;
+}
+
+// What becomes of one call: a pure function of the configuration, the seed and the call's number.
+
+/** The fault of one call. */
+export type Fault = {
+  latencyMs: number;
+  /** What is made of the answer; null: nothing. */
+  kind: Exclude<ChanceFault, "truncate"> | null;
+  /** How much of the body is kept when it is cut, as a share, 0 to 1. */
+  keep: number;
+  /** What the order of the instruments is drawn by; null: they stay in order. */
+  shuffle: number | null;
+};
+
+/** Purposes of the seeds, see `fork`; faults have theirs from 10 on, in the order of the table. */
+const LATENCY = 1;
+const KEEP = 2;
+const WAY = 3;
+const REORDER = 4;
+const ORDER = 5;
+const FIRST_SHARE = 10;
+
+/** The fault of the call of a number, counted from 0: the same seed and number have the same fault. */
+export function decideFault(config: FaultConfig, seed: number, call: number): Fault {
+  const ofCall = fork(seed, call);
+  const draw = (purpose: number): number => chance(ofCall, purpose);
+  const { from, to } = config.latencyMs;
+  const drawn = CHANCE_FAULTS.find((name, place) => draw(FIRST_SHARE + place) < config.shares[name]) ?? null;
+  return {
+    latencyMs: Math.round(from + (to - from) * draw(LATENCY)),
+    kind: drawn === "truncate" ? wayOf(draw(WAY)) : drawn,
+    keep: draw(KEEP),
+    shuffle: draw(REORDER) < config.reorder ? fork(ofCall, ORDER) : null,
+  };
+}
+
+function wayOf(drawn: number): Truncation {
+  return TRUNCATIONS[Math.floor(drawn * TRUNCATIONS.length)] ?? "truncate-silent";
+}
+
+/** The same items in another order (Fisher and Yates), never the one they came in where there are two or more. */
+export function shuffled<T>(items: readonly T[], seed: number): T[] {
+  const result = [...items];
+  for (let last = result.length - 1; last > 0; last--) {
+    const other = Math.floor(chance(seed, last) * (last + 1));
+    [result[last], result[other]] = [result[other] as T, result[last] as T];
+  }
+  const isSame = result.every((item, place) => item === items[place]);
+  return isSame ? [...result.slice(1), ...result.slice(0, 1)] : result;
 }

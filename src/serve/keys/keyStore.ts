@@ -1,5 +1,5 @@
 /** The keys of a service: added, listed, revoked, and opened for the service itself. */
-import { unlinkSync } from "node:fs";
+import { unlinkSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Clock } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
@@ -7,7 +7,6 @@ import { makeDirectories } from "../../journal/makeDirectories.ts";
 import { makeDataDir } from "../../journal/modes.ts";
 import type { Credentials } from "../../quotes-api/oauth/signature.ts";
 import type { AccessLevel, ServiceKey } from "./key.ts";
-import { KEY_FILE, type KeyFile, readKeyFile, type StoredKey } from "./keyFile.ts";
 import {
   ensureSealingSecret,
   IV_LENGTH,
@@ -17,8 +16,11 @@ import {
   sealingKey,
   type SealingSource,
   unseal,
+  replaceFile,
+  writeNew,
 } from "./sealing.ts";
-import { replaceFile, writeNew } from "./writeDurably.ts";
+import { z } from "zod";
+import { readTextFileSync } from "../../plainFiles.ts";
 
 /** Where the keys are, and what seals them. */
 export type KeyPlace = SealingSource & { clock: Clock };
@@ -198,4 +200,93 @@ function unwritable(dir: string, cause: unknown): QuotekeeperError {
 
 function usage(detail: string): QuotekeeperError {
   return new QuotekeeperError("USAGE", detail);
+}
+
+// The file of the keys: names and rights in the clear, secrets sealed.
+
+/** The file's name in the directory of the keys. */
+const KEY_FILE = "keys.json";
+
+const storedKey = z.strictObject({
+  label: z.string().nullable(),
+  consumerKey: z.string(),
+  token: z.string(),
+  access: z.enum(["real-time", "delayed"]),
+  /** Quote calls per window; null: the service's limit. */
+  quoteLimit: z.number().int().positive().nullable(),
+  /** ISO 8601, UTC. */
+  addedAt: z.string(),
+  /** Sealed, see `sealing.ts`. */
+  consumerSecret: z.string(),
+  tokenSecret: z.string(),
+});
+
+const keyFile = z.strictObject({
+  version: z.literal(1),
+  /** Of the key that seals, base64url. */
+  salt: z.string(),
+  keys: z.array(storedKey),
+});
+
+/** A key as it is kept. */
+export type StoredKey = z.infer<typeof storedKey>;
+
+/** The content of the file. */
+type KeyFile = z.infer<typeof keyFile>;
+
+/**
+ * Reads the file.
+ *
+ * @param dir the directory of the keys
+ * @returns null when there is none
+ * @throws QuotekeeperError KEYS_UNREADABLE
+ */
+function readKeyFile(dir: string): KeyFile | null {
+  const path = join(dir, KEY_FILE);
+  try {
+    return keyFile.parse(JSON.parse(readTextFileSync(path, { links: false }).text));
+  } catch (cause) {
+    const { code, name } = cause as NodeJS.ErrnoException;
+    if (code === "ENOENT") return null;
+    throw new QuotekeeperError("KEYS_UNREADABLE", `${path} is not a file of keys (${code ?? name})`, {
+      cause,
+    });
+  }
+}
+
+// The keys of a running service: those of the file as they are at each call, and those given for the run.
+
+/**
+ * Follows the file of keys. It is looked at on each call, so that a key that was revoked is refused at once; it is read
+ * again only when it is another file than before, for each change replaces it.
+ *
+ * @param ofRun keys that are not in the file
+ * @param onProblem called once for each state of the file that cannot be read; the keys from before stay
+ * @throws QuotekeeperError KEYS_UNREADABLE when it cannot be read at the beginning
+ */
+export function followKeys(
+  place: SealingSource,
+  ofRun: readonly ServiceKey[],
+  onProblem: (error: unknown) => void,
+): () => readonly ServiceKey[] {
+  const path = join(place.dir, KEY_FILE);
+  let seen = versionOf(path);
+  let keys = [...openKeys(place), ...ofRun];
+  return () => {
+    const version = versionOf(path);
+    if (version === seen) return keys;
+    seen = version;
+    try {
+      keys = [...openKeys(place), ...ofRun];
+    } catch (error) {
+      onProblem(error);
+    }
+    return keys;
+  };
+}
+
+/** A text that differs from one file of this name to the next; empty when there is none. */
+function versionOf(path: string): string {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats ? `${stats.ino} ${stats.size} ${stats.mtimeMs} ${stats.ctimeMs}` : "";
 }

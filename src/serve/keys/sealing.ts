@@ -3,8 +3,8 @@ import { join } from "node:path";
 import type { Clock } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { openToOthers, readTextFileSync } from "../../plainFiles.ts";
-import { writeNew } from "./writeDurably.ts";
 import { createCipheriv, createDecipheriv, scryptSync } from "node:crypto";
+import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeFileSync } from "node:fs";
 
 /** The sealing secret, and how to name it to people. */
 type SealingSecret = { secret: string; from: string };
@@ -110,4 +110,32 @@ export function unseal(text: string, key: Buffer, boundTo: string): string | nul
   } catch {
     return null;
   }
+}
+
+// Files of a few kilobytes that only their owner may read, on the disk before anybody relies on them.
+
+/**
+ * Writes a file that is not there yet, mode 0600.
+ *
+ * @throws the error of the file system, EEXIST when there is one of that name
+ */
+export function writeNew(path: string, text: string): void {
+  const fd = openSync(path, "wx", 0o600);
+  try {
+    writeFileSync(fd, text);
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
+  }
+}
+
+/**
+ * Replaces a file in one step: whoever reads it sees the old text or the new one. One writer at a time; what a kill left
+ * of an earlier one is removed.
+ */
+export function replaceFile(path: string, text: string): void {
+  const temporary = `${path}.new`;
+  rmSync(temporary, { force: true });
+  writeNew(temporary, text);
+  renameSync(temporary, path);
 }

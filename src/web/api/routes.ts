@@ -13,7 +13,7 @@ import { readChain, readChainKeys } from "../../archive/dashboard/chainRows.ts";
 import { readCoverageView, readMisses } from "../../archive/dashboard/coverageView.ts";
 import { readNames, readQuotes } from "../../archive/dashboard/quotes.ts";
 import type { ApiError, Bar, Interval, Meta, NowView, SourceKind } from "./types.ts";
-import { harmless } from "../../read/spreadsheet.ts";
+import { harmless } from "../../read/cell.ts";
 
 /** What the routes are made of. */
 type ApiOptions = {

@@ -2,8 +2,8 @@
 import { join } from "node:path";
 import { Zstd } from "@hpcc-js/wasm-zstd";
 import { expect, test } from "@jest/globals";
-import type { ExportColumn } from "../../../src/archive/export/columns.ts";
-import { bodyOfRows, EXPORT_SOURCE, PIECE_COLUMNS, type PieceRow } from "../../../src/read/exportCall.ts";
+import type { ExportColumn } from "../../../src/archive/export/tables.ts";
+import { bodyOfRows, EXPORT_SOURCE, PIECE_COLUMNS, type PieceRow } from "../../../src/read/exportRows.ts";
 import { rowsOf } from "../../../src/read/answerToRows.ts";
 import { parquetRows } from "../../../src/backfill/exported/exportedRows.ts";
 import { ROW_GROUP_ROWS, writeParquetFile } from "../../../src/export/parquetFile.ts";

@@ -9,11 +9,10 @@ import { run } from "../../cli/edges.ts";
 import { contentOf } from "../../support/archive.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { openCollecting } from "../../support/collecting.ts";
-import { appendAll } from "../../support/journal.ts";
+import { appendAll, answerRecord, symbolsCall } from "../../support/journal.ts";
 import { startSimulatedService, TEST_CREDENTIALS } from "../../support/simulatedService.ts";
 import { tempDir } from "../../support/tempDir.ts";
 import { type BackfillWorld, backfillWorld, equity, journal, MINUTES } from "../world.ts";
-import { answerRecord, symbolsCall } from "../../support/journal.ts";
 import { writeDocument } from "../../../src/quotes-api/writeDocument.ts";
 
 const DAY = "2026-11-20";

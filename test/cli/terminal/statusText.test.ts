@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { statusLines } from "../../../src/cli/status.ts";
-import { widthOf } from "../../../src/cli/terminal/width.ts";
+import { widthOf } from "../../../src/cli/terminal/screen.ts";
 import type { Line } from "../../../src/run/statusTypes.ts";
 
 const LONG = "postgresql.example.internal:5432/quotekeeper, TimescaleDB 2.24.1 Community, 日本 instruments";

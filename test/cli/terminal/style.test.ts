@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { wantsColour } from "../../../src/cli/terminal/style.ts";
+import { wantsColour } from "../../../src/cli/terminal/screen.ts";
 
 test.each([
   ["a terminal is coloured", true, {}, true],

@@ -1,7 +1,10 @@
 import { describe, expect, test } from "@jest/globals";
-import { alwaysOpen, createCalendar } from "../../../src/market/calendar/tradingCalendar.ts";
-import type { Phase } from "../../../src/market/calendar/tradingCalendar.ts";
-import { datesBetween } from "../../../src/market/calendar/tradingCalendar.ts";
+import {
+  alwaysOpen,
+  createCalendar,
+  type Phase,
+  datesBetween,
+} from "../../../src/market/calendar/tradingCalendar.ts";
 import { exchangeDate } from "../../../src/market/calendar/dates.ts";
 
 const nyse = createCalendar();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { isOAuthHeader, parseAuthorization } from "../../../src/quotes-api/oauth/authorization.ts";
+import { isOAuthHeader, parseAuthorization } from "../../../src/quotes-api/oauth/protocol.ts";
 import { percentEncode } from "../../../src/quotes-api/percentEncode.ts";
 
 describe("a header that is well formed", () => {

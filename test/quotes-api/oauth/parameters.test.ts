@@ -8,8 +8,7 @@ import {
   parseQuery,
   type Parameter,
 } from "../../../src/quotes-api/oauth/parameters.ts";
-import { inShort, parseAuthorization } from "../../../src/quotes-api/oauth/authorization.ts";
-import { readRequest } from "../../../src/quotes-api/oauth/protocol.ts";
+import { inShort, parseAuthorization, readRequest } from "../../../src/quotes-api/oauth/protocol.ts";
 import { signedTarget } from "../../../src/quotes-api/oauth/signedTarget.ts";
 import { percentEncode } from "../../../src/quotes-api/percentEncode.ts";
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import { chmodSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { followKeys } from "../../../src/serve/keys/followKeys.ts";
 import {
+  followKeys,
   addKey,
   type KeyPlace,
   listKeys,

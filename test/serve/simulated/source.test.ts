@@ -1,7 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { security } from "../../../src/market/instrument.ts";
-import { createSimulatedMarket } from "../../../src/serve/simulated/market.ts";
-import { simulatedSource } from "../../../src/serve/simulated/market.ts";
+import { createSimulatedMarket, simulatedSource } from "../../../src/serve/simulated/market.ts";
 import { run } from "../../cli/edges.ts";
 
 const market = createSimulatedMarket({ seed: 3 });

@@ -16,8 +16,7 @@ import { journalDir } from "../../../run/stations.ts";
 import { printReport } from "../report.ts";
 import { thousands } from "../../terminal/table.ts";
 import { inNewYork, roughly } from "../../../run/durations.ts";
-import { callsOf, lastPrices, planOf, roomOf, takeJournaled } from "./planning.ts";
-import type { SweepRequest } from "./readAsk.ts";
+import { callsOf, lastPrices, planOf, roomOf, takeJournaled, type SweepRequest } from "./planning.ts";
 import { say } from "../../terminal/harmless.ts";
 
 /** Sends nothing and keeps nothing. @returns 0 */

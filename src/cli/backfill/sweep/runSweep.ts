@@ -17,8 +17,17 @@ import { accountOf } from "../../../run/feed.ts";
 import { createDisplay, type Display } from "../display.ts";
 import { type Finished, printReport } from "../report.ts";
 import { announce, forecast } from "./forecast.ts";
-import { lastPrices, planOf, quotesIn, roomOf, takeJournaled } from "./planning.ts";
-import { nameOf, readAsk, serviceOf, type SweepRequest } from "./readAsk.ts";
+import {
+  lastPrices,
+  planOf,
+  quotesIn,
+  roomOf,
+  takeJournaled,
+  nameOf,
+  readAsk,
+  serviceOf,
+  type SweepRequest,
+} from "./planning.ts";
 import { openStore, type Settled } from "./sweepStore.ts";
 import { say } from "../../terminal/harmless.ts";
 import { instantFromDate } from "../../../clock.ts";

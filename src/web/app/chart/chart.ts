@@ -14,8 +14,16 @@ import {
 import type { BarsView } from "../../api/types.ts";
 import { placeLabel } from "../lib/format.ts";
 import { withGaps } from "../lib/chartGaps.ts";
-import { type ChartColors, readColors } from "./colors.ts";
-import { candles, columns, dividendMarkers, layer, placed, priceFormat } from "./data.ts";
+import {
+  type ChartColors,
+  readColors,
+  candles,
+  columns,
+  dividendMarkers,
+  layer,
+  placed,
+  priceFormat,
+} from "./data.ts";
 import { BehindBars } from "./layer.ts";
 
 /** What is drawn. */

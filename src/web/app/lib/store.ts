@@ -3,6 +3,7 @@ import { computed, signal } from "@preact/signals";
 import type { Meta, NowView, Problem, QuoteRow } from "../../api/types.ts";
 import { ApiProblem, ask, tokenWanted } from "./api.ts";
 import { setServerTime } from "./pageClock.ts";
+import { useEffect, useState } from "preact/hooks";
 
 /** What the page is of; null until it is known. */
 export const meta = signal<Meta | null>(null);
@@ -103,4 +104,40 @@ function takeQuotes(rows: readonly QuoteRow[]): void {
   for (const row of rows) known.set(seriesKey(row), row);
   quotes.value = known;
   changed.value = new Set(rows.map(seriesKey));
+}
+
+// One thing a view reads: loading, there, or not to be had.
+
+/** `data` stays while it is read anew. */
+export type Loaded<T> = { data: T | null; problem: Problem | null; loading: boolean };
+
+/**
+ * Reads from the API, again whenever the query changes or `version` does, and when the archive can be read again.
+ *
+ * @param query null: nothing is read
+ */
+export function useApi<T>(
+  path: string,
+  query: Record<string, string> | null,
+  version: unknown = 0,
+): Loaded<T> {
+  const [state, setState] = useState<Loaded<T> & { key: string }>({
+    ...{ data: null, problem: null, loading: true, key: "" },
+  });
+  const key = query === null ? "" : `${path}?${new URLSearchParams(query).toString()}`;
+  const well = trouble.value === null;
+  useEffect(() => {
+    if (query === null) return;
+    const abort = new AbortController();
+    setState((before) => ({ ...before, loading: true }));
+    ask<T>(path, query, abort.signal).then(
+      (data) => setState({ data, problem: null, loading: false, key }),
+      (error: unknown) => {
+        if (error instanceof ApiProblem)
+          setState((before) => ({ ...before, problem: error.problem, loading: false }));
+      },
+    );
+    return () => abort.abort();
+  }, [key, version, well]);
+  return state;
 }

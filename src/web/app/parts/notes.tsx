@@ -1,8 +1,7 @@
 /** What stands where there is nothing, not yet, or something went wrong. */
 import type { ComponentChildren } from "preact";
 import type { Problem, SourceKind } from "../../api/types.ts";
-import type { Loaded } from "../lib/load.ts";
-import { trouble } from "../lib/store.ts";
+import { type Loaded, trouble } from "../lib/store.ts";
 
 /** An error and what to do about it. Red only when a person is needed. */
 export function ProblemNote({ problem: { code, detail, hint, person } }: { problem: Problem }) {

@@ -2,7 +2,7 @@
 import type { ComponentChildren } from "preact";
 import type { CoverageCell, MissRow } from "../../api/types.ts";
 import { exchangeTime, grouped, shortDate, ZONE_NAME } from "../lib/format.ts";
-import { useApi } from "../lib/load.ts";
+import { useApi } from "../lib/store.ts";
 import { reasonOf } from "../lib/reasons.ts";
 import { Await, Code, Empty } from "./notes.tsx";
 

@@ -6,7 +6,7 @@ import { Await, Empty, SourceTag } from "../parts/notes.tsx";
 import { instantOfStop, stopCount } from "../lib/strikes.ts";
 import { nowMs } from "../lib/pageClock.ts";
 import { decimal, exchangeDateOf, exchangeMoment, expirationDate } from "../lib/format.ts";
-import { useApi } from "../lib/load.ts";
+import { useApi } from "../lib/store.ts";
 import { parameter, setParameters } from "../lib/router.ts";
 
 const keyOf = ({ symbol, sourceId, delayed }: ChainKey): string => `${symbol}/${sourceId}/${delayed}`;

@@ -7,7 +7,7 @@ import { type Field, isSame, Why } from "../parts/why.tsx";
 import { nowMs } from "../lib/pageClock.ts";
 import { heatLevel, type HeatRow, heatRows } from "../lib/heat.ts";
 import { exchangeDateOf, shortDate } from "../lib/format.ts";
-import { useApi } from "../lib/load.ts";
+import { useApi } from "../lib/store.ts";
 import { parameter, setParameters } from "../lib/router.ts";
 
 const DAY_MS = 86_400_000;

@@ -6,10 +6,9 @@ import { Await, Empty, Loading, SourceTag } from "../parts/notes.tsx";
 import { Segments } from "../parts/segments.tsx";
 import { nowMs } from "../lib/pageClock.ts";
 import { age, decimal, direction, grouped, signed } from "../lib/format.ts";
-import { useApi } from "../lib/load.ts";
+import { useApi, changed, quoteList, seriesKey, trouble } from "../lib/store.ts";
 import { INTERVALS, intervalFor, rangeFor, RANGES, sessionsOf } from "../lib/ranges.ts";
 import { href, parameter, setParameters } from "../lib/router.ts";
-import { changed, quoteList, seriesKey, trouble } from "../lib/store.ts";
 
 /** The view. */
 export function InstrumentView() {

@@ -1,8 +1,7 @@
 /** Now: the budget, what comes next, and what is wrong. Red only when a person is needed. */
 import { useEffect } from "preact/hooks";
 import type { JobView, Live, NowView, StatusLine } from "../../api/types.ts";
-import { Gauge } from "../parts/gauge.tsx";
-import { Minutes } from "../parts/minutes.tsx";
+import { Gauge, Minutes } from "../parts/budget.tsx";
 import { Code, Empty, Loading, ProblemNote } from "../parts/notes.tsx";
 import { MissedFor } from "../parts/why.tsx";
 import { nowMs } from "../lib/pageClock.ts";

@@ -7,6 +7,7 @@ import type { Clock } from "../clock.ts";
 import { type ClocksLeft, stepWhileAway } from "../schedule/clockSteps.ts";
 import type { ClockStep } from "../journal/ledger.ts";
 import { readTextFile, replaceFile } from "../plainFiles.ts";
+import { rm } from "node:fs/promises";
 
 /** The file of a run. */
 export type ClockFile = {
@@ -16,7 +17,7 @@ export type ClockFile = {
   keep: () => Promise<void>;
 };
 
-const FILE = "clock.json";
+const CLOCK_FILE = "clock.json";
 
 /** How often the clocks are to be written down while nothing happens to them, in ms. */
 export const KEEP_CLOCK_EVERY_MS = 60_000;
@@ -31,7 +32,7 @@ export async function openClockFile(
   { now, uptimeMs }: Pick<Clock, "now" | "uptimeMs">,
   bootId: string | null,
 ): Promise<ClockFile> {
-  const path = join(dataDir, FILE);
+  const path = join(dataDir, CLOCK_FILE);
   const read = (): ClocksLeft => ({ wallMs: now().getTime(), uptimeMs: uptimeMs(), bootId });
   const left = await readLeft(path);
   const away = left && stepWhileAway(left, read());
@@ -48,6 +49,38 @@ async function readLeft(path: string): Promise<ClocksLeft | null> {
     >;
     if (typeof wallMs !== "number" || typeof uptimeMs !== "number") return null;
     return { wallMs, uptimeMs, bootId: typeof bootId === "string" ? bootId : null };
+  } catch {
+    return null;
+  }
+}
+
+// Since when the ledger may have gaps. A run that is killed before it has accounted for the downtime before it has
+// slots of its own in the ledger by then: the newest of them no longer tells where the gap begins, so a file does.
+
+/** A start that has not been accounted for. */
+export type RunMarker = {
+  /** The first start since the ledger was whole: this one's, or that of a run which was killed too early. */
+  since: Date;
+  /** Says that the ledger is whole up to this start. */
+  settle: () => Promise<void>;
+};
+
+const MARKER_FILE = "unaccounted.json";
+
+/** Begins a run at `startedAt`. Never throws: where nothing can be written, the gap begins with this run. */
+export async function beginRun(dataDir: string, startedAt: Date): Promise<RunMarker> {
+  const path = join(dataDir, MARKER_FILE);
+  const before = await readSince(path);
+  const since = before !== null && before < startedAt ? before : startedAt;
+  await replaceFile(path, JSON.stringify({ since: since.toISOString() })).catch(() => undefined);
+  return { since, settle: () => rm(path, { force: true }).catch(() => undefined) };
+}
+
+async function readSince(path: string): Promise<Date | null> {
+  try {
+    const { since } = JSON.parse(await readTextFile(path)) as { since?: unknown };
+    const date = new Date(String(since));
+    return Number.isNaN(date.getTime()) ? null : date;
   } catch {
     return null;
   }
