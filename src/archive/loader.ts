@@ -11,7 +11,7 @@ import { isRetryable } from "./databaseError.ts";
 import { explain } from "./explain.ts";
 import { BatchLoader, GATHERED_BATCH_BYTES, LoadedByAnother } from "./batchLoader.ts";
 import { type Batch, type LoadReport, NOTHING_LOADED } from "./batch.ts";
-import { readBatches } from "./readBatches.ts";
+import { type DamagedBytes, readBatches } from "./readBatches.ts";
 
 /** What the loader needs, and whom it tells. */
 export type LoaderOptions = {
@@ -23,7 +23,7 @@ export type LoaderOptions = {
   /** Called after each commit. */
   onLoaded?: (report: LoadReport) => void;
   /** Called for bytes of the journal that hold no whole record; they are passed over. */
-  onDamage?: (segment: string, offset: number, length: number, reason: string) => void;
+  onDamage?: (damage: DamagedBytes) => void;
   /** Called when a load failed; it is tried again after `waitMs`. */
   onFailure?: (error: unknown, waitMs: number) => void;
   /** Called once when loads succeed again after a failure. */

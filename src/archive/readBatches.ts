@@ -12,6 +12,9 @@ export const BATCH_RECORDS = 5_000;
 /** Most bytes of their bodies: what one transaction holds, and memory with it, about five times as much. */
 export const BATCH_BYTES = 16 * 1024 * 1024;
 
+/** Bytes of a segment that are no record, and why not. */
+export type DamagedBytes = { segment: string; offset: number; length: number; reason: string };
+
 /** What to read of a segment, and whom to tell. */
 type BatchOptions = {
   journalDir: string;
@@ -25,7 +28,7 @@ type BatchOptions = {
   /** Records for which it is false are passed over; default: none is. */
   wanted?: (record: JournalRecord) => boolean;
   /** Called for bytes that hold no whole record; they are passed over. */
-  onDamage?: ((segment: string, offset: number, length: number, reason: string) => void) | undefined;
+  onDamage?: ((damage: DamagedBytes) => void) | undefined;
 };
 
 /**
@@ -51,7 +54,7 @@ export async function* readBatches(
   for await (const item of readSegment(journalDir, segment, { from, mayBeGone })) {
     if (item.kind === "damage") {
       const { offset, length, reason } = item.damage;
-      onDamage?.(segment, offset, length, reason);
+      onDamage?.({ segment, offset, length, reason });
       continue;
     }
     if (item.kind === "record" && item.offset >= until) break;

@@ -75,7 +75,7 @@ async function calendar(
       heading,
       ...(heading === "Reason" && { wrap: "" }),
     }));
-    stdout.write(table(columns, rows.map(toCells), stdout, env));
+    stdout.write(table(columns, rows.map(toCells), { stdout, env }));
   }
   return 0;
 }

@@ -58,15 +58,10 @@ const MOST_ROWS = 40;
 /** @returns 0; 1 when something that was due is not stored */
 async function coverage(config: Config, edges: Edges, { from, to, json }: CoverageRequest): Promise<number> {
   await requireArchive(config);
-  const rows = await withArchive(
-    config,
-    edges.clock,
-    async ({ pool, address }) => {
-      await requireSchema(pool, address);
-      return readCoverage(pool, from, to);
-    },
-    edges.onInterrupt,
-  );
+  const rows = await withArchive(config, edges, async ({ pool, address }) => {
+    await requireSchema(pool, address);
+    return readCoverage(pool, from, to);
+  });
   const { stdout } = edges;
   if (json) printJson(stdout, coverageJson, rows);
   else if (rows.length === 0)
@@ -113,7 +108,7 @@ function worstTable(worst: readonly CoverageRow[], { stdout, env }: Edges): stri
   const cells = listed.map(({ date, instrument, of, reasons }) => [date, instrument, of, why(reasons, room)]);
   const rest =
     worst.length > MOST_ROWS ? `and ${worst.length - MOST_ROWS} more rows; --json lists all.\n` : "";
-  return `${table(columns, cells, stdout, env)}${rest}`;
+  return `${table(columns, cells, { stdout, env })}${rest}`;
 }
 
 /** Width of the output, in characters, and the least of it that the reasons get. */

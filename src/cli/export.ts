@@ -119,7 +119,7 @@ async function exportFiles(config: Config, edges: Edges, request: ExportRequest)
   const show = createDisplay(config, edges);
   try {
     const manifest = await endingAtInterrupt(edges, (signal) =>
-      withArchive(config, edges.clock, async ({ pool, address }) => {
+      withArchive(config, { clock: edges.clock }, async ({ pool, address }) => {
         await requireSchema(pool, address);
         return exportArchive({
           ...{ pool, out, tables, format: request.format, raw: request.raw, replace: request.replace },
@@ -224,7 +224,7 @@ function report(out: string, { tables, format, symbols }: Manifest, { stdout, en
   const files = tables.flatMap((one) => one.files);
   const rows = tables.reduce((sum, one) => sum + one.rows, 0);
   const narrowed = symbols === null ? "" : ` of ${symbols.join(", ")}`;
-  return `${table(columns, cells, stdout, env)}\n${thousands(rows)} rows${narrowed} in ${files.length} ${format} files, ${megabytes(files)} MB: ${oneLine(out)}\n`;
+  return `${table(columns, cells, { stdout, env })}\n${thousands(rows)} rows${narrowed} in ${files.length} ${format} files, ${megabytes(files)} MB: ${oneLine(out)}\n`;
 }
 
 function megabytes(files: readonly { bytes: number }[]): string {

@@ -114,8 +114,7 @@ async function jobsCheck(
         table(
           columns.map((heading, index) => ({ heading, right: index > 2 })),
           rows,
-          stdout,
-          env,
+          { stdout, env },
         ),
       );
     }

@@ -202,7 +202,7 @@ async function journalList(config: Config, { stdout, env }: Edges, { json }: Out
       { heading: "On disk", right: true },
       { heading: "Last written (New York)" },
     ];
-    stdout.write(table(columns, segments.map(toCells), stdout, env));
+    stdout.write(table(columns, segments.map(toCells), { stdout, env }));
   }
   return 0;
 }

@@ -42,41 +42,36 @@ async function migrate(
   edges: Edges,
   { json, toTimescaledb = false }: MigrateOptions,
 ): Promise<number> {
-  return withArchive(
-    config,
-    edges.clock,
-    async ({ pool, address }) => {
-      const { version, applied, withoutReader } = await migrateDatabase(
-        pool,
-        instantFromDate(edges.clock.now()),
-        {
-          ...(toTimescaledb && { toTimescaledb }),
-          retentionDays: config.retentionDays ?? null,
-        },
-      );
-      const tier = await readTier(pool);
-      const retentionDays = tier.name === "community" ? await readRetention(pool) : null;
-      if (withoutReader !== null) say(edges.stderr, withoutReader);
-      if (json) {
-        const result = { database: address, version, applied, tier, retentionDays };
-        printJson(edges.stdout, migrateJson, result);
-        return 0;
-      }
-      for (const name of applied) say(edges.stdout, `applied ${name}`);
-      say(edges.stdout, `stored on ${describeTier(tier)}${keeping(retentionDays)}`);
-      say(
-        edges.stdout,
-        `${address} is at schema version ${version}${applied.length === 0 ? ", nothing to do" : ""}`,
-      );
-      if (config.retentionDays !== undefined && tier.name !== "community")
-        say(
-          edges.stderr,
-          "QUOTEKEEPER_RETENTION_DAYS has no effect here: only TimescaleDB Community drops quotes.",
-        );
+  return withArchive(config, edges, async ({ pool, address }) => {
+    const { version, applied, withoutReader } = await migrateDatabase(
+      pool,
+      instantFromDate(edges.clock.now()),
+      {
+        ...(toTimescaledb && { toTimescaledb }),
+        retentionDays: config.retentionDays ?? null,
+      },
+    );
+    const tier = await readTier(pool);
+    const retentionDays = tier.name === "community" ? await readRetention(pool) : null;
+    if (withoutReader !== null) say(edges.stderr, withoutReader);
+    if (json) {
+      const result = { database: address, version, applied, tier, retentionDays };
+      printJson(edges.stdout, migrateJson, result);
       return 0;
-    },
-    edges.onInterrupt,
-  );
+    }
+    for (const name of applied) say(edges.stdout, `applied ${name}`);
+    say(edges.stdout, `stored on ${describeTier(tier)}${keeping(retentionDays)}`);
+    say(
+      edges.stdout,
+      `${address} is at schema version ${version}${applied.length === 0 ? ", nothing to do" : ""}`,
+    );
+    if (config.retentionDays !== undefined && tier.name !== "community")
+      say(
+        edges.stderr,
+        "QUOTEKEEPER_RETENTION_DAYS has no effect here: only TimescaleDB Community drops quotes.",
+      );
+    return 0;
+  });
 }
 
 function keeping(retentionDays: number | null): string {

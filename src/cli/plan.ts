@@ -163,15 +163,10 @@ async function lastPrices(
   const needed = jobs.some(({ chains }) => chains.length > 0);
   if (!needed || !(await archiveExists(config))) return { prices: new Map(), problem: null };
   try {
-    const quotes = await withArchive(
-      config,
-      edges.clock,
-      async ({ pool, address }) => {
-        await requireSchema(pool, address);
-        return readLatestQuotes(pool);
-      },
-      edges.onInterrupt,
-    );
+    const quotes = await withArchive(config, edges, async ({ pool, address }) => {
+      await requireSchema(pool, address);
+      return readLatestQuotes(pool);
+    });
     return {
       prices: new Map(quotes.flatMap(({ instrument, last }) => (last ? [[instrument, last]] : []))),
       problem: null,
@@ -198,8 +193,7 @@ function describe(
       ...["Slots", "Calls", "Most a minute"].map((heading) => ({ heading, right: true })),
     ],
     hoursOf(budget).map(({ hour, slots, calls, most }) => [hour, String(slots), String(calls), String(most)]),
-    stdout,
-    env,
+    { stdout, env },
   );
   const jobs = table(
     ["Job", "Slots", "Instruments", "Due", "Starved", "Share"].map((heading, index) => ({
@@ -211,8 +205,7 @@ function describe(
       ...[slots, instruments, due, starved].map(String),
       `${((100 * starved) / Math.max(1, due)).toFixed(1)} %`,
     ]),
-    stdout,
-    env,
+    { stdout, env },
   );
   return [
     `${date}, hours of New York. The limit is ${limit} calls in ${limitWindowMs / 1000} s.\n`,

@@ -158,13 +158,10 @@ async function poll(config: Config, edges: Edges, { calls: wanted, json }: PollR
     await stations.close();
   }
   // The answers are on disk: from here on nothing can be lost, whatever the database says.
-  const lines = await withArchive(
-    config,
-    clock,
-    (archive) => store(archive, stations.dir, edges, collected),
-    edges.onInterrupt,
+  const lines = await withArchive(config, edges, (archive) =>
+    store(archive, { dir: stations.dir, edges, collected }),
   );
-  return report(lines, collected, edges, json);
+  return report(lines, { collected, edges, json });
 }
 
 /** The leave of a collector that runs beside; null: none does. */
@@ -224,17 +221,16 @@ class Budget {
 
 async function store(
   archive: Archive,
-  dir: string,
-  { clock, stderr }: Edges,
-  collected: readonly Collected[],
+  { dir, edges, collected }: { dir: string; edges: Edges; collected: readonly Collected[] },
 ): Promise<QuoteLine[]> {
+  const { clock, stderr } = edges;
   await migrate(archive.pool, instantFromDate(clock.now()));
   // All of the journal: an earlier poll may have met a database that was down.
   await loadAll({
     pool: archive.pool,
     journalDir: dir,
     clock,
-    onDamage: (segment, offset) =>
+    onDamage: ({ segment, offset }) =>
       say(stderr, `damaged bytes in the journal were passed over: ${segment} at ${offset}`),
   });
   return readQuotesOf(
@@ -245,9 +241,7 @@ async function store(
 
 function report(
   lines: readonly QuoteLine[],
-  collected: readonly Collected[],
-  edges: Edges,
-  json: boolean,
+  { collected, edges, json }: { collected: readonly Collected[]; edges: Edges; json: boolean },
 ): number {
   const stored = new Set(lines.map(({ instrument }) => instrument));
   const matched = collected.map(matchedOf);
@@ -344,5 +338,5 @@ function quoteTable(lines: readonly QuoteLine[], { stdout, env }: Edges): string
     line.volume,
     `${exchangeTime(new Date(line.observedAt)).slice(11)}${line.delayed ? " delayed" : ""}`,
   ]);
-  return table(columns, rows, stdout, env);
+  return table(columns, rows, { stdout, env });
 }

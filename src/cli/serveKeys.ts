@@ -183,7 +183,7 @@ async function keysList(config: Config, edges: Edges, { json }: Output): Promise
       { heading: "Quote calls", right: true },
       { heading: "Added (New York)" },
     ];
-    edges.stdout.write(table(columns, keys.map(toCells), edges.stdout, edges.env));
+    edges.stdout.write(table(columns, keys.map(toCells), edges));
   }
   return 0;
 }

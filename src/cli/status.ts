@@ -42,7 +42,7 @@ export async function status(
   const door = createDoor(config, edges);
   try {
     if (watchEverySeconds !== null) return await watch({ config, edges, door }, { json, watchEverySeconds });
-    const report = await readStatus(config, edges.clock, door);
+    const report = await readStatus({ config, clock: edges.clock, door });
     if (json) printJson(edges.stdout, statusJson, report);
     else say(edges.stdout, ...textOf(report, edges));
     return exitCodeOf(report);
@@ -72,7 +72,7 @@ async function watch(
   let exitCode = 0;
   try {
     while (!ended.signal.aborted) {
-      const report = await readStatus(config, clock, door);
+      const report = await readStatus({ config, clock, door });
       exitCode = exitCodeOf(report);
       // Who pressed Ctrl-C meanwhile does not want another look.
       if (ended.signal.aborted) break;

@@ -23,7 +23,7 @@ async function web(config: Config, edges: Edges): Promise<number> {
     throw new QuotekeeperError("ARCHIVE_EMPTY", `there is no archive in ${resolve(config.dataDir)}`);
   const log = createLogger(config.logLevel, edges.stderr, edges.env);
   const interrupted = new Promise<void>((resolve) => void edges.onInterrupt(() => resolve()));
-  return withArchive(config, clock, async (archive) => {
+  return withArchive(config, { clock }, async (archive) => {
     const reader = archive.openReader();
     const running = await openWeb({ config, archive, reader, clock, collection: () => null }, log).catch(
       async (error: unknown) => {

@@ -117,12 +117,10 @@ async function writeFile(
 ): Promise<{ rows: number; bytes: number; sha256: string }> {
   const ofDay = date === null ? range : { ...range, from: date, to: date };
   const told = (count: number): void => onRows(date, count);
-  const { bytes, count } = snapshot.rows(
-    table,
-    columns,
-    ofDay,
-    format === "csv" ? (raw ? "raw csv" : "csv") : "text",
-  );
+  const { bytes, count } = snapshot.rows(table, columns, {
+    range: ofDay,
+    format: format === "csv" ? (raw ? "raw csv" : "csv") : "text",
+  });
   const facts =
     format === "csv"
       ? await writeCsvFile(path, bytes, told)

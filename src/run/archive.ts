@@ -122,14 +122,13 @@ export async function requireSchema(pool: pg.Pool, address: string): Promise<voi
 /**
  * Runs `work` with the archive open, closes it, and gives the database's errors their name.
  *
- * @param onInterrupt with it, Ctrl-C closes the archive as well: an embedded server is not left behind
+ * @param edges.onInterrupt with it, Ctrl-C closes the archive as well: an embedded server is not left behind
  * @throws Interrupted after Ctrl-C
  */
 export async function withArchive<T>(
   config: Config,
-  clock: Clock,
+  { clock, onInterrupt = () => () => undefined }: Pick<Edges, "clock"> & Partial<Pick<Edges, "onInterrupt">>,
   work: (archive: Archive) => Promise<T>,
-  onInterrupt: Edges["onInterrupt"] = () => () => undefined,
 ): Promise<T> {
   let stopListening = (): void => undefined;
   const interrupted = new Promise<never>((_resolve, reject) => {

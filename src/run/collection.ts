@@ -197,8 +197,7 @@ function openLoading(
       if (applied.length > 0) log.info({ applied }, "the database's schema is up to date");
       if (withoutReader !== null) log.warn(withoutReader);
     },
-    onDamage: (segment, offset, length, reason) =>
-      log.error({ segment, offset, length, reason }, "damaged bytes in the journal were passed over"),
+    onDamage: (damage) => log.error(damage, "damaged bytes in the journal were passed over"),
     onFailure: (error, waitMs) => {
       const problem = databaseError(error, archive.address);
       state.failed(problem);

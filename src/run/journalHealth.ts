@@ -30,14 +30,13 @@ const FULL_WITHIN_BYTES = 1024 * 1024;
  * writing beside it; a journal that was never begun is left alone.
  *
  * @param loaded how far the database has loaded each segment; null when that is not known
- * @param maxBytes cap of the journal's size; undefined: none
+ * @param options.maxBytes cap of the journal's size; undefined: none
  * @throws QuotekeeperError JOURNAL_UNREADABLE
  */
 export async function journalHealth(
   dir: string,
   loaded: ReadonlyMap<string, number> | null,
-  clock: Clock,
-  maxBytes?: number,
+  { clock, maxBytes }: { clock: Clock; maxBytes: number | undefined },
 ): Promise<JournalHealth> {
   const { segments, findings } = await readCompleteness(dir);
   if (segments.length + findings.length === 0 && !(await exists(dir)))

@@ -102,7 +102,7 @@ async function openArchived(config: Config, edges: Edges, request: SourceRequest
     const playback = playbackOf(request, extent, edges);
     return {
       source: createArchiveSource({ pool, rows, watchlists, playback }),
-      description: describe(archive, rows, extent, playback),
+      description: describe(archive, { rows, extent, playback }),
       close,
     };
   } catch (error) {
@@ -143,9 +143,7 @@ function playbackOf(
 
 function describe(
   { address }: Archive,
-  rows: RowsKind,
-  extent: Extent | null,
-  playback: Playback | null,
+  { rows, extent, playback }: { rows: RowsKind; extent: Extent | null; playback: Playback | null },
 ): string {
   const what = rows === "simulated" ? "archive of SIMULATED quotes" : "archive";
   const range = extent === null ? "no quotes yet" : `quotes from ${extent.from} to ${extent.to}`;

@@ -216,14 +216,13 @@ const MOST_NAMES = 8;
 export async function readLedgerStatus(
   pool: pg.Pool,
   jobs: readonly Job[],
-  { source, calendar }: { source: LedgerSource; calendar: Calendar | null },
-  now: Date,
+  { source, calendar, now }: { source: LedgerSource; calendar: Calendar | null; now: Date },
 ): Promise<LedgerStatus> {
   const names = jobs.map(({ name }) => name);
   const since = new Date(now.getTime() - 86_400_000);
   const { due, misses, newest } = await readSlotsSince(pool, { jobs: names, source, since });
   const late =
-    calendar === null ? [] : jobs.flatMap((job) => lateJob(job, newest.get(job.name), calendar, now));
+    calendar === null ? [] : jobs.flatMap((job) => lateJob(job, newest.get(job.name), { calendar, now }));
   const unknown = await readUnknownInstruments(pool, names, source);
   return { due, missed: missedBy(misses, newest), late, unknown };
 }
@@ -249,7 +248,11 @@ export function missedBy(misses: readonly JobMisses[], newest: ReadonlyMap<strin
 }
 
 /** A job that was never in the ledger is new, not late. */
-function lateJob(job: Job, newest: Date | undefined, calendar: Calendar, now: Date): LedgerStatus["late"] {
+function lateJob(
+  job: Job,
+  newest: Date | undefined,
+  { calendar, now }: { calendar: Calendar; now: Date },
+): LedgerStatus["late"] {
   if (!newest) return [];
   const { schedule: cron, timezone, session } = job;
   const schedule = createSchedule({ cron, timezone, session, calendar });

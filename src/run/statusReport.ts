@@ -43,17 +43,18 @@ export type ArchiveDoor = {
   readOnly: boolean;
 };
 
-/**
- * Looks at everything once.
- *
- * @param options.viewer true for who only looks at an archive: that there are no job files here is no fault then
- */
-export async function readStatus(
-  config: Config,
-  clock: Clock,
-  door: ArchiveDoor,
-  { viewer = false } = {},
-): Promise<StatusReport> {
+/** What is looked at. */
+type Looked = {
+  config: Config;
+  clock: Clock;
+  door: ArchiveDoor;
+  /** True for who only looks at an archive: that there are no job files here is no fault then. Default false. */
+  viewer?: boolean;
+};
+
+/** Looks at everything once. */
+export async function readStatus(looked: Looked): Promise<StatusReport> {
+  const { config, clock, viewer = false } = looked;
   const now = clock.now();
   const lines: Line[] = [];
   const { jobs, calendar, line } = await jobsLine(config, viewer);
@@ -64,16 +65,17 @@ export async function readStatus(
     now,
   );
   if (jobs.length > 0) lines.push(nextLine(next, now));
-  const found = await lookIntoDatabase(config, clock, door, { jobs, calendar });
+  const found = await lookIntoDatabase(looked, { jobs, calendar });
   const { market, health, ledger, budget } = found;
   lines.unshift(marketLine(config.feed.kind === "account" ? config.feed.baseUrl : null, market));
   const dir = journalDir(config);
-  const journal = await journalHealth(dir, health?.loaded ?? null, clock, config.journalMaxBytes).catch(
-    (error: unknown): JournalHealth => {
-      if (!(error instanceof QuotekeeperError)) throw error;
-      return { state: "attention", text: error.message, lag: null };
-    },
-  );
+  const journal = await journalHealth(dir, health?.loaded ?? null, {
+    clock,
+    maxBytes: config.journalMaxBytes,
+  }).catch((error: unknown): JournalHealth => {
+    if (!(error instanceof QuotekeeperError)) throw error;
+    return { state: "attention", text: error.message, lag: null };
+  });
   lines.push(await databaseLine(found.database, config, { now, lag: journal.lag }));
   if (budget) lines.push(budgetLine(budget, config));
   if (health) lines.push(...answerLines(health, now));
@@ -168,19 +170,15 @@ function nothing(state: LineState, text: string, version: number | null = null):
 
 type Scheduled = { jobs: readonly Job[]; calendar: readonly CalendarOverride[] };
 
-async function lookIntoDatabase(
-  config: Config,
-  clock: Clock,
-  door: ArchiveDoor,
-  scheduled: Scheduled,
-): Promise<Found> {
+async function lookIntoDatabase(looked: Looked, scheduled: Scheduled): Promise<Found> {
+  const { config, door } = looked;
   if (!(await archiveExists(config)))
     return nothing("idle", "none yet: `quotekeeper start` makes it at its first run");
   try {
     const archive = await door.open();
     let failed = true;
     try {
-      const found = await readArchive(archive, config, clock, scheduled);
+      const found = await readArchive(archive, looked, scheduled);
       const unwritable = door.readOnly ? null : await findReadOnly(archive.pool);
       failed = false;
       if (unwritable === null) return found;
@@ -200,8 +198,7 @@ async function lookIntoDatabase(
 
 async function readArchive(
   { pool, address }: Archive,
-  config: Config,
-  clock: Clock,
+  { config, clock }: Looked,
   { jobs, calendar: overrides }: Scheduled,
 ): Promise<Found> {
   const version = await currentVersion(pool);
@@ -222,7 +219,7 @@ async function readArchive(
   const text = [address, describeTier(tier), about, ...(withoutReader ? [withoutReader] : [])].join(", ");
   // The program's own simulated market runs only while `start` does, and is never late.
   const calendar: Calendar | null = config.feed.kind === "simulated" ? null : createCalendar(overrides);
-  const ledger = await readLedgerStatus(pool, jobs, { source: market.slots, calendar }, now);
+  const ledger = await readLedgerStatus(pool, jobs, { source: market.slots, calendar, now });
   const since = new Date(now.getTime() - config.limitWindowMs);
   const windowMs = config.limitWindowMs;
   const otherCalls = config.feed.kind === "simulated" ? 0 : await readOtherCalls(pool, { now, windowMs });

@@ -46,7 +46,7 @@ export function webSources({
       const running = collection();
       return running && liveOf(running, { config, archive, clock });
     },
-    status: async () => statusView(await readStatus(config, clock, door, { viewer: meter === null })),
+    status: async () => statusView(await readStatus({ config, clock, door, viewer: meter === null })),
     journal: async () => {
       const segments = await listSegments(journalDir(config));
       if (segments.length === 0) return null;

@@ -256,7 +256,7 @@ describe("a loader beside the collector", () => {
     writeFileSync(`${journalDir}/${file}`, bytes);
     const damaged: string[] = [];
 
-    const report = await load({ onDamage: (_segment, _offset, _length, reason) => damaged.push(reason) });
+    const report = await load({ onDamage: ({ reason }) => damaged.push(reason) });
 
     expect(report.responses).toBe(2);
     expect(damaged).toHaveLength(1);

@@ -105,8 +105,7 @@ describe("the way out", () => {
           [HOSTILE, "1"],
           ["a\nb\tc", "23"],
         ],
-        sink,
-        {},
+        { stdout: sink, env: {} },
       ),
     );
 

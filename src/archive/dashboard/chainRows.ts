@@ -86,8 +86,11 @@ function toContract(row: ContractRow): Contract {
   };
 }
 
+/** Parameters of a statement, and which quotes count. */
+type QuoteAt = { sourceId: string; delayed: string; until: string; wanted?: string };
+
 /** The newest quote that is wanted, at or before an instant: session_bars says on which day, so that servers pass over the others. */
-const quoteAt = (sourceId: string, delayed: string, until: string, wanted = "true"): string => `
+const quoteAt = ({ sourceId, delayed, until, wanted = "true" }: QuoteAt): string => `
   cross join lateral (
     select b.first_at, b.last_at from session_bars b
     where b.instrument_id = i.id and b.source_id = ${sourceId} and b.delayed = ${delayed}
@@ -105,7 +108,7 @@ const CONTRACTS = `
   select i.symbol, i.expiration, i.option_type, trim_scale(i.strike) as strike, q.observed_at, q.bid, q.ask,
          case when q.ask > 0 then trim_scale((q.bid + q.ask) / 2) end as mid,
          case when q.last > 0 then q.last end as last, e.delta, e.volume
-  from instruments i ${quoteAt("$3", "$4", "$5")}
+  from instruments i ${quoteAt({ sourceId: "$3", delayed: "$4", until: "$5" })}
   left join lateral (
     select e.delta, e.volume from extended_quotes e
     where e.instrument_id = i.id and e.source_id = $3 and e.observed_at = q.observed_at limit 1
@@ -114,7 +117,7 @@ const CONTRACTS = `
   order by i.strike, i.option_type`;
 
 const UNDERLYING = `
-  select q.last, q.observed_at from instruments i ${quoteAt("$2", "$3", "$4", "q.last > 0")}
+  select q.last, q.observed_at from instruments i ${quoteAt({ sourceId: "$2", delayed: "$3", until: "$4", wanted: "q.last > 0" })}
   where i.symbol = $1 and i.option_type is null
   order by q.observed_at desc limit 1`;
 

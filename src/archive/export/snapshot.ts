@@ -22,8 +22,7 @@ export type ArchiveSnapshot = {
   rows: (
     table: ExportTable,
     columns: readonly ExportColumn[],
-    range: ExportRange,
-    format: RowFormat,
+    wanted: { range: ExportRange; format: RowFormat },
   ) => RowStream;
   /** The symbols among these that the archive has no instrument of. */
   unknownSymbols: (symbols: readonly string[]) => Promise<string[]>;
@@ -79,7 +78,7 @@ function snapshotOf(client: pg.ClientBase, signal: AbortSignal): ArchiveSnapshot
       );
       return rows.map(({ date, rows: count }) => ({ date, rows: count === null ? null : Number(count) }));
     },
-    rows: (table, columns, range, format) => {
+    rows: (table, columns, { range, format }) => {
       const options = format === "text" ? "" : " with (format csv, header true)";
       const query = `copy (${rowsQuery(table, columns, { range, format })}) to stdout${options}`;
       const stream = client.query(copyTo(query));

@@ -9,7 +9,7 @@ import { addCounts } from "../../archive/letterCounts.ts";
 import type pg from "pg";
 import { createMemory, loadBatch, type LoadMemory } from "../../archive/loadBatch.ts";
 import type { Batch, LoadReport } from "../../archive/batch.ts";
-import { readBatches } from "../../archive/readBatches.ts";
+import { type DamagedBytes, readBatches } from "../../archive/readBatches.ts";
 import { rowsOf } from "../../read/answerToRows.ts";
 import type { AnswerRows } from "../../read/rowTypes.ts";
 import type { Clock } from "../../clock.ts";
@@ -33,7 +33,7 @@ type ImportOptions = {
   /** Bytes of all files. */
   total: number;
   onProgress: OnProgress;
-  onDamage: (segment: string, offset: number, length: number, reason: string) => void;
+  onDamage: (damage: DamagedBytes) => void;
   signal: AbortSignal;
 };
 

@@ -6,7 +6,7 @@ import type pg from "pg";
 import { BatchLoader, GATHERED_BATCH_BYTES, LoadedByAnother } from "../../archive/batchLoader.ts";
 import type { LoadPosition } from "../../archive/loadPosition.ts";
 import type { Batch } from "../../archive/batch.ts";
-import { readBatches } from "../../archive/readBatches.ts";
+import { type DamagedBytes, readBatches } from "../../archive/readBatches.ts";
 import type { JournalRecord } from "../../journal/record.ts";
 import type { SegmentInfo } from "../../journal/segments.ts";
 import type { OnProgress } from "../progress.ts";
@@ -28,7 +28,7 @@ export type ReplayOptions = {
   /** The report so far; what was committed adds to it. */
   tally: { report: BackfillReport };
   onProgress: OnProgress;
-  onDamage: (segment: string, offset: number, length: number, reason: string) => void;
+  onDamage: (damage: DamagedBytes) => void;
   signal: AbortSignal;
 };
 

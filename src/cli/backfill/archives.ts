@@ -17,7 +17,7 @@ export async function withMigrated<T>(
   { clock }: Pick<Edges, "clock">,
   work: (pool: pg.Pool) => Promise<T>,
 ): Promise<T> {
-  return withArchive(config, clock, async ({ pool }) => {
+  return withArchive(config, { clock }, async ({ pool }) => {
     await migrate(pool, instantFromDate(clock.now()));
     return work(pool);
   });
@@ -37,7 +37,7 @@ export async function withTrial<T>(
 ): Promise<T> {
   const there = (await archiveExists(config)) ? config : await passing(config);
   try {
-    return await withArchive(there, clock, async ({ pool, openScratch }) => {
+    return await withArchive(there, { clock }, async ({ pool, openScratch }) => {
       const version = await currentVersion(pool);
       const scratch = openScratch();
       try {

@@ -60,8 +60,7 @@ export function createDisplay(config: Config, { clock, stderr, env }: Edges, tit
       if (stderr.isTTY) line.show(barText(progress, pace));
       else log.info({ ...progress, ...pace }, title);
     },
-    onDamage: (segment, offset, length, reason) =>
-      log.warn({ segment, offset, length, reason }, "damaged bytes of the journal were passed over"),
+    onDamage: (damage) => log.warn(damage, "damaged bytes of the journal were passed over"),
     end: () => line.end(),
   };
 }

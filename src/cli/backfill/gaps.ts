@@ -154,9 +154,7 @@ function text(
   const further = holes.length - cells.length;
   const lines = [
     ...(dryRun ? ["Nothing was changed. This is what would be:"] : []),
-    ...(holes.length === 0
-      ? ["The ledger has no holes."]
-      : [table(columns, cells, edges.stdout, edges.env).trimEnd()]),
+    ...(holes.length === 0 ? ["The ledger has no holes."] : [table(columns, cells, edges).trimEnd()]),
     ...(further > 0 ? [`and ${thousands(further)} further; --from and --to narrow it, --json has all`] : []),
     `${thousands(missesOf(holes))} missed = ${thousands(filled)} filled + ${thousands(missesOf(holes) - filled)} left; ${thousands(stored)} quotes came from the journal`,
     ...deadLetterLines({ deadLetters }),

@@ -119,9 +119,9 @@ async function dryRunReplay(
   const options = replayOptions(backfill, chosen, { report: NOTHING_DONE });
   const counting: TrialOptions = {
     ...options,
-    onDamage: (segment, offset, length, reason) => {
-      damagedBytes += length;
-      options.onDamage(segment, offset, length, reason);
+    onDamage: (damage) => {
+      damagedBytes += damage.length;
+      options.onDamage(damage);
     },
   };
   const tried = chosen.rebuild
@@ -196,9 +196,9 @@ function replayOptions(
   return {
     ...{ journalDir: dir, segments, signal, tally, onProgress: display.progress },
     wanted: wantedBy(chosen),
-    onDamage: (segment, offset, length, reason) => {
-      tally.report = { ...tally.report, damagedBytes: tally.report.damagedBytes + length };
-      display.onDamage(segment, offset, length, reason);
+    onDamage: (damage) => {
+      tally.report = { ...tally.report, damagedBytes: tally.report.damagedBytes + damage.length };
+      display.onDamage(damage);
     },
   };
 }

@@ -17,6 +17,12 @@ type Cell = string | null;
 /** Blanks between columns, and when there is little room. */
 const GAPS = [2, 1] as const;
 
+/** Where a table is printed. */
+type TableEdges = {
+  stdout: Pick<Sink, "isTTY"> & { columns?: number };
+  env: Readonly<Record<string, string | undefined>>;
+};
+
 /** The least that a column which may go on in the next line gets. */
 const LEAST_WRAPPED = 12;
 
@@ -29,11 +35,10 @@ const LEAST_WRAPPED = 12;
 export function table(
   columns: readonly Column[],
   rows: readonly (readonly Cell[])[],
-  sink: Pick<Sink, "isTTY"> & { columns?: number },
-  env: Readonly<Record<string, string | undefined>>,
+  { stdout, env }: TableEdges,
 ): string {
-  const paint = painter(sink, env);
-  const room = sink.columns ?? Infinity;
+  const paint = painter(stdout, env);
+  const room = stdout.columns ?? Infinity;
   const harmless = rows.map((row) => row.map((cell) => (cell === null ? null : oneLine(cell))));
   const pointed = alignDecimals(columns, harmless);
   // A name in one piece is worth more than a wide gap.

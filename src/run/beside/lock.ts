@@ -139,7 +139,7 @@ export async function lockDataDir(
   const lock = { id: own.id, dead: [] as string[], serve: door.serve, release: door.close };
   try {
     if (process.platform === "win32") await takePipe(door, dataDir, options);
-    else lock.dead = await takeSocket(door, dataDir, options, warn);
+    else lock.dead = await takeSocket(door, dataDir, { ...options, warn });
     return lock;
   } catch (error) {
     await door.close();
@@ -242,8 +242,7 @@ class Door {
 async function takeSocket(
   door: Door,
   dataDir: string,
-  { clock, self, work }: Required<Options>,
-  warn: (message: string) => void,
+  { clock, self, work, warn }: Required<Options> & { warn: (message: string) => void },
 ): Promise<string[]> {
   const dir = join(dataDir, work.dir);
   await door.appear(dir, await reachOf(dataDir, work));

@@ -13,8 +13,7 @@ test("numbers stand with their points below each other, text to the left; an abs
       ["BRK.A", "700000"],
       ["SIRI", null],
     ],
-    { isTTY: false },
-    {},
+    { stdout: { isTTY: false }, env: {} },
   );
 
   expect(text).toBe(
@@ -36,8 +35,7 @@ test("a column that holds more than numbers is left as it is", () => {
       ["AAPL", "0.05 %"],
       ["GE", "9.5 %"],
     ],
-    { isTTY: false },
-    {},
+    { stdout: { isTTY: false }, env: {} },
   );
 
   expect(text).toBe(["Instrument    Last", "AAPL        0.05 %", "GE           9.5 %", ""].join("\n"));
@@ -46,9 +44,9 @@ test("a column that holds more than numbers is left as it is", () => {
 test("headings are bold on a terminal alone, and not there either when NO_COLOR is set", () => {
   const rows = [["AAPL", "230.15"]];
 
-  expect(table(COLUMNS, rows, { isTTY: true }, {})).toContain("\u001b[1m");
-  expect(table(COLUMNS, rows, { isTTY: true }, { NO_COLOR: "1" })).not.toContain("\u001b");
-  expect(table(COLUMNS, rows, { isTTY: false }, {})).not.toContain("\u001b");
+  expect(table(COLUMNS, rows, { stdout: { isTTY: true }, env: {} })).toContain("\u001b[1m");
+  expect(table(COLUMNS, rows, { stdout: { isTTY: true }, env: { NO_COLOR: "1" } })).not.toContain("\u001b");
+  expect(table(COLUMNS, rows, { stdout: { isTTY: false }, env: {} })).not.toContain("\u001b");
 });
 
 const WIDE = [
@@ -69,8 +67,7 @@ test("a wide character moves no column", () => {
       ["日本株", "230.15"],
       ["AAPL", "9.50"],
     ],
-    { isTTY: false },
-    {},
+    { stdout: { isTTY: false }, env: {} },
   ).split("\n");
 
   expect(widthOf(lines[1] ?? "")).toBe(widthOf(lines[2] ?? ""));
@@ -82,7 +79,7 @@ test("a contract's name goes on in the next line where the table would be wider 
     ["日本株日本株日本株:2026-12-18:PUT:5", ...FIGURES],
   ];
 
-  const text = table(WIDE, rows, { isTTY: false, columns: 80 }, {});
+  const text = table(WIDE, rows, { stdout: { isTTY: false, columns: 80 }, env: {} });
 
   expect(widest(text)).toBeLessThanOrEqual(80);
   for (const figure of FIGURES) expect(text.split(figure)).toHaveLength(figure === "1234.5678" ? 7 : 3);
@@ -91,21 +88,21 @@ test("a contract's name goes on in the next line where the table would be wider 
 test("a contract's name stays whole where smaller gaps make room for it", () => {
   const row = ["AAPL:2026-12-18:CALL:390", "388.79", "-3.62", "388.72", "388.80", "4617575", "07:33:19"];
 
-  const text = table(WIDE, [row], { isTTY: false, columns: 80 }, {});
+  const text = table(WIDE, [row], { stdout: { isTTY: false, columns: 80 }, env: {} });
 
   expect(widest(text)).toBeLessThanOrEqual(80);
   expect(text).toContain("AAPL:2026-12-18:CALL:390 388.79");
 });
 
 test("where even that is too wide, each row is a block, and no number is cut", () => {
-  const text = table(WIDE, [["AAPL", ...FIGURES]], { isTTY: false, columns: 40 }, {});
+  const text = table(WIDE, [["AAPL", ...FIGURES]], { stdout: { isTTY: false, columns: 40 }, env: {} });
 
   expect(widest(text)).toBeLessThanOrEqual(40);
   expect(text).toMatch(/^AAPL\n {2}Last +1234\.5678\n/);
 });
 
 test("a table without a text that can go on stays as wide as it is", () => {
-  const text = table(COLUMNS, [["AAPL", "230.15"]], { isTTY: false, columns: 5 }, {});
+  const text = table(COLUMNS, [["AAPL", "230.15"]], { stdout: { isTTY: false, columns: 5 }, env: {} });
 
   expect(text).toMatch(/^AAPL +230\.15$/m);
 });

@@ -29,7 +29,7 @@ export async function forecast(
   const dir = journalDir(config);
   const run = request.restart ? null : await findRun(resolve(config.dataDir), name);
   const now = clock.now();
-  const plan = await planOf(config, ask, request, { begunAt: run?.begunAt ?? instantFromDate(now), now });
+  const plan = await planOf(config, ask, { ...request, begunAt: run?.begunAt ?? instantFromDate(now), now });
   if (run) await takeJournaled(dir, run, plan);
   const archive = (await archiveExists(config)) ? await openArchive(config, clock).catch(() => null) : null;
   const room = await roomOf(config, clock, () => lastPrices(archive));

@@ -30,8 +30,7 @@ import type { CommonRequest } from "../report.ts";
 export async function planOf(
   config: Config,
   ask: SweepAsk,
-  { delayed }: SweepRequest,
-  { begunAt, now }: { begunAt: Instant; now: Date },
+  { delayed, begunAt, now }: Pick<SweepRequest, "delayed"> & { begunAt: Instant; now: Date },
 ): Promise<SweepPlan> {
   const { calendar } = await readSchedule(config);
   return new SweepPlan(ask, delayed, {

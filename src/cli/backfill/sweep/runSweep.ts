@@ -59,7 +59,7 @@ export async function runSweep(
     });
     closers.unshift(stations.close);
     const { feed, dir, budget } = stations;
-    const plan = await planOf(config, ask, request, { begunAt: work.run.begunAt, now: clock.now() });
+    const plan = await planOf(config, ask, { ...request, begunAt: work.run.begunAt, now: clock.now() });
     const earlier = await takeJournaled(dir, work.run, plan);
     // One that was ended before its first answer has left nothing to go on with.
     const run = { ...work.run, resumed: earlier.calls > 0 };
