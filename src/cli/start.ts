@@ -237,7 +237,9 @@ function statusText({ feed, collector, loader, loaded }: Collection, now: Date):
     ...(deadLetters > 0 ? [`${deadLetters} dead letters`] : []),
     ...(correctionMs === 0 ? [] : [`the machine's clock is ${Math.round(-correctionMs / 1000)} s off`]),
     ...(failure === null ? [] : [databaseError(failure, "").code]),
-    ...(lastError !== null ? [lastError.split(":")[0] ?? ""] : []),
+    ...(lastError !== null
+      ? [lastError instanceof QuotekeeperError ? lastError.code : lastError.message]
+      : []),
   ].join(" | ");
 }
 

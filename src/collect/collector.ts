@@ -52,7 +52,7 @@ type CollectorStatus = {
   /** The next slot of any job; null when there is none within a year. */
   nextPollAt: Date | null;
   /** The last call's error, null when it brought quotes. */
-  lastError: string | null;
+  lastError: Error | null;
 };
 
 /** What the log says of a step of the machine's clock. */

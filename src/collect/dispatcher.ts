@@ -128,7 +128,7 @@ export class Dispatcher {
   #wake = new AbortController();
   #nearestDeadlineMs = Infinity;
   #sentAtMs: number[] = [];
-  #lastError: string | null = null;
+  #lastError: Error | null = null;
   #closing = false;
   /** Whether the wall clock was set, and no second attempt has shown since whether calls are signed by the right time. */
   #clockInDoubt = false;
@@ -240,7 +240,7 @@ export class Dispatcher {
   }
 
   /** The error of the last call, null when it brought quotes. */
-  get lastError(): string | null {
+  get lastError(): Error | null {
     return this.#lastError;
   }
 
@@ -407,7 +407,7 @@ export class Dispatcher {
   #take(ticket: Ticket, { answer, record }: Kept): void {
     const { planned } = ticket;
     if (answer.outcome === "quotes") this.#lastError = null;
-    else this.#complain(planned, answerError(answer).message);
+    else this.#complain(planned, answerError(answer));
     // By the clock itself: receive times never go back, also when the clock was set back.
     const seen = { ...record, observedAt: instantFromDate(this.#options.clock.now()) };
     const unauthorized = answer.outcome === "unauthorized";
@@ -434,7 +434,7 @@ export class Dispatcher {
   #failed(ticket: Ticket, error: unknown): void {
     if (!(error instanceof QuotekeeperError))
       this.#options.log.error({ err: error }, "a call failed in an unexpected way");
-    this.#complain(ticket.planned, (error as Error).message);
+    this.#complain(ticket.planned, error as Error);
     const code = error instanceof QuotekeeperError ? error.code : null;
     // An answer that could not be journaled is not kept, and asking again would not help.
     if (!code?.startsWith("SERVICE_")) this.#finish(ticket.planned, { kind: "missed", reason: "down" });
@@ -487,9 +487,9 @@ export class Dispatcher {
     this.#options.onResult(planned, result);
   }
 
-  #complain({ call, jobs }: PlannedCall, message: string): void {
-    this.#lastError = message;
-    this.#options.log.error({ call: describeCall(call), jobs }, message);
+  #complain({ call, jobs }: PlannedCall, error: Error): void {
+    this.#lastError = error;
+    this.#options.log.error({ call: describeCall(call), jobs }, error.message);
   }
 }
 

@@ -3,27 +3,31 @@ import { z } from "zod";
 import type { Instant } from "../clock.ts";
 
 /** Why an instrument that was due has no quote (design, section 7). */
-export type MissReason =
+export const MISS_REASONS = [
   /** The session had closed before the call could leave. */
-  | "closed"
+  "closed",
   /** The calls of the minute were used up until the next slot came. */
-  | "budget"
+  "budget",
   /** The calls before it took until the next slot came. */
-  | "overrun"
+  "overrun",
   /** The service refused the call. */
-  | "refused"
+  "refused",
   /** The service does not know the instrument, or has not lately and is asked again more and more seldom. */
-  | "unknown_symbol"
+  "unknown_symbol",
   /** The answer was whole, and did not hold it. */
-  | "absent_from_answer"
+  "absent_from_answer",
   /** Its part of the answer, or the whole answer, could not be read. */
-  | "malformed"
+  "malformed",
   /** No answer arrived, or only a fault of the service's own. */
-  | "transport"
+  "transport",
   /** The service does not accept the credentials. */
-  | "unauthorized"
+  "unauthorized",
   /** The collector was not running, was ended, or could not keep the answer. */
-  | "down";
+  "down",
+] as const;
+
+/** One of them. */
+export type MissReason = (typeof MISS_REASONS)[number];
 
 /** One slot of one job, when all of it is settled: due = stored + missed. */
 export type SlotEntry = {

@@ -7,7 +7,7 @@ import type { Config } from "../config/loadEnvironment.ts";
 import { listSegments } from "../journal/segments.ts";
 import type { Meter } from "../web/monitoring/meter.ts";
 import type { Live, Problem, StatusView } from "../web/api/types.ts";
-import { type NowSources, problemFromMessage, problemOf } from "../web/live.ts";
+import { type NowSources, problemOf } from "../web/live.ts";
 import type { Archive } from "./archive.ts";
 import type { Collection } from "./collection.ts";
 import { journalDir } from "./stations.ts";
@@ -79,7 +79,7 @@ function liveOf(
   const failure = loader.failure();
   const problems: Problem[] = [
     ...(failure === null ? [] : [problemOf(databaseError(failure, archive.address))]),
-    ...(lastError === null ? [] : [problemFromMessage(lastError)]),
+    ...(lastError === null ? [] : [problemOf(lastError)]),
   ];
   const now = clock.now();
   return {

@@ -1,5 +1,5 @@
 /** What the dashboard may know of a running collector and of `status`: given by whoever starts it. */
-import { type ErrorCode, ERRORS, type QuotekeeperError } from "../errors.ts";
+import { type ErrorCode, ERRORS, QuotekeeperError } from "../errors.ts";
 import type { ApiError, Live, Problem, StatusView } from "./api/types.ts";
 
 /** Where the Now view has its facts from, besides the archive. */
@@ -15,25 +15,14 @@ export type NowSources = {
 };
 
 /** An error as people see it. Whatever heals by itself needs no person. */
-export function problemOf(error: QuotekeeperError): Problem {
+export function problemOf(error: Error): Problem {
+  if (!(error instanceof QuotekeeperError))
+    return { code: "ERROR", detail: error.message, hint: "See the log.", person: false };
   const { code, detail } = error;
   return { code, detail, hint: ERRORS[code].hint, person: !ERRORS[code].retryable };
-}
-
-/** The same from a message that was kept in place of its error: `CODE: detail. Hint.` */
-export function problemFromMessage(message: string): Problem {
-  const [, code = "", rest = message] = /^([A-Z_]+): ([\s\S]*)$/.exec(message) ?? [];
-  if (!isCode(code)) return { code: "ERROR", detail: message, hint: "See the log.", person: false };
-  const { hint, retryable } = ERRORS[code];
-  const detail = rest.endsWith(hint) ? rest.slice(0, -hint.length).trim() : rest;
-  return { code, detail, hint, person: !retryable };
 }
 
 /** Why a request is refused: nothing but another request helps. */
 export function refusal(code: ErrorCode, detail: string): ApiError {
   return { error: { code, detail, hint: ERRORS[code].hint, person: true } };
-}
-
-function isCode(code: string): code is ErrorCode {
-  return Object.hasOwn(ERRORS, code);
 }

@@ -352,6 +352,18 @@ describe("faults", () => {
     expect(reasonsOf(entryAt(world.notes, "14:30"))).toEqual({ unauthorized: 1 });
   });
 
+  test("a symbol that an answer lacks is missed as such, and the one beside it is stored", async () => {
+    const world = startWorld({
+      start: START,
+      jobs: [jobOf({ name: "list", symbols: ["GE", "IBM"] })],
+      respond: ({ planned }) => quotesFor(planned, { absent: ["IBM"] }),
+    });
+
+    await world.until("2026-11-20T14:30:30Z");
+
+    expect(entryAt(world.notes, "14:30")?.misses).toEqual([["IBM", "absent_from_answer"]]);
+  });
+
   test.each([
     ["items that cannot be read", [unreadable("GE"), unreadable(null)], { malformed: 1 }],
     ["unknown symbols", [unknown("GE")], { absent_from_answer: 1 }],

@@ -98,7 +98,7 @@ test("a disk full at open, write or fsync: the polls are missed and not loaded, 
     const { missed } = status();
     full.at = steps;
     await until(
-      () => status().missed > missed && says.test(status().lastError ?? ""),
+      () => status().missed > missed && says.test(status().lastError?.message ?? ""),
       `the error at ${steps}`,
     );
   };

@@ -1,4 +1,5 @@
 import { expect, test } from "@jest/globals";
+import { QuotekeeperError } from "../../src/errors.ts";
 import { createEvents, type Watched } from "../../src/run/troubles.ts";
 
 const FINE: Watched = { clockCorrectionMs: 0, lastError: null };
@@ -31,8 +32,8 @@ test("a clock that is off is told once, and when it is right again", () => {
 });
 
 test("a service that answers again is told, and a journal that takes answers again", () => {
-  const refused = { lastError: "SERVICE_UNREACHABLE: ECONNREFUSED" };
-  const full = { lastError: "JOURNAL_WRITE_FAILED: ENOSPC" };
+  const refused = { lastError: new QuotekeeperError("SERVICE_UNREACHABLE", "ECONNREFUSED") };
+  const full = { lastError: new QuotekeeperError("JOURNAL_WRITE_FAILED", "ENOSPC") };
 
   expect(told(refused, refused, {}, full, {}, {})).toEqual([
     "info: the service answers again",

@@ -22,7 +22,7 @@ import {
 import { withGaps } from "../../src/web/app/lib/chartGaps.ts";
 import { intervalFor, rangeFor } from "../../src/web/app/lib/ranges.ts";
 import { reasonOf } from "../../src/web/app/lib/reasons.ts";
-import { problemFromMessage, problemOf } from "../../src/web/live.ts";
+import { problemOf } from "../../src/web/live.ts";
 import { marketAt } from "../../src/web/now.ts";
 
 const SESSION: SessionView = {
@@ -239,19 +239,17 @@ describe("the heat map", () => {
 describe("problems", () => {
   test("come with their remedy; what heals by itself needs no person", () => {
     const unauthorized = problemOf(new QuotekeeperError("SERVICE_UNAUTHORIZED", "the service said 401"));
-    const away = problemFromMessage(
-      new QuotekeeperError("SERVICE_UNREACHABLE", "no route to 10.0.0.1").message,
-    );
+    const away = problemOf(new QuotekeeperError("SERVICE_UNREACHABLE", "no route to 10.0.0.1"));
 
     expect(unauthorized).toMatchObject({
       person: true,
       hint: expect.stringContaining("QUOTES_CONSUMER_KEY"),
     });
     expect(away).toEqual({
-      ...{ code: "SERVICE_UNREACHABLE", detail: "no route to 10.0.0.1." },
+      ...{ code: "SERVICE_UNREACHABLE", detail: "no route to 10.0.0.1" },
       ...{ hint: "Check the network and QUOTES_BASE_URL.", person: false },
     });
-    expect(problemFromMessage("something odd")).toMatchObject({ code: "ERROR", detail: "something odd" });
+    expect(problemOf(new Error("something odd"))).toMatchObject({ code: "ERROR", detail: "something odd" });
   });
 
   test("reasons that the ledger may give some day are shown as they are", () => {

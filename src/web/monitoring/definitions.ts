@@ -1,5 +1,5 @@
 /** Every metric of `/metrics`: name, kind, labels and sentence. `docs/metrics.md` is generated from this table. */
-import { CLOCK_STEP_KINDS } from "../../journal/ledger.ts";
+import { CLOCK_STEP_KINDS, MISS_REASONS } from "../../journal/ledger.ts";
 import { OUTCOMES } from "../../quotes-api/answer.ts";
 
 /** Labels of a metric: the values each can have, or what they are where that is only known at run time. */
@@ -19,20 +19,6 @@ const NO_ANSWER = ["no_answer", "not_kept"] as const;
 
 /** Outcomes of a call. */
 export const CALL_OUTCOMES = [...OUTCOMES, ...NO_ANSWER] as const;
-
-/** Reasons of a miss, see `src/journal/ledger.ts`. */
-export const MISS_REASONS = [
-  "closed",
-  "budget",
-  "overrun",
-  "refused",
-  "unknown_symbol",
-  "absent_from_answer",
-  "malformed",
-  "transport",
-  "unauthorized",
-  "down",
-] as const;
 
 /** Tables whose rows are counted. */
 export const COUNTED_TABLES = ["responses", "quotes", "dividends", "slots"] as const;

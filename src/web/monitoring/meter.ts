@@ -1,7 +1,7 @@
 /** Counts what happens while it happens. Everything else is looked up when somebody asks for the metrics. */
 import { Counter, Gauge, Histogram, type Metric } from "prom-client";
-import { CLOCK_STEP_KINDS, type ClockStep, type MissReason } from "../../journal/ledger.ts";
-import { CALL_OUTCOMES, LATENESS_BUCKETS, labelNames, METRICS, MISS_REASONS } from "./definitions.ts";
+import { CLOCK_STEP_KINDS, type ClockStep, MISS_REASONS, type MissReason } from "../../journal/ledger.ts";
+import { CALL_OUTCOMES, LATENESS_BUCKETS, labelNames, METRICS } from "./definitions.ts";
 
 /** What a call came to. */
 type CallOutcome = (typeof CALL_OUTCOMES)[number];
