@@ -9,8 +9,8 @@ export default {
   transform: {
     "^.+\\.ts$": "<rootDir>/test/support/transform.js",
   },
-  // By default one processor is left to other work; here that would be half of them.
-  maxWorkers: "100%",
+  // More than there are processors: tests wait for the database, and for programs they have started.
+  maxWorkers: "150%",
   // Modules of a test file are never let go of: a worker that has run many is slowed down by its own memory.
   workerIdleMemoryLimit: "700MB",
   // It ends a test that hangs, and is no bound on anything: a machine may be slow, and busy with other things.

@@ -1,23 +1,22 @@
 /** The program compiled from the sources as they are now, so that edits meanwhile do not change what is under test. */
 import { execFileSync } from "node:child_process";
-import { cpSync, existsSync, symlinkSync } from "node:fs";
+import { cpSync, existsSync, renameSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 /**
- * Compiles into `dir`.
+ * Compiles into `dir`. A run of the tests compiles the program itself once, and copies it.
  *
  * @param entries further modules that are to be there, as paths below src/ without their ending
  * @returns the path of `bin/quotekeeper.js` there
  */
 export function compileProgram(dir: string, entries: readonly string[] = []): string {
-  execFileSync(process.execPath, [
-    join(ROOT, "scripts", "compile.js"),
-    join(dir, "dist"),
-    ...["cli/main", ...entries],
-  ]);
+  const once = process.env["TEST_PROGRAM"];
+  if (once !== undefined && entries.length === 0)
+    cpSync(compiledOnce(once), join(dir, "dist"), { recursive: true });
+  else compileInto(join(dir, "dist"), ["cli/main", ...entries]);
   // The dashboard's page is taken as it was last built.
   if (existsSync(join(ROOT, "dist", "dashboard")))
     cpSync(join(ROOT, "dist", "dashboard"), join(dir, "dist", "dashboard"), { recursive: true });
@@ -26,4 +25,21 @@ export function compileProgram(dir: string, entries: readonly string[] = []): st
   // On Windows a link to a directory needs no rights if it is a junction; elsewhere that is any link.
   symlinkSync(join(ROOT, "node_modules"), join(dir, "node_modules"), "junction");
   return join(dir, "bin", "quotekeeper.js");
+}
+
+function compileInto(target: string, entries: readonly string[]): void {
+  execFileSync(process.execPath, [join(ROOT, "scripts", "compile.js"), target, ...entries]);
+}
+
+/** Where several test files ask at once, one of them has its way, and the others' are left to the run's end. */
+function compiledOnce(target: string): string {
+  if (existsSync(target)) return target;
+  const draft = `${target}.${process.pid}`;
+  compileInto(draft, ["cli/main"]);
+  try {
+    renameSync(draft, target);
+  } catch (error) {
+    if (!existsSync(target)) throw error;
+  }
+  return target;
 }

@@ -1,8 +1,11 @@
 /**
- * Runs once before all tests, in jest's own process: finds a place for temporary files, and offers databases to the test
- * files (see `desk.ts`). A server is started when the first of them asks, so a run of pure tests starts none.
+ * Runs once before all tests, in jest's own process: finds a place for temporary files and for the compiled program, and
+ * offers databases to the test files (see `desk.ts`). A server is started when the first of them asks, so a run of pure
+ * tests starts none.
  */
-import { rmSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { directoryInMemory } from "../inMemory.js";
 import { allowTypescript } from "./typescript.js";
 
@@ -13,6 +16,9 @@ export default async function setup() {
     process.env.TMPDIR = inMemory;
     process.once("exit", () => rmSync(inMemory, { recursive: true, force: true }));
   }
+  const programs = mkdtempSync(join(tmpdir(), "qk-program-"));
+  process.once("exit", () => rmSync(programs, { recursive: true, force: true }));
+  process.env.TEST_PROGRAM = join(programs, "dist");
   allowTypescript();
   const { openDesk } = await import("./desk.ts");
   const desk = await openDesk(process.env.TEST_DATABASE_URL || null);
