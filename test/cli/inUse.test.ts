@@ -1,7 +1,6 @@
 /** A database that answers and does not take the archive: what each command says of it, and what goes on. */
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { createPool } from "../../src/archive/connect.ts";
 import { runProgram } from "../../src/cli/program.ts";
@@ -9,6 +8,7 @@ import { rowsOfQuery } from "../support/archive.ts";
 import { patientClock } from "../support/clock.ts";
 import { freshDatabase, poolOn, type TestDatabase } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
+import { until } from "../support/until.ts";
 import { capturedEdges, run } from "./edges.ts";
 
 const FOREIGN = "create table quotes (ticker text)";
@@ -62,10 +62,6 @@ function going(command: "start" | "collect" | "web", env: ReturnType<typeof sett
   return { stdout, stderr, said, passWaits, end };
 }
 
-async function until(look: () => Promise<boolean> | boolean): Promise<void> {
-  while (!(await look())) await delay(20);
-}
-
 const line = (subject: string, { stdout }: { stdout: string }): string =>
   new RegExp(`^${subject} .*$`, "m").exec(stdout)?.[0] ?? "";
 
@@ -77,7 +73,7 @@ describe("collecting goes on into the journal", () => {
 
     const { stderr, passWaits, end } = going("collect", env);
     const statePath = join(env.QUOTEKEEPER_DATA_DIR, "loader.json");
-    await until(() => journalled(env) > 0 && existsSync(statePath));
+    await until(() => journalled(env) > 0 && existsSync(statePath), "an answer, and a loader that is stuck");
     const stuck = await run(["status"], env);
     const { mode } = statSync(statePath);
     await database.pool.query("drop table quotes");
@@ -89,7 +85,7 @@ describe("collecting goes on into the journal", () => {
     await until(async () => {
       passWaits();
       return (await loaded()) && !existsSync(statePath);
-    });
+    }, "everything loaded");
     const mended = await run(["status"], env);
     const exitCode = await end();
 
@@ -110,7 +106,7 @@ describe("collecting goes on into the journal", () => {
     const env = settings(database);
 
     const { stdout, stderr, end } = going("start", env);
-    await until(() => journalled(env) > 0);
+    await until(() => journalled(env) > 0, "an answer in the journal");
     const exitCode = await end();
 
     expect(exitCode).toBe(1);
@@ -153,14 +149,14 @@ describe("status of another process", () => {
     );
 
     const { passWaits, end } = going("collect", env);
-    await until(() => existsSync(join(env.QUOTEKEEPER_DATA_DIR, "loader.json")));
+    await until(() => existsSync(join(env.QUOTEKEEPER_DATA_DIR, "loader.json")), "a loader that is stuck");
     const stuck = await run(["status"], env);
     const json = await run(["status", "--json"], env);
     await database.pool.query("drop trigger refuse on journal_positions");
     await until(async () => {
       passWaits();
       return /^database +ok/m.test((await run(["status"], env)).stdout);
-    });
+    }, "everything loaded");
     const exitCode = await end();
 
     expect(stuck.exitCode).toBe(1);

@@ -2,7 +2,6 @@
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { createPool } from "../../src/archive/connect.ts";
 import { runProgram } from "../../src/cli/program.ts";
@@ -10,6 +9,7 @@ import { rowsOfQuery } from "../support/archive.ts";
 import { patientClock } from "../support/clock.ts";
 import { openOwnServer, type OwnServer, reopenOwnServer } from "../support/postgres/server.ts";
 import { tempDir } from "../support/tempDir.ts";
+import { until } from "../support/until.ts";
 import { capturedEdges, run } from "./edges.ts";
 
 // Its directory is no tempDir(): that one would go before the server has ended.
@@ -53,7 +53,7 @@ test("it is named, read as ever, collecting goes on beside it, and once it is pr
   const { clock, passWaits } = patientClock();
   const { edges, stderr, interrupt } = capturedEdges({ env, clock });
   const ended = runProgram(["collect"], edges);
-  while (!existsSync(join(dir, "data", "loader.json"))) await delay(20);
+  await until(() => existsSync(join(dir, "data", "loader.json")), "a loader that is stuck");
 
   for (const { exitCode, stdout, stderr: said } of [migrated, polled, status]) {
     expect(exitCode).toBe(1);
@@ -64,10 +64,10 @@ test("it is named, read as ever, collecting goes on beside it, and once it is pr
 
   const pool = createPool(server.url);
   await pool.query("select pg_promote()");
-  while (existsSync(join(dir, "data", "loader.json"))) {
+  await until(() => {
     passWaits();
-    await delay(20);
-  }
+    return !existsSync(join(dir, "data", "loader.json"));
+  }, "everything loaded");
   const healthy = await run(["status"], env);
   interrupt();
   const exitCode = await ended;
