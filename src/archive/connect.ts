@@ -16,7 +16,7 @@ pg.defaults.password = (login?: object) =>
 export const APPLICATION_NAME = "quotekeeper";
 
 /** Longest statement of a reader: a slow page must not slow a poll. */
-export const READ_TIMEOUT_MS = 5_000;
+const READ_TIMEOUT_MS = 5_000;
 
 /**
  * What every session is told. Not at login (`options`), which pgbouncer refuses.

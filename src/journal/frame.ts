@@ -65,6 +65,7 @@ export function contentOf(record: JournalRecord): Content {
  * @param segmentId 16 bytes
  * @returns where in `target` it ends
  */
+// eslint-disable-next-line max-params -- once for each record: an object would cost more than it says
 export function writeFrame(target: Buffer, at: number, content: Content, segmentId: Uint8Array): number {
   const { head, body, frameBytes } = content;
   const frame = target.subarray(at, at + frameBytes);

@@ -1,4 +1,5 @@
 /** The few operations of the file system that the journal needs, so that a test can be a full disk. */
+/* eslint-disable max-params -- `read` and `write` are Node's own */
 import { makeDirectories } from "./makeDirectories.ts";
 import { closeSync, constants, readSync } from "node:fs";
 import * as fs from "node:fs/promises";

@@ -78,6 +78,7 @@ export class NonceMemory {
    * @param nowSeconds the clock, Unix seconds
    * @throws whatever `onFresh` throws
    */
+  // eslint-disable-next-line max-params -- once for each signed call: an object would cost more than it says
   use(token: string, timestamp: number, nonce: string, nowSeconds: number): NonceVerdict {
     const { windowSeconds, maxNonces, maxPerToken = maxNonces, onFresh } = this.#options;
     this.#forgetBefore(nowSeconds - windowSeconds);

@@ -119,6 +119,7 @@ export function sessionSoFar(
 }
 
 /** The bar of a block between its two prices; it stays inside the bar of the session. */
+// eslint-disable-next-line max-params -- once for each block of a path: an object would cost more than it says
 function barOfBlock(session: Bar, open: number, close: number, seed: number, block: number): Bar {
   const reach = 0.06 * (session.high - session.low);
   const high = Math.max(open, close) + Math.round(reach * chance(seed, 2 * block) ** 2);
