@@ -1,3 +1,5 @@
+import { availableParallelism } from "node:os";
+
 /** @type {import("jest").Config} */
 export default {
   testEnvironment: "node",
@@ -10,7 +12,7 @@ export default {
     "^.+\\.ts$": "<rootDir>/test/support/transform.js",
   },
   // More than there are processors: tests wait for the database, and for programs they have started.
-  maxWorkers: "150%",
+  maxWorkers: Math.ceil(1.5 * availableParallelism()),
   // Modules of a test file are never let go of: a worker that has run many is slowed down by its own memory.
   workerIdleMemoryLimit: "700MB",
   // It ends a test that hangs, and is no bound on anything: a machine may be slow, and busy with other things.

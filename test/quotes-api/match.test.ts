@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "@jest/globals";
 import { option, security, type InstrumentKey } from "../../src/market/instrument.ts";
-import { matchAnswer } from "../../src/quotes-api/match.ts";
+import { fatesOf, keyOf, matchAnswer } from "../../src/quotes-api/match.ts";
 import { askedInstruments } from "../../src/quotes-api/request.ts";
-import { readDocument } from "../../src/quotes-api/readDocument.ts";
+import { type ReadItem, readDocument } from "../../src/quotes-api/readDocument.ts";
 import { answerXml, equityXml, optionXml } from "../support/xml.ts";
 
 const contract = { underlying: "MRDN", expiration: "2027-01-15", optionType: "CALL", strike: "120" } as const;
@@ -218,4 +218,118 @@ describe("a watchlist", () => {
       "null malformed",
     ]);
   });
+});
+
+/** Items as the reader gives them. */
+const itemsOf = (...items: string[]): ReadItem[] => [...readDocument(Buffer.from(answerXml(...items))).items];
+
+/** An item that cannot be read. */
+const damaged = (symbol: string | null, isOption: boolean | null): ReadItem => ({
+  ...{ ok: false, symbol, isOption, problem: "as the test wants it", fragment: "<damaged/>" },
+});
+
+const matches = (asked: InstrumentKey[], items: readonly ReadItem[]): string[] =>
+  matchAnswer(asked, items).map((match) =>
+    match.fate === "dead" ? `${match.name} ${match.reason}: ${match.detail}` : `${match.name} ${match.fate}`,
+  );
+
+describe("of several items for one instrument", () => {
+  const [unknown, known] = [equityXml("A", { unknown: "true" }), equityXml("A")];
+
+  test("a quote counts before a word that it is unknown, which counts before damage, in whatever order", () => {
+    const UNKNOWN_TOO = "A answered_twice: it is called unknown, and has a quote";
+
+    for (const items of [itemsOf(unknown, known), itemsOf(known, unknown)])
+      expect(matches([security("A")], items)).toEqual(["A stored", UNKNOWN_TOO]);
+    for (const items of [
+      [...itemsOf(unknown), damaged("A", false)],
+      [damaged("A", false), ...itemsOf(unknown)],
+    ])
+      expect(matches([security("A")], items)).toEqual(["A unknown", "A malformed: as the test wants it"]);
+  });
+
+  test("the first of two different quotes counts", () => {
+    const [first, second] = ["98", "99"].map((lastprice) => equityXml("A", { quote: { lastprice } }));
+
+    const matched = matchAnswer([security("A")], itemsOf(first ?? "", second ?? ""));
+
+    expect(matched[0]).toMatchObject({ fate: "stored", item: { quote: { last: "98" } } });
+    expect(matched[1]).toMatchObject({ reason: "answered_twice", detail: "a second, different quote" });
+  });
+
+  test("the fates are the first of each name, and what has no name is none", () => {
+    const matched = matchAnswer([security("A")], [...itemsOf(known, unknown), damaged(null, null)]);
+
+    expect(matched.map(({ name }) => name)).toEqual(["A", "A", null]);
+    expect(fatesOf(matched).map(({ name, fate }) => `${name} ${fate}`)).toEqual(["A stored"]);
+  });
+});
+
+describe("a damaged item", () => {
+  const [call, put] = [option(contract), option({ ...contract, optionType: "PUT" })];
+
+  test("without a symbol is nobody's, also where a symbol is called null", () => {
+    const [fate, rest] = matchAnswer([security("null")], [damaged(null, null)]);
+
+    expect(fate).toEqual({ fate: "absent", name: "null" });
+    expect(rest).toMatchObject({ name: null, reason: "malformed" });
+  });
+
+  test("that may be an option is the only contract of its symbol; of two nobody knows which", () => {
+    for (const isOption of [true, null])
+      expect(matches([call], [damaged("MRDN", isOption)])).toEqual([
+        "MRDN:2027-01-15:CALL:120 malformed: as the test wants it",
+      ]);
+    expect(matches([call, put], [damaged("MRDN", true)])).toEqual([
+      "MRDN:2027-01-15:CALL:120 absent",
+      "MRDN:2027-01-15:PUT:120 absent",
+      "MRDN malformed: as the test wants it",
+    ]);
+  });
+
+  test("that is no option is no contract of its symbol; that is one is not its stock", () => {
+    expect(matches([call], [damaged("MRDN", false)])).toEqual([
+      "MRDN:2027-01-15:CALL:120 absent",
+      "MRDN malformed: as the test wants it",
+    ]);
+    expect(matches([security("MRDN"), call], [damaged("MRDN", true)])).toEqual([
+      "MRDN absent",
+      "MRDN:2027-01-15:CALL:120 malformed: as the test wants it",
+    ]);
+    expect(matches([security("MRDN"), call], [damaged("MRDN", null)])).toEqual([
+      "MRDN malformed: as the test wants it",
+      "MRDN:2027-01-15:CALL:120 absent",
+    ]);
+  });
+});
+
+describe("an answer with nothing but a symbol", () => {
+  const NOT_ASKED = "not_asked: the call did not ask for it";
+
+  test("is the one option that was asked for when it is unknown, of the same symbol, and alone", () => {
+    const unknown = itemsOf(equityXml("MRDN", { unknown: "true" }));
+    const put = option({ ...contract, optionType: "PUT" });
+
+    expect(matches([option(contract)], unknown)).toEqual(["MRDN:2027-01-15:CALL:120 unknown"]);
+    expect(matches([option(contract), put], unknown)).toContain(`MRDN ${NOT_ASKED}`);
+    expect(matches([option(contract)], itemsOf(equityXml("MRDN")))).toContain(`MRDN ${NOT_ASKED}`);
+    expect(matches([option(contract)], itemsOf(equityXml("MR", { unknown: "true" })))).toContain(
+      `MR ${NOT_ASKED}`,
+    );
+    expect(matches([], unknown)).toEqual([`MRDN ${NOT_ASKED}`]);
+  });
+
+  test.each(["expiration", "optionType", "strike"] as const)(
+    "names a security when it has no %s",
+    (missing) => {
+      const [read] = itemsOf(optionXml({}));
+      if (!read?.ok) throw new Error("the option of the test cannot be read");
+      const { item } = read;
+
+      expect(keyOf(item)).toEqual(option(contract));
+      expect(keyOf({ ...item, instrument: { ...item.instrument, [missing]: null } })).toEqual(
+        security("MRDN"),
+      );
+    },
+  );
 });
