@@ -112,6 +112,12 @@ describe("an option contract", () => {
     ]);
   });
 
+  test.each(["120.00", "1.2E2"])("is matched when the call wrote its strike %s", (strike) => {
+    expect(fates([option({ ...contract, strike })], optionXml({}))).toEqual([
+      expect.stringMatching(/ stored$/),
+    ]);
+  });
+
   test("that is malformed goes by its own name", () => {
     expect(fates([option(contract)], optionXml({ strike: "x" }))).toEqual([
       "MRDN:2027-01-15:CALL:120 malformed",
