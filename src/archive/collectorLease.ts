@@ -100,7 +100,7 @@ type Seen = Pick<typeof collectors.$inferSelect, "holder" | "beat" | "released">
 
 /** Takes the row where it is free: nobody's, released, of a run that is dead, or as it was when it was last seen. */
 const CLAIM = `
-  insert into collectors as c (${columnList(collectors)})
+  insert into collectors as c (${columnList(collectors, "account", "holder", "fence", "beat", "pid", "host", "grantedAt", "renewedAt", "released")})
   values ($1, $2, 1, 0, $3, $4, $5, clock_timestamp(), false)
   on conflict (account) do update set
     holder = excluded.holder, fence = c.fence + 1, beat = c.beat + 1, pid = excluded.pid, host = excluded.host,

@@ -11,7 +11,7 @@ import {
   QUOTES,
   type QuoteTable,
 } from "./quoteColumns.ts";
-import { columnList } from "./tableRows.ts";
+import { allColumns } from "./tableRows.ts";
 import { once } from "node:events";
 import { from } from "pg-copy-streams";
 
@@ -28,7 +28,7 @@ export const copyQuotes: InsertQuotes = async (client, units) => {
 };
 
 function copySql({ name, table }: QuoteTable): string {
-  return `copy ${name} (${columnList(table)}) from stdin`;
+  return `copy ${name} (${allColumns(table)}) from stdin`;
 }
 
 function* copyLines(table: QuoteTable, units: readonly PlacedUnit[]): Generator<string> {

@@ -122,11 +122,11 @@ class LedgerRows {
     const names = times.length * due.length > MAX_DOWN_ROWS ? [ALL_INSTRUMENTS] : due;
     const { rowCount } = await this.#client.query(
       `with fresh as (
-         insert into slots (${columnList(slots)})
+         insert into slots (${columnList(slots, "job", "slotAt", "sourceId", "due", "stored", "missed", "dueSetId")})
          select $1, slot_at, $6, $3, 0, $3, $4 from unnest($2::timestamptz[]) as slot_at
          on conflict do nothing returning slot_at, source_id
        ), lost as (
-         insert into misses (${columnList(misses)})
+         insert into misses (${columnList(misses, "job", "slotAt", "sourceId", "instrument", "reason")})
          select $1, slot_at, source_id, name, 'down' from fresh cross join unnest($5::text[]) as name
          on conflict do nothing
        )
@@ -238,7 +238,7 @@ export async function missRefused(client: pg.ClientBase, settled: readonly Settl
        ) w
        where w.name = any (d.instruments)
      ), noted as (
-       insert into misses (${columnList(misses)})
+       insert into misses (${columnList(misses, "job", "slotAt", "sourceId", "instrument", "reason")})
        select job, slot_at, source_id, instrument, 'malformed' from lost
        on conflict do nothing returning job, slot_at, source_id
      )

@@ -1,6 +1,7 @@
 /** What the command line and the dashboard ask of the archive. Reads only. */
 import { and, asc, count, desc, eq, gt, gte, inArray, lte, max, ne, sql } from "drizzle-orm";
 import type pg from "pg";
+import type { QuoteLine } from "./dashboard/dashboardTypes.ts";
 import type { ClockStep, LedgerSource } from "../journal/ledger.ts";
 import { type InstrumentKey, instrumentName } from "../market/instrument.ts";
 import {
@@ -16,26 +17,6 @@ import {
   sources,
 } from "./schema.ts";
 import { tablesOn } from "./tableRows.ts";
-
-/** A quote as people read it; prices and counts are decimal text, null when the service sent none. */
-export type QuoteLine = {
-  /** `AAPL` or `AAPL:2026-12-18:CALL:150`. */
-  instrument: string;
-  description: string | null;
-  source: "account" | "simulated" | "import";
-  delayed: boolean;
-  /** Receive time, UTC, ISO 8601 with microseconds. */
-  observedAt: string;
-  bid: string | null;
-  ask: string | null;
-  last: string | null;
-  change: string | null;
-  pctChange: string | null;
-  bidSize: string | null;
-  askSize: string | null;
-  volume: string | null;
-  delta: string | null;
-};
 
 type Named = {
   symbol: string;

@@ -41,14 +41,22 @@ export function tablesOn(db: Queryable): PgDatabase<NodePgQueryResultHKT, Record
   return new PgDatabase(dialect, new PlainSession(db as pg.Pool, dialect, undefined), undefined);
 }
 
-/** The names of a table's columns, or of those given, for the list of an `insert` or a COPY: `job, slot_at, source_id`. */
-export function columnList<T extends PgTable>(
-  table: T,
-  ...fields: readonly (keyof T["$inferSelect"] & string)[]
-): string {
+type FieldOf<T extends PgTable> = keyof T["$inferSelect"] & string;
+
+/**
+ * The names of columns for the list of an `insert` whose values are written out: `job, slot_at, source_id`. Each is named, so
+ * that values stay with their columns when the table gets others.
+ */
+export function columnList<T extends PgTable>(table: T, ...fields: [FieldOf<T>, ...FieldOf<T>[]]): string {
   const columns = getTableColumns<PgTable>(table);
-  const chosen = fields.length === 0 ? Object.keys(columns) : fields;
-  return chosen.map((field) => columns[field]?.name).join(", ");
+  return fields.map((field) => columns[field]?.name).join(", ");
+}
+
+/** The names of all columns of a table, in its order, for values that are made in that order too. */
+export function allColumns(table: PgTable): string {
+  return Object.values(getTableColumns(table))
+    .map(({ name }) => name)
+    .join(", ");
 }
 
 /**
@@ -105,7 +113,7 @@ async function insertUnnested(
   const types = Object.values(getTableColumns(table)).map(unnestedType);
   const { rowCount } = await (client as Pick<pg.ClientBase, "query">).query({
     name: `${name} ${getTableName(table)}`,
-    text: `insert into ${getTableName(table)} as kept (${columnList(table)})
+    text: `insert into ${getTableName(table)} as kept (${allColumns(table)})
       select * from unnest(${types.map((type, place) => `$${place + 1}::${type}[]`).join(", ")})
       on conflict ${onConflict}`,
     values: arrays,

@@ -41,7 +41,7 @@ const WRITES = new RegExp(
 );
 
 /** That it goes on with the columns of a table of Drizzle's. */
-const WITH_COLUMNS = /^(?: as \w+)? \(\$\{columnList\(/;
+const WITH_COLUMNS = /^(?: as \w+)? \(\$\{(?:columnList|allColumns)\(/;
 
 const { pool } = await freshDatabase();
 beforeEach(async () => {
@@ -63,14 +63,22 @@ test("every statement that writes rows has its columns from Drizzle's tables, or
   );
 });
 
+test("all columns at once are taken only where the values are made from the same table", () => {
+  const takers = readdirSync(ARCHIVE, { recursive: true, encoding: "utf8" })
+    .filter((file) => file.endsWith(".ts"))
+    .filter((file) => readFileSync(join(ARCHIVE, file), "utf8").includes("allColumns("));
+
+  expect(takers.sort()).toEqual(["copyQuotes.ts", "tableRows.ts"]);
+});
+
 test.each([
   ["insert into misses (job, slot_at) values ($1, $2)", true],
   ["insert into slots select * from given", true],
   ["insert into sources as kept (id, kind)", true],
   ["copy quotes (observed_at) from stdin", true],
   ["insert into ${name} (observed_at)", true],
-  ["insert into misses (${columnList(misses)})", false],
-  ["insert into collectors as c (${columnList(collectors)})", false],
+  ['insert into misses (${columnList(misses, "job", "slotAt")})', false],
+  ['insert into collectors as c (${columnList(collectors, "account")})', false],
 ])("%s says columns by itself: %p", (statement, does) => {
   const [write] = [...statement.matchAll(WRITES)];
 

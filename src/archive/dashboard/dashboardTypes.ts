@@ -6,25 +6,17 @@
 /** Where rows come from. */
 export type SourceKind = "account" | "simulated" | "import";
 
-/** The newest quote of one series: an instrument, a source, real-time or delayed. */
-export type QuoteRow = {
-  instrumentId: number;
+/** A quote as people read it, also where it is printed. */
+export type QuoteLine = {
   /** `AAPL` or `AAPL:2026-12-18:CALL:150`. */
   instrument: string;
-  symbol: string;
   description: string | null;
-  expiration: string | null;
-  optionType: "CALL" | "PUT" | null;
-  strike: string | null;
   source: SourceKind;
-  sourceId: number;
-  sourceName: string;
   delayed: boolean;
+  /** Receive time, with microseconds. */
   observedAt: string;
   bid: string | null;
   ask: string | null;
-  /** ask - bid; null unless both are above 0. */
-  spread: string | null;
   last: string | null;
   change: string | null;
   pctChange: string | null;
@@ -32,6 +24,19 @@ export type QuoteRow = {
   askSize: string | null;
   volume: string | null;
   delta: string | null;
+};
+
+/** The newest quote of one series: an instrument, a source, real-time or delayed. */
+export type QuoteRow = QuoteLine & {
+  instrumentId: number;
+  symbol: string;
+  expiration: string | null;
+  optionType: "CALL" | "PUT" | null;
+  strike: string | null;
+  sourceId: number;
+  sourceName: string;
+  /** ask - bid; null unless both are above 0. */
+  spread: string | null;
 };
 
 /** Answers of one minute by outcome. */

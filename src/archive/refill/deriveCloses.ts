@@ -70,7 +70,7 @@ export async function deriveCloses(pool: pg.Pool, { from, to, now }: DeriveOptio
     [from, to],
   );
   const { rowCount } = await pool.query(
-    `insert into derived_closes (${columnList(derivedCloses)})
+    `insert into derived_closes (${columnList(derivedCloses, "instrumentId", "date", "sourceId", "close", "derivedFrom", "derivedAt")})
      select instrument_id, date, source_id, close, derived_from, $3 from (${DERIVED}) d
      order by 1, 2, 3
      on conflict do nothing`,

@@ -127,7 +127,7 @@ async function settle(client: pg.ClientBase): Promise<void> {
        where m.job = s.job and m.slot_at = s.slot_at and m.source_id = s.source_id and m.instrument = '*'
        returning m.job, m.slot_at, m.source_id, m.reason
      )
-     insert into misses (${columnList(misses)})
+     insert into misses (${columnList(misses, "job", "slotAt", "sourceId", "instrument", "reason")})
      select g.job, g.slot_at, g.source_id, name, g.reason
      from gone g
      join slots s on s.job = g.job and s.slot_at = g.slot_at and s.source_id = g.source_id
@@ -141,7 +141,7 @@ async function settle(client: pg.ClientBase): Promise<void> {
        where m.job = f.job and m.slot_at = f.slot_at and m.source_id = f.source_id and m.instrument = f.name
        returning f.*
      ), kept as (
-       insert into fills (${columnList(fills)})
+       insert into fills (${columnList(fills, "job", "slotAt", "sourceId", "instrument", "reason", "observedAt", "fillSourceId", "filledBy", "filledAt")})
        select job, slot_at, source_id, name, reason, observed_at, fill_source_id, filled_by, filled_at from gone
        on conflict do nothing
      )
