@@ -11,11 +11,13 @@ export default {
   testMatch: [
     "<rootDir>/test/collect/governor/{governor,budgetState}.test.ts",
     "<rootDir>/test/collect/{budgetPlan,callPlan}.test.ts",
-    "<rootDir>/test/schedule/slots.test.ts",
+    "<rootDir>/test/schedule/{slots,cron}.test.ts",
     "<rootDir>/test/market/**/*.test.ts",
     "<rootDir>/test/quotes-api/*.test.ts",
     "<rootDir>/test/quotes-api/oauth/*.test.ts",
-    "<rootDir>/test/{clock,read/answerToRows}.test.ts",
+    "<rootDir>/test/clock.test.ts",
+    "<rootDir>/test/read/*.test.ts",
+    "<rootDir>/test/archive/dividendChanges.test.ts",
   ],
   testSequencer: "<rootDir>/test/mutants/sequencer.js",
   // Thousands of random documents, or a database: too long for each mutant.
