@@ -11,6 +11,8 @@ export const FIRST_YEAR = 1990;
 /** Years of sessions that are kept beside the present one, before and after it. */
 const YEARS_AROUND = 1;
 
+const calendar = createCalendar();
+
 /**
  * Writes the sessions of the year before to the year after, corrected where the calendar has learnt, and of every year
  * that the archive holds quotes of.
@@ -42,12 +44,10 @@ export async function ensureSessions(client: pg.ClientBase, years: readonly numb
 async function writeYear(client: pg.ClientBase, year: number): Promise<void> {
   if (year < FIRST_YEAR) return;
   const [from, to] = [`${year}-01-01`, `${year}-12-31`];
-  const given = createCalendar()
-    .sessions(from, to)
-    .map(({ date, kind, reason, ...at }) => ({
-      ...{ date, kind, reason, preAt: at.pre.toISOString(), openAt: at.open.toISOString() },
-      ...{ closeAt: at.close.toISOString(), postAt: at.post.toISOString() },
-    }));
+  const given = calendar.sessions(from, to).map(({ date, kind, reason, ...at }) => ({
+    ...{ date, kind, reason, preAt: at.pre.toISOString(), openAt: at.open.toISOString() },
+    ...{ closeAt: at.close.toISOString(), postAt: at.post.toISOString() },
+  }));
   const dates = given.map(({ date }) => date);
   await tablesOn(client)
     .delete(sessions)

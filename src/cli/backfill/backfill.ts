@@ -7,7 +7,6 @@ import type { Config } from "../../config/loadEnvironment.ts";
 import type { Edges } from "../../run/edges.ts";
 import type { CommonRequest } from "./report.ts";
 import { setFlagsFromString } from "node:v8";
-import { Temporal } from "temporal-polyfill";
 import { addDays, exchangeInstant, isDateText } from "../../market/calendar/dates.ts";
 import { parseInstant } from "../arguments.ts";
 
@@ -206,7 +205,7 @@ export function parseTo(text: string): Instant {
 }
 
 function midnight(date: string): Instant {
-  return instantFromDate(exchangeInstant(Temporal.PlainDate.from(date), "00:00"));
+  return instantFromDate(exchangeInstant(date, "00:00"));
 }
 
 function parseTime(text: string): Instant {

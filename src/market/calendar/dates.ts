@@ -2,6 +2,7 @@
  * Arithmetic on calendar dates, without hours or zones, and the one zone the exchange lives in.
  */
 import { Temporal } from "temporal-polyfill";
+import { remembered } from "../../remembered.ts";
 
 /** The zone of every NYSE time in this folder. */
 export const EXCHANGE_ZONE = "America/New_York";
@@ -45,15 +46,46 @@ export function exchangeTime(at: Date): string {
     .replace("T", " ");
 }
 
-/** The date `days` after (or, below 0, before) another. */
+const DAY_MS = 86_400_000;
+
+/** The date `days` after (or, below 0, before) another, both `YYYY-MM-DD`. */
 export function addDays(date: string, days: number): string {
-  return Temporal.PlainDate.from(date).add({ days }).toString();
+  return new Date(Date.parse(date) + days * DAY_MS).toISOString().slice(0, 10);
 }
 
-/** The instant (UTC) at which exchange clocks show `time` (`HH:MM`) on `date`. */
-export function exchangeInstant(date: Temporal.PlainDate, time: string): Date {
-  const zoned = date.toZonedDateTime({ timeZone: EXCHANGE_ZONE, plainTime: time });
-  return new Date(zoned.epochMilliseconds);
+/** The weekday of a date `YYYY-MM-DD`, as `DAY` counts them. */
+export function weekdayOf(date: string): number {
+  return new Date(date).getUTCDay() || DAY.sunday;
+}
+
+/** Years of offsets that are remembered. */
+const MOST_YEARS = 100;
+
+/** How far the exchange's clocks are from UTC in a year, and until when. A zone is slow to ask, once for each day. */
+const offsetsOf = remembered(MOST_YEARS, (year: number) => {
+  const offsets: { untilMs: number; offsetMs: number }[] = [];
+  let at = Temporal.PlainDate.from({ year, month: 1, day: 1 }).toZonedDateTime(EXCHANGE_ZONE);
+  for (
+    let next = at.getTimeZoneTransition("next");
+    next?.year === year;
+    next = at.getTimeZoneTransition("next")
+  ) {
+    offsets.push({ untilMs: next.epochMilliseconds, offsetMs: at.offsetNanoseconds / 1e6 });
+    at = next;
+  }
+  return [...offsets, { untilMs: Infinity, offsetMs: at.offsetNanoseconds / 1e6 }];
+});
+
+/**
+ * The instant (UTC) at which exchange clocks show `time` (`HH:MM`) on `date` (`YYYY-MM-DD`): the first of two where clocks
+ * are put back. The hour that is left out when they are put forward, from 02:00, is not to be asked for.
+ */
+export function exchangeInstant(date: string, time: string): Date {
+  const shownMs = Date.parse(`${date}T${time}Z`);
+  const offset = offsetsOf(Number(date.slice(0, 4))).find(
+    ({ untilMs, offsetMs }) => shownMs - offsetMs < untilMs,
+  );
+  return new Date(shownMs - (offset?.offsetMs ?? 0));
 }
 
 /** The `nth` given weekday of a month; `nth` -1 is the last one. */

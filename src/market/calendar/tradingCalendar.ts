@@ -2,10 +2,9 @@
  * NYSE sessions: on which days the market is open, and from when to when. Rules live in `holidays.ts` and
  * `earlyCloses.ts`, single days in `irregular.ts`; an operator's override wins over all of them.
  */
-import { Temporal } from "temporal-polyfill";
 import { QuotekeeperError } from "../../errors.ts";
 import { remembered } from "../../remembered.ts";
-import { DAY, exchangeInstant, isDateText } from "./dates.ts";
+import { addDays, DAY, exchangeInstant, isDateText, weekdayOf } from "./dates.ts";
 import { earlyClosesOf, holidaysOf, CLOSURES, IRREGULAR_CLOSES, LATE_OPENINGS } from "./holidays.ts";
 import type { CalendarOverride } from "./overrides.ts";
 import { EARLY_CLOSE, type Phase, phaseFinder, sessionOn, type TradingSession } from "./tradingSession.ts";
@@ -46,13 +45,13 @@ export function createCalendar(overrides: readonly CalendarOverride[] = []): Cal
   }));
 
   const dayOf = remembered(MOST_DAYS, (text: string): Day => {
-    const date = plainDate(text);
-    const override = overrideOf.get(text);
-    if (override) return overriddenDay(date, override);
-    const { holidays, early } = yearRules(date.year);
-    const closed = date.dayOfWeek >= DAY.saturday ? "weekend" : (CLOSURES.get(text) ?? holidays.get(text));
+    const date = covered(text);
+    const override = overrideOf.get(date);
+    if (override) return overriddenDay(override);
+    const { holidays, early } = yearRules(Number(date.slice(0, 4)));
+    const closed = weekdayOf(date) >= DAY.saturday ? "weekend" : (CLOSURES.get(date) ?? holidays.get(date));
     if (closed !== undefined) return { session: null, closed };
-    const hours = { ...LATE_OPENINGS.get(text), ...(IRREGULAR_CLOSES.get(text) ?? early.get(text)) };
+    const hours = { ...LATE_OPENINGS.get(date), ...(IRREGULAR_CLOSES.get(date) ?? early.get(date)) };
     return { session: sessionOn(date, hours), closed: null };
   });
 
@@ -81,19 +80,14 @@ export const alwaysOpen: Calendar = {
 
 /** The exchange dates from one to another, both included, `YYYY-MM-DD`. */
 export function datesBetween(from: string, to: string): string[] {
-  const last = plainDate(to);
+  const last = covered(to);
   const dates: string[] = [];
-  for (
-    let date = plainDate(from);
-    Temporal.PlainDate.compare(date, last) <= 0;
-    date = date.add({ days: 1 })
-  ) {
-    dates.push(date.toString());
-  }
+  for (let date = covered(from); date <= last; date = addDays(date, 1)) dates.push(date);
   return dates;
 }
 
-function plainDate(text: string): Temporal.PlainDate {
+/** The date itself, where there is such a date and the calendar knows it. */
+function covered(text: string): string {
   if (!isDateText(text)) throw new QuotekeeperError("CALENDAR_DATE_INVALID", `"${text}" is no date`);
   if (text < FIRST_DATE) {
     throw new QuotekeeperError(
@@ -101,18 +95,18 @@ function plainDate(text: string): Temporal.PlainDate {
       `${text} is before ${FIRST_DATE}, where the calendar begins`,
     );
   }
-  return Temporal.PlainDate.from(text);
+  return text;
 }
 
-function overriddenDay(date: Temporal.PlainDate, { kind, close, reason }: CalendarOverride): Day {
+function overriddenDay({ date, kind, close, reason }: CalendarOverride): Day {
   if (kind === "closed") return { session: null, closed: reason ?? "calendar override" };
   const hours = kind === "early" ? { close: close ?? EARLY_CLOSE } : {};
   return { session: sessionOn(date, { ...hours, reason: reason ?? null }), closed: null };
 }
 
 function allDay(text: string): TradingSession {
-  const date = plainDate(text);
+  const date = covered(text);
   const start = exchangeInstant(date, "00:00");
-  const end = exchangeInstant(date.add({ days: 1 }), "00:00");
-  return { date: text, kind: "regular", pre: start, open: start, close: end, post: end, reason: null };
+  const end = exchangeInstant(addDays(date, 1), "00:00");
+  return { date, kind: "regular", pre: start, open: start, close: end, post: end, reason: null };
 }

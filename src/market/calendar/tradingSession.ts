@@ -1,8 +1,7 @@
 /**
  * One day's trading hours, and which of them an instant lies in.
  */
-import { Temporal } from "temporal-polyfill";
-import { EXCHANGE_ZONE, exchangeInstant } from "./dates.ts";
+import { addDays, exchangeDate, exchangeInstant } from "./dates.ts";
 
 /** Part of the exchange's day. */
 export type Phase = "pre" | "regular" | "post" | "closed";
@@ -41,7 +40,7 @@ const POST_MARKET_MS = 4 * 3_600_000;
 
 /** The session of a date; times are `HH:MM` in New York, the usual ones where absent. */
 export function sessionOn(
-  date: Temporal.PlainDate,
+  date: string,
   { open = REGULAR_OPEN, close = REGULAR_CLOSE, reason = null as string | null },
 ): TradingSession {
   const pre = exchangeInstant(date, PRE_MARKET_START);
@@ -49,7 +48,7 @@ export function sessionOn(
   const at = (time: string, laterMs = 0) =>
     new Date(pre.getTime() + msOf(time) - msOf(PRE_MARKET_START) + laterMs);
   return {
-    date: date.toString(),
+    date,
     kind: close < REGULAR_CLOSE ? "early" : "regular",
     pre,
     open: at(open),
@@ -73,12 +72,11 @@ export function phaseFinder(sessionOf: (date: string) => TradingSession | null):
   return (at) => {
     const ms = at.getTime();
     if (ms < day.from || ms >= day.to) {
-      const zoned = Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(EXCHANGE_ZONE);
-      const date = zoned.toPlainDate();
+      const date = exchangeDate(at);
       day = {
-        from: zoned.startOfDay().epochMilliseconds,
-        to: date.add({ days: 1 }).toZonedDateTime(EXCHANGE_ZONE).epochMilliseconds,
-        session: sessionOf(date.toString()),
+        from: exchangeInstant(date, "00:00").getTime(),
+        to: exchangeInstant(addDays(date, 1), "00:00").getTime(),
+        session: sessionOf(date),
       };
     }
     const { session } = day;

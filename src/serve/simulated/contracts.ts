@@ -3,7 +3,6 @@ import { createCalendar } from "../../market/calendar/tradingCalendar.ts";
 import { exchangeInstant, isDateText } from "../../market/calendar/dates.ts";
 import { monthlyExpiration, nextExpirations } from "../../market/expirations.ts";
 import { plainStrike, type OptionContract } from "../../market/instrument.ts";
-import { Temporal } from "temporal-polyfill";
 import { remembered } from "../../remembered.ts";
 import { dayOfDate, sessionAt } from "./marketDay.ts";
 
@@ -36,11 +35,11 @@ type Expiration = { firstDay: number; expiresMs: number };
 const expirationOf = remembered(5_000, (date: string): Expiration | false => {
   if (!isDateText(date) || date < FIRST_EXPIRATION) return false;
   if (nextExpirations({ kind: "weekly", next: 1 }, date, calendar)[0] !== date) return false;
-  const plain = Temporal.PlainDate.from(date);
-  const isJanuary = plain.month === 1 && monthlyExpiration(plain.year, 1, calendar) === date;
+  const [year, month] = [Number(date.slice(0, 4)), Number(date.slice(5, 7))];
+  const isJanuary = month === 1 && monthlyExpiration(year, 1, calendar) === date;
   return {
     firstDay: dayOfDate(date) - (isJanuary ? LISTED_DAYS.january : LISTED_DAYS.weekly),
-    expiresMs: exchangeInstant(plain, "16:00").getTime(),
+    expiresMs: exchangeInstant(date, "16:00").getTime(),
   };
 });
 
