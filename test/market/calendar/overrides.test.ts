@@ -58,6 +58,26 @@ test("the file of overrides may be empty, and says each thing that is wrong with
   ]);
 });
 
+const isRead = (override: object): boolean =>
+  calendarFileSchema.safeParse({ overrides: [{ date: "2026-03-02", ...override }] }).success;
+
+test.each(["09:31", "10:00", "13:00", "15:59", "16:00"])("a session can close early at %s", (close) => {
+  expect(isRead({ kind: "early", close })).toBe(true);
+});
+
+test.each([
+  ...["09:30", "08:00", "16:01", "20:00", "23:30", "00:00"],
+  ...["", "noon", "9:45", "13:60", "13:0x", "1x:00", "113:00", "13:000", "13.00"],
+])("a session cannot close early at %j", (close) => {
+  expect(isRead({ kind: "early", close })).toBe(false);
+});
+
+test("only a day that ends early has a close, and a reason says something", () => {
+  expect(isRead({ kind: "regular", close: "13:00" })).toBe(false);
+  expect(isRead({ kind: "closed", reason: "" })).toBe(false);
+  expect(isRead({ kind: "closed", reason: "Mourning" })).toBe(true);
+});
+
 test("a date given twice is refused", () => {
   const { error } = calendarFileSchema.safeParse({
     overrides: [
