@@ -99,5 +99,5 @@ export const EPOCH_UNITS: Readonly<Record<string, { scale: bigint; divisor: bigi
 
 /** Whether a record's request is one. */
 export function isCsvCall(request: unknown): request is CsvCall {
-  return typeof request === "object" && request !== null && (request as { form?: unknown }).form === "csv";
+  return (request as { form?: unknown } | null | undefined)?.form === "csv";
 }

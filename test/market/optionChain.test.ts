@@ -259,6 +259,7 @@ describe("a chain", () => {
     [{ strikes: "all" }, "expected { around: last, percent, step } or a list of strikes"],
     [{ strikes: { around: "last", percent: true, step: 5 } }, "expected { around: last, percent, step }"],
     [{ strikes: [true] }, "expected { around: last, percent, step } or a list of strikes"],
+    [{ strikes: [true] }, "expected a decimal number"],
     [{ strikes: ["0"] }, "expected a decimal above 0"],
     [{ expirations: ["2026-02-30"] }, "expected a date that exists"],
   ])("with %j is refused by saying what is expected", (change, message) => {

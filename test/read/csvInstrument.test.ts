@@ -180,6 +180,7 @@ describe("a contract", () => {
     [{ type: "CALLS" }, 'type is "CALLS": expected CALL or PUT'],
     [{ type: "xc" }, 'type is "xc": expected CALL or PUT'],
     [{ type: "inputs" }, 'type is "inputs": expected CALL or PUT'],
+    [{ type: "xp" }, 'type is "xp": expected CALL or PUT'],
     [{ type: "p." }, 'type is "p.": expected CALL or PUT'],
     [{ strike: "" }, 'strike is "": expected a strike'],
     [{ strike: "-5" }, 'strike is "-5": expected a strike'],

@@ -1,6 +1,6 @@
 /** What the rows of a CSV file become, by its map. */
 import { describe, expect, test } from "@jest/globals";
-import type { CsvCall, CsvField } from "../../src/read/csvCall.ts";
+import { type CsvCall, type CsvField, isCsvCall } from "../../src/read/csvCall.ts";
 import { NO_QUOTE } from "../../src/quotes-api/readInstrument.ts";
 import { at } from "../support/journal.ts";
 import { problemsOf, readRow, rowsOfPiece, STORED_TIME, TIME } from "./csvPiece.ts";
@@ -16,7 +16,8 @@ describe("a row", () => {
   test("becomes a quote of a security, with what it says and nothing else", () => {
     const rows = rowsOfPiece(`Symbol,Time,Last\nAAPL,${TIME},150.10\n`);
 
-    expect(rows).toMatchObject({ answer: { outcome: "quotes" }, matched: [], deadLetters: [] });
+    const document = { id: null, error: null, hasQuotes: true, items: [] };
+    expect(rows).toMatchObject({ answer: { outcome: "quotes", document }, matched: [], deadLetters: [] });
     expect(rows.cut).toEqual({ times: 0, fractions: 0 });
     expect(rows.units).toEqual([
       {
@@ -296,4 +297,9 @@ test("what a piece's rows are not is said of each of them", () => {
   expect(problemsOf(rows)).toEqual([
     expect.stringMatching(/^quotes\.csv line 3: it is no row of CSV: Quote Not Closed/),
   ]);
+});
+
+test("a piece of a CSV file is told from any other call by its form", () => {
+  expect(isCsvCall({ form: "csv" })).toBe(true);
+  for (const other of [{ form: "export" }, {}, null, undefined, "csv"]) expect(isCsvCall(other)).toBe(false);
 });

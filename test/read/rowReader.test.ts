@@ -173,8 +173,10 @@ describe("the time of a row", () => {
   });
 });
 
-test("a header that cannot be read names nothing", () => {
+test("a header loses the byte order mark at its beginning alone, and names nothing when it cannot be read", () => {
   expect(splitHeader(Buffer.from([0xff, 0x41]), MAP)).toEqual([]);
   expect(splitHeader(Buffer.from('"Symbol,Time'), MAP)).toEqual([]);
+  expect(splitHeader(Buffer.from('\u{feff}"Symbol","A\u{feff}B"'), MAP)).toEqual(["Symbol", "A\u{feff}B"]);
+  expect(splitHeader(Buffer.from("A\u{feff}B,Time"), MAP)).toEqual(["A\u{feff}B", "Time"]);
   expect(splitHeader(Buffer.from(" Symbol ,Time"), MAP)).toEqual(["Symbol", "Time"]);
 });

@@ -1,7 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { createCalendar } from "../../../src/market/calendar/tradingCalendar.ts";
 import { calendarFileSchema } from "../../../src/market/calendar/overrides.ts";
-import { calendarRows } from "../../../src/cli/calendar.ts";
 
 test("a closure announced today wins over the rules", () => {
   const calendar = createCalendar([{ date: "2026-11-24", kind: "closed", reason: "Mourning" }]);
@@ -88,24 +87,5 @@ test("a date given twice is refused", () => {
 
   expect(error?.issues).toMatchObject([
     { path: ["overrides", 1, "date"], message: "2026-03-02 is given twice" },
-  ]);
-});
-
-test("the table lists sessions, and closed days when asked", () => {
-  const calendar = createCalendar();
-
-  const sessions = calendarRows(calendar, { from: "2025-07-03", to: "2025-07-07" });
-  const all = calendarRows(calendar, { from: "2025-07-03", to: "2025-07-07", closed: true });
-
-  expect(sessions.map(({ date, kind }) => [date, kind])).toEqual([
-    ["2025-07-03", "early"],
-    ["2025-07-07", "regular"],
-  ]);
-  expect(all.map(({ kind, reason }) => [kind, reason])).toEqual([
-    ["early", "day before Independence Day"],
-    ["closed", "Independence Day"],
-    ["closed", "weekend"],
-    ["closed", "weekend"],
-    ["regular", null],
   ]);
 });

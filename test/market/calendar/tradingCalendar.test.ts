@@ -190,6 +190,7 @@ describe("the hours of a session", () => {
 
   test("phases begin at their first millisecond and end before the next one", () => {
     const phases: [string, Phase][] = [
+      ["2025-07-07T17:00:00.000Z", "regular"],
       ["2025-07-03T07:59:59.999Z", "closed"],
       ["2025-07-03T08:00:00.000Z", "pre"],
       ["2025-07-03T13:29:59.999Z", "pre"],
