@@ -35,10 +35,11 @@ test("a quote that nobody closes costs its own line alone, whatever quotes come 
 });
 
 test("the first value of a row may be quoted, and be empty", () => {
-  expect(lines(split('"a\nb",c\n"",d\n"e"\n'))).toEqual([
+  expect(lines(split('"a\nb",c\n"",d\n"e\nf"\r\ng\n'))).toEqual([
     [1, '"a\nb",c'],
     [3, '"",d'],
-    [4, '"e"'],
+    [4, '"e\nf"'],
+    [6, "g"],
   ]);
 });
 
@@ -97,6 +98,14 @@ test("a line that does not end is one row, cut, and takes no memory; what follow
     [2, MAX_ROW_BYTES + 2, false],
     [3, 1, false],
   ]);
+});
+
+test("a line longer than any row is known as one before it ends, and is no broken quote", () => {
+  const line = Buffer.from("x".repeat(20_000));
+  const row = { bytes: line.subarray(0, MAX_ROW_BYTES + 2), line: 1, broken: false };
+
+  expect(new RowSplitter(",").push(line)).toEqual([row]);
+  expect(new RowSplitter(",").push(Buffer.concat([line, Buffer.from("\n")]))).toEqual([row]);
 });
 
 test("however a text comes in, and cut again behind any row, its rows are the same", () => {
