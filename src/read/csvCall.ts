@@ -80,7 +80,7 @@ export type CsvCall = {
   };
   /** `iso` or a pattern. */
   expirationFormat: string;
-  /** Whether an apostrophe before a formula belongs to the text (spreadsheet.ts). Absent: it does not. */
+  /** Whether an apostrophe before a formula belongs to the text (`exact` in cell.ts). Absent: it does not. */
   raw?: true;
   strip?: Partial<Record<(typeof SYMBOL_FIELDS)[number], Affixes>>;
   /** What numbers are multiplied by, decimals. */

@@ -117,8 +117,9 @@ function cellsOf(row: string, delimiter: string): Cell<string[]> {
   // Nearly every row is without quotes, and then it is as simple as that.
   if (!row.includes('"')) return { ok: true, value: row.split(delimiter) };
   try {
-    const [cells] = parse(row, { delimiter, relax_column_count: true });
-    return { ok: true, value: cells ?? [] };
+    // A carriage return in the midst ends no row: what is behind it would be lost. At its end there may be several.
+    const [cells = []] = parse(row.replace(/\r+$/u, ""), { delimiter, record_delimiter: "\n" });
+    return { ok: true, value: cells };
   } catch (error) {
     return { ok: false, problem: `it is no row of CSV: ${(error as Error).message}` };
   }

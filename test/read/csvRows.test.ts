@@ -290,6 +290,21 @@ describe("a row's values", () => {
   });
 });
 
+test("a line break may have more than one carriage return, with quotes in the row or without", () => {
+  const rows = rowsOfPiece(`Symbol,Time,Last\r\r\nA,${TIME},1\r\r\nB,${TIME},"2"\r\r\r\n`);
+
+  expect(rows.units.map(({ quote }) => quote.last)).toEqual(["1", "2"]);
+});
+
+test("a carriage return alone is no line break: nothing behind it is lost, with quotes in the row or without", () => {
+  for (const symbol of ["A", '"A"']) {
+    const rows = rowsOfPiece(`Symbol,Time,Last\n${symbol},${TIME},1\rB,${TIME},2\n`);
+
+    expect(rows.units).toEqual([]);
+    expect(problemsOf(rows)).toEqual(['quotes.csv line 2: Last is "1\\rB": "1\rB" is not a decimal number']);
+  }
+});
+
 test("what a piece's rows are not is said of each of them", () => {
   const rows = rowsOfPiece(`Symbol,Time,Last\nA,${TIME},1\n"A,${TIME},1\n`);
 
