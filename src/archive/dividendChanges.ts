@@ -70,7 +70,7 @@ export function dividendChanges(
 function lastOf(kept: readonly KeptDividend[]): (holds: (at: Instant) => boolean) => KeptDividend | null {
   let passed = 0;
   return (holds) => {
-    while (passed < kept.length && holds(kept[passed]?.observedAt ?? "")) passed += 1;
+    for (let row = kept[passed]; row !== undefined && holds(row.observedAt); row = kept[passed]) passed += 1;
     return kept[passed - 1] ?? null;
   };
 }

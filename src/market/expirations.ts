@@ -38,9 +38,9 @@ export function nextExpirations(
   calendar: Calendar,
 ): string[] {
   const expirations: string[] = [];
-  // The week before may still hold an expiration to come: its Saturday, when today is that Saturday.
-  const start = Temporal.PlainDate.from(today).subtract({ weeks: 1 });
-  let friday = start.add({ days: (DAY.friday - start.dayOfWeek + 7) % 7 });
+  const date = Temporal.PlainDate.from(today);
+  // The last Friday may still have its expiration to come: on the Saturday after it, when that is today.
+  let friday = date.subtract({ days: (date.dayOfWeek - DAY.friday + 7) % 7 });
   for (; expirations.length < next; friday = friday.add({ weeks: 1 })) {
     const isThird = friday.day > 14 && friday.day <= 21;
     if (kind === "monthly" && !isThird) continue;

@@ -30,10 +30,11 @@ export function parseOccSymbol(text: string): OptionContract | null {
  * there), a date outside of this century, a strike of 0, of 100000 or more, or with over three decimals.
  */
 export function occSymbol({ underlying, expiration, optionType, strike }: OptionContract): string | null {
-  const [, whole = "", fraction = ""] = /^(\d+)(?:\.(\d+))?$/.exec(plainStrike(strike)) ?? [];
-  if (whole === "" || whole.length > 5 || fraction.length > 3) return null;
+  const plain = plainStrike(strike);
+  const [whole = "", fraction = ""] = plain.split(".");
   const date = expiration.slice(CENTURY.length).replaceAll("-", "");
   const thousandths = whole.padStart(5, "0") + fraction.padEnd(3, "0");
   const symbol = `${underlying}${date}${optionType === "CALL" ? "C" : "P"}${thousandths}`;
-  return parseOccSymbol(symbol)?.expiration === expiration ? symbol : null;
+  const read = parseOccSymbol(symbol);
+  return read?.expiration === expiration && read.strike === plain ? symbol : null;
 }

@@ -6,13 +6,13 @@ import { QuotekeeperError } from "../errors.ts";
 import type { Calendar } from "./calendar/tradingCalendar.ts";
 import { isDateText } from "./calendar/dates.ts";
 import { isExpired, nextExpirations } from "./expirations.ts";
-import { isSymbol, type OptionContract, plainStrike } from "./instrument.ts";
+import { isStrike, isSymbol, type OptionContract, plainStrike } from "./instrument.ts";
 
 /** A positive decimal, as a number or as text; becomes text without needless zeros. */
 const decimal = z
   .union([z.number(), z.string()], { error: "expected a decimal number" })
   .transform(String)
-  .refine((text) => /^\d{1,9}(\.\d{1,6})?$/.test(text) && /[1-9]/.test(text), "expected a decimal above 0")
+  .refine(isStrike, "expected a decimal above 0")
   .transform(plainStrike);
 
 const dateText = z.string().refine(isDateText, "expected a date that exists, YYYY-MM-DD");
@@ -146,8 +146,7 @@ export function strikesAround(
 /** Orders decimal texts by value. */
 function byDecimal(a: string, b: string): number {
   const [x, y] = [scaled(a), scaled(b)];
-  const difference = x.units * 10n ** BigInt(y.scale) - y.units * 10n ** BigInt(x.scale);
-  return difference < 0n ? -1 : difference > 0n ? 1 : 0;
+  return Number(x.units * 10n ** BigInt(y.scale) - y.units * 10n ** BigInt(x.scale));
 }
 
 function scaled(text: string): Scaled {
@@ -162,5 +161,5 @@ function scaled(text: string): Scaled {
 function decimalText({ units, scale }: Scaled): string {
   const digits = units.toString().padStart(scale + 1, "0");
   const split = digits.length - scale;
-  return plainStrike(scale === 0 ? digits : `${digits.slice(0, split)}.${digits.slice(split)}`);
+  return plainStrike(`${digits.slice(0, split)}.${digits.slice(split)}`);
 }

@@ -227,7 +227,7 @@ function serverDate(text = ""): string | null {
 }
 
 function int4(value: number | null): number | null {
-  return value !== null && Number.isInteger(value) && Math.abs(value) < 2 ** 31 ? value : null;
+  return (value ?? 0) < 2 ** 31 ? value : null;
 }
 
 function startOf(body: Uint8Array): string {

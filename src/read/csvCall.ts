@@ -80,7 +80,7 @@ export type CsvCall = {
   };
   /** `iso` or a pattern. */
   expirationFormat: string;
-  /** Whether an apostrophe before a formula belongs to the text (spreadsheet.ts). Absent: it does not. */
+  /** Whether an apostrophe before a formula belongs to the text (`exact` in cell.ts). Absent: it does not. */
   raw?: true;
   strip?: Partial<Record<(typeof SYMBOL_FIELDS)[number], Affixes>>;
   /** What numbers are multiplied by, decimals. */
@@ -99,5 +99,5 @@ export const EPOCH_UNITS: Readonly<Record<string, { scale: bigint; divisor: bigi
 
 /** Whether a record's request is one. */
 export function isCsvCall(request: unknown): request is CsvCall {
-  return typeof request === "object" && request !== null && (request as { form?: unknown }).form === "csv";
+  return (request as { form?: unknown } | null | undefined)?.form === "csv";
 }

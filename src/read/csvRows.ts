@@ -151,7 +151,8 @@ function createQuoteReader(call: QuoteCall): (text: TextOf) => Cell<Quote> {
   return (text) => {
     const prices: Record<string, string | null> = {};
     const extended: Record<string, string | null> = {};
-    let [values, cut] = [0, 0];
+    let isEmpty = true;
+    let cut = 0;
     for (const { field, read } of fields) {
       const given = text(field);
       if (given === null) continue;
@@ -160,10 +161,10 @@ function createQuoteReader(call: QuoteCall): (text: TextOf) => Cell<Quote> {
       if (!value.ok || problem !== null)
         return { ok: false, problem: `${columns[field] ?? field} is ${shown(given)}: ${problem}` };
       (PRICES.has(field) ? prices : extended)[field] = value.value;
-      if (value.value !== null && field !== "contractSize") values++;
+      if (value.value !== null && field !== "contractSize") isEmpty = false;
       if (value.cut === true) cut++;
     }
-    if (values === 0) return { ok: false, problem: "it has no value" };
+    if (isEmpty) return { ok: false, problem: "it has no value" };
     const quote = { ...NO_QUOTE, ...prices, extended: { ...NO_QUOTE.extended, ...extended } };
     return { ok: true, value: quote as Quote, cut };
   };

@@ -64,7 +64,7 @@ function rowOf(line: string, { table, columns }: ExportCall): Cell<PieceRow> {
   try {
     values = JSON.parse(line);
   } catch {
-    values = null;
+    // No values then: no row.
   }
   if (!Array.isArray(values) || !values.every((value) => value === null || typeof value === "string"))
     return { ok: false, problem: "it is no row" };
@@ -221,7 +221,7 @@ export type ExportCall = {
 
 /** Whether a record's request is one. */
 export function isExportCall(request: unknown): request is ExportCall {
-  return typeof request === "object" && request !== null && (request as { form?: unknown }).form === "export";
+  return (request as { form?: unknown } | null | undefined)?.form === "export";
 }
 
 /** The body of a piece: a line for each row, a JSON array of texts and nulls. */

@@ -4,7 +4,7 @@ import { parse } from "csv-parse/sync";
 import type { Instant } from "../clock.ts";
 import { type Cell, shown, exact } from "./cell.ts";
 import { createTimeReader } from "./cellTime.ts";
-import { type Affixes, type CsvColumn, type CsvField, type CsvReading, SYMBOL_FIELDS } from "./csvCall.ts";
+import { type Affixes, type CsvColumn, type CsvField, type CsvReading } from "./csvCall.ts";
 import { MAX_ROW_BYTES } from "./splitRows.ts";
 
 /** How the text of a file may be written. */
@@ -38,22 +38,21 @@ export function createRowReader(call: CsvReading, header: Buffer | null): RowRea
   const columns = names?.length ?? needed;
   const readTime = createTimeReader(call);
   const decode = decoder(call);
-  const valueOf = (fields: readonly string[], column: CsvColumn | undefined): string | null =>
-    column === undefined ? null : textIn((fields[placeOf(column)] ?? "").trim());
+  const valueOf = (fields: readonly string[], column: CsvColumn | undefined): string =>
+    column === undefined ? "" : textIn((fields[placeOf(column)] ?? "").trim());
   const absent = new Set(call.absent);
   const textIn = call.raw === true ? (text: string): string => text : exact;
   const strip = stripper(call);
   const timeTextOf = (fields: readonly string[]): string => {
     const text = call.time.columns
-      .map((column) => valueOf(fields, column) ?? "")
+      .map((column) => valueOf(fields, column))
       .join(" ")
       .trim();
     return text === "" || call.time.constant === undefined ? text : `${text} ${call.time.constant}`;
   };
   return {
     textOf: (fields) => (field) => {
-      const written = valueOf(fields, call.columns[field]);
-      const text = written === null || written === "" ? (call.constants[field] ?? "") : written;
+      const text = valueOf(fields, call.columns[field]) || (call.constants[field] ?? "");
       return text === "" || absent.has(text) ? null : strip(field, text);
     },
     fieldsOf: (row) => {
@@ -78,15 +77,14 @@ export function createRowReader(call: CsvReading, header: Buffer | null): RowRea
   };
 }
 
-function stripper({ strip }: Pick<CsvReading, "strip">): (field: CsvField, text: string) => string {
-  if (strip === undefined) return (_field, text) => text;
-  const affixes = new Map<CsvField, Affixes>();
-  for (const field of SYMBOL_FIELDS) if (strip[field] !== undefined) affixes.set(field, strip[field]);
+function stripper({ strip = {} }: Pick<CsvReading, "strip">): (field: CsvField, text: string) => string {
+  const affixesOf: Partial<Record<CsvField, Affixes>> = strip;
   return (field, text) => {
-    const { prefix = [], suffix = [] } = affixes.get(field) ?? {};
-    const begun = prefix.find((one) => text.startsWith(one))?.length ?? 0;
+    const affixes = affixesOf[field];
+    if (affixes === undefined) return text;
+    const begun = affixes.prefix.find((one) => text.startsWith(one))?.length ?? 0;
     const rest = text.slice(begun);
-    const ended = suffix.find((one) => rest.endsWith(one))?.length ?? 0;
+    const ended = affixes.suffix.find((one) => rest.endsWith(one))?.length ?? 0;
     return rest.slice(0, rest.length - ended);
   };
 }
@@ -119,8 +117,9 @@ function cellsOf(row: string, delimiter: string): Cell<string[]> {
   // Nearly every row is without quotes, and then it is as simple as that.
   if (!row.includes('"')) return { ok: true, value: row.split(delimiter) };
   try {
-    const [cells] = parse(row, { delimiter, relax_column_count: true });
-    return { ok: true, value: cells ?? [] };
+    // A carriage return in the midst ends no row: what is behind it would be lost. At its end there may be several.
+    const [cells = []] = parse(row.replace(/\r+$/u, ""), { delimiter, record_delimiter: "\n" });
+    return { ok: true, value: cells };
   } catch (error) {
     return { ok: false, problem: `it is no row of CSV: ${(error as Error).message}` };
   }

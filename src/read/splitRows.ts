@@ -55,7 +55,7 @@ export class RowSplitter {
       const end = this.#endOf(text, start, ended);
       if (end === null) break;
       const { at, broken, cut } = end;
-      const last = text[at - 1] === RETURN && at > start ? at - 1 : at;
+      const last = text[at - 1] === RETURN ? at - 1 : at;
       const bytes = text.subarray(start, Math.min(last, start + KEPT_BYTES));
       if (bytes.length > 0) rows.push({ bytes, line: this.#line, broken });
       this.#passingOver = cut;
@@ -96,7 +96,6 @@ export class RowSplitter {
       if (quoted) {
         if (byte !== QUOTE) continue;
         const next = text[at + 1];
-        if (next === undefined && !ended) return null;
         // Doubled, it is a quote of the value. In the midst of a value it is the next row's, and none closes this one.
         if (next === QUOTE) at++;
         else if (this.#endsValue(next)) quoted = false;

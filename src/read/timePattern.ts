@@ -93,8 +93,8 @@ export function compilePattern(
   };
 }
 
-function isNumber(piece: string | undefined): boolean {
-  return piece !== undefined && (/^%[YymdHIMSfs]$/u.test(piece) || /^\d$/u.test(piece));
+function isNumber(piece = ""): boolean {
+  return /%[YymdHIMSfs]|\d/u.test(piece);
 }
 
 function missing(fields: readonly Field[]): string | null {
@@ -152,12 +152,12 @@ function centuryOf(year: number): number {
 
 function hourOf(hour12: number, half: string): number {
   if (hour12 < 1 || hour12 > 12) return NaN;
-  return (hour12 % 12) + (/^p/iu.test(half) ? 12 : 0);
+  return (hour12 % 12) + (/p/iu.test(half) ? 12 : 0);
 }
 
 /** What is to be taken from a local time: `-05:00` is 5 hours behind UTC. */
 function offsetMicros(zone: string): bigint {
-  const [, sign, hours = "0", minutes = "0"] = /^([+-])(\d{2}):?(\d{2})?$/u.exec(zone) ?? [];
+  const [, sign, hours = "0", minutes = "0"] = /([+-])(\d{2}):?(\d{2})?/u.exec(zone) ?? [];
   const size = BigInt(Number(hours) * 60 + Number(minutes)) * 60_000_000n;
   return sign === "-" ? -size : size;
 }
@@ -183,13 +183,11 @@ export function findIso(text: string, local: (time: LocalTime) => TimeRead): Tim
   return match?.[4] === undefined || match[5] === undefined ? null : isoTime(match, local);
 }
 
+/** What the groups of both expressions are. */
+const ISO_FIELDS: readonly Field[] = ["year", "month", "day", "hour", "minute", "second", "fraction", "zone"];
+
 function isoTime(match: RegExpExecArray | null, local: (time: LocalTime) => TimeRead): TimeRead | null {
-  if (match === null) return null;
-  const [, year, month, day, hour, minute, second, fraction, zone] = match;
-  const texts = [year, month, day, hour ?? "0", minute ?? "0", second ?? "0", fraction ?? "0", zone];
-  const fields: Field[] = ["year", "month", "day", "hour", "minute", "second", "fraction", "zone"];
-  const given = zone === undefined ? fields.slice(0, -1) : fields;
-  return timeOf(given, texts.slice(0, given.length) as string[], local);
+  return match === null ? null : timeOf(ISO_FIELDS, match.slice(1), local);
 }
 
 // From what clocks on the wall showed to UTC. Pure.
@@ -216,10 +214,10 @@ export type TimeRead = { ok: true; micros: bigint; cut?: true } | { ok: false; p
 
 /** Whether the fields name a moment of the calendar; a leap second does not. */
 export function isLocalTime({ year, month, day, hour, minute, second }: LocalTime): boolean {
-  const date = new Date(Date.UTC(2000, month - 1, day));
+  const date = new Date(0);
+  // A day that the month has not is one of another month.
   date.setUTCFullYear(year, month - 1, day);
-  const sameDay = date.getUTCMonth() === month - 1 && date.getUTCDate() === day;
-  return year >= 1 && year <= 9999 && sameDay && hour <= 23 && minute <= 59 && second <= 59;
+  return year >= 1 && date.getUTCMonth() === month - 1 && hour <= 23 && minute <= 59 && second <= 59;
 }
 
 /** Microseconds since 1970 as if the zone were UTC. */
@@ -261,10 +259,9 @@ const MOST_MINUTES = 10_000;
 
 function readMinute({ year, month, day, hour, minute }: LocalTime, zone: string): Minute {
   const plain = Temporal.PlainDateTime.from({ year, month, day, hour, minute });
-  const [earlier, later] = (["earlier", "later"] as const).map((disambiguation) =>
-    plain.toZonedDateTime(zone, { disambiguation }),
-  );
-  const skipped = earlier === undefined || !earlier.toPlainDateTime().equals(plain);
-  const minutesOf = (at: Temporal.ZonedDateTime | undefined) => (at?.epochMilliseconds ?? 0) / 60_000;
+  const reading = (disambiguation: "earlier" | "later") => plain.toZonedDateTime(zone, { disambiguation });
+  const [earlier, later] = [reading("earlier"), reading("later")];
+  const minutesOf = (at: Temporal.ZonedDateTime) => at.epochMilliseconds / 60_000;
+  const skipped = !earlier.toPlainDateTime().equals(plain);
   return { earlier: minutesOf(earlier), later: minutesOf(later), skipped };
 }

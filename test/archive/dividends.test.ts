@@ -1,7 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import fc from "fast-check";
 import type pg from "pg";
-import { dividendChanges, type KeptDividend } from "../../src/archive/dividendChanges.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import type { DividendData } from "../../src/quotes-api/document.ts";
 import { run } from "../cli/edges.ts";
@@ -147,61 +145,3 @@ test("a change of the amount, the date or the yield alone is a change, loaded or
   expect(await rowsOfQuery(live.pool, ROWS)).toEqual(rows);
   expect(await rowsOfQuery(read.pool, ROWS)).toEqual(rows);
 });
-
-test.each(WORDS.slice(1))("a row whose quote turns out to say %j is written anew", (changed) => {
-  const row = { observedAt: at(1), dividend: FIRST };
-  const word = { observedAt: at(1), dividend: changed, next: null, isNew: false };
-
-  expect(dividendChanges([word], [row])).toEqual({ put: [{ ...row, dividend: changed }], drop: [] });
-});
-
-test("whatever is loaded, in whatever pieces, however often: a row where a quote says something else than the one before", () => {
-  const second = fc.nat({ max: 30 });
-  const said = fc.array(fc.constantFrom(...WORDS), { minLength: 31, maxLength: 31 });
-  const loads = fc.array(fc.uniqueArray(second, { minLength: 1, maxLength: 8 }), { maxLength: 10 });
-
-  fc.assert(
-    fc.property(said, loads, (words, batches) => {
-      const stored = new Set<number>();
-      const table = new Map<string, KeptDividend>();
-      for (const batch of batches) {
-        loadInto(table, stored, batch, words);
-        batch.forEach((one) => stored.add(one));
-      }
-
-      const expected = [...stored]
-        .sort((a, b) => a - b)
-        .filter((one, place, all) => words[one] !== words[all[place - 1] ?? -1]);
-      expect([...table.keys()].sort()).toEqual(expected.map((one) => at(one)));
-    }),
-  );
-});
-
-/** Loads a batch as the archive does, with a table and the times of quotes in memory. */
-function loadInto(
-  table: Map<string, KeptDividend>,
-  stored: ReadonlySet<number>,
-  batch: readonly number[],
-  said: readonly DividendData[],
-): void {
-  const seconds = batch.toSorted((a, b) => a - b);
-  const inOrder = [...stored].sort((a, b) => a - b);
-  const words = seconds.map((one) => {
-    const next = inOrder.find((other) => other > one);
-    return {
-      observedAt: at(one),
-      dividend: said[one] ?? null,
-      next: next === undefined ? null : at(next),
-      isNew: !stored.has(one),
-    };
-  });
-  const first = words[0]?.observedAt ?? "";
-  const rows = [...table.values()].sort((a, b) => (a.observedAt < b.observedAt ? -1 : 1));
-  const before = rows.filter(({ observedAt }) => observedAt < first).slice(-1);
-  const { put, drop } = dividendChanges(words, [
-    ...before,
-    ...rows.filter(({ observedAt }) => observedAt >= first),
-  ]);
-  for (const time of drop) table.delete(time);
-  for (const row of put) table.set(row.observedAt, row);
-}

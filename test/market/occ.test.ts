@@ -46,6 +46,10 @@ test.each([
   { strike: "1.0625" },
   { strike: "0" },
   { strike: "-5" },
+  { strike: "" },
+  { strike: ".5" },
+  { strike: "150x" },
+  { strike: "1.2.3" },
   { expiration: "1999-01-16" },
   { expiration: "2026-02-30" },
 ])("a contract with %j has no OCC symbol", (change) => {

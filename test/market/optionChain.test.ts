@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { alwaysOpen, createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { chainSchema, expandChain, strikesAround } from "../../src/market/optionChain.ts";
-import { isExpired, monthlyExpiration, nextExpirations } from "../../src/market/expirations.ts";
+import { contractDate, isExpired, monthlyExpiration, nextExpirations } from "../../src/market/expirations.ts";
 
 const nyse = createCalendar();
 
@@ -13,6 +13,20 @@ describe("expirations", () => {
       "2027-01-15",
       "2027-02-19",
     ]);
+  });
+
+  test("a third Friday is from the 15th to the 21st", () => {
+    expect(nextExpirations({ kind: "monthly", next: 8 }, "2026-05-01", nyse)).toEqual([
+      ...["2026-05-15", "2026-06-18", "2026-07-17", "2026-08-21", "2026-09-18", "2026-10-16"],
+      ...["2026-11-20", "2026-12-18"],
+    ]);
+  });
+
+  test("on its own date a contract is over from 16:00 New York time on", () => {
+    expect(contractDate(new Date("2026-12-18T20:59:59.999Z"))).toBe("2026-12-18");
+    expect(contractDate(new Date("2026-12-18T21:00:00.000Z"))).toBe("2026-12-19");
+    expect(contractDate(new Date("2026-12-19T04:59:59.999Z"))).toBe("2026-12-19");
+    expect(contractDate(new Date("2026-12-19T05:00:00.000Z"))).toBe("2026-12-19");
   });
 
   test("an expiration today is still the next one", () => {
@@ -102,17 +116,34 @@ describe("strikes", () => {
     ]);
   });
 
+  test("are those of a last price, a percentage and a step however they are written", () => {
+    const strikes = ["90", "100", "110"];
+
+    for (const last of ["100", "100.", "1E2", "1E+2", "10e1", "1000E-1", "1000000000000E-10"])
+      expect(strikesAround(last, { percent: "10.00", step: "10" }, 100)).toEqual(strikes);
+    expect(strikesAround("1E2", { percent: "1E1", step: "1E1" }, 100)).toEqual(strikes);
+    expect(strikesAround("100", { percent: "2.5", step: "1.25" }, 100)).toEqual([
+      ...["97.5", "98.75", "100", "101.25", "102.5"],
+    ]);
+  });
+
+  test("are one more than may be, at most", () => {
+    const strikes = strikesAround("100", { percent: "100", step: "0.000001" }, 10);
+
+    expect(strikes).toHaveLength(11);
+  });
+
   test("there are none around 0, and never a strike of 0", () => {
     expect(strikesAround("0.00", { percent: "10", step: "1" }, 100)).toEqual([]);
     expect(strikesAround("5", { percent: "100", step: "5" }, 100)).toEqual(["5", "10"]);
   });
 
-  test("a last price that is no decimal is refused by name", () => {
-    for (const last of ["NaN", "-1", "", "1,5", "null"]) {
-      expect(() => strikesAround(last, { percent: "10", step: "1" }, 10)).toThrow(
-        expect.objectContaining({ code: "CHAIN_INVALID" }),
-      );
-    }
+  test("a last price that is no decimal, or a step of 0, is refused by name", () => {
+    const refused = expect.objectContaining({ code: "CHAIN_INVALID" });
+
+    for (const last of ["NaN", "-1", "", "1,5", "null", "1E100", "x1", "1x"])
+      expect(() => strikesAround(last, { percent: "10", step: "1" }, 10)).toThrow(refused);
+    expect(() => strikesAround("1", { percent: "10", step: "0.0" }, 10)).toThrow(refused);
   });
 
   test("every strike lies within the bounds, and one step further lies outside of them", () => {
@@ -176,6 +207,22 @@ describe("a chain", () => {
     ]);
   });
 
+  test("goes by date, strike and type, each once, in whatever order and digits they are given", () => {
+    const chain = chainSchema.parse({
+      underlying: "AAPL",
+      expirations: ["2027-01-15", "2026-12-18", "2027-01-15"],
+      strikes: ["150.50", 1000, "9.5", 10, "150.5", "0150.500"],
+      types: ["PUT", "PUT"],
+    });
+
+    const contracts = expandChain(chain, "0", { today: "2026-12-18", calendar: nyse });
+
+    expect(contracts.map(({ expiration, strike }) => `${expiration} ${strike}`)).toEqual([
+      ...["2026-12-18 9.5", "2026-12-18 10", "2026-12-18 150.5", "2026-12-18 1000"],
+      ...["2027-01-15 9.5", "2027-01-15 10", "2027-01-15 150.5", "2027-01-15 1000"],
+    ]);
+  });
+
   test("has calls and puts of monthly expirations unless it says otherwise", () => {
     const chain = chainSchema.parse({ ...readme, types: undefined, expirations: { next: 1 } });
 
@@ -193,12 +240,64 @@ describe("a chain", () => {
     { strikes: { around: "bid", percent: 10, step: 5 } },
     { strikes: [] },
     { strikes: [-5] },
+    { strikes: ["5x"] },
+    { strikes: ["0.0000001"] },
+    { strikes: ["1234567890"] },
+    { expirations: { next: 61 } },
+    { underlying: "A".repeat(33) },
     { types: ["call"] },
     { types: [] },
     { underlying: "" },
     { until: "2027-01-01" },
   ])("with %j is refused", (change) => {
     expect(chainSchema.safeParse({ ...readme, ...change }).success).toBe(false);
+  });
+
+  test.each([
+    [{ expirations: { next: 1.5 } }, "expected a whole number"],
+    [{ expirations: "monthly" }, "expected { next, kind } or a list of dates"],
+    [{ strikes: "all" }, "expected { around: last, percent, step } or a list of strikes"],
+    [{ strikes: { around: "last", percent: true, step: 5 } }, "expected { around: last, percent, step }"],
+    [{ strikes: [true] }, "expected { around: last, percent, step } or a list of strikes"],
+    [{ strikes: [true] }, "expected a decimal number"],
+    [{ strikes: ["0"] }, "expected a decimal above 0"],
+    [{ expirations: ["2026-02-30"] }, "expected a date that exists"],
+  ])("with %j is refused by saying what is expected", (change, message) => {
+    const { error } = chainSchema.safeParse({ ...readme, ...change });
+
+    expect(JSON.stringify(error?.issues)).toContain(message);
+  });
+
+  test("with a huge count of expirations is not told that it has to be whole", () => {
+    const { error } = chainSchema.safeParse({ ...readme, expirations: { next: 2 ** 60 } });
+
+    expect(error).toBeDefined();
+    expect(JSON.stringify(error?.issues)).not.toContain("expected a whole number");
+  });
+
+  test.each([
+    [1, ["CALL", "PUT"], 1_000],
+    [2, ["CALL", "PUT"], 500],
+    [2, ["PUT"], 1_000],
+    [3, ["PUT"], 666],
+  ])("of %d expirations and the types %j has %d strikes at most", (next, types, most) => {
+    const expand = (count: number) =>
+      expandChain(
+        chainSchema.parse({
+          ...{ ...readme, types, expirations: { next } },
+          strikes: Array.from({ length: count }, (_, place) => place + 1),
+        }),
+        ...(["150", { today: "2026-11-21", calendar: nyse }] as const),
+      );
+
+    expect(expand(most)).toHaveLength(next * types.length * most);
+    expect(() => expand(most + 1)).toThrow(/AAPL stands for more than 2000 contracts/);
+  });
+
+  test("of which everything has expired stands for nothing", () => {
+    const chain = chainSchema.parse({ ...readme, expirations: ["2026-11-20"] });
+
+    expect(expandChain(chain, "150", { today: "2026-11-21", calendar: nyse })).toEqual([]);
   });
 
   test("that would cost thousands of calls is refused", () => {

@@ -25,12 +25,79 @@ describe("an answer becomes rows", () => {
       securityType: "OPT",
       strike: "120",
       underlying: "MRDN",
+      assumedType: false,
+      contractSize: "100",
     });
+    expect(rows.units[0]).toMatchObject({ greeksDelta: "0.61", fragment: null, delayed: false });
     expect(rows.units[1]).toMatchObject({
-      observedAt: at(0),
+      ...{ observedAt: at(0), delayed: false, greeksDelta: null, fragment: null },
       quote: { last: "124.55" },
-      instrument: { securityType: "CS", symbol: "MRDN", description: "MRDN INC", exchange: "NSD" },
     });
+    expect(rows.units[1]?.instrument).toEqual({
+      ...{ securityType: "CS", symbol: "MRDN", description: "MRDN INC", exchange: "NSD", assumedType: true },
+      ...{ expiration: null, optionType: null, strike: null, contractSize: null, underlying: null },
+    });
+  });
+
+  test("an equity's has no underlying, and the type that the answer says", () => {
+    expect(rowsFor(symbolsCall("A"), equityXml("A")).units[0]?.instrument).toEqual({
+      ...{ securityType: "CS", symbol: "A", description: "A INC", exchange: "NYE", assumedType: false },
+      ...{ expiration: null, optionType: null, strike: null, contractSize: null, underlying: null },
+    });
+  });
+
+  test("an option of which the answer has no underlying is one of its own symbol, and brings nothing along", () => {
+    const bare = optionXml({}).replace(/<underlying>.*<\/undlyquote>/su, "");
+    const unquoted = optionXml({}).replace(/<undlyquote>.*<\/undlyquote>/su, "");
+
+    for (const xml of [bare, unquoted]) {
+      const { units } = rowsFor(WATCHLIST_CALL, xml);
+      expect(units.map(unitName)).toEqual(["MRDN:2027-01-15:CALL:120"]);
+      expect(units[0]?.instrument.underlying).toBe("MRDN");
+    }
+  });
+
+  test("delayed ones are those of a call for delayed quotes", () => {
+    const rows = rowsFor({ ...WATCHLIST_CALL, delayed: true }, optionXml({}));
+
+    expect(rows.units.map(({ delayed }) => delayed)).toEqual([true, true]);
+  });
+
+  test("of quotes of one underlying that came along, the first whole one is its row", () => {
+    const lastOf = (...lasts: string[]) => {
+      const items = lasts.map((last, place) =>
+        optionXml({ strike: `${place + 1}` }, { underlyingQuote: { lastprice: last, bidprice: `${place}` } }),
+      );
+      const { units } = rowsFor(WATCHLIST_CALL, ...items);
+      return units.find((unit) => unitName(unit) === "MRDN")?.quote.bid;
+    };
+
+    expect(lastOf("1", "2", "3")).toBe("0");
+    expect(lastOf("x", "2", "3")).toBe("1");
+    expect(lastOf("x", "x", "3")).toBe("2");
+    expect(lastOf("1", "x", "x")).toBe("0");
+    expect(lastOf("x", "x", "x")).toBe("0");
+  });
+
+  test("a field of an option that cannot be read takes nothing away from its underlying", () => {
+    const odd = optionXml({ strike: "1" }, { quote: { lastprice: "x" }, underlyingQuote: { bidprice: "7" } });
+
+    const { units } = rowsFor(WATCHLIST_CALL, odd, optionXml({ strike: "2" }));
+
+    expect(units.find((unit) => unitName(unit) === "MRDN")?.quote.bid).toBe("7");
+  });
+
+  test("of a quote asked for and one that came along, the one asked for is the row, odd fields or not", () => {
+    const option = optionXml({}, { quote: { lastprice: "x" }, underlyingQuote: { bidprice: "7" } });
+    const equity = equityXml("MRDN", { quote: { bidprice: "8", lastprice: "x" } });
+
+    for (const items of [
+      [option, equity],
+      [equity, option],
+    ]) {
+      const { units } = rowsFor(WATCHLIST_CALL, ...items);
+      expect(units.find((unit) => unitName(unit) === "MRDN")?.quote.bid).toBe("8");
+    }
   });
 
   test("an underlying of several options is one row, and the quote asked for goes before it", () => {
@@ -99,6 +166,36 @@ describe("what becomes no row", () => {
     ]);
   });
 
+  test("a field that cannot be read is a dead letter, and its row has none of it", () => {
+    const long = "x".repeat(20_000);
+    const rows = rowsFor(
+      symbolsCall("A", "B"),
+      equityXml("A", { quote: { lastprice: "12x" } }),
+      equityXml("B", { extended: { volume: long } }),
+    );
+
+    expect(rows.units.map(({ quote }) => [quote.last, quote.extended.volume])).toEqual([
+      [null, "1000"],
+      ["20.35", null],
+    ]);
+    const odd = { observedAt: at(0), reason: "odd_field", detail: expect.any(String) };
+    expect(rows.deadLetters).toEqual([
+      { ...odd, ordinal: 0, instrument: "A", fragment: "12x" },
+      { ...odd, ordinal: 1, instrument: "B", fragment: "x".repeat(16_384) },
+    ]);
+  });
+
+  test("a field of an underlying that cannot be read is the underlying's dead letter, one of its option the option's", () => {
+    const prices = { quote: { lastprice: "o" }, underlyingQuote: { lastprice: "u" } };
+
+    const { deadLetters } = rowsFor(WATCHLIST_CALL, optionXml({}, prices));
+
+    expect(deadLetters.map(({ instrument, fragment }) => [instrument, fragment])).toEqual([
+      ["MRDN:2027-01-15:CALL:120", "o"],
+      ["MRDN", "u"],
+    ]);
+  });
+
   test("an answer that is no quotes document is one dead letter with its beginning", () => {
     const rows = rowsOf(answerRecord(at(0), "<html>".padEnd(100_000, "x")), position);
 
@@ -110,7 +207,7 @@ describe("what becomes no row", () => {
   test.each([401, 414, 429, 500])("an answer with status %d is none at all", (status) => {
     const rows = rowsOf(answerRecord(at(0), answerXml(equityXml("A")), { status }), position);
 
-    expect(rows).toMatchObject({ units: [], deadLetters: [] });
+    expect(rows).toMatchObject({ units: [], deadLetters: [], matched: [] });
   });
 });
 
@@ -128,13 +225,29 @@ describe("a dividend", () => {
     });
   });
 
-  test.each(["4.9E-324", "4.9e-324", "49E-325"])("with a yield of %s has none", (text) => {
-    expect(dividend({ amt: "0.0", exdate: "2003-03-12T00:00:00-05:00", yield: text })).toEqual({
-      amount: "0.0",
-      exDate: "2003-03-12",
-      yield: null,
-    });
+  test.each([
+    [{ amt: "0.0450" }, { amount: "0.0450", exDate: null, yield: null }],
+    [{ exdate: "2026-11-12T00:00:00-05:00" }, { amount: null, exDate: "2026-11-12", yield: null }],
+    [{ yield: "2.68" }, { amount: null, exDate: null, yield: "2.68" }],
+    [{ yield: "1E2" }, { amount: null, exDate: null, yield: "1E2" }],
+    [
+      { amt: "1", yield: "2.680000000" },
+      { amount: "1", exDate: null, yield: "2.680000000" },
+    ],
+  ])("of which only %j is said keeps that", (said, kept) => {
+    expect(dividend(said)).toEqual(kept);
   });
+
+  test.each(["4.9E-324", "4.9e-324", "49E-325", `0.${"0".repeat(323)}49`])(
+    "with a yield of %s has none",
+    (text) => {
+      expect(dividend({ amt: "0.0", exdate: "2003-03-12T00:00:00-05:00", yield: text })).toEqual({
+        amount: "0.0",
+        exDate: "2003-03-12",
+        yield: null,
+      });
+    },
+  );
 
   test("of which nothing is said is none", () => {
     expect(dividend({})).toBeNull();
@@ -160,6 +273,22 @@ describe("the columns from headers", () => {
       rateLimitRemaining: 52,
       rateLimitLimit: 60,
       rateLimitExpire: "1461721950.38133",
+    });
+  });
+
+  test("hold whole numbers of 32 bits, and an expiry as it is written, without blanks", () => {
+    expect(
+      columns({
+        "x-ratelimit-used": "2147483647",
+        "x-ratelimit-remaining": "2147483648",
+        "x-ratelimit-limit": "60.5",
+        "x-ratelimit-expire": " 1461721950 ",
+      }),
+    ).toMatchObject({
+      rateLimitUsed: 2_147_483_647,
+      rateLimitRemaining: null,
+      rateLimitLimit: 60,
+      rateLimitExpire: "1461721950",
     });
   });
 

@@ -43,8 +43,8 @@ function thanksgiving(year: number): Temporal.PlainDate {
 /** The days a year's regular holidays close, `YYYY-MM-DD` to name; `(observed)` is added to a moved one. */
 export function holidaysOf(year: number): Map<string, string> {
   const closed = new Map<string, string>();
-  for (const { name, since, on, lostOnSaturday } of RULES) {
-    if (since !== undefined && year < since) continue;
+  for (const { name, since = 0, on, lostOnSaturday } of RULES) {
+    if (year < since) continue;
     const day = on(year);
     if (day.dayOfWeek === DAY.saturday && lostOnSaturday) continue;
     const moved = day.dayOfWeek === DAY.saturday ? -1 : day.dayOfWeek === DAY.sunday ? 1 : 0;

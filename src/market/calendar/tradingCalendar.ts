@@ -1,6 +1,6 @@
 /**
- * NYSE sessions: on which days the market is open, and from when to when. Rules live in `holidays.ts` and
- * `earlyCloses.ts`, single days in `irregular.ts`; an operator's override wins over all of them.
+ * NYSE sessions: on which days the market is open, and from when to when. Rules and single days live in
+ * `holidays.ts`; an operator's override wins over all of them.
  */
 import { QuotekeeperError } from "../../errors.ts";
 import { remembered } from "../../remembered.ts";

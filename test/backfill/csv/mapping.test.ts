@@ -2,8 +2,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { readContract } from "../../../src/read/csvInstrument.ts";
-import { scaledBy } from "../../../src/read/cell.ts";
 import { run } from "../../cli/edges.ts";
 import { exportableArchive } from "../../export/world.ts";
 import { tempDir } from "../../support/tempDir.ts";
@@ -11,36 +9,6 @@ import { backfillWorld } from "../world.ts";
 import { backfill, files, HEADER, letters, rows } from "./csvFiles.ts";
 
 const AT = "2026-11-18T09:30:00";
-
-test.each([
-  ["AAPL:2026-12-18:CALL:375", "AAPL 2026-12-18 CALL 375"],
-  ["BRK.B:2026-12-18:PUT:0375.50", "BRK.B 2026-12-18 PUT 375.5"],
-  ["AAPL261218C00270000", "AAPL 2026-12-18 CALL 270"],
-  ["AAPL  261218P00270500", "AAPL 2026-12-18 PUT 270.5"],
-  ["O:AAPL261218C00270000", "AAPL 2026-12-18 CALL 270"],
-  ["AAPL 261218C270000", "refused"],
-  ["aapl261218c00270000", "refused"],
-  ["AAPL261318C00270000", "refused"],
-  ["O:AAPL", "refused"],
-  ["AAPL:2026-12-18:CALL", "refused"],
-  ["AAPL:2026-02-30:CALL:375", "refused"],
-  ["AAPL:20261218:C:375", "refused"],
-  ["AAPL_121826C375", "refused"],
-  [".AAPL261218C270", "refused"],
-  ["AAPL-20261218-C-270", "refused"],
-  ["AAPL", "no contract"],
-  ["NYSE:C", "no contract"],
-  ["NASDAQ:CALL", "no contract"],
-  ["005930.KS", "no contract"],
-  ["600519C", "no contract"],
-  ["US0378331005", "no contract"],
-  ["007", "no contract"],
-])("%s is %s", (text, expected) => {
-  const read = readContract(text);
-
-  const shown = read === null ? "no contract" : read.ok ? Object.values(read.value).join(" ") : "refused";
-  expect(shown).toBe(expected);
-});
 
 test("the names of an export's own CSV come in as the options that they are", async () => {
   const archive = await exportableArchive();
@@ -164,13 +132,6 @@ wholePart: [last]
   const twice = "timezone: UTC\ncolumns: { symbol: Symbol, time: Time, last: Last, close: Bid }\n";
   const both = await backfill(world, files(`${HEADER}\n`, twice));
   expect(both.stderr).toContain("map.yaml:2: columns.close is Bid: expected last or close");
-});
-
-test("a product is exact, whatever is multiplied", () => {
-  expect(scaledBy("270000", "0.001")).toBe("270");
-  expect(scaledBy("-1.5E-3", "100")).toBe("-0.15");
-  expect(scaledBy("0.1", "0.1")).toBe("0.01");
-  expect(scaledBy("123456789012345678901234567890.5", "2")).toBe("246913578024691357802469135781");
 });
 
 test("a map of the release before is the same map: what it brought in is not imported again", async () => {

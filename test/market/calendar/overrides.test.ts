@@ -1,7 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { createCalendar } from "../../../src/market/calendar/tradingCalendar.ts";
 import { calendarFileSchema } from "../../../src/market/calendar/overrides.ts";
-import { calendarRows } from "../../../src/cli/calendar.ts";
 
 test("a closure announced today wins over the rules", () => {
   const calendar = createCalendar([{ date: "2026-11-24", kind: "closed", reason: "Mourning" }]);
@@ -58,6 +57,26 @@ test("the file of overrides may be empty, and says each thing that is wrong with
   ]);
 });
 
+const isRead = (override: object): boolean =>
+  calendarFileSchema.safeParse({ overrides: [{ date: "2026-03-02", ...override }] }).success;
+
+test.each(["09:31", "10:00", "13:00", "15:59", "16:00"])("a session can close early at %s", (close) => {
+  expect(isRead({ kind: "early", close })).toBe(true);
+});
+
+test.each([
+  ...["09:30", "08:00", "16:01", "20:00", "23:30", "00:00"],
+  ...["", "noon", "9:45", "13:60", "13:0x", "1x:00", "113:00", "13:000", "13.00"],
+])("a session cannot close early at %j", (close) => {
+  expect(isRead({ kind: "early", close })).toBe(false);
+});
+
+test("only a day that ends early has a close, and a reason says something", () => {
+  expect(isRead({ kind: "regular", close: "13:00" })).toBe(false);
+  expect(isRead({ kind: "closed", reason: "" })).toBe(false);
+  expect(isRead({ kind: "closed", reason: "Mourning" })).toBe(true);
+});
+
 test("a date given twice is refused", () => {
   const { error } = calendarFileSchema.safeParse({
     overrides: [
@@ -68,24 +87,5 @@ test("a date given twice is refused", () => {
 
   expect(error?.issues).toMatchObject([
     { path: ["overrides", 1, "date"], message: "2026-03-02 is given twice" },
-  ]);
-});
-
-test("the table lists sessions, and closed days when asked", () => {
-  const calendar = createCalendar();
-
-  const sessions = calendarRows(calendar, { from: "2025-07-03", to: "2025-07-07" });
-  const all = calendarRows(calendar, { from: "2025-07-03", to: "2025-07-07", closed: true });
-
-  expect(sessions.map(({ date, kind }) => [date, kind])).toEqual([
-    ["2025-07-03", "early"],
-    ["2025-07-07", "regular"],
-  ]);
-  expect(all.map(({ kind, reason }) => [kind, reason])).toEqual([
-    ["early", "day before Independence Day"],
-    ["closed", "Independence Day"],
-    ["closed", "weekend"],
-    ["closed", "weekend"],
-    ["regular", null],
   ]);
 });

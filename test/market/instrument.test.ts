@@ -1,0 +1,119 @@
+/** Symbols, strikes and names of instruments. */
+import { describe, expect, test } from "@jest/globals";
+import {
+  instrumentName,
+  isStrike,
+  isSymbol,
+  isWatchlistId,
+  option,
+  plainStrike,
+  security,
+} from "../../src/market/instrument.ts";
+
+const CALL = { underlying: "AAPL", expiration: "2026-12-18", optionType: "CALL", strike: "150" } as const;
+
+describe("a symbol", () => {
+  test.each(["A", "BRK.B", "BF/B", "^SPX", "005930.KS", "Ünit", "\u{1f680}", "A".repeat(32)])(
+    "may be %j",
+    (text) => {
+      expect(isSymbol(text)).toBe(true);
+    },
+  );
+
+  test.each([
+    ...["", " ", "A B", "A,B", ",A", "A\t", "\nA", "A\u00a0B", "A".repeat(33)],
+    ...["A\u0000", "\u001b[31mA", "A\u200b", "\u202eA", "A\ud800", "A\u{fffd}"],
+  ])("is never %j", (text) => {
+    expect(isSymbol(text)).toBe(false);
+  });
+
+  test("may be as long as it is said to be", () => {
+    expect(isSymbol("A".repeat(64), 64)).toBe(true);
+    expect(isSymbol("A".repeat(65), 64)).toBe(false);
+  });
+});
+
+describe("the id of a watchlist", () => {
+  test.each(["DEFAULT", "My list 2", "W".repeat(64), `${"W".repeat(31)} ${"W".repeat(32)}`])(
+    "may be %j",
+    (text) => {
+      expect(isWatchlistId(text)).toBe(true);
+    },
+  );
+
+  test.each([
+    "",
+    " ",
+    "My  list",
+    " DEFAULT",
+    "DEFAULT ",
+    "a,b",
+    "a\tb",
+    "W".repeat(65),
+    "W ".repeat(32).concat("W"),
+  ])("is never %j", (text) => {
+    expect(isWatchlistId(text)).toBe(false);
+  });
+});
+
+describe("a strike", () => {
+  test.each(["1", "150", "0.5", "150.125", "0150.50", "999999999.999999", "0.000001"])(
+    "may be %j",
+    (text) => {
+      expect(isStrike(text)).toBe(true);
+    },
+  );
+
+  test.each([
+    ...["", "0", "0.00", "-5", "+5", ".5", "5.", "1,5", "1e3", "x5", "5x", "5 ", "1.5.5"],
+    ...["1234567890", "1.1234567", "five"],
+  ])("is never %j", (text) => {
+    expect(isStrike(text)).toBe(false);
+  });
+
+  test.each([
+    ["150", "150"],
+    ["0150", "150"],
+    ["150.", "150"],
+    ["150.0", "150"],
+    ["150.50", "150.5"],
+    ["0285.50", "285.5"],
+    ["100.050", "100.05"],
+    ["000", "0"],
+    ["0.50", "0.5"],
+    ["00.5", "0.5"],
+  ])("%s is written %s", (text, plain) => {
+    expect(plainStrike(text)).toBe(plain);
+  });
+
+  test.each(["", "-05.0", "x05.0", "05.0x", "1.5.0", "1e3"])("%j is none, and is left as it is", (text) => {
+    expect(plainStrike(text)).toBe(text);
+  });
+});
+
+describe("an instrument's name", () => {
+  test("is the symbol of a security", () => {
+    expect(instrumentName(security("AAPL"))).toBe("AAPL");
+  });
+
+  test("of a contract has its underlying, expiration, type and strike", () => {
+    expect(instrumentName(option(CALL))).toBe("AAPL:2026-12-18:CALL:150");
+    expect(instrumentName(option({ ...CALL, optionType: "PUT", strike: "0.5" }))).toBe(
+      "AAPL:2026-12-18:PUT:0.5",
+    );
+  });
+
+  test("is the same for strikes of the same number", () => {
+    const names = ["150", "150.0", "150.00", "0150"].map((strike) =>
+      instrumentName(option({ ...CALL, strike })),
+    );
+
+    expect(new Set(names).size).toBe(1);
+  });
+
+  test("is made from the contract alone, whatever else comes with it", () => {
+    const described = { ...CALL, description: "AAPL INC" };
+
+    expect(option(described)).toEqual({ kind: "option", ...CALL });
+  });
+});

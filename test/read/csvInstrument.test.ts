@@ -1,0 +1,216 @@
+/** The instruments that rows of CSV files name. */
+import { describe, expect, test } from "@jest/globals";
+import type { CsvCall } from "../../src/read/csvCall.ts";
+import { readContract } from "../../src/read/csvInstrument.ts";
+import { readRow, rowsOfPiece, TIME } from "./csvPiece.ts";
+
+test.each([
+  ["AAPL:2026-12-18:CALL:375", "AAPL 2026-12-18 CALL 375"],
+  ["BRK.B:2026-12-18:PUT:0375.50", "BRK.B 2026-12-18 PUT 375.5"],
+  ["AAPL261218C00270000", "AAPL 2026-12-18 CALL 270"],
+  ["AAPL  261218P00270500", "AAPL 2026-12-18 PUT 270.5"],
+  ["O:AAPL261218C00270000", "AAPL 2026-12-18 CALL 270"],
+  ["AAPL 261218C270000", "refused"],
+  ["aapl261218c00270000", "refused"],
+  ["AAPL261318C00270000", "refused"],
+  ["O:AAPL", "refused"],
+  ["AAPL:2026-12-18:CALL", "refused"],
+  ["AAPL:2026-02-30:CALL:375", "refused"],
+  ["AAPL:20261218:C:375", "refused"],
+  ["AAPL_121826C375", "refused"],
+  [".AAPL261218C270", "refused"],
+  ["AAPL-20261218-C-270", "refused"],
+  ["AAPL", "no contract"],
+  ["NYSE:C", "no contract"],
+  ["NASDAQ:CALL", "no contract"],
+  ["005930.KS", "no contract"],
+  ["600519C", "no contract"],
+  ["US0378331005", "no contract"],
+  ["007", "no contract"],
+])("%s is %s", (text, expected) => {
+  const read = readContract(text);
+
+  const shown = read === null ? "no contract" : read.ok ? Object.values(read.value).join(" ") : "refused";
+  expect(shown).toBe(expected);
+});
+
+test.each([
+  ["o:AAPL", "refused"],
+  ["XO:AAPL", "no contract"],
+  ["A123456", "no contract"],
+  ["A123456P", "refused"],
+  ["A123456 put", "refused"],
+  ["A123456_C5", "refused"],
+  ["A1234567C", "refused"],
+  ["A12345C", "no contract"],
+  ["A123456CX", "no contract"],
+  ["123456C", "no contract"],
+  ["AAPL:2026-12-18", "refused"],
+  ["AAPL:20261218:375", "refused"],
+  ["AAPL:2026-12-181", "no contract"],
+  ["AAPL:C:375", "refused"],
+  ["AAPL:put:375", "refused"],
+  ["AAPL:PUTS:375", "no contract"],
+  ["AAPL:2026-12-18:CALL:0", "refused"],
+  [":2026-12-18:CALL:375", "refused"],
+  ["A B:2026-12-18:CALL:375", "refused"],
+  ["AAPL:2026-12-18:CALL:375 ", "refused"],
+  [" AAPL:2026-12-18:CALL:375", "refused"],
+  [`${"A".repeat(32)}:2026-12-18:CALL:375`, `${"A".repeat(32)} 2026-12-18 CALL 375`],
+  [`${"A".repeat(33)}:2026-12-18:CALL:375`, "refused"],
+])("%s, which nobody should write so, is %s", (text, expected) => {
+  const read = readContract(text);
+
+  const shown = read === null ? "no contract" : read.ok ? Object.values(read.value).join(" ") : "refused";
+  expect(shown).toBe(expected);
+});
+
+/** The instrument of a row that has a last price besides, or what is wrong with it. */
+function named(values: CsvCall["constants"], change: Partial<CsvCall> = {}) {
+  const { unit, problem } = readRow({ ...values, last: "1" }, change);
+  return unit?.instrument ?? problem;
+}
+
+describe("a security", () => {
+  test("is named by its symbol, with its exchange, its description and its type", () => {
+    expect(
+      named({ symbol: "BRK.B", exchange: "NYS", description: "BERKSHIRE", securityType: "ETF" }),
+    ).toEqual({
+      ...{ securityType: "ETF", assumedType: false, symbol: "BRK.B", underlying: null },
+      ...{ expiration: null, optionType: null, strike: null },
+      ...{ exchange: "NYS", description: "BERKSHIRE", contractSize: null },
+    });
+  });
+
+  test("may stand in the column of underlyings, without a contract beside it", () => {
+    expect(named({ underlying: "SPX" })).toMatchObject({
+      symbol: "SPX",
+      securityType: "CS",
+      assumedType: true,
+    });
+  });
+
+  test.each(["", "A B", "A\u00a0B", "A\u0000B", "A\u{fffd}", "A".repeat(33)])(
+    "is not named by %j",
+    (symbol) => {
+      expect(named({ symbol })).toBe(`symbol is ${JSON.stringify(symbol)}: expected a symbol`);
+    },
+  );
+
+  test("has 32 characters at most", () => {
+    expect(named({ symbol: "A".repeat(32) })).toMatchObject({ symbol: "A".repeat(32) });
+  });
+
+  test("that has another description in its next row has it there", () => {
+    const rows = rowsOfPiece(`Symbol,Time,Last,D\nA,${TIME},1,one\nA,${TIME}.5,1,two\nA,${TIME}.6,1,one\n`, {
+      columns: { symbol: "Symbol", last: "Last", description: "D" },
+    });
+
+    expect(rows.units.map(({ instrument }) => instrument.description)).toEqual(["one", "two", "one"]);
+  });
+});
+
+describe("a contract", () => {
+  const CONTRACT = { underlying: "AAPL", expiration: "2026-12-18", type: "CALL", strike: "150" };
+
+  test("is named by its underlying, expiration, type and strike", () => {
+    expect(named({ ...CONTRACT, exchange: "OPR" })).toEqual({
+      ...{ securityType: "OPT", assumedType: false, symbol: "AAPL", underlying: "AAPL" },
+      ...{ expiration: "2026-12-18", optionType: "CALL", strike: "150" },
+      ...{ exchange: "OPR", description: null, contractSize: null },
+    });
+  });
+
+  test("may have its underlying in the column of symbols", () => {
+    const { underlying, ...rest } = CONTRACT;
+
+    expect(named({ symbol: underlying, ...rest })).toEqual(named(CONTRACT));
+  });
+
+  test.each(["occ", "symbol"] as const)("is named by an OCC symbol in the column %s", (field) => {
+    expect(named({ [field]: "AAPL261218P00150500", description: "PUT" })).toMatchObject({
+      ...{ securityType: "OPT", symbol: "AAPL", underlying: "AAPL", description: "PUT" },
+      ...{ expiration: "2026-12-18", optionType: "PUT", strike: "150.5" },
+    });
+  });
+
+  test("is the one of the column of OCC symbols, whatever the other columns say", () => {
+    expect(named({ ...CONTRACT, symbol: "MSFT", occ: "AAPL261218P00160000" })).toMatchObject({
+      strike: "160",
+    });
+  });
+
+  test("has its underlying's symbol beside a name of its own that cannot be read", () => {
+    expect(named({ ...CONTRACT, symbol: "AAPL_121826C150" })).toEqual(named(CONTRACT));
+  });
+
+  test.each([
+    ["C", "CALL"],
+    ["c", "CALL"],
+    ["Call", "CALL"],
+    ["P", "PUT"],
+    ["put", "PUT"],
+  ])("of type %s is a %s", (type, optionType) => {
+    expect(named({ ...CONTRACT, type })).toMatchObject({ optionType });
+  });
+
+  test.each([
+    ["0150.50", "150.5"],
+    ["150.000", "150"],
+  ])("with a strike of %s has one of %s", (strike, stored) => {
+    expect(named({ ...CONTRACT, strike })).toMatchObject({ strike: stored });
+  });
+
+  test("has a strike that is multiplied exactly by the factor of the map", () => {
+    expect(named({ ...CONTRACT, strike: "150500" }, { scale: { strike: "0.001" } })).toMatchObject({
+      strike: "150.5",
+    });
+  });
+
+  test("has an expiration as the map says that it is written", () => {
+    expect(named({ ...CONTRACT, expiration: "12/18/2026" }, { expirationFormat: "%m/%d/%Y" })).toMatchObject({
+      expiration: "2026-12-18",
+    });
+  });
+
+  test.each([
+    [{ expiration: "" }, 'expiration is "": expected a date, YYYY-MM-DD'],
+    [{ expiration: "2026-02-30" }, 'expiration is "2026-02-30": expected a date, YYYY-MM-DD'],
+    [{ type: "" }, 'type is "": expected CALL or PUT'],
+    [{ type: "CALLS" }, 'type is "CALLS": expected CALL or PUT'],
+    [{ type: "xc" }, 'type is "xc": expected CALL or PUT'],
+    [{ type: "inputs" }, 'type is "inputs": expected CALL or PUT'],
+    [{ type: "xp" }, 'type is "xp": expected CALL or PUT'],
+    [{ type: "p." }, 'type is "p.": expected CALL or PUT'],
+    [{ strike: "" }, 'strike is "": expected a strike'],
+    [{ strike: "-5" }, 'strike is "-5": expected a strike'],
+    [{ underlying: "A B" }, 'underlying is "A B": expected a symbol'],
+    [
+      { underlying: "AAPL261218C00150000" },
+      'underlying is "AAPL261218C00150000": expected the symbol of an underlying',
+    ],
+    [{ occ: "AAPL" }, 'occ is "AAPL": expected an OCC symbol'],
+    [{ occ: "O:AAPL" }, expect.stringMatching(/^occ is "O:AAPL": it looks like a contract and is none/)],
+    [
+      { underlying: "", symbol: "A_121826C5" },
+      expect.stringMatching(/^symbol is "A_121826C5": it looks like/),
+    ],
+  ])("with %j is none, and the column and its text are told", (change, problem) => {
+    expect(named({ ...CONTRACT, ...change })).toEqual(problem);
+  });
+
+  test("of which any part is given has to be whole", () => {
+    expect(named({ symbol: "A", expiration: "2026-12-18" })).toBe('type is "": expected CALL or PUT');
+    expect(named({ symbol: "A", type: "C" })).toBe('expiration is "": expected a date, YYYY-MM-DD');
+    expect(named({ symbol: "A", strike: "5" })).toBe('expiration is "": expected a date, YYYY-MM-DD');
+  });
+
+  test("that is wrong by a constant of the map is told by its field", () => {
+    const change = {
+      columns: { symbol: "symbol", last: "last" },
+      constants: { ...CONTRACT, underlying: "A B" },
+    };
+
+    expect(named({ symbol: "" }, change)).toBe('underlying is "A B": expected a symbol');
+  });
+});
