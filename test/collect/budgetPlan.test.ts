@@ -62,6 +62,10 @@ describe("jobs that fit", () => {
     expect(plan.slots[1]).toEqual({ at: new Date(OPEN_MS + MINUTE_MS), calls: 1, doneMs: 0 });
   });
 
+  test("a day without a slot costs nothing", () => {
+    expect(planBudget([], LIMIT, 100)).toMatchObject({ slots: [], jobs: [], callsPerPass: 0, fits: true });
+  });
+
   test("a symbol that two jobs name is one call's, and both jobs are served by it", () => {
     const due = [
       ...everyMinutes(1, { name: "one", symbols: symbolsNamed(100) }),
