@@ -94,10 +94,9 @@ function missedAt(gapMs: number, due: readonly DueJob[], batchSize: number): num
 
 /** The calls of each slot by themselves, by its time; slots of the same jobs make the same calls. */
 function callsBySlot(due: readonly DueJob[], batchSize: number): Map<string, PlannedCall[]> {
-  const bySlot = grouped([...due].sort(byTime), ({ slotAt }) => slotAt);
   const known = new Map<string, PlannedCall[]>();
   return new Map(
-    [...bySlot].map(([slotAt, jobs]) => {
+    slotsInOrder(due).map(([slotAt, jobs]) => {
       const key = jobs
         .map(({ job, symbols, contracts }) => [job.name, symbols.length, contracts.length])
         .join();
@@ -155,7 +154,7 @@ function shortestInterval(
 /** The slots of one job, none sooner than `everyMs` after the one before; each lasts until the next. */
 function everyNth(slots: readonly DueJob[], everyMs: number): DueJob[] {
   const kept: DueJob[] = [];
-  for (const slot of [...slots].sort(byTime)) {
+  for (const slot of slotsInOrder(slots).flatMap(([, jobs]) => jobs)) {
     const last = kept.at(-1);
     if (last && Date.parse(slot.slotAt) - Date.parse(last.slotAt) < everyMs) {
       kept[kept.length - 1] = { ...last, deadlineMs: slot.deadlineMs, closes: slot.closes };
@@ -164,8 +163,9 @@ function everyNth(slots: readonly DueJob[], everyMs: number): DueJob[] {
   return kept;
 }
 
-function byTime(a: DueJob, b: DueJob): number {
-  return a.slotAt < b.slotAt ? -1 : a.slotAt > b.slotAt ? 1 : 0;
+/** What falls due at each slot, by its time. */
+function slotsInOrder(due: readonly DueJob[]): [string, DueJob[]][] {
+  return [...grouped(due, ({ slotAt }) => slotAt)].sort(([a], [b]) => (a < b ? -1 : 1));
 }
 
 // Walks a day in virtual time, as the collector would: at each slot what is due is planned with what still waits;
@@ -184,12 +184,11 @@ type BudgetWalk = {
 
 /** @param gapMs time between two calls */
 function walkBudget(due: readonly DueJob[], gapMs: number, batchSize: number): BudgetWalk {
-  const bySlot = grouped(due, ({ slotAt }) => slotAt);
-  const instants = [...bySlot.keys()].sort();
+  const slots = slotsInOrder(due);
   const walker = new Walker(gapMs, batchSize);
-  for (const slotAt of instants) walker.slot(Date.parse(slotAt), bySlot.get(slotAt) ?? []);
+  for (const [slotAt, jobs] of slots) walker.slot(Date.parse(slotAt), jobs);
   walker.until(Infinity);
-  return walker.result(Date.parse(instants[0] ?? ""));
+  return walker.result(Date.parse(slots[0]?.[0] ?? ""));
 }
 
 class Walker {

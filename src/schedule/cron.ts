@@ -8,7 +8,7 @@ import { QuotekeeperError } from "../errors.ts";
 
 /** A cron expression, taken apart. */
 type CronTimes = {
-  /** Times of day it names, ms after midnight on the wall, ascending. */
+  /** Times of day it names, ms after midnight on the wall, in any order. */
   timesOfDayMs: readonly number[];
   /** Whether every hour is named: the expression then means elapsed time rather than hours on the wall. */
   everyHour: boolean;
@@ -32,9 +32,9 @@ export function readCron(expression: string): CronTimes {
   const problem = validateCron(expression);
   if (problem !== null) throw new QuotekeeperError("SCHEDULE_INVALID", `cron "${expression}": ${problem}`);
   const { second, minute, hour } = parse(expression);
-  const timesOfDayMs = hour
-    .flatMap((h) => minute.flatMap((m) => second.map((s) => ((h * 60 + m) * 60 + s) * 1_000)))
-    .sort((a, b) => a - b);
+  const timesOfDayMs = hour.flatMap((h) =>
+    minute.flatMap((m) => second.map((s) => ((h * 60 + m) * 60 + s) * 1_000)),
+  );
   const [first = 0] = timesOfDayMs;
   const matches = wallClockMatcher(expression);
   return {

@@ -72,7 +72,6 @@ export function createSchedule({
       const afterMs = after.getTime();
       const untilMs = until.getTime();
       const slots: Date[] = [];
-      if (untilMs <= afterMs) return slots;
       const last = localDateAt(until);
       for (let date = localDateAt(after); Temporal.PlainDate.compare(date, last) <= 0; date = nextDay(date)) {
         const due = slotsOn(date.toString());
@@ -137,7 +136,7 @@ export function firstLater<T>(ascending: readonly T[], ms: number, msOf: (elemen
   return low;
 }
 
-/** A stretch of one local date during which the distance to UTC stays the same. */
+/** A stretch during which the distance to UTC stays the same; the last one of a date may outlast it. */
 type Stretch = { fromMs: number; toMs: number; offsetMs: number };
 
 /** One local date: midnight as if the zone were UTC, its stretches ascending, and the offset before the spring gap. */
@@ -154,8 +153,7 @@ function localDate(date: Temporal.PlainDate, timezone: string): LocalDate {
   const offsetMs = (at: Temporal.ZonedDateTime) => at.offsetNanoseconds / 1e6;
   const stretches: Stretch[] = [];
   for (let from = start; from.epochMilliseconds < end.epochMilliseconds;) {
-    const change = from.getTimeZoneTransition("next");
-    const to = change && change.epochMilliseconds < end.epochMilliseconds ? change : end;
+    const to = from.getTimeZoneTransition("next") ?? end;
     stretches.push({ fromMs: from.epochMilliseconds, toMs: to.epochMilliseconds, offsetMs: offsetMs(from) });
     from = to;
   }
@@ -212,9 +210,7 @@ export function scheduleJob(job: Job, calendar: Calendar): ScheduledJob {
   const endOf = (slot: Date): SlotEnd => {
     const nextMs = schedule.next(slot)?.getTime() ?? Infinity;
     const closesMs = sessionEndMs(calendar, session, slot);
-    return closesMs <= nextMs
-      ? { deadlineMs: closesMs, closes: closesMs < Infinity }
-      : { deadlineMs: nextMs, closes: false };
+    return { deadlineMs: Math.min(nextMs, closesMs), closes: closesMs < nextMs };
   };
   const current = (at: Date): Date | null => {
     for (const days of LOOK_BACK_DAYS) {

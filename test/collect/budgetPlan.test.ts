@@ -41,6 +41,14 @@ describe("jobs that fit", () => {
     expect(plan).toMatchObject({ fits: true, callsPerPass: 60, fitsEveryMs: MINUTE_MS });
   });
 
+  test("of what takes the whole budget the hundredth is missed that the governor does not promise to use", () => {
+    const whole = planBudget(everyMinutes(1, { name: "options", contracts: contractsOf(60) }), LIMIT, 100);
+    const nearly = planBudget(everyMinutes(1, { name: "options", contracts: contractsOf(59) }), LIMIT, 100);
+
+    expect(whole.missedAtReach).toBe(36);
+    expect(nearly.missedAtReach).toBe(0);
+  });
+
   test("240 contracts every five minutes fit beside one call a minute, though no minute has room for them", () => {
     const due = [
       ...everyMinutes(5, { name: "chain", contracts: contractsOf(240) }),
@@ -50,6 +58,12 @@ describe("jobs that fit", () => {
     const plan = planBudget(due, LIMIT, 100);
 
     expect(plan).toMatchObject({ fits: true, callsPerPass: 241 });
+    // The urgent call leaves before what still waits.
+    expect(plan.slots[1]).toEqual({ at: new Date(OPEN_MS + MINUTE_MS), calls: 1, doneMs: 0 });
+  });
+
+  test("a day without a slot costs nothing", () => {
+    expect(planBudget([], LIMIT, 100)).toMatchObject({ slots: [], jobs: [], callsPerPass: 0, fits: true });
   });
 
   test("a symbol that two jobs name is one call's, and both jobs are served by it", () => {
@@ -65,11 +79,66 @@ describe("jobs that fit", () => {
   });
 });
 
+describe("jobs at slots of their own", () => {
+  const HALF_MINUTE_MS = 30_000;
+  const equities = dueJob({ name: "equities", slotMs: OPEN_MS, symbols: ["AAPL", "MSFT", "IBM"] });
+  const options = dueJob({ name: "options", slotMs: OPEN_MS + HALF_MINUTE_MS, contracts: contractsOf(2) });
+  const later = dueJob({ name: "options", slotMs: OPEN_MS + MINUTE_MS, contracts: contractsOf(4) });
+
+  test("make the calls of each slot, in order of time whatever order they are given in", () => {
+    const plan = planBudget([later, options, equities], LIMIT, 2);
+
+    expect(plan.slots).toEqual([
+      { at: new Date(OPEN_MS), calls: 2, doneMs: 1_000 },
+      { at: new Date(OPEN_MS + HALF_MINUTE_MS), calls: 2, doneMs: 1_000 },
+      { at: new Date(OPEN_MS + MINUTE_MS), calls: 4, doneMs: 3_000 },
+    ]);
+    expect(plan.jobs).toEqual([
+      { job: "options", slots: 2, instruments: 4, due: 6, starved: 0 },
+      { job: "equities", slots: 1, instruments: 3, due: 3, starved: 0 },
+    ]);
+  });
+
+  test("name the calls of the fullest slot, of slots alike those of the first", () => {
+    expect(planBudget([equities, options], LIMIT, 2).batches).toEqual(["AAPL, MSFT", "IBM"]);
+    expect(planBudget([equities, later], LIMIT, 2).batches).toHaveLength(4);
+  });
+
+  test("are not done when some of a slot never leave, though others of it leave later", () => {
+    const short = dueJob({
+      name: "short",
+      priority: 9,
+      deadlineMs: OPEN_MS + HALF_MINUTE_MS,
+      slotMs: OPEN_MS,
+    });
+    const due = [
+      { ...short, contracts: contractsOf(40, "AAPL") },
+      dueJob({ name: "long", slotMs: OPEN_MS, contracts: contractsOf(10, "MSFT") }),
+    ];
+
+    const plan = planBudget(due, LIMIT, 100);
+
+    expect(starvedShares(plan)).toEqual({ short: 25, long: 0 });
+    expect(plan.slots).toEqual([{ at: new Date(OPEN_MS), calls: 50, doneMs: null }]);
+  });
+
+  test("starve alone when another job still wants the same symbol", () => {
+    const urgent = { name: "urgent", priority: 9, slotMs: OPEN_MS, contracts: contractsOf(40) };
+    const due = [
+      dueJob(urgent),
+      dueJob({ name: "short", slotMs: OPEN_MS, deadlineMs: OPEN_MS + HALF_MINUTE_MS, symbols: ["AAPL"] }),
+      dueJob({ name: "long", slotMs: OPEN_MS, symbols: ["AAPL"] }),
+    ];
+
+    expect(starvedShares(planBudget(due, LIMIT, 100))).toEqual({ urgent: 0, short: 100, long: 0 });
+  });
+});
+
 describe("jobs over the budget", () => {
   test("of 200 option contracts every minute 70 % starve, all of them in turn, and every 4 minutes they fit", () => {
     const plan = planBudget(everyMinutes(1, { name: "options", contracts: contractsOf(200) }), LIMIT, 100);
 
-    expect(plan.fits).toBe(false);
+    expect(plan).toMatchObject({ fits: false, missedAtReach: 0 });
     expect(starvedShares(plan)).toEqual({ options: 70 });
     expect(plan.fullPassMs).toBeGreaterThan(3 * MINUTE_MS);
     expect(plan.fullPassMs).toBeLessThan(4 * MINUTE_MS);
@@ -87,6 +156,17 @@ describe("jobs over the budget", () => {
     expect(starvedShares(plan)).toEqual({ urgent: 0, patient: 50 });
     expect(plan.starving).toEqual(["patient"]);
     expect(plan.fitsEveryMs).toBe(2 * MINUTE_MS);
+  });
+
+  test("the interval is found whatever order the slots are given in, and a slot that comes just after it counts", () => {
+    const due = [
+      ...everyMinutes(2, { name: "urgent", priority: 9, contracts: contractsOf(80, "AAPL") }),
+      ...everyMinutes(2, { name: "patient", priority: 1, contracts: contractsOf(60, "MSFT") }),
+    ];
+
+    // Each two minutes have room for 40 of the 60; every three minutes means every four, of slots two minutes apart.
+    expect(planBudget(due, LIMIT, 100).fitsEveryMs).toBe(3 * MINUTE_MS);
+    expect(planBudget(due.toReversed(), LIMIT, 100).fitsEveryMs).toBe(3 * MINUTE_MS);
   });
 
   test("of two jobs of one priority that are too much together, both starve alike", () => {

@@ -9,7 +9,7 @@ export default {
   // Each worker of Stryker is a process of its own.
   maxWorkers: 1,
   testMatch: [
-    "<rootDir>/test/collect/governor/{governor,budgetState}.test.ts",
+    "<rootDir>/test/collect/governor/*.test.ts",
     "<rootDir>/test/collect/{budgetPlan,callPlan}.test.ts",
     "<rootDir>/test/schedule/{slots,cron}.test.ts",
     "<rootDir>/test/market/**/*.test.ts",
@@ -20,6 +20,9 @@ export default {
     "<rootDir>/test/archive/dividendChanges.test.ts",
   ],
   testSequencer: "<rootDir>/test/mutants/sequencer.js",
-  // Thousands of random documents, or a database: too long for each mutant.
-  testPathIgnorePatterns: ["/test/quotes-api/(?:fuzz|hostile|twoReaders|wholeAnswers)\\.test\\.ts$"],
+  // Thousands of random documents or histories, simulated hours, or a database: too long for each mutant.
+  testPathIgnorePatterns: [
+    "/test/collect/governor/(?:matrix|properties)\\.test\\.ts$",
+    "/test/quotes-api/(?:fuzz|hostile|twoReaders|wholeAnswers)\\.test\\.ts$",
+  ],
 };

@@ -1,7 +1,7 @@
 /** The direct tests first: what they kill needs no long one, and what a long one kills is seen to need it. */
 import Sequencer from "@jest/test-sequencer";
 
-const isLong = ({ path }) => /\/(?:budgetPlan|slots)\.test\.ts$/.test(path);
+const isLong = ({ path }) => /\/(?:budgetPlan|slots|governor)\.test\.ts$/.test(path);
 
 // eslint-disable-next-line import-x/no-default-export -- jest takes the default export
 export default class DirectFirst extends Sequencer {

@@ -2,8 +2,15 @@ import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { createTask } from "node-cron";
 import { validateCron } from "../../src/schedule/cron.ts";
-import { createSchedule, dueSlots, type Schedule } from "../../src/schedule/slots.ts";
+import {
+  createSchedule,
+  dueSlots,
+  type JobSchedule,
+  type Schedule,
+  scheduleJob,
+} from "../../src/schedule/slots.ts";
 import { alwaysOpen, createCalendar, type WantedSession } from "../../src/market/calendar/tradingCalendar.ts";
+import { jobOf } from "../collect/jobOf.ts";
 
 const nyse = createCalendar();
 
@@ -27,6 +34,16 @@ describe("the window", () => {
   test("that ends before it begins, or at once, holds nothing", () => {
     expect(slots(newYork("* * * * *"), "2026-01-15T12:00:00Z", "2026-01-15T12:00:00Z")).toEqual([]);
     expect(slots(newYork("* * * * *"), "2026-01-15T12:00:00Z", "2026-01-15T11:00:00Z")).toEqual([]);
+  });
+
+  test("holds the seconds that an expression names, and its minutes in order of time", () => {
+    const day = (cron: string): string[] =>
+      newYork(cron)
+        .slotsBetween(new Date("2026-01-15T05:00:00Z"), new Date("2026-01-16T05:00:00Z"))
+        .map((at) => at.toISOString().slice(11, 19));
+
+    expect(day("30 15 9 * * *")).toEqual(["14:15:30"]);
+    expect(day("45,15 9 * * *")).toEqual(["14:15:00", "14:45:00"]);
   });
 
   test("cut anywhere, over clock changes too, holds the same slots each once", () => {
@@ -124,6 +141,10 @@ describe("the nights the clocks change in New York", () => {
     expect(slots(newYork("30 1 * * *"), ...autumn)).toEqual(["2025-11-02T05:30"]);
   });
 
+  test("a daily job right after the repeated hour is due when that is over", () => {
+    expect(slots(newYork("0 2 * * *"), ...autumn)).toEqual(["2025-11-02T07:00"]);
+  });
+
   test("a daily job in the skipped hour is due once, an hour later on the wall", () => {
     expect(slots(newYork("30 2 * * *"), ...spring)).toEqual(["2025-03-09T07:30"]);
   });
@@ -145,6 +166,10 @@ describe("the nights the clocks change in New York", () => {
     expect(
       slots(at("15 2 * * *", "Australia/Lord_Howe"), "2025-10-04T12:00:00Z", "2025-10-05T12:00:00Z"),
     ).toEqual(["2025-10-04T15:45"]);
+    // A time that is moved by the half hour comes after the one that is not: 02:45 for 02:15, and 02:40.
+    expect(
+      slots(at("15,40 2 * * *", "Australia/Lord_Howe"), "2025-10-04T12:00:00Z", "2025-10-05T12:00:00Z"),
+    ).toEqual(["2025-10-04T15:40", "2025-10-04T15:45"]);
     expect(slots(at("30 0 * * *", "America/Havana"), "2025-03-09T00:00:00Z", "2025-03-10T00:00:00Z")).toEqual(
       ["2025-03-09T05:30"],
     );
@@ -232,6 +257,12 @@ describe("the next slot", () => {
     expect(next(newYork("0 0 1 1 *"), "2026-01-01T05:00:00Z")).toBe("2027-01-01T05:00:00.000Z");
   });
 
+  test("is found up to 400 days on", () => {
+    // 19 February is a Friday in 2027, and not in 2026.
+    expect(next(newYork("0 12 19 FEB FRI"), "2026-01-15T12:00:00Z")).toBe("2027-02-19T17:00:00.000Z");
+    expect(next(newYork("0 12 19 FEB FRI"), "2026-01-14T12:00:00Z")).toBeNull();
+  });
+
   test("is null when there is none within 400 days", () => {
     expect(next(newYork("0 12 29 2 *"), "2026-01-15T12:00:00Z")).toBeNull();
     expect(next(newYork("0 3 * * *", "regular"), "2026-01-15T12:00:00Z")).toBeNull();
@@ -266,6 +297,7 @@ describe("cron expressions", () => {
       createSchedule({ cron: "* * * * *", timezone: "Mars/Olympus", session: "always", calendar: nyse });
 
     expect(mars).toThrow(/"Mars\/Olympus" is no time zone/);
+    expect(mars).toThrow(expect.objectContaining({ cause: expect.anything() }));
   });
 
   test("day of month and day of week must both match, as in node-cron", () => {
@@ -299,4 +331,80 @@ test("jobs due together come in order of time, then as given", () => {
     "slow 02",
     "fast 02",
   ]);
+});
+
+/** A job's slots: of New York's market, unless it is the one that never closes. */
+function jobSchedule(schedule: string, session: WantedSession, calendar = nyse): JobSchedule {
+  return scheduleJob(jobOf({ name: "job", schedule, session }), calendar).schedule;
+}
+
+describe("a slot lasts", () => {
+  const end = (schedule: JobSchedule, slot: string): string => {
+    const { deadlineMs, closes } = schedule.endOf(new Date(slot));
+    return `${new Date(deadlineMs).toISOString().slice(0, 16)}${closes ? " close" : ""}`;
+  };
+
+  test("until the next one comes", () => {
+    const always = jobSchedule("*/5 * * * *", "always");
+
+    expect(end(always, "2026-01-15T12:05:00Z")).toBe("2026-01-15T12:10");
+    expect(end(always, "2026-01-15T21:00:00Z")).toBe("2026-01-15T21:05");
+    expect(end(jobSchedule("*/5 * * * *", "regular"), "2026-01-15T14:30:00Z")).toBe("2026-01-15T14:35");
+  });
+
+  test.each([
+    ["pre", "2026-01-15T14:00:00Z", "2026-01-15T14:30 close"],
+    ["regular", "2026-01-15T20:30:00Z", "2026-01-15T21:00 close"],
+    ["post", "2026-01-16T00:30:00Z", "2026-01-16T01:00 close"],
+    ["any", "2026-01-16T00:30:00Z", "2026-01-16T01:00 close"],
+    ["regular", "2025-07-03T16:30:00Z", "2025-07-03T17:00 close"],
+  ] as const)("in the session %s from %s until that closes: %s", (session, slot, expected) => {
+    expect(end(jobSchedule("*/30 * * * *", session), slot)).toBe(expected);
+  });
+
+  test("until the next one where the market never closes", () => {
+    expect(end(jobSchedule("0 12 * * *", "regular", alwaysOpen), "2026-01-15T17:00:00Z")).toBe(
+      "2026-01-16T17:00",
+    );
+  });
+
+  test("until the next one when its session was over, or the market is closed on its day by now", () => {
+    const regular = jobSchedule("*/30 * * * *", "regular");
+
+    expect(end(regular, "2026-01-15T21:00:00Z")).toBe("2026-01-16T14:30");
+    expect(end(regular, "2026-01-17T15:00:00Z")).toBe("2026-01-20T14:30");
+  });
+
+  test("for ever when no other one comes", () => {
+    expect(jobSchedule("0 12 29 2 *", "always").endOf(new Date("2024-02-29T17:00:00Z"))).toEqual({
+      deadlineMs: Infinity,
+      closes: false,
+    });
+  });
+});
+
+describe("the slot that lasts", () => {
+  const current = (schedule: JobSchedule, at: string): string | null =>
+    schedule.current(new Date(at))?.toISOString().slice(0, 16) ?? null;
+
+  test("is the last one that came, from its own moment on", () => {
+    const often = jobSchedule("*/5 * * * *", "always");
+
+    expect(current(often, "2026-01-15T12:09:59Z")).toBe("2026-01-15T12:05");
+    expect(current(often, "2026-01-15T12:10:00Z")).toBe("2026-01-15T12:10");
+  });
+
+  test("is found however long ago it came, up to 400 days", () => {
+    expect(current(jobSchedule("0 10 * * *", "always"), "2026-01-16T14:00:00Z")).toBe("2026-01-15T15:00");
+    expect(current(jobSchedule("0 12 * * MON", "always"), "2026-01-18T17:00:00Z")).toBe("2026-01-12T17:00");
+    expect(current(jobSchedule("0 0 1 1 *", "always"), "2026-11-20T17:00:00Z")).toBe("2026-01-01T05:00");
+    expect(current(jobSchedule("0 12 29 2 *", "always"), "2026-11-20T17:00:00Z")).toBeNull();
+  });
+
+  test("is none once its session has closed", () => {
+    const once = jobSchedule("0 10 * * *", "regular");
+
+    expect(current(once, "2026-01-15T20:59:59Z")).toBe("2026-01-15T15:00");
+    expect(current(once, "2026-01-15T21:00:00Z")).toBeNull();
+  });
 });

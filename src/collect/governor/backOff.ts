@@ -33,11 +33,11 @@ export function lowered(state: GovernorState, atMs: number): BackOff {
   if (backOff !== null && steppedLately(state, atMs)) {
     const again = backOff.patienceWindows > PATIENCE_WINDOWS;
     const patienceWindows = again ? LONGEST_PATIENCE_WINDOWS : REFUSED_PATIENCE_WINDOWS;
-    const capCount = Math.max(1, backOff.capCount - backOff.stepCount);
+    const capCount = backOff.capCount - backOff.stepCount;
     return { capCount, stepCount: 1, tookStep: false, changedAtMs: atMs, patienceWindows };
   }
   const cap = Math.min(limit, backOff?.capCount ?? limit);
-  const half = Math.max(1, limit / 2);
+  const half = limit / 2;
   const capCount = cap > half + 1 ? Math.floor((cap + half) / 2) : Math.max(1, Math.floor(cap * KEPT_SHARE));
   return {
     capCount,

@@ -116,7 +116,7 @@ export function afterScattered(state: GovernorState, atMs: number): GovernorStat
   const failedAtMs = failures.failedAtMs.filter((at) => at > atMs - SCATTERED_WINDOWS * config.windowMs);
   const unwell = unwellAtMs !== null && atMs - unwellAtMs < UNWELL_WINDOWS * config.windowMs;
   if (unwell || failedAtMs.length < SCATTERED_COUNT) return state;
-  const share = failedAtMs.length / Math.max(1, countedAt(state, atMs));
+  const share = failedAtMs.length / countedAt(state, atMs);
   const cutAtMs = failures.cutAtMs.filter((at) => at > atMs - CURE_WINDOWS * config.windowMs);
   return share < SCATTERED_SHARE && cutAtMs.length >= CURES
     ? { ...state, backOff: null, failures: { ...failures, failedAtMs: [], unwellAtMs: atMs } }

@@ -36,9 +36,9 @@ export function windowEndsAtMs(state: GovernorState, atMs: number): number | nul
 /**
  * When a call may be tried after the fault that arrived at `atMs`.
  *
- * @param expiresInMs what `X-RateLimit-Expire` says by the machine's clock; null when unknown
+ * @param expiresInMs what `X-RateLimit-Expire` says by the machine's clock; below 0 when past or unknown
  */
-export function reopensAtMs(state: GovernorState, atMs: number, expiresInMs: number | null): number {
+export function reopensAtMs(state: GovernorState, atMs: number, expiresInMs: number): number {
   const { windowMs } = state.config;
   if (state.faultCount > 1) {
     const windows = Math.min(GROWTH ** (state.faultCount - 2), LONGEST_WAIT_WINDOWS);
@@ -62,8 +62,6 @@ function believedReturnAtMs(state: GovernorState, atMs: number): number | null {
   return second === undefined ? null : leavesAtMs(state, second.answeredAtMs);
 }
 
-function hintedReturnAtMs(state: GovernorState, atMs: number, expiresInMs: number | null): number {
-  const { windowMs } = state.config;
-  const plausible = expiresInMs !== null && expiresInMs > 0 && expiresInMs <= windowMs;
-  return atMs + (plausible ? expiresInMs : windowMs) + GUARD_MS;
+function hintedReturnAtMs(state: GovernorState, atMs: number, expiresInMs: number): number {
+  return atMs + (expiresInMs > 0 ? expiresInMs : state.config.windowMs) + GUARD_MS;
 }

@@ -166,11 +166,10 @@ function close(
   { sentAtMs, rateLimit, wallMs, retryAfterMs }: Extract<GovernorEvent, { type: "faulted" }>,
   atMs: number,
 ): GovernorState {
-  if (state.faultAtMs !== null && sentAtMs <= state.faultAtMs) return heeded(state, retryAfterMs, atMs);
+  if (leftBeforeFault(state, sentAtMs)) return heeded(state, retryAfterMs, atMs);
   const learnt = refusedAt(state, sentAtMs, atMs);
   const faulted = { ...learnt, faultAtMs: atMs, faultCount: state.faultCount + 1 };
-  const expiresInMs =
-    rateLimit.expire === null || wallMs === undefined ? null : rateLimit.expire * 1_000 - wallMs;
+  const expiresInMs = (rateLimit.expire ?? 0) * 1_000 - (wallMs ?? Infinity);
   const closed: GovernorState = {
     ...faulted,
     phase: "closed",
@@ -189,11 +188,10 @@ function refusedAt(state: GovernorState, sentAtMs: number, atMs: number): Govern
 
 /** The state that keeps still for as long as `Retry-After` asks, within its bound. */
 function heeded(state: GovernorState, retryAfterMs: number | null | undefined, atMs: number): GovernorState {
-  if (retryAfterMs === null || retryAfterMs === undefined) return state;
-  const untilMs = atMs + Math.min(retryAfterMs, LONGEST_RETRY_AFTER_MS);
-  return untilMs <= state.closedUntilMs
+  const untilMs = atMs + Math.min(retryAfterMs ?? 0, LONGEST_RETRY_AFTER_MS);
+  return untilMs <= Math.max(atMs, state.closedUntilMs)
     ? state
-    : { ...state, closedUntilMs: untilMs, closedBy: "retry_after" };
+    : { ...state, phase: "closed", closedUntilMs: untilMs, closedBy: "retry_after" };
 }
 
 function afterFailure(
@@ -220,8 +218,7 @@ function closeByFailure(
   { sentAtMs, retryAfterMs }: Extract<GovernorEvent, { type: "failed" }>,
   atMs: number,
 ): GovernorState {
-  if (state.phase === "closed" && sentAtMs <= (state.faultAtMs ?? -Infinity))
-    return heeded(state, retryAfterMs, atMs);
+  if (state.phase === "closed" && leftBeforeFault(state, sentAtMs)) return heeded(state, retryAfterMs, atMs);
   const { failures, config } = state;
   const closed: GovernorState = {
     ...state,
@@ -233,6 +230,11 @@ function closeByFailure(
     failures: { ...failures, closedCount: failures.closedCount + 1, failedAtMs: [] },
   };
   return heeded(closed, retryAfterMs, atMs);
+}
+
+/** Whether a call was on its way already when the latest fault arrived. */
+function leftBeforeFault({ faultAtMs }: GovernorState, sentAtMs: number): boolean {
+  return faultAtMs !== null && sentAtMs <= faultAtMs;
 }
 
 function readsCount({ used, remaining }: RateLimit): boolean {

@@ -20,9 +20,9 @@ const HASTE_BESIDE = 1.03;
 const HASTE_PER_CALL = 0.1;
 const MOST_HASTE = 2;
 
-/** The most calls that may leave at once when `cap` of the window are ours. */
+/** The most calls that may leave at once when `cap` of the window are ours, from 1. */
 export function largestBurst({ evenly }: GovernorConfig, cap: number): number {
-  return evenly ? 1 : Math.max(1, Math.ceil(cap * BURST_SHARE));
+  return evenly ? 1 : Math.ceil(cap * BURST_SHARE);
 }
 
 /** The time from one call to the next, ms, from the last call on. */
@@ -47,9 +47,7 @@ export function paceAtMs(state: GovernorState, cap: number): number {
  * @param cap calls that may be in the count at once
  */
 export function burstAfterSending(state: GovernorState, cap: number, atMs: number): number {
-  const gap = gapMs(state, cap);
-  const whileFull = Math.min(1, state.burstCount + (atMs - state.burstAtMs) / gap);
   const earningSince = Math.max(state.burstAtMs, roomAtMs(state, cap, atMs));
-  const withRoom = state.burstCount + Math.max(0, atMs - earningSince) / gap;
-  return Math.max(0, Math.min(largestBurst(state.config, cap), Math.max(whileFull, withRoom)) - 1);
+  const earned = state.burstCount + Math.max(0, atMs - earningSince) / gapMs(state, cap);
+  return Math.max(0, Math.min(largestBurst(state.config, cap), earned) - 1);
 }

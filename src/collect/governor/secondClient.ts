@@ -127,7 +127,7 @@ function regular(mostOfWindow: readonly number[]): number {
 /** When the calls a window that are ours next become more, if nothing new is learnt: when a sample is held no longer. */
 export function capChangesAtMs(state: GovernorState, atMs: number): number {
   return state.samples.reduce(
-    (next, { holdsUntilMs }) => (holdsUntilMs > atMs && holdsUntilMs < next ? holdsUntilMs : next),
+    (next, { holdsUntilMs }) => (holdsUntilMs > atMs ? Math.min(next, holdsUntilMs) : next),
     Infinity,
   );
 }
@@ -147,7 +147,7 @@ export function withSuspicion(state: GovernorState, atMs: number): readonly Seco
   const again = !isKnown && faultAtMs !== null && atMs - faultAtMs < AGAIN_WINDOWS * config.windowMs;
   const doubled = again ? Math.min(2 * secondCount, Math.floor(limit / 2)) : 0;
   const fills = again && secondCount >= FILLS_COUNT && comeAtOnce;
-  const halved = fills ? limit - Math.max(1, Math.floor((limit - secondCount) / 2)) : 0;
+  const halved = fills ? limit - Math.floor((limit - secondCount) / 2) : 0;
   const suspected = secondCount + (unseen ? UNSEEN_COUNT : SUSPECTED_COUNT);
   const count = Math.min(limit, Math.max(doubled, halved, suspected, mostCount));
   const guessWindows = fills ? FILLS_WINDOWS : SUSPICION_WINDOWS;

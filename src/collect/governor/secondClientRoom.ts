@@ -38,7 +38,7 @@ function untilOneIsBackMs(state: GovernorState, reading: Reading, atMs: number):
   const { windowMs } = state.config;
   const { answeredAtMs } = reading;
   const stale = atMs - answeredAtMs > STALE_SHARE * windowMs || passedRefusal(state, answeredAtMs, atMs);
-  const atOnce = stale ? 1 : Math.max(1, (limit - reading.usedCount) * RISKED_SHARE);
+  const atOnce = stale ? 1 : (limit - reading.usedCount) * RISKED_SHARE;
   const lastSentAtMs = inFlightSentAtMs.at(-1);
   return lastSentAtMs === undefined || inFlightSentAtMs.length < atOnce
     ? -Infinity

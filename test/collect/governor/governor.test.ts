@@ -4,15 +4,22 @@ import {
   createGovernor,
   step,
   type CallHistory,
-  type FailureKind,
   type GovernorState,
 } from "../../../src/collect/governor/governor.ts";
 import { budgetState } from "../../../src/collect/governor/budgetState.ts";
 import { COUNTING_RULES, type RuleName } from "../../../bench/governor/service.ts";
 import { NO_RATE_LIMIT, type RateLimit } from "../../../src/quotes-api/rateLimit.ts";
+import { answered, every, failed, faulted, LATENCY_MS, readingOf, SIXTY_A_MINUTE } from "./states.ts";
 
-const SIXTY_A_MINUTE = { limit: 60, windowMs: 60_000 };
-const LATENCY_MS = 200;
+test("a run that begins knows of no call, no failure and no other program", () => {
+  const begun = createGovernor(SIXTY_A_MINUTE, 5_000);
+
+  expect(begun).toMatchObject({ phase: "open", inFlightSentAtMs: [], finished: [], samples: [] });
+  expect(begun).toMatchObject({
+    refusedSentAtMs: [],
+    failures: { failedAtMs: [], cutAtMs: [], runCount: 0 },
+  });
+});
 
 describe("alone", () => {
   test("a program that starts with 20 calls sends them at once", () => {
@@ -117,6 +124,21 @@ describe("after a fault", () => {
     expect(refused.faultCount).toBe(1);
     expect(refused.closedUntilMs).toBe(100 + 60_010);
   });
+
+  test("a call that left in the moment the refusal arrived belongs to it; one that left later does not", () => {
+    const closed = faulted(createGovernor(SIXTY_A_MINUTE, 0), 0, refusal);
+    const refusedAgain = (sentAtMs: number): number =>
+      step(closed, { type: "faulted", sentAtMs, rateLimit: refusal }, 1_000).faultCount;
+
+    expect([refusedAgain(LATENCY_MS), refusedAgain(LATENCY_MS + 1)]).toEqual([1, 2]);
+  });
+
+  test("a call that leaves unasked while it lasts is no probe", () => {
+    const closed = faulted(createGovernor(SIXTY_A_MINUTE, 0), 0, refusal);
+
+    expect(step(closed, { type: "sent" }, closed.closedUntilMs - 1).phase).toBe("closed");
+    expect(step(closed, { type: "sent" }, closed.closedUntilMs).phase).toBe("probing");
+  });
 });
 
 describe("Retry-After", () => {
@@ -134,6 +156,34 @@ describe("Retry-After", () => {
     expect(admission(asksFor(86_400_000), 900_100).maySend).toBe(false);
     expect(admission(asksFor(86_400_000), 900_300).maySend).toBe(true);
     expect(admission(asking, 900_400).maySend).toBe(false);
+  });
+
+  test("shortens no wait, and names itself only when it makes it longer", () => {
+    expect(asksFor(10_000)).toMatchObject({ closedUntilMs: LATENCY_MS + 60_010, closedBy: "refusal" });
+    expect(asksFor(60_010)).toMatchObject({ closedUntilMs: LATENCY_MS + 60_010, closedBy: "refusal" });
+    expect(asksFor(60_011)).toMatchObject({ closedUntilMs: LATENCY_MS + 60_011, closedBy: "retry_after" });
+  });
+
+  test("of a refusal that arrives when the budget has opened again is kept to as well", () => {
+    const wallMs = 1_700_000_000_000;
+    const underWay = step(createGovernor(SIXTY_A_MINUTE, 0), { type: "sent" }, 0);
+    const closed = faulted(underWay, 0, { ...NO_RATE_LIMIT, expire: 1_700_000_002 }, wallMs);
+    const opened = answered(closed, 3_000, NO_RATE_LIMIT);
+    const late = (retryAfterMs: number | null): GovernorState =>
+      step(opened, { type: "faulted", sentAtMs: 0, rateLimit: NO_RATE_LIMIT, retryAfterMs }, 4_000);
+
+    expect(late(120_000)).toMatchObject({ phase: "closed", closedUntilMs: 124_000, closedBy: "retry_after" });
+    expect(late(0).phase).toBe("open");
+    expect(late(null).phase).toBe("open");
+  });
+
+  test("of a 503 that the next probe meets without it, the wait is a window more", () => {
+    const asked = failed(createGovernor(SIXTY_A_MINUTE, 0), 0, "server_error", 120_000);
+
+    const again = failed(asked, 121_000, "server_error");
+
+    expect(again).toMatchObject({ phase: "closed", closedBy: "failures" });
+    expect(again.closedUntilMs).toBe(121_000 + LATENCY_MS + 60_010);
   });
 
   test("of a 503 is kept to at once", () => {
@@ -159,11 +209,57 @@ describe("failures that may be the limit in disguise", () => {
       const thrice = [1_000, 2_000].reduce((state, atMs) => failed(state, atMs, how), once);
 
       expect(admission(once, 500).maySend).toBe(true);
-      expect(thrice).toMatchObject({ phase: "closed", closedBy: "failures" });
+      expect(thrice).toMatchObject({ phase: "closed", closedBy: "failures", failures: { failedAtMs: [] } });
       expect(admission(thrice, 62_000).maySend).toBe(false);
       expect(admission(thrice, 62_300).maySend).toBe(true);
     },
   );
+
+  test("that come back after they went with the window are refusals, and two in a row are enough to know", () => {
+    const thrice = [0, 1_000, 2_000].reduce(
+      (state, atMs) => failed(state, atMs, "closed"),
+      createGovernor(SIXTY_A_MINUTE, 0),
+    );
+    const went = answered(thrice, 63_000, NO_RATE_LIMIT);
+    const twice = [64_000, 65_000].reduce((state, atMs) => failed(state, atMs, "closed"), went);
+    const wentAgain = answered(twice, 126_000, NO_RATE_LIMIT);
+
+    expect(went).toMatchObject({ phase: "open", backOff: null });
+    expect(failed(went, 64_000, "closed").phase).toBe("open");
+    expect(twice.phase).toBe("closed");
+    expect(wentAgain).toMatchObject({ phase: "open", backOff: { capCount: 45 } });
+  });
+
+  test("of a service that was down for two windows are not known as the limit's", () => {
+    const down = [0, 1_000, 2_000, 63_000].reduce(
+      (state, atMs) => failed(state, atMs, "closed"),
+      createGovernor(SIXTY_A_MINUTE, 0),
+    );
+    const up = answered(down, 124_000, NO_RATE_LIMIT);
+
+    const twice = [125_000, 126_000].reduce((state, atMs) => failed(state, atMs, "closed"), up);
+
+    expect(down.closedUntilMs).toBe(63_000 + LATENCY_MS + 60_010);
+    expect(twice).toMatchObject({ phase: "open", backOff: null });
+  });
+
+  test("prolong nothing when they are of calls that left before the budget closed", () => {
+    const twice = [0, 1_000].reduce(
+      (state, atMs) => failed(state, atMs, "closed"),
+      createGovernor(SIXTY_A_MINUTE, 0),
+    );
+    const underWay = [2_000, 2_200].reduce((state, atMs) => step(state, { type: "sent" }, atMs), twice);
+    const failing = (state: GovernorState, sentAtMs: number, atMs: number): GovernorState =>
+      step(state, { type: "failed", sentAtMs, how: "closed" }, atMs);
+    const closed = failing(underWay, 2_000, 2_200);
+    const unasked = step(closed, { type: "sent" }, 2_201);
+
+    expect(failing(closed, 2_200, 9_000)).toMatchObject({
+      closedUntilMs: 2_200 + 60_010,
+      failures: { closedCount: 1 },
+    });
+    expect(failing(unasked, 2_201, 9_000)).toMatchObject({ closedUntilMs: 9_000 + 60_010 });
+  });
 
   test("no connection at all is never the limit", () => {
     let state = createGovernor(SIXTY_A_MINUTE, 0);
@@ -185,11 +281,7 @@ describe("failures that may be the limit in disguise", () => {
     let state = createGovernor(SIXTY_A_MINUTE, 0);
     const sentAtMs: number[] = [];
     for (let atMs = 0; atMs < 1_200_000;) {
-      const admitted = admission(state, atMs);
-      if (!admitted.maySend) {
-        atMs = admitted.notBeforeMs;
-        continue;
-      }
+      atMs = admittedAtMs(state, atMs);
       sentAtMs.push(atMs);
       state = failed(state, atMs, "closed");
       atMs += LATENCY_MS;
@@ -209,11 +301,7 @@ describe("failures that may be the limit in disguise", () => {
     let sentCount = 0;
     const perWindow: number[] = [];
     for (let atMs = 0; atMs < 3_600_000;) {
-      const admitted = admission(state, atMs);
-      if (!admitted.maySend) {
-        atMs = admitted.notBeforeMs;
-        continue;
-      }
+      atMs = admittedAtMs(state, atMs);
       sentCount += 1;
       const window = Math.floor(atMs / 60_000);
       perWindow[window] = (perWindow[window] ?? 0) + 1;
@@ -223,7 +311,7 @@ describe("failures that may be the limit in disguise", () => {
     }
 
     expect(Math.min(...perWindow.slice(0, 30))).toBeLessThan(50);
-    expect(Math.min(...perWindow.slice(-30))).toBeGreaterThan(55);
+    expect(Math.min(...perWindow.slice(30, 60))).toBeGreaterThan(55);
   });
 });
 
@@ -274,6 +362,16 @@ describe("closed connections beside answers that tell the count", () => {
 });
 
 describe("where no header tells", () => {
+  test.each([
+    [{ used: 1 }, "settings"],
+    [{ remaining: 59 }, "settings"],
+    [{}, "refusals"],
+  ])("after an answer that tells %j a refusal lowers the limit by the %s alone", (told, limitFrom) => {
+    const begun = answered(createGovernor(SIXTY_A_MINUTE, 0), 0, { ...NO_RATE_LIMIT, ...told });
+
+    expect(budgetState(faulted(begun, 1_000, NO_RATE_LIMIT), 1_300).limitFrom).toBe(limitFrom);
+  });
+
   test("a refusal leaves half of what is above half the limit to others, and the limit in force says so", () => {
     const refused = faulted(createGovernor(SIXTY_A_MINUTE, 0), 0, NO_RATE_LIMIT);
 
@@ -434,6 +532,31 @@ describe("after a restart", () => {
     );
   });
 
+  test("the ages of earlier calls count from now, as far as the wall clock was not set back", () => {
+    const told = (answeredAgoMs: number | null, sentAgoMs: number) => ({ sentAgoMs, answeredAgoMs });
+    const calls = [told(null, 300), told(1_000, 1_200), told(9_000, 9_100)];
+    const finishedOf = (more: CallHistory["calls"]) =>
+      createGovernor(SIXTY_A_MINUTE, 50_000, { calls: [...calls, ...more], certain: false }).finished;
+
+    expect(finishedOf([])).toEqual([
+      { sentAtMs: 40_900, answeredAtMs: 41_000 },
+      { sentAtMs: 48_800, answeredAtMs: 49_000 },
+      { sentAtMs: 49_700, answeredAtMs: 50_000 },
+    ]);
+    expect(finishedOf([told(-5_000, -4_500)])).toEqual([
+      { sentAtMs: 35_900, answeredAtMs: 36_000 },
+      { sentAtMs: 43_800, answeredAtMs: 44_000 },
+      { sentAtMs: 44_700, answeredAtMs: 50_000 },
+      { sentAtMs: 49_500, answeredAtMs: 50_000 },
+    ]);
+  });
+
+  test("a first call that fails is no refusal: nothing was refused before", () => {
+    const probing = createGovernor(SIXTY_A_MINUTE, 0, earlier([]));
+
+    expect(failed(probing, 0, "server_error").phase).toBe("probing");
+  });
+
   test("a wall clock set back while the program was away moves the last answers to now and no further", () => {
     const answeredAgoMs = Array.from({ length: 60 }, (_, index) => -58_000 + index * 1_000);
 
@@ -443,7 +566,6 @@ describe("after a restart", () => {
   });
 });
 
-/** What the journal alone tells of calls that were answered so long ago, or not at all. */
 /** Calls of ours at those times beside 30 even calls a minute, counted by a rule; what was reckoned with after each. */
 function besideEvenly(
   rule: RuleName,
@@ -466,40 +588,10 @@ function besideEvenly(
   return { state, secondCounts };
 }
 
-function every(stepMs: number, fromMs: number, toMs: number): number[] {
-  return Array.from({ length: Math.ceil((toMs - fromMs) / stepMs) }, (_, index) => fromMs + index * stepMs);
-}
-
+/** What the journal alone tells of calls that were answered so long ago, or not at all. */
 function earlier(answeredAgoMs: readonly (number | null)[]): CallHistory {
   const calls = answeredAgoMs.map((agoMs) => ({ sentAgoMs: agoMs ?? 0, answeredAgoMs: agoMs }));
   return { calls, certain: false };
-}
-
-function readingOf(used: number): RateLimit {
-  return { used, remaining: 60 - used, limit: 60, expire: null };
-}
-
-function answered(state: GovernorState, atMs: number, rateLimit: RateLimit): GovernorState {
-  return step(
-    step(state, { type: "sent" }, atMs),
-    { type: "answered", sentAtMs: atMs, rateLimit },
-    atMs + LATENCY_MS,
-  );
-}
-
-function faulted(state: GovernorState, atMs: number, rateLimit: RateLimit, wallMs?: number): GovernorState {
-  const event = { type: "faulted" as const, sentAtMs: atMs, rateLimit, wallMs };
-  return step(step(state, { type: "sent" }, atMs), event, atMs + LATENCY_MS);
-}
-
-function failed(
-  state: GovernorState,
-  atMs: number,
-  how: FailureKind,
-  retryAfterMs: number | null = null,
-): GovernorState {
-  const event = { type: "failed" as const, sentAtMs: atMs, how, retryAfterMs };
-  return step(step(state, { type: "sent" }, atMs), event, atMs + LATENCY_MS);
 }
 
 function sendWhileAdmitted(
@@ -512,14 +604,21 @@ function sendWhileAdmitted(
   let atMs = fromMs;
   let now = state;
   while (sentAtMs.length < count) {
-    const admitted = admission(now, atMs);
-    if (!admitted.maySend) {
-      atMs = admitted.notBeforeMs;
-      continue;
-    }
+    atMs = admittedAtMs(now, atMs);
     sentAtMs.push(atMs);
     now = step(now, { type: "sent" }, atMs);
     if (answer) now = step(now, { type: "answered", sentAtMs: atMs, rateLimit: NO_RATE_LIMIT }, atMs);
   }
   return { state: now, sentAtMs };
+}
+
+/** When a call is admitted from `fromMs` on. A refused question names a later time, so that nobody asks for ever. */
+function admittedAtMs(state: GovernorState, fromMs: number): number {
+  let atMs = fromMs;
+  for (;;) {
+    const admitted = admission(state, atMs);
+    if (admitted.maySend) return atMs;
+    expect(admitted.notBeforeMs).toBeGreaterThan(atMs);
+    atMs = admitted.notBeforeMs;
+  }
 }

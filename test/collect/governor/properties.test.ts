@@ -8,8 +8,7 @@ import {
 } from "../../../src/collect/governor/governor.ts";
 import { NO_RATE_LIMIT } from "../../../src/quotes-api/rateLimit.ts";
 import { anyMoves, anyRateLimit, drive, historyOf } from "./drive.ts";
-
-const SIXTY_A_MINUTE = { limit: 60, windowMs: 60_000 };
+import { SIXTY_A_MINUTE } from "./states.ts";
 
 describe("whatever happens and whatever the headers say", () => {
   test("never more calls than the limit are in flight or answered within one window", () => {
