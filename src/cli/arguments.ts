@@ -4,7 +4,13 @@ import { Temporal } from "temporal-polyfill";
 import { QuotekeeperError } from "../errors.ts";
 import { type Instant, instantOf } from "../clock.ts";
 import type { Credentials } from "../quotes-api/oauth/signature.ts";
-import { isStrike, isSymbol, isWatchlistId, type OptionContract } from "../market/instrument.ts";
+import {
+  CONTRACT_EXAMPLE,
+  isSymbol,
+  isWatchlistId,
+  type OptionContract,
+  readContractName,
+} from "../market/instrument.ts";
 import { isDateText } from "../market/calendar/dates.ts";
 
 /** `AAPL,MSFT`: one symbol at least, each once. */
@@ -21,20 +27,10 @@ export function parseSymbols(text: string): string[] {
 
 /** `AAPL:2026-12-18:CALL:150`. */
 export function parseContract(text: string): OptionContract {
-  const [underlying = "", expiration = "", optionType = "", strike = "", ...rest] = text.split(":");
-  const problem =
-    rest.length > 0 || !isSymbol(underlying)
-      ? "it has not four parts"
-      : !isDateText(expiration)
-        ? `"${expiration}" is not a date`
-        : !/^(CALL|PUT)$/i.test(optionType)
-          ? `"${optionType}" is neither CALL nor PUT`
-          : !isStrike(strike)
-            ? `"${strike}" is not a strike`
-            : null;
-  if (problem !== null)
-    throw new InvalidArgumentError(`${problem}; expected for example AAPL:2026-12-18:CALL:150.`);
-  return { underlying, expiration, optionType: optionType.toUpperCase() as "CALL" | "PUT", strike };
+  const contract = readContractName(text);
+  if (typeof contract === "string")
+    throw new InvalidArgumentError(`${contract}; expected for example ${CONTRACT_EXAMPLE}.`);
+  return contract;
 }
 
 /** The id of a watchlist. */

@@ -1,6 +1,7 @@
 /**
  * What is quoted. A symbol alone is no key: an option answers with the symbol of its underlying.
  */
+import { isDateText } from "./calendar/dates.ts";
 
 /** The two kinds of option contract the service knows (specification, option form). */
 export type OptionType = "CALL" | "PUT";
@@ -59,6 +60,24 @@ export function instrumentName(key: InstrumentKey): string {
   if (key.kind === "security") return key.symbol;
   return `${key.underlying}:${key.expiration}:${key.optionType}:${plainStrike(key.strike)}`;
 }
+
+/**
+ * The contract that a text names as `instrumentName` does, `AAPL:2026-12-18:CALL:150`; CALL and PUT in any case.
+ *
+ * @returns why it names none, in words that hold nothing of the text: it may be of a file of something else
+ */
+export function readContractName(text: string): OptionContract | string {
+  const [underlying = "", expiration = "", type = "", strike = "", ...rest] = text.split(":");
+  const optionType = type.toUpperCase();
+  if (!isSymbol(underlying) || strike === "" || rest.length > 0) return "the contract has not four parts";
+  if (!isDateText(expiration)) return "the expiration is not a date";
+  if (optionType !== "CALL" && optionType !== "PUT") return "the type is neither CALL nor PUT";
+  if (!isStrike(strike)) return "the strike is not a decimal above 0";
+  return { underlying, expiration, optionType, strike: plainStrike(strike) };
+}
+
+/** A contract's name, as messages show what is expected. */
+export const CONTRACT_EXAMPLE = "AAPL:2026-12-18:CALL:150";
 
 /** Whether a text may be a strike: a decimal above 0, without a sign. */
 export function isStrike(text: string): boolean {

@@ -5,8 +5,7 @@ import { type CsvCall, type CsvField, NAME_FIELDS } from "./csvCall.ts";
 import { type Cell, scaledBy, shown } from "./cell.ts";
 import { dateReader } from "./cellTime.ts";
 import type { TextOf } from "./rowReader.ts";
-import { isDateText } from "../market/calendar/dates.ts";
-import { isStrike, type OptionContract, type OptionType, plainStrike } from "../market/instrument.ts";
+import { isStrike, type OptionContract, readContractName } from "../market/instrument.ts";
 import { parseOccSymbol } from "../market/occ.ts";
 
 /** Assumed: a security of a file that names no type is a common stock, unless the archive knows it as something else. */
@@ -106,9 +105,6 @@ function optionTypeOf(text: string): "CALL" | "PUT" | null {
   return /^p(ut)?$/iu.test(text) ? "PUT" : null;
 }
 
-/** As this program names a contract: `AAPL:2026-12-18:CALL:150`. */
-const OWN_NAME = /^([^\s:]{1,32}):(\d{4}-\d{2}-\d{2}):(CALL|PUT):([\d.]+)$/u;
-
 /** What vendors write before an OCC symbol (Polygon). */
 const OCC_PREFIX = "O:";
 
@@ -129,18 +125,14 @@ const CONTRACT_LIKE: readonly RegExp[] = [
  * @returns a problem for what looks like a contract and is none; null for what does not look like one
  */
 export function readContract(text: string): Cell<OptionContract> | null {
-  const contract = ownName(text) ?? parseOccSymbol(withoutPrefix(text).replaceAll(" ", ""));
+  const named = readContractName(text);
+  const contract =
+    typeof named === "string" ? parseOccSymbol(withoutPrefix(text).replaceAll(" ", "")) : named;
   if (contract !== null) return { ok: true, value: contract };
   if (!CONTRACT_LIKE.some((like) => like.test(text))) return null;
   const problem =
     "it looks like a contract and is none; expected AAPL:2026-12-18:CALL:150 or AAPL261218C00150000";
   return { ok: false, problem };
-}
-
-function ownName(text: string): OptionContract | null {
-  const [, underlying = "", expiration = "", type, strike = ""] = OWN_NAME.exec(text) ?? [];
-  if (!isDateText(expiration) || !isStrike(strike)) return null;
-  return { underlying, expiration, optionType: type as OptionType, strike: plainStrike(strike) };
 }
 
 function withoutPrefix(text: string): string {

@@ -10,7 +10,7 @@ import { type Faults, inFaultyOrder } from "./faults/edge.ts";
 import { createTargetMemory } from "./authenticate.ts";
 import { type QuoteSource, type Asked, DELAY_MS } from "./source.ts";
 import { STATUS } from "./httpStatus.ts";
-import { instrumentName, option, type InstrumentKey } from "../market/instrument.ts";
+import { instrumentName, type InstrumentKey, option, readContractName } from "../market/instrument.ts";
 import type { InstrumentQuote } from "../quotes-api/document.ts";
 import { keyOfSymbol } from "../quotes-api/request.ts";
 
@@ -190,12 +190,8 @@ function eachOnce(keys: readonly InstrumentKey[]): readonly InstrumentKey[] {
   return [...new Map(keys.map((key) => [instrumentName(key), key])).values()];
 }
 
-const CONTRACT = /^([^:]+):(\d{4}-\d\d-\d\d):(CALL|PUT):(\d+(?:\.\d+)?)$/;
-
 /** A member of a watchlist: a symbol, or an option contract as `AAPL:2026-12-18:CALL:150`. */
 function keyOfMember(member: string): InstrumentKey {
-  const [, underlying, expiration, optionType, strike] = CONTRACT.exec(member) ?? [];
-  if (underlying === undefined || expiration === undefined || strike === undefined)
-    return keyOfSymbol(member);
-  return option({ underlying, expiration, optionType: optionType === "PUT" ? "PUT" : "CALL", strike });
+  const contract = readContractName(member);
+  return typeof contract === "string" ? keyOfSymbol(member) : option(contract);
 }

@@ -52,14 +52,14 @@ describe("wrong usage ends with exit code 2, names what is wrong, and prints no 
     [
       "a contract on a date that does not exist",
       ["poll", "--option", "AAPL:2026-02-30:CALL:150"],
-      /"2026-02-30" is not a date; expected for example AAPL:2026-12-18:CALL:150/,
+      /the expiration is not a date; expected for example AAPL:2026-12-18:CALL:150/,
     ],
     [
       "a contract of another type",
       ["poll", "--option", "AAPL:2026-12-18:BOTH:150"],
-      /"BOTH" is neither CALL nor PUT/,
+      /the type is neither CALL nor PUT/,
     ],
-    ["a strike of 0", ["poll", "--option", "AAPL:2026-12-18:PUT:0"], /"0" is not a strike/],
+    ["a strike of 0", ["poll", "--option", "AAPL:2026-12-18:PUT:0"], /the strike is not a decimal above 0/],
     ["a service without a source", ["serve"], /required option '--source <source>' not specified/],
     ["a source there is not", ["serve", "--source", "moon"], /'moon' is invalid.*simulated/],
     [

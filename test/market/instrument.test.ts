@@ -7,6 +7,7 @@ import {
   isWatchlistId,
   option,
   plainStrike,
+  readContractName,
   security,
 } from "../../src/market/instrument.ts";
 
@@ -115,5 +116,29 @@ describe("an instrument's name", () => {
     const described = { ...CALL, description: "AAPL INC" };
 
     expect(option(described)).toEqual({ kind: "option", ...CALL });
+  });
+});
+
+describe("the name of a contract is read back", () => {
+  test.each(["AAPL:2026-12-18:CALL:150", "BRK.B:2027-01-15:PUT:0.5"])("%s", (name) => {
+    const read = readContractName(name);
+
+    expect(typeof read === "string" ? read : instrumentName(option(read))).toBe(name);
+  });
+
+  test("with its type in small letters, and with zeros around its strike", () => {
+    expect(readContractName("AAPL:2026-12-18:call:0150.00")).toEqual(CALL);
+  });
+
+  test.each([
+    ["AAPL", "the contract has not four parts"],
+    ["AAPL:2026-12-18:CALL:", "the contract has not four parts"],
+    ["AAPL:2026-12-18:CALL:150:1", "the contract has not four parts"],
+    [":2026-12-18:CALL:150", "the contract has not four parts"],
+    ["AAPL:2026-02-30:CALL:150", "the expiration is not a date"],
+    ["AAPL:2026-12-18:CALLS:150", "the type is neither CALL nor PUT"],
+    ["AAPL:2026-12-18:PUT:0", "the strike is not a decimal above 0"],
+  ])("but not from %s: %s", (text, why) => {
+    expect(readContractName(text)).toBe(why);
   });
 });

@@ -4,14 +4,12 @@ import { optionName, plainError, problemsOf, sentence } from "../../schedule/wor
 import type { FileProblem } from "../../schedule/yamlFile.ts";
 import { type Chain, chainSchema } from "../../market/optionChain.ts";
 import {
+  CONTRACT_EXAMPLE,
   instrumentName,
-  isStrike,
-  isSymbol,
-  type OptionContract,
   option,
-  plainStrike,
+  type OptionContract,
+  readContractName,
 } from "../../market/instrument.ts";
-import { isDateText } from "../../market/calendar/dates.ts";
 
 /** What is to be polled, each once. */
 export type SweepAsk = {
@@ -38,8 +36,9 @@ export function readSymbolsFile(
   for (const [word, line] of words) {
     if (!word.includes(":")) symbols.push(word);
     else {
-      const contract = readContract(word);
-      if (typeof contract === "string") wrong.push({ line, message: contract });
+      const contract = readContractName(word);
+      if (typeof contract === "string")
+        wrong.push({ line, message: `${contract}, expected for example ${CONTRACT_EXAMPLE}` });
       else contracts.set(instrumentName(option(contract)), contract);
     }
   }
@@ -47,18 +46,6 @@ export function readSymbolsFile(
     wrong.push({ line: 1, message: "holds no symbol" });
   const problems = wrong.map((one) => ({ file, ...one }));
   return { symbols, contracts: [...contracts.values()], problems };
-}
-
-/** The contract a word names, or what is wrong with it, without the word: it may be of a file of something else. */
-function readContract(word: string): OptionContract | string {
-  const [underlying = "", expiration = "", type = "", strike = "", ...rest] = word.split(":");
-  if (!isSymbol(underlying) || rest.length > 0 || strike === "")
-    return "expected a contract as AAPL:2026-12-18:CALL:150";
-  if (!isDateText(expiration)) return "the expiration is not a date, expected YYYY-MM-DD";
-  const optionType = type.toUpperCase();
-  if (optionType !== "CALL" && optionType !== "PUT") return "the type is neither CALL nor PUT";
-  if (!isStrike(strike)) return "the strike is not a decimal above 0";
-  return { underlying, expiration, optionType, strike: plainStrike(strike) };
 }
 
 /** What a chain is where the command line does not say: the next monthly expiration, 10 % around the last price. */
