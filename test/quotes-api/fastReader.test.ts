@@ -1,5 +1,7 @@
 /** What is read the fast way, and that it is read as the strict reader does; longer comparisons are in twoReaders.test.ts. */
 import { describe, expect, test } from "@jest/globals";
+import { readOrdinaryItem } from "../../src/quotes-api/fastReader.ts";
+import { LEAF, LEAF_PATHS } from "../../src/quotes-api/leaves.ts";
 import { readDocument, readPlainly, readStrictly } from "../../src/quotes-api/readDocument.ts";
 import { writeDocument } from "../../src/quotes-api/writeDocument.ts";
 import { decodeBody, MAX_ATTRIBUTES, MAX_DEPTH, MAX_PIECE } from "../../src/quotes-api/strictXml.ts";
@@ -75,5 +77,87 @@ describe("a bound of the strict reader is one of the fast reader", () => {
     expect(() => readDocument(Buffer.from(text))).toThrow("more than 4000 instruments");
     // The strict reader finds the DOCTYPE before it counts: the fast one must not have the first word.
     expect(() => readDocument(Buffer.from(`${text}<!DOCTYPE x>`))).toThrow("it holds a DOCTYPE");
+  });
+});
+
+describe("an instrument is read in a single step", () => {
+  /** The texts that are read of it, by their paths; null when it is not read so. */
+  const read = (item: string): Record<string, string> | null => {
+    const before = "<response><quotes>";
+    const found = readOrdinaryItem(`${before}${item}</quotes></response>`, before.length);
+    if (found === null) return null;
+    expect(found.end).toBe(before.length + item.length);
+    return Object.fromEntries(
+      found.leaves.flatMap((text, place) =>
+        place === 0 || text === undefined ? [] : [[LEAF_PATHS[place] ?? "", text]],
+      ),
+    );
+  };
+  /** An element for each of the paths, in their order, with its path as its text. */
+  const elements = (paths: readonly string[]): string => {
+    const names = [...new Set(paths.map((path) => path.split("/")[0] ?? ""))];
+    return names
+      .map((name) => {
+        const below = paths
+          .filter((path) => path.startsWith(`${name}/`))
+          .map((path) => path.slice(name.length + 1));
+        return `<${name}>${below.length === 0 ? "text" : elements(below)}</${name}>`;
+      })
+      .join("\n\t ");
+  };
+  const whole = LEAF_PATHS.filter((path) => path !== "");
+  const item = (content: string): string => `<instrumentquote>${content}</instrumentquote>`;
+  const texts = (paths: readonly string[]): Record<string, string> =>
+    Object.fromEntries(paths.map((path) => [path, "text"]));
+
+  test("when all elements of the specification come in the order of the alphabet", () => {
+    expect(whole).toEqual(whole.toSorted());
+    expect(read(item(elements(whole)))).toEqual(texts(whole));
+  });
+
+  test.each(whole)("when %s is missing, or is all that there is", (path) => {
+    const others = whole.filter((one) => one !== path);
+
+    expect(read(item(elements(others)))).toEqual(texts(others));
+    expect(read(item(elements([path])))).toEqual(texts([path]));
+  });
+
+  test("when it is empty, or elements of it are", () => {
+    expect(read("<instrumentquote/>")).toEqual({});
+    expect(read(item(""))).toEqual({});
+    expect(read(item(" \n\t<greeks/> <instrument></instrument> <quote><askprice/></quote>\n"))).toEqual({});
+    expect(read(item("<greeks><delta></delta></greeks>"))).toEqual({ "greeks/delta": "" });
+  });
+
+  test.each([
+    ["an attribute", '<greeks id="1"/>'],
+    ["an entity", "<instrument><sym>A&amp;B</sym></instrument>"],
+    ["a comment", "<greeks/><!-- x -->"],
+    ["a carriage return", "<greeks/>\r\n"],
+    ["what may be half a character", "<instrument><sym>\u{1F355}</sym></instrument>"],
+    ["an element that is not known", "<displaydata/>"],
+    ["another order", "<quote/><greeks/>"],
+    ["an element twice", "<greeks/><greeks/>"],
+    ["text between elements", "<greeks/>x"],
+    ["an empty quote of the underlying's", "<undlyquote><askprice/></undlyquote>"],
+    [
+      "an empty dividend",
+      "<quote><extendedquote><dividenddata><amt/></dividenddata></extendedquote></quote>",
+    ],
+  ])("but not with %s, which is for the walk", (_what, content) => {
+    expect(read(item(content))).toBeNull();
+    expectNoDifference(answerXml(item(content)));
+  });
+
+  test("but not when it is longer than a plain piece", () => {
+    const bare = item("<greeks></greeks>").length;
+
+    expect(read(item(`<greeks>${" ".repeat(MAX_PIECE / 2 - bare)}</greeks>`))).toEqual({});
+    expect(read(item(`<greeks>${" ".repeat(MAX_PIECE / 2 - bare + 1)}</greeks>`))).toBeNull();
+  });
+
+  test("and only where it begins", () => {
+    expect(readOrdinaryItem("<quotes> <instrumentquote/>", 8)).toBeNull();
+    expect(readOrdinaryItem("<quotes> <instrumentquote/>", 9)?.leaves[LEAF.symbol]).toBeUndefined();
   });
 });

@@ -11,7 +11,7 @@ import { openCollecting } from "../support/collecting.ts";
 import { symbolsCall } from "../support/journal.ts";
 import { TEST_CREDENTIALS } from "../support/simulatedService.ts";
 import { startStubService } from "../support/stubService.ts";
-import { answerXml, equityXml, optionXml } from "../support/xml.ts";
+import { answerXml, equityXml } from "../support/xml.ts";
 import { hostileDocuments } from "../fuzz/hostileDocuments.ts";
 
 const classify = (body: Uint8Array) => classifyAnswer({ status: 200, headers: {}, body });
@@ -76,25 +76,6 @@ describe("one instrument malformed among 325", () => {
         Object.entries(prices),
       );
     }
-  });
-});
-
-describe("an option is never taken for its underlying", () => {
-  test("when its security type is another one, it is a dead letter", () => {
-    const item = optionXml({ underlying: "MRDN" }).replace("<sectyp>OPT</sectyp>", "<sectyp>CS</sectyp>");
-
-    const matched = matchAnswer(
-      askedInstruments(symbolsCall("MRDN")),
-      readDocument(Buffer.from(answerXml(item))).items,
-    );
-
-    expect(matched).toMatchObject([{ fate: "dead", detail: 'instrument/sectyp "CS" has an underlying' }]);
-  });
-
-  test("when all that names its contract is missing, it is a dead letter", () => {
-    const item = optionXml({ underlying: "MRDN" }).replace(/<(matdt|putcall|sectyp|strkpx)>[^<]*<\/\1>/g, "");
-
-    expect(readDocument(Buffer.from(answerXml(item))).items).toMatchObject([{ ok: false }]);
   });
 });
 

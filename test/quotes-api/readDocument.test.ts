@@ -80,6 +80,12 @@ describe("whole answers, or none", () => {
   });
 });
 
+test("comments and instructions outside of all instruments cost nothing", () => {
+  const text = `<response><!-- a --><quotes><?x y?>${equityXml("A")}<!-- b --></quotes></response>`;
+
+  expect(read(text).items).toMatchObject([{ ok: true }]);
+});
+
 describe("comments and instructions after the root", () => {
   test.each(["<!-- a > b -->", "<?x y?>", "\n<!-- one --> <?two?>\n"])("%j are well-formed XML", (after) => {
     expect(read(`${answerXml(equityXml("A"))}${after}`).items).toMatchObject([{ ok: true }]);
@@ -133,7 +139,8 @@ describe("one overlong text costs its instrument alone", () => {
   test("also in an element that is not read; outside of all instruments it costs the answer", () => {
     const item = equityXml("A").replace("<greeks/>", `<greeks/><note>${long}</note>`);
 
-    expect(read(answerXml(item, equityXml("B"))).items).toMatchObject([{ ok: false }, { ok: true }]);
+    const problem: unknown = expect.stringMatching(/^an element that is not read is longer/);
+    expect(read(answerXml(item, equityXml("B"))).items).toMatchObject([{ ok: false, problem }, { ok: true }]);
     expect(refusal(`<response><time>${long}</time><quotes/></response>`)?.message).toContain("a piece of it");
   });
 });
@@ -163,6 +170,11 @@ describe("one bad instrument costs itself alone", () => {
     ],
     ["a comment in a symbol", equityXml("B<!-- -->AD"), "instrument/sym is interrupted by a comment"],
     ["an element in a symbol", equityXml("BAD<b/>"), "instrument/sym holds an element b"],
+    [
+      "an element of a long name in a symbol",
+      equityXml(`BAD<${"b".repeat(50)}/>`),
+      `an element ${"b".repeat(40)} where`,
+    ],
     ["a strike that is none", optionXml({ strike: "--" }), "instrument/strkpx"],
     ["a day that does not exist", optionXml({ expiration: "2026-02-30" }), "instrument/matdt"],
     ["a year that does not exist", optionXml({ expiration: "0000-01-01" }), "instrument/matdt"],
@@ -204,7 +216,16 @@ describe("what stands around the quotes", () => {
   );
 
   test("any other error is one", () => {
-    expect(read("<response><error>No data</error></response>").error).toBe("No data");
+    for (const quotes of ["", "<quotes/>"])
+      expect(read(`<response><error>No data</error>${quotes}</response>`).error).toBe("No data");
+  });
+
+  test("an instrument anywhere but in quotes is none", () => {
+    const item = equityXml("A");
+
+    for (const elsewhere of [`<data>${item}</data>`, item])
+      expect(read(`<response>${elsewhere}<quotes/>${elsewhere}</response>`).items).toEqual([]);
+    expect(read(answerXml(`<data>${item}</data>`, "<note/>")).items).toEqual([]);
   });
 
   test("an error inside an instrument is not the answer's", () => {

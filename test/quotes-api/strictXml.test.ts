@@ -1,7 +1,14 @@
 /** The strict walk: what it refuses, and that the work on it is bounded before it is done. */
 import { describe, expect, test } from "@jest/globals";
-import { MAX_ITEMS, readDocument } from "../../src/quotes-api/readDocument.ts";
-import { MAX_ATTRIBUTES, MAX_DEPTH, MAX_PIECE, walkXml } from "../../src/quotes-api/strictXml.ts";
+import { MAX_ITEMS, readDocument, readStrictly } from "../../src/quotes-api/readDocument.ts";
+import {
+  decodeBody,
+  MAX_ATTRIBUTES,
+  MAX_BODY_BYTES,
+  MAX_DEPTH,
+  MAX_PIECE,
+  walkXml,
+} from "../../src/quotes-api/strictXml.ts";
 import { strictEvents } from "../fuzz/twoReaders.ts";
 import { answerXml, equityXml } from "../support/xml.ts";
 
@@ -50,6 +57,19 @@ describe("the declared encoding", () => {
       );
     },
   );
+});
+
+test("a body of 8 MB is decoded", () => {
+  expect(decodeBody(Buffer.alloc(MAX_BODY_BYTES, "x"))).toHaveLength(MAX_BODY_BYTES);
+});
+
+test.each([
+  ["of a body that is not UTF-8", () => decodeBody(Buffer.from([0xff]))],
+  ["of a fault in a document", () => readStrictly("<response></quotes>")],
+])("the cause of a refusal is kept, %s", (_what, read) => {
+  const cause: unknown = expect.objectContaining({ message: expect.any(String) });
+
+  expect(read).toThrow(expect.objectContaining({ code: "DOCUMENT_REFUSED", cause }));
 });
 
 describe("what is refused", () => {
