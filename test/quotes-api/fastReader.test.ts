@@ -80,6 +80,97 @@ describe("a bound of the strict reader is one of the fast reader", () => {
   });
 });
 
+describe("what is not certainly plain is left to the strict reader", () => {
+  test.each([
+    ...[
+      "",
+      " ",
+      "x",
+      "response/>",
+      "xresponse></response>",
+      "<other/>",
+      "<responses/>",
+      "<response",
+      "<response/",
+    ],
+    ...["<response>", "<response></response", "<response></responsex", "<response><a></b></response>"],
+    ...["<response></ response>", "<response></response >", "<response><a></response></a>"],
+    ...["<response/>x", "<response/><a/>", "<response/><!-- -->", "<response/>\u00a0", "\u00a0<response/>"],
+    ...["<response>< a/></response>", "<response><1/></response>", "<response><-/></response>"],
+    ...["<response><\u00e9/></response>", "<response><a:b/></response>", "<response><a/ ></response>"],
+    ...["<response><a<b/></response>", "<response><a <b/></response>", '<response><a"</a></response>'],
+    ...["<response><a b/></response>", "<response><a b=1/></response>", "<response><a b='1'/></response>"],
+    ...[
+      '<response><a  b="1"/></response>',
+      '<response><a b="1" /></response>',
+      '<response><a\tb="1"/></response>',
+    ],
+    ...['<response><a b="1"c="2"/></response>', '<response><a b="1" b="1"/></response>'],
+    ...[
+      '<response><a b="&amp;"/></response>',
+      '<response><a b="<"/></response>',
+      '<response><a b="\u00e9"/></response>',
+    ],
+    ...["<response>></response>", "<response>]]></response>", "<response>\u0001</response>"],
+    ...["<response>\ud83c</response>", "<response>\u{1F355}</response>", "<response>\ufffe</response>"],
+    ...["<response>&</response>", "<response>&;</response>", "<response>&#48;</response>"],
+    ...["<response>&nbsp;</response>", "<response>&amp;&xamp;</response>", "<response>&toString;</response>"],
+    ...[
+      "<response><!-- --></response>",
+      "<response><![CDATA[x]]></response>",
+      "<response><?x y?></response>",
+    ],
+    ...['<?xml version="1.0"?><response/>', '<?xml version="1.0" encoding="UTF-16"?><response/>'],
+  ])("%j", (text) => {
+    expect(plainEvents(text)).toBeNull();
+    expectNoDifference(text);
+  });
+});
+
+describe("what is plain is walked as the strict reader does", () => {
+  test.each([
+    ...["<response/>", "<response></response>", " \t\r\n<response/> \t\r\n", '<response id="a:b.c-1"/>'],
+    ...['<?xml version="1.0" encoding="UTF-8"?>\r\n<response/>', "<response><_a.b-1/></response>"],
+    ...['<response><a b="" c.d="x>y" _e="]]>"/></response>', `<response><a b="~ !#%'"/></response>`],
+    ...["<response>a<b>c</b>d<b>e</b></response>", "<response>\u00e9\u2028\ud7ff\u007f</response>"],
+    ...["<response>a\r\nb\rc\nd\te</response>", "<response>&amp;&lt;&gt;&quot;&apos;&amp;amp;</response>"],
+    ...["<response>\r</response>", "<response>!\"#$%'()*+,-./09:;=?@AZ[\\]^_`az{|}~</response>"],
+  ])("%j", (text) => {
+    const events = plainEvents(text);
+
+    expect(events).not.toBeNull();
+    expect(strictEvents(text)).toEqual({ read: events });
+  });
+
+  test("a long one of each of its pieces is plain up to half of what the strict reader takes", () => {
+    const half = MAX_PIECE / 2;
+    const documents = (length: number): string[] => [
+      `${" ".repeat(length)}<response/>`,
+      `<response/>${" ".repeat(length)}`,
+      `<response>${"x".repeat(length)}</response>`,
+      `<response><${"x".repeat(length - 3)}/></response>`,
+    ];
+
+    expect(documents(half).map((text) => plainEvents(text) !== null)).toEqual([true, true, true, true]);
+    expect(documents(half + 1).map(plainEvents)).toEqual([null, null, null, null]);
+  });
+
+  test("an empty element may be as deep as any other", () => {
+    const deep = (depth: number): string =>
+      `${"<response>".repeat(depth - 1)}<a/>${"</response>".repeat(depth - 1)}`;
+
+    expect(plainEvents(deep(MAX_DEPTH))).not.toBeNull();
+    expect(plainEvents(deep(MAX_DEPTH + 1))).toBeNull();
+  });
+
+  test("two names that are kept in one place are told apart", () => {
+    // 31 times the first character and the second are the same for both.
+    expect(strictEvents("<response><Aa/><BB/><Aa/></response>")).toEqual({
+      read: plainEvents("<response><Aa/><BB/><Aa/></response>"),
+    });
+  });
+});
+
 describe("an instrument is read in a single step", () => {
   /** The texts that are read of it, by their paths; null when it is not read so. */
   const read = (item: string): Record<string, string> | null => {
@@ -127,6 +218,7 @@ describe("an instrument is read in a single step", () => {
     expect(read(item(""))).toEqual({});
     expect(read(item(" \n\t<greeks/> <instrument></instrument> <quote><askprice/></quote>\n"))).toEqual({});
     expect(read(item("<greeks><delta></delta></greeks>"))).toEqual({ "greeks/delta": "" });
+    expect(read(item("<underlying><sym/></underlying><undlyquote/><unknownsymbol/>"))).toEqual({});
   });
 
   test.each([

@@ -136,6 +136,12 @@ describe("one overlong text costs its instrument alone", () => {
     ]);
   });
 
+  test("but not one of the greatest length", () => {
+    const desc = "x".repeat(MAX_PIECE);
+
+    expect(read(answerXml(equityXml("A", { instrument: { desc } }))).items).toMatchObject([{ ok: true }]);
+  });
+
   test("also in an element that is not read; outside of all instruments it costs the answer", () => {
     const item = equityXml("A").replace("<greeks/>", `<greeks/><note>${long}</note>`);
 
@@ -220,12 +226,24 @@ describe("what stands around the quotes", () => {
       expect(read(`<response><error>No data</error>${quotes}</response>`).error).toBe("No data");
   });
 
-  test("an instrument anywhere but in quotes is none", () => {
-    const item = equityXml("A");
+  const plain = "<instrumentquote><instrument><sym>A</sym></instrument></instrumentquote>";
 
+  test.each([plain, equityXml("A")])("an instrument anywhere but in quotes is none: %s", (item) => {
     for (const elsewhere of [`<data>${item}</data>`, item])
       expect(read(`<response>${elsewhere}<quotes/>${elsewhere}</response>`).items).toEqual([]);
     expect(read(answerXml(`<data>${item}</data>`, "<note/>")).items).toEqual([]);
+  });
+
+  test("an error anywhere but in the response is none of it, and neither is text of other elements", () => {
+    expect(read("<response><data>x<error/></data><quotes>x<error/></quotes></response>").error).toBeNull();
+    expect(read("<response><error>No <b>big </b>data</error></response>").error).toBe("No data");
+  });
+
+  test("white space of XML around a text is not part of it", () => {
+    const spaced = plain.replace(">A<", "> \n\tA\n <");
+
+    for (const item of [spaced, spaced.replaceAll("\n", "\r\n")])
+      expect(read(answerXml(item)).items).toMatchObject([{ item: { instrument: { symbol: "A" } } }]);
   });
 
   test("an error inside an instrument is not the answer's", () => {
