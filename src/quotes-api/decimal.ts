@@ -31,7 +31,7 @@ const GROUPED = /^[+-]?\d{1,3}(?:,\d{3})+(?:\.\d*)?$/;
  * @returns text that PostgreSQL's `numeric` reads to exactly the number written; null when absent
  */
 export function readDecimal(text: string | undefined): Read<string> {
-  if (text === undefined || text === "") return ABSENT;
+  if (!text) return ABSENT;
   if (isOrdinary(text)) return { ok: true, value: text };
   const trimmed = text.trim();
   if (ABSENT_TEXTS.has(trimmed.toLowerCase())) return { ok: true, value: null };
@@ -97,11 +97,10 @@ export function readInteger(text: string | undefined): Read<string> {
   return { ok: true, value: whole.toString() };
 }
 
-/** The whole number that a plain or exponent text stands for, or null when it has a fraction. */
+/** The whole number that a text of `readDecimal` stands for, or null when it has a fraction. */
 function wholeNumber(decimal: string): bigint | null {
-  const match = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/.exec(decimal);
-  if (!match) return null;
-  const [, sign, whole = "", fraction = "", exponent = "0"] = match;
+  const parts = /([+-]?)(\d*)\.?(\d*)(?:[eE](.*))?/.exec(decimal) ?? [];
+  const [, sign, whole = "", fraction = "", exponent = "0"] = parts;
   const digits = whole + fraction;
   const point = Math.max(whole.length + Number(exponent), 0);
   if (/[1-9]/.test(digits.slice(point))) return null;

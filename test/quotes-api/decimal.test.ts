@@ -98,8 +98,13 @@ describe("a count", () => {
     expect(readInteger("1E-1")).toMatchObject({ ok: false });
   });
 
+  test.each(["-", ".", "--", "1.2.3", "12 34"])("is not read out of %p", (text) => {
+    expect(readInteger(text)).toMatchObject({ ok: false, problem: expect.stringContaining("not a decimal") });
+  });
+
   test("beyond 64 bits is refused", () => {
     expect(readInteger("9223372036854775808")).toMatchObject({ ok: false });
+    expect(readInteger("-9223372036854775808")).toMatchObject({ ok: false });
     expect(readInteger("1E400")).toMatchObject({ ok: false });
   });
 });
@@ -126,7 +131,7 @@ describe("the canonical text of a number", () => {
     ["285", "285"],
     ["285.0", "285"],
     ["0285.00", "285"],
-    ["0285", "285"],
+    ["00285", "285"],
     [" 285 ", "285"],
     ["2.85E2", "285"],
     ["1E10", "10000000000"],
