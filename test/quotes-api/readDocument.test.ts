@@ -123,6 +123,7 @@ describe("one overlong text costs its instrument alone", () => {
     ["plain", long],
     ["in CDATA", `<![CDATA[${long}]]>`],
     ["of references", "&#48;".repeat(MAX_PIECE + 1)],
+    ["in CDATA behind other text", `A<![CDATA[${long}]]>`],
     ["of megabytes", "x".repeat(5_000_000)],
   ])("%s", (_how, desc) => {
     const { items } = read(
@@ -134,6 +135,12 @@ describe("one overlong text costs its instrument alone", () => {
       { ok: false, symbol: "BAD", problem: `instrument/desc is longer than ${MAX_PIECE} characters` },
       { ok: true },
     ]);
+  });
+
+  test.each(["", "A", "<![CDATA[A]]>"])("but a comment as long costs the answer, behind %j too", (before) => {
+    const desc = `${before}<!--${long.repeat(2)}-->`;
+
+    expect(refusal(answerXml(equityXml("A", { instrument: { desc } })))?.message).toContain("a piece of it");
   });
 
   test("but not one of the greatest length", () => {
@@ -181,6 +188,7 @@ describe("one bad instrument costs itself alone", () => {
       equityXml(`BAD<${"b".repeat(50)}/>`),
       `an element ${"b".repeat(40)} where`,
     ],
+    ["an element and a comment in one", equityXml("BAD<b/><!-- -->"), "instrument/sym holds an element b"],
     ["a strike that is none", optionXml({ strike: "--" }), "instrument/strkpx"],
     ["a day that does not exist", optionXml({ expiration: "2026-02-30" }), "instrument/matdt"],
     ["a year that does not exist", optionXml({ expiration: "0000-01-01" }), "instrument/matdt"],
@@ -236,15 +244,18 @@ describe("what stands around the quotes", () => {
 
   test("an error anywhere but in the response is none of it, and neither is text of other elements", () => {
     expect(read("<response><data>x<error/></data><quotes>x<error/></quotes></response>").error).toBeNull();
-    expect(read("<response><error>No <b>big </b>data</error></response>").error).toBe("No data");
+    for (const comment of ["", "<!-- -->"])
+      expect(read(`<response><error>No <b>big </b>data${comment}</error></response>`).error).toBe("No data");
   });
 
-  test("white space of XML around a text is not part of it", () => {
-    const spaced = plain.replace(">A<", "> \n\tA\n <");
-
-    for (const item of [spaced, spaced.replaceAll("\n", "\r\n")])
-      expect(read(answerXml(item)).items).toMatchObject([{ item: { instrument: { symbol: "A" } } }]);
-  });
+  test.each([" A  B ", "A  B ", " A  B", "\tA  B\n", "\r\nA  B\r\n"])(
+    "white space of XML around a text is not part of it: %j",
+    (text) => {
+      expect(read(answerXml(plain.replace(">A<", `>${text}<`))).items).toMatchObject([
+        { item: { instrument: { symbol: "A  B" } } },
+      ]);
+    },
+  );
 
   test("an error inside an instrument is not the answer's", () => {
     const item = equityXml("A").replace("<greeks/>", "<greeks/><error>stale</error>");
@@ -257,6 +268,7 @@ describe("what stands around the quotes", () => {
       "<response><type>Error</type><name>Bad</name><description>no such date</description></response>";
 
     expect(read(text).error).toBe("no such date");
-    expect(read("<response><type>ERROR</type><name>Bad</name></response>").error).toBe("Bad");
+    for (const description of ["", "<description/>"])
+      expect(read(`<response><type>ERROR</type>${description}<name>Bad</name></response>`).error).toBe("Bad");
   });
 });

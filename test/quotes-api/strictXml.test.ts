@@ -72,6 +72,10 @@ test.each([
   expect(read).toThrow(expect.objectContaining({ code: "DOCUMENT_REFUSED", cause }));
 });
 
+test("a fault in a document is told with its line and column", () => {
+  expect(refusal("<response>\n</quotes>")).toMatch(/ 2:\d+: /);
+});
+
 describe("what is refused", () => {
   test.each([
     [

@@ -235,6 +235,16 @@ describe("a request is refused with 401", () => {
     );
   });
 
+  test("when its timestamp is older than nonces are remembered", () => {
+    const later = verifier({
+      nonces: new NonceMemory({ windowSeconds: 10, maxNonces: 1, horizon: now + 1 }),
+    });
+
+    expect(verifyRequest(signed(), later)).toEqual(
+      refused("the timestamp is older than nonces are remembered"),
+    );
+  });
+
   test("when it is sent again, as long as its timestamp is accepted, whatever the clock shows then", () => {
     const once = verifier();
     verifyRequest(signed(), once);
