@@ -93,6 +93,10 @@ describe("a count", () => {
     expect(readInteger(text)).toEqual({ ok: true, value });
   });
 
+  test.each([undefined, "", " ", "na", "null", "NaN"])("that is %p is absent, which is not 0", (text) => {
+    expect(readInteger(text)).toEqual({ ok: true, value: null });
+  });
+
   test("with a fraction is refused", () => {
     expect(readInteger("12.5")).toEqual({ ok: false, problem: '"12.5" is not a whole number' });
     expect(readInteger("1E-1")).toMatchObject({ ok: false });
