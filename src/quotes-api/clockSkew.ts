@@ -61,6 +61,5 @@ export function correctionAfterRefusal(correctionMs: number, answer: DatedAnswer
 
 /** Whether a refused answer shows that the machine's clock may be why: then one more attempt at once is worth a call. */
 export function mayBeRefusedForTheClock(answer: DatedAnswer): boolean {
-  const skewMs = estimateSkew(answer);
-  return skewMs !== null && Math.abs(skewMs) > SUSPECT_SKEW_MS;
+  return Math.abs(estimateSkew(answer) ?? 0) > SUSPECT_SKEW_MS;
 }

@@ -12,9 +12,9 @@ const DATE_TIME = /^(\d{4}-\d{2}-\d{2})(?:[T ]\d{2}:\d{2}:\d{2}(?:\.\d+)?(?:Z|[+
 export function readDate(text: string | undefined): Read<string> {
   const trimmed = (text ?? "").trim();
   if (ABSENT_TEXTS.has(trimmed.toLowerCase())) return { ok: true, value: null };
-  const date = DATE_TIME.exec(trimmed)?.[1];
+  const date = DATE_TIME.exec(trimmed)?.[1] ?? "";
   // PostgreSQL's calendar, as people's, has no year 0.
-  if (date === undefined || !isDateText(date) || date.startsWith("0000-")) {
+  if (!isDateText(date) || date.startsWith("0000-")) {
     return { ok: false, problem: `"${trimmed.slice(0, 40)}" is not a date` };
   }
   return { ok: true, value: date.startsWith("0001-") ? null : date };

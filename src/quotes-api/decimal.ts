@@ -31,7 +31,7 @@ const GROUPED = /^[+-]?\d{1,3}(?:,\d{3})+(?:\.\d*)?$/;
  * @returns text that PostgreSQL's `numeric` reads to exactly the number written; null when absent
  */
 export function readDecimal(text: string | undefined): Read<string> {
-  if (text === undefined || text === "") return ABSENT;
+  if (!text) return ABSENT;
   if (isOrdinary(text)) return { ok: true, value: text };
   const trimmed = text.trim();
   if (ABSENT_TEXTS.has(trimmed.toLowerCase())) return { ok: true, value: null };
@@ -41,7 +41,7 @@ export function readDecimal(text: string | undefined): Read<string> {
   if (GROUPED.test(number)) return { ok: true, value: number.replaceAll(",", "") };
   const match = PLAIN.exec(number);
   if (!match) return { ok: false, problem: `"${trimmed.slice(0, 40)}" is not a decimal number` };
-  if (match[1] !== undefined && Math.abs(Number(match[1])) > MAX_EXPONENT) {
+  if (Math.abs(Number(match[1] ?? 0)) > MAX_EXPONENT) {
     return { ok: false, problem: `"${trimmed}" has an exponent beyond ${MAX_EXPONENT}` };
   }
   return { ok: true, value: number };
@@ -97,18 +97,14 @@ export function readInteger(text: string | undefined): Read<string> {
   return { ok: true, value: whole.toString() };
 }
 
-/** The whole number that a plain or exponent text stands for, or null when it has a fraction. */
+/** The whole number that a text of `readDecimal` stands for, or null when it has a fraction. */
 function wholeNumber(decimal: string): bigint | null {
-  const match = /^([+-]?)(\d*)(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/.exec(decimal);
-  if (!match) return null;
-  const [, sign, whole = "", fraction = "", exponent = "0"] = match;
-  const shift = Number(exponent) - fraction.length;
+  const parts = /([+-]?)(\d*)\.?(\d*)(?:[eE](.*))?/.exec(decimal) ?? [];
+  const [, sign, whole = "", fraction = "", exponent = "0"] = parts;
   const digits = whole + fraction;
-  if (shift >= 0) return signed(sign, BigInt(digits + "0".repeat(shift)));
-  const cut = digits.length + shift;
-  const dropped = digits.slice(Math.max(cut, 0));
-  if (/[1-9]/.test(dropped)) return null;
-  return signed(sign, BigInt(cut > 0 ? digits.slice(0, cut) : "0"));
+  const point = Math.max(whole.length + Number(exponent), 0);
+  if (/[1-9]/.test(digits.slice(point))) return null;
+  return signed(sign, BigInt(digits.slice(0, point).padEnd(point, "0")));
 }
 
 function signed(sign: string | undefined, value: bigint): bigint {
@@ -124,10 +120,10 @@ export function canonicalDecimal(text: string): string {
   if (!match || (!match[2] && !match[3])) return text;
   const [, sign, whole = "", fraction = "", exponent = "0"] = match;
   const point = whole.length + Number(exponent);
-  const digits = whole + fraction;
-  const padded = point > digits.length ? digits.padEnd(point, "0") : digits;
-  const left = point > 0 ? padded.slice(0, point).replace(/^0+/, "") : "";
-  const right = (point >= 0 ? padded.slice(point) : "0".repeat(-point) + padded).replace(/0+$/, "");
+  const cut = Math.max(point, 0);
+  const digits = (whole + fraction).padEnd(cut, "0");
+  const left = digits.slice(0, cut).replace(/^0+/, "");
+  const right = ("0".repeat(cut - point) + digits.slice(cut)).replace(/0+$/, "");
   const number = `${left || "0"}${right ? `.${right}` : ""}`;
   return sign === "-" && number !== "0" ? `-${number}` : number;
 }

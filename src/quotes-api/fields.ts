@@ -91,7 +91,7 @@ export type DividendField = (typeof DIVIDEND_FIELDS)[number]["name"];
 type NamesOf<Type extends Field["type"]> = Extract<Price | Extended, { type: Type }>["name"];
 
 /** The names of fields of a type, in their order. */
-export function namesOf<Type extends Field["type"]>(type: Type): readonly NamesOf<Type>[] {
+export function fieldNames<Type extends Field["type"]>(type: Type): readonly NamesOf<Type>[] {
   return NUMBER_FIELDS.filter((one) => one.type === type).map(({ name }) => name as NamesOf<Type>);
 }
 

@@ -201,7 +201,5 @@ const SERVICE_ZONE = "America/New_York";
 export const easternMidnight: (date: string) => string = remembered(5_000, midnightOf);
 
 function midnightOf(date: string): string {
-  return Temporal.PlainDate.from(date, { overflow: "reject" })
-    .toZonedDateTime(SERVICE_ZONE)
-    .toString({ timeZoneName: "never" });
+  return Temporal.PlainDate.from(date).toZonedDateTime(SERVICE_ZONE).toString({ timeZoneName: "never" });
 }

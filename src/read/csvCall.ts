@@ -1,5 +1,5 @@
 /** How a piece of a CSV file is to be read: kept beside it in the journal, so that nothing else is needed to read it. */
-import { namesOf } from "../quotes-api/fields.ts";
+import { fieldNames } from "../quotes-api/fields.ts";
 import type { Ambiguous } from "./timePattern.ts";
 
 /** What names the instrument of a row. */
@@ -16,10 +16,10 @@ export const NAME_FIELDS = [
 ] as const;
 
 /** Prices and ratios. */
-export const DECIMAL_FIELDS = namesOf("decimal");
+export const DECIMAL_FIELDS = fieldNames("decimal");
 
 /** Counts. */
-export const INTEGER_FIELDS = namesOf("integer");
+export const INTEGER_FIELDS = fieldNames("integer");
 
 /** Names of securities, of which a prefix and a suffix can be taken off. */
 export const SYMBOL_FIELDS = ["symbol", "occ", "underlying"] as const;

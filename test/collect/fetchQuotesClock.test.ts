@@ -1,14 +1,7 @@
 /** A machine whose clock is off still signs acceptably: against the real service with its window of 10 s. */
 import { afterAll, describe, expect, test } from "@jest/globals";
-import { type Clock, createObserver, instantFromDate } from "../../src/clock.ts";
+import { type Clock, createObserver } from "../../src/clock.ts";
 import { openFetchQuotes, type OpenFetchQuotes } from "../../src/collect/fetchQuotes.ts";
-import {
-  correctionAfterRefusal,
-  type DatedAnswer,
-  estimateSkew,
-  MAX_SKEW_MS,
-  mayBeRefusedForTheClock,
-} from "../../src/quotes-api/clockSkew.ts";
 import { createFaults } from "../../src/serve/faults/edge.ts";
 import { parseFaults } from "../../src/serve/faults/faults.ts";
 import { createTestClock } from "../support/clock.ts";
@@ -160,45 +153,5 @@ describe("a clock that is right", () => {
     await edge.fetchQuotes(CALL);
 
     expect(Math.abs(edge.clockCorrectionMs() - 60_000)).toBeLessThan(2_000);
-  });
-});
-
-describe("what a Date header shows", () => {
-  const answer = (offsetSeconds: number, underWayMs = 200): DatedAnswer => {
-    const requestedMs = Date.UTC(2026, 10, 20, 22, 50);
-    return {
-      requestedAt: instantFromDate(new Date(requestedMs)),
-      observedAt: instantFromDate(new Date(requestedMs + underWayMs)),
-      headers: { date: new Date(requestedMs + offsetSeconds * 1_000).toUTCString() },
-    };
-  };
-
-  test("is the middle of what whole seconds and the time under way allow", () => {
-    expect(estimateSkew(answer(60))).toBe(60_400);
-    expect(estimateSkew(answer(0, 1_000))).toBe(0);
-  });
-
-  test.each([
-    ["no Date", { ...answer(60), headers: {} }],
-    ["a Date in another form", { ...answer(60), headers: { date: "2026-11-20T22:51:00Z" } }],
-    ["a day that does not exist", { ...answer(60), headers: { date: "Fri, 99 Nov 2026 22:50:00 GMT" } }],
-    ["an answer that took ten seconds", answer(60, 10_000)],
-    ["a clock that was moved meanwhile", answer(60, -5_000)],
-    ["a difference of more than a day", answer(MAX_SKEW_MS / 1_000 + 60)],
-  ])("is nothing with %s", (_what, given) => {
-    expect(estimateSkew(given)).toBeNull();
-    expect(correctionAfterRefusal(0, given)).toBe(0);
-    expect(correctionAfterRefusal(7_000, given)).toBe(7_000);
-    expect(mayBeRefusedForTheClock(given)).toBe(false);
-  });
-
-  test("makes one more attempt worth a call only when it is far off", () => {
-    expect([0, 4, 6, 60, -60].map((seconds) => mayBeRefusedForTheClock(answer(seconds)))).toEqual([
-      false,
-      false,
-      true,
-      true,
-      true,
-    ]);
   });
 });

@@ -1,36 +1,12 @@
 /** Cutting recorded answers, and a service on a raw socket that sends the pieces in every way a body can end. */
-import { readdirSync, readFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { openFetchQuotes } from "../../src/collect/fetchQuotes.ts";
 import { createObserver } from "../../src/clock.ts";
 import { classifyAnswer } from "../../src/quotes-api/answer.ts";
 import { createTestClock } from "../support/clock.ts";
 import { symbolsCall } from "../support/journal.ts";
+import type { RecordedDocument } from "../support/recorded.ts";
 import { TEST_CREDENTIALS } from "../support/simulatedService.ts";
-
-const RECORDED = new URL("../recorded/", import.meta.url);
-
-/** A recorded document that is read as quotes. */
-export type RecordedDocument = {
-  name: string;
-  body: Buffer;
-  /** Where it is whole: after its root element. */
-  whole: number;
-};
-
-/** Every recorded document that is read as quotes. */
-export function recordedDocuments(): RecordedDocument[] {
-  return readdirSync(RECORDED)
-    .sort()
-    .map((name) => ({ name, body: readFileSync(new URL(`${name}/response.xml`, RECORDED)) }))
-    .filter(({ body }) => kindOf(body) === "quotes")
-    .map((found) => ({ ...found, whole: found.body.lastIndexOf("</response>") + "</response>".length }));
-}
-
-/** The kind of a 200 with this body. */
-export function kindOf(body: Uint8Array): string {
-  return classifyAnswer({ status: 200, headers: {}, body }).outcome;
-}
 
 /** The numbers from 0 up to but not with `end`. */
 export function upTo(end: number): number[] {

@@ -3,13 +3,12 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import {
   type CuttingService,
   kindsOfCuts,
-  kindOf,
   otherNumberWithout,
-  recordedDocuments,
   SENDINGS,
   startCuttingService,
   upTo,
 } from "./cutAnswers.ts";
+import { kindOf, recordedDocuments } from "../support/recorded.ts";
 
 let service: CuttingService;
 

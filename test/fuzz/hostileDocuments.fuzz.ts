@@ -1,7 +1,7 @@
 /** How long the reader takes over each hostile document, beside an honest one of 325 instruments, in this run. */
 import { expect, test } from "@jest/globals";
+import { kindOf } from "../support/recorded.ts";
 import { answerXml, equityXml } from "../support/xml.ts";
-import { kindOf } from "./cutAnswers.ts";
 import { hostileDocuments } from "./hostileDocuments.ts";
 
 const honest = Buffer.from(answerXml(...Array.from({ length: 325 }, (_, n) => equityXml(`S${n}`))));

@@ -10,8 +10,10 @@ import { classifyAnswer } from "../../src/quotes-api/answer.ts";
 import type { InstrumentQuote } from "../../src/quotes-api/document.ts";
 import { keyOf, matchAnswer } from "../../src/quotes-api/match.ts";
 import { MAX_FRAGMENT } from "../../src/quotes-api/readDocument.ts";
+import { decodeBody } from "../../src/quotes-api/strictXml.ts";
+import { recordedDocuments } from "../support/recorded.ts";
 import { decimal, type Leaves, leavesOf } from "../support/secondOpinion.ts";
-import { recordedDocuments } from "./cutAnswers.ts";
+import { outcome } from "./twoReaders.ts";
 
 const documents = recordedDocuments().map(({ body }) => body);
 
@@ -107,6 +109,12 @@ export function mutantOf({ document, changes }: { document: number; changes: rea
   const original = documents[document] ?? Buffer.alloc(0);
   return { original, mutant: changes.reduce(apply, original) };
 }
+
+/** A mutant of a recorded answer as text; null where its bytes are none. */
+export const mutantText = mutation.map((made) => {
+  const decoded = outcome(() => decodeBody(mutantOf(made).mutant));
+  return "read" in decoded ? decoded.read : null;
+});
 
 function apply(body: Buffer, step: Change): Buffer {
   const at = Math.floor(step.at * body.length);

@@ -1,7 +1,8 @@
 /** The fast reader beside the strict one, on 100,000 texts. FUZZ_SEED repeats a run, FUZZ_MUTANTS makes another number. */
 import fc from "fast-check";
 import { expect, test } from "@jest/globals";
-import { compare, mutantText, oddDocument } from "./twoReaders.ts";
+import { mutantText } from "./mutants.ts";
+import { compare, oddDocument } from "./twoReaders.ts";
 
 const TEXTS = Number(process.env["FUZZ_MUTANTS"] ?? 100_000);
 const seed = Number(process.env["FUZZ_SEED"] ?? Math.floor(Math.random() * 2 ** 31));

@@ -23,6 +23,6 @@ export default {
   // Thousands of random documents or histories, simulated hours, or a database: too long for each mutant.
   testPathIgnorePatterns: [
     "/test/collect/governor/(?:matrix|properties)\\.test\\.ts$",
-    "/test/quotes-api/(?:fuzz|hostile|twoReaders|wholeAnswers)\\.test\\.ts$",
+    "/test/quotes-api/(?:fuzz|hostile|newField|twoReaders|wholeAnswers)\\.test\\.ts$",
   ],
 };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { classifyAnswer } from "../../src/quotes-api/answer.ts";
+import { answerError, classifyAnswer } from "../../src/quotes-api/answer.ts";
 import { answerXml, equityXml } from "../support/xml.ts";
 
 const classify = (status: number, body = "", headers: Record<string, string> = {}) =>
@@ -15,6 +15,8 @@ describe("the status comes first", () => {
     [414, "too_long"],
     [400, "refused"],
     [404, "refused"],
+    [100, "refused"],
+    [300, "refused"],
     [302, "refused"],
     [500, "server_error"],
     [503, "server_error"],
@@ -23,9 +25,10 @@ describe("the status comes first", () => {
   });
 
   test("a refusal says what its document says", () => {
-    expect(classify(400, "<response><error>strike is missing</error></response>")).toMatchObject({
+    expect(classify(400, "<response><error> strike is missing </error></response>")).toMatchObject({
       detail: 'HTTP 400, "strike is missing"',
     });
+    expect(classify(400, "Bad Request")).toMatchObject({ detail: "HTTP 400" });
   });
 });
 
@@ -40,6 +43,9 @@ describe("a 200", () => {
     ["the words of the fault as its error", `<response><error>${QUOTA}</error></response>`, {}],
     ["something else and no calls remaining", "try later", { "x-ratelimit-remaining": "0" }],
     ["something else and 0.0 calls remaining", "try later", { "x-ratelimit-remaining": " 0.0 " }],
+    ["something else and 00.00 calls remaining", "try later", { "x-ratelimit-remaining": "00.00" }],
+    ["the words of the fault in less than 4 kB", QUOTA.padEnd(4_095), {}],
+    ["the words of the fault in more, and no calls", QUOTA.padEnd(5_000), { "x-ratelimit-remaining": "0" }],
   ])("with %s is the quota fault", (_what, body, headers) => {
     expect(classify(200, body, headers).outcome).toBe("quota_fault");
   });
@@ -50,11 +56,36 @@ describe("a 200", () => {
     expect(classify(200, cut, { "x-ratelimit-remaining": "0" }).outcome).toBe("malformed");
   });
 
-  test("that is not authorized is unauthorized, with the id of the answer", () => {
-    const body = '<response id="x:1"><error>Not authorized</error></response>';
-
-    expect(classify(200, body)).toMatchObject({ outcome: "unauthorized", responseId: "x:1" });
+  test.each([
+    ["10 calls remaining", "try later", { "x-ratelimit-remaining": "10" }],
+    ["half a call remaining", "try later", { "x-ratelimit-remaining": "0.5" }],
+    ["a page of 4 kB that holds the words of the fault", QUOTA.padEnd(4_096), {}],
+  ])("with something else and %s is malformed, and not the fault", (_what, body, headers) => {
+    expect(classify(200, body, headers).outcome).toBe("malformed");
   });
+
+  test.each(["Not authorized", "not authorised", "Unauthorized", "unauthorised"])(
+    "that says %p is unauthorized, with the id of the answer",
+    (error) => {
+      const body = `<response id="x:1"><error>${error}</error></response>`;
+
+      expect(classify(200, body)).toMatchObject({ outcome: "unauthorized", responseId: "x:1" });
+    },
+  );
+
+  test.each(["", "identity", " Identity "])("in the encoding %p is read as it is", (encoding) => {
+    expect(classify(200, quotes, { "content-encoding": encoding }).outcome).toBe("quotes");
+  });
+
+  test.each(["gzip", "identity, gzip", "gzip, identity", "x".repeat(50)])(
+    "in the encoding %p, which nobody asked for, is malformed and says so",
+    (encoding) => {
+      expect(classify(200, quotes, { "content-encoding": encoding })).toMatchObject({
+        outcome: "malformed",
+        detail: `Content-Encoding ${encoding.slice(0, 40)}, and identity was asked for`,
+      });
+    },
+  );
 
   test("with another error is refused, and the error is quoted by its beginning", () => {
     const answer = classify(200, `<response><error>${"no ".repeat(200)}</error></response>`);
@@ -76,4 +107,17 @@ describe("a 200", () => {
   test("with nothing is malformed", () => {
     expect(classify(200).outcome).toBe("malformed");
   });
+});
+
+test.each([
+  ["quota_fault", "SERVICE_QUOTA"],
+  ["unauthorized", "SERVICE_UNAUTHORIZED"],
+  ["too_long", "SERVICE_REFUSED"],
+  ["refused", "SERVICE_REFUSED"],
+  ["server_error", "SERVICE_ERROR"],
+  ["malformed", "SERVICE_ANSWER_UNREADABLE"],
+] as const)("an answer that is %s stands for the error %s, which quotes it", (outcome, code) => {
+  const error = answerError({ outcome, responseId: null, detail: "what it said" });
+
+  expect(error).toMatchObject({ code, message: expect.stringContaining("what it said") });
 });

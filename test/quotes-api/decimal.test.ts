@@ -10,6 +10,7 @@ describe("a decimal", () => {
     ["-4.0", "-4.0"],
     ["+1.5", "+1.5"],
     [".5", ".5"],
+    [".55", ".55"],
     ["8.", "8."],
     ["007", "007"],
     ["4.9E-324", "4.9E-324"],
@@ -41,6 +42,9 @@ describe("a decimal", () => {
     "61..4",
     "1,23",
     "1,2345",
+    "x1,234",
+    ".",
+    "-",
     "12,345E3",
     "--1",
     "1e",
@@ -75,15 +79,22 @@ describe("a count", () => {
   test.each([
     ["9440588", "9440588"],
     ["9440588.0", "9440588"],
+    ["9440588.00", "9440588"],
     ["1.2E7", "12000000"],
     ["1200E-2", "12"],
     ["0.0", "0"],
+    ["0E-3", "0"],
     ["007", "7"],
     ["-5", "-5"],
+    ["-9223372036854775807", "-9223372036854775807"],
     ["9007199254740993", "9007199254740993"],
     ["9223372036854775807", "9223372036854775807"],
   ])("%s is %s", (text, value) => {
     expect(readInteger(text)).toEqual({ ok: true, value });
+  });
+
+  test.each([undefined, "", " ", "na", "null", "NaN"])("that is %p is absent, which is not 0", (text) => {
+    expect(readInteger(text)).toEqual({ ok: true, value: null });
   });
 
   test("with a fraction is refused", () => {
@@ -91,8 +102,13 @@ describe("a count", () => {
     expect(readInteger("1E-1")).toMatchObject({ ok: false });
   });
 
+  test.each(["-", ".", "--", "1.2.3", "12 34"])("is not read out of %p", (text) => {
+    expect(readInteger(text)).toMatchObject({ ok: false, problem: expect.stringContaining("not a decimal") });
+  });
+
   test("beyond 64 bits is refused", () => {
     expect(readInteger("9223372036854775808")).toMatchObject({ ok: false });
+    expect(readInteger("-9223372036854775808")).toMatchObject({ ok: false });
     expect(readInteger("1E400")).toMatchObject({ ok: false });
   });
 });
@@ -119,13 +135,20 @@ describe("the canonical text of a number", () => {
     ["285", "285"],
     ["285.0", "285"],
     ["0285.00", "285"],
+    ["00285", "285"],
+    [" 285 ", "285"],
     ["2.85E2", "285"],
+    ["1E10", "10000000000"],
     ["2.85E+1", "28.5"],
     ["-3.0E-6", "-0.000003"],
     [".5", "0.5"],
     ["-0.0", "0"],
     ["120.50", "120.5"],
     ["not a number", "not a number"],
+    ["x285", "x285"],
+    ["285x", "285x"],
+    ["", ""],
+    ["-.", "-."],
   ])("of %s is %s", (text, canonical) => {
     expect(canonicalDecimal(text)).toBe(canonical);
   });

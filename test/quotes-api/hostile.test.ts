@@ -2,22 +2,16 @@
 import { describe, expect, test } from "@jest/globals";
 import { classifyAnswer } from "../../src/quotes-api/answer.ts";
 import { matchAnswer } from "../../src/quotes-api/match.ts";
-import { MAX_ITEMS, readDocument } from "../../src/quotes-api/readDocument.ts";
+import { readDocument } from "../../src/quotes-api/readDocument.ts";
 import { askedInstruments } from "../../src/quotes-api/request.ts";
-import {
-  MAX_ATTRIBUTES,
-  MAX_BODY_BYTES,
-  MAX_DEPTH,
-  MAX_PIECE,
-  walkXml,
-} from "../../src/quotes-api/strictXml.ts";
+import { MAX_BODY_BYTES } from "../../src/quotes-api/strictXml.ts";
 import { countsOf, rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
 import { openCollecting } from "../support/collecting.ts";
 import { symbolsCall } from "../support/journal.ts";
 import { TEST_CREDENTIALS } from "../support/simulatedService.ts";
 import { startStubService } from "../support/stubService.ts";
-import { answerXml, equityXml, optionXml } from "../support/xml.ts";
+import { answerXml, equityXml } from "../support/xml.ts";
 import { hostileDocuments } from "../fuzz/hostileDocuments.ts";
 
 const classify = (body: Uint8Array) => classifyAnswer({ status: 200, headers: {}, body });
@@ -28,55 +22,6 @@ describe("a hostile document", () => {
 
     expect(answer.outcome).toBe(outcome);
     if (answer.outcome !== "quotes") expect(answer.detail).toContain(why);
-  });
-
-  test("is not gathered before it is refused: so much of it is walked, and no more", () => {
-    const endless = "x".repeat(4 * MAX_PIECE);
-    const walked: Record<string, number> = {};
-    const walk = (name: string, text: string): void => {
-      walked[name] = 0;
-      const count = (): void => void (walked[name] = (walked[name] ?? 0) + 1);
-      expect(() =>
-        walkXml(text, "response", { open: count, text: count, aside: count, close: count }),
-      ).toThrow("DOCUMENT_REFUSED");
-    };
-
-    walk("deep", "<response>".repeat(50_000));
-    walk("attributes", `<response ${Array.from({ length: 100_000 }, (_, n) => `a${n}=""`).join(" ")}/>`);
-    walk("attribute", `<response id="${endless}"/>`);
-    walk("text", `<response>${endless}</response>`);
-    walk("comment", `<response><!--${endless}--></response>`);
-
-    expect(walked).toEqual({ deep: MAX_DEPTH, attributes: 0, attribute: 0, text: 1, comment: 1 });
-  });
-
-  test("up to each bound is read", () => {
-    const attributes = Array.from({ length: MAX_ATTRIBUTES }, (_, n) => `a${n}="1"`).join(" ");
-    const long = "x".repeat(MAX_PIECE - 100);
-    const items = Array.from({ length: MAX_ITEMS }, () => "<instrumentquote/>").join("");
-
-    expect(
-      classify(Buffer.from(`<response ${attributes}><quotes><!--${long}--></quotes></response>`)).outcome,
-    ).toBe("quotes");
-    expect(readDocument(Buffer.from(`<response><quotes>${items}</quotes></response>`)).items).toHaveLength(
-      MAX_ITEMS,
-    );
-  });
-
-  test("is read the same however its bytes fall into the parser's slices", () => {
-    const padding = (length: number): string => "\u{1F355}\r\n".repeat(length / 4);
-    for (let shift = 0; shift < 8; shift++) {
-      const text = answerXml(
-        `<!--${"y".repeat(shift)}${padding(16_384)}-->`,
-        equityXml("A", { instrument: { desc: `\u{1F355}${padding(32_000)}` } }),
-        equityXml("B", { instrument: { sym: "" } }),
-      );
-
-      const { items } = readDocument(Buffer.from(text));
-
-      expect(items[1]?.fragment).toBe(equityXml("B", { instrument: { sym: "" } }));
-      expect(items[0]).toMatchObject({ item: { instrument: { symbol: "A" } } });
-    }
   });
 });
 
@@ -131,25 +76,6 @@ describe("one instrument malformed among 325", () => {
         Object.entries(prices),
       );
     }
-  });
-});
-
-describe("an option is never taken for its underlying", () => {
-  test("when its security type is another one, it is a dead letter", () => {
-    const item = optionXml({ underlying: "MRDN" }).replace("<sectyp>OPT</sectyp>", "<sectyp>CS</sectyp>");
-
-    const matched = matchAnswer(
-      askedInstruments(symbolsCall("MRDN")),
-      readDocument(Buffer.from(answerXml(item))).items,
-    );
-
-    expect(matched).toMatchObject([{ fate: "dead", detail: 'instrument/sectyp "CS" has an underlying' }]);
-  });
-
-  test("when all that names its contract is missing, it is a dead letter", () => {
-    const item = optionXml({ underlying: "MRDN" }).replace(/<(matdt|putcall|sectyp|strkpx)>[^<]*<\/\1>/g, "");
-
-    expect(readDocument(Buffer.from(answerXml(item))).items).toMatchObject([{ ok: false }]);
   });
 });
 

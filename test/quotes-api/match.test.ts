@@ -339,3 +339,19 @@ describe("an answer with nothing but a symbol", () => {
     },
   );
 });
+
+describe("an option is never taken for its underlying", () => {
+  test("when its security type is another one, it is a dead letter", () => {
+    const item = optionXml({ underlying: "MRDN" }).replace("<sectyp>OPT</sectyp>", "<sectyp>CS</sectyp>");
+
+    const matched = matchAnswer([security("MRDN")], readDocument(Buffer.from(answerXml(item))).items);
+
+    expect(matched).toMatchObject([{ fate: "dead", detail: 'instrument/sectyp "CS" has an underlying' }]);
+  });
+
+  test("when all that names its contract is missing, it is a dead letter", () => {
+    const item = optionXml({ underlying: "MRDN" }).replace(/<(matdt|putcall|sectyp|strkpx)>[^<]*<\/\1>/g, "");
+
+    expect(readDocument(Buffer.from(answerXml(item))).items).toMatchObject([{ ok: false }]);
+  });
+});

@@ -8,6 +8,10 @@ const request = (query: string) => {
   const parsed = parseRequest(query);
   return parsed.ok ? parsed.request : parsed.problem;
 };
+const refusalOf = (query: string) => {
+  const parsed = parseRequest(query);
+  return parsed.ok ? null : parsed.problem;
+};
 
 describe("the symbol form", () => {
   test("symbols are separated by commas, in any encoding, and keep their order and repetitions", () => {
@@ -31,6 +35,7 @@ describe("the symbol form", () => {
   test("a watchlist has a parameter of its own, which wins over symbols", () => {
     expect(request("watchlist=DEFAULT")).toEqual({ kind: "watchlist", watchlist: "DEFAULT" });
     expect(request("symbols=AAPL&watchlist=DEFAULT")).toEqual({ kind: "watchlist", watchlist: "DEFAULT" });
+    expect(request("watchlist=+DEFAULT%20")).toEqual({ kind: "watchlist", watchlist: "DEFAULT" });
   });
 });
 
@@ -40,6 +45,10 @@ describe("the option form", () => {
       kind: "option",
       contract: { underlying: "AAPL", expiration: "2026-12-18", optionType: "CALL", strike: "150" },
     });
+  });
+
+  test("blanks around its four names do not count", () => {
+    expect(request(OPTION.replaceAll("=", "=+").replaceAll("&", "%20&"))).toEqual(request(OPTION));
   });
 
   test("zeros around the strike do not make another contract", () => {
@@ -66,7 +75,7 @@ describe("the option form", () => {
     [`symbols=AAPL&${OPTION}`, "symbols and underlying, expiration, type, strike exclude each other"],
     [`watchlist=DEFAULT&strike=1`, "watchlist and strike exclude each other"],
   ])("%s is refused", (query, problem) => {
-    expect(request(query)).toBe(problem);
+    expect(refusalOf(query)).toBe(problem);
   });
 });
 
@@ -77,6 +86,10 @@ describe("what both forms share", () => {
     expect(parseRequest("symbols=AAPL")).toMatchObject({ ok: true, delayed: true });
   });
 
+  test("how the call is signed may stand beside it, and says nothing of what it asks for", () => {
+    expect(request("oauth_token=t&symbols=AAPL&oauth_nonce=n")).toEqual(request("symbols=AAPL"));
+  });
+
   test.each([
     ["", "symbols, watchlist, or underlying with expiration, type and strike is needed"],
     ["delayed=true", "symbols, watchlist, or underlying with expiration, type and strike is needed"],
@@ -84,7 +97,9 @@ describe("what both forms share", () => {
     ["symbols=%20", "symbols is empty"],
     ["symbols=AAPL,,GE", "symbols has an empty place, number 2 of its list"],
     ["symbols=A%00B", '"A?B" is not a symbol'],
+    [`symbols=${"A".repeat(65)}`, `"${"A".repeat(40)}" is not a symbol`],
     ["watchlist=", "watchlist is not a watchlist id"],
+    ["watchlist=%20", "watchlist is not a watchlist id"],
     ["symbols=AAPL&delayed=yes", "delayed must be true or false"],
     ["symbols=AAPL&delayed=TRUE", "delayed must be true or false"],
     ["symbols=AAPL&delayed=", "delayed must be true or false"],
@@ -93,7 +108,7 @@ describe("what both forms share", () => {
     ["symbols=AAPL&__proto__=1", 'the parameter "__proto__" is not known'],
     ["symbols=%zz", "the query is not percent-encoded UTF-8"],
   ])("%p is refused", (query, problem) => {
-    expect(request(query)).toBe(problem);
+    expect(refusalOf(query)).toBe(problem);
   });
 
   test("whatever the client's side writes, the service's side reads back", () => {

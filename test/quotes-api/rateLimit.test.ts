@@ -15,6 +15,10 @@ describe("the rate-limit headers", () => {
     expect(rateLimit).toEqual({ used: 13, expire: 1461721950.38133, limit: 60, remaining: 47 });
   });
 
+  test("a sign before a number does not make it unusable", () => {
+    expect(read({ Used: "+12" }).used).toBe(12);
+  });
+
   test.each([
     "",
     " ",

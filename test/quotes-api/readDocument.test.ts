@@ -80,6 +80,12 @@ describe("whole answers, or none", () => {
   });
 });
 
+test("comments and instructions outside of all instruments cost nothing", () => {
+  const text = `<response><!-- a --><quotes><?x y?>${equityXml("A")}<!-- b --></quotes></response>`;
+
+  expect(read(text).items).toMatchObject([{ ok: true }]);
+});
+
 describe("comments and instructions after the root", () => {
   test.each(["<!-- a > b -->", "<?x y?>", "\n<!-- one --> <?two?>\n"])("%j are well-formed XML", (after) => {
     expect(read(`${answerXml(equityXml("A"))}${after}`).items).toMatchObject([{ ok: true }]);
@@ -117,6 +123,7 @@ describe("one overlong text costs its instrument alone", () => {
     ["plain", long],
     ["in CDATA", `<![CDATA[${long}]]>`],
     ["of references", "&#48;".repeat(MAX_PIECE + 1)],
+    ["in CDATA behind other text", `A<![CDATA[${long}]]>`],
     ["of megabytes", "x".repeat(5_000_000)],
   ])("%s", (_how, desc) => {
     const { items } = read(
@@ -130,10 +137,23 @@ describe("one overlong text costs its instrument alone", () => {
     ]);
   });
 
+  test.each(["", "A", "<![CDATA[A]]>"])("but a comment as long costs the answer, behind %j too", (before) => {
+    const desc = `${before}<!--${long.repeat(2)}-->`;
+
+    expect(refusal(answerXml(equityXml("A", { instrument: { desc } })))?.message).toContain("a piece of it");
+  });
+
+  test("but not one of the greatest length", () => {
+    const desc = "x".repeat(MAX_PIECE);
+
+    expect(read(answerXml(equityXml("A", { instrument: { desc } }))).items).toMatchObject([{ ok: true }]);
+  });
+
   test("also in an element that is not read; outside of all instruments it costs the answer", () => {
     const item = equityXml("A").replace("<greeks/>", `<greeks/><note>${long}</note>`);
 
-    expect(read(answerXml(item, equityXml("B"))).items).toMatchObject([{ ok: false }, { ok: true }]);
+    const problem: unknown = expect.stringMatching(/^an element that is not read is longer/);
+    expect(read(answerXml(item, equityXml("B"))).items).toMatchObject([{ ok: false, problem }, { ok: true }]);
     expect(refusal(`<response><time>${long}</time><quotes/></response>`)?.message).toContain("a piece of it");
   });
 });
@@ -163,6 +183,12 @@ describe("one bad instrument costs itself alone", () => {
     ],
     ["a comment in a symbol", equityXml("B<!-- -->AD"), "instrument/sym is interrupted by a comment"],
     ["an element in a symbol", equityXml("BAD<b/>"), "instrument/sym holds an element b"],
+    [
+      "an element of a long name in a symbol",
+      equityXml(`BAD<${"b".repeat(50)}/>`),
+      `an element ${"b".repeat(40)} where`,
+    ],
+    ["an element and a comment in one", equityXml("BAD<b/><!-- -->"), "instrument/sym holds an element b"],
     ["a strike that is none", optionXml({ strike: "--" }), "instrument/strkpx"],
     ["a day that does not exist", optionXml({ expiration: "2026-02-30" }), "instrument/matdt"],
     ["a year that does not exist", optionXml({ expiration: "0000-01-01" }), "instrument/matdt"],
@@ -204,8 +230,32 @@ describe("what stands around the quotes", () => {
   );
 
   test("any other error is one", () => {
-    expect(read("<response><error>No data</error></response>").error).toBe("No data");
+    for (const quotes of ["", "<quotes/>"])
+      expect(read(`<response><error>No data</error>${quotes}</response>`).error).toBe("No data");
   });
+
+  const plain = "<instrumentquote><instrument><sym>A</sym></instrument></instrumentquote>";
+
+  test.each([plain, equityXml("A")])("an instrument anywhere but in quotes is none: %s", (item) => {
+    for (const elsewhere of [`<data>${item}</data>`, item])
+      expect(read(`<response>${elsewhere}<quotes/>${elsewhere}</response>`).items).toEqual([]);
+    expect(read(answerXml(`<data>${item}</data>`, "<note/>")).items).toEqual([]);
+  });
+
+  test("an error anywhere but in the response is none of it, and neither is text of other elements", () => {
+    expect(read("<response><data>x<error/></data><quotes>x<error/></quotes></response>").error).toBeNull();
+    for (const comment of ["", "<!-- -->"])
+      expect(read(`<response><error>No <b>big </b>data${comment}</error></response>`).error).toBe("No data");
+  });
+
+  test.each(["  A  B  ", "A  B ", " A  B", "\tA  B\n", "\r\nA  B\r\n"])(
+    "white space of XML around a text is not part of it: %j",
+    (text) => {
+      expect(read(answerXml(plain.replace(">A<", `>${text}<`))).items).toMatchObject([
+        { item: { instrument: { symbol: "A  B" } } },
+      ]);
+    },
+  );
 
   test("an error inside an instrument is not the answer's", () => {
     const item = equityXml("A").replace("<greeks/>", "<greeks/><error>stale</error>");
@@ -218,6 +268,7 @@ describe("what stands around the quotes", () => {
       "<response><type>Error</type><name>Bad</name><description>no such date</description></response>";
 
     expect(read(text).error).toBe("no such date");
-    expect(read("<response><type>ERROR</type><name>Bad</name></response>").error).toBe("Bad");
+    for (const description of ["", "<description/>"])
+      expect(read(`<response><type>ERROR</type>${description}<name>Bad</name></response>`).error).toBe("Bad");
   });
 });

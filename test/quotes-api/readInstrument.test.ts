@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { NO_QUOTE, readInstrument } from "../../src/quotes-api/readInstrument.ts";
+import { MAX_NAME, NO_QUOTE, readInstrument } from "../../src/quotes-api/readInstrument.ts";
 
 const read = (leaves: Record<string, string>) => readInstrument(new Map(Object.entries(leaves)));
 const contract = {
@@ -15,6 +15,14 @@ describe("the security type decides what an instrument is", () => {
 
     expect(read1).toMatchObject({
       item: { instrument: { securityType: "CS", expiration: null, optionType: null, strike: null } },
+    });
+  });
+
+  test("an equity that has an underlying is neither: its price is not to become the equity's", () => {
+    expect(read({ ...contract, "instrument/sectyp": "CS", "underlying/sym": "MRDN" })).toMatchObject({
+      ok: false,
+      isOption: null,
+      problem: expect.stringContaining('instrument/sectyp "CS"'),
     });
   });
 
@@ -62,7 +70,7 @@ describe("an unknown symbol", () => {
 
   test("names its contract when all of it is there, and else its symbol alone", () => {
     expect(read({ ...contract, unknownsymbol: "true" })).toMatchObject({
-      item: { instrument: { expiration: "2027-01-15", strike: "120.0" } },
+      item: { instrument: { securityType: "OPT", expiration: "2027-01-15", strike: "120.0" } },
     });
     expect(read({ ...contract, "instrument/strkpx": "", unknownsymbol: "true" })).toMatchObject({
       item: { instrument: { symbol: "MRDN", expiration: null, strike: null } },
@@ -72,6 +80,13 @@ describe("an unknown symbol", () => {
   test.each(["false", "null", "", "na"])("is not what %p says", (text) => {
     expect(read({ "instrument/sym": "A", unknownsymbol: text })).toMatchObject({
       item: { unknownSymbol: false },
+    });
+  });
+
+  test("is not what any other text says, which is told", () => {
+    expect(read({ "instrument/sym": "A", unknownsymbol: "perhaps" })).toMatchObject({
+      item: { unknownSymbol: false },
+      oddFields: [{ text: "perhaps", problem: expect.stringContaining('"perhaps"') }],
     });
   });
 });
@@ -87,5 +102,32 @@ test("an empty undlyquote is none", () => {
   expect(read({ "instrument/sym": "A" })).toMatchObject({ item: { underlyingQuote: null } });
   expect(read({ "instrument/sym": "A", "undlyquote/lastprice": "2" })).toMatchObject({
     item: { underlyingQuote: { last: "2", bid: null } },
+  });
+});
+
+describe("a symbol of 255 characters is read, a longer one is not", () => {
+  const longest = "x".repeat(MAX_NAME);
+  /** It is quoted by its first 40 characters. */
+  const quoted = expect.stringMatching(/: "x{40}\.\.\." has 256 characters$/);
+
+  test("and costs the instrument that it would name", () => {
+    expect(read({ "instrument/sym": longest })).toMatchObject({ item: { instrument: { symbol: longest } } });
+    expect(read({ "instrument/sym": `${longest}x` })).toEqual({ ok: false, isOption: null, problem: quoted });
+  });
+
+  test("and as an underlying's costs itself alone", () => {
+    const option = { ...contract, "underlying/sym": `${longest}x`, "undlyquote/lastprice": "2" };
+
+    expect(read(option)).toMatchObject({
+      item: { underlying: null, underlyingQuote: { last: "2" } },
+      oddFields: [{ element: "underlying/sym", problem: quoted }],
+    });
+  });
+});
+
+test("a putcall that is none is quoted by its first 40 characters", () => {
+  expect(read({ ...contract, "instrument/putcall": "x".repeat(41) })).toMatchObject({
+    ok: false,
+    problem: expect.stringContaining(`"${"x".repeat(40)}"`),
   });
 });

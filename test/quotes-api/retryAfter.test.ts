@@ -22,6 +22,12 @@ describe("Retry-After", () => {
     },
   );
 
+  test("as a date may have white space around it, and so may the answer's own Date", () => {
+    const text = " Fri, 20 Nov 2026 22:50:00 GMT\t";
+
+    expect(readRetryAfter({ "retry-after": text, date: ` ${DATE} ` })).toBe(20_000);
+  });
+
   test("as a date that has passed when the answer was written asks for no wait", () => {
     expect(readRetryAfter({ "retry-after": "Fri, 20 Nov 2026 22:00:00 GMT", date: DATE })).toBe(0);
   });
@@ -56,6 +62,18 @@ describe("Retry-After", () => {
       }),
     );
   });
+});
+
+test.each([
+  "Fri, 99 Nov 2026 22:50:00 GMT",
+  "Fri, 20 Nov 2026 22:50:00 GMT, or later",
+  "Friday, 20-Nov-26 22:50:00 GMT, or later",
+  "Fri Nov 20 22:50:00 2026, or later",
+  "since Fri, 20 Nov 2026 22:50:00 GMT",
+  "since Friday, 20-Nov-26 22:50:00 GMT",
+  "since Fri Nov 20 22:50:00 2026",
+])("no date is read out of %p", (text) => {
+  expect(readHttpDate(text)).toBeNull();
 });
 
 test("every date that toUTCString writes is read as the same instant", () => {

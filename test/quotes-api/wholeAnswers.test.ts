@@ -2,14 +2,13 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import {
   type CuttingService,
-  kindOf,
   kindsOfCuts,
   otherNumberWithout,
-  recordedDocuments,
   SENDINGS,
   startCuttingService,
   upTo,
 } from "../fuzz/cutAnswers.ts";
+import { kindOf, recordedDocuments } from "../support/recorded.ts";
 
 const documents = recordedDocuments();
 

@@ -137,9 +137,36 @@ describe("elements", () => {
     expect(xml("PUT")).toContain("<strkpx>150.0</strkpx>");
   });
 
+  test("what an equity does not have is an empty element", () => {
+    const equity = unknownQuote(security("ZZZZ"));
+
+    expect(pathsOf({ ...equity, unknownSymbol: false })).toEqual(
+      pathsOf(market.quote(security("AAPL"), at)).filter((path) => !path.includes("dividenddata/")),
+    );
+  });
+
+  test("a date that is not known is an empty element", () => {
+    const quoted = market.quote(option(contract), at);
+    const dividend = { amount: "0.25", exDate: null, yield: null };
+    const extended = { ...quoted.quote.extended, dividend };
+    const instrument = { ...quoted.instrument, expiration: null };
+
+    const item = { ...quoted, instrument, quote: { ...quoted.quote, extended } };
+
+    expect(writeDocument({ id: "x", instruments: [item] })).toMatch(/<matdt\/>.*<exdate\/>/s);
+  });
+
+  test.each(["true", "a:b", ""])("a document of the id %p has it, whatever it looks like", (id) => {
+    expect(readDocument(Buffer.from(writeDocument({ id, instruments: [] })))).toMatchObject({ id });
+    expect(readDocument(Buffer.from(writeErrorDocument(id, "no")))).toMatchObject({ id });
+  });
+
   test("a document without instruments still has its root, its id and quotes", () => {
     expect(writeDocument({ id: "a:b", instruments: [] })).toBe(
       '<?xml version="1.0" encoding="UTF-8"?>\n<response id="a:b">\n  <quotes/>\n</response>\n',
+    );
+    expect(writeDocumentBytes({ id: "a:b", instruments: [] }).toString("utf8")).toBe(
+      writeDocument({ id: "a:b", instruments: [] }),
     );
   });
 });

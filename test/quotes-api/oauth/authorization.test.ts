@@ -18,9 +18,11 @@ describe("a header that is well formed", () => {
   });
 
   test("the scheme is recognised in any case, another scheme is not", () => {
-    expect(parseAuthorization('oauth a="1"').ok).toBe(true);
+    for (const start of ["oauth ", "OAuth  ", "OAuth \t"])
+      expect(parseAuthorization(`${start}a="1"`).ok).toBe(true);
     expect(isOAuthHeader("OAUTH")).toBe(true);
     expect(isOAuthHeader("OAuth2 a")).toBe(false);
+    expect(isOAuthHeader("XOAuth a")).toBe(false);
     expect(isOAuthHeader("Bearer abc")).toBe(false);
   });
 

@@ -28,6 +28,16 @@ test("parameters that are encoded in two parts and joined are those of the whole
   );
 });
 
+test("a plus is a space wherever it stands, and a percent sign encodes something", () => {
+  expect(parseQuery("a=+&+=b&c=%2B&d=1+1")).toEqual([
+    ["a", " "],
+    [" ", "b"],
+    ["c", "+"],
+    ["d", "1 1"],
+  ]);
+  expect(() => parseQuery("a=%")).toThrow(URIError);
+});
+
 test("200 parameters are read, of a query as of a header; 201 are refused", () => {
   const query = (count: number): string =>
     Array.from({ length: count }, (_, place) => `p${place}=1`).join("&");

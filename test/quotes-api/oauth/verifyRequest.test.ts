@@ -129,7 +129,8 @@ describe("a request that is rightly signed", () => {
 
     expect(verifyRequest(inQuery, verifier()).ok).toBe(true);
     expect(verifyRequest({ ...inBody, target: "/v1/orders", formBody }, verifier()).ok).toBe(true);
-    expect(verifyRequest({ ...inQuery, authorization: ['OAuth realm="x"'] }, verifier()).ok).toBe(true);
+    for (const other of ['OAuth realm="x"', "Basic YTpi"])
+      expect(verifyRequest({ ...inQuery, authorization: [other] }, verifier()).ok).toBe(true);
     expect(query).toContain("oauth_signature=");
   });
 
@@ -223,6 +224,25 @@ describe("a request is refused with 401", () => {
 
     expect(verifyRequest(signed(), once)).toEqual(refused("the nonce was used before"));
     expect(verifyRequest(signed({ nonce: "n2" }), once).ok).toBe(true);
+  });
+
+  test("when there is no room to remember its nonce", () => {
+    const one = verifier({ nonces: new NonceMemory({ windowSeconds: 10, maxNonces: 1 }) });
+    verifyRequest(signed(), one);
+
+    expect(verifyRequest(signed({ nonce: "n2" }), one)).toEqual(
+      refused("too many calls in a few seconds to tell nonces apart"),
+    );
+  });
+
+  test("when its timestamp is older than nonces are remembered", () => {
+    const later = verifier({
+      nonces: new NonceMemory({ windowSeconds: 10, maxNonces: 1, horizon: now + 1 }),
+    });
+
+    expect(verifyRequest(signed(), later)).toEqual(
+      refused("the timestamp is older than nonces are remembered"),
+    );
   });
 
   test("when it is sent again, as long as its timestamp is accepted, whatever the clock shows then", () => {
