@@ -20,6 +20,7 @@ export default {
     "<rootDir>/test/archive/dividendChanges.test.ts",
   ],
   testSequencer: "<rootDir>/test/mutants/sequencer.js",
+  runner: "<rootDir>/test/mutants/runner.js",
   // Thousands of random documents or histories, simulated hours, or a database: too long for each mutant.
   testPathIgnorePatterns: [
     "/test/collect/governor/(?:matrix|properties)\\.test\\.ts$",

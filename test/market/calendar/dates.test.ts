@@ -69,6 +69,7 @@ test("of every day from 1990 to 2060, the exchange's clocks show at an instant w
 
 test("of an hour that clocks show twice, the first is meant", () => {
   expect(exchangeInstant("2026-11-01", "01:30").toISOString()).toBe("2026-11-01T05:30:00.000Z");
+  expect(exchangeInstant("2026-11-01", "02:00").toISOString()).toBe("2026-11-01T07:00:00.000Z");
 });
 
 test("weekdays are counted from Monday, 1, to Sunday, 7", () => {
