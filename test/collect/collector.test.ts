@@ -364,6 +364,22 @@ describe("faults", () => {
     expect(entryAt(world.notes, "14:30")?.misses).toEqual([["IBM", "absent_from_answer"]]);
   });
 
+  test("a symbol whose item cannot be read is missed as such, and the one beside it is stored", async () => {
+    const world = startWorld({
+      start: START,
+      jobs: [jobOf({ name: "list", symbols: ["GE", "IBM"] })],
+      respond: ({ planned }) => {
+        const answer = quotesFor(planned, { absent: ["IBM"] });
+        if (answer.outcome === "quotes") answer.document.items.push(unreadable("IBM"));
+        return answer;
+      },
+    });
+
+    await world.until("2026-11-20T14:30:30Z");
+
+    expect(entryAt(world.notes, "14:30")?.misses).toEqual([["IBM", "malformed"]]);
+  });
+
   test.each([
     ["items that cannot be read", [unreadable("GE"), unreadable(null)], { malformed: 1 }],
     ["unknown symbols", [unknown("GE")], { absent_from_answer: 1 }],
