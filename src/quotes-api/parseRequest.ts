@@ -1,5 +1,5 @@
 /** The service's side of a quotes call: what the query of GET /v1/market/quotes.xml asks for. */
-import { plainStrike, type OptionContract } from "../market/instrument.ts";
+import { isStrike, plainStrike, type OptionContract } from "../market/instrument.ts";
 import { parseQuery } from "./oauth/parameters.ts";
 import { isProtocol } from "./oauth/protocol.ts";
 import { isDateText } from "../market/calendar/dates.ts";
@@ -115,9 +115,7 @@ function readContract(parameters: ReadonlyMap<string, string>): QuoteRequest | s
   if (!isDateText(expiration)) return `expiration ${quoted(expiration)} is not a date YYYY-MM-DD that exists`;
   if (optionType !== "CALL" && optionType !== "PUT")
     return `type ${quoted(optionType)} is neither CALL nor PUT`;
-  if (!/^\d{1,9}(\.\d{1,6})?$/.test(strike) || Number(strike) === 0) {
-    return `strike ${quoted(strike)} is not a decimal above 0`;
-  }
+  if (!isStrike(strike)) return `strike ${quoted(strike)} is not a decimal above 0`;
   return { kind: "option", contract: { underlying, expiration, optionType, strike: plainStrike(strike) } };
 }
 

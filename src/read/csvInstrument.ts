@@ -5,7 +5,7 @@ import { type CsvCall, type CsvField, NAME_FIELDS } from "./csvCall.ts";
 import { type Cell, scaledBy, shown } from "./cell.ts";
 import { dateReader } from "./cellTime.ts";
 import type { TextOf } from "./rowReader.ts";
-import { isStrike, type OptionContract, readContractName } from "../market/instrument.ts";
+import { CONTRACT_EXAMPLE, isStrike, type OptionContract, readContractName } from "../market/instrument.ts";
 import { parseOccSymbol } from "../market/occ.ts";
 
 /** Assumed: a security of a file that names no type is a common stock, unless the archive knows it as something else. */
@@ -130,8 +130,7 @@ export function readContract(text: string): Cell<OptionContract> | null {
     typeof named === "string" ? parseOccSymbol(withoutPrefix(text).replaceAll(" ", "")) : named;
   if (contract !== null) return { ok: true, value: contract };
   if (!CONTRACT_LIKE.some((like) => like.test(text))) return null;
-  const problem =
-    "it looks like a contract and is none; expected AAPL:2026-12-18:CALL:150 or AAPL261218C00150000";
+  const problem = `it looks like a contract and is none; expected ${CONTRACT_EXAMPLE} or AAPL261218C00150000`;
   return { ok: false, problem };
 }
 

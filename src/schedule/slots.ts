@@ -15,7 +15,7 @@ import { remembered } from "../remembered.ts";
 import type { Calendar, WantedSession } from "../market/calendar/tradingCalendar.ts";
 import { readCron } from "./cron.ts";
 import type { Job } from "./readJobs.ts";
-import { exchangeDate } from "../market/calendar/dates.ts";
+import { exchangeDate, stretchesBetween } from "../market/calendar/dates.ts";
 
 /** When a job is due. */
 export type Schedule = {
@@ -136,11 +136,12 @@ export function firstLater<T>(ascending: readonly T[], ms: number, msOf: (elemen
   return low;
 }
 
-/** A stretch during which the distance to UTC stays the same; the last one of a date may outlast it. */
-type Stretch = { fromMs: number; toMs: number; offsetMs: number };
-
 /** One local date: midnight as if the zone were UTC, its stretches ascending, and the offset before the spring gap. */
-type LocalDate = { midnightMs: number; stretches: readonly Stretch[]; standardOffsetMs: number };
+type LocalDate = {
+  midnightMs: number;
+  stretches: ReturnType<typeof stretchesBetween>;
+  standardOffsetMs: number;
+};
 
 /**
  * @param date the local date
@@ -149,19 +150,10 @@ type LocalDate = { midnightMs: number; stretches: readonly Stretch[]; standardOf
  */
 function localDate(date: Temporal.PlainDate, timezone: string): LocalDate {
   const start = date.toZonedDateTime(timezone);
-  const end = date.add({ days: 1 }).toZonedDateTime(timezone);
-  const offsetMs = (at: Temporal.ZonedDateTime) => at.offsetNanoseconds / 1e6;
-  const stretches: Stretch[] = [];
-  for (let from = start; from.epochMilliseconds < end.epochMilliseconds;) {
-    const to = from.getTimeZoneTransition("next") ?? end;
-    stretches.push({ fromMs: from.epochMilliseconds, toMs: to.epochMilliseconds, offsetMs: offsetMs(from) });
-    from = to;
-  }
+  const stretches = stretchesBetween(start, date.add({ days: 1 }).toZonedDateTime(timezone));
   // The gap can begin with the date itself (Havana, 00:00 to 01:00): look at the moment before it too.
-  const offsets = [
-    offsetMs(start.subtract({ milliseconds: 1 })),
-    ...stretches.map(({ offsetMs }) => offsetMs),
-  ];
+  const before = start.subtract({ milliseconds: 1 }).offsetNanoseconds / 1e6;
+  const offsets = [before, ...stretches.map(({ offsetMs }) => offsetMs)];
   const midnightMs = date.toZonedDateTime("UTC").epochMilliseconds;
   return { midnightMs, stretches, standardOffsetMs: Math.min(...offsets) };
 }

@@ -58,22 +58,34 @@ export function weekdayOf(date: string): number {
   return new Date(date).getUTCDay() || DAY.sunday;
 }
 
-/** Years of offsets that are remembered. */
+/** A stretch during which a zone's distance to UTC stays the same. */
+type Stretch = { fromMs: number; toMs: number; offsetMs: number };
+
+/** The stretches from one local time to another in its zone, ascending; the last one may outlast it. */
+export function stretchesBetween(start: Temporal.ZonedDateTime, end: Temporal.ZonedDateTime): Stretch[] {
+  const stretches: Stretch[] = [];
+  for (let from = start; from.epochMilliseconds < end.epochMilliseconds;) {
+    const to = from.getTimeZoneTransition("next") ?? end;
+    stretches.push({
+      fromMs: from.epochMilliseconds,
+      toMs: to.epochMilliseconds,
+      offsetMs: from.offsetNanoseconds / 1e6,
+    });
+    from = to;
+  }
+  return stretches;
+}
+
+/** Years whose stretches are remembered. */
 const MOST_YEARS = 100;
 
-/** How far the exchange's clocks are from UTC in a year, and until when. A zone is slow to ask, once for each day. */
-const offsetsOf = remembered(MOST_YEARS, (year: number) => {
-  const offsets: { untilMs: number; offsetMs: number }[] = [];
-  let at = Temporal.PlainDate.from({ year, month: 1, day: 1 }).toZonedDateTime(EXCHANGE_ZONE);
-  for (
-    let next = at.getTimeZoneTransition("next");
-    next?.year === year;
-    next = at.getTimeZoneTransition("next")
-  ) {
-    offsets.push({ untilMs: next.epochMilliseconds, offsetMs: at.offsetNanoseconds / 1e6 });
-    at = next;
-  }
-  return [...offsets, { untilMs: Infinity, offsetMs: at.offsetNanoseconds / 1e6 }];
+/** The stretches of a year at the exchange: a zone is slow to ask, once for each day. */
+const stretchesOf = remembered(MOST_YEARS, (year: number) => {
+  const newYear = Temporal.PlainDate.from({ year, month: 1, day: 1 });
+  return stretchesBetween(
+    newYear.toZonedDateTime(EXCHANGE_ZONE),
+    newYear.add({ years: 1 }).toZonedDateTime(EXCHANGE_ZONE),
+  );
 });
 
 /**
@@ -82,10 +94,10 @@ const offsetsOf = remembered(MOST_YEARS, (year: number) => {
  */
 export function exchangeInstant(date: string, time: string): Date {
   const shownMs = Date.parse(`${date}T${time}Z`);
-  const offset = offsetsOf(Number(date.slice(0, 4))).find(
-    ({ untilMs, offsetMs }) => shownMs - offsetMs < untilMs,
+  const stretch = stretchesOf(Number(date.slice(0, 4))).find(
+    ({ toMs, offsetMs }) => shownMs - offsetMs < toMs,
   );
-  return new Date(shownMs - (offset?.offsetMs ?? 0));
+  return new Date(shownMs - (stretch?.offsetMs ?? 0));
 }
 
 /** The `nth` given weekday of a month; `nth` -1 is the last one. */
