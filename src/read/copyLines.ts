@@ -1,0 +1,59 @@
+/**
+ * Lines for COPY, in its text format, as bytes: they are made where nobody knows the numbers of instruments and sources
+ * yet. A line begins with a hole for both, and whoever knows them writes them into it.
+ */
+
+/** The hole: `instrument_id` and `source_id`, as many digits as they can have, each with its tab. */
+const HOLE = Buffer.from("0000000000\t00000\t", "latin1");
+
+const [ID_DIGITS, SOURCE_DIGITS] = [10, 5];
+const ZERO = 0x30;
+
+/** Bytes there is room for at first. */
+const FIRST_BYTES = 64 * 1024;
+
+/** Lines of one table, one behind the other. */
+export class CopyLines {
+  /** The lines, and room for more. */
+  bytes = Buffer.allocUnsafe(FIRST_BYTES);
+  /** Where the next byte goes. */
+  end = 0;
+
+  /** Makes sure that so many bytes fit in behind `end`; `bytes` may be another buffer afterwards. */
+  reserve(count: number): void {
+    if (this.end + count <= this.bytes.length) return;
+    const larger = Buffer.allocUnsafe(Math.max(2 * this.bytes.length, this.end + count));
+    this.bytes.copy(larger, 0, 0, this.end);
+    this.bytes = larger;
+  }
+
+  /** Begins a line with its hole. @returns where it begins */
+  begin(): number {
+    const start = this.end;
+    this.reserve(HOLE.length);
+    this.end += HOLE.copy(this.bytes, start);
+    return start;
+  }
+
+  /** Adds text to the line. */
+  add(text: string): void {
+    // No character takes more bytes.
+    this.reserve(3 * text.length);
+    this.end += this.bytes.write(text, this.end);
+  }
+}
+
+/** Writes the numbers into the hole of the line that begins at `start`. */
+export function fillHole(bytes: Uint8Array, start: number, { instrumentId, sourceId }: Numbers): void {
+  writeDigits(bytes, start + ID_DIGITS, instrumentId);
+  writeDigits(bytes, start + ID_DIGITS + 1 + SOURCE_DIGITS, sourceId);
+}
+
+/** What the hole of a line is for. */
+type Numbers = { instrumentId: number; sourceId: number };
+
+/** Into the zeros that are there, up to `end`. */
+function writeDigits(bytes: Uint8Array, end: number, number: number): void {
+  for (let [at, rest] = [end - 1, number]; rest > 0; at--, rest = Math.floor(rest / 10))
+    bytes[at] = ZERO + (rest % 10);
+}
