@@ -11,14 +11,20 @@ import { rolldown } from "rolldown";
 /** Where the files of a library lie, and its name. */
 const LIBRARY = /^.*[\\/]node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)/;
 
+/** The program, and the threads that it starts. */
+const PROGRAM = ["cli/main", "archive/stretchThread"];
+
 /**
  * @param root the checkout
- * @param target gets `cli/main.js` and what belongs to it; other entries for tests
+ * @param target gets `cli/main.js` and what belongs to it
+ * @param more other entries, for tests
  * @throws on a syntax error, and as `node:fs` does
  */
-export async function compile(root, target, entries = ["cli/main"]) {
+export async function compile(root, target, more = []) {
   const bundle = await rolldown({
-    input: Object.fromEntries(entries.map((entry) => [entry, join(root, "src", `${entry}.ts`)])),
+    input: Object.fromEntries(
+      [...PROGRAM, ...more].map((entry) => [entry, join(root, "src", `${entry}.ts`)]),
+    ),
     platform: "node",
     // pg looks for it, and does without.
     external: [/^node:/, "pg-native"],
@@ -52,6 +58,6 @@ function licences(modules) {
 
 const self = fileURLToPath(import.meta.url);
 if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === self) {
-  const [target, ...entries] = process.argv.slice(2);
-  await compile(dirname(dirname(self)), target, entries.length > 0 ? entries : undefined);
+  const [target, ...more] = process.argv.slice(2);
+  await compile(dirname(dirname(self)), target, more);
 }

@@ -1,7 +1,8 @@
 /** Bulk loading: the limit, our loader and Drizzle in turn, on the same server, the same rows, in emptied tables. */
 import { drizzle } from "drizzle-orm/node-postgres";
 import type pg from "pg";
-import { BatchLoader } from "../../src/archive/batchLoader.ts";
+import { StretchLoader } from "../../src/archive/stretchLoader.ts";
+import { stretchOf } from "../../src/archive/stretch.ts";
 import { JOURNAL_POSITION } from "../../src/archive/loadPosition.ts";
 import type { Batch } from "../../src/archive/batch.ts";
 import { EXTENDED_QUOTES, type PlacedUnit, QUOTES } from "../../src/archive/quoteColumns.ts";
@@ -64,13 +65,13 @@ export async function benchBulk(server: BenchServer, minutes: number, rounds: nu
 }
 
 async function loadAllOf(pool: pg.Pool, batches: readonly Batch[]): Promise<void> {
-  const loader = new BatchLoader({
+  const loader = new StretchLoader({
     ...{ pool, position: JOURNAL_POSITION, onLoaded: () => undefined },
-    reread: async function* (segment, from) {
-      yield* batches.filter((batch) => batch.segment === segment && batch.from >= from);
+    reread: async function* ({ segment, from }) {
+      yield* batches.filter((batch) => batch.segment === segment && batch.from === from);
     },
   });
-  for (const batch of batches) await loader.add(batch);
+  for (const batch of batches) await loader.add(stretchOf(batch));
   await loader.finish();
 }
 

@@ -1,6 +1,7 @@
 /** Live loading: one answer of 325 quotes, the most a call brings, into tables that hold something already. */
 import { join } from "node:path";
-import { BatchLoader } from "../../src/archive/batchLoader.ts";
+import { StretchLoader } from "../../src/archive/stretchLoader.ts";
+import { stretchOf } from "../../src/archive/stretch.ts";
 import { JOURNAL_POSITION } from "../../src/archive/loadPosition.ts";
 import { startLoader } from "../../src/archive/loader.ts";
 import { rowsOf } from "../../src/read/answerToRows.ts";
@@ -49,7 +50,7 @@ async function fromMemory(
 ): Promise<{ parse: number[]; commit: number[] }> {
   const parse: number[] = [];
   const commit: number[] = [];
-  const loader = new BatchLoader({
+  const loader = new StretchLoader({
     ...{ pool, position: JOURNAL_POSITION, onLoaded: () => undefined },
     reread: () => rethrow(new Error("an answer was not taken in as it came")),
   });
@@ -58,7 +59,9 @@ async function fromMemory(
     const receivedMs = performance.now();
     const answer = rowsOf(record, { segment: "live", offset: place });
     const parsedMs = performance.now();
-    await loader.add({ segment: "live", from: place, to: (place += 1), answers: [answer], notes: [] });
+    await loader.add(
+      stretchOf({ segment: "live", from: place, to: (place += 1), answers: [answer], notes: [] }),
+    );
     await loader.finish();
     parse.push(parsedMs - receivedMs);
     commit.push(performance.now() - parsedMs);

@@ -1,19 +1,13 @@
-/** Quotes that are new, by COPY: units that are at hand, or lines of text that were made of them before. */
-import type pg from "pg";
-import type { InsertQuotes } from "./insert.ts";
-import {
-  compareKeys,
-  EXTENDED_QUOTES,
-  hasExtended,
-  inKeyOrder,
-  type Key,
-  type PlacedUnit,
-  QUOTES,
-  type QuoteTable,
-} from "./quoteColumns.ts";
-import { allColumns } from "./tableRows.ts";
+/** Quotes that are new, by COPY: units that are at hand, or lines that were made of them before. */
 import { once } from "node:events";
+import type pg from "pg";
 import { from } from "pg-copy-streams";
+import { CopyLines, fillHole, HOLE_BYTES, type Numbers } from "../read/copyLines.ts";
+import type { Instant } from "../clock.ts";
+import type { QuoteUnit } from "../read/rowTypes.ts";
+import type { InsertQuotes } from "./insert.ts";
+import { EXTENDED_QUOTES, hasExtended, inKeyOrder, type QuoteTable, QUOTES } from "./quoteColumns.ts";
+import type { SeriesLines, Stretch } from "./stretch.ts";
 
 /**
  * By COPY, for units that are new.
@@ -21,71 +15,108 @@ import { from } from "pg-copy-streams";
  * @throws 23505 when one of them is there already
  */
 export const copyQuotes: InsertQuotes = async (client, units) => {
-  const ordered = inKeyOrder(units);
-  const quotes = await copyInto(client, copySql(QUOTES), copyLines(QUOTES, ordered));
-  await copyInto(client, copySql(EXTENDED_QUOTES), copyLines(EXTENDED_QUOTES, ordered.filter(hasExtended)));
-  return quotes;
+  const [quotes, extended] = [new CopyLines(), new CopyLines()];
+  for (const placed of inKeyOrder(units)) {
+    const quote = writeLine(quotes, QUOTES, placed.unit);
+    fillHole(quotes.bytes, quote, placed);
+    if (!hasExtended(placed)) continue;
+    const more = writeLine(extended, EXTENDED_QUOTES, placed.unit);
+    fillHole(extended.bytes, more, placed);
+  }
+  const count = await copyInto(client, copySql(QUOTES), [quotes.bytes.subarray(0, quotes.end)]);
+  await copyInto(client, copySql(EXTENDED_QUOTES), [extended.bytes.subarray(0, extended.end)]);
+  return count;
 };
 
-function copySql({ name, table }: QuoteTable): string {
-  return `copy ${name} (${allColumns(table)}) from stdin`;
+/** What the hole of a line is for comes first. */
+const HOLE = ["instrument_id", "source_id"];
+
+function behindHole({ columns }: QuoteTable): QuoteTable["columns"] {
+  return columns.filter(({ name }) => !HOLE.includes(name));
 }
 
-function* copyLines(table: QuoteTable, units: readonly PlacedUnit[]): Generator<string> {
-  for (const unit of units) yield copyLine(table, unit);
+function copySql(table: QuoteTable): string {
+  const columns = [...HOLE, ...behindHole(table).map(({ name }) => name)];
+  return `copy ${table.name} (${columns.join(", ")}) from stdin`;
 }
 
-function copyLine({ columns }: QuoteTable, unit: PlacedUnit): string {
-  // Joined, not added up: the line is one text then, and holds none of its parts.
-  return `${columns.map(({ text }) => copyText(text(unit))).join("\t")}\n`;
-}
-
-/** A unit as COPY takes it: a line for each table. It does not hold on to the unit. */
-export type QuoteLines = Key & { quote: string; extended: string };
-
-/** The lines of a unit. */
-export function quoteLines(placed: PlacedUnit): QuoteLines {
-  const { unit, instrumentId, sourceId } = placed;
+/** Writes the lines of a unit. @returns where they begin */
+export function writeLines(
+  unit: QuoteUnit,
+  quotes: CopyLines,
+  extended: CopyLines,
+): { quote: number; extended: number } {
   return {
-    instrumentId,
-    sourceId,
-    observedAt: unit.observedAt,
-    quote: copyLine(QUOTES, placed),
-    extended: copyLine(EXTENDED_QUOTES, placed),
+    quote: writeLine(quotes, QUOTES, unit),
+    extended: writeLine(extended, EXTENDED_QUOTES, unit),
   };
 }
+
+function writeLine(lines: CopyLines, table: QuoteTable, unit: QuoteUnit): number {
+  const start = lines.begin();
+  const placed = { unit, instrumentId: 0, sourceId: 0 };
+  lines.add(
+    `${TEXTS.get(table)
+      ?.map((text) => copyText(text(placed)))
+      .join("\t")}\n`,
+  );
+  return start;
+}
+
+const TEXTS = new Map(
+  [QUOTES, EXTENDED_QUOTES].map((table) => [table, behindHole(table).map(({ text }) => text)]),
+);
 
 /**
- * Copies lines, in the order of the tables' keys.
+ * Copies the lines of a stretch, in the order of the tables' keys: neighbours in the index are written together, and two
+ * loaders that write the same rows never wait for each other crosswise.
  *
+ * @param numbers of each series, in its place
  * @throws 23505 when one of them is there already
  */
-export async function copyQuoteLines(client: pg.ClientBase, lines: readonly QuoteLines[]): Promise<void> {
-  if (lines.length === 0) return;
-  const ordered = linesInKeyOrder(lines);
-  const linesOf = function* (part: "quote" | "extended"): Generator<string> {
-    for (const line of ordered) yield line[part];
+export async function copyStretch(
+  client: pg.ClientBase,
+  stretch: Stretch,
+  numbers: readonly Numbers[],
+): Promise<void> {
+  const order = stretch.series
+    .map((_, place) => place)
+    .sort((a, b) => compareNumbers(numbers[a], numbers[b]));
+  const rows = firstRows(stretch);
+  const pieces = function* (lines: SeriesLines): Generator<Uint8Array> {
+    for (const place of order) {
+      const [first = 0, end = 0] = [rows[place], rows[place + 1]];
+      for (let row = first; row < end; row++)
+        fillHole(lines.bytes, lines.starts[row] ?? 0, numbers[place] as Numbers);
+      yield lines.bytes.subarray(lines.starts[first], lines.starts[end]);
+    }
   };
-  await copyInto(client, copySql(QUOTES), linesOf("quote"));
-  await copyInto(client, copySql(EXTENDED_QUOTES), linesOf("extended"));
+  await copyInto(client, copySql(QUOTES), pieces(stretch.quotes));
+  await copyInto(client, copySql(EXTENDED_QUOTES), pieces(stretch.extended));
 }
 
-/** They come in the order of time: to gather each instrument's is faster than to sort them all. */
-function linesInKeyOrder(lines: readonly QuoteLines[]): QuoteLines[] {
-  const series = new Map<number, QuoteLines[]>();
-  for (const line of lines) {
-    const one = series.get(line.instrumentId);
-    if (one) one.push(line);
-    else series.set(line.instrumentId, [line]);
-  }
-  const ids = Int32Array.from(series.keys()).sort();
-  return Array.from(ids).flatMap((id) => (series.get(id) ?? []).sort(compareKeys));
+function compareNumbers(a: Numbers | undefined, b: Numbers | undefined): number {
+  return (a?.instrumentId ?? 0) - (b?.instrumentId ?? 0) || (a?.sourceId ?? 0) - (b?.sourceId ?? 0);
+}
+
+/** `observed_at` of each quote of a stretch: it comes first in a line, behind the hole. */
+export function rowTimes({ quotes: { bytes, starts } }: Stretch): Instant[] {
+  const text = Buffer.from(bytes.buffer).toString("latin1");
+  return Array.from(starts, (start) =>
+    text.slice(start + HOLE_BYTES, text.indexOf("\t", start + HOLE_BYTES)),
+  );
+}
+
+/** The first row of each series, and behind them how many rows there are. */
+function firstRows({ series }: Stretch): number[] {
+  let before = 0;
+  return [...series.map(({ rows }) => (before += rows) - rows), before];
 }
 
 // COPY: the fastest way into a table. It knows no `on conflict`: a row that is there already ends all of it.
 
 /** How much text is sent at a time: the server reads one piece while the next is made. */
-const PIECE_CHARACTERS = 64 * 1024;
+const PIECE_BYTES = 64 * 1024;
 
 /** Characters that mean something in COPY's text format. PostgreSQL manual, COPY, "Text Format". */
 const SPECIAL = /[\\\b\f\n\r\t\v]/;
@@ -110,11 +141,15 @@ export function copyText(value: string | null): string {
  * Copies rows into a table.
  *
  * @param sql `copy table (columns) from stdin`
- * @param lines a row each in COPY's text format, with its line end
+ * @param lines whole rows in COPY's text format, each with its line end
  * @returns how many rows the server took
  * @throws the database's error; the connection can be used on, its transaction has failed
  */
-export async function copyInto(client: pg.ClientBase, sql: string, lines: Iterable<string>): Promise<number> {
+export async function copyInto(
+  client: pg.ClientBase,
+  sql: string,
+  lines: Iterable<Uint8Array>,
+): Promise<number> {
   const copy = client.query(from(sql));
   let failed = false;
   copy.once("error", () => (failed = true));
@@ -138,13 +173,18 @@ export async function copyInto(client: pg.ClientBase, sql: string, lines: Iterab
   return copy.rowCount;
 }
 
-function* pieces(lines: Iterable<string>): Generator<Buffer> {
-  let text = "";
-  for (const line of lines) {
-    text += line;
-    if (text.length < PIECE_CHARACTERS) continue;
-    yield Buffer.from(text);
-    text = "";
-  }
-  if (text !== "") yield Buffer.from(text);
+/** Small ones together, large ones apart. */
+function* pieces(lines: Iterable<Uint8Array>): Generator<Uint8Array> {
+  let gathered: Uint8Array[] = [];
+  let bytes = 0;
+  for (const line of lines)
+    for (let at = 0; at < line.length; at += PIECE_BYTES) {
+      const part = line.subarray(at, at + PIECE_BYTES);
+      gathered.push(part);
+      bytes += part.length;
+      if (bytes < PIECE_BYTES) continue;
+      yield Buffer.concat(gathered);
+      [gathered, bytes] = [[], 0];
+    }
+  if (bytes > 0) yield Buffer.concat(gathered);
 }

@@ -8,68 +8,55 @@ import { upsertAll } from "./tableRows.ts";
 import { dividendOf } from "../read/answerToRows.ts";
 
 /** What the quotes of one series, an instrument from a source, say of its dividend. */
-type DividendSeries = {
+export type DividendSeries = {
   instrumentId: number;
   sourceId: number;
   /** Ascending, each time once. */
   words: Pick<DividendWord, "observedAt" | "dividend">[];
   /** Time of its newest quote, whose word may have been left out. */
   lastAt: Instant;
-  /** Whether words are left out that say what the one before them says. */
+  /** Whether words are left out that say nothing, or what the one before them says. */
   sparse: boolean;
 };
-
-/** Series by instrument and source. */
-export type DividendWords = Map<number, DividendSeries>;
 
 /** More than there are numbers of sources: with it, instrument and source are one number. */
 const SOURCES = 2 ** 16;
 
 /** What units say, every word of them. */
-export function wordsOf(units: readonly PlacedUnit[]): DividendWords {
-  const all: DividendWords = new Map();
-  for (const placed of inTimeOrder(units)) {
-    const series = seriesOf(all, placed, false);
-    const { observedAt, quote } = placed.unit;
+export function wordsOf(units: readonly PlacedUnit[]): DividendSeries[] {
+  const all = new Map<number, DividendSeries>();
+  for (const { unit, instrumentId, sourceId } of inTimeOrder(units)) {
+    const number = instrumentId * SOURCES + sourceId;
+    const series = all.get(number) ?? { instrumentId, sourceId, words: [], lastAt: "", sparse: false };
+    all.set(number, series);
+    const { observedAt, quote } = unit;
     // Of two quotes of one time the first is stored.
     if (series.words.at(-1)?.observedAt === observedAt) continue;
     series.words.push({ observedAt, dividend: dividendOf(quote) });
     series.lastAt = observedAt;
   }
-  return all;
+  return [...all.values()];
 }
 
 /**
- * Adds what further units say, without words that say nothing or what the one before them says: nearly all.
+ * Sparse series that turn out to be of the same instrument and source as one: an answer may not tell its type.
  *
- * @returns false when one comes before a quote that came earlier: words that were left out may be wanted then
+ * @returns null when they do not all say the same: words that were left out may be wanted then
  */
-export function addChangedWords(all: DividendWords, units: readonly PlacedUnit[]): boolean {
-  let inOrder = true;
-  for (const placed of inTimeOrder(units)) {
-    const series = seriesOf(all, placed, true);
-    const { observedAt, quote } = placed.unit;
-    inOrder &&= observedAt > series.lastAt;
-    series.lastAt = observedAt;
-    const dividend = dividendOf(quote);
-    const before = series.words.at(-1)?.dividend ?? null;
-    if (dividend === null || (before !== null && sameText(before, dividend))) continue;
-    series.words.push({ observedAt, dividend });
+export function joinSeries(all: readonly DividendSeries[]): DividendSeries[] | null {
+  const joined = new Map<number, DividendSeries>();
+  for (const one of all) {
+    const number = one.instrumentId * SOURCES + one.sourceId;
+    const other = joined.get(number);
+    const words = [...(other?.words ?? []), ...one.words];
+    const [first] = words.sort((a, b) => (a.observedAt < b.observedAt ? -1 : 1));
+    const says = first?.dividend ?? null;
+    if (other !== undefined && words.some(({ dividend }) => !says || !dividend || !sameText(says, dividend)))
+      return null;
+    const lastAt = other !== undefined && other.lastAt > one.lastAt ? other.lastAt : one.lastAt;
+    joined.set(number, { ...one, words: other && first ? [first] : words, lastAt });
   }
-  return inOrder;
-}
-
-function seriesOf(
-  all: DividendWords,
-  { instrumentId, sourceId }: PlacedUnit,
-  sparse: boolean,
-): DividendSeries {
-  const number = instrumentId * SOURCES + sourceId;
-  const known = all.get(number);
-  if (known !== undefined) return known;
-  const series = { instrumentId, sourceId, words: [], lastAt: "", sparse };
-  all.set(number, series);
-  return series;
+  return [...joined.values()];
 }
 
 /**
@@ -78,8 +65,11 @@ function seriesOf(
  *
  * @returns how many rows are new; null when quotes of the archive lie among those of a sparse series, and nothing was done
  */
-export async function insertDividends(client: pg.ClientBase, all: DividendWords): Promise<number | null> {
-  const series = [...all.values()].filter(({ words }) => words.some(({ dividend }) => dividend !== null));
+export async function insertDividends(
+  client: pg.ClientBase,
+  all: readonly DividendSeries[],
+): Promise<number | null> {
+  const series = all.filter(saysAnything);
   if (series.length === 0) return 0;
   const kept = await readKept(client, series);
   const late = series.filter((_, place) => kept[place]?.late);
@@ -109,6 +99,31 @@ export async function insertDividends(client: pg.ClientBase, all: DividendWords)
   await dropRows(client, drop);
   await upsertAll(client, dividends, put.sort(compareKeys));
   return made;
+}
+
+/** Whether the table is as sparse series have it whose quotes are all there: each row between theirs is a word of theirs. */
+export async function areDividendsThere(
+  client: pg.ClientBase,
+  all: readonly DividendSeries[],
+): Promise<boolean> {
+  const series = all.filter(saysAnything);
+  if (series.length === 0) return true;
+  const kept = await readKept(client, series);
+  return series.every(({ words, lastAt }, place) => {
+    const rows = kept[place]?.rows ?? [];
+    const first = words[0]?.observedAt ?? "";
+    const times = new Set(words.map(({ observedAt }) => observedAt));
+    if (rows.some(({ observedAt: at }) => at > first && at <= lastAt && !times.has(at))) return false;
+    const { put, drop } = dividendChanges(
+      words.map((word) => ({ ...word, next: null, isNew: false })),
+      rows,
+    );
+    return put.length === 0 && drop.length === 0;
+  });
+}
+
+function saysAnything({ words }: DividendSeries): boolean {
+  return words.some(({ dividend }) => dividend !== null);
 }
 
 /** An instant as the program writes it: SQL of a column. */

@@ -28,7 +28,12 @@ export type SourcedAnswer = AnswerRows & { sourceId: number };
 export type ResponseRow = typeof responses.$inferSelect;
 
 /** The row of an answer; it does not hold on to the answer's body. */
-export function responseRow({ record, answer, position, sourceId }: SourcedAnswer): ResponseRow {
+export function responseRow({
+  record,
+  answer,
+  position,
+  sourceId,
+}: Pick<SourcedAnswer, "record" | "answer" | "position" | "sourceId">): ResponseRow {
   const { observedAt, requestId, requestedAt, jobs, request, status, body } = record;
   return {
     ...{ observedAt, sourceId, requestId, requestedAt, request, httpStatus: status },
@@ -82,11 +87,12 @@ export type SourcedLetter = DeadLetter & { sourceId: number };
  * Takes out what an earlier load of these answers has set aside and this one has not: what could not be stored then is
  * stored now, or is set aside for another reason. Letters of another answer that bears the same time stay.
  *
+ * @param answers their rows of `responses`
  * @param letters all that is set aside now
  */
 export async function dropOldLetters(
   client: pg.ClientBase,
-  answers: readonly SourcedAnswer[],
+  answers: readonly ResponseRow[],
   letters: readonly SourcedLetter[],
 ): Promise<void> {
   await client.query(
@@ -99,9 +105,9 @@ export async function dropOldLetters(
        and (d.observed_at, d.source_id, d.ordinal, coalesce(d.instrument, ''), d.reason, d.detail) not in (
          select * from unnest($4::timestamptz[], $5::smallint[], $6::int[], $7::text[], $8::text[], $9::text[]))`,
     [
-      answers.map(({ record }) => record.observedAt),
+      answers.map(({ observedAt }) => observedAt),
       answers.map(({ sourceId }) => sourceId),
-      answers.map(({ record }) => record.requestId),
+      answers.map(({ requestId }) => requestId),
       letters.map(({ observedAt }) => observedAt),
       letters.map(({ sourceId }) => sourceId),
       letters.map(({ ordinal }) => ordinal),

@@ -12,7 +12,7 @@ export const INSTRUMENT_NAME =
   "i.symbol || coalesce(':' || i.expiration || ':' || i.option_type || ':' || trim_scale(i.strike), '')";
 
 /** An instrument of a batch: its newest description, and when it was seen first and last. */
-type Seen = { row: InstrumentRow; first: Instant; last: Instant };
+export type Seen = { row: InstrumentRow; first: Instant; last: Instant };
 
 /** What batches say of instruments, by number. */
 export type SeenInstruments = Map<number, Seen>;
@@ -41,7 +41,8 @@ export async function placeInstruments(
   units: readonly Sighting[],
 ): Promise<PlacedInstruments> {
   const found = seenInstruments(units);
-  return placed(found, (await findOrAdd(client, found.seen)).ids);
+  const { ids } = await findOrAdd(client, found.seen);
+  return { ids: found.places.map((place) => ids[place] ?? 0), seen: seenByNumber(found.seen, ids) };
 }
 
 /** What units say of instruments that are there; of others nothing. */
@@ -56,44 +57,28 @@ export async function findSeen(client: pg.ClientBase, units: readonly Sighting[]
   return byId;
 }
 
-/** The same from memory; null when it is not known of all of them. */
-export function placeFromMemory(
-  units: readonly QuoteUnit[],
-  known: KnownInstruments,
-): PlacedInstruments | null {
-  const found = seenInstruments(units);
-  const ids: number[] = [];
-  for (const [place, { row }] of found.seen.entries()) {
-    const id = known.get(found.identities[place] ?? "", row);
-    if (id === undefined) return null;
-    ids.push(id);
-  }
-  return placed(found, ids);
-}
-
-/** The same, and remembers them. */
-export async function placeAndRemember(
+/** Numbers of instruments, each in its place: from memory, else as `placeInstruments`; then they are remembered. */
+export async function placeSeen(
   client: pg.ClientBase,
-  units: readonly QuoteUnit[],
+  seen: readonly Seen[],
   known: KnownInstruments,
-): Promise<PlacedInstruments> {
-  const found = seenInstruments(units);
-  const { ids, added } = await findOrAdd(client, found.seen);
+): Promise<number[]> {
+  const identities = seen.map(({ row }) => identityText(row));
+  const remembered = seen.map(({ row }, place) => known.get(identities[place] ?? "", row));
+  if (!remembered.includes(undefined)) return remembered as number[];
+  const { ids, added } = await findOrAdd(client, seen);
   known.take(
-    found.seen.map(({ row }, place) => ({
-      identity: found.identities[place] ?? "",
-      row,
-      id: ids[place] ?? 0,
-    })),
+    seen.map(({ row }, place) => ({ identity: identities[place] ?? "", row, id: ids[place] ?? 0 })),
     added,
   );
-  return placed(found, ids);
+  return ids;
 }
 
-function placed({ seen, places }: FoundInstruments, ids: readonly number[]): PlacedInstruments {
+/** What is said of instruments, by their numbers. */
+export function seenByNumber(seen: readonly Seen[], ids: readonly number[]): SeenInstruments {
   const byId: SeenInstruments = new Map();
   seen.forEach((entry, place) => addSeen(byId, ids[place] ?? 0, entry));
-  return { ids: places.map((place) => ids[place] ?? 0), seen: byId };
+  return byId;
 }
 
 /** Adds what later batches say of instruments. */
@@ -139,8 +124,8 @@ async function addMissing(client: pg.ClientBase, seen: readonly Seen[]): Promise
   }
 }
 
-/** One entry and identity for each instrument, and for each unit the place of its own. */
-type FoundInstruments = { seen: Seen[]; places: number[]; identities: string[] };
+/** One entry for each instrument, and for each unit the place of its own. */
+type FoundInstruments = { seen: Seen[]; places: number[] };
 
 function seenInstruments(units: readonly Sighting[]): FoundInstruments {
   const seen: Seen[] = [];
@@ -154,11 +139,11 @@ function seenInstruments(units: readonly Sighting[]): FoundInstruments {
     seen[place] = entry ? merged(entry, one) : one;
     return place;
   });
-  return { seen, places, identities: [...placeOf.keys()] };
+  return { seen, places };
 }
 
 /** Two entries of one instrument; of two that are equally new the second counts as newer. */
-function merged(a: Seen, b: Seen): Seen {
+export function merged(a: Seen, b: Seen): Seen {
   const [older, newer] = b.last >= a.last ? [a, b] : [b, a];
   return {
     row: described(newer.row, older.row),
@@ -365,7 +350,13 @@ export function sourceText({ kind, name }: { kind: string; name: string }): stri
 }
 
 /** A text for each identity, and each its own: lengths tell where the parts end. */
-function identityText({ securityType, symbol, expiration, optionType, strike }: InstrumentRow): string {
+export function identityText({
+  securityType,
+  symbol,
+  expiration,
+  optionType,
+  strike,
+}: InstrumentRow): string {
   const security = `${securityType.length} ${securityType}${symbol.length} ${symbol}`;
   return optionType === null ? security : `${security} ${expiration} ${optionType} ${strike}`;
 }

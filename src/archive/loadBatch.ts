@@ -10,6 +10,7 @@ import { loadNotes } from "./loadNotes.ts";
 import type { Instant } from "../clock.ts";
 import type { AnswerRows } from "../read/rowTypes.ts";
 import { storeAnswers } from "./storeAnswers.ts";
+import { monthText } from "./stretch.ts";
 import { type Batch, countsOf, type LoadReport } from "./batch.ts";
 
 /**
@@ -43,8 +44,8 @@ type LoadBatchOptions = {
 };
 
 /**
- * Loads a batch, whatever is in it, or finds that another program has done so. Of a journal `BatchLoader` loads what is as
- * expected in fewer statements, and leaves the rest to this.
+ * Loads a batch, whatever is in it, or finds that another program has done so. Of a journal `StretchLoader` loads what is
+ * as expected in fewer statements, and leaves the rest to this.
  *
  * @returns null when the position is no longer at `batch.from`: read it again from there
  * @throws the database's errors as they are; nothing of the batch is stored then
@@ -73,7 +74,7 @@ async function loadOnce(
   let broken: Error | undefined;
   try {
     // Outside the batch's transaction: partitions stay useful if it fails, and lock nothing meanwhile.
-    await ensureRoom(client, batch.answers, memory);
+    await ensureRoom(client, monthsOf(batch.answers), memory);
     await client.query("begin");
     if (!(await position.take(client, batch))) {
       await client.query("rollback");
@@ -94,33 +95,33 @@ async function loadOnce(
   }
 }
 
-/** Makes what rows of these answers' months need before they can be inserted. */
+/** Makes what rows of some months need before they can be inserted; `months` as `monthsOf` gives them. */
 export async function ensureRoom(
   client: pg.ClientBase,
-  answers: readonly AnswerRows[],
+  months: ReadonlyMap<string, Instant>,
   memory: LoadMemory,
 ): Promise<void> {
-  const strange = strangeMonths(answers, memory);
-  if (strange.size === 0) return;
-  await ensurePartitionsFor(client, [...strange.values()]);
-  for (const month of strange.keys()) memory.months.add(month);
+  const strange = [...months].filter(([month]) => !memory.months.has(month));
+  if (strange.length === 0) return;
+  await ensurePartitionsFor(
+    client,
+    strange.map(([, time]) => time),
+  );
+  for (const [month] of strange) memory.months.add(month);
 }
 
-/** A time in each of these answers' months that are not remembered. */
-export function strangeMonths(
-  answers: readonly AnswerRows[],
-  { months }: LoadMemory,
-): ReadonlyMap<string, Instant> {
-  const strange = new Map<string, Instant>();
+/** A time in each month of these answers' rows, by `2026-11`. */
+export function monthsOf(answers: readonly AnswerRows[]): Map<string, Instant> {
+  const months = new Map<string, Instant>();
   const look = (time: Instant): void => {
-    if (!months.has(monthText(time))) strange.set(monthText(time), time);
+    if (!months.has(monthText(time))) months.set(monthText(time), time);
   };
   for (const { record, units, restored } of answers) {
     look(record.observedAt);
     for (const { observedAt } of units) look(observedAt);
     for (const { observedAt } of restored?.dividends ?? []) look(observedAt);
   }
-  return strange;
+  return months;
 }
 
 /** Stores a batch's answers and notes, inside a transaction of the caller's. `seen` as in `storeAnswers`. */
@@ -134,8 +135,4 @@ export async function storeBatch(
   const deadLetters = stored.deadLetters + (await insertDeadLetters(client, refused));
   const lost = addLetterCounts(stored.lost, countLetters(refused));
   return { ...countsOf(answers), ...stored, slots, deadLetters, lost };
-}
-
-function monthText(instant: Instant): string {
-  return instant.slice(0, "2026-11".length);
 }

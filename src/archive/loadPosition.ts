@@ -5,15 +5,15 @@ import { journalPositions } from "./schema.ts";
 import { tablesOn } from "./tableRows.ts";
 import type { Batch, LoadReport } from "./batch.ts";
 
-/** A stretch of a segment, bytes of the uncompressed stream. */
-export type Stretch = Pick<Batch, "segment" | "from" | "to">;
+/** A part of a segment, bytes of the uncompressed stream. */
+export type Part = Pick<Batch, "segment" | "from" | "to">;
 
 /** Where it is written down how far a load has come. */
 export type LoadPosition = {
   /** Locks it until the transaction ends. False: the batch does not begin where it stands. */
   take: (client: pg.PoolClient, batch: Pick<Batch, "segment" | "from">) => Promise<boolean>;
   /** Moves it behind what was loaded. */
-  move: (client: pg.PoolClient, stretch: Stretch, report: LoadReport) => Promise<void>;
+  move: (client: pg.PoolClient, part: Part, report: LoadReport) => Promise<void>;
 };
 
 /** The loader's own: two programs never load the same stretch, and a stretch is never left out. */

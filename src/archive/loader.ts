@@ -5,13 +5,15 @@
 import { addCounts } from "./letterCounts.ts";
 import type pg from "pg";
 import { atMost, type Clock } from "../clock.ts";
+import { EVER } from "../journal/record.ts";
 import { listSegments } from "../journal/segments.ts";
-import { JOURNAL_POSITION, readPositions } from "./loadPosition.ts";
+import { JOURNAL_POSITION, readPositions, type Part } from "./loadPosition.ts";
 import { isRetryable } from "./databaseError.ts";
 import { explain } from "./explain.ts";
-import { BatchLoader, GATHERED_BATCH_BYTES, LoadedByAnother } from "./batchLoader.ts";
+import { LoadedByAnother, StretchLoader } from "./stretchLoader.ts";
 import { type Batch, type LoadReport, NOTHING_LOADED } from "./batch.ts";
-import { type DamagedBytes, readBatches } from "./readBatches.ts";
+import { type DamagedBytes, readBatches, SMALL_BATCH_BYTES } from "./readBatches.ts";
+import { readStretches } from "./readStretches.ts";
 
 /** What the loader needs, and whom it tells. */
 export type LoaderOptions = {
@@ -65,17 +67,15 @@ export async function loadSegment(
 /** Loads segments; remembers from one load to the next, to ask the database less. */
 class JournalLoader {
   readonly #options: LoaderOptions;
-  readonly #batches: BatchLoader;
+  readonly #stretches: StretchLoader;
   /** What was loaded since the beginning. */
   report = NOTHING_LOADED;
 
   constructor(options: LoaderOptions) {
     this.#options = options;
-    this.#batches = new BatchLoader({
+    this.#stretches = new StretchLoader({
       ...{ pool: options.pool, position: JOURNAL_POSITION },
-      // An import that was ended in its midst: as its own run would have loaded it, down to the numbers of instruments.
-      alone: ({ answers }) => answers.some(({ record }) => record.source.kind === "import"),
-      reread: (segment, from) => this.#read(segment, from),
+      reread: (part) => this.#reread(part),
       onLoaded: (loaded) => {
         this.report = addCounts(this.report, loaded);
         options.onLoaded?.(loaded);
@@ -98,19 +98,18 @@ class JournalLoader {
   }
 
   async loadSegment(segment: string, position: number): Promise<void> {
-    const { pool, onBatch, onDamage } = this.#options;
+    const { pool, journalDir, onBatch, onDamage } = this.#options;
     for (let from = position; ;) {
       try {
-        for await (const batch of this.#read(segment, from, onDamage)) {
-          if (onBatch) {
-            await this.#batches.finish();
-            await onBatch(batch);
-          }
-          await this.#batches.add(batch);
-        }
-        return await this.#batches.finish();
+        // An import that was ended in its midst: as its own run would have loaded it, down to the numbers of instruments.
+        const alone = onBatch === undefined ? "imports" : "all";
+        const what = { journalDir, range: EVER, mayBeGone: true, alone } as const;
+        for await (const read of readStretches({ ...what, parts: [{ name: segment, from }] }))
+          if ("damage" in read) onDamage?.(read.damage);
+          else await this.#stretches.add(read.stretch);
+        return await this.#stretches.finish();
       } catch (error) {
-        await this.#batches.abandon();
+        await this.#stretches.abandon();
         if (!(error instanceof LoadedByAnother)) throw error;
         // Another program has loaded some of it: go on where it stopped.
         from = (await readPositions(pool, [segment])).get(segment) ?? 0;
@@ -118,10 +117,14 @@ class JournalLoader {
     }
   }
 
-  async *#read(segment: string, from: number, onDamage?: LoaderOptions["onDamage"]): AsyncGenerator<Batch> {
-    const { journalDir } = this.#options;
-    const what = { journalDir, from, mayBeGone: true, onDamage, maxBytes: GATHERED_BATCH_BYTES };
-    for await (const batch of readBatches(segment, what)) if (batch.to > batch.from) yield batch;
+  async *#reread({ segment, from, to }: Part): AsyncGenerator<Batch, void> {
+    const { journalDir, onBatch } = this.#options;
+    const what = { journalDir, from, until: to, mayBeGone: true, maxBytes: SMALL_BATCH_BYTES };
+    for await (const batch of readBatches(segment, what)) {
+      if (batch.to === batch.from) continue;
+      await onBatch?.(batch);
+      yield batch;
+    }
   }
 }
 

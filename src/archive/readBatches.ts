@@ -12,6 +12,9 @@ export const BATCH_RECORDS = 5_000;
 /** Most bytes of their bodies: what one transaction holds, and memory with it, about five times as much. */
 export const BATCH_BYTES = 16 * 1024 * 1024;
 
+/** The same where the batch is a part of a stretch. */
+export const SMALL_BATCH_BYTES = 512 * 1024;
+
 /** Bytes of a segment that are no record, and why not. */
 export type DamagedBytes = { segment: string; offset: number; length: number; reason: string };
 

@@ -81,7 +81,8 @@ export async function storeAnswers(
     ...answer,
     sourceId: sourceIdOf(answer.record.source),
   }));
-  const responses = await insertResponses(client, sourced.map(responseRow));
+  const rows = sourced.map(responseRow);
+  const responses = await insertResponses(client, rows);
   const units = sourced.flatMap(({ record, units, deadLetters, sourceId }) => {
     const { observedAt, request } = record;
     const fromFile = isCsvCall(request) || isExportCall(request);
@@ -102,7 +103,7 @@ export async function storeAnswers(
     ...sourced.flatMap(({ deadLetters, sourceId }) => deadLetters.map((letter) => ({ ...letter, sourceId }))),
     ...lostLetters,
   ];
-  if (!areNew) await dropOldLetters(client, sourced, letters);
+  if (!areNew) await dropOldLetters(client, rows, letters);
   const deadLetters = await insertDeadLetters(client, letters);
   return {
     responses,

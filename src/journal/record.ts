@@ -85,3 +85,17 @@ function isResponseHead(fields: Record<string, unknown>): boolean {
     typeof fields["status"] === "number"
   );
 }
+
+/** A stretch of time, `from` included and `to` not; null: no bound. */
+export type TimeRange = { from: Instant | null; to: Instant | null };
+
+/** No bounds. */
+export const EVER: TimeRange = { from: null, to: null };
+
+/** Whether a record lies within a range: an answer by when it arrived, a note by when it was written. */
+export function isWithin({ from, to }: TimeRange): (record: JournalRecord) => boolean {
+  return (record) => {
+    const at = record.kind === "response" ? record.observedAt : record.at;
+    return (from === null || at >= from) && (to === null || at < to);
+  };
+}

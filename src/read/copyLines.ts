@@ -6,6 +6,9 @@
 /** The hole: `instrument_id` and `source_id`, as many digits as they can have, each with its tab. */
 const HOLE = Buffer.from("0000000000\t00000\t", "latin1");
 
+/** How long it is. */
+export const HOLE_BYTES = HOLE.length;
+
 const [ID_DIGITS, SOURCE_DIGITS] = [10, 5];
 const ZERO = 0x30;
 
@@ -45,15 +48,12 @@ export class CopyLines {
 
 /** Writes the numbers into the hole of the line that begins at `start`. */
 export function fillHole(bytes: Uint8Array, start: number, { instrumentId, sourceId }: Numbers): void {
-  writeDigits(bytes, start + ID_DIGITS, instrumentId);
-  writeDigits(bytes, start + ID_DIGITS + 1 + SOURCE_DIGITS, sourceId);
+  const end = start + ID_DIGITS;
+  for (let [at, rest] = [end - 1, instrumentId]; at >= start; at--, rest = Math.floor(rest / 10))
+    bytes[at] = ZERO + (rest % 10);
+  for (let [at, rest] = [end + SOURCE_DIGITS, sourceId]; at > end; at--, rest = Math.floor(rest / 10))
+    bytes[at] = ZERO + (rest % 10);
 }
 
 /** What the hole of a line is for. */
-type Numbers = { instrumentId: number; sourceId: number };
-
-/** Into the zeros that are there, up to `end`. */
-function writeDigits(bytes: Uint8Array, end: number, number: number): void {
-  for (let [at, rest] = [end - 1, number]; rest > 0; at--, rest = Math.floor(rest / 10))
-    bytes[at] = ZERO + (rest % 10);
-}
+export type Numbers = { instrumentId: number; sourceId: number };

@@ -8,11 +8,15 @@ const { pool } = await freshDatabase({ migrated: false });
 await pool.query("create table texts (place integer, content text)");
 await pool.query("create table numbers (number numeric)");
 
+function* bytesOf(lines: Iterable<string>): Generator<Uint8Array> {
+  for (const line of lines) yield Buffer.from(line);
+}
+
 /** Copies over a connection of its own, which must be of use afterwards, whatever came of it. */
 async function copied(sql: string, lines: Iterable<string>): Promise<number> {
   const client = await pool.connect();
   try {
-    return await copyInto(client, sql, lines);
+    return await copyInto(client, sql, bytesOf(lines));
   } finally {
     expect((await client.query("select 1 as one")).rows).toEqual([{ one: 1 }]);
     client.release();

@@ -1,4 +1,5 @@
 /** A batch with every kind of row, into which an error of the engine's is put at each of its statements. */
+import { EVER } from "../../src/journal/record.ts";
 import type pg from "pg";
 import { isPassing, loadBatch } from "../../src/archive/loadBatch.ts";
 import { readBatches } from "../../src/archive/readBatches.ts";
@@ -81,6 +82,7 @@ export async function injectedBatch(loader: LoaderName): Promise<InjectedBatch> 
       ...{ pool: into, journalDir, segments: await listSegments(journalDir), positions: new Map() },
       ...{
         wanted: () => true,
+        range: EVER,
         runPosition: null,
         tally: { report: NOTHING_DONE },
         onProgress: () => undefined,

@@ -16,7 +16,7 @@ export function compileProgram(dir: string, entries: readonly string[] = []): st
   const once = process.env["TEST_PROGRAM"];
   if (once !== undefined && entries.length === 0)
     cpSync(compiledOnce(once), join(dir, "dist"), { recursive: true });
-  else compileInto(join(dir, "dist"), ["cli/main", ...entries]);
+  else compileInto(join(dir, "dist"), entries);
   // The dashboard's page is taken as it was last built.
   if (existsSync(join(ROOT, "dist", "dashboard")))
     cpSync(join(ROOT, "dist", "dashboard"), join(dir, "dist", "dashboard"), { recursive: true });
@@ -35,7 +35,7 @@ function compileInto(target: string, entries: readonly string[]): void {
 function compiledOnce(target: string): string {
   if (existsSync(target)) return target;
   const draft = `${target}.${process.pid}`;
-  compileInto(draft, ["cli/main"]);
+  compileInto(draft, []);
   try {
     renameSync(draft, target);
   } catch (error) {

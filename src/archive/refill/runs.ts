@@ -7,7 +7,7 @@ import { columnList, tablesOn, insertAll } from "../tableRows.ts";
 import type { Instant } from "../../clock.ts";
 import { type BackfillReport, NOTHING_DONE, withLoaded } from "./backfillReport.ts";
 import { journalPositions } from "../schema.ts";
-import { type LoadPosition, lockPosition, type Stretch } from "../loadPosition.ts";
+import { type LoadPosition, lockPosition, type Part } from "../loadPosition.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { transactionOn } from "../transaction.ts";
 
@@ -138,7 +138,7 @@ function isRead(backfillId: number, segment: string): SQL | undefined {
 }
 
 /** The error for a stretch that another process of the same backfill has loaded. */
-export function overtaken({ segment, from }: Pick<Stretch, "segment" | "from">): QuotekeeperError {
+export function overtaken({ segment, from }: Pick<Part, "segment" | "from">): QuotekeeperError {
   return new QuotekeeperError(
     "BACKFILL_OVERTAKEN",
     `another process has read ${segment} beyond byte ${from}`,

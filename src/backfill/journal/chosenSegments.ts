@@ -2,13 +2,10 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { QuotekeeperError } from "../../errors.ts";
-import { type Instant, dateOf } from "../../clock.ts";
-import type { JournalRecord } from "../../journal/record.ts";
+import { dateOf } from "../../clock.ts";
+import type { TimeRange } from "../../journal/record.ts";
 import { hourOf, segmentHour } from "../../journal/segmentName.ts";
 import { listSegments, type SegmentInfo } from "../../journal/segments.ts";
-
-/** A stretch of time, `from` included and `to` not; null: no bound. */
-export type TimeRange = { from: Instant | null; to: Instant | null };
 
 /** How many hours a segment's records may lie from the hour in its name: clocks are set. */
 const HOURS_AROUND = 3;
@@ -40,14 +37,6 @@ export async function segmentsOfHours(dir: string, hours: readonly Date[]): Prom
   const wanted = new Set<number>();
   for (const hour of hours) for (const near of [0, 1]) wanted.add(hourOf(hour.getTime()) + near);
   return (await listSegments(dir)).filter(({ name }) => wanted.has(segmentHour(name) ?? NaN));
-}
-
-/** Whether a record lies within a range: an answer by when it arrived, a note by when it was written. */
-export function isWithin({ from, to }: TimeRange): (record: JournalRecord) => boolean {
-  return (record) => {
-    const at = record.kind === "response" ? record.observedAt : record.at;
-    return (from === null || at >= from) && (to === null || at < to);
-  };
 }
 
 /** The journal in a directory that somebody names: it itself, or the data directory around it. */

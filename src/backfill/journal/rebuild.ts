@@ -5,7 +5,7 @@
 import type pg from "pg";
 import { addAllSeen, findSeen, restoreInstruments } from "../../archive/instruments.ts";
 import { restoredSightings } from "../../archive/refill/restore.ts";
-import { createMemory, ensureRoom, storeBatch } from "../../archive/loadBatch.ts";
+import { createMemory, ensureRoom, monthsOf, storeBatch } from "../../archive/loadBatch.ts";
 import type { Batch } from "../../archive/batch.ts";
 import { refreshPieces } from "../../archive/tiers/refreshPieces.ts";
 import { dateOf } from "../../clock.ts";
@@ -26,7 +26,6 @@ import { inTransaction } from "../../archive/transaction.ts";
 import type { LoadPosition } from "../../archive/loadPosition.ts";
 import { overtaken } from "../../archive/refill/runs.ts";
 import { batchesOf, type ReplayOptions } from "./replay.ts";
-import type { TimeRange } from "./chosenSegments.ts";
 import { Restoring } from "./restoring.ts";
 
 const HOUR_MS = 3_600_000;
@@ -34,8 +33,6 @@ const HOUR_MS = 3_600_000;
 /** What a rebuild needs: it is always resumable. */
 type RebuildOptions = ReplayOptions & {
   runPosition: LoadPosition;
-  /** What is rebuilt of the journal. `wanted` lets notes from behind it pass: they may tell more of its slots. */
-  range: TimeRange;
   /** Of a trial: called before each batch, to copy what it meets; the bars, which have no copies, are left alone. */
   trial: ((client: pg.PoolClient, batch: Batch) => Promise<void>) | null;
 };
@@ -113,7 +110,7 @@ async function rebuildDate(
   const rebuildSegment = async (client: pg.PoolClient, name: string): Promise<void> => {
     for await (const batch of batchesOf(options, name)) {
       signal.throwIfAborted();
-      await ensureRoom(client, batch.answers, memory);
+      await ensureRoom(client, monthsOf(batch.answers), memory);
       await trial?.(client, batch);
       const others = datesOf(batch).filter((date) => !dates.has(date));
       if (trial === null) await removeBars(client, others);

@@ -1,13 +1,14 @@
 /**
- * Reads a journal again, into the archive: what is there adds nothing, what is not comes in. While a batch is loaded
- * the next one is read.
+ * Reads a journal again, into the archive: what is there adds nothing, what is not comes in. While a stretch is
+ * loaded the next one is read.
  */
 import type pg from "pg";
-import { BatchLoader, GATHERED_BATCH_BYTES, LoadedByAnother } from "../../archive/batchLoader.ts";
-import type { LoadPosition } from "../../archive/loadPosition.ts";
+import { LoadedByAnother, StretchLoader } from "../../archive/stretchLoader.ts";
+import type { LoadPosition, Part } from "../../archive/loadPosition.ts";
 import type { Batch } from "../../archive/batch.ts";
-import { type DamagedBytes, readBatches } from "../../archive/readBatches.ts";
-import type { JournalRecord } from "../../journal/record.ts";
+import { type DamagedBytes, readBatches, SMALL_BATCH_BYTES } from "../../archive/readBatches.ts";
+import { stretchesOfThread, type StretchRequest } from "../../archive/readStretches.ts";
+import type { JournalRecord, TimeRange } from "../../journal/record.ts";
 import type { SegmentInfo } from "../../journal/segments.ts";
 import type { OnProgress } from "../progress.ts";
 import { type BackfillReport, withLoaded } from "../../archive/refill/backfillReport.ts";
@@ -23,6 +24,8 @@ export type ReplayOptions = {
   /** Where to end in each segment at the latest; one that is not named is not read. Default: at their ends. */
   ends?: ReadonlyMap<string, number>;
   wanted: (record: JournalRecord) => boolean;
+  /** What of the journal is read. `wanted` says the same, and of a rebuild lets notes from behind it pass. */
+  range: TimeRange;
   /** Null: nothing is written down, as every run begins anew. */
   runPosition: LoadPosition | null;
   /** The report so far; what was committed adds to it. */
@@ -38,26 +41,35 @@ type ReadOptions = Pick<ReplayOptions, "journalDir" | "positions" | "ends" | "wa
 /** @throws the signal's reason, after what was read is committed; the database's errors; BACKFILL_OVERTAKEN */
 export async function replay(options: ReplayOptions): Promise<void> {
   const { pool, segments, runPosition, tally, onProgress, signal } = options;
-  const reread = (segment: string, from: number): AsyncGenerator<Batch> =>
-    batchesOf({ ...options, positions: new Map([[segment, from]]), onDamage: () => undefined }, segment);
-  const loader = new BatchLoader({
+  const reread = ({ segment, from, to }: Part): AsyncGenerator<Batch> =>
+    batchesOf(
+      {
+        ...options,
+        ...{
+          positions: new Map([[segment, from]]),
+          ends: new Map([[segment, to]]),
+          onDamage: () => undefined,
+        },
+      },
+      segment,
+    );
+  const loader = new StretchLoader({
     ...{ pool, position: runPosition ?? NO_POSITION, reread },
     // Damaged bytes are counted meanwhile.
     onLoaded: (loaded) => (tally.report = withLoaded(tally.report, loaded)),
   });
   const total = segments.reduce((sum, { bytes, fileBytes }) => sum + (bytes ?? fileBytes), 0);
-  const batches = allBatches(options);
-  let next = batches.next();
   try {
-    for (;;) {
-      const { value: batch, done: ended } = await next;
-      if (ended === true || signal.aborted) break;
-      next = batches.next();
-      // Its failure is met when it is awaited; before that, the load may fail first.
-      next.catch(() => undefined);
-      await loader.add(batch);
-      const done = bytesBefore(segments, batch) + batch.to;
-      onProgress({ doing: batch.segment, done, total, unit: "bytes", quotes: tally.report.read });
+    for await (const read of stretchesOfThread(requestOf(options))) {
+      if (signal.aborted) break;
+      if ("damage" in read) {
+        options.onDamage(read.damage);
+        continue;
+      }
+      const { stretch } = read;
+      await loader.add(stretch);
+      const done = bytesBefore(segments, stretch) + stretch.to;
+      onProgress({ doing: stretch.segment, done, total, unit: "bytes", quotes: tally.report.read });
     }
     await loader.finish();
     signal.throwIfAborted();
@@ -65,9 +77,16 @@ export async function replay(options: ReplayOptions): Promise<void> {
     throw error instanceof LoadedByAnother ? overtaken(error.at) : error;
   } finally {
     await loader.abandon();
-    await next.catch(() => undefined);
-    await batches.return();
   }
+}
+
+function requestOf({ journalDir, segments, positions, ends, range }: ReplayOptions): StretchRequest {
+  const parts = segments.map(({ name }) => ({
+    name,
+    from: positions.get(name) ?? 0,
+    until: ends === undefined ? undefined : (ends.get(name) ?? 0),
+  }));
+  return { journalDir, parts, range, mayBeGone: false, alone: "exports" };
 }
 
 /** The batches of all segments, one after the other. */
@@ -84,11 +103,11 @@ export async function* batchesOf(
 ): AsyncGenerator<Batch, void> {
   const from = positions.get(segment) ?? 0;
   const until = ends === undefined ? undefined : (ends.get(segment) ?? 0);
-  const what = { journalDir, from, until, wanted, onDamage, maxBytes: GATHERED_BATCH_BYTES };
+  const what = { journalDir, from, until, wanted, onDamage, maxBytes: SMALL_BATCH_BYTES };
   for await (const batch of readBatches(segment, what)) if (batch.to > batch.from) yield batch;
 }
 
-function bytesBefore(segments: readonly SegmentInfo[], { segment }: Batch): number {
+function bytesBefore(segments: readonly SegmentInfo[], { segment }: Pick<Part, "segment">): number {
   let sum = 0;
   for (const { name, bytes, fileBytes } of segments) {
     if (name === segment) break;

@@ -5,7 +5,7 @@ import type { SeenInstruments } from "../../archive/instruments.ts";
 import type { JournaledNote } from "../../archive/loadNotes.ts";
 import { dateOf, type Instant } from "../../clock.ts";
 import type { SlotKey } from "../../archive/refill/fillSlots.ts";
-import type { TimeRange } from "./chosenSegments.ts";
+import type { TimeRange } from "../../journal/record.ts";
 
 /** Slots that were taken out once, and instruments as the answers tell of them. */
 export class Restoring {

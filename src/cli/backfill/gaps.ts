@@ -13,6 +13,7 @@ import { fillSlots } from "../../archive/refill/fillSlots.ts";
 import { type Hole, hoursWithMisses, listHoles } from "../../archive/refill/listHoles.ts";
 import { allBatches, replay, type ReplayOptions } from "../../backfill/journal/replay.ts";
 import { segmentsOfHours } from "../../backfill/journal/chosenSegments.ts";
+import { EVER } from "../../journal/record.ts";
 import { type BackfillReport, NOTHING_DONE } from "../../archive/refill/backfillReport.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import { dateOf, type Instant, instantFromDate } from "../../clock.ts";
@@ -101,7 +102,7 @@ async function fillGaps(
   const { stored, deadLetters } = await readAgain(target, {
     ...{ journalDir: dir, signal, onProgress: display.progress, onDamage: display.onDamage },
     segments: await segmentsOfHours(dir, await hoursWithMisses(pool, { from, to })),
-    ...{ positions: new Map(), ends: await readPositions(pool), wanted: () => true },
+    ...{ positions: new Map(), ends: await readPositions(pool), wanted: () => true, range: EVER },
   });
   // A slot may be filled by any quote that is there by then, not by the journal's own alone.
   await target.tempCopies?.takeQuotesAroundMisses();

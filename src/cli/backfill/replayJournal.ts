@@ -16,12 +16,8 @@ import type { TempCopies } from "../../archive/tempCopies.ts";
 import { tryBatches } from "../../backfill/dryRun/tryBatches.ts";
 import { rebuild } from "../../backfill/journal/rebuild.ts";
 import { allBatches, replay, type ReplayOptions } from "../../backfill/journal/replay.ts";
-import {
-  chooseSegments,
-  isWithin,
-  journalIn,
-  type TimeRange,
-} from "../../backfill/journal/chosenSegments.ts";
+import { chooseSegments, journalIn } from "../../backfill/journal/chosenSegments.ts";
+import { isWithin, type TimeRange } from "../../journal/record.ts";
 import { type Instant, instantFromDate } from "../../clock.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import type { SegmentInfo } from "../../journal/segments.ts";
@@ -126,7 +122,7 @@ async function dryRunReplay(
   };
   const tried = chosen.rebuild
     ? await tryRebuild(tempCopies, chosen, counting)
-    : { report: await tryReplay(backfill, tempCopies, { ...counting, range: chosen }) };
+    : { report: await tryReplay(backfill, tempCopies, counting) };
   return {
     ...{ kind: "journal", dryRun: true, resumed: false },
     ...tried,
@@ -140,8 +136,9 @@ type TrialOptions = Omit<ReplayOptions, "pool" | "positions" | "runPosition">;
 async function tryReplay(
   { config, edges: { clock } }: Backfilling,
   tempCopies: TempCopies,
-  { range: { from, to }, ...options }: TrialOptions & { range: TimeRange },
+  options: TrialOptions,
 ): Promise<BackfillReport> {
+  const { from, to } = options.range;
   const filling = { now: instantFromDate(clock.now()), delayedJobs: await delayedJobs(config) };
   // An archive that has no slot is restored as it was, misses included.
   const beganEmpty = !(await tempCopies.hasSlots());
@@ -196,6 +193,7 @@ function replayOptions(
   return {
     ...{ journalDir: dir, segments, signal, tally, onProgress: display.progress },
     wanted: wantedBy(chosen),
+    range: { from: chosen.from, to: chosen.to },
     onDamage: (damage) => {
       tally.report = { ...tally.report, damagedBytes: tally.report.damagedBytes + damage.length };
       display.onDamage(damage);

@@ -1,0 +1,271 @@
+/**
+ * A stretch of a journal, read and ready for one transaction: its quotes are COPY's bytes already, in which only the
+ * numbers of instruments and sources are missing. It is made wherever the journal is read, in another thread or in this
+ * one, and holds nothing of the answers but what the archive gets.
+ */
+import type { Instant } from "../clock.ts";
+import type { RecordSource, ResponseRecord } from "../journal/record.ts";
+import type { DividendData } from "../quotes-api/document.ts";
+import { dividendOf, rowsOf } from "../read/answerToRows.ts";
+import { CopyLines } from "../read/copyLines.ts";
+import { isCsvCall } from "../read/csvCall.ts";
+import { isExportCall } from "../read/exportRows.ts";
+import type { AnswerRows, DeadLetter, InstrumentRow } from "../read/rowTypes.ts";
+import { type Batch, countsOf, type LoadReport, NOTHING_LOADED } from "./batch.ts";
+import { writeLines } from "./copyQuotes.ts";
+import type { DividendWord } from "./dividendChanges.ts";
+import { sameText } from "./dividendChanges.ts";
+import { responseRow, type ResponseRow } from "./insert.ts";
+import { identityText, merged, type Seen, sourceText } from "./instruments.ts";
+import { addCounts } from "./letterCounts.ts";
+import type { JournaledNote } from "./loadNotes.ts";
+
+/** Quotes of one instrument from one source; both are places in the stretch's lists. */
+export type Series = {
+  instrument: number;
+  source: number;
+  /** How many quotes. Their lines follow each other, in the order in which they came. */
+  rows: number;
+  /** What they say of dividends: ascending, without those that say nothing or what the one before them says. */
+  words: Pick<DividendWord, "observedAt" | "dividend">[];
+  /** Time of its newest quote. */
+  lastAt: Instant;
+};
+
+/** Lines of one table, series by series; `starts` has where each begins. */
+export type SeriesLines = { bytes: Uint8Array<ArrayBuffer>; starts: Uint32Array<ArrayBuffer> };
+
+/** Plain data: it may go from one thread to another. What has a source has its place in `sources`. */
+export type Stretch = {
+  segment: string;
+  /** Where it begins and ends in the segment, bytes of the uncompressed stream. */
+  from: number;
+  to: number;
+  /** Nothing of it was gathered: it holds rows with sources and numbers of their own, and `loadBatch` knows what to do. */
+  isAlone: boolean;
+  /** Whether there are pieces of files in it: two of their rows may stand for one instrument and time. */
+  hasFiles: boolean;
+  /** A time in each of its months, by `2026-11`. */
+  months: ReadonlyMap<string, Instant>;
+  sources: readonly RecordSource[];
+  instruments: readonly Seen[];
+  responses: readonly ResponseRow[];
+  letters: readonly (DeadLetter & { source: number })[];
+  notes: readonly JournaledNote[];
+  series: readonly Series[];
+  /** False: a quote came behind a later one of its series, and its dividend may be wanted. */
+  isInOrder: boolean;
+  quotes: SeriesLines;
+  extended: SeriesLines;
+  /** What was read, and stored if all of it is new; without dividends and slots, which the archive counts. */
+  report: LoadReport;
+};
+
+/** More than there are sources in a stretch: with it, instrument and source are one number. */
+const SOURCES = 2 ** 16;
+
+/** Answers and notes come in, one behind the other; `finish` gives the stretch. */
+export class Gathering {
+  readonly #segment: string;
+  readonly #from: number;
+  readonly #months = new Map<string, Instant>();
+  readonly #sources = new Places<RecordSource>(sourceText);
+  readonly #instruments: Seen[] = [];
+  readonly #placeOf = new Map<string, number>();
+  readonly #responses: ResponseRow[] = [];
+  readonly #letters: (DeadLetter & { source: number })[] = [];
+  readonly #notes: JournaledNote[] = [];
+  readonly #series: Series[] = [];
+  readonly #seriesOf = new Map<number, number>();
+  /** The series of each quote, in the order in which they came, and where its lines begin. */
+  readonly #rows: { series: number; quote: number; extended: number }[] = [];
+  readonly #quotes = new CopyLines();
+  readonly #extended = new CopyLines();
+  #isInOrder = true;
+  #hasFiles = false;
+  #report: LoadReport = NOTHING_LOADED;
+  /** Where it ends so far. */
+  to: number;
+
+  /** Begins at a place of a segment. */
+  constructor({ segment, from }: Pick<Stretch, "segment" | "from">) {
+    this.#segment = segment;
+    this.#from = from;
+    this.to = from;
+  }
+
+  /** How many bytes of the segment it takes in so far. */
+  get length(): number {
+    return this.to - this.#from;
+  }
+
+  /** Takes in a note. */
+  addNote(note: JournaledNote): void {
+    this.#notes.push(note);
+  }
+
+  /** Takes in an answer. */
+  addAnswer(answer: AnswerRows): void {
+    const { record, units, deadLetters } = answer;
+    const source = this.#addResponse(record, responseRow({ ...answer, sourceId: 0 }));
+    for (const letter of deadLetters) this.#letters.push({ ...letter, source });
+    for (const unit of units) {
+      const lines = writeLines(unit, this.#quotes, this.#extended);
+      this.#addRow(source, unit.observedAt, {
+        ...lines,
+        instrument: unit.instrument,
+        dividend: dividendOf(unit.quote),
+      });
+    }
+    const stored = { responses: 1, quotes: units.length };
+    this.#report = addCounts(this.#report, { ...NOTHING_LOADED, ...countsOf([answer]), ...stored });
+  }
+
+  /** Takes in a record as it is journaled. */
+  add(record: ResponseRecord, position: AnswerRows["position"]): void {
+    this.addAnswer(rowsOf(record, position));
+  }
+
+  #addResponse(record: ResponseRecord, row: ResponseRow): number {
+    const source = this.#sources.place(record.source);
+    this.#responses.push({ ...row, sourceId: source });
+    this.#addMonth(record.observedAt);
+    this.#hasFiles ||= isCsvCall(record.request) || isExportCall(record.request);
+    return source;
+  }
+
+  #addMonth(at: Instant): void {
+    const month = monthText(at);
+    if (!this.#months.has(month)) this.#months.set(month, at);
+  }
+
+  #addRow(source: number, at: Instant, row: Row): void {
+    const place = this.#see(row.instrument, at);
+    const key = place * SOURCES + source;
+    let number = this.#seriesOf.get(key);
+    if (number === undefined) {
+      number = this.#series.push({ instrument: place, source, rows: 0, words: [], lastAt: "" }) - 1;
+      this.#seriesOf.set(key, number);
+    }
+    const series = this.#series[number] as Series;
+    series.rows += 1;
+    this.#rows.push({ series: number, quote: row.quote, extended: row.extended });
+    if (at <= series.lastAt) this.#isInOrder = false;
+    series.lastAt = at;
+    addWord(series, at, row.dividend);
+    this.#addMonth(at);
+  }
+
+  #see(row: InstrumentRow, at: Instant): number {
+    const identity = identityText(row);
+    const place = this.#placeOf.get(identity) ?? this.#instruments.length;
+    const known = this.#instruments[place];
+    if (known === undefined) this.#placeOf.set(identity, place);
+    this.#instruments[place] = known ? seenAgain(known, row, at) : { row, first: at, last: at };
+    return place;
+  }
+
+  /** @param isAlone see `Stretch` */
+  finish(isAlone = false): Stretch {
+    return {
+      ...{ segment: this.#segment, from: this.#from, to: this.to, isAlone },
+      ...{ months: this.#months, sources: this.#sources.all, instruments: this.#instruments },
+      ...{ responses: this.#responses, letters: this.#letters, notes: this.#notes, series: this.#series },
+      ...{ isInOrder: this.#isInOrder, hasFiles: this.#hasFiles, report: this.#report },
+      quotes: this.#bySeries(this.#quotes, "quote"),
+      extended: this.#bySeries(this.#extended, "extended"),
+    };
+  }
+
+  #bySeries({ bytes, end }: CopyLines, table: "quote" | "extended"): SeriesLines {
+    const rows = this.#rows;
+    const sorted = { bytes: new Uint8Array(end), starts: new Uint32Array(rows.length) };
+    const order = rowsBySeries(rows, this.#series);
+    let at = 0;
+    order.forEach((row, place) => {
+      const start = rows[row]?.[table] ?? 0;
+      const line = bytes.subarray(start, rows[row + 1]?.[table] ?? end);
+      sorted.bytes.set(line, at);
+      sorted.starts[place] = at;
+      at += line.length;
+    });
+    return sorted;
+  }
+}
+
+/** A quote whose lines are there, and where they begin. */
+type Row = { instrument: InstrumentRow; dividend: DividendData | null; quote: number; extended: number };
+
+/** A month of a time, `2026-11`. */
+export function monthText(at: Instant): string {
+  return at.slice(0, "2026-11".length);
+}
+
+/** Mostly an answer says what the one before it has said. */
+function seenAgain(known: Seen, row: InstrumentRow, at: Instant): Seen {
+  if (at < known.last || !isDescribedAlike(row, known.row))
+    return merged(known, { row, first: at, last: at });
+  known.last = at;
+  return known;
+}
+
+function isDescribedAlike(a: InstrumentRow, b: InstrumentRow): boolean {
+  return a === b || DESCRIPTION.every((field) => a[field] === b[field]);
+}
+
+/** What answers may say differently of one instrument. */
+const DESCRIPTION = [
+  ...(["exchange", "description", "contractSize"] as const),
+  ...(["underlying", "assumedType", "writtenStrike"] as const),
+] as const satisfies readonly (keyof InstrumentRow)[];
+
+function addWord({ words }: Series, observedAt: Instant, dividend: DividendData | null): void {
+  if (dividend === null) return;
+  const before = words.at(-1)?.dividend ?? null;
+  if (before === null || !sameText(before, dividend)) words.push({ observedAt, dividend });
+}
+
+/** The places of rows, series by series and in their order within each. */
+function rowsBySeries(rows: readonly { series: number }[], all: readonly Series[]): Uint32Array {
+  const next = new Uint32Array(all.length);
+  let before = 0;
+  all.forEach(({ rows: count }, place) => {
+    next[place] = before;
+    before += count;
+  });
+  const order = new Uint32Array(rows.length);
+  rows.forEach(({ series }, row) => {
+    const place = next[series] ?? 0;
+    order[place] = row;
+    next[series] = place + 1;
+  });
+  return order;
+}
+
+/** Things that come again and again, each with its place in the order in which they came first. */
+class Places<T> {
+  readonly all: T[] = [];
+  readonly #textOf: (one: T) => string;
+  readonly #places = new Map<string, number>();
+
+  constructor(textOf: (one: T) => string) {
+    this.#textOf = textOf;
+  }
+
+  place(one: T): number {
+    const text = this.#textOf(one);
+    const known = this.#places.get(text);
+    if (known !== undefined) return known;
+    this.#places.set(text, this.all.length);
+    return this.all.push(one) - 1;
+  }
+}
+
+/** A batch as a stretch. */
+export function stretchOf({ segment, from, to, answers, notes }: Batch): Stretch {
+  const gathering = new Gathering({ segment, from });
+  for (const answer of answers) gathering.addAnswer(answer);
+  for (const note of notes) gathering.addNote(note);
+  gathering.to = to;
+  return gathering.finish();
+}

@@ -1,0 +1,293 @@
+/**
+ * Loads a journal, live and again, stretch by stretch (stretch.ts): one transaction stores a stretch while the next one is
+ * read. Live a stretch is the answer that has just come; of a replay it is 16 MB. What is as expected goes in without
+ * many questions: quotes that are all new, or all there. Whatever is not as expected, some quotes there and some not, or
+ * one that the database refuses, is left to `loadBatch`: the stretch is read again, batch by batch.
+ */
+import type pg from "pg";
+import type { Batch, LoadReport } from "./batch.ts";
+import { copyStretch, rowTimes } from "./copyQuotes.ts";
+import { isPassing, createMemory, ensureRoom, loadBatch } from "./loadBatch.ts";
+import { READ_ONLY, mayBeOfARow, mayBeThereAlready, sqlstateOf } from "./databaseError.ts";
+import { areDividendsThere, type DividendSeries, insertDividends, joinSeries } from "./dividends.ts";
+import { dropOldLetters, insertDeadLetters, insertResponses, type SourcedLetter } from "./insert.ts";
+import {
+  placeSeen,
+  placeSources,
+  refreshInstruments,
+  seenByNumber,
+  type SeenInstruments,
+  sourceText,
+} from "./instruments.ts";
+import { KnownInstruments } from "./knownInstruments.ts";
+import { addLetterCounts, countLetters } from "./letterCounts.ts";
+import { loadNotes } from "./loadNotes.ts";
+import type { LoadPosition, Part } from "./loadPosition.ts";
+import type { Numbers } from "../read/copyLines.ts";
+import type { Stretch } from "./stretch.ts";
+
+/** What a loader of stretches needs. */
+type StretchLoaderOptions = {
+  pool: pg.Pool;
+  /** How far this load has come. */
+  position: LoadPosition;
+  /** Reads a part of a segment again, as batches. */
+  reread: (part: Part) => AsyncIterable<Batch>;
+  /** Told of each load that was committed, in order. */
+  onLoaded: (report: LoadReport) => void;
+};
+
+/** The position is not where a stretch begins: another program has loaded it. */
+export class LoadedByAnother extends Error {
+  override readonly name = "LoadedByAnother";
+  readonly at: Pick<Batch, "segment" | "from">;
+
+  constructor({ segment, from }: Pick<Batch, "segment" | "from">) {
+    super(`${segment} was loaded beyond byte ${from} by another program`);
+    this.at = { segment, from };
+  }
+}
+
+/** A stretch on its way into the archive; `done` tells whether it came there. */
+type Storing = { stretch: Stretch; done: Promise<boolean> };
+
+/** Stretches come in (`add`); each is stored while the next one is read. */
+export class StretchLoader {
+  readonly #options: StretchLoaderOptions;
+  readonly #memory = createMemory();
+  readonly #known = new KnownInstruments();
+  readonly #sources = new Map<string, number>();
+  #storing: Storing | null = null;
+  /** The segment of which some was there and some was not: the rest of it most likely as well. */
+  #mixed: string | null = null;
+
+  constructor(options: StretchLoaderOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Takes in the next stretch, once the one before it has arrived.
+   *
+   * @throws the database's errors, LoadedByAnother; what was committed before stays
+   */
+  async add(stretch: Stretch): Promise<void> {
+    await this.finish();
+    if (stretch.isAlone || this.#mixed === stretch.segment) return this.#loadByBatches(stretch);
+    await this.#makeRoom(stretch);
+    this.#storing = { stretch, done: this.#store(stretch) };
+    // Its failure is met when it arrives.
+    this.#storing.done.catch(() => undefined);
+  }
+
+  /** Waits for the stretch on its way; if it cannot go in as a whole, it goes in batch by batch. */
+  async finish(): Promise<void> {
+    const storing = this.#storing;
+    this.#storing = null;
+    if (storing !== null && !(await storing.done)) await this.#loadByBatches(storing.stretch);
+  }
+
+  /** Ends a load that has failed: what is not committed is undone. */
+  async abandon(): Promise<void> {
+    await this.#storing?.done.catch(() => undefined);
+    this.#storing = null;
+  }
+
+  async #store(stretch: Stretch): Promise<boolean> {
+    const { position, onLoaded } = this.#options;
+    const client = await this.#begin(stretch);
+    try {
+      const placed = await this.#place(client, stretch);
+      const stored = await storeQuotes(client, stretch, placed);
+      if (stored === null) {
+        if (stretch.isInOrder) this.#mixed = stretch.segment;
+        await this.#undo(client);
+        return false;
+      }
+      const { slots, refused } = await loadNotes(client, stretch.notes);
+      const deadLetters = await insertDeadLetters(client, [...placed.letters, ...refused]);
+      // Last, because it locks rows that other loaders want as well.
+      await refreshInstruments(client, placed.seen);
+      const lost = addLetterCounts(stretch.report.lost, countLetters(refused));
+      const report = { ...stretch.report, ...stored, slots, deadLetters, lost };
+      await position.move(client, stretch, report);
+      await client.query("commit");
+      client.release();
+      onLoaded(report);
+      return true;
+    } catch (error) {
+      await this.#undo(client, error as Error);
+      if (isOfData(error)) return false;
+      throw error;
+    }
+  }
+
+  async #begin(stretch: Part): Promise<pg.PoolClient> {
+    const { pool, position } = this.#options;
+    const client = await pool.connect();
+    try {
+      await client.query("begin");
+      if (!(await position.take(client, stretch))) throw new LoadedByAnother(stretch);
+      return client;
+    } catch (error) {
+      client.release(error as Error);
+      throw error;
+    }
+  }
+
+  /** From memory, or asks the archive, within the transaction of the stretch. */
+  async #place(client: pg.ClientBase, stretch: Stretch): Promise<Placed> {
+    const { sources, instruments, series, letters } = stretch;
+    const texts = sources.map(sourceText);
+    if (texts.some((text) => !this.#sources.has(text))) {
+      const numbers = await placeSources(client, sources);
+      texts.forEach((text, place) => this.#sources.set(text, numbers[place] ?? 0));
+    }
+    const sourceIds = texts.map((text) => this.#sources.get(text) ?? 0);
+    const ids = await placeSeen(client, instruments, this.#known);
+    return {
+      sourceIds,
+      numbers: series.map(({ instrument, source }) => ({
+        instrumentId: ids[instrument] ?? 0,
+        sourceId: sourceIds[source] ?? 0,
+      })),
+      seen: seenByNumber(instruments, ids),
+      letters: letters.map(({ source, ...letter }) => ({ ...letter, sourceId: sourceIds[source] ?? 0 })),
+    };
+  }
+
+  async #undo(client: pg.PoolClient, cause?: Error): Promise<void> {
+    // Numbers that were given out in the transaction are no numbers any more.
+    this.#known.clear();
+    this.#sources.clear();
+    this.#memory.months.clear();
+    const undone = await client.query("rollback").then(
+      () => true,
+      () => false,
+    );
+    // A connection that failed is closed, never handed out again half-way through a transaction. One that met a row it
+    // refused is sound: a trial has all its tables on it.
+    // A session stays read only when its database no longer is: the next attempt gets a new one.
+    client.release(undone && (!cause || sqlstateOf(cause) !== READ_ONLY) ? undefined : cause);
+  }
+
+  /** Partitions are made outside of any transaction that has rows: it would wait for itself. */
+  async #makeRoom({ months }: Stretch): Promise<void> {
+    if ([...months.keys()].every((month) => this.#memory.months.has(month))) return;
+    const client = await this.#options.pool.connect();
+    try {
+      await ensureRoom(client, months, this.#memory);
+      client.release();
+    } catch (error) {
+      client.release(error as Error);
+      throw error;
+    }
+  }
+
+  async #loadByBatches(part: Part): Promise<void> {
+    const { pool, position, onLoaded, reread } = this.#options;
+    for await (const batch of reread(part)) {
+      const loaded = await loadBatch(pool, batch, { memory: this.#memory, position });
+      if (loaded === null) throw new LoadedByAnother(batch);
+      onLoaded(loaded);
+    }
+  }
+}
+
+/** Whether the batches may go in one by one: the error may be about some row, or passes. */
+function isOfData(error: unknown): boolean {
+  return isPassing(error) || mayBeOfARow(error) || mayBeThereAlready(error);
+}
+
+/** Numbers in place of places: of the sources, and of each series. */
+type Placed = {
+  sourceIds: readonly number[];
+  numbers: readonly Numbers[];
+  seen: SeenInstruments;
+  letters: SourcedLetter[];
+};
+
+/** Null: some of it is there and some is not, or dividends were left out that may be wanted. */
+async function storeQuotes(
+  client: pg.ClientBase,
+  stretch: Stretch,
+  { sourceIds, numbers, letters }: Placed,
+): Promise<Pick<LoadReport, "responses" | "quotes" | "dividends" | "repeated"> | null> {
+  const responses = stretch.responses.map((row) => ({ ...row, sourceId: sourceIds[row.sourceId] ?? 0 }));
+  const added = await insertResponses(client, responses);
+  const dividends = stretch.isInOrder ? joinSeries(dividendsOf(stretch, numbers)) : null;
+  if (dividends === null) return null;
+  if (added === responses.length) {
+    const changed = await insertDividends(client, dividends);
+    if (changed === null) return null;
+    await copyStretch(client, stretch, numbers);
+    return { responses: added, quotes: stretch.report.units, dividends: changed, repeated: 0 };
+  }
+  if (added > 0 || stretch.hasFiles || !(await areQuotesThere(client, stretch, numbers))) return null;
+  if (!(await areDividendsThere(client, dividends))) return null;
+  await dropOldLetters(client, responses, letters);
+  return { responses: 0, quotes: 0, dividends: 0, repeated: stretch.report.units };
+}
+
+function dividendsOf({ series }: Stretch, numbers: readonly Numbers[]): DividendSeries[] {
+  return series.map(({ words, lastAt }, place) => ({
+    ...(numbers[place] ?? { instrumentId: 0, sourceId: 0 }),
+    ...{ words, lastAt, sparse: true },
+  }));
+}
+
+/**
+ * Whether both tables have a row for each quote of a stretch. Each series is read from its first time to its last: a
+ * chunk that is compressed is not looked into once for each row.
+ */
+async function areQuotesThere(
+  client: pg.ClientBase,
+  stretch: Stretch,
+  numbers: readonly Numbers[],
+): Promise<boolean> {
+  const times = rowTimes(stretch);
+  const places = stretch.series.flatMap(({ rows }, place) => Array.from({ length: rows }, () => place + 1));
+  const bounds = boundsOf(stretch, times);
+  const { rows } = await client.query<Record<"quotes" | "extended_quotes", number>>({
+    name: "count quotes that are there",
+    text: `with series as materialized (
+        select * from unnest($1::int[], $2::smallint[], $3::timestamptz[], $4::timestamptz[])
+          with ordinality as s (instrument_id, source_id, first, last, place)
+      ), wanted as materialized (
+        select * from unnest($5::int[], $6::timestamptz[]) as w (place, observed_at)
+      )
+      select ${["quotes", "extended_quotes"].map((table) => `(${countThere(table)}) as ${table}`).join(", ")}`,
+    values: [
+      numbers.map(({ instrumentId }) => instrumentId),
+      numbers.map(({ sourceId }) => sourceId),
+      bounds.map(({ first }) => first),
+      bounds.map(({ last }) => last),
+      places,
+      times,
+    ],
+  });
+  return rows[0]?.quotes === times.length && rows[0].extended_quotes === times.length;
+}
+
+function countThere(table: string): string {
+  return `select count(*)::int from (
+      select s.place, q.observed_at
+      from series s
+      cross join lateral (
+        select q.observed_at from ${table} q
+        where q.instrument_id = s.instrument_id and q.source_id = s.source_id
+          and q.observed_at between s.first and s.last
+        offset 0
+      ) q
+    ) there
+    join wanted w on w.place = there.place and w.observed_at = there.observed_at`;
+}
+
+function boundsOf({ series }: Stretch, times: readonly string[]): { first: string; last: string }[] {
+  let before = 0;
+  return series.map(({ rows }) => {
+    // A stretch that is here is in order.
+    const bounds = { first: times[before] ?? "", last: times[before + rows - 1] ?? "" };
+    before += rows;
+    return bounds;
+  });
+}
