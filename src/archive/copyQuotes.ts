@@ -7,7 +7,6 @@ import type { Instant } from "../clock.ts";
 import type { QuoteUnit } from "../read/rowTypes.ts";
 import type { InsertQuotes } from "./insert.ts";
 import { EXTENDED_QUOTES, hasExtended, inKeyOrder, type QuoteTable, QUOTES } from "./quoteColumns.ts";
-import type { SeriesLines, Stretch } from "./stretch.ts";
 
 /**
  * By COPY, for units that are new.
@@ -67,50 +66,52 @@ const TEXTS = new Map(
   [QUOTES, EXTENDED_QUOTES].map((table) => [table, behindHole(table).map(({ text }) => text)]),
 );
 
+/** Lines of one table, series by series; `starts` has where each begins. */
+export type SeriesLines = { bytes: Uint8Array<ArrayBuffer>; starts: Uint32Array<ArrayBuffer> };
+
+/** Quotes by series, an instrument from a source: of how many rows each is, and the lines of both tables. */
+type QuoteLines = {
+  series: readonly { rows: number }[];
+  quotes: SeriesLines;
+  extended: SeriesLines;
+};
+
 /**
- * Copies the lines of a stretch, in the order of the tables' keys: neighbours in the index are written together, and two
- * loaders that write the same rows never wait for each other crosswise.
+ * Copies lines that were made before, in the order of the tables' keys: neighbours in the index are written together, and
+ * two loaders that write the same rows never wait for each other crosswise.
  *
  * @param numbers of each series, in its place
  * @throws 23505 when one of them is there already
  */
-export async function copyStretch(
+export async function copyLines(
   client: pg.ClientBase,
-  stretch: Stretch,
+  { series, quotes, extended }: QuoteLines,
   numbers: readonly Numbers[],
 ): Promise<void> {
-  const order = stretch.series
-    .map((_, place) => place)
-    .sort((a, b) => compareNumbers(numbers[a], numbers[b]));
-  const rows = firstRows(stretch);
-  const pieces = function* (lines: SeriesLines): Generator<Uint8Array> {
+  const order = series.map((_, place) => place).sort((a, b) => compareNumbers(numbers[a], numbers[b]));
+  let before = 0;
+  const firsts = [...series.map(({ rows }) => (before += rows) - rows), before];
+  const ordered = function* ({ bytes, starts }: SeriesLines): Generator<Uint8Array> {
     for (const place of order) {
-      const [first = 0, end = 0] = [rows[place], rows[place + 1]];
-      for (let row = first; row < end; row++)
-        fillHole(lines.bytes, lines.starts[row] ?? 0, numbers[place] as Numbers);
-      yield lines.bytes.subarray(lines.starts[first], lines.starts[end]);
+      const [first = 0, end = 0] = [firsts[place], firsts[place + 1]];
+      for (let row = first; row < end; row++) fillHole(bytes, starts[row] ?? 0, numbers[place] as Numbers);
+      yield bytes.subarray(starts[first], starts[end]);
     }
   };
-  await copyInto(client, copySql(QUOTES), pieces(stretch.quotes));
-  await copyInto(client, copySql(EXTENDED_QUOTES), pieces(stretch.extended));
+  await copyInto(client, copySql(QUOTES), ordered(quotes));
+  await copyInto(client, copySql(EXTENDED_QUOTES), ordered(extended));
 }
 
 function compareNumbers(a: Numbers | undefined, b: Numbers | undefined): number {
   return (a?.instrumentId ?? 0) - (b?.instrumentId ?? 0) || (a?.sourceId ?? 0) - (b?.sourceId ?? 0);
 }
 
-/** `observed_at` of each quote of a stretch: it comes first in a line, behind the hole. */
-export function rowTimes({ quotes: { bytes, starts } }: Stretch): Instant[] {
+/** `observed_at` of each line: it comes first behind the hole. */
+export function rowTimes({ bytes, starts }: SeriesLines): Instant[] {
   const text = Buffer.from(bytes.buffer).toString("latin1");
   return Array.from(starts, (start) =>
     text.slice(start + HOLE_BYTES, text.indexOf("\t", start + HOLE_BYTES)),
   );
-}
-
-/** The first row of each series, and behind them how many rows there are. */
-function firstRows({ series }: Stretch): number[] {
-  let before = 0;
-  return [...series.map(({ rows }) => (before += rows) - rows), before];
 }
 
 // COPY: the fastest way into a table. It knows no `on conflict`: a row that is there already ends all of it.

@@ -25,7 +25,7 @@ export type SeenInstruments = Map<number, Seen>;
 export const ADDING_LOCK = "lock table sources in share update exclusive mode";
 
 /** Numbers of a batch's instruments. */
-export type PlacedInstruments = {
+type PlacedInstruments = {
   /** In the order of the units. */
   ids: number[];
   /** What the batch says of each of them, for `refreshInstruments`. */

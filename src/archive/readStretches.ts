@@ -13,7 +13,7 @@ import { Gathering, type Stretch } from "./stretch.ts";
 const STRETCH_BYTES = 16 * 1024 * 1024;
 
 /** A segment to read: from 0 or a stretch's `to`, `until` the same or its end. */
-export type SegmentPart = { name: string; from: number; until?: number | undefined };
+type SegmentPart = { name: string; from: number; until?: number | undefined };
 
 /** What to read. Plain data: it may go to another thread. */
 export type StretchRequest = {
@@ -28,7 +28,7 @@ export type StretchRequest = {
 };
 
 /** A stretch, or bytes that hold no whole record. */
-export type ReadStretch = { stretch: Stretch } | { damage: DamagedBytes };
+type ReadStretch = { stretch: Stretch } | { damage: DamagedBytes };
 
 /**
  * The stretches of some segments, in their order; none is empty. Between records whatever else waits has its turn.

@@ -12,7 +12,7 @@ import { isCsvCall } from "../read/csvCall.ts";
 import { isExportCall } from "../read/exportRows.ts";
 import type { AnswerRows, DeadLetter, InstrumentRow } from "../read/rowTypes.ts";
 import { type Batch, countsOf, type LoadReport, NOTHING_LOADED } from "./batch.ts";
-import { writeLines } from "./copyQuotes.ts";
+import { type SeriesLines, writeLines } from "./copyQuotes.ts";
 import type { DividendWord } from "./dividendChanges.ts";
 import { sameText } from "./dividendChanges.ts";
 import { responseRow, type ResponseRow } from "./insert.ts";
@@ -21,7 +21,7 @@ import { addCounts } from "./letterCounts.ts";
 import type { JournaledNote } from "./loadNotes.ts";
 
 /** Quotes of one instrument from one source; both are places in the stretch's lists. */
-export type Series = {
+type Series = {
   instrument: number;
   source: number;
   /** How many quotes. Their lines follow each other, in the order in which they came. */
@@ -31,9 +31,6 @@ export type Series = {
   /** Time of its newest quote. */
   lastAt: Instant;
 };
-
-/** Lines of one table, series by series; `starts` has where each begins. */
-export type SeriesLines = { bytes: Uint8Array<ArrayBuffer>; starts: Uint32Array<ArrayBuffer> };
 
 /** Plain data: it may go from one thread to another. What has a source has its place in `sources`. */
 export type Stretch = {

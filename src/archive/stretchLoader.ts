@@ -6,7 +6,7 @@
  */
 import type pg from "pg";
 import type { Batch, LoadReport } from "./batch.ts";
-import { copyStretch, rowTimes } from "./copyQuotes.ts";
+import { copyLines, rowTimes } from "./copyQuotes.ts";
 import { isPassing, createMemory, ensureRoom, loadBatch } from "./loadBatch.ts";
 import { READ_ONLY, mayBeOfARow, mayBeThereAlready, sqlstateOf } from "./databaseError.ts";
 import { areDividendsThere, type DividendSeries, insertDividends, joinSeries } from "./dividends.ts";
@@ -219,7 +219,7 @@ async function storeQuotes(
   if (added === responses.length) {
     const changed = await insertDividends(client, dividends);
     if (changed === null) return null;
-    await copyStretch(client, stretch, numbers);
+    await copyLines(client, stretch, numbers);
     return { responses: added, quotes: stretch.report.units, dividends: changed, repeated: 0 };
   }
   if (added > 0 || stretch.hasFiles || !(await areQuotesThere(client, stretch, numbers))) return null;
@@ -244,7 +244,7 @@ async function areQuotesThere(
   stretch: Stretch,
   numbers: readonly Numbers[],
 ): Promise<boolean> {
-  const times = rowTimes(stretch);
+  const times = rowTimes(stretch.quotes);
   const places = stretch.series.flatMap(({ rows }, place) => Array.from({ length: rows }, () => place + 1));
   const bounds = boundsOf(stretch, times);
   const { rows } = await client.query<Record<"quotes" | "extended_quotes", number>>({

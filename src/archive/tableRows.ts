@@ -52,8 +52,8 @@ export function columnList<T extends PgTable>(table: T, ...fields: [FieldOf<T>, 
   return fields.map((field) => columns[field]?.name).join(", ");
 }
 
-/** The names of all columns of a table, in its order, for values that are made in that order too. */
-export function allColumns(table: PgTable): string {
+/** The names of all columns of a table, in its order. */
+function allColumns(table: PgTable): string {
   return Object.values(getTableColumns(table))
     .map(({ name }) => name)
     .join(", ");
