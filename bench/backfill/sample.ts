@@ -46,7 +46,7 @@ export async function writeSample(
   let bodyBytes = 0;
   for (let first = 0; first < answers; first += TOGETHER) {
     const records = Array.from({ length: Math.min(TOGETHER, answers - first) }, (_, n) =>
-      answer(first + n, random),
+      sampleAnswer(first + n, random),
     );
     nowMs = FIRST_MS + Math.floor(((first + records.length) * 60_000) / PER_MINUTE);
     bodyBytes += records.reduce((sum, { body }) => sum + body.byteLength, 0);
@@ -60,7 +60,8 @@ export async function writeSample(
   return { answers, bodyBytes };
 }
 
-function answer(place: number, random: Random): ResponseRecord {
+/** The answer at a place of the journal: equities at the even ones, options at the odd ones. */
+export function sampleAnswer(place: number, random: Random): ResponseRecord {
   const observedAt = instantOf(
     BigInt(FIRST_MS) * 1_000n + (BigInt(place) * 60_000_000n) / BigInt(PER_MINUTE) + BigInt(place % 997),
   );

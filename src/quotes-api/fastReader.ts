@@ -19,7 +19,7 @@ export type PlainXmlHandler = Omit<XmlHandler, "open"> & {
 const DECLARATION = '<?xml version="1.0" encoding="UTF-8"?>';
 
 /** Longest tag, text or white space that is plain, in characters: two in a row are no longer than MAX_PIECE. */
-const MAX_PLAIN_PIECE = MAX_PIECE / 2;
+export const MAX_PLAIN_PIECE = MAX_PIECE / 2;
 
 const TAB = 0x09;
 const LINE_FEED = 0x0a;
@@ -260,4 +260,12 @@ export function readOrdinaryItem(text: string, at: number): OrdinaryItem | null 
   const leaves = ORDINARY.exec(text);
   const end = ORDINARY.lastIndex;
   return leaves === null || end - at > MAX_PLAIN_PIECE ? null : { leaves, end };
+}
+
+const WITH_PLACES = new RegExp(ORDINARY.source, "dy");
+
+/** Where the texts of such an element's leaves begin and end, by leaf; null when `text` does not begin with one. */
+export function placesInOrdinaryItem(text: string): ([number, number] | undefined)[] | null {
+  WITH_PLACES.lastIndex = 0;
+  return WITH_PLACES.exec(text)?.indices ?? null;
 }

@@ -138,7 +138,7 @@ function canonicalName(key: InstrumentKey): string {
 }
 
 /** A text for each instrument, and each its own: a symbol may look like the name of a contract. */
-function keyText(key: InstrumentKey): string {
+export function keyText(key: InstrumentKey): string {
   return `${key.kind} ${canonicalName(key)}`;
 }
 

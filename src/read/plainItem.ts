@@ -1,0 +1,333 @@
+/**
+ * Goes over the bytes of an `instrumentquote` and finds where its values are, without making text of them. What stands
+ * between two values, tags and white space, is the same in item after item: it is learned from items that the pattern of
+ * `fastReader.ts` has read, and then only compared. A stretch of names or of a dividend is the same in answer after
+ * answer, and is compared whole. Everything is ASCII here: a byte is a character.
+ */
+import { readDecimal, readInteger } from "../quotes-api/decimal.ts";
+import type { DividendData } from "../quotes-api/document.ts";
+import { MAX_PLAIN_PIECE, placesInOrdinaryItem } from "../quotes-api/fastReader.ts";
+import { fieldNames } from "../quotes-api/fields.ts";
+import { LEAF, LEAF_PATHS, type QuoteLeaves } from "../quotes-api/leaves.ts";
+import type { InstrumentRow } from "./rowTypes.ts";
+
+/** An instrument that an answer may name, and what the answer with this number had of it. */
+export type Name = { askedIn: number; place: number; mainIn: number; underlyingIn: number };
+
+/** The instrument that names stand for; together with a contract size and the names of an underlying, if it has them. */
+export type Known = {
+  row: InstrumentRow;
+  name: Name;
+  contractSize: string | null;
+  underlying: Stretch | null;
+};
+
+/** Bytes that come again: from the value of a leaf up to the end of the value of another. */
+export type Stretch = {
+  readonly from: number;
+  readonly to: number;
+  readonly length: number;
+  /** Where its words are. */
+  readonly words: number;
+  /** By group: which stretch followed an instrument last time; in the group of instruments, that of the next item. */
+  readonly followers: (Stretch | null)[];
+  /** What it means, once that is known. */
+  known: Known | null;
+  dividend: DividendData | null | undefined;
+};
+
+/** What stands between two values, `</bidprice><change>`; `to` is the leaf whose value follows. */
+type Joint = { readonly to: number; readonly length: number; readonly words: number };
+
+/** Beside the leaves: an item begins at the one and ends at the other. */
+const [START, END] = [0, LEAF_PATHS.length];
+
+/** Groups of leaves whose values are not read one by one, in the order in which they stand in an item. */
+export const GROUP = { instrument: 0, dividend: 1, underlying: 2, underlyingDividend: 3 } as const;
+const GROUP_COUNT = 4;
+
+/** What a leaf is: of a group, up to GROUP_COUNT, or one of these. */
+const [DECIMAL, INTEGER, FLAG] = [4, 5, 6];
+
+const KINDS = kinds();
+
+function kinds(): Uint8Array {
+  const kinds = new Uint8Array(END).fill(DECIMAL);
+  kinds.fill(GROUP.instrument, LEAF.description, LEAF.symbol + 1);
+  kinds.fill(GROUP.underlying, LEAF.underlyingDescription, LEAF.underlyingSymbol + 1);
+  for (const { values } of [LEAF.quote, LEAF.underlyingQuote])
+    for (const name of fieldNames("integer")) kinds[values[name]] = INTEGER;
+  const ofDividend = (group: number, { dividend }: QuoteLeaves): void =>
+    Object.values(dividend).forEach((leaf) => (kinds[leaf] = group));
+  ofDividend(GROUP.dividend, LEAF.quote);
+  ofDividend(GROUP.underlyingDividend, LEAF.underlyingQuote);
+  kinds[LEAF.unknownSymbol] = FLAG;
+  return kinds;
+}
+
+/** What an item begins and ends with. */
+export const ITEM_START = "<instrumentquote>";
+const ITEM_END = "</instrumentquote>";
+
+/** So many joints behind one leaf are plenty: white space is not the same everywhere, and elements may be missing. */
+const MAX_JOINTS = 64;
+
+/** Digits that certainly are a number, and those that certainly fit into 64 bits (`decimal.ts`). */
+const [MAX_DIGITS, SAFE_DIGITS] = [400, 18];
+
+const [SPACE, AMPERSAND, MINUS, POINT, ZERO, LESS, GREATER] = [0x20, 0x26, 0x2d, 0x2e, 0x30, 0x3c, 0x3e];
+
+const FALSE = Buffer.from("false<");
+
+/** Where the values of one item are, and with them what was learned from all items before. */
+export class PlainItem {
+  /** Of the answer. */
+  bytes: Buffer = Buffer.alloc(0);
+  /** By leaf: where its value begins and ends. They are the same where it is absent; it begins at -1 if it is in `texts`. */
+  readonly starts = new Int32Array(END + 1);
+  readonly ends = new Int32Array(END + 1);
+  readonly texts = new Map<number, string>();
+  /** By group. */
+  readonly stretches: (Stretch | null)[] = new Array<null>(GROUP_COUNT).fill(null);
+  /** Whether the item has any element of a quote of its underlying. */
+  hasUnderlyingQuote = false;
+
+  /** How much has been learned. */
+  learned = 0;
+  #view: DataView = new DataView(new ArrayBuffer(0));
+  #start = 0;
+  readonly #joints: Joint[][] = Array.from({ length: END }, () => []);
+  readonly #known = new Map<string, Stretch>();
+  /** The bytes of joints and stretches, four by four; their last four stand there whole, whatever stands before. */
+  #words = new Int32Array(4_096);
+  #wordCount = 0;
+  /** The instrument of the item before. */
+  #previous: Stretch | null = null;
+
+  /** Takes an answer, of ASCII alone. */
+  open(body: Uint8Array): void {
+    this.bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+    this.#view = new DataView(body.buffer, body.byteOffset, body.byteLength);
+  }
+
+  /** Reads the item that begins at `start`. @returns where it ends; 0 when it is not ordinary, or a value is odd */
+  read(start: number): number {
+    this.#begin(start);
+    let at = start;
+    for (let leaf = START; ;) {
+      const joint = this.#jointAt(leaf, at);
+      if (joint === null) return 0;
+      for (let missing = leaf + 1; missing < joint.to; missing++)
+        this.starts[missing] = this.ends[missing] = 0;
+      at += joint.length;
+      leaf = joint.to;
+      if (leaf === END) return at - start > MAX_PLAIN_PIECE ? 0 : at;
+      if (leaf >= LEAF.underlyingQuote.first && leaf < LEAF.underlyingQuote.end)
+        this.hasUnderlyingQuote = true;
+      const kind = KINDS[leaf] ?? FLAG;
+      if (kind < GROUP_COUNT) {
+        const stretch = this.#stretchAt(leaf, at);
+        if (stretch === null) return 0;
+        at += stretch.length;
+        leaf = stretch.to;
+      } else {
+        at = kind === DECIMAL ? this.#decimalAt(leaf, at) : this.#countOrFlagAt(leaf, at);
+        if (at === 0) return 0;
+      }
+    }
+  }
+
+  #begin(start: number): void {
+    // Where an answer's item is followed by the first of another one, that is remembered as well.
+    this.#previous = this.stretches[GROUP.instrument] ?? this.#previous;
+    this.stretches.fill(null);
+    if (this.texts.size > 0) this.texts.clear();
+    this.hasUnderlyingQuote = false;
+    this.#start = start;
+  }
+
+  /** The text of a number; null when it is absent. */
+  text(leaf: number): string | null {
+    const [start, end] = [this.starts[leaf] ?? 0, this.ends[leaf] ?? 0];
+    if (start < 0) return this.texts.get(leaf) ?? null;
+    return start === end ? null : this.bytes.toString("latin1", start, end);
+  }
+
+  /** Whether `text` would say this. */
+  says(leaf: number, value: string | null): boolean {
+    const start = this.starts[leaf] ?? 0;
+    const length = (this.ends[leaf] ?? 0) - start;
+    if (start < 0 || value === null) return this.text(leaf) === value;
+    if (value.length !== length) return false;
+    for (let at = 0; at < length; at++) if (this.bytes[start + at] !== value.charCodeAt(at)) return false;
+    return true;
+  }
+
+  #decimalAt(leaf: number, start: number): number {
+    const { bytes } = this;
+    const first = bytes[start] === MINUS ? start + 1 : start;
+    let at = this.#afterDigits(first);
+    if (bytes[at] === POINT && at > first) at = this.#afterDigits(at + 1);
+    const isOrdinary = at > first || at === start;
+    if (bytes[at] !== LESS || !isOrdinary || at - start > MAX_DIGITS) return this.#oddAt(leaf, start);
+    this.starts[leaf] = start;
+    this.ends[leaf] = at;
+    return at;
+  }
+
+  #countOrFlagAt(leaf: number, start: number): number {
+    if (leaf === LEAF.unknownSymbol) return this.#isFalse(start) ? start + 5 : 0;
+    const at = this.#afterDigits(start);
+    const isOrdinary = at - start <= 1 || (this.bytes[start] !== ZERO && at - start <= SAFE_DIGITS);
+    if (this.bytes[at] !== LESS || !isOrdinary) return this.#oddAt(leaf, start);
+    this.starts[leaf] = start;
+    this.ends[leaf] = at;
+    return at;
+  }
+
+  #isFalse(at: number): boolean {
+    const { bytes } = this;
+    for (let place = 0; place < 6; place++) if (bytes[at + place] !== FALSE[place]) return false;
+    return true;
+  }
+
+  #afterDigits(from: number): number {
+    const { bytes } = this;
+    let at = from;
+    while (((bytes[at] ?? 0) - ZERO) >>> 0 <= 9) at += 1;
+    return at;
+  }
+
+  /** A number that is written in another way, or a word for none. */
+  #oddAt(leaf: number, start: number): number {
+    const end = this.#afterText(start);
+    if (end === 0) return 0;
+    const written = this.bytes.toString("latin1", start, end);
+    const read = (KINDS[leaf] === INTEGER ? readInteger : readDecimal)(written.trim());
+    if (!read.ok) return 0;
+    const isInPlace = read.value === written;
+    this.starts[leaf] = isInPlace || read.value === null ? start : -1;
+    this.ends[leaf] = isInPlace ? end : read.value === null ? start : 0;
+    if (!isInPlace && read.value !== null) this.texts.set(leaf, read.value);
+    return end;
+  }
+
+  /** Behind a text, where its end tag begins; 0 when it holds something that is not plain. */
+  #afterText(start: number): number {
+    const { bytes } = this;
+    for (let at = start; ; at++) {
+      const code = bytes[at] ?? 0;
+      if (code === LESS) return at;
+      if (code < SPACE || code === AMPERSAND || code === GREATER) return 0;
+    }
+  }
+
+  /** What stands behind the value of a leaf; null when the item is not ordinary. */
+  #jointAt(leaf: number, at: number): Joint | null {
+    const known = this.#findJoint(leaf, at);
+    if (known !== null) return known;
+    return this.#learnJoints() ? this.#findJoint(leaf, at) : null;
+  }
+
+  #findJoint(leaf: number, at: number): Joint | null {
+    const joints = this.#joints[leaf] ?? [];
+    for (let place = 0; place < joints.length; place++) {
+      const joint = joints[place];
+      if (joint !== undefined && this.#isAt(at, joint)) return joint;
+    }
+    return null;
+  }
+
+  #isAt(from: number, { length, words }: { length: number; words: number }): boolean {
+    const view = this.#view;
+    const all = this.#words;
+    const last = from + length - 4;
+    if (last + 4 > view.byteLength) return false;
+    let word = words;
+    for (let at = from; at < last; at += 4) if (view.getInt32(at, true) !== all[word++]) return false;
+    return view.getInt32(last, true) === all[word];
+  }
+
+  /** Learns what stands between the values of this item; false when it is not ordinary. */
+  #learnJoints(): boolean {
+    const end = this.bytes.indexOf(ITEM_END, this.#start) + ITEM_END.length;
+    if (end < this.#start || end - this.#start > MAX_PLAIN_PIECE) return false;
+    const text = this.bytes.toString("latin1", this.#start, end);
+    const places = placesInOrdinaryItem(text);
+    if (places === null) return false;
+    let [from, at] = [START, this.#start];
+    for (let leaf = 1; leaf <= END; leaf++) {
+      const [start, end] = leaf === END ? [text.length, 0] : (places[leaf] ?? [0, 0]);
+      if (start === 0) continue;
+      if (this.#findJoint(from, at) === null)
+        this.#addJoint(from, at, { to: leaf, end: this.#start + start });
+      [from, at] = [leaf, this.#start + end];
+    }
+    return true;
+  }
+
+  #addJoint(from: number, start: number, { to, end }: { to: number; end: number }): void {
+    const joints = this.#joints[from] ?? [];
+    if (joints.length === MAX_JOINTS) joints.length = 0;
+    joints.push({ to, length: end - start, words: this.#addWords(start, end) });
+  }
+
+  /** @returns where they are */
+  #addWords(start: number, end: number): number {
+    const first = this.#wordCount;
+    const count = Math.max(1, Math.ceil((end - start) / 4));
+    if (first + count > this.#words.length) {
+      const larger = new Int32Array(2 * this.#words.length + count);
+      larger.set(this.#words);
+      this.#words = larger;
+    }
+    for (let at = start; at < end - 4; at += 4)
+      this.#words[this.#wordCount++] = this.#view.getInt32(at, true);
+    this.#words[this.#wordCount++] = this.#view.getInt32(end - 4, true);
+    this.learned += 1;
+    return first;
+  }
+
+  /** The stretch of a group that begins with the value of this leaf; null when the item is not ordinary. */
+  #stretchAt(from: number, start: number): Stretch | null {
+    const group = KINDS[from] ?? 0;
+    const leader = group === GROUP.instrument ? this.#previous : this.stretches[GROUP.instrument];
+    const expected = leader?.followers[group] ?? null;
+    // One byte more: where its last value ends, a tag begins.
+    if (expected !== null && expected.from === from && this.#isAt(start, expected)) {
+      if (this.bytes[start + expected.length] === LESS) return (this.stretches[group] = expected);
+    }
+    let at = this.#afterText(start);
+    let to = from;
+    for (;;) {
+      const joint = at === 0 ? null : this.#jointAt(to, at);
+      if (joint === null) return null;
+      if (KINDS[joint.to] !== group) break;
+      to = joint.to;
+      at = this.#afterText(at + joint.length);
+    }
+    const stretch = this.#stretchOf(`${from} ${this.bytes.toString("latin1", start, at)}`, {
+      from,
+      to,
+      start,
+      end: at,
+    });
+    if (leader) leader.followers[group] = stretch;
+    return (this.stretches[group] = stretch);
+  }
+
+  #stretchOf(
+    key: string,
+    { from, to, start, end }: Record<"from" | "to" | "start" | "end", number>,
+  ): Stretch {
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const words = this.#addWords(start, end);
+    const stretch: Stretch = {
+      ...{ from, to, length: end - start, words, known: null, dividend: undefined },
+      followers: new Array<null>(GROUP_COUNT).fill(null),
+    };
+    this.#known.set(key, stretch);
+    return stretch;
+  }
+}

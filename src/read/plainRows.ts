@@ -1,0 +1,340 @@
+/**
+ * From a journaled answer that is written as practically every one is to the lines that COPY takes, without making
+ * objects of its quotes. What is not certainly such an answer is left to `rowsOf`, and so is what an instrument or a
+ * dividend is: this file only tells that one of them is written as it was before (docs/decisions/two-readers.md).
+ */
+import { isAscii } from "node:buffer";
+import { type InstrumentKey, security } from "../market/instrument.ts";
+import type { ResponseRecord } from "../journal/record.ts";
+import type { DividendData } from "../quotes-api/document.ts";
+import { MAX_PLAIN_PIECE } from "../quotes-api/fastReader.ts";
+import { EXTENDED_FIELDS, PRICE_FIELDS } from "../quotes-api/fields.ts";
+import { LEAF, type QuoteLeaves } from "../quotes-api/leaves.ts";
+import { keyOf, keyText } from "../quotes-api/match.ts";
+import { MAX_ITEMS, type ReadDocument, readPlainly } from "../quotes-api/readDocument.ts";
+import { askedInstruments, keyOfSymbol, type QuoteCall, type SavedCall } from "../quotes-api/request.ts";
+import { MAX_BODY_BYTES } from "../quotes-api/strictXml.ts";
+import { dividendOf, rowsOf } from "./answerToRows.ts";
+import { CopyLines } from "./copyLines.ts";
+import { GROUP, ITEM_START, type Known, type Name, PlainItem, type Stretch } from "./plainItem.ts";
+import type { InstrumentRow, QuoteUnit } from "./rowTypes.ts";
+
+/** A quote of a plain answer: its lines begin at these places. */
+export type PlainRow = {
+  instrument: InstrumentRow;
+  /** As `dividendOf` gives it. */
+  dividend: DividendData | null;
+  quote: number;
+  extended: number;
+};
+
+/** A plain answer: its rows are the units of `rowsOf`, in their order. */
+export type PlainAnswer = { responseId: string | null; rows: PlainRow[] };
+
+/** The lines of both tables. */
+type Lines = { quotes: CopyLines; extended: CopyLines };
+
+/** What is in hand of an answer. */
+type Progress = Lines & {
+  record: ResponseRecord;
+  /** What the lines begin with. */
+  starts: { quotes: Uint8Array; extended: Uint8Array };
+  /** How many instruments were asked for by name; null when only the service knows. */
+  asked: number | null;
+  rows: PlainRow[];
+  /** Of the instruments themselves, the places in which they were asked for. */
+  places: number[];
+  isInOrder: boolean;
+  hasUnderlying: boolean;
+};
+
+/** How much is remembered, of instruments, dividends and names of instruments; then it is forgotten. */
+const MAX_KNOWN = 100_000;
+
+/** What has no escape in COPY's text. */
+const PLAIN_INSTANT = /^[\dT:.Z-]{1,40}$/;
+
+const [TAB, LINE_FEED, SPACE, SLASH, BACKSLASH, CAPITAL_N] = [0x09, 0x0a, 0x20, 0x2f, 0x5c, 0x4e];
+
+/** The leaves of a quote in the order of columns. */
+type Columns = { quotes: readonly number[]; extended: readonly number[] };
+
+/** For an item by itself. */
+const ANYTHING: QuoteCall = { form: "watchlist", watchlist: "", delayed: false };
+const NOWHERE = { segment: "", offset: 0 };
+const ONLY_ITEM_START = Buffer.from("<response><quotes>");
+const ONLY_ITEM_END = Buffer.from("</quotes></response>");
+
+/** An item that is read without an error: one that is thrown takes as long as some quotes. */
+const BARE_ITEM = "<instrumentquote><instrument><sym>A</sym></instrument></instrumentquote>";
+
+const COLUMNS = columnsOf(LEAF.quote);
+const UNDERLYING_COLUMNS = columnsOf(LEAF.underlyingQuote);
+
+function columnsOf({ values }: QuoteLeaves): Columns {
+  return {
+    quotes: PRICE_FIELDS.map(({ name }) => values[name]),
+    extended: EXTENDED_FIELDS.map(({ name }) => values[name]),
+  };
+}
+
+/** Remembers what the answers before held, which changes how fast it reads and nothing else. */
+export class PlainReader {
+  #item = new PlainItem();
+  readonly #start = new CopyLines();
+  /** By `keyText`, and by the symbols that were asked for. */
+  readonly #names = new Map<string, Name>();
+  readonly #asked = new Map<string, Name>();
+  /** The one object for all equal ones, by their text. */
+  readonly #rows = new Map<string, InstrumentRow>();
+  readonly #dividends = new Map<string, DividendData>();
+  /** The number of the answer. */
+  #answer = 0;
+
+  /**
+   * Adds the lines of an answer.
+   *
+   * @returns null when anything is not as practically every answer has it; then nothing was added
+   */
+  read(record: ResponseRecord, quotes: CopyLines, extended: CopyLines): PlainAnswer | null {
+    this.#answer += 1;
+    this.#forget();
+    const ends = [quotes.end, extended.end] as const;
+    const answer = this.#read(record, { quotes, extended });
+    if (answer === null) [quotes.end, extended.end] = ends;
+    return answer;
+  }
+
+  #forget(): void {
+    if (this.#item.learned + this.#names.size + this.#asked.size < MAX_KNOWN) return;
+    this.#item = new PlainItem();
+    for (const kept of [this.#names, this.#asked, this.#rows, this.#dividends]) kept.clear();
+  }
+
+  #read(record: ResponseRecord, lines: Lines): PlainAnswer | null {
+    const { body, status, headers, observedAt } = record;
+    if (status !== 200 || (headers["content-encoding"] ?? "") !== "") return null;
+    if (body.byteLength > MAX_BODY_BYTES || !isAscii(body) || !PLAIN_INSTANT.test(observedAt)) return null;
+    const call = record.request as QuoteCall | SavedCall;
+    const asked = this.#ask(call);
+    if (asked === undefined) return null;
+    const progress: Progress = {
+      ...{ record, ...lines, asked, rows: [], places: [], isInOrder: true, hasUnderlying: false },
+      starts: this.#lineStarts(observedAt, call.delayed),
+    };
+    this.#item.open(body);
+    const { bytes } = this.#item;
+    const first = bytes.indexOf(ITEM_START);
+    const end = first < 0 ? 0 : this.#readItems(first, progress);
+    if (end === 0) return null;
+    const rows = inAskedOrder(progress);
+    const frame = frameOf(bytes.toString("latin1", 0, first), bytes.toString("latin1", end));
+    return rows && frame && { responseId: frame.id, rows };
+  }
+
+  /** The hole, and what follows it in all lines of an answer. */
+  #lineStarts(observedAt: string, delayed: boolean): Progress["starts"] {
+    const line = this.#start;
+    line.end = 0;
+    line.begin();
+    line.add(`${observedAt}\t`);
+    const extended = line.bytes.subarray(0, line.end);
+    line.add(`${delayed ? "t" : "f"}\t`);
+    return { quotes: line.bytes.subarray(0, line.end), extended };
+  }
+
+  /** Notes what was asked for. @returns how many instruments, null when nobody knows, undefined when it is not plain */
+  #ask(call: QuoteCall | SavedCall): number | null | undefined {
+    if (call.form === "watchlist" || call.form === "saved") return null;
+    if (call.form !== "symbols" && call.form !== "option") return undefined;
+    const names =
+      call.form === "symbols"
+        ? call.symbols.map((symbol) => this.#nameOfSymbol(symbol))
+        : askedInstruments(call)?.map((key) => this.#nameOf(keyText(key)));
+    let place = 0;
+    for (const name of names ?? []) {
+      if (name.askedIn === this.#answer) return undefined;
+      name.askedIn = this.#answer;
+      name.place = place++;
+    }
+    return place;
+  }
+
+  #nameOfSymbol(symbol: string): Name {
+    const known = this.#asked.get(symbol);
+    if (known !== undefined) return known;
+    const name = this.#nameOf(keyText(keyOfSymbol(symbol)));
+    this.#asked.set(symbol, name);
+    return name;
+  }
+
+  #nameOf(text: string): Name {
+    return same(this.#names, text, { askedIn: 0, place: 0, mainIn: 0, underlyingIn: 0 });
+  }
+
+  /** @returns where the last of the items ends; 0 when one of them is not plain */
+  #readItems(first: number, progress: Progress): number {
+    const { bytes } = this.#item;
+    let items = 0;
+    for (let start = first; ;) {
+      const end = this.#item.read(start);
+      items += 1;
+      if (end === 0 || items > MAX_ITEMS || !this.#addItem({ start, end }, progress)) return 0;
+      start = end;
+      while (isSpace(bytes[start])) start += 1;
+      if (start - end > MAX_PLAIN_PIECE) return 0;
+      if (bytes[start + 1] === SLASH) return progress.asked === null || progress.asked === items ? end : 0;
+    }
+  }
+
+  #addItem(place: { start: number; end: number }, progress: Progress): boolean {
+    const known = this.#knownItem(place, progress.record);
+    if (known === null) return false;
+    const { name, row, underlying } = known;
+    const answer = this.#answer;
+    if (name.mainIn === answer || name.underlyingIn === answer) return false;
+    name.mainIn = answer;
+    if (progress.asked !== null) {
+      if (name.askedIn !== answer) return false;
+      if (name.place < (progress.places.at(-1) ?? 0)) progress.isInOrder = false;
+      progress.places.push(name.place);
+    }
+    const { stretches, hasUnderlyingQuote } = this.#item;
+    this.#addRow(progress, { row, columns: COLUMNS, dividend: stretches[GROUP.dividend] });
+    if (!hasUnderlyingQuote) return true;
+    const other = underlying?.known;
+    if (!other) return false;
+    progress.hasUnderlying = true;
+    if (other.name.mainIn === answer || other.name.underlyingIn === answer) return true;
+    other.name.underlyingIn = answer;
+    const dividend = stretches[GROUP.underlyingDividend];
+    this.#addRow(progress, { row: other.row, columns: UNDERLYING_COLUMNS, dividend });
+    return true;
+  }
+
+  #addRow(
+    { rows, quotes, extended, starts }: Progress,
+    of: { row: InstrumentRow; columns: Columns; dividend: Stretch | null | undefined },
+  ): void {
+    const { row: instrument, columns, dividend } = of;
+    rows.push({
+      instrument,
+      dividend: dividend?.dividend ?? null,
+      quote: quotes.end,
+      extended: extended.end,
+    });
+    this.#addLine(quotes, starts.quotes, columns.quotes);
+    this.#addLine(extended, starts.extended, columns.extended);
+  }
+
+  #addLine(lines: CopyLines, start: Uint8Array, columns: readonly number[]): void {
+    // An item is no longer, and what is not as it stands there is a number of 64 bits at most.
+    lines.reserve(start.length + MAX_PLAIN_PIECE + 32 * columns.length);
+    const { bytes } = lines;
+    bytes.set(start, lines.end);
+    let end = lines.end + start.length;
+    for (let place = 0; place < columns.length; place++) {
+      end = this.#addValue(bytes, end, columns[place] ?? 0);
+      bytes[end++] = TAB;
+    }
+    bytes[end - 1] = LINE_FEED;
+    lines.end = end;
+  }
+
+  #addValue(to: Buffer, at: number, leaf: number): number {
+    const { bytes, starts, ends } = this.#item;
+    const start = starts[leaf] ?? 0;
+    const end = ends[leaf] ?? 0;
+    let into = at;
+    if (start === end) {
+      // The delta of `greeks` stands in where the element lacks its own.
+      if (leaf === LEAF.quote.values.delta) return this.#addValue(to, at, LEAF.greeksDelta);
+      to[into++] = BACKSLASH;
+      to[into++] = CAPITAL_N;
+    } else if (start < 0) into += to.write(this.#item.text(leaf) ?? "", into);
+    else for (let from = start; from < end; from++) to[into++] = bytes[from] ?? 0;
+    return into;
+  }
+
+  /** What the names of the item stand for; null when that cannot be told, or something of it is odd. */
+  #knownItem(place: { start: number; end: number }, record: ResponseRecord): Known | null {
+    const { stretches, hasUnderlyingQuote } = this.#item;
+    const known = stretches[GROUP.instrument]?.known;
+    const underlying = stretches[GROUP.underlying] ?? null;
+    const isKnown =
+      known?.underlying === underlying &&
+      !(hasUnderlyingQuote && !underlying?.known) &&
+      isTold(stretches[GROUP.dividend]) &&
+      isTold(stretches[GROUP.underlyingDividend]) &&
+      this.#item.says(LEAF.quote.values.contractSize, known.contractSize);
+    return isKnown ? known : this.#learn(place, record);
+  }
+
+  /** Asks `rowsOf` for the meaning of an item that is the only one of its answer. */
+  #learn({ start, end }: { start: number; end: number }, record: ResponseRecord): Known | null {
+    const { bytes, stretches, hasUnderlyingQuote } = this.#item;
+    const body = Buffer.concat([ONLY_ITEM_START, bytes.subarray(start, end), ONLY_ITEM_END]);
+    const { matched, units, deadLetters } = rowsOf({ ...record, request: ANYTHING, body }, NOWHERE);
+    const [match] = matched;
+    const [unit, ofUnderlying] = units;
+    const instrument = stretches[GROUP.instrument];
+    if (!instrument || !unit || match?.fate !== "stored" || deadLetters.length > 0) return null;
+    if (hasUnderlyingQuote !== (ofUnderlying !== undefined)) return null;
+    // Such a symbol may look like the name of a contract.
+    if (units.some((one) => one.instrument.symbol.includes(":"))) return null;
+    this.#tellDividend(stretches[GROUP.dividend], unit);
+    const underlying = stretches[GROUP.underlying] ?? null;
+    if (underlying && ofUnderlying) {
+      this.#tellDividend(stretches[GROUP.underlyingDividend], ofUnderlying);
+      const key = security(ofUnderlying.instrument.symbol);
+      underlying.known = this.#known(ofUnderlying, key, null);
+    }
+    return (instrument.known = this.#known(unit, keyOf(match.item), underlying));
+  }
+
+  #known({ instrument }: QuoteUnit, key: InstrumentKey, underlying: Stretch | null): Known {
+    const row = same(this.#rows, JSON.stringify(instrument), instrument);
+    return { row, name: this.#nameOf(keyText(key)), contractSize: instrument.contractSize, underlying };
+  }
+
+  #tellDividend(stretch: Stretch | null | undefined, { quote }: QuoteUnit): void {
+    if (!stretch) return;
+    const dividend = dividendOf(quote);
+    stretch.dividend = dividend && same(this.#dividends, JSON.stringify(dividend), dividend);
+  }
+}
+
+function isTold(stretch: Stretch | null | undefined): boolean {
+  return stretch?.dividend !== undefined || !stretch;
+}
+
+/** The rows in the order of what was asked for; null when that is not enough to tell which underlying comes first. */
+function inAskedOrder({ rows, places, isInOrder, hasUnderlying }: Progress): PlainRow[] | null {
+  if (isInOrder) return rows;
+  if (hasUnderlying) return null;
+  return rows
+    .map((row, place) => ({ row, place: places[place] ?? 0 }))
+    .sort((a, b) => a.place - b.place)
+    .map(({ row }) => row);
+}
+
+/**
+ * The answer without its items, which stand between these texts; null when they are not plain, or hold an error or other
+ * items. One item is put in their place: where it is found, they are.
+ */
+function frameOf(before: string, after: string): ReadDocument | null {
+  const document = readPlainly(`${before}${BARE_ITEM}${after}`);
+  return document?.items.length === 1 && document.error === null ? document : null;
+}
+
+/** The value that was kept by this text first. */
+function same<Value>(kept: Map<string, Value>, text: string, value: Value): Value {
+  const known = kept.get(text);
+  if (known !== undefined) return known;
+  kept.set(text, value);
+  return value;
+}
+
+function isSpace(code: number | undefined): boolean {
+  return code === SPACE || code === LINE_FEED || code === TAB;
+}
