@@ -14,6 +14,7 @@ import {
 import { deadLetters, type instruments, responses } from "./schema.ts";
 import { insertAll, insertArrays } from "./tableRows.ts";
 import { headerColumns } from "../read/answerToRows.ts";
+import type { ResponseRecord } from "../journal/record.ts";
 import type { AnswerRows, DeadLetter, InstrumentRow } from "../read/rowTypes.ts";
 
 /** Text for a `text` column, which cannot hold the character 0. */
@@ -27,19 +28,26 @@ export type SourcedAnswer = AnswerRows & { sourceId: number };
 /** A row of `responses`. */
 export type ResponseRow = typeof responses.$inferSelect;
 
+/** What the row of an answer says besides its record. */
+type AnswerSummary = { outcome: string; responseId: string | null; position: AnswerRows["position"] };
+
+/** That of an answer that was read. */
+export function summaryOf({ answer, position }: Pick<AnswerRows, "answer" | "position">): AnswerSummary {
+  const responseId = answer.outcome === "quotes" ? answer.document.id : answer.responseId;
+  return { outcome: answer.outcome, responseId, position };
+}
+
 /** The row of an answer; it does not hold on to the answer's body. */
-export function responseRow({
-  record,
-  answer,
-  position,
-  sourceId,
-}: Pick<SourcedAnswer, "record" | "answer" | "position" | "sourceId">): ResponseRow {
+export function responseRow(
+  record: ResponseRecord,
+  { outcome, responseId, position }: AnswerSummary,
+): Omit<ResponseRow, "sourceId"> {
   const { observedAt, requestId, requestedAt, jobs, request, status, body } = record;
   return {
-    ...{ observedAt, sourceId, requestId, requestedAt, request, httpStatus: status },
+    ...{ observedAt, requestId, requestedAt, request, httpStatus: status },
     job: clean(jobs.join(",")) || null,
-    outcome: answer.outcome,
-    responseId: clean(answer.outcome === "quotes" ? answer.document.id : answer.responseId),
+    outcome,
+    responseId: clean(responseId),
     ...headerColumns(record),
     bodyBytes: body.byteLength,
     journalSegment: position.segment,

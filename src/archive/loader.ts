@@ -13,6 +13,7 @@ import { explain } from "./explain.ts";
 import { LoadedByAnother, StretchLoader } from "./stretchLoader.ts";
 import { type Batch, type LoadReport, NOTHING_LOADED } from "./batch.ts";
 import { type DamagedBytes, readBatches, SMALL_BATCH_BYTES } from "./readBatches.ts";
+import { PlainReader } from "../read/plainRows.ts";
 import { readStretches } from "./readStretches.ts";
 
 /** What the loader needs, and whom it tells. */
@@ -68,6 +69,7 @@ export async function loadSegment(
 class JournalLoader {
   readonly #options: LoaderOptions;
   readonly #stretches: StretchLoader;
+  readonly #reader = new PlainReader();
   /** What was loaded since the beginning. */
   report = NOTHING_LOADED;
 
@@ -104,7 +106,7 @@ class JournalLoader {
         // An import that was ended in its midst: as its own run would have loaded it, down to the numbers of instruments.
         const alone = onBatch === undefined ? "imports" : "all";
         const what = { journalDir, range: EVER, mayBeGone: true, alone } as const;
-        for await (const read of readStretches({ ...what, parts: [{ name: segment, from }] }))
+        for await (const read of readStretches({ ...what, parts: [{ name: segment, from }] }, this.#reader))
           if ("damage" in read) onDamage?.(read.damage);
           else await this.#stretches.add(read.stretch);
         return await this.#stretches.finish();

@@ -5,6 +5,7 @@ import { type ErrorCode, QuotekeeperError } from "../errors.ts";
 import { isLedgerNote } from "../journal/ledger.ts";
 import { readSegment } from "../journal/reader.ts";
 import { isWithin, type ResponseRecord, type TimeRange } from "../journal/record.ts";
+import { PlainReader } from "../read/plainRows.ts";
 import { isExportCall } from "../read/exportRows.ts";
 import type { DamagedBytes } from "./readBatches.ts";
 import { Gathering, type Stretch } from "./stretch.ts";
@@ -33,24 +34,29 @@ type ReadStretch = { stretch: Stretch } | { damage: DamagedBytes };
 /**
  * The stretches of some segments, in their order; none is empty. Between records whatever else waits has its turn.
  *
+ * @param reader one that remembers what it has read before
  * @throws QuotekeeperError JOURNAL_UNREADABLE
  */
-export async function* readStretches(request: StretchRequest): AsyncGenerator<ReadStretch, void, undefined> {
-  for (const part of request.parts) yield* readPart(part, request);
+export async function* readStretches(
+  request: StretchRequest,
+  reader = new PlainReader(),
+): AsyncGenerator<ReadStretch, void, undefined> {
+  for (const part of request.parts) yield* readPart(part, request, reader);
 }
 
 async function* readPart(
   { name: segment, from, until = Infinity }: SegmentPart,
   { journalDir, range, mayBeGone, alone: wantedAlone }: StretchRequest,
+  reader: PlainReader,
 ): AsyncGenerator<ReadStretch, void, undefined> {
   const isWanted = isWithin(range);
   const isAlone = ({ request, source }: ResponseRecord): boolean =>
     wantedAlone === "all" || isExportCall(request) || (wantedAlone === "imports" && source.kind === "import");
-  let gathering = new Gathering({ segment, from });
+  let gathering = new Gathering({ segment, from }, reader);
   let alone = wantedAlone === "all";
   const finish = (): ReadStretch => {
     const stretch = gathering.finish(alone);
-    gathering = new Gathering({ segment, from: stretch.to });
+    gathering = new Gathering({ segment, from: stretch.to }, reader);
     return { stretch };
   };
   for await (const item of readSegment(journalDir, segment, { from, mayBeGone })) {

@@ -9,6 +9,7 @@ import {
   insertResponses,
   mergeQuotes,
   responseRow,
+  summaryOf,
   type SourcedAnswer,
   type SourcedLetter,
 } from "./insert.ts";
@@ -81,7 +82,10 @@ export async function storeAnswers(
     ...answer,
     sourceId: sourceIdOf(answer.record.source),
   }));
-  const rows = sourced.map(responseRow);
+  const rows = sourced.map((answer) => ({
+    ...responseRow(answer.record, summaryOf(answer)),
+    sourceId: answer.sourceId,
+  }));
   const responses = await insertResponses(client, rows);
   const units = sourced.flatMap(({ record, units, deadLetters, sourceId }) => {
     const { observedAt, request } = record;

@@ -10,12 +10,13 @@ import { dividendOf, rowsOf } from "../read/answerToRows.ts";
 import { CopyLines } from "../read/copyLines.ts";
 import { isCsvCall } from "../read/csvCall.ts";
 import { isExportCall } from "../read/exportRows.ts";
+import type { PlainReader } from "../read/plainRows.ts";
 import type { AnswerRows, DeadLetter, InstrumentRow } from "../read/rowTypes.ts";
 import { type Batch, countsOf, type LoadReport, NOTHING_LOADED } from "./batch.ts";
 import { type SeriesLines, writeLines } from "./copyQuotes.ts";
 import type { DividendWord } from "./dividendChanges.ts";
 import { sameText } from "./dividendChanges.ts";
-import { responseRow, type ResponseRow } from "./insert.ts";
+import { responseRow, type ResponseRow, summaryOf } from "./insert.ts";
 import { identityText, merged, type Seen, sourceText } from "./instruments.ts";
 import { addCounts } from "./letterCounts.ts";
 import type { JournaledNote } from "./loadNotes.ts";
@@ -63,12 +64,14 @@ const SOURCES = 2 ** 16;
 
 /** Answers and notes come in, one behind the other; `finish` gives the stretch. */
 export class Gathering {
+  readonly #reader: PlainReader | null;
   readonly #segment: string;
   readonly #from: number;
   readonly #months = new Map<string, Instant>();
   readonly #sources = new Places<RecordSource>(sourceText);
   readonly #instruments: Seen[] = [];
   readonly #placeOf = new Map<string, number>();
+  readonly #placeOfRow = new Map<InstrumentRow, number>();
   readonly #responses: ResponseRow[] = [];
   readonly #letters: (DeadLetter & { source: number })[] = [];
   readonly #notes: JournaledNote[] = [];
@@ -81,11 +84,18 @@ export class Gathering {
   #isInOrder = true;
   #hasFiles = false;
   #report: LoadReport = NOTHING_LOADED;
+  #plainAnswers = 0;
+  #plainUnits = 0;
   /** Where it ends so far. */
   to: number;
 
-  /** Begins at a place of a segment. */
-  constructor({ segment, from }: Pick<Stretch, "segment" | "from">) {
+  /**
+   * Begins at a place of a segment.
+   *
+   * @param reader of the answers that come as records; default: they are read the ordinary way
+   */
+  constructor({ segment, from }: Pick<Stretch, "segment" | "from">, reader: PlainReader | null = null) {
+    this.#reader = reader;
     this.#segment = segment;
     this.#from = from;
     this.to = from;
@@ -104,7 +114,7 @@ export class Gathering {
   /** Takes in an answer. */
   addAnswer(answer: AnswerRows): void {
     const { record, units, deadLetters } = answer;
-    const source = this.#addResponse(record, responseRow({ ...answer, sourceId: 0 }));
+    const source = this.#addResponse(record, responseRow(record, summaryOf(answer)));
     for (const letter of deadLetters) this.#letters.push({ ...letter, source });
     for (const unit of units) {
       const lines = writeLines(unit, this.#quotes, this.#extended);
@@ -120,10 +130,19 @@ export class Gathering {
 
   /** Takes in a record as it is journaled. */
   add(record: ResponseRecord, position: AnswerRows["position"]): void {
-    this.addAnswer(rowsOf(record, position));
+    const plain = this.#reader?.read(record, this.#quotes, this.#extended) ?? null;
+    if (plain === null) return this.addAnswer(rowsOf(record, position));
+    const { responseId, rows } = plain;
+    const source = this.#addResponse(
+      record,
+      responseRow(record, { outcome: "quotes", responseId, position }),
+    );
+    for (const row of rows) this.#addRow(source, record.observedAt, row);
+    this.#plainAnswers += 1;
+    this.#plainUnits += rows.length;
   }
 
-  #addResponse(record: ResponseRecord, row: ResponseRow): number {
+  #addResponse(record: ResponseRecord, row: Omit<ResponseRow, "sourceId">): number {
     const source = this.#sources.place(record.source);
     this.#responses.push({ ...row, sourceId: source });
     this.#addMonth(record.observedAt);
@@ -154,21 +173,30 @@ export class Gathering {
   }
 
   #see(row: InstrumentRow, at: Instant): number {
+    const place = this.#placeOfRow.get(row) ?? this.#placeOfIdentity(row);
+    const known = this.#instruments[place];
+    this.#instruments[place] = known ? seenAgain(known, row, at) : { row, first: at, last: at };
+    return place;
+  }
+
+  /** Plain answers bring the same object for one instrument again and again. */
+  #placeOfIdentity(row: InstrumentRow): number {
     const identity = identityText(row);
     const place = this.#placeOf.get(identity) ?? this.#instruments.length;
-    const known = this.#instruments[place];
-    if (known === undefined) this.#placeOf.set(identity, place);
-    this.#instruments[place] = known ? seenAgain(known, row, at) : { row, first: at, last: at };
+    this.#placeOf.set(identity, place);
+    this.#placeOfRow.set(row, place);
     return place;
   }
 
   /** @param isAlone see `Stretch` */
   finish(isAlone = false): Stretch {
+    const [answers, units] = [this.#plainAnswers, this.#plainUnits];
+    const plain = { ...NOTHING_LOADED, answers, units, responses: answers, quotes: units };
     return {
       ...{ segment: this.#segment, from: this.#from, to: this.to, isAlone },
       ...{ months: this.#months, sources: this.#sources.all, instruments: this.#instruments },
       ...{ responses: this.#responses, letters: this.#letters, notes: this.#notes, series: this.#series },
-      ...{ isInOrder: this.#isInOrder, hasFiles: this.#hasFiles, report: this.#report },
+      ...{ isInOrder: this.#isInOrder, hasFiles: this.#hasFiles, report: addCounts(this.#report, plain) },
       quotes: this.#bySeries(this.#quotes, "quote"),
       extended: this.#bySeries(this.#extended, "extended"),
     };
@@ -181,7 +209,7 @@ export class Gathering {
     let at = 0;
     order.forEach((row, place) => {
       const start = rows[row]?.[table] ?? 0;
-      const line = bytes.subarray(start, rows[row + 1]?.[table] ?? end);
+      const line = bytes.subarray(start, bytes.indexOf(LINE_FEED, start) + 1);
       sorted.bytes.set(line, at);
       sorted.starts[place] = at;
       at += line.length;
@@ -189,6 +217,8 @@ export class Gathering {
     return sorted;
   }
 }
+
+const LINE_FEED = 0x0a;
 
 /** A quote whose lines are there, and where they begin. */
 type Row = { instrument: InstrumentRow; dividend: DividendData | null; quote: number; extended: number };

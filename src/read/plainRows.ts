@@ -20,7 +20,7 @@ import { GROUP, ITEM_START, type Known, type Name, PlainItem, type Stretch } fro
 import type { InstrumentRow, QuoteUnit } from "./rowTypes.ts";
 
 /** A quote of a plain answer: its lines begin at these places. */
-export type PlainRow = {
+type PlainRow = {
   instrument: InstrumentRow;
   /** As `dividendOf` gives it. */
   dividend: DividendData | null;
@@ -29,7 +29,7 @@ export type PlainRow = {
 };
 
 /** A plain answer: its rows are the units of `rowsOf`, in their order. */
-export type PlainAnswer = { responseId: string | null; rows: PlainRow[] };
+type PlainAnswer = { responseId: string | null; rows: PlainRow[] };
 
 /** The lines of both tables. */
 type Lines = { quotes: CopyLines; extended: CopyLines };
