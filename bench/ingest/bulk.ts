@@ -10,6 +10,7 @@ import { extendedQuotes, quotes } from "../../src/archive/schema.ts";
 import { chooseLimit, prepareText } from "./limit.ts";
 import { batchesOf, records } from "./sample.ts";
 import type { BenchServer } from "./server.ts";
+import { type StatementTimes, watchStatements } from "./statements.ts";
 
 /** Rows a second of each round, both tables together, in the order of the rounds. */
 export type BulkFigures = {
@@ -17,10 +18,14 @@ export type BulkFigures = {
   rowCount: number;
   batchCount: number;
   limit: number[];
+  /** The same without the trigger that keeps the bars. */
+  withoutBars: number[];
   ours: number[];
   /** The same batches again, their positions forgotten: every row is there already. */
   replayed: number[];
   drizzle: number[];
+  /** Milliseconds of the server by what statements were for, a round's; new rows and repeated ones. */
+  statements: { ours: StatementTimes; replayed: StatementTimes };
 };
 
 /** Of the sample's units, how many Drizzle inserts; its figure is scaled. */
@@ -39,7 +44,8 @@ export async function benchBulk(server: BenchServer, minutes: number, rounds: nu
   const sample = placedUnits(batches, DRIZZLE_UNITS);
   const figures: BulkFigures = {
     ...{ limitName: limit.name, rowCount, batchCount: batches.length },
-    ...{ limit: [], ours: [], replayed: [], drizzle: [] },
+    ...{ limit: [], withoutBars: [], ours: [], replayed: [], drizzle: [] },
+    statements: { ours: new Map(), replayed: new Map() },
   };
 
   for (let round = 0; round <= rounds; round++) {
@@ -47,14 +53,22 @@ export async function benchBulk(server: BenchServer, minutes: number, rounds: nu
     const limitMs = await limit.copy();
     if ((await digestOf(pool)) !== digest) throw new Error("the limit stored other rows than the loader");
     await emptyTables(pool);
+    await pool.query("alter table quotes disable trigger user");
+    const withoutBarsMs = await limit.copy();
+    await pool.query("alter table quotes enable trigger user");
+    await emptyTables(pool);
+    figures.statements.ours = watchStatements();
     const oursMs = await timed(() => loadAllOf(pool, batches));
     await pool.query("delete from journal_positions");
+    figures.statements.replayed = watchStatements();
     const replayedMs = await timed(() => loadAllOf(pool, batches));
+    watchStatements();
     if ((await digestOf(pool)) !== digest) throw new Error("a replay changed the rows");
     await emptyTables(pool);
     const drizzleMs = await timed(() => insertWithDrizzle(pool, sample));
     if (round === 0) continue;
     figures.limit.push((1_000 * rowCount) / limitMs);
+    figures.withoutBars.push((1_000 * rowCount) / withoutBarsMs);
     figures.ours.push((1_000 * rowCount) / oursMs);
     figures.replayed.push((1_000 * rowCount) / replayedMs);
     figures.drizzle.push((1_000 * 2 * sample.length) / drizzleMs);

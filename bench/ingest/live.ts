@@ -1,18 +1,28 @@
-/** Live loading: one answer of 325 quotes, the most a call brings, into tables that hold something already. */
+/**
+ * Live loading: one answer of 325 quotes, the most a call brings, into tables that hold something already; in turn with a
+ * transaction written by hand that copies as many rows and nothing else.
+ */
 import { join } from "node:path";
+import { from } from "pg-copy-streams";
+import { pipeline } from "node:stream/promises";
+import { Readable } from "node:stream";
 import { StretchLoader } from "../../src/archive/stretchLoader.ts";
 import { stretchOf } from "../../src/archive/stretch.ts";
 import { JOURNAL_POSITION } from "../../src/archive/loadPosition.ts";
 import { startLoader } from "../../src/archive/loader.ts";
+import { EXTENDED_QUOTES, QUOTES } from "../../src/archive/quoteColumns.ts";
 import { rowsOf } from "../../src/read/answerToRows.ts";
+import type { QuoteUnit } from "../../src/read/rowTypes.ts";
 import { systemClock } from "../../src/clock.ts";
 import { openJournal } from "../../src/journal/writer.ts";
 import { records } from "./sample.ts";
 import type { BenchServer } from "./server.ts";
 
-/** Milliseconds of each answer. */
+/** Milliseconds of each answer, each way, in turn. */
 export type LiveFigures = {
   quoteCount: number;
+  /** Two COPYs and a commit by hand, from rows in memory. */
+  byHand: number[];
   /** From the body's bytes to rows in memory. */
   parse: number[];
   /** From rows in memory through commit. */
@@ -25,76 +35,116 @@ const QUOTES_PER_CALL = 325;
 /** Answers before the ones that count: connections, prepared statements and compiled code are there by then. */
 const WARM_UP = 12;
 
-/** Loads `count` answers one by one, then as many more through a journal. */
+/** Loads `count` answers each way, in turn. */
 export async function benchLive(
   server: BenchServer,
   fromMinute: number,
   count: number,
 ): Promise<LiveFigures> {
-  const polls = { symbolCount: QUOTES_PER_CALL, perCall: QUOTES_PER_CALL, minutes: count + WARM_UP };
-  const { parse, commit } = await fromMemory(server, { ...polls, fromMinute });
-  const fromJournal = await throughJournal(server, { ...polls, fromMinute: fromMinute + polls.minutes });
-  return {
-    quoteCount: QUOTES_PER_CALL,
-    parse: parse.slice(WARM_UP),
-    commit: commit.slice(WARM_UP),
-    fromJournal: fromJournal.slice(WARM_UP),
+  const rounds = count + WARM_UP;
+  // Each way has every third answer: none comes behind a later one of its instruments.
+  const polls = { symbolCount: QUOTES_PER_CALL, perCall: QUOTES_PER_CALL, minutes: 3 * rounds, fromMinute };
+  const answers = records(polls, 2);
+  const figures: LiveFigures = {
+    ...{ quoteCount: QUOTES_PER_CALL, byHand: [], parse: [], commit: [], fromJournal: [] },
+  };
+  const hand = handWriter(server);
+  const memory = memoryLoader(server);
+  const journal = await journalLoader(server);
+  try {
+    for (let place = 0; place < rounds; place++) {
+      const [byHand, fromMemory, journaled] = [1, 2, 3].map(() => answers.next().value);
+      if (!byHand || !fromMemory || !journaled)
+        throw new Error("there are fewer answers than were asked for");
+      const handRows = rowsOf(byHand, { segment: "", offset: 0 }).units;
+      const times = [await timed(() => hand(handRows))];
+      const receivedMs = performance.now();
+      const answer = rowsOf(fromMemory, { segment: "live", offset: place });
+      times.push(performance.now() - receivedMs);
+      times.push(await timed(() => memory(answer, place)));
+      times.push(await timed(() => journal.load(journaled)));
+      if (place < WARM_UP) continue;
+      const [handMs = NaN, parse = NaN, commit = NaN, fromJournal = NaN] = times;
+      figures.byHand.push(handMs);
+      figures.parse.push(parse);
+      figures.commit.push(commit);
+      figures.fromJournal.push(fromJournal);
+      await journal.settle();
+    }
+  } finally {
+    await journal.close();
+  }
+  return figures;
+}
+
+/** What somebody would write who has nothing to look up, to check or to move. */
+function handWriter({ pool }: BenchServer): (units: readonly QuoteUnit[]) => Promise<void> {
+  return async (units) => {
+    const client = await pool.connect();
+    await client.query("begin");
+    for (const { name, columns } of [QUOTES, EXTENDED_QUOTES]) {
+      const lines = units.map((unit, place) => {
+        const placed = { unit, instrumentId: place + 1, sourceId: 2 };
+        return `${columns.map(({ text }) => text(placed) ?? "\\N").join("\t")}\n`;
+      });
+      const copy = client.query(
+        from(`copy ${name} (${columns.map((one) => one.name).join(", ")}) from stdin`),
+      );
+      await pipeline(Readable.from([lines.join("")]), copy);
+    }
+    await client.query("commit");
+    client.release();
   };
 }
 
-type Polls = Parameters<typeof records>[0];
-
-async function fromMemory(
-  { pool }: BenchServer,
-  polls: Polls,
-): Promise<{ parse: number[]; commit: number[] }> {
-  const parse: number[] = [];
-  const commit: number[] = [];
+function memoryLoader({
+  pool,
+}: BenchServer): (answer: ReturnType<typeof rowsOf>, place: number) => Promise<void> {
+  let committed: () => void = () => undefined;
+  let later = Promise.resolve();
   const loader = new StretchLoader({
-    ...{ pool, position: JOURNAL_POSITION, onLoaded: () => undefined },
+    ...{ pool, position: JOURNAL_POSITION, live: true, onLoaded: () => committed() },
     reread: () => rethrow(new Error("an answer was not taken in as it came")),
   });
-  let place = 0;
-  for (const record of records(polls, 2)) {
-    const receivedMs = performance.now();
-    const answer = rowsOf(record, { segment: "live", offset: place });
-    const parsedMs = performance.now();
+  return async (answer, place) => {
+    // What follows the last commit is over: it is no part of this answer's way.
+    await later;
+    const done = new Promise<void>((resolve) => (committed = resolve));
     await loader.add(
-      stretchOf({ segment: "live", from: place, to: (place += 1), answers: [answer], notes: [] }),
+      stretchOf({ segment: "live", from: place, to: place + 1, answers: [answer], notes: [] }),
     );
-    await loader.finish();
-    parse.push(parsedMs - receivedMs);
-    commit.push(performance.now() - parsedMs);
-  }
-  return { parse, commit };
+    later = loader.finish();
+    await done;
+  };
 }
 
-async function throughJournal({ pool, dir }: BenchServer, polls: Polls): Promise<number[]> {
+async function journalLoader({ pool, dir }: BenchServer) {
   const journalDir = join(dir, "journal");
   const journal = await openJournal({ dir: journalDir, clock: systemClock, onProblem: rethrow });
   let loaded: () => void = () => undefined;
   const loader = startLoader({
-    pool,
-    journalDir,
-    clock: systemClock,
+    ...{ pool, journalDir, clock: systemClock, onFailure: rethrow },
     onLoaded: () => loaded(),
-    onFailure: rethrow,
   });
-  const times: number[] = [];
-  try {
-    await loader.drain();
-    for (const record of records(polls, 3)) {
-      const startMs = performance.now();
+  await loader.drain();
+  return {
+    load: async (record: Parameters<typeof journal.append>[0]): Promise<void> => {
       const committed = new Promise<void>((resolve) => (loaded = resolve));
       loader.notify((await journal.append(record)).segment);
       await committed;
-      times.push(performance.now() - startMs);
-    }
-  } finally {
-    await loader.close(5_000);
-    await journal.close();
-  }
-  return times;
+    },
+    settle: () => loader.drain(),
+    close: async (): Promise<void> => {
+      await loader.close(5_000);
+      await journal.close();
+    },
+  };
+}
+
+async function timed(work: () => Promise<void>): Promise<number> {
+  const startMs = performance.now();
+  await work();
+  return performance.now() - startMs;
 }
 
 function rethrow(error: unknown): never {

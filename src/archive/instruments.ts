@@ -224,6 +224,7 @@ async function add(client: pg.ClientBase, seen: readonly Seen[]): Promise<void> 
  * written: an older answer, replayed, changes no description. Rows are locked in the order of their numbers.
  */
 export async function refreshInstruments(client: pg.ClientBase, seen: SeenInstruments): Promise<void> {
+  if (seen.size === 0) return;
   const entries = [...seen.values()];
   const rows = entries.map(({ row }) => row);
   await client.query({
@@ -255,6 +256,28 @@ export async function refreshInstruments(client: pg.ClientBase, seen: SeenInstru
       entries.map(({ last }) => last),
     ],
   });
+}
+
+/** Days before the last load of which bars are looked at: more than a load and what follows it ever take. */
+const FOLLOWED_DAYS = 3;
+
+/**
+ * Brings `last_seen_at` up to the quotes: a loader of live answers that was killed between the two may not have come to
+ * it. Looks at the bars of the last days that were loaded, which are kept with the quotes.
+ */
+export async function followSightings(pool: pg.Pool): Promise<void> {
+  await pool.query(`
+    with newest as (
+      select b.instrument_id as id, max(b.last_at) as last_at
+      from session_bars b
+      where b.date >= (select max(loaded_at) from journal_positions)::date - ${FOLLOWED_DAYS}
+      group by b.instrument_id
+    ), w as materialized (
+      select i.id, n.last_at from instruments i join newest n on n.id = i.id and n.last_at > i.last_seen_at
+      order by i.id
+      for no key update of i
+    )
+    update instruments i set last_seen_at = greatest(i.last_seen_at, w.last_at) from w where i.id = w.id`);
 }
 
 /** Instruments that one statement restores. */

@@ -7,8 +7,20 @@ const MOST_KNOWN = 100_000;
 /** An instrument that was found: a text for its identity, and how it was asked for. */
 type FoundInstrument = { identity: string; row: InstrumentRow; id: number };
 
-/** Numbers that were found before, by the instruments' identities. */
+/** What answers may say differently of one instrument. */
+const DESCRIPTION = [
+  ...(["exchange", "description", "contractSize"] as const),
+  ...(["underlying", "assumedType", "writtenStrike"] as const),
+] as const satisfies readonly (keyof InstrumentRow)[];
+
+/** Whether two rows of one instrument say the same of it. */
+export function isDescribedAlike(a: InstrumentRow, b: InstrumentRow): boolean {
+  return a === b || DESCRIPTION.every((field) => a[field] === b[field]);
+}
+
+/** Numbers that were found before, by the instruments' identities, and how the archive describes them. */
 export class KnownInstruments {
+  readonly #described = new Map<number, InstrumentRow>();
   readonly #sure = new Map<string, number>();
   /** Of those whose type was only assumed: true until an instrument is added, which may be the one that was meant. */
   readonly #assumed = new Map<string, number>();
@@ -17,6 +29,18 @@ export class KnownInstruments {
   clear(): void {
     this.#sure.clear();
     this.#assumed.clear();
+    this.#described.clear();
+  }
+
+  /** Whether the archive says this of an instrument already. */
+  isDescribed(id: number, row: InstrumentRow): boolean {
+    const known = this.#described.get(id);
+    return known !== undefined && isDescribedAlike(known, row);
+  }
+
+  /** Takes up how the archive describes an instrument now. */
+  describe(id: number, row: InstrumentRow): void {
+    this.#described.set(id, row);
   }
 
   /** The number of an instrument; undefined when it is not known. */

@@ -9,6 +9,7 @@ import { EVER } from "../journal/record.ts";
 import { listSegments } from "../journal/segments.ts";
 import { JOURNAL_POSITION, readPositions, type Part } from "./loadPosition.ts";
 import { isRetryable } from "./databaseError.ts";
+import { followSightings } from "./instruments.ts";
 import { explain } from "./explain.ts";
 import { LoadedByAnother, StretchLoader } from "./stretchLoader.ts";
 import { type Batch, type LoadReport, NOTHING_LOADED } from "./batch.ts";
@@ -70,13 +71,14 @@ class JournalLoader {
   readonly #options: LoaderOptions;
   readonly #stretches: StretchLoader;
   readonly #reader = new PlainReader();
+  #hasFollowed = false;
   /** What was loaded since the beginning. */
   report = NOTHING_LOADED;
 
   constructor(options: LoaderOptions) {
     this.#options = options;
     this.#stretches = new StretchLoader({
-      ...{ pool: options.pool, position: JOURNAL_POSITION },
+      ...{ pool: options.pool, position: JOURNAL_POSITION, live: true },
       reread: (part) => this.#reread(part),
       onLoaded: (loaded) => {
         this.report = addCounts(this.report, loaded);
@@ -86,7 +88,9 @@ class JournalLoader {
   }
 
   async loadAll(): Promise<void> {
-    const { pool, journalDir } = this.#options;
+    const { pool, journalDir, onBatch } = this.#options;
+    if (!this.#hasFollowed && onBatch === undefined) await followSightings(pool);
+    this.#hasFollowed = true;
     const positions = await readPositions(pool);
     for (const { name, bytes } of await listSegments(journalDir)) {
       const position = positions.get(name) ?? 0;

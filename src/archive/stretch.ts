@@ -18,6 +18,7 @@ import type { DividendWord } from "./dividendChanges.ts";
 import { sameText } from "./dividendChanges.ts";
 import { responseRow, type ResponseRow, summaryOf } from "./insert.ts";
 import { identityText, merged, type Seen, sourceText } from "./instruments.ts";
+import { isDescribedAlike } from "./knownInstruments.ts";
 import { addCounts } from "./letterCounts.ts";
 import type { JournaledNote } from "./loadNotes.ts";
 
@@ -235,16 +236,6 @@ function seenAgain(known: Seen, row: InstrumentRow, at: Instant): Seen {
   known.last = at;
   return known;
 }
-
-function isDescribedAlike(a: InstrumentRow, b: InstrumentRow): boolean {
-  return a === b || DESCRIPTION.every((field) => a[field] === b[field]);
-}
-
-/** What answers may say differently of one instrument. */
-const DESCRIPTION = [
-  ...(["exchange", "description", "contractSize"] as const),
-  ...(["underlying", "assumedType", "writtenStrike"] as const),
-] as const satisfies readonly (keyof InstrumentRow)[];
 
 function addWord({ words }: Series, observedAt: Instant, dividend: DividendData | null): void {
   if (dividend === null) return;

@@ -12,6 +12,7 @@ import { READ_ONLY, mayBeOfARow, mayBeThereAlready, sqlstateOf } from "./databas
 import { areDividendsThere, type DividendSeries, insertDividends, joinSeries } from "./dividends.ts";
 import { dropOldLetters, insertDeadLetters, insertResponses, type SourcedLetter } from "./insert.ts";
 import {
+  addAllSeen,
   placeSeen,
   placeSources,
   refreshInstruments,
@@ -22,6 +23,7 @@ import {
 import { KnownInstruments } from "./knownInstruments.ts";
 import { addLetterCounts, countLetters } from "./letterCounts.ts";
 import { loadNotes } from "./loadNotes.ts";
+import { inTransaction } from "./transaction.ts";
 import type { LoadPosition, Part } from "./loadPosition.ts";
 import type { Numbers } from "../read/copyLines.ts";
 import type { Stretch } from "./stretch.ts";
@@ -31,6 +33,11 @@ type StretchLoaderOptions = {
   pool: pg.Pool;
   /** How far this load has come. */
   position: LoadPosition;
+  /**
+   * Whether it loads answers as they come. Then the transaction of an answer's quotes leaves `last_seen_at` of instruments
+   * to one that follows it, unless the answer says something new of them.
+   */
+  live?: boolean;
   /** Reads a part of a segment again, as batches. */
   reread: (part: Part) => AsyncIterable<Batch>;
   /** Told of each load that was committed, in order. */
@@ -60,6 +67,8 @@ export class StretchLoader {
   #storing: Storing | null = null;
   /** The segment of which some was there and some was not: the rest of it most likely as well. */
   #mixed: string | null = null;
+  /** What the archive is still to be told of instruments: that they were seen again. */
+  readonly #later: SeenInstruments = new Map();
 
   constructor(options: StretchLoaderOptions) {
     this.#options = options;
@@ -84,6 +93,9 @@ export class StretchLoader {
     const storing = this.#storing;
     this.#storing = null;
     if (storing !== null && !(await storing.done)) await this.#loadByBatches(storing.stretch);
+    if (this.#later.size === 0) return;
+    await inTransaction(this.#options.pool, (client) => refreshInstruments(client, this.#later));
+    this.#later.clear();
   }
 
   /** Ends a load that has failed: what is not committed is undone. */
@@ -106,12 +118,15 @@ export class StretchLoader {
       const { slots, refused } = await loadNotes(client, stretch.notes);
       const deadLetters = await insertDeadLetters(client, [...placed.letters, ...refused]);
       // Last, because it locks rows that other loaders want as well.
+      const later = this.#split(placed.seen);
       await refreshInstruments(client, placed.seen);
       const lost = addLetterCounts(stretch.report.lost, countLetters(refused));
       const report = { ...stretch.report, ...stored, slots, deadLetters, lost };
       await position.move(client, stretch, report);
       await client.query("commit");
       client.release();
+      for (const [id, { row }] of placed.seen) this.#known.describe(id, row);
+      addAllSeen(this.#later, later);
       onLoaded(report);
       return true;
     } catch (error) {
@@ -153,6 +168,15 @@ export class StretchLoader {
       seen: seenByNumber(instruments, ids),
       letters: letters.map(({ source, ...letter }) => ({ ...letter, sourceId: sourceIds[source] ?? 0 })),
     };
+  }
+
+  /** Takes out those that were only seen again. @returns them */
+  #split(seen: SeenInstruments): SeenInstruments {
+    const later: SeenInstruments = new Map();
+    if (this.#options.live !== true) return later;
+    for (const [id, one] of seen) if (this.#known.isDescribed(id, one.row)) later.set(id, one);
+    for (const id of later.keys()) seen.delete(id);
+    return later;
   }
 
   async #undo(client: pg.PoolClient, cause?: Error): Promise<void> {
@@ -248,7 +272,7 @@ async function areQuotesThere(
   const places = stretch.series.flatMap(({ rows }, place) => Array.from({ length: rows }, () => place + 1));
   const bounds = boundsOf(stretch, times);
   const { rows } = await client.query<Record<"quotes" | "extended_quotes", number>>({
-    name: "count quotes that are there",
+    // Without a name: a plan that serves any number of rows would compare each with each.
     text: `with series as materialized (
         select * from unnest($1::int[], $2::smallint[], $3::timestamptz[], $4::timestamptz[])
           with ordinality as s (instrument_id, source_id, first, last, place)

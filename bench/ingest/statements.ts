@@ -1,0 +1,43 @@
+/** Where the time of a load goes: how long the server took for its statements, by what they are for. */
+import pg from "pg";
+
+/** What a statement is for, by how it begins; the first that fits. */
+const KINDS: readonly (readonly [string, RegExp])[] = [
+  ["COPY of both tables, with the bars' trigger", /^copy /],
+  ["responses", /insert into responses/],
+  ["instruments: find, add", /from instruments|insert into instruments|lock table/],
+  ["dividends", /dividends/],
+  ["are repeated quotes there", /^with series as/],
+  ["commit", /^commit/],
+  ["savepoints", /savepoint/],
+  ["begin, position", /^begin|position|lock/],
+];
+
+/** Milliseconds by kind. */
+export type StatementTimes = Map<string, number>;
+
+/** Whatever is asked from now on, until it is called again. @returns the times, which grow meanwhile */
+export function watchStatements(): StatementTimes {
+  times = new Map();
+  return times;
+}
+
+let times: StatementTimes = new Map();
+
+const query = pg.Client.prototype.query as (...given: unknown[]) => unknown;
+
+pg.Client.prototype.query = function (this: pg.Client, ...given: unknown[]) {
+  const begunMs = performance.now();
+  const of = times;
+  const [first] = given as [string | { text: string }];
+  const text = (typeof first === "string" ? first : first.text).trim().toLowerCase();
+  const kind = text.startsWith("with w as materialized")
+    ? "instruments: seen again"
+    : (KINDS.find(([, pattern]) => pattern.test(text))?.[0] ?? "other");
+  const add = (): void => void of.set(kind, (of.get(kind) ?? 0) + performance.now() - begunMs);
+  const asked = query.apply(this, given);
+  if (asked instanceof Promise) asked.then(add, add);
+  // What has a callback is none of a loader's.
+  else (asked as NodeJS.EventEmitter | undefined)?.once("finish", add);
+  return asked;
+} as typeof pg.Client.prototype.query;
