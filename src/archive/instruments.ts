@@ -2,7 +2,7 @@
 import type pg from "pg";
 import type { Instant } from "../clock.ts";
 import { instrumentColumns, SAID } from "./insert.ts";
-import type { KnownInstruments } from "./knownInstruments.ts";
+import { isDescribedAlike, type KnownInstruments } from "./knownInstruments.ts";
 import { instruments, sources } from "./schema.ts";
 import { columnList } from "./tableRows.ts";
 import type { InstrumentRow, QuoteUnit } from "../read/rowTypes.ts";
@@ -132,18 +132,26 @@ function seenInstruments(units: readonly Sighting[]): FoundInstruments {
   const placeOf = new Map<string, number>();
   const places = units.map(({ instrument, observedAt }) => {
     const identity = identityText(instrument);
-    const one = { row: instrument, first: observedAt, last: observedAt };
     const place = placeOf.get(identity) ?? seen.length;
     const entry = seen[place];
     placeOf.set(identity, place);
-    seen[place] = entry ? merged(entry, one) : one;
+    seen[place] = seenAgain(entry, instrument, observedAt);
     return place;
   });
   return { seen, places };
 }
 
+/** An entry after one more answer: mostly that says what those before it have said. */
+export function seenAgain(known: Seen | undefined, row: InstrumentRow, at: Instant): Seen {
+  if (known === undefined) return { row, first: at, last: at };
+  if (at < known.last || !isDescribedAlike(row, known.row))
+    return merged(known, { row, first: at, last: at });
+  known.last = at;
+  return known;
+}
+
 /** Two entries of one instrument; of two that are equally new the second counts as newer. */
-export function merged(a: Seen, b: Seen): Seen {
+function merged(a: Seen, b: Seen): Seen {
   const [older, newer] = b.last >= a.last ? [a, b] : [b, a];
   return {
     row: described(newer.row, older.row),

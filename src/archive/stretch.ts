@@ -17,8 +17,7 @@ import { type SeriesLines, writeLines } from "./copyQuotes.ts";
 import type { DividendWord } from "./dividendChanges.ts";
 import { sameText } from "./dividendChanges.ts";
 import { responseRow, type ResponseRow, summaryOf } from "./insert.ts";
-import { identityText, merged, type Seen, sourceText } from "./instruments.ts";
-import { isDescribedAlike } from "./knownInstruments.ts";
+import { identityText, seenAgain, type Seen, sourceText } from "./instruments.ts";
 import { addCounts } from "./letterCounts.ts";
 import type { JournaledNote } from "./loadNotes.ts";
 
@@ -175,8 +174,7 @@ export class Gathering {
 
   #see(row: InstrumentRow, at: Instant): number {
     const place = this.#placeOfRow.get(row) ?? this.#placeOfIdentity(row);
-    const known = this.#instruments[place];
-    this.#instruments[place] = known ? seenAgain(known, row, at) : { row, first: at, last: at };
+    this.#instruments[place] = seenAgain(this.#instruments[place], row, at);
     return place;
   }
 
@@ -227,14 +225,6 @@ type Row = { instrument: InstrumentRow; dividend: DividendData | null; quote: nu
 /** A month of a time, `2026-11`. */
 export function monthText(at: Instant): string {
   return at.slice(0, "2026-11".length);
-}
-
-/** Mostly an answer says what the one before it has said. */
-function seenAgain(known: Seen, row: InstrumentRow, at: Instant): Seen {
-  if (at < known.last || !isDescribedAlike(row, known.row))
-    return merged(known, { row, first: at, last: at });
-  known.last = at;
-  return known;
 }
 
 function addWord({ words }: Series, observedAt: Instant, dividend: DividendData | null): void {

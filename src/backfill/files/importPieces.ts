@@ -51,18 +51,27 @@ export async function importPieces(
   const counted = new Counted(new Set((await readReadPositions(pool, run.id)).keys()));
   const memory = createMemory();
   const ends = new Map<string, number>();
+  const loading: Loading = { ...options, memory, onAnswers, underWay: Promise.resolve() };
   let repeated = NOTHING_DONE;
-  for await (const { pieces, doing, done } of batches) {
+  let tell: () => void = () => undefined;
+  try {
+    for await (const { pieces, doing, done } of batches) {
+      signal.throwIfAborted();
+      const fresh = pieces.filter(({ knownIn }) => knownIn === null);
+      await journalAndLoad(loading, fresh, ends);
+      const known = pieces.filter((piece) => piece.knownIn !== null && !counted.has(piece));
+      if (known.length > 0) await loading.underWay;
+      repeated = await loadKnown(loading, known, repeated);
+      tell = () => onProgress({ doing, done, total, unit: "bytes", quotes: run.report.read + repeated.read });
+      tell();
+    }
+    await loading.underWay;
+    tell();
     signal.throwIfAborted();
-    const fresh = pieces.filter(({ knownIn }) => knownIn === null);
-    await journalAndLoad({ ...options, memory, onAnswers }, fresh, ends);
-    const known = pieces.filter((piece) => piece.knownIn !== null && !counted.has(piece));
-    repeated = await loadKnown({ ...options, memory, onAnswers }, known, repeated);
-    const quotes = run.report.read + repeated.read;
-    onProgress({ doing, done, total, unit: "bytes", quotes });
+    return addCounts(run.report, repeated);
+  } finally {
+    await loading.underWay.catch(() => undefined);
   }
-  signal.throwIfAborted();
-  return addCounts(run.report, repeated);
 }
 
 /** Pieces that earlier processes of a run have added: each passes once. */
@@ -84,32 +93,38 @@ class Counted {
 type Loading = ImportOptions & {
   memory: LoadMemory;
   onAnswers: (answers: readonly AnswerRows[]) => void;
+  /** The load of a batch while the next one is cut, journaled and read. */
+  underWay: Promise<void>;
 };
 
 /** @param ends how far each segment was loaded */
 async function journalAndLoad(
-  options: Loading,
+  loading: Loading,
   pieces: readonly Piece[],
   ends: Map<string, number>,
 ): Promise<void> {
-  const { pool, journal, journalDir, run, name, memory, onAnswers, onDamage } = options;
+  const { journal, journalDir, name, onDamage } = loading;
   if (pieces.length === 0) return;
   const positions = await Promise.all(pieces.map((piece) => journal.append(recordOf(piece, name))));
   for (const segment of new Set(positions.map((position) => position.segment))) {
     const from = ends.get(segment) ?? 0;
     for await (const batch of readBatches(segment, { journalDir, from, onDamage })) {
       if (batch.to === batch.from) continue;
-      const loaded = await loadBatch(pool, batch, {
-        memory,
-        position: positionOfRun(run, { loaderToo: true }),
-      });
-      if (loaded === null)
-        throw new Error(`${segment}: this run alone reads it, and byte ${batch.from} is not its next`);
-      run.report = withLoaded(run.report, withoutOvertaking(loaded));
       ends.set(segment, batch.to);
-      onAnswers(batch.answers);
+      await loading.underWay;
+      loading.underWay = loadFresh(loading, batch);
+      // Its failure is met when it is awaited.
+      loading.underWay.catch(() => undefined);
     }
   }
+}
+
+async function loadFresh({ pool, run, memory, onAnswers }: Loading, batch: Batch): Promise<void> {
+  const loaded = await loadBatch(pool, batch, { memory, position: positionOfRun(run, { loaderToo: true }) });
+  if (loaded === null)
+    throw new Error(`${batch.segment}: this run alone reads it, and byte ${batch.from} is not its next`);
+  run.report = withLoaded(run.report, withoutOvertaking(loaded));
+  onAnswers(batch.answers);
 }
 
 /**
