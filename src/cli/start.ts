@@ -123,7 +123,8 @@ async function prepareSchema(
   warn: (message: string) => void,
 ): Promise<boolean> {
   try {
-    await migrate(archive.pool, instantFromDate(clock.now()));
+    const { withoutReader } = await migrate(archive.pool, instantFromDate(clock.now()));
+    if (withoutReader !== null) warn(withoutReader);
     await currentVersion(archive.pool);
     return true;
   } catch (error) {
