@@ -5,30 +5,19 @@ import { type CollectorLease, type CollectorProcess, takeLease } from "../archiv
 import { currentVersion, migrate } from "../archive/migrations.ts";
 import { collectingGoesOn, databaseError, isDatabaseError } from "../archive/databaseError.ts";
 import { explain } from "../archive/explain.ts";
-import { LoadCutShort } from "../archive/loader.ts";
 import { type Clock, instantFromDate } from "../clock.ts";
 import { requireJobs } from "../schedule/readJobs.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { requireToken } from "../web/guard/hosts.ts";
-import { createMeter } from "../web/monitoring/meter.ts";
-import type { Web } from "../web/server.ts";
 import { type DataDirLock, lockDataDir, type Self, thisProcess } from "../run/beside/lock.ts";
-import { lendCalls } from "../run/beside/permits.ts";
 import { type Edges, Interrupted } from "../run/edges.ts";
 import { type Archive, openArchive } from "../run/archive.ts";
-import { type Collection, startCollection } from "../run/collection.ts";
-import { createEvents } from "../run/troubles.ts";
+import type { Opened } from "./collecting.ts";
 import { offerExampleJobs } from "../run/exampleJobs.ts";
 import { createLogger } from "./terminal/logger.ts";
 import { accountOf } from "../run/feed.ts";
-import { openWeb } from "../run/openWeb.ts";
 import { StatusLine } from "./terminal/statusLine.ts";
-import { VERSION } from "../run/version.ts";
-import { say } from "./terminal/harmless.ts";
-
-/** How often the live line counts down. */
-const LINE_EVERY_MS = 1_000;
 
 /** Collector and dashboard. */
 export const addStart: AddCommand = (command, { run, edges }) => {
@@ -59,19 +48,24 @@ async function start(config: Config, edges: Edges, { web: withWeb }: { web: bool
   const warn = (message: string): void => log.warn(message);
   const self = await thisProcess();
   const lock = await lockDataDir(resolve(config.dataDir), { clock, self, warn });
-  const archive = await openArchive(config, clock).catch(async (error: unknown) => {
+  const opening = openArchive(config, clock);
+  // Loaded while PostgreSQL makes its files or starts, which takes longer.
+  const loading = loadWork(withWeb);
+  const archive = await opening.catch(async (error: unknown) => {
     await lock.release();
     throw error;
   });
+  const { collect, farewell, openWeb } = await loading;
   const opened: Opened = { archive, reader: archive.openReader(), web: null, collection: null };
   let lease: CollectorLease | null = null;
   let lost: QuotekeeperError | null = null;
   try {
-    await prepareSchema(archive, edges, warn);
+    const schemaIsReady = await prepareSchema(archive, edges, warn);
     lease = await leaseOf(config, archive, { lock, clock, self, interrupted, warn });
     const ended = lease.lost.then((error) => (lost = error).code);
     const ending = Promise.race([interrupted, ended]);
-    await collect(config, edges, { opened, lock, mayCall: lease.sure, withWeb, line, log, ending });
+    const beside = { opened, lock, mayCall: lease.sure, schemaIsReady, openWeb };
+    await collect(config, edges, { ...beside, line, log, ending });
   } finally {
     await opened.web?.close();
     await opened.collection?.close();
@@ -87,57 +81,13 @@ async function start(config: Config, edges: Edges, { web: withWeb }: { web: bool
   return exitCode;
 }
 
-/** What is open of it. */
-type Opened = {
-  archive: Archive;
-  reader: ReturnType<Archive["openReader"]>;
-  web: Web | null;
-  collection: Collection | null;
-};
-
-type Collecting = {
-  opened: Opened;
-  lock: DataDirLock;
-  /** Whether the account is surely ours. */
-  mayCall: CollectorLease["sure"];
-  withWeb: boolean;
-  line: StatusLine;
-  log: ReturnType<typeof createLogger>;
-  /** The signal, or the code of the error, that ends it. */
-  ending: Promise<string>;
-};
-
-/** Opens the dashboard and the collection, and shows how it goes until its end. */
-async function collect(
-  config: Config,
-  { clock, bootId, stdout, stderr }: Edges,
-  { opened, lock, mayCall, withWeb, line, log, ending }: Collecting,
-): Promise<void> {
-  const { archive, reader } = opened;
-  const meter = createMeter();
-  const collection = (): Collection | null => opened.collection;
-  if (withWeb) opened.web = await openWeb({ config, archive, reader, clock, collection, meter }, log);
-  const look = createEvents(log);
-  const refresh = (): void => {
-    if (!opened.collection) return;
-    line.show(statusText(opened.collection, clock.now()));
-    const { collector, feed } = opened.collection;
-    look({ clockCorrectionMs: feed.clockCorrectionMs(), lastError: collector.status().lastError });
-  };
-  const started = await startCollection({
-    ...{ config, archive, clock, bootId, log, meter, mayCall },
-    onChange: refresh,
-  });
-  opened.collection = started;
-  lock.serve(lendCalls(accountOf(config), started.collector.lend.bind(started.collector), clock));
-  say(stdout, ...banner(config, opened, started));
-  // A terminal has the banner; a log that is collected needs a line of its own.
-  const machine = !stderr.isTTY;
-  if (machine) log.info(startFacts(config, opened, started), "started");
-  const signal = await ticking(refresh, ending);
-  line.end();
-  if (machine) log.info({ signal }, "ending");
-  say(stdout, "Ending: finishing the calls under way and storing their answers.");
+/** What comes behind the archive. */
+async function loadWork(withWeb: boolean) {
+  const { collect, farewell } = await import("./collecting.ts");
+  const openWeb = withWeb ? (await import("../run/openWeb.ts")).openWeb : null;
+  // Opened by the collection, which finds it loaded.
+  await import("../collect/fetchQuotes.ts");
+  return { collect, farewell, openWeb };
 }
 
 /** Takes the account in the database. @throws QuotekeeperError COLLECTOR_RUNNING; Interrupted */
@@ -166,99 +116,22 @@ type Beside = {
   warn: (message: string) => void;
 };
 
-/** The schema now, if the database takes it; if it can later, the loader sees to it. */
+/** The schema now, if the database takes it; if it can later, the loader sees to it. @returns whether it is there */
 async function prepareSchema(
   archive: Archive,
   { clock }: Edges,
   warn: (message: string) => void,
-): Promise<void> {
+): Promise<boolean> {
   try {
-    await migrate(archive.pool, instantFromDate(clock.now()));
+    const { withoutReader } = await migrate(archive.pool, instantFromDate(clock.now()));
+    if (withoutReader !== null) warn(withoutReader);
     await currentVersion(archive.pool);
+    return true;
   } catch (error) {
     if (error instanceof QuotekeeperError || !isDatabaseError(error)) throw error;
     const problem = databaseError(await explain(archive.pool, error), archive.address);
     if (!collectingGoesOn(problem)) throw problem;
     warn(`${problem.message} Collection goes on meanwhile.`);
+    return false;
   }
-}
-
-async function ticking(refresh: () => void, interrupted: Promise<string>): Promise<string> {
-  const timer = setInterval(refresh, LINE_EVERY_MS);
-  const signal = await interrupted;
-  clearInterval(timer);
-  return signal;
-}
-
-/** What an operator wants to find in a log of yesterday; no secret is among it. */
-function startFacts(config: Config, { archive, web }: Opened, { feed }: Collection): object {
-  return {
-    version: VERSION,
-    market: feed.simulated ? "simulated" : feed.baseUrl,
-    database: archive.address,
-    ...(web && { dashboard: web.address }),
-    dataDir: resolve(config.dataDir),
-    jobsDir: resolve(config.jobsDir),
-  };
-}
-
-function banner(config: Config, { archive, web }: Opened, { feed }: Collection): string[] {
-  const market = feed.simulated
-    ? [
-        "Market     SIMULATED: these quotes are made up. Its service runs on loopback and never closes,",
-        "           so the jobs' sessions do not apply. Set QUOTES_BASE_URL to poll a real account.",
-      ]
-    : [`Market     ${feed.baseUrl}`];
-  return [
-    "",
-    ...market,
-    `Database   ${archive.readerUrl}${archive.embedded ? " (read only, no password, this machine only)" : ""}`,
-    ...(web ? [`Dashboard  ${web.address}`] : []),
-    `Data       ${resolve(config.dataDir)}`,
-    `Jobs       ${resolve(config.jobsDir)}`,
-    "Ctrl-C ends it.",
-    "",
-  ];
-}
-
-function statusText({ feed, collector, loader, loaded }: Collection, now: Date): string {
-  const { callsUsed, limit, queued, nextPollAt, missed, lastError } = collector.status();
-  const { quotes, deadLetters } = loaded();
-  const failure = loader.failure();
-  const correctionMs = feed.clockCorrectionMs();
-  const seconds = nextPollAt ? Math.max(0, Math.ceil((nextPollAt.getTime() - now.getTime()) / 1000)) : null;
-  return [
-    ...(feed.simulated ? ["SIMULATED"] : []),
-    `${callsUsed}/${limit} calls this minute`,
-    `${quotes} rows stored`,
-    seconds === null ? "no poll ahead" : `next poll in ${duration(seconds)}`,
-    ...(queued > 0 ? [`${queued} queued`] : []),
-    ...(missed > 0 ? [`${missed} missed`] : []),
-    ...(deadLetters > 0 ? [`${deadLetters} dead letters`] : []),
-    ...(correctionMs === 0 ? [] : [`the machine's clock is ${Math.round(-correctionMs / 1000)} s off`]),
-    ...(failure === null ? [] : [databaseError(failure, "").code]),
-    ...(lastError !== null
-      ? [lastError instanceof QuotekeeperError ? lastError.code : lastError.message]
-      : []),
-  ].join(" | ");
-}
-
-/** `45 s`, `12 min` or `17 h`. */
-function duration(seconds: number): string {
-  if (seconds < 120) return `${seconds} s`;
-  return seconds < 7_200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`;
-}
-
-function farewell(collection: Collection | null, { stdout }: Edges): number {
-  if (!collection) return 0;
-  const { quotes, responses } = collection.loaded();
-  say(stdout, `Stored ${quotes} quotes of ${responses} answers. The next start goes on with the same data.`);
-  const failure = collection.loader.failure();
-  if (failure === null) return 0;
-  const what =
-    failure instanceof LoadCutShort
-      ? `It is not known whether the database has taken all of it: ${failure.message}. What is not there`
-      : "The database has not taken all of it: the rest";
-  say(stdout, `${what} is safe in the journal and is loaded at the next start.`);
-  return 1;
 }

@@ -100,7 +100,7 @@ async function writeTables(
     planned.push({ table, columns: await snapshot.columns(table), days: await snapshot.days(table, range) });
   const expected = planned.flatMap(({ days }) => days).reduce((sum, { rows }) => sum + (rows ?? 0), 0);
 
-  const zstd = await Zstd.load();
+  const zstd = copyingWhole(await Zstd.load());
   const compress = (bytes: Uint8Array): Uint8Array => zstd.compress(bytes, ZSTD_LEVEL);
   let rows = 0;
   const written: ExportedTable[] = [];
@@ -116,6 +116,17 @@ async function writeTables(
     );
   }
   return written;
+}
+
+/**
+ * The library gives its memory out by way of an array of numbers, one for each byte, which takes longer than to compress.
+ * Should another release of it keep its memory elsewhere, this does nothing.
+ */
+function copyingWhole(zstd: Zstd): Zstd {
+  type Memory = Record<"heapView" | "heapToUint8Array", (place: object) => Uint8Array>;
+  const memory = (zstd as unknown as { _mainModule?: Memory })._mainModule;
+  if (memory) memory.heapToUint8Array = (place) => memory.heapView(place).slice();
+  return zstd;
 }
 
 /** Errors of the file system carry the operation that failed, as a broken connection's do; the database's do not. */

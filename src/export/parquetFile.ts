@@ -1,21 +1,10 @@
 /** One Parquet file of one table's rows, a row group at a time. */
 import { ByteWriter, ParquetWriter, type SchemaElement } from "hyparquet-writer";
 import type { ExportColumn } from "../archive/export/tables.ts";
-import {
-  type Digits,
-  digitsOf,
-  moreDigits,
-  COMMON_DECIMAL,
-  type DecimalType,
-  scaledDecimal,
-} from "./parquetDecimal.ts";
+import { type Digits, digitsOf, moreDigits, COMMON_DECIMAL, type DecimalType } from "./parquetDecimal.ts";
+import { type Compress, type CopiedRows, type ParquetColumn, ROW_GROUP_ROWS } from "./parquetColumn.ts";
+import { createColumn, DECIMAL_BYTES } from "./parquetValues.ts";
 import { createHashedFile, type FileFacts, type HashedFile } from "./manifest.ts";
-
-/** Zstandard, as a function from bytes to bytes. */
-export type Compress = (bytes: Uint8Array) => Uint8Array;
-
-/** Rows of a row group: what is in memory at a time, several times over. Engines read such groups side by side. */
-export const ROW_GROUP_ROWS = 32_768;
 
 /** Decimals that do not fit the type of their column: the file has to be written again. */
 export class DecimalsTooWide extends Error {
@@ -32,7 +21,7 @@ type ParquetFileOptions = {
   path: string;
   columns: readonly ExportColumn[];
   types: DecimalTypes;
-  /** COPY's text. */
+  /** COPY's binary format. */
   bytes: AsyncIterable<Buffer>;
   compress: Compress;
   /** Told of rows as they are read. */
@@ -48,25 +37,23 @@ export async function writeParquetFile(options: ParquetFileOptions): Promise<Fil
   const { path, columns, types, bytes, compress, onRows } = options;
   const file = await createHashedFile(path);
   try {
+    const output = new FileBytes(file);
     const writer = new ParquetWriter({
-      writer: new FileBytes(file),
+      ...{ writer: output, codec: "ZSTD", compressors: { ZSTD: compress }, createdBy: "quotekeeper" },
       schema: parquetSchema(columns, types),
-      codec: "ZSTD",
-      compressors: { ZSTD: compress },
-      createdBy: "quotekeeper",
     });
-    const rows = new RowGroup(columns, types);
+    const group = new RowGroup(columns, types);
     let count = 0;
-    for await (const lines of copyLines(bytes)) {
-      for (const line of lines) {
-        rows.add(line);
-        if (rows.length === ROW_GROUP_ROWS) await writer.write(rows.take());
+    for await (const rows of copiedRows(bytes, columns.length)) {
+      for (let from = 0; from < rows.count;) {
+        from = group.take(rows, from);
+        if (group.rows === ROW_GROUP_ROWS) await group.finish(writer, compress);
       }
-      count += lines.length;
-      onRows(lines.length);
+      count += rows.count;
+      onRows(rows.count);
     }
-    if (rows.tooWide.size > 0) throw new DecimalsTooWide(rows.tooWide);
-    if (rows.length > 0) await writer.write(rows.take());
+    if (group.tooWide.size > 0) throw new DecimalsTooWide(group.tooWide);
+    if (group.rows > 0) await group.finish(writer, compress);
     await writer.finish();
     return { rows: count, ...(await file.finish()) };
   } finally {
@@ -74,29 +61,26 @@ export async function writeParquetFile(options: ParquetFileOptions): Promise<Fil
   }
 }
 
-/** Rows by column. Once a decimal did not fit, nothing is kept any more, and the rest is only measured. */
+/** Rows by column. Once a decimal did not fit, nothing is written any more, and the rest is only measured. */
 class RowGroup {
-  readonly #columns: readonly ExportColumn[];
-  readonly #read: ReturnType<typeof valueReader>[];
+  readonly #columns: readonly ParquetColumn[];
   readonly tooWide = new Map<string, Digits | null>();
-  #data: ParquetValue[][];
-  length = 0;
+  rows = 0;
 
   constructor(columns: readonly ExportColumn[], types: DecimalTypes) {
-    this.#columns = columns;
-    this.#read = columns.map((column) => valueReader(column, types));
-    this.#data = columns.map(() => []);
+    const [, ...elements] = parquetSchema(columns, types);
+    this.#columns = elements.map((element, place) => {
+      const { name, kind } = columns[place] ?? { name: element.name, kind: "text" };
+      return createColumn(kind, element, (text) => this.#measure(name, text));
+    });
   }
 
-  add(line: string): void {
-    const values = copyValues(line);
-    for (let index = 0; index < this.#read.length; index++) {
-      const text = values[index];
-      const value = text === null || text === undefined ? null : this.#read[index]?.(text);
-      if (value === undefined) this.#measure(this.#columns[index]?.name ?? "", text ?? "");
-      else if (this.tooWide.size === 0) this.#data[index]?.push(value);
-    }
-    if (this.tooWide.size === 0) this.length += 1;
+  /** Takes rows until it is full. @returns the first that it has not taken */
+  take(rows: CopiedRows, from: number): number {
+    const to = Math.min(rows.count, from + ROW_GROUP_ROWS - this.rows);
+    this.#columns.forEach((column, place) => column.take(rows, place, { from, to }));
+    this.rows += to - from;
+    return to;
   }
 
   #measure(name: string, text: string): void {
@@ -104,16 +88,22 @@ class RowGroup {
     const before = this.tooWide.get(name);
     const both = before && digits ? moreDigits(before, digits) : digits;
     this.tooWide.set(name, before === null ? null : both);
-    this.#data = this.#columns.map(() => []);
-    this.length = 0;
   }
 
-  /** The group, which is empty afterwards. */
-  take(): { columnData: { name: string; data: ParquetValue[] }[]; rowGroupSize: number } {
-    const columnData = this.#columns.map(({ name }, index) => ({ name, data: this.#data[index] ?? [] }));
-    this.#data = this.#columns.map(() => []);
-    this.length = 0;
-    return { columnData, rowGroupSize: ROW_GROUP_ROWS };
+  /** Writes the group, which is empty afterwards. */
+  async finish(writer: ParquetWriter, compress: Compress): Promise<void> {
+    const { rows } = this;
+    this.rows = 0;
+    if (this.tooWide.size > 0) return this.#columns.forEach((column) => column.clear());
+    const start = writer.writer.offset;
+    const columns = this.#columns.map((column) => column.finish(writer.writer, compress));
+    const sizes = columns.map(({ meta_data }) => meta_data?.total_uncompressed_size ?? 0n);
+    writer.row_groups.push({
+      ...{ columns, num_rows: BigInt(rows), total_byte_size: sizes.reduce((sum, size) => sum + size, 0n) },
+      total_compressed_size: BigInt(writer.writer.offset - start),
+    });
+    writer.num_rows += BigInt(rows);
+    await writer.writer.flush?.();
   }
 }
 
@@ -144,13 +134,8 @@ export type DecimalTypes = Readonly<Record<string, DecimalType>>;
 /** Columns that are quotients: PostgreSQL gives those of small numbers up to twenty-four places. */
 export const QUOTIENTS: DecimalTypes = { mean_spread: { precision: 38, scale: 24 } };
 
-/** What Parquet's writer takes. */
-type ParquetValue = bigint | number | string | boolean | null;
-
 /** Digits that fit into eight bytes; wider decimals take sixteen. */
 const INT64_DIGITS = 18;
-
-const DECIMAL_BYTES = 16;
 
 /** The type of a decimal column. */
 export function decimalTypeOf(name: string, types: DecimalTypes): DecimalType {
@@ -220,83 +205,49 @@ export function sqlTypeOf({ name, kind }: ExportColumn, types: DecimalTypes): st
   }
 }
 
-/**
- * How a column's values are made of PostgreSQL's text.
- *
- * @returns a function that gives undefined for a decimal that does not fit its type
- */
-function valueReader(
-  { name, kind }: ExportColumn,
-  types: DecimalTypes,
-): (text: string) => ParquetValue | undefined {
-  switch (kind) {
-    case "time":
-      return createTimeReader();
-    case "date":
-      return (text) => Date.parse(`${text}T00:00:00Z`) / MS_PER_DAY;
-    case "boolean":
-      return (text) => text === "t";
-    case "integer":
-      return Number;
-    case "bigint":
-      return BigInt;
-    case "text":
-      return (text) => text;
-    case "decimal": {
-      const type = decimalTypeOf(name, types);
-      return (text) => scaledDecimal(text, type) ?? undefined;
-    }
-  }
-}
+// PostgreSQL's COPY in its binary format: a heading, then rows, each the number of its values and, before each value, how
+// many bytes it has (-1: NULL), and a number of values that is -1 at the end. PostgreSQL manual, COPY, "Binary Format".
 
-const MS_PER_DAY = 86_400_000;
+/** Signature, flags, and the length of an extension, which there is none of. */
+const HEADING_BYTES = 19;
 
-const TIME = /^(\d{4}-\d\d-\d\d) (\d\d):(\d\d):(\d\d)(?:\.(\d{1,6}))?\+00$/;
-
-/** Microseconds since 1970 of `2026-11-20 22:50:00.123456+00`. Rows of a file are mostly of one date. */
-function createTimeReader(): (text: string) => bigint {
-  let date = "";
-  let dateMs = 0;
-  return (text) => {
-    const match = TIME.exec(text);
-    if (!match) throw new RangeError(`"${text}" is no time of the years 0001 to 9999 in UTC`);
-    const [, day = "", hour, minute, second, fraction = ""] = match;
-    if (day !== date) [date, dateMs] = [day, Date.parse(`${day}T00:00:00Z`)];
-    const seconds = dateMs / 1_000 + Number(hour) * 3_600 + Number(minute) * 60 + Number(second);
-    return BigInt(seconds) * 1_000_000n + BigInt(Number(fraction.padEnd(6, "0")));
-  };
-}
-
-// PostgreSQL's COPY text read back: a row a line, its values between tabs. PostgreSQL manual, COPY, "Text Format".
-
-const LINE_END = 0x0a;
-
-const ESCAPED: Readonly<Record<string, string>> = { b: "\b", f: "\f", n: "\n", r: "\r", t: "\t", v: "\v" };
-
-/** Whole lines, as they come, in blocks; none is cut, however the pieces are. */
-export async function* copyLines(bytes: AsyncIterable<Buffer>): AsyncGenerator<string[]> {
-  let rest: Buffer[] = [];
+/** Whole rows, as they come; none is cut, however the pieces are. What is given holds until the next is asked for. */
+export async function* copiedRows(bytes: AsyncIterable<Buffer>, width: number): AsyncGenerator<CopiedRows> {
+  let rest: Buffer = Buffer.alloc(0);
+  let at = HEADING_BYTES;
+  let places = new Int32Array(0);
   for await (const piece of bytes) {
-    const end = piece.lastIndexOf(LINE_END);
-    if (end < 0) {
-      rest.push(piece);
-      continue;
+    const all = rest.length === 0 ? piece : Buffer.concat([rest, piece]);
+    const view = new DataView(all.buffer, all.byteOffset, all.length);
+    // A row has two bytes, and four for each value, at least.
+    const most = width * (Math.ceil(all.length / (2 + 4 * width)) + 1);
+    if (places.length < most) places = new Int32Array(most);
+    let count = 0;
+    for (let end = 0; at < all.length; at = end, count++) {
+      end = rowEnd(view, at, { width, places, from: count * width });
+      if (end < 0) break;
     }
-    const whole = Buffer.concat([...rest, piece.subarray(0, end)]);
-    rest = end + 1 < piece.length ? [piece.subarray(end + 1)] : [];
-    yield whole.toString("utf8").split("\n");
+    rest = all.subarray(Math.min(at, all.length));
+    at -= all.length - rest.length;
+    if (count > 0) yield { view, places, width, count };
   }
 }
 
-/** The values of a line; NULL, which is `\N`, is null. */
-export function copyValues(line: string): (string | null)[] {
-  const values: (string | null)[] = line.split("\t");
-  if (!line.includes("\\")) return values;
-  return values.map((value) => (value === "\\N" || value === null ? null : unescaped(value)));
-}
-
-function unescaped(value: string): string {
-  return value.includes("\\")
-    ? value.replace(/\\(.)/gs, (_, letter: string) => ESCAPED[letter] ?? letter)
-    : value;
+/** Finds the values of the row that begins at `at`. @returns where it ends; -1 when not all of it is there */
+function rowEnd(
+  view: DataView,
+  at: number,
+  { width, places, from }: { width: number; places: Int32Array; from: number },
+): number {
+  const length = view.byteLength;
+  if (at + 2 > length || view.getInt16(at) < 0) return -1;
+  let next = at + 2;
+  for (let place = from; place < from + width; place++) {
+    next += 4;
+    if (next > length) return -1;
+    const bytes = view.getInt32(next - 4);
+    places[place] = bytes < 0 ? -1 : next;
+    if (bytes > 0) next += bytes;
+  }
+  return next > length ? -1 : next;
 }

@@ -7,13 +7,13 @@ import type { ArchiveSnapshot } from "../archive/export/snapshot.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { makeDirectories } from "../journal/makeDirectories.ts";
 import { widened } from "./parquetDecimal.ts";
+import type { Compress } from "./parquetColumn.ts";
 import { type ExportedFile, type ExportedTable, createHashedFile, type FileFacts } from "./manifest.ts";
 import {
   type DecimalTypes,
   decimalTypeOf,
   QUOTIENTS,
   sqlTypeOf,
-  type Compress,
   DecimalsTooWide,
   writeParquetFile,
 } from "./parquetFile.ts";
@@ -119,7 +119,7 @@ async function writeFile(
   const told = (count: number): void => onRows(date, count);
   const { bytes, count } = snapshot.rows(table, columns, {
     range: ofDay,
-    format: format === "csv" ? (raw ? "raw csv" : "csv") : "text",
+    format: format === "csv" ? (raw ? "raw csv" : "csv") : "binary",
   });
   const facts =
     format === "csv"

@@ -54,6 +54,8 @@ type CollectionOptions = {
   meter?: Meter;
   /** Awaited before each call: rejects when no more calls may leave. */
   mayCall?: () => Promise<void>;
+  /** Whether the database has its schema; if not, the loader sees to it as soon as it can. Default: not. */
+  schemaIsReady?: boolean;
   /** The file system that the journal is written to. Default: the machine's own. */
   journalFs?: JournalFs;
 };
@@ -180,7 +182,7 @@ async function begin(options: CollectionOptions, parts: Parts): Promise<() => Pr
 type Loading = { loader: Loader; loaded: () => LoadReport; state: LoaderStateFile };
 
 function openLoading(
-  { config, archive, clock, log, onChange }: CollectionOptions,
+  { config, archive, clock, log, onChange, schemaIsReady = false }: CollectionOptions,
   journalDir: string,
 ): Loading {
   const state = keepLoaderState(resolve(config.dataDir), clock);
@@ -193,6 +195,7 @@ function openLoading(
       onChange();
     },
     prepare: async () => {
+      if (schemaIsReady) return;
       const { applied, withoutReader } = await migrate(archive.pool, instantFromDate(clock.now()));
       if (applied.length > 0) log.info({ applied }, "the database's schema is up to date");
       if (withoutReader !== null) log.warn(withoutReader);

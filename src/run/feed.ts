@@ -2,7 +2,7 @@
 import { createHmac } from "node:crypto";
 import { join, resolve } from "node:path";
 import { z } from "zod";
-import { openFetchQuotes, type FetchQuotes } from "../collect/fetchQuotes.ts";
+import type { FetchQuotes } from "../collect/fetchQuotes.ts";
 import { type Clock, createObserver } from "../clock.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import type { LedgerSource } from "../journal/ledger.ts";
@@ -12,8 +12,7 @@ import type { CalendarOverride } from "../market/calendar/overrides.ts";
 import type { Credentials } from "../quotes-api/oauth/signature.ts";
 import { readTextFile, replaceFile } from "../plainFiles.ts";
 import { SERVICE_LIMITS } from "../serve/limits.ts";
-import { createQuoteService, type ServiceLog } from "../serve/quoteService.ts";
-import { createSimulatedMarket } from "../serve/simulated/market.ts";
+import type { ServiceLog } from "../serve/quoteService.ts";
 import { VERSION } from "./version.ts";
 
 /** An open feed. */
@@ -50,9 +49,13 @@ export function accountOf({ feed }: Pick<Config, "feed">): string {
     .slice(0, 32);
 }
 
-/** Opens the feed of the configuration. The simulated one is only ever opened when no account is configured. */
+/**
+ * Opens the feed of the configuration. The simulated one is only ever opened when no account is configured. What a feed
+ * takes is loaded here, and by no command that opens none.
+ */
 export async function openFeed(config: Config, clock: Clock, logger?: ServiceLog): Promise<OpenFeed> {
   const { feed } = config;
+  const { openFetchQuotes } = await import("../collect/fetchQuotes.ts");
   const observe = createObserver(clock);
   const userAgent = `quotekeeper/${VERSION}`;
   if (feed.kind === "account") {
@@ -75,6 +78,8 @@ export async function openFeed(config: Config, clock: Clock, logger?: ServiceLog
       calendar: createCalendar,
     };
   }
+  const { createQuoteService } = await import("../serve/quoteService.ts");
+  const { createSimulatedMarket } = await import("../serve/simulated/market.ts");
   const credentials = randomCredentials(clock);
   const service = createQuoteService({
     source: createSimulatedMarket({ seed: DEFAULT_SEED }),

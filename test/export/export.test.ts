@@ -163,6 +163,43 @@ describe("DuckDB reads an export in Parquet", () => {
   });
 });
 
+test("every value of every row in Parquet is the one that the database writes as CSV", async () => {
+  const { pool, url } = await exportableArchive();
+  // Values that repeat and values that do not, absent ones in runs and here and there, in two row groups and a bit.
+  await pool.query(
+    `insert into quotes (observed_at, instrument_id, source_id, delayed, bid, ask, last, change, pct_change)
+     select '2026-11-20 15:00+00'::timestamptz + n * interval '7 microseconds', 1 + n % 3, 1 + n % 2, n % 5 = 0,
+       nullif(n % 90, 7) / 100.0, case when n % 4000 < 1500 then n / 10000.0 end, 90071000 + n / 8.0, -n, hashint4(n) / 1e8
+     from generate_series(1, 70000) n`,
+  );
+  const [csv, parquet] = [
+    await exported("--format csv --raw", { url }),
+    await exported("--format parquet", { url }),
+  ];
+
+  for (const { name, columns: all, files } of manifestOf(parquet.out).tables) {
+    // Where each date is a directory, that is where it stands.
+    const columns = all.filter(
+      (column) => column.name !== "date" || !files.some(({ date }) => date !== null),
+    );
+    const types = columns.map((column) => `'${column.name}': '${column.type}'`).join(", ");
+    const names = columns.map((column) => `"${column.name}"`).join(", ");
+    const listed = (out: string, end: string): string =>
+      `[${files.map(({ path }) => `'${join(out, path.replace(/parquet$/, end))}'`).join(", ")}]`;
+    const texts = `select ${names} from read_csv(${listed(csv.out, "csv")}, auto_detect = false, header = true, quote = '"', escape = '"', allow_quoted_nulls = false, columns = {${types}})`;
+    const values = `select ${names} from read_parquet(${listed(parquet.out, "parquet")}, hive_partitioning = false)`;
+    const [difference] = await duckdbRows(
+      `select count(*) as n from ((${texts} except all ${values}) union all (${values} except all ${texts}))`,
+    );
+    expect({ name, ...difference }).toEqual({ name, n: "0" });
+  }
+  const bounds = `select bool_and(stats_min_value::decimal(18,8) = least and stats_max_value::decimal(18,8) = greatest) as told
+    from (select row_group_id, stats_min_value, stats_max_value from parquet_metadata('${parquet.out}/quotes/date=2026-11-20/*.parquet') where path_in_schema = 'change') m
+    join (select file_row_number // 32768 as row_group_id, min(change) as least, max(change) as greatest
+      from read_parquet('${parquet.out}/quotes/date=2026-11-20/*.parquet', file_row_number = true) group by 1) v using (row_group_id)`;
+  expect(await duckdbRows(bounds)).toEqual([{ told: "true" }]);
+});
+
 describe("decimals that need more than eighteen digits", () => {
   test("make the column wider in all files of the table, and are told", async () => {
     const world = await exportableArchive();

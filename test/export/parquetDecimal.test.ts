@@ -1,6 +1,14 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { COMMON_DECIMAL, digitsOf, scaledDecimal, widened } from "../../src/export/parquetDecimal.ts";
+import {
+  commonDecimal,
+  COMMON_DECIMAL,
+  digitsOf,
+  numericText,
+  scaledDecimal,
+  widened,
+} from "../../src/export/parquetDecimal.ts";
+import { freshDatabase } from "../support/database.ts";
 
 describe("a decimal as a whole number and a scale", () => {
   test.each([
@@ -72,4 +80,40 @@ describe("a type that is too narrow", () => {
     expect(digitsOf("-0150.100")).toEqual({ whole: 3, fraction: 1 });
     expect(digitsOf("NaN")).toBeNull();
   });
+});
+
+test("PostgreSQL's binary decimals are the numbers that its text says", async () => {
+  const digits = fc.stringMatching(/^\d{1,24}$/);
+  const decimals = fc.tuple(fc.boolean(), digits, fc.stringMatching(/^\d{0,20}$/));
+  const sample = fc
+    .sample(decimals, 3_000)
+    .map(([minus, whole, part]) => `${minus ? "-" : ""}${whole}.${part}0`);
+  const edges = [
+    "0",
+    "-0.00000001",
+    "90071992.54740991",
+    "90071992.54740992",
+    "99999999.99999999",
+    "0.000000001",
+  ];
+  const { pool } = await freshDatabase({ migrated: false });
+
+  const { rows } = await pool.query<{ text: string; bytes: Buffer }>(
+    "select n::text as text, numeric_send(n) as bytes from unnest($1::numeric[]) n",
+    [[...sample, ...edges, "1e20", "1e-12", "NaN", "Infinity", "-Infinity"]],
+  );
+
+  const wrong = rows.filter(({ text, bytes }) => {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+    const wide = { precision: 60, scale: 30 };
+    const common = commonDecimal(view, 0);
+    const same = scaledDecimal(numericText(view, 0), wide) === scaledDecimal(text, wide);
+    const quick = common === null || BigInt(common) === scaledDecimal(text, COMMON_DECIMAL);
+    return !same || !quick || (scaledDecimal(text, wide) === null && numericText(view, 0) !== text);
+  });
+  expect(wrong).toEqual([]);
+  expect(
+    rows.filter(({ bytes }) => commonDecimal(new DataView(bytes.buffer, bytes.byteOffset), 0) !== null)
+      .length,
+  ).toBeGreaterThan(5);
 });

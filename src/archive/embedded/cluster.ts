@@ -202,7 +202,7 @@ async function runAlone(
 
 /** How long a server may take until it answers: after a power cut it first reads its log again, as long as that takes. */
 const START_WITHIN_S = 3_600;
-const LOOK_EVERY_MS = 100;
+const LOOK_EVERY_MS = 20;
 
 /** The line of postmaster.pid that says how far the start has come, counted from 0; its words are padded to eight letters. */
 const STATUS_LINE = 7;

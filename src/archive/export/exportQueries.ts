@@ -3,6 +3,7 @@ import pg from "pg";
 import type { ExportColumn, ExportTable } from "./tables.ts";
 import { EXPORT_SOURCE_ID } from "../../read/exportRows.ts";
 import { harmlessSql } from "../../read/cell.ts";
+import { INSTRUMENT_NAME } from "../instruments.ts";
 
 /** What is exported of a table. Dates are the exchange's, both included; null: no bound. */
 export type ExportRange = {
@@ -28,8 +29,8 @@ export function daysQuery(table: ExportTable, range: ExportRange): string {
   return `select ${date}::text as date, count(*)::text as rows ${fromWhere(table, range)} group by 1 order by 1`;
 }
 
-/** How rows are written: COPY's text, CSV whose texts no spreadsheet takes for formulas, or CSV as the texts are. */
-export type RowFormat = "text" | "csv" | "raw csv";
+/** How rows are written: COPY's binary format, CSV whose texts no spreadsheet takes for formulas, or CSV as the texts are. */
+export type RowFormat = "binary" | "csv" | "raw csv";
 
 /** The rows of a table, or of one of its days, for COPY. */
 export function rowsQuery(
@@ -39,19 +40,17 @@ export function rowsQuery(
 ): string {
   const list = columns.map(({ name, kind, sql }) => `${valueSql(kind, sql, format)} as "${name}"`).join(", ");
   const order = table.order.map((column) => `t.${column}`).join(", ");
-  const joins = columns.map(({ name, sql }) => JOINS[`${name} ${sql.slice(0, 2)}`] ?? "").join("");
+  const joins = columns.some(({ sql }) => sql === "i.name") ? NAMED_INSTRUMENTS : "";
   return `select ${list} ${fromWhere(table, range, joins)} order by ${order}`;
 }
 
-/** Rows without their instrument or source are rows all the same. */
-const JOINS: Readonly<Record<string, string>> = {
-  "instrument i.": " left join instruments i on i.id = t.instrument_id",
-  "source s.": " left join sources s on s.id = t.source_id",
-};
+/** Rows without their instrument are rows all the same. With `offset 0` a name is made once, not for each row of it. */
+const NAMED_INSTRUMENTS = ` left join (select id, ${INSTRUMENT_NAME} as name from instruments i offset 0) i on i.id = t.instrument_id`;
 
 /** CSV is read by people and by everything: ISO 8601 in UTC, `true` and `false`. */
 function valueSql(kind: ExportColumn["kind"], sql: string, format: RowFormat): string {
-  if (format === "text") return sql;
+  // Whatever has no kind of its own is read as its text.
+  if (format === "binary") return kind === "text" ? `(${sql})::text` : sql;
   if (kind === "text" && format === "csv") return harmlessSql(sql);
   if (kind === "time") return `to_char(${sql} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
   return kind === "boolean" ? `(${sql})::text` : sql;

@@ -8,7 +8,7 @@ import { daysQuery, type ExportRange, type RowFormat, rowsQuery } from "./export
 
 /** Rows on their way out. */
 type RowStream = {
-  /** COPY's text, or CSV with a heading, in pieces of any length. */
+  /** COPY's binary format, or CSV with a heading, in pieces of any length. */
   bytes: AsyncIterable<Buffer>;
   /** How many rows the server has sent, once the bytes are over. */
   count: () => number;
@@ -53,6 +53,8 @@ export async function withSnapshot<T>(
     await client.query("begin transaction isolation level repeatable read read only");
     // Without it the JIT compiles each of many short queries anew, and an operator's limit may be meant for pages.
     await client.query("set local jit = off; set local statement_timeout = 0");
+    // Rows come as fast as they are taken from one process already, and several of them have to sort what it need not.
+    await client.query("set local max_parallel_workers_per_gather = 0");
     const { rows } = await client.query<{ there: boolean }>(
       "select to_regclass('quotes') is not null as there",
     );
@@ -79,8 +81,8 @@ function snapshotOf(client: pg.ClientBase, signal: AbortSignal): ArchiveSnapshot
       return rows.map(({ date, rows: count }) => ({ date, rows: count === null ? null : Number(count) }));
     },
     rows: (table, columns, { range, format }) => {
-      const options = format === "text" ? "" : " with (format csv, header true)";
-      const query = `copy (${rowsQuery(table, columns, { range, format })}) to stdout${options}`;
+      const options = format === "binary" ? "format binary" : "format csv, header true";
+      const query = `copy (${rowsQuery(table, columns, { range, format })}) to stdout with (${options})`;
       const stream = client.query(copyTo(query));
       // It says so again when its connection goes, perhaps when nobody reads any more.
       stream.on("error", () => undefined);

@@ -1,7 +1,6 @@
 /** The tables and views that `export` can write: how each is cut into days, ordered and narrowed to symbols. */
-import type pg from "pg";
+import pg from "pg";
 import { QuotekeeperError } from "../../errors.ts";
-import { INSTRUMENT_NAME } from "../instruments.ts";
 
 /** One table or view of the archive. Its columns are read from the database itself. */
 export type ExportTable = {
@@ -184,15 +183,21 @@ export async function readColumns(client: pg.ClientBase, table: string): Promise
     [table],
   );
   if (rows.length === 0) throw new QuotekeeperError("ARCHIVE_EMPTY", `the database has no table ${table}`);
+  const kindSql = rows.some(({ name }) => name === "source_id") ? await sourceKindSql(client) : "";
   return rows.flatMap(({ name, type, required }): ExportColumn[] => {
     const sql = type.startsWith("_") ? `to_jsonb(t.${name})` : `t.${name}`;
     const column = { name, kind: KINDS[type] ?? "text", nullable: !required, sql };
-    return [column, ...told(name)];
+    const told = { kind: "text", nullable: true } as const;
+    if (name === "instrument_id") return [column, { ...told, name: "instrument", sql: "i.name" }];
+    return name === "source_id" ? [column, { ...told, name: "source", sql: kindSql }] : [column];
   });
 }
 
-function told(name: string): ExportColumn[] {
-  if (name === "instrument_id")
-    return [{ name: "instrument", kind: "text", nullable: true, sql: INSTRUMENT_NAME }];
-  return name === "source_id" ? [{ name: "source", kind: "text", nullable: true, sql: "s.kind" }] : [];
+/** The kind of a row's source. There are a few sources: a join would be a third of the server's work on a row. */
+async function sourceKindSql(client: pg.ClientBase): Promise<string> {
+  const { rows } = await client.query<{ id: number; kind: string }>(
+    "select id, kind from sources order by id",
+  );
+  const cases = rows.map(({ id, kind }) => ` when ${id} then ${pg.escapeLiteral(kind)}`).join("");
+  return rows.length === 0 ? "null::text" : `case t.source_id${cases} end`;
 }

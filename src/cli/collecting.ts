@@ -1,0 +1,161 @@
+/** What `start` and `collect` do once the archive is open: the dashboard, the collection, and what is shown of them. */
+import { resolve } from "node:path";
+import type { CollectorLease } from "../archive/collectorLease.ts";
+import { databaseError } from "../archive/databaseError.ts";
+import { LoadCutShort } from "../archive/loader.ts";
+import type { Config } from "../config/loadEnvironment.ts";
+import { QuotekeeperError } from "../errors.ts";
+import { createMeter } from "../web/monitoring/meter.ts";
+import type { Web } from "../web/server.ts";
+import type { DataDirLock } from "../run/beside/lock.ts";
+import { lendCalls } from "../run/beside/permits.ts";
+import type { Edges } from "../run/edges.ts";
+import type { Archive } from "../run/archive.ts";
+import { type Collection, startCollection } from "../run/collection.ts";
+import type { openWeb } from "../run/openWeb.ts";
+import { createEvents } from "../run/troubles.ts";
+import type { createLogger } from "./terminal/logger.ts";
+import { accountOf } from "../run/feed.ts";
+import type { StatusLine } from "./terminal/statusLine.ts";
+import { VERSION } from "../run/version.ts";
+import { say } from "./terminal/harmless.ts";
+
+/** How often the live line counts down. */
+const LINE_EVERY_MS = 1_000;
+
+/** What is open of it. */
+export type Opened = {
+  archive: Archive;
+  reader: ReturnType<Archive["openReader"]>;
+  web: Web | null;
+  collection: Collection | null;
+};
+
+type Collecting = {
+  opened: Opened;
+  lock: DataDirLock;
+  /** Whether the account is surely ours. */
+  mayCall: CollectorLease["sure"];
+  /** Whether the database has its schema. */
+  schemaIsReady: boolean;
+  /** Null: without the dashboard. */
+  openWeb: typeof openWeb | null;
+  line: StatusLine;
+  log: ReturnType<typeof createLogger>;
+  /** The signal, or the code of the error, that ends it. */
+  ending: Promise<string>;
+};
+
+/** Opens the dashboard and the collection, and shows how it goes until its end. */
+export async function collect(
+  config: Config,
+  { clock, bootId, stdout, stderr }: Edges,
+  { opened, lock, mayCall, schemaIsReady, openWeb: open, line, log, ending }: Collecting,
+): Promise<void> {
+  const { archive, reader } = opened;
+  const meter = createMeter();
+  const collection = (): Collection | null => opened.collection;
+  if (open) opened.web = await open({ config, archive, reader, clock, collection, meter }, log);
+  const look = createEvents(log);
+  const refresh = (): void => {
+    if (!opened.collection) return;
+    line.show(statusText(opened.collection, clock.now()));
+    const { collector, feed } = opened.collection;
+    look({ clockCorrectionMs: feed.clockCorrectionMs(), lastError: collector.status().lastError });
+  };
+  const started = await startCollection({
+    ...{ config, archive, clock, bootId, log, meter, mayCall, schemaIsReady },
+    onChange: refresh,
+  });
+  opened.collection = started;
+  lock.serve(lendCalls(accountOf(config), started.collector.lend.bind(started.collector), clock));
+  say(stdout, ...banner(config, opened, started));
+  // A terminal has the banner; a log that is collected needs a line of its own.
+  const machine = !stderr.isTTY;
+  if (machine) log.info(startFacts(config, opened, started), "started");
+  const signal = await ticking(refresh, ending);
+  line.end();
+  if (machine) log.info({ signal }, "ending");
+  say(stdout, "Ending: finishing the calls under way and storing their answers.");
+}
+
+async function ticking(refresh: () => void, interrupted: Promise<string>): Promise<string> {
+  const timer = setInterval(refresh, LINE_EVERY_MS);
+  const signal = await interrupted;
+  clearInterval(timer);
+  return signal;
+}
+
+/** What an operator wants to find in a log of yesterday; no secret is among it. */
+function startFacts(config: Config, { archive, web }: Opened, { feed }: Collection): object {
+  return {
+    version: VERSION,
+    market: feed.simulated ? "simulated" : feed.baseUrl,
+    database: archive.address,
+    ...(web && { dashboard: web.address }),
+    dataDir: resolve(config.dataDir),
+    jobsDir: resolve(config.jobsDir),
+  };
+}
+
+function banner(config: Config, { archive, web }: Opened, { feed }: Collection): string[] {
+  const market = feed.simulated
+    ? [
+        "Market     SIMULATED: these quotes are made up. Its service runs on loopback and never closes,",
+        "           so the jobs' sessions do not apply. Set QUOTES_BASE_URL to poll a real account.",
+      ]
+    : [`Market     ${feed.baseUrl}`];
+  return [
+    "",
+    ...market,
+    `Database   ${archive.readerUrl}${archive.embedded ? " (read only, no password, this machine only)" : ""}`,
+    ...(web ? [`Dashboard  ${web.address}`] : []),
+    `Data       ${resolve(config.dataDir)}`,
+    `Jobs       ${resolve(config.jobsDir)}`,
+    "Ctrl-C ends it.",
+    "",
+  ];
+}
+
+function statusText({ feed, collector, loader, loaded }: Collection, now: Date): string {
+  const { callsUsed, limit, queued, nextPollAt, missed, lastError } = collector.status();
+  const { quotes, deadLetters } = loaded();
+  const failure = loader.failure();
+  const correctionMs = feed.clockCorrectionMs();
+  const seconds = nextPollAt ? Math.max(0, Math.ceil((nextPollAt.getTime() - now.getTime()) / 1000)) : null;
+  return [
+    ...(feed.simulated ? ["SIMULATED"] : []),
+    `${callsUsed}/${limit} calls this minute`,
+    `${quotes} rows stored`,
+    seconds === null ? "no poll ahead" : `next poll in ${duration(seconds)}`,
+    ...(queued > 0 ? [`${queued} queued`] : []),
+    ...(missed > 0 ? [`${missed} missed`] : []),
+    ...(deadLetters > 0 ? [`${deadLetters} dead letters`] : []),
+    ...(correctionMs === 0 ? [] : [`the machine's clock is ${Math.round(-correctionMs / 1000)} s off`]),
+    ...(failure === null ? [] : [databaseError(failure, "").code]),
+    ...(lastError !== null
+      ? [lastError instanceof QuotekeeperError ? lastError.code : lastError.message]
+      : []),
+  ].join(" | ");
+}
+
+/** `45 s`, `12 min` or `17 h`. */
+function duration(seconds: number): string {
+  if (seconds < 120) return `${seconds} s`;
+  return seconds < 7_200 ? `${Math.round(seconds / 60)} min` : `${Math.round(seconds / 3_600)} h`;
+}
+
+/** Says what was stored, and whether answers are left. @returns the exit code */
+export function farewell(collection: Collection | null, { stdout }: Edges): number {
+  if (!collection) return 0;
+  const { quotes, responses } = collection.loaded();
+  say(stdout, `Stored ${quotes} quotes of ${responses} answers. The next start goes on with the same data.`);
+  const failure = collection.loader.failure();
+  if (failure === null) return 0;
+  const what =
+    failure instanceof LoadCutShort
+      ? `It is not known whether the database has taken all of it: ${failure.message}. What is not there`
+      : "The database has not taken all of it: the rest";
+  say(stdout, `${what} is safe in the journal and is loaded at the next start.`);
+  return 1;
+}

@@ -1,0 +1,43 @@
+import { execFileSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { expect, test } from "@jest/globals";
+import { compileProgram } from "../support/compileProgram.ts";
+import { tempDir } from "../support/tempDir.ts";
+
+const LIST_LOADED = fileURLToPath(new URL("../support/listLoaded.js", import.meta.url));
+const program = compileProgram(tempDir());
+
+/** Words that stand in a library's code and in nobody else's. */
+const LIBRARIES = {
+  fastify: "FST_ERR_CTP_",
+  undici: "UND_ERR_HEADERS_TIMEOUT",
+  "prom-client": "Invalid metric name",
+  "hyparquet-writer": "parquet expected bigint value",
+  "pino-pretty": "prettyFactory",
+  pg: "pg-native",
+  zod: "invalid_union",
+  commander: "commander.",
+};
+
+/** The libraries that lie in what a command line loads. */
+function loadedBy(...args: string[]): string[] {
+  const list = join(tempDir(), "loaded");
+  const env = { ...process.env, LOADED: list };
+  execFileSync(process.execPath, ["--import", LIST_LOADED, program, ...args], { env });
+  const files = readFileSync(list, "utf8").split("\n");
+  const code = files
+    .filter((url) => url.includes("/dist/"))
+    .map((url) => readFileSync(fileURLToPath(url), "utf8"))
+    .join("\n");
+  return Object.entries(LIBRARIES).flatMap(([name, word]) => (code.includes(word) ? [name] : []));
+}
+
+test("a command loads the libraries that it needs, and no others", () => {
+  expect(loadedBy("--version")).toEqual(["zod", "commander"]);
+  expect(loadedBy("status", "--help")).toEqual(["pg", "zod", "commander"]);
+  expect(loadedBy("poll", "--help")).toEqual(["pg", "zod", "commander"]);
+  expect(loadedBy("collect", "--help")).toEqual(["pino-pretty", "pg", "zod", "commander"]);
+  expect(loadedBy("export", "--help")).toContain("hyparquet-writer");
+});
