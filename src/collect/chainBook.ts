@@ -5,7 +5,7 @@ import { type Chain, expandChain } from "../market/optionChain.ts";
 import { isExpired } from "../market/expirations.ts";
 import type { OptionContract } from "../market/instrument.ts";
 import type { ReadDocument } from "../quotes-api/readDocument.ts";
-import type { DueJob } from "./callPlan.ts";
+import type { DueJob } from "./asks.ts";
 
 /** A slot of a job that polls something, without saying what. */
 type DueSlot = Omit<DueJob, "symbols" | "contracts">;
