@@ -126,7 +126,7 @@ async function collect(
   };
   const started = await startCollection({
     ...{ config, archive, clock, bootId, log, meter, mayCall },
-    onChange: refresh,
+    onChange: oncePerTurn(refresh),
   });
   opened.collection = started;
   lock.serve(lendCalls(accountOf(config), started.collector.lend.bind(started.collector), clock));
@@ -138,6 +138,19 @@ async function collect(
   line.end();
   if (machine) log.info({ signal }, "ending");
   say(stdout, "Ending: finishing the calls under way and storing their answers.");
+}
+
+/** The same, when the event loop comes round: at a slot's start a thousand calls may end at once. */
+function oncePerTurn(act: () => void): () => void {
+  let coming = false;
+  return () => {
+    if (coming) return;
+    coming = true;
+    setImmediate(() => {
+      coming = false;
+      act();
+    });
+  };
 }
 
 /** Takes the account in the database. @throws QuotekeeperError COLLECTOR_RUNNING; Interrupted */

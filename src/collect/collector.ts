@@ -272,7 +272,9 @@ export class Collector {
     for (const name of stored) this.#slots.settle([ledgerSlot], name, "stored");
     for (const underlying of broken) this.#slots.settle([ledgerSlot], pendingChain(underlying), "malformed");
     this.#chains.await(dueSlot, job.chains, priceless);
-    const lacking = withoutNames({ ...due, symbols: [...new Set([...job.symbols, ...priceless])] }, stored);
+    // The job's own list where it is all: slots that share it are taken apart once.
+    const symbols = priceless.length === 0 ? job.symbols : [...new Set([...job.symbols, ...priceless])];
+    const lacking = withoutNames({ ...due, symbols }, stored);
     return this.#outcomes.withoutResting(lacking);
   }
 

@@ -7,7 +7,6 @@
  * is missed; the rest goes on waiting. Each wish that was given in comes out once: answered or missed.
  */
 import { once } from "node:events";
-import PQueue from "p-queue";
 import { type Clock, instantFromDate } from "../clock.ts";
 import { ERRORS, QuotekeeperError } from "../errors.ts";
 import type { MissReason } from "../journal/ledger.ts";
@@ -30,7 +29,7 @@ import {
 import { GUARD_MS } from "./governor/ownCalls.ts";
 import { type PlannedCall, split, symbolCount } from "./callPlan.ts";
 import { CLOCK_STEP_MS } from "../schedule/clockSteps.ts";
-import { UrgencyQueue, type UrgencyOptions } from "./urgencyQueue.ts";
+import { UrgencyQueue } from "./urgencyQueue.ts";
 
 /** What is read of a journaled answer besides its kind. */
 type Kept = { record: DatedAnswer; answer: Answer };
@@ -105,15 +104,14 @@ type Ticket = {
   setback: MissReason | null;
   /** What it is missed for when the governor has held it back; null: it has not. */
   held: MissReason | null;
-  leave: AbortController;
 };
 
 /** The calls that wait and those under way, and the governor that lets them go. */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
-  /** Paused but for the moment in which the governor lets one call go: so the most urgent goes, not the oldest. */
-  readonly #queue = new PQueue<UrgencyQueue, UrgencyOptions>({ queueClass: UrgencyQueue, autoStart: false });
   readonly #waiting = new Set<Ticket>();
+  /** The same: when the governor lets one go, the most urgent goes, not the oldest. */
+  readonly #queue = new UrgencyQueue<Ticket>(({ planned }) => planned);
   readonly #sending = new Set<Promise<void>>();
   #borrowers: Borrower[] = [];
   #lentCount = 0;
@@ -261,7 +259,7 @@ export class Dispatcher {
     await Promise.all([this.#pumping, ...this.#sending, ...this.#retrying]);
   }
 
-  #enter({ planned, ...entry }: Omit<Ticket, "leave">): void {
+  #enter({ planned, ...entry }: Ticket): void {
     if (this.#closing) return;
     const aheadMs = this.#options.clock.now().getTime() + CLOCK_STEP_MS;
     // A slot without an end comes once, and lasts whatever the clock says.
@@ -272,13 +270,10 @@ export class Dispatcher {
     if (ahead)
       this.#finish(present ? { ...ahead, part: undefined } : ahead, { kind: "missed", reason: "down" });
     if (!present) return;
-    const ticket: Ticket = { ...entry, planned: present, leave: new AbortController() };
+    const ticket: Ticket = { ...entry, planned: present };
     this.#waiting.add(ticket);
     this.#watchDeadline(ticket);
-    this.#queue
-      .add(() => this.#launch(ticket), { urgency: ticket.planned, signal: ticket.leave.signal })
-      // Only leaving the queue rejects; whoever made it leave sees to its call.
-      .catch(() => undefined);
+    this.#queue.add(ticket);
     this.#start();
   }
 
@@ -289,7 +284,7 @@ export class Dispatcher {
 
   #leave(ticket: Ticket): void {
     this.#waiting.delete(ticket);
-    ticket.leave.abort(DONE);
+    this.#queue.remove(ticket);
   }
 
   #watchDeadline({ planned }: Ticket): void {
@@ -314,8 +309,7 @@ export class Dispatcher {
       if (allowed.maySend && roomy && borrower) {
         borrower.go();
       } else if (allowed.maySend && roomy && this.#waiting.size > 0) {
-        // Starts its first task at once, which pauses it again.
-        this.#queue.start();
+        this.#launch();
       } else {
         const held = HELD[this.#closed ? this.#governor.closedBy : "refusal"];
         if (!allowed.maySend) for (const ticket of this.#waiting) ticket.held = held;
@@ -333,7 +327,7 @@ export class Dispatcher {
     if (this.#closing || this.#waiting.size === 0) leave(null);
     else {
       this.#leaveOfNext = leave;
-      this.#queue.start();
+      this.#launch();
     }
     return true;
   }
@@ -356,14 +350,16 @@ export class Dispatcher {
     await clock.sleep(ms, this.#wake.signal).catch(() => undefined);
   }
 
-  /** The queue's task: lets one call go, and closes the gate behind it. */
-  #launch(ticket: Ticket): Promise<void> {
-    this.#queue.pause();
+  /** Lets the most urgent call go. */
+  #launch(): void {
+    const ticket = this.#queue.take();
+    if (!ticket) return;
     this.#waiting.delete(ticket);
     const leave = this.#leaveOfNext;
     this.#leaveOfNext = null;
     const sending = track(this.#sending, this.#send(ticket, this.#sent(), leave));
-    return sending.finally(() => this.#wake.abort(DONE));
+    // Whoever waits for all that is under way is told of what went wrong.
+    void sending.catch(() => undefined).finally(() => this.#wake.abort(DONE));
   }
 
   /** Counts a call that leaves now. @returns when that is, on the monotonic clock */
