@@ -65,7 +65,7 @@ export async function collect(
   };
   const started = await startCollection({
     ...{ config, archive, clock, bootId, log, meter, mayCall, schemaIsReady },
-    onChange: refresh,
+    onChange: oncePerTurn(refresh),
   });
   opened.collection = started;
   lock.serve(lendCalls(accountOf(config), started.collector.lend.bind(started.collector), clock));
@@ -158,4 +158,17 @@ export function farewell(collection: Collection | null, { stdout }: Edges): numb
       : "The database has not taken all of it: the rest";
   say(stdout, `${what} is safe in the journal and is loaded at the next start.`);
   return 1;
+}
+
+/** The same, when the event loop comes round: at a slot's start a thousand calls may end at once. */
+function oncePerTurn(act: () => void): () => void {
+  let coming = false;
+  return () => {
+    if (coming) return;
+    coming = true;
+    setImmediate(() => {
+      coming = false;
+      act();
+    });
+  };
 }

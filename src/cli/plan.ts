@@ -11,7 +11,7 @@ import { FIRST_BATCH_SIZE } from "../collect/batchSize.ts";
 import { type BudgetPlan, GOVERNOR_REACH, planBudget, grouped } from "../collect/budgetPlan.ts";
 import { ChainBook } from "../collect/chainBook.ts";
 import { scheduleJob } from "../schedule/slots.ts";
-import type { DueJob } from "../collect/callPlan.ts";
+import type { DueJob } from "../collect/asks.ts";
 import { type Job, requireJobs } from "../schedule/readJobs.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { instantFromDate } from "../clock.ts";

@@ -1,7 +1,8 @@
 /** What the jobs cost over a day: calls at each slot, who starves when they do not fit, how long a pass takes. Pure. */
 import { describeCall } from "../quotes-api/request.ts";
 import type { GovernorConfig } from "./governor/governor.ts";
-import { type DueJob, dueNames, type PlannedCall, planCalls, split } from "./callPlan.ts";
+import { type Ask, type AskGroup, type DueJob, dueNames, planAsks, type Wishes, wishesOf } from "./asks.ts";
+import { type PlannedCall, planCalls } from "./callPlan.ts";
 
 /** One job's part of the plan. */
 type JobPlan = {
@@ -109,7 +110,7 @@ function callsBySlot(due: readonly DueJob[], batchSize: number): Map<string, Pla
 
 function jobPlans(due: readonly DueJob[], { starved }: BudgetWalk): JobPlan[] {
   return [...grouped(due, ({ job }) => job.name)].map(([job, slots]) => {
-    const counts = slots.map(countOf);
+    const counts = slots.map((slot) => dueNames(slot).length);
     return {
       job,
       slots: slots.length,
@@ -118,17 +119,6 @@ function jobPlans(due: readonly DueJob[], { starved }: BudgetWalk): JobPlan[] {
       starved: starved.get(job) ?? 0,
     };
   });
-}
-
-/** Slots of a day share their lists: each is counted once. */
-const counted = new WeakMap<DueJob["contracts"], { symbols: DueJob["symbols"]; count: number }>();
-
-function countOf(due: DueJob): number {
-  const known = counted.get(due.contracts);
-  if (known?.symbols === due.symbols) return known.count;
-  const count = dueNames(due).length;
-  counted.set(due.contracts, { symbols: due.symbols, count });
-  return count;
 }
 
 /** Tries the intervals of cron for the jobs that starve, the shortest first. */
@@ -188,7 +178,7 @@ function walkBudget(due: readonly DueJob[], gapMs: number, batchSize: number): B
   const walker = new Walker(gapMs, batchSize);
   for (const [slotAt, jobs] of slots) walker.slot(Date.parse(slotAt), jobs);
   walker.until(Infinity);
-  return walker.result(Date.parse(slots[0]?.[0] ?? ""));
+  return walker.result(Date.parse(slots[0]?.[0] ?? ""), new Set(due.map(dueNames)));
 }
 
 class Walker {
@@ -196,10 +186,10 @@ class Walker {
   readonly #batchSize: number;
   readonly #starved = new Map<string, number>();
   readonly #doneMs = new Map<string, number | null>();
-  /** When each instrument was asked first and last. */
-  readonly #asked = new Map<string, { first: number; last: number }>();
-  readonly #never = new Set<string>();
-  #waiting: PlannedCall[] = [];
+  /** When each instrument was asked first, and last. */
+  readonly #firstMs = new Map<string, number>();
+  readonly #lastMs = new Map<string, number>();
+  #waiting: AskGroup[] = [];
   #freeMs = -Infinity;
 
   constructor(gapMs: number, batchSize: number) {
@@ -211,11 +201,10 @@ class Walker {
   slot(atMs: number, due: readonly DueJob[]): void {
     this.until(atMs);
     this.#freeMs = Math.max(this.#freeMs, atMs);
-    const lasting = this.#waiting.flatMap((call) => this.#lasting(call, atMs) ?? []);
-    this.#waiting = planCalls(
+    this.#waiting = planAsks(
       due,
-      { batchSize: this.#batchSize, lastSeenMs: (name) => this.#asked.get(name)?.last ?? 0 },
-      lasting,
+      { batchSize: this.#batchSize, lastSeenMs: (name) => this.#lastMs.get(name) ?? 0 },
+      this.#lasting(this.#waiting, atMs),
     );
   }
 
@@ -224,17 +213,17 @@ class Walker {
     let next = 0;
     for (; next < this.#waiting.length && this.#freeMs < untilMs; next += 1) {
       const waiting = this.#waiting[next];
-      const call = waiting && this.#lasting(waiting, this.#freeMs);
-      if (!call) continue;
-      this.#leave(call);
+      const asks = waiting ? this.#lasting([waiting], this.#freeMs) : [];
+      if (asks.length === 0) continue;
+      this.#leave(asks);
       this.#freeMs += this.#gapMs;
     }
     this.#waiting = this.#waiting.slice(next);
   }
 
-  result(firstMs: number): BudgetWalk {
-    const passes = [...this.#asked.values()].map(({ first }) => first - firstMs);
-    const complete = [...this.#never].every((name) => this.#asked.has(name));
+  result(firstMs: number, due: Iterable<readonly string[]>): BudgetWalk {
+    const passes = [...this.#firstMs.values()].map((first) => first - firstMs);
+    const complete = [...due].every((names) => names.every((name) => this.#firstMs.has(name)));
     return {
       starved: this.#starved,
       doneMs: this.#doneMs,
@@ -242,30 +231,43 @@ class Walker {
     };
   }
 
-  #leave(call: PlannedCall): void {
+  #leave(asks: readonly Ask[]): void {
     const atMs = this.#freeMs;
     const slots = new Set<string>();
-    for (const [name, wants] of call.wants) {
-      this.#asked.set(name, { first: this.#asked.get(name)?.first ?? atMs, last: atMs });
-      for (const { slotAt } of wants) slots.add(slotAt);
+    for (const { subject } of asks) {
+      if (!this.#lastMs.has(subject.name)) this.#firstMs.set(subject.name, atMs);
+      this.#lastMs.set(subject.name, atMs);
     }
+    for (const by of new Set(asks.map((ask) => ask.by))) for (const { slotAt } of by.wants) slots.add(slotAt);
     for (const slotAt of slots)
       if (this.#doneMs.get(slotAt) !== null) this.#doneMs.set(slotAt, atMs - Date.parse(slotAt));
   }
 
-  /** What of a call is wanted still; the rest is starved. */
-  #lasting(call: PlannedCall, atMs: number): PlannedCall | null {
-    if (call.deadlineMs > atMs) return call;
-    const [over, lasting] = split(call, ({ deadlineMs }) => deadlineMs <= atMs);
-    for (const [name, wants] of over?.wants ?? []) {
-      this.#never.add(name);
-      for (const { job, slotAt } of wants) {
-        this.#starved.set(job, (this.#starved.get(job) ?? 0) + 1);
+  /** What is wanted still; the rest is starved. */
+  #lasting(groups: readonly AskGroup[], atMs: number): Ask[] {
+    const known = new Map<Wishes, { left: Wishes | null; count: number }>();
+    const lasting: Ask[] = [];
+    for (const { asks } of groups)
+      for (const { subject, by } of asks) {
+        const fate = known.get(by) ?? { left: leftOf(by, atMs), count: 0 };
+        if (fate.count === 0) known.set(by, fate);
+        fate.count += 1;
+        if (fate.left) lasting.push({ subject, by: fate.left });
+      }
+    for (const [{ wants }, { count }] of known)
+      for (const { job, slotAt } of wants.filter(({ deadlineMs }) => deadlineMs <= atMs)) {
+        this.#starved.set(job, (this.#starved.get(job) ?? 0) + count);
         this.#doneMs.set(slotAt, null);
       }
-    }
     return lasting;
   }
+}
+
+/** What is left of wishes at an instant; null: nothing. */
+function leftOf(by: Wishes, atMs: number): Wishes | null {
+  if (by.deadlineMs > atMs) return by;
+  const wants = by.wants.filter(({ deadlineMs }) => deadlineMs > atMs);
+  return wants.length > 0 ? wishesOf(wants) : null;
 }
 
 /** The items of each key, keys and items in the order they come. (`Map.groupBy` is newer than Node 20.) */

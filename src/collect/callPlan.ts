@@ -1,25 +1,20 @@
 /** From the jobs that are due together, and the calls that still wait, to the calls that serve them. Pure. */
-import type { Job } from "../schedule/readJobs.ts";
 import type { Instant } from "../clock.ts";
-import { instrumentName, type OptionContract } from "../market/instrument.ts";
 import type { Matched } from "../quotes-api/match.ts";
-import { askedInstruments, describeCall, type QuoteCall } from "../quotes-api/request.ts";
-import { byUrgency, type Urgency } from "./urgencyQueue.ts";
-
-/** A job at one of its slots, with what it polls there. */
-export type DueJob = {
-  job: Pick<Job, "name" | "delayed" | "priority" | "watchlist">;
-  slotAt: Instant;
-  /** When the slot is over, epoch ms UTC: a poll not sent by then is missed. */
-  deadlineMs: number;
-  /** Whether the slot is over because the session closes, not because the next slot comes. */
-  closes: boolean;
-  symbols: readonly string[];
-  contracts: readonly OptionContract[];
-};
-
-/** A job's wish for an instrument at one of its slots. */
-export type Want = Pick<DueJob, "slotAt" | "deadlineMs" | "closes"> & { job: string; priority: number };
+import type { QuoteCall } from "../quotes-api/request.ts";
+import {
+  type Ask,
+  type AskGroup,
+  type DueJob,
+  type DuePart,
+  namesOf,
+  planAsks,
+  type PlanOptions,
+  subjectsOf,
+  type Want,
+  wishesOf,
+} from "./asks.ts";
+import type { Urgency } from "./urgencyQueue.ts";
 
 /** A call to make, and for whom. */
 export type PlannedCall = Urgency & {
@@ -41,22 +36,8 @@ type Part =
   /** A stretch of a call that failed; the calls left are shared by all of its stretches. */
   | { kind: "search"; search: { callsLeft: number } };
 
-/** What planning takes from the calls before. */
-export type PlanOptions = {
-  /** Most symbols of a call. */
-  batchSize: number;
-  /** When an instrument was last asked and answered, epoch ms UTC; 0 when it never was. */
-  lastSeenMs?: (name: string) => number;
-  /** Symbols that must not share a call, because they have made one fail. */
-  alone?: (symbol: string) => boolean;
-};
-
-/** One instrument or watchlist, the call that would ask for it alone, and who wants it. */
-type Ask = { name: string; call: QuoteCall; wants: readonly Want[] };
-
 /**
- * Symbols are merged across jobs of the same `delayed` and batched; a watchlist and an option contract are a call
- * each. Each is asked once, however many jobs and slots want it.
+ * The calls for what is due, each as `planAsks` groups it.
  *
  * @param waiting calls that have not left yet: they are planned anew together with what is due now
  * @returns calls by urgency; equal ones in the order of the jobs
@@ -66,28 +47,7 @@ export function planCalls(
   options: PlanOptions,
   waiting: readonly PlannedCall[] = [],
 ): PlannedCall[] {
-  const asks = new Map<string, Ask>();
-  for (const ask of [...waiting.flatMap(asksOfCall), ...due.flatMap(asksOfJob)]) {
-    const key = `${ask.call.form} ${ask.call.delayed} ${ask.name}`;
-    const known = asks.get(key);
-    asks.set(key, known ? { ...known, wants: [...known.wants, ...ask.wants] } : ask);
-  }
-  const ordered = [...asks.values()].map((ask) => ({ ...ask, ...urgencyOf(ask, options) })).sort(byUrgency);
-  const lists = ordered.filter(({ call }) => call.form === "symbols");
-  return [
-    ...ordered.filter(({ call }) => call.form !== "symbols").map((ask) => combined([ask])),
-    ...[false, true].flatMap((delayed) =>
-      batches(
-        lists.filter(({ call }) => call.delayed === delayed),
-        options,
-      ),
-    ),
-  ].sort(byUrgency);
-}
-
-/** What a call asks for, as the ledger names it; a watchlist is one thing there, whatever it holds. */
-export function namesOf(call: QuoteCall): string[] {
-  return askedInstruments(call)?.map(instrumentName) ?? [describeCall(call)];
+  return planAsks(due, options, asksOf(waiting)).map(callOf);
 }
 
 /** What of a call its answer stores, as the ledger names it; a watchlist is stored when anything of it is. */
@@ -96,16 +56,8 @@ export function storedNames(call: QuoteCall, matched: readonly Matched[]): strin
   return call.form === "watchlist" ? (stored.length > 0 ? namesOf(call) : []) : stored;
 }
 
-/** All that a job is due to poll at a slot, as the ledger names it. */
-export function dueNames(due: Pick<DueJob, "job" | "symbols" | "contracts">): string[] {
-  return [...new Set(callsOf(due).flatMap(namesOf))];
-}
-
 /** A due job without what bears one of these names. */
-export function withoutNames<Due extends Pick<DueJob, "job" | "symbols" | "contracts">>(
-  due: Due,
-  names: ReadonlySet<string>,
-): Due {
+export function withoutNames<Due extends DuePart>(due: Due, names: ReadonlySet<string>): Due {
   if (names.size === 0) return due;
   const { delayed, watchlist } = due.job;
   const lacks = (call: QuoteCall): boolean => namesOf(call).some((name) => !names.has(name));
@@ -145,9 +97,18 @@ export function split(
   planned: PlannedCall,
   test: (want: Want) => boolean,
 ): [PlannedCall | null, PlannedCall | null] {
-  const all = [...planned.wants.values()].flat();
-  if (all.every(test)) return [planned, null];
-  if (!all.some(test)) return [null, planned];
+  let some = false;
+  let every = true;
+  let last: readonly Want[] | null = null;
+  for (const wants of planned.wants.values()) {
+    if (wants === last) continue;
+    last = wants;
+    const passed = wants.filter(test).length;
+    some ||= passed > 0;
+    every &&= passed === wants.length;
+  }
+  if (every) return [planned, null];
+  if (!some) return [null, planned];
   return [restricted(planned, planned.call, test), restricted(planned, planned.call, (want) => !test(want))];
 }
 
@@ -158,101 +119,54 @@ export function symbolCount({ call }: Pick<PlannedCall, "call">): number {
 
 /** Time from a call's slot to its end, in ms; of the job that asks most often. */
 export function slotMsOf({ wants }: Pick<PlannedCall, "wants">): number {
-  return Math.min(
-    ...[...wants.values()].flat().map(({ slotAt, deadlineMs }) => deadlineMs - Date.parse(slotAt)),
+  return Math.min(...allWants(wants).map(({ slotAt, deadlineMs }) => deadlineMs - Date.parse(slotAt)));
+}
+
+/** What some calls ask for, one by one. */
+function asksOf(calls: readonly PlannedCall[]): Ask[] {
+  const wishes = new Map(
+    [...new Set(calls.flatMap(({ wants }) => [...wants.values()]))].map((wants) => [wants, wishesOf(wants)]),
+  );
+  return calls.flatMap(({ call, wants }) =>
+    subjectsOf(call).map((subject) => {
+      const list = wants.get(subject.name) ?? [];
+      return { subject, by: wishes.get(list) ?? wishesOf(list) };
+    }),
   );
 }
 
-function callsOf({ job, symbols, contracts }: Pick<DueJob, "job" | "symbols" | "contracts">): QuoteCall[] {
-  const { delayed, watchlist } = job;
-  return [
-    ...symbols.map((symbol) => ({ form: "symbols" as const, symbols: [symbol], delayed })),
-    ...(watchlist === null ? [] : [{ form: "watchlist" as const, watchlist, delayed }]),
-    ...contracts.map((contract) => ({ form: "option" as const, contract, delayed })),
-  ];
-}
-
-function asksOfJob(due: DueJob): Ask[] {
-  const { job, slotAt, deadlineMs, closes } = due;
-  const wants = [{ job: job.name, priority: job.priority, slotAt, deadlineMs, closes }];
-  const asks = callsOf(due).map((call) => ({ name: namesOf(call)[0] ?? "", call, wants }));
-  // A job that names a contract twice, or a chain's contract besides, wants it once.
-  return [...new Map(asks.map((ask) => [`${ask.call.form} ${ask.name}`, ask])).values()];
-}
-
-function asksOfCall({ call, wants }: PlannedCall): Ask[] {
-  const calls =
-    call.form === "symbols" ? call.symbols.map((symbol) => ({ ...call, symbols: [symbol] })) : [call];
-  return calls.map((single) => {
-    const [name = ""] = namesOf(single);
-    return { name, call: single, wants: wants.get(name) ?? [] };
-  });
-}
-
-function urgencyOf({ name, wants }: Pick<Ask, "name" | "wants">, { lastSeenMs }: PlanOptions): Urgency {
-  return {
-    priority: Math.max(...wants.map(({ priority }) => priority)),
-    deadlineMs: Math.min(...wants.map(({ deadlineMs }) => deadlineMs)),
-    unseenSinceMs: lastSeenMs?.(name) ?? 0,
-  };
-}
-
-/** The most urgent symbols share a call; one that is asked for in passing costs nothing where there is room. */
-function batches(ordered: readonly (Ask & Urgency)[], { batchSize, alone }: PlanOptions): PlannedCall[] {
-  const isAlone = ({ call }: Ask): boolean =>
-    call.form === "symbols" && call.symbols.some((symbol) => alone?.(symbol));
-  const together = ordered.filter((ask) => !isAlone(ask));
-  const groups = ordered.filter(isAlone).map((ask) => [ask]);
-  for (let start = 0; start < together.length; start += batchSize)
-    groups.push(together.slice(start, start + batchSize));
-  return groups.map(combined);
-}
-
-/** One call for several symbols, or for one thing of any form. */
-function combined(asks: readonly (Ask & Urgency)[]): PlannedCall {
+/** The one call for a group. */
+function callOf({ asks, priority, deadlineMs, unseenSinceMs }: AskGroup): PlannedCall {
   const [first] = asks;
   if (!first) throw new RangeError("a call asks for something");
-  const symbols = asks.flatMap(({ call }) => (call.form === "symbols" ? call.symbols : []));
-  const wants = new Map(asks.map((ask) => [ask.name, ask.wants]));
+  const { call } = first.subject;
+  const symbols = asks.flatMap(({ subject }) =>
+    subject.call.form === "symbols" ? subject.call.symbols : [],
+  );
+  const wants = new Map(asks.map(({ subject, by }) => [subject.name, by.wants]));
+  const { jobs, slotAt } = asks.every(({ by }) => by === first.by) ? first.by : wishesOf(allWants(wants));
   return {
-    call: first.call.form === "symbols" ? { ...first.call, symbols } : first.call,
-    wants,
-    ...servedBy(wants),
-    priority: Math.max(...asks.map(({ priority }) => priority)),
-    deadlineMs: Math.min(...asks.map(({ deadlineMs }) => deadlineMs)),
-    unseenSinceMs: Math.min(...asks.map(({ unseenSinceMs }) => unseenSinceMs)),
+    call: call.form === "symbols" ? { ...call, symbols } : call,
+    ...{ wants, jobs, slotAt, priority, deadlineMs, unseenSinceMs },
   };
 }
 
-function servedBy(wants: PlannedCall["wants"]): Pick<PlannedCall, "jobs" | "slotAt"> {
-  const all = new Set([...wants.values()].flat());
-  return {
-    jobs: [...new Set([...all].map(({ job }) => job))],
-    slotAt:
-      [...all]
-        .map(({ slotAt }) => slotAt)
-        .sort()
-        .at(-1) ?? null,
-  };
+/** Each want once, though many instruments share it. */
+function allWants(wants: PlannedCall["wants"]): Want[] {
+  return [...new Set([...new Set(wants.values())].flat())];
 }
 
 function restricted(planned: PlannedCall, call: QuoteCall, test: (want: Want) => boolean): PlannedCall {
+  const lists = new Map([...new Set(planned.wants.values())].map((list) => [list, list.filter(test)]));
   const wants = new Map<string, readonly Want[]>();
-  for (const name of namesOf(call)) {
-    const kept = planned.wants.get(name)?.filter(test) ?? [];
-    if (kept.length > 0) wants.set(name, kept);
+  const symbols: string[] = [];
+  for (const { name, call: single } of subjectsOf(call)) {
+    const kept = lists.get(planned.wants.get(name) ?? []) ?? [];
+    if (kept.length === 0) continue;
+    wants.set(name, kept);
+    if (single.form === "symbols") symbols.push(...single.symbols);
   }
-  const symbols =
-    call.form === "symbols"
-      ? call.symbols.filter((symbol) => wants.has(namesOf({ ...call, symbols: [symbol] })[0] ?? ""))
-      : [];
-  const all = [...wants.values()].flat();
-  return {
-    ...planned,
-    call: call.form === "symbols" ? { ...call, symbols } : call,
-    wants,
-    ...servedBy(wants),
-    priority: Math.max(...all.map(({ priority }) => priority)),
-    deadlineMs: Math.min(...all.map(({ deadlineMs }) => deadlineMs)),
-  };
+  const { jobs, slotAt, priority, deadlineMs } = wishesOf(allWants(wants));
+  const left = call.form === "symbols" ? { ...call, symbols } : call;
+  return { ...planned, call: left, wants, jobs, slotAt, priority, deadlineMs };
 }

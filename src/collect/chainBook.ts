@@ -5,7 +5,7 @@ import { type Chain, expandChain } from "../market/optionChain.ts";
 import { isExpired } from "../market/expirations.ts";
 import type { OptionContract } from "../market/instrument.ts";
 import type { ReadDocument } from "../quotes-api/readDocument.ts";
-import type { DueJob } from "./callPlan.ts";
+import type { DueJob } from "./asks.ts";
 
 /** A slot of a job that polls something, without saying what. */
 type DueSlot = Omit<DueJob, "symbols" | "contracts">;
@@ -18,7 +18,7 @@ type ChainsOfSlot = { due: DueSlot; underlyings: string[] };
 
 /** What a job's contracts are. */
 type Expansion = {
-  contracts: OptionContract[];
+  contracts: readonly OptionContract[];
   /** Underlyings whose price must be asked first. */
   priceless: string[];
   /** Underlyings whose chains stand for too much, or whose price is no price. */
@@ -51,14 +51,17 @@ export class ChainBook {
 
   /** What a job's own contracts and its chains are on an exchange date, without expired ones. */
   expand({ options, chains }: Pick<Job, "options" | "chains">, today: string): Expansion {
-    const contracts = options.filter((contract) => !isExpired(contract, today));
+    const live = options.filter((contract) => !isExpired(contract, today));
+    // The job's own list where it is all, as for its symbols.
+    if (chains.length === 0)
+      return { contracts: live.length === options.length ? options : live, priceless: [], broken: [] };
     const lacking = { priceless: new Set<string>(), broken: new Set<string>() };
     for (const chain of chains) {
       const expanded = this.#contractsOf(chain, today);
       if (typeof expanded === "string") lacking[expanded].add(chain.underlying);
-      else contracts.push(...expanded);
+      else live.push(...expanded);
     }
-    return { contracts, priceless: [...lacking.priceless], broken: [...lacking.broken] };
+    return { contracts: live, priceless: [...lacking.priceless], broken: [...lacking.broken] };
   }
 
   /** Notes a slot whose chains wait for prices that are being asked. */
@@ -82,6 +85,7 @@ export class ChainBook {
 
   /** The price of an underlying does not come for a slot: its chains wait no longer. */
   abandon({ job, slotAt }: { job: string; slotAt: string }, underlying: string): void {
+    if (!this.waits) return;
     this.#waiting = this.#waiting.flatMap((waiting) => {
       if (waiting.due.job.name !== job || waiting.due.slotAt !== slotAt) return [waiting];
       const chains = waiting.chains.filter((chain) => chain.underlying !== underlying);

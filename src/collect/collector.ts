@@ -14,7 +14,8 @@ import type { BudgetState } from "./governor/budgetState.ts";
 import { type ScheduledJob, scheduleJob } from "../schedule/slots.ts";
 import { Outcomes, pendingChain } from "./outcomes.ts";
 import type { EarlierRuns } from "./earlierRuns.ts";
-import { type DueJob, dueNames, planCalls, withoutNames } from "./callPlan.ts";
+import { type DueJob, dueNames } from "./asks.ts";
+import { planCalls, withoutNames } from "./callPlan.ts";
 import { startTicker, type TickUnit, type Ticker, type TickWindow } from "../schedule/ticker.ts";
 import { LOOK_AHEAD_WINDOWS, reservedCalls, shareOf, type SlotCost, slotCosts } from "./reserve.ts";
 import { type BeginningSlot, SlotBook } from "./slotBook.ts";
@@ -271,7 +272,9 @@ export class Collector {
     for (const name of stored) this.#slots.settle([ledgerSlot], name, "stored");
     for (const underlying of broken) this.#slots.settle([ledgerSlot], pendingChain(underlying), "malformed");
     this.#chains.await(dueSlot, job.chains, priceless);
-    const lacking = withoutNames({ ...due, symbols: [...new Set([...job.symbols, ...priceless])] }, stored);
+    // The job's own list where it is all: slots that share it are taken apart once.
+    const symbols = priceless.length === 0 ? job.symbols : [...new Set([...job.symbols, ...priceless])];
+    const lacking = withoutNames({ ...due, symbols }, stored);
     return this.#outcomes.withoutResting(lacking);
   }
 

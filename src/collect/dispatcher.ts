@@ -30,7 +30,7 @@ import {
 import { GUARD_MS } from "./governor/ownCalls.ts";
 import { type PlannedCall, split, symbolCount } from "./callPlan.ts";
 import { CLOCK_STEP_MS } from "../schedule/clockSteps.ts";
-import { UrgencyQueue, type UrgencyOptions } from "./urgencyQueue.ts";
+import { queueClass, type UrgencyOptions, UrgencyQueue } from "./urgencyQueue.ts";
 
 /** What is read of a journaled answer besides its kind. */
 type Kept = { record: DatedAnswer; answer: Answer };
@@ -105,14 +105,17 @@ type Ticket = {
   setback: MissReason | null;
   /** What it is missed for when the governor has held it back; null: it has not. */
   held: MissReason | null;
-  leave: AbortController;
 };
 
 /** The calls that wait and those under way, and the governor that lets them go. */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
+  readonly #order = new UrgencyQueue();
   /** Paused but for the moment in which the governor lets one call go: so the most urgent goes, not the oldest. */
-  readonly #queue = new PQueue<UrgencyQueue, UrgencyOptions>({ queueClass: UrgencyQueue, autoStart: false });
+  readonly #queue = new PQueue<UrgencyQueue, UrgencyOptions>({
+    queueClass: queueClass(this.#order),
+    autoStart: false,
+  });
   readonly #waiting = new Set<Ticket>();
   readonly #sending = new Set<Promise<void>>();
   #borrowers: Borrower[] = [];
@@ -261,7 +264,7 @@ export class Dispatcher {
     await Promise.all([this.#pumping, ...this.#sending, ...this.#retrying]);
   }
 
-  #enter({ planned, ...entry }: Omit<Ticket, "leave">): void {
+  #enter({ planned, ...entry }: Ticket): void {
     if (this.#closing) return;
     const aheadMs = this.#options.clock.now().getTime() + CLOCK_STEP_MS;
     // A slot without an end comes once, and lasts whatever the clock says.
@@ -272,13 +275,11 @@ export class Dispatcher {
     if (ahead)
       this.#finish(present ? { ...ahead, part: undefined } : ahead, { kind: "missed", reason: "down" });
     if (!present) return;
-    const ticket: Ticket = { ...entry, planned: present, leave: new AbortController() };
+    const ticket: Ticket = { ...entry, planned: present };
     this.#waiting.add(ticket);
     this.#watchDeadline(ticket);
-    this.#queue
-      .add(() => this.#launch(ticket), { urgency: ticket.planned, signal: ticket.leave.signal })
-      // Only leaving the queue rejects; whoever made it leave sees to its call.
-      .catch(() => undefined);
+    // It never rejects: nobody waits for what leaves the queue, and `#launch` sees to what goes wrong.
+    void this.#queue.add(() => this.#launch(ticket), { urgency: ticket.planned });
     this.#start();
   }
 
@@ -289,7 +290,7 @@ export class Dispatcher {
 
   #leave(ticket: Ticket): void {
     this.#waiting.delete(ticket);
-    ticket.leave.abort(DONE);
+    this.#order.leave(ticket.planned);
   }
 
   #watchDeadline({ planned }: Ticket): void {
@@ -357,13 +358,14 @@ export class Dispatcher {
   }
 
   /** The queue's task: lets one call go, and closes the gate behind it. */
-  #launch(ticket: Ticket): Promise<void> {
+  #launch(ticket: Ticket): void {
     this.#queue.pause();
     this.#waiting.delete(ticket);
     const leave = this.#leaveOfNext;
     this.#leaveOfNext = null;
     const sending = track(this.#sending, this.#send(ticket, this.#sent(), leave));
-    return sending.finally(() => this.#wake.abort(DONE));
+    // Whoever waits for all that is under way is told of what went wrong.
+    void sending.catch(() => undefined).finally(() => this.#wake.abort(DONE));
   }
 
   /** Counts a call that leaves now. @returns when that is, on the monotonic clock */

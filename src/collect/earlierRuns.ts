@@ -7,7 +7,8 @@ import { type Answer, classifyAnswer, type RawAnswer } from "../quotes-api/answe
 import { matchAnswer } from "../quotes-api/match.ts";
 import type { ReadDocument } from "../quotes-api/readDocument.ts";
 import { askedInstruments, type QuoteCall } from "../quotes-api/request.ts";
-import { namesOf, storedNames } from "./callPlan.ts";
+import { namesOf } from "./asks.ts";
+import { storedNames } from "./callPlan.ts";
 
 /** An answer that an earlier run has kept. `requestedAt`: UTC, as `Date.parse` reads it. */
 type EarlierAnswer = RawAnswer & { request: QuoteCall; requestedAt: string };

@@ -20,16 +20,14 @@ import {
 import type { ChainBook } from "./chainBook.ts";
 import type { Result } from "./dispatcher.ts";
 import { BadSymbolSearch } from "./badSymbolSearch.ts";
+import { dueNames, type PlanOptions, type Want } from "./asks.ts";
 import {
-  dueNames,
   halved,
   type PlannedCall,
   planCalls,
-  type PlanOptions,
   slotMsOf,
   symbolCount,
   storedNames,
-  type Want,
   withoutNames,
 } from "./callPlan.ts";
 import { CLOCK_STEP_MS } from "../schedule/clockSteps.ts";

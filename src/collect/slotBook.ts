@@ -136,6 +136,11 @@ export class SlotBook {
   }
 }
 
-function slotKey({ job, slotAt }: Slot): string {
-  return `${slotAt} ${job}`;
+/** Keys that were made: thousands of instruments are settled at one slot. */
+const keys = new WeakMap<Slot, string>();
+
+function slotKey(slot: Slot): string {
+  let key = keys.get(slot);
+  if (key === undefined) keys.set(slot, (key = `${slot.slotAt} ${slot.job}`));
+  return key;
 }

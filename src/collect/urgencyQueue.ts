@@ -30,9 +30,9 @@ function compare(a: number, b: number): number {
   return a === b ? 0 : a < b ? -1 : 1;
 }
 
-/** A queue class for p-queue. Equal ones keep the order in which they came. */
+/** A queue for p-queue. Equal ones keep the order in which they came. */
 export class UrgencyQueue implements Queue<Run, UrgencyOptions> {
-  readonly #waiting: { run: Run; options: UrgencyOptions }[] = [];
+  readonly #waiting: { run: Run; urgency: Urgency }[] = [];
 
   get size(): number {
     return this.#waiting.length;
@@ -40,35 +40,41 @@ export class UrgencyQueue implements Queue<Run, UrgencyOptions> {
 
   enqueue(run: Run, options?: Partial<UrgencyOptions>): void {
     const urgency = options?.urgency ?? { priority: 0, deadlineMs: Infinity, unseenSinceMs: Infinity };
-    const entry = { run, options: { ...options, urgency } };
     let low = 0;
     let high = this.#waiting.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
       const other = this.#waiting[middle];
-      if (other && byUrgency(other.options.urgency, urgency) <= 0) low = middle + 1;
+      if (other && byUrgency(other.urgency, urgency) <= 0) low = middle + 1;
       else high = middle;
     }
-    this.#waiting.splice(low, 0, entry);
+    this.#waiting.splice(low, 0, { run, urgency });
   }
 
   dequeue(): Run | undefined {
     return this.#waiting.shift()?.run;
   }
 
-  filter(options: Readonly<Partial<UrgencyOptions>>): Run[] {
-    return this.#waiting.filter((entry) => entry.options.priority === options.priority).map(({ run }) => run);
+  /** p-queue asks by its own priority, which nothing here has. */
+  filter(): Run[] {
+    return this.#waiting.map(({ run }) => run);
   }
 
-  /** p-queue calls it when a waiting call is aborted. */
-  remove(id: string): void {
-    const index = this.#waiting.findIndex((entry) => entry.options.id === id);
-    if (index >= 0) this.#waiting.splice(index, 1);
+  /** p-queue's own way, by its id: nothing here changes its urgency while it waits. */
+  setPriority(): never {
+    throw new RangeError("what waits keeps its urgency");
   }
 
-  setPriority(id: string, priority: number): void {
-    const index = this.#waiting.findIndex((entry) => entry.options.id === id);
-    const [entry] = index < 0 ? [] : this.#waiting.splice(index, 1);
-    if (entry) this.enqueue(entry.run, { ...entry.options, urgency: { ...entry.options.urgency, priority } });
+  /** Forgets what was added with this urgency, the very object. A signal for each that waits would cost far more. */
+  leave(urgency: Urgency): void {
+    const place = this.#waiting.findIndex((entry) => entry.urgency === urgency);
+    if (place >= 0) this.#waiting.splice(place, 1);
   }
+}
+
+/** A class for p-queue, which makes its queue itself: what it makes is `queue`. */
+export function queueClass(queue: UrgencyQueue): new () => UrgencyQueue {
+  return function () {
+    return queue;
+  } as unknown as new () => UrgencyQueue;
 }

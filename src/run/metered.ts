@@ -2,7 +2,7 @@
 import { type Clock, dateOf } from "../clock.ts";
 import type { Send } from "../collect/dispatcher.ts";
 import { QuotekeeperError } from "../errors.ts";
-import type { LedgerNote } from "../journal/ledger.ts";
+import type { LedgerNote, MissReason } from "../journal/ledger.ts";
 import type { Meter } from "../web/monitoring/meter.ts";
 
 /** The same, metered. A call that was cut off because the program ends says nothing of the service. */
@@ -29,6 +29,10 @@ export function meteredSend(send: Send, meter: Meter, clock: Clock): Send {
 export function meterNote(note: LedgerNote, meter: Meter): void {
   if (note.type === "clock") meter.clockStepped(note);
   else if (note.type === "down") meter.missed("down", note.slots.length * note.due.length);
-  else if (note.type === "slots")
-    for (const { misses } of note.entries) for (const [, reason] of misses) meter.missed(reason, 1);
+  else if (note.type === "slots") {
+    const reasons = new Map<MissReason, number>();
+    for (const { misses } of note.entries)
+      for (const [, reason] of misses) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
+    for (const [reason, count] of reasons) meter.missed(reason, count);
+  }
 }

@@ -1,7 +1,7 @@
 /** What the jobs cost over a day, before a single call is made. */
 import { describe, expect, test } from "@jest/globals";
 import { type BudgetPlan, planBudget } from "../../src/collect/budgetPlan.ts";
-import type { DueJob } from "../../src/collect/callPlan.ts";
+import type { DueJob } from "../../src/collect/asks.ts";
 import type { OptionContract } from "../../src/market/instrument.ts";
 import { contractsOf, dueJob, MINUTE_MS, symbolsNamed } from "./due.ts";
 

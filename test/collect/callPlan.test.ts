@@ -1,10 +1,9 @@
 /** From what is due together to the calls that serve it, counted beside a plain list of who wants what. */
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
+import { type DueJob, dueNames, namesOf } from "../../src/collect/asks.ts";
 import {
-  dueNames,
   halved,
-  namesOf,
   planCalls,
   slotMsOf,
   split,
@@ -12,7 +11,6 @@ import {
   symbolCount,
   withoutNames,
   withSymbols,
-  type DueJob,
   type PlannedCall,
 } from "../../src/collect/callPlan.ts";
 import type { OptionContract } from "../../src/market/instrument.ts";
@@ -323,7 +321,7 @@ describe("names in the ledger", () => {
 
   test("what bears one of some names is left out, of each kind", () => {
     const job = dueJob(due);
-    const left = (...names: string[]): string[] => dueNames(withoutNames(job, new Set(names)));
+    const left = (...names: string[]): readonly string[] => dueNames(withoutNames(job, new Set(names)));
 
     expect(withoutNames(job, new Set())).toBe(job);
     expect(left("A")).toEqual(["B", "watchlist DEFAULT", CONTRACT_NAME, "AAPL:2026-12-18:CALL:2"]);

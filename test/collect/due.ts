@@ -1,5 +1,5 @@
 /** Jobs at their slots, as planning is given them. */
-import type { DueJob } from "../../src/collect/callPlan.ts";
+import type { DueJob } from "../../src/collect/asks.ts";
 import { instantFromDate } from "../../src/clock.ts";
 import type { OptionContract } from "../../src/market/instrument.ts";
 

@@ -1,5 +1,5 @@
 /**
- * Virtual time for the whole collector: jest's clock drives node-cron and p-queue, and our `Clock` reads the same. Time
+ * Virtual time for the whole collector: jest's clock drives node-cron, and our `Clock` reads the same. Time
  * goes from timer to timer; between two of them everything that waits for nothing has its turn.
  */
 import { jest } from "@jest/globals";

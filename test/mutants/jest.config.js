@@ -10,7 +10,7 @@ export default {
   maxWorkers: 1,
   testMatch: [
     "<rootDir>/test/collect/governor/*.test.ts",
-    "<rootDir>/test/collect/{budgetPlan,callPlan}.test.ts",
+    "<rootDir>/test/collect/{budgetPlan,callPlan,quickPlan}.test.ts",
     "<rootDir>/test/schedule/{slots,cron}.test.ts",
     "<rootDir>/test/market/**/*.test.ts",
     "<rootDir>/test/quotes-api/*.test.ts",

@@ -7,7 +7,7 @@
 export default {
   mutate: [
     "src/collect/governor/*.ts",
-    "src/collect/{callPlan,budgetPlan}.ts",
+    "src/collect/{asks,callPlan,budgetPlan}.ts",
     "src/schedule/{slots,cron}.ts",
     "src/quotes-api/**/*.ts",
     "src/market/**/*.ts",

@@ -10,7 +10,7 @@ import type { Clock } from "../../clock.ts";
 import { type Answer, answerError } from "../../quotes-api/answer.ts";
 import { Collector, type CollectorOptions } from "../../collect/collector.ts";
 import { CONCURRENCY, type Send } from "../../collect/dispatcher.ts";
-import { namesOf } from "../../collect/callPlan.ts";
+import { namesOf } from "../../collect/asks.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { alwaysOpen } from "../../market/calendar/tradingCalendar.ts";
 import { type DatedAnswer, mayBeRefusedForTheClock } from "../../quotes-api/clockSkew.ts";

@@ -6,7 +6,7 @@ import type { Calendar } from "../../market/calendar/tradingCalendar.ts";
 import { type Chain, expandChain } from "../../market/optionChain.ts";
 import { isExpired } from "../../market/expirations.ts";
 import { instrumentName, type OptionContract, option } from "../../market/instrument.ts";
-import { type DueJob, namesOf } from "../../collect/callPlan.ts";
+import { type DueJob, namesOf } from "../../collect/asks.ts";
 import type { Answer } from "../../quotes-api/answer.ts";
 import { matchAnswer } from "../../quotes-api/match.ts";
 import { askedInstruments, type QuoteCall } from "../../quotes-api/request.ts";

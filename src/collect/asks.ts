@@ -1,0 +1,221 @@
+/**
+ * What is to be asked for and who wants it: each instrument once, the most urgent first, in groups that are a call each.
+ * Thousands of instruments are wanted by the same few jobs at the same slots, so what follows from that is found out
+ * once and shared. Pure.
+ */
+import type { Instant } from "../clock.ts";
+import { instrumentName, type OptionContract } from "../market/instrument.ts";
+import { askedInstruments, describeCall, type QuoteCall } from "../quotes-api/request.ts";
+import type { Job } from "../schedule/readJobs.ts";
+import { byUrgency, type Urgency } from "./urgencyQueue.ts";
+
+/** A job at one of its slots, with what it polls there. */
+export type DueJob = {
+  job: Pick<Job, "name" | "delayed" | "priority" | "watchlist">;
+  slotAt: Instant;
+  /** When the slot is over, epoch ms UTC: a poll not sent by then is missed. */
+  deadlineMs: number;
+  /** Whether the slot is over because the session closes, not because the next slot comes. */
+  closes: boolean;
+  symbols: readonly string[];
+  contracts: readonly OptionContract[];
+};
+
+/** What of a due job says what is polled. */
+export type DuePart = Pick<DueJob, "job" | "symbols" | "contracts">;
+
+/** A job's wish for an instrument at one of its slots. */
+export type Want = Pick<DueJob, "slotAt" | "deadlineMs" | "closes"> & { job: string; priority: number };
+
+/** Some wants, and what follows from all of them. */
+export type Wishes = {
+  wants: readonly Want[];
+  /** Names of the jobs. */
+  jobs: string[];
+  /** The newest slot; null when there is no want. */
+  slotAt: Instant | null;
+  /** The highest, and the earliest. */
+  priority: number;
+  deadlineMs: number;
+};
+
+/** One instrument or watchlist: how the ledger names it, how a plan tells it apart, the call that asks for it alone. */
+type Subject = { name: string; key: string; call: QuoteCall };
+
+/** A subject to ask for, and for whom. */
+export type Ask = { subject: Subject; by: Wishes };
+
+/** What one call asks for; as urgent as the most urgent of it. */
+export type AskGroup = Urgency & { asks: readonly Ask[] };
+
+/** What planning takes from the calls before. */
+export type PlanOptions = {
+  /** Most symbols of a call. */
+  batchSize: number;
+  /** When an instrument was last asked and answered, epoch ms UTC; 0 when it never was. */
+  lastSeenMs?: (name: string) => number;
+  /** Symbols that must not share a call, because they have made one fail. */
+  alone?: (symbol: string) => boolean;
+};
+
+/**
+ * Symbols are merged across jobs of the same `delayed` and batched; a watchlist and an option contract are a call
+ * each. Each is asked once, however many jobs and slots want it.
+ *
+ * @param waiting what is to be asked for already: it is planned anew together with what is due now
+ * @returns groups by urgency; equal ones in the order of the jobs
+ */
+export function planAsks(due: readonly DueJob[], options: PlanOptions, waiting: readonly Ask[]): AskGroup[] {
+  const parts = due.map(({ job, slotAt, deadlineMs, closes, ...polled }) => ({
+    by: wishesOf([{ job: job.name, priority: job.priority, slotAt, deadlineMs, closes }]),
+    ...takenApart({ job, ...polled }),
+  }));
+  const ofKind = (kind: Kind): UrgentAsk[] =>
+    eachOnce(
+      waiting.filter(({ subject }) => kindOf(subject.call) === kind),
+      parts.map(({ by, subjects }) => ({ by, subjects: subjects[kind] })),
+      options,
+    ).sort(moreUrgent);
+  return [
+    ...ofKind("single").map((ask) => group([ask])),
+    ...batches(ofKind("list"), options),
+    ...batches(ofKind("delayed list"), options),
+  ].sort(byUrgency);
+}
+
+/** What a call asks for, as the ledger names it; a watchlist is one thing there, whatever it holds. */
+export function namesOf(call: QuoteCall): string[] {
+  return askedInstruments(call)?.map(instrumentName) ?? [describeCall(call)];
+}
+
+/** All that a job is due to poll at a slot, as the ledger names it, each once. */
+export function dueNames(due: DuePart): readonly string[] {
+  return takenApart(due).names;
+}
+
+/** What a call asks for, one by one. */
+export function subjectsOf(call: QuoteCall): Subject[] {
+  const { form, delayed } = call;
+  const key = (name: string): string => `${form} ${delayed} ${name}`;
+  return namesOf(call).map((name, index) => ({
+    ...{ name, key: key(name) },
+    call: form === "symbols" ? { form, symbols: call.symbols.slice(index, index + 1), delayed } : call,
+  }));
+}
+
+/** What follows from some wants. */
+export function wishesOf(wants: readonly Want[]): Wishes {
+  const slots = wants.map(({ slotAt }) => slotAt).sort();
+  return {
+    wants,
+    jobs: [...new Set(wants.map(({ job }) => job))],
+    slotAt: slots.at(-1) ?? null,
+    priority: Math.max(...wants.map(({ priority }) => priority)),
+    deadlineMs: Math.min(...wants.map(({ deadlineMs }) => deadlineMs)),
+  };
+}
+
+/** What one order of urgency goes through: each is a call of its own, or those of a kind share calls. */
+type Kind = "single" | "list" | "delayed list";
+
+function kindOf({ form, delayed }: QuoteCall): Kind {
+  return form !== "symbols" ? "single" : delayed ? "delayed list" : "list";
+}
+
+/** What a job polls: each name once, and each subject. */
+type TakenApart = { names: readonly string[]; subjects: Readonly<Record<Kind, readonly Subject[]>> };
+
+/** By their lists of symbols: the slots of a job share them. */
+const known = new WeakMap<DuePart["symbols"], TakenApart & { due: DuePart }>();
+
+function takenApart(due: DuePart): TakenApart {
+  const { job, symbols, contracts } = due;
+  const { delayed, watchlist } = job;
+  const before = known.get(symbols);
+  if (before?.due.contracts === contracts && sameCalls(before.due.job, job)) return before;
+  const calls: QuoteCall[] = [
+    { form: "symbols", symbols: [...symbols], delayed },
+    ...(watchlist === null ? [] : [{ form: "watchlist" as const, watchlist, delayed }]),
+    ...contracts.map((contract) => ({ form: "option" as const, contract, delayed })),
+  ];
+  // A job that names a contract twice, or a chain's contract besides, wants it once.
+  const all = [...new Map(calls.flatMap(subjectsOf).map((subject) => [subject.key, subject])).values()];
+  const subjects: Record<Kind, Subject[]> = { single: [], list: [], "delayed list": [] };
+  for (const subject of all) subjects[kindOf(subject.call)].push(subject);
+  const apart = { due, names: [...new Set(all.map(({ name }) => name))], subjects };
+  known.set(symbols, apart);
+  return apart;
+}
+
+function sameCalls(one: DuePart["job"], other: DuePart["job"]): boolean {
+  return one.delayed === other.delayed && one.watchlist === other.watchlist;
+}
+
+type UrgentAsk = Ask & Pick<Urgency, "unseenSinceMs">;
+
+/** As `byUrgency`; mostly the same jobs want both. */
+function moreUrgent(a: UrgentAsk, b: UrgentAsk): number {
+  const unseen = a.unseenSinceMs - b.unseenSinceMs;
+  if (a.by === b.by) return unseen;
+  const [{ priority, deadlineMs }, other] = [a.by, b.by];
+  return byUrgency({ priority, deadlineMs, unseenSinceMs: unseen }, { ...other, unseenSinceMs: 0 });
+}
+
+/** Each subject once with all who want it, in the order of the first. */
+function eachOnce(
+  waiting: readonly Ask[],
+  parts: readonly { by: Wishes; subjects: readonly Subject[] }[],
+  { lastSeenMs }: PlanOptions,
+): UrgentAsk[] {
+  const urgent = (subject: Subject, by: Wishes): UrgentAsk => ({
+    subject,
+    by,
+    unseenSinceMs: lastSeenMs?.(subject.name) ?? 0,
+  });
+  const [first, ...others] = parts.filter(({ subjects }) => subjects.length > 0);
+  // Mostly nothing waits, and one job has all of a kind.
+  if (first && others.length + waiting.length === 0)
+    return first.subjects.map((subject) => urgent(subject, first.by));
+  const asks = new Map<string, Ask>();
+  const join = joiner();
+  const add = (subject: Subject, by: Wishes): void => {
+    const ask = asks.get(subject.key);
+    asks.set(subject.key, ask ? { subject: ask.subject, by: join(ask.by, by) } : { subject, by });
+  };
+  for (const { subject, by } of waiting) add(subject, by);
+  for (const { subjects, by } of parts) for (const subject of subjects) add(subject, by);
+  return Array.from(asks.values(), ({ subject, by }) => urgent(subject, by));
+}
+
+/** Joins wishes; subjects that have the same ones share the sum. */
+function joiner(): (before: Wishes, added: Wishes) => Wishes {
+  const sums = new Map<Wishes, Map<Wishes, Wishes>>();
+  return (before, added) => {
+    const ofBefore = sums.get(before) ?? new Map<Wishes, Wishes>();
+    const sum = ofBefore.get(added) ?? wishesOf([...before.wants, ...added.wants]);
+    sums.set(before, ofBefore.set(added, sum));
+    return sum;
+  };
+}
+
+/** The most urgent symbols share a call; one that is asked for in passing costs nothing where there is room. */
+function batches(asks: readonly UrgentAsk[], { batchSize, alone }: PlanOptions): AskGroup[] {
+  const isAlone = ({ subject: { call } }: Ask): boolean =>
+    call.form === "symbols" && alone !== undefined && call.symbols.some(alone);
+  const apart = asks.filter(isAlone);
+  const together = apart.length > 0 ? asks.filter((ask) => !isAlone(ask)) : asks;
+  const groups = apart.map((ask) => group([ask]));
+  for (let start = 0; start < together.length; start += batchSize)
+    groups.push(group(together.slice(start, start + batchSize)));
+  return groups;
+}
+
+function group(asks: readonly UrgentAsk[]): AskGroup {
+  let [priority, deadlineMs, unseenSinceMs] = [-Infinity, Infinity, Infinity];
+  for (const { by, unseenSinceMs: unseenMs } of asks) {
+    priority = Math.max(priority, by.priority);
+    deadlineMs = Math.min(deadlineMs, by.deadlineMs);
+    unseenSinceMs = Math.min(unseenSinceMs, unseenMs);
+  }
+  return { asks, priority, deadlineMs, unseenSinceMs };
+}
