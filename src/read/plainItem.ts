@@ -72,6 +72,9 @@ const ITEM_END = "</instrumentquote>";
 /** So many joints behind one leaf are plenty: white space is not the same everywhere, and elements may be missing. */
 const MAX_JOINTS = 64;
 
+/** Bytes that are compared at once. */
+const WORD = 8;
+
 /** Digits that certainly are a number, and those that certainly fit into 64 bits (`decimal.ts`). */
 const [MAX_DIGITS, SAFE_DIGITS] = [400, 18];
 
@@ -83,7 +86,7 @@ const FALSE = Buffer.from("false<");
 export class PlainItem {
   /** Of the answer. */
   bytes: Buffer = Buffer.alloc(0);
-  /** By leaf: where its value begins and ends. They are the same where it is absent; it begins at -1 if it is in `texts`. */
+  /** By leaf: where its value begins and ends, not behind its beginning if it is absent. One in `texts` begins at -1. */
   readonly starts = new Int32Array(END + 1);
   readonly ends = new Int32Array(END + 1);
   readonly texts = new Map<number, string>();
@@ -98,8 +101,11 @@ export class PlainItem {
   #start = 0;
   readonly #joints: Joint[][] = Array.from({ length: END }, () => []);
   readonly #known = new Map<string, Stretch>();
-  /** The bytes of joints and stretches, four by four; their last four stand there whole, whatever stands before. */
-  #words = new Int32Array(4_096);
+  /**
+   * The bytes of joints and stretches, eight by eight; their last eight stand there whole, whatever stands before. As
+   * floats, which are compared fastest: of ASCII, they are finite and not negative, and so equal when their bytes are.
+   */
+  #words = new Float64Array(4_096);
   #wordCount = 0;
   /** The instrument of the item before. */
   #previous: Stretch | null = null;
@@ -117,8 +123,7 @@ export class PlainItem {
     for (let leaf = START; ;) {
       const joint = this.#jointAt(leaf, at);
       if (joint === null) return 0;
-      for (let missing = leaf + 1; missing < joint.to; missing++)
-        this.starts[missing] = this.ends[missing] = 0;
+      for (let missing = leaf + 1; missing < joint.to; missing++) this.ends[missing] = -1;
       at += joint.length;
       leaf = joint.to;
       if (leaf === END) return at - start > MAX_PLAIN_PIECE ? 0 : at;
@@ -140,7 +145,7 @@ export class PlainItem {
   #begin(start: number): void {
     // Where an answer's item is followed by the first of another one, that is remembered as well.
     this.#previous = this.stretches[GROUP.instrument] ?? this.#previous;
-    this.stretches.fill(null);
+    for (let group = 0; group < GROUP_COUNT; group++) this.stretches[group] = null;
     if (this.texts.size > 0) this.texts.clear();
     this.hasUnderlyingQuote = false;
     this.#start = start;
@@ -150,7 +155,7 @@ export class PlainItem {
   text(leaf: number): string | null {
     const [start, end] = [this.starts[leaf] ?? 0, this.ends[leaf] ?? 0];
     if (start < 0) return this.texts.get(leaf) ?? null;
-    return start === end ? null : this.bytes.toString("latin1", start, end);
+    return end <= start ? null : this.bytes.toString("latin1", start, end);
   }
 
   /** Whether `text` would say this. */
@@ -233,19 +238,19 @@ export class PlainItem {
     const joints = this.#joints[leaf] ?? [];
     for (let place = 0; place < joints.length; place++) {
       const joint = joints[place];
-      if (joint !== undefined && this.#isAt(at, joint)) return joint;
+      if (joint !== undefined && this.#isAt(at, joint.length, joint.words)) return joint;
     }
     return null;
   }
 
-  #isAt(from: number, { length, words }: { length: number; words: number }): boolean {
+  #isAt(from: number, length: number, words: number): boolean {
     const view = this.#view;
     const all = this.#words;
-    const last = from + length - 4;
-    if (last + 4 > view.byteLength) return false;
+    const last = from + length - WORD;
+    if (last + WORD > view.byteLength) return false;
     let word = words;
-    for (let at = from; at < last; at += 4) if (view.getInt32(at, true) !== all[word++]) return false;
-    return view.getInt32(last, true) === all[word];
+    for (let at = from; at < last; at += WORD) if (view.getFloat64(at, true) !== all[word++]) return false;
+    return view.getFloat64(last, true) === all[word];
   }
 
   /** Learns what stands between the values of this item; false when it is not ordinary. */
@@ -275,15 +280,15 @@ export class PlainItem {
   /** @returns where they are */
   #addWords(start: number, end: number): number {
     const first = this.#wordCount;
-    const count = Math.max(1, Math.ceil((end - start) / 4));
+    const count = Math.max(1, Math.ceil((end - start) / WORD));
     if (first + count > this.#words.length) {
-      const larger = new Int32Array(2 * this.#words.length + count);
+      const larger = new Float64Array(2 * this.#words.length + count);
       larger.set(this.#words);
       this.#words = larger;
     }
-    for (let at = start; at < end - 4; at += 4)
-      this.#words[this.#wordCount++] = this.#view.getInt32(at, true);
-    this.#words[this.#wordCount++] = this.#view.getInt32(end - 4, true);
+    for (let at = start; at < end - WORD; at += WORD)
+      this.#words[this.#wordCount++] = this.#view.getFloat64(at, true);
+    this.#words[this.#wordCount++] = this.#view.getFloat64(end - WORD, true);
     this.learned += 1;
     return first;
   }
@@ -294,7 +299,7 @@ export class PlainItem {
     const leader = group === GROUP.instrument ? this.#previous : this.stretches[GROUP.instrument];
     const expected = leader?.followers[group] ?? null;
     // One byte more: where its last value ends, a tag begins.
-    if (expected !== null && expected.from === from && this.#isAt(start, expected)) {
+    if (expected !== null && expected.from === from && this.#isAt(start, expected.length, expected.words)) {
       if (this.bytes[start + expected.length] === LESS) return (this.stretches[group] = expected);
     }
     let at = this.#afterText(start);

@@ -246,7 +246,7 @@ export class PlainReader {
     const start = starts[leaf] ?? 0;
     const end = ends[leaf] ?? 0;
     let into = at;
-    if (start === end) {
+    if (end <= start) {
       // The delta of `greeks` stands in where the element lacks its own.
       if (leaf === LEAF.quote.values.delta) return this.#addValue(to, at, LEAF.greeksDelta);
       to[into++] = BACKSLASH;
