@@ -99,6 +99,7 @@ export class PlainItem {
   learned = 0;
   #view: DataView = new DataView(new ArrayBuffer(0));
   #start = 0;
+  #stretchStart = 0;
   readonly #joints: Joint[][] = Array.from({ length: END }, () => []);
   readonly #known = new Map<string, Stretch>();
   /**
@@ -133,7 +134,7 @@ export class PlainItem {
       if (kind < GROUP_COUNT) {
         const stretch = this.#stretchAt(leaf, at);
         if (stretch === null) return 0;
-        at += stretch.length;
+        at = this.#stretchStart + stretch.length;
         leaf = stretch.to;
       } else {
         at = kind === DECIMAL ? this.#decimalAt(leaf, at) : this.#countOrFlagAt(leaf, at);
@@ -293,38 +294,39 @@ export class PlainItem {
     return first;
   }
 
-  /** The stretch of a group that begins with the value of this leaf; null when the item is not ordinary. */
-  #stretchAt(from: number, start: number): Stretch | null {
-    const group = KINDS[from] ?? 0;
+  /** The stretch of a group to which this leaf belongs; null when the item is not ordinary. */
+  #stretchAt(leaf: number, at: number): Stretch | null {
+    const group = KINDS[leaf] ?? 0;
     const leader = group === GROUP.instrument ? this.#previous : this.stretches[GROUP.instrument];
-    const expected = leader?.followers[group] ?? null;
-    // One byte more: where its last value ends, a tag begins.
-    if (expected !== null && expected.from === from && this.#isAt(start, expected.length, expected.words)) {
-      if (this.bytes[start + expected.length] === LESS) return (this.stretches[group] = expected);
+    const begun = this.stretches[group] ?? null;
+    if (begun === null) {
+      this.#stretchStart = at;
+      const expected = leader?.followers[group] ?? null;
+      if (expected?.from === leaf && this.#isAt(at, expected.length, expected.words))
+        // One byte more: where its last value ends, a tag begins.
+        if (this.bytes[at + expected.length] === LESS) return (this.stretches[group] = expected);
     }
-    let at = this.#afterText(start);
-    let to = from;
-    for (;;) {
-      const joint = at === 0 ? null : this.#jointAt(to, at);
-      if (joint === null) return null;
-      if (KINDS[joint.to] !== group) break;
-      to = joint.to;
-      at = this.#afterText(at + joint.length);
-    }
-    const stretch = this.#stretchOf(`${from} ${this.bytes.toString("latin1", start, at)}`, {
-      from,
-      to,
-      start,
-      end: at,
-    });
-    if (leader) leader.followers[group] = stretch;
+    // What was expected and found may be the beginning of a longer one: that is gone over from its beginning.
+    const stretch = this.#wholeStretch(begun?.from ?? leaf, group);
+    if (leader && stretch) leader.followers[group] = stretch;
     return (this.stretches[group] = stretch);
   }
 
-  #stretchOf(
-    key: string,
-    { from, to, start, end }: Record<"from" | "to" | "start" | "end", number>,
-  ): Stretch {
+  #wholeStretch(from: number, group: number): Stretch | null {
+    const start = this.#stretchStart;
+    let to = from;
+    for (let end = this.#afterText(start); end !== 0;) {
+      const joint = this.#jointAt(to, end);
+      if (joint === null) return null;
+      if (KINDS[joint.to] !== group) return this.#stretchOf({ from, to, start, end });
+      to = joint.to;
+      end = this.#afterText(end + joint.length);
+    }
+    return null;
+  }
+
+  #stretchOf({ from, to, start, end }: Record<"from" | "to" | "start" | "end", number>): Stretch {
+    const key = `${from} ${this.bytes.toString("latin1", start, end)}`;
     const known = this.#known.get(key);
     if (known !== undefined) return known;
     const words = this.#addWords(start, end);
