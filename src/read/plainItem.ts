@@ -5,36 +5,9 @@
  * answer, and is compared whole. Everything is ASCII here: a byte is a character.
  */
 import { readDecimal, readInteger } from "../quotes-api/decimal.ts";
-import type { DividendData } from "../quotes-api/document.ts";
 import { MAX_PLAIN_PIECE, placesInOrdinaryItem } from "../quotes-api/fastReader.ts";
 import { fieldNames } from "../quotes-api/fields.ts";
 import { LEAF, LEAF_PATHS, type QuoteLeaves } from "../quotes-api/leaves.ts";
-import type { InstrumentRow } from "./rowTypes.ts";
-
-/** An instrument that an answer may name, and what the answer with this number had of it. */
-export type Name = { askedIn: number; place: number; mainIn: number; underlyingIn: number };
-
-/** The instrument that names stand for; together with a contract size and the names of an underlying, if it has them. */
-export type Known = {
-  row: InstrumentRow;
-  name: Name;
-  contractSize: string | null;
-  underlying: Stretch | null;
-};
-
-/** Bytes that come again: from the value of a leaf up to the end of the value of another. */
-export type Stretch = {
-  readonly from: number;
-  readonly to: number;
-  readonly length: number;
-  /** Where its words are. */
-  readonly words: number;
-  /** By group: which stretch followed an instrument last time; in the group of instruments, that of the next item. */
-  readonly followers: (Stretch | null)[];
-  /** What it means, once that is known. */
-  known: Known | null;
-  dividend: DividendData | null | undefined;
-};
 
 /** What stands between two values, `</bidprice><change>`; `to` is the leaf whose value follows. */
 type Joint = { readonly to: number; readonly length: number; readonly words: number };
@@ -72,6 +45,13 @@ const ITEM_END = "</instrumentquote>";
 /** So many joints behind one leaf are plenty: white space is not the same everywhere, and elements may be missing. */
 const MAX_JOINTS = 64;
 
+/**
+ * What is known of a stretch, from its number on: the leaves with whose values it begins and ends, its bytes, where its
+ * words are, and by group which stretch followed an instrument last time; in the group of instruments, that of the next
+ * item. So many numbers for each, side by side: what is to be compared next is not at hand in the processor otherwise.
+ */
+const [FROM, TO, LENGTH, WORDS, FOLLOWERS, STRETCH] = [0, 1, 2, 3, 4, 8];
+
 /** Bytes that are compared at once. */
 const WORD = 8;
 
@@ -90,8 +70,11 @@ export class PlainItem {
   readonly starts = new Int32Array(END + 1);
   readonly ends = new Int32Array(END + 1);
   readonly texts = new Map<number, string>();
-  /** By group. */
-  readonly stretches: (Stretch | null)[] = new Array<null>(GROUP_COUNT).fill(null);
+  /**
+   * By group: bytes that come again, from the value of a leaf up to the end of the value of another. The same bytes have
+   * the same number; it is 0 when the item has none.
+   */
+  readonly stretches = new Int32Array(GROUP_COUNT);
   /** Whether the item has any element of a quote of its underlying. */
   hasUnderlyingQuote = false;
 
@@ -101,7 +84,8 @@ export class PlainItem {
   #start = 0;
   #stretchStart = 0;
   readonly #joints: Joint[][] = Array.from({ length: END }, () => []);
-  readonly #known = new Map<string, Stretch>();
+  readonly #numbers = new Map<string, number>();
+  #heads = new Int32Array(4_096);
   /**
    * The bytes of joints and stretches, eight by eight; their last eight stand there whole, whatever stands before. As
    * floats, which are compared fastest: of ASCII, they are finite and not negative, and so equal when their bytes are.
@@ -109,7 +93,7 @@ export class PlainItem {
   #words = new Float64Array(4_096);
   #wordCount = 0;
   /** The instrument of the item before. */
-  #previous: Stretch | null = null;
+  #previous = 0;
 
   /** Takes an answer, of ASCII alone. */
   open(body: Uint8Array): void {
@@ -133,9 +117,9 @@ export class PlainItem {
       const kind = KINDS[leaf] ?? FLAG;
       if (kind < GROUP_COUNT) {
         const stretch = this.#stretchAt(leaf, at);
-        if (stretch === null) return 0;
-        at = this.#stretchStart + stretch.length;
-        leaf = stretch.to;
+        if (stretch === 0) return 0;
+        at = this.#stretchStart + this.#head(stretch, LENGTH);
+        leaf = this.#head(stretch, TO);
       } else {
         at = kind === DECIMAL ? this.#decimalAt(leaf, at) : this.#countOrFlagAt(leaf, at);
         if (at === 0) return 0;
@@ -145,8 +129,8 @@ export class PlainItem {
 
   #begin(start: number): void {
     // Where an answer's item is followed by the first of another one, that is remembered as well.
-    this.#previous = this.stretches[GROUP.instrument] ?? this.#previous;
-    for (let group = 0; group < GROUP_COUNT; group++) this.stretches[group] = null;
+    this.#previous = this.stretches[GROUP.instrument] || this.#previous;
+    for (let group = 0; group < GROUP_COUNT; group++) this.stretches[group] = 0;
     if (this.texts.size > 0) this.texts.clear();
     this.hasUnderlyingQuote = false;
     this.#start = start;
@@ -294,47 +278,55 @@ export class PlainItem {
     return first;
   }
 
-  /** The stretch of a group to which this leaf belongs; null when the item is not ordinary. */
-  #stretchAt(leaf: number, at: number): Stretch | null {
+  /** The stretch of a group to which this leaf belongs; 0 when the item is not ordinary. */
+  #stretchAt(leaf: number, at: number): number {
     const group = KINDS[leaf] ?? 0;
-    const leader = group === GROUP.instrument ? this.#previous : this.stretches[GROUP.instrument];
-    const begun = this.stretches[group] ?? null;
-    if (begun === null) {
+    const leader = group === GROUP.instrument ? this.#previous : (this.stretches[GROUP.instrument] ?? 0);
+    const begun = this.stretches[group] ?? 0;
+    if (begun === 0) {
       this.#stretchStart = at;
-      const expected = leader?.followers[group] ?? null;
-      if (expected?.from === leaf && this.#isAt(at, expected.length, expected.words))
+      const expected = this.#head(leader, FOLLOWERS + group);
+      const length = this.#head(expected, LENGTH);
+      if (this.#head(expected, FROM) === leaf && this.#isAt(at, length, this.#head(expected, WORDS)))
         // One byte more: where its last value ends, a tag begins.
-        if (this.bytes[at + expected.length] === LESS) return (this.stretches[group] = expected);
+        if (this.bytes[at + length] === LESS) return (this.stretches[group] = expected);
     }
     // What was expected and found may be the beginning of a longer one: that is gone over from its beginning.
-    const stretch = this.#wholeStretch(begun?.from ?? leaf, group);
-    if (leader && stretch) leader.followers[group] = stretch;
+    const stretch = this.#wholeStretch(begun === 0 ? leaf : this.#head(begun, FROM), group);
+    if (leader !== 0) this.#heads[leader * STRETCH + FOLLOWERS + group] = stretch;
     return (this.stretches[group] = stretch);
   }
 
-  #wholeStretch(from: number, group: number): Stretch | null {
+  /** What is known of a stretch. Of number 0, which is none, everything is 0. */
+  #head(stretch: number, what: number): number {
+    return this.#heads[stretch * STRETCH + what] ?? 0;
+  }
+
+  #wholeStretch(from: number, group: number): number {
     const start = this.#stretchStart;
     let to = from;
     for (let end = this.#afterText(start); end !== 0;) {
       const joint = this.#jointAt(to, end);
-      if (joint === null) return null;
-      if (KINDS[joint.to] !== group) return this.#stretchOf({ from, to, start, end });
+      if (joint === null) return 0;
+      if (KINDS[joint.to] !== group) return this.#numberOf({ from, to, start, end });
       to = joint.to;
       end = this.#afterText(end + joint.length);
     }
-    return null;
+    return 0;
   }
 
-  #stretchOf({ from, to, start, end }: Record<"from" | "to" | "start" | "end", number>): Stretch {
+  #numberOf({ from, to, start, end }: Record<"from" | "to" | "start" | "end", number>): number {
     const key = `${from} ${this.bytes.toString("latin1", start, end)}`;
-    const known = this.#known.get(key);
+    const known = this.#numbers.get(key);
     if (known !== undefined) return known;
-    const words = this.#addWords(start, end);
-    const stretch: Stretch = {
-      ...{ from, to, length: end - start, words, known: null, dividend: undefined },
-      followers: new Array<null>(GROUP_COUNT).fill(null),
-    };
-    this.#known.set(key, stretch);
-    return stretch;
+    const number = this.#numbers.size + 1;
+    if ((number + 1) * STRETCH > this.#heads.length) {
+      const larger = new Int32Array(2 * this.#heads.length);
+      larger.set(this.#heads);
+      this.#heads = larger;
+    }
+    this.#heads.set([from, to, end - start, this.#addWords(start, end)], number * STRETCH);
+    this.#numbers.set(key, number);
+    return number;
   }
 }
