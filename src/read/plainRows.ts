@@ -135,9 +135,9 @@ export class PlainReader {
     const { body, status, headers, observedAt } = record;
     if (status !== 200 || (headers["content-encoding"] ?? "") !== "") return null;
     if (body.byteLength > MAX_BODY_BYTES || !isAscii(body) || !PLAIN_INSTANT.test(observedAt)) return null;
-    const call = record.request as QuoteCall | SavedCall;
-    const asked = this.#ask(call);
-    if (asked === undefined) return null;
+    const call = record.request as QuoteCall | SavedCall | null;
+    const asked = call ? this.#ask(call) : undefined;
+    if (!call || asked === undefined) return null;
     const progress: Progress = {
       ...{ record, ...lines, asked, rows: [], places: [], isInOrder: true, hasUnderlying: false },
       starts: this.#lineStarts(observedAt, call.delayed),

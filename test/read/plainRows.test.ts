@@ -115,6 +115,7 @@ describe("what is not plain", () => {
       { request: symbolsCall("SAAB") },
       { request: symbolsCall("SAAB", "SAAA", "SAAC") },
       { request: { form: "export" } },
+      { request: null },
       { observedAt: "a\tb" },
     ])
       expect(isPlain(small, fields)).toBe(false);
