@@ -232,7 +232,7 @@ const BETWEEN = "[ \\t\\n]*";
  * written in another way is for the walk above. A group for each leaf: the tree has them in the order of their places, and
  * so the groups come.
  */
-const ORDINARY = new RegExp(elementPattern("instrumentquote", LEAF_TREE), "y");
+const ORDINARY = new RegExp(elementPattern("instrumentquote", LEAF_TREE, meansSomething), "y");
 
 /**
  * Where an empty element is something else than none: whether there is a dividend, or a quote of the underlying, is
@@ -243,12 +243,19 @@ function meansSomething(leaf: number): boolean {
   return (leaf >= first && leaf < end) || /\/dividenddata\//.test(LEAF_PATHS[leaf] ?? "");
 }
 
-function elementPattern(name: string, { leaf, children }: LeafNode): string {
+/** @param isSaid whether an empty element of that leaf would have to be told from none */
+function elementPattern(
+  name: string,
+  { leaf, children }: LeafNode,
+  isSaid: (leaf: number) => boolean,
+): string {
   if (leaf === null) {
-    const inside = [...children].map(([child, node]) => `(?:${elementPattern(child, node)}${BETWEEN})?`);
+    const inside = [...children].map(
+      ([child, node]) => `(?:${elementPattern(child, node, isSaid)}${BETWEEN})?`,
+    );
     return `<${name}(?:/|>${BETWEEN}${inside.join("")}</${name})>`;
   }
-  return meansSomething(leaf) ? `<${name}>(${TEXT})</${name}>` : `<${name}(?:/|>(${TEXT})</${name})>`;
+  return isSaid(leaf) ? `<${name}>(${TEXT})</${name}>` : `<${name}(?:/|>(${TEXT})</${name})>`;
 }
 
 /** What such an element says: the texts of its leaves as they stand there, and where it ends. */
@@ -262,9 +269,15 @@ export function readOrdinaryItem(text: string, at: number): OrdinaryItem | null 
   return leaves === null || end - at > MAX_PLAIN_PIECE ? null : { leaves, end };
 }
 
-const WITH_PLACES = new RegExp(ORDINARY.source, "dy");
+const WITH_PLACES = new RegExp(
+  elementPattern("instrumentquote", LEAF_TREE, () => false),
+  "dy",
+);
 
-/** Where the texts of such an element's leaves begin and end, by leaf; null when `text` does not begin with one. */
+/**
+ * Where the texts of such an element's leaves begin and end, by leaf; an empty element is as good as none. Null when `text`
+ * does not begin with one.
+ */
 export function placesInOrdinaryItem(text: string): ([number, number] | undefined)[] | null {
   WITH_PLACES.lastIndex = 0;
   return WITH_PLACES.exec(text)?.indices ?? null;

@@ -5,36 +5,9 @@
  * answer, and is compared whole. Everything is ASCII here: a byte is a character.
  */
 import { readDecimal, readInteger } from "../quotes-api/decimal.ts";
-import type { DividendData } from "../quotes-api/document.ts";
 import { MAX_PLAIN_PIECE, placesInOrdinaryItem } from "../quotes-api/fastReader.ts";
 import { fieldNames } from "../quotes-api/fields.ts";
 import { LEAF, LEAF_PATHS, type QuoteLeaves } from "../quotes-api/leaves.ts";
-import type { InstrumentRow } from "./rowTypes.ts";
-
-/** An instrument that an answer may name, and what the answer with this number had of it. */
-export type Name = { askedIn: number; place: number; mainIn: number; underlyingIn: number };
-
-/** The instrument that names stand for; together with a contract size and the names of an underlying, if it has them. */
-export type Known = {
-  row: InstrumentRow;
-  name: Name;
-  contractSize: string | null;
-  underlying: Stretch | null;
-};
-
-/** Bytes that come again: from the value of a leaf up to the end of the value of another. */
-export type Stretch = {
-  readonly from: number;
-  readonly to: number;
-  readonly length: number;
-  /** Where its words are. */
-  readonly words: number;
-  /** By group: which stretch followed an instrument last time; in the group of instruments, that of the next item. */
-  readonly followers: (Stretch | null)[];
-  /** What it means, once that is known. */
-  known: Known | null;
-  dividend: DividendData | null | undefined;
-};
 
 /** What stands between two values, `</bidprice><change>`; `to` is the leaf whose value follows. */
 type Joint = { readonly to: number; readonly length: number; readonly words: number };
@@ -72,6 +45,16 @@ const ITEM_END = "</instrumentquote>";
 /** So many joints behind one leaf are plenty: white space is not the same everywhere, and elements may be missing. */
 const MAX_JOINTS = 64;
 
+/**
+ * What is known of a stretch, from its number on: the leaves with whose values it begins and ends, its bytes, where its
+ * words are, and by group which stretch followed an instrument last time; in the group of instruments, that of the next
+ * item. So many numbers for each, side by side: what is to be compared next is not at hand in the processor otherwise.
+ */
+const [FROM, TO, LENGTH, WORDS, FOLLOWERS, STRETCH] = [0, 1, 2, 3, 4, 8];
+
+/** Bytes that are compared at once. */
+const WORD = 8;
+
 /** Digits that certainly are a number, and those that certainly fit into 64 bits (`decimal.ts`). */
 const [MAX_DIGITS, SAFE_DIGITS] = [400, 18];
 
@@ -83,12 +66,15 @@ const FALSE = Buffer.from("false<");
 export class PlainItem {
   /** Of the answer. */
   bytes: Buffer = Buffer.alloc(0);
-  /** By leaf: where its value begins and ends. They are the same where it is absent; it begins at -1 if it is in `texts`. */
+  /** By leaf: where its value begins and ends, not behind its beginning if it is absent. One in `texts` begins at -1. */
   readonly starts = new Int32Array(END + 1);
   readonly ends = new Int32Array(END + 1);
   readonly texts = new Map<number, string>();
-  /** By group. */
-  readonly stretches: (Stretch | null)[] = new Array<null>(GROUP_COUNT).fill(null);
+  /**
+   * By group: bytes that come again, from the value of a leaf up to the end of the value of another. The same bytes have
+   * the same number; it is 0 when the item has none.
+   */
+  readonly stretches = new Int32Array(GROUP_COUNT);
   /** Whether the item has any element of a quote of its underlying. */
   hasUnderlyingQuote = false;
 
@@ -96,13 +82,18 @@ export class PlainItem {
   learned = 0;
   #view: DataView = new DataView(new ArrayBuffer(0));
   #start = 0;
+  #stretchStart = 0;
   readonly #joints: Joint[][] = Array.from({ length: END }, () => []);
-  readonly #known = new Map<string, Stretch>();
-  /** The bytes of joints and stretches, four by four; their last four stand there whole, whatever stands before. */
-  #words = new Int32Array(4_096);
+  readonly #numbers = new Map<string, number>();
+  #heads = new Int32Array(4_096);
+  /**
+   * The bytes of joints and stretches, eight by eight; their last eight stand there whole, whatever stands before. As
+   * floats, which are compared fastest: of ASCII, they are finite and not negative, and so equal when their bytes are.
+   */
+  #words = new Float64Array(4_096);
   #wordCount = 0;
   /** The instrument of the item before. */
-  #previous: Stretch | null = null;
+  #previous = 0;
 
   /** Takes an answer, of ASCII alone. */
   open(body: Uint8Array): void {
@@ -117,8 +108,7 @@ export class PlainItem {
     for (let leaf = START; ;) {
       const joint = this.#jointAt(leaf, at);
       if (joint === null) return 0;
-      for (let missing = leaf + 1; missing < joint.to; missing++)
-        this.starts[missing] = this.ends[missing] = 0;
+      for (let missing = leaf + 1; missing < joint.to; missing++) this.ends[missing] = -1;
       at += joint.length;
       leaf = joint.to;
       if (leaf === END) return at - start > MAX_PLAIN_PIECE ? 0 : at;
@@ -127,9 +117,9 @@ export class PlainItem {
       const kind = KINDS[leaf] ?? FLAG;
       if (kind < GROUP_COUNT) {
         const stretch = this.#stretchAt(leaf, at);
-        if (stretch === null) return 0;
-        at += stretch.length;
-        leaf = stretch.to;
+        if (stretch === 0) return 0;
+        at = this.#stretchStart + this.#head(stretch, LENGTH);
+        leaf = this.#head(stretch, TO);
       } else {
         at = kind === DECIMAL ? this.#decimalAt(leaf, at) : this.#countOrFlagAt(leaf, at);
         if (at === 0) return 0;
@@ -139,8 +129,8 @@ export class PlainItem {
 
   #begin(start: number): void {
     // Where an answer's item is followed by the first of another one, that is remembered as well.
-    this.#previous = this.stretches[GROUP.instrument] ?? this.#previous;
-    this.stretches.fill(null);
+    this.#previous = this.stretches[GROUP.instrument] || this.#previous;
+    for (let group = 0; group < GROUP_COUNT; group++) this.stretches[group] = 0;
     if (this.texts.size > 0) this.texts.clear();
     this.hasUnderlyingQuote = false;
     this.#start = start;
@@ -150,7 +140,7 @@ export class PlainItem {
   text(leaf: number): string | null {
     const [start, end] = [this.starts[leaf] ?? 0, this.ends[leaf] ?? 0];
     if (start < 0) return this.texts.get(leaf) ?? null;
-    return start === end ? null : this.bytes.toString("latin1", start, end);
+    return end <= start ? null : this.bytes.toString("latin1", start, end);
   }
 
   /** Whether `text` would say this. */
@@ -233,19 +223,19 @@ export class PlainItem {
     const joints = this.#joints[leaf] ?? [];
     for (let place = 0; place < joints.length; place++) {
       const joint = joints[place];
-      if (joint !== undefined && this.#isAt(at, joint)) return joint;
+      if (joint !== undefined && this.#isAt(at, joint.length, joint.words)) return joint;
     }
     return null;
   }
 
-  #isAt(from: number, { length, words }: { length: number; words: number }): boolean {
+  #isAt(from: number, length: number, words: number): boolean {
     const view = this.#view;
     const all = this.#words;
-    const last = from + length - 4;
-    if (last + 4 > view.byteLength) return false;
+    const last = from + length - WORD;
+    if (last + WORD > view.byteLength) return false;
     let word = words;
-    for (let at = from; at < last; at += 4) if (view.getInt32(at, true) !== all[word++]) return false;
-    return view.getInt32(last, true) === all[word];
+    for (let at = from; at < last; at += WORD) if (view.getFloat64(at, true) !== all[word++]) return false;
+    return view.getFloat64(last, true) === all[word];
   }
 
   /** Learns what stands between the values of this item; false when it is not ordinary. */
@@ -275,59 +265,68 @@ export class PlainItem {
   /** @returns where they are */
   #addWords(start: number, end: number): number {
     const first = this.#wordCount;
-    const count = Math.max(1, Math.ceil((end - start) / 4));
+    const count = Math.max(1, Math.ceil((end - start) / WORD));
     if (first + count > this.#words.length) {
-      const larger = new Int32Array(2 * this.#words.length + count);
+      const larger = new Float64Array(2 * this.#words.length + count);
       larger.set(this.#words);
       this.#words = larger;
     }
-    for (let at = start; at < end - 4; at += 4)
-      this.#words[this.#wordCount++] = this.#view.getInt32(at, true);
-    this.#words[this.#wordCount++] = this.#view.getInt32(end - 4, true);
+    for (let at = start; at < end - WORD; at += WORD)
+      this.#words[this.#wordCount++] = this.#view.getFloat64(at, true);
+    this.#words[this.#wordCount++] = this.#view.getFloat64(end - WORD, true);
     this.learned += 1;
     return first;
   }
 
-  /** The stretch of a group that begins with the value of this leaf; null when the item is not ordinary. */
-  #stretchAt(from: number, start: number): Stretch | null {
-    const group = KINDS[from] ?? 0;
-    const leader = group === GROUP.instrument ? this.#previous : this.stretches[GROUP.instrument];
-    const expected = leader?.followers[group] ?? null;
-    // One byte more: where its last value ends, a tag begins.
-    if (expected !== null && expected.from === from && this.#isAt(start, expected)) {
-      if (this.bytes[start + expected.length] === LESS) return (this.stretches[group] = expected);
+  /** The stretch of a group to which this leaf belongs; 0 when the item is not ordinary. */
+  #stretchAt(leaf: number, at: number): number {
+    const group = KINDS[leaf] ?? 0;
+    const leader = group === GROUP.instrument ? this.#previous : (this.stretches[GROUP.instrument] ?? 0);
+    const begun = this.stretches[group] ?? 0;
+    if (begun === 0) {
+      this.#stretchStart = at;
+      const expected = this.#head(leader, FOLLOWERS + group);
+      const length = this.#head(expected, LENGTH);
+      if (this.#head(expected, FROM) === leaf && this.#isAt(at, length, this.#head(expected, WORDS)))
+        // One byte more: where its last value ends, a tag begins.
+        if (this.bytes[at + length] === LESS) return (this.stretches[group] = expected);
     }
-    let at = this.#afterText(start);
-    let to = from;
-    for (;;) {
-      const joint = at === 0 ? null : this.#jointAt(to, at);
-      if (joint === null) return null;
-      if (KINDS[joint.to] !== group) break;
-      to = joint.to;
-      at = this.#afterText(at + joint.length);
-    }
-    const stretch = this.#stretchOf(`${from} ${this.bytes.toString("latin1", start, at)}`, {
-      from,
-      to,
-      start,
-      end: at,
-    });
-    if (leader) leader.followers[group] = stretch;
+    // What was expected and found may be the beginning of a longer one: that is gone over from its beginning.
+    const stretch = this.#wholeStretch(begun === 0 ? leaf : this.#head(begun, FROM), group);
+    if (leader !== 0) this.#heads[leader * STRETCH + FOLLOWERS + group] = stretch;
     return (this.stretches[group] = stretch);
   }
 
-  #stretchOf(
-    key: string,
-    { from, to, start, end }: Record<"from" | "to" | "start" | "end", number>,
-  ): Stretch {
-    const known = this.#known.get(key);
+  /** What is known of a stretch. Of number 0, which is none, everything is 0. */
+  #head(stretch: number, what: number): number {
+    return this.#heads[stretch * STRETCH + what] ?? 0;
+  }
+
+  #wholeStretch(from: number, group: number): number {
+    const start = this.#stretchStart;
+    let to = from;
+    for (let end = this.#afterText(start); end !== 0;) {
+      const joint = this.#jointAt(to, end);
+      if (joint === null) return 0;
+      if (KINDS[joint.to] !== group) return this.#numberOf({ from, to, start, end });
+      to = joint.to;
+      end = this.#afterText(end + joint.length);
+    }
+    return 0;
+  }
+
+  #numberOf({ from, to, start, end }: Record<"from" | "to" | "start" | "end", number>): number {
+    const key = `${from} ${this.bytes.toString("latin1", start, end)}`;
+    const known = this.#numbers.get(key);
     if (known !== undefined) return known;
-    const words = this.#addWords(start, end);
-    const stretch: Stretch = {
-      ...{ from, to, length: end - start, words, known: null, dividend: undefined },
-      followers: new Array<null>(GROUP_COUNT).fill(null),
-    };
-    this.#known.set(key, stretch);
-    return stretch;
+    const number = this.#numbers.size + 1;
+    if ((number + 1) * STRETCH > this.#heads.length) {
+      const larger = new Int32Array(2 * this.#heads.length);
+      larger.set(this.#heads);
+      this.#heads = larger;
+    }
+    this.#heads.set([from, to, end - start, this.#addWords(start, end)], number * STRETCH);
+    this.#numbers.set(key, number);
+    return number;
   }
 }

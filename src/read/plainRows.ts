@@ -16,7 +16,7 @@ import { askedInstruments, keyOfSymbol, type QuoteCall, type SavedCall } from ".
 import { MAX_BODY_BYTES } from "../quotes-api/strictXml.ts";
 import { dividendOf, rowsOf } from "./answerToRows.ts";
 import { CopyLines } from "./copyLines.ts";
-import { GROUP, ITEM_START, type Known, type Name, PlainItem, type Stretch } from "./plainItem.ts";
+import { GROUP, ITEM_START, PlainItem } from "./plainItem.ts";
 import type { InstrumentRow, QuoteUnit } from "./rowTypes.ts";
 
 /** A quote of a plain answer: its lines begin at these places. */
@@ -30,6 +30,18 @@ type PlainRow = {
 
 /** A plain answer: its rows are the units of `rowsOf`, in their order. */
 type PlainAnswer = { responseId: string | null; rows: PlainRow[] };
+
+/** An instrument that may be asked for, and in which answers it was last asked for, answered and brought along. */
+type Name = { askedIn: number; place: number; mainIn: number; underlyingIn: number };
+
+/** The instrument that names stand for, together with a contract size and the names of an underlying, if it has them. */
+type Known = {
+  row: InstrumentRow;
+  name: Name;
+  contractSize: string | null;
+  /** The stretch of its names. */
+  underlying: number;
+};
 
 /** The lines of both tables. */
 type Lines = { quotes: CopyLines; extended: CopyLines };
@@ -68,6 +80,9 @@ const ONLY_ITEM_END = Buffer.from("</quotes></response>");
 /** An item that is read without an error: one that is thrown takes as long as some quotes. */
 const BARE_ITEM = "<instrumentquote><instrument><sym>A</sym></instrument></instrumentquote>";
 
+/** That of stretch 0, which is none. */
+const NO_DIVIDEND = null;
+
 const COLUMNS = columnsOf(LEAF.quote);
 const UNDERLYING_COLUMNS = columnsOf(LEAF.underlyingQuote);
 
@@ -82,6 +97,9 @@ function columnsOf({ values }: QuoteLeaves): Columns {
 export class PlainReader {
   #item = new PlainItem();
   readonly #start = new CopyLines();
+  /** By the numbers of stretches: what they mean, as far as that is known. */
+  #known: (Known | undefined)[] = [];
+  #paid: (DividendData | null | undefined)[] = [NO_DIVIDEND];
   /** By `keyText`, and by the symbols that were asked for. */
   readonly #names = new Map<string, Name>();
   readonly #asked = new Map<string, Name>();
@@ -108,6 +126,8 @@ export class PlainReader {
   #forget(): void {
     if (this.#item.learned + this.#names.size + this.#asked.size < MAX_KNOWN) return;
     this.#item = new PlainItem();
+    this.#known = [];
+    this.#paid = [NO_DIVIDEND];
     for (const kept of [this.#names, this.#asked, this.#rows, this.#dividends]) kept.clear();
   }
 
@@ -115,9 +135,9 @@ export class PlainReader {
     const { body, status, headers, observedAt } = record;
     if (status !== 200 || (headers["content-encoding"] ?? "") !== "") return null;
     if (body.byteLength > MAX_BODY_BYTES || !isAscii(body) || !PLAIN_INSTANT.test(observedAt)) return null;
-    const call = record.request as QuoteCall | SavedCall;
-    const asked = this.#ask(call);
-    if (asked === undefined) return null;
+    const call = record.request as QuoteCall | SavedCall | null;
+    const asked = call ? this.#ask(call) : undefined;
+    if (!call || asked === undefined) return null;
     const progress: Progress = {
       ...{ record, ...lines, asked, rows: [], places: [], isInOrder: true, hasUnderlying: false },
       starts: this.#lineStarts(observedAt, call.delayed),
@@ -200,26 +220,26 @@ export class PlainReader {
       progress.places.push(name.place);
     }
     const { stretches, hasUnderlyingQuote } = this.#item;
-    this.#addRow(progress, { row, columns: COLUMNS, dividend: stretches[GROUP.dividend] });
+    this.#addRow(progress, { row, columns: COLUMNS, dividend: stretches[GROUP.dividend] ?? 0 });
     if (!hasUnderlyingQuote) return true;
-    const other = underlying?.known;
+    const other = this.#known[underlying];
     if (!other) return false;
     progress.hasUnderlying = true;
     if (other.name.mainIn === answer || other.name.underlyingIn === answer) return true;
     other.name.underlyingIn = answer;
-    const dividend = stretches[GROUP.underlyingDividend];
+    const dividend = stretches[GROUP.underlyingDividend] ?? 0;
     this.#addRow(progress, { row: other.row, columns: UNDERLYING_COLUMNS, dividend });
     return true;
   }
 
   #addRow(
     { rows, quotes, extended, starts }: Progress,
-    of: { row: InstrumentRow; columns: Columns; dividend: Stretch | null | undefined },
+    of: { row: InstrumentRow; columns: Columns; dividend: number },
   ): void {
     const { row: instrument, columns, dividend } = of;
     rows.push({
       instrument,
-      dividend: dividend?.dividend ?? null,
+      dividend: this.#paid[dividend] ?? null,
       quote: quotes.end,
       extended: extended.end,
     });
@@ -246,7 +266,7 @@ export class PlainReader {
     const start = starts[leaf] ?? 0;
     const end = ends[leaf] ?? 0;
     let into = at;
-    if (start === end) {
+    if (end <= start) {
       // The delta of `greeks` stands in where the element lacks its own.
       if (leaf === LEAF.quote.values.delta) return this.#addValue(to, at, LEAF.greeksDelta);
       to[into++] = BACKSLASH;
@@ -259,13 +279,13 @@ export class PlainReader {
   /** What the names of the item stand for; null when that cannot be told, or something of it is odd. */
   #knownItem(place: { start: number; end: number }, record: ResponseRecord): Known | null {
     const { stretches, hasUnderlyingQuote } = this.#item;
-    const known = stretches[GROUP.instrument]?.known;
-    const underlying = stretches[GROUP.underlying] ?? null;
+    const known = this.#known[stretches[GROUP.instrument] ?? 0];
+    const underlying = stretches[GROUP.underlying] ?? 0;
     const isKnown =
       known?.underlying === underlying &&
-      !(hasUnderlyingQuote && !underlying?.known) &&
-      isTold(stretches[GROUP.dividend]) &&
-      isTold(stretches[GROUP.underlyingDividend]) &&
+      !(hasUnderlyingQuote && this.#known[underlying] === undefined) &&
+      this.#paid[stretches[GROUP.dividend] ?? 0] !== undefined &&
+      this.#paid[stretches[GROUP.underlyingDividend] ?? 0] !== undefined &&
       this.#item.says(LEAF.quote.values.contractSize, known.contractSize);
     return isKnown ? known : this.#learn(place, record);
   }
@@ -277,35 +297,30 @@ export class PlainReader {
     const { matched, units, deadLetters } = rowsOf({ ...record, request: ANYTHING, body }, NOWHERE);
     const [match] = matched;
     const [unit, ofUnderlying] = units;
-    const instrument = stretches[GROUP.instrument];
-    if (!instrument || !unit || match?.fate !== "stored" || deadLetters.length > 0) return null;
+    const [instrument = 0, dividend = 0, underlying = 0, underlyingDividend = 0] = stretches;
+    if (instrument === 0 || !unit || match?.fate !== "stored" || deadLetters.length > 0) return null;
     if (hasUnderlyingQuote !== (ofUnderlying !== undefined)) return null;
     // Such a symbol may look like the name of a contract.
     if (units.some((one) => one.instrument.symbol.includes(":"))) return null;
-    this.#tellDividend(stretches[GROUP.dividend], unit);
-    const underlying = stretches[GROUP.underlying] ?? null;
-    if (underlying && ofUnderlying) {
-      this.#tellDividend(stretches[GROUP.underlyingDividend], ofUnderlying);
+    this.#tellDividend(dividend, unit);
+    if (ofUnderlying) {
+      this.#tellDividend(underlyingDividend, ofUnderlying);
       const key = security(ofUnderlying.instrument.symbol);
-      underlying.known = this.#known(ofUnderlying, key, null);
+      this.#known[underlying] = this.#meaning(ofUnderlying, key, 0);
     }
-    return (instrument.known = this.#known(unit, keyOf(match.item), underlying));
+    return (this.#known[instrument] = this.#meaning(unit, keyOf(match.item), underlying));
   }
 
-  #known({ instrument }: QuoteUnit, key: InstrumentKey, underlying: Stretch | null): Known {
+  #meaning({ instrument }: QuoteUnit, key: InstrumentKey, underlying: number): Known {
     const row = same(this.#rows, JSON.stringify(instrument), instrument);
     return { row, name: this.#nameOf(keyText(key)), contractSize: instrument.contractSize, underlying };
   }
 
-  #tellDividend(stretch: Stretch | null | undefined, { quote }: QuoteUnit): void {
-    if (!stretch) return;
+  #tellDividend(stretch: number, { quote }: QuoteUnit): void {
+    if (stretch === 0) return;
     const dividend = dividendOf(quote);
-    stretch.dividend = dividend && same(this.#dividends, JSON.stringify(dividend), dividend);
+    this.#paid[stretch] = dividend && same(this.#dividends, JSON.stringify(dividend), dividend);
   }
-}
-
-function isTold(stretch: Stretch | null | undefined): boolean {
-  return stretch?.dividend !== undefined || !stretch;
 }
 
 /** The rows in the order of what was asked for; null when that is not enough to tell which underlying comes first. */

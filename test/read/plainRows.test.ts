@@ -1,19 +1,43 @@
 /** Plain answers become COPY's lines as `rowsOf` and the columns of the tables have them; more in `npm run test:fuzz`. */
-import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { beforeAll, describe, expect, test } from "@jest/globals";
 import { sampleAnswer } from "../../bench/backfill/sample.ts";
 import { seeded } from "../../bench/governor/random.ts";
 import { records } from "../../bench/ingest/sample.ts";
+import { CopyLines } from "../../src/read/copyLines.ts";
 import { PlainReader } from "../../src/read/plainRows.ts";
-import { answerRecord, at } from "../support/journal.ts";
+import { upTo } from "../fuzz/cutAnswers.ts";
+import { mutantOf, mutation } from "../fuzz/mutants.ts";
+import { madeAnswer } from "../fuzz/plainAnswers.ts";
+import { expectTheTruth } from "../fuzz/plainRows.ts";
+import { answerRecord, at, symbolsCall } from "../support/journal.ts";
 import { recordedDocuments } from "../support/recorded.ts";
-import { expectTheTruth } from "./plainRowsTruth.ts";
+
+const recorded = recordedDocuments();
+
+const record = (body: Buffer | string, fields = {}) =>
+  answerRecord(at(0), "", { body: Buffer.from(body), ...fields });
+
+/** An option, its underlying with it and asked for itself. */
+const small = (() => {
+  const random = seeded(3);
+  const [equities, options] = [0, 1].map((place) => String(Buffer.from(sampleAnswer(place, random).body)));
+  const itemOf = (text = "", symbol = "") =>
+    new RegExp(`<instrumentquote>(?:(?!</ins).)*<sym>${symbol}</sym>.*?</instrumentquote>`).exec(text)?.[0];
+  const [equity, option] = [itemOf(equities, "SAAB"), itemOf(options, "SAAA")];
+  return `<response id="s"><quotes>${equity}${option}</quotes></response>`;
+})();
 
 describe("what is read plainly is the truth", () => {
-  test("of all recorded answers", () => {
-    const reader = new PlainReader();
-    const plain = recordedDocuments().filter(({ body }) =>
-      expectTheTruth(reader, answerRecord(at(0), "", { body })),
-    );
+  const reader = new PlainReader();
+
+  beforeAll(() => {
+    for (const { body } of recorded) expectTheTruth(reader, record(body));
+    expect(expectTheTruth(reader, record(small))).toBe(true);
+  });
+
+  test("of the recorded answers, of which those are plain that are written in the order of the specification", () => {
+    const plain = recorded.filter(({ body }) => expectTheTruth(reader, record(body)));
 
     expect(plain.map(({ name }) => name)).toEqual([
       ...["absent-values", "equity", "equity-without-dividend", "exponent-forms", "market-closed"],
@@ -21,12 +45,98 @@ describe("what is read plainly is the truth", () => {
     ]);
   });
 
-  test("of the answers of the benches", () => {
-    const reader = new PlainReader();
+  test("of the answers of the benches, all of which are plain", () => {
     const random = seeded(1);
     const backfill = Array.from({ length: 6 }, (_, place) => sampleAnswer(place, random));
     const ingest = records({ symbolCount: 300, perCall: 100, minutes: 2, fromMinute: 0 });
 
-    for (const record of [...backfill, ...ingest]) expect(expectTheTruth(reader, record)).toBe(true);
+    for (const one of [...backfill, ...ingest]) expect(expectTheTruth(reader, one)).toBe(true);
+  });
+
+  test("of a small answer that is cut anywhere, or has a byte changed, dropped or doubled", () => {
+    const whole = Buffer.from(small);
+    let plain = 0;
+    const compare = (...parts: Uint8Array[]): void => {
+      if (expectTheTruth(reader, record(Buffer.concat(parts)))) plain += 1;
+    };
+
+    for (const place of upTo(whole.length)) {
+      const [before, byte, after] = [
+        whole.subarray(0, place),
+        whole.subarray(place, place + 1),
+        whole.subarray(place + 1),
+      ];
+      compare(before);
+      compare(before, after);
+      compare(before, byte, byte, after);
+      for (const other of "<7.") compare(before, Buffer.from(other), after);
+    }
+
+    expect(plain).toBeGreaterThan(1_000);
+  });
+
+  test("of mutants of recorded answers", () => {
+    let plain = 0;
+
+    fc.assert(
+      fc.property(mutation, (made) => {
+        if (expectTheTruth(reader, record(mutantOf(made).mutant))) plain += 1;
+      }),
+      { numRuns: 1_500 },
+    );
+
+    expect(plain).toBeGreaterThan(50);
+  });
+
+  test("of made answers to calls of every form", () => {
+    let plain = 0;
+
+    fc.assert(
+      fc.property(fc.nat(), (seed) => {
+        const { body, request } = madeAnswer(seed);
+        if (expectTheTruth(reader, record(body, { request }))) plain += 1;
+      }),
+      { numRuns: 3_000 },
+    );
+
+    expect(plain).toBeGreaterThan(500);
+  });
+});
+
+describe("what is not plain", () => {
+  const isPlain = (body: Buffer | string, fields = {}) =>
+    expectTheTruth(new PlainReader(), record(body, fields));
+
+  test("are other answers than quotes, and those of other calls", () => {
+    expect(isPlain(small)).toBe(true);
+    for (const fields of [
+      { status: 201 },
+      { headers: { "content-encoding": "gzip" } },
+      { request: symbolsCall("SAAB") },
+      { request: symbolsCall("SAAB", "SAAA", "SAAC") },
+      { request: { form: "export" } },
+      { request: null },
+      { observedAt: "a\tb" },
+    ])
+      expect(isPlain(small, fields)).toBe(false);
+    expect(isPlain(`${small}${" ".repeat(8 * 1024 * 1024)}`)).toBe(false);
+  });
+});
+
+test("equal instruments and equal dividends are the same object each time", () => {
+  const reader = new PlainReader();
+  const read = (body: string) =>
+    reader
+      .read(record(body), new CopyLines(), new CopyLines())
+      ?.rows.map(({ instrument, dividend }) => ({ instrument, dividend })) ?? [];
+
+  const first = read(small);
+  const again = read(small.replaceAll(/(?<=<(?:ask|bid)price>)[\d.]+/g, ""));
+
+  expect(first).toHaveLength(3);
+  expect(first.filter(({ dividend }) => dividend !== null)).not.toEqual([]);
+  first.forEach((row, place) => {
+    expect(again[place]?.instrument).toBe(row.instrument);
+    expect(again[place]?.dividend).toBe(row.dividend);
   });
 });
