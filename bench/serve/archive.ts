@@ -1,4 +1,4 @@
-/** The archive under load: the same calls answered from rows of a real PostgreSQL. Figures alone, no target. */
+/** An archive under load: the same calls answered from rows of a real PostgreSQL. */
 import { join } from "node:path";
 import { loadAll } from "../../src/archive/loader.ts";
 import { createPool } from "../../src/archive/connect.ts";
@@ -10,15 +10,26 @@ import { security } from "../../src/market/instrument.ts";
 import { writeDocument } from "../../src/quotes-api/writeDocument.ts";
 import { createSimulatedMarket } from "../../src/serve/simulated/market.ts";
 import { execute, startTestServer } from "../../test/support/postgres/server.ts";
-import { CREDENTIALS, SERVE_ENV, serveArgv, SYMBOLS, targetsOf } from "./inputs.ts";
-import { sendAll, signAll } from "./load.ts";
-import { startServer } from "./server.ts";
+import { SERVE_ENV, serveArgv, SYMBOLS } from "./inputs.ts";
+import { type Server, startServer } from "./server.ts";
 
 /** Minutes of quotes of all symbols in the archive. */
 const MINUTES = 60;
 
-/** Fills an archive with an hour of quotes and prints how fast it is served. */
-export async function archiveUnderLoad(program: string, dir: string): Promise<void> {
+/** What is measured of an archive, each by a service of its own. */
+type Measured = {
+  /** At its last moment, standing still. */
+  still: (service: Server) => Promise<number>;
+  /** From its first moment on, at speed 60. */
+  played: (service: Server) => Promise<number>;
+};
+
+/** Fills an archive with an hour of quotes and has it measured. */
+export async function withArchive(
+  program: string,
+  dir: string,
+  { still, played }: Measured,
+): Promise<number[]> {
   const server = process.env["TEST_DATABASE_URL"]
     ? { url: process.env["TEST_DATABASE_URL"], close: async () => undefined }
     : await startTestServer();
@@ -26,34 +37,23 @@ export async function archiveUnderLoad(program: string, dir: string): Promise<vo
   const url = new URL(server.url);
   url.pathname = `/${name}`;
   await execute(server.url, [`create database ${name}`]);
-  try {
-    const asOf = await fill(url.href, join(dir, "journal"));
-    const argv = serveArgv(program, "archive", "--as-of", asOf, "--speed", "0");
-    const env = { ...SERVE_ENV, QUOTEKEEPER_DATA_DIR: join(dir, "archive"), DATABASE_URL: url.href };
+  const env = { ...SERVE_ENV, QUOTEKEEPER_DATA_DIR: join(dir, "archive"), DATABASE_URL: url.href };
+  const measure = async (asOf: string, speed: string, by: Measured["still"]): Promise<number> => {
+    const argv = serveArgv(program, "archive", "--as-of", asOf, "--speed", speed);
     const service = await startServer(argv, env);
-    try {
-      for (const [symbols, requests] of [
-        [1, 1_600],
-        [100, 160],
-      ] as const) {
-        const signed = () => signAll(service.baseUrl, targetsOf(symbols, requests), CREDENTIALS);
-        await sendAll(service, signed());
-        const { perSecond, p99Ms, cpuMicros } = await sendAll(service, signed());
-        console.log(
-          `archive, ${symbols} symbol${symbols === 1 ? "" : "s"}: ${perSecond.toFixed(0)} requests/s, p99 ${p99Ms.toFixed(1)} ms, CPU ${cpuMicros.toFixed(0)} µs of the service alone`,
-        );
-      }
-    } finally {
-      await service.close();
-    }
+    return by(service).finally(() => service.close());
+  };
+  try {
+    const { first, last } = await fill(url.href, join(dir, "journal"));
+    return [await measure(last, "0", still), await measure(first, "60", played)];
   } finally {
     await execute(server.url, [`drop database ${name} with (force)`]);
     await server.close();
   }
 }
 
-/** @returns the time of the newest quote */
-async function fill(url: string, journalDir: string): Promise<string> {
+/** @returns the times of the oldest quotes and of the newest */
+async function fill(url: string, journalDir: string): Promise<{ first: string; last: string }> {
   const pool = createPool(url, { max: 1 });
   const begun = Date.now() - MINUTES * 60_000;
   try {
@@ -89,7 +89,7 @@ async function fill(url: string, journalDir: string): Promise<string> {
     }
     await journal.close();
     await loadAll({ pool, journalDir, clock: systemClock });
-    return instantFromDate(at);
+    return { first: instantFromDate(new Date(begun)), last: instantFromDate(at) };
   } finally {
     await pool.end();
   }

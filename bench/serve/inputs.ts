@@ -5,8 +5,8 @@ import { LISTED_SYMBOLS } from "../../src/serve/simulated/companies.ts";
 
 const word = (): string => randomBytes(12).toString("hex");
 
-/** Several tokens: the service remembers a bounded number of nonces for each. */
-export const CREDENTIALS: readonly Credentials[] = Array.from({ length: 4 }, () => ({
+/** Twenty tokens: the service remembers a bounded number of nonces for each. */
+export const CREDENTIALS: readonly Credentials[] = Array.from({ length: 20 }, () => ({
   consumerKey: word(),
   consumerSecret: word(),
   accessToken: word(),

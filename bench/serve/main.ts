@@ -1,6 +1,7 @@
 /**
  * `npm run bench:serve`: requests per second of `serve`, beside a bare fastify route that sends a fixed XML of the same
- * size; both in processes of their own, in turns, medians of several rounds. Exit code 1 when a target is missed.
+ * size; both in processes of their own, in turns, medians of several rounds. Then the same of an archive, and a day of it
+ * played at speed 60 to twenty keys. Exit code 1 when a target is missed.
  *
  * - `-- --rounds 7`: more rounds
  * - `-- --minutes 5`: memory under load for so long, and its slope
@@ -12,19 +13,27 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { compileProgram } from "../../test/support/compileProgram.ts";
-import { archiveUnderLoad } from "./archive.ts";
+import { withArchive } from "./archive.ts";
 import { hostileRequests } from "./hostile.ts";
 import { idleConnections } from "./idle.ts";
 import { CREDENTIALS, serveArgv, SERVE_ENV, targetsOf } from "./inputs.ts";
 import { median, type Round, sendAll, signAll } from "./load.ts";
 import { memoryOverTime } from "./memory.ts";
+import { replayDay } from "./replay.ts";
 import { type Server, startServer } from "./server.ts";
 
 /** What must be reached: share of the bare route's requests per second. */
-const CASES = [
-  { symbols: 1, requests: 16_000, target: 0.5 },
-  { symbols: 100, requests: 3_200, target: 0.3 },
-] as const;
+const CASES: readonly Case[] = [
+  { symbols: 1, requests: 16_000, target: 0.6 },
+  { symbols: 100, requests: 3_200, target: 0.6 },
+];
+const ARCHIVE_CASES: readonly Case[] = [
+  { symbols: 1, requests: 8_000, target: 0.25 },
+  { symbols: 100, requests: 1_600, target: null },
+];
+
+/** A share that is measured; `target` null: it is printed only. */
+type Case = { symbols: number; requests: number; target: number | null };
 
 const BARE = fileURLToPath(new URL("bare.js", import.meta.url));
 
@@ -60,21 +69,32 @@ try {
 }
 
 async function compare(): Promise<number> {
+  const head = ["requests/s".padStart(12), "p99 ms".padStart(9), "CPU µs".padStart(9)].join("");
+  console.log(`${"".padEnd(26)}${head}   share (target), share by processor time`);
+  const missed = await compareAll("serve", service, CASES);
+  return (
+    await withArchive(program, dir, {
+      still: (archive) => compareAll("archive", archive, ARCHIVE_CASES),
+      played: replayDay,
+    })
+  ).reduce((sum, some) => sum + some, missed) > 0
+    ? 1
+    : 0;
+}
+
+/** @returns how many targets were missed */
+async function compareAll(name: string, ours: Server, cases: readonly Case[]): Promise<number> {
   let missed = 0;
-  console.log(
-    `${"".padEnd(26)}${"requests/s".padStart(12)}${"p99 ms".padStart(9)}${"CPU µs".padStart(9)}   share (target)`,
-  );
-  for (const { symbols, requests, target } of CASES) {
-    const bare = await startBare(symbols);
+  for (const one of cases) {
+    const bare = await startBare(one.symbols);
     try {
-      const share = await compareBeside(bare, symbols, requests, target);
-      if (!(share >= target)) missed += 1;
+      const share = await compareBeside(bare, { name, ours, ...one });
+      if (one.target !== null && !(share >= one.target)) missed += 1;
     } finally {
       await bare.close();
     }
   }
-  await archiveUnderLoad(program, dir);
-  return missed > 0 ? 1 : 0;
+  return missed;
 }
 
 /** The bare route, with a document of the service's own as its fixed text. */
@@ -90,27 +110,32 @@ async function startBare(symbols: number): Promise<Server> {
 
 async function compareBeside(
   bare: Server,
-  symbols: number,
-  requests: number,
-  target: number,
+  { name, ours, symbols, requests, target }: Case & { name: string; ours: Server },
 ): Promise<number> {
-  const ours: Round[] = [];
-  const theirs: Round[] = [];
+  const measured: { bare: Round; ours: Round }[] = [];
+  const send = (server: Server): Promise<Round> =>
+    sendAll(server, signAll(server.baseUrl, targetsOf(symbols, requests), CREDENTIALS));
   // The first round warms both up and does not count.
   for (let round = 0; round <= rounds; round++) {
-    const ofBare = await sendAll(bare, signAll(bare.baseUrl, targetsOf(symbols, requests), CREDENTIALS));
-    const ofService = await sendAll(
-      service,
-      signAll(service.baseUrl, targetsOf(symbols, requests), CREDENTIALS),
-    );
-    if (round === 0) continue;
-    theirs.push(ofBare);
-    ours.push(ofService);
+    const both = { bare: await send(bare), ours: await send(ours) };
+    if (round > 0) measured.push(both);
   }
-  const share = median(ours.map(({ perSecond }, round) => perSecond / (theirs[round]?.perSecond ?? NaN)));
-  const name = `${symbols} symbol${symbols === 1 ? "" : "s"}`;
-  console.log(line(`bare route, ${name}`, theirs));
-  console.log(`${line(`serve, ${name}`, ours)}   ${share.toFixed(2)} (${target})`);
+  const share = median(measured.map((round) => round.ours.perSecond / round.bare.perSecond));
+  const ofCpu = median(measured.map((round) => round.bare.cpuMicros / round.ours.cpuMicros));
+  const what = `${symbols} symbol${symbols === 1 ? "" : "s"}`;
+  console.log(
+    line(
+      `bare route, ${what}`,
+      measured.map((round) => round.bare),
+    ),
+  );
+  const told = `${share.toFixed(2)} (${target ?? "none"}), ${ofCpu.toFixed(2)}`;
+  console.log(
+    `${line(
+      `${name}, ${what}`,
+      measured.map((round) => round.ours),
+    )}   ${told}`,
+  );
   return share;
 }
 

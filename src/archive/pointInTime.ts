@@ -11,14 +11,13 @@ import { DIVIDEND_FIELDS, EXTENDED_FIELDS, PRICE_FIELDS } from "../quotes-api/fi
 /** Kinds of sources, see `RecordSource`. */
 export type SourceKind = "account" | "simulated" | "import";
 
-/** Which quotes count. */
-export type PointInTime = {
+/** An instrument, and which quotes of it count. */
+export type Question = {
+  key: InstrumentKey;
   /** The newest real-time quote at or before this instant; null: none. */
   realTimeAt: Instant | null;
   /** The newest quote that was asked for as delayed, at or before this instant; null: none. */
   delayedAt: Instant | null;
-  /** Rows of these kinds of sources alone. Of two that are equally new the one of the first kind counts. */
-  kinds: readonly SourceKind[];
 };
 
 type ColumnName = (typeof COLUMNS)[keyof typeof COLUMNS][number]["column"];
@@ -27,11 +26,20 @@ type ColumnName = (typeof COLUMNS)[keyof typeof COLUMNS][number]["column"];
 type Columns<Prefix extends string> = Record<`${Prefix}_${ColumnName}`, string | null> &
   Record<`${Prefix}_found` | `${Prefix}_dividend_found`, boolean | null>;
 
-/** What was found for one of the instruments; decimals are text as `numeric` gives it. */
+/** What was found for one of the questions; decimals are text as `numeric` gives it. */
 export type PointInTimeRow = Columns<"q"> &
   Columns<"u"> & {
-    /** Place of the instrument in what was asked. */
+    /** Place of the question among what was asked, from 1. */
     place: number;
+    /** Null: there is no such quote, and all else is null but the next three. */
+    q_found: boolean | null;
+    /**
+     * By how much the question's instants may move on, both together, until a later quote answers it: given as
+     * `delayedAt`, or else `realTimeAt`, would be then. Null: as far as they like.
+     */
+    next_at: Instant | null;
+    /** See `readState`. */
+    state: string | null;
     security_type: string;
     symbol: string;
     exchange: string | null;
@@ -48,30 +56,44 @@ export type PointInTimeRow = Columns<"q"> &
 const COLUMNS = { q: PRICE_FIELDS, e: EXTENDED_FIELDS, d: DIVIDEND_FIELDS } as const;
 
 /**
- * Looks all instruments up in one statement.
+ * Looks all questions up in one statement.
  *
- * @returns one row for each instrument that had a quote, in any order
+ * @param kinds rows of these kinds of sources alone; of two that are equally new the one of the first kind counts
+ * @returns one row for each question, in any order
  * @throws the database's errors as they are
  */
 export async function readPointInTime(
   pool: pg.Pool,
-  keys: readonly InstrumentKey[],
-  { realTimeAt, delayedAt, kinds }: PointInTime,
+  questions: readonly Question[],
+  kinds: readonly SourceKind[],
 ): Promise<PointInTimeRow[]> {
   const { rows } = await pool.query<PointInTimeRow>({
     name: "point in time",
     text: STATEMENT,
     values: [
-      keys.map((key) => (key.kind === "option" ? key.underlying : key.symbol)),
-      keys.map((key) => (key.kind === "option" ? key.expiration : null)),
-      keys.map((key) => (key.kind === "option" ? key.optionType : null)),
-      keys.map((key) => (key.kind === "option" ? key.strike : null)),
-      realTimeAt,
-      delayedAt,
+      questions.map(({ key }) => (key.kind === "option" ? key.underlying : key.symbol)),
+      questions.map(({ key }) => (key.kind === "option" ? key.expiration : null)),
+      questions.map(({ key }) => (key.kind === "option" ? key.optionType : null)),
+      questions.map(({ key }) => (key.kind === "option" ? key.strike : null)),
+      questions.map(({ realTimeAt }) => realTimeAt),
+      questions.map(({ delayedAt }) => delayedAt),
       kinds,
     ],
   });
   return rows;
+}
+
+/**
+ * What is visible in the database, as a text: while it is the same, nothing was committed, and every statement gives what
+ * it gave before. It is the snapshot of the statement. Null where that cannot be told: the snapshot of a standby server
+ * does not name all transactions that are under way.
+ */
+const STATE = "case when pg_is_in_recovery() then null else pg_current_snapshot()::text end as state";
+
+/** The state of the database now. @throws the database's errors as they are */
+export async function readState(pool: pg.Pool): Promise<string | null> {
+  const { rows } = await pool.query<{ state: string | null }>({ name: "state", text: `select ${STATE}` });
+  return rows[0]?.state ?? null;
 }
 
 const columnsOf = (prefix: "q" | "u"): string =>
@@ -94,11 +116,15 @@ const dividend = (alias: string, instrument: string): string =>
      order by t.observed_at desc
      limit 1) ${alias} on true`;
 
+const KINDS_OF_QUOTES =
+  "cross join lateral (values (false, f.real_time_at), (true, f.delayed_at)) as c (delayed, until)";
+
 /*
  * Instruments are found by their unique key, once for each security type there is (a handful, found by skipping through
  * the index): the symbol alone would find all of an underlying's thousands of options. session_bars says on which day an
  * instrument was last seen, so that quotes are looked for between two times of one day, and servers pass over all
- * partitions but one.
+ * partitions but one. Where it names a day whose quotes have gone, nothing is said of a later quote: next_at is the
+ * question's own instant.
  */
 const STATEMENT = `
 with recursive types (security_type) as (
@@ -108,19 +134,20 @@ with recursive types (security_type) as (
   from types t where t.security_type is not null
 ),
 asked as (
-  select * from unnest($1::text[], $2::date[], $3::text[], $4::numeric[]) with ordinality
-    as a (symbol, expiration, option_type, strike, place)
+  select * from unnest($1::text[], $2::date[], $3::text[], $4::numeric[], $5::timestamptz[], $6::timestamptz[])
+    with ordinality as a (symbol, expiration, option_type, strike, real_time_at, delayed_at, place)
 ),
 found as (
-  select a.place, i.* from asked a cross join types t join instruments i
+  select a.place, a.real_time_at, a.delayed_at, i.* from asked a cross join types t join instruments i
     on i.security_type = t.security_type and i.symbol = a.symbol
    and i.expiration = a.expiration and i.option_type = a.option_type and i.strike = a.strike
   union all
-  select a.place, i.* from asked a cross join types t join instruments i
+  select a.place, a.real_time_at, a.delayed_at, i.* from asked a cross join types t join instruments i
     on i.security_type = t.security_type and i.symbol = a.symbol
    and i.expiration is null and i.option_type is null and i.strike is null
   where a.option_type is null
-)
+),
+answered as (
 select distinct on (f.place)
        f.place::int as place, f.security_type, f.symbol, f.exchange, f.description,
        f.expiration, f.option_type, f.strike,
@@ -131,7 +158,7 @@ from found f
 cross join lateral (
   select q.*
   from sources s
-  cross join (values (false, $5::timestamptz), (true, $6::timestamptz)) as c (delayed, until)
+  ${KINDS_OF_QUOTES}
   cross join lateral (
     select b.first_at, b.last_at
     from session_bars b
@@ -159,7 +186,35 @@ left join instruments w on w.id = f.underlying_id
 ${beside("quotes", "uq", "w.id")}
 ${beside("extended_quotes", "ue", "w.id")}
 ${dividend("ud", "w.id")}
-order by f.place, q.observed_at desc, f.id`;
+order by f.place, q.observed_at desc, f.id
+),
+later as (
+  select f.place, min(coalesce(f.delayed_at, f.real_time_at) + (coalesce(q.observed_at, c.until) - c.until)) as at
+  from found f
+  join sources s on s.kind = any ($7::text[])
+  ${KINDS_OF_QUOTES}
+  cross join lateral (
+    select b.first_at, b.last_at
+    from session_bars b
+    where b.instrument_id = f.id and b.source_id = s.id and b.delayed = c.delayed
+      and b.date >= (c.until at time zone 'America/New_York')::date and b.last_at > c.until
+    order by b.date
+    limit 1
+  ) b
+  left join lateral (
+    select q.observed_at
+    from quotes q
+    where q.instrument_id = f.id and q.source_id = s.id and q.delayed = c.delayed
+      and q.observed_at > c.until and q.observed_at between b.first_at and b.last_at
+    order by q.observed_at
+    limit 1
+  ) q on true
+  group by f.place
+)
+-- The last of two columns of one name is the one that is read.
+select r.*, a.place::int as place, ${STATE},
+       to_char(l.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as next_at
+from asked a left join answered r on r.place = a.place left join later l on l.place = a.place`;
 
 /** From when to when the archive has quotes of some kinds; null when it has none. */
 export type Extent = { from: Instant; to: Instant };

@@ -7,13 +7,17 @@ const IS_UNRESERVED = Array.from({ length: 256 }, (_, byte) => UNRESERVED.test(S
 const DIGITS = Buffer.from("0123456789ABCDEF");
 const PERCENT = 0x25;
 
+/** Whether a text is written as it is. Most names and values are, and a service encodes a dozen for each call. */
+export function isUnreserved(text: string): boolean {
+  return UNRESERVED.test(text);
+}
+
 /**
  * Percent-encoding of RFC 3986 as OAuth wants it (RFC 5849 section 3.6): all but the unreserved characters.
  * `encodeURIComponent` leaves `! * ' ( )` as they are, and the signature would not match.
  */
 export function percentEncode(text: string): string {
-  // Most names and values are nothing but unreserved characters, and a service encodes a dozen for each call.
-  if (UNRESERVED.test(text)) return text;
+  if (isUnreserved(text)) return text;
   // Byte by byte, by place, so that no text costs more than another: it may come from anybody.
   const bytes = Buffer.from(text);
   const encoded = Buffer.allocUnsafe(bytes.length * 3);

@@ -3,8 +3,9 @@
  * that were read in one turn of the event loop wait for its end together, for what they used up is kept in one piece.
  */
 import type { ServerResponse } from "node:http";
+import type { Verdict } from "../quotes-api/oauth/verifyRequest.ts";
 import { writeStringDocument } from "../quotes-api/writeDocument.ts";
-import { type Fail, send, setLimitHeaders } from "./answers.ts";
+import { type Fail, send, setDate, setLimitHeaders } from "./answers.ts";
 import type { Call } from "./app.ts";
 import { type AuthenticateOptions, authenticator } from "./authenticate.ts";
 import {
@@ -45,10 +46,12 @@ export type Admission = {
    * Authenticates and counts a call, and has it answered when it is within its limit. One that is refused for itself is
    * refused with that, signed or not, and counted all the same when it is signed.
    */
-  admit: (call: Call, callClass: CallClass, answer: Answer) => Promise<void>;
+  admit: (call: Call, callClass: CallClass, answer: Answer) => void | Promise<void>;
   /** Uses up what is left of a token's quote calls and answers with the fault, as if somebody else had called. */
   useUp: (key: ServiceKey, response: ServerResponse) => void;
 };
+
+type Refused = Extract<Verdict, { ok: false }>;
 
 /** Makes the admission of a service. */
 export function createAdmission(options: AdmissionOptions, fail: Fail): Admission {
@@ -66,37 +69,31 @@ export function createAdmission(options: AdmissionOptions, fail: Fail): Admissio
     response: ServerResponse,
     { key, callClass, headers }: { key: ServiceKey; callClass: CallClass; headers: LimitHeaders },
   ): void {
+    setDate(response, clock.now());
     setLimitHeaders(response, headers);
     const fault = faultText(budgets.limitOf(key, callClass), limits.windowMs);
     send(response, { status: STATUS.limitReached, body: writeStringDocument(fault) });
   }
 
   return {
-    admit: async (call, callClass, answer) => {
-      const { response, refusal } = call;
+    admit: (call, callClass, answer) => {
       const verdict = authenticate(call);
-      if (!verdict.ok) {
-        if (refusal) return fail(response, refusal.status, refusal.problem);
-        if (verdict.status === STATUS.malformed) return fail(response, verdict.status, verdict.reason);
-        response.setHeader("WWW-Authenticate", "OAuth");
-        return fail(response, verdict.status, `Not authorized: ${verdict.reason}`);
-      }
+      if (!verdict.ok) return refuse(call, verdict, fail);
       const { key } = verdict;
+      // Named one by one: to spread an object and add to it takes as long as the whole counting.
+      const { request, response, path, form, refusal } = call;
       const counted = count(key, callClass);
       const { admitted, headers } = counted;
-      await endOfTurn().catch((error: unknown) => {
-        budgets.takeBack(key, callClass, counted);
-        throw error;
-      });
-      if (!admitted) return answerFault(response, { key, callClass, headers });
-      try {
-        if (!refusal) return await answer({ ...call, key, headers });
-        setLimitHeaders(response, headers);
-        fail(response, refusal.status, refusal.problem);
-      } catch (error) {
-        setLimitHeaders(response, headers);
-        throw error;
-      }
+      return endOfTurn().then(
+        () =>
+          admitted
+            ? answerCounted({ request, response, path, form, refusal, key, headers }, answer, fail)
+            : answerFault(response, { key, callClass, headers }),
+        (error: unknown) => {
+          budgets.takeBack(key, callClass, counted);
+          throw error;
+        },
+      );
     },
     useUp: (key, response) => {
       budgets.useUp(key, "quotes");
@@ -104,6 +101,31 @@ export function createAdmission(options: AdmissionOptions, fail: Fail): Admissio
       answerFault(response, { key, callClass: "quotes", headers });
     },
   };
+}
+
+function refuse({ response, refusal }: Call, { status, reason }: Refused, fail: Fail): void {
+  if (refusal) return fail(response, refusal.status, refusal.problem);
+  if (status === STATUS.malformed) return fail(response, status, reason);
+  response.setHeader("WWW-Authenticate", "OAuth");
+  fail(response, status, `Not authorized: ${reason}`);
+}
+
+/** Answers a call within its limit; whatever becomes of it, the limit's headers go along. */
+function answerCounted(call: Admitted, answer: Answer, fail: Fail): void | Promise<void> {
+  const { response, refusal, headers } = call;
+  const failed = (error: unknown): never => {
+    setLimitHeaders(response, headers);
+    throw error;
+  };
+  if (refusal) {
+    setLimitHeaders(response, headers);
+    return fail(response, refusal.status, refusal.problem);
+  }
+  try {
+    return answer(call)?.catch(failed);
+  } catch (error) {
+    failed(error);
+  }
 }
 
 /**

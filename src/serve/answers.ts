@@ -1,5 +1,7 @@
 /** How answers are sent: XML, all of them. */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Clock } from "../clock.ts";
+import { remembered } from "../remembered.ts";
 import { writeErrorDocument } from "../quotes-api/writeDocument.ts";
 import type { Fault } from "./faults/faults.ts";
 import { HTML_PAGE, sendTruncated } from "./faults/edge.ts";
@@ -17,6 +19,9 @@ export const MAX_BODY_BYTES = 16_384;
 /** What is taken of a body that nobody reads, bytes, so that its sender gets to the answer. */
 const MOST_DISCARDED = 524_288;
 
+/** The text of a date, which is the same for all answers of a second. */
+const dateOfSecond = remembered(1, (second: number) => new Date(second * 1_000).toUTCString());
+
 /** An answer to be sent; nothing is, when the call has been answered meanwhile. */
 type Content = { status: number; type?: string; body: string | Buffer };
 
@@ -32,10 +37,20 @@ export function send(response: ServerResponse, { status, type = XML_TYPE, body }
 /** Sends an error document that says what is wrong. */
 export type Fail = (response: ServerResponse, status: number, problem: string) => void;
 
-/** @param newId an id for each document */
-export function failWith(newId: () => string): Fail {
-  return (response, status, problem) =>
+/**
+ * @param newId an id for each document
+ * @param clock see `setDate`
+ */
+export function failWith(newId: () => string, clock: Pick<Clock, "now">): Fail {
+  return (response, status, problem) => {
+    setDate(response, clock.now());
     send(response, { status, body: writeErrorDocument(newId(), problem) });
+  };
+}
+
+/** Sets the date to that of the clock that timestamps are held against: by it a caller learns how far its own is off. */
+export function setDate(response: ServerResponse, now: Date): void {
+  if (!response.headersSent) response.setHeader("Date", now.toUTCString());
 }
 
 /** Sets the four headers. */
@@ -45,18 +60,28 @@ export function setLimitHeaders(response: ServerResponse, headers: LimitHeaders)
 }
 
 /**
- * Sends quotes with all their headers at once, which is faster than one after the other.
+ * Sends quotes with all their headers at once: if a single one had been set before, node would set each anew, which
+ * takes as long as everything else it does for an answer.
  *
  * @param sourceName see `QuoteSource.name`
+ * @param now see `setDate`
  */
 export function sendQuotes(
   response: ServerResponse,
   xml: string | Buffer,
-  { headers, sourceName }: { headers: LimitHeaders; sourceName: string },
+  { headers, sourceName, now }: { headers: LimitHeaders; sourceName: string; now: Date },
 ): void {
   if (response.headersSent) return;
   const length = Buffer.byteLength(xml);
-  const head = ["Content-Type", XML_TYPE, "Content-Length", String(length), SOURCE_HEADER, sourceName];
+  const head = [
+    "Date",
+    dateOfSecond(Math.floor(now.getTime() / 1_000)),
+    "Content-Type",
+    XML_TYPE,
+    "Content-Length",
+    String(length),
+  ];
+  head.push(SOURCE_HEADER, sourceName);
   for (const name of LIMIT_HEADERS) head.push(name, headers[name]);
   if (hasUnreadBody(response.req)) response.shouldKeepAlive = false;
   response.writeHead(200, head);

@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net";
 import { performance } from "node:perf_hooks";
 import { QuotekeeperError } from "../errors.ts";
 import { splitTarget } from "../quotes-api/oauth/protocol.ts";
-import { declaredBytes, failWith, MAX_BODY_BYTES } from "./answers.ts";
+import { declaredBytes, type Fail, MAX_BODY_BYTES } from "./answers.ts";
 import { STATUS } from "./httpStatus.ts";
 import {
   answerUnreadable,
@@ -81,48 +81,54 @@ type AppOptions = {
   log: ServiceLog | undefined;
   /** An id for each document. */
   newId: () => string;
+  fail: Fail;
   patience: Patience;
   /** Answers a call. What it throws is logged and answered with its `statusCode`, or else 500. */
-  answer: (call: Call) => Promise<void>;
+  answer: (call: Call) => void | Promise<void>;
 };
 
 /** Makes the server. */
-export function createApp({ log, newId, patience, answer }: AppOptions): App {
-  const fail = failWith(newId);
+export function createApp({ log, newId, fail, patience, answer }: AppOptions): App {
   const server = patientServer(patience);
   const begun = answerUnreadable(server, newId, fail);
   const logs = log && log.isLevelEnabled?.("info") !== false;
   let closing = false;
 
-  async function serve(
-    request: IncomingMessage,
-    response: ServerResponse,
-    expectation: Refusal | null,
-  ): Promise<void> {
+  function failed(response: ServerResponse, error: unknown): void {
+    const status = (error as { statusCode?: number }).statusCode ?? 500;
+    log?.error({ err: error }, "a call failed");
+    fail(response, status, "the service failed");
+  }
+
+  const closeIdle = (): void => {
+    if (closing) server.closeIdleConnections();
+  };
+
+  // A promise is made only where something has to be waited for: each costs as much as a header that is parsed.
+  function serve(request: IncomingMessage, response: ServerResponse, expectation: Refusal | null): void {
     // What comes behind a request that ended its connection.
     if (!request.socket.writable) return;
     begun(response);
-    const logged = logs ? answerLog(request, response) : null;
-    response.once("close", () => {
-      if (logged) log?.info(logged(), "answered");
-      if (closing) server.closeIdleConnections();
-    });
+    if (logs) {
+      const logged = answerLog(request, response);
+      response.once("close", () => log.info(logged(), "answered"));
+    }
+    response.on("close", closeIdle);
     try {
       request.url = originForm(request.url ?? "");
       const unread = refusalUnread(request);
       if (unread) return fail(response, unread.status, unread.problem);
-      const call = await callOf(request, response, expectation);
-      if (call) await answer(call);
+      const call = callOf(request, response, expectation);
+      const answered = call instanceof Promise ? call.then((whole) => whole && answer(whole)) : answer(call);
+      answered?.catch((error: unknown) => failed(response, error));
     } catch (error) {
-      const status = (error as { statusCode?: number }).statusCode ?? 500;
-      log?.error({ err: error }, "a call failed");
-      fail(response, status, "the service failed");
+      failed(response, error);
     }
   }
 
-  server.on("request", (request, response) => void serve(request, response, null));
-  server.on("checkContinue", (request, response) => void serve(request, response, null));
-  server.on("checkExpectation", (request, response) => void serve(request, response, UNEXPECTED));
+  server.on("request", (request, response) => serve(request, response, null));
+  server.on("checkContinue", (request, response) => serve(request, response, null));
+  server.on("checkExpectation", (request, response) => serve(request, response, UNEXPECTED));
 
   return {
     listen: ({ host, port }) =>
@@ -156,19 +162,20 @@ function patientServer(patience: Patience): Server {
   return server;
 }
 
-/** The call that a request is; null when its caller left before it was whole. */
-async function callOf(
+/** The call that a request is, at once when it has no form; null when its caller left before it was whole. */
+function callOf(
   request: IncomingMessage,
   response: ServerResponse,
   expectation: Refusal | null,
-): Promise<Call | null> {
+): Call | Promise<Call | null> {
   const path = decodedPath(request.url ?? "");
   const refusal = expectation ?? refusalOf(request, path);
-  const isForm = hasForm(request);
-  const form = isForm && !refusal ? await formOf(request, response) : null;
-  if (request.destroyed && !request.complete) return null;
-  const tooLong = isForm && form === null && !refusal ? BODY_TOO_LONG : refusal;
-  return { request, response, path: path ?? "", form, refusal: tooLong };
+  const call = { request, response, path: path ?? "", form: null, refusal };
+  if (refusal || !hasForm(request)) return call;
+  return formOf(request, response).then((form) => {
+    if (request.destroyed && !request.complete) return null;
+    return form === null ? { ...call, refusal: BODY_TOO_LONG } : { ...call, form };
+  });
 }
 
 const BODY_TOO_LONG: Refusal = {

@@ -46,12 +46,12 @@ export function authenticator(options: AuthenticateOptions): Authenticate {
   const keyOf = keyFinder(options.keys);
   const { scheme } = address;
   // Of genuine calls alone, or anybody could fill it with what he made up.
-  const genuine = createTargetMemory<SignedTarget>();
+  const genuine = createTargetMemory<{ host: string; read: SignedTarget }>();
   return ({ request, form }) => {
     const { method = "", url: target = "" } = request;
     const host = address.authority ?? request.headers.host ?? "";
-    const name = `${host} ${target}`;
-    const known = genuine.find(name);
+    const found = genuine.find(target);
+    const known = found?.host === host ? found.read : undefined;
     const read = known ?? signedTarget(scheme, host, target);
     const verdict = verifyRequest(
       {
@@ -70,7 +70,7 @@ export function authenticator(options: AuthenticateOptions): Authenticate {
         targetOf: () => read,
       },
     );
-    if (verdict.ok && known === undefined) genuine.keep(name, read);
+    if (verdict.ok && known === undefined) genuine.keep(target, { host, read });
     return verdict;
   };
 }

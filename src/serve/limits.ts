@@ -106,12 +106,14 @@ type Budgets = {
 
 /** Budgets that nobody has used since the runs before. @param memory default: they live as long as the service */
 export function createBudgets(limits: Limits, memory?: BudgetMemory): Budgets {
-  const windows = new Map<string, Window>();
+  const windows = ofEachClass<Window>();
   for (const { callClass, tokenMark, ...window } of memory?.kept ?? [])
-    windows.set(`${callClass} ${tokenMark}`, window);
+    windows[callClass].set(tokenMark, window);
   const marks = new Map<string, string>();
   const markOf = ({ accessToken }: ServiceKey): string => {
-    const mark = marks.get(accessToken) ?? tokenMarkOf(accessToken);
+    const known = marks.get(accessToken);
+    if (known !== undefined) return known;
+    const mark = tokenMarkOf(accessToken);
     marks.set(accessToken, mark);
     return mark;
   };
@@ -121,24 +123,30 @@ export function createBudgets(limits: Limits, memory?: BudgetMemory): Budgets {
     limitOf,
     count: (key, callClass, nowMs) => {
       const tokenMark = markOf(key);
-      const name = `${callClass} ${tokenMark}`;
       const budget = { limit: limitOf(key, callClass), windowMs: limits.windowMs };
-      const counted = countCall(windows.get(name), nowMs, budget);
-      windows.set(name, counted.window);
-      memory?.keep({ ...counted.window, callClass, tokenMark }, key);
+      const counted = countCall(windows[callClass].get(tokenMark), nowMs, budget);
+      const { startMs, used } = counted.window;
+      windows[callClass].set(tokenMark, counted.window);
+      memory?.keep({ startMs, used, callClass, tokenMark }, key);
       return counted;
     },
     takeBack: (key, callClass, { admitted, window: { startMs } }) => {
-      const name = `${callClass} ${markOf(key)}`;
-      const window = windows.get(name);
-      if (admitted && window?.startMs === startMs) windows.set(name, { startMs, used: window.used - 1 });
+      const tokenMark = markOf(key);
+      const window = windows[callClass].get(tokenMark);
+      if (admitted && window?.startMs === startMs)
+        windows[callClass].set(tokenMark, { startMs, used: window.used - 1 });
     },
     useUp: (key, callClass) => {
-      const name = `${callClass} ${markOf(key)}`;
-      const window = windows.get(name);
-      if (window) windows.set(name, { ...window, used: limitOf(key, callClass) });
+      const tokenMark = markOf(key);
+      const window = windows[callClass].get(tokenMark);
+      if (window) windows[callClass].set(tokenMark, { ...window, used: limitOf(key, callClass) });
     },
   };
+}
+
+/** A map for each class of calls, by the marks of tokens: a text of both names would be made anew for each call. */
+export function ofEachClass<Value>(): Record<CallClass, Map<string, Value>> {
+  return { quotes: new Map(), orders: new Map(), other: new Map() };
 }
 
 function tokenMarkOf(token: string): string {

@@ -21,7 +21,7 @@ import { join } from "node:path";
 import type { Clock } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { readTextFileSync } from "../plainFiles.ts";
-import type { KeptWindow, CallClass } from "./limits.ts";
+import { type KeptWindow, type CallClass, ofEachClass } from "./limits.ts";
 import type { UsedBy, UsedNonce } from "../quotes-api/oauth/nonces.ts";
 
 /** What the log needs to know. */
@@ -76,9 +76,9 @@ export class NonceLog {
   #closed: ClosedFile[];
   #current: OpenFile | null = null;
   #waiting: Waiting | null = null;
-  readonly #windows = new Map<string, KeptWindow>();
+  readonly #windows = ofEachClass<KeptWindow>();
   /** Those that have changed since they were last written. */
-  readonly #changed = new Map<string, KeptWindow>();
+  readonly #changed = ofEachClass<KeptWindow>();
 
   /**
    * Reads what earlier runs left and begins a file.
@@ -95,18 +95,19 @@ export class NonceLog {
     const kept = found.map((file) => file.horizon).filter((at) => at <= nowSeconds + MAX_CLOCK_STEP_SECONDS);
     this.#horizon = Math.max(sinceBoot, ...kept);
     this.#closed = found.map(({ path, begunAt, used }) => ({ path, begunAt, newest: newestOf(used) }));
-    for (const window of found.flatMap((file) => file.windows)) this.#windows.set(nameOf(window), window);
+    for (const window of found.flatMap((file) => file.windows))
+      this.#windows[window.callClass].set(window.tokenMark, window);
     attempt(dir, () => this.#begin(nowSeconds, nowSeconds - windowSeconds));
     this.horizon = this.#horizon;
     this.remembered = found.flatMap(({ used }) => used).filter(({ timestamp }) => timestamp >= this.horizon);
-    this.windows = [...this.#windows.values()];
+    this.windows = allOf(this.#windows);
   }
 
   /** Notes a window that has changed; it is written with the next nonce. */
   note(window: KeptWindow): void {
-    const name = nameOf(window);
-    this.#windows.set(name, window);
-    this.#changed.set(name, window);
+    const { callClass, tokenMark } = window;
+    this.#windows[callClass].set(tokenMark, window);
+    this.#changed[callClass].set(tokenMark, window);
   }
 
   /** Notes a nonce that is to be written down. */
@@ -147,11 +148,11 @@ export class NonceLog {
     const over = this.#closed.filter(isOver);
     this.#closed = this.#closed.filter((file) => !isOver(file));
     this.#horizon = Math.max(this.#horizon, ...over.map(({ newest }) => newest + 1));
-    for (const [name, { startMs }] of this.#windows)
-      if (startMs + limitWindowMs <= clock.now().getTime()) this.#windows.delete(name);
+    for (const { callClass, tokenMark, startMs } of allOf(this.#windows))
+      if (startMs + limitWindowMs <= clock.now().getTime()) this.#windows[callClass].delete(tokenMark);
     // The horizon and the windows are kept before the files go that they stand for.
     try {
-      writeLines(fd, `quotekeeper-nonces 1 ${this.#horizon}\n${linesOf(this.#windows.values())}`);
+      writeLines(fd, `quotekeeper-nonces 1 ${this.#horizon}\n${linesOf(this.#windows)}`);
     } catch (error) {
       closeSync(fd);
       throw error;
@@ -165,8 +166,8 @@ export class NonceLog {
     const file = this.#current ?? this.#begin(nowSeconds, horizon);
     file.newest = Math.max(file.newest, newest);
     try {
-      writeLines(file.fd, lines + linesOf(this.#changed.values()));
-      this.#changed.clear();
+      writeLines(file.fd, lines + linesOf(this.#changed));
+      for (const changed of Object.values(this.#changed)) changed.clear();
     } catch (error) {
       // A line that was written in part stands at the end of its file, and nothing behind it.
       this.close();
@@ -212,14 +213,16 @@ function windowOf(line: string): KeptWindow | null {
   return { callClass: callClass as CallClass, tokenMark, startMs: Number(startMs), used: Number(used) };
 }
 
-function linesOf(windows: Iterable<KeptWindow>): string {
-  return [...windows]
+type Windows = Record<CallClass, Map<string, KeptWindow>>;
+
+function linesOf(windows: Windows): string {
+  return allOf(windows)
     .map(({ callClass, tokenMark, startMs, used }) => `budget ${callClass} ${tokenMark} ${startMs} ${used}\n`)
     .join("");
 }
 
-function nameOf({ callClass, tokenMark }: KeptWindow): string {
-  return `${callClass} ${tokenMark}`;
+function allOf(windows: Windows): KeptWindow[] {
+  return Object.values(windows).flatMap((ofClass) => [...ofClass.values()]);
 }
 
 function newestOf(used: readonly UsedNonce[]): number {

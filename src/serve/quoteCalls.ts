@@ -4,7 +4,7 @@ import { splitTarget } from "../quotes-api/oauth/protocol.ts";
 import { parseRequest, DELAYED_DEFAULT, type QuoteRequest } from "../quotes-api/parseRequest.ts";
 import { writeDocument, writeDocumentBytes } from "../quotes-api/writeDocument.ts";
 import type { Admission, Admitted, Answer } from "./admission.ts";
-import { type Fail, sendFaulty, sendQuotes, setLimitHeaders, SOURCE_HEADER } from "./answers.ts";
+import { type Fail, sendFaulty, sendQuotes, setDate, setLimitHeaders, SOURCE_HEADER } from "./answers.ts";
 import type { Fault } from "./faults/faults.ts";
 import { type Faults, inFaultyOrder } from "./faults/edge.ts";
 import { createTargetMemory } from "./authenticate.ts";
@@ -43,9 +43,7 @@ type AskedFor = { wanted: Wanted; delayedAsked: boolean | null } | string;
 /** Makes the answer to calls of quotes. */
 export function quotesAnswer({ source, clock, newId, fail }: QuoteCallOptions): Answer {
   const outcomeOf = outcomes(source, clock);
-  return async (call) => {
-    const { response, headers } = call;
-    const outcome = await outcomeOf(call);
+  const answer = ({ response, headers }: Admitted, outcome: Outcome): void => {
     if ("problem" in outcome) {
       setLimitHeaders(response, headers);
       return fail(response, outcome.status, outcome.problem);
@@ -53,7 +51,11 @@ export function quotesAnswer({ source, clock, newId, fail }: QuoteCallOptions): 
     // A short text leaves in one piece with its headers; a long one is not to be encoded once more.
     const write = outcome.length > MOST_AS_TEXT ? writeDocumentBytes : writeDocument;
     const xml = write({ id: newId(), instruments: outcome });
-    return sendQuotes(response, xml, { headers, sourceName: source.name });
+    sendQuotes(response, xml, { headers, sourceName: source.name, now: clock.now() });
+  };
+  return (call) => {
+    const outcome = outcomeOf(call);
+    return outcome instanceof Promise ? outcome.then((come) => answer(call, come)) : answer(call, outcome);
   };
 }
 
@@ -70,6 +72,7 @@ export function faultyQuotesAnswer(
     if (fault.kind === "429") return useUp(key, response);
     const outcome = await outcomeOf(call);
     if (response.headersSent) return;
+    setDate(response, clock.now());
     setLimitHeaders(response, headers);
     if ("problem" in outcome) return fail(response, outcome.status, outcome.problem);
     response.setHeader(SOURCE_HEADER, source.name);

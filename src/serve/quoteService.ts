@@ -51,7 +51,7 @@ export function createQuoteService(options: QuoteServiceOptions): QuoteService {
   const { source, faults } = options;
   const clock = faults?.clock ?? options.clock;
   const newId = responseIds(clock);
-  const fail = failWith(newId);
+  const fail = failWith(newId, clock);
   const { admit, useUp } = createAdmission({ ...options, clock }, fail);
   const calls = { source, clock, newId, fail };
   const quotes = faults ? faultyQuotesAnswer(calls, { faults, useUp }) : quotesAnswer(calls);
@@ -68,10 +68,9 @@ export function createQuoteService(options: QuoteServiceOptions): QuoteService {
   const app = createApp({
     log: options.logger,
     newId,
+    fail,
     patience: options.patience ?? PATIENCE,
     answer: (call) => {
-      // Of the clock that timestamps are held against: by it a caller learns how far its own is off.
-      call.response.setHeader("Date", clock.now().toUTCString());
       faults?.skewHeaders(call.response);
       const callClass = classOf(call);
       if (callClass === "orders") return admit(call, callClass, orders);

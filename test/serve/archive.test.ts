@@ -332,6 +332,55 @@ describe("which rows it plays", () => {
   });
 });
 
+describe("what is remembered of the archive", () => {
+  test("a source that has answered before gives what a new one gives, at any moment played, whatever was loaded since", async () => {
+    const world = await loadingWorld();
+    const keys = ["GE", "KO", "LATE", "NEVER"].map(security);
+    let loaded = 0;
+    const load = (seconds: number, symbol: string, delayed: boolean) =>
+      loadXml(world, seconds, answerXml(equityXml(symbol, { quote: { lastprice: `${++loaded}.5` } })), {
+        delayed,
+      });
+    // Ten quotes of an hour at first, then some in between, behind and before them; one of a day after.
+    for (let quote = 0; quote < 10; quote++)
+      await load(quote * 360, quote % 2 ? "GE" : "KO", quote % 3 === 0);
+    const later = [
+      [1_000, "GE"],
+      [90_000, "KO"],
+      [100, "LATE"],
+      [3_000, "GE"],
+      [-50, "KO"],
+    ] as const;
+    const from = at(0);
+    const sourceNow = () =>
+      createArchiveSource({
+        pool: world.pool,
+        rows: "real",
+        watchlists: new Map(),
+        playback: { from, startedMs: 0, speed: 1, loopTo: null },
+      });
+    const old = sourceNow();
+    const seen = new Set<string>();
+
+    for (const [seconds, symbol] of later) {
+      for (let step = 0; step < 60; step++) {
+        // Back and forth, mostly by a little.
+        const now = new Date(((step * 37) % 60) * 97_003 + (step % 4) * 360_000);
+        const delayed = [true, false, null][step % 3] ?? null;
+        const [before, fresh] = await Promise.all([
+          old.quotes?.(keys, { now, delayed }),
+          sourceNow().quotes?.(keys, { now, delayed }),
+        ]);
+        expect(before).toEqual(fresh);
+        for (const { quote } of before ?? []) seen.add(quote.last ?? "none");
+      }
+      await load(seconds, symbol, seconds % 100 === 0);
+    }
+
+    expect(seen.size).toBeGreaterThan(10);
+  });
+});
+
 describe("wrong usage", () => {
   test.each([
     [["--as-of", "2026-11-17 10:00"], /--as-of.*Expected a time with its offset/],

@@ -2,28 +2,43 @@ import { describe, expect, test } from "@jest/globals";
 import type { PointInTimeRow } from "../../src/archive/pointInTime.ts";
 import { instrumentName, type InstrumentKey, option, security } from "../../src/market/instrument.ts";
 import { type Moment, type ReadRows, type Rows, sharedLookups } from "../../src/serve/archive/lookups.ts";
-import { rememberedQuotes } from "../../src/serve/archive/archiveSource.ts";
 
-const at = (second: number): Moment => ({
-  realTimeAt: `2026-03-11T15:00:0${second}.000000Z`,
-  delayedAt: null,
+const at = (second: number, delayed: boolean | null = false): Moment => ({
+  at: `2026-03-11T15:00:0${second}.000000Z`,
+  delayed,
 });
 const CONTRACT = { underlying: "A", expiration: "2026-12-18", optionType: "CALL", strike: "150" } as const;
 
-const rowOf = (key: InstrumentKey, place: number, last = "1.5") =>
-  ({ place, symbol: instrumentName(key), q_last: last, option_type: null }) as PointInTimeRow;
-
-/** Lookups in a table that knows all but `X`; what was read of it, in order. */
+/** A table that knows all but `X`, in which each second has another quote; what was asked of it, in order. */
 function lookups(refuses: (keys: readonly InstrumentKey[]) => boolean = () => false) {
   const reads: string[][] = [];
-  const read: ReadRows = (keys) => {
-    reads.push(keys.map(instrumentName));
-    if (refuses(keys)) return Promise.reject(new Error("refused"));
-    const rows = keys.map((key, index) => rowOf(key, index + 1));
+  const database = { state: "1:1:", last: "1.5", commitAfterState: false };
+  const read: ReadRows = (asked) => {
+    reads.push(asked.map(({ key }) => instrumentName(key)));
+    if (refuses(asked.map(({ key }) => key))) return Promise.reject(new Error("refused"));
+    const rows = asked.map(({ key, at: from }, index) => {
+      const symbol = instrumentName(key);
+      const isKnown = symbol !== "X";
+      return {
+        place: index + 1,
+        q_found: isKnown || null,
+        next_at: `${from.slice(0, 19)}.999999Z`,
+        state: database.state,
+        ...(isKnown && { symbol, q_last: database.last, option_type: null }),
+      } as PointInTimeRow;
+    });
     // The order of rows says nothing.
-    return Promise.resolve(rows.filter(({ symbol }) => symbol !== "X").reverse());
+    return Promise.resolve(rows.reverse());
   };
-  return { reads, lookUp: sharedLookups({ read, atOnce: 2, isOfOneCall: () => true }) };
+  const readState = (): Promise<string> => {
+    const { state } = database;
+    if (database.commitAfterState) commit("9.9");
+    return Promise.resolve(state);
+  };
+  const commit = (last: string): void =>
+    void Object.assign(database, { state: `${database.state}1`, last, commitAfterState: false });
+  const lookUp = sharedLookups({ read, readState, atOnce: 2, isOfOneCall: () => true });
+  return { reads, lookUp, commit, database };
 }
 
 const symbolsOf = (rows: Rows) => rows.map((row) => row?.symbol ?? null);
@@ -44,12 +59,12 @@ describe("calls that come together", () => {
     ]);
   });
 
-  test("are looked up apart when they want another moment", async () => {
+  test("ask for an instrument once for each moment and each kind of quotes that is wanted", async () => {
     const { reads, lookUp } = lookups();
 
-    await Promise.all([lookUp([security("A")], at(0)), lookUp([security("A")], at(1))]);
+    await Promise.all([at(0), at(1), at(1), at(1, true)].map((moment) => lookUp([security("A")], moment)));
 
-    expect(reads).toEqual([["A"], ["A"]]);
+    expect(reads).toEqual([["A", "A", "A"]]);
   });
 
   test("do not mistake an option for a security that is called like it", async () => {
@@ -83,15 +98,64 @@ describe("calls that come together", () => {
   });
 });
 
-describe("a row that is read again", () => {
-  test("gives the quote it gave before, wherever it stood, and another one when anything of it changed", () => {
-    const quoteOf = rememberedQuotes();
-    const first = quoteOf("A", rowOf(security("A"), 1));
+const lastsOf = (rows: Rows) => rows.map((row) => row?.q_last ?? null);
 
-    const again = quoteOf("A", rowOf(security("A"), 2));
-    const later = quoteOf("A", rowOf(security("A"), 1, "1.6"));
+describe("what was read", () => {
+  test("is not read again until the instrument's next quote, an unknown instrument is not either", async () => {
+    const { reads, lookUp } = lookups();
+    const keys = [security("A"), security("X")];
+    const [first] = await lookUp(keys, at(0));
+
+    const [again] = await lookUp(keys, { ...at(0), at: "2026-03-11T15:00:00.999998Z" });
+    await lookUp(keys, { ...at(0), at: "2026-03-11T15:00:00.999999Z" });
 
     expect(again).toBe(first);
-    expect([first.quote.last, later.quote.last]).toEqual(["1.5", "1.6"]);
+    expect(reads).toEqual([
+      ["A", "X"],
+      ["A", "X"],
+    ]);
+  });
+
+  test("is read again for an earlier moment, for another kind of quotes, and after a commit", async () => {
+    const { reads, lookUp, commit } = lookups();
+    const asked = [at(1), at(0), at(0, null), at(0)];
+    for (const moment of asked) await lookUp([security("A")], moment);
+
+    commit("2.5");
+    const rows = await lookUp([security("A")], at(0));
+
+    expect(reads).toHaveLength(4);
+    expect(lastsOf(rows)).toEqual(["2.5"]);
+  });
+
+  test("stays the same row when it is read again and nothing of it has changed", async () => {
+    const { lookUp, commit } = lookups();
+    const [first] = await lookUp([security("A")], at(0));
+
+    commit("1.5");
+    const [again] = await lookUp([security("B"), security("A")], at(0)).then((rows) => rows.toReversed());
+
+    expect(again).toBe(first);
+  });
+
+  test("is not mixed with what was committed while a call was looked up", async () => {
+    const { reads, lookUp, database } = lookups();
+    await lookUp([security("A")], at(0));
+
+    database.commitAfterState = true;
+    const rows = await lookUp([security("A"), security("B")], at(0));
+
+    expect(lastsOf(rows)).toEqual(["9.9", "9.9"]);
+    expect(reads).toEqual([["A"], ["B"], ["A", "B"]]);
+  });
+
+  test("is always read again where the database cannot tell its state", async () => {
+    const { reads, lookUp, database } = lookups();
+    Object.assign(database, { state: null });
+
+    await lookUp([security("A")], at(0));
+    await lookUp([security("A")], at(0));
+
+    expect(reads).toEqual([["A"], ["A"]]);
   });
 });

@@ -124,6 +124,9 @@ export class NonceMemory {
 
 /** Of one length however long a caller makes its nonces, or memory would be bounded in number and not in bytes. */
 function markOf(token: string, nonce: string): string {
-  const hash = hashOf("sha256", JSON.stringify([token, nonce]), "binary");
-  return Buffer.from(hash, "binary").toString("base64url", 0, 16);
+  const hash = hashOf("sha256", JSON.stringify([token, nonce]), "base64url");
+  // 22 characters have 132 bits, a mark has 128: of the last character only the first two bits count.
+  return hash.slice(0, 21) + "AQgw".charAt(BASE64URL.indexOf(hash.charAt(21)) >> 4);
 }
+
+const BASE64URL = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";

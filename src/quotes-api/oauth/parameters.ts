@@ -2,7 +2,7 @@
  * Request parameters as OAuth 1.0 sees them: an ordered list of decoded names and values, in which a
  * name may come twice and a value may be empty.
  */
-import { percentEncode } from "../percentEncode.ts";
+import { isUnreserved, percentEncode } from "../percentEncode.ts";
 
 /** A decoded name and value. */
 export type Parameter = readonly [name: string, value: string];
@@ -84,8 +84,14 @@ function appended(joined: string, parameter: EncodedParameter | undefined): stri
 
 function encodeParameter(parameter: Parameter): EncodedParameter {
   // By its places: taking a pair apart by a pattern walks an iterator, and a service does it for each call.
-  const name = percentEncode(parameter[0]);
-  const value = percentEncode(parameter[1]);
+  const name = parameter[0];
+  const value = parameter[1];
+  return isUnreserved(name) && isUnreserved(value)
+    ? { name, value, text: `${name}%3D${value}` }
+    : encodedTwice(percentEncode(name), percentEncode(value));
+}
+
+function encodedTwice(name: string, value: string): EncodedParameter {
   return { name, value, text: `${percentEncode(name)}%3D${percentEncode(value)}` };
 }
 

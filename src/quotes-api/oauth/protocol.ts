@@ -2,6 +2,7 @@
  * The protocol parameters of a request (RFC 5849 sections 3.1 and 3.5) and everything that is signed with them,
  * read strictly: what is missing, duplicated or unsupported is a 400 (section 3.2).
  */
+import { isUnreserved } from "../percentEncode.ts";
 import { MAX_PARAMETERS, type Parameter } from "./parameters.ts";
 import { isProtocol, readParameters, type SignedTarget, unsigned } from "./signedTarget.ts";
 
@@ -31,16 +32,31 @@ const REQUIRED = [
   "oauth_signature",
 ] as const;
 
-/** The parameters that every request must have, by name. */
-type Protocol = Record<(typeof REQUIRED)[number], string>;
+const PROTOCOL_NAMES = [...REQUIRED, "oauth_version"] as const;
+
+/** The protocol parameters by name; the version is `1.0` where it is absent, the others must be there. */
+type Protocol = Record<(typeof PROTOCOL_NAMES)[number], string>;
+
+const NOTHING_READ: Protocol = {
+  oauth_consumer_key: "",
+  oauth_token: "",
+  oauth_nonce: "",
+  oauth_timestamp: "",
+  oauth_signature_method: "",
+  oauth_signature: "",
+  oauth_version: "",
+};
 
 /** What was read, or a 400; a 401 for a request that is not authenticated at all. */
 type ProtocolRead =
   | {
       ok: true;
       protocol: Protocol;
-      /** What is signed besides the target: of header and form body all but `realm` and `oauth_signature`, decoded. */
-      signed: Parameter[];
+      /**
+       * What is signed besides the target: of header and form body all but `realm` and `oauth_signature`, decoded; or as
+       * it stands in the base string, between the two parts of the target's query.
+       */
+      signed: Parameter[] | string;
     }
   | { ok: false; status: 400 | 401; reason: string };
 
@@ -59,6 +75,9 @@ export function readRequest(
   { authorization, formBody }: Pick<RawRequest, "authorization" | "formBody">,
   { query }: SignedTarget,
 ): ProtocolRead {
+  const isPlain = authorization.length === 1 && formBody === undefined && query?.protocol.length === 0;
+  const ordinary = isPlain ? readOrdinary(authorization[0] ?? "") : null;
+  if (ordinary) return ordinary;
   const header = readHeader(authorization);
   if (!header.ok) return bad(header.problem);
   const body = formBody === undefined ? NO_PARAMETERS : readParameters(formBody);
@@ -81,6 +100,36 @@ export function readRequest(
   return { ok: true, protocol: read, signed: unsigned(header.parameters).concat(unsigned(body)) };
 }
 
+/** What stands before the first value of a header, and before each other one, and which value it is. */
+const FIRST_PLACES = new Map(PROTOCOL_NAMES.map((name) => [`OAuth ${name}=`, name]));
+const PLACES = new Map(
+  PROTOCOL_NAMES.flatMap((name) => [", ", ","].map((comma) => [`${comma}${name}=`, name] as const)),
+);
+
+/**
+ * Reads a header as nearly all clients write it: the seven parameters, each once, nothing encoded but the signature. Then
+ * nothing is to be decoded, sorted and encoded again, which takes a multiple of the hashing.
+ *
+ * @returns what `readRequest` gives; null for any other header, and for one that is to be refused
+ */
+function readOrdinary(header: string): Extract<ProtocolRead, { ok: true }> | null {
+  const pieces = header.split('"', 2 * PROTOCOL_NAMES.length + 2);
+  if (pieces.length !== 2 * PROTOCOL_NAMES.length + 1 || pieces.at(-1) !== "") return null;
+  const protocol = { ...NOTHING_READ };
+  for (let place = 0; place < PROTOCOL_NAMES.length; place++) {
+    const name = (place === 0 ? FIRST_PLACES : PLACES).get(pieces[2 * place] ?? "");
+    if (name === undefined || protocol[name] !== "") return null;
+    protocol[name] = pieces[2 * place + 1] ?? "";
+  }
+  const { oauth_consumer_key: key, oauth_token: token, oauth_nonce: nonce } = protocol;
+  if (!isUnreserved(key) || !isUnreserved(token) || !isUnreserved(nonce)) return null;
+  protocol.oauth_signature = decode(protocol.oauth_signature) ?? "";
+  if (problemOf(protocol) !== null) return null;
+  const stamped = `oauth_signature_method%3DHMAC-SHA1%26oauth_timestamp%3D${protocol.oauth_timestamp}`;
+  const signed = `oauth_consumer_key%3D${key}%26oauth_nonce%3D${nonce}%26${stamped}%26oauth_token%3D${token}%26oauth_version%3D1.0`;
+  return { ok: true, protocol, signed };
+}
+
 /** The first name that comes a second time; null when none does. A header that was read has none. */
 function repeatedName(parameters: readonly Parameter[]): string | null {
   if (parameters.length < 2) return null;
@@ -101,12 +150,17 @@ function readProtocol(parameters: readonly Parameter[]): Protocol | string {
     oauth_timestamp: valueOf(parameters, "oauth_timestamp"),
     oauth_signature_method: valueOf(parameters, "oauth_signature_method"),
     oauth_signature: valueOf(parameters, "oauth_signature"),
+    oauth_version: valueOf(parameters, "oauth_version", "1.0"),
   };
+  return problemOf(protocol) ?? protocol;
+}
+
+/** Why the parameters cannot be verified; null when they can be. */
+function problemOf(protocol: Protocol): string | null {
   for (const name of REQUIRED) if (protocol[name] === "") return `${name} is missing`;
   if (protocol.oauth_signature_method !== "HMAC-SHA1") return "oauth_signature_method is not HMAC-SHA1";
-  if (valueOf(parameters, "oauth_version", "1.0") !== "1.0") return "oauth_version is not 1.0";
-  if (!/^[1-9]\d{0,14}$/.test(protocol.oauth_timestamp)) return "oauth_timestamp is no Unix time";
-  return protocol;
+  if (protocol.oauth_version !== "1.0") return "oauth_version is not 1.0";
+  return /^[1-9]\d{0,14}$/.test(protocol.oauth_timestamp) ? null : "oauth_timestamp is no Unix time";
 }
 
 /** The value of a name among a handful: to look at each is faster than a map that is made for one request. */

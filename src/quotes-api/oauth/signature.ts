@@ -143,7 +143,7 @@ type Hmac = (text: string) => string;
 const BLOCK_BYTES = 64;
 const DIGEST_BYTES = 20;
 
-type Encoding = "base64" | "binary";
+type Encoding = "base64" | "base64url" | "binary";
 
 // Typed as it is on the oldest Node that is supported: `hash` came with 20.12.
 const { hash } = crypto as { hash?: typeof crypto.hash };

@@ -3,7 +3,13 @@
  * requests of one target, whoever signs them, so a service that is asked the same again need not work it out again.
  */
 import { percentEncode } from "../percentEncode.ts";
-import { encodeParameters, parseQuery, type EncodedParameter, type Parameter } from "./parameters.ts";
+import {
+  encodeParameters,
+  joinEncoded,
+  parseQuery,
+  type EncodedParameter,
+  type Parameter,
+} from "./parameters.ts";
 import { baseStringUri } from "./signature.ts";
 
 /** A target, read. It is shared by requests and not to be changed. */
@@ -16,6 +22,8 @@ export type SignedTarget = {
     protocol: readonly Parameter[];
     /** What of it is signed: all but `oauth_signature`. */
     signed: readonly EncodedParameter[];
+    /** The same as it stands in a base string before and behind the protocol parameters of a header, with `%26` between. */
+    around: readonly [before: string, behind: string];
   } | null;
 };
 
@@ -32,7 +40,18 @@ export function signedTarget(scheme: string, host: string, target: string): Sign
   const parameters = readParameters(query);
   if (parameters === null) return { uri, query: null };
   const protocol = parameters.filter(([name]) => isProtocol(name));
-  return { uri, query: { protocol, signed: encodeParameters(unsigned(parameters)) } };
+  const signed = encodeParameters(unsigned(parameters));
+  const textOf = (some: EncodedParameter[], join: (text: string) => string): string =>
+    some.length === 0 ? "" : join(joinEncoded(some, []));
+  const before = textOf(
+    signed.filter(({ name }) => name < PROTOCOL),
+    (text) => `${text}%26`,
+  );
+  const behind = textOf(
+    signed.filter(({ name }) => name >= PROTOCOL),
+    (text) => `%26${text}`,
+  );
+  return { uri, query: { protocol, signed, around: [before, behind] } };
 }
 
 /** The parameters of a query or a form body; null when they cannot be decoded, or are too many. */
@@ -51,8 +70,10 @@ export function unsigned(parameters: readonly Parameter[]): Parameter[] {
 
 /** Whether a name is OAuth's own: such a parameter says how a request is signed, not what it asks for. */
 export function isProtocol(name: string): boolean {
-  return name.startsWith("oauth_");
+  return name.startsWith(PROTOCOL);
 }
+
+const PROTOCOL = "oauth_";
 
 /** A request target divided at its first `?`. */
 export function splitTarget(target: string): { path: string; query: string } {

@@ -68,8 +68,16 @@ export function verifyRequest<Key extends Credentials>(
 }
 
 /** The signature base string, of a target whose part in it is known (RFC 5849 section 3.4.1.1). */
-function baseStringOf(method: string, { uri, query }: SignedTarget, signed: readonly Parameter[]): string {
-  const parameters = joinEncoded(encodeParameters(signed), query?.signed ?? []);
+function baseStringOf(
+  method: string,
+  { uri, query }: SignedTarget,
+  signed: readonly Parameter[] | string,
+): string {
+  const [before, behind] = query?.around ?? ["", ""];
+  const parameters =
+    typeof signed === "string"
+      ? `${before}${signed}${behind}`
+      : joinEncoded(encodeParameters(signed), query?.signed ?? []);
   return `${percentEncode(method.toUpperCase())}&${uri}&${parameters}`;
 }
 

@@ -1,17 +1,18 @@
 /** The archive as a source of quotes: what it had received at a moment of its past, or has received by now. */
 import type pg from "pg";
 import {
-  type PointInTime,
   type PointInTimeRow,
+  type Question,
   readPointInTime,
+  readState,
   type SourceKind,
 } from "../../archive/pointInTime.ts";
-import { type Instant, instantFromDate, instantOf, microsOf } from "../../clock.ts";
+import { instantFromDate, instantOf, microsOf } from "../../clock.ts";
 import { type InstrumentKey, isSymbol, isWatchlistId } from "../../market/instrument.ts";
 import type { InstrumentQuote } from "../../quotes-api/document.ts";
 import { type Playback, playedAt } from "../playback.ts";
 import { type Asked, DELAY_MS, type QuoteSource, unknownQuote } from "../source.ts";
-import { type Moment, nameOf, sharedLookups } from "./lookups.ts";
+import { type Asking, sharedLookups } from "./lookups.ts";
 import { quoteFromRow } from "./fromRow.ts";
 import { z } from "zod";
 import { parsePlainYaml } from "../../schedule/yamlFile.ts";
@@ -44,21 +45,27 @@ type ArchiveSourceOptions = {
  */
 export function createArchiveSource({ pool, rows, watchlists, playback }: ArchiveSourceOptions): QuoteSource {
   const lookUp = sharedLookups({
-    read: (keys, moment) => read(pool, keys, { ...moment, kinds: KINDS[rows] }),
+    read: (asked) => reading(readPointInTime(pool, asked.map(questionOf), KINDS[rows])),
+    readState: () => reading(readState(pool)),
     atOnce: pool.options.max,
     isOfOneCall: (error) => isDataError((error as Error).cause),
   });
-  const quoteOf = rememberedQuotes();
+  const known = new WeakMap<PointInTimeRow, InstrumentQuote>();
+  const quoteOf = (row: PointInTimeRow): InstrumentQuote => {
+    const quote = known.get(row) ?? quoteFromRow(row);
+    known.set(row, quote);
+    return quote;
+  };
 
   async function quotes(
     keys: readonly InstrumentKey[],
     { now, delayed }: Asked,
   ): Promise<readonly InstrumentQuote[]> {
     const at = playback ? playedAt(playback, now) : instantFromDate(now);
-    const found = await lookUp(keys, momentsOf(at, delayed));
+    const found = await lookUp(keys, { at, delayed });
     return keys.map((key, place) => {
       const row = found[place];
-      return row ? quoteOf(nameOf(key), row) : unknownQuote(key);
+      return row ? quoteOf(row) : unknownQuote(key);
     });
   }
   return {
@@ -77,20 +84,16 @@ export function createArchiveSource({ pool, rows, watchlists, playback }: Archiv
  * ones, or real-time ones that are by then as old as delayed ones are, whichever came later. Not said: whatever came
  * last.
  */
-function momentsOf(at: Instant, delayed: boolean | null): Moment {
-  if (delayed === null) return { realTimeAt: at, delayedAt: at };
-  if (!delayed) return { realTimeAt: at, delayedAt: null };
-  return { realTimeAt: instantOf(microsOf(at) - BigInt(DELAY_MS) * 1_000n), delayedAt: at };
+function questionOf({ key, at, delayed }: Asking): Question {
+  if (delayed === null) return { key, realTimeAt: at, delayedAt: at };
+  if (!delayed) return { key, realTimeAt: at, delayedAt: null };
+  return { key, realTimeAt: instantOf(microsOf(at) - BigInt(DELAY_MS) * 1_000n), delayedAt: at };
 }
 
 /** A database that is away, or too slow, is a fault of the service's own for the moment: HTTP 503. */
-async function read(
-  pool: pg.Pool,
-  keys: readonly InstrumentKey[],
-  moment: PointInTime,
-): ReturnType<typeof readPointInTime> {
+async function reading<Answer>(answer: Promise<Answer>): Promise<Answer> {
   try {
-    return await readPointInTime(pool, keys, moment);
+    return await answer;
   } catch (cause) {
     throw Object.assign(new Error("the archive's database did not answer", { cause }), { statusCode: 503 });
   }
@@ -99,31 +102,6 @@ async function read(
 /** SQLSTATE class 22: a value that the database cannot take, such as a date of a watchlist that does not exist. */
 function isDataError(error: unknown): boolean {
   return /^22/.test((error as { code?: string } | undefined)?.code ?? "");
-}
-
-/** How many instruments are remembered, a few kilobytes each. */
-const MOST_INSTRUMENTS = 5_000;
-
-/** Makes `quoteFromRow` with a memory of the last row of each instrument. @returns a function of its name and a row */
-export function rememberedQuotes(): (name: string, row: PointInTimeRow) => InstrumentQuote {
-  const known = new Map<string, { row: PointInTimeRow; quote: InstrumentQuote }>();
-  return (name, row) => {
-    const last = known.get(name);
-    if (last && isSame(last.row, row)) return last.quote;
-    if (known.size >= MOST_INSTRUMENTS) known.clear();
-    const quote = quoteFromRow(row);
-    known.set(name, { row, quote });
-    return quote;
-  };
-}
-
-/** Whether all is the same but the place among what was asked. */
-function isSame(one: PointInTimeRow, other: PointInTimeRow): boolean {
-  for (const column in other) {
-    const name = column as keyof PointInTimeRow;
-    if (one[name] !== other[name] && name !== "place") return false;
-  }
-  return true;
 }
 
 // Watchlists from a file: ids, each with its symbols.

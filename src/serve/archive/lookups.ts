@@ -1,16 +1,24 @@
 /**
  * Looks instruments up for many calls at once. A statement costs about as much for one instrument as for ten, so calls
- * that want the same moment and come together, or while others are being looked up, share one, in which each instrument
- * stands once. Every call gets what it would have got alone.
+ * that come together, or while others are being looked up, share one, in which each question stands once. Every call
+ * gets what it would have got alone.
+ *
+ * What was read is remembered together with how long it holds: until the moment played reaches the instrument's next
+ * quote, and for as long as the database's state is the one in which it was read. So all that a call has to ask for what
+ * is known is whether anything was committed since, which costs a tenth of reading it, and calls share that as well.
  */
-import type { PointInTime, PointInTimeRow } from "../../archive/pointInTime.ts";
+import type { PointInTimeRow } from "../../archive/pointInTime.ts";
+import type { Instant } from "../../clock.ts";
 import { instrumentName, type InstrumentKey } from "../../market/instrument.ts";
 
-/** Which quotes of the archive are meant. */
-export type Moment = Pick<PointInTime, "realTimeAt" | "delayedAt">;
+/** Which quotes of the archive are meant: those of a moment, and of which kind, see `Asked.delayed`. */
+export type Moment = { at: Instant; delayed: boolean | null };
 
-/** Reads rows as the archive has them; `place` counts from 1 in the order of the keys. */
-export type ReadRows = (keys: readonly InstrumentKey[], moment: Moment) => Promise<readonly PointInTimeRow[]>;
+/** An instrument at a moment. */
+export type Asking = Moment & { key: InstrumentKey };
+
+/** Reads a row for each; `place` counts from 1 in their order. All rows are of one state. */
+export type ReadRows = (asked: readonly Asking[]) => Promise<readonly PointInTimeRow[]>;
 
 /** The rows of one call, in the order of its keys; undefined where there is none. */
 export type Rows = readonly (PointInTimeRow | undefined)[];
@@ -18,82 +26,190 @@ export type Rows = readonly (PointInTimeRow | undefined)[];
 /** Instruments of a statement that calls share, unless one call alone has more. */
 const MOST_SHARED = 1_000;
 
+/** How many instruments are remembered of each kind of quotes, a few kilobytes each. */
+const MOST_INSTRUMENTS = 5_000;
+
 type Call = {
   keys: readonly InstrumentKey[];
+  names: readonly string[];
+  moment: Moment;
   resolve: (rows: Rows) => void;
   reject: (error: unknown) => void;
 };
-type Batch = { moment: Moment; keys: Map<string, InstrumentKey>; calls: Call[] };
+
+/** The row that answers from one moment until the next quote, exclusive (null: for ever), in a state. */
+type Known = { row: PointInTimeRow | undefined; from: Instant; until: Instant | null; state: string | null };
+
+/** What was read for some calls, by `askingName`. */
+type Answers = { known: Map<string, Known>; state: string | null };
 
 /** How a shared lookup works. */
 type LookupOptions = {
   read: ReadRows;
-  /** Statements under way at a time: while a connection is free, nobody waits for others. */
+  /** The state of the database now, see `readState`. */
+  readState: () => Promise<string | null>;
+  /** Lookups under way at a time: while a connection is free, nobody waits for others. */
   atOnce: number;
   /** Whether an error may be due to what one call asked for: then the others are looked up without it. */
   isOfOneCall: (error: unknown) => boolean;
 };
 
 /** Makes the shared lookup. */
-export function sharedLookups({
-  read,
-  atOnce,
-  isOfOneCall,
-}: LookupOptions): (keys: readonly InstrumentKey[], moment: Moment) => Promise<Rows> {
-  const waiting: Batch[] = [];
+export function sharedLookups(
+  options: LookupOptions,
+): (keys: readonly InstrumentKey[], moment: Moment) => Promise<Rows> {
+  const { atOnce, isOfOneCall } = options;
+  const waiting: { calls: Call[]; size: number }[] = [];
+  const answerAll = answeringFromMemory(options);
+  const namesOf = rememberedNames();
   let underWay = 0;
-
-  function batchFor(keys: readonly InstrumentKey[], { realTimeAt, delayedAt }: Moment): Batch {
-    const open = waiting.find(
-      ({ moment, keys: some }) =>
-        moment.realTimeAt === realTimeAt &&
-        moment.delayedAt === delayedAt &&
-        some.size + keys.length <= MOST_SHARED,
-    );
-    if (open) return open;
-    const batch: Batch = { moment: { realTimeAt, delayedAt }, keys: new Map(), calls: [] };
-    waiting.push(batch);
-    return batch;
-  }
 
   function startNext(): void {
     if (underWay >= atOnce) return;
     const batch = waiting.shift();
     if (!batch) return;
     underWay += 1;
-    void lookUp(batch).finally(() => {
+    void lookUp(batch.calls).finally(() => {
       underWay -= 1;
       startNext();
     });
   }
 
-  async function lookUp({ moment, keys, calls }: Batch): Promise<void> {
+  async function lookUp(calls: readonly Call[]): Promise<void> {
     try {
-      const names = [...keys.keys()];
-      const rows = await read([...keys.values()], moment);
-      const byName = new Map(rows.map((row) => [names[row.place - 1], row]));
-      for (const call of calls) call.resolve(call.keys.map((key) => byName.get(nameOf(key))));
+      await answerAll(calls);
     } catch (error) {
-      if (calls.length > 1 && isOfOneCall(error)) for (const call of calls) await lookUp(alone(call, moment));
+      // Calls that were answered before it was thrown stay answered.
+      if (calls.length > 1 && isOfOneCall(error)) for (const call of calls) await lookUp([call]);
       else for (const { reject } of calls) reject(error);
     }
   }
 
   return (keys, moment) =>
     new Promise((resolve, reject) => {
-      const batch = batchFor(keys, moment);
-      for (const key of keys) batch.keys.set(nameOf(key), key);
-      batch.calls.push({ keys, resolve, reject });
+      const call = { keys, names: namesOf(keys), moment, resolve, reject };
+      const open = waiting.at(-1);
+      if (open && open.size + keys.length <= MOST_SHARED) {
+        open.size += keys.length;
+        open.calls.push(call);
+        return;
+      }
+      waiting.push({ calls: [call], size: keys.length });
       // Not at once: others of this turn are to come along.
       setImmediate(startNext);
     });
 }
 
-function alone(call: Call, moment: Moment): Batch {
-  return { moment, keys: new Map(call.keys.map((key) => [nameOf(key), key])), calls: [call] };
+/** Makes the answering of calls from what is known, and from one statement for all that is not. */
+function answeringFromMemory({
+  read,
+  readState,
+}: Pick<LookupOptions, "read" | "readState">): (calls: readonly Call[]) => Promise<void> {
+  const memory = createRowMemory();
+
+  async function readFor(
+    calls: readonly Call[],
+    isWanted: (name: string, moment: Moment) => boolean,
+  ): Promise<Answers> {
+    const asked = new Map<string, Asking & { name: string }>();
+    for (const { keys, names, moment } of calls)
+      keys.forEach((key, place) => {
+        const name = names[place] ?? "";
+        if (isWanted(name, moment)) asked.set(askingName(name, moment), { ...moment, key, name });
+      });
+    const askings = [...asked.values()];
+    const ids = [...asked.keys()];
+    const known = new Map<string, Known>();
+    let state: string | null = null;
+    for (const row of await read(askings)) {
+      const asking = askings[row.place - 1];
+      if (!asking) continue;
+      state = row.state;
+      known.set(ids[row.place - 1] ?? "", memory.keep(asking.name, asking, row));
+    }
+    return { known, state };
+  }
+
+  return async (calls) => {
+    const isAnyKnown = calls.some(({ names, moment }) => names.some((name) => memory.find(name, moment)));
+    const state = isAnyKnown ? await readState() : null;
+    const holds = (name: string, moment: Moment, of: string | null): Known | undefined => {
+      const known = of === null ? undefined : memory.find(name, moment);
+      return known?.state === of ? known : undefined;
+    };
+    const unanswered = (some: readonly Call[], answers: Answers): Call[] =>
+      some.filter(({ names, moment, resolve }) => {
+        const found: (PointInTimeRow | undefined)[] = [];
+        for (const name of names) {
+          const read = answers.known.size > 0 ? answers.known.get(askingName(name, moment)) : undefined;
+          const known = read ?? holds(name, moment, answers.state);
+          if (!known) return true;
+          found.push(known.row);
+        }
+        resolve(found);
+        return false;
+      });
+
+    const open = unanswered(calls, { known: new Map(), state });
+    if (open.length === 0) return;
+    const read = await readFor(open, (name, moment) => !holds(name, moment, state));
+    // Something was committed between the two statements: what a call gets is to be of one state.
+    const torn = unanswered(open, read);
+    if (torn.length === 0) return;
+    const { known } = await readFor(torn, () => true);
+    for (const { names, moment, resolve } of torn)
+      resolve(names.map((name) => known.get(askingName(name, moment))?.row));
+  };
 }
 
-/** One text per instrument, also of a security that is called like an option. */
-export function nameOf(key: InstrumentKey): string {
-  return `${key.kind} ${instrumentName(key)}`;
+type RowMemory = {
+  /** What was known at the moment, in whatever state. */
+  find: (name: string, moment: Moment) => Known | undefined;
+  /** Keeps a row; the same row as before stays the same object, so that all that was made of it is still there. */
+  keep: (name: string, moment: Moment, row: PointInTimeRow) => Known;
+};
+
+function createRowMemory(): RowMemory {
+  const byKind = new Map<boolean | null, Map<string, Known>>();
+  for (const delayed of [true, false, null]) byKind.set(delayed, new Map());
+  return {
+    find: (name, { at, delayed }) => {
+      const known = byKind.get(delayed)?.get(name);
+      return known && known.from <= at && (known.until === null || at < known.until) ? known : undefined;
+    },
+    keep: (name, { at, delayed }, row) => {
+      const ofKind = byKind.get(delayed);
+      const last = ofKind?.get(name)?.row;
+      const found = row.q_found === true ? row : undefined;
+      const kept = last && found && isSame(last, found) ? last : found;
+      const known = { row: kept, from: at, until: row.next_at, state: row.state };
+      if (ofKind && ofKind.size >= MOST_INSTRUMENTS) ofKind.clear();
+      ofKind?.set(name, known);
+      return known;
+    },
+  };
+}
+
+/** Whether all is the same but what says where and when it was read. */
+function isSame(one: PointInTimeRow, other: PointInTimeRow): boolean {
+  for (const column in other) {
+    const name = column as keyof PointInTimeRow;
+    if (one[name] !== other[name] && name !== "place" && name !== "next_at" && name !== "state") return false;
+  }
+  return true;
+}
+
+function askingName(name: string, { at, delayed }: Moment): string {
+  return `${at} ${delayed} ${name}`;
+}
+
+/** The names of lists of instruments: a target that is asked for again gives the same list. */
+function rememberedNames(): (keys: readonly InstrumentKey[]) => readonly string[] {
+  const known = new WeakMap<readonly InstrumentKey[], readonly string[]>();
+  return (keys) => {
+    // One text per instrument, also of a security that is called like an option.
+    const names = known.get(keys) ?? keys.map((key) => `${key.kind} ${instrumentName(key)}`);
+    known.set(keys, names);
+    return names;
+  };
 }

@@ -1,4 +1,6 @@
+import { createHash } from "node:crypto";
 import { expect, test } from "@jest/globals";
+import fc from "fast-check";
 import { NonceMemory, type UsedNonce } from "../../../src/quotes-api/oauth/nonces.ts";
 
 const memory = (maxNonces = 100) => new NonceMemory({ windowSeconds: 10, maxNonces });
@@ -132,4 +134,19 @@ test("who writes a nonce down is told whose it was, when, and what is forgotten"
   nonces.use("token", 1003, "n", 1000);
 
   expect(told).toEqual([{ token: "token", nowSeconds: 1000, horizon: 990 }]);
+});
+
+test("a nonce is kept as the first 128 bits of the SHA-256 of token and nonce", () => {
+  fc.assert(
+    fc.property(fc.string(), fc.string(), (token, nonce) => {
+      const marks: string[] = [];
+      const onFresh = ({ mark }: UsedNonce): void => void marks.push(mark);
+      new NonceMemory({ windowSeconds: 10, maxNonces: 1, onFresh }).use(token, 1000, nonce, 1000);
+
+      const digest = createHash("sha256")
+        .update(JSON.stringify([token, nonce]))
+        .digest();
+      expect(marks).toEqual([digest.toString("base64url", 0, 16)]);
+    }),
+  );
 });

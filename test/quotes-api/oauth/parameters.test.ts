@@ -65,3 +65,44 @@ test("a name in a problem has 40 characters, and is cut behind them", () => {
   expect(inShort("n".repeat(40))).toBe("n".repeat(40));
   expect(inShort("n".repeat(41))).toBe(`${"n".repeat(40)}...`);
 });
+
+test("a header that is read in one step gives what it gives when it is read parameter by parameter", () => {
+  const names = ["consumer_key", "token", "nonce", "timestamp", "signature_method", "signature", "version"];
+  const usual = ["ck", "at", "n-1", "1700000000", "HMAC-SHA1", "r6%2FTJ%3D", "1.0"];
+  const odd = fc.constantFrom("", "a%41", "%zz", "a b", "+", "é", "1.1", "0", "a=b&c");
+  const values = fc.tuple(
+    ...usual.map((value) => fc.oneof({ weight: 20, arbitrary: fc.constant(value) }, odd)),
+  );
+  const order = fc.oneof(
+    { weight: 5, arbitrary: fc.shuffledSubarray([0, 1, 2, 3, 4, 5, 6], { minLength: 7 }) },
+    fc.array(fc.nat(6), { minLength: 5, maxLength: 8 }),
+  );
+  const queryOf = fc.array(fc.tuple(fc.constantFrom("a", "oauth", "oauth%5Fx", "oauthz", "z"), text));
+  let inOneStep = 0;
+  fc.assert(
+    fc.property(values, order, fc.constantFrom(", ", ",", " ,"), queryOf, (of, places, comma, query) => {
+      const list = places.map((place) => `oauth_${names[place]}="${of[place]}"`).join(comma);
+      const target = signedTarget(
+        "https",
+        "h",
+        `/?${query.map(([name, value]) => `${name}=${percentEncode(value)}`).join("&")}`,
+      );
+      const read = (header: string) => {
+        const found = readRequest({ authorization: [header] }, target);
+        if (!found.ok) return found;
+        const { signed, protocol } = found;
+        const [before, behind] = target.query?.around ?? ["", ""];
+        if (typeof signed === "string") inOneStep += 1;
+        const joined =
+          typeof signed === "string"
+            ? `${before}${signed}${behind}`
+            : joinEncoded(encodeParameters(signed), target.query?.signed ?? []);
+        return { protocol, joined };
+      };
+
+      expect(read(`OAuth ${list}`)).toEqual(read(`OAuth realm="", ${list}`));
+    }),
+    { numRuns: 500 },
+  );
+  expect(inOneStep).toBeGreaterThan(0);
+});
