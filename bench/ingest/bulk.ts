@@ -85,7 +85,7 @@ async function loadAllOf(pool: pg.Pool, batches: readonly Batch[]): Promise<void
       yield* batches.filter((batch) => batch.segment === segment && batch.from === from);
     },
   });
-  for (const batch of batches) await loader.add(stretchOf(batch));
+  for (const batch of batches) await loader.add(await stretchOf(batch));
   await loader.finish();
 }
 

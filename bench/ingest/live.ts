@@ -111,7 +111,7 @@ function memoryLoader({
     await later;
     const done = new Promise<void>((resolve) => (committed = resolve));
     await loader.add(
-      stretchOf({ segment: "live", from: place, to: place + 1, answers: [answer], notes: [] }),
+      await stretchOf({ segment: "live", from: place, to: place + 1, answers: [answer], notes: [] }),
     );
     later = loader.finish();
     await done;

@@ -4,9 +4,17 @@ import type pg from "pg";
 import { from } from "pg-copy-streams";
 import { CopyLines, fillHole, HOLE_BYTES, type Numbers } from "../read/copyLines.ts";
 import type { Instant } from "../clock.ts";
+import { writtenOut } from "../quotes-api/fields.ts";
 import type { QuoteUnit } from "../read/rowTypes.ts";
 import type { InsertQuotes } from "./insert.ts";
-import { EXTENDED_QUOTES, hasExtended, inKeyOrder, type QuoteTable, QUOTES } from "./quoteColumns.ts";
+import {
+  EXTENDED_QUOTES,
+  hasExtended,
+  inKeyOrder,
+  type PlacedUnit,
+  type QuoteTable,
+  QUOTES,
+} from "./quoteColumns.ts";
 
 /**
  * By COPY, for units that are new.
@@ -53,17 +61,18 @@ export function writeLines(
 
 function writeLine(lines: CopyLines, table: QuoteTable, unit: QuoteUnit): number {
   const start = lines.begin();
-  const placed = { unit, instrumentId: 0, sourceId: 0 };
-  lines.add(
-    `${TEXTS.get(table)
-      ?.map((text) => copyText(text(placed)))
-      .join("\t")}\n`,
-  );
+  lines.add((LINES.get(table) as Line)({ unit }, copyText));
   return start;
 }
 
-const TEXTS = new Map(
-  [QUOTES, EXTENDED_QUOTES].map((table) => [table, behindHole(table).map(({ text }) => text)]),
+/** What stands in a line behind its hole. */
+type Line = (placed: Pick<PlacedUnit, "unit">, text: typeof copyText) => string;
+
+const LINES = new Map(
+  [QUOTES, EXTENDED_QUOTES].map((table) => {
+    const texts = behindHole(table).map(({ expression }) => `text(${expression})`);
+    return [table, writtenOut<Line>(["placed", "text"], `${texts.join(' + "\\t" + ')} + "\\n"`)];
+  }),
 );
 
 /** Lines of one table, series by series; `starts` has where each begins. */

@@ -20,18 +20,23 @@ export function hasExtended({ unit }: PlacedUnit): boolean {
 /** The primary key of both tables. */
 export type Key = { instrumentId: number; observedAt: Instant; sourceId: number };
 
-/** A column of a table of quotes, and what it holds of a unit, as text. */
-export type QuoteColumn = { name: string; type: string; text: (placed: PlacedUnit) => string | null };
+/** A column of a table of quotes, and what it holds of a unit, as text; `expression` says the same of `placed`. */
+export type QuoteColumn = {
+  name: string;
+  type: string;
+  text: (placed: PlacedUnit) => string | null;
+  expression: string;
+};
 
 /** A table of quotes; its key comes first. */
 export type QuoteTable = { table: PgTable; name: string; columns: readonly QuoteColumn[] };
 
 /** What is not of the quote itself. */
-const BESIDE_THE_QUOTE: Readonly<Record<string, QuoteColumn["text"]>> = {
-  observedAt: ({ unit }) => unit.observedAt,
-  instrumentId: ({ instrumentId }) => String(instrumentId),
-  sourceId: ({ sourceId }) => String(sourceId),
-  delayed: ({ unit }) => (unit.delayed ? "t" : "f"),
+const BESIDE_THE_QUOTE: Readonly<Record<string, string>> = {
+  observedAt: "placed.unit.observedAt",
+  instrumentId: "String(placed.instrumentId)",
+  sourceId: "String(placed.sourceId)",
+  delayed: 'placed.unit.delayed ? "t" : "f"',
 };
 
 /** @param quote where the values of its fields are; made of names alone */
@@ -39,8 +44,9 @@ function quoteTable(table: PgTable, quote: string): QuoteTable {
   const columns = Object.entries(getTableColumns(table)).map(([field, column]) => {
     // The delta of `greeks` stands in where the element lacks its own.
     const value = `${quote}.${field}${field === "delta" ? " ?? placed.unit.greeksDelta" : ""}`;
-    const text = BESIDE_THE_QUOTE[field] ?? writtenOut<QuoteColumn["text"]>(["placed"], value);
-    return { name: column.name, type: column.getSQLType(), text };
+    const expression = BESIDE_THE_QUOTE[field] ?? value;
+    const text = writtenOut<QuoteColumn["text"]>(["placed"], expression);
+    return { name: column.name, type: column.getSQLType(), text, expression };
   });
   return { table, name: getTableName(table), columns };
 }

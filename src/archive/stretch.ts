@@ -3,6 +3,7 @@
  * numbers of instruments and sources are missing. It is made wherever the journal is read, in another thread or in this
  * one, and holds nothing of the answers but what the archive gets.
  */
+import { setImmediate } from "node:timers/promises";
 import type { Instant } from "../clock.ts";
 import type { RecordSource, ResponseRecord } from "../journal/record.ts";
 import type { DividendData } from "../quotes-api/document.ts";
@@ -118,11 +119,9 @@ export class Gathering {
     for (const letter of deadLetters) this.#letters.push({ ...letter, source });
     for (const unit of units) {
       const lines = writeLines(unit, this.#quotes, this.#extended);
-      this.#addRow(source, unit.observedAt, {
-        ...lines,
-        instrument: unit.instrument,
-        dividend: dividendOf(unit.quote),
-      });
+      const place = this.#placeOfIdentity(unit.instrument);
+      const { instrument, quote } = unit;
+      this.#addRow(source, unit.observedAt, { ...lines, place, instrument, dividend: dividendOf(quote) });
     }
     const stored = { responses: 1, quotes: units.length };
     this.#report = addCounts(this.#report, { ...NOTHING_LOADED, ...countsOf([answer]), ...stored });
@@ -137,7 +136,12 @@ export class Gathering {
       record,
       responseRow(record, { outcome: "quotes", responseId, position }),
     );
-    for (const row of rows) this.#addRow(source, record.observedAt, row);
+    for (const row of rows) {
+      const place = this.#placeOfRow.get(row.instrument) ?? this.#placeOfIdentity(row.instrument);
+      // Plain answers bring the same object for one instrument again and again.
+      this.#placeOfRow.set(row.instrument, place);
+      this.#addRow(source, record.observedAt, { ...row, place });
+    }
     this.#plainAnswers += 1;
     this.#plainUnits += rows.length;
   }
@@ -156,7 +160,8 @@ export class Gathering {
   }
 
   #addRow(source: number, at: Instant, row: Row): void {
-    const place = this.#see(row.instrument, at);
+    const { place } = row;
+    this.#instruments[place] = seenAgain(this.#instruments[place], row.instrument, at);
     const key = place * SOURCES + source;
     let number = this.#seriesOf.get(key);
     if (number === undefined) {
@@ -172,18 +177,10 @@ export class Gathering {
     this.#addMonth(at);
   }
 
-  #see(row: InstrumentRow, at: Instant): number {
-    const place = this.#placeOfRow.get(row) ?? this.#placeOfIdentity(row);
-    this.#instruments[place] = seenAgain(this.#instruments[place], row, at);
-    return place;
-  }
-
-  /** Plain answers bring the same object for one instrument again and again. */
   #placeOfIdentity(row: InstrumentRow): number {
     const identity = identityText(row);
     const place = this.#placeOf.get(identity) ?? this.#instruments.length;
     this.#placeOf.set(identity, place);
-    this.#placeOfRow.set(row, place);
     return place;
   }
 
@@ -220,7 +217,14 @@ export class Gathering {
 const LINE_FEED = 0x0a;
 
 /** A quote whose lines are there, and where they begin. */
-type Row = { instrument: InstrumentRow; dividend: DividendData | null; quote: number; extended: number };
+type Row = {
+  instrument: InstrumentRow;
+  /** That of its instrument. */
+  place: number;
+  dividend: DividendData | null;
+  quote: number;
+  extended: number;
+};
 
 /** A month of a time, `2026-11`. */
 export function monthText(at: Instant): string {
@@ -269,10 +273,13 @@ class Places<T> {
   }
 }
 
-/** A batch as a stretch. */
-export function stretchOf({ segment, from, to, answers, notes }: Batch): Stretch {
+/** A batch as a stretch. Between answers whatever else waits has its turn, above all the stretch on its way. */
+export async function stretchOf({ segment, from, to, answers, notes }: Batch): Promise<Stretch> {
   const gathering = new Gathering({ segment, from });
-  for (const answer of answers) gathering.addAnswer(answer);
+  for (const answer of answers) {
+    gathering.addAnswer(answer);
+    await setImmediate();
+  }
   for (const note of notes) gathering.addNote(note);
   gathering.to = to;
   return gathering.finish();
