@@ -80,8 +80,6 @@ async function fill(database: pg.Pool): Promise<string[]> {
 
 /** What the policies would do in their own time. */
 async function settle(database: pg.Pool, lastDate: string): Promise<void> {
-  for (const pieces of ["bar_pieces", "volume_pieces"])
-    await database.query(`call refresh_continuous_aggregate('${pieces}', null, '${lastDate}')`);
   for (const table of ["quotes", "extended_quotes"])
     await database.query(
       `select compress_chunk(c) from show_chunks('${table}', older_than => '${lastDate}'::timestamptz - interval '7 days') c`,
