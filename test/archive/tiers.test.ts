@@ -87,7 +87,7 @@ async function viewsOf(pool: pg.Pool): Promise<unknown> {
 
 const compressAll = (pool: pg.Pool) =>
   pool.query(
-    "select compress_chunk(c) from show_chunks('quotes') c union all select compress_chunk(c) from show_chunks('extended_quotes') c",
+    "select compress_chunk(c) from unnest('{quotes,extended_quotes,intraday_bars}'::regclass[]) t cross join show_chunks(t) c",
   );
 
 describe("the storage tier", () => {
@@ -130,7 +130,11 @@ describe("on TimescaleDB", () => {
         pool,
         "select hypertable_name as name from timescaledb_information.hypertables where hypertable_schema = 'public' order by 1",
       ),
-    ).toEqual(["dividends", "extended_quotes", "quotes", "responses"].map((name) => ({ name })));
+    ).toEqual(
+      ["dividends", "extended_quotes", ...(onCommunity ? ["intraday_bars"] : []), "quotes", "responses"].map(
+        (name) => ({ name }),
+      ),
+    );
   });
 
   timescaleTest("a database that holds rows stays as it is until the move is asked for", async () => {
@@ -187,13 +191,19 @@ describe("on TimescaleDB Community", () => {
         pool,
         "select hypertable_name as name, config->>'compress_after' as after from timescaledb_information.jobs where proc_name = 'policy_compression' order by 1",
       ),
-    ).toEqual(["extended_quotes", "quotes", "responses"].map((name) => ({ name, after: "7 days" })));
+    ).toEqual(
+      ["extended_quotes", "intraday_bars", "quotes", "responses"].map((name) => ({ name, after: "7 days" })),
+    );
     expect(
       await rowsOfQuery(
         pool,
         "select hypertable::text as name, segmentby from timescaledb_information.hypertable_compression_settings where segmentby <> '' order by 1",
       ),
-    ).toEqual(["extended_quotes", "quotes"].map((name) => ({ name, segmentby: "instrument_id" })));
+    ).toEqual([
+      { name: "extended_quotes", segmentby: "instrument_id" },
+      { name: "intraday_bars", segmentby: "instrument_id,minutes" },
+      { name: "quotes", segmentby: "instrument_id" },
+    ]);
   });
 
   communityTest(

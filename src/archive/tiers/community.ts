@@ -8,6 +8,11 @@ const COMPRESS_AFTER = "7 days";
 const COMPRESSED = [
   { table: "quotes", segmentBy: "instrument_id", orderBy: "observed_at desc, source_id" },
   { table: "extended_quotes", segmentBy: "instrument_id", orderBy: "observed_at desc, source_id" },
+  {
+    table: "intraday_bars",
+    segmentBy: "instrument_id, minutes",
+    orderBy: "date desc, source_id, delayed, bar_at desc",
+  },
   { table: "responses", segmentBy: "", orderBy: "observed_at desc, source_id, request_id" },
 ];
 
@@ -23,6 +28,11 @@ export async function settleCommunity(
   client: pg.ClientBase,
   retentionDays: number | null | undefined,
 ): Promise<void> {
+  // Compressed, bars are a small part of the archive; as a plain table they would be most of it.
+  await client.query(
+    `select create_hypertable('intraday_bars', 'bar_at', chunk_time_interval => interval '28 days',
+       create_default_indexes => false, if_not_exists => true, migrate_data => true)`,
+  );
   for (const compression of COMPRESSED) await compress(client, compression);
   await openCompressed(client);
   if (await exists(client, "bar_pieces")) await client.query(TAKE_PIECES);
