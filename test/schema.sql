@@ -123,6 +123,10 @@ create table extended_quotes (
   delta numeric,
   constraint extended_quotes_pkey PRIMARY KEY (instrument_id, observed_at, source_id)
 );
+CREATE TRIGGER follow_changed_volumes AFTER UPDATE ON extended_quotes REFERENCING OLD TABLE AS gone NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION follow_lost_volumes();
+CREATE TRIGGER follow_deleted_volumes AFTER DELETE ON extended_quotes REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION follow_lost_volumes();
+CREATE TRIGGER follow_truncated_volumes AFTER TRUNCATE ON extended_quotes FOR EACH STATEMENT EXECUTE FUNCTION follow_lost_volumes();
+CREATE TRIGGER keep_bars AFTER INSERT ON extended_quotes REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION keep_bars();
 
 create table fills (
   job text not null,
@@ -163,6 +167,31 @@ create table instruments (
 );
 CREATE INDEX instruments_symbol ON instruments USING btree (symbol);
 comment on table instruments is 'What is quoted. The symbol of an option is that of its underlying.';
+
+create table intraday_bars (
+  bar_at timestamp with time zone not null,
+  date date not null,
+  instrument_id integer not null,
+  source_id smallint not null,
+  minutes smallint not null,
+  delayed boolean not null,
+  session text not null,
+  spread_count bigint not null,
+  quote_count bigint not null,
+  volume bigint,
+  volume_before bigint,
+  open numeric,
+  high numeric,
+  low numeric,
+  close numeric,
+  spread_sum numeric not null,
+  constraint intraday_bars_pkey PRIMARY KEY (instrument_id, date, source_id, delayed, minutes, bar_at),
+  constraint intraday_bars_minutes_check CHECK (minutes = ANY (ARRAY[5, 60]))
+);
+CREATE INDEX intraday_bars_date ON intraday_bars USING btree (((minutes)::integer), date);
+comment on column intraday_bars.volume is 'The last one shown in the bar.';
+comment on column intraday_bars.volume_before is 'The last one shown earlier on that date, or the first one of the bar where there is none.';
+comment on table intraday_bars is 'Bars that end by session_bars.bars_to. What is newer, a quarter of an hour at most, is read from the rows.';
 
 create table journal_positions (
   segment text not null,
@@ -266,12 +295,14 @@ create table session_bars (
   quote_count bigint not null,
   volume bigint,
   quotes_dropped boolean not null default false,
+  bars_to timestamp with time zone,
   constraint session_bars_pkey PRIMARY KEY (instrument_id, source_id, delayed, date)
 );
 CREATE INDEX session_bars_date ON session_bars USING btree (date);
 comment on column session_bars.date is 'The exchange''s, America/New_York.';
 comment on column session_bars.volume is 'NULL while extended_quotes has it: the last one shown on that date. Written down before retention drops those rows.';
 comment on column session_bars.quotes_dropped is 'Retention has dropped quotes of it: the bar knows more than the rows, and stays until as many rows are there again.';
+comment on column session_bars.bars_to is 'intraday_bars has the bars that end by then: all of a date that is not its series'' last, others up to the last quarter of an hour.';
 comment on table session_bars is 'Kept by a trigger on quotes, in the transaction that inserts them. Prices are those of last above 0: 0 is no trade.';
 
 create table sessions (
@@ -285,6 +316,8 @@ create table sessions (
   constraint sessions_pkey PRIMARY KEY (date),
   constraint sessions_kind_check CHECK (kind = ANY (ARRAY['regular'::text, 'early'::text]))
 );
+CREATE TRIGGER follow_calendar AFTER INSERT OR DELETE ON sessions FOR EACH ROW EXECUTE FUNCTION follow_calendar();
+CREATE TRIGGER follow_corrections AFTER UPDATE ON sessions FOR EACH ROW WHEN (old.pre_at IS DISTINCT FROM new.pre_at OR old.open_at IS DISTINCT FROM new.open_at OR old.close_at IS DISTINCT FROM new.close_at OR old.post_at IS DISTINCT FROM new.post_at) EXECUTE FUNCTION follow_calendar();
 comment on table sessions is 'The exchange''s calendar, written by the program at each migration. A date that is not here has no session.';
 
 create table slots (
@@ -312,7 +345,7 @@ create table sources (
 );
 comment on table sources is 'Where rows come from. Simulated and real rows can never be mistaken for one another.';
 
--- view bars_1d, which reads extended_quotes, instruments, quotes, session_bars, sessions, sources
+-- view bars_1d, which reads extended_quotes, instruments, intraday_bars, quotes, session_bars, sessions, sources
 --   instrument_id integer,
 --   security_type text,
 --   symbol text,
@@ -335,7 +368,7 @@ comment on table sources is 'Where rows come from. Simulated and real rows can n
 --   source_name text
 comment on view bars_1d is 'One bar for each exchange date. session is regular, early, or closed; volume is the last one shown.';
 
--- view bars_1h, which reads instruments, session_bars, sessions, sources
+-- view bars_1h, which reads instruments, intraday_bars, session_bars, sessions, sources
 --   instrument_id integer,
 --   security_type text,
 --   symbol text,
@@ -379,7 +412,7 @@ comment on view bars_1h is 'Bars of 1 hour in exchange time, of the observations
 --   source_name text
 comment on view bars_1m is 'Bars of 1 minute in exchange time, of the observations of `last`. Name date in the where clause: it is what makes it fast.';
 
--- view bars_5m, which reads instruments, session_bars, sessions, sources
+-- view bars_5m, which reads instruments, intraday_bars, session_bars, sessions, sources
 --   instrument_id integer,
 --   security_type text,
 --   symbol text,
@@ -482,14 +515,30 @@ comment on view latest_quotes is 'The newest quote of each instrument: one row p
 --   moneyness numeric
 comment on view option_chain_latest is 'One row per underlying, expiration and strike, until the expiration''s close; moneyness is the underlying''s last over the strike.';
 
+-- function bar_beginning(at timestamp with time zone, width interval, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone) returns timestamp with time zone, text c045b20211fd79a32098719cce840753
+
+-- function follow_calendar() returns trigger, text f42d483c10841ba81ca7a94014843102
+
 -- function follow_lost_quotes() returns trigger, text f56b7d08224516743002f58c85f34865
 
--- function keep_session_bars() returns trigger, text f064627b448366af0211ff69c287cbfc
+-- function follow_lost_volumes() returns trigger, text 1e37e5e2c026d85c83e5765cf452aa2a
+
+-- function keep_bars() returns trigger, text 193585c0dfe4be218ea45c45f6499492
+
+-- function keep_intraday_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[], all_are_over boolean DEFAULT false) returns void, text f653855a157ea8a8208dafb33e222cb1
+
+-- function keep_session_bars() returns trigger, text 377e438a05dd6a4d0506b95aad2a9e8a
+
+-- function newest_bars(of_instrument integer, of_source smallint, of_delayed boolean, of_date date, from_at timestamp with time zone, to_at timestamp with time zone, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone, width interval) returns TABLE(session text, bar_at timestamp with time zone, open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint), text fb5f8d91c77921fed8e1161e2721d106
 
 -- function quote_bars(of_instrument integer, of_source smallint, of_delayed boolean, from_at timestamp with time zone, to_at timestamp with time zone, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone, width interval) returns TABLE(session text, bar_at timestamp with time zone, open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint), text 963c032a1eed05c2aa49d3c6df190c1c
 
 -- function recompute_session_bars(from_date date, to_date date) returns bigint, text 8944e7a7b1a086d0848e4590f78e6655
 
--- function refresh_session_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[]) returns void, text 0531a72f4164bf29b90a40c6ce6a3cd4
+-- function refresh_daily_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[]) returns void, text 0531a72f4164bf29b90a40c6ce6a3cd4
 
--- function wide_quote_bars(of_instrument integer, of_source smallint, of_delayed boolean, from_at timestamp with time zone, to_at timestamp with time zone, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone, width interval) returns TABLE(session text, bar_at timestamp with time zone, open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint), text 81dc6e14076e559117dab6b8b4b4e8ce
+-- function refresh_intraday_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[]) returns void, text 7b91bf1426bed168db2bc0accc842b5d
+
+-- function refresh_session_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[]) returns void, text a98f070667b023e9d5f65de1c6d506eb
+
+-- function session_of(at timestamp with time zone, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone) returns text, text b1b0965e0f24d0035ce9296a1c86a689

@@ -1,7 +1,8 @@
 /**
  * `npm run bench:queries [-- --rows 20000000]`: how long the views take over that many quotes, beside the same
  * question asked of the raw tables; medians. It works in a database of its own, dropped at the end: on the server of
- * TEST_DATABASE_URL, or on an embedded one. Exit code 1 when a view misses its target.
+ * TEST_DATABASE_URL, or on an embedded one. Exit code 1 when a view misses its target. With `--documented` the questions of
+ * docs/sql.md instead.
  */
 import { performance } from "node:perf_hooks";
 import type pg from "pg";
@@ -10,6 +11,7 @@ import { createPool } from "../../src/archive/connect.ts";
 import { describeTier, readTier } from "../../src/archive/tiers/tier.ts";
 import { execute, startTestServer } from "../../test/support/postgres/server.ts";
 import { instantFromDate } from "../../src/clock.ts";
+import { askDocumented, DOCUMENTED_ROWS } from "./documented.ts";
 import { fillInstruments, fillSession, sessionDates } from "./market.ts";
 import { type Question, questions } from "./questions.ts";
 
@@ -19,7 +21,8 @@ const RAW_ROUNDS = 3;
 const MOST_BYTES = 8e9;
 
 const at = process.argv.indexOf("--rows");
-const wanted = at > 0 ? Number(process.argv[at + 1]) : 20_000_000;
+const isDocumented = process.argv.includes("--documented");
+const wanted = at > 0 ? Number(process.argv[at + 1]) : isDocumented ? DOCUMENTED_ROWS : 20_000_000;
 const server = process.env["TEST_DATABASE_URL"]
   ? { url: process.env["TEST_DATABASE_URL"], close: async () => undefined }
   : await startTestServer();
@@ -47,6 +50,7 @@ async function run(database: pg.Pool): Promise<number> {
   console.log(
     `${describeTier(tier)}: ${rows.toLocaleString("en")} rows in quotes, as many in extended_quotes, ${(bytes / 1e9).toFixed(1)} GB`,
   );
+  if (isDocumented) return (await askDocumented(database, dates)) > 0 ? 1 : 0;
   console.log(
     `${"question".padEnd(42)}${"view".padStart(12)}${"target".padStart(12)}${"raw tables".padStart(14)}`,
   );
@@ -80,8 +84,6 @@ async function fill(database: pg.Pool): Promise<string[]> {
 
 /** What the policies would do in their own time. */
 async function settle(database: pg.Pool, lastDate: string): Promise<void> {
-  for (const pieces of ["bar_pieces", "volume_pieces"])
-    await database.query(`call refresh_continuous_aggregate('${pieces}', null, '${lastDate}')`);
   for (const table of ["quotes", "extended_quotes"])
     await database.query(
       `select compress_chunk(c) from show_chunks('${table}', older_than => '${lastDate}'::timestamptz - interval '7 days') c`,

@@ -8,9 +8,6 @@ import type pg from "pg";
 const OWN = `c.relnamespace = 'public'::regnamespace
   and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')`;
 
-/** Made by a storage tier, not by the history. */
-const TIER_OBJECTS = ["bar_pieces", "volume_pieces"];
-
 const TABLES = `
 select c.relname as name, obj_description(c.oid, 'pg_class') as comment,
        array(
@@ -54,7 +51,7 @@ select c.relname as name, obj_description(c.oid, 'pg_class') as comment,
          where r.ev_class = c.oid and n.oid <> c.oid and n.relkind in ('r', 'p', 'v') order by 1
        ) as reads
 from pg_class c
-where ${OWN} and c.relkind = 'v' and c.relname <> all ($1)
+where ${OWN} and c.relkind = 'v'
 order by c.relname`;
 
 const FUNCTIONS = `
@@ -70,19 +67,16 @@ type View = Record<"columns" | "reads", string[]> & Commented;
 type Commented = { name: string; comment: string | null };
 type Function = Record<"name" | "arguments" | "result" | "body", string>;
 
-/**
- * @param options.bodies false: functions without the digest of their text, which a storage tier may replace
- * @returns the text of `test/schema.sql`
- */
-export async function dumpSchema(pool: pg.Pool, { bodies = true } = {}): Promise<string> {
+/** @returns the text of `test/schema.sql` */
+export async function dumpSchema(pool: pg.Pool): Promise<string> {
   const tables = await pool.query<Table>(TABLES);
-  const views = await pool.query<View>(VIEWS, [TIER_OBJECTS]);
+  const views = await pool.query<View>(VIEWS);
   const functions = await pool.query<Function>(FUNCTIONS);
   return [
     "-- What the migrations make. Written by `node scripts/dump-schema.js`, compared by test/archive/schemaDump.test.ts.",
     ...tables.rows.map(tableText),
     ...views.rows.map(viewText),
-    ...functions.rows.map((row) => functionText(row, bodies)),
+    ...functions.rows.map((row) => functionText(row)),
     "",
   ].join("\n");
 }
@@ -116,8 +110,8 @@ function viewText({ name, comment, columns, reads }: View): string {
   ].join("\n");
 }
 
-function functionText({ name, arguments: given, result, body }: Function, bodies: boolean): string {
-  return `\n-- function ${name}(${given}) returns ${result}${bodies ? `, text ${body}` : ""}`;
+function functionText({ name, arguments: given, result, body }: Function): string {
+  return `\n-- function ${name}(${given}) returns ${result}, text ${body}`;
 }
 
 function commentText(kind: string, { name, comment }: Commented): string[] {

@@ -78,6 +78,12 @@ async function ensureMonths(client: pg.ClientBase, months: readonly number[]): P
   for (const one of wanted) if (names.has(one.name)) await makePartition(client, one);
 }
 
+/** Tables that bars are made of, and the names of their triggers. */
+const FOLLOWED: Readonly<Record<string, { kept: string; keeper: string; follower: string }>> = {
+  quotes: { kept: "quotes", keeper: "keep_session_bars", follower: "follow_lost_quotes" },
+  extended_quotes: { kept: "volumes", keeper: "keep_bars", follower: "follow_lost_volumes" },
+};
+
 /**
  * Attached rather than created in place: that waits for no reader of the table and keeps none waiting. One statement, which
  * is a transaction or a part of one; who waits for the lock finds the partition afterwards.
@@ -87,17 +93,18 @@ async function makePartition(
   { table, month, name }: { table: string; month: number; name: string },
 ): Promise<void> {
   // Statements that name the partition itself pass its table's triggers by.
+  const { kept, keeper, follower } = FOLLOWED[table] ?? {};
   const triggers =
-    table === "quotes"
-      ? `create trigger keep_session_bars after insert on ${name}
-           referencing new table as inserted for each statement execute function keep_session_bars();
-         create trigger follow_deleted_quotes after delete on ${name}
-           referencing old table as gone for each statement execute function follow_lost_quotes();
-         create trigger follow_changed_quotes after update on ${name} referencing old table as gone
-           new table as inserted for each statement execute function follow_lost_quotes();
-         create trigger follow_truncated_quotes after truncate on ${name}
-           for each statement execute function follow_lost_quotes();`
-      : "";
+    kept === undefined
+      ? ""
+      : `create trigger ${keeper} after insert on ${name}
+           referencing new table as inserted for each statement execute function ${keeper}();
+         create trigger follow_deleted_${kept} after delete on ${name}
+           referencing old table as gone for each statement execute function ${follower}();
+         create trigger follow_changed_${kept} after update on ${name} referencing old table as gone
+           new table as inserted for each statement execute function ${follower}();
+         create trigger follow_truncated_${kept} after truncate on ${name}
+           for each statement execute function ${follower}();`;
   await client.query(
     `do $$
      begin

@@ -267,8 +267,38 @@ export const sessionBars = pgTable(
     quoteCount: bigintText("quote_count").notNull(),
     volume: bigintText("volume"),
     quotesDropped: boolean("quotes_dropped").notNull().default(false),
+    barsTo: instant("bars_to"),
   },
   (table) => [primaryKey({ columns: [table.instrumentId, table.sourceId, table.delayed, table.date] })],
+);
+
+/** Bars of five minutes and of an hour that are over; kept by a trigger on `extended_quotes`. */
+export const intradayBarsKept = pgTable(
+  "intraday_bars",
+  {
+    barAt: instant("bar_at").notNull(),
+    date: date("date", { mode: "string" }).notNull(),
+    instrumentId: integer("instrument_id").notNull(),
+    sourceId: smallint("source_id").notNull(),
+    minutes: smallint("minutes").notNull(),
+    delayed: boolean("delayed").notNull(),
+    session: text("session").notNull(),
+    spreadCount: bigintText("spread_count").notNull(),
+    quoteCount: bigintText("quote_count").notNull(),
+    volume: bigintText("volume"),
+    volumeBefore: bigintText("volume_before"),
+    open: numeric("open"),
+    high: numeric("high"),
+    low: numeric("low"),
+    close: numeric("close"),
+    spreadSum: numeric("spread_sum").notNull(),
+  },
+  (table) => [
+    primaryKey({
+      // prettier-ignore
+      columns: [table.instrumentId, table.date, table.sourceId, table.delayed, table.minutes, table.barAt],
+    }),
+  ],
 );
 
 /** Each migration that was applied, with the checksum of its file. */

@@ -125,6 +125,30 @@ async function barsKept(id: number, width: string) {
   }));
 }
 
+const HOUR = 60 * MINUTE;
+const LONGEST_UNKEPT = 15 * MINUTE;
+
+/** What is kept are the bars that are over, the last date's up to a quarter of an hour, as often as they are in the views. */
+async function expectKept(id: number, rows: readonly Row[]): Promise<void> {
+  const last = rows.at(-1);
+  if (last === undefined) return;
+  const to = last.at - (last.at % LONGEST_UNKEPT);
+  const over = (at: number, width: number) =>
+    dateOf(at) < dateOf(last.at) || (width === HOUR ? beginning(to, width) > at : at < to);
+  const kept = await rowsOfQuery(
+    pool,
+    `select minutes, ${ms("bar_at")} at, quote_count as count from intraday_bars where instrument_id = $1 order by 1, 2`,
+    [id],
+  );
+  expect(kept.map(({ minutes, at, count }) => [Number(minutes), Number(at), BigInt(String(count))])).toEqual(
+    [5 * MINUTE, HOUR].flatMap((width) =>
+      barsCounted(rows, width)
+        .filter(({ at }) => over(at, width))
+        .map(({ at, count }) => [width / MINUTE, at, count]),
+    ),
+  );
+}
+
 /** All bars of an instrument against a count of its rows. */
 async function expectCounted(id: number): Promise<void> {
   const rows = await rowsOf(id);
@@ -132,7 +156,7 @@ async function expectCounted(id: number): Promise<void> {
   for (const [width, length] of [
     ["1m", MINUTE],
     ["5m", 5 * MINUTE],
-    ["1h", 60 * MINUTE],
+    ["1h", HOUR],
   ] as const)
     expect(await barsKept(id, width)).toEqual(
       barsCounted(rows, length).map(({ spreads, ...bar }) => ({
@@ -198,6 +222,7 @@ test("whatever is loaded in whatever order, lost and loaded again, bars of every
         }
         await see(pool, ...all);
         await expectCounted(id);
+        await expectKept(id, await rowsOf(id));
       },
     ),
     { numRuns: 12, seed: 16 },
@@ -231,6 +256,13 @@ plainTest(
     await pool.query("update quotes_2026_12 set delayed = false where last = 13");
     await expectCounted(id);
     await pool.query("delete from quotes_2026_12 where last = 13");
+    await expectCounted(id);
+
+    await pool.query("update extended_quotes set volume = volume + 5");
+    await expectCounted(id);
+    await pool.query("delete from extended_quotes where observed_at < '2026-12-01 00:00+00'");
+    await expectCounted(id);
+    await see(pool, ...seen);
     await expectCounted(id);
 
     await pool.query("truncate quotes_2026_12, extended_quotes_2026_12");

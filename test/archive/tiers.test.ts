@@ -2,7 +2,6 @@ import { afterAll, describe, expect, test } from "@jest/globals";
 import type pg from "pg";
 import { migrate } from "../../src/archive/migrations.ts";
 import { readRetention } from "../../src/archive/tiers/community.ts";
-import { refreshPieces } from "../../src/archive/tiers/refreshPieces.ts";
 import { describeTier, readTier } from "../../src/archive/tiers/tier.ts";
 import { loadAll } from "../../src/archive/loader.ts";
 import { contentOf, rowsOfQuery } from "../support/archive.ts";
@@ -23,8 +22,8 @@ const communityTest = onCommunity ? test : test.skip;
 afterAll(() => {
   const missing = onTimescale ? "the Community edition of TimescaleDB" : "TimescaleDB";
   const left = onTimescale
-    ? "compression, continuous aggregates and retention"
-    : "hypertables, moving to them, compression, continuous aggregates and retention";
+    ? "compression and retention"
+    : "hypertables, moving to them, compression and retention";
   if (!onCommunity)
     process.stderr.write(`Left out, because the server does not offer ${missing}: the cases of ${left}.\n`);
 });
@@ -88,7 +87,7 @@ async function viewsOf(pool: pg.Pool): Promise<unknown> {
 
 const compressAll = (pool: pg.Pool) =>
   pool.query(
-    "select compress_chunk(c) from show_chunks('quotes') c union all select compress_chunk(c) from show_chunks('extended_quotes') c",
+    "select compress_chunk(c) from unnest('{quotes,extended_quotes,intraday_bars}'::regclass[]) t cross join show_chunks(t) c",
   );
 
 describe("the storage tier", () => {
@@ -131,7 +130,11 @@ describe("on TimescaleDB", () => {
         pool,
         "select hypertable_name as name from timescaledb_information.hypertables where hypertable_schema = 'public' order by 1",
       ),
-    ).toEqual(["dividends", "extended_quotes", "quotes", "responses"].map((name) => ({ name })));
+    ).toEqual(
+      ["dividends", "extended_quotes", ...(onCommunity ? ["intraday_bars"] : []), "quotes", "responses"].map(
+        (name) => ({ name }),
+      ),
+    );
   });
 
   timescaleTest("a database that holds rows stays as it is until the move is asked for", async () => {
@@ -188,13 +191,19 @@ describe("on TimescaleDB Community", () => {
         pool,
         "select hypertable_name as name, config->>'compress_after' as after from timescaledb_information.jobs where proc_name = 'policy_compression' order by 1",
       ),
-    ).toEqual(["extended_quotes", "quotes", "responses"].map((name) => ({ name, after: "7 days" })));
+    ).toEqual(
+      ["extended_quotes", "intraday_bars", "quotes", "responses"].map((name) => ({ name, after: "7 days" })),
+    );
     expect(
       await rowsOfQuery(
         pool,
         "select hypertable::text as name, segmentby from timescaledb_information.hypertable_compression_settings where segmentby <> '' order by 1",
       ),
-    ).toEqual(["extended_quotes", "quotes"].map((name) => ({ name, segmentby: "instrument_id" })));
+    ).toEqual([
+      { name: "extended_quotes", segmentby: "instrument_id" },
+      { name: "intraday_bars", segmentby: "instrument_id,minutes" },
+      { name: "quotes", segmentby: "instrument_id" },
+    ]);
   });
 
   communityTest(
@@ -245,31 +254,6 @@ describe("on TimescaleDB Community", () => {
     });
   });
 
-  communityTest(
-    "bars are the same from the rows, from the aggregates, and after late rows came",
-    async () => {
-      const { pool } = await freshDatabase();
-      const journal = await journalOf(pool, 200);
-      await journal.load();
-      const fromRows = await viewsOf(pool);
-
-      await refreshPieces(pool, "2026-11-19", "2026-11-22");
-      expect(await viewsOf(pool)).toEqual(fromRows);
-      const plan = await rowsOfQuery(pool, "select count(*) as n from bar_pieces");
-      expect(Number(plan[0]?.["n"])).toBeGreaterThan(100);
-
-      await pool.query(
-        `insert into quotes (observed_at, instrument_id, source_id, delayed, last)
-       select observed_at + interval '1 second', instrument_id, source_id, delayed, last + 5 from quotes`,
-      );
-      const late = await viewsOf(pool);
-      await pool.query("drop materialized view bar_pieces cascade");
-      await migrate(pool, NOW);
-      expect(await viewsOf(pool)).toEqual(late);
-      expect(late).not.toEqual(fromRows);
-    },
-  );
-
   communityTest("quotes are kept for ever unless retention is set, and again when it is unset", async () => {
     const { pool } = await freshDatabase();
     expect(await readRetention(pool)).toBeNull();
@@ -283,7 +267,7 @@ describe("on TimescaleDB Community", () => {
   });
 
   communityTest(
-    "retention makes the pieces of quotes that a loader brought, before it drops them",
+    "retention keeps the bars of quotes that a loader brought, before it drops them",
     async () => {
       const { pool } = await freshDatabase();
       await (await journalOf(pool, 200)).load();
@@ -298,27 +282,6 @@ describe("on TimescaleDB Community", () => {
       expect((before["bars_5m"] as unknown[]).length).toBeGreaterThan(100);
     },
   );
-
-  communityTest("retention drops nothing while the pieces lack quotes", async () => {
-    const { pool } = await freshDatabase();
-    await (await journalOf(pool, 20)).load();
-    const before = await contentOf(pool);
-    await pool.query(
-      `create or replace procedure refresh_nothing(regclass, timestamptz, timestamptz, force boolean default false)
-         language sql as 'select 1'`,
-    );
-    const body = await rowsOfQuery(
-      pool,
-      "select replace(pg_get_functiondef('drop_old_quotes'::regproc), 'refresh_continuous_aggregate', 'refresh_nothing') as text",
-    );
-    await pool.query(String(body[0]?.["text"]));
-
-    await expect(pool.query("call drop_old_quotes(0, '{\"days\": -36500}')")).rejects.toMatchObject({
-      code: "P0001",
-      message: expect.stringMatching(/count fewer quotes of 2026-.* nothing was dropped/),
-    });
-    expect(await contentOf(pool)).toEqual(before);
-  });
 
   communityTest(
     "retention drops old quotes; bars of five minutes and more, dividends and answers stay",

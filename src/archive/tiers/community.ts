@@ -1,17 +1,18 @@
-/** What TimescaleDB Community adds: compression, a continuous aggregate under the bars, retention if it is wanted. */
+/** What TimescaleDB Community adds: compression, and retention if it is wanted. */
 import type pg from "pg";
-import { refreshForce } from "./refreshPieces.ts";
 
 /** Rows of a chunk are compressed when all of them are older than this. */
 const COMPRESS_AFTER = "7 days";
-
-/** Pieces of bars are made when they are older than this; what is newer is read from the rows. */
-const PIECES_AFTER = "1 day";
 
 /** Tables that are compressed, and what their rows are grouped by. */
 const COMPRESSED = [
   { table: "quotes", segmentBy: "instrument_id", orderBy: "observed_at desc, source_id" },
   { table: "extended_quotes", segmentBy: "instrument_id", orderBy: "observed_at desc, source_id" },
+  {
+    table: "intraday_bars",
+    segmentBy: "instrument_id, minutes",
+    orderBy: "date desc, source_id, delayed, bar_at desc",
+  },
   { table: "responses", segmentBy: "", orderBy: "observed_at desc, source_id, request_id" },
 ];
 
@@ -27,15 +28,15 @@ export async function settleCommunity(
   client: pg.ClientBase,
   retentionDays: number | null | undefined,
 ): Promise<void> {
+  // Compressed, bars are a small part of the archive; as a plain table they would be most of it.
+  await client.query(
+    `select create_hypertable('intraday_bars', 'bar_at', chunk_time_interval => interval '28 days',
+       create_default_indexes => false, if_not_exists => true, migrate_data => true)`,
+  );
   for (const compression of COMPRESSED) await compress(client, compression);
-  for (const [name, statement] of Object.entries(PIECES)) {
-    if (await exists(client, name)) continue;
-    await client.query(statement);
-    await refreshSince(client, name, await readRetention(client));
-  }
-  await client.query(WIDE_BARS);
   await openCompressed(client);
-  await client.query(retention(await refreshForce(client)));
+  if (await exists(client, "bar_pieces")) await client.query(TAKE_PIECES);
+  await client.query(RETENTION);
   if (retentionDays !== undefined) await retain(client, retentionDays);
 }
 
@@ -100,24 +101,10 @@ async function retain(client: pg.ClientBase, days: number | null): Promise<void>
   await client.query(
     "select delete_job(job_id) from timescaledb_information.jobs where proc_name = 'drop_old_quotes' and proc_schema = current_schema()",
   );
-  for (const name of Object.keys(PIECES)) await refreshSince(client, name, days);
   if (days === null) return;
   await client.query(
     "select add_job('drop_old_quotes', interval '1 day', config => jsonb_build_object('days', $1::int))",
     [days],
-  );
-}
-
-/**
- * The pieces follow late rows of any age, but never into what retention has dropped: a refresh there would find no
- * rows and empty the bars.
- */
-async function refreshSince(client: pg.ClientBase, pieces: string, days: number | null): Promise<void> {
-  await client.query("select remove_continuous_aggregate_policy($1::regclass, if_exists => true)", [pieces]);
-  await client.query(
-    `select add_continuous_aggregate_policy($1::regclass, start_offset => make_interval(days => $2::int),
-       end_offset => $3::interval, schedule_interval => interval '1 hour')`,
-    [pieces, days, PIECES_AFTER],
   );
 }
 
@@ -130,167 +117,74 @@ export async function readRetention(db: pg.ClientBase | pg.Pool): Promise<number
 }
 
 /**
- * Five minutes of one series. Only what is in the hypertable when it is refreshed; `wide_quote_bars` takes the pieces of a
- * session when they count as many observations as the session has, and the rows themselves otherwise. Rows are only
- * ever added, so as many means the same. Pieces that were made before a price of 0 was no trade are not taken while the
- * rows are there; afterwards such a price is passed over, and the lowest one of its five minutes is not known.
+ * Releases before kept bars of five minutes in continuous aggregates, for all series: of quotes that retention has dropped,
+ * these alone know them. They go into `intraday_bars`, and the aggregates go. Pieces with a price of 0, which is no trade, do
+ * not know their lowest price. A piece's volume does not say whether it was delayed.
  */
-const BAR_PIECES = `
-create materialized view bar_pieces with (timescaledb.continuous, timescaledb.materialized_only = true) as
-select instrument_id, source_id, delayed, time_bucket(interval '5 minutes', observed_at) as bar_at,
-       first(last, observed_at) filter (where last > 0) as open,
-       max(last) filter (where last > 0) as high,
-       min(last) filter (where last > 0) as low,
-       last(last, observed_at) filter (where last > 0) as close,
-       min(observed_at) filter (where last > 0) as open_at,
-       max(observed_at) filter (where last > 0) as close_at,
-       sum(ask - bid) filter (where bid > 0 and ask > 0) as spread_sum,
-       count(*) filter (where bid > 0 and ask > 0) as spread_count,
-       count(*) as quote_count
-from quotes
-group by 1, 2, 3, 4
-with no data`;
-
-/** The cumulative volume shown in those five minutes. The table does not know whether a row is delayed. */
-const VOLUME_PIECES = `
-create materialized view volume_pieces with (timescaledb.continuous, timescaledb.materialized_only = true) as
-select instrument_id, source_id, time_bucket(interval '5 minutes', observed_at) as bar_at,
-       first(volume, observed_at) filter (where volume is not null) as first_shown,
-       last(volume, observed_at) filter (where volume is not null) as shown,
-       count(*) as row_count
-from extended_quotes
-group by 1, 2, 3
-with no data`;
-
-const PIECES: Readonly<Record<string, string>> = { bar_pieces: BAR_PIECES, volume_pieces: VOLUME_PIECES };
-
-/** `wide_quote_bars` of the migrations, over the pieces where they are whole. */
-export const WIDE_BARS = `
-create or replace function wide_quote_bars(
-  of_instrument integer, of_source smallint, of_delayed boolean, from_at timestamptz, to_at timestamptz,
-  pre_at timestamptz, open_at timestamptz, close_at timestamptz, post_at timestamptz, width interval
-) returns table (
-  session text, bar_at timestamptz, open numeric, high numeric, low numeric, close numeric, mean_spread numeric,
-  quote_count bigint, volume bigint
-) language sql stable parallel safe as $$
-  with piece as (
-    select b.bar_at as at, case when b.open > 0 then b.open end as open, case when b.high > 0 then b.high end as high,
-           case when b.low > 0 then b.low end as low, case when b.close > 0 then b.close end as close, b.open_at,
-           b.close_at, b.spread_sum, b.spread_count, b.quote_count, v.first_shown, v.shown,
-           b.low <= 0 as has_zero
-    from bar_pieces b
-    left join volume_pieces v on v.instrument_id = $1 and v.source_id = $2 and v.bar_at = b.bar_at
-    where b.instrument_id = $1 and b.source_id = $2 and b.delayed = $3
-      and b.bar_at between time_bucket(interval '5 minutes', $4) and $5
-  ), whole as (
-    select (select sum(p.quote_count) from piece p) = d.quote_count
-       and (d.quotes_dropped or not exists (select from piece p where p.has_zero))
-       and (select sum(v.row_count) from volume_pieces v where v.instrument_id = $1 and v.source_id = $2
-              and v.bar_at between time_bucket(interval '5 minutes', $4) and $5) = d.quote_count
-       and not exists (select from session_bars o where o.instrument_id = $1 and o.source_id = $2
-              and o.delayed <> $3 and o.date = d.date)
-       as whole
-    from session_bars d
-    where d.instrument_id = $1 and d.source_id = $2 and d.delayed = $3 and d.first_at = $4 and d.last_at = $5
-  ), part as (
-    select p.at, p.open, p.high, p.low, p.close, p.open_at, p.close_at, p.spread_sum, p.spread_count,
-           p.quote_count, p.first_shown, p.shown
-    from piece p where (select w.whole from whole w)
-    union all
-    select q.observed_at, t.price, t.price, t.price, t.price,
-           case when t.price is not null then q.observed_at end, case when t.price is not null then q.observed_at end,
-           case when q.bid > 0 and q.ask > 0 then q.ask - q.bid end,
-           case when q.bid > 0 and q.ask > 0 then 1 else 0 end, 1, e.volume, e.volume
-    from quotes q
-    cross join lateral (select case when q.last > 0 then q.last end as price) t
-    left join extended_quotes e
-      on e.instrument_id = q.instrument_id and e.observed_at = q.observed_at and e.source_id = q.source_id
-     and e.instrument_id = $1 and e.source_id = $2 and e.observed_at between $4 and $5
-    where (select w.whole from whole w) is not true
-      and q.instrument_id = $1 and q.source_id = $2 and q.delayed = $3 and q.observed_at between $4 and $5
-  )
-  select p.session, p.bar_at, p.open, p.high, p.low, p.close, p.mean_spread, p.quote_count,
-         case when p.shown < p.before then p.shown else p.shown - p.before end
-  from (
-    select b.*,
-           coalesce(lag(b.shown) over (partition by b.shown is null order by b.bar_at), b.first_shown) as before
-    from (
-      select case
-               when r.at >= $9 then 'closed'
-               when r.at >= $8 then 'post'
-               when r.at >= $7 then 'regular'
-               when r.at >= $6 then 'pre'
-               else 'closed'
-             end as session,
-             date_bin($10, r.at, case
-               when r.at >= $9 then $9
-               when r.at >= $8 then $8
-               when r.at >= $7 then $7
-               else coalesce($6, '2000-01-01 00:00+00')
-             end) as bar_at,
-             (array_agg(r.open order by r.open_at) filter (where r.open is not null))[1] as open,
-             max(r.high) as high,
-             min(r.low) as low,
-             (array_agg(r.close order by r.close_at desc) filter (where r.close is not null))[1] as close,
-             sum(r.spread_sum) / nullif(sum(r.spread_count), 0) as mean_spread,
-             sum(r.quote_count)::bigint as quote_count,
-             (array_agg(r.first_shown order by r.at) filter (where r.first_shown is not null))[1] as first_shown,
-             (array_agg(r.shown order by r.at desc) filter (where r.shown is not null))[1] as shown
-      from part r
-      group by 1, 2
-    ) b
-  ) p
-$$`;
-
-/** The days (UTC) of a chunk of which the rows count more than the pieces. */
-const UNCOUNTED = [
-  { table: "quotes", pieces: "bar_pieces", count: "quote_count" },
-  { table: "extended_quotes", pieces: "volume_pieces", count: "row_count" },
-]
-  .map(
-    ({ table, pieces, count }) => `select r.day from (
-        select date_trunc('day', observed_at, 'UTC') as day, count(*) as rows from ${table}
-        where observed_at >= old.range_start and observed_at < old.range_end
-        group by 1
-      ) r
-      where r.rows > (select coalesce(sum(p.${count}), 0) from ${pieces} p
-        where p.bar_at >= r.day and p.bar_at < r.day + interval '24 hours')`,
-  )
-  .join("\n      union ");
+export const TAKE_PIECES = `
+insert into intraday_bars (instrument_id, source_id, delayed, date, minutes, bar_at, session, open, high, low, close,
+  spread_sum, spread_count, quote_count, volume, volume_before)
+select b.instrument_id, b.source_id, b.delayed, d.date, 5, b.bar_at,
+       session_of(b.bar_at, t.pre_at, t.open_at, t.close_at, t.post_at),
+       case when b.open > 0 then b.open end, case when b.high > 0 then b.high end, case when b.low > 0 then b.low end,
+       case when b.close > 0 then b.close end, coalesce(b.spread_sum, 0), b.spread_count, b.quote_count, v.shown,
+       case when v.shown is not null then coalesce(
+         lag(v.shown) over (partition by b.instrument_id, b.source_id, b.delayed, d.date, v.shown is null order by b.bar_at),
+         v.first_shown) end
+from session_bars d
+join bar_pieces b
+  on b.instrument_id = d.instrument_id and b.source_id = d.source_id and b.delayed = d.delayed
+ and b.bar_at >= d.date::timestamp at time zone 'America/New_York'
+ and b.bar_at < (d.date + 1)::timestamp at time zone 'America/New_York'
+left join volume_pieces v on v.instrument_id = b.instrument_id and v.source_id = b.source_id and v.bar_at = b.bar_at
+left join sessions t on t.date = d.date
+where d.quotes_dropped
+on conflict do nothing;
+insert into intraday_bars (instrument_id, source_id, delayed, date, minutes, bar_at, session, open, high, low, close,
+  spread_sum, spread_count, quote_count, volume, volume_before)
+select b.instrument_id, b.source_id, b.delayed, b.date, 60,
+       bar_beginning(b.bar_at, interval '1 hour', t.pre_at, t.open_at, t.close_at, t.post_at), b.session,
+       (array_agg(b.open order by b.bar_at) filter (where b.open is not null))[1], max(b.high), min(b.low),
+       (array_agg(b.close order by b.bar_at desc) filter (where b.close is not null))[1],
+       sum(b.spread_sum), sum(b.spread_count), sum(b.quote_count),
+       (array_agg(b.volume order by b.bar_at desc) filter (where b.volume is not null))[1],
+       (array_agg(b.volume_before order by b.bar_at) filter (where b.volume is not null))[1]
+from session_bars d
+join intraday_bars b
+  on b.instrument_id = d.instrument_id and b.source_id = d.source_id and b.delayed = d.delayed and b.date = d.date
+ and b.minutes = 5
+left join sessions t on t.date = d.date
+where d.quotes_dropped
+group by b.instrument_id, b.source_id, b.delayed, b.date, 6, b.session
+on conflict do nothing;
+update session_bars set bars_to = 'infinity' where quotes_dropped;
+drop materialized view bar_pieces;
+drop materialized view volume_pieces`;
 
 /**
- * The job of retention. A chunk goes only after its rows are in the pieces, and the volumes that its rows alone knew in
- * their sessions' bars, which are marked then: rows of theirs that come again make no bar anew before all are there. A
- * day of late rows, whose time was dropped before, is no reason to make its pieces anew. When the pieces still count
- * fewer rows than there are, the job fails and drops nothing.
- *
- * @param force as `refreshForce` gives it
+ * The job of retention. Before the quotes go, all bars of their sessions are kept, and the volumes that their rows alone knew
+ * are written into the sessions' bars, which are marked: rows of theirs that come again make no bar anew before all are there.
  */
-export const retention = (force: string): string => `
+export const RETENTION = `
 create or replace procedure drop_old_quotes(job_id integer, config jsonb) language plpgsql as $$
 declare
   boundary timestamptz := now() - make_interval(days => (config->>'days')::int);
   dropped_to timestamptz;
-  uncounted timestamptz;
-  old record;
+  of_date date;
 begin
-  for old in
-    select range_start, range_end from timescaledb_information.chunks
-    where hypertable_schema = current_schema() and hypertable_name = 'quotes' and range_end <= boundary
+  select max(range_end) into dropped_to
+  from timescaledb_information.chunks
+  where hypertable_schema = current_schema() and hypertable_name = 'quotes' and range_end <= boundary;
+  for of_date in
+    select distinct date from session_bars where not quotes_dropped and first_at < dropped_to order by 1
   loop
-    dropped_to := greatest(dropped_to, old.range_end);
-    for uncounted in
-      ${UNCOUNTED}
-    loop
-      call refresh_continuous_aggregate('bar_pieces', uncounted, uncounted + interval '24 hours'${force});
-      call refresh_continuous_aggregate('volume_pieces', uncounted, uncounted + interval '24 hours'${force});
-    end loop;
-    for uncounted in
-      ${UNCOUNTED}
-    loop
-      raise exception 'bar_pieces and volume_pieces count fewer quotes of % than there are: nothing was dropped', uncounted
-        using hint = 'Refresh them over that day by hand, and look what keeps them from it.';
-    end loop;
+    perform from session_bars
+    where date = of_date and not quotes_dropped and first_at < dropped_to
+    order by instrument_id, source_id, delayed
+    for update;
+    perform keep_intraday_bars(array_agg(instrument_id), array_agg(source_id), array_agg(delayed), array_agg(date), true)
+    from session_bars
+    where date = of_date and not quotes_dropped and first_at < dropped_to;
   end loop;
   update session_bars b
   set quotes_dropped = true,

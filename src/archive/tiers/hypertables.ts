@@ -86,7 +86,7 @@ async function readDependents(client: pg.ClientBase): Promise<{ names: string[];
   );
   const triggers = await client.query<Restoring>(
     `select pg_get_triggerdef(oid) as statement from pg_trigger
-     where tgrelid = any ($1::regclass[]) and not tgisinternal and tgfoid <> 'follow_lost_quotes'::regproc`,
+     where tgrelid = any ($1::regclass[]) and not tgisinternal and tgfoid <> all ('{follow_lost_quotes,follow_lost_volumes}'::regproc[])`,
     [PARTITIONED_TABLES],
   );
   const grants = await client.query<Restoring>(

@@ -7,7 +7,6 @@ import { addAllSeen, findSeen, restoreInstruments } from "../../archive/instrume
 import { restoredSightings } from "../../archive/refill/restore.ts";
 import { createMemory, ensureRoom, monthsOf, storeBatch } from "../../archive/loadBatch.ts";
 import type { Batch } from "../../archive/batch.ts";
-import { refreshPieces } from "../../archive/tiers/refreshPieces.ts";
 import { dateOf } from "../../clock.ts";
 import { segmentHour } from "../../journal/segmentName.ts";
 import type { SegmentInfo } from "../../journal/segments.ts";
@@ -129,9 +128,6 @@ async function rebuildDate(
     tally.report = before;
     throw error;
   });
-  if (trial !== null) return;
-  const sorted = [...dates].sort();
-  await refreshPieces(pool, sorted[0] ?? null, sorted.at(-1) ?? null);
 }
 
 /** Exchange dates of a batch's rows. */

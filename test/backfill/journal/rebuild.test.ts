@@ -91,7 +91,8 @@ const DAMAGE = `
   update due_sets set instruments = array['NONSENSE'];
   update instruments set description = 'nonsense', exchange = null, contract_size = 7, underlying_id = null,
     strike = strike * 1.0, first_seen_at = '2020-01-01', last_seen_at = '2030-01-01';
-  update session_bars set quote_count = quote_count + 1, high = 1e6`;
+  update session_bars set quote_count = quote_count + 1, high = 1e6;
+  update intraday_bars set quote_count = quote_count + 1, high = 1e6`;
 
 test("after collecting and whatever was done to the tables, a rebuild gives each of them the digest it had", async () => {
   const clock = createTestClock(`${DAY}T16:20:30.250Z`);

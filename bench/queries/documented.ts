@@ -1,0 +1,57 @@
+/**
+ * `npm run bench:queries -- --documented`: every question of docs/sql.md over a million rows, beside `latest_quotes` of 500
+ * instruments in the same run.
+ */
+import { performance } from "node:perf_hooks";
+import { readFileSync } from "node:fs";
+import type pg from "pg";
+import { readQuestions } from "../../scripts/sql/page.ts";
+
+/** Rows that the questions are asked of: five sessions of 500 instruments, one quote a minute. */
+export const DOCUMENTED_ROWS = 975_000;
+
+/** How many times as long as `latest_quotes` a question may take. */
+const MOST_TIMES = 10;
+
+const ROUNDS = 5;
+
+/** @param dates exchange dates that are filled, ascending. @returns how many questions take too long */
+export async function askDocumented(database: pg.Pool, dates: readonly string[]): Promise<number> {
+  const page = readFileSync(new URL("../../docs/sql.md", import.meta.url), "utf8");
+  const times = (sql: string) => median(database, sql);
+  const latest = await times("select * from latest_quotes");
+  console.log(`latest_quotes of 500 instruments: ${latest.toFixed(1)} ms`);
+  let missed = 0;
+  for (const { title, sql } of readQuestions(page)) {
+    const ratio = (await times(ofDates(sql, dates))) / latest;
+    if (ratio > MOST_TIMES) missed += 1;
+    console.log(`${title.padEnd(64)}${ratio.toFixed(1).padStart(8)} times as long`);
+  }
+  return missed;
+}
+
+/** The page's three sessions and two stocks are the newest ones and two of the bench. */
+function ofDates(sql: string, dates: readonly string[]): string {
+  const named = new Map([
+    ...["2026-11-18", "2026-11-19", "2026-11-20"].map(
+      (date, place) => [date, dates.at(place - 3) ?? date] as const,
+    ),
+    ["2026-11-21", dayAfter(dates.at(-1) ?? "2026-11-20")],
+    ["AAPL", "S250"],
+    ["MSFT", "S251"],
+  ]);
+  return sql.replaceAll(/2026-11-\d\d|AAPL|MSFT/g, (text) => named.get(text) ?? text);
+}
+
+const dayAfter = (date: string): string => new Date(Date.parse(date) + 86_400_000).toISOString().slice(0, 10);
+
+async function median(database: pg.Pool, sql: string): Promise<number> {
+  const times: number[] = [];
+  for (let round = 0; round <= ROUNDS; round++) {
+    const begun = performance.now();
+    await database.query(sql);
+    // The first round warms the caches.
+    if (round > 0) times.push(performance.now() - begun);
+  }
+  return times.sort((a, b) => a - b)[Math.floor(ROUNDS / 2)] ?? 0;
+}
