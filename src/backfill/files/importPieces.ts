@@ -62,8 +62,9 @@ export async function importPieces(
       const known = pieces.filter((piece) => piece.knownIn !== null && !counted.has(piece));
       if (known.length > 0) await loading.underWay;
       repeated = await loadKnown(loading, known, repeated);
-      tell = () => onProgress({ doing, done, total, unit: "bytes", quotes: run.report.read + repeated.read });
+      // What the batch before has come to: it is loaded by now.
       tell();
+      tell = () => onProgress({ doing, done, total, unit: "bytes", quotes: run.report.read + repeated.read });
     }
     await loading.underWay;
     tell();
