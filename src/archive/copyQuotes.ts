@@ -43,8 +43,12 @@ function behindHole({ columns }: QuoteTable): QuoteTable["columns"] {
 }
 
 function copySql(table: QuoteTable): string {
-  const columns = [...HOLE, ...behindHole(table).map(({ name }) => name)];
-  return `copy ${table.name} (${columns.join(", ")}) from stdin`;
+  return `copy ${table.name} (${lineColumns(table)}) from stdin`;
+}
+
+/** The columns of a line, in its order. */
+function lineColumns(table: QuoteTable): string {
+  return [...HOLE, ...behindHole(table).map(({ name }) => name)].join(", ");
 }
 
 /** Writes the lines of a unit. @returns where they begin */
