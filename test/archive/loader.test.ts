@@ -13,11 +13,11 @@ import {
 import { migrate } from "../../src/archive/migrations.ts";
 import { QuotekeeperError } from "../../src/errors.ts";
 import { listSegments } from "../../src/journal/segments.ts";
-import { contentOf, countsOf } from "../support/archive.ts";
+import { contentOf, countsOf, rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { answerRecord, appendAll, at } from "../support/journal.ts";
-import { loadingWorld } from "../support/loading.ts";
+import { type LoadingWorld, loadingWorld } from "../support/loading.ts";
 import { closedPort } from "../support/stubService.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { until } from "../support/until.ts";
@@ -284,3 +284,61 @@ async function openRelay(port: number, to: { host: string; port: number }): Prom
   relays.push({ server, sockets });
   await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
 }
+
+describe("when instruments were seen last", () => {
+  const lastSeen = async (pool: LoadingWorld["pool"]) =>
+    (await rowsOfQuery(pool, "select distinct last_seen_at from instruments")).map(
+      ({ last_seen_at }) => last_seen_at,
+    );
+
+  test("is told by the answer itself while it is new, and by a transaction behind the quotes when it only comes again", async () => {
+    const { pool, journalDir, append } = await loadingWorld();
+    const { loader } = started({ pool, journalDir });
+    for (const answer of answers(3)) {
+      await append(answer);
+      await loader.drain();
+    }
+
+    expect(await lastSeen(pool)).toEqual(["2026-11-20 22:50:02+00"]);
+  });
+
+  test("follows the quotes when a loader starts whose forerunner was killed between the two", async () => {
+    const { pool, append, load } = await loadingWorld();
+    await append(...answers(2));
+    await load();
+    await pool.query("update instruments set last_seen_at = first_seen_at");
+
+    await load();
+
+    expect(await lastSeen(pool)).toEqual(["2026-11-20 22:50:01+00"]);
+  });
+});
+
+describe("a journal that is loaded again", () => {
+  test("adds nothing where all is there, and brings back a dividend that is not", async () => {
+    const { pool, append, load, forgetPositions } = await loadingWorld();
+    await append(...answers(6));
+    await load();
+    const before = await contentOf(pool);
+    await forgetPositions();
+
+    expect(await load()).toMatchObject({ responses: 0, quotes: 0, dividends: 0, repeated: 18 });
+    await pool.query("delete from dividends where observed_at = $1", [at(3)]);
+    await forgetPositions();
+
+    expect(await load()).toMatchObject({ responses: 0, quotes: 0, dividends: 1, repeated: 18 });
+    expect(await contentOf(pool)).toEqual(before);
+  });
+
+  test.each(["quotes", "extended_quotes"])("brings back a row of %s that is not there", async (table) => {
+    const { pool, append, load, forgetPositions } = await loadingWorld();
+    await append(...answers(6));
+    await load();
+    const before = await contentOf(pool);
+    await pool.query(`delete from ${table} where observed_at = $1`, [at(4)]);
+    await forgetPositions();
+    await load();
+
+    expect(await contentOf(pool)).toEqual(before);
+  });
+});
