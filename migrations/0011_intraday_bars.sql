@@ -132,7 +132,12 @@ begin
       and q.observed_at < least(a.until, (a.date + 1)::timestamp at time zone 'America/New_York')
       and q.observed_at >= day_from and q.observed_at < day_to
     group by 1
-  ) n;
+  ) n
+  -- Somebody has emptied session_bars alone: what was kept then is made anew, and no load is held up by it.
+  on conflict (instrument_id, date, source_id, delayed, minutes, bar_at) do update set
+    session = excluded.session, open = excluded.open, high = excluded.high, low = excluded.low, close = excluded.close,
+    spread_sum = excluded.spread_sum, spread_count = excluded.spread_count, quote_count = excluded.quote_count,
+    volume = excluded.volume, volume_before = excluded.volume_before;
 
   insert into intraday_bars (instrument_id, source_id, delayed, date, minutes, bar_at, session, open, high, low, close,
     spread_sum, spread_count, quote_count, volume, volume_before)
@@ -154,7 +159,11 @@ begin
       and (a.until = 'infinity'
         or b.bar_at < bar_beginning(a.until, interval '1 hour', t.pre_at, t.open_at, t.close_at, t.post_at))
     group by 1, 2
-  ) n;
+  ) n
+  on conflict (instrument_id, date, source_id, delayed, minutes, bar_at) do update set
+    session = excluded.session, open = excluded.open, high = excluded.high, low = excluded.low, close = excluded.close,
+    spread_sum = excluded.spread_sum, spread_count = excluded.spread_count, quote_count = excluded.quote_count,
+    volume = excluded.volume, volume_before = excluded.volume_before;
 
   update session_bars b set bars_to = a.until
   from unnest(asked.instrument_ids, asked.source_ids, asked.delayed_flags, asked.dates, asked.untils)

@@ -525,7 +525,7 @@ comment on view option_chain_latest is 'One row per underlying, expiration and s
 
 -- function keep_bars() returns trigger, text 193585c0dfe4be218ea45c45f6499492
 
--- function keep_intraday_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[], all_are_over boolean DEFAULT false) returns void, text f653855a157ea8a8208dafb33e222cb1
+-- function keep_intraday_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[], all_are_over boolean DEFAULT false) returns void, text a1218f97ef9eab0d90241ad60ac9279a
 
 -- function keep_session_bars() returns trigger, text 377e438a05dd6a4d0506b95aad2a9e8a
 

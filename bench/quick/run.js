@@ -17,7 +17,7 @@ const LEAST_PART = 0.5;
 /** Small runs, and what is taken of their figures: the higher the better. */
 const RUNS = [
   {
-    script: ["dist/bench-ingest/bench/ingest/main.js", "--minutes", "40", "--rounds", "1", "--answers", "12"],
+    script: ["dist/bench-ingest/bench/ingest/main.js", "--minutes", "24", "--rounds", "1", "--answers", "10"],
     sharesOf: ({ bulk, live }) => ({
       "loader, new rows, of \\copy": bulk.shareOfLimit.ours,
       "loader, rows that are there, of \\copy": bulk.shareOfLimit.replayed,
@@ -26,11 +26,11 @@ const RUNS = [
     }),
   },
   {
-    script: ["bench/backfill/run.js", "--quotes", "120000", "--rounds", "1"],
+    script: ["bench/backfill/run.js", "--quotes", "60000", "--rounds", "1"],
     sharesOf: ({ share }) => ({ "replay, of \\copy": share }),
   },
   {
-    script: ["bench/export/run.js", "--quotes", "120000", "--rounds", "1"],
+    script: ["bench/export/run.js", "--quotes", "50000", "--rounds", "1"],
     sharesOf: ({ share }) => ({ "export to Parquet, of \\copy": share }),
   },
   {

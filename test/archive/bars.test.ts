@@ -276,6 +276,13 @@ plainTest(
     await see(pool, ...seen.slice(0, 2));
     await expectCounted(id);
 
+    // Nor of bars of dates that somebody has emptied alone.
+    await pool.query("truncate session_bars");
+    await pool.query("delete from quotes where instrument_id = $1", [id]);
+    await pool.query("delete from extended_quotes where instrument_id = $1", [id]);
+    await see(pool, ...seen);
+    await expectCounted(id);
+
     await pool.query("truncate quotes, extended_quotes");
     expect(await rowsOfQuery(pool, "select * from session_bars")).toEqual([]);
   },
