@@ -53,9 +53,11 @@ export async function benchBulk(server: BenchServer, minutes: number, rounds: nu
     const limitMs = await limit.copy();
     if ((await digestOf(pool)) !== digest) throw new Error("the limit stored other rows than the loader");
     await emptyTables(pool);
-    await pool.query("alter table quotes disable trigger user");
+    for (const { name } of [QUOTES, EXTENDED_QUOTES])
+      await pool.query(`alter table ${name} disable trigger user`);
     const withoutBarsMs = await limit.copy();
-    await pool.query("alter table quotes enable trigger user");
+    for (const { name } of [QUOTES, EXTENDED_QUOTES])
+      await pool.query(`alter table ${name} enable trigger user`);
     await emptyTables(pool);
     figures.statements.ours = watchStatements();
     const oursMs = await timed(() => loadAllOf(pool, batches));

@@ -5,6 +5,7 @@
 import { performance } from "node:perf_hooks";
 import { readFileSync } from "node:fs";
 import type pg from "pg";
+import { median } from "../ingest/report.ts";
 import { readQuestions } from "../../scripts/sql/page.ts";
 
 /** Rows that the questions are asked of: five sessions of 500 instruments, one quote a minute. */
@@ -18,7 +19,7 @@ const ROUNDS = 5;
 /** @param dates exchange dates that are filled, ascending. @returns how many questions take too long */
 export async function askDocumented(database: pg.Pool, dates: readonly string[]): Promise<number> {
   const page = readFileSync(new URL("../../docs/sql.md", import.meta.url), "utf8");
-  const times = (sql: string) => median(database, sql);
+  const times = (sql: string) => medianOf(database, sql);
   const latest = await times("select * from latest_quotes");
   console.log(`latest_quotes of 500 instruments: ${latest.toFixed(1)} ms`);
   let missed = 0;
@@ -45,7 +46,7 @@ function ofDates(sql: string, dates: readonly string[]): string {
 
 const dayAfter = (date: string): string => new Date(Date.parse(date) + 86_400_000).toISOString().slice(0, 10);
 
-async function median(database: pg.Pool, sql: string): Promise<number> {
+async function medianOf(database: pg.Pool, sql: string): Promise<number> {
   const times: number[] = [];
   for (let round = 0; round <= ROUNDS; round++) {
     const begun = performance.now();
@@ -53,5 +54,5 @@ async function median(database: pg.Pool, sql: string): Promise<number> {
     // The first round warms the caches.
     if (round > 0) times.push(performance.now() - begun);
   }
-  return times.sort((a, b) => a - b)[Math.floor(ROUNDS / 2)] ?? 0;
+  return median(times);
 }

@@ -102,8 +102,7 @@ export async function copyLines(
   numbers: readonly Numbers[],
 ): Promise<void> {
   const order = series.map((_, place) => place).sort((a, b) => compareNumbers(numbers[a], numbers[b]));
-  let before = 0;
-  const firsts = [...series.map(({ rows }) => (before += rows) - rows), before];
+  const firsts = firstRows(series);
   const ordered = function* ({ bytes, starts }: SeriesLines): Generator<Uint8Array> {
     for (const place of order) {
       const [first = 0, end = 0] = [firsts[place], firsts[place + 1]];
@@ -113,6 +112,12 @@ export async function copyLines(
   };
   await copyInto(client, copySql(QUOTES), ordered(quotes));
   await copyInto(client, copySql(EXTENDED_QUOTES), ordered(extended));
+}
+
+/** The first row of each series, and behind them how many rows there are. */
+export function firstRows(series: QuoteLines["series"]): number[] {
+  let before = 0;
+  return [...series.map(({ rows }) => (before += rows) - rows), before];
 }
 
 function compareNumbers(a: Numbers | undefined, b: Numbers | undefined): number {

@@ -101,13 +101,21 @@ export async function ensureRoom(
   months: ReadonlyMap<string, Instant>,
   memory: LoadMemory,
 ): Promise<void> {
-  const strange = [...months].filter(([month]) => !memory.months.has(month));
+  const strange = strangeMonths(months, memory);
   if (strange.length === 0) return;
   await ensurePartitionsFor(
     client,
     strange.map(([, time]) => time),
   );
   for (const [month] of strange) memory.months.add(month);
+}
+
+/** Those of some months that are not remembered. */
+export function strangeMonths(
+  months: ReadonlyMap<string, Instant>,
+  memory: LoadMemory,
+): (readonly [string, Instant])[] {
+  return [...months].filter(([month]) => !memory.months.has(month));
 }
 
 /** A time in each month of these answers' rows, by `2026-11`. */

@@ -13,8 +13,7 @@ import {
   type SourcedAnswer,
   type SourcedLetter,
 } from "./insert.ts";
-import { isCsvCall } from "../read/csvCall.ts";
-import { isExportCall } from "../read/exportRows.ts";
+import { isFileCall } from "../read/exportRows.ts";
 import { restoreDirectory, restoreDividends } from "./refill/restore.ts";
 import {
   addAllSeen,
@@ -89,7 +88,7 @@ export async function storeAnswers(
   const responses = await insertResponses(client, rows);
   const units = sourced.flatMap(({ record, units, deadLetters, sourceId }) => {
     const { observedAt, request } = record;
-    const fromFile = isCsvCall(request) || isExportCall(request);
+    const fromFile = isFileCall(request);
     // Ordinals follow those of the reader's own dead letters, and are the same in whatever batch the answer comes.
     return units.map((unit, place): SourcedUnit => ({
       ...{ unit, observedAt, fromFile },

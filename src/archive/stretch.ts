@@ -9,12 +9,11 @@ import type { RecordSource, ResponseRecord } from "../journal/record.ts";
 import type { DividendData } from "../quotes-api/document.ts";
 import { dividendOf, rowsOf } from "../read/answerToRows.ts";
 import { CopyLines } from "../read/copyLines.ts";
-import { isCsvCall } from "../read/csvCall.ts";
-import { isExportCall } from "../read/exportRows.ts";
+import { isFileCall } from "../read/exportRows.ts";
 import type { PlainReader } from "../read/plainRows.ts";
 import type { AnswerRows, DeadLetter, InstrumentRow } from "../read/rowTypes.ts";
 import { type Batch, countsOf, type LoadReport, NOTHING_LOADED } from "./batch.ts";
-import { type SeriesLines, writeLines } from "./copyQuotes.ts";
+import { firstRows, type SeriesLines, writeLines } from "./copyQuotes.ts";
 import type { DividendWord } from "./dividendChanges.ts";
 import { sameText } from "./dividendChanges.ts";
 import { responseRow, type ResponseRow, summaryOf } from "./insert.ts";
@@ -150,7 +149,7 @@ export class Gathering {
     const source = this.#sources.place(record.source);
     this.#responses.push({ ...row, sourceId: source });
     this.#addMonth(record.observedAt);
-    this.#hasFiles ||= isCsvCall(record.request) || isExportCall(record.request);
+    this.#hasFiles ||= isFileCall(record.request);
     return source;
   }
 
@@ -239,12 +238,7 @@ function addWord({ words }: Series, observedAt: Instant, dividend: DividendData 
 
 /** The places of rows, series by series and in their order within each. */
 function rowsBySeries(rows: readonly { series: number }[], all: readonly Series[]): Uint32Array {
-  const next = new Uint32Array(all.length);
-  let before = 0;
-  all.forEach(({ rows: count }, place) => {
-    next[place] = before;
-    before += count;
-  });
+  const next = firstRows(all);
   const order = new Uint32Array(rows.length);
   rows.forEach(({ series }, row) => {
     const place = next[series] ?? 0;

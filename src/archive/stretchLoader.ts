@@ -6,8 +6,8 @@
  */
 import type pg from "pg";
 import type { Batch, LoadReport } from "./batch.ts";
-import { copyLines, rowTimes } from "./copyQuotes.ts";
-import { isPassing, createMemory, ensureRoom, loadBatch } from "./loadBatch.ts";
+import { copyLines, firstRows, rowTimes } from "./copyQuotes.ts";
+import { isPassing, createMemory, ensureRoom, loadBatch, strangeMonths } from "./loadBatch.ts";
 import { READ_ONLY, mayBeOfARow, mayBeThereAlready, sqlstateOf } from "./databaseError.ts";
 import { areDividendsThere, type DividendSeries, insertDividends, joinSeries } from "./dividends.ts";
 import { dropOldLetters, insertDeadLetters, insertResponses, type SourcedLetter } from "./insert.ts";
@@ -196,7 +196,7 @@ export class StretchLoader {
 
   /** Partitions are made outside of any transaction that has rows: it would wait for itself. */
   async #makeRoom({ months }: Stretch): Promise<void> {
-    if ([...months.keys()].every((month) => this.#memory.months.has(month))) return;
+    if (strangeMonths(months, this.#memory).length === 0) return;
     const client = await this.#options.pool.connect();
     try {
       await ensureRoom(client, months, this.#memory);
@@ -307,11 +307,10 @@ function countThere(table: string): string {
 }
 
 function boundsOf({ series }: Stretch, times: readonly string[]): { first: string; last: string }[] {
-  let before = 0;
-  return series.map(({ rows }) => {
-    // A stretch that is here is in order.
-    const bounds = { first: times[before] ?? "", last: times[before + rows - 1] ?? "" };
-    before += rows;
-    return bounds;
-  });
+  const firsts = firstRows(series);
+  // A stretch that is here is in order.
+  return series.map((_, place) => ({
+    first: times[firsts[place] ?? 0] ?? "",
+    last: times[(firsts[place + 1] ?? 0) - 1] ?? "",
+  }));
 }

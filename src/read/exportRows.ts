@@ -18,6 +18,7 @@ import type {
   RestoredSource,
 } from "./rowTypes.ts";
 import { type Cell, shown } from "./cell.ts";
+import { isCsvCall } from "./csvCall.ts";
 
 /** A value that no archive can hold, by its column. */
 class Unfit extends Error {}
@@ -222,6 +223,11 @@ export type ExportCall = {
 /** Whether a record's request is one. */
 export function isExportCall(request: unknown): request is ExportCall {
   return (request as { form?: unknown } | null | undefined)?.form === "export";
+}
+
+/** Whether it is a piece of a file, in which several rows may stand for one instrument and time. */
+export function isFileCall(request: unknown): boolean {
+  return isCsvCall(request) || isExportCall(request);
 }
 
 /** The body of a piece: a line for each row, a JSON array of texts and nulls. */

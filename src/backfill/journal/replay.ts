@@ -45,11 +45,9 @@ export async function replay(options: ReplayOptions): Promise<void> {
     batchesOf(
       {
         ...options,
-        ...{
-          positions: new Map([[segment, from]]),
-          ends: new Map([[segment, to]]),
-          onDamage: () => undefined,
-        },
+        positions: new Map([[segment, from]]),
+        ends: new Map([[segment, to]]),
+        onDamage: () => undefined,
       },
       segment,
     );
