@@ -515,6 +515,8 @@ comment on view latest_quotes is 'The newest quote of each instrument: one row p
 --   moneyness numeric
 comment on view option_chain_latest is 'One row per underlying, expiration and strike, until the expiration''s close; moneyness is the underlying''s last over the strike.';
 
+-- function add_bar_parts(parts bar_part[]) returns TABLE(instrument_id integer, source_id smallint, delayed boolean, written_by text), text d6727c6617968ba285eb6f457c163246
+
 -- function bar_beginning(at timestamp with time zone, width interval, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone) returns timestamp with time zone, text c045b20211fd79a32098719cce840753
 
 -- function follow_calendar() returns trigger, text f42d483c10841ba81ca7a94014843102
@@ -523,11 +525,13 @@ comment on view option_chain_latest is 'One row per underlying, expiration and s
 
 -- function follow_lost_volumes() returns trigger, text 1e37e5e2c026d85c83e5765cf452aa2a
 
--- function keep_bars() returns trigger, text 193585c0dfe4be218ea45c45f6499492
+-- function keep_bars() returns trigger, text 9791c796a7ff850979a44153693f21a9
 
--- function keep_intraday_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[], all_are_over boolean DEFAULT false) returns void, text a1218f97ef9eab0d90241ad60ac9279a
+-- function keep_ended_bars(from_date date, to_date date, parts bar_part[] DEFAULT '{}'::bar_part[], written text DEFAULT NULL::text) returns void, text 29a5993f3b27edd77f2233cb72b62b78
 
--- function keep_session_bars() returns trigger, text 377e438a05dd6a4d0506b95aad2a9e8a
+-- function keep_intraday_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[], all_are_over boolean DEFAULT false, parts bar_part[] DEFAULT '{}'::bar_part[], written text DEFAULT NULL::text) returns void, text 15269bea9f01512a979088474e9a9d0f
+
+-- function keep_session_bars() returns trigger, text 6ebdf13b7b328084f8ab6b48f8bf8237
 
 -- function newest_bars(of_instrument integer, of_source smallint, of_delayed boolean, of_date date, from_at timestamp with time zone, to_at timestamp with time zone, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone, width interval) returns TABLE(session text, bar_at timestamp with time zone, open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint), text fb5f8d91c77921fed8e1161e2721d106
 
@@ -537,7 +541,7 @@ comment on view option_chain_latest is 'One row per underlying, expiration and s
 
 -- function refresh_daily_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[]) returns void, text 0531a72f4164bf29b90a40c6ce6a3cd4
 
--- function refresh_intraday_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[]) returns void, text 7b91bf1426bed168db2bc0accc842b5d
+-- function refresh_intraday_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[]) returns void, text 2d90d197b8a6f2dddd69bcac1e876fe7
 
 -- function refresh_session_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[]) returns void, text a98f070667b023e9d5f65de1c6d506eb
 

@@ -13,6 +13,7 @@ import { isFileCall } from "../read/exportRows.ts";
 import type { PlainReader } from "../read/plainRows.ts";
 import type { AnswerRows, DeadLetter, InstrumentRow } from "../read/rowTypes.ts";
 import { type Batch, countsOf, type LoadReport, NOTHING_LOADED } from "./batch.ts";
+import { type BarPart, barPartsOf } from "./barParts.ts";
 import { firstRows, type SeriesLines, writeLines } from "./copyQuotes.ts";
 import type { DividendWord } from "./dividendChanges.ts";
 import { sameText } from "./dividendChanges.ts";
@@ -55,6 +56,8 @@ export type Stretch = {
   isInOrder: boolean;
   quotes: SeriesLines;
   extended: SeriesLines;
+  /** Parts of the bars of each series, in its place; null: the database makes them from the rows. */
+  bars: BarPart[][] | null;
   /** What was read, and stored if all of it is new; without dividends and slots, which the archive counts. */
   report: LoadReport;
 };
@@ -187,13 +190,14 @@ export class Gathering {
   finish(isAlone = false): Stretch {
     const [answers, units] = [this.#plainAnswers, this.#plainUnits];
     const plain = { ...NOTHING_LOADED, answers, units, responses: answers, quotes: units };
+    const quotes = this.#bySeries(this.#quotes, "quote");
+    const extended = this.#bySeries(this.#extended, "extended");
     return {
-      ...{ segment: this.#segment, from: this.#from, to: this.to, isAlone },
+      ...{ segment: this.#segment, from: this.#from, to: this.to, isAlone, quotes, extended },
       ...{ months: this.#months, sources: this.#sources.all, instruments: this.#instruments },
       ...{ responses: this.#responses, letters: this.#letters, notes: this.#notes, series: this.#series },
       ...{ isInOrder: this.#isInOrder, hasFiles: this.#hasFiles, report: addCounts(this.#report, plain) },
-      quotes: this.#bySeries(this.#quotes, "quote"),
-      extended: this.#bySeries(this.#extended, "extended"),
+      bars: this.#isInOrder ? barPartsOf(this.#series, quotes, extended) : null,
     };
   }
 

@@ -10,6 +10,7 @@ import { copyLines, firstRows, rowTimes } from "./copyQuotes.ts";
 import { isPassing, createMemory, ensureRoom, loadBatch, strangeMonths } from "./loadBatch.ts";
 import { READ_ONLY, mayBeOfARow, mayBeThereAlready, sqlstateOf } from "./databaseError.ts";
 import { areDividendsThere, type DividendSeries, insertDividends, joinSeries } from "./dividends.ts";
+import { areApart, BARS_FROM_ROWS, BEGIN_WITH_BARS, GivenBars } from "./givenBars.ts";
 import { dropOldLetters, insertDeadLetters, insertResponses, type SourcedLetter } from "./insert.ts";
 import {
   addAllSeen,
@@ -64,7 +65,10 @@ export class StretchLoader {
   readonly #memory = createMemory();
   readonly #known = new KnownInstruments();
   readonly #sources = new Map<string, number>();
+  readonly #bars = new GivenBars();
   #storing: Storing | null = null;
+  /** Bars that are over, on their way into the archive: it says how far they are kept, so no question waits for them. */
+  #keeping = Promise.resolve();
   /** The segment of which some was there and some was not: the rest of it most likely as well. */
   #mixed: string | null = null;
   /** What the archive is still to be told of instruments: that they were seen again. */
@@ -80,7 +84,7 @@ export class StretchLoader {
    * @throws the database's errors, LoadedByAnother; what was committed before stays
    */
   async add(stretch: Stretch): Promise<void> {
-    await this.finish();
+    await this.#arrive();
     if (stretch.isAlone || this.#mixed === stretch.segment) return this.#loadByBatches(stretch);
     await this.#makeRoom(stretch);
     this.#storing = { stretch, done: this.#store(stretch) };
@@ -90,6 +94,11 @@ export class StretchLoader {
 
   /** Waits for the stretch on its way; if it cannot go in as a whole, it goes in batch by batch. */
   async finish(): Promise<void> {
+    await this.#arrive();
+    await this.#keeping;
+  }
+
+  async #arrive(): Promise<void> {
     const storing = this.#storing;
     this.#storing = null;
     if (storing !== null && !(await storing.done)) await this.#loadByBatches(storing.stretch);
@@ -102,6 +111,7 @@ export class StretchLoader {
   async abandon(): Promise<void> {
     await this.#storing?.done.catch(() => undefined);
     this.#storing = null;
+    await this.#keeping.catch(() => undefined);
   }
 
   async #store(stretch: Stretch): Promise<boolean> {
@@ -109,7 +119,7 @@ export class StretchLoader {
     const client = await this.#begin(stretch);
     try {
       const placed = await this.#place(client, stretch);
-      const stored = await storeQuotes(client, stretch, placed);
+      const stored = await this.#storeQuotes(client, stretch, placed);
       if (stored === null) {
         if (stretch.isInOrder) this.#mixed = stretch.segment;
         await this.#undo(client);
@@ -121,10 +131,14 @@ export class StretchLoader {
       const later = this.#split(placed.seen);
       await refreshInstruments(client, placed.seen);
       const lost = addLetterCounts(stretch.report.lost, countLetters(refused));
-      const report = { ...stretch.report, ...stored, slots, deadLetters, lost };
+      const { keepBars, ...counts } = stored;
+      const report = { ...stretch.report, ...counts, slots, deadLetters, lost };
       await position.move(client, stretch, report);
       await client.query("commit");
       client.release();
+      this.#keeping = keepBars?.(this.#options.pool) ?? Promise.resolve();
+      // Its failure is met by whoever waits for it.
+      this.#keeping.catch(() => undefined);
       for (const [id, { row }] of placed.seen) this.#known.describe(id, row);
       addAllSeen(this.#later, later);
       onLoaded(report);
@@ -136,11 +150,11 @@ export class StretchLoader {
     }
   }
 
-  async #begin(stretch: Part): Promise<pg.PoolClient> {
+  async #begin(stretch: Stretch): Promise<pg.PoolClient> {
     const { pool, position } = this.#options;
     const client = await pool.connect();
     try {
-      await client.query("begin");
+      await client.query(stretch.bars ? BEGIN_WITH_BARS : "begin");
       if (!(await position.take(client, stretch))) throw new LoadedByAnother(stretch);
       return client;
     } catch (error) {
@@ -170,6 +184,33 @@ export class StretchLoader {
     };
   }
 
+  /** Null: some of it is there and some is not, or dividends were left out that may be wanted. */
+  async #storeQuotes(
+    client: pg.ClientBase,
+    stretch: Stretch,
+    { sourceIds, numbers, letters }: Placed,
+  ): Promise<StoredQuotes | null> {
+    const responses = stretch.responses.map((row) => ({ ...row, sourceId: sourceIds[row.sourceId] ?? 0 }));
+    const added = await insertResponses(client, responses);
+    const dividends = stretch.isInOrder ? joinSeries(dividendsOf(stretch, numbers)) : null;
+    if (dividends === null) return null;
+    if (added === responses.length) {
+      const changed = await insertDividends(client, dividends);
+      if (changed === null) return null;
+      const bars = areApart(numbers) ? stretch.bars : null;
+      if (stretch.bars !== null && bars === null) await client.query(BARS_FROM_ROWS);
+      await copyLines(client, stretch, numbers);
+      // Parts are given in the order of their times.
+      await this.#keeping;
+      const keepBars = bars && (await this.#bars.give(client, bars, numbers));
+      return { responses: added, quotes: stretch.report.units, dividends: changed, repeated: 0, keepBars };
+    }
+    if (added > 0 || stretch.hasFiles || !(await areQuotesThere(client, stretch, numbers))) return null;
+    if (!(await areDividendsThere(client, dividends))) return null;
+    await dropOldLetters(client, responses, letters);
+    return { responses: 0, quotes: 0, dividends: 0, repeated: stretch.report.units, keepBars: null };
+  }
+
   /** Takes out those that were only seen again. @returns them */
   #split(seen: SeenInstruments): SeenInstruments {
     const later: SeenInstruments = new Map();
@@ -184,6 +225,7 @@ export class StretchLoader {
     this.#known.clear();
     this.#sources.clear();
     this.#memory.months.clear();
+    this.#bars.forget();
     const undone = await client.query("rollback").then(
       () => true,
       () => false,
@@ -222,6 +264,11 @@ function isOfData(error: unknown): boolean {
   return isPassing(error) || mayBeOfARow(error) || mayBeThereAlready(error);
 }
 
+/** What became of a stretch's quotes; `keepBars` is to be called when they are committed. */
+type StoredQuotes = Pick<LoadReport, "responses" | "quotes" | "dividends" | "repeated"> & {
+  keepBars: ((pool: pg.Pool) => Promise<void>) | null;
+};
+
 /** Numbers in place of places: of the sources, and of each series. */
 type Placed = {
   sourceIds: readonly number[];
@@ -229,28 +276,6 @@ type Placed = {
   seen: SeenInstruments;
   letters: SourcedLetter[];
 };
-
-/** Null: some of it is there and some is not, or dividends were left out that may be wanted. */
-async function storeQuotes(
-  client: pg.ClientBase,
-  stretch: Stretch,
-  { sourceIds, numbers, letters }: Placed,
-): Promise<Pick<LoadReport, "responses" | "quotes" | "dividends" | "repeated"> | null> {
-  const responses = stretch.responses.map((row) => ({ ...row, sourceId: sourceIds[row.sourceId] ?? 0 }));
-  const added = await insertResponses(client, responses);
-  const dividends = stretch.isInOrder ? joinSeries(dividendsOf(stretch, numbers)) : null;
-  if (dividends === null) return null;
-  if (added === responses.length) {
-    const changed = await insertDividends(client, dividends);
-    if (changed === null) return null;
-    await copyLines(client, stretch, numbers);
-    return { responses: added, quotes: stretch.report.units, dividends: changed, repeated: 0 };
-  }
-  if (added > 0 || stretch.hasFiles || !(await areQuotesThere(client, stretch, numbers))) return null;
-  if (!(await areDividendsThere(client, dividends))) return null;
-  await dropOldLetters(client, responses, letters);
-  return { responses: 0, quotes: 0, dividends: 0, repeated: stretch.report.units };
-}
 
 function dividendsOf({ series }: Stretch, numbers: readonly Numbers[]): DividendSeries[] {
   return series.map(({ words, lastAt }, place) => ({

@@ -2,9 +2,10 @@
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type pg from "pg";
+import { GivenBars } from "../../src/archive/givenBars.ts";
 import { readTier } from "../../src/archive/tiers/tier.ts";
 import { rowsOfQuery } from "../support/archive.ts";
-import { archive, see, type Seen } from "../support/observations.ts";
+import { archive, load, see, type Seen } from "../support/observations.ts";
 
 const pool = await archive();
 const isPlain = (await readTier(pool)).name === "plain";
@@ -172,7 +173,16 @@ const observation = fc.record({
   minute: fc.integer({ min: 4 * 60, max: 20 * 60 + 30 }),
   ...{ bid: price, ask: price, last: price, traded: fc.option(fc.nat(50)) },
 });
-const step = fc.record({ lost: fc.boolean(), places: fc.array(fc.nat(39), { minLength: 1, maxLength: 25 }) });
+/** What becomes of some: a load that knows what it did before brings them in their order, others do it in any, or they are lost. */
+const step = fc.record({
+  way: fc.constantFrom("loaded", "loaded", "seen", "lost"),
+  places: fc.array(fc.nat(39), { minLength: 1, maxLength: 25 }),
+});
+/** A load of all in their order, by pieces of these lengths; between some of them others do something to a few. */
+const piece = fc.record({
+  length: fc.integer({ min: 1, max: 9 }),
+  between: fc.option(fc.record({ lost: fc.boolean(), place: fc.nat(39) })),
+});
 
 /** Observations of an instrument, each at a time of its own; the volume of a date only grows. */
 function observationsOf(
@@ -215,9 +225,11 @@ test("whatever is loaded in whatever order, lost and loaded again, bars of every
         id += 1;
         await add(pool, id);
         const all = observationsOf(id, drawn);
-        for (const { lost, places } of steps) {
-          const some = [...new Set(places)].flatMap((place) => all[place % all.length] ?? []);
-          await (lost ? lose(some) : see(pool, ...some));
+        const given = new GivenBars();
+        for (const { way, places } of steps) {
+          const some = [...new Set(places.map((place) => place % all.length))].flatMap((at) => all[at] ?? []);
+          if (way === "loaded") await loadNew(given, id, some);
+          else await (way === "lost" ? lose(some) : see(pool, ...some));
           if (isPlain) await expectCounted(id);
         }
         await see(pool, ...all);
@@ -226,6 +238,56 @@ test("whatever is loaded in whatever order, lost and loaded again, bars of every
       },
     ),
     { numRuns: 12, seed: 16 },
+  );
+});
+
+/** Loads those of an instrument that are not there. */
+async function loadNew(given: GivenBars, id: number, some: readonly Seen[]): Promise<void> {
+  const there = new Set((await rowsOf(id)).map(({ at }) => at));
+  const fresh = some
+    .filter(({ at }) => !there.has(Date.parse(`${at}Z`)))
+    .toSorted((a, b) => (a.at < b.at ? -1 : 1));
+  if (fresh.length > 0) await load(pool, given, ...fresh);
+}
+
+test("a load remembers what it gave, unless somebody else has changed something of it", async () => {
+  let id = 2_000;
+  await fc.assert(
+    fc.asyncProperty(
+      // Some minutes apart: in a quarter of an hour there are several.
+      fc.array(observation, { minLength: 30, maxLength: 40 }),
+      fc.array(piece, { minLength: 40, maxLength: 40 }),
+      fc.boolean(),
+      async (drawn, pieces, isNarrow) => {
+        id += 1;
+        await add(pool, id);
+        const all = observationsOf(
+          id,
+          drawn.map((one) => ({ ...one, minute: isNarrow ? 570 + (one.minute % 70) : one.minute })),
+        );
+        const given = new GivenBars();
+        let from = 0;
+        for (const { length, between } of pieces) {
+          if (from >= all.length) break;
+          await loadNew(given, id, all.slice(from, from + length));
+          from += length;
+          const other = all[(between?.place ?? 0) % all.length];
+          if (!between || !other) continue;
+          if (isPlain && between.lost) await lose([other]);
+          else if (isPlain && between.place % 3 === 0)
+            await pool.query(
+              `update extended_quotes set volume = volume + 1
+               where instrument_id = $1 and observed_at = (select max(observed_at) from quotes where instrument_id = $1)`,
+              [id],
+            );
+          else await see(pool, other);
+          if (isPlain) await expectCounted(id);
+        }
+        await expectCounted(id);
+        await expectKept(id, await rowsOf(id));
+      },
+    ),
+    { numRuns: 16, seed: 18 },
   );
 });
 

@@ -1,6 +1,10 @@
 /** Quotes put straight into an archive, one line each. */
 import type pg from "pg";
+import { barPartsOf } from "../../src/archive/barParts.ts";
+import { copyLines, type SeriesLines } from "../../src/archive/copyQuotes.ts";
+import { BEGIN_WITH_BARS, type GivenBars } from "../../src/archive/givenBars.ts";
 import { ensurePartitions } from "../../src/archive/partitions.ts";
+import { CopyLines } from "../../src/read/copyLines.ts";
 import { freshDatabase } from "./database.ts";
 
 /** One observation; times are New York's, prices and volume text. */
@@ -31,11 +35,7 @@ export async function archive(...instruments: string[]): Promise<pg.Pool> {
 export async function see(pool: pg.Pool, ...seen: Seen[]): Promise<void> {
   const client = await pool.connect();
   try {
-    const { rows } = await client.query<{ at: string }>(
-      "select to_char((at::timestamp at time zone 'America/New_York') at time zone 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"') as at from unnest($1::text[]) at order by 1",
-      [seen.map(({ at }) => at)],
-    );
-    await ensurePartitions(client, rows[0]?.at ?? "", rows.at(-1)?.at ?? "");
+    await instantsOf(client, seen);
     const keys = [
       seen.map(({ at }) => at),
       seen.map(({ id = 1 }) => id),
@@ -65,4 +65,54 @@ export async function see(pool: pg.Pool, ...seen: Seen[]): Promise<void> {
   } finally {
     client.release();
   }
+}
+
+/** `observed_at` of each, ascending; there is room for them afterwards. */
+async function instantsOf(client: pg.ClientBase, seen: readonly Seen[]): Promise<string[]> {
+  const { rows } = await client.query<{ at: string }>(
+    "select to_char((at::timestamp at time zone 'America/New_York') at time zone 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"') as at from unnest($1::text[]) at order by 1",
+    [seen.map(({ at }) => at)],
+  );
+  const instants = rows.map(({ at }) => at);
+  await ensurePartitions(client, instants[0] ?? "", instants.at(-1) ?? "");
+  return instants;
+}
+
+/** Loads new observations of one series, in the order of their times, as a stretch is loaded: its bars are given. */
+export async function load(pool: pg.Pool, bars: GivenBars, ...seen: Seen[]): Promise<void> {
+  const client = await pool.connect();
+  try {
+    const instants = await instantsOf(client, seen);
+    const parts = barPartsOf(...linesOf(seen, instants)) ?? [];
+    const numbers = [{ instrumentId: seen[0]?.id ?? 1, sourceId: seen[0]?.source ?? 1 }];
+    await client.query(BEGIN_WITH_BARS);
+    const [series, quotes, extended] = linesOf(seen, instants);
+    await copyLines(client, { series, quotes, extended }, numbers);
+    const keep = await bars.give(client, parts, numbers);
+    await client.query("commit");
+    await keep(pool);
+  } finally {
+    client.release();
+  }
+}
+
+function linesOf(
+  seen: readonly Seen[],
+  instants: readonly string[],
+): [{ rows: number }[], SeriesLines, SeriesLines] {
+  const text = (value: string | null | undefined): string => value ?? "\\N";
+  const lines = (rest: (one: Seen) => readonly (string | null | undefined)[]): SeriesLines => {
+    const made = new CopyLines();
+    const starts = seen.map((one, place) => {
+      const start = made.begin();
+      made.add(`${[instants[place], ...rest(one)].map(text).join("\t")}\n`);
+      return start;
+    });
+    return { bytes: new Uint8Array(made.bytes.subarray(0, made.end)), starts: new Uint32Array(starts) };
+  };
+  const quotes = lines(({ delayed, bid, ask, last }) => [delayed ? "t" : "f", bid, ask, last, null, null]);
+  const before = Array.from({ length: 6 }, () => null);
+  const behind = Array.from({ length: 8 }, () => null);
+  const extended = lines(({ volume, delta }) => [...before, volume, ...behind, delta]);
+  return [[{ rows: seen.length }], quotes, extended];
 }

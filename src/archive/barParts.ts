@@ -1,0 +1,214 @@
+/**
+ * Bars of a stretch: its quotes in parts of five minutes, made where the stretch is made, so that the database need not read
+ * back what it has just been given (docs/decisions/bars.md). Prices are added and compared exactly, as whole numbers.
+ */
+import { EXTENDED_FIELDS, PRICE_FIELDS } from "../quotes-api/fields.ts";
+import { HOLE_BYTES } from "../read/copyLines.ts";
+import { firstRows, type SeriesLines } from "./copyQuotes.ts";
+
+/** Quotes of a series within five minutes of the UTC clock. */
+export type BarPart = {
+  delayed: boolean;
+  /** Which five minutes, counted from 1970. */
+  fiveMinutes: number;
+  /** The fields of `bar_part` behind those of its series, as PostgreSQL writes a row. */
+  fields: string;
+};
+
+/** Decimal places that a price may have, and digits before them: sums of them are still whole numbers without rounding. */
+const [PLACES, DIGITS] = [6, 8];
+const SCALE = 10 ** PLACES;
+
+const MINUTE_MS = 60_000;
+const [TAB, DOT, MINUS, ZERO, NINE, BACKSLASH, LETTER_T] = [0x09, 0x2e, 0x2d, 0x30, 0x39, 0x5c, 0x74];
+
+/** How many fields stand before: the time and `delayed` of a quote, the time of an extended quote. */
+const PRICES_AT = 2;
+const [BID, ASK, LAST] = (["bid", "ask", "last"] as const).map(
+  (name) => PRICES_AT + PRICE_FIELDS.findIndex((one) => one.name === name),
+) as [number, number, number];
+const VOLUME = 1 + EXTENDED_FIELDS.findIndex(({ name }) => name === "volume");
+
+/**
+ * Parts of bars of each series, in the order of their times.
+ *
+ * @param series whose lines follow each other, each in ascending order of its times
+ * @returns null when a value is written in another way than practically all are: then the database makes the bars
+ */
+export function barPartsOf(
+  series: readonly { rows: number }[],
+  quotes: SeriesLines,
+  extended: SeriesLines,
+): BarPart[][] | null {
+  const firsts = firstRows(series);
+  const prices = new Line(quotes.bytes);
+  const more = new Line(extended.bytes);
+  const all: BarPart[][] = [];
+  for (let place = 0; place < series.length; place++) {
+    const parts: Part[] = [];
+    for (let row = firsts[place] ?? 0; row < (firsts[place + 1] ?? 0); row++) {
+      prices.begin(quotes.starts[row] ?? 0);
+      more.begin(extended.starts[row] ?? 0);
+      if (!addRow(parts, prices, more)) return null;
+    }
+    all.push(parts.map((part) => part.finish()));
+  }
+  return all;
+}
+
+function addRow(parts: Part[], prices: Line, more: Line): boolean {
+  const at = prices.text();
+  const fiveMinutes = fiveMinutesOf(at);
+  prices.skip(1);
+  const delayed = prices.byte() === LETTER_T;
+  prices.skip(BID - 1);
+  const [bid, bidPlaces] = [prices.price(), prices.places];
+  prices.skip(ASK - BID);
+  const [ask, askPlaces] = [prices.price(), prices.places];
+  prices.skip(LAST - ASK);
+  const last = prices.price();
+  if (Number.isNaN(fiveMinutes + bid + ask + last)) return false;
+  let part = parts.at(-1);
+  // Rows of both kinds may take turns.
+  if (part?.delayed !== delayed) part = parts.findLast((one) => one.delayed === delayed);
+  if (part?.fiveMinutes !== fiveMinutes) parts.push((part = new Part(delayed, fiveMinutes, at)));
+  part.count += 1;
+  part.lastAt = at;
+  if (bid > 0 && ask > 0) part.addSpread(ask - bid, Math.max(bidPlaces, askPlaces));
+  if (last > 0) part.addPrice(at, last, prices.text());
+  more.skip(VOLUME);
+  if (!more.isNull()) part.addVolume(more.text());
+  return Number.isSafeInteger(part.spreadSum);
+}
+
+/** A part in the making. */
+class Part {
+  readonly delayed: boolean;
+  readonly fiveMinutes: number;
+  readonly #firstAt: string;
+  lastAt = "";
+  count = 0;
+  spreadSum = 0;
+  #spreads = 0;
+  #spreadPlaces = 0;
+  #openAt = "";
+  #closeAt = "";
+  #open = "";
+  #close = "";
+  #high = "";
+  #low = "";
+  #highest = 0;
+  #lowest = 0;
+  #firstVolume = "";
+  #volume = "";
+
+  constructor(delayed: boolean, fiveMinutes: number, firstAt: string) {
+    this.delayed = delayed;
+    this.fiveMinutes = fiveMinutes;
+    this.#firstAt = firstAt;
+  }
+
+  addSpread(spread: number, places: number): void {
+    this.spreadSum += spread;
+    this.#spreads += 1;
+    this.#spreadPlaces = Math.max(this.#spreadPlaces, places);
+  }
+
+  addPrice(at: string, price: number, text: string): void {
+    if (this.#openAt === "") [this.#openAt, this.#open] = [at, text];
+    [this.#closeAt, this.#close] = [at, text];
+    // Of two that are equal and written otherwise the newer one, as the database has it.
+    if (this.#high === "" || price >= this.#highest) [this.#highest, this.#high] = [price, text];
+    if (this.#low === "" || price <= this.#lowest) [this.#lowest, this.#low] = [price, text];
+  }
+
+  addVolume(text: string): void {
+    if (this.#firstVolume === "") this.#firstVolume = text;
+    this.#volume = text;
+  }
+
+  finish(): BarPart {
+    const spreadSum = scaledText(this.spreadSum, this.#spreadPlaces);
+    const fields = `${this.delayed ? "t" : "f"},${this.#firstAt},${this.lastAt},${this.#openAt},${this.#closeAt},${this.#open},${this.#high},${this.#low},${this.#close},${spreadSum},${this.#spreads},${this.count},${this.#firstVolume},${this.#volume}`;
+    return { delayed: this.delayed, fiveMinutes: this.fiveMinutes, fields };
+  }
+}
+
+/** A whole number of `1 / SCALE` with so many decimal places. */
+function scaledText(value: number, places: number): string {
+  const digits = String(Math.abs(value)).padStart(PLACES + 1, "0");
+  const whole = digits.slice(0, -PLACES);
+  const rest = digits.slice(-PLACES).slice(0, places);
+  return `${value < 0 ? "-" : ""}${whole}${places > 0 ? `.${rest}` : ""}`;
+}
+
+/** `2026-11-20T14:31:02.123Z`; NaN when it is written otherwise. */
+function fiveMinutesOf(at: string): number {
+  if (!at.endsWith("Z")) return NaN;
+  return Math.floor(Date.parse(at) / (5 * MINUTE_MS));
+}
+
+/** A line of COPY's text, field by field. */
+class Line {
+  readonly #bytes: Buffer;
+  #at = 0;
+  /** Decimal places of the price that was read last. */
+  places = 0;
+
+  constructor(bytes: Uint8Array<ArrayBuffer>) {
+    this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+
+  /** Goes to the first field behind the hole of the line that begins there. */
+  begin(start: number): void {
+    this.#at = start + HOLE_BYTES;
+  }
+
+  /** Goes on to a later field. */
+  skip(fields: number): void {
+    const bytes = this.#bytes;
+    let at = this.#at;
+    for (let left = fields; left > 0; at++) if (bytes[at] === TAB) left -= 1;
+    this.#at = at;
+  }
+
+  byte(): number {
+    return this.#bytes[this.#at] ?? 0;
+  }
+
+  isNull(): boolean {
+    return this.byte() === BACKSLASH;
+  }
+
+  text(): string {
+    const bytes = this.#bytes;
+    let end = this.#at;
+    while ((bytes[end] ?? 0) > TAB + 1) end += 1;
+    return bytes.toString("latin1", this.#at, end);
+  }
+
+  /** As a whole number of `1 / SCALE`: 0 when there is none, NaN when it is written otherwise or too long. */
+  price(): number {
+    if (this.isNull()) return (this.places = 0);
+    const bytes = this.#bytes;
+    const isNegative = bytes[this.#at] === MINUS;
+    let at = this.#at + (isNegative ? 1 : 0);
+    let value = 0;
+    let places = -1;
+    const begin = at;
+    for (; ; at++) {
+      const byte = bytes[at] ?? 0;
+      if (byte >= ZERO && byte <= NINE) {
+        value = 10 * value + (byte - ZERO);
+        if (places >= 0) places += 1;
+      } else if (byte === DOT && places < 0) places = 0;
+      else if (byte <= TAB + 1) break;
+      else return NaN;
+    }
+    this.places = Math.max(places, 0);
+    const whole = at - begin - (places < 0 ? 0 : places + 1);
+    if (at === begin || this.places > PLACES || whole > DIGITS) return NaN;
+    value *= SCALE / 10 ** this.places;
+    return isNegative ? -value : value;
+  }
+}
