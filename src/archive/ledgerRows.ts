@@ -95,8 +95,14 @@ class LedgerRows {
     const counts = { due: due.length, stored: due.length - missed.length, missed: missed.length };
     const dueSetId = await this.#dueSetOf(due);
     if ((await insertAll(this.#client, slots, [{ ...key, ...counts, dueSetId }])) === 0) return false;
-    const lost = missed.map(([instrument, reason]) => ({ ...key, instrument, reason }));
-    await insertAll(this.#client, misses, lost);
+    if (missed.length > 0)
+      // What all rows share travels once: at each slot's start this is done for thousands.
+      await this.#client.query({
+        name: "insert misses of slot",
+        text: `insert into misses (${columnList(misses, "job", "slotAt", "sourceId", "instrument", "reason")})
+          select $1, $2, $3, lost.* from unnest($4::text[], $5::text[]) as lost on conflict do nothing`,
+        values: [job, slotAt, sourceId, missed.map(([name]) => name), missed.map(([, reason]) => reason)],
+      });
     return true;
   }
 

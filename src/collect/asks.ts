@@ -202,7 +202,7 @@ function joiner(): (before: Wishes, added: Wishes) => Wishes {
 function batches(asks: readonly UrgentAsk[], { batchSize, alone }: PlanOptions): AskGroup[] {
   const isAlone = ({ subject: { call } }: Ask): boolean =>
     call.form === "symbols" && alone !== undefined && call.symbols.some(alone);
-  const apart = asks.filter(isAlone);
+  const apart = alone ? asks.filter(isAlone) : [];
   const together = apart.length > 0 ? asks.filter((ask) => !isAlone(ask)) : asks;
   const groups = apart.map((ask) => group([ask]));
   for (let start = 0; start < together.length; start += batchSize)

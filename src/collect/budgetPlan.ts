@@ -245,14 +245,19 @@ class Walker {
 
   /** What is wanted still; the rest is starved. */
   #lasting(groups: readonly AskGroup[], atMs: number): Ask[] {
-    const known = new Map<Wishes, { left: Wishes | null; count: number }>();
+    type Fate = { by: Wishes; left: Wishes | null; count: number };
+    const known = new Map<Wishes, Fate>();
     const lasting: Ask[] = [];
+    let fate: Fate | undefined;
     for (const { asks } of groups)
-      for (const { subject, by } of asks) {
-        const fate = known.get(by) ?? { left: leftOf(by, atMs), count: 0 };
+      for (const ask of asks) {
+        const { by } = ask;
+        // Mostly the same jobs want it as want the one before, and all of it lasts.
+        if (fate?.by !== by) fate = known.get(by) ?? { by, left: leftOf(by, atMs), count: 0 };
         if (fate.count === 0) known.set(by, fate);
         fate.count += 1;
-        if (fate.left) lasting.push({ subject, by: fate.left });
+        if (fate.left === by) lasting.push(ask);
+        else if (fate.left) lasting.push({ subject: ask.subject, by: fate.left });
       }
     for (const [{ wants }, { count }] of known)
       for (const { job, slotAt } of wants.filter(({ deadlineMs }) => deadlineMs <= atMs)) {

@@ -1,5 +1,6 @@
 /** One YAML file: its value, and where in the file each part of it stands. */
 import {
+  Composer,
   CST,
   type Document,
   isMap,
@@ -10,9 +11,9 @@ import {
   LineCounter,
   type Node,
   parse,
-  parseDocument,
   Parser,
   visit,
+  YAMLParseError,
 } from "yaml";
 import type { z } from "zod";
 import { alternatives, plainError, problemsOf, sentence, yamlSentence } from "./wording.ts";
@@ -55,15 +56,15 @@ export function readYamlFile<S extends z.ZodType>(
   | { ok: false; problems: FileProblem[] } {
   const lines = new LineCounter();
   const refused = (message: string) => ({ ok: false as const, problems: [{ file, line: 1, message }] });
-  const outsized = outsize(text);
-  if (outsized !== null) return refused(outsized);
+  const tokens = tokensOf(text, lines);
+  if (typeof tokens === "string") return refused(tokens);
   const names = Object.keys((schema as { shape?: object }).shape ?? {});
   if (text.replace(/#.*/g, "").trim() !== "" && !namesOne(text, names))
     // What it is instead is not told: it may be a file of somebody's secrets.
     return refused(
       `the file has no option of its kind: expected ${alternatives(names)}, each as name: value`,
     );
-  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const document = documentOf(tokens, text.length);
   const lineAt = (offset: number | undefined): number => lines.linePos(offset ?? 0).line || 1;
   const failed = (problems: { line: number; message: string }[]) => ({
     ok: false as const,
@@ -96,23 +97,36 @@ export function readYamlFile<S extends z.ZodType>(
  * @throws an error whose `code` says what is wrong, and whose message may quote the file
  */
 export function parsePlainYaml(text: string): unknown {
-  const outsized = outsize(text);
-  if (outsized !== null) throw Object.assign(new Error(outsized), { code: outsized });
+  const tokens = tokensOf(text);
+  if (typeof tokens === "string") throw Object.assign(new Error(tokens), { code: tokens });
   return parse(text, { schema: "failsafe" });
 }
 
-/** What makes a text too much for the parser; null when nothing does. */
-function outsize(text: string): string | null {
-  const parser = new Parser();
+/** The parser's tokens of a text, or what makes it too much for the composer. */
+function tokensOf(text: string, lines?: LineCounter): CST.Token[] | string {
+  const parser = new Parser(lines?.addNewLine);
+  const tokens: CST.Token[] = [];
   let [values, pieces] = [0, 0];
+  lines?.addNewLine(0);
   for (const piece of new Lexer().lex(text)) {
-    for (const _ of parser.next(piece)) void _;
+    for (const token of parser.next(piece)) tokens.push(token);
     pieces++;
     if (piece === CST.SCALAR || piece.startsWith('"') || piece.startsWith("'")) values++;
     if (values > MOST.values || pieces > MOST.pieces) return `the file holds more than ${MOST.values} values`;
     if (parser.stack.length > MOST.depth) return `the file is nested more than ${MOST.depth} deep`;
   }
-  return null;
+  return [...tokens, ...parser.end()];
+}
+
+/** As `parseDocument` of the library does, without taking the text apart once more. */
+function documentOf(tokens: readonly CST.Token[], length: number): Document.Parsed {
+  const [document, second] = new Composer({ prettyErrors: false }).compose(tokens, true, length);
+  if (!document) throw new RangeError("the composer gives one document at least");
+  if (second)
+    document.errors.push(
+      new YAMLParseError([second.range[0], second.range[1]], "MULTIPLE_DOCS", "more than one document"),
+    );
+  return document;
 }
 
 /** Whether one of the names stands in a text as a name of YAML does. */
