@@ -28,7 +28,8 @@ export async function compile(root, target, more = []) {
     platform: "node",
     // pg looks for it, and does without.
     external: [/^node:/, "pg-native"],
-    transform: { target: "node20" },
+    // pg looks at `navigator` to learn what it runs in. Without one, as in Node 20, it loads all of fetch() to find out: 30 ms.
+    transform: { target: "node20", define: { navigator: '{"userAgent":"Node.js"}' } },
     checks: { eval: false, pluginTimings: false },
   });
   const { output } = await bundle.generate({ format: "esm", chunkFileNames: "cli/[name]-[hash].js" });

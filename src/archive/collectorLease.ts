@@ -14,18 +14,9 @@
 import type pg from "pg";
 import { atMost, type Clock } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
-import { exchangeTime } from "../market/calendar/dates.ts";
+import { type CollectorProcess, processInWords } from "./collectorProcess.ts";
 import { collectors } from "./schema.ts";
 import { columnList } from "./tableRows.ts";
-
-/** A collector as others see it. */
-export type CollectorProcess = {
-  pid: number;
-  /** The machine's name. */
-  host: string;
-  /** Since when it collects, ISO 8601 UTC. */
-  since: string;
-};
 
 /** What a lease is asked for with. */
 export type LeaseOptions = {
@@ -74,11 +65,6 @@ const RELEASE_MS = 1_000;
 /** The refusal of a second collector. @param thing what is collected, in words */
 function collectorRunning(thing: string, holder: CollectorProcess): QuotekeeperError {
   return new QuotekeeperError("COLLECTOR_RUNNING", `${thing} is collected by ${processInWords(holder)}`);
-}
-
-/** `process 4711 on quotes-1 since 2026-11-22 00:49 New York`. */
-export function processInWords({ pid, host, since }: CollectorProcess): string {
-  return `process ${pid} on ${host} since ${minuteOf(since)} New York`;
 }
 
 /**
@@ -238,11 +224,10 @@ class Lease implements CollectorLease {
     if (await this.#claim(null)) return;
     const other = await this.#look();
     if (other === null) return;
-    const { pid, host, since } = other;
     this.#loseTo(
       new QuotekeeperError(
         "COLLECTOR_REPLACED",
-        `${this.#options.thing} is collected by process ${pid} on ${host} since ${minuteOf(since)} New York: this process was paused, or cut off from the database, and taken for dead`,
+        `${this.#options.thing} is collected by ${processInWords(other)}: this process was paused, or cut off from the database, and taken for dead`,
       ),
     );
   }
@@ -263,12 +248,4 @@ class Lease implements CollectorLease {
 
 function isRefusal(error: unknown): error is QuotekeeperError {
   return error instanceof QuotekeeperError && error.code === "COLLECTOR_RUNNING";
-}
-
-/** `2026-11-22 00:49`, the exchange's time. What is no time, for others can write the table, is shown as it is. */
-function minuteOf(since: string): string {
-  const at = new Date(since);
-  return Number.isNaN(at.getTime())
-    ? since.slice(0, 40)
-    : exchangeTime(at).slice(0, "2026-11-22 00:49".length);
 }

@@ -80,8 +80,9 @@ export async function migrate(
     if (pending.length > 0) await requireFreeNames(client, files, applied);
     for (const file of pending) await applyOne(client, file);
     await settleTier(client, wishes);
-    await ensurePartitions(client, now, now);
+    // Before the partitions, which would write the sessions of their years first, and so twice.
     await refreshSessions(client, Number(now.slice(0, 4)));
+    await ensurePartitions(client, now, now);
     const withoutReader = await settleReader(client);
     failed = false;
     return { version: files.at(-1)?.version ?? 0, applied: pending.map(({ name }) => name), withoutReader };

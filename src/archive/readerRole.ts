@@ -4,9 +4,7 @@
  */
 import type pg from "pg";
 import { createPool } from "./connect.ts";
-
-/** The role. On the embedded database it needs no password from this machine's loopback. */
-export const READER = "quotekeeper_reader";
+import { READER, READER_CONNECTIONS } from "./readerName.ts";
 
 /** 42501 insufficient_privilege, 42710 duplicate_object and 23505 unique_violation: made at the same moment elsewhere. */
 const NOT_OURS_TO_MAKE = "42501";
@@ -14,9 +12,6 @@ const MADE_MEANWHILE = new Set(["42710", "23505"]);
 
 /** What a session's user may do. `owner`: as whom it logged in. */
 type Standing = { owner: string; there: boolean; assumable: boolean; writes: boolean };
-
-/** Connections that all with the role's name can have at a time. */
-export const READER_CONNECTIONS = 10;
 
 /** How long a statement or a transaction of a reader may last, in ms. */
 const LONGEST_READ_MS = 30_000;

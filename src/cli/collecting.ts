@@ -1,15 +1,19 @@
-/** What `start` and `collect` do once the archive is open: the dashboard, the collection, and what is shown of them. */
+/** What `start` and `collect` do once the archive is open: schema, account, dashboard, collection, and what is shown of them. */
 import { resolve } from "node:path";
-import type { CollectorLease } from "../archive/collectorLease.ts";
-import { databaseError } from "../archive/databaseError.ts";
+import { type CollectorLease, takeLease } from "../archive/collectorLease.ts";
+import type { CollectorProcess } from "../archive/collectorProcess.ts";
+import { collectingGoesOn, databaseError, isDatabaseError } from "../archive/databaseError.ts";
+import { explain } from "../archive/explain.ts";
 import { LoadCutShort } from "../archive/loader.ts";
+import { currentVersion, migrate } from "../archive/migrations.ts";
+import { type Clock, instantFromDate } from "../clock.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { createMeter } from "../web/monitoring/meter.ts";
 import type { Web } from "../web/server.ts";
-import type { DataDirLock } from "../run/beside/lock.ts";
+import type { DataDirLock, Self } from "../run/beside/lock.ts";
 import { lendCalls } from "../run/beside/permits.ts";
-import type { Edges } from "../run/edges.ts";
+import { type Edges, Interrupted } from "../run/edges.ts";
 import type { Archive } from "../run/archive.ts";
 import { type Collection, startCollection } from "../run/collection.ts";
 import type { openWeb } from "../run/openWeb.ts";
@@ -44,6 +48,52 @@ type Collecting = {
   log: ReturnType<typeof createLogger>;
   /** The signal, or the code of the error, that ends it. */
   ending: Promise<string>;
+};
+
+/** The schema now, if the database takes it; if it can later, the loader sees to it. @returns whether it is there */
+export async function prepareSchema(
+  archive: Archive,
+  { clock }: Edges,
+  warn: (message: string) => void,
+): Promise<boolean> {
+  try {
+    const { withoutReader } = await migrate(archive.pool, instantFromDate(clock.now()));
+    if (withoutReader !== null) warn(withoutReader);
+    await currentVersion(archive.pool);
+    return true;
+  } catch (error) {
+    if (error instanceof QuotekeeperError || !isDatabaseError(error)) throw error;
+    const problem = databaseError(await explain(archive.pool, error), archive.address);
+    if (!collectingGoesOn(problem)) throw problem;
+    warn(`${problem.message} Collection goes on meanwhile.`);
+    return false;
+  }
+}
+
+/** Takes the account in the database. @throws QuotekeeperError COLLECTOR_RUNNING; Interrupted */
+export async function leaseOf(
+  config: Config,
+  archive: Archive,
+  { lock: { id, dead }, clock, self, interrupted, warn }: Beside,
+): Promise<CollectorLease> {
+  const { feed } = config;
+  const market = feed.kind === "simulated" ? "the simulated market" : `this account at ${feed.baseUrl}`;
+  const ending = new AbortController();
+  void interrupted.then((signal) => ending.abort(new Interrupted(signal)));
+  const what = { account: accountOf(config), thing: `${market} in ${archive.address}` };
+  const onWatch = ({ pid, host }: CollectorProcess): void =>
+    warn(
+      `Process ${pid} on ${host} was the last to collect ${what.thing}: looking for some seconds whether it still does.`,
+    );
+  return takeLease(archive.pool, { ...what, id, dead, self, clock, onWatch, signal: ending.signal });
+}
+
+type Beside = {
+  lock: DataDirLock;
+  clock: Clock;
+  self: Self;
+  interrupted: Promise<string>;
+  warn: (message: string) => void;
 };
 
 /** Opens the dashboard and the collection, and shows how it goes until its end. */

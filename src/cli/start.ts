@@ -1,22 +1,17 @@
 /** `quotekeeper start` and `quotekeeper collect`: collection until somebody ends it. */
 import type { AddCommand } from "./command.ts";
 import { resolve } from "node:path";
-import { type CollectorLease, type CollectorProcess, takeLease } from "../archive/collectorLease.ts";
-import { currentVersion, migrate } from "../archive/migrations.ts";
-import { collectingGoesOn, databaseError, isDatabaseError } from "../archive/databaseError.ts";
-import { explain } from "../archive/explain.ts";
-import { type Clock, instantFromDate } from "../clock.ts";
+import type { CollectorLease } from "../archive/collectorLease.ts";
+import { prepareCluster } from "../archive/embedded/prepareCluster.ts";
 import { requireJobs } from "../schedule/readJobs.ts";
 import type { Config } from "../config/loadEnvironment.ts";
-import { QuotekeeperError } from "../errors.ts";
+import type { QuotekeeperError } from "../errors.ts";
 import { requireToken } from "../web/guard/hosts.ts";
-import { type DataDirLock, lockDataDir, type Self, thisProcess } from "../run/beside/lock.ts";
-import { type Edges, Interrupted } from "../run/edges.ts";
-import { type Archive, openArchive } from "../run/archive.ts";
+import { lockDataDir, thisProcess } from "../run/beside/lock.ts";
+import type { Edges } from "../run/edges.ts";
 import type { Opened } from "./collecting.ts";
 import { offerExampleJobs } from "../run/exampleJobs.ts";
 import { createLogger } from "./terminal/logger.ts";
-import { accountOf } from "../run/feed.ts";
 import { StatusLine } from "./terminal/statusLine.ts";
 
 /** Collector and dashboard. */
@@ -48,14 +43,17 @@ async function start(config: Config, edges: Edges, { web: withWeb }: { web: bool
   const warn = (message: string): void => log.warn(message);
   const self = await thisProcess();
   const lock = await lockDataDir(resolve(config.dataDir), { clock, self, warn });
-  const opening = openArchive(config, clock);
-  // Loaded while PostgreSQL makes its files or starts, which takes longer.
+  // Loaded while PostgreSQL makes its files, which takes longer.
+  const preparing = config.databaseUrl === null ? prepareCluster(config.dataDir, clock) : undefined;
+  preparing?.catch(() => undefined);
+  const { openArchive } = await import("../run/archive.ts");
+  const opening = openArchive(config, clock, preparing);
   const loading = loadWork(withWeb);
   const archive = await opening.catch(async (error: unknown) => {
     await lock.release();
     throw error;
   });
-  const { collect, farewell, openWeb } = await loading;
+  const { collect, farewell, leaseOf, prepareSchema, openWeb } = await loading;
   const opened: Opened = { archive, reader: archive.openReader(), web: null, collection: null };
   let lease: CollectorLease | null = null;
   let lost: QuotekeeperError | null = null;
@@ -83,55 +81,9 @@ async function start(config: Config, edges: Edges, { web: withWeb }: { web: bool
 
 /** What comes behind the archive. */
 async function loadWork(withWeb: boolean) {
-  const { collect, farewell } = await import("./collecting.ts");
+  const collecting = await import("./collecting.ts");
   const openWeb = withWeb ? (await import("../run/openWeb.ts")).openWeb : null;
   // Opened by the collection, which finds it loaded.
   await import("../collect/fetchQuotes.ts");
-  return { collect, farewell, openWeb };
-}
-
-/** Takes the account in the database. @throws QuotekeeperError COLLECTOR_RUNNING; Interrupted */
-async function leaseOf(
-  config: Config,
-  archive: Archive,
-  { lock: { id, dead }, clock, self, interrupted, warn }: Beside,
-): Promise<CollectorLease> {
-  const { feed } = config;
-  const market = feed.kind === "simulated" ? "the simulated market" : `this account at ${feed.baseUrl}`;
-  const ending = new AbortController();
-  void interrupted.then((signal) => ending.abort(new Interrupted(signal)));
-  const what = { account: accountOf(config), thing: `${market} in ${archive.address}` };
-  const onWatch = ({ pid, host }: CollectorProcess): void =>
-    warn(
-      `Process ${pid} on ${host} was the last to collect ${what.thing}: looking for some seconds whether it still does.`,
-    );
-  return takeLease(archive.pool, { ...what, id, dead, self, clock, onWatch, signal: ending.signal });
-}
-
-type Beside = {
-  lock: DataDirLock;
-  clock: Clock;
-  self: Self;
-  interrupted: Promise<string>;
-  warn: (message: string) => void;
-};
-
-/** The schema now, if the database takes it; if it can later, the loader sees to it. @returns whether it is there */
-async function prepareSchema(
-  archive: Archive,
-  { clock }: Edges,
-  warn: (message: string) => void,
-): Promise<boolean> {
-  try {
-    const { withoutReader } = await migrate(archive.pool, instantFromDate(clock.now()));
-    if (withoutReader !== null) warn(withoutReader);
-    await currentVersion(archive.pool);
-    return true;
-  } catch (error) {
-    if (error instanceof QuotekeeperError || !isDatabaseError(error)) throw error;
-    const problem = databaseError(await explain(archive.pool, error), archive.address);
-    if (!collectingGoesOn(problem)) throw problem;
-    warn(`${problem.message} Collection goes on meanwhile.`);
-    return false;
-  }
+  return { ...collecting, openWeb };
 }

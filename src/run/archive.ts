@@ -7,6 +7,7 @@ import { databaseError, isDatabaseError } from "../archive/databaseError.ts";
 import { explain } from "../archive/explain.ts";
 import { currentVersion } from "../archive/migrations.ts";
 import { type EmbeddedServer, openEmbedded } from "../archive/embedded/embeddedServer.ts";
+import type { prepareCluster } from "../archive/embedded/prepareCluster.ts";
 import { createReaderPool, endReaders, settleReaderSettings, watching } from "../archive/readerRole.ts";
 import type { Clock } from "../clock.ts";
 import { describeDatabase, withoutPassword } from "../config/databaseUrl.ts";
@@ -41,9 +42,14 @@ export type Archive = {
 /**
  * Opens the archive. A configured server is not contacted yet: the first query does that.
  *
+ * @param preparing the files of the embedded one, where somebody makes them already
  * @throws QuotekeeperError DATA_DIR_UNWRITABLE, DISK_FULL, EMBEDDED_*
  */
-export async function openArchive(config: Config, clock: Clock): Promise<Archive> {
+export async function openArchive(
+  config: Config,
+  clock: Clock,
+  preparing?: ReturnType<typeof prepareCluster>,
+): Promise<Archive> {
   if (config.databaseUrl !== null) {
     const { databaseUrl, databaseReaderUrl = databaseUrl } = config;
     const pool = createPool(databaseUrl);
@@ -62,7 +68,7 @@ export async function openArchive(config: Config, clock: Clock): Promise<Archive
       },
     };
   }
-  return embeddedArchive(await openEmbedded(config.dataDir, clock));
+  return embeddedArchive(await openEmbedded(config.dataDir, clock, { preparing }));
 }
 
 function embeddedArchive(server: EmbeddedServer): Archive {

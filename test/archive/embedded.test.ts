@@ -36,7 +36,7 @@ function openDir(): string {
 }
 
 async function open(dir: string, machine: Partial<Machine> = {}): Promise<EmbeddedServer> {
-  const server = await openEmbedded(dir, clock, { ...MACHINE, ...machine });
+  const server = await openEmbedded(dir, clock, { machine: { ...MACHINE, ...machine } });
   opened.push(server);
   return server;
 }

