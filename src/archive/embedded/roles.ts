@@ -81,7 +81,9 @@ begin
       select from pg_depend where classid = 'pg_proc'::regclass and objid = p.oid and deptype = 'e')
     union all
     select format('type %s', oid::regtype) from pg_type
-    where typowner = 10 and oid >= 16384 and typtype in ('d', 'e', 'r')
+    where typowner = 10 and oid >= 16384
+      -- Of composite types those that are no table's.
+      and (typtype in ('d', 'e', 'r') or typrelid in (select oid from pg_class where relkind = 'c'))
   loop
     execute format('alter %s owner to ${OWNER}', thing.name);
   end loop;
