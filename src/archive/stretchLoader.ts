@@ -136,9 +136,7 @@ export class StretchLoader {
       await position.move(client, stretch, report);
       await client.query("commit");
       client.release();
-      this.#keeping = keepBars?.(this.#options.pool) ?? Promise.resolve();
-      // Its failure is met by whoever waits for it.
-      this.#keeping.catch(() => undefined);
+      this.#keepBars(keepBars);
       for (const [id, { row }] of placed.seen) this.#known.describe(id, row);
       addAllSeen(this.#later, later);
       onLoaded(report);
@@ -218,6 +216,17 @@ export class StretchLoader {
     for (const [id, one] of seen) if (this.#known.isDescribed(id, one.row)) later.set(id, one);
     for (const id of later.keys()) seen.delete(id);
     return later;
+  }
+
+  #keepBars(keep: StoredQuotes["keepBars"]): void {
+    const kept = keep?.(this.#options.pool) ?? Promise.resolve();
+    this.#keeping = kept.catch((error: unknown) => {
+      this.#bars.forget();
+      // The rows are stored. What hinders their bars meets the next to keep them, and no load ends for it.
+      if (!isOfData(error)) throw error;
+    });
+    // Its failure is met by whoever waits for it.
+    this.#keeping.catch(() => undefined);
   }
 
   async #undo(client: pg.PoolClient, cause?: Error): Promise<void> {
