@@ -37,7 +37,8 @@ export async function digest(url: string): Promise<string> {
   return output.trim();
 }
 
-function psql(url: string, commands: readonly string[]): Promise<string> {
+/** What psql prints for some commands. @throws Error when one of them fails */
+export function psql(url: string, commands: readonly string[]): Promise<string> {
   const { hostname, port, username, password, pathname } = new URL(url);
   const login = {
     ...{ PGHOST: hostname, PGPORT: port, PGUSER: username, PGDATABASE: pathname.slice(1) },

@@ -27,7 +27,7 @@ const RUNS = [
   },
   {
     script: ["bench/backfill/run.js", "--quotes", "40000", "--rounds", "1"],
-    sharesOf: ({ share }) => ({ "replay, of \\copy": share }),
+    sharesOf: ({ share, csv }) => ({ "replay, of \\copy": share, "CSV import, of \\copy": csv.share }),
   },
   {
     script: ["bench/export/run.js", "--quotes", "50000", "--rounds", "1"],

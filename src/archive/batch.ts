@@ -44,10 +44,13 @@ export const NOTHING_LOADED: LoadReport = {
   ...{ responses: 0, quotes: 0, dividends: 0, repeated: 0, deadLetters: 0, lost: [], slots: 0 },
 };
 
+/** What is counted of an answer. */
+type Counted = Pick<AnswerRows, "units" | "matched" | "deadLetters" | "cut">;
+
 /** Counts what answers hold. */
-export function countsOf(answers: readonly AnswerRows[]): ReadCounts {
+export function countsOf(answers: readonly Counted[]): ReadCounts {
   const letters = answers.flatMap(({ deadLetters }) => deadLetters);
-  const sum = (count: (answer: AnswerRows) => number): number =>
+  const sum = (count: (answer: Counted) => number): number =>
     answers.reduce((all, answer) => all + count(answer), 0);
   return {
     answers: answers.length,

@@ -11,7 +11,7 @@ import { dividendOf, rowsOf } from "../read/answerToRows.ts";
 import { CopyLines } from "../read/copyLines.ts";
 import { isFileCall } from "../read/exportRows.ts";
 import type { PlainReader } from "../read/plainRows.ts";
-import type { AnswerRows, DeadLetter, InstrumentRow } from "../read/rowTypes.ts";
+import type { AnswerRows, DeadLetter, InstrumentRow, PlainRow } from "../read/rowTypes.ts";
 import { type Batch, countsOf, type LoadReport, NOTHING_LOADED } from "./batch.ts";
 import { type BarPart, barPartsOf } from "./barParts.ts";
 import { firstRows, type SeriesLines, writeLines } from "./copyQuotes.ts";
@@ -30,7 +30,8 @@ type Series = {
   rows: number;
   /** What they say of dividends: ascending, without those that say nothing or what the one before them says. */
   words: Pick<DividendWord, "observedAt" | "dividend">[];
-  /** Time of its newest quote. */
+  /** Times of its oldest and its newest quote. */
+  firstAt: Instant;
   lastAt: Instant;
 };
 
@@ -40,7 +41,10 @@ export type Stretch = {
   /** Where it begins and ends in the segment, bytes of the uncompressed stream. */
   from: number;
   to: number;
-  /** Nothing of it was gathered: it holds rows with sources and numbers of their own, and `loadBatch` knows what to do. */
+  /**
+   * `loadBatch` knows what to do with it: nothing was gathered, as it holds rows with sources and numbers of their own, or
+   * two rows of files may stand for one instrument and time.
+   */
   isAlone: boolean;
   /** Whether there are pieces of files in it: two of their rows may stand for one instrument and time. */
   hasFiles: boolean;
@@ -84,8 +88,11 @@ export class Gathering {
   readonly #rows: { series: number; quote: number; extended: number }[] = [];
   readonly #quotes = new CopyLines();
   readonly #extended = new CopyLines();
-  #isInOrder = true;
+  /** Series of which a quote came behind a later one. */
+  readonly #crossed = new Set<number>();
   #hasFiles = false;
+  /** Whether two quotes of a series may bear one time. */
+  #mayRepeat = false;
   #report: LoadReport = NOTHING_LOADED;
   #plainAnswers = 0;
   #plainUnits = 0;
@@ -133,7 +140,7 @@ export class Gathering {
   add(record: ResponseRecord, position: AnswerRows["position"]): void {
     const plain = this.#reader?.read(record, this.#quotes, this.#extended) ?? null;
     if (plain === null) return this.addAnswer(rowsOf(record, position));
-    const { responseId, rows } = plain;
+    const { responseId, rows, deadLetters, cut } = plain;
     const source = this.#addResponse(
       record,
       responseRow(record, { outcome: "quotes", responseId, position }),
@@ -142,7 +149,12 @@ export class Gathering {
       const place = this.#placeOfRow.get(row.instrument) ?? this.#placeOfIdentity(row.instrument);
       // Plain answers bring the same object for one instrument again and again.
       this.#placeOfRow.set(row.instrument, place);
-      this.#addRow(source, record.observedAt, { ...row, place });
+      this.#addRow(source, row.observedAt, { ...row, place });
+    }
+    for (const letter of deadLetters) this.#letters.push({ ...letter, source });
+    if (cut !== undefined) {
+      const beside = countsOf([{ units: [], matched: [], deadLetters, cut }]);
+      this.#report = addCounts(this.#report, { ...NOTHING_LOADED, ...beside, answers: 0 });
     }
     this.#plainAnswers += 1;
     this.#plainUnits += rows.length;
@@ -167,14 +179,19 @@ export class Gathering {
     const key = place * SOURCES + source;
     let number = this.#seriesOf.get(key);
     if (number === undefined) {
-      number = this.#series.push({ instrument: place, source, rows: 0, words: [], lastAt: "" }) - 1;
+      number =
+        this.#series.push({ instrument: place, source, rows: 0, words: [], firstAt: at, lastAt: "" }) - 1;
       this.#seriesOf.set(key, number);
     }
     const series = this.#series[number] as Series;
     series.rows += 1;
     this.#rows.push({ series: number, quote: row.quote, extended: row.extended });
-    if (at <= series.lastAt) this.#isInOrder = false;
-    series.lastAt = at;
+    if (at > series.lastAt) series.lastAt = at;
+    else {
+      this.#crossed.add(number);
+      if (at >= series.firstAt) this.#mayRepeat = true;
+      else series.firstAt = at;
+    }
     addWord(series, at, row.dividend);
     this.#addMonth(at);
   }
@@ -193,12 +210,21 @@ export class Gathering {
     const quotes = this.#bySeries(this.#quotes, "quote");
     const extended = this.#bySeries(this.#extended, "extended");
     return {
-      ...{ segment: this.#segment, from: this.#from, to: this.to, isAlone, quotes, extended },
+      ...{ segment: this.#segment, from: this.#from, to: this.to, quotes, extended },
+      isAlone: isAlone || (this.#hasFiles && this.#mayRepeat),
       ...{ months: this.#months, sources: this.#sources.all, instruments: this.#instruments },
       ...{ responses: this.#responses, letters: this.#letters, notes: this.#notes, series: this.#series },
-      ...{ isInOrder: this.#isInOrder, hasFiles: this.#hasFiles, report: addCounts(this.#report, plain) },
-      bars: this.#isInOrder ? barPartsOf(this.#series, quotes, extended) : null,
+      ...{ isInOrder: this.#isInOrder(), hasFiles: this.#hasFiles, report: addCounts(this.#report, plain) },
+      bars: this.#crossed.size === 0 ? barPartsOf(this.#series, quotes, extended) : null,
     };
+  }
+
+  /** Files may begin with their newest row: without dividends that is no matter. */
+  #isInOrder(): boolean {
+    const crossed = [...this.#crossed];
+    return this.#hasFiles
+      ? crossed.every((number) => this.#series[number]?.words.length === 0)
+      : crossed.length === 0;
   }
 
   #bySeries({ bytes, end }: CopyLines, table: "quote" | "extended"): SeriesLines {
@@ -220,14 +246,7 @@ export class Gathering {
 const LINE_FEED = 0x0a;
 
 /** A quote whose lines are there, and where they begin. */
-type Row = {
-  instrument: InstrumentRow;
-  /** That of its instrument. */
-  place: number;
-  dividend: DividendData | null;
-  quote: number;
-  extended: number;
-};
+type Row = Omit<PlainRow, "observedAt"> & { /** That of its instrument. */ place: number };
 
 /** A month of a time, `2026-11`. */
 export function monthText(at: Instant): string {

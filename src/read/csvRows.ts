@@ -29,23 +29,21 @@ export function csvRows(record: ResponseRecord): PieceRows {
 function readPiece(record: ResponseRecord): PieceRows {
   const call = record.request as CsvCall;
   const { header, rows } = rowsOfBody(record.body, call);
-  const readUnit = unitReader(call, createRowReader(call, header));
+  const readUnit = createUnitReader(call, createRowReader(call, header));
   const units: QuoteUnit[] = [];
   const deadLetters: DeadLetter[] = [];
   const kept = new Map<string, Quote>();
   const cut = { times: 0, fractions: 0 };
-  const die = (row: RawRow, why: string, letter: Pick<DeadLetter, "reason" | "instrument">): void => {
-    const [detail, fragment] = [`${call.file} line ${row.line}: ${why}`, row.bytes.toString("utf8")];
-    const ordinal = deadLetters.length;
-    deadLetters.push({ observedAt: record.observedAt, ordinal, ...letter, detail, fragment });
-  };
+  const die = (row: RawRow, why: string, letter: Pick<DeadLetter, "reason" | "instrument">): void =>
+    void deadLetters.push({ ...letterOf(record, row, why), ordinal: deadLetters.length, ...letter });
   for (const row of rows) {
     const read = readUnit(row);
     if (!read.ok) {
       die(row, read.problem, { reason: "malformed", instrument: read.name });
       continue;
     }
-    const { unit, key } = read;
+    const { unit } = read;
+    const key = `${unit.observedAt} ${read.key}`;
     const first = kept.get(key);
     // A row that says the same again is a repetition, for the database to pass over; another one is set aside.
     if (first !== undefined && !saysTheSame(first, unit.quote)) {
@@ -61,7 +59,18 @@ function readPiece(record: ResponseRecord): PieceRows {
   return { units, deadLetters, cut };
 }
 
-function rowsOfBody(
+/** What the dead letter of a row says of it. */
+export function letterOf(
+  { observedAt, request }: ResponseRecord,
+  { bytes, line }: RawRow,
+  why: string,
+): Pick<DeadLetter, "observedAt" | "detail" | "fragment"> {
+  const { file } = request as CsvCall;
+  return { observedAt, detail: `${file} line ${line}: ${why}`, fragment: bytes.toString("utf8") };
+}
+
+/** The header and the rows of a piece, at their lines of the file. */
+export function rowsOfBody(
   body: Uint8Array,
   { header, delimiter, firstLine }: CsvCall,
 ): { header: Buffer | null; rows: RawRow[] } {
@@ -74,11 +83,13 @@ function rowsOfBody(
   return { header: header ? (found[0]?.bytes ?? Buffer.alloc(0)) : null, rows: placed };
 }
 
+/** The unit of a row, or what is wrong with it. */
 type UnitRead =
-  | { ok: true; unit: QuoteUnit; /** Of its instrument and time. */ key: string; cut: Cut }
+  | { ok: true; unit: QuoteUnit; /** Of its instrument. */ key: string; cut: Cut }
   | { ok: false; name: string | null; problem: string };
 
-function unitReader(call: CsvCall, reader: RowReader): (row: RawRow) => UnitRead {
+/** Reads rows, each by itself. */
+export function createUnitReader(call: CsvCall, reader: RowReader): (row: RawRow) => UnitRead {
   const { file } = call;
   const instrumentOf = createInstrumentReader(call);
   const quoteOf = createQuoteReader(call);
@@ -106,13 +117,17 @@ function unitReader(call: CsvCall, reader: RowReader): (row: RawRow) => UnitRead
       fragment: `${file} line ${line}`,
     };
     const cut = { times: time.cut ?? 0, fractions: quote.cut ?? 0 };
-    return { ok: true, unit, key: `${unit.observedAt} ${key}`, cut };
+    return { ok: true, unit, key, cut };
   };
 }
 
 /** Whether a row's quote is delayed, by itself or else by the map. */
 function delayedOf(call: CsvCall, text: TextOf): Cell<boolean> {
-  const given = text("delayed");
+  return readDelayed(call, text("delayed"));
+}
+
+/** @param given what a row says of it */
+export function readDelayed(call: Pick<CsvCall, "columns" | "delayed">, given: string | null): Cell<boolean> {
   if (given === null) return { ok: true, value: call.delayed };
   if (/^(true|t|yes|y|1)$/iu.test(given)) return { ok: true, value: true };
   if (/^(false|f|no|n|0)$/iu.test(given)) return { ok: true, value: false };
@@ -132,13 +147,16 @@ const SIGNED = new Set<CsvField>(NUMBER_FIELDS.filter(({ signed }) => signed).ma
  * Assumed: no price, count or ratio of an import has more digits than this before its point; one that has is of
  * another column, or damage.
  */
-const MAX_WHOLE_DIGITS = 15;
+export const MAX_WHOLE_DIGITS = 15;
 
 /** What the reading of a row's values needs of its map. */
 type QuoteCall = Pick<CsvCall, "columns" | "constants" | "decimal" | "scale" | "wholePart">;
 
 /** A number as it is stored: null where there is none; `cut`: a fraction was left out. */
 type NumberRead = { ok: true; value: string | null; cut?: boolean } | { ok: false; problem: string };
+
+/** Any field of a quote. */
+export type NumberField = (typeof DECIMAL_FIELDS)[number] | (typeof INTEGER_FIELDS)[number];
 
 /** Reads the fields that the map gives a column or a constant. Its `cut` counts the counts that had a fraction. */
 function createQuoteReader(call: QuoteCall): (text: TextOf) => Cell<Quote> {
@@ -147,7 +165,7 @@ function createQuoteReader(call: QuoteCall): (text: TextOf) => Cell<Quote> {
     columns[field] !== undefined || constants[field] !== undefined;
   const fields = [...DECIMAL_FIELDS, ...INTEGER_FIELDS]
     .filter(isGiven)
-    .map((field) => ({ field, read: numberReader(call, field) }));
+    .map((field) => ({ field, read: createValueReader(call, field) }));
   return (text) => {
     const prices: Record<string, string | null> = {};
     const extended: Record<string, string | null> = {};
@@ -157,12 +175,10 @@ function createQuoteReader(call: QuoteCall): (text: TextOf) => Cell<Quote> {
       const given = text(field);
       if (given === null) continue;
       const value = read(given);
-      const problem = value.ok ? problemOf(field, value.value) : value.problem;
-      if (!value.ok || problem !== null)
-        return { ok: false, problem: `${columns[field] ?? field} is ${shown(given)}: ${problem}` };
+      if (!value.ok) return value;
       (PRICES.has(field) ? prices : extended)[field] = value.value;
       if (value.value !== null && field !== "contractSize") isEmpty = false;
-      if (value.cut === true) cut++;
+      cut += value.cut ?? 0;
     }
     if (isEmpty) return { ok: false, problem: "it has no value" };
     const quote = { ...NO_QUOTE, ...prices, extended: { ...NO_QUOTE.extended, ...extended } };
@@ -170,10 +186,25 @@ function createQuoteReader(call: QuoteCall): (text: TextOf) => Cell<Quote> {
   };
 }
 
+/** Reads what rows say of a field: null where that stands for no value. */
+export function createValueReader(
+  call: QuoteCall,
+  field: NumberField,
+): (given: string) => Cell<string | null> {
+  const read = numberReader(call, field);
+  return (given) => {
+    const value = read(given);
+    const problem = value.ok ? problemOf(field, value.value) : value.problem;
+    if (!value.ok || problem !== null)
+      return { ok: false, problem: `${call.columns[field] ?? field} is ${shown(given)}: ${problem}` };
+    return { ok: true, value: value.value, ...(value.cut === true && { cut: 1 }) };
+  };
+}
+
 /** Reads the numbers of a field: with the map's decimal sign, times its factor, whole where a count has to be. */
 function numberReader(
   { decimal, scale = {}, wholePart = [] }: QuoteCall,
-  field: (typeof DECIMAL_FIELDS)[number] | (typeof INTEGER_FIELDS)[number],
+  field: NumberField,
 ): (given: string) => NumberRead {
   const factor = scale[field];
   const isCount = INTEGER_FIELDS.some((count) => count === field);

@@ -16,20 +16,10 @@ import { askedInstruments, keyOfSymbol, type QuoteCall, type SavedCall } from ".
 import { MAX_BODY_BYTES } from "../quotes-api/strictXml.ts";
 import { dividendOf, rowsOf } from "./answerToRows.ts";
 import { CopyLines } from "./copyLines.ts";
+import { isCsvCall } from "./csvCall.ts";
+import { PlainCsv } from "./plainCsv.ts";
 import { GROUP, ITEM_START, PlainItem } from "./plainItem.ts";
-import type { InstrumentRow, QuoteUnit } from "./rowTypes.ts";
-
-/** A quote of a plain answer: its lines begin at these places. */
-type PlainRow = {
-  instrument: InstrumentRow;
-  /** As `dividendOf` gives it. */
-  dividend: DividendData | null;
-  quote: number;
-  extended: number;
-};
-
-/** A plain answer: its rows are the units of `rowsOf`, in their order. */
-type PlainAnswer = { responseId: string | null; rows: PlainRow[] };
+import type { InstrumentRow, PlainAnswer, PlainRow, QuoteUnit } from "./rowTypes.ts";
 
 /** An instrument that may be asked for, and in which answers it was last asked for, answered and brought along. */
 type Name = { askedIn: number; place: number; mainIn: number; underlyingIn: number };
@@ -95,6 +85,7 @@ function columnsOf({ values }: QuoteLeaves): Columns {
 
 /** Remembers what the answers before held, which changes how fast it reads and nothing else. */
 export class PlainReader {
+  readonly #csv = new PlainCsv();
   #item = new PlainItem();
   readonly #start = new CopyLines();
   /** By the numbers of stretches: what they mean, as far as that is known. */
@@ -132,6 +123,7 @@ export class PlainReader {
   }
 
   #read(record: ResponseRecord, lines: Lines): PlainAnswer | null {
+    if (isCsvCall(record.request)) return this.#csv.read(record, lines);
     const { body, status, headers, observedAt } = record;
     if (status !== 200 || (headers["content-encoding"] ?? "") !== "") return null;
     if (body.byteLength > MAX_BODY_BYTES || !isAscii(body) || !PLAIN_INSTANT.test(observedAt)) return null;
@@ -149,7 +141,7 @@ export class PlainReader {
     if (end === 0) return null;
     const rows = inAskedOrder(progress);
     const frame = frameOf(bytes.toString("latin1", 0, first), bytes.toString("latin1", end));
-    return rows && frame && { responseId: frame.id, rows };
+    return rows && frame && { responseId: frame.id, rows, deadLetters: [] };
   }
 
   /** The hole, and what follows it in all lines of an answer. */
@@ -233,12 +225,13 @@ export class PlainReader {
   }
 
   #addRow(
-    { rows, quotes, extended, starts }: Progress,
+    { record, rows, quotes, extended, starts }: Progress,
     of: { row: InstrumentRow; columns: Columns; dividend: number },
   ): void {
     const { row: instrument, columns, dividend } = of;
     rows.push({
       instrument,
+      observedAt: record.observedAt,
       dividend: this.#paid[dividend] ?? null,
       quote: quotes.end,
       extended: extended.end,

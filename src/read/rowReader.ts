@@ -15,6 +15,10 @@ export type TextOf = (field: CsvField) => string | null;
 
 /** How the values of a row are found. */
 export type RowReader = {
+  /** How many values a row has at least. */
+  columns: number;
+  /** The place of a column among the values, from 0 on; -1 when no row has it. */
+  placeOf: (column: CsvColumn) => number;
   /** The values of a row, or why it is none. */
   fieldsOf: (row: Buffer) => Cell<string[]>;
   /** What a row says of each field of the map, constants in place of what is empty. */
@@ -51,6 +55,8 @@ export function createRowReader(call: CsvReading, header: Buffer | null): RowRea
     return text === "" || call.time.constant === undefined ? text : `${text} ${call.time.constant}`;
   };
   return {
+    columns,
+    placeOf,
     textOf: (fields) => (field) => {
       const text = valueOf(fields, call.columns[field]) || (call.constants[field] ?? "");
       return text === "" || absent.has(text) ? null : strip(field, text);

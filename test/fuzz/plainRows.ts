@@ -41,20 +41,21 @@ export function expectTheTruth(reader: PlainReader, record: ResponseRecord): boo
     return false;
   }
   const truth = rowsOf(record, { segment: "", offset: 0 });
-  expect({ id: answer.responseId, deadLetters: [] }).toEqual({
+  const { responseId, deadLetters, cut } = answer;
+  expect({ id: responseId, deadLetters, cut }).toEqual({
     id: truth.answer.outcome === "quotes" ? truth.answer.document.id : "no quotes",
-    deadLetters: truth.deadLetters,
+    ...{ deadLetters: truth.deadLetters, cut: truth.cut },
   });
   expect(truth.matched.filter((match) => match.fate !== "stored" || match.oddFields.length > 0)).toEqual([]);
   expect(
-    answer.rows.map(({ instrument, dividend, quote, extended }) => ({
-      ...{ instrument, dividend },
+    answer.rows.map(({ instrument, observedAt, dividend, quote, extended }) => ({
+      ...{ instrument, observedAt, dividend },
       quote: lineAt(lines.quotes, quote),
       extended: lineAt(lines.extended, extended),
     })),
   ).toEqual(
     truth.units.map((unit) => ({
-      ...{ instrument: unit.instrument, dividend: dividendOf(unit.quote) },
+      ...{ instrument: unit.instrument, observedAt: unit.observedAt, dividend: dividendOf(unit.quote) },
       quote: lineOf(QUOTES, unit),
       extended: lineOf(EXTENDED_QUOTES, unit),
     })),

@@ -10,15 +10,19 @@ import type pg from "pg";
 import { createMemory, loadBatch, type LoadMemory } from "../../archive/loadBatch.ts";
 import type { Batch, LoadReport } from "../../archive/batch.ts";
 import { type DamagedBytes, readBatches } from "../../archive/readBatches.ts";
+import { readStretches } from "../../archive/readStretches.ts";
+import { StretchLoader } from "../../archive/stretchLoader.ts";
 import { rowsOf } from "../../read/answerToRows.ts";
+import { PlainReader } from "../../read/plainRows.ts";
 import type { AnswerRows } from "../../read/rowTypes.ts";
-import type { Clock } from "../../clock.ts";
+import type { Clock, Instant } from "../../clock.ts";
+import { EVER } from "../../journal/record.ts";
 import type { Journal } from "../../journal/writer.ts";
 import { NO_POSITION, positionOfRun, readReadPositions, type Run } from "../../archive/refill/runs.ts";
 import type { OnProgress } from "../progress.ts";
 import { type BackfillReport, NOTHING_DONE, withLoaded } from "../../archive/refill/backfillReport.ts";
 import { type Piece, type PieceBatch, recordOf } from "./piece.ts";
-import { JOURNAL_POSITION, readPositions } from "../../archive/loadPosition.ts";
+import { JOURNAL_POSITION, type Part, readPositions } from "../../archive/loadPosition.ts";
 import { loadSegment } from "../../archive/loader.ts";
 import { listSegments } from "../../journal/segments.ts";
 
@@ -44,14 +48,17 @@ type ImportOptions = {
 export async function importPieces(
   options: ImportOptions,
   batches: AsyncIterable<PieceBatch>,
-  onAnswers: (answers: readonly AnswerRows[]) => void,
+  onSeen: (seen: readonly SeenBetween[]) => void,
 ): Promise<BackfillReport> {
   const { pool, run, total, onProgress, signal } = options;
   // What an earlier process of this run has added is in the run's report already: once is enough.
   const counted = new Counted(new Set((await readReadPositions(pool, run.id)).keys()));
-  const memory = createMemory();
   const ends = new Map<string, number>();
-  const loading: Loading = { ...options, memory, onAnswers, underWay: Promise.resolve() };
+  const loader = loaderOf(options, onSeen);
+  const loading: Loading = {
+    ...{ ...options, loader, onSeen, reader: new PlainReader(), memory: createMemory() },
+    underWay: Promise.resolve(),
+  };
   let repeated = NOTHING_DONE;
   let tell: () => void = () => undefined;
   try {
@@ -60,19 +67,57 @@ export async function importPieces(
       const fresh = pieces.filter(({ knownIn }) => knownIn === null);
       await journalAndLoad(loading, fresh, ends);
       const known = pieces.filter((piece) => piece.knownIn !== null && !counted.has(piece));
-      if (known.length > 0) await loading.underWay;
+      if (known.length > 0) await arrived(loading);
       repeated = await loadKnown(loading, known, repeated);
       // What the batch before has come to: it is loaded by now.
       tell();
       tell = () => onProgress({ doing, done, total, unit: "bytes", quotes: run.report.read + repeated.read });
     }
-    await loading.underWay;
+    await arrived(loading);
     tell();
     signal.throwIfAborted();
     return addCounts(run.report, repeated);
   } finally {
     await loading.underWay.catch(() => undefined);
+    await loader.abandon();
   }
+}
+
+/** From when to when something was seen. */
+export type SeenBetween = { first: Instant; last: Instant };
+
+/** Those of answers that were read into rows. */
+export function seenIn(answers: readonly AnswerRows[]): SeenBetween[] {
+  return answers.flatMap(({ units }) =>
+    units.map(({ observedAt }) => ({ first: observedAt, last: observedAt })),
+  );
+}
+
+/** Bytes of pieces that are loaded together where they are not as expected: their rows are objects then. */
+const REREAD_BYTES = 1_500_000;
+
+/** What is as expected goes in stretch by stretch; whatever is not is read from the journal again. */
+function loaderOf(
+  { pool, journalDir, run }: ImportOptions,
+  onSeen: (seen: readonly SeenBetween[]) => void,
+): StretchLoader {
+  const reread = async function* ({ segment, from, to }: Part): AsyncGenerator<Batch> {
+    // Damaged bytes were counted when it was read first.
+    for await (const batch of readBatches(segment, { journalDir, from, until: to, maxBytes: REREAD_BYTES })) {
+      if (batch.to > batch.from) yield batch;
+      onSeen(seenIn(batch.answers));
+    }
+  };
+  return new StretchLoader({
+    ...{ pool, position: positionOfRun(run, { loaderToo: true }), reread },
+    onLoaded: (loaded) => (run.report = withLoaded(run.report, withoutOvertaking(loaded))),
+  });
+}
+
+/** Waits until all that was journaled is loaded. */
+async function arrived({ loader, underWay }: Loading): Promise<void> {
+  await underWay;
+  await loader.finish();
 }
 
 /** Pieces that earlier processes of a run have added: each passes once. */
@@ -92,9 +137,11 @@ class Counted {
 }
 
 type Loading = ImportOptions & {
+  loader: StretchLoader;
+  reader: PlainReader;
   memory: LoadMemory;
-  onAnswers: (answers: readonly AnswerRows[]) => void;
-  /** The load of a batch while the next one is cut, journaled and read. */
+  onSeen: (seen: readonly SeenBetween[]) => void;
+  /** The load of rows that an export brings back, while the next ones are cut, journaled and read. */
   underWay: Promise<void>;
 };
 
@@ -104,28 +151,28 @@ async function journalAndLoad(
   pieces: readonly Piece[],
   ends: Map<string, number>,
 ): Promise<void> {
-  const { journal, journalDir, name, onDamage } = loading;
+  const { journal, journalDir, name, loader, reader, onSeen, onDamage } = loading;
   if (pieces.length === 0) return;
   const positions = await Promise.all(pieces.map((piece) => journal.append(recordOf(piece, name))));
   for (const segment of new Set(positions.map((position) => position.segment))) {
-    const from = ends.get(segment) ?? 0;
-    for await (const batch of readBatches(segment, { journalDir, from, onDamage })) {
-      if (batch.to === batch.from) continue;
-      ends.set(segment, batch.to);
+    const parts = [{ name: segment, from: ends.get(segment) ?? 0 }];
+    const request = { journalDir, parts, range: EVER, mayBeGone: false, alone: "exports" } as const;
+    for await (const read of readStretches(request, reader)) {
+      if ("damage" in read) {
+        onDamage(read.damage);
+        continue;
+      }
+      const { stretch } = read;
+      ends.set(segment, stretch.to);
       await loading.underWay;
-      loading.underWay = loadFresh(loading, batch);
+      loading.underWay = loader.add(stretch);
       // Its failure is met when it is awaited.
       loading.underWay.catch(() => undefined);
+      // The loader itself stores a stretch while the next one is read; what is alone it loads at once.
+      if (!stretch.isAlone) await loading.underWay;
+      onSeen(stretch.instruments);
     }
   }
-}
-
-async function loadFresh({ pool, run, memory, onAnswers }: Loading, batch: Batch): Promise<void> {
-  const loaded = await loadBatch(pool, batch, { memory, position: positionOfRun(run, { loaderToo: true }) });
-  if (loaded === null)
-    throw new Error(`${batch.segment}: this run alone reads it, and byte ${batch.from} is not its next`);
-  run.report = withLoaded(run.report, withoutOvertaking(loaded));
-  onAnswers(batch.answers);
 }
 
 /**
@@ -140,14 +187,14 @@ function withoutOvertaking(loaded: LoadReport): LoadReport {
 
 /** Loads pieces that the archive has: it tells exactly what is there, and what is not any more comes back. */
 async function loadKnown(
-  { pool, name, memory, onAnswers }: Loading,
+  { pool, name, memory, onSeen }: Loading,
   pieces: readonly Piece[],
   report: BackfillReport,
 ): Promise<BackfillReport> {
   if (pieces.length === 0) return report;
   const batch = batchOf(pieces, name);
   const loaded = await loadBatch(pool, batch, { memory, position: NO_POSITION });
-  onAnswers(batch.answers);
+  onSeen(seenIn(batch.answers));
   return loaded === null ? report : withLoaded(report, loaded);
 }
 

@@ -1,8 +1,13 @@
 /** What imports have in common: the lock, the journal, the run that goes on where it stopped, the slots that they fill. */
 import type pg from "pg";
-import type { AnswerRows } from "../../read/rowTypes.ts";
 import { tryBatches, tryCatchUp } from "../../backfill/dryRun/tryBatches.ts";
-import { batchOf, catchUp, importPieces } from "../../backfill/files/importPieces.ts";
+import {
+  batchOf,
+  catchUp,
+  importPieces,
+  type SeenBetween,
+  seenIn,
+} from "../../backfill/files/importPieces.ts";
 import type { PieceBatch } from "../../backfill/files/piece.ts";
 import { withSourceLock, type Asked, beginRun, finishRun } from "../../archive/refill/runs.ts";
 import { fillSlots } from "../../archive/refill/fillSlots.ts";
@@ -58,7 +63,7 @@ async function doImport(
     };
     await catchUp(options);
     const span = new Span();
-    const report = await importPieces(options, read([pool]), (answers) => span.add(answers));
+    const report = await importPieces(options, read([pool]), (seen) => span.add(seen));
     const now = instantFromDate(clock.now());
     const range = run.resumed ? { from: null, to: null } : span.slots();
     const filled =
@@ -86,12 +91,11 @@ class Span {
   #first: Instant | null = null;
   #last: Instant | null = null;
 
-  add(answers: readonly AnswerRows[]): void {
-    for (const { units } of answers)
-      for (const { observedAt } of units) {
-        if (this.#first === null || observedAt < this.#first) this.#first = observedAt;
-        if (this.#last === null || observedAt > this.#last) this.#last = observedAt;
-      }
+  add(seen: readonly SeenBetween[]): void {
+    for (const { first, last } of seen) {
+      if (this.#first === null || first < this.#first) this.#first = first;
+      if (this.#last === null || last > this.#last) this.#last = last;
+    }
   }
 
   /** The slots that quotes of this span may fill: one lasts a day at most. */
@@ -119,7 +123,7 @@ async function dryRunImport(
       at = { doing, done };
       if (pieces.length === 0) continue;
       const batch = batchOf(pieces, name);
-      span.add(batch.answers);
+      span.add(seenIn(batch.answers));
       yield batch;
     }
   };
