@@ -3,7 +3,8 @@ import pg from "pg";
 
 /** What a statement is for, by how it begins; the first that fits. */
 const KINDS: readonly (readonly [string, RegExp])[] = [
-  ["COPY of both tables, with the bars' trigger", /^copy /],
+  ["COPY of both tables", /^copy /],
+  ["bars that are given, and those that are over", /add_bar_parts|keep_ended_bars/],
   ["responses", /insert into responses/],
   ["instruments: find, add", /from instruments|insert into instruments|lock table/],
   ["dividends", /dividends/],

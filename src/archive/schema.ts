@@ -246,7 +246,7 @@ export const sessions = pgTable("sessions", {
   reason: text("reason"),
 });
 
-/** One bar for each instrument, source, delayed and exchange date; kept by a trigger on `quotes`. */
+/** One bar for each instrument, source, delayed and exchange date; given by loads, else kept by a trigger on `quotes`. */
 export const sessionBars = pgTable(
   "session_bars",
   {
@@ -272,7 +272,7 @@ export const sessionBars = pgTable(
   (table) => [primaryKey({ columns: [table.instrumentId, table.sourceId, table.delayed, table.date] })],
 );
 
-/** Bars of five minutes and of an hour that are over; kept by a trigger on `extended_quotes`. */
+/** Bars of five minutes and of an hour that are over; given by loads, else kept by a trigger on `extended_quotes`. */
 export const intradayBarsKept = pgTable(
   "intraday_bars",
   {

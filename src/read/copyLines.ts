@@ -46,6 +46,9 @@ export class CopyLines {
   }
 }
 
+/** The lines of both tables. */
+export type Lines = { quotes: CopyLines; extended: CopyLines };
+
 /** Writes the numbers into the hole of the line that begins at `start`. */
 export function fillHole(bytes: Uint8Array, start: number, { instrumentId, sourceId }: Numbers): void {
   const end = start + ID_DIGITS;

@@ -9,7 +9,7 @@ import type { ResponseRecord } from "../journal/record.ts";
 import { EXTENDED_FIELDS, type Field, PRICE_FIELDS } from "../quotes-api/fields.ts";
 import type { Cell } from "./cell.ts";
 import { createTimeReader, EARLIEST } from "./cellTime.ts";
-import { CopyLines, HOLE_BYTES } from "./copyLines.ts";
+import { CopyLines, HOLE_BYTES, type Lines } from "./copyLines.ts";
 import { type CsvCall, type CsvColumn, NAME_FIELDS } from "./csvCall.ts";
 import {
   createUnitReader,
@@ -23,9 +23,6 @@ import {
 import { createRowReader, type RowReader } from "./rowReader.ts";
 import type { Cut, InstrumentRow, PlainAnswer } from "./rowTypes.ts";
 import { MAX_ROW_BYTES, type RawRow } from "./splitRows.ts";
-
-/** The lines of both tables. */
-type Lines = { quotes: CopyLines; extended: CopyLines };
 
 /** An instrument, and from when to when the rows of a piece have it. */
 type Span = { piece: number; first: Instant; last: Instant };

@@ -15,7 +15,7 @@ import { MAX_ITEMS, type ReadDocument, readPlainly } from "../quotes-api/readDoc
 import { askedInstruments, keyOfSymbol, type QuoteCall, type SavedCall } from "../quotes-api/request.ts";
 import { MAX_BODY_BYTES } from "../quotes-api/strictXml.ts";
 import { dividendOf, rowsOf } from "./answerToRows.ts";
-import { CopyLines } from "./copyLines.ts";
+import { CopyLines, type Lines } from "./copyLines.ts";
 import { isCsvCall } from "./csvCall.ts";
 import { PlainCsv } from "./plainCsv.ts";
 import { GROUP, ITEM_START, PlainItem } from "./plainItem.ts";
@@ -32,9 +32,6 @@ type Known = {
   /** The stretch of its names. */
   underlying: number;
 };
-
-/** The lines of both tables. */
-type Lines = { quotes: CopyLines; extended: CopyLines };
 
 /** What is in hand of an answer. */
 type Progress = Lines & {

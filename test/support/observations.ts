@@ -83,10 +83,10 @@ export async function load(pool: pg.Pool, bars: GivenBars, ...seen: Seen[]): Pro
   const client = await pool.connect();
   try {
     const instants = await instantsOf(client, seen);
-    const parts = barPartsOf(...linesOf(seen, instants)) ?? [];
     const numbers = [{ instrumentId: seen[0]?.id ?? 1, sourceId: seen[0]?.source ?? 1 }];
-    await client.query(BEGIN_WITH_BARS);
     const [series, quotes, extended] = linesOf(seen, instants);
+    const parts = barPartsOf(series, quotes, extended) ?? [];
+    await client.query(BEGIN_WITH_BARS);
     await copyLines(client, { series, quotes, extended }, numbers);
     const keep = await bars.give(client, parts, numbers);
     await client.query("commit");
