@@ -20,7 +20,11 @@ const [PLACES, DIGITS] = [6, 8];
 const SCALE = 10 ** PLACES;
 
 const MINUTE_MS = 60_000;
-const [TAB, DOT, MINUS, ZERO, NINE, BACKSLASH, LETTER_T] = [0x09, 0x2e, 0x2d, 0x30, 0x39, 0x5c, 0x74];
+const [TAB, DOT, MINUS, ZERO, NINE, BACKSLASH] = [0x09, 0x2e, 0x2d, 0x30, 0x39, 0x5c];
+const [LETTER_T, LETTER_Z] = [0x74, 0x5a];
+
+/** Characters of an instant, and of its minute. */
+const [INSTANT_LENGTH, MINUTE_LENGTH] = ["2026-11-20T14:31:02.123456Z".length, "2026-11-20T14:31".length];
 
 /** How many fields stand before: the time and `delayed` of a quote, the time of an extended quote. */
 const PRICES_AT = 2;
@@ -51,14 +55,14 @@ export function barPartsOf(
       more.begin(extended.starts[row] ?? 0);
       if (!addRow(parts, prices, more)) return null;
     }
-    all.push(parts.map((part) => part.finish()));
+    all.push(parts.map((part) => part.finish(prices, more)));
   }
   return all;
 }
 
 function addRow(parts: Part[], prices: Line, more: Line): boolean {
-  const at = prices.text();
-  const fiveMinutes = fiveMinutesOf(at);
+  const at = prices.at;
+  const fiveMinutes = prices.fiveMinutes();
   prices.skip(1);
   const delayed = prices.byte() === LETTER_T;
   prices.skip(BID - 1);
@@ -75,37 +79,40 @@ function addRow(parts: Part[], prices: Line, more: Line): boolean {
   part.count += 1;
   part.lastAt = at;
   if (bid > 0 && ask > 0) part.addSpread(ask - bid, Math.max(bidPlaces, askPlaces));
-  if (last > 0) part.addPrice(at, last, prices.text());
+  if (last > 0) part.addPrice(at, last, prices.at);
   more.skip(VOLUME);
-  if (!more.isNull()) part.addVolume(more.text());
+  if (!more.isNull()) part.addVolume(more.at);
   return Number.isSafeInteger(part.spreadSum);
 }
 
-/** A part in the making. */
+/** A place where there is nothing. */
+const NOWHERE = -1;
+
+/** A part in the making. Its times, prices and volumes are places in the lines: most are not the part's when it ends. */
 class Part {
   readonly delayed: boolean;
   readonly fiveMinutes: number;
-  readonly #firstAt: string;
-  lastAt = "";
+  readonly #firstAt: number;
+  lastAt: number;
   count = 0;
   spreadSum = 0;
   #spreads = 0;
   #spreadPlaces = 0;
-  #openAt = "";
-  #closeAt = "";
-  #open = "";
-  #close = "";
-  #high = "";
-  #low = "";
+  #openAt = NOWHERE;
+  #closeAt = NOWHERE;
+  #open = NOWHERE;
+  #close = NOWHERE;
+  #high = NOWHERE;
+  #low = NOWHERE;
   #highest = 0;
-  #lowest = 0;
-  #firstVolume = "";
-  #volume = "";
+  #lowest = Infinity;
+  #firstVolume = NOWHERE;
+  #volume = NOWHERE;
 
-  constructor(delayed: boolean, fiveMinutes: number, firstAt: string) {
+  constructor(delayed: boolean, fiveMinutes: number, firstAt: number) {
     this.delayed = delayed;
     this.fiveMinutes = fiveMinutes;
-    this.#firstAt = firstAt;
+    this.#firstAt = this.lastAt = firstAt;
   }
 
   addSpread(spread: number, places: number): void {
@@ -114,22 +121,26 @@ class Part {
     this.#spreadPlaces = Math.max(this.#spreadPlaces, places);
   }
 
-  addPrice(at: string, price: number, text: string): void {
-    if (this.#openAt === "") [this.#openAt, this.#open] = [at, text];
-    [this.#closeAt, this.#close] = [at, text];
+  /** @param price above 0 */
+  addPrice(at: number, price: number, written: number): void {
+    if (this.#openAt === NOWHERE) [this.#openAt, this.#open] = [at, written];
+    [this.#closeAt, this.#close] = [at, written];
     // Of two that are equal and written otherwise the newer one, as the database has it.
-    if (this.#high === "" || price >= this.#highest) [this.#highest, this.#high] = [price, text];
-    if (this.#low === "" || price <= this.#lowest) [this.#lowest, this.#low] = [price, text];
+    if (price >= this.#highest) [this.#highest, this.#high] = [price, written];
+    if (price <= this.#lowest) [this.#lowest, this.#low] = [price, written];
   }
 
-  addVolume(text: string): void {
-    if (this.#firstVolume === "") this.#firstVolume = text;
-    this.#volume = text;
+  addVolume(written: number): void {
+    if (this.#firstVolume === NOWHERE) this.#firstVolume = written;
+    this.#volume = written;
   }
 
-  finish(): BarPart {
+  finish(prices: Line, more: Line): BarPart {
+    const times = [this.#firstAt, this.lastAt, this.#openAt, this.#closeAt];
+    const texts = [...times, this.#open, this.#high, this.#low, this.#close].map((at) => prices.text(at));
     const spreadSum = scaledText(this.spreadSum, this.#spreadPlaces);
-    const fields = `${this.delayed ? "t" : "f"},${this.#firstAt},${this.lastAt},${this.#openAt},${this.#closeAt},${this.#open},${this.#high},${this.#low},${this.#close},${spreadSum},${this.#spreads},${this.count},${this.#firstVolume},${this.#volume}`;
+    const volumes = `${more.text(this.#firstVolume)},${more.text(this.#volume)}`;
+    const fields = `${this.delayed ? "t" : "f"},${texts.join(",")},${spreadSum},${this.#spreads},${this.count},${volumes}`;
     return { delayed: this.delayed, fiveMinutes: this.fiveMinutes, fields };
   }
 }
@@ -142,18 +153,16 @@ function scaledText(value: number, places: number): string {
   return `${value < 0 ? "-" : ""}${whole}${places > 0 ? `.${rest}` : ""}`;
 }
 
-/** `2026-11-20T14:31:02.123Z`; NaN when it is written otherwise. */
-function fiveMinutesOf(at: string): number {
-  if (!at.endsWith("Z")) return NaN;
-  return Math.floor(Date.parse(at) / (5 * MINUTE_MS));
-}
-
 /** A line of COPY's text, field by field. */
 class Line {
   readonly #bytes: Buffer;
-  #at = 0;
+  /** Where the field begins. */
+  at = 0;
   /** Decimal places of the price that was read last. */
   places = 0;
+  /** The minute that was read last, as text, and its five minutes: the next row's is mostly the same or near. */
+  #minute = "";
+  #fiveMinutes = NaN;
 
   constructor(bytes: Uint8Array<ArrayBuffer>) {
     this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -161,38 +170,53 @@ class Line {
 
   /** Goes to the first field behind the hole of the line that begins there. */
   begin(start: number): void {
-    this.#at = start + HOLE_BYTES;
+    this.at = start + HOLE_BYTES;
   }
 
   /** Goes on to a later field. */
   skip(fields: number): void {
     const bytes = this.#bytes;
-    let at = this.#at;
+    let at = this.at;
     for (let left = fields; left > 0; at++) if (bytes[at] === TAB) left -= 1;
-    this.#at = at;
+    this.at = at;
   }
 
   byte(): number {
-    return this.#bytes[this.#at] ?? 0;
+    return this.#bytes[this.at] ?? 0;
   }
 
   isNull(): boolean {
     return this.byte() === BACKSLASH;
   }
 
-  text(): string {
+  /** The field that begins at a place; nothing where there is none. */
+  text(at: number): string {
+    if (at === NOWHERE) return "";
     const bytes = this.#bytes;
-    let end = this.#at;
+    let end = at;
     while ((bytes[end] ?? 0) > TAB + 1) end += 1;
-    return bytes.toString("latin1", this.#at, end);
+    return bytes.toString("latin1", at, end);
+  }
+
+  /** Which five minutes from 1970 on a time belongs to, `2026-11-20T14:31:02.123456Z`; NaN when it is written otherwise. */
+  fiveMinutes(): number {
+    const bytes = this.#bytes;
+    const end = this.at + INSTANT_LENGTH;
+    if (bytes[end - 1] !== LETTER_Z || bytes[end] !== TAB) return NaN;
+    const minute = bytes.toString("latin1", this.at, this.at + MINUTE_LENGTH);
+    if (minute !== this.#minute) {
+      this.#minute = minute;
+      this.#fiveMinutes = Math.floor(Date.parse(`${minute}Z`) / (5 * MINUTE_MS));
+    }
+    return this.#fiveMinutes;
   }
 
   /** As a whole number of `1 / SCALE`: 0 when there is none, NaN when it is written otherwise or too long. */
   price(): number {
     if (this.isNull()) return (this.places = 0);
     const bytes = this.#bytes;
-    const isNegative = bytes[this.#at] === MINUS;
-    let at = this.#at + (isNegative ? 1 : 0);
+    const isNegative = bytes[this.at] === MINUS;
+    let at = this.at + (isNegative ? 1 : 0);
     let value = 0;
     let places = -1;
     const begin = at;

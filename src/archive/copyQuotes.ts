@@ -65,17 +65,18 @@ export function writeLines(
 
 function writeLine(lines: CopyLines, table: QuoteTable, unit: QuoteUnit): number {
   const start = lines.begin();
-  lines.add((LINES.get(table) as Line)({ unit }, copyText));
+  (VALUES.get(table) as AddValues)({ unit }, lines);
+  lines.endLine();
   return start;
 }
 
-/** What stands in a line behind its hole. */
-type Line = (placed: Pick<PlacedUnit, "unit">, text: typeof copyText) => string;
+/** Adds what stands in a line behind its hole. */
+type AddValues = (placed: Pick<PlacedUnit, "unit">, lines: CopyLines) => void;
 
-const LINES = new Map(
+const VALUES = new Map(
   [QUOTES, EXTENDED_QUOTES].map((table) => {
-    const texts = behindHole(table).map(({ expression }) => `text(${expression})`);
-    return [table, writtenOut<Line>(["placed", "text"], `${texts.join(' + "\\t" + ')} + "\\n"`)];
+    const values = behindHole(table).map(({ expression }) => `lines.addValue(${expression})`);
+    return [table, writtenOut<AddValues>(["placed", "lines"], values.join(", "))];
   }),
 );
 
@@ -136,25 +137,6 @@ export function rowTimes({ bytes, starts }: SeriesLines): Instant[] {
 
 /** How much text is sent at a time: the server reads one piece while the next is made. */
 const PIECE_BYTES = 64 * 1024;
-
-/** Characters that mean something in COPY's text format. PostgreSQL manual, COPY, "Text Format". */
-const SPECIAL = /[\\\b\f\n\r\t\v]/;
-const SPECIALS = /[\\\b\f\n\r\t\v]/g;
-const ESCAPES: Readonly<Record<string, string>> = {
-  "\\": "\\\\",
-  "\b": "\\b",
-  "\f": "\\f",
-  "\n": "\\n",
-  "\r": "\\r",
-  "\t": "\\t",
-  "\v": "\\v",
-};
-
-/** A value in COPY's text format; null is `\N`. */
-export function copyText(value: string | null): string {
-  if (value === null) return "\\N";
-  return SPECIAL.test(value) ? value.replace(SPECIALS, (character) => ESCAPES[character] ?? "") : value;
-}
 
 /**
  * Copies rows into a table.

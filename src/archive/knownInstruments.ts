@@ -7,15 +7,17 @@ const MOST_KNOWN = 100_000;
 /** An instrument that was found: a text for its identity, and how it was asked for. */
 type FoundInstrument = { identity: string; row: InstrumentRow; id: number };
 
-/** What answers may say differently of one instrument. */
-const DESCRIPTION = [
-  ...(["exchange", "description", "contractSize"] as const),
-  ...(["underlying", "assumedType", "writtenStrike"] as const),
-] as const satisfies readonly (keyof InstrumentRow)[];
-
 /** Whether two rows of one instrument say the same of it. */
 export function isDescribedAlike(a: InstrumentRow, b: InstrumentRow): boolean {
-  return a === b || DESCRIPTION.every((field) => a[field] === b[field]);
+  return (
+    a === b ||
+    (a.exchange === b.exchange &&
+      a.description === b.description &&
+      a.contractSize === b.contractSize &&
+      a.underlying === b.underlying &&
+      a.assumedType === b.assumedType &&
+      a.writtenStrike === b.writtenStrike)
+  );
 }
 
 /** Numbers that were found before, by the instruments' identities, and how the archive describes them. */

@@ -85,7 +85,7 @@ export class Gathering {
   readonly #series: Series[] = [];
   readonly #seriesOf = new Map<number, number>();
   /** The series of each quote, in the order in which they came, and where its lines begin. */
-  readonly #rows: { series: number; quote: number; extended: number }[] = [];
+  readonly #rows: Record<"series" | "quote" | "extended", number[]> = { series: [], quote: [], extended: [] };
   readonly #quotes = new CopyLines();
   readonly #extended = new CopyLines();
   /** Series of which a quote came behind a later one. */
@@ -185,7 +185,9 @@ export class Gathering {
     }
     const series = this.#series[number] as Series;
     series.rows += 1;
-    this.#rows.push({ series: number, quote: row.quote, extended: row.extended });
+    this.#rows.series.push(number);
+    this.#rows.quote.push(row.quote);
+    this.#rows.extended.push(row.extended);
     if (at > series.lastAt) series.lastAt = at;
     else {
       this.#crossed.add(number);
@@ -228,17 +230,17 @@ export class Gathering {
   }
 
   #bySeries({ bytes, end }: CopyLines, table: "quote" | "extended"): SeriesLines {
-    const rows = this.#rows;
-    const sorted = { bytes: new Uint8Array(end), starts: new Uint32Array(rows.length) };
-    const order = rowsBySeries(rows, this.#series);
+    const order = rowsBySeries(this.#rows.series, this.#series);
+    const starts = this.#rows[table];
+    const sorted = { bytes: new Uint8Array(end), starts: new Uint32Array(order.length) };
     let at = 0;
-    order.forEach((row, place) => {
-      const start = rows[row]?.[table] ?? 0;
-      const line = bytes.subarray(start, bytes.indexOf(LINE_FEED, start) + 1);
-      sorted.bytes.set(line, at);
+    for (let place = 0; place < order.length; place++) {
       sorted.starts[place] = at;
-      at += line.length;
-    });
+      let from = starts[order[place] ?? 0] ?? 0;
+      // A line is short: copied byte by byte it needs no view of its own.
+      do sorted.bytes[at++] = bytes[from] ?? LINE_FEED;
+      while (bytes[from++] !== LINE_FEED);
+    }
     return sorted;
   }
 }
@@ -260,10 +262,10 @@ function addWord({ words }: Series, observedAt: Instant, dividend: DividendData 
 }
 
 /** The places of rows, series by series and in their order within each. */
-function rowsBySeries(rows: readonly { series: number }[], all: readonly Series[]): Uint32Array {
+function rowsBySeries(rows: readonly number[], all: readonly Series[]): Uint32Array {
   const next = firstRows(all);
   const order = new Uint32Array(rows.length);
-  rows.forEach(({ series }, row) => {
+  rows.forEach((series, row) => {
     const place = next[series] ?? 0;
     order[place] = row;
     next[series] = place + 1;

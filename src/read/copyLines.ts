@@ -10,7 +10,10 @@ const HOLE = Buffer.from("0000000000\t00000\t", "latin1");
 export const HOLE_BYTES = HOLE.length;
 
 const [ID_DIGITS, SOURCE_DIGITS] = [10, 5];
-const ZERO = 0x30;
+const [TAB, LINE_FEED, SPACE, ZERO, BACKSLASH, TILDE] = [0x09, 0x0a, 0x20, 0x30, 0x5c, 0x7e];
+
+/** COPY's text format writes `null` so. */
+const NULL = "\\N";
 
 /** Bytes there is room for at first. */
 const FIRST_BYTES = 64 * 1024;
@@ -44,6 +47,49 @@ export class CopyLines {
     this.reserve(3 * text.length);
     this.end += this.bytes.write(text, this.end);
   }
+
+  /** Adds a value and its tab, behind the last one's. */
+  addValue(value: string | null): void {
+    const text = value ?? NULL;
+    this.reserve(text.length + 1);
+    const { bytes } = this;
+    let { end } = this;
+    // Practically all are short and of digits: written byte by byte they need neither a string for the line nor a search.
+    for (let place = 0; place < text.length; place++) {
+      const code = text.charCodeAt(place);
+      if ((code < SPACE || code > TILDE || code === BACKSLASH) && value !== null) {
+        this.add(`${copyText(value)}\t`);
+        return;
+      }
+      bytes[end++] = code;
+    }
+    bytes[end++] = TAB;
+    this.end = end;
+  }
+
+  /** Ends a line of values: the last one's tab becomes the line's end. */
+  endLine(): void {
+    this.bytes[this.end - 1] = LINE_FEED;
+  }
+}
+
+/** Characters that mean something in COPY's text format. PostgreSQL manual, COPY, "Text Format". */
+const SPECIAL = /[\\\b\f\n\r\t\v]/;
+const SPECIALS = /[\\\b\f\n\r\t\v]/g;
+const ESCAPES: Readonly<Record<string, string>> = {
+  "\\": "\\\\",
+  "\b": "\\b",
+  "\f": "\\f",
+  "\n": "\\n",
+  "\r": "\\r",
+  "\t": "\\t",
+  "\v": "\\v",
+};
+
+/** A value in COPY's text format; null is `\N`. */
+export function copyText(value: string | null): string {
+  if (value === null) return NULL;
+  return SPECIAL.test(value) ? value.replace(SPECIALS, (character) => ESCAPES[character] ?? "") : value;
 }
 
 /** The lines of both tables. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { copyInto, copyText } from "../../src/archive/copyQuotes.ts";
+import { copyInto } from "../../src/archive/copyQuotes.ts";
+import { CopyLines, copyText } from "../../src/read/copyLines.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase } from "../support/database.ts";
 
@@ -35,9 +36,16 @@ describe("COPY", () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.option(text), { maxLength: 50 }), async (texts) => {
         await pool.query("truncate texts");
-        const lines = texts.map((one, place) => `${place}\t${copyText(one)}\n`);
+        const made = new CopyLines();
+        texts.forEach((one, place) => {
+          made.addValue(String(place));
+          made.addValue(one);
+          made.endLine();
+        });
+        const bytes = made.bytes.toString("utf8", 0, made.end);
 
-        expect(await copied("copy texts (place, content) from stdin", lines)).toBe(texts.length);
+        expect(bytes).toBe(texts.map((one, place) => `${place}\t${copyText(one)}\n`).join(""));
+        expect(await copied("copy texts (place, content) from stdin", [bytes])).toBe(texts.length);
 
         const rows = await rowsOfQuery(pool, "select content from texts order by place");
         expect(rows.map(({ content }) => content)).toEqual(texts);

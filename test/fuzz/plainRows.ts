@@ -1,10 +1,9 @@
 /** What `PlainReader` makes of an answer beside the truth: the units of `rowsOf`, written by the columns of the tables. */
 import { expect } from "@jest/globals";
-import { copyText } from "../../src/archive/copyQuotes.ts";
 import { EXTENDED_QUOTES, QUOTES, type QuoteTable } from "../../src/archive/quoteColumns.ts";
 import type { ResponseRecord } from "../../src/journal/record.ts";
 import { dividendOf, rowsOf } from "../../src/read/answerToRows.ts";
-import { CopyLines } from "../../src/read/copyLines.ts";
+import { CopyLines, copyText } from "../../src/read/copyLines.ts";
 import type { PlainReader } from "../../src/read/plainRows.ts";
 import type { QuoteUnit } from "../../src/read/rowTypes.ts";
 
