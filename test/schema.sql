@@ -185,12 +185,14 @@ create table intraday_bars (
   low numeric,
   close numeric,
   spread_sum numeric not null,
+  log_return numeric,
   constraint intraday_bars_pkey PRIMARY KEY (instrument_id, date, source_id, delayed, minutes, bar_at),
   constraint intraday_bars_minutes_check CHECK (minutes = ANY (ARRAY[5, 60]))
 );
 CREATE INDEX intraday_bars_date ON intraday_bars USING btree (((minutes)::integer), date);
 comment on column intraday_bars.volume is 'The last one shown in the bar.';
 comment on column intraday_bars.volume_before is 'The last one shown earlier on that date, or the first one of the bar where there is none.';
+comment on column intraday_bars.log_return is 'Of five minutes: natural logarithm of close by the close before it on that date, to 12 places; NULL where that is of another session.';
 comment on table intraday_bars is 'Bars that end by session_bars.bars_to. What is newer, a quarter of an hour at most, is read from the rows.';
 
 create table journal_positions (
@@ -431,7 +433,8 @@ comment on view bars_1m is 'Bars of 1 minute in exchange time, of the observatio
 --   mean_spread numeric,
 --   quote_count bigint,
 --   volume bigint,
---   source_name text
+--   source_name text,
+--   log_return numeric
 comment on view bars_5m is 'Bars of 5 minutes in exchange time, of the observations of `last`. Name date in the where clause: it is what makes it fast.';
 
 -- view coverage_daily, which reads due_sets, misses, slots, sources
@@ -519,6 +522,8 @@ comment on view option_chain_latest is 'One row per underlying, expiration and s
 
 -- function bar_beginning(at timestamp with time zone, width interval, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone) returns timestamp with time zone, text c045b20211fd79a32098719cce840753
 
+-- function fill_log_returns() returns void, text 214c2f0556cf89ab6eb851e6835d149b
+
 -- function follow_calendar() returns trigger, text f42d483c10841ba81ca7a94014843102
 
 -- function follow_lost_quotes() returns trigger, text f56b7d08224516743002f58c85f34865
@@ -529,9 +534,11 @@ comment on view option_chain_latest is 'One row per underlying, expiration and s
 
 -- function keep_ended_bars(from_date date, to_date date, parts bar_part[] DEFAULT '{}'::bar_part[], written text DEFAULT NULL::text) returns void, text 29a5993f3b27edd77f2233cb72b62b78
 
--- function keep_intraday_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[], all_are_over boolean DEFAULT false, parts bar_part[] DEFAULT '{}'::bar_part[], written text DEFAULT NULL::text) returns void, text 15269bea9f01512a979088474e9a9d0f
+-- function keep_intraday_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[], all_are_over boolean DEFAULT false, parts bar_part[] DEFAULT '{}'::bar_part[], written text DEFAULT NULL::text) returns void, text 95549d7e3b10fdcff9286e18677b1410
 
 -- function keep_session_bars() returns trigger, text 6ebdf13b7b328084f8ab6b48f8bf8237
+
+-- function log_return(close numeric, before numeric) returns numeric, text c55c5f51749857b57615c41affe85503
 
 -- function newest_bars(of_instrument integer, of_source smallint, of_delayed boolean, of_date date, from_at timestamp with time zone, to_at timestamp with time zone, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone, width interval) returns TABLE(session text, bar_at timestamp with time zone, open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint), text fb5f8d91c77921fed8e1161e2721d106
 

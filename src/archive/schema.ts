@@ -292,6 +292,7 @@ export const intradayBarsKept = pgTable(
     low: numeric("low"),
     close: numeric("close"),
     spreadSum: numeric("spread_sum").notNull(),
+    logReturn: numeric("log_return"),
   },
   (table) => [
     primaryKey({
@@ -376,20 +377,22 @@ const series = () => ({
   date: date("date", { mode: "string" }).notNull(),
 });
 
-const intradayBars = <Name extends string>(name: Name) =>
-  pgView(name, {
-    ...series(),
-    session: text("session", { enum: ["pre", "regular", "post", "closed"] }).notNull(),
-    barAt: instant("bar_at").notNull(),
-    ...bar(),
-  }).existing();
+const intradayBar = () => ({
+  ...series(),
+  session: text("session", { enum: ["pre", "regular", "post", "closed"] }).notNull(),
+  barAt: instant("bar_at").notNull(),
+  ...bar(),
+});
 
 /** Bars of a minute within a session. */
-export const bars1m = intradayBars("bars_1m");
-/** Of five minutes. */
-export const bars5m = intradayBars("bars_5m");
+export const bars1m = pgView("bars_1m", intradayBar()).existing();
+/** Of five minutes, with their returns: logarithms of a close by the one before it in the same session. */
+export const bars5m = pgView("bars_5m", {
+  ...intradayBar(),
+  logReturn: numeric("log_return"),
+}).existing();
 /** Of an hour. */
-export const bars1h = intradayBars("bars_1h");
+export const bars1h = pgView("bars_1h", intradayBar()).existing();
 
 /** One bar for each exchange date. */
 export const bars1d = pgView("bars_1d", {

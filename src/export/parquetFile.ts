@@ -131,8 +131,11 @@ class FileBytes extends ByteWriter {
 /** Types of the decimal columns that need more than the common one, by column. */
 export type DecimalTypes = Readonly<Record<string, DecimalType>>;
 
-/** Columns that are quotients: PostgreSQL gives those of small numbers up to twenty-four places. */
-export const QUOTIENTS: DecimalTypes = { mean_spread: { precision: 38, scale: 24 } };
+/** Columns that are quotients, of which PostgreSQL gives those of small numbers up to twenty-four places, and logarithms. */
+export const QUOTIENTS: DecimalTypes = {
+  mean_spread: { precision: 38, scale: 24 },
+  log_return: { precision: 38, scale: 12 },
+};
 
 /** Digits that fit into eight bytes; wider decimals take sixteen. */
 const INT64_DIGITS = 18;

@@ -78,15 +78,29 @@ function beginning(at: number, width: number): number {
   return midnight(at) + base + Math.floor((at - midnight(at) - base) / width) * width;
 }
 
+function sessionOf(at: number): string {
+  const time = at - midnight(at);
+  if (time < clock(4) || time >= clock(20)) return "closed";
+  return time < clock(9, 30) ? "pre" : time < clock(16) ? "regular" : "post";
+}
+
 function barsCounted(rows: readonly Row[], width: number) {
   return grouped(rows, ({ at }) => dateOf(at)).flatMap(([, ofDate]) => {
     let before: bigint | null = null;
+    let closed: { session: string; close: bigint } | null = null;
     return grouped(ofDate, ({ at }) => String(beginning(at, width))).map(([at, ofBar]) => {
       const shown = lastShown(ofBar);
       const first = ofBar.find(({ volume }) => volume !== null)?.volume ?? 0n;
       const volume: bigint | null = shown === null ? null : shown - (before ?? first);
       before = shown ?? before;
-      return { at: Number(at), ...barOf(ofBar), volume };
+      const bar = barOf(ofBar);
+      const session = sessionOf(Number(at));
+      const logReturn =
+        bar.close !== null && closed?.session === session
+          ? (Math.log(Number(bar.close)) - Math.log(Number(closed.close))).toFixed(9)
+          : null;
+      if (bar.close !== null) closed = { session, close: bar.close };
+      return { at: Number(at), ...bar, volume, logReturn };
     });
   });
 }
@@ -116,13 +130,15 @@ async function daysKept(id: number) {
 async function barsKept(id: number, width: string) {
   const found = await rowsOfQuery(
     pool,
-    `select ${ms("bar_at")} at, ${cents}, 100 * mean_spread as spread, quote_count as count, volume
+    `select ${ms("bar_at")} at, ${cents}, 100 * mean_spread as spread, quote_count as count, volume,
+            ${width === "5m" ? "log_return" : "null::float8"} as "logReturn"
      from bars_${width} where instrument_id = $1 order by bar_at`,
     [id],
   );
-  return found.map(({ at, spread, ...rest }) => ({
+  return found.map(({ at, spread, logReturn, ...rest }) => ({
     ...Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, whole(value)])),
     ...{ at: Number(at), spread: spread === null ? null : Number(spread).toFixed(6) },
+    logReturn: logReturn === null ? null : (Number(logReturn) + 0).toFixed(9),
   }));
 }
 
@@ -160,8 +176,8 @@ async function expectCounted(id: number): Promise<void> {
     ["1h", HOUR],
   ] as const)
     expect(await barsKept(id, width)).toEqual(
-      barsCounted(rows, length).map(({ spreads, ...bar }) => ({
-        ...bar,
+      barsCounted(rows, length).map(({ spreads, logReturn, ...bar }) => ({
+        ...{ ...bar, logReturn: width === "5m" ? logReturn : null },
         spread: spreads === null ? null : (Number(spreads[0]) / Number(spreads[1])).toFixed(6),
       })),
     );
@@ -285,6 +301,10 @@ test("a load remembers what it gave, unless somebody else has changed something 
         }
         await expectCounted(id);
         await expectKept(id, await rowsOf(id));
+        // As after a migration of an archive that kept bars before they knew their returns.
+        await pool.query("update intraday_bars set log_return = null where instrument_id = $1", [id]);
+        await pool.query("select fill_log_returns()");
+        await expectCounted(id);
       },
     ),
     { numRuns: 16, seed: 18 },

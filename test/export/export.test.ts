@@ -82,6 +82,12 @@ describe("DuckDB reads an export in Parquet", () => {
       mean_spread: "DECIMAL(38,24)",
       date: "DATE",
     });
+    const { out: bars } = await exported("--format parquet --tables bars_5m");
+    expect(
+      await duckdbRows(
+        `select column_type from (describe select log_return from '${bars}/bars_5m/*/*.parquet')`,
+      ),
+    ).toEqual([{ column_type: "DECIMAL(38,12)" }]);
   });
 
   test("cut by the exchange's date, with every time to the microsecond and the instrument's name beside it", async () => {

@@ -158,6 +158,7 @@ where d.quotes_dropped
 group by b.instrument_id, b.source_id, b.delayed, b.date, 6, b.session
 on conflict do nothing;
 update session_bars set bars_to = 'infinity' where quotes_dropped;
+select fill_log_returns();
 drop materialized view bar_pieces;
 drop materialized view volume_pieces`;
 
