@@ -2,7 +2,7 @@ import { availableParallelism } from "node:os";
 
 /** @type {import("jest").Config} */
 export default {
-  testEnvironment: "node",
+  testEnvironment: "<rootDir>/test/support/environment.js",
   globalSetup: "<rootDir>/test/support/postgres/globalSetup.js",
   globalTeardown: "<rootDir>/test/support/postgres/globalTeardown.js",
   roots: ["<rootDir>/test"],
