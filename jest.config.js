@@ -1,5 +1,8 @@
 import { availableParallelism } from "node:os";
 
+/** Libraries of ES modules in which the tests spend much of their time: see transform.js. */
+const COMPUTING = "fast-check|pure-rand|drizzle-orm|temporal-polyfill";
+
 /** @type {import("jest").Config} */
 export default {
   testEnvironment: "<rootDir>/test/support/environment.js",
@@ -10,7 +13,9 @@ export default {
   extensionsToTreatAsEsm: [".ts"],
   transform: {
     "^.+\\.ts$": "<rootDir>/test/support/transform.js",
+    [`/node_modules/(?:${COMPUTING})/.+\\.js$`]: "<rootDir>/test/support/transform.js",
   },
+  transformIgnorePatterns: [`/node_modules/(?!(?:${COMPUTING})/)`],
   // More than there are processors: tests wait for the database, and for programs they have started.
   maxWorkers: Math.ceil(1.5 * availableParallelism()),
   // Modules of a test file are never let go of: a worker that has run many is slowed down by its own memory.
