@@ -17,7 +17,7 @@ export default {
   },
   transformIgnorePatterns: [`/node_modules/(?!(?:${COMPUTING})/)`],
   // More than there are processors: tests wait for the database, and for programs they have started.
-  maxWorkers: Math.ceil(1.5 * availableParallelism()),
+  maxWorkers: availableParallelism() + 2,
   // Modules of a test file are never let go of: a worker that has run many is slowed down by its own memory.
   workerIdleMemoryLimit: "700MB",
   // It ends a test that hangs, and is no bound on anything: a machine may be slow, and busy with other things.
