@@ -1,11 +1,11 @@
 /** What `PlainReader` makes of an answer beside the truth: the units of `rowsOf`, written by the columns of the tables. */
-import { expect } from "@jest/globals";
 import { EXTENDED_QUOTES, QUOTES, type QuoteTable } from "../../src/archive/quoteColumns.ts";
 import type { ResponseRecord } from "../../src/journal/record.ts";
 import { dividendOf, rowsOf } from "../../src/read/answerToRows.ts";
 import { CopyLines, copyText } from "../../src/read/copyLines.ts";
 import type { PlainReader } from "../../src/read/plainRows.ts";
 import type { QuoteUnit } from "../../src/read/rowTypes.ts";
+import { expectSame } from "../support/expectSame.ts";
 
 /** The columns that the hole is for, as they are in it. */
 const HOLE = "0000000000\t00000";
@@ -35,24 +35,28 @@ export function expectTheTruth(reader: PlainReader, record: ResponseRecord): boo
   const answer = reader.read(record, lines.quotes, lines.extended);
 
   if (answer === null) {
-    for (const { bytes, end } of Object.values(lines))
-      expect(bytes.toString("utf8", 0, end)).toBe("before\n");
+    for (const { bytes, end } of Object.values(lines)) expectSame(bytes.toString("utf8", 0, end), "before\n");
     return false;
   }
   const truth = rowsOf(record, { segment: "", offset: 0 });
   const { responseId, deadLetters, cut } = answer;
-  expect({ id: responseId, deadLetters, cut }).toEqual({
-    id: truth.answer.outcome === "quotes" ? truth.answer.document.id : "no quotes",
-    ...{ deadLetters: truth.deadLetters, cut: truth.cut },
-  });
-  expect(truth.matched.filter((match) => match.fate !== "stored" || match.oddFields.length > 0)).toEqual([]);
-  expect(
+  expectSame(
+    { id: responseId, deadLetters, cut },
+    {
+      id: truth.answer.outcome === "quotes" ? truth.answer.document.id : "no quotes",
+      ...{ deadLetters: truth.deadLetters, cut: truth.cut },
+    },
+  );
+  expectSame(
+    truth.matched.filter((match) => match.fate !== "stored" || match.oddFields.length > 0),
+    [],
+  );
+  expectSame(
     answer.rows.map(({ instrument, observedAt, dividend, quote, extended }) => ({
       ...{ instrument, observedAt, dividend },
       quote: lineAt(lines.quotes, quote),
       extended: lineAt(lines.extended, extended),
     })),
-  ).toEqual(
     truth.units.map((unit) => ({
       ...{ instrument: unit.instrument, observedAt: unit.observedAt, dividend: dividendOf(unit.quote) },
       quote: lineOf(QUOTES, unit),
@@ -62,6 +66,6 @@ export function expectTheTruth(reader: PlainReader, record: ResponseRecord): boo
   const lengths = Object.values(lines).map(
     ({ bytes, end }) => bytes.toString("utf8", 0, end).split("\n").length - 2,
   );
-  expect(lengths).toEqual([truth.units.length, truth.units.length]);
+  expectSame(lengths, [truth.units.length, truth.units.length]);
   return true;
 }

@@ -1,10 +1,10 @@
 /** The fast reader of plain XML beside the strict one: what both make of the same text, and texts to give them. */
-import { expect } from "@jest/globals";
 import fc from "fast-check";
 import { QuotekeeperError } from "../../src/errors.ts";
 import { walkPlainXml } from "../../src/quotes-api/fastReader.ts";
 import { readPlainly, readStrictly } from "../../src/quotes-api/readDocument.ts";
 import { walkXml, type XmlHandler } from "../../src/quotes-api/strictXml.ts";
+import { expectSame } from "../support/expectSame.ts";
 
 /** What a reader makes of a text: what it read, or its refusal. */
 export type Reading<T> = { read: T } | { refused: string };
@@ -72,7 +72,7 @@ export function compare(text: string): Comparison[] {
 /** Whatever the fast reader read is what the strict one reads. @returns whether it read the events, and the document */
 export function expectNoDifference(text: string): boolean[] {
   return compare(text).map(({ fast, strict }) => {
-    if (fast !== null) expect(fast).toEqual(strict);
+    if (fast !== null) expectSame(fast, strict);
     return fast !== null;
   });
 }

@@ -12,6 +12,7 @@ import { table } from "../../src/cli/terminal/table.ts";
 import { createProgram, runProgram } from "../../src/cli/program.ts";
 import { instantFromDate } from "../../src/clock.ts";
 import { capturedEdges, type Outcome } from "../cli/edges.ts";
+import { anyCharacter } from "../support/anyCharacter.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase } from "../support/database.ts";
 import { TEST_CREDENTIALS } from "../support/simulatedService.ts";
@@ -50,7 +51,7 @@ function recording(isTTY = false) {
 }
 
 const anyText = fc.oneof(
-  fc.string({ unit: "binary", maxLength: 20 }),
+  fc.string({ unit: anyCharacter, maxLength: 20 }),
   fc
     .array(fc.constantFrom(...'\u009b\u009d\u001b\u202e\u2028\n\r\t\u0000[31m;A\\"\ud800'), { maxLength: 20 })
     .map((a) => a.join("")),
