@@ -60,7 +60,7 @@ export function authenticator(options: AuthenticateOptions): Authenticate {
         host,
         target,
         authorization: valuesOf(request, "authorization"),
-        ...(form !== null && { formBody: form }),
+        formBody: form ?? undefined,
       },
       {
         keyOf,
