@@ -3,6 +3,7 @@
  * that were read in one turn of the event loop wait for its end together, for what they used up is kept in one piece.
  */
 import type { ServerResponse } from "node:http";
+import type { Clock } from "../clock.ts";
 import type { Verdict } from "../quotes-api/oauth/verifyRequest.ts";
 import { writeStringDocument } from "../quotes-api/writeDocument.ts";
 import { type Fail, type Failed, send, setDate, setLimitHeaders } from "./answers.ts";
@@ -12,7 +13,6 @@ import {
   type BudgetMemory,
   createBudgets,
   type CallClass,
-  type Count,
   faultText,
   type LimitHeaders,
   type Limits,
@@ -23,6 +23,7 @@ import { STATUS } from "./httpStatus.ts";
 
 /** What calls are admitted by. */
 export type AdmissionOptions = AuthenticateOptions & {
+  clock: Clock;
   /** Default: `SERVICE_LIMITS`. */
   limits?: Limits;
   /** The budgets of earlier runs, and who keeps those of this one; default: they begin and end with the service. */
@@ -62,9 +63,6 @@ export function createAdmission(options: AdmissionOptions, fail: Fail, failed: F
   const atEndOfTurn = createTurns(options.keepUsed);
   const budgets = createBudgets(limits, options.budgets);
 
-  const count = (key: ServiceKey, callClass: CallClass): Count =>
-    budgets.count(key, callClass, clock.now().getTime());
-
   function answerFault(
     response: ServerResponse,
     { key, callClass, headers }: { key: ServiceKey; callClass: CallClass; headers: LimitHeaders },
@@ -77,12 +75,13 @@ export function createAdmission(options: AdmissionOptions, fail: Fail, failed: F
 
   return {
     admit: (call, callClass, answer) => {
-      const verdict = authenticate(call);
+      const now = clock.now();
+      const verdict = authenticate(call, now);
       if (!verdict.ok) return refuse(call, verdict, fail);
       const { key } = verdict;
       // Named one by one: to spread an object and add to it takes as long as the whole counting.
       const { request, response, path, form, refusal } = call;
-      const counted = count(key, callClass);
+      const counted = budgets.count(key, callClass, now.getTime());
       const { admitted, headers } = counted;
       atEndOfTurn((notKept) => {
         if (notKept) {
@@ -95,7 +94,7 @@ export function createAdmission(options: AdmissionOptions, fail: Fail, failed: F
     },
     useUp: (key, response) => {
       budgets.useUp(key, "quotes");
-      const { headers } = count(key, "quotes");
+      const { headers } = budgets.count(key, "quotes", clock.now().getTime());
       answerFault(response, { key, callClass: "quotes", headers });
     },
   };

@@ -85,13 +85,20 @@ export class NonceMemory {
     this.#forgetBefore(nowSeconds - windowSeconds);
     if (timestamp < this.#horizon) return "stale";
     const mark = markOf(token, nonce);
-    if (this.#byTimestamp.get(timestamp)?.marks.has(mark)) return "repeated";
+    const { marks, perToken } = this.#second(timestamp);
     const ofToken = this.#perToken.get(token) ?? 0;
-    if (this.#count >= maxNonces || ofToken >= maxPerToken) return "full";
-    onFresh?.({ timestamp, mark }, { token, nowSeconds, horizon: this.#horizon });
-    const second = this.#second(timestamp);
-    second.marks.add(mark);
-    second.perToken.set(token, (second.perToken.get(token) ?? 0) + 1);
+    const isFull = this.#count >= maxNonces || ofToken >= maxPerToken;
+    if (isFull) return marks.has(mark) ? "repeated" : "full";
+    // Added before it is known whether it is there: to look for it first would be a second search for each call.
+    const before = marks.size;
+    if (marks.add(mark).size === before) return "repeated";
+    try {
+      onFresh?.({ timestamp, mark }, { token, nowSeconds, horizon: this.#horizon });
+    } catch (error) {
+      marks.delete(mark);
+      throw error;
+    }
+    perToken.set(token, (perToken.get(token) ?? 0) + 1);
     this.#perToken.set(token, ofToken + 1);
     this.#count += 1;
     return "fresh";
