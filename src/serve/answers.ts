@@ -129,7 +129,8 @@ export function declaredBytes(headers: IncomingMessage["headers"]): number {
 function end(response: ServerResponse, body: string | Buffer, encoding: BufferEncoding = "utf8"): void {
   const { req: request, socket } = response;
   if (!hasUnreadBody(request)) {
-    // Written before it is ended: what is ended with goes to the socket in two pieces, of which the second is empty.
+    if (typeof body !== "string") return void response.end(body);
+    // Written before it is ended: a text that node ends with goes to the socket in two pieces, the second of them empty.
     response.write(body, encoding);
     socket?.uncork();
     return void response.end();
