@@ -135,8 +135,8 @@ type GoOn = (failed: { error: unknown } | null) => void;
 /**
  * Has calls wait for the end of this turn of the event loop: what is the same for all that were read in one turn is done
  * once for them, and their answers leave together. Under load this spares a system call, or the waking of another
- * program, for each of them; a single call waits for no more than the rest of its turn. No promise is made: under load
- * they took as long as the signatures' comparison.
+ * program, for each of them; a single call waits for no more than the rest of its turn. They stand in a list: each
+ * would need two promises.
  *
  * @param first is done at the end of each turn in which somebody waits, before anybody goes on
  */
