@@ -3,16 +3,16 @@
  * that were read in one turn of the event loop wait for its end together, for what they used up is kept in one piece.
  */
 import type { ServerResponse } from "node:http";
+import type { Clock } from "../clock.ts";
 import type { Verdict } from "../quotes-api/oauth/verifyRequest.ts";
 import { writeStringDocument } from "../quotes-api/writeDocument.ts";
-import { type Fail, send, setDate, setLimitHeaders } from "./answers.ts";
+import { type Fail, type Failed, send, setDate, setLimitHeaders } from "./answers.ts";
 import type { Call } from "./app.ts";
 import { type AuthenticateOptions, authenticator } from "./authenticate.ts";
 import {
   type BudgetMemory,
   createBudgets,
   type CallClass,
-  type Count,
   faultText,
   type LimitHeaders,
   type Limits,
@@ -23,6 +23,7 @@ import { STATUS } from "./httpStatus.ts";
 
 /** What calls are admitted by. */
 export type AdmissionOptions = AuthenticateOptions & {
+  clock: Clock;
   /** Default: `SERVICE_LIMITS`. */
   limits?: Limits;
   /** The budgets of earlier runs, and who keeps those of this one; default: they begin and end with the service. */
@@ -46,7 +47,7 @@ export type Admission = {
    * Authenticates and counts a call, and has it answered when it is within its limit. One that is refused for itself is
    * refused with that, signed or not, and counted all the same when it is signed.
    */
-  admit: (call: Call, callClass: CallClass, answer: Answer) => void | Promise<void>;
+  admit: (call: Call, callClass: CallClass, answer: Answer) => void;
   /** Uses up what is left of a token's quote calls and answers with the fault, as if somebody else had called. */
   useUp: (key: ServiceKey, response: ServerResponse) => void;
 };
@@ -54,16 +55,13 @@ export type Admission = {
 type Refused = Extract<Verdict, { ok: false }>;
 
 /** Makes the admission of a service. */
-export function createAdmission(options: AdmissionOptions, fail: Fail): Admission {
+export function createAdmission(options: AdmissionOptions, fail: Fail, failed: Failed): Admission {
   const { keys, clock, limits = SERVICE_LIMITS } = options;
   // Keys are looked up anew in each turn: one that was revoked is refused from the next on.
   const current = typeof keys === "function" ? oncePerTurn(keys) : keys;
   const authenticate = authenticator({ ...options, keys: current });
-  const endOfTurn = createTurns(options.keepUsed);
+  const atEndOfTurn = createTurns(options.keepUsed);
   const budgets = createBudgets(limits, options.budgets);
-
-  const count = (key: ServiceKey, callClass: CallClass): Count =>
-    budgets.count(key, callClass, clock.now().getTime());
 
   function answerFault(
     response: ServerResponse,
@@ -77,27 +75,26 @@ export function createAdmission(options: AdmissionOptions, fail: Fail): Admissio
 
   return {
     admit: (call, callClass, answer) => {
-      const verdict = authenticate(call);
+      const now = clock.now();
+      const verdict = authenticate(call, now);
       if (!verdict.ok) return refuse(call, verdict, fail);
       const { key } = verdict;
       // Named one by one: to spread an object and add to it takes as long as the whole counting.
       const { request, response, path, form, refusal } = call;
-      const counted = count(key, callClass);
+      const counted = budgets.count(key, callClass, now.getTime());
       const { admitted, headers } = counted;
-      return endOfTurn().then(
-        () =>
-          admitted
-            ? answerCounted({ request, response, path, form, refusal, key, headers }, answer, fail)
-            : answerFault(response, { key, callClass, headers }),
-        (error: unknown) => {
+      atEndOfTurn((notKept) => {
+        if (notKept) {
           budgets.takeBack(key, callClass, counted);
-          throw error;
-        },
-      );
+          return failed(response, notKept.error);
+        }
+        if (!admitted) return answerFault(response, { key, callClass, headers });
+        answerCounted({ request, response, path, form, refusal, key, headers }, answer, { fail, failed });
+      });
     },
     useUp: (key, response) => {
       budgets.useUp(key, "quotes");
-      const { headers } = count(key, "quotes");
+      const { headers } = budgets.count(key, "quotes", clock.now().getTime());
       answerFault(response, { key, callClass: "quotes", headers });
     },
   };
@@ -111,45 +108,54 @@ function refuse({ response, refusal }: Call, { status, reason }: Refused, fail: 
 }
 
 /** Answers a call within its limit; whatever becomes of it, the limit's headers go along. */
-function answerCounted(call: Admitted, answer: Answer, fail: Fail): void | Promise<void> {
+function answerCounted(
+  call: Admitted,
+  answer: Answer,
+  { fail, failed }: { fail: Fail; failed: Failed },
+): void {
   const { response, refusal, headers } = call;
-  const failed = (error: unknown): never => {
+  const unanswered = (error: unknown): void => {
     setLimitHeaders(response, headers);
-    throw error;
+    failed(response, error);
   };
   if (refusal) {
     setLimitHeaders(response, headers);
     return fail(response, refusal.status, refusal.problem);
   }
   try {
-    return answer(call)?.catch(failed);
+    answer(call)?.catch(unanswered);
   } catch (error) {
-    failed(error);
+    unanswered(error);
   }
 }
 
+/** Goes on; told of what was thrown when that which had to be done first could not be. It throws nothing itself. */
+type GoOn = (failed: { error: unknown } | null) => void;
+
 /**
- * A promise of the end of this turn of the event loop, the same for all who ask in it: what is the same for all calls
- * that were read in one turn is done once for them, and their answers leave together at its end. Under load this spares a
- * system call, or the waking of another program, for each of them; a single call waits for no more than the rest of its turn.
+ * Has calls wait for the end of this turn of the event loop: what is the same for all that were read in one turn is done
+ * once for them, and their answers leave together. Under load this spares a system call, or the waking of another
+ * program, for each of them; a single call waits for no more than the rest of its turn. They stand in a list: each
+ * would need two promises.
  *
- * @param first is done at the end of each turn in which somebody asked, before anybody goes on; what it throws meets
- *   all of them
+ * @param first is done at the end of each turn in which somebody waits, before anybody goes on
  */
-export function createTurns(first?: () => void): () => Promise<void> {
-  let end: Promise<void> | null = null;
-  return () =>
-    (end ??= new Promise((resolve, reject) =>
-      setImmediate(() => {
-        end = null;
-        try {
-          first?.();
-          resolve();
-        } catch (error) {
-          reject(error as Error);
-        }
-      }),
-    ));
+export function createTurns(first?: () => void): (goOn: GoOn) => void {
+  let waiting: GoOn[] = [];
+  const end = (): void => {
+    const all = waiting;
+    waiting = [];
+    let failed: { error: unknown } | null = null;
+    try {
+      first?.();
+    } catch (error) {
+      failed = { error };
+    }
+    for (const goOn of all) goOn(failed);
+  };
+  return (goOn) => {
+    if (waiting.push(goOn) === 1) setImmediate(end);
+  };
 }
 
 /** A question whose answer holds for the rest of the turn in which it was asked. */

@@ -37,6 +37,9 @@ export function send(response: ServerResponse, { status, type = XML_TYPE, body }
 /** Sends an error document that says what is wrong. */
 export type Fail = (response: ServerResponse, status: number, problem: string) => void;
 
+/** Answers a call whose answer could not be made, and logs why. */
+export type Failed = (response: ServerResponse, error: unknown) => void;
+
 /**
  * @param newId an id for each document
  * @param clock see `setDate`
@@ -125,7 +128,13 @@ export function declaredBytes(headers: IncomingMessage["headers"]): number {
  */
 function end(response: ServerResponse, body: string | Buffer, encoding: BufferEncoding = "utf8"): void {
   const { req: request, socket } = response;
-  if (!hasUnreadBody(request)) return void response.end(body, encoding);
+  if (!hasUnreadBody(request)) {
+    if (typeof body !== "string") return void response.end(body);
+    // Written before it is ended: a text that node ends with goes to the socket in two pieces, the second of them empty.
+    response.write(body, encoding);
+    socket?.uncork();
+    return void response.end();
+  }
   response.shouldKeepAlive = false;
   response.write(body, encoding, () => socket?.end());
   if ("expect" in request.headers) return void response.end();

@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net";
 import { performance } from "node:perf_hooks";
 import { QuotekeeperError } from "../errors.ts";
 import { splitTarget } from "../quotes-api/oauth/protocol.ts";
-import { declaredBytes, type Fail, MAX_BODY_BYTES } from "./answers.ts";
+import { declaredBytes, type Fail, type Failed, MAX_BODY_BYTES } from "./answers.ts";
 import { STATUS } from "./httpStatus.ts";
 import {
   answerUnreadable,
@@ -82,23 +82,19 @@ type AppOptions = {
   /** An id for each document. */
   newId: () => string;
   fail: Fail;
+  /** Meets what `answer` throws. */
+  failed: Failed;
   patience: Patience;
-  /** Answers a call. What it throws is logged and answered with its `statusCode`, or else 500. */
-  answer: (call: Call) => void | Promise<void>;
+  /** Answers a call, now or later. */
+  answer: (call: Call) => void;
 };
 
 /** Makes the server. */
-export function createApp({ log, newId, fail, patience, answer }: AppOptions): App {
+export function createApp({ log, newId, fail, failed, patience, answer }: AppOptions): App {
   const server = patientServer(patience);
   const begun = answerUnreadable(server, newId, fail);
   const logs = log && log.isLevelEnabled?.("info") !== false;
   let closing = false;
-
-  function failed(response: ServerResponse, error: unknown): void {
-    const status = (error as { statusCode?: number }).statusCode ?? 500;
-    log?.error({ err: error }, "a call failed");
-    fail(response, status, "the service failed");
-  }
 
   const closeIdle = (): void => {
     if (closing) server.closeIdleConnections();
@@ -119,8 +115,8 @@ export function createApp({ log, newId, fail, patience, answer }: AppOptions): A
       const unread = refusalUnread(request);
       if (unread) return fail(response, unread.status, unread.problem);
       const call = callOf(request, response, expectation);
-      const answered = call instanceof Promise ? call.then((whole) => whole && answer(whole)) : answer(call);
-      answered?.catch((error: unknown) => failed(response, error));
+      if (!(call instanceof Promise)) return answer(call);
+      call.then((whole) => whole && answer(whole)).catch((error: unknown) => failed(response, error));
     } catch (error) {
       failed(response, error);
     }
@@ -200,7 +196,8 @@ function refusalOf({ url = "", headers }: IncomingMessage, path: string | null):
 
 function decodedPath(url: string): string | null {
   try {
-    return decodeURI(splitTarget(url).path);
+    const { path } = splitTarget(url);
+    return path.includes("%") ? decodeURI(path) : path;
   } catch {
     return null;
   }

@@ -1,6 +1,5 @@
 /** Authenticates the calls of a service: OAuth 1.0 over each request as it came over the wire. */
 import type { IncomingMessage } from "node:http";
-import type { Clock } from "../clock.ts";
 import { NonceMemory } from "../quotes-api/oauth/nonces.ts";
 import { signedTarget, type SignedTarget } from "../quotes-api/oauth/signedTarget.ts";
 import { TIMESTAMP_WINDOW_SECONDS, verifyRequest, type Verdict } from "../quotes-api/oauth/verifyRequest.ts";
@@ -23,7 +22,6 @@ export type PublicAddress = {
 /** What calls are authenticated against. */
 export type AuthenticateOptions = {
   keys: Keys;
-  clock: Clock;
   /** Default: the `Host` header over plain http. */
   address?: PublicAddress | undefined;
   /** How far a timestamp may be off, seconds; default: `TIMESTAMP_WINDOW_SECONDS`. */
@@ -35,19 +33,19 @@ export type AuthenticateOptions = {
 /** A request, and its form body when it has one. */
 type SignedCall = { request: IncomingMessage; form: string | null };
 
-/** Who calls, or why the call is refused. */
-type Authenticate = (call: SignedCall) => Verdict<ServiceKey>;
+/** Who calls, or why the call is refused. @param now the clock that timestamps are held against */
+type Authenticate = (call: SignedCall, now: Date) => Verdict<ServiceKey>;
 
 /** Makes the check of a service. */
 export function authenticator(options: AuthenticateOptions): Authenticate {
-  const { clock, address = { scheme: "http", authority: null } } = options;
+  const { address = { scheme: "http", authority: null } } = options;
   const windowSeconds = options.windowSeconds ?? TIMESTAMP_WINDOW_SECONDS;
   const nonces = options.nonces ?? newNonceMemory({ windowSeconds });
   const keyOf = keyFinder(options.keys);
   const { scheme } = address;
   // Of genuine calls alone, or anybody could fill it with what he made up.
   const genuine = createTargetMemory<{ host: string; read: SignedTarget }>();
-  return ({ request, form }) => {
+  return ({ request, form }, now) => {
     const { method = "", url: target = "" } = request;
     const host = address.authority ?? request.headers.host ?? "";
     const found = genuine.find(target);
@@ -60,12 +58,12 @@ export function authenticator(options: AuthenticateOptions): Authenticate {
         host,
         target,
         authorization: valuesOf(request, "authorization"),
-        ...(form !== null && { formBody: form }),
+        formBody: form ?? undefined,
       },
       {
         keyOf,
         nonces,
-        nowSeconds: Math.floor(clock.now().getTime() / 1000),
+        nowSeconds: Math.floor(now.getTime() / 1000),
         windowSeconds,
         targetOf: () => read,
       },

@@ -31,7 +31,7 @@ export const LIMIT_HEADERS = [
 export type LimitHeaders = Readonly<Record<(typeof LIMIT_HEADERS)[number], string>>;
 
 /** What became of a call. */
-export type Count = {
+type Count = {
   window: Window;
   /** False: the caller gets the rate-limit fault, until the window ends. */
   admitted: boolean;

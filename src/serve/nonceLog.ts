@@ -112,12 +112,11 @@ export class NonceLog {
 
   /** Notes a nonce that is to be written down. */
   append({ timestamp, mark }: UsedNonce, { nowSeconds, horizon }: Omit<UsedBy, "token">): void {
-    const { lines, newest } = this.#waiting ?? { lines: "", newest: timestamp };
-    this.#waiting = {
-      lines: `${lines}${timestamp} ${mark}\n`,
-      newest: Math.max(newest, timestamp),
-      ...{ nowSeconds, horizon },
-    };
+    const waiting = (this.#waiting ??= { lines: "", newest: timestamp, nowSeconds, horizon });
+    waiting.lines += `${timestamp} ${mark}\n`;
+    waiting.newest = Math.max(waiting.newest, timestamp);
+    waiting.nowSeconds = nowSeconds;
+    waiting.horizon = horizon;
   }
 
   /**
@@ -216,9 +215,11 @@ function windowOf(line: string): KeptWindow | null {
 type Windows = Record<CallClass, Map<string, KeptWindow>>;
 
 function linesOf(windows: Windows): string {
-  return allOf(windows)
-    .map(({ callClass, tokenMark, startMs, used }) => `budget ${callClass} ${tokenMark} ${startMs} ${used}\n`)
-    .join("");
+  let lines = "";
+  for (const ofClass of Object.values(windows))
+    for (const { callClass, tokenMark, startMs, used } of ofClass.values())
+      lines += `budget ${callClass} ${tokenMark} ${startMs} ${used}\n`;
+  return lines;
 }
 
 function allOf(windows: Windows): KeptWindow[] {

@@ -2,6 +2,7 @@
  * The Market Quotes Service over HTTP: GET /v1/market/quotes.xml as the specification has it, and the other
  * call classes as far as it shows them. A call passes in this order: bounds, signature, limit, answer.
  */
+import type { ServerResponse } from "node:http";
 import type { Clock } from "../clock.ts";
 import { QUOTES_PATH } from "../quotes-api/request.ts";
 import { type AdmissionOptions, type Answer, createAdmission } from "./admission.ts";
@@ -52,7 +53,11 @@ export function createQuoteService(options: QuoteServiceOptions): QuoteService {
   const clock = faults?.clock ?? options.clock;
   const newId = responseIds(clock);
   const fail = failWith(newId, clock);
-  const { admit, useUp } = createAdmission({ ...options, clock }, fail);
+  const failed = (response: ServerResponse, error: unknown): void => {
+    options.logger?.error({ err: error }, "a call failed");
+    fail(response, (error as { statusCode?: number }).statusCode ?? 500, "the service failed");
+  };
+  const { admit, useUp } = createAdmission({ ...options, clock }, fail, failed);
   const calls = { source, clock, newId, fail };
   const quotes = faults ? faultyQuotesAnswer(calls, { faults, useUp }) : quotesAnswer(calls);
   const notShown =
@@ -69,6 +74,7 @@ export function createQuoteService(options: QuoteServiceOptions): QuoteService {
     log: options.logger,
     newId,
     fail,
+    failed,
     patience: options.patience ?? PATIENCE,
     answer: (call) => {
       faults?.skewHeaders(call.response);

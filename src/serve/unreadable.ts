@@ -92,6 +92,7 @@ function refusalOf({ code, rawPacket }: UnreadableRequest): Refusal {
 
 /** The target without scheme and host, which a client may send when it takes the service for a proxy (RFC 9112, 3.2.2). */
 export function originForm(url: string): string {
+  if (url.startsWith("/")) return url;
   const absolute = /^https?:\/\/[^/?#]*([^]*)$/i.exec(url);
   if (!absolute) return url;
   const [, rest = ""] = absolute;

@@ -1,9 +1,18 @@
 import { expect, test } from "@jest/globals";
 import { createTurns } from "../../src/serve/admission.ts";
 
+/** The end of the turn as a promise. */
+function promised(first: () => void): () => Promise<void> {
+  const atEndOfTurn = createTurns(first);
+  return () =>
+    new Promise((resolve, reject) =>
+      atEndOfTurn((failed) => (failed ? reject(failed.error as Error) : resolve())),
+    );
+}
+
 test("what is to be done first is done once for all who wait for the end of a turn, before any of them goes on", async () => {
   const happened: string[] = [];
-  const endOfTurn = createTurns(() => void happened.push("kept"));
+  const endOfTurn = promised(() => void happened.push("kept"));
 
   await Promise.all(["one", "other"].map((name) => endOfTurn().then(() => happened.push(name))));
   await endOfTurn();
@@ -13,7 +22,7 @@ test("what is to be done first is done once for all who wait for the end of a tu
 
 test("what it throws meets all of them, and nobody of a later turn", async () => {
   let isFull = true;
-  const endOfTurn = createTurns(() => {
+  const endOfTurn = promised(() => {
     if (isFull) throw new Error("no space");
   });
 

@@ -5,6 +5,7 @@
  * what was forgotten never moves back, so a clock set back does not open the way for a replay. What is remembered can
  * be written down (`onFresh`) and given back to the memory of the next run (`remembered`, `horizon`).
  */
+import { isUnreserved } from "../percentEncode.ts";
 import { hashOf } from "./signature.ts";
 
 /** What became of a nonce. `full`: no room until older ones lapse; nothing was remembered. */
@@ -84,13 +85,20 @@ export class NonceMemory {
     this.#forgetBefore(nowSeconds - windowSeconds);
     if (timestamp < this.#horizon) return "stale";
     const mark = markOf(token, nonce);
-    if (this.#byTimestamp.get(timestamp)?.marks.has(mark)) return "repeated";
+    const { marks, perToken } = this.#second(timestamp);
     const ofToken = this.#perToken.get(token) ?? 0;
-    if (this.#count >= maxNonces || ofToken >= maxPerToken) return "full";
-    onFresh?.({ timestamp, mark }, { token, nowSeconds, horizon: this.#horizon });
-    const second = this.#second(timestamp);
-    second.marks.add(mark);
-    second.perToken.set(token, (second.perToken.get(token) ?? 0) + 1);
+    const isFull = this.#count >= maxNonces || ofToken >= maxPerToken;
+    if (isFull) return marks.has(mark) ? "repeated" : "full";
+    // Added before it is known whether it is there: to look for it first would be a second search for each call.
+    const before = marks.size;
+    if (marks.add(mark).size === before) return "repeated";
+    try {
+      onFresh?.({ timestamp, mark }, { token, nowSeconds, horizon: this.#horizon });
+    } catch (error) {
+      marks.delete(mark);
+      throw error;
+    }
+    perToken.set(token, (perToken.get(token) ?? 0) + 1);
     this.#perToken.set(token, ofToken + 1);
     this.#count += 1;
     return "fresh";
@@ -124,7 +132,10 @@ export class NonceMemory {
 
 /** Of one length however long a caller makes its nonces, or memory would be bounded in number and not in bytes. */
 function markOf(token: string, nonce: string): string {
-  const hash = hashOf("sha256", JSON.stringify([token, nonce]), "base64url");
+  // Of plain texts this is what JSON makes of them, sooner.
+  const both =
+    isUnreserved(token) && isUnreserved(nonce) ? `["${token}","${nonce}"]` : JSON.stringify([token, nonce]);
+  const hash = hashOf("sha256", both, "base64url");
   // 22 characters have 132 bits, a mark has 128: of the last character only the first two bits count.
   return hash.slice(0, 21) + "AQgw".charAt(BASE64URL.indexOf(hash.charAt(21)) >> 4);
 }

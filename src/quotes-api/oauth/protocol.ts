@@ -2,7 +2,6 @@
  * The protocol parameters of a request (RFC 5849 sections 3.1 and 3.5) and everything that is signed with them,
  * read strictly: what is missing, duplicated or unsupported is a 400 (section 3.2).
  */
-import { isUnreserved } from "../percentEncode.ts";
 import { MAX_PARAMETERS, type Parameter } from "./parameters.ts";
 import { isProtocol, readParameters, type SignedTarget, unsigned } from "./signedTarget.ts";
 
@@ -20,7 +19,7 @@ export type RawRequest = {
   /** Every `Authorization` header of the request. */
   authorization: readonly string[];
   /** The body when it is `application/x-www-form-urlencoded`: its parameters are signed as well. */
-  formBody?: string;
+  formBody?: string | undefined;
 };
 
 const REQUIRED = [
@@ -32,20 +31,8 @@ const REQUIRED = [
   "oauth_signature",
 ] as const;
 
-const PROTOCOL_NAMES = [...REQUIRED, "oauth_version"] as const;
-
 /** The protocol parameters by name; the version is `1.0` where it is absent, the others must be there. */
-type Protocol = Record<(typeof PROTOCOL_NAMES)[number], string>;
-
-const NOTHING_READ: Protocol = {
-  oauth_consumer_key: "",
-  oauth_token: "",
-  oauth_nonce: "",
-  oauth_timestamp: "",
-  oauth_signature_method: "",
-  oauth_signature: "",
-  oauth_version: "",
-};
+type Protocol = Record<(typeof REQUIRED)[number] | "oauth_version", string>;
 
 /** What was read, or a 400; a 401 for a request that is not authenticated at all. */
 type ProtocolRead =
@@ -100,34 +87,57 @@ export function readRequest(
   return { ok: true, protocol: read, signed: unsigned(header.parameters).concat(unsigned(body)) };
 }
 
-/** What stands before the first value of a header, and before each other one, and which value it is. */
-const FIRST_PLACES = new Map(PROTOCOL_NAMES.map((name) => [`OAuth ${name}=`, name]));
-const PLACES = new Map(
-  PROTOCOL_NAMES.flatMap((name) => [", ", ","].map((comma) => [`${comma}${name}=`, name] as const)),
-);
+/** A value that is neither encoded in a header nor in the base string. */
+const PLAIN = "[\\w.~-]+";
+
+/** What a value of each parameter is in a header as nearly all clients write it. */
+const USUAL_VALUES: Readonly<Record<string, string>> = {
+  consumer_key: `(?<key>${PLAIN})`,
+  token: `(?<token>${PLAIN})`,
+  nonce: `(?<nonce>${PLAIN})`,
+  timestamp: "(?<timestamp>[1-9]\\d{0,14})",
+  signature_method: "HMAC-SHA1",
+  signature: '(?<signature>[^"]+)',
+  version: "1\\.0",
+};
+
+/** In the usual orders: by name, that of oauthlib (Python), and that of the examples of RFC 5849. */
+const USUAL_HEADERS = [
+  "consumer_key nonce signature signature_method timestamp token version",
+  "nonce timestamp version signature_method consumer_key token signature",
+  "consumer_key token signature_method timestamp nonce signature version",
+].map((order) => {
+  const parameters = order.split(" ").map((name) => `oauth_${name}="${USUAL_VALUES[name] ?? ""}"`);
+  return new RegExp(`^OAuth ${parameters.join(", ?")}$`);
+});
 
 /**
- * Reads a header as nearly all clients write it: the seven parameters, each once, nothing encoded but the signature. Then
- * nothing is to be decoded, sorted and encoded again, which takes a multiple of the hashing.
+ * Reads a header as nearly all clients write it: the seven parameters, each once, in a usual order, nothing encoded but the
+ * signature. Then nothing is to be decoded, sorted and encoded again, which takes a multiple of the hashing.
  *
- * @returns what `readRequest` gives; null for any other header, and for one that is to be refused
+ * @returns what `readRequest` gives; null for any other header
  */
 function readOrdinary(header: string): Extract<ProtocolRead, { ok: true }> | null {
-  const pieces = header.split('"', 2 * PROTOCOL_NAMES.length + 2);
-  if (pieces.length !== 2 * PROTOCOL_NAMES.length + 1 || pieces.at(-1) !== "") return null;
-  const protocol = { ...NOTHING_READ };
-  for (let place = 0; place < PROTOCOL_NAMES.length; place++) {
-    const name = (place === 0 ? FIRST_PLACES : PLACES).get(pieces[2 * place] ?? "");
-    if (name === undefined || protocol[name] !== "") return null;
-    protocol[name] = pieces[2 * place + 1] ?? "";
+  for (const usual of USUAL_HEADERS) {
+    const values = usual.exec(header)?.groups;
+    if (values === undefined) continue;
+    const { key = "", token = "", nonce = "", timestamp = "" } = values;
+    const signature = decode(values["signature"] ?? "");
+    if (signature === null) return null;
+    const protocol = {
+      oauth_consumer_key: key,
+      oauth_token: token,
+      oauth_nonce: nonce,
+      oauth_timestamp: timestamp,
+      oauth_signature_method: "HMAC-SHA1",
+      oauth_signature: signature,
+      oauth_version: "1.0",
+    };
+    const stamped = `oauth_signature_method%3DHMAC-SHA1%26oauth_timestamp%3D${timestamp}`;
+    const signed = `oauth_consumer_key%3D${key}%26oauth_nonce%3D${nonce}%26${stamped}%26oauth_token%3D${token}%26oauth_version%3D1.0`;
+    return { ok: true, protocol, signed };
   }
-  const { oauth_consumer_key: key, oauth_token: token, oauth_nonce: nonce } = protocol;
-  if (!isUnreserved(key) || !isUnreserved(token) || !isUnreserved(nonce)) return null;
-  protocol.oauth_signature = decode(protocol.oauth_signature) ?? "";
-  if (problemOf(protocol) !== null) return null;
-  const stamped = `oauth_signature_method%3DHMAC-SHA1%26oauth_timestamp%3D${protocol.oauth_timestamp}`;
-  const signed = `oauth_consumer_key%3D${key}%26oauth_nonce%3D${nonce}%26${stamped}%26oauth_token%3D${token}%26oauth_version%3D1.0`;
-  return { ok: true, protocol, signed };
+  return null;
 }
 
 /** The first name that comes a second time; null when none does. A header that was read has none. */
