@@ -166,6 +166,7 @@ begin
 end
 $$;
 
+-- Every row has its source: where nobody asks for it, the planner leaves out a join that could only add columns.
 create or replace view bars_5m as
 select b.instrument_id,
        i.security_type,
@@ -189,7 +190,7 @@ select b.instrument_id,
        b.log_return
 from intraday_bars b
 join instruments i on i.id = b.instrument_id
-join sources s on s.id = b.source_id
+left join sources s on s.id = b.source_id
 where b.minutes::integer = 5
 union all
 select d.instrument_id,
@@ -214,7 +215,7 @@ select d.instrument_id,
        b.log_return
 from session_bars d
 join instruments i on i.id = d.instrument_id
-join sources s on s.id = d.source_id
+left join sources s on s.id = d.source_id
 left join sessions t on t.date = d.date
 cross join lateral (
   select n.*,

@@ -121,6 +121,7 @@ export class Collector {
     this.#earlier = null;
     this.#ticker = startTicker({
       ...{ clock, every: this.#tickUnit(), since: now },
+      onOver: (at) => this.#expire(at),
       onTick: (window) => this.#tick(window),
       onSetBack: (earlier) => this.#setBack(earlier),
       onClockStep: (step) => this.#clockStepped(step),
@@ -194,16 +195,20 @@ export class Collector {
     this.#slots.settleAll("down");
   }
 
-  /** Everything that became due in (after, until]. */
-  #tick({ after, until }: TickWindow): void {
-    // A machine without a battery may begin in 1970, and be set right by decades.
-    const from = new Date(Math.max(after.getTime(), until.getTime() - LONGEST_DOWNTIME_MS));
+  /** Misses what still waits for slots that are over. */
+  #expire(now: Date): void {
     this.#dispatcher.expire();
-    for (const { due, underlyings } of this.#chains.expire(until.getTime())) {
+    for (const { due, underlyings } of this.#chains.expire(now.getTime())) {
       const slot = { job: due.job.name, slotAt: due.slotAt };
       for (const underlying of underlyings)
         this.#slots.settle([slot], pendingChain(underlying), "absent_from_answer");
     }
+  }
+
+  /** Everything that became due in (after, until]. */
+  #tick({ after, until }: TickWindow): void {
+    // A machine without a battery may begin in 1970, and be set right by decades.
+    const from = new Date(Math.max(after.getTime(), until.getTime() - LONGEST_DOWNTIME_MS));
     this.#poll(
       this.#jobs.flatMap((scheduled) => {
         const { schedule } = scheduled;

@@ -27,7 +27,12 @@ type TickerOptions = {
   every: TickUnit;
   /** Where the first window begins. Given the last tick of an earlier run, the time between is covered. */
   since: Date;
-  /** Ask each schedule's `slotsBetween(after, until)` here. Never called with an empty window. */
+  /** A tick has come: what is over by now can be closed. */
+  onOver: (now: Date) => void;
+  /**
+   * Ask each schedule's `slotsBetween(after, until)` here. Never called with an empty window. It comes in the turn of the event
+   * loop that follows `onOver`: at a slot's start there may be much to do in both, and what has arrived has its turn between.
+   */
   onTick: (window: TickWindow) => void;
   /** The wall clock says an earlier time than it did: the next window begins at `now`, and slots come once more. */
   onSetBack: (now: Date) => void;
@@ -39,7 +44,7 @@ type TickerOptions = {
 
 /** A heartbeat under way. */
 export type Ticker = {
-  /** Covers the time up to now, as if a tick came. */
+  /** Covers the time up to now, as if a tick came, at once. */
   cover: () => void;
   /** How fine the ticks are from now on. */
   setUnit: (every: TickUnit) => void;
@@ -65,15 +70,11 @@ export function startTicker({ clock, since, onError, ...options }: TickerOptions
   let coveredMs = since.getTime();
   const watch = watchClocks(readClocks(clock), WATCH_MS);
 
-  const tell = (whom: () => void): void => {
-    try {
-      whom();
-    } catch (error) {
-      onError(error);
-    }
-  };
+  const tell = (whom: () => void): void => tryOr(whom, onError);
+  const tick = inNextTurn((window: TickWindow) => tell(() => options.onTick(window)));
 
   const look = (evenWithin: boolean): void => {
+    tick.now();
     const reading = readClocks(clock);
     const nowMs = reading.wallMs;
     const steps = watch(reading);
@@ -88,7 +89,8 @@ export function startTicker({ clock, since, onError, ...options }: TickerOptions
     if (nowMs <= coveredMs || !(begun || evenWithin)) return;
     const window = { after: new Date(coveredMs), until: new Date(nowMs) };
     coveredMs = nowMs;
-    tell(() => options.onTick(window));
+    tell(() => options.onOver(window.until));
+    tick.next(window);
   };
 
   const lookIfBegun = (): void => look(false);
@@ -101,17 +103,44 @@ export function startTicker({ clock, since, onError, ...options }: TickerOptions
 
   const timer = setInterval(lookIfBegun, WATCH_MS);
   return {
-    cover: () => look(true),
+    cover: () => {
+      look(true);
+      tick.now();
+    },
     setUnit: (unit) => {
       if (unit === every) return;
       every = unit;
       restart();
     },
     stop: () => {
+      tick.never();
       clearInterval(timer);
       void task.destroy();
     },
   };
+}
+
+function tryOr(work: () => void, onError: (error: unknown) => void): void {
+  try {
+    work();
+  } catch (error) {
+    onError(error);
+  }
+}
+
+/** Does work in the next turn of the event loop, or sooner, when it is called for. */
+function inNextTurn<T>(work: (of: T) => void): { next: (of: T) => void; now: () => void; never: () => void } {
+  let waiting: { of: T; turn: NodeJS.Immediate } | null = null;
+  const never = (): void => {
+    if (waiting) clearImmediate(waiting.turn);
+    waiting = null;
+  };
+  const now = (): void => {
+    const before = waiting;
+    never();
+    if (before) work(before.of);
+  };
+  return { next: (of) => (waiting = { of, turn: setImmediate(now) }), now, never };
 }
 
 /** In UTC: seconds and minutes are the same everywhere that matters, and no clock change can touch them. */

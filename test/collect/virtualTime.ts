@@ -49,7 +49,8 @@ export function startVirtualTime(start: string): VirtualTime {
     jest.setSystemTime(jest.now() + ms);
   };
   let drawn = 0;
-  const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  // What a timer leaves to the next turn has its turn as well.
+  const settle = (): Promise<void> => new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
   const until = async (instant: string | number): Promise<void> => {
     const endMs = typeof instant === "number" ? instant : Date.parse(instant);
     // A timer at the very end marks it, so that no other one is run that lies behind it.

@@ -26,16 +26,20 @@ function collecting(
   const setBacks: string[] = [];
   /** When something was to be polled, in ms of true time. */
   const looks: number[] = [];
+  /** What was told, in order. */
+  const told: string[] = [];
   const errors: unknown[] = [];
   const onTick = ({ after, until }: TickWindow) => {
+    told.push("tick");
     looks.push(time.clock.uptimeMs());
     slots.push(...schedule.slotsBetween(after, until).map((at) => at.toISOString().slice(0, 19)));
     block?.(time);
   };
-  const { stop } = startTicker({
+  const { stop, cover } = startTicker({
     clock: time.clock,
     every: schedule.subMinute ? "second" : "minute",
     since: new Date(since ?? start),
+    onOver: () => told.push("over"),
     onTick,
     onSetBack: (now) => {
       looks.push(time.clock.uptimeMs());
@@ -44,14 +48,15 @@ function collecting(
     onError: (error) => errors.push(error),
     onClockStep: (step) => steps.push(step),
   });
-  return { time, looks, slots, steps, setBacks, errors, stop };
+  return { time, looks, told, slots, steps, setBacks, errors, stop, cover };
 }
 
-/** Lets time pass in whole steps; node-cron answers a timer a few promises later. */
+/** Lets time pass in whole steps; node-cron answers a timer a few promises later, and a slot begins in the turn after that. */
 async function pass(totalMs: number, stepMs = 60_000): Promise<void> {
   for (let passed = 0; passed < totalMs; passed += stepMs) {
     jest.advanceTimersByTime(stepMs);
     for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+    await new Promise((resolve) => setImmediate(resolve));
   }
 }
 
@@ -278,6 +283,42 @@ describe("a clock that is moved", () => {
     const pauses = looks.slice(1).map((at, place) => at - (looks[place] ?? 0));
     expect(Math.max(...pauses)).toBeLessThanOrEqual(3_000);
     expect(looks.at(-1)).toBeGreaterThanOrEqual(9_000);
+  });
+});
+
+describe("a tick", () => {
+  // The watch looks half a second after the minute.
+  const START = "2026-01-15T14:29:30.500Z";
+  /** Goes on into the next minute, as far as there is no other turn of the event loop. */
+  const untilTold = async (): Promise<void> => {
+    jest.advanceTimersByTime(29_600);
+    for (let turn = 0; turn < 10; turn++) await Promise.resolve();
+  };
+
+  test("tells what is over, and in the turn after that what begins", async () => {
+    const { told } = collecting(START, "* * * * *");
+
+    await untilTold();
+    expect(told).toEqual(["over"]);
+
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(told).toEqual(["over", "tick"]);
+  });
+
+  test("is done at once by whoever covers the time, and never after the end", async () => {
+    const covered = collecting(START, "* * * * *");
+    await untilTold();
+    covered.cover();
+    expect(covered.told).toEqual(["over", "tick"]);
+    expect(covered.slots).toEqual(["2026-01-15T14:30:00"]);
+    covered.stop();
+    jest.useRealTimers();
+
+    const stopped = collecting(START, "* * * * *");
+    await untilTold();
+    stopped.stop();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(stopped.told).toEqual(["over"]);
   });
 });
 
