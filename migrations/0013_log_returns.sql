@@ -59,13 +59,32 @@ begin
     join a on a.instrument_id = g.instrument_id and a.source_id = g.source_id and a.delayed = g.delayed
           and a.date = (g.first_at at time zone 'America/New_York')::date
     where a.is_given and g.first_at < a.until and (a.from_at is null or g.first_at >= a.from_at)
+  ), kept as materialized (
+    -- Once for each series, and not for each of its bars.
+    select a.place, v.volume, c.close, c.session
+    from a
+    left join lateral (
+      select b.volume from intraday_bars b
+      where b.instrument_id = a.instrument_id and b.date = a.date and b.source_id = a.source_id and b.delayed = a.delayed
+        and b.minutes = 5 and b.volume is not null
+      order by b.bar_at desc
+      limit 1
+    ) v on true
+    left join lateral (
+      select b.close, b.session from intraday_bars b
+      where b.instrument_id = a.instrument_id and b.date = a.date and b.source_id = a.source_id and b.delayed = a.delayed
+        and b.minutes = 5 and b.close is not null
+      order by b.bar_at desc
+      limit 1
+    ) c on true
+    where a.from_at is not null
   )
   select a.instrument_id, a.source_id, a.delayed, a.date, 5, n.bar_at, o.session, n.open, n.high, n.low, n.close,
          n.spread_sum, n.spread_count, n.quote_count, n.volume,
          case when n.volume is not null then coalesce(
            lag(n.volume) over (partition by a.place, n.volume is null order by n.bar_at), k.volume, n.first_volume) end,
          log_return(n.close, case
-           when coalesce(lag(o.session) over closes, c.session) = o.session then coalesce(lag(n.close) over closes, c.close) end)
+           when coalesce(lag(o.session) over closes, k.session) = o.session then coalesce(lag(n.close) over closes, k.close) end)
   from (
     select p.place, date_bin('5 minutes', p.first_at, '2000-01-01 00:00+00') as bar_at,
            (array_agg(p.open order by p.first_at) filter (where p.open is not null))[1] as open,
@@ -111,20 +130,7 @@ begin
   ) n
   join a using (place)
   left join sessions t on t.date = a.date
-  left join lateral (
-    select b.volume from intraday_bars b
-    where b.instrument_id = a.instrument_id and b.date = a.date and b.source_id = a.source_id and b.delayed = a.delayed
-      and b.minutes = 5 and b.volume is not null
-    order by b.bar_at desc
-    limit 1
-  ) k on a.from_at is not null
-  left join lateral (
-    select b.close, b.session from intraday_bars b
-    where b.instrument_id = a.instrument_id and b.date = a.date and b.source_id = a.source_id and b.delayed = a.delayed
-      and b.minutes = 5 and b.close is not null
-    order by b.bar_at desc
-    limit 1
-  ) c on a.from_at is not null
+  left join kept k using (place)
   cross join lateral (select session_of(n.bar_at, t.pre_at, t.open_at, t.close_at, t.post_at) as session) o
   window closes as (partition by a.place, n.close is null order by n.bar_at)
   -- Somebody has emptied session_bars alone: what was kept then is made anew, and no load is held up by it.
@@ -154,6 +160,10 @@ begin
         or b.bar_at < bar_beginning(a.until, interval '1 hour', t.pre_at, t.open_at, t.close_at, t.post_at))
     group by 1, 2
   ) n
+  -- Of the others no hour is over.
+  where a.until = 'infinity' or a.from_at is null
+     or bar_beginning(a.until, interval '1 hour', t.pre_at, t.open_at, t.close_at, t.post_at)
+        > bar_beginning(a.from_at, interval '1 hour', t.pre_at, t.open_at, t.close_at, t.post_at)
   on conflict (instrument_id, date, source_id, delayed, minutes, bar_at) do update set
     session = excluded.session, open = excluded.open, high = excluded.high, low = excluded.low, close = excluded.close,
     spread_sum = excluded.spread_sum, spread_count = excluded.spread_count, quote_count = excluded.quote_count,

@@ -534,7 +534,7 @@ comment on view option_chain_latest is 'One row per underlying, expiration and s
 
 -- function keep_ended_bars(from_date date, to_date date, parts bar_part[] DEFAULT '{}'::bar_part[], written text DEFAULT NULL::text) returns void, text 29a5993f3b27edd77f2233cb72b62b78
 
--- function keep_intraday_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[], all_are_over boolean DEFAULT false, parts bar_part[] DEFAULT '{}'::bar_part[], written text DEFAULT NULL::text) returns void, text 95549d7e3b10fdcff9286e18677b1410
+-- function keep_intraday_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[], all_are_over boolean DEFAULT false, parts bar_part[] DEFAULT '{}'::bar_part[], written text DEFAULT NULL::text) returns void, text 33d56ddcdc8c1ccd57387954c9ec113f
 
 -- function keep_session_bars() returns trigger, text 6ebdf13b7b328084f8ab6b48f8bf8237
 

@@ -36,9 +36,15 @@ pg.Client.prototype.query = function (this: pg.Client, ...given: unknown[]) {
     ? "instruments: seen again"
     : (KINDS.find(([, pattern]) => pattern.test(text))?.[0] ?? "other");
   const add = (): void => void of.set(kind, (of.get(kind) ?? 0) + performance.now() - begunMs);
+  const last = given.at(-1);
+  // A pool's queries have callbacks.
+  if (typeof last === "function")
+    given[given.length - 1] = (...answer: unknown[]) => {
+      add();
+      return (last as (...answer: unknown[]) => unknown)(...answer);
+    };
   const asked = query.apply(this, given);
   if (asked instanceof Promise) asked.then(add, add);
-  // What has a callback is none of a loader's.
   else (asked as NodeJS.EventEmitter | undefined)?.once("finish", add);
   return asked;
 } as typeof pg.Client.prototype.query;
