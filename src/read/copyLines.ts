@@ -74,7 +74,6 @@ export class CopyLines {
 }
 
 /** Characters that mean something in COPY's text format. PostgreSQL manual, COPY, "Text Format". */
-const SPECIAL = /[\\\b\f\n\r\t\v]/;
 const SPECIALS = /[\\\b\f\n\r\t\v]/g;
 const ESCAPES: Readonly<Record<string, string>> = {
   "\\": "\\\\",
@@ -89,7 +88,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 /** A value in COPY's text format; null is `\N`. */
 export function copyText(value: string | null): string {
   if (value === null) return NULL;
-  return SPECIAL.test(value) ? value.replace(SPECIALS, (character) => ESCAPES[character] ?? "") : value;
+  return value.replace(SPECIALS, (character) => ESCAPES[character] ?? "");
 }
 
 /** The lines of both tables. */

@@ -71,7 +71,7 @@ const MAX_TIMES = 10_000;
 /** What an instant ends with. */
 const SECONDS = "00.000000Z";
 
-const [TAB, LINE_FEED, SPACE, QUOTE, APOSTROPHE] = [0x09, 0x0a, 0x20, 0x22, 0x27];
+const [TAB, SPACE, QUOTE, APOSTROPHE] = [0x09, 0x20, 0x22, 0x27];
 const [MINUS, POINT, ZERO, CAPITAL_N, BACKSLASH, DELETE] = [0x2d, 0x2e, 0x30, 0x4e, 0x5c, 0x7f];
 
 /** Reads pieces of files. Their map is nearly always that of the one before. */
@@ -200,15 +200,8 @@ class PieceReader {
     const { quotes, extended } = this.#lines;
     const ends = [quotes.end, extended.end] as const;
     const { delayed, quote, observedAt, instrument } = unit;
-    this.#addTexts(quotes, [
-      observedAt,
-      delayed ? "t" : "f",
-      ...PRICE_FIELDS.map(({ name }) => quote[name] ?? "\\N"),
-    ]);
-    this.#addTexts(extended, [
-      observedAt,
-      ...EXTENDED_FIELDS.map(({ name }) => quote.extended[name] ?? "\\N"),
-    ]);
+    this.#addTexts(quotes, [observedAt, delayed ? "t" : "f", ...PRICE_FIELDS.map(({ name }) => quote[name])]);
+    this.#addTexts(extended, [observedAt, ...EXTENDED_FIELDS.map(({ name }) => quote.extended[name])]);
     this.#addRow(instrument, observedAt, { cut, starts: ends });
     const span = this.#spans.get(key) ?? { piece: 0, first: "", last: "" };
     this.#spans.set(key, span);
@@ -218,10 +211,10 @@ class PieceReader {
     return span;
   }
 
-  /** Numbers, times and `\N` have no escape in COPY's text. */
-  #addTexts(lines: CopyLines, texts: readonly string[]): void {
+  #addTexts(lines: CopyLines, texts: readonly (string | null)[]): void {
     lines.begin();
-    lines.add(`${texts.join("\t")}\n`);
+    for (const text of texts) lines.addValue(text);
+    lines.endLine();
   }
 
   #addRow(
@@ -311,7 +304,7 @@ class PieceReader {
       }
       lines.bytes[lines.end++] = TAB;
     }
-    lines.bytes[lines.end - 1] = LINE_FEED;
+    lines.endLine();
     return true;
   }
 

@@ -100,12 +100,12 @@ function linesOf(
   seen: readonly Seen[],
   instants: readonly string[],
 ): [{ rows: number }[], SeriesLines, SeriesLines] {
-  const text = (value: string | null | undefined): string => value ?? "\\N";
   const lines = (rest: (one: Seen) => readonly (string | null | undefined)[]): SeriesLines => {
     const made = new CopyLines();
     const starts = seen.map((one, place) => {
       const start = made.begin();
-      made.add(`${[instants[place], ...rest(one)].map(text).join("\t")}\n`);
+      for (const value of [instants[place], ...rest(one)]) made.addValue(value ?? null);
+      made.endLine();
       return start;
     });
     return { bytes: new Uint8Array(made.bytes.subarray(0, made.end)), starts: new Uint32Array(starts) };
