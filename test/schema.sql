@@ -532,15 +532,15 @@ comment on view option_chain_latest is 'One row per underlying, expiration and s
 
 -- function keep_bars() returns trigger, text 9791c796a7ff850979a44153693f21a9
 
--- function keep_ended_bars(from_date date, to_date date, parts bar_part[] DEFAULT '{}'::bar_part[], written text DEFAULT NULL::text) returns void, text 29a5993f3b27edd77f2233cb72b62b78
+-- function keep_ended_bars(from_date date, to_date date, parts bar_part[] DEFAULT '{}'::bar_part[], written text[] DEFAULT '{}'::text[], others_too boolean DEFAULT true) returns void, text a36fcda1fdf1b75474f47c54309cac54
 
--- function keep_intraday_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[], all_are_over boolean DEFAULT false, parts bar_part[] DEFAULT '{}'::bar_part[], written text DEFAULT NULL::text) returns void, text 33d56ddcdc8c1ccd57387954c9ec113f
+-- function keep_intraday_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[], all_are_over boolean DEFAULT false, parts bar_part[] DEFAULT '{}'::bar_part[], written text[] DEFAULT '{}'::text[]) returns void, text 1aa9c224c25b32ccaffb7b2d5a464815
 
 -- function keep_session_bars() returns trigger, text 6ebdf13b7b328084f8ab6b48f8bf8237
 
 -- function log_return(close numeric, before numeric) returns numeric, text c55c5f51749857b57615c41affe85503
 
--- function newest_bars(of_instrument integer, of_source smallint, of_delayed boolean, of_date date, from_at timestamp with time zone, to_at timestamp with time zone, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone, width interval) returns TABLE(session text, bar_at timestamp with time zone, open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint), text fb5f8d91c77921fed8e1161e2721d106
+-- function newest_bars(of_instrument integer, of_source smallint, of_delayed boolean, of_date date, from_at timestamp with time zone, to_at timestamp with time zone, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone, width interval) returns TABLE(session text, bar_at timestamp with time zone, open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint), text cc6c372f94a4cc84a484e2b236781c31
 
 -- function quote_bars(of_instrument integer, of_source smallint, of_delayed boolean, from_at timestamp with time zone, to_at timestamp with time zone, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone, width interval) returns TABLE(session text, bar_at timestamp with time zone, open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint), text 963c032a1eed05c2aa49d3c6df190c1c
 

@@ -1,7 +1,7 @@
 /**
- * Gives the database the bars of what is loaded. Five minutes are kept when a quarter of an hour is over, and until then
- * this load remembers their parts, so that nobody reads the rows again. Whether what it remembers is still all there is, it
- * knows from the transaction that wrote the session bar last: when that is none of its own, the rows are read.
+ * Gives the database the bars of what is loaded. Five minutes are kept when they are over, and until then this
+ * load remembers their parts, so that nobody reads the rows again. Whether what it remembers is still all there is, it knows
+ * from the transaction that wrote the session bar last: when that is none of its own, the rows are read.
  */
 import type pg from "pg";
 import type { Numbers } from "../read/copyLines.ts";
@@ -10,7 +10,8 @@ import type { BarPart } from "./barParts.ts";
 /** Series that are remembered; beyond it all are forgotten, and the rows are read. */
 const MAX_SERIES = 100_000;
 
-const QUARTER = 3;
+/** So many parts a load that is in no hurry lets come together before it keeps the bars of them. */
+const MANY_PARTS = 6_000;
 
 /** What opens a transaction that will give the bars of its rows. */
 export const BEGIN_WITH_BARS = "begin; set local quotekeeper.bars_given = 'on'";
@@ -18,34 +19,48 @@ export const BEGIN_WITH_BARS = "begin; set local quotekeeper.bars_given = 'on'";
 /** What such a transaction says when it will not after all. */
 export const BARS_FROM_ROWS = "set local quotekeeper.bars_given = 'off'";
 
-/** Parts of the bars of a series since the last quarter of an hour. */
+/** Parts of the bars of a series since the last one that was kept. */
 type Remembered = {
+  /** `1,2`: instrument and source. */
+  series: string;
   parts: readonly BarPart[];
   /** The transactions that wrote its session bar: one that brought rows, and one that kept bars behind it. */
   writtenBy: readonly string[];
 };
 
+/** What was given since bars were kept last. */
+type Waiting = {
+  names: Set<string>;
+  parts: number;
+  areSomeOver: boolean;
+  written: Omit<Written, "before">[];
+};
+
+function nothingWaits(): Waiting {
+  return { names: new Set(), parts: 0, areSomeOver: false, written: [] };
+}
+
 /** The bars that one load gives. */
 export class GivenBars {
   readonly #remembered = new Map<string, Remembered>();
+  #waiting = nothingWaits();
+  /** A load before this one may have been killed before it kept its bars: the first keeping is of all that are there. */
+  #isFirst = true;
 
   /**
    * Gives the bars of rows that were copied in this transaction, which began with `BEGIN_WITH_BARS`.
    *
    * @param bars of each series, in its place
-   * @returns what keeps the bars that are over, to be called when the transaction is committed
+   * @returns remembers them, to be called when the transaction is committed
    */
   async give(
     client: pg.ClientBase,
     bars: readonly (readonly BarPart[])[],
     numbers: readonly Numbers[],
-  ): Promise<(pool: pg.Pool) => Promise<void>> {
-    const rows = (parts: readonly BarPart[], place: number): string[] => {
-      const { instrumentId, sourceId } = numbers[place] ?? { instrumentId: 0, sourceId: 0 };
-      return parts.map(({ fields }) => `"(${instrumentId},${sourceId},${fields})"`);
-    };
+  ): Promise<() => void> {
+    const series = numbers.map(({ instrumentId, sourceId }) => `${instrumentId},${sourceId}`);
     const {
-      rows: [written = NOTHING_WRITTEN],
+      rows: [written],
     } = await client.query<Written>({
       name: "add_bar_parts",
       text: `select min(first_at)::date - 1 as "fromDate", max(last_at)::date as "toDate", pg_current_xact_id()::xid::text as by,
@@ -54,63 +69,84 @@ export class GivenBars {
             from add_bar_parts($1)
           ) as before
         from unnest($1::bar_part[])`,
-      values: [`{${bars.flatMap(rows).join()}}`],
+      values: [arrayOf(bars.map((parts, place) => ({ series: series[place] ?? "", parts })))],
     });
-    return async (pool) => {
-      const { parts, names, areSomeOver } = this.#remember(bars, numbers, written);
-      if (!areSomeOver) return;
-      const { fromDate, toDate, by } = written;
-      const { rows: kept } = await pool.query<{ by: string }>({
-        name: "keep_ended_bars",
-        text: "select pg_current_xact_id()::xid::text as by, keep_ended_bars($1, $2, $3, $4)",
-        values: [fromDate, toDate, `{${parts.flatMap(rows).join()}}`, by],
-      });
-      for (const name of names) {
-        const remembered = this.#remembered.get(name);
-        if (remembered) remembered.writtenBy = [...remembered.writtenBy, ...kept.map((row) => row.by)];
-      }
+    return () => {
+      if (written) this.#remember(bars, series, written);
     };
   }
 
-  /** @returns parts of each series in its place, those before among them; and whether any of them may be over */
-  #remember(
-    bars: readonly (readonly BarPart[])[],
-    numbers: readonly Numbers[],
-    { by, before }: Written,
-  ): { parts: BarPart[][]; names: string[]; areSomeOver: boolean } {
-    if (this.#remembered.size > MAX_SERIES) this.forget();
-    const writtenBefore = new Set(before);
-    const names: string[] = [];
-    let areSomeOver = false;
-    const all = bars.map((parts, place) =>
-      [false, true].flatMap((delayed) => {
-        const fresh = parts.filter((part) => part.delayed === delayed);
-        if (fresh.length === 0) return [];
-        const name = `${numbers[place]?.instrumentId},${numbers[place]?.sourceId},${delayed}`;
-        const known = this.#remembered.get(name);
-        if (writtenBefore.has(`${name},`)) {
-          // There may be rows of others behind them.
-          this.#remembered.delete(name);
-          areSomeOver = true;
-          return [];
-        }
-        const isWhole = known?.writtenBy.some((by) => writtenBefore.has(`${name},${by}`)) ?? false;
-        const [older, quarter] = [isWhole ? (known?.parts ?? []) : [], quarterOf(fresh.at(-1))];
-        const whole = [...older, ...fresh];
-        const current = whole.filter((part) => quarterOf(part) === quarter);
-        this.#remembered.set(name, { parts: current, writtenBy: [by] });
-        names.push(name);
-        areSomeOver ||= !isWhole || current.length < whole.length;
-        return whole;
-      }),
-    );
-    return { parts: all, names, areSomeOver };
+  /** Whether bars that are over wait; `many`: so many that a load in no hurry keeps them. */
+  areWaiting(many: boolean): boolean {
+    return this.#waiting.areSomeOver && (!many || this.#waiting.parts >= MANY_PARTS);
   }
 
-  /** For a transaction of which nobody knows whether it was committed. */
+  /** Keeps the bars that are over. */
+  async keep(pool: pg.Pool): Promise<void> {
+    const { names, written } = this.#waiting;
+    const known = [...names].flatMap((name) => this.#remembered.get(name) ?? []);
+    const isFirst = this.#isFirst;
+    [this.#waiting, this.#isFirst] = [nothingWaits(), false];
+    const { rows: kept } = await pool.query<{ by: string }>({
+      name: "keep_ended_bars",
+      text: `select pg_current_xact_id()::xid::text as by, keep_ended_bars(min(from_date), max(to_date), $3, $4, $5)
+        from unnest($1::date[], $2::date[]) as d (from_date, to_date)`,
+      values: [
+        written.map(({ fromDate }) => fromDate),
+        written.map(({ toDate }) => toDate),
+        arrayOf(known),
+        written.map(({ by }) => by),
+        isFirst,
+      ],
+    });
+    for (const one of known) {
+      const current = one.parts.at(-1)?.fiveMinutes;
+      one.parts = one.parts.filter(({ fiveMinutes }) => fiveMinutes === current);
+      one.writtenBy = [...one.writtenBy, ...kept.map(({ by }) => by)];
+    }
+  }
+
+  #remember(
+    bars: readonly (readonly BarPart[])[],
+    series: readonly string[],
+    { fromDate, toDate, by, before: writtenBefore }: Written,
+  ): void {
+    if (this.#remembered.size > MAX_SERIES) this.forget();
+    const before = new Set(writtenBefore);
+    const waiting = this.#waiting;
+    waiting.written.push({ fromDate, toDate, by });
+    bars.forEach((all, place) => {
+      for (const delayed of [false, true]) {
+        const fresh = all.filter((part) => part.delayed === delayed);
+        if (fresh.length === 0) continue;
+        const name = `${series[place]},${delayed}`;
+        const known = this.#remembered.get(name);
+        if (before.has(`${name},`)) {
+          // There may be rows of others behind them.
+          this.#remembered.delete(name);
+          waiting.areSomeOver = true;
+          continue;
+        }
+        const isWhole = known?.writtenBy.some((one) => before.has(`${name},${one}`)) ?? false;
+        const parts = isWhole ? [...(known?.parts ?? []), ...fresh] : fresh;
+        this.#remembered.set(name, { series: series[place] ?? "", parts, writtenBy: [by] });
+        waiting.names.add(name);
+        waiting.parts += fresh.length;
+        waiting.areSomeOver ||= !isWhole || parts[0]?.fiveMinutes !== fresh.at(-1)?.fiveMinutes;
+      }
+    });
+  }
+
+  /** For a transaction of which nobody knows whether it was committed: what was given before it is kept from the rows. */
   forget(): void {
     this.#remembered.clear();
   }
+}
+
+/** Parts as the database takes them. */
+function arrayOf(all: readonly Pick<Remembered, "series" | "parts">[]): string {
+  const rows = all.flatMap(({ series, parts }) => parts.map(({ fields }) => `"(${series},${fields})"`));
+  return `{${rows.join()}}`;
 }
 
 /** What a transaction wrote. */
@@ -123,12 +159,6 @@ type Written = {
   /** Those that had written the bars of its series before: `1,2,false,815`; `1,2,false,` has bars made from the rows. */
   before: string[];
 };
-
-const NOTHING_WRITTEN: Written = { fromDate: null, toDate: null, by: "", before: [] };
-
-function quarterOf(part: BarPart | undefined): number {
-  return part === undefined ? NaN : Math.floor(part.fiveMinutes / QUARTER);
-}
 
 /** Whether each series has numbers of its own: else their quotes are not in the order of their times. */
 export function areApart(numbers: readonly Numbers[]): boolean {

@@ -96,6 +96,8 @@ export class StretchLoader {
   async finish(): Promise<void> {
     await this.#arrive();
     await this.#keeping;
+    this.#keepBars(false);
+    await this.#keeping;
   }
 
   async #arrive(): Promise<void> {
@@ -112,10 +114,12 @@ export class StretchLoader {
     await this.#storing?.done.catch(() => undefined);
     this.#storing = null;
     await this.#keeping.catch(() => undefined);
+    this.#keepBars(false);
+    await this.#keeping.catch(() => undefined);
   }
 
   async #store(stretch: Stretch): Promise<boolean> {
-    const { position, onLoaded } = this.#options;
+    const { position, onLoaded, live } = this.#options;
     const client = await this.#begin(stretch);
     try {
       const placed = await this.#place(client, stretch);
@@ -131,12 +135,13 @@ export class StretchLoader {
       const later = this.#split(placed.seen);
       await refreshInstruments(client, placed.seen);
       const lost = addLetterCounts(stretch.report.lost, countLetters(refused));
-      const { keepBars, ...counts } = stored;
+      const { remember, ...counts } = stored;
       const report = { ...stretch.report, ...counts, slots, deadLetters, lost };
       await position.move(client, stretch, report);
       await client.query("commit");
       client.release();
-      this.#keepBars(keepBars);
+      remember?.();
+      this.#keepBars(live !== true);
       for (const [id, { row }] of placed.seen) this.#known.describe(id, row);
       addAllSeen(this.#later, later);
       onLoaded(report);
@@ -200,13 +205,13 @@ export class StretchLoader {
       await copyLines(client, stretch, numbers);
       // Parts are given in the order of their times.
       await this.#keeping;
-      const keepBars = bars && (await this.#bars.give(client, bars, numbers));
-      return { responses: added, quotes: stretch.report.units, dividends: changed, repeated: 0, keepBars };
+      const remember = bars && (await this.#bars.give(client, bars, numbers));
+      return { responses: added, quotes: stretch.report.units, dividends: changed, repeated: 0, remember };
     }
     if (added > 0 || stretch.hasFiles || !(await areQuotesThere(client, stretch, numbers))) return null;
     if (!(await areDividendsThere(client, dividends))) return null;
     await dropOldLetters(client, responses, letters);
-    return { responses: 0, quotes: 0, dividends: 0, repeated: stretch.report.units, keepBars: null };
+    return { responses: 0, quotes: 0, dividends: 0, repeated: stretch.report.units, remember: null };
   }
 
   /** Takes out those that were only seen again. @returns them */
@@ -218,9 +223,10 @@ export class StretchLoader {
     return later;
   }
 
-  #keepBars(keep: StoredQuotes["keepBars"]): void {
-    const kept = keep?.(this.#options.pool) ?? Promise.resolve();
-    this.#keeping = kept.catch((error: unknown) => {
+  /** @param many whether few may wait for the next ones */
+  #keepBars(many: boolean): void {
+    if (!this.#bars.areWaiting(many)) return;
+    this.#keeping = this.#bars.keep(this.#options.pool).catch((error: unknown) => {
       this.#bars.forget();
       // The rows are stored. What hinders their bars meets the next to keep them, and no load ends for it.
       if (!isOfData(error)) throw error;
@@ -273,9 +279,9 @@ function isOfData(error: unknown): boolean {
   return isPassing(error) || mayBeOfARow(error) || mayBeThereAlready(error);
 }
 
-/** What became of a stretch's quotes; `keepBars` is to be called when they are committed. */
+/** What became of a stretch's quotes; `remember` is to be called when they are committed. */
 type StoredQuotes = Pick<LoadReport, "responses" | "quotes" | "dividends" | "repeated"> & {
-  keepBars: ((pool: pg.Pool) => Promise<void>) | null;
+  remember: (() => void) | null;
 };
 
 /** Numbers in place of places: of the sources, and of each series. */

@@ -143,9 +143,9 @@ async function barsKept(id: number, width: string) {
 }
 
 const HOUR = 60 * MINUTE;
-const LONGEST_UNKEPT = 15 * MINUTE;
+const LONGEST_UNKEPT = 5 * MINUTE;
 
-/** What is kept are the bars that are over, the last date's up to a quarter of an hour, as often as they are in the views. */
+/** What is kept are the bars that are over, the last date's up to five minutes, as often as they are in the views. */
 async function expectKept(id: number, rows: readonly Row[]): Promise<void> {
   const last = rows.at(-1);
   if (last === undefined) return;
@@ -194,9 +194,12 @@ const step = fc.record({
   way: fc.constantFrom("loaded", "loaded", "seen", "lost"),
   places: fc.array(fc.nat(39), { minLength: 1, maxLength: 25 }),
 });
-/** A load of all in their order, by pieces of these lengths; between some of them others do something to a few. */
+/**
+ * A load of all in their order, by pieces of these lengths, of which not each is kept at once; between some of them others do
+ * something to a few, or the load is killed and another one goes on.
+ */
 const piece = fc.record({
-  length: fc.integer({ min: 1, max: 9 }),
+  ...{ length: fc.integer({ min: 1, max: 9 }), keeps: fc.boolean(), isKilled: fc.nat(7).map((n) => n === 0) },
   between: fc.option(fc.record({ lost: fc.boolean(), place: fc.nat(39) })),
 });
 
@@ -258,19 +261,24 @@ test("whatever is loaded in whatever order, lost and loaded again, bars of every
 });
 
 /** Loads those of an instrument that are not there. */
-async function loadNew(given: GivenBars, id: number, some: readonly Seen[]): Promise<void> {
+async function loadNew(
+  given: GivenBars,
+  id: number,
+  some: readonly Seen[],
+  options?: { keeps: boolean },
+): Promise<void> {
   const there = new Set((await rowsOf(id)).map(({ at }) => at));
   const fresh = some
     .filter(({ at }) => !there.has(Date.parse(`${at}Z`)))
     .toSorted((a, b) => (a.at < b.at ? -1 : 1));
-  if (fresh.length > 0) await load(pool, given, ...fresh);
+  if (fresh.length > 0) await load(pool, given, fresh, options);
 }
 
 test("a load remembers what it gave, unless somebody else has changed something of it", async () => {
   let id = 2_000;
   await fc.assert(
     fc.asyncProperty(
-      // Some minutes apart: in a quarter of an hour there are several.
+      // Some minutes apart: of some five minutes there are several.
       fc.array(observation, { minLength: 30, maxLength: 40 }),
       fc.array(piece, { minLength: 40, maxLength: 40 }),
       fc.boolean(),
@@ -281,12 +289,14 @@ test("a load remembers what it gave, unless somebody else has changed something 
           id,
           drawn.map((one) => ({ ...one, minute: isNarrow ? 570 + (one.minute % 70) : one.minute })),
         );
-        const given = new GivenBars();
+        const end = all.splice(-1);
+        let given = new GivenBars();
         let from = 0;
-        for (const { length, between } of pieces) {
+        for (const { length, keeps, isKilled, between } of pieces) {
           if (from >= all.length) break;
-          await loadNew(given, id, all.slice(from, from + length));
+          await loadNew(given, id, all.slice(from, from + length), { keeps });
           from += length;
+          if (isKilled) given = new GivenBars();
           const other = all[(between?.place ?? 0) % all.length];
           if (!between || !other) continue;
           if (isPlain && between.lost) await lose([other]);
@@ -299,6 +309,7 @@ test("a load remembers what it gave, unless somebody else has changed something 
           else await see(pool, other);
           if (isPlain) await expectCounted(id);
         }
+        await loadNew(given, id, end);
         await expectCounted(id);
         await expectKept(id, await rowsOf(id));
         // As after a migration of an archive that kept bars before they knew their returns.
@@ -309,6 +320,31 @@ test("a load remembers what it gave, unless somebody else has changed something 
     ),
     { numRuns: 16, seed: 18 },
   );
+});
+
+test("bars of all that a load has given are kept at once, and those that a killed load has left", async () => {
+  const [first, second] = [3_001, 3_002];
+  for (const id of [first, second]) await add(pool, id);
+  const hour = (id: number, at: string): Seen[] =>
+    ["00", "10", "20", "30"].map((minute) => ({
+      at: `2026-11-27 ${at}:${minute}`,
+      id,
+      last: "10",
+      volume: "1",
+    }));
+  const expectBoth = async (): Promise<void> => {
+    for (const id of [first, second]) await expectKept(id, await rowsOf(id));
+  };
+  const given = new GivenBars();
+  await load(pool, given, hour(first, "10"), { keeps: false });
+  await load(pool, given, hour(second, "10"));
+  await expectBoth();
+  await load(pool, given, hour(first, "11"), { keeps: false });
+  await load(pool, given, hour(second, "11"));
+  await expectBoth();
+  await load(pool, given, hour(first, "12"), { keeps: false });
+  await load(pool, new GivenBars(), hour(second, "12"));
+  await expectBoth();
 });
 
 async function add(to: pg.Pool, id: number): Promise<void> {

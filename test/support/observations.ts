@@ -78,8 +78,17 @@ async function instantsOf(client: pg.ClientBase, seen: readonly Seen[]): Promise
   return instants;
 }
 
-/** Loads new observations of one series, in the order of their times, as a stretch is loaded: its bars are given. */
-export async function load(pool: pg.Pool, bars: GivenBars, ...seen: Seen[]): Promise<void> {
+/**
+ * Loads new observations of one series, in the order of their times, as a stretch is loaded: its bars are given.
+ *
+ * @param options.keeps whether bars that are over are kept at once; false: with those of a later load
+ */
+export async function load(
+  pool: pg.Pool,
+  bars: GivenBars,
+  seen: readonly Seen[],
+  { keeps = true } = {},
+): Promise<void> {
   const client = await pool.connect();
   try {
     const instants = await instantsOf(client, seen);
@@ -88,9 +97,10 @@ export async function load(pool: pg.Pool, bars: GivenBars, ...seen: Seen[]): Pro
     const parts = barPartsOf(series, quotes, extended) ?? [];
     await client.query(BEGIN_WITH_BARS);
     await copyLines(client, { series, quotes, extended }, numbers);
-    const keep = await bars.give(client, parts, numbers);
+    const remember = await bars.give(client, parts, numbers);
     await client.query("commit");
-    await keep(pool);
+    remember();
+    if (keeps && bars.areWaiting(false)) await bars.keep(pool);
   } finally {
     client.release();
   }
