@@ -235,7 +235,8 @@ class Lease implements CollectorLease {
   async #ask(statement: string, ...rest: unknown[]): Promise<pg.QueryResult> {
     const { account, id, clock } = this.#options;
     const result = await this.#pool.query(statement, [account, id, ...rest]);
-    this.#askedAtMs = clock.monotonicMs();
+    // An answer that the row is another's leaves it unsure: a call between that and the look at whose it is must wait too.
+    if (result.rowCount === 1) this.#askedAtMs = clock.monotonicMs();
     return result;
   }
 

@@ -25,6 +25,11 @@ const DAY_MS = 86_400_000;
 export class AskBackoff {
   readonly #setbacks = new Map<string, Setback>();
 
+  /** Whether anything is held back: mostly nothing of thousands is. */
+  get holds(): boolean {
+    return this.#setbacks.size > 0;
+  }
+
   /** Why it is not to be asked at `atMs`; null when it is. */
   rests(name: string, atMs: number): MissReason | null {
     const setback = this.#setbacks.get(name);

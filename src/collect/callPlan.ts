@@ -47,7 +47,19 @@ export function planCalls(
   options: PlanOptions,
   waiting: readonly PlannedCall[] = [],
 ): PlannedCall[] {
-  return planAsks(due, options, asksOf(waiting)).map(callOf);
+  return [...planInTurn(due, options, waiting)];
+}
+
+/** The same; each call is made when it is asked for. */
+export function planInTurn(
+  due: readonly DueJob[],
+  options: PlanOptions,
+  waiting: readonly PlannedCall[],
+): IterableIterator<PlannedCall> {
+  const groups = planAsks(due, options, asksOf(waiting));
+  return (function* () {
+    for (const group of groups) yield callOf(group);
+  })();
 }
 
 /** What of a call its answer stores, as the ledger names it; a watchlist is stored when anything of it is. */
@@ -140,11 +152,15 @@ function callOf({ asks, priority, deadlineMs, unseenSinceMs }: AskGroup): Planne
   const [first] = asks;
   if (!first) throw new RangeError("a call asks for something");
   const { call } = first.subject;
-  const symbols = asks.flatMap(({ subject }) =>
-    subject.call.form === "symbols" ? subject.call.symbols : [],
-  );
-  const wants = new Map(asks.map(({ subject, by }) => [subject.name, by.wants]));
-  const { jobs, slotAt } = asks.every(({ by }) => by === first.by) ? first.by : wishesOf(allWants(wants));
+  const symbols: string[] = [];
+  const wants = new Map<string, readonly Want[]>();
+  let alike = true;
+  for (const { subject, by } of asks) {
+    if (subject.call.form === "symbols") symbols.push(...subject.call.symbols);
+    wants.set(subject.name, by.wants);
+    alike &&= by === first.by;
+  }
+  const { jobs, slotAt } = alike ? first.by : wishesOf(allWants(wants));
   return {
     call: call.form === "symbols" ? { ...call, symbols } : call,
     ...{ wants, jobs, slotAt, priority, deadlineMs, unseenSinceMs },

@@ -83,12 +83,12 @@ export class ChainBook {
     return over.map(({ due, chains }) => ({ due, underlyings: underlyingsOf(chains) }));
   }
 
-  /** The price of an underlying does not come for a slot: its chains wait no longer. */
-  abandon({ job, slotAt }: { job: string; slotAt: string }, underlying: string): void {
+  /** The prices of underlyings do not come for a slot: their chains wait no longer. */
+  abandon({ job, slotAt }: { job: string; slotAt: string }, underlyings: readonly string[]): void {
     if (!this.waits) return;
     this.#waiting = this.#waiting.flatMap((waiting) => {
       if (waiting.due.job.name !== job || waiting.due.slotAt !== slotAt) return [waiting];
-      const chains = waiting.chains.filter((chain) => chain.underlying !== underlying);
+      const chains = waiting.chains.filter((chain) => !underlyings.includes(chain.underlying));
       return chains.length > 0 ? [{ ...waiting, chains }] : [];
     });
   }

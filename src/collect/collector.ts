@@ -15,7 +15,7 @@ import { type ScheduledJob, scheduleJob } from "../schedule/slots.ts";
 import { Outcomes, pendingChain } from "./outcomes.ts";
 import type { EarlierRuns } from "./earlierRuns.ts";
 import { type DueJob, dueNames } from "./asks.ts";
-import { planCalls, withoutNames } from "./callPlan.ts";
+import { type PlannedCall, planInTurn, withoutNames } from "./callPlan.ts";
 import { startTicker, type TickUnit, type Ticker, type TickWindow } from "../schedule/ticker.ts";
 import { LOOK_AHEAD_WINDOWS, reservedCalls, shareOf, type SlotCost, slotCosts } from "./reserve.ts";
 import { type BeginningSlot, SlotBook } from "./slotBook.ts";
@@ -66,6 +66,13 @@ const STEP_WORDS: Readonly<Record<ClockStep["kind"], string>> = {
 
 const NOTHING_STORED: ReadonlySet<string> = new Set();
 
+/**
+ * What a turn of the event loop does at a slot's start: it opens slots until so many instruments are due at them, or hands so
+ * many calls over. What has arrived would wait for thousands of them.
+ */
+export const OPENED_AT_ONCE = 1_000;
+export const ADDED_AT_ONCE = 250;
+
 /** A collector under way; `close` ends it. */
 export class Collector {
   readonly #options: CollectorOptions;
@@ -81,6 +88,8 @@ export class Collector {
   #earlier: EarlierRuns | null;
   #missed = 0;
   #ticker: Ticker | null = null;
+  /** Calls that are planned and not handed over yet: in a turn of the event loop only so many are. */
+  #planned: IterableIterator<PlannedCall> = [].values();
   /** What the slots of the coming windows cost, and how long that holds; null: it was not asked for. */
   #reserved: { costs: SlotCost[]; untilMs: number } | null = null;
 
@@ -102,7 +111,7 @@ export class Collector {
       ...{ clock, log, slots: this.#slots, chains: this.#chains },
       lastSeenMs: options.earlier?.lastSeenMs ?? new Map(),
       ask: (planned) => this.#dispatcher.add(planned),
-      withdraw: () => this.#dispatcher.withdraw(),
+      withdraw: () => this.#withdraw(),
     });
   }
 
@@ -139,7 +148,7 @@ export class Collector {
     const end = { slotAt, deadlineMs: Infinity, closes: false };
     this.#outcomes.turnTo(contractDate(this.#options.clock.now()));
     this.#slots.open({ job: name, ...end, delayed, due: dueNames(due) });
-    this.#plan([this.#outcomes.withoutResting({ ...due, ...end })]);
+    allOf(this.#plan([this.#outcomes.withoutResting({ ...due, ...end })]));
   }
 
   /** Takes other jobs from the next slot on. What waits or is under way goes on. */
@@ -196,20 +205,19 @@ export class Collector {
   }
 
   /** Misses what still waits for slots that are over. */
-  #expire(now: Date): void {
-    this.#dispatcher.expire();
+  *#expire(now: Date): Iterator<void> {
+    yield* this.#dispatcher.expire();
     for (const { due, underlyings } of this.#chains.expire(now.getTime())) {
       const slot = { job: due.job.name, slotAt: due.slotAt };
-      for (const underlying of underlyings)
-        this.#slots.settle([slot], pendingChain(underlying), "absent_from_answer");
+      this.#slots.settle([slot], underlyings.map(pendingChain), "absent_from_answer");
     }
   }
 
   /** Everything that became due in (after, until]. */
-  #tick({ after, until }: TickWindow): void {
+  *#tick({ after, until }: TickWindow): Iterator<void> {
     // A machine without a battery may begin in 1970, and be set right by decades.
     const from = new Date(Math.max(after.getTime(), until.getTime() - LONGEST_DOWNTIME_MS));
-    this.#poll(
+    yield* this.#poll(
       this.#jobs.flatMap((scheduled) => {
         const { schedule } = scheduled;
         const slots = schedule.slotsBetween(from, until);
@@ -228,11 +236,13 @@ export class Collector {
 
   /** Polls every job for the slot that lasts at `now`. */
   #pollCurrent(now: Date): void {
-    this.#poll(
-      this.#jobs.flatMap((scheduled) => {
-        const slot = scheduled.schedule.current(now);
-        return slot ? [{ ...scheduled, slot }] : [];
-      }),
+    allOf(
+      this.#poll(
+        this.#jobs.flatMap((scheduled) => {
+          const slot = scheduled.schedule.current(now);
+          return slot ? [{ ...scheduled, slot }] : [];
+        }),
+      ),
     );
   }
 
@@ -251,21 +261,48 @@ export class Collector {
     this.#dispatcher.clockSet();
   }
 
-  #poll(due: readonly (ScheduledJob & { slot: Date })[]): void {
+  /**
+   * Opens the slots of what is due, all of them before any call is planned: what is asked for is in the ledger by then.
+   * A step ends where so much has been done that whatever has arrived is to have its turn.
+   */
+  *#poll(due: readonly (ScheduledJob & { slot: Date })[]): Iterable<void> {
     if (due.length === 0) return;
     const today = contractDate(this.#options.clock.now());
     this.#outcomes.turnTo(today);
-    this.#plan(due.map((scheduled) => this.#open(scheduled, today)));
+    const jobs: DueJob[] = [];
+    let opened = 0;
+    for (const scheduled of due) {
+      const { names, asked } = this.#open(scheduled, today);
+      jobs.push(asked);
+      opened += names;
+      if (opened < OPENED_AT_ONCE) continue;
+      opened = 0;
+      yield;
+    }
+    yield* this.#plan(jobs);
   }
 
-  #plan(jobs: readonly DueJob[]): void {
-    const waiting = this.#dispatcher.withdraw();
-    planCalls(jobs, this.#outcomes.planOptions, waiting).forEach((call) => this.#dispatcher.add(call));
+  *#plan(jobs: readonly DueJob[]): Iterable<void> {
+    this.#planned = planInTurn(jobs, this.#outcomes.planOptions, this.#withdraw());
+    let added = 0;
+    for (const call of this.#planned) {
+      this.#dispatcher.add(call);
+      added += 1;
+      if (added % ADDED_AT_ONCE === 0) yield;
+    }
     this.#options.onChange?.();
   }
 
-  /** Opens a job's slot in the ledger; gives what is to be asked for it. */
-  #open({ job, schedule, slot }: ScheduledJob & { slot: Date }, today: string): DueJob {
+  /** Takes the calls back that only wait for their turn, so that they can be planned anew. */
+  #withdraw(): PlannedCall[] {
+    return [...this.#dispatcher.withdraw(), ...this.#planned];
+  }
+
+  /** Opens a job's slot in the ledger; gives what is to be asked for it, and how many names are due. */
+  #open(
+    { job, schedule, slot }: ScheduledJob & { slot: Date },
+    today: string,
+  ): { asked: DueJob; names: number } {
     const dueSlot = { job, slotAt: instantFromDate(slot), ...schedule.endOf(slot) };
     const { deadlineMs } = dueSlot;
     const { contracts, priceless, broken } = this.#chains.expand(job, today);
@@ -274,13 +311,13 @@ export class Collector {
     const stored = this.#earlier?.storedWithin(job, slot.getTime(), deadlineMs) ?? new Set();
     const names = [...dueNames(due), ...[...priceless, ...broken].map(pendingChain)];
     this.#slots.open({ ...ledgerSlot, deadlineMs, delayed: job.delayed, due: names });
-    for (const name of stored) this.#slots.settle([ledgerSlot], name, "stored");
-    for (const underlying of broken) this.#slots.settle([ledgerSlot], pendingChain(underlying), "malformed");
+    this.#slots.settle([ledgerSlot], [...stored], "stored");
+    this.#slots.settle([ledgerSlot], broken.map(pendingChain), "malformed");
     this.#chains.await(dueSlot, job.chains, priceless);
     // The job's own list where it is all: slots that share it are taken apart once.
     const symbols = priceless.length === 0 ? job.symbols : [...new Set([...job.symbols, ...priceless])];
     const lacking = withoutNames({ ...due, symbols }, stored);
-    return this.#outcomes.withoutResting(lacking);
+    return { asked: this.#outcomes.withoutResting(lacking), names: names.length };
   }
 
   /** Calls of a window that the schedule does not need, for programs that can wait. */
@@ -326,4 +363,8 @@ export class Collector {
     const past = slots.map((slotAt) => ({ slotAt, stored: NOTHING_STORED }));
     downtimeNotes(job.name, due, past).forEach(this.#options.onNote);
   }
+}
+
+function allOf(steps: Iterable<void>): void {
+  for (const _ of steps);
 }

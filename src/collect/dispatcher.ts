@@ -7,6 +7,7 @@
  * is missed; the rest goes on waiting. Each wish that was given in comes out once: answered or missed.
  */
 import { once } from "node:events";
+import { setImmediate } from "node:timers/promises";
 import PQueue from "p-queue";
 import { type Clock, instantFromDate } from "../clock.ts";
 import { ERRORS, QuotekeeperError } from "../errors.ts";
@@ -92,6 +93,9 @@ const HELD: Readonly<Record<ClosedBy, MissReason>> = {
   failures: "transport",
 };
 
+/** Calls whose misses are told of in a turn of the event loop: what has arrived would wait for thousands. */
+export const MISSED_AT_ONCE = 250;
+
 /** Longest sleep between two looks at the governor in ms, should the wall clock be moved meanwhile. */
 const LONGEST_WAIT_MS = 5_000;
 
@@ -117,6 +121,8 @@ export class Dispatcher {
     autoStart: false,
   });
   readonly #waiting = new Set<Ticket>();
+  /** Calls whose slots are over, of which nobody was told yet, and why they are missed. */
+  readonly #over: [PlannedCall, MissReason][] = [];
   readonly #sending = new Set<Promise<void>>();
   #borrowers: Borrower[] = [];
   #lentCount = 0;
@@ -197,19 +203,32 @@ export class Dispatcher {
   /** Takes the calls back that only wait for their turn, so that they can be planned anew. */
   withdraw(): PlannedCall[] {
     const fresh = [...this.#waiting].filter(({ setback, planned }) => setback === null && !planned.part);
-    fresh.forEach((ticket) => this.#leave(ticket));
+    this.#leave(fresh);
     return fresh.map(({ planned }) => planned);
   }
 
-  /** Misses what waits for a slot that is over. Called at each tick. */
-  expire(): void {
+  /**
+   * Misses what waits for a slot that is over, in steps: it leaves the queue in the first, and so many calls are told of in
+   * each. Whoever goes through them has been told of all when the last is done. Done at each tick.
+   */
+  *expire(): Iterable<void> {
+    this.#takeOver();
+    while (this.#over.length > 0) {
+      for (const [planned, reason] of this.#over.splice(0, MISSED_AT_ONCE)) this.#tooLate(planned, reason);
+      if (this.#over.length > 0) yield;
+    }
+  }
+
+  #takeOver(): void {
     const nowMs = this.#options.clock.now().getTime();
     if (nowMs < this.#nearestDeadlineMs) return;
     this.#nearestDeadlineMs = Infinity;
-    for (const ticket of [...this.#waiting]) {
+    const over: Ticket[] = [];
+    for (const ticket of this.#waiting)
       if (ticket.planned.deadlineMs > nowMs) this.#watchDeadline(ticket);
-      else this.#miss(ticket, nowMs);
-    }
+      else over.push(ticket);
+    this.#leave(over);
+    for (const ticket of over) this.#miss(ticket, nowMs);
   }
 
   /** The wall clock was set: a call that is refused may be so for that, and is worth one more attempt. */
@@ -219,10 +238,9 @@ export class Dispatcher {
 
   /** Misses what waits for slots that lie ahead, because the wall clock was set back: they come once more. */
   missAhead(): void {
-    for (const ticket of [...this.#waiting]) {
-      this.#leave(ticket);
-      this.#enter(ticket);
-    }
+    const waiting = [...this.#waiting];
+    this.#leave(waiting);
+    for (const ticket of waiting) this.#enter(ticket);
   }
 
   /** Calls waiting or under way. */
@@ -256,7 +274,8 @@ export class Dispatcher {
   /** Sends nothing more; waits for the calls under way, at most `graceMs`, then cuts them off. */
   async close(graceMs: number): Promise<void> {
     this.#closing = true;
-    [...this.#waiting].forEach((ticket) => this.#leave(ticket));
+    this.#leave([...this.#waiting]);
+    for (const [planned, reason] of this.#over.splice(0)) this.#tooLate(planned, reason);
     const finished = Promise.all(this.#sending);
     await Promise.race([finished, this.#options.clock.sleep(graceMs, this.#stop.signal)]);
     this.#stop.abort();
@@ -288,9 +307,10 @@ export class Dispatcher {
     this.#pumping ??= this.#pump().finally(() => (this.#pumping = null));
   }
 
-  #leave(ticket: Ticket): void {
-    this.#waiting.delete(ticket);
-    this.#order.leave(ticket.planned);
+  #leave(tickets: readonly Ticket[]): void {
+    if (tickets.length === 0) return;
+    for (const ticket of tickets) this.#waiting.delete(ticket);
+    this.#order.leave(new Set(tickets.map(({ planned }) => planned)));
   }
 
   #watchDeadline({ planned }: Ticket): void {
@@ -303,7 +323,8 @@ export class Dispatcher {
     // Calls that come together enter before the first leaves, so that the most urgent of them is the first.
     await Promise.resolve();
     while (this.#waiting.size + this.#borrowers.length > 0 && !this.#closing) {
-      this.expire();
+      for (const _ of this.expire()) await setImmediate();
+      if (this.#closing) break;
       const roomy = this.#sending.size + this.#lentCount < (atOnce?.() ?? CONCURRENCY);
       if (borrow && roomy && this.#waiting.size > 0 && (await this.#sendBorrowed(borrow))) continue;
       const nowMs = clock.monotonicMs();
@@ -465,23 +486,29 @@ export class Dispatcher {
     return true;
   }
 
-  /** Misses what was wanted until now; what is wanted longer waits on. */
+  /** What was wanted until now is missed; what is wanted longer waits on. */
   #miss(ticket: Ticket, nowMs: number): void {
     const { setback, held } = ticket;
-    this.#leave(ticket);
     const [over, lasting] = split(ticket.planned, ({ deadlineMs }) => deadlineMs <= nowMs);
     if (lasting) this.#enter({ ...ticket, planned: lasting });
     if (!over) return;
     // Whoever waits for the outcome of a probe waits on with it.
     const planned = lasting ? { ...over, part: undefined } : over;
     const [closed, next] = split(planned, ({ closes }) => closes);
-    if (closed) this.#tooLate(closed, setback ?? "closed");
-    if (next) this.#tooLate(next, setback ?? held ?? "overrun");
+    if (closed) this.#over.push([closed, setback ?? "closed"]);
+    if (next) this.#over.push([next, setback ?? held ?? "overrun"]);
   }
 
   #tooLate(planned: PlannedCall, reason: MissReason): void {
     const { jobs, slotAt, call } = planned;
-    this.#options.log.warn({ call: describeCall(call), jobs, slotAt, reason }, "missed: its slot is over");
+    // Described by whoever writes it down: of thousands a calm log says one.
+    const missed = {
+      get call() {
+        return describeCall(call);
+      },
+      ...{ jobs, slotAt, reason },
+    };
+    this.#options.log.warn(missed, "missed: its slot is over");
     this.#finish(planned, { kind: "missed", reason });
   }
 

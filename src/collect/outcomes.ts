@@ -20,6 +20,7 @@ import {
 import type { ChainBook } from "./chainBook.ts";
 import type { Result } from "./dispatcher.ts";
 import { BadSymbolSearch } from "./badSymbolSearch.ts";
+import { grouped } from "./budgetPlan.ts";
 import { dueNames, type PlanOptions, type Want } from "./asks.ts";
 import {
   halved,
@@ -69,7 +70,7 @@ export class Outcomes {
     return {
       batchSize: this.#batch.size,
       lastSeenMs: (name) => this.#lastSeenMs.get(name) ?? 0,
-      alone: (symbol) => this.askBackoff.isSuspect(symbol),
+      ...(this.askBackoff.holds && { alone: (symbol) => this.askBackoff.isSuspect(symbol) }),
     };
   }
 
@@ -99,12 +100,12 @@ export class Outcomes {
     }
   }
 
-  /** What became of an instrument at the slots that want it. A chain ends with the price it hangs on. */
-  fate(slots: readonly Slot[], name: string, fate: Fate): void {
-    this.#options.slots.settle(slots, name, fate);
+  /** What became of instruments at the slots that want them. A chain ends with the price it hangs on. */
+  fate(slots: readonly Slot[], names: readonly string[], fate: Fate): void {
+    this.#options.slots.settle(slots, names, fate);
     if (fate === "stored") return;
-    this.#options.slots.settle(slots, pendingChain(name), fate);
-    for (const slot of slots) this.#options.chains.abandon(slot, name);
+    this.#options.slots.settle(slots, names.map(pendingChain), fate);
+    for (const slot of slots) this.#options.chains.abandon(slot, names);
   }
 
   #settle(planned: PlannedCall, result: Result): void {
@@ -146,7 +147,7 @@ export class Outcomes {
     const reason = matched.some(({ fate }) => fate === "dead") ? "malformed" : "absent_from_answer";
     for (const [name, wants] of planned.wants)
       if (isStored) this.#lateFate(wants, name, askedMs);
-      else this.fate(wants, name, reason);
+      else this.fate(wants, [name], reason);
   }
 
   /**
@@ -157,8 +158,8 @@ export class Outcomes {
     const lasted = ({ slotAt, deadlineMs }: Want): boolean =>
       deadlineMs === Infinity || (askedMs < deadlineMs && askedMs > Date.parse(slotAt) - CLOCK_STEP_MS);
     const late = wants.filter((want) => !lasted(want));
-    if (late.length > 0) this.fate(late, name, "overrun");
-    this.fate(wants.filter(lasted), name, "stored");
+    if (late.length > 0) this.fate(late, [name], "overrun");
+    this.fate(wants.filter(lasted), [name], "stored");
   }
 
   /** The contracts of the chains whose underlying has a price now. */
@@ -167,7 +168,7 @@ export class Outcomes {
     if (!chains.waits) return;
     for (const { due, priced, broken } of chains.follow(contractDate(clock.now()))) {
       const slot = { job: due.job.name, slotAt: due.slotAt };
-      for (const underlying of broken) slots.settle([slot], pendingChain(underlying), "malformed");
+      slots.settle([slot], broken.map(pendingChain), "malformed");
       slots.extend(slot, dueNames(due), priced.map(pendingChain));
       log.debug({ job: slot.job, contracts: due.contracts.length }, "chains were expanded");
       planCalls([this.withoutResting(due)], this.planOptions).forEach(ask);
@@ -176,6 +177,7 @@ export class Outcomes {
 
   /** A due job without what is not to be asked: that is due all the same, and missed. */
   withoutResting<Due extends Parameters<typeof dueNames>[0] & { slotAt: Slot["slotAt"] }>(due: Due): Due {
+    if (!this.askBackoff.holds) return due;
     const nowMs = this.#options.clock.now().getTime();
     const slot = { job: (due.job as { name: string }).name, slotAt: due.slotAt };
     const resting = new Set<string>();
@@ -183,7 +185,7 @@ export class Outcomes {
       const reason = this.askBackoff.rests(name, nowMs);
       if (reason === null) continue;
       resting.add(name);
-      this.fate([slot], name, reason);
+      this.fate([slot], [name], reason);
     }
     return withoutNames(due, resting);
   }
@@ -198,11 +200,11 @@ export class Outcomes {
         return this.#lateFate(wants, match.name, askedMs);
       case "unknown":
         this.#heldBack(planned, match.name, { reason: "unknown_symbol" });
-        return this.fate(wants, match.name, "unknown_symbol");
+        return this.fate(wants, [match.name], "unknown_symbol");
       case "absent":
-        return this.fate(wants, match.name, "absent_from_answer");
+        return this.fate(wants, [match.name], "absent_from_answer");
       case "dead":
-        return this.fate(wants, match.name, "malformed");
+        return this.fate(wants, [match.name], "malformed");
     }
   }
 
@@ -242,7 +244,9 @@ export class Outcomes {
   }
 
   #missed(calls: readonly PlannedCall[], reason: MissReason): void {
-    for (const { wants } of calls) for (const [name, slots] of wants) this.fate(slots, name, reason);
+    for (const { wants } of calls)
+      for (const [slots = [], names] of grouped(wants.keys(), (name) => wants.get(name)))
+        this.fate(slots, names, reason);
   }
 
   #heldBack(

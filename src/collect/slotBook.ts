@@ -88,18 +88,21 @@ export class SlotBook {
     this.#giveOut(open);
   }
 
-  /** What became of an instrument, at all the slots that want it; it counts where it is due and not settled yet. */
-  settle(slots: Iterable<Slot>, name: string, fate: Fate): void {
+  /** What became of instruments, at all the slots that want them; it counts where they are due and not settled yet. */
+  settle(slots: Iterable<Slot>, names: readonly string[], fate: Fate): void {
     for (const slot of slots) {
       const open = this.#open.get(slotKey(slot));
-      const outcomes = open?.unsettled.get(name);
-      if (!open || outcomes === undefined) continue;
-      if (fate !== "stored" && outcomes > 1) {
-        open.unsettled.set(name, outcomes - 1);
-        continue;
+      if (!open) continue;
+      for (const name of names) {
+        const outcomes = open.unsettled.get(name);
+        if (outcomes === undefined) continue;
+        if (fate !== "stored" && outcomes > 1) {
+          open.unsettled.set(name, outcomes - 1);
+          continue;
+        }
+        open.unsettled.delete(name);
+        if (fate !== "stored") open.entry.misses.push([name, fate]);
       }
-      open.unsettled.delete(name);
-      if (fate !== "stored") open.entry.misses.push([name, fate]);
       this.#giveOut(open);
     }
   }
@@ -136,11 +139,6 @@ export class SlotBook {
   }
 }
 
-/** Keys that were made: thousands of instruments are settled at one slot. */
-const keys = new WeakMap<Slot, string>();
-
-function slotKey(slot: Slot): string {
-  let key = keys.get(slot);
-  if (key === undefined) keys.set(slot, (key = `${slot.slotAt} ${slot.job}`));
-  return key;
+function slotKey({ job, slotAt }: Slot): string {
+  return `${slotAt} ${job}`;
 }

@@ -32,7 +32,7 @@ function compare(a: number, b: number): number {
 
 /** A queue for p-queue. Equal ones keep the order in which they came. */
 export class UrgencyQueue implements Queue<Run, UrgencyOptions> {
-  readonly #waiting: { run: Run; urgency: Urgency }[] = [];
+  #waiting: { run: Run; urgency: Urgency }[] = [];
 
   get size(): number {
     return this.#waiting.length;
@@ -65,10 +65,9 @@ export class UrgencyQueue implements Queue<Run, UrgencyOptions> {
     throw new RangeError("what waits keeps its urgency");
   }
 
-  /** Forgets what was added with this urgency, the very object. A signal for each that waits would cost far more. */
-  leave(urgency: Urgency): void {
-    const place = this.#waiting.findIndex((entry) => entry.urgency === urgency);
-    if (place >= 0) this.#waiting.splice(place, 1);
+  /** Forgets what was added with these urgencies, the very objects. A signal for each that waits would cost far more. */
+  leave(gone: ReadonlySet<Urgency>): void {
+    this.#waiting = this.#waiting.filter(({ urgency }) => !gone.has(urgency));
   }
 }
 

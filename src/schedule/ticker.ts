@@ -27,13 +27,14 @@ type TickerOptions = {
   every: TickUnit;
   /** Where the first window begins. Given the last tick of an earlier run, the time between is covered. */
   since: Date;
-  /** A tick has come: what is over by now can be closed. */
-  onOver: (now: Date) => void;
+  /** A tick has come: what is over by now can be closed. Its steps are as those of `onTick`, the first is done at once. */
+  onOver: (now: Date) => Iterator<void>;
   /**
-   * Ask each schedule's `slotsBetween(after, until)` here. Never called with an empty window. It comes in the turn of the event
-   * loop that follows `onOver`: at a slot's start there may be much to do in both, and what has arrived has its turn between.
+   * Ask each schedule's `slotsBetween(after, until)` here. Never called with an empty window. Each step comes in a turn of the
+   * event loop of its own, the first in the one that follows `onOver`: at a slot's start there may be much to do, and what has
+   * arrived has its turn between. Before anything else is told, by whatever clock, all steps that are left are done at once.
    */
-  onTick: (window: TickWindow) => void;
+  onTick: (window: TickWindow) => Iterator<void>;
   /** The wall clock says an earlier time than it did: the next window begins at `now`, and slots come once more. */
   onSetBack: (now: Date) => void;
   /** What was amiss with the machine's clocks; told before the tick or `onSetBack` that follows from it. */
@@ -44,7 +45,7 @@ type TickerOptions = {
 
 /** A heartbeat under way. */
 export type Ticker = {
-  /** Covers the time up to now, as if a tick came, at once. */
+  /** Covers the time up to now, as if a tick came, at once and with all of its steps. */
   cover: () => void;
   /** How fine the ticks are from now on. */
   setUnit: (every: TickUnit) => void;
@@ -71,26 +72,25 @@ export function startTicker({ clock, since, onError, ...options }: TickerOptions
   const watch = watchClocks(readClocks(clock), WATCH_MS);
 
   const tell = (whom: () => void): void => tryOr(whom, onError);
-  const tick = inNextTurn((window: TickWindow) => tell(() => options.onTick(window)));
+  const tick = inTurns(onError);
 
   const look = (evenWithin: boolean): void => {
-    tick.now();
     const reading = readClocks(clock);
     const nowMs = reading.wallMs;
     const steps = watch(reading);
+    // A clock that is behind by less has caught up before anybody misses it.
+    const setBack = steps.some(({ kind }) => kind === "set_back") || coveredMs - nowMs >= CLOCK_STEP_MS;
+    const begun = Math.floor(nowMs / UNIT_MS[every]) > Math.floor(coveredMs / UNIT_MS[every]);
+    const due = nowMs > coveredMs && (begun || evenWithin);
+    if (steps.length === 0 && !setBack && !due) return;
+    tick.finish();
     for (const step of steps) tell(() => options.onClockStep(step));
     if (steps.length > 0) restart();
-    // A clock that is behind by less has caught up before anybody misses it.
-    if (steps.some(({ kind }) => kind === "set_back") || coveredMs - nowMs >= CLOCK_STEP_MS) {
-      coveredMs = nowMs;
-      tell(() => options.onSetBack(new Date(nowMs)));
-    }
-    const begun = Math.floor(nowMs / UNIT_MS[every]) > Math.floor(coveredMs / UNIT_MS[every]);
-    if (nowMs <= coveredMs || !(begun || evenWithin)) return;
+    if (!setBack && !due) return;
     const window = { after: new Date(coveredMs), until: new Date(nowMs) };
     coveredMs = nowMs;
-    tell(() => options.onOver(window.until));
-    tick.next(window);
+    if (setBack) tell(() => options.onSetBack(window.until));
+    else tick.begin([options.onOver(window.until), options.onTick(window)]);
   };
 
   const lookIfBegun = (): void => look(false);
@@ -105,7 +105,7 @@ export function startTicker({ clock, since, onError, ...options }: TickerOptions
   return {
     cover: () => {
       look(true);
-      tick.now();
+      tick.finish();
     },
     setUnit: (unit) => {
       if (unit === every) return;
@@ -128,19 +128,30 @@ function tryOr(work: () => void, onError: (error: unknown) => void): void {
   }
 }
 
-/** Does work in the next turn of the event loop, or sooner, when it is called for. */
-function inNextTurn<T>(work: (of: T) => void): { next: (of: T) => void; now: () => void; never: () => void } {
-  let waiting: { of: T; turn: NodeJS.Immediate } | null = null;
+/** Does steps one after the other, each in a turn of the event loop, or all that are left, when they are called for. */
+function inTurns(onError: (error: unknown) => void) {
+  let left: readonly Iterator<void>[] = [];
+  let turn: NodeJS.Immediate | undefined;
+  const begin = (work: typeof left): void => {
+    left = work;
+    step();
+  };
   const never = (): void => {
-    if (waiting) clearImmediate(waiting.turn);
-    waiting = null;
+    clearImmediate(turn);
+    left = [];
   };
-  const now = (): void => {
-    const before = waiting;
+  const step = (): void => {
+    const [steps, ...others] = left;
     never();
-    if (before) work(before.of);
+    let isOver = true;
+    tryOr(() => (isOver = steps?.next().done !== false), onError);
+    left = isOver ? others : [...(steps ? [steps] : []), ...others];
+    if (left.length > 0) turn = setImmediate(step);
   };
-  return { next: (of) => (waiting = { of, turn: setImmediate(now) }), now, never };
+  const finish = (): void => {
+    while (left.length > 0) step();
+  };
+  return { begin, finish, never };
 }
 
 /** In UTC: seconds and minutes are the same everywhere that matters, and no clock change can touch them. */

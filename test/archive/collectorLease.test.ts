@@ -257,6 +257,25 @@ describe("a holder", () => {
     expect(await row()).toMatchObject({ holder: "second", released: false });
   });
 
+  test("nor while its renewal has been refused, and it is not known yet who holds the row", async () => {
+    const time = steppedClock();
+    let onClaim: () => void = () => undefined;
+    const query = (...given: [string, unknown[]]): unknown => {
+      if (given[0].includes("insert into collectors")) onClaim();
+      return pool.query(...given);
+    };
+    const first = await take("first", { time, db: { query } as Pick<pg.Pool, "query"> });
+    const refused = new Promise<void>((resolve) => (onClaim = resolve));
+    await asleep(time);
+    time.stop(60_000);
+    await take("second", { dead: ["first"] });
+    time.step();
+
+    await refused;
+
+    await expect(first.sure()).rejects.toMatchObject({ code: "COLLECTOR_REPLACED" });
+  });
+
   test("that was stopped and not replaced goes on", async () => {
     const time = steppedClock();
     const first = await take("first", { time });

@@ -29,7 +29,7 @@ function collecting(
   /** What was told, in order. */
   const told: string[] = [];
   const errors: unknown[] = [];
-  const onTick = ({ after, until }: TickWindow) => {
+  const onTick = function* ({ after, until }: TickWindow): Iterator<void> {
     told.push("tick");
     looks.push(time.clock.uptimeMs());
     slots.push(...schedule.slotsBetween(after, until).map((at) => at.toISOString().slice(0, 19)));
@@ -39,7 +39,9 @@ function collecting(
     clock: time.clock,
     every: schedule.subMinute ? "second" : "minute",
     since: new Date(since ?? start),
-    onOver: () => told.push("over"),
+    onOver: function* (): Iterator<void> {
+      told.push("over");
+    },
     onTick,
     onSetBack: (now) => {
       looks.push(time.clock.uptimeMs());
