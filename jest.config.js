@@ -7,6 +7,8 @@ export default {
   testEnvironment: "<rootDir>/test/support/jest-circus/environment.js",
   transform: {},
   injectGlobals: false,
+  // One turn more after each test, so that a promise it left to fail is known as its own.
+  waitForUnhandledRejections: true,
   globalSetup: "<rootDir>/test/support/postgres/globalSetup.js",
   globalTeardown: "<rootDir>/test/support/postgres/globalTeardown.js",
   roots: ["<rootDir>/test"],

@@ -12,8 +12,8 @@ import { allowTypescript } from "../postgres/typescript.js";
 const require = createRequire(import.meta.url);
 
 /**
- * By one of Node's own jest would know which test an error is of. That one is carried on by every promise and socket, at a
- * tenth of the time of the whole suite; one test runs at a time, so it is the one that runs.
+ * In the place of the one of Node's by which jest knows what test an error is of. Node's is carried on by every promise and
+ * socket, which is a tenth of the time of a simulated day; here tests run one at a time, so it is the one that runs.
  */
 class OneAtATime {
   #store;
@@ -22,14 +22,10 @@ class OneAtATime {
     return this.#store;
   }
 
-  async run(store, callback) {
+  run(store, callback) {
     const before = this.#store;
     this.#store = store;
-    try {
-      return await callback();
-    } finally {
-      this.#store = before;
-    }
+    return callback().finally(() => (this.#store = before));
   }
 }
 
