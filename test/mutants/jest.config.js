@@ -1,4 +1,5 @@
 /** The tests that mutants are tried on: pure, and each over within moments. None needs a database. */
+import { fileURLToPath } from "node:url";
 import base from "../../jest.config.js";
 
 const { globalSetup: _setup, globalTeardown: _teardown, ...rest } = base;
@@ -6,6 +7,10 @@ const { globalSetup: _setup, globalTeardown: _teardown, ...rest } = base;
 export default {
   ...rest,
   rootDir: "../..",
+  // StrykerJS resolves it itself, and knows no <rootDir>.
+  testEnvironment: fileURLToPath(new URL("../support/jest-circus/environment.js", import.meta.url)),
+  // A mutant of a constant is seen only where the program is loaded anew for each file.
+  testEnvironmentOptions: { anew: "program" },
   // Each worker of Stryker is a process of its own.
   maxWorkers: 1,
   testMatch: [

@@ -19,7 +19,6 @@ export default {
 
   plugins: ["@stryker-mutator/jest-runner"],
   testRunner: "jest",
-  testRunnerNodeArgs: ["--experimental-vm-modules"],
   jest: { projectType: "custom", configFile: "test/mutants/jest.config.js", enableFindRelatedTests: true },
   coverageAnalysis: "perTest",
 

@@ -26,7 +26,6 @@ const built = run("node_modules/vite/bin/vite.js", "build");
 process.exitCode =
   built ||
   run(
-    "--experimental-vm-modules",
     "node_modules/jest/bin/jest.js",
     "--testMatch",
     "**/test/web/browser/*.web.ts",
