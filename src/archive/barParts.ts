@@ -11,9 +11,14 @@ export type BarPart = {
   delayed: boolean;
   /** Which five minutes, counted from 1970. */
   fiveMinutes: number;
-  /** The fields of `bar_part` behind those of its series, as PostgreSQL writes a row. */
-  fields: string;
+  fields: PartFields;
 };
+
+/** The fields of `bar_part` behind those of its series, as PostgreSQL writes a row. */
+export type PartFields = string;
+
+/** What is known of a series: its parts in the order of their times, and the same in fewer, none of which has two dates in New York. */
+export type SeriesBars = { parts: BarPart[]; days: PartFields[] };
 
 /** Decimal places that a price may have, and digits before them: sums of them are still whole numbers without rounding. */
 const [PLACES, DIGITS] = [6, 8];
@@ -34,7 +39,7 @@ const [BID, ASK, LAST] = (["bid", "ask", "last"] as const).map(
 const VOLUME = 1 + EXTENDED_FIELDS.findIndex(({ name }) => name === "volume");
 
 /**
- * Parts of bars of each series, in the order of their times.
+ * Parts of bars of each series.
  *
  * @param series whose lines follow each other, each in ascending order of its times
  * @returns null when a value is written in another way than practically all are: then the database makes the bars
@@ -43,11 +48,11 @@ export function barPartsOf(
   series: readonly { rows: number }[],
   quotes: SeriesLines,
   extended: SeriesLines,
-): BarPart[][] | null {
+): SeriesBars[] | null {
   const firsts = firstRows(series);
   const prices = new Line(quotes.bytes);
   const more = new Line(extended.bytes);
-  const all: BarPart[][] = [];
+  const all: SeriesBars[] = [];
   for (let place = 0; place < series.length; place++) {
     const parts: Part[] = [];
     for (let row = firsts[place] ?? 0; row < (firsts[place + 1] ?? 0); row++) {
@@ -55,7 +60,8 @@ export function barPartsOf(
       more.begin(extended.starts[row] ?? 0);
       if (!addRow(parts, prices, more)) return null;
     }
-    all.push(parts.map((part) => part.finish(prices, more)));
+    const days = daysOf(parts).map((day) => day.fields(prices, more));
+    all.push({ parts: parts.map((part) => part.finish(prices, more)), days });
   }
   return all;
 }
@@ -83,6 +89,23 @@ function addRow(parts: Part[], prices: Line, more: Line): boolean {
   more.skip(VOLUME);
   if (!more.isNull()) part.addVolume(more.at);
   return Number.isSafeInteger(part.spreadSum);
+}
+
+/** So many five minutes have a day, and pass from midnight in UTC until it is midnight in New York: at 04:00 or at 05:00. */
+const [DAY, SOONEST_MIDNIGHT, LATEST_MIDNIGHT] = [288, 48, 60];
+
+/** Parts of one date in one; what may be of the date before or behind stays alone. */
+function daysOf(parts: readonly Part[]): Part[] {
+  const days = new Map<string, Part>();
+  for (const part of parts) {
+    const day = Math.floor((part.fiveMinutes - LATEST_MIDNIGHT) / DAY);
+    const isSure = part.fiveMinutes < (day + 1) * DAY + SOONEST_MIDNIGHT;
+    const name = `${part.delayed} ${isSure ? day : `alone ${part.fiveMinutes}`}`;
+    const known = days.get(name);
+    if (known === undefined) days.set(name, part.copy());
+    else known.take(part);
+  }
+  return [...days.values()];
 }
 
 /** A place where there is nothing. */
@@ -136,12 +159,38 @@ class Part {
   }
 
   finish(prices: Line, more: Line): BarPart {
+    return { delayed: this.delayed, fiveMinutes: this.fiveMinutes, fields: this.fields(prices, more) };
+  }
+
+  copy(): Part {
+    const copy = new Part(this.delayed, this.fiveMinutes, this.#firstAt);
+    copy.take(this);
+    return copy;
+  }
+
+  /** Takes a later part in, or the first. */
+  take(part: Part): void {
+    this.lastAt = part.lastAt;
+    this.count += part.count;
+    this.spreadSum += part.spreadSum;
+    this.#spreads += part.#spreads;
+    this.#spreadPlaces = Math.max(this.#spreadPlaces, part.#spreadPlaces);
+    if (part.#closeAt !== NOWHERE) {
+      if (this.#openAt === NOWHERE) [this.#openAt, this.#open] = [part.#openAt, part.#open];
+      [this.#closeAt, this.#close] = [part.#closeAt, part.#close];
+      if (part.#highest >= this.#highest) [this.#highest, this.#high] = [part.#highest, part.#high];
+      if (part.#lowest <= this.#lowest) [this.#lowest, this.#low] = [part.#lowest, part.#low];
+    }
+    if (this.#firstVolume === NOWHERE) this.#firstVolume = part.#firstVolume;
+    if (part.#volume !== NOWHERE) this.#volume = part.#volume;
+  }
+
+  fields(prices: Line, more: Line): PartFields {
     const times = [this.#firstAt, this.lastAt, this.#openAt, this.#closeAt];
     const texts = [...times, this.#open, this.#high, this.#low, this.#close].map((at) => prices.text(at));
     const spreadSum = scaledText(this.spreadSum, this.#spreadPlaces);
     const volumes = `${more.text(this.#firstVolume)},${more.text(this.#volume)}`;
-    const fields = `${this.delayed ? "t" : "f"},${texts.join(",")},${spreadSum},${this.#spreads},${this.count},${volumes}`;
-    return { delayed: this.delayed, fiveMinutes: this.fiveMinutes, fields };
+    return `${this.delayed ? "t" : "f"},${texts.join(",")},${spreadSum},${this.#spreads},${this.count},${volumes}`;
   }
 }
 

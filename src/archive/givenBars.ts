@@ -5,7 +5,7 @@
  */
 import type pg from "pg";
 import type { Numbers } from "../read/copyLines.ts";
-import type { BarPart } from "./barParts.ts";
+import type { BarPart, PartFields, SeriesBars } from "./barParts.ts";
 
 /** Series that are remembered; beyond it all are forgotten, and the rows are read. */
 const MAX_SERIES = 100_000;
@@ -55,7 +55,7 @@ export class GivenBars {
    */
   async give(
     client: pg.ClientBase,
-    bars: readonly (readonly BarPart[])[],
+    bars: readonly SeriesBars[],
     numbers: readonly Numbers[],
   ): Promise<() => void> {
     const series = numbers.map(({ instrumentId, sourceId }) => `${instrumentId},${sourceId}`);
@@ -69,7 +69,7 @@ export class GivenBars {
             from add_bar_parts($1)
           ) as before
         from unnest($1::bar_part[])`,
-      values: [arrayOf(bars.map((parts, place) => ({ series: series[place] ?? "", parts })))],
+      values: [arrayOf(bars.map(({ days }, place) => rowsOf(series[place], days)))],
     });
     return () => {
       if (written) this.#remember(bars, series, written);
@@ -94,7 +94,14 @@ export class GivenBars {
       values: [
         written.map(({ fromDate }) => fromDate),
         written.map(({ toDate }) => toDate),
-        arrayOf(known),
+        arrayOf(
+          known.map((one) =>
+            rowsOf(
+              one.series,
+              one.parts.map(({ fields }) => fields),
+            ),
+          ),
+        ),
         written.map(({ by }) => by),
         isFirst,
       ],
@@ -107,7 +114,7 @@ export class GivenBars {
   }
 
   #remember(
-    bars: readonly (readonly BarPart[])[],
+    bars: readonly SeriesBars[],
     series: readonly string[],
     { fromDate, toDate, by, before: writtenBefore }: Written,
   ): void {
@@ -115,9 +122,9 @@ export class GivenBars {
     const before = new Set(writtenBefore);
     const waiting = this.#waiting;
     waiting.written.push({ fromDate, toDate, by });
-    bars.forEach((all, place) => {
+    bars.forEach(({ parts: given }, place) => {
       for (const delayed of [false, true]) {
-        const fresh = all.filter((part) => part.delayed === delayed);
+        const fresh = given.filter((part) => part.delayed === delayed);
         if (fresh.length === 0) continue;
         const name = `${series[place]},${delayed}`;
         const known = this.#remembered.get(name);
@@ -143,10 +150,13 @@ export class GivenBars {
   }
 }
 
-/** Parts as the database takes them. */
-function arrayOf(all: readonly Pick<Remembered, "series" | "parts">[]): string {
-  const rows = all.flatMap(({ series, parts }) => parts.map(({ fields }) => `"(${series},${fields})"`));
-  return `{${rows.join()}}`;
+/** Parts of a series as the database takes them. */
+function rowsOf(series: string | undefined, all: readonly PartFields[]): string {
+  return all.map((fields) => `"(${series},${fields})"`).join();
+}
+
+function arrayOf(rows: readonly string[]): string {
+  return `{${rows.filter((row) => row !== "").join()}}`;
 }
 
 /** What a transaction wrote. */

@@ -13,7 +13,7 @@ import { isFileCall } from "../read/exportRows.ts";
 import type { PlainReader } from "../read/plainRows.ts";
 import type { AnswerRows, DeadLetter, InstrumentRow, PlainRow } from "../read/rowTypes.ts";
 import { type Batch, countsOf, type LoadReport, NOTHING_LOADED } from "./batch.ts";
-import { type BarPart, barPartsOf } from "./barParts.ts";
+import { barPartsOf, type SeriesBars } from "./barParts.ts";
 import { firstRows, type SeriesLines, writeLines } from "./copyQuotes.ts";
 import type { DividendWord } from "./dividendChanges.ts";
 import { sameText } from "./dividendChanges.ts";
@@ -61,7 +61,7 @@ export type Stretch = {
   quotes: SeriesLines;
   extended: SeriesLines;
   /** Parts of the bars of each series, in its place; null: the database makes them from the rows. */
-  bars: BarPart[][] | null;
+  bars: SeriesBars[] | null;
   /** What was read, and stored if all of it is new; without dividends and slots, which the archive counts. */
   report: LoadReport;
 };

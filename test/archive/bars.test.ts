@@ -322,6 +322,23 @@ test("a load remembers what it gave, unless somebody else has changed something 
   );
 });
 
+test("a load that goes on over midnight in New York, in summer, in winter and before 1970, gives each date its bars", async () => {
+  for (const [n, [before, after]] of [
+    ["2026-11-20", "2026-11-21"],
+    ["2026-07-15", "2026-07-16"],
+    ["1965-01-14", "1965-01-15"],
+    ["1965-07-15", "1965-07-16"],
+  ].entries()) {
+    const id = 4_000 + n;
+    await add(pool, id);
+    const times = ["20:00", "22:30", "23:05", "23:58"].map((time) => `${before} ${time}`);
+    times.push(...["00:01", "00:30", "01:02", "03:30"].map((time) => `${after} ${time}`));
+    const seen = times.map((at, place): Seen => ({ at, id, last: String(9 + place), volume: String(place) }));
+    await load(pool, new GivenBars(), seen);
+    await expectCounted(id);
+  }
+});
+
 test("bars of all that a load has given are kept at once, and those that a killed load has left", async () => {
   const [first, second] = [3_001, 3_002];
   for (const id of [first, second]) await add(pool, id);
