@@ -44,8 +44,8 @@ function nothingWaits(): Waiting {
 export class GivenBars {
   readonly #remembered = new Map<string, Remembered>();
   #waiting = nothingWaits();
-  /** A load before this one may have been killed before it kept its bars: the first keeping is of all that are there. */
-  #isFirst = true;
+  /** Whether the next keeping is of all series: a load before this one may have been killed before it kept its bars. */
+  #isOfAll = true;
 
   /**
    * Gives the bars of rows that were copied in this transaction, which began with `BEGIN_WITH_BARS`.
@@ -85,8 +85,8 @@ export class GivenBars {
   async keep(pool: pg.Pool): Promise<void> {
     const { names, written } = this.#waiting;
     const known = [...names].flatMap((name) => this.#remembered.get(name) ?? []);
-    const isFirst = this.#isFirst;
-    [this.#waiting, this.#isFirst] = [nothingWaits(), false];
+    const isOfAll = this.#isOfAll;
+    [this.#waiting, this.#isOfAll] = [nothingWaits(), false];
     const { rows: kept } = await pool.query<{ by: string }>({
       name: "keep_ended_bars",
       text: `select pg_current_xact_id()::xid::text as by, keep_ended_bars(min(from_date), max(to_date), $3, $4, $5)
@@ -103,7 +103,7 @@ export class GivenBars {
           ),
         ),
         written.map(({ by }) => by),
-        isFirst,
+        isOfAll,
       ],
     });
     for (const one of known) {
@@ -144,9 +144,10 @@ export class GivenBars {
     });
   }
 
-  /** For a transaction of which nobody knows whether it was committed: what was given before it is kept from the rows. */
+  /** For a transaction of which nobody knows whether it was committed: the bars of all that wait are kept from the rows. */
   forget(): void {
     this.#remembered.clear();
+    this.#isOfAll = true;
   }
 }
 
