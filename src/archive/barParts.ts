@@ -60,8 +60,10 @@ export function barPartsOf(
       more.begin(extended.starts[row] ?? 0);
       if (!addRow(parts, prices, more)) return null;
     }
-    const days = daysOf(parts).map((day) => day.fields(prices, more));
-    all.push({ parts: parts.map((part) => part.finish(prices, more)), days });
+    const finished = parts.map((part) => part.finish(prices, more));
+    // Live a series has one quote, and its day is its only part.
+    const days = daysOf(parts).map((day) => finished[parts.indexOf(day)]?.fields ?? day.fields(prices, more));
+    all.push({ parts: finished, days });
   }
   return all;
 }
@@ -101,9 +103,7 @@ function daysOf(parts: readonly Part[]): Part[] {
     const day = Math.floor((part.fiveMinutes - LATEST_MIDNIGHT) / DAY);
     const isSure = part.fiveMinutes < (day + 1) * DAY + SOONEST_MIDNIGHT;
     const name = `${part.delayed} ${isSure ? day : `alone ${part.fiveMinutes}`}`;
-    const known = days.get(name);
-    if (known === undefined) days.set(name, part.copy());
-    else known.take(part);
+    days.set(name, days.get(name)?.with(part) ?? part);
   }
   return [...days.values()];
 }
@@ -162,14 +162,15 @@ class Part {
     return { delayed: this.delayed, fiveMinutes: this.fiveMinutes, fields: this.fields(prices, more) };
   }
 
-  copy(): Part {
-    const copy = new Part(this.delayed, this.fiveMinutes, this.#firstAt);
-    copy.take(this);
-    return copy;
+  /** This part and a later one in one. */
+  with(later: Part): Part {
+    const both = new Part(this.delayed, this.fiveMinutes, this.#firstAt);
+    both.#take(this);
+    both.#take(later);
+    return both;
   }
 
-  /** Takes a later part in, or the first. */
-  take(part: Part): void {
+  #take(part: Part): void {
     this.lastAt = part.lastAt;
     this.count += part.count;
     this.spreadSum += part.spreadSum;

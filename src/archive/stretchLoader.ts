@@ -95,6 +95,10 @@ export class StretchLoader {
   /** Waits for the stretch on its way; if it cannot go in as a whole, it goes in batch by batch. */
   async finish(): Promise<void> {
     await this.#arrive();
+    await this.#keepAllBars();
+  }
+
+  async #keepAllBars(): Promise<void> {
     await this.#keeping;
     this.#keepBars(false);
     await this.#keeping;
@@ -113,9 +117,7 @@ export class StretchLoader {
   async abandon(): Promise<void> {
     await this.#storing?.done.catch(() => undefined);
     this.#storing = null;
-    await this.#keeping.catch(() => undefined);
-    this.#keepBars(false);
-    await this.#keeping.catch(() => undefined);
+    await this.#keepAllBars().catch(() => undefined);
   }
 
   async #store(stretch: Stretch): Promise<boolean> {

@@ -141,11 +141,11 @@ function inTurns(onError: (error: unknown) => void) {
     left = [];
   };
   const step = (): void => {
-    const [steps, ...others] = left;
+    const before = left;
     never();
     let isOver = true;
-    tryOr(() => (isOver = steps?.next().done !== false), onError);
-    left = isOver ? others : [...(steps ? [steps] : []), ...others];
+    tryOr(() => (isOver = before[0]?.next().done !== false), onError);
+    left = isOver ? before.slice(1) : before;
     if (left.length > 0) turn = setImmediate(step);
   };
   const finish = (): void => {
