@@ -1,15 +1,19 @@
 /**
- * npm run bench:governor -- [--seeds 1-24] [--minutes N] [--only TEXT] [--all] [--json] [--no-peers]
+ * npm run bench:governor -- [--seeds 1-24] [--minutes N] [--only TEXT] [--all] [--json] [--no-peers] [--accounts N]
  *
  * Prints, for our governor and for what one would use instead, the share of the allowed calls used, the
  * refusals an hour and the longest pause: the worst cell per rule and scenario, or every cell with `--all`.
  * Seed 1 alone unless told otherwise; several seeds run on all processors. Exits 1 when our governor misses
  * a bound in any cell.
+ *
+ * With `--accounts N` instead: N accounts, each with its governor and its service, that share what just fills their
+ * limits; exits 1 when they use less than 99 % of it, or are refused.
  */
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { PEERS, runPeer, type PeerName } from "./peers.ts";
+import { keepsAccountBounds, printAccounts, runAccounts } from "./accounts.ts";
 import { runOurs } from "./ours.ts";
 import { cellsOf, keepsBounds, peerCells } from "./matrix.ts";
 import { printAll, printMissed, printSummary, toJson, type Result } from "./report.ts";
@@ -28,11 +32,18 @@ async function main(): Promise<void> {
       minutes: { type: "string", default: "60" },
       only: { type: "string", default: "" },
       "no-peers": { type: "boolean", default: false },
+      accounts: { type: "string" },
     },
   });
   const { only } = options;
   const minutes = Number(options.minutes);
   const [first = 1, last = first] = options.seeds.split("-").map(Number);
+  if (options.accounts !== undefined) {
+    const outcomes = runAccounts({ count: Number(options.accounts), minutes, seed: first });
+    printAccounts(outcomes);
+    process.exitCode = outcomes.every(keepsAccountBounds) ? 0 : 1;
+    return;
+  }
   const seeds = Array.from({ length: last - first + 1 }, (_, index) => first + index);
   const results = await runEverywhere({ seeds, minutes, only });
   const missed = results.filter(({ cell, outcome }) => !keepsBounds(cell, outcome));

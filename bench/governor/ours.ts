@@ -1,4 +1,4 @@
-/** Our governor as a sender with always more to send, killed and started anew as the cell says. */
+/** Our governor as a sender with always more to send, or so much a minute, killed and started anew as the cell says. */
 import {
   admission,
   createGovernor,
@@ -27,12 +27,16 @@ type KeptCall = { sentAtMs: number; answeredAtMs: number | null; answeredWallMs:
 /** What survives a kill. */
 type Memory = { calls: KeptCall[]; closedUntilMs: number };
 
-/** Runs one cell with our governor. */
-export function runOurs(cell: Cell, seed: number): Outcome {
+/**
+ * Runs one cell with our governor.
+ *
+ * @param dueCount calls that are due at each full minute; those that have not left by the next are missed
+ */
+export function runOurs(cell: Cell, seed: number, dueCount = Infinity): Outcome {
   const world = new World(cell, seed);
   const machine = { clockOffMs: cell.clockOffMs };
   const memory: Memory = { calls: [], closedUntilMs: 0 };
-  const start = (again: boolean) => startProcess(world, cell, machine, memory, again);
+  const start = (again: boolean) => startProcess(world, cell, machine, memory, again, dueCount);
   let kill = start(false);
   for (const [index, { killedAtMs, backAtMs }] of world.restarts(cell.restartCount).entries()) {
     world.time.at(killedAtMs, () => kill());
@@ -43,19 +47,20 @@ export function runOurs(cell: Cell, seed: number): Outcome {
   }
   if (cell.collectorCount === 2)
     world.time.at(SECOND_BEGINS_MS, () => {
-      startProcess(world, cell, machine, { calls: [], closedUntilMs: 0 }, false, 1);
+      startProcess(world, cell, machine, { calls: [], closedUntilMs: 0 }, false, dueCount, 1);
     });
   world.time.run(world.endMs);
   return world.outcome();
 }
 
-/** Starts a process that sends as soon as it may. Returns how to kill it. */
+/** Starts a process that sends what is due as soon as it may. Returns how to kill it. */
 function startProcess(
   world: World,
   cell: Cell,
   machine: { clockOffMs: number },
   memory: Memory,
   again: boolean,
+  dueCount: number,
   collector = 0,
 ): () => void {
   const { time } = world;
@@ -64,6 +69,7 @@ function startProcess(
   const wallMs = () => world.wallMs() + machine.clockOffMs;
   let alive = true;
   let underWayCount = 0;
+  let waitingCount = 0;
   let cancelTimer = (): void => undefined;
   let state: GovernorState = createGovernor(
     { limit: LIMIT, windowMs: WINDOW_MS, mayRise: true },
@@ -71,9 +77,15 @@ function startProcess(
     again ? historyOf(memory, cell, time.nowMs, wallMs()) : undefined,
   );
 
+  const slot = (): void => {
+    if (!alive) return;
+    waitingCount = dueCount;
+    pump();
+    if (dueCount < Infinity) time.at(time.nowMs + WINDOW_MS - (world.wallMs() % WINDOW_MS), slot);
+  };
   const pump = (): void => {
     cancelTimer();
-    while (underWayCount < CONCURRENCY) {
+    while (underWayCount < CONCURRENCY && waitingCount > 0) {
       const admitted = admission(state, monotonicMs());
       if (!admitted.maySend) {
         cancelTimer = time.at(startedAtMs + admitted.notBeforeMs + world.random() * TIMER_LATE_MS, pump);
@@ -87,6 +99,7 @@ function startProcess(
     const kept: KeptCall = { sentAtMs: time.nowMs, answeredAtMs: null, answeredWallMs: null };
     memory.calls = [...memory.calls.filter((call) => call.sentAtMs > time.nowMs - 2 * WINDOW_MS), kept];
     underWayCount += 1;
+    waitingCount -= 1;
     state = step(state, { type: "sent" }, sentAtMs);
     world.call((answer) => {
       if (!alive) return;
@@ -98,7 +111,7 @@ function startProcess(
       pump();
     }, collector);
   };
-  pump();
+  slot();
   return () => {
     alive = false;
     cancelTimer();
