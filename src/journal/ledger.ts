@@ -1,6 +1,7 @@
 /** The notes of the ledger, as the journal keeps them: what was due, what came of it, and why not. */
 import { z } from "zod";
 import type { Instant } from "../clock.ts";
+import { DEFAULT_ACCOUNT } from "./record.ts";
 
 /** Why an instrument that was due has no quote (design, section 7). */
 export const MISS_REASONS = [
@@ -29,10 +30,12 @@ export const MISS_REASONS = [
 /** One of them. */
 export type MissReason = (typeof MISS_REASONS)[number];
 
-/** One slot of one job, when all of it is settled: due = stored + missed. */
+/** What an account was due to poll at one slot of one job, its share, when all of it is settled: due = stored + missed. */
 export type SlotEntry = {
   job: string;
   slotAt: Instant;
+  /** Whose share it is; absent: that of `DEFAULT_ACCOUNT`. */
+  account?: string;
   /** Names of all instruments that were due, each once. */
   due: string[];
   /** Those of them that have no quote. */
@@ -48,8 +51,15 @@ export type LedgerSource = "account" | "simulated";
  */
 export type SlotsNote = { type: "slots"; source?: LedgerSource; run?: string; entries: SlotEntry[] };
 
-/** Slots of a job that passed while nothing ran: all of `due` was missed at each of them. */
-export type DownNote = { type: "down"; source?: LedgerSource; job: string; slots: Instant[]; due: string[] };
+/** Slots of a job that passed while nothing ran: all of `due`, the share of `account`, was missed at each of them. */
+export type DownNote = {
+  type: "down";
+  source?: LedgerSource;
+  account?: string;
+  job: string;
+  slots: Instant[];
+  due: string[];
+};
 
 /**
  * A slot that has begun, and what is due at it. When no `slots` note follows, the run was killed in its midst: the next
@@ -62,6 +72,8 @@ type OpenedNote = {
   run: string;
   job: string;
   slotAt: Instant;
+  /** Whose share it is, as of a `SlotEntry`. */
+  account?: string;
   /** When it is over; null when no other one comes. */
   endsAt: Instant | null;
   due: string[];
@@ -79,6 +91,13 @@ export type ClockNote = ClockStep & { type: "clock"; source?: LedgerSource; at: 
 /** A note of the ledger. */
 export type LedgerNote = OpenedNote | SlotsNote | DownNote | ClockNote;
 
+/** A note that names no account as one of this account. */
+export function ofAccount(note: LedgerNote, account: string): LedgerNote {
+  if (account === DEFAULT_ACCOUNT || note.type === "clock") return note;
+  if (note.type !== "slots") return { ...note, account };
+  return { ...note, entries: note.entries.map((entry) => ({ ...entry, account })) };
+}
+
 /** Whether the content of a journal's note is one of the ledger. */
 export function isLedgerNote(note: unknown): note is LedgerNote {
   const type = (note as { type?: unknown } | null)?.type;
@@ -87,7 +106,8 @@ export function isLedgerNote(note: unknown): note is LedgerNote {
 
 const names = z.array(z.string());
 const source = z.enum(["account", "simulated"]).optional();
-const slot = { job: z.string(), slotAt: z.string() };
+const account = z.string().optional();
+const slot = { job: z.string(), slotAt: z.string(), account };
 
 /** What a note of each type must have, for its loading; whether its times are times the database says. */
 const WHOLE_NOTE = z.discriminatedUnion("type", [
@@ -104,7 +124,7 @@ const WHOLE_NOTE = z.discriminatedUnion("type", [
     source,
     entries: z.array(z.object({ ...slot, due: names, misses: z.array(z.tuple([z.string(), z.string()])) })),
   }),
-  z.object({ type: z.literal("down"), source, job: z.string(), slots: names, due: names }),
+  z.object({ type: z.literal("down"), source, account, job: z.string(), slots: names, due: names }),
   z.object({ type: z.literal("clock"), source, at: z.string(), kind: z.string(), stepMs: z.number() }),
 ]);
 
@@ -117,10 +137,10 @@ export function lackOf(note: unknown): string | null {
 }
 
 /**
- * One account of a slot from two: of a run that ended in its midst and the one that took it up, or of the two passes
- * that a clock which was set back gives it. Due is what either was due to poll, stored what either stored. Of two
- * reasons `down` yields to what is more exact; else the first in the order of the alphabet stays, so that the order in
- * which accounts are loaded tells nothing.
+ * One entry of a share from two: of a run that ended in the midst of the slot and the one that took it up, or of the two
+ * passes that a clock which was set back gives it. Both are of one job, slot, source and account. Due is what either was
+ * due to poll, stored what either stored. Of two reasons `down` yields to what is more exact; else the first in the order
+ * of the alphabet stays, so that the order in which entries are loaded tells nothing.
  */
 export function mergeEntries(a: SlotEntry, b: SlotEntry): SlotEntry {
   const due = [...new Set([...a.due, ...b.due])];
@@ -128,9 +148,7 @@ export function mergeEntries(a: SlotEntry, b: SlotEntry): SlotEntry {
     new Map([...own.map((name): [string, null] => [name, null]), ...misses]);
   const [first, second] = [reasonsOf(a), reasonsOf(b)];
   const misses = due.flatMap((name): SlotEntry["misses"] => {
-    const reasons = [first, second].flatMap((account) =>
-      account.has(name) ? [account.get(name) ?? null] : [],
-    );
+    const reasons = [first, second].flatMap((entry) => (entry.has(name) ? [entry.get(name) ?? null] : []));
     if (reasons.includes(null)) return [];
     const exact = reasons.filter((reason) => reason !== "down").sort();
     return [[name, exact[0] ?? "down"]];

@@ -8,6 +8,9 @@ export type RecordSource = {
   name: string;
 };
 
+/** The account of a record that names none: the only one of whoever has one account. */
+export const DEFAULT_ACCOUNT = "default";
+
 /** One answer of the service, whole, as it arrived. */
 export type ResponseRecord = {
   kind: "response";
@@ -18,6 +21,8 @@ export type ResponseRecord = {
   /** When the call was sent. */
   requestedAt: Instant;
   source: RecordSource;
+  /** The account that the call was made with; absent: `DEFAULT_ACCOUNT`. */
+  account?: string;
   /** Names of the jobs the call was made for; empty for a call by hand. */
   jobs: string[];
   /** The slot the poll was for; null for a call by hand. */
@@ -48,8 +53,10 @@ const NO_BODY = new Uint8Array(0);
 /** A record as two stretches of bytes: the head (JSON, everything but the body) and the body. */
 export function splitRecord(record: JournalRecord): { head: Uint8Array; body: Uint8Array } {
   if (record.kind === "note") return { head: Buffer.from(JSON.stringify(record)), body: NO_BODY };
-  const { body, ...rest } = record;
-  return { head: Buffer.from(JSON.stringify(rest)), body };
+  const { body, account, ...rest } = record;
+  // Who has one account has the journal that there was before there were several.
+  const head = account === undefined || account === DEFAULT_ACCOUNT ? rest : { ...rest, account };
+  return { head: Buffer.from(JSON.stringify(head)), body };
 }
 
 /**
@@ -81,6 +88,7 @@ function isResponseHead(fields: Record<string, unknown>): boolean {
     fields["kind"] === "response" &&
     ["requestId", "observedAt", "requestedAt"].every((name) => typeof fields[name] === "string") &&
     ["source", "headers"].every((name) => typeof fields[name] === "object" && fields[name] !== null) &&
+    ["string", "undefined"].includes(typeof fields["account"]) &&
     Array.isArray(fields["jobs"]) &&
     typeof fields["status"] === "number"
   );

@@ -1,7 +1,15 @@
 /** One account of a slot from two. */
-import { expect, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { mergeEntries, type MissReason, type SlotEntry } from "../../src/journal/ledger.ts";
+import {
+  type LedgerNote,
+  mergeEntries,
+  type MissReason,
+  ofAccount,
+  type SlotEntry,
+} from "../../src/journal/ledger.ts";
+import { joinRecord, splitRecord } from "../../src/journal/record.ts";
+import { answerRecord, at } from "../support/journal.ts";
 
 const NAMES = ["A", "B", "C", "D"];
 const REASONS: MissReason[] = ["budget", "down", "overrun", "transport"];
@@ -57,4 +65,38 @@ test("an account that says only that nothing ran yields to a more exact reason",
 
   expect(mergeEntries(missed("down"), missed("budget")).misses).toEqual([["A", "budget"]]);
   expect(mergeEntries(missed("down"), missed("down")).misses).toEqual([["A", "down"]]);
+});
+
+describe("the journal of one account", () => {
+  const record = answerRecord(at(0), "<response/>");
+  const headOf = (fields: object): string =>
+    Buffer.from(splitRecord({ ...record, ...fields }).head).toString();
+
+  test("has the bytes that it had before there were accounts", () => {
+    const note: LedgerNote = { type: "down", job: "list", slots: [at(0)], due: ["A"] };
+
+    expect(headOf({ account: "default" })).toBe(headOf({}));
+    expect(headOf({})).not.toContain("default");
+    expect(JSON.stringify(ofAccount(note, "default"))).toBe(JSON.stringify(note));
+  });
+
+  test("is told from another's, whose answers and notes bear its name", () => {
+    const { head, body } = splitRecord({ ...record, account: "second" });
+    const entry = { job: "list", slotAt: at(0), due: [], misses: [] };
+    const opened: LedgerNote = {
+      type: "opened",
+      run: "r",
+      job: "list",
+      slotAt: at(0),
+      endsAt: null,
+      due: [],
+    };
+
+    expect(joinRecord(Buffer.from(head), body)).toEqual({ ...record, account: "second" });
+    expect(joinRecord(Buffer.from(headOf({ account: 2 })), body)).toBeNull();
+    expect(ofAccount({ type: "slots", entries: [entry] }, "second")).toEqual({
+      ...{ type: "slots", entries: [{ ...entry, account: "second" }] },
+    });
+    expect(ofAccount(opened, "second")).toEqual({ ...opened, account: "second" });
+  });
 });

@@ -58,7 +58,7 @@ test("a reader that is written from the page alone reads every record, and the p
   const dir = freshDir();
   const clock = handClock();
   const journal = await open(dir, { clock });
-  const appended: JournalRecord[] = [...upTo(6).map((n) => answer(n)), note(1)];
+  const appended: JournalRecord[] = [...upTo(6).map(ofSecond), note(1)];
   for (const [place, record] of appended.entries()) {
     if (place === 4) clock.advance(HOUR);
     if (place === 5) await journal.compressClosed();
@@ -71,7 +71,7 @@ test("a reader that is written from the page alone reads every record, and the p
   expect(asText(read.map(({ head, body }) => asRecord(head, body)))).toEqual(asText(appended));
   for (const { head } of read)
     expect(Object.keys(head).sort()).toEqual(fieldsOf(String(head["kind"])).sort());
-  expect(fieldsOf("response")).toHaveLength(10);
+  expect(fieldsOf("response")).toHaveLength(11);
 });
 
 function note(second: number): JournalRecord {
@@ -80,6 +80,12 @@ function note(second: number): JournalRecord {
     at: `2026-11-20T23:50:0${second}.000000Z`,
     note: { type: "down", job: "j", slots: [], due: [] },
   };
+}
+
+/** An answer to another account's call, in the order of a record that was read. */
+function ofSecond(n: number): JournalRecord {
+  const { body, ...head } = answer(n);
+  return asRecord({ ...head, account: "second" }, Buffer.from(body));
 }
 
 function asRecord(head: Record<string, unknown>, body: Buffer): JournalRecord {
