@@ -56,8 +56,11 @@ export const fills = pgTable(
       .references(() => sources.id),
     filledBy: text("filled_by", { enum: ["journal", "xml", "csv", "parquet", "sweep", "gaps"] }).notNull(),
     filledAt: instant("filled_at").notNull(),
+    accountId: smallint("account_id").notNull().default(1),
   },
-  (table) => [primaryKey({ columns: [table.job, table.slotAt, table.sourceId, table.instrument] })],
+  (table) => [
+    primaryKey({ columns: [table.job, table.slotAt, table.sourceId, table.accountId, table.instrument] }),
+  ],
 );
 
 /** Closes that nobody observed. */

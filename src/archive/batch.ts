@@ -34,7 +34,7 @@ type ReadCounts = {
 /** What a load did; all counts are of this load alone. */
 export type LoadReport = ReadCounts &
   StoredAnswers & {
-    /** Slots of the ledger. */
+    /** Slots of the ledger, each account's share by itself. */
     slots: number;
   };
 

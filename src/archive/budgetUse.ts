@@ -67,13 +67,13 @@ export async function readOtherCalls(
 ): Promise<number> {
   const { rows } = await pool.query<{ calls: number | null }>(
     `with ours as materialized (
-       select requested_at, observed_at, rate_limit_used as used
+       select requested_at, observed_at, account_id, rate_limit_used as used
        from responses join sources on sources.id = source_id
        where kind = 'account' and observed_at > $1::timestamptz - $2::int * ($3::int + 2) * interval '1 ms' - $4::int * interval '1 ms'
      ), counted as (
        select extract(epoch from max(observed_at) over () - $4::int * interval '1 ms' - observed_at) * 1000 / $2::int as windows_ago,
          used - (select count(*) from ours o
-                 where o.observed_at >= a.requested_at - $2::int * interval '1 ms' and o.requested_at <= a.observed_at) as above
+                 where o.account_id = a.account_id and o.observed_at >= a.requested_at - $2::int * interval '1 ms' and o.requested_at <= a.observed_at) as above
        from ours a where used is not null
      ), most as (
        select floor(windows_ago), max(above) as above from counted

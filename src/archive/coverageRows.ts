@@ -78,7 +78,7 @@ export async function readSlotsSince(
   );
   const misses = await pool.query<{ job: string; reason: string; n: string; last_at: string }>(
     `select m.job, m.reason, sum(case when m.instrument = '*' then s.due else 1 end) as n, max(m.slot_at) as last_at
-     from misses m join slots s on s.job = m.job and s.slot_at = m.slot_at and s.source_id = m.source_id
+     from misses m join slots s using (job, slot_at, source_id, account_id)
      where m.slot_at >= $1 and m.source_id = $2
      group by m.job, m.reason
      order by n desc, m.job, m.reason`,

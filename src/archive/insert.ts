@@ -18,7 +18,7 @@ import type { ResponseRecord } from "../journal/record.ts";
 import type { AnswerRows, DeadLetter, InstrumentRow } from "../read/rowTypes.ts";
 
 /** Text for a `text` column, which cannot hold the character 0. */
-function clean(text: string | null | undefined): string | null {
+export function clean(text: string | null | undefined): string | null {
   return text?.replaceAll("\u0000", "\u{FFFD}") ?? null;
 }
 
@@ -41,7 +41,7 @@ export function summaryOf({ answer, position }: Pick<AnswerRows, "answer" | "pos
 export function responseRow(
   record: ResponseRecord,
   { outcome, responseId, position }: AnswerSummary,
-): Omit<ResponseRow, "sourceId"> {
+): Omit<ResponseRow, "sourceId" | "accountId"> {
   const { observedAt, requestId, requestedAt, jobs, request, status, body } = record;
   return {
     ...{ observedAt, requestId, requestedAt, request, httpStatus: status },

@@ -1,9 +1,10 @@
-/** The archive's directory of instruments and sources: finds their numbers, adds new ones, keeps them current. */
+/** The archive's directory of instruments, sources and accounts: finds their numbers, adds new ones, keeps them current. */
 import type pg from "pg";
 import type { Instant } from "../clock.ts";
-import { instrumentColumns, SAID } from "./insert.ts";
+import { DEFAULT_ACCOUNT } from "../journal/record.ts";
+import { clean, instrumentColumns, SAID } from "./insert.ts";
 import { isDescribedAlike, type KnownInstruments } from "./knownInstruments.ts";
-import { instruments, sources } from "./schema.ts";
+import { accounts, instruments, sources } from "./schema.ts";
 import { columnList } from "./tableRows.ts";
 import type { InstrumentRow, QuoteUnit } from "../read/rowTypes.ts";
 
@@ -18,7 +19,7 @@ export type Seen = { row: InstrumentRow; first: Instant; last: Instant };
 export type SeenInstruments = Map<number, Seen>;
 
 /**
- * Held until the transaction ends while instruments or partitions are added: two loaders that add some in different order
+ * Held until the transaction ends while instruments, accounts or partitions are added: two loaders that add some in different order
  * would wait for each other. A table that hardly changes stands for all; no reader can keep this lock of it from us, see
  * lockHistory in migrate.ts.
  */
@@ -373,6 +374,41 @@ export async function placeSources(
   }
   const ids = new Map(rows.map((row) => [sourceText(row), row.id]));
   return wanted.map((source) => ids.get(sourceText(source)) ?? 0);
+}
+
+/** The number of `DEFAULT_ACCOUNT`; the migration gives it. */
+const DEFAULT_ACCOUNT_ID = 1;
+
+/** Numbers of accounts by name; a new one gets the lowest that is free. */
+export async function placeAccounts(client: pg.ClientBase, wanted: readonly string[]): Promise<number[]> {
+  if (wanted.every((name) => name === DEFAULT_ACCOUNT)) return wanted.map(() => DEFAULT_ACCOUNT_ID);
+  const names = wanted.map(clean);
+  const find = async (): Promise<(number | null)[]> => {
+    const { rows } = await client.query<{ id: number | null }>(
+      `select a.id from unnest($1::text[]) with ordinality as w (name, place)
+       left join accounts a on a.name = w.name order by w.place`,
+      [names],
+    );
+    return rows.map(({ id }) => id);
+  };
+  let ids = await find();
+  if (ids.includes(null)) {
+    await client.query(ADDING_LOCK);
+    await client.query(
+      `insert into accounts (${columnList(accounts, "id", "name")})
+       select free.id, w.name
+       from (select name, row_number() over (order by name) as place from unnest($1::text[]) as given (name)
+             where not exists (select from accounts a where a.name = given.name) group by name) w
+       join (select n as id, row_number() over (order by n) as place from generate_series(2, 32767) as n
+             where not exists (select from accounts a where a.id = n)) free using (place)`,
+      [names],
+    );
+    ids = await find();
+  }
+  return ids.map((id, place) => {
+    if (id === null) throw new Error(`no number is free for the account ${names[place]}`);
+    return id;
+  });
 }
 
 /** A text for each source. */

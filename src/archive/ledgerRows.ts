@@ -10,9 +10,10 @@ import {
   mergeEntries,
   type SlotEntry,
 } from "../journal/ledger.ts";
-import { INSTRUMENT_NAME } from "./instruments.ts";
-import type { SlotKey } from "./refill/fillSlots.ts";
-import { clockSteps, deadLetters, dueSets, misses, openSlots, slots } from "./schema.ts";
+import { DEFAULT_ACCOUNT } from "../journal/record.ts";
+import { clean } from "./insert.ts";
+import { INSTRUMENT_NAME, placeAccounts } from "./instruments.ts";
+import { accounts, clockSteps, deadLetters, dueSets, misses, openSlots, slots } from "./schema.ts";
 import { columnList, insertAll, tablesOn, upsertAll } from "./tableRows.ts";
 
 /**
@@ -30,7 +31,7 @@ export const LEDGER_SOURCE_IDS: Readonly<Record<LedgerSource, number>> = { accou
 /** How the name of a watchlist begins in the ledger. */
 const WATCHLIST = "watchlist ";
 
-/** @returns how many slots were not there before */
+/** @returns how many shares of slots were not there before */
 export async function insertLedger(client: pg.ClientBase, notes: readonly LedgerNote[]): Promise<number> {
   const ledger = new LedgerRows(client);
   let slots = 0;
@@ -38,12 +39,16 @@ export async function insertLedger(client: pg.ClientBase, notes: readonly Ledger
   return slots;
 }
 
-/** Writes notes within a transaction of the caller's; the number of each set of instruments is looked up once. */
+/** An account's share of a slot, by its key in the tables. */
+type ShareKey = Pick<typeof slots.$inferSelect, "job" | "slotAt" | "sourceId" | "accountId">;
+
+/** Writes notes within a transaction of the caller's; numbers of accounts and of sets of instruments are looked up once. */
 class LedgerRows {
   readonly #client: pg.ClientBase;
   readonly #tables: ReturnType<typeof tablesOn>;
   readonly #closing: ReturnType<typeof closingSlot>;
   readonly #dueSets = new Map<string, number>();
+  readonly #accounts = new Map<string, number>();
 
   constructor(client: pg.ClientBase) {
     this.#client = client;
@@ -51,15 +56,16 @@ class LedgerRows {
     this.#closing = closingSlot(this.#tables);
   }
 
-  /** @returns how many slots were not there before */
+  /** @returns how many shares of slots were not there before */
   async insert(note: LedgerNote, sourceId: number): Promise<number> {
     if (note.type === "down") return this.#insertDown(note, sourceId);
     if (note.type === "slots") {
       let fresh = 0;
       for (const entry of note.entries) {
         const { job, slotAt } = entry;
-        await this.#closing.execute({ job, slotAt, sourceId, run: note.run ?? null });
-        fresh += await this.#insertSlot(entry, sourceId);
+        const key = { job, slotAt, sourceId, accountId: await this.#accountOf(entry) };
+        await this.#closing.execute({ ...key, run: note.run ?? null });
+        fresh += await this.#insertShare(entry, key);
       }
       return fresh;
     }
@@ -67,31 +73,30 @@ class LedgerRows {
       await insertAll(this.#client, clockSteps, [{ movedAt: note.at, stepMs: note.stepMs, kind: note.kind }]);
     else {
       const { job, slotAt, endsAt, run, due } = note;
+      const key = { job, slotAt, sourceId, accountId: await this.#accountOf(note) };
       const dueSetId = await this.#dueSetOf(due);
-      await upsertAll(this.#client, openSlots, [{ job, slotAt, sourceId, endsAt, dueSetId, run }]);
+      await upsertAll(this.#client, openSlots, [{ ...key, endsAt, dueSetId, run }]);
     }
     return 0;
   }
 
   /**
-   * A slot that is there already was accounted for twice: the two become one account (`mergeEntries`). Loading the same
-   * account again changes nothing.
+   * A share that is there already was told of twice: the two become one entry (`mergeEntries`). Loading the same entry
+   * again changes nothing.
    */
-  async #insertSlot(entry: SlotEntry, sourceId: number): Promise<number> {
-    if (await this.#insertFresh(entry, sourceId)) return 1;
-    const key = { ...entry, sourceId };
+  async #insertShare(entry: SlotEntry, key: ShareKey): Promise<number> {
+    if (await this.#insertFresh(entry, key)) return 1;
     const known = await this.#readEntry(key);
     const merged = mergeEntries(known, withoutStar(entry));
-    if (isSameAccount(known, merged)) return 0;
+    if (isSameEntry(known, merged)) return 0;
     await this.#tables.delete(misses).where(isOfSlot(misses, key));
     await this.#tables.delete(slots).where(isOfSlot(slots, key));
-    await this.#insertFresh(merged, sourceId);
+    await this.#insertFresh(merged, key);
     return 0;
   }
 
-  /** @returns whether the slot was not there */
-  async #insertFresh({ job, slotAt, due, misses: missed }: SlotEntry, sourceId: number): Promise<boolean> {
-    const key = { job, slotAt, sourceId };
+  /** @returns whether the share was not there */
+  async #insertFresh({ due, misses: missed }: SlotEntry, key: ShareKey): Promise<boolean> {
     const counts = { due: due.length, stored: due.length - missed.length, missed: missed.length };
     const dueSetId = await this.#dueSetOf(due);
     if ((await insertAll(this.#client, slots, [{ ...key, ...counts, dueSetId }])) === 0) return false;
@@ -99,14 +104,17 @@ class LedgerRows {
       // What all rows share travels once: at each slot's start this is done for thousands.
       await this.#client.query({
         name: "insert misses of slot",
-        text: `insert into misses (${columnList(misses, "job", "slotAt", "sourceId", "instrument", "reason")})
-          select $1, $2, $3, lost.* from unnest($4::text[], $5::text[]) as lost on conflict do nothing`,
-        values: [job, slotAt, sourceId, missed.map(([name]) => name), missed.map(([, reason]) => reason)],
+        text: `insert into misses (${columnList(misses, "job", "slotAt", "sourceId", "accountId", "instrument", "reason")})
+          select $1, $2, $3, $4, lost.* from unnest($5::text[], $6::text[]) as lost on conflict do nothing`,
+        values: [
+          ...[key.job, key.slotAt, key.sourceId, key.accountId],
+          ...[missed.map(([name]) => name), missed.map(([, reason]) => reason)],
+        ],
       });
     return true;
   }
 
-  async #readEntry(key: SlotKey): Promise<SlotEntry> {
+  async #readEntry(key: ShareKey): Promise<SlotEntry> {
     const [slot] = await this.#tables
       .select({ due: dueSets.instruments })
       .from(slots)
@@ -124,22 +132,29 @@ class LedgerRows {
     });
   }
 
-  async #insertDown({ job, slots: times, due }: DownNote, sourceId: number): Promise<number> {
+  async #insertDown(note: DownNote, sourceId: number): Promise<number> {
+    const { job, slots: times, due } = note;
     const names = times.length * due.length > MAX_DOWN_ROWS ? [ALL_INSTRUMENTS] : due;
     const { rowCount } = await this.#client.query(
       `with fresh as (
-         insert into slots (${columnList(slots, "job", "slotAt", "sourceId", "due", "stored", "missed", "dueSetId")})
-         select $1, slot_at, $6, $3, 0, $3, $4 from unnest($2::timestamptz[]) as slot_at
-         on conflict do nothing returning slot_at, source_id
+         insert into slots (${columnList(slots, "job", "slotAt", "sourceId", "accountId", "due", "stored", "missed", "dueSetId")})
+         select $1, slot_at, $6, $7, $3, 0, $3, $4 from unnest($2::timestamptz[]) as slot_at
+         on conflict do nothing returning slot_at, source_id, account_id
        ), lost as (
-         insert into misses (${columnList(misses, "job", "slotAt", "sourceId", "instrument", "reason")})
-         select $1, slot_at, source_id, name, 'down' from fresh cross join unnest($5::text[]) as name
+         insert into misses (${columnList(misses, "job", "slotAt", "sourceId", "accountId", "instrument", "reason")})
+         select $1, slot_at, source_id, account_id, name, 'down' from fresh cross join unnest($5::text[]) as name
          on conflict do nothing
        )
        select from fresh`,
-      [job, times, due.length, await this.#dueSetOf(due), names, sourceId],
+      [job, times, due.length, await this.#dueSetOf(due), names, sourceId, await this.#accountOf(note)],
     );
     return rowCount ?? 0;
+  }
+
+  async #accountOf({ account = DEFAULT_ACCOUNT }: { account?: string }): Promise<number> {
+    const id = this.#accounts.get(account) ?? (await placeAccounts(this.#client, [account]))[0] ?? 0;
+    this.#accounts.set(account, id);
+    return id;
   }
 
   /** The number of a set of instruments. @param due each name once */
@@ -166,21 +181,30 @@ class LedgerRows {
   }
 }
 
-/** Closes a slot. A run's first ones are opened before its first answer has told which market it is that answers. */
+/** Closes a share of a slot. A run's first ones are opened before its first answer has told which market it is that answers. */
 function closingSlot(tables: ReturnType<typeof tablesOn>) {
-  const { job, slotAt, sourceId, run } = openSlots;
+  const { job, slotAt, sourceId, accountId, run } = openSlots;
   const ofSourceOrRun = or(eq(sourceId, sql.placeholder("sourceId")), eq(run, sql.placeholder("run")));
   return tables
     .delete(openSlots)
-    .where(and(eq(job, sql.placeholder("job")), eq(slotAt, sql.placeholder("slotAt")), ofSourceOrRun))
+    .where(
+      and(
+        ...[eq(job, sql.placeholder("job")), eq(slotAt, sql.placeholder("slotAt"))],
+        ...[eq(accountId, sql.placeholder("accountId")), ofSourceOrRun],
+      ),
+    )
     .prepare("close slot");
 }
 
-function isOfSlot(table: typeof slots | typeof misses, { job, slotAt, sourceId }: SlotKey): SQL | undefined {
-  return and(eq(table.job, job), eq(table.slotAt, slotAt), eq(table.sourceId, sourceId));
+function isOfSlot(table: typeof slots | typeof misses, key: ShareKey): SQL | undefined {
+  const { job, slotAt, sourceId, accountId } = key;
+  return and(
+    ...[eq(table.job, job), eq(table.slotAt, slotAt), eq(table.sourceId, sourceId)],
+    eq(table.accountId, accountId),
+  );
 }
 
-/** The same account with a miss for each name that a star stands for. */
+/** The same entry with a miss for each name that a star stands for. */
 function withoutStar(entry: SlotEntry): SlotEntry {
   const misses = entry.misses.flatMap(([name, reason]): SlotEntry["misses"] =>
     (name === ALL_INSTRUMENTS ? entry.due : [name]).map((each) => [each, reason]),
@@ -188,7 +212,7 @@ function withoutStar(entry: SlotEntry): SlotEntry {
   return { ...entry, misses };
 }
 
-function isSameAccount(a: SlotEntry, b: SlotEntry): boolean {
+function isSameEntry(a: SlotEntry, b: SlotEntry): boolean {
   const text = ({ misses }: SlotEntry): string =>
     misses
       .map((miss) => miss.join(" "))
@@ -197,7 +221,7 @@ function isSameAccount(a: SlotEntry, b: SlotEntry): boolean {
   return a.due.length === b.due.length && text(a) === text(b);
 }
 
-/** A slot's account, and until when answers could count for it. */
+/** An entry of a slot, and until when answers could count for it. */
 export type SettledSlot = { source: LedgerSource; entry: SlotEntry; settledAt: Instant };
 
 /**
@@ -215,12 +239,16 @@ export async function missRefused(client: pg.ClientBase, settled: readonly Settl
     .limit(1);
   if (letters.length === 0) return;
   await client.query(
-    `with named as (
+    `with settled as (
+       select e.job, e.slot_at, e.source_id, a.id as account_id, e.settled_at
+       from unnest($1::text[], $2::timestamptz[], $3::smallint[], $6::text[], $4::timestamptz[])
+         as e (job, slot_at, source_id, account, settled_at)
+       join accounts a on a.name = e.account
+     ), named as (
        select i.id, ${INSTRUMENT_NAME} as name from instruments i
      ), lost as (
-       select distinct s.job, s.slot_at, s.source_id, l.instrument
-       from unnest($1::text[], $2::timestamptz[], $3::smallint[], $4::timestamptz[]) as e (job, slot_at, source_id, settled_at)
-       join slots s on s.job = e.job and s.slot_at = e.slot_at and s.source_id = e.source_id
+       select distinct s.job, s.slot_at, s.source_id, s.account_id, l.instrument
+       from settled e join slots s using (job, slot_at, source_id, account_id)
        join due_sets d on d.id = s.due_set_id
        join dead_letters l on l.reason = 'refused_by_database' and l.source_id = s.source_id
          and l.observed_at between e.slot_at and e.settled_at and l.instrument = any (d.instruments)
@@ -228,9 +256,8 @@ export async function missRefused(client: pg.ClientBase, settled: readonly Settl
          select from named join quotes q on q.instrument_id = named.id
          where named.name = l.instrument and q.source_id = s.source_id and q.observed_at between e.slot_at and e.settled_at)
        union
-       select s.job, s.slot_at, s.source_id, w.name
-       from unnest($1::text[], $2::timestamptz[], $3::smallint[], $4::timestamptz[]) as e (job, slot_at, source_id, settled_at)
-       join slots s on s.job = e.job and s.slot_at = e.slot_at and s.source_id = e.source_id
+       select s.job, s.slot_at, s.source_id, s.account_id, w.name
+       from settled e join slots s using (job, slot_at, source_id, account_id)
        join due_sets d on d.id = s.due_set_id
        cross join lateral (
          select $5 || (r.request ->> 'watchlist') as name
@@ -238,44 +265,59 @@ export async function missRefused(client: pg.ClientBase, settled: readonly Settl
          left join lateral (
            select true as some from quotes q where q.observed_at = r.observed_at and q.source_id = r.source_id limit 1
          ) q on true
-         where r.source_id = s.source_id and r.observed_at between e.slot_at and e.settled_at
+         where r.source_id = s.source_id and r.account_id = s.account_id and r.observed_at between e.slot_at and e.settled_at
            and r.request ->> 'form' = 'watchlist' and r.outcome = 'quotes'
          group by 1 having bool_and(q.some is null)
        ) w
        where w.name = any (d.instruments)
      ), noted as (
-       insert into misses (${columnList(misses, "job", "slotAt", "sourceId", "instrument", "reason")})
-       select job, slot_at, source_id, instrument, 'malformed' from lost
-       on conflict do nothing returning job, slot_at, source_id
+       insert into misses (${columnList(misses, "job", "slotAt", "sourceId", "accountId", "instrument", "reason")})
+       select job, slot_at, source_id, account_id, instrument, 'malformed' from lost
+       on conflict do nothing returning job, slot_at, source_id, account_id
      )
      update slots set stored = stored - n, missed = missed + n
-     from (select job, slot_at, source_id, count(*)::int as n from noted group by 1, 2, 3) counted
-     where slots.job = counted.job and slots.slot_at = counted.slot_at and slots.source_id = counted.source_id`,
+     from (select job, slot_at, source_id, account_id, count(*)::int as n from noted group by 1, 2, 3, 4) c
+     where (slots.job, slots.slot_at, slots.source_id, slots.account_id) = (c.job, c.slot_at, c.source_id, c.account_id)`,
     [
       settled.map(({ entry }) => entry.job),
       settled.map(({ entry }) => entry.slotAt),
       settled.map(({ source }) => LEDGER_SOURCE_IDS[source]),
       settled.map(({ settledAt }) => settledAt),
       WATCHLIST,
+      settled.map(({ entry }) => clean(entry.account ?? DEFAULT_ACCOUNT)),
     ],
   );
 }
 
-/** The newest slot of each job in a source, before an instant of the job's own, and what was due then. */
+/** Whose shares of slots are meant: an account's in one market; without a name, those of `DEFAULT_ACCOUNT`. */
+export type Shares = { source: LedgerSource; account?: string | undefined };
+
+/** The condition that rows of a table are of these shares. */
+function areOf(table: typeof slots | typeof openSlots, { source, account = DEFAULT_ACCOUNT }: Shares) {
+  const accountId = sql`(select ${accounts.id} from ${accounts} where ${accounts.name} = ${account})`;
+  return and(eq(table.sourceId, LEDGER_SOURCE_IDS[source]), eq(table.accountId, accountId));
+}
+
+/** The newest slot of each job with such a share, before an instant of the job's own, and what was due in the share then. */
 export async function readLastSlots(
   pool: pg.Pool,
-  source: LedgerSource,
+  { source, account = DEFAULT_ACCOUNT }: Shares,
   before: ReadonlyMap<string, Date>,
 ): Promise<Map<string, { slotAt: Date; due: string[] }>> {
-  const { rows } = await pool.query<Pick<SlotKey, "job" | "slotAt"> & { due: string[] }>(
+  const { rows } = await pool.query<Pick<ShareKey, "job" | "slotAt"> & { due: string[] }>(
     `select w.job, s.slot_at as "slotAt", d.instruments as due
      from unnest($1::text[], $2::timestamptz[]) as w (job, before)
      cross join lateral (
        select slot_at, due_set_id from slots
-       where slots.job = w.job and slots.source_id = $3 and slots.slot_at < w.before order by slot_at desc limit 1
+       where slots.job = w.job and slots.source_id = $3 and slots.slot_at < w.before
+         and slots.account_id = (select id from accounts where name = $4)
+       order by slot_at desc limit 1
      ) s
      join due_sets d on d.id = s.due_set_id`,
-    [[...before.keys()], [...before.values()].map((at) => at.toISOString()), LEDGER_SOURCE_IDS[source]],
+    [
+      ...[[...before.keys()], [...before.values()].map((at) => at.toISOString())],
+      ...[LEDGER_SOURCE_IDS[source], account],
+    ],
   );
   return new Map(rows.map(({ job, slotAt, due }) => [job, { slotAt: new Date(slotAt), due }]));
 }
@@ -283,10 +325,10 @@ export async function readLastSlots(
 /** A window [from, to) of time. */
 type Window = { from: Date; to: Date };
 
-/** The slots of a job in a source that lie within a window; epoch ms. */
+/** The slots of a job with such a share that lie within a window; epoch ms. */
 export async function readSlotsWithin(
   pool: pg.Pool,
-  { source, job }: { source: LedgerSource; job: string },
+  { job, ...shares }: Shares & { job: string },
   { from, to }: Window,
 ): Promise<Set<number>> {
   const rows = await tablesOn(pool)
@@ -294,7 +336,7 @@ export async function readSlotsWithin(
     .from(slots)
     .where(
       and(
-        ...[eq(slots.job, job), eq(slots.sourceId, LEDGER_SOURCE_IDS[source])],
+        ...[eq(slots.job, job), areOf(slots, shares)],
         ...[gte(slots.slotAt, from.toISOString()), lt(slots.slotAt, to.toISOString())],
       ),
     );
@@ -304,8 +346,8 @@ export async function readSlotsWithin(
 /** A slot that an earlier run left open. `endsAt` null: no other one comes. */
 type LeftOpen = { job: string; slotAt: Date; endsAt: Date | null; due: string[] };
 
-/** The slots that other runs than this one have opened and never settled. */
-export async function readLeftOpen(pool: pg.Pool, source: LedgerSource, run: string): Promise<LeftOpen[]> {
+/** The slots with such a share that other runs than this one have opened and never settled. */
+export async function readLeftOpen(pool: pg.Pool, shares: Shares, run: string): Promise<LeftOpen[]> {
   const rows = await tablesOn(pool)
     .select({
       ...{ job: openSlots.job, slotAt: openSlots.slotAt, endsAt: openSlots.endsAt },
@@ -313,7 +355,7 @@ export async function readLeftOpen(pool: pg.Pool, source: LedgerSource, run: str
     })
     .from(openSlots)
     .innerJoin(dueSets, eq(dueSets.id, openSlots.dueSetId))
-    .where(and(eq(openSlots.sourceId, LEDGER_SOURCE_IDS[source]), ne(openSlots.run, run)))
+    .where(and(areOf(openSlots, shares), ne(openSlots.run, run)))
     .orderBy(openSlots.slotAt, openSlots.job);
   return rows.map(({ slotAt, endsAt, ...row }) => ({
     ...{ ...row, slotAt: new Date(slotAt) },
@@ -338,12 +380,13 @@ async function readLatestAnswer(pool: pg.Pool, windows: readonly Window[]): Prom
   return (LATEST_ANSWER_MS + Number(rows[0]?.ms ?? 0)) / 1_000;
 }
 
-/** Names of the instruments whose quotes are wanted, and how. */
-type WantedQuotes = { source: LedgerSource; instruments: readonly string[]; delayed: boolean };
+/** Names of the instruments of a share whose quotes are wanted, and how. */
+type WantedQuotes = Shares & { instruments: readonly string[]; delayed: boolean };
 
 /**
- * Which of the instruments have a quote that was asked for within each window: the account of a slot that was
- * interrupted. Windows without any are left out.
+ * Which of the instruments have a quote that was asked for within each window: what a slot that was interrupted has.
+ * Windows without any are left out. Whoever asked, it is stored, for an instrument may have moved to another account
+ * meanwhile; a watchlist is its account's own, and another's of that name is not it.
  *
  * @param windows ascending, without overlap
  * @returns names by the place of the window
@@ -396,9 +439,12 @@ export async function readStoredWithin(
            join responses r on r.observed_at >= w.since and r.observed_at < w.until + make_interval(secs => $7)
              and r.requested_at >= w.since and r.requested_at < w.until and r.source_id = $6
              and r.request ->> 'form' = 'watchlist' and $8 || (r.request ->> 'watchlist') = n.name
-             and (r.request ->> 'delayed')::boolean = $5
+             and (r.request ->> 'delayed')::boolean = $5 and r.account_id = (select id from accounts where name = $9)
            where exists (select from quotes q where q.observed_at = r.observed_at and q.source_id = r.source_id)`,
-          [...spans, watchlists, ...[wanted.delayed, LEDGER_SOURCE_IDS[wanted.source], latest, WATCHLIST]],
+          [
+            ...[...spans, watchlists, wanted.delayed, LEDGER_SOURCE_IDS[wanted.source], latest, WATCHLIST],
+            wanted.account ?? DEFAULT_ACCOUNT,
+          ],
         );
   for (const { place, name } of [...quoted, ...listed])
     stored.set(place, (stored.get(place) ?? new Set()).add(name));

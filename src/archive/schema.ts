@@ -57,6 +57,19 @@ export const sources = pgTable(
   (table) => [unique().on(table.kind, table.name)],
 );
 
+/** Who polls, and what the operator and the collectors say of them. */
+export const accounts = pgTable("accounts", {
+  id: smallint("id").primaryKey(),
+  name: text("name").notNull().unique(),
+  callLimit: integer("call_limit"),
+  windowMs: integer("window_ms"),
+  wanted: text("wanted", { enum: ["active", "drained"] }),
+  state: text("state", { enum: ["active", "drained", "refused", "gone"] }),
+});
+
+/** Which account a row is of: a share of a slot, or an answer. */
+const accountId = () => smallint("account_id").notNull().default(1);
+
 /** Each security and option contract that an answer has named, as the newest one describes it. */
 export const instruments = pgTable(
   "instruments",
@@ -102,6 +115,7 @@ export const responses = pgTable(
     bodyBytes: integer("body_bytes").notNull(),
     journalSegment: text("journal_segment").notNull(),
     journalOffset: bigint("journal_offset", { mode: "number" }).notNull(),
+    accountId: accountId(),
   },
   (table) => [primaryKey({ columns: [table.observedAt, table.sourceId, table.requestId] })],
 );
@@ -167,7 +181,7 @@ export const dueSets = pgTable("due_sets", {
   instruments: text("instruments").array().notNull(),
 });
 
-/** Each settled slot of a job: due = stored + missed. */
+/** Each account's share of a settled slot of a job: due = stored + missed. */
 export const slots = pgTable(
   "slots",
   {
@@ -182,8 +196,9 @@ export const slots = pgTable(
     dueSetId: integer("due_set_id")
       .notNull()
       .references(() => dueSets.id),
+    accountId: accountId().references(() => accounts.id),
   },
-  (table) => [primaryKey({ columns: [table.job, table.slotAt, table.sourceId] })],
+  (table) => [primaryKey({ columns: [table.job, table.slotAt, table.sourceId, table.accountId] })],
 );
 
 /** Each instrument that was due at a slot and has no quote; `*` stands for all that were due. */
@@ -195,8 +210,11 @@ export const misses = pgTable(
     sourceId: smallint("source_id").notNull(),
     instrument: text("instrument").notNull(),
     reason: text("reason").$type<MissReason>().notNull(),
+    accountId: accountId(),
   },
-  (table) => [primaryKey({ columns: [table.job, table.slotAt, table.sourceId, table.instrument] })],
+  (table) => [
+    primaryKey({ columns: [table.job, table.slotAt, table.sourceId, table.accountId, table.instrument] }),
+  ],
 );
 
 /** Slots that have begun and are not settled. */
@@ -213,8 +231,9 @@ export const openSlots = pgTable(
       .notNull()
       .references(() => dueSets.id),
     run: uuid("run").notNull(),
+    accountId: accountId().references(() => accounts.id),
   },
-  (table) => [primaryKey({ columns: [table.job, table.slotAt, table.sourceId] })],
+  (table) => [primaryKey({ columns: [table.job, table.slotAt, table.sourceId, table.accountId] })],
 );
 
 /** When the clock of the machine that collects was moved, and by how much. */

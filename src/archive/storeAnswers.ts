@@ -17,6 +17,7 @@ import { isFileCall } from "../read/exportRows.ts";
 import { restoreDirectory, restoreDividends } from "./refill/restore.ts";
 import {
   addAllSeen,
+  placeAccounts,
   placeInstruments,
   placeSources,
   refreshInstruments,
@@ -24,7 +25,7 @@ import {
   sourceText,
 } from "./instruments.ts";
 import type { Instant } from "../clock.ts";
-import type { RecordSource } from "../journal/record.ts";
+import { DEFAULT_ACCOUNT, type RecordSource } from "../journal/record.ts";
 import { EXTENDED_QUOTES, type PlacedUnit, type QuoteColumn, QUOTES } from "./quoteColumns.ts";
 import { isOfItsRow, mayBeOfARow, mayBeThereAlready, refusalOf } from "./databaseError.ts";
 import { undo } from "./transaction.ts";
@@ -77,13 +78,17 @@ export async function storeAnswers(
   if (answers.length === 0) return NOTHING_STORED;
   await restoreDirectory(client, answers, seen);
   const sourceIdOf = await placeAllSources(client, answers);
+  const accountIds = await placeAccounts(
+    client,
+    answers.map(({ record }) => record.account ?? DEFAULT_ACCOUNT),
+  );
   const sourced = answers.map((answer): SourcedAnswer => ({
     ...answer,
     sourceId: sourceIdOf(answer.record.source),
   }));
-  const rows = sourced.map((answer) => ({
+  const rows = sourced.map((answer, place) => ({
     ...responseRow(answer.record, summaryOf(answer)),
-    sourceId: answer.sourceId,
+    ...{ sourceId: answer.sourceId, accountId: accountIds[place] ?? 0 },
   }));
   const responses = await insertResponses(client, rows);
   const units = sourced.flatMap(({ record, units, deadLetters, sourceId }) => {

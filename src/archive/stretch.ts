@@ -5,7 +5,7 @@
  */
 import { setImmediate } from "node:timers/promises";
 import type { Instant } from "../clock.ts";
-import type { RecordSource, ResponseRecord } from "../journal/record.ts";
+import { DEFAULT_ACCOUNT, type RecordSource, type ResponseRecord } from "../journal/record.ts";
 import type { DividendData } from "../quotes-api/document.ts";
 import { dividendOf, rowsOf } from "../read/answerToRows.ts";
 import { CopyLines } from "../read/copyLines.ts";
@@ -35,7 +35,10 @@ type Series = {
   lastAt: Instant;
 };
 
-/** Plain data: it may go from one thread to another. What has a source has its place in `sources`. */
+/**
+ * Plain data: it may go from one thread to another. What has a source has its place in `sources`, an answer its account's
+ * in `accounts`.
+ */
 export type Stretch = {
   segment: string;
   /** Where it begins and ends in the segment, bytes of the uncompressed stream. */
@@ -51,6 +54,7 @@ export type Stretch = {
   /** A time in each of its months, by `2026-11`. */
   months: ReadonlyMap<string, Instant>;
   sources: readonly RecordSource[];
+  accounts: readonly string[];
   instruments: readonly Seen[];
   responses: readonly ResponseRow[];
   letters: readonly (DeadLetter & { source: number })[];
@@ -76,6 +80,7 @@ export class Gathering {
   readonly #from: number;
   readonly #months = new Map<string, Instant>();
   readonly #sources = new Places<RecordSource>(sourceText);
+  readonly #accounts = new Places<string>((name) => name);
   readonly #instruments: Seen[] = [];
   readonly #placeOf = new Map<string, number>();
   readonly #placeOfRow = new Map<InstrumentRow, number>();
@@ -160,9 +165,10 @@ export class Gathering {
     this.#plainUnits += rows.length;
   }
 
-  #addResponse(record: ResponseRecord, row: Omit<ResponseRow, "sourceId">): number {
+  #addResponse(record: ResponseRecord, row: Omit<ResponseRow, "sourceId" | "accountId">): number {
     const source = this.#sources.place(record.source);
-    this.#responses.push({ ...row, sourceId: source });
+    const accountId = this.#accounts.place(record.account ?? DEFAULT_ACCOUNT);
+    this.#responses.push({ ...row, sourceId: source, accountId });
     this.#addMonth(record.observedAt);
     this.#hasFiles ||= isFileCall(record.request);
     return source;
@@ -214,8 +220,14 @@ export class Gathering {
     return {
       ...{ segment: this.#segment, from: this.#from, to: this.to, quotes, extended },
       isAlone: isAlone || (this.#hasFiles && this.#mayRepeat),
-      ...{ months: this.#months, sources: this.#sources.all, instruments: this.#instruments },
-      ...{ responses: this.#responses, letters: this.#letters, notes: this.#notes, series: this.#series },
+      ...{ months: this.#months, sources: this.#sources.all, accounts: this.#accounts.all },
+      ...{
+        instruments: this.#instruments,
+        responses: this.#responses,
+        letters: this.#letters,
+        notes: this.#notes,
+        series: this.#series,
+      },
       ...{ isInOrder: this.#isInOrder(), hasFiles: this.#hasFiles, report: addCounts(this.#report, plain) },
       bars: this.#crossed.size === 0 ? barPartsOf(this.#series, quotes, extended) : null,
     };

@@ -14,6 +14,7 @@ import { areApart, BARS_FROM_ROWS, BEGIN_WITH_BARS, GivenBars } from "./givenBar
 import { dropOldLetters, insertDeadLetters, insertResponses, type SourcedLetter } from "./insert.ts";
 import {
   addAllSeen,
+  placeAccounts,
   placeSeen,
   placeSources,
   refreshInstruments,
@@ -65,6 +66,7 @@ export class StretchLoader {
   readonly #memory = createMemory();
   readonly #known = new KnownInstruments();
   readonly #sources = new Map<string, number>();
+  readonly #accounts = new Map<string, number>();
   readonly #bars = new GivenBars();
   #storing: Storing | null = null;
   /** Bars that are over, on their way into the archive: it says how far they are kept, so no question waits for them. */
@@ -170,16 +172,21 @@ export class StretchLoader {
 
   /** From memory, or asks the archive, within the transaction of the stretch. */
   async #place(client: pg.ClientBase, stretch: Stretch): Promise<Placed> {
-    const { sources, instruments, series, letters } = stretch;
+    const { sources, accounts, instruments, series, letters } = stretch;
     const texts = sources.map(sourceText);
     if (texts.some((text) => !this.#sources.has(text))) {
       const numbers = await placeSources(client, sources);
       texts.forEach((text, place) => this.#sources.set(text, numbers[place] ?? 0));
     }
     const sourceIds = texts.map((text) => this.#sources.get(text) ?? 0);
+    if (accounts.some((name) => !this.#accounts.has(name))) {
+      const numbers = await placeAccounts(client, accounts);
+      accounts.forEach((name, place) => this.#accounts.set(name, numbers[place] ?? 0));
+    }
     const ids = await placeSeen(client, instruments, this.#known);
     return {
       sourceIds,
+      accountIds: accounts.map((name) => this.#accounts.get(name) ?? 0),
       numbers: series.map(({ instrument, source }) => ({
         instrumentId: ids[instrument] ?? 0,
         sourceId: sourceIds[source] ?? 0,
@@ -193,9 +200,12 @@ export class StretchLoader {
   async #storeQuotes(
     client: pg.ClientBase,
     stretch: Stretch,
-    { sourceIds, numbers, letters }: Placed,
+    { sourceIds, accountIds, numbers, letters }: Placed,
   ): Promise<StoredQuotes | null> {
-    const responses = stretch.responses.map((row) => ({ ...row, sourceId: sourceIds[row.sourceId] ?? 0 }));
+    const responses = stretch.responses.map((row) => ({
+      ...row,
+      ...{ sourceId: sourceIds[row.sourceId] ?? 0, accountId: accountIds[row.accountId] ?? 0 },
+    }));
     const added = await insertResponses(client, responses);
     const dividends = stretch.isInOrder ? joinSeries(dividendsOf(stretch, numbers)) : null;
     if (dividends === null) return null;
@@ -241,6 +251,7 @@ export class StretchLoader {
     // Numbers that were given out in the transaction are no numbers any more.
     this.#known.clear();
     this.#sources.clear();
+    this.#accounts.clear();
     this.#memory.months.clear();
     this.#bars.forget();
     const undone = await client.query("rollback").then(
@@ -286,9 +297,10 @@ type StoredQuotes = Pick<LoadReport, "responses" | "quotes" | "dividends" | "rep
   remember: (() => void) | null;
 };
 
-/** Numbers in place of places: of the sources, and of each series. */
+/** Numbers in place of places: of the sources, the accounts, and of each series. */
 type Placed = {
   sourceIds: readonly number[];
+  accountIds: readonly number[];
   numbers: readonly Numbers[];
   seen: SeenInstruments;
   letters: SourcedLetter[];

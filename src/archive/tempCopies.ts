@@ -13,6 +13,7 @@ import { QuotekeeperError } from "../errors.ts";
 /** Tables that are copied with their rows: what is loaded depends on them. */
 const COPIED = [
   "sources",
+  "accounts",
   "instruments",
   "dividends",
   "due_sets",

@@ -1,13 +1,20 @@
 /** Accounts for the slots that earlier runs left open, or that passed while none ran, when collection begins again. */
 import type pg from "pg";
 import type { Loader } from "../archive/loader.ts";
-import { readLastSlots, readLeftOpen, readSlotsWithin, readStoredWithin } from "../archive/ledgerRows.ts";
+import {
+  readLastSlots,
+  readLeftOpen,
+  readSlotsWithin,
+  readStoredWithin,
+  type Shares,
+} from "../archive/ledgerRows.ts";
 import type { Clock } from "../clock.ts";
 import type { Collector, ScheduledJob } from "../collect/collector.ts";
 import { downtimeNotes, slotNote, slotsWhileDown } from "../collect/downtime.ts";
 import { DEADLINES } from "../collect/fetchQuotes.ts";
 import type { JobSchedule } from "../schedule/slots.ts";
-import type { LedgerNote, LedgerSource } from "../journal/ledger.ts";
+import { type LedgerNote, ofAccount } from "../journal/ledger.ts";
+import { DEFAULT_ACCOUNT } from "../journal/record.ts";
 import type { Log } from "../log.ts";
 import type { OpenFeed } from "./feed.ts";
 import type { NoteWriter } from "./ledgerNotes.ts";
@@ -18,6 +25,8 @@ type Settling = {
   feed: Pick<OpenFeed, "ledgerSource">;
   loader: Pick<Loader, "drain">;
   collector: Pick<Collector, "jobs">;
+  /** Whose shares of slots it settles; default: those of `DEFAULT_ACCOUNT`. */
+  account?: string;
   notes: NoteWriter;
   /** Since when the ledger may have gaps. */
   unsettled: RunMarker;
@@ -34,13 +43,13 @@ const SETTLE_AGAIN_MS = 30_000;
 
 /** Waits until the database has all of the last run, then notes the slots that passed in between. */
 export async function settleDowntime(pool: pg.Pool, settling: Settling): Promise<void> {
-  const { feed, loader, collector, notes, unsettled, run, startedAt, clock, log, signal } = settling;
+  const { feed, loader, collector, account, notes, unsettled, run, startedAt, clock, log, signal } = settling;
   while (!signal.aborted) {
     try {
       // The slots that this run has opened are its own, also where an earlier one had opened them.
       await notes.flush();
       await loader.drain();
-      const polled = { source: feed.ledgerSource(), jobs: collector.jobs, startedAt };
+      const polled = { source: feed.ledgerSource(), account, jobs: collector.jobs, startedAt };
       (await accountForLeftOpen(pool, { ...polled, run })).forEach(notes.write);
       await notes.flush();
       await loader.drain();
@@ -58,8 +67,11 @@ export async function settleDowntime(pool: pg.Pool, settling: Settling): Promise
   }
 }
 
-/** The market and the jobs that are polled, and since when: the slot that lasted then, and those after it, are the running collector's. */
-type Polled<Job> = { source: LedgerSource; jobs: readonly Job[]; startedAt: Date };
+/**
+ * The market, the account and the jobs that are polled, and since when: the slot that lasted then, and those after it, are
+ * the running collector's.
+ */
+type Polled<Job> = Shares & { jobs: readonly Job[]; startedAt: Date };
 
 /**
  * Notes for the slots of each job that are over and not in the ledger. A job that was never in it has none.
@@ -68,20 +80,21 @@ type Polled<Job> = { source: LedgerSource; jobs: readonly Job[]; startedAt: Date
  */
 export async function accountForDowntime(
   pool: pg.Pool,
-  { source, jobs, startedAt, since = startedAt }: Polled<ScheduledJob> & { since?: Date },
+  { source, account, jobs, startedAt, since = startedAt }: Polled<ScheduledJob> & { since?: Date },
 ): Promise<LedgerNote[]> {
   const lasting = (at: Date): Map<string, Date> =>
     new Map(jobs.map(({ job, schedule }) => [job.name, schedule.current(at) ?? at]));
   // Runs since then may have settled slots of their own: what lies before them tells where the gap begins.
-  const before = await readLastSlots(pool, source, lasting(since));
-  const newest = await readLastSlots(pool, source, lasting(startedAt));
+  const shares = { source, account };
+  const before = await readLastSlots(pool, shares, lasting(since));
+  const newest = await readLastSlots(pool, shares, lasting(startedAt));
   const notes: LedgerNote[] = [];
   for (const { job, schedule } of jobs) {
     const last = newest.get(job.name);
     if (!last) continue;
     const { slotAt } = before.get(job.name) ?? { slotAt: new Date(Math.min(+since, +last.slotAt)) };
     const span = { from: twoSlotsBack(schedule, slotAt), to: startedAt };
-    const known = await readSlotsWithin(pool, { source, job: job.name }, span);
+    const known = await readSlotsWithin(pool, { ...shares, job: job.name }, span);
     // What lies before the first slot that is known may be before the job.
     const first = [...known].reduce((least, ms) => Math.min(least, ms), +slotAt);
     const windows = slotsWhileDown(schedule, new Date(first), startedAt).filter(
@@ -89,14 +102,15 @@ export async function accountForDowntime(
     );
     if (windows.length === 0) continue;
     const { due } = last;
-    const stored = await readStoredWithin(pool, windows, { source, instruments: due, delayed: job.delayed });
+    const wanted = { ...shares, instruments: due, delayed: job.delayed };
+    const stored = await readStoredWithin(pool, windows, wanted);
     const past = windows.map(({ from }, place) => ({
       slotAt: from,
       stored: stored.get(place) ?? new Set<string>(),
     }));
     notes.push(...downtimeNotes(job.name, due, past));
   }
-  return notes;
+  return notes.map((note) => ofAccount(note, account ?? DEFAULT_ACCOUNT));
 }
 
 /**
@@ -107,15 +121,17 @@ export async function accountForDowntime(
  */
 export async function accountForLeftOpen(
   pool: pg.Pool,
-  { source, jobs, startedAt, run }: Polled<Pick<ScheduledJob, "job">> & { run: string },
+  { source, account, jobs, startedAt, run }: Polled<Pick<ScheduledJob, "job">> & { run: string },
 ): Promise<LedgerNote[]> {
   const notes: LedgerNote[] = [];
-  for (const { job, slotAt, endsAt, due } of await readLeftOpen(pool, source, run)) {
+  const shares = { source, account };
+  for (const { job, slotAt, endsAt, due } of await readLeftOpen(pool, shares, run)) {
     const window = { from: slotAt, to: endsAt ?? startedAt };
     // Of a job whose file is gone nobody knows any more what it wanted: real-time quotes, as most do.
     const delayed = jobs.find((one) => one.job.name === job)?.job.delayed ?? false;
-    const stored = await readStoredWithin(pool, [window], { source, instruments: due, delayed });
-    notes.push(slotNote(job, due, { slotAt, stored: stored.get(0) ?? new Set() }));
+    const stored = await readStoredWithin(pool, [window], { ...shares, instruments: due, delayed });
+    const note = slotNote(job, due, { slotAt, stored: stored.get(0) ?? new Set() });
+    notes.push(ofAccount(note, account ?? DEFAULT_ACCOUNT));
   }
   return notes;
 }

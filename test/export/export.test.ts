@@ -130,7 +130,7 @@ describe("DuckDB reads an export in Parquet", () => {
     const { tables } = manifestOf(out);
 
     expect({ exitCode, warned: stderr.includes('"level":40') }).toEqual({ exitCode: 0, warned: false });
-    expect(tables.map(({ name }) => name)).toHaveLength(18);
+    expect(tables.map(({ name }) => name)).toHaveLength(19);
     for (const { name, rows, files } of tables) {
       const [counted] = await rowsOfQuery(archive.pool, `select count(*) as n from ${name}`);
       expect({ name, rows: String(rows) }).toEqual({ name, rows: counted?.["n"] });
@@ -272,6 +272,22 @@ describe("CSV", () => {
 });
 
 describe("what is exported", () => {
+  test("names the account of an answer, and of each share of a slot", async () => {
+    await archive.pool.query("insert into accounts (id, name) values (2, 'second')");
+    await archive.pool.query("update fills set account_id = 2");
+    const tables = ["responses", "slots", "misses", "fills"];
+
+    const { out } = await exported(`--format parquet --tables ${tables.join(",")}`);
+
+    const rows = await Promise.all(
+      tables.map((table) => duckdbRows(`select account_id, account from '${out}/${table}/*/*.parquet'`)),
+    );
+    const first = [{ account_id: "1", account: "default" }];
+    expect(rows).toEqual([first, first, first, [{ account_id: "2", account: "second" }]]);
+    await archive.pool.query("update fills set account_id = 1");
+    await archive.pool.query("delete from accounts where id = 2");
+  });
+
   test("can be narrowed to exchange dates and to symbols, which bring their options along", async () => {
     const { out } = await exported("--format parquet --from 2026-11-20 --to 2026-11-20 --symbols AAPL");
 

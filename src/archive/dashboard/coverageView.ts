@@ -31,7 +31,7 @@ export async function readMisses(pool: pg.Pool, { date, instrument, source }: Mi
   }>(
     `select m.job, m.reason, count(*) as count, min(m.slot_at) as first_at, max(m.slot_at) as last_at
      from misses m
-     join slots s on s.job = m.job and s.slot_at = m.slot_at and s.source_id = m.source_id
+     join slots s using (job, slot_at, source_id, account_id)
      join due_sets d on d.id = s.due_set_id
      join sources o on o.id = m.source_id
      where o.kind = $3

@@ -102,16 +102,16 @@ export const EXPORT_TABLES: readonly ExportTable[] = [
     ...LEDGER,
     name: "slots",
     about: "what was due when",
-    order: ["slot_at", "job", "source_id"],
+    order: ["slot_at", "job", "source_id", "account_id"],
     symbol: null,
   },
   {
     ...{ ...LEDGER, name: "misses", about: "what was due and is not there, and why", symbol: "name" },
-    order: ["slot_at", "job", "source_id", "instrument"],
+    order: ["slot_at", "job", "source_id", "account_id", "instrument"],
   },
   {
     ...{ ...LEDGER, name: "fills", about: "what was missed at first, and came later", symbol: "name" },
-    order: ["slot_at", "job", "source_id", "instrument"],
+    order: ["slot_at", "job", "source_id", "account_id", "instrument"],
   },
   {
     ...{ name: "derived_closes", about: "closes that nobody observed", byDefault: false, counted: true },
@@ -124,6 +124,10 @@ export const EXPORT_TABLES: readonly ExportTable[] = [
   },
   {
     ...{ name: "due_sets", about: "the instruments that a slot's due_set_id stands for", byDefault: false },
+    ...{ day: null, partitioned: false, counted: true, order: ["id"], symbol: null },
+  },
+  {
+    ...{ name: "accounts", about: "whom an account_id stands for, and which limit it has", byDefault: false },
     ...{ day: null, partitioned: false, counted: true, order: ["id"], symbol: null },
   },
   {
@@ -170,7 +174,8 @@ const KINDS: Readonly<Record<string, ColumnKind>> = {
 
 /**
  * A table's columns in its own order. Behind `instrument_id` comes the instrument's name, behind `source_id` the kind of
- * the source: a file of quotes can be read alone, and simulated rows are told from real ones in it.
+ * the source, behind `account_id` the account's name: a file of quotes can be read alone, and simulated rows are told from
+ * real ones in it.
  *
  * @throws QuotekeeperError ARCHIVE_EMPTY when there is no such table
  */
@@ -183,21 +188,24 @@ export async function readColumns(client: pg.ClientBase, table: string): Promise
     [table],
   );
   if (rows.length === 0) throw new QuotekeeperError("ARCHIVE_EMPTY", `the database has no table ${table}`);
-  const kindSql = rows.some(({ name }) => name === "source_id") ? await sourceKindSql(client) : "";
+  const has = (column: string): boolean => rows.some(({ name }) => name === column);
+  const told: Record<string, Pick<ExportColumn, "name" | "sql">> = {
+    instrument_id: { name: "instrument", sql: "i.name" },
+    ...(has("source_id") && { source_id: { name: "source", sql: await wordSql(client, "source_id") } }),
+    ...(has("account_id") && { account_id: { name: "account", sql: await wordSql(client, "account_id") } }),
+  };
   return rows.flatMap(({ name, type, required }): ExportColumn[] => {
     const sql = type.startsWith("_") ? `to_jsonb(t.${name})` : `t.${name}`;
     const column = { name, kind: KINDS[type] ?? "text", nullable: !required, sql };
-    const told = { kind: "text", nullable: true } as const;
-    if (name === "instrument_id") return [column, { ...told, name: "instrument", sql: "i.name" }];
-    return name === "source_id" ? [column, { ...told, name: "source", sql: kindSql }] : [column];
+    const word = told[name];
+    return word ? [column, { kind: "text", nullable: true, ...word }] : [column];
   });
 }
 
-/** The kind of a row's source. There are a few sources: a join would be a third of the server's work on a row. */
-async function sourceKindSql(client: pg.ClientBase): Promise<string> {
-  const { rows } = await client.query<{ id: number; kind: string }>(
-    "select id, kind from sources order by id",
-  );
-  const cases = rows.map(({ id, kind }) => ` when ${id} then ${pg.escapeLiteral(kind)}`).join("");
-  return rows.length === 0 ? "null::text" : `case t.source_id${cases} end`;
+/** What a number of a row stands for. There are a few of each: a join would be a third of the server's work on a row. */
+async function wordSql(client: pg.ClientBase, column: "source_id" | "account_id"): Promise<string> {
+  const words = column === "source_id" ? "id, kind as word from sources" : "id, name as word from accounts";
+  const { rows } = await client.query<{ id: number; word: string }>(`select ${words} order by id`);
+  const cases = rows.map(({ id, word }) => ` when ${id} then ${pg.escapeLiteral(word)}`).join("");
+  return rows.length === 0 ? "null::text" : `case t.${column}${cases} end`;
 }

@@ -29,7 +29,7 @@ const SHOWS_CLOSE = `
 const HOLES = `
   select distinct i.id as instrument_id, (m.slot_at at time zone 'America/New_York')::date as date, m.source_id
   from misses m
-  join slots l on l.job = m.job and l.slot_at = m.slot_at and l.source_id = m.source_id
+  join slots l using (job, slot_at, source_id, account_id)
   join due_sets d on d.id = l.due_set_id
   cross join lateral unnest(case when m.instrument = '*' then d.instruments else array[m.instrument] end) as name
   join instruments i

@@ -25,9 +25,12 @@ type FillOptions = {
  */
 export const LONE_SLOT = "1 minute";
 
-/** The slots of a day with misses, and how long each lasts. Neighbours are looked up in the key of `slots`. */
+/**
+ * The shares of a day's slots with misses, and how long each slot lasts. Its neighbours are looked up in the key of
+ * `slots`, whichever account's shares they are.
+ */
 const OPEN_SLOTS = `
-  select g.job, g.slot_at, g.source_id, s.due_set_id,
+  select g.job, g.slot_at, g.source_id, g.account_id, s.due_set_id,
          g.slot_at + least(interval '1 day', coalesce(least(
            (select n.slot_at from slots n
             where n.job = g.job and n.source_id = g.source_id and n.slot_at > g.slot_at order by n.slot_at limit 1)
@@ -36,20 +39,22 @@ const OPEN_SLOTS = `
             where p.job = g.job and p.source_id = g.source_id and p.slot_at < g.slot_at order by p.slot_at desc limit 1)
          ), interval '${LONE_SLOT}')) as ends_at
   from (
-    select distinct job, slot_at, source_id from misses
+    select distinct job, slot_at, source_id, account_id from misses
     where slot_at >= greatest($1::timestamptz, $4::timestamptz) and slot_at < least($2::timestamptz, $5::timestamptz)
   ) g
-  join slots s on s.job = g.job and s.slot_at = g.slot_at and s.source_id = g.source_id`;
+  join slots s
+    on s.job = g.job and s.slot_at = g.slot_at and s.source_id = g.source_id and s.account_id = g.account_id`;
 
 /**
- * The quotes that fill a miss: the first of its instrument within the slot, from its own source, or from an import for
- * an account's slot. A simulated slot is filled by simulated quotes alone. The star stands for all that was due.
+ * The quotes that fill a miss: the first of its instrument within the slot, from its own source, whichever account asked,
+ * or from an import for an account's slot. A simulated slot is filled by simulated quotes alone. The star stands for all
+ * that was due.
  */
 const FOUND = `
   with open as materialized (${OPEN_SLOTS}), wanted as (
-    select o.job, o.slot_at, o.source_id, o.ends_at, name, m.reason, m.instrument = '*' as starred
+    select o.job, o.slot_at, o.source_id, o.account_id, o.ends_at, name, m.reason, m.instrument = '*' as starred
     from open o
-    join misses m on m.job = o.job and m.slot_at = o.slot_at and m.source_id = o.source_id
+    join misses m using (job, slot_at, source_id, account_id)
     join due_sets d on d.id = o.due_set_id
     cross join lateral unnest(case when m.instrument = '*' then d.instruments else array[m.instrument] end) as name
   ), named as materialized (
@@ -58,7 +63,7 @@ const FOUND = `
     where i.symbol in (select split_part(name, ':', 1) from wanted)
   )
   select w.job, w.slot_at, w.source_id, w.name, w.reason, w.starred, f.observed_at, f.fill_source_id,
-         $6, $7::timestamptz
+         $6, $7::timestamptz, w.account_id
   from wanted w
   cross join lateral (
     select q.observed_at, q.source_id as fill_source_id
@@ -111,7 +116,8 @@ async function beginFound(client: pg.ClientBase): Promise<void> {
   await client.query("drop table if exists pg_temp.found_fills");
   await client.query(
     `create temp table found_fills (job text, slot_at timestamptz, source_id smallint, name text, reason text,
-       starred boolean, observed_at timestamptz, fill_source_id smallint, filled_by text, filled_at timestamptz)
+       starred boolean, observed_at timestamptz, fill_source_id smallint, filled_by text, filled_at timestamptz,
+       account_id smallint)
      on commit drop`,
   );
 }
@@ -121,16 +127,17 @@ async function settle(client: pg.ClientBase): Promise<void> {
   // A star under which something was found becomes a row for each instrument that is still missing.
   await client.query(
     `with starred as (
-       select distinct job, slot_at, source_id from found_fills where starred
+       select distinct job, slot_at, source_id, account_id from found_fills where starred
      ), gone as (
        delete from misses m using starred s
-       where m.job = s.job and m.slot_at = s.slot_at and m.source_id = s.source_id and m.instrument = '*'
-       returning m.job, m.slot_at, m.source_id, m.reason
+       where m.job = s.job and m.slot_at = s.slot_at and m.source_id = s.source_id and m.account_id = s.account_id
+         and m.instrument = '*'
+       returning m.job, m.slot_at, m.source_id, m.account_id, m.reason
      )
-     insert into misses (${columnList(misses, "job", "slotAt", "sourceId", "instrument", "reason")})
-     select g.job, g.slot_at, g.source_id, name, g.reason
+     insert into misses (${columnList(misses, "job", "slotAt", "sourceId", "accountId", "instrument", "reason")})
+     select g.job, g.slot_at, g.source_id, g.account_id, name, g.reason
      from gone g
-     join slots s on s.job = g.job and s.slot_at = g.slot_at and s.source_id = g.source_id
+     join slots s using (job, slot_at, source_id, account_id)
      join due_sets d on d.id = s.due_set_id
      cross join unnest(d.instruments) as name
      on conflict do nothing`,
@@ -138,24 +145,38 @@ async function settle(client: pg.ClientBase): Promise<void> {
   await client.query(
     `with gone as (
        delete from misses m using found_fills f
-       where m.job = f.job and m.slot_at = f.slot_at and m.source_id = f.source_id and m.instrument = f.name
+       where m.job = f.job and m.slot_at = f.slot_at and m.source_id = f.source_id and m.account_id = f.account_id
+         and m.instrument = f.name
        returning f.*
      ), kept as (
-       insert into fills (${columnList(fills, "job", "slotAt", "sourceId", "instrument", "reason", "observedAt", "fillSourceId", "filledBy", "filledAt")})
-       select job, slot_at, source_id, name, reason, observed_at, fill_source_id, filled_by, filled_at from gone
+       insert into fills (${columnList(fills, "job", "slotAt", "sourceId", "instrument", "reason", "observedAt", "fillSourceId", "filledBy", "filledAt", "accountId")})
+       select job, slot_at, source_id, name, reason, observed_at, fill_source_id, filled_by, filled_at, account_id from gone
        on conflict do nothing
      )
      update slots s set stored = s.stored + g.n, missed = s.missed - g.n
-     from (select job, slot_at, source_id, count(*)::int as n from gone group by 1, 2, 3) g
-     where s.job = g.job and s.slot_at = g.slot_at and s.source_id = g.source_id`,
+     from (select job, slot_at, source_id, account_id, count(*)::int as n from gone group by 1, 2, 3, 4) g
+     where s.job = g.job and s.slot_at = g.slot_at and s.source_id = g.source_id and s.account_id = g.account_id`,
   );
 }
 
-/** A slot of a job in a source, by the source's number. */
-export type SlotKey = Pick<typeof slots.$inferSelect, "job" | "slotAt" | "sourceId">;
+/** An account's share of a slot of a job in a source, by the source's number and the account's name. */
+export type SlotKey = Pick<typeof slots.$inferSelect, "job" | "slotAt" | "sourceId"> & { account: string };
+
+/** SQL of the shares that `slotKeyValues` gives, as `w`. */
+export const SLOT_KEYS = `(select k.*, a.id as account_id
+  from unnest($1::text[], $2::timestamptz[], $3::smallint[], $4::text[]) as k (job, slot_at, source_id, account)
+  join accounts a on a.name = k.account) w`;
+
+/** The values of `SLOT_KEYS`. */
+export function slotKeyValues(keys: readonly SlotKey[]): unknown[] {
+  return [
+    ...[keys.map(({ job }) => job), keys.map(({ slotAt }) => slotAt)],
+    ...[keys.map(({ sourceId }) => sourceId), keys.map(({ account }) => account)],
+  ];
+}
 
 /**
- * Fills slots again whose accounts were made anew: a fill stands when its miss is there again and its quote still is, and
+ * Fills slots again whose entries were made anew: a fill stands when its miss is there again and its quote still is, and
  * goes otherwise. In the transaction that has made them.
  */
 export async function restoreFills(client: pg.ClientBase, keys: readonly SlotKey[]): Promise<void> {
@@ -163,22 +184,22 @@ export async function restoreFills(client: pg.ClientBase, keys: readonly SlotKey
   await beginFound(client);
   await client.query(
     `with gone as (
-       delete from fills f using unnest($1::text[], $2::timestamptz[], $3::smallint[]) as w (job, slot_at, source_id)
-       where f.job = w.job and f.slot_at = w.slot_at and f.source_id = w.source_id
+       delete from fills f using ${SLOT_KEYS}
+       where f.job = w.job and f.slot_at = w.slot_at and f.source_id = w.source_id and f.account_id = w.account_id
        returning f.*
      )
      insert into found_fills
      select g.job, g.slot_at, g.source_id, g.instrument, m.reason, m.instrument = '*', g.observed_at, g.fill_source_id,
-            g.filled_by, g.filled_at
+            g.filled_by, g.filled_at, g.account_id
      from gone g
      join misses m on m.job = g.job and m.slot_at = g.slot_at and m.source_id = g.source_id
-       and m.instrument in (g.instrument, '*')
+       and m.account_id = g.account_id and m.instrument in (g.instrument, '*')
      where exists (
        select from instruments i
        join quotes q on q.instrument_id = i.id and q.observed_at = g.observed_at and q.source_id = g.fill_source_id
        where i.symbol = split_part(g.instrument, ':', 1) and ${INSTRUMENT_NAME} = g.instrument
      )`,
-    [keys.map(({ job }) => job), keys.map(({ slotAt }) => slotAt), keys.map(({ sourceId }) => sourceId)],
+    slotKeyValues(keys),
   );
   await settle(client);
 }

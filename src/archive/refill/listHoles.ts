@@ -31,13 +31,14 @@ export async function listHoles(
             to_char(min(m.slot_at) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "from",
             to_char(max(m.slot_at) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "to",
             count(distinct m.slot_at)::int as slots,
-            greatest(
-              count(distinct m.instrument) filter (where m.instrument <> '*'),
-              max(s.due) filter (where m.instrument = '*')
-            )::int as instruments,
-            sum(case when m.instrument = '*' then s.due else 1 end)::int as misses
-     from misses m
-     join slots s on s.job = m.job and s.slot_at = m.slot_at and s.source_id = m.source_id
+            greatest(count(distinct m.instrument) filter (where m.instrument <> '*'), max(m.starred))::int as instruments,
+            sum(case when m.instrument = '*' then m.due else 1 end)::int as misses
+     from (
+       -- The stars of a slot's shares stand for all of their instruments together.
+       select m.*, s.due,
+              sum(s.due) filter (where m.instrument = '*') over (partition by job, slot_at, source_id, m.reason) as starred
+       from misses m join slots s using (job, slot_at, source_id, account_id)
+     ) m
      join sources o on o.id = m.source_id
      where m.slot_at >= coalesce($1::timestamptz, '-infinity') and m.slot_at < coalesce($2::timestamptz, 'infinity')
      group by 1, 2, 3, 4

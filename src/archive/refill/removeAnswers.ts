@@ -3,7 +3,7 @@ import type pg from "pg";
 import { instrumentColumns } from "../insert.ts";
 import type { AnswerRows, QuoteUnit } from "../../read/rowTypes.ts";
 import type { JournaledNote } from "../loadNotes.ts";
-import type { SlotKey } from "./fillSlots.ts";
+import { SLOT_KEYS, type SlotKey, slotKeyValues } from "./fillSlots.ts";
 import type { RecordSource } from "../../journal/record.ts";
 
 /** Tables whose rows bear an answer's time and source, the one that is counted first. */
@@ -115,23 +115,18 @@ function boundsOf(times: readonly string[]): [string, string] {
   return [sorted[0] ?? "infinity", sorted.at(-1) ?? "-infinity"];
 }
 
-/** Takes accounts of slots out of the archive, and the dead letters of notes, so that they can be put in anew. */
+/** Takes entries of slots out of the archive, and the dead letters of notes, so that they can be put in anew. */
 export async function removeNotes(
   client: pg.ClientBase,
   keys: readonly SlotKey[],
   notes: readonly JournaledNote[],
 ): Promise<void> {
-  const values = [
-    keys.map(({ job }) => job),
-    keys.map(({ slotAt }) => slotAt),
-    keys.map(({ sourceId }) => sourceId),
-  ];
   if (keys.length > 0)
     for (const table of ["misses", "slots"])
       await client.query(
-        `delete from ${table} t using unnest($1::text[], $2::timestamptz[], $3::smallint[]) as w (job, slot_at, source_id)
-         where t.job = w.job and t.slot_at = w.slot_at and t.source_id = w.source_id`,
-        values,
+        `delete from ${table} t using ${SLOT_KEYS}
+         where t.job = w.job and t.slot_at = w.slot_at and t.source_id = w.source_id and t.account_id = w.account_id`,
+        slotKeyValues(keys),
       );
   if (notes.length > 0)
     await client.query("delete from dead_letters where observed_at = any ($1) and ordinal < 0", [

@@ -1,11 +1,11 @@
 /** What a rebuild remembers from its first batch to its last, because it is told by many answers and notes together. */
-import type { LedgerNote, SlotEntry } from "../../journal/ledger.ts";
+import type { DownNote, LedgerNote, SlotEntry, SlotsNote } from "../../journal/ledger.ts";
 import { LEDGER_SOURCE_IDS } from "../../archive/ledgerRows.ts";
 import type { SeenInstruments } from "../../archive/instruments.ts";
 import type { JournaledNote } from "../../archive/loadNotes.ts";
-import { dateOf, type Instant } from "../../clock.ts";
+import { dateOf } from "../../clock.ts";
 import type { SlotKey } from "../../archive/refill/fillSlots.ts";
-import type { TimeRange } from "../../journal/record.ts";
+import { DEFAULT_ACCOUNT, type TimeRange } from "../../journal/record.ts";
 
 /** Slots that were taken out once, and instruments as the answers tell of them. */
 export class Restoring {
@@ -13,7 +13,7 @@ export class Restoring {
   /** How far each segment was read. */
   readonly ends = new Map<string, number>();
   readonly #range: TimeRange;
-  /** Epoch ms of slots, by job and source. */
+  /** Epoch ms of slots, by job, source and account. */
   readonly #taken = new Map<string, Set<number>>();
 
   /** @param range of the journal that is rebuilt */
@@ -24,8 +24,8 @@ export class Restoring {
   /**
    * Takes up notes, in their order.
    *
-   * @returns the slots that are told of for the first time: of these the old account goes; and what to load, of notes
-   *   from behind the range what they tell of slots that were taken out
+   * @returns the shares of slots that are told of for the first time: of these the old entry goes; and what to load, of
+   *   notes from behind the range what they tell of shares that were taken out
    */
   take(notes: readonly JournaledNote[]): { slots: SlotKey[]; notes: JournaledNote[] } {
     const { to } = this.#range;
@@ -54,19 +54,19 @@ export class Restoring {
   #ofTaken(note: LedgerNote): LedgerNote | null {
     if (slotsOf(note).length === 0) return null;
     const sourceId = LEDGER_SOURCE_IDS[note.source ?? "account"];
-    const wasTaken = (job: string, slotAt: Instant): boolean =>
-      this.#takenOf({ job, sourceId }).has(dateOf(slotAt).getTime());
+    const wasTaken = ({ account = DEFAULT_ACCOUNT, ...share }: Omit<SlotEntry, "due" | "misses">): boolean =>
+      this.#takenOf({ job: share.job, sourceId, account }).has(dateOf(share.slotAt).getTime());
     if (note.type === "slots") {
-      const entries = note.entries.filter(({ job, slotAt }) => wasTaken(job, slotAt));
+      const entries = note.entries.filter(wasTaken);
       return entries.length > 0 ? { ...note, entries } : null;
     }
     if (note.type !== "down") return null;
-    const slots = note.slots.filter((slotAt) => wasTaken(note.job, slotAt));
+    const slots = note.slots.filter((slotAt) => wasTaken({ ...note, slotAt }));
     return slots.length > 0 ? { ...note, slots } : null;
   }
 
-  #takenOf({ job, sourceId }: Pick<SlotKey, "job" | "sourceId">): Set<number> {
-    const name = `${sourceId} ${job}`;
+  #takenOf({ job, sourceId, account }: Omit<SlotKey, "slotAt">): Set<number> {
+    const name = JSON.stringify([sourceId, account, job]);
     const taken = this.#taken.get(name) ?? new Set();
     this.#taken.set(name, taken);
     return taken;
@@ -76,14 +76,16 @@ export class Restoring {
 /** None of a note that lacks what a note has: loading it makes a dead letter of it. */
 function slotsOf(note: Partial<LedgerNote>): SlotKey[] {
   const sourceId = LEDGER_SOURCE_IDS[note.source ?? "account"];
-  const entries = note as { entries?: SlotEntry[]; slots?: Instant[]; job?: string };
-  const slots =
+  const whole = note as Partial<SlotsNote> & Partial<DownNote>;
+  const shares =
     note.type === "slots"
-      ? entries.entries
+      ? whole.entries
       : note.type === "down"
-        ? entries.slots?.map((slotAt) => ({ job: entries.job ?? "", slotAt }))
+        ? whole.slots?.map((slotAt) => ({ job: "", ...whole, slotAt }))
         : [];
-  return (slots ?? []).flatMap((slot) =>
-    Number.isNaN(Date.parse(slot?.slotAt)) ? [] : [{ job: slot.job, slotAt: slot.slotAt, sourceId }],
-  );
+  return (shares ?? []).flatMap((share) => {
+    if (Number.isNaN(Date.parse(share?.slotAt))) return [];
+    const { job, slotAt, account = DEFAULT_ACCOUNT } = share;
+    return [{ job, slotAt, sourceId, account }];
+  });
 }

@@ -34,7 +34,7 @@ export const backfillJson = z
       deadLetters: deadLettersJson,
       missing: countJson.describe("Instruments asked for of which the answer holds no quote."),
       dividends: countJson.describe("Dividends that are new."),
-      slots: countJson.describe("Slots of the ledger that are new."),
+      slots: countJson.describe("Slots of the ledger that are new, each account's share by itself."),
       filled: countJson.describe("Instruments of slots that were missed before and are filled now."),
       replaced: countJson.describe("Quotes that were taken out to be put in anew."),
       damagedBytes: countJson.describe("Bytes that could not be read."),

@@ -4,7 +4,7 @@ import type pg from "pg";
 import { loadAll } from "../../../src/archive/loader.ts";
 import type { Instant } from "../../../src/clock.ts";
 import type { JournalRecord } from "../../../src/journal/record.ts";
-import type { LedgerNote, MissReason } from "../../../src/journal/ledger.ts";
+import { type LedgerNote, type MissReason, ofAccount } from "../../../src/journal/ledger.ts";
 import { run } from "../../cli/edges.ts";
 import { contentOf } from "../../support/archive.ts";
 import { createTestClock } from "../../support/clock.ts";
@@ -36,6 +36,9 @@ function slots(time: string, due: string[], misses: [string, MissReason][], day 
   return { type: "slots", source: "simulated", run: RUN, entries };
 }
 
+/** The same as told of another account. */
+const second = (time: string, content: LedgerNote): JournalRecord => note(time, ofAccount(content, "second"));
+
 /** Every kind of note: settled, told twice, left open, down for long, a moved clock, one that is no note of ours. */
 const NOTES: JournalRecord[] = [
   note("16:20:01", {
@@ -54,6 +57,8 @@ const NOTES: JournalRecord[] = [
       ],
     ),
   ),
+  second("16:22:03", slots("16:21", ["AAPL", "GE"], [["GE", "transport"]])),
+  second("16:22:04", slots("16:21", ["AAPL", "GE"], [["AAPL", "down"]])),
   note("16:22:05", slots("16:21", ["AAPL", "IBM"], [["AAPL", "overrun"]])),
   note("16:22:10", {
     ...{ type: "opened", source: "simulated", run: RUN, job: "test-job", due: ["AAPL"] },
@@ -126,7 +131,15 @@ test("after collecting and whatever was done to the tables, a rebuild gives each
   expect(stdout).toMatch(/^Replaced/m);
   const same = Object.keys(live).filter((table) => live[table]?.digest === damaged[table]?.digest);
   expect(same.sort()).toEqual(
-    ["backfill_positions", "derived_closes", "fills", "journal_positions", "sessions", "sources"].sort(),
+    [
+      "accounts",
+      "backfill_positions",
+      "derived_closes",
+      "fills",
+      "journal_positions",
+      "sessions",
+      "sources",
+    ].sort(),
   );
   expect(await archiveOf(pool)).toEqual(live);
   expect(JSON.parse(again.stdout)).toMatchObject({ report: { dividends: 0, filled: 0 } });

@@ -34,12 +34,14 @@ const SUMS = `
   select s.job, s.slot_at, format('(due %s, stored %s, missed %s, %s listed)', s.due, s.stored, s.missed, n) as detail
   from slots s join due_sets d on d.id = s.due_set_id
   cross join lateral (select count(*) as n, bool_or(instrument = '*') as star from misses m
-                      where m.job = s.job and m.slot_at = s.slot_at and m.source_id = s.source_id) listed
+                      where m.job = s.job and m.slot_at = s.slot_at and m.source_id = s.source_id
+                        and m.account_id = s.account_id) listed
   where s.due <> s.stored + s.missed or s.due <> cardinality(d.instruments)
      or (n <> s.missed and star is distinct from true)
   union all
   select m.job, m.slot_at, 'a miss without a slot' from misses m
-  where not exists (select from slots s where s.job = m.job and s.slot_at = m.slot_at and s.source_id = m.source_id)`;
+  where not exists (select from slots s where s.job = m.job and s.slot_at = m.slot_at and s.source_id = m.source_id
+                    and s.account_id = m.account_id)`;
 
 /**
  * Stored at a slot: an answer that was asked for before the slot ended, and arrived after it had begun, has a quote.
@@ -56,7 +58,7 @@ const CLAIMS = `
     cross join unnest(d.instruments) as due (name)
     left join named on named.name = due.name
     where not exists (select from misses m where m.job = s.job and m.slot_at = s.slot_at and m.source_id = s.source_id
-                      and m.instrument in (due.name, '*') offset 0)
+                      and m.account_id = s.account_id and m.instrument in (due.name, '*') offset 0)
   )
   select c.job, c.slot_at, c.name as detail
   from claims c

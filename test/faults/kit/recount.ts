@@ -142,10 +142,10 @@ type LedgerSlot = { due: number; stored: number; missed: number; names: string[]
 
 async function readSlots(pool: pg.Pool, job: string): Promise<Map<number, LedgerSlot>> {
   const { rows } = await pool.query<LedgerSlot & { slot_at: string }>(
-    `select slot_at, due, stored, missed,
-            array(select instrument from misses m
-                  where m.job = s.job and m.slot_at = s.slot_at and m.source_id = s.source_id order by instrument collate "C") as names
-     from slots s where job = $1 order by slot_at`,
+    `select slot_at, sum(due)::int as due, sum(stored)::int as stored, sum(missed)::int as missed,
+            array(select distinct instrument collate "C" from misses m
+                  where m.job = $1 and m.slot_at = s.slot_at and m.source_id = s.source_id order by 1) as names
+     from slots s where job = $1 group by slot_at, source_id order by slot_at`,
     [job],
   );
   return new Map(rows.map((row) => [new Date(row.slot_at).getTime(), row]));

@@ -1,0 +1,402 @@
+/** Which account did what: of answers, and of the shares that accounts have of a slot. */
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import { readOtherCalls } from "../../src/archive/budgetUse.ts";
+import { readCoverage, readSlotsSince, readUnknownInstruments } from "../../src/archive/coverageRows.ts";
+import { readMisses } from "../../src/archive/dashboard/coverageView.ts";
+import { placeAccounts } from "../../src/archive/instruments.ts";
+import { insertLedger } from "../../src/archive/ledgerRows.ts";
+import { loadAll } from "../../src/archive/loader.ts";
+import { migrate, readMigrations } from "../../src/archive/migrations.ts";
+import { ensurePartitions } from "../../src/archive/partitions.ts";
+import { fillSlots } from "../../src/archive/refill/fillSlots.ts";
+import { listHoles } from "../../src/archive/refill/listHoles.ts";
+import { inTransaction } from "../../src/archive/transaction.ts";
+import type { LedgerNote, MissReason } from "../../src/journal/ledger.ts";
+import type { JournalRecord } from "../../src/journal/record.ts";
+import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
+import type { QuoteCall } from "../../src/quotes-api/request.ts";
+import { accountForDowntime, accountForLeftOpen } from "../../src/run/settleDowntime.ts";
+import { scheduleJob } from "../../src/schedule/slots.ts";
+import { jobOf } from "../collect/jobOf.ts";
+import { rowsOfQuery } from "../support/archive.ts";
+import { createTestClock } from "../support/clock.ts";
+import { freshDatabase, poolOn } from "../support/database.ts";
+import { answerRecord, appendAll, at, symbolsCall } from "../support/journal.ts";
+import { loadingWorld } from "../support/loading.ts";
+import { tempDir } from "../support/tempDir.ts";
+import { answerXml, equityXml } from "../support/xml.ts";
+
+const { pool } = await freshDatabase();
+
+beforeEach(async () => {
+  await pool.query(
+    "truncate journal_positions, slots, open_slots, misses, fills, due_sets, quotes, extended_quotes, responses cascade",
+  );
+});
+
+/** A time on Friday 20 November 2026, UTC. */
+const on20th = (time: string): string => `2026-11-20T${time}:00.000000Z`;
+
+/** A share of a slot; without an account, as journals of one account have it. */
+function share(
+  account: string | undefined,
+  time: string,
+  due: string[],
+  misses: [string, MissReason][] = [],
+): LedgerNote {
+  const entry = { job: "list", slotAt: on20th(time), due, misses };
+  return { type: "slots", entries: [account === undefined ? entry : { ...entry, account }] };
+}
+
+const load = (...notes: LedgerNote[]): Promise<number> =>
+  inTransaction(pool, (client) => insertLedger(client, notes));
+
+const SHARES = `
+  select to_char(slot_at, 'HH24:MI') || ' ' || a.name || ' ' || due || '=' || stored || '+' || missed as share,
+    (select string_agg(m.instrument || ' ' || m.reason, ', ' order by m.instrument) from misses m
+     where m.job = s.job and m.slot_at = s.slot_at and m.source_id = s.source_id and m.account_id = s.account_id) as missed
+  from slots s join accounts a on a.id = s.account_id order by slot_at, a.name`;
+
+const shares = async (): Promise<unknown[]> =>
+  (await rowsOfQuery(pool, SHARES)).map(({ share, missed }) => (missed ? `${share}: ${missed}` : share));
+
+const ACCOUNTS_OF_ANSWERS =
+  "select a.name as account from responses r join accounts a on a.id = r.account_id order by observed_at";
+
+describe("an answer", () => {
+  const asked = (second: number, account: string | undefined, ...symbols: string[]): JournalRecord =>
+    answerRecord(at(second), answerXml(...symbols.map((symbol) => equityXml(symbol))), {
+      request: symbolsCall(...symbols),
+      ...(account !== undefined && { account }),
+    });
+  const records = [
+    asked(0, undefined, "A"),
+    asked(1, "second", "B"),
+    asked(2, "third", "C"),
+    asked(3, "second", "A"),
+  ];
+  const accounts = ["default", "second", "third", "second"].map((account) => ({ account }));
+
+  test("is of the account that asked, and of the default one where its record names none", async () => {
+    const world = await loadingWorld();
+    await world.append(...records);
+    await world.load();
+    await world.forgetPositions();
+    await world.load();
+
+    expect(await rowsOfQuery(world.pool, ACCOUNTS_OF_ANSWERS)).toEqual(accounts);
+    expect(await rowsOfQuery(world.pool, "select id, name from accounts order by id")).toEqual(
+      ["default", "second", "third"].map((name, place) => ({ id: place + 1, name })),
+    );
+  });
+
+  test("is so too where the database refuses a row, and batches are loaded one by one", async () => {
+    const world = await loadingWorld();
+    await world.pool.query("alter table quotes add constraint poison check (last <> 666)");
+    const bad = answerXml(equityXml("BAD", { quote: { lastprice: "666" } }));
+    await world.append(
+      ...records,
+      answerRecord(at(4), bad, { account: "fourth", request: symbolsCall("BAD") }),
+    );
+
+    expect(await world.load()).toMatchObject({ responses: 5, deadLetters: 1 });
+
+    expect(await rowsOfQuery(world.pool, ACCOUNTS_OF_ANSWERS)).toEqual([...accounts, { account: "fourth" }]);
+  });
+
+  test("is compared with the service's own count of its account alone", async () => {
+    const now = new Date(Date.UTC(2026, 10, 20, 23));
+    const counted = (account: string, used: number, minute: number) =>
+      answerRecord(at(60 * minute + used), answerXml(equityXml("A")), {
+        ...{ account, request: symbolsCall("A") },
+        headers: { "x-ratelimit-used": String(used), "x-ratelimit-limit": "60" },
+      });
+    const minutes = [5, 6, 7, 8, 9];
+    const dir = tempDir();
+    // One account has 10 calls a minute counted, and made one; the other one's calls are its own.
+    await appendAll(
+      dir,
+      minutes.flatMap((minute) => [
+        ...[1, 2, 3, 4, 5, 6, 7, 8].map((used) => counted("busy", used, minute)),
+        counted("shared", 10, minute),
+      ]),
+    );
+    await loadAll({ pool, journalDir: dir, clock: createTestClock() });
+
+    expect(await readOtherCalls(pool, { now, windowMs: 60_000 })).toBe(8);
+  });
+});
+
+test("loaders that name new accounts at the same time give each one number, the lowest ones that are free", async () => {
+  const database = await freshDatabase();
+  await database.pool.query("insert into accounts (id, name) values (3, 'three'), (32767, 'last')");
+  const loaders = Array.from({ length: 8 }, () => poolOn(database.url, { max: 1 }));
+
+  const numbers = await Promise.all(
+    loaders.map((loader, place) =>
+      inTransaction(loader, (client) =>
+        placeAccounts(client, [`own ${place}`, "common", "default", "common"]),
+      ),
+    ),
+  );
+
+  const rows = await rowsOfQuery(database.pool, "select id, name from accounts order by id");
+  const idOf = new Map(rows.map(({ name, id }) => [name, id]));
+  expect(rows.map(({ id }) => id)).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 32_767]);
+  numbers.forEach((found, place) =>
+    expect(found).toEqual([`own ${place}`, "common", "default", "common"].map((name) => idOf.get(name))),
+  );
+});
+
+describe("a slot of which two accounts have shares", () => {
+  const NOTES = [
+    share(undefined, "14:30", ["AAPL", "GE"], [["GE", "budget"]]),
+    share("second", "14:30", ["IBM", "KO", "T"], [["KO", "unknown_symbol"]]),
+    share(undefined, "14:31", ["AAPL", "GE"]),
+    share(
+      "second",
+      "14:31",
+      ["IBM", "KO", "T"],
+      [
+        ["KO", "unknown_symbol"],
+        ["T", "budget"],
+      ],
+    ),
+  ];
+
+  test("has a row of each, and what is told again of one changes nothing of the other", async () => {
+    expect(await load(...NOTES)).toBe(4);
+    expect(await load(...NOTES)).toBe(0);
+    expect(await load(share("second", "14:30", ["IBM", "KO", "T"], [["IBM", "down"]]))).toBe(0);
+
+    expect(await shares()).toEqual([
+      "14:30 default 2=1+1: GE budget",
+      "14:30 second 3=3+0",
+      "14:31 default 2=2+0",
+      "14:31 second 3=1+2: KO unknown_symbol, T budget",
+    ]);
+  });
+
+  test("adds up wherever it is read, and is one slot", async () => {
+    await load(...NOTES);
+
+    const coverage = await readCoverage(pool, "2026-11-20", "2026-11-20");
+    expect(
+      coverage.map(({ instrument, expected, stored }) => `${instrument} ${stored} of ${expected}`),
+    ).toEqual(["KO 0 of 2", "GE 1 of 2", "T 1 of 2", "AAPL 2 of 2", "IBM 2 of 2"]);
+    expect(await readUnknownInstruments(pool, ["list"], "account")).toEqual(["KO"]);
+    const since = { jobs: ["list"], source: "account", since: new Date(on20th("14:00")) } as const;
+    const lastAt = new Date(on20th("14:31"));
+    expect(await readSlotsSince(pool, since)).toEqual({
+      due: 10,
+      misses: [
+        { job: "list", reason: "budget", count: 2, lastAt },
+        { job: "list", reason: "unknown_symbol", count: 2, lastAt },
+      ],
+      newest: new Map([["list", lastAt]]),
+    });
+    const cell = { date: "2026-11-20", instrument: "KO", source: "account" } as const;
+    expect(await readMisses(pool, cell)).toMatchObject([{ job: "list", reason: "unknown_symbol", count: 2 }]);
+    expect(await listHoles(pool, { from: null, to: null })).toMatchObject([
+      { reason: "budget", slots: 2, instruments: 2, misses: 2 },
+      { reason: "unknown_symbol", slots: 2, instruments: 1, misses: 2 },
+    ]);
+  });
+
+  test("is filled by a quote whoever asked for it, and stars of two shares stand for what was due in each", async () => {
+    await load(
+      share(undefined, "14:30", ["AAPL", "GE"], [["*", "down"]]),
+      share("second", "14:30", ["IBM", "KO", "T"], [["*", "down"]]),
+      share(undefined, "14:31", ["AAPL", "GE"]),
+    );
+    await pool.query("update slots set stored = 0, missed = due where slot_at = $1", [on20th("14:30")]);
+    const dir = tempDir();
+    const answer = answerRecord(
+      on20th("14:30").replace("30:00", "30:05"),
+      answerXml(equityXml("KO"), equityXml("GE")),
+      {
+        ...{ account: "third", request: symbolsCall("KO", "GE") },
+      },
+    );
+    await appendAll(dir, [answer]);
+    await loadAll({ pool, journalDir: dir, clock: createTestClock() });
+
+    expect(await listHoles(pool, { from: null, to: null })).toMatchObject([
+      { slots: 1, instruments: 5, misses: 5 },
+    ]);
+    const filling = { from: null, to: null, by: "gaps", delayedJobs: [], now: on20th("15:00") } as const;
+    expect(await fillSlots(pool, filling)).toBe(2);
+    expect(await fillSlots(pool, filling)).toBe(0);
+
+    expect(await shares()).toEqual([
+      "14:30 default 2=1+1: AAPL down",
+      "14:30 second 3=1+2: IBM down, T down",
+      "14:31 default 2=2+0",
+    ]);
+    expect(
+      await rowsOfQuery(
+        pool,
+        "select a.name as account, instrument from fills f join accounts a on a.id = f.account_id order by 1",
+      ),
+    ).toEqual([
+      { account: "default", instrument: "GE" },
+      { account: "second", instrument: "KO" },
+    ]);
+  });
+});
+
+describe("when a run is over, of each account", () => {
+  const RUN = "01940000-0000-7000-8000-000000000001";
+  const NEXT = "01940000-0000-7000-8000-000000000002";
+  const opened = (account: string | undefined, due: string[]): LedgerNote => ({
+    ...{ type: "opened", run: RUN, job: "list", slotAt: on20th("14:30"), endsAt: on20th("14:31"), due },
+    ...(account !== undefined && { account }),
+  });
+  const answered = async (account: string, body: string, request: QuoteCall): Promise<void> => {
+    const dir = tempDir();
+    const record = answerRecord(on20th("14:30").replace("30:00", "30:05"), body, { account, request });
+    await appendAll(dir, [record]);
+    await loadAll({ pool, journalDir: dir, clock: createTestClock() });
+  };
+  const polled = (account?: string) => ({
+    ...{ source: "account" as const, account, startedAt: new Date(on20th("14:33")) },
+    jobs: [scheduleJob(jobOf({ name: "list", symbols: ["AAPL", "IBM"] }), createCalendar())],
+  });
+
+  test("what it left open is settled apart, and what another account has stored of it is stored", async () => {
+    await load(
+      opened(undefined, ["AAPL", "GE"]),
+      opened("second", ["IBM", "KO"]),
+      share("third", "14:30", ["T"]),
+    );
+    await answered("second", answerXml(equityXml("GE"), equityXml("IBM")), symbolsCall("GE", "IBM"));
+
+    const first = await accountForLeftOpen(pool, { ...polled(), run: NEXT });
+    const second = await accountForLeftOpen(pool, { ...polled("second"), run: NEXT });
+    await load(...first, ...second);
+
+    expect(JSON.stringify(first)).not.toContain('account"');
+    expect(await shares()).toEqual([
+      "14:30 default 2=1+1: AAPL down",
+      "14:30 second 2=1+1: KO down",
+      "14:30 third 1=1+0",
+    ]);
+    expect(await rowsOfQuery(pool, "select from open_slots")).toEqual([]);
+    expect(await accountForLeftOpen(pool, { ...polled("nobody"), run: NEXT })).toEqual([]);
+  });
+
+  test("a watchlist is its own, and another account's of that name does not stand for it", async () => {
+    await load(opened(undefined, ["watchlist MINE"]), opened("second", ["watchlist MINE"]));
+    const request = { form: "watchlist", watchlist: "MINE", delayed: false } as const;
+    await answered("second", answerXml(equityXml("X")), request);
+
+    await load(
+      ...(await accountForLeftOpen(pool, { ...polled(), run: NEXT })),
+      ...(await accountForLeftOpen(pool, { ...polled("second"), run: NEXT })),
+    );
+
+    expect(await shares()).toEqual(["14:30 default 1=0+1: watchlist MINE down", "14:30 second 1=1+0"]);
+  });
+
+  test("the slots that passed are told apart, by what was its share last", async () => {
+    await load(share(undefined, "14:30", ["AAPL"]), share("second", "14:31", ["IBM", "KO"]));
+
+    await load(...(await accountForDowntime(pool, polled())));
+    await load(...(await accountForDowntime(pool, polled("second"))));
+
+    expect(await shares()).toEqual([
+      "14:30 default 1=1+0",
+      "14:31 default 1=0+1: AAPL down",
+      "14:31 second 2=2+0",
+      "14:32 default 1=0+1: AAPL down",
+      "14:32 second 2=0+2: IBM down, KO down",
+    ]);
+    expect(await accountForDowntime(pool, polled("second"))).toEqual([]);
+  });
+});
+
+test("a row that the database refuses is missed in the share in which it was due", async () => {
+  const world = await loadingWorld();
+  await world.pool.query("alter table quotes add constraint poison check (last <> 666)");
+  const settled = (account: string, due: string[]): JournalRecord => ({
+    ...{ kind: "note", at: at(59) },
+    note: { type: "slots", entries: [{ job: "list", slotAt: at(0), account, due, misses: [] }] },
+  });
+  const bad = equityXml("BAD", { quote: { lastprice: "666" } });
+  const watchlist = { form: "watchlist", watchlist: "MINE", delayed: false } as const;
+  await world.append(
+    answerRecord(at(5), answerXml(equityXml("A"), bad), {
+      account: "second",
+      request: symbolsCall("A", "BAD"),
+    }),
+    answerRecord(at(6), answerXml(bad), { account: "first", request: watchlist }),
+    answerRecord(at(7), answerXml(equityXml("C")), { account: "second", request: watchlist }),
+    settled("first", ["A", "watchlist MINE"]),
+    settled("second", ["BAD", "C", "watchlist MINE"]),
+  );
+
+  await world.load();
+
+  const found = await rowsOfQuery(world.pool, SHARES);
+  expect(found.map(({ share, missed }) => `${share}: ${missed}`)).toEqual([
+    "22:50 first 2=1+1: watchlist MINE malformed",
+    "22:50 second 3=2+1: BAD malformed",
+  ]);
+});
+
+describe("an archive from before there were accounts", () => {
+  const VIEWS = `select relname as name from pg_class
+    where relkind = 'v' and relnamespace = 'public'::regnamespace order by 1`;
+  const TABLES = ["responses", "slots", "open_slots", "misses", "fills"];
+
+  test("is the default account's, rewrites no table, and answers every view as before", async () => {
+    const { pool: old } = await freshDatabase({ migrated: false });
+    const files = await readMigrations();
+    const now = "2026-11-20T22:50:00.000000Z";
+    await migrate(old, now, { files: files.filter(({ version }) => version < 15) });
+    await inTransaction(old, (client) => ensurePartitions(client, now, now));
+    await old.query(OLD_ROWS);
+    const names = (await rowsOfQuery(old, VIEWS)).map(({ name }) => String(name));
+    const answers = () =>
+      Promise.all(names.map((name) => rowsOfQuery(old, `select * from ${name} v order by v::text`)));
+    const fileNodes = () =>
+      rowsOfQuery(
+        old,
+        `select relname, pg_relation_filenode(oid) as file from pg_class
+         where relkind = 'r' and relname ~ '^(responses|slots|open_slots|misses|fills|_hyper)' order by 1`,
+      );
+    const [before, written] = [await answers(), await fileNodes()];
+
+    await migrate(old, now, { files });
+
+    expect(before.every((rows) => rows.length > 0)).toBe(true);
+    expect(await answers()).toEqual(before);
+    expect(await fileNodes()).toEqual(written);
+    for (const table of TABLES)
+      expect(await rowsOfQuery(old, `select distinct account_id from ${table}`)).toEqual([{ account_id: 1 }]);
+    await expect(old.query("insert into slots select * from slots")).rejects.toMatchObject({ code: "23505" });
+  });
+
+  const OLD_ROWS = `
+    insert into instruments (id, security_type, symbol, expiration, option_type, strike, underlying_id, first_seen_at, last_seen_at) values
+      (1, 'Stock', 'AAPL', null, null, null, null, '2026-11-20 15:00+00', '2026-11-20 15:00+00'),
+      (2, 'Option', 'AAPL', '2099-12-18', 'CALL', 150, 1, '2026-11-20 15:00+00', '2026-11-20 15:00+00');
+    insert into quotes (observed_at, instrument_id, source_id, delayed, bid, ask, last) values
+      ('2026-11-20 15:00+00', 1, 1, false, 149, 151, 150), ('2026-11-20 15:01+00', 2, 1, false, 1, 2, 1.5);
+    insert into extended_quotes (observed_at, instrument_id, source_id, volume) values ('2026-11-20 15:00+00', 1, 1, 7);
+    insert into dividends (observed_at, instrument_id, source_id, ex_date, amount) values
+      ('2026-11-20 15:00+00', 1, 1, '2026-11-25', 0.26);
+    insert into responses (observed_at, source_id, request_id, requested_at, request, http_status, outcome, body_bytes,
+      journal_segment, journal_offset)
+    values ('2026-11-20 15:00+00', 1, gen_random_uuid(), '2026-11-20 15:00+00', '{}', 200, 'quotes', 1, 'a', 0);
+    insert into due_sets (id, digest, instruments) values (1, 'd', '{AAPL,MSFT}');
+    insert into slots (job, slot_at, source_id, due, stored, missed, due_set_id) values
+      ('us', '2026-11-20 15:00+00', 1, 2, 1, 1, 1), ('us', '2026-11-20 15:01+00', 1, 2, 0, 2, 1),
+      ('us', '2026-11-20 15:00+00', 2, 2, 2, 0, 1);
+    insert into misses (job, slot_at, source_id, instrument, reason) values
+      ('us', '2026-11-20 15:00+00', 1, 'MSFT', 'transport'), ('us', '2026-11-20 15:01+00', 1, '*', 'down');
+    insert into fills (job, slot_at, source_id, instrument, reason, observed_at, fill_source_id, filled_by, filled_at) values
+      ('us', '2026-11-20 15:00+00', 1, 'AAPL', 'down', '2026-11-20 15:00+00', 1, 'journal', '2026-11-21 01:00+00');
+    insert into open_slots (job, slot_at, source_id, due_set_id, run) values
+      ('us', '2026-11-20 15:02+00', 1, 1, gen_random_uuid())`;
+});
