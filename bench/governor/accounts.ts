@@ -2,7 +2,7 @@
  * Several accounts, each with a governor of its own at a service of its own. The jobs are saturated: what is due at each
  * minute just fills the limits of all accounts together, so each must be given just as much as it may call.
  */
-import { type OwnerOf, partition, type Wanted } from "../../src/accounts/partition.ts";
+import { type Partition, partition, type Wanted } from "../../src/accounts/partition.ts";
 import { cellsOf } from "./matrix.ts";
 import { runOurs } from "./ours.ts";
 import { COUNTING_RULES, type RuleName } from "./service.ts";
@@ -91,6 +91,6 @@ function spread(count: number): number[] {
   });
 }
 
-function ownedBy(account: string, names: readonly string[], ownerOf: OwnerOf): number {
+function ownedBy(account: string, names: readonly string[], ownerOf: Partition): number {
   return names.filter((name) => ownerOf(name, false) === account).length;
 }

@@ -29,7 +29,7 @@ export type Wanted = {
 };
 
 /** The account that asks for a name; null: none does. */
-export type OwnerOf = (name: string, delayed: boolean) => string | null;
+export type Partition = (name: string, delayed: boolean) => string | null;
 
 /** Symbols of a block: as many as a call has to begin with. What is learnt later differs from process to process. */
 const BLOCK_SIZE = 100;
@@ -53,7 +53,7 @@ export function partition(
   wanted: readonly Wanted[],
   accounts: readonly Sharer[],
   blockSize = BLOCK_SIZE,
-): OwnerOf {
+): Partition {
   const takers = takersOf(accounts);
   const present = new Set(takers.map(({ name }) => name));
   const [only] = takers;

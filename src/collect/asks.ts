@@ -3,6 +3,8 @@
  * Thousands of instruments are wanted by the same few jobs at the same slots, so what follows from that is found out
  * once and shared. Pure.
  */
+import type { Wanted } from "../accounts/partition.ts";
+import type { OwnerOf } from "../accounts/shares.ts";
 import type { Instant } from "../clock.ts";
 import { instrumentName, type OptionContract } from "../market/instrument.ts";
 import { askedInstruments, describeCall, type QuoteCall } from "../quotes-api/request.ts";
@@ -11,7 +13,7 @@ import { byUrgency, type Urgency } from "./urgencyQueue.ts";
 
 /** A job at one of its slots, with what it polls there. */
 export type DueJob = {
-  job: Pick<Job, "name" | "delayed" | "priority" | "watchlist">;
+  job: Pick<Job, "name" | "delayed" | "priority" | "watchlist" | "account">;
   slotAt: Instant;
   /** When the slot is over, epoch ms UTC: a poll not sent by then is missed. */
   deadlineMs: number;
@@ -45,8 +47,8 @@ type Subject = { name: string; key: string; call: QuoteCall };
 /** A subject to ask for, and for whom. */
 export type Ask = { subject: Subject; by: Wishes };
 
-/** What one call asks for; as urgent as the most urgent of it. */
-export type AskGroup = Urgency & { asks: readonly Ask[] };
+/** What one call asks for, and by which account if there are several; as urgent as the most urgent of it. */
+export type AskGroup = Urgency & { asks: readonly Ask[]; account: string | null };
 
 /** What planning takes from the calls before. */
 export type PlanOptions = {
@@ -56,6 +58,8 @@ export type PlanOptions = {
   lastSeenMs?: (name: string) => number;
   /** Symbols that must not share a call, because they have made one fail. */
   alone?: (symbol: string) => boolean;
+  /** Whose each is, where there are several accounts: no call asks for what is another's. */
+  ownerOf?: OwnerOf | undefined;
 };
 
 /**
@@ -77,10 +81,21 @@ export function planAsks(due: readonly DueJob[], options: PlanOptions, waiting: 
       options,
     ).sort(moreUrgent);
   return [
-    ...ofKind("single").map((ask) => group([ask])),
-    ...batches(ofKind("list"), options),
-    ...batches(ofKind("delayed list"), options),
+    ...shares(ofKind("single"), options, (asks, account) => asks.map((ask) => group([ask], account))),
+    ...shares(ofKind("list"), options, (asks, account) => batches(asks, options, account)),
+    ...shares(ofKind("delayed list"), options, (asks, account) => batches(asks, options, account)),
   ].sort(byUrgency);
+}
+
+/** The groups of each account's share. */
+function shares(
+  asks: readonly UrgentAsk[],
+  { ownerOf }: PlanOptions,
+  groupsOf: (asks: readonly UrgentAsk[], account: string | null) => AskGroup[],
+): AskGroup[] {
+  if (!ownerOf) return groupsOf(asks, null);
+  const owned = grouped(asks, ({ subject }) => ownerOf(subject.name, subject.call.delayed));
+  return [...owned].flatMap(([account, share]) => groupsOf(share, account));
 }
 
 /** What a call asks for, as the ledger names it; a watchlist is one thing there, whatever it holds. */
@@ -91,6 +106,29 @@ export function namesOf(call: QuoteCall): string[] {
 /** All that a job is due to poll at a slot, as the ledger names it, each once. */
 export function dueNames(due: DuePart): readonly string[] {
   return takenApart(due).names;
+}
+
+/** What jobs want at any of their slots, as accounts share it; each job once. */
+export function wantedOf(due: readonly DuePart[]): Wanted[] {
+  type Lists = Wanted & { symbols: string[]; contracts: string[] };
+  const wanted = new Map<string, { lists: Lists; seen: Set<TakenApart> }>();
+  for (const slot of due) {
+    const { name, priority, delayed, account = null } = slot.job;
+    const nothing = { symbols: [], contracts: [], watchlist: null };
+    const { lists, seen } = wanted.get(name) ?? {
+      lists: { job: name, priority, delayed, account, ...nothing },
+      seen: new Set(),
+    };
+    wanted.set(name, { lists, seen });
+    const part = takenApart(slot);
+    // Its slots share their lists.
+    if (seen.has(part)) continue;
+    seen.add(part);
+    for (const { name: asked, call } of Object.values(part.subjects).flat())
+      if (call.form === "watchlist") lists.watchlist = asked;
+      else lists[call.form === "symbols" ? "symbols" : "contracts"].push(asked);
+  }
+  return Array.from(wanted.values(), ({ lists }) => lists);
 }
 
 /** What a call asks for, one by one. */
@@ -199,23 +237,39 @@ function joiner(): (before: Wishes, added: Wishes) => Wishes {
 }
 
 /** The most urgent symbols share a call; one that is asked for in passing costs nothing where there is room. */
-function batches(asks: readonly UrgentAsk[], { batchSize, alone }: PlanOptions): AskGroup[] {
+function batches(
+  asks: readonly UrgentAsk[],
+  { batchSize, alone }: PlanOptions,
+  account: string | null,
+): AskGroup[] {
   const isAlone = ({ subject: { call } }: Ask): boolean =>
     call.form === "symbols" && alone !== undefined && call.symbols.some(alone);
   const apart = alone ? asks.filter(isAlone) : [];
   const together = apart.length > 0 ? asks.filter((ask) => !isAlone(ask)) : asks;
-  const groups = apart.map((ask) => group([ask]));
+  const groups = apart.map((ask) => group([ask], account));
   for (let start = 0; start < together.length; start += batchSize)
-    groups.push(group(together.slice(start, start + batchSize)));
+    groups.push(group(together.slice(start, start + batchSize), account));
   return groups;
 }
 
-function group(asks: readonly UrgentAsk[]): AskGroup {
+function group(asks: readonly UrgentAsk[], account: string | null): AskGroup {
   let [priority, deadlineMs, unseenSinceMs] = [-Infinity, Infinity, Infinity];
   for (const { by, unseenSinceMs: unseenMs } of asks) {
     priority = Math.max(priority, by.priority);
     deadlineMs = Math.min(deadlineMs, by.deadlineMs);
     unseenSinceMs = Math.min(unseenSinceMs, unseenMs);
   }
-  return { asks, priority, deadlineMs, unseenSinceMs };
+  return { asks, account, priority, deadlineMs, unseenSinceMs };
+}
+
+/** The items of each key, keys and items in the order they come. (`Map.groupBy` is newer than Node 20.) */
+export function grouped<Item, Key>(items: Iterable<Item>, keyOf: (item: Item) => Key): Map<Key, Item[]> {
+  const groups = new Map<Key, Item[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const group = groups.get(key);
+    if (group) group.push(item);
+    else groups.set(key, [item]);
+  }
+  return groups;
 }

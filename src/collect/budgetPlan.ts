@@ -1,8 +1,19 @@
 /** What the jobs cost over a day: calls at each slot, who starves when they do not fit, how long a pass takes. Pure. */
+import { partition, type Sharer } from "../accounts/partition.ts";
 import { describeCall } from "../quotes-api/request.ts";
 import type { GovernorConfig } from "./governor/governor.ts";
-import { type Ask, type AskGroup, type DueJob, dueNames, planAsks, type Wishes, wishesOf } from "./asks.ts";
-import { type PlannedCall, planCalls } from "./callPlan.ts";
+import {
+  type Ask,
+  type AskGroup,
+  type DueJob,
+  dueNames,
+  grouped,
+  planAsks,
+  wantedOf,
+  type Wishes,
+  wishesOf,
+} from "./asks.ts";
+import { ownedOf, type PlannedCall, planCalls } from "./callPlan.ts";
 
 /** One job's part of the plan. */
 type JobPlan = {
@@ -47,6 +58,19 @@ export type BudgetPlan = {
   fitsEveryMs: number | null;
 };
 
+/** The plan of a day for several accounts. */
+type AccountsPlan = {
+  accounts: { account: string; plan: BudgetPlan }[];
+  /** What no account asks for, see `partition`. */
+  unasked: string[];
+  total: AccountsTotal;
+  /** The total with one more account of 60 calls a minute. */
+  withOneMore: AccountsTotal;
+};
+
+/** As in `BudgetPlan`, of all accounts together: they call side by side. */
+type AccountsTotal = Pick<BudgetPlan, "callsPerPass" | "passMs" | "fits" | "missedAtReach" | "starving">;
+
 const MINUTE_MS = 60_000;
 
 /**
@@ -85,6 +109,58 @@ export function planBudget(due: readonly DueJob[], governor: GovernorConfig, bat
     missedAtReach: starving.length > 0 ? 0 : missedAt(gapMs / GOVERNOR_REACH, due, batchSize),
     starving,
     fitsEveryMs: starving.length === 0 ? passMs : shortestInterval(due, starving, { gapMs, batchSize }),
+  };
+}
+
+/**
+ * Each account's plan of its share.
+ *
+ * @param due jobs at their slots, any order
+ * @param accounts those that take part
+ */
+export function planAccounts(
+  due: readonly DueJob[],
+  accounts: readonly Sharer[],
+  batchSize: number,
+): AccountsPlan {
+  // No account has a name with a blank.
+  const more = [...accounts, { name: "one more", limit: 60, windowMs: MINUTE_MS }];
+  const { total, ...plan } = planShares(due, accounts, batchSize);
+  return { ...plan, total, withOneMore: planShares(due, more, batchSize).total };
+}
+
+function planShares(
+  due: readonly DueJob[],
+  accounts: readonly Sharer[],
+  batchSize: number,
+): Omit<AccountsPlan, "withOneMore"> {
+  const ownerOf = partition(wantedOf(due), accounts);
+  const kinds = [false, true].map((delayed) => due.filter(({ job }) => job.delayed === delayed));
+  const shareOf = (owner: string | null): DueJob[] =>
+    kinds.flatMap((jobs, kind) => ownedOf(jobs, (name) => ownerOf(name, kind === 1) === owner));
+  const plans = accounts.map(({ name, ...limit }) => ({
+    account: name,
+    plan: planBudget(shareOf(name), limit, batchSize),
+  }));
+  return {
+    accounts: plans,
+    unasked: [...new Set(shareOf(null).flatMap(dueNames))],
+    total: totalOf(plans.map(({ plan }) => plan)),
+  };
+}
+
+function totalOf(plans: readonly BudgetPlan[]): AccountsTotal {
+  const calls = new Map<number, number>();
+  for (const { at, calls: count } of plans.flatMap(({ slots }) => slots))
+    calls.set(at.getTime(), (calls.get(at.getTime()) ?? 0) + count);
+  const starving = [...new Set(plans.flatMap((plan) => plan.starving))];
+  const fits = starving.length === 0;
+  return {
+    callsPerPass: [...calls.values()].reduce((most, each) => Math.max(most, each), 0),
+    passMs: Math.max(0, ...plans.map(({ passMs }) => passMs)),
+    fits,
+    missedAtReach: fits ? plans.reduce((sum, { missedAtReach }) => sum + missedAtReach, 0) : 0,
+    starving,
   };
 }
 
@@ -273,16 +349,4 @@ function leftOf(by: Wishes, atMs: number): Wishes | null {
   if (by.deadlineMs > atMs) return by;
   const wants = by.wants.filter(({ deadlineMs }) => deadlineMs > atMs);
   return wants.length > 0 ? wishesOf(wants) : null;
-}
-
-/** The items of each key, keys and items in the order they come. (`Map.groupBy` is newer than Node 20.) */
-export function grouped<Item, Key>(items: Iterable<Item>, keyOf: (item: Item) => Key): Map<Key, Item[]> {
-  const groups = new Map<Key, Item[]>();
-  for (const item of items) {
-    const key = keyOf(item);
-    const group = groups.get(key);
-    if (group) group.push(item);
-    else groups.set(key, [item]);
-  }
-  return groups;
 }

@@ -6,6 +6,7 @@ import {
   type Ask,
   type AskGroup,
   type DueJob,
+  dueNames,
   type DuePart,
   namesOf,
   planAsks,
@@ -21,6 +22,8 @@ export type PlannedCall = Urgency & {
   call: QuoteCall;
   /** Who wants each of its instruments, by the name that the ledger gives it. */
   wants: ReadonlyMap<string, readonly Want[]>;
+  /** Whose share it is; null: there is one account. */
+  account: string | null;
   /** Names of the jobs it serves. */
   jobs: string[];
   /** The newest of the slots it serves; null for a call by hand. */
@@ -82,6 +85,20 @@ export function withoutNames<Due extends DuePart>(due: Due, names: ReadonlySet<s
     symbols: due.symbols.filter((symbol) => lacks({ form: "symbols", symbols: [symbol], delayed })),
     contracts: due.contracts.filter((contract) => lacks({ form: "option", contract, delayed })),
   };
+}
+
+/** What somebody owns of due jobs, without jobs of which that is nothing. Slots that share their lists still do. */
+export function ownedOf<Due extends DuePart>(due: readonly Due[], owns: (name: string) => boolean): Due[] {
+  const known = new Map<readonly string[], DuePart>();
+  return due.flatMap((slot) => {
+    const names = dueNames(slot);
+    const part =
+      known.get(names) ?? withoutNames<DuePart>(slot, new Set(names.filter((name) => !owns(name))));
+    known.set(names, part);
+    const { symbols, contracts, job } = part;
+    const owned = { ...slot, symbols, contracts, job: { ...slot.job, watchlist: job.watchlist } };
+    return dueNames(owned).length > 0 ? [owned] : [];
+  });
 }
 
 /** A call with a list of symbols as two of half the length; null when it cannot be split. */
@@ -148,7 +165,7 @@ function asksOf(calls: readonly PlannedCall[]): Ask[] {
 }
 
 /** The one call for a group. */
-function callOf({ asks, priority, deadlineMs, unseenSinceMs }: AskGroup): PlannedCall {
+function callOf({ asks, account, priority, deadlineMs, unseenSinceMs }: AskGroup): PlannedCall {
   const [first] = asks;
   if (!first) throw new RangeError("a call asks for something");
   const { call } = first.subject;
@@ -163,7 +180,7 @@ function callOf({ asks, priority, deadlineMs, unseenSinceMs }: AskGroup): Planne
   const { jobs, slotAt } = alike ? first.by : wishesOf(allWants(wants));
   return {
     call: call.form === "symbols" ? { ...call, symbols } : call,
-    ...{ wants, jobs, slotAt, priority, deadlineMs, unseenSinceMs },
+    ...{ wants, account, jobs, slotAt, priority, deadlineMs, unseenSinceMs },
   };
 }
 

@@ -2,19 +2,21 @@
  * The collector: at each slot it plans what is due, together with what still waits, and hands it to the dispatcher.
  * What comes of it is for `outcomes.ts`; the ledger gets a note for every slot that is settled.
  */
+import type { OwnerOf, Shares } from "../accounts/shares.ts";
 import type { Job } from "../schedule/readJobs.ts";
 import { type Instant, instantFromDate } from "../clock.ts";
-import type { ClockStep, LedgerNote, SlotEntry } from "../journal/ledger.ts";
+import { type ClockStep, type LedgerNote, ofAccount, type SlotEntry } from "../journal/ledger.ts";
+import { DEFAULT_ACCOUNT } from "../journal/record.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import { contractDate } from "../market/expirations.ts";
 import { ChainBook } from "./chainBook.ts";
-import { Dispatcher, type DispatcherOptions } from "./dispatcher.ts";
+import { Dispatcher, type DispatcherOptions, type Result } from "./dispatcher.ts";
 import { downtimeNotes, LONGEST_DOWNTIME_MS } from "./downtime.ts";
 import type { BudgetState } from "./governor/budgetState.ts";
 import { type ScheduledJob, scheduleJob } from "../schedule/slots.ts";
-import { Outcomes, pendingChain } from "./outcomes.ts";
+import { Outcomes, pendingChain, underlyingOfPending } from "./outcomes.ts";
 import type { EarlierRuns } from "./earlierRuns.ts";
-import { type DueJob, dueNames } from "./asks.ts";
+import { type DueJob, dueNames, grouped, wantedOf } from "./asks.ts";
 import { type PlannedCall, planInTurn, withoutNames } from "./callPlan.ts";
 import { startTicker, type TickUnit, type Ticker, type TickWindow } from "../schedule/ticker.ts";
 import { LOOK_AHEAD_WINDOWS, reservedCalls, shareOf, type SlotCost, slotCosts } from "./reserve.ts";
@@ -22,8 +24,16 @@ import { type BeginningSlot, SlotBook } from "./slotBook.ts";
 
 export type { ScheduledJob } from "../schedule/slots.ts";
 
+/** An account that is called: who sends for it, and within which limit. */
+export type CalledAccount = Omit<DispatcherOptions, "clock" | "log" | "onResult" | "lendable"> & {
+  name: string;
+};
+
 /** What the collector is made of. */
-export type CollectorOptions = Omit<DispatcherOptions, "onResult" | "lendable"> & {
+export type CollectorOptions = Pick<DispatcherOptions, "clock" | "log"> & {
+  accounts: readonly CalledAccount[];
+  /** Whose of the accounts each instrument is; undefined: there is one. */
+  shares?: Shares;
   jobs: readonly Job[];
   /** Says when sessions are open: the exchange's, or one that always is. */
   calendar: Calendar;
@@ -76,11 +86,9 @@ export const ADDED_AT_ONCE = 250;
 /** A collector under way; `close` ends it. */
 export class Collector {
   readonly #options: CollectorOptions;
-  readonly #dispatcher: Dispatcher;
-  readonly #slots = new SlotBook({
-    onOpened: (slot) => this.#noteOpened(slot),
-    onSettled: (entries) => this.#note(entries),
-  });
+  /** One for each account. */
+  readonly #dispatchers: ReadonlyMap<string, Dispatcher>;
+  readonly #slots: SlotBook;
   readonly #chains: ChainBook;
   readonly #outcomes: Outcomes;
   #jobs: ScheduledJob[];
@@ -90,27 +98,41 @@ export class Collector {
   #ticker: Ticker | null = null;
   /** Calls that are planned and not handed over yet: in a turn of the event loop only so many are. */
   #planned: IterableIterator<PlannedCall> = [].values();
-  /** What the slots of the coming windows cost, and how long that holds; null: it was not asked for. */
-  #reserved: { costs: SlotCost[]; untilMs: number } | null = null;
+  /** What the slots of the coming windows cost each account, and how long that holds, where it was asked for. */
+  readonly #reserved = new Map<string, { costs: SlotCost[]; untilMs: number }>();
+  readonly #ownerOf: OwnerOf | undefined;
+  /** Accounts that are refused, and make a call at this slot to see whether they still are. */
+  #probing: ReadonlySet<string> = new Set();
 
   constructor(options: CollectorOptions) {
-    const { clock, log, jobs, calendar, exchange } = options;
+    const { clock, log, jobs, calendar, exchange, accounts } = options;
     this.#options = options;
+    this.#ownerOf = ownersOf(options.shares);
+    this.#slots = new SlotBook(
+      { onOpened: (slot) => this.#noteOpened(slot), onSettled: (entries) => this.#note(entries) },
+      this.#ownerOf,
+    );
     this.#earlier = options.earlier;
     this.#jobs = jobs.map((job) => scheduleJob(job, calendar));
     this.#chains = new ChainBook(exchange, (problem) => log.error({}, problem.message));
-    this.#dispatcher = new Dispatcher({
-      ...options,
-      onResult: (planned, result) => {
-        this.#outcomes.take(planned, result);
-        options.onChange?.();
-      },
-      lendable: () => this.#lendable(),
-    });
+    const onResult: DispatcherOptions["onResult"] = (planned, result) => {
+      this.#learn(planned.account, result);
+      this.#outcomes.take(planned, result);
+      options.onChange?.();
+    };
+    this.#dispatchers = new Map(
+      accounts.map((account) => {
+        const lendable = (): number => this.#lendable(account);
+        return [account.name, new Dispatcher({ ...account, clock, log, onResult, lendable })];
+      }),
+    );
     this.#outcomes = new Outcomes({
       ...{ clock, log, slots: this.#slots, chains: this.#chains },
       lastSeenMs: options.earlier?.lastSeenMs ?? new Map(),
-      ask: (planned) => this.#dispatcher.add(planned),
+      ownerOf: this.#ownerOf,
+      ask: (planned) => this.#add(planned),
+      onExpanded: () => this.#share(contractDate(clock.now())),
+      handOver: (planned) => this.#handOver(planned),
       withdraw: () => this.#withdraw(),
     });
   }
@@ -156,7 +178,7 @@ export class Collector {
     // What became due since the last tick is the jobs' before.
     this.#ticker?.cover();
     this.#jobs = jobs.map((job) => scheduleJob(job, calendar));
-    this.#reserved = null;
+    this.#reserved.clear();
     this.#chains.useCalendar(exchange);
     this.#ticker?.setUnit(this.#tickUnit());
   }
@@ -166,33 +188,74 @@ export class Collector {
     return this.#jobs;
   }
 
+  /** Whether the service takes an account's credentials. */
+  #learn(account: string | null, result: Result): void {
+    const { shares, clock } = this.#options;
+    if (!shares || account === null || result.kind !== "answered") return;
+    if (result.answer.outcome === "quotes") shares.answered(account);
+    else if (result.answer.outcome === "unauthorized") shares.refused(account, clock.monotonicMs());
+  }
+
+  get #all(): readonly Dispatcher[] {
+    return [...this.#dispatchers.values()];
+  }
+
+  /** The dispatcher of an account; null: of the only one. */
+  #of(account: string | null): Dispatcher {
+    const [first] = this.#dispatchers.values();
+    const dispatcher = account === null ? first : this.#dispatchers.get(account);
+    if (!dispatcher) throw new RangeError(`there is no account ${account}`);
+    return dispatcher;
+  }
+
+  #add(planned: PlannedCall): void {
+    const { account } = planned;
+    // A watchlist that is pinned to it: nobody else has it.
+    if (account !== null && this.#options.shares?.takesPart(account) === false && !this.#probing.has(account))
+      this.#outcomes.take(planned, { kind: "missed", reason: "down" });
+    else this.#of(account).add(planned);
+  }
+
+  /** What an account is refused, another one asks for, while the slot lasts. @returns whether one does */
+  #handOver(planned: PlannedCall): boolean {
+    const { shares } = this.#options;
+    const { account, call } = planned;
+    const [name] = planned.wants.keys();
+    if (!shares || account === null || name === undefined || call.form === "watchlist") return false;
+    const other = shares.standIn(name, call.delayed);
+    if (other === null) return false;
+    this.#add({ ...planned, account: other });
+    return true;
+  }
+
   status(): CollectorStatus {
     const now = this.#options.clock.now();
     const next = this.#jobs.flatMap(({ schedule }) => schedule.next(now)?.getTime() ?? []);
+    const all = this.#all;
     return {
-      callsUsed: this.#dispatcher.callsUsed,
-      limit: this.#dispatcher.budget.limit,
-      queued: this.#dispatcher.queued,
+      callsUsed: sum(all, ({ callsUsed }) => callsUsed),
+      limit: sum(all, ({ budget }) => budget.limit),
+      queued: sum(all, ({ queued }) => queued),
       missed: this.#missed,
       unknown: this.#outcomes.askBackoff.names(),
       nextPollAt: next.length > 0 ? new Date(Math.min(...next)) : null,
-      lastError: this.#dispatcher.lastError,
+      lastError: all.find(({ lastError }) => lastError !== null)?.lastError ?? null,
     };
   }
 
-  /** What the governor knows of the budget at the moment. */
-  budget(): BudgetState {
-    return this.#dispatcher.budget;
+  /** What the governor knows of an account's budget at the moment; null: of the only one's. */
+  budget(account: string | null = null): BudgetState {
+    return this.#of(account).budget;
   }
 
-  /** Lets a program beside make a call of this budget: see `Dispatcher.lend`. */
-  lend(urgent: boolean, signal: AbortSignal): ReturnType<Dispatcher["lend"]> {
-    return this.#dispatcher.lend(urgent, signal);
+  /** Lets a program beside make a call of an account's budget: see `Dispatcher.lend`. */
+  lend(urgent: boolean, signal: AbortSignal, account: string | null = null): ReturnType<Dispatcher["lend"]> {
+    return this.#of(account).lend(urgent, signal);
   }
 
   /** Resolves when nothing is queued or under way. */
-  idle(): Promise<void> {
-    return this.#dispatcher.idle();
+  async idle(): Promise<void> {
+    while (this.status().queued > 0) await Promise.all(this.#all.map((dispatcher) => dispatcher.idle()));
   }
 
   /** Sends nothing more, waits for the calls under way, at most `graceMs`; what is open then was missed. */
@@ -200,13 +263,13 @@ export class Collector {
     // A slot that has begun before its tick came is in the ledger as well: answers may have been asked for within it.
     this.#ticker?.cover();
     this.#ticker?.stop();
-    await this.#dispatcher.close(graceMs);
+    await Promise.all(this.#all.map((dispatcher) => dispatcher.close(graceMs)));
     this.#slots.settleAll("down");
   }
 
   /** Misses what still waits for slots that are over. */
   *#expire(now: Date): Iterator<void> {
-    yield* this.#dispatcher.expire();
+    for (const dispatcher of this.#all) yield* dispatcher.expire();
     for (const { due, underlyings } of this.#chains.expire(now.getTime())) {
       const slot = { job: due.job.name, slotAt: due.slotAt };
       this.#slots.settle([slot], underlyings.map(pendingChain), "absent_from_answer");
@@ -248,7 +311,7 @@ export class Collector {
 
   /** As at a start; but what is under way still counts for slots that lie ahead now, and will come once more. */
   #setBack(now: Date): void {
-    this.#dispatcher.missAhead();
+    for (const dispatcher of this.#all) dispatcher.missAhead();
     this.#pollCurrent(now);
   }
 
@@ -258,7 +321,7 @@ export class Collector {
     onNote({ type: "clock", at: instantFromDate(clock.now()), kind, stepMs });
     if (kind !== "set_back" && kind !== "set_forward") return;
     this.#outcomes.moveTimes(stepMs);
-    this.#dispatcher.clockSet();
+    for (const dispatcher of this.#all) dispatcher.clockSet();
   }
 
   /**
@@ -269,6 +332,7 @@ export class Collector {
     if (due.length === 0) return;
     const today = contractDate(this.#options.clock.now());
     this.#outcomes.turnTo(today);
+    this.#share(today);
     const jobs: DueJob[] = [];
     let opened = 0;
     for (const scheduled of due) {
@@ -282,20 +346,47 @@ export class Collector {
     yield* this.#plan(jobs);
   }
 
+  /** Before a slot is opened it is settled whose everything is that the jobs want now, at whatever slots. */
+  #share(today: string): void {
+    this.#options.shares?.settle(
+      this.#jobs.map(({ job }) => {
+        const { contracts, priceless } = this.#chains.expand(job, today);
+        return {
+          job,
+          symbols: priceless.length === 0 ? job.symbols : [...job.symbols, ...priceless],
+          contracts,
+        };
+      }),
+      wantedOf,
+      this.#options.clock.monotonicMs(),
+    );
+  }
+
   *#plan(jobs: readonly DueJob[]): Iterable<void> {
-    this.#planned = planInTurn(jobs, this.#outcomes.planOptions, this.#withdraw());
+    this.#planned = this.#probed(planInTurn(jobs, this.#outcomes.planOptions, this.#withdraw()));
     let added = 0;
     for (const call of this.#planned) {
-      this.#dispatcher.add(call);
+      this.#add(call);
       added += 1;
       if (added % ADDED_AT_ONCE === 0) yield;
     }
     this.#options.onChange?.();
   }
 
+  /** The same calls, one of them for each account that is to be tried: what it is refused, the others ask for. */
+  *#probed(planned: IterableIterator<PlannedCall>): IterableIterator<PlannedCall> {
+    const { shares, clock } = this.#options;
+    const probed = shares?.toProbe(clock.monotonicMs()) ?? [];
+    this.#probing = new Set(probed);
+    for (const call of planned) {
+      const account = call.call.form === "watchlist" ? undefined : probed.shift();
+      yield account === undefined ? call : { ...call, account };
+    }
+  }
+
   /** Takes the calls back that only wait for their turn, so that they can be planned anew. */
   #withdraw(): PlannedCall[] {
-    return [...this.#dispatcher.withdraw(), ...this.#planned];
+    return [...this.#all.flatMap((dispatcher) => dispatcher.withdraw()), ...this.#planned];
   }
 
   /** Opens a job's slot in the ledger; gives what is to be asked for it, and how many names are due. */
@@ -320,26 +411,28 @@ export class Collector {
     return { asked: this.#outcomes.withoutResting(lacking), names: names.length };
   }
 
-  /** Calls of a window that the schedule does not need, for programs that can wait. */
-  #lendable(): number {
-    const { limit, secondClientCount } = this.#dispatcher.budget;
-    const { windowMs } = this.#options.governor;
+  /** Calls of an account's window that the schedule does not need, for programs that can wait. */
+  #lendable({ name, governor: { windowMs } }: CalledAccount): number {
+    const { limit, secondClientCount } = this.#of(name).budget;
     const nowMs = this.#options.clock.now().getTime();
-    if (this.#reserved === null || nowMs >= this.#reserved.untilMs) {
+    let reserved = this.#reserved.get(name);
+    if (!reserved || nowMs >= reserved.untilMs) {
       const untilMs = nowMs + windowMs;
       const until = new Date(untilMs + (LOOK_AHEAD_WINDOWS + 1) * windowMs);
-      const costs = slotCosts(this.#jobs, this.#chains, { after: new Date(nowMs - windowMs), until });
-      this.#reserved = { costs, untilMs };
+      const window = { after: new Date(nowMs - windowMs), until };
+      const isOurs = ({ account }: PlannedCall): boolean => account === null || account === name;
+      const costs = slotCosts(this.#jobs, this.#chains, { ...window, ownerOf: this.#ownerOf, isOurs });
+      this.#reserved.set(name, (reserved = { costs, untilMs }));
     }
-    return shareOf(
-      { limit: limit - secondClientCount },
-      reservedCalls(this.#reserved.costs, nowMs, windowMs),
-    );
+    return shareOf({ limit: limit - secondClientCount }, reservedCalls(reserved.costs, nowMs, windowMs));
   }
 
-  #noteOpened({ job, slotAt, deadlineMs, due }: BeginningSlot): void {
+  #noteOpened({ job, slotAt, account, deadlineMs, due }: BeginningSlot): void {
     const endsAt = deadlineMs === Infinity ? null : instantFromDate(new Date(deadlineMs));
-    this.#options.onNote({ type: "opened", run: this.#options.run, job, slotAt, endsAt, due: [...due] });
+    const { run, onNote } = this.#options;
+    onNote(
+      ofAccount({ type: "opened", run, job, slotAt, endsAt, due: [...due] }, account ?? DEFAULT_ACCOUNT),
+    );
   }
 
   #note(entries: SlotEntry[]): void {
@@ -361,8 +454,19 @@ export class Collector {
     if (due.length === 0) return;
     this.#missed += slots.length * due.length;
     const past = slots.map((slotAt) => ({ slotAt, stored: NOTHING_STORED }));
-    downtimeNotes(job.name, due, past).forEach(this.#options.onNote);
+    const ownerOf = this.#ownerOf;
+    for (const [account, names] of grouped(due, (name) => ownerOf?.(name, job.delayed) ?? DEFAULT_ACCOUNT))
+      for (const note of downtimeNotes(job.name, names, past)) this.#options.onNote(ofAccount(note, account));
   }
+}
+
+/** The price that a chain waits for is asked by whoever has the underlying, and so the chain is that one's as long. */
+function ownersOf(shares: Shares | undefined): OwnerOf | undefined {
+  return shares && ((name, delayed) => shares.ownerOf(underlyingOfPending(name) ?? name, delayed));
+}
+
+function sum<Item>(items: readonly Item[], of: (item: Item) => number): number {
+  return items.reduce((total, item) => total + of(item), 0);
 }
 
 function allOf(steps: Iterable<void>): void {

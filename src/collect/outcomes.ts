@@ -2,6 +2,7 @@
  * What comes of the calls: the fate of every instrument goes to the ledger, and what they teach is remembered: prices
  * for chains, unknown symbols, how long a list may be, which symbol makes a call fail.
  */
+import type { OwnerOf } from "../accounts/shares.ts";
 import type { Clock } from "../clock.ts";
 import type { MissReason } from "../journal/ledger.ts";
 import type { Log } from "../log.ts";
@@ -20,8 +21,8 @@ import {
 import type { ChainBook } from "./chainBook.ts";
 import type { Result } from "./dispatcher.ts";
 import { BadSymbolSearch } from "./badSymbolSearch.ts";
-import { grouped } from "./budgetPlan.ts";
-import { dueNames, type PlanOptions, type Want } from "./asks.ts";
+
+import { dueNames, grouped, type PlanOptions, type Want } from "./asks.ts";
 import {
   halved,
   type PlannedCall,
@@ -42,10 +43,16 @@ type OutcomesOptions = {
   chains: ChainBook;
   /** Takes the calls that follow from an answer. */
   ask: (planned: PlannedCall) => void;
+  /** Called when chains have stood for contracts since: whose they are is to be settled before they are asked for. */
+  onExpanded: () => void;
+  /** Lets another account ask for what this one is refused; false: there is none. */
+  handOver: (planned: PlannedCall) => boolean;
   /** Takes the calls back that only wait for their turn. */
   withdraw: () => PlannedCall[];
   /** When instruments were last asked and answered by the runs before, epoch ms UTC. */
   lastSeenMs: ReadonlyMap<string, number>;
+  /** Whose each instrument is; undefined: there is one account. */
+  ownerOf: OwnerOf | undefined;
 };
 
 /** When an instrument was last asked is forgotten after so long, in ms: chains bring new contracts every week. */
@@ -71,6 +78,7 @@ export class Outcomes {
       batchSize: this.#batch.size,
       lastSeenMs: (name) => this.#lastSeenMs.get(name) ?? 0,
       ...(this.askBackoff.holds && { alone: (symbol) => this.askBackoff.isSuspect(symbol) }),
+      ownerOf: this.#options.ownerOf,
     };
   }
 
@@ -114,7 +122,7 @@ export class Outcomes {
       case "quotes":
         return this.#stored(planned, result.answer.document, result.askedMs);
       case "unauthorized":
-        return this.#ended(planned, "unauthorized");
+        return this.#options.handOver(planned) ? undefined : this.#ended(planned, "unauthorized");
       case "too_long":
         return this.#tooLong(planned);
       case "malformed":
@@ -166,7 +174,9 @@ export class Outcomes {
   #followChains(): void {
     const { chains, slots, ask, log, clock } = this.#options;
     if (!chains.waits) return;
-    for (const { due, priced, broken } of chains.follow(contractDate(clock.now()))) {
+    const ready = chains.follow(contractDate(clock.now()));
+    if (ready.length > 0) this.#options.onExpanded();
+    for (const { due, priced, broken } of ready) {
       const slot = { job: due.job.name, slotAt: due.slotAt };
       slots.settle([slot], broken.map(pendingChain), "malformed");
       slots.extend(slot, dueNames(due), priced.map(pendingChain));
@@ -264,5 +274,12 @@ export class Outcomes {
 
 /** Stands in a slot for the contracts of a chain whose underlying has no price yet; withdrawn when it has. */
 export function pendingChain(underlying: string): string {
-  return `chain of ${underlying}`;
+  return `${PENDING}${underlying}`;
 }
+
+/** The other way; null: it is another name. */
+export function underlyingOfPending(name: string): string | null {
+  return name.startsWith(PENDING) ? name.slice(PENDING.length) : null;
+}
+
+const PENDING = "chain of ";

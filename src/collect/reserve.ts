@@ -9,7 +9,8 @@ import { FIRST_BATCH_SIZE } from "./batchSize.ts";
 import type { ChainBook } from "./chainBook.ts";
 import type { GovernorConfig } from "./governor/governor.ts";
 import { type ScheduledJob, firstLater } from "../schedule/slots.ts";
-import { planCalls } from "./callPlan.ts";
+import type { OwnerOf } from "../accounts/shares.ts";
+import { type PlannedCall, planCalls } from "./callPlan.ts";
 import { instantFromDate } from "../clock.ts";
 import { contractDate } from "../market/expirations.ts";
 
@@ -25,11 +26,21 @@ export const LOOK_AHEAD_WINDOWS = 16;
  */
 const SPARE_CALLS = 3;
 
-/** What the jobs cost at each of their slots in (after, until], ascending. */
+/** The slots whose cost is asked for, and of whose calls. */
+type Costed = {
+  /** In (after, until]. */
+  after: Date;
+  until: Date;
+  ownerOf?: OwnerOf | undefined;
+  /** Which calls count. Default: all. */
+  isOurs?: (call: PlannedCall) => boolean;
+};
+
+/** What the jobs cost at each of their slots, ascending. */
 export function slotCosts(
   scheduled: readonly ScheduledJob[],
   chains: ChainBook,
-  { after, until }: { after: Date; until: Date },
+  { after, until, ownerOf, isOurs = () => true }: Costed,
 ): SlotCost[] {
   const bySlot = new Map<number, number[]>();
   scheduled.forEach(({ schedule }, job) => {
@@ -48,8 +59,8 @@ export function slotCosts(
       callsOf(
         jobs.flatMap((job) => scheduled[job] ?? []),
         chains,
-        { at, today },
-      );
+        { at, today, ownerOf },
+      ).filter(isOurs).length;
     known.set(key, calls);
     return calls;
   };
@@ -61,15 +72,15 @@ export function slotCosts(
 function callsOf(
   jobs: readonly ScheduledJob[],
   chains: ChainBook,
-  { at, today }: { at: Date; today: string },
-): number {
+  { at, today, ownerOf }: { at: Date; today: string; ownerOf: OwnerOf | undefined },
+): PlannedCall[] {
   const due = jobs.map(({ job }) => {
     const { contracts, priceless } = chains.expand(job, today);
     const symbols = [...new Set([...job.symbols, ...priceless])];
     const slot = { slotAt: instantFromDate(at), deadlineMs: Infinity, closes: false };
     return { job, ...slot, symbols, contracts };
   });
-  return planCalls(due, { batchSize: FIRST_BATCH_SIZE }).length;
+  return planCalls(due, { batchSize: FIRST_BATCH_SIZE, ownerOf });
 }
 
 /** The calls to keep free at an instant, the spare ones not included. */

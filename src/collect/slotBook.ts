@@ -4,9 +4,14 @@
  * A slot is open -> settled, when the last of its instruments is stored or missed; it is given out once, then
  * forgotten. So due = stored + missed holds for every slot that leaves this book. An instrument is stored at a slot when
  * an answer that was asked for within the slot holds it, whoever asked: a recount of the journal says the same.
+ *
+ * With several accounts a slot has a share for each, which is an account of its own: an instrument is due in one of them.
  */
+import type { OwnerOf } from "../accounts/shares.ts";
 import type { Instant } from "../clock.ts";
 import type { MissReason, SlotEntry } from "../journal/ledger.ts";
+import { DEFAULT_ACCOUNT } from "../journal/record.ts";
+import { grouped } from "./asks.ts";
 
 /** What became of an instrument at a slot. */
 export type Fate = "stored" | MissReason;
@@ -14,8 +19,9 @@ export type Fate = "stored" | MissReason;
 /** A slot of a job. */
 export type Slot = { job: string; slotAt: Instant };
 
-/** A slot that begins. */
+/** A slot that begins, or an account's share of one. */
 export type BeginningSlot = Slot & {
+  account?: string;
   /** When it is over, epoch ms UTC; Infinity when no other one comes. */
   deadlineMs: number;
   /** Whether it wants delayed quotes. */
@@ -43,12 +49,16 @@ type Stored = { names: readonly string[]; delayed: boolean; askedMs: number };
 
 /** The open slots, by job and time, in the order they were opened. */
 export class SlotBook {
-  readonly #open = new Map<string, OpenSlot>();
+  /** The open shares of each slot, by account. */
+  readonly #open = new Map<string, Map<string, OpenSlot>>();
   #recent: Stored[] = [];
   readonly #listener: SlotListener;
+  readonly #ownerOf: OwnerOf | undefined;
 
-  constructor(listener: SlotListener) {
+  /** @param ownerOf whose each instrument is; undefined: there is one account */
+  constructor(listener: SlotListener, ownerOf?: OwnerOf) {
     this.#listener = listener;
+    this.#ownerOf = ownerOf;
   }
 
   /**
@@ -56,13 +66,12 @@ export class SlotBook {
    * slot comes once more, goes on with all that it has: what is stored stays stored, the rest waits for both outcomes.
    */
   open(slot: BeginningSlot): void {
-    if (slot.due.length === 0) return;
-    const { job, slotAt } = slot;
-    const key = slotKey(slot);
-    const before = this.#open.get(key);
-    const entry = before?.entry ?? { job, slotAt, due: [], misses: [] };
-    const unsettled = before?.unsettled ?? new Map<string, number>();
-    this.#open.set(key, { slot, entry, unsettled });
+    for (const [account, due] of this.#shares(slot, slot.due)) this.#openShare({ ...slot, account, due });
+  }
+
+  #openShare(slot: BeginningSlot & { account: string }): void {
+    const open = this.#openedShare(slot);
+    const { entry, unsettled } = open;
     const known = new Set(entry.due);
     const missed = new Set(entry.misses.map(([name]) => name));
     for (const name of new Set(slot.due)) {
@@ -72,46 +81,71 @@ export class SlotBook {
     }
     entry.misses = entry.misses.filter(([name]) => !unsettled.has(name));
     this.#listener.onOpened({ ...slot, due: [...entry.due] });
-    for (const stored of this.#recent) this.#credit(stored, { slot, entry, unsettled });
+    for (const stored of this.#recent) this.#credit(stored, open);
+  }
+
+  /** The share as it is, or one with nothing due yet. */
+  #openedShare(slot: BeginningSlot & { account: string }): OpenSlot {
+    const { job, slotAt, account } = slot;
+    const shares = this.#open.get(slotKey(slot)) ?? new Map<string, OpenSlot>();
+    const before = shares.get(account);
+    const share = account === DEFAULT_ACCOUNT ? {} : { account };
+    const entry = before?.entry ?? { job, slotAt, ...share, due: [], misses: [] };
+    const open = { slot, entry, unsettled: before?.unsettled ?? new Map<string, number>() };
+    this.#open.set(slotKey(slot), shares.set(account, open));
+    return open;
+  }
+
+  /** The account in whose share each name is due: where it is due already, that one. */
+  #shares(slot: Slot & { delayed: boolean }, names: readonly string[]): Map<string, string[]> {
+    const ownerOf = this.#ownerOf;
+    if (!ownerOf) return new Map(names.length === 0 ? [] : [[DEFAULT_ACCOUNT, [...names]]]);
+    const known = new Map(
+      [...(this.#open.get(slotKey(slot)) ?? [])].flatMap(([account, { entry }]) =>
+        entry.due.map((name): [string, string] => [name, account]),
+      ),
+    );
+    return grouped(names, (name) => known.get(name) ?? ownerOf(name, slot.delayed));
   }
 
   /** The contracts of chains whose price came late are due in place of what stood for them. */
   extend(slot: Slot, due: readonly string[], insteadOf: readonly string[]): void {
-    const open = this.#open.get(slotKey(slot));
-    if (!open) return;
-    const gone = new Set(insteadOf.filter((name) => open.unsettled.delete(name)));
-    const names = new Set([...open.entry.due.filter((name) => !gone.has(name)), ...due]);
-    const known = new Set(open.entry.due);
-    for (const name of due) if (!known.has(name)) open.unsettled.set(name, 1);
-    open.entry.due = [...names];
-    this.#listener.onOpened({ ...open.slot, due: open.entry.due });
-    this.#giveOut(open);
+    const before = [...(this.#open.get(slotKey(slot))?.values() ?? [])];
+    const [first] = before;
+    if (!first) return;
+    const changed = new Set<OpenSlot>();
+    const shares = this.#shares(first.slot, due);
+    for (const open of before) {
+      const gone = new Set(insteadOf.filter((name) => open.unsettled.delete(name)));
+      if (gone.size > 0) changed.add(open);
+      open.entry.due = open.entry.due.filter((name) => !gone.has(name));
+    }
+    for (const [account, names] of shares) {
+      const open = this.#openedShare({ ...first.slot, account });
+      const known = new Set(open.entry.due);
+      for (const name of names) if (!known.has(name)) open.unsettled.set(name, 1);
+      open.entry.due = [...new Set([...open.entry.due, ...names])];
+      changed.add(open);
+    }
+    for (const open of changed) this.#listener.onOpened({ ...open.slot, due: open.entry.due });
+    for (const open of changed) this.#giveOut(open);
   }
 
   /** What became of instruments, at all the slots that want them; it counts where they are due and not settled yet. */
   settle(slots: Iterable<Slot>, names: readonly string[], fate: Fate): void {
-    for (const slot of slots) {
-      const open = this.#open.get(slotKey(slot));
-      if (!open) continue;
-      for (const name of names) {
-        const outcomes = open.unsettled.get(name);
-        if (outcomes === undefined) continue;
-        if (fate !== "stored" && outcomes > 1) {
-          open.unsettled.set(name, outcomes - 1);
-          continue;
-        }
-        open.unsettled.delete(name);
-        if (fate !== "stored") open.entry.misses.push([name, fate]);
+    for (const slot of slots)
+      for (const open of this.#open.get(slotKey(slot))?.values() ?? []) {
+        settleShare(open, names, fate);
+        this.#giveOut(open);
       }
-      this.#giveOut(open);
-    }
   }
 
   /** Instruments whose quotes were asked for at `askedMs` are stored at each slot that lasted then and wants them. */
   credit(names: readonly string[], delayed: boolean, askedMs: number): void {
     const stored = { names, delayed, askedMs };
     this.#recent = [...this.#recent.slice(1 - RECENT_ANSWERS), stored];
-    for (const open of [...this.#open.values()]) this.#credit(stored, open);
+    for (const shares of [...this.#open.values()])
+      for (const open of [...shares.values()]) this.#credit(stored, open);
   }
 
   #credit({ names, delayed, askedMs }: Stored, open: OpenSlot): void {
@@ -124,7 +158,8 @@ export class SlotBook {
 
   /** Settles all that is open, because the program ends. */
   settleAll(reason: MissReason): void {
-    const entries = [...this.#open.values()].map(({ entry, unsettled }) => {
+    const open = [...this.#open.values()].flatMap((shares) => [...shares.values()]);
+    const entries = open.map(({ entry, unsettled }) => {
       for (const name of unsettled.keys()) entry.misses.push([name, reason]);
       return entry;
     });
@@ -134,8 +169,23 @@ export class SlotBook {
 
   #giveOut({ slot, entry, unsettled }: OpenSlot): void {
     if (unsettled.size > 0) return;
-    this.#open.delete(slotKey(slot));
+    const shares = this.#open.get(slotKey(slot));
+    shares?.delete(entry.account ?? DEFAULT_ACCOUNT);
+    if (shares?.size === 0) this.#open.delete(slotKey(slot));
     if (entry.due.length > 0) this.#listener.onSettled([entry]);
+  }
+}
+
+function settleShare({ entry, unsettled }: OpenSlot, names: readonly string[], fate: Fate): void {
+  for (const name of names) {
+    const outcomes = unsettled.get(name);
+    if (outcomes === undefined) continue;
+    if (fate !== "stored" && outcomes > 1) {
+      unsettled.set(name, outcomes - 1);
+      continue;
+    }
+    unsettled.delete(name);
+    if (fate !== "stored") entry.misses.push([name, fate]);
   }
 }
 

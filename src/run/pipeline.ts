@@ -10,12 +10,12 @@ import type { Arrived } from "../collect/callEnds.ts";
 import { Collector, type CollectorOptions } from "../collect/collector.ts";
 import type { Send } from "../collect/dispatcher.ts";
 import type { PlannedCall } from "../collect/callPlan.ts";
-import type { ResponseRecord } from "../journal/record.ts";
+import { DEFAULT_ACCOUNT, type ResponseRecord } from "../journal/record.ts";
 import { type Answer, classifyAnswer } from "../quotes-api/answer.ts";
 import type { Stations } from "./stations.ts";
 
 /** What a collector polls, whom it tells, and the stations it polls through. */
-type Joined = Omit<CollectorOptions, "send" | "governor" | "history" | "onClosed"> & {
+type Joined = Omit<CollectorOptions, "accounts"> & {
   stations: Stations;
   /** Reads the journal from where it left off, and stores rows and its place in one transaction. */
   loader: Pick<Loader, "notify">;
@@ -33,8 +33,8 @@ export function openCollector({ stations, loader, mayCall, metered, ...polled }:
   };
   return new Collector({
     ...polled, // jobs and calendar: what is due, and when
-    ...stations.budget, // the governor's limit, and the calls before this run that count
-    send: metered ? metered(send) : send,
+    // The governor's limit, and the calls before this run that count.
+    accounts: [{ name: DEFAULT_ACCOUNT, ...stations.budget, send: metered ? metered(send) : send }],
   });
 }
 

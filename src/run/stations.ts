@@ -2,7 +2,7 @@
 import { join, resolve } from "node:path";
 import type { Clock } from "../clock.ts";
 import type { CallLog } from "../collect/callLog.ts";
-import type { CollectorOptions } from "../collect/collector.ts";
+import type { CalledAccount } from "../collect/collector.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import type { JournalFs } from "../journal/fs.ts";
 import { uuidv7 } from "../journal/segmentName.ts";
@@ -19,7 +19,7 @@ export type Stations = Pick<OpenFeed, "fetchQuotes" | "sourceOf"> & {
   /** Where calls are noted, so that a run after this one knows of them. */
   calls: CallLog;
   /** What a governor must know: the limit, the calls before that count, and whom to tell when it closes. */
-  budget: Pick<CollectorOptions, "governor" | "history" | "onClosed">;
+  budget: Pick<CalledAccount, "governor" | "history" | "onClosed">;
   /** Makes a request id, UUIDv7. */
   requestId: () => string;
   close: () => Promise<void>;

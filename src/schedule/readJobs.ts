@@ -18,6 +18,8 @@ export type Job = {
   session: JobFile["session"];
   delayed: boolean;
   priority: number;
+  /** The account that polls it; absent: whichever. No job file can say it yet. */
+  account?: string;
   symbols: readonly string[];
   /** The file they come from, absolute; null when they stand in the job file. */
   symbolsFile: string | null;

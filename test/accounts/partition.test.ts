@@ -1,7 +1,7 @@
 /** Jobs spread over accounts, counted beside a plain list of which jobs want what. */
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { partition, type OwnerOf, type Sharer, type Wanted } from "../../src/accounts/partition.ts";
+import { partition, type Partition, type Sharer, type Wanted } from "../../src/accounts/partition.ts";
 
 const sharer = (name: string, limit = 60, windowMs = 60_000): Sharer => ({ name, limit, windowMs });
 const FOUR = ["main", "second", "third", "fourth"].map((name) => sharer(name));
@@ -21,7 +21,7 @@ function namesOf({ symbols, contracts, watchlist }: Wanted): string[] {
 }
 
 /** How many of these names each account has. */
-function shares(names: readonly string[], ownerOf: OwnerOf): Record<string, number> {
+function shares(names: readonly string[], ownerOf: Partition): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const name of names) {
     const owner = String(ownerOf(name, false));
@@ -31,7 +31,7 @@ function shares(names: readonly string[], ownerOf: OwnerOf): Record<string, numb
 }
 
 /** The calls of each account, by the jobs that want them: a contract each, and a block of symbols each. */
-function callsOf(wanted: readonly Wanted[], ownerOf: OwnerOf, blockSize: number): Map<string, string[]> {
+function callsOf(wanted: readonly Wanted[], ownerOf: Partition, blockSize: number): Map<string, string[]> {
   const calls = new Map<string, string[]>();
   const blocks = new Map<string, string[]>();
   const add = (jobs: string, name: string): unknown => calls.set(jobs, [...(calls.get(jobs) ?? []), name]);
@@ -292,7 +292,7 @@ describe("what a change moves", () => {
   const contracts = named(240, "C:");
   const options = wantedBy("options", { contracts });
 
-  function moved(names: readonly string[], before: OwnerOf, after: OwnerOf): string[] {
+  function moved(names: readonly string[], before: Partition, after: Partition): string[] {
     return names.filter((name) => before(name, false) !== after(name, false));
   }
 

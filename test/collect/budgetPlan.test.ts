@@ -1,7 +1,7 @@
 /** What the jobs cost over a day, before a single call is made. */
 import { describe, expect, test } from "@jest/globals";
-import { type BudgetPlan, planBudget } from "../../src/collect/budgetPlan.ts";
-import type { DueJob } from "../../src/collect/asks.ts";
+import { type BudgetPlan, planAccounts, planBudget } from "../../src/collect/budgetPlan.ts";
+import { type DueJob, dueNames } from "../../src/collect/asks.ts";
 import type { OptionContract } from "../../src/market/instrument.ts";
 import { contractsOf, dueJob, MINUTE_MS, symbolsNamed } from "./due.ts";
 
@@ -211,4 +211,92 @@ test("what would fit every 20 minutes does not in a whole session, whose last sl
   );
 
   expect(plan).toMatchObject({ fits: false, callsPerPass: 105, fitsEveryMs: 30 * MINUTE_MS });
+});
+
+describe("jobs that several accounts share", () => {
+  const accounts = ["main", "second", "third"].map((name) => ({ name, ...LIMIT }));
+  const pinned = (due: DueJob[], account: string): DueJob[] =>
+    due.map((slot) => ({ ...slot, job: { ...slot.job, account } }));
+
+  test("180 contracts a minute take the whole budget of three accounts, a third of each", () => {
+    const due = everyMinutes(1, { name: "options", contracts: contractsOf(180) });
+
+    const plan = planAccounts(due, accounts, 100);
+
+    expect(
+      plan.accounts.map(({ account, plan: { callsPerPass, fits } }) => [account, callsPerPass, fits]),
+    ).toEqual([
+      ["main", 60, true],
+      ["second", 60, true],
+      ["third", 60, true],
+    ]);
+    expect(plan.total).toEqual({
+      ...{ callsPerPass: 180, passMs: MINUTE_MS, fits: true, missedAtReach: 3 * 36, starving: [] },
+    });
+  });
+
+  test("one account more makes fit what does not, and shortens the pass of what does", () => {
+    const tooMuch = everyMinutes(1, { name: "options", contracts: contractsOf(240) });
+    const enough = everyMinutes(1, { name: "options", contracts: contractsOf(120) });
+
+    const [missing, more] = [planAccounts(tooMuch, accounts, 100), planAccounts(enough, accounts, 100)];
+
+    expect(missing.total).toMatchObject({ fits: false, passMs: 80_000, starving: ["options"] });
+    expect(missing.withOneMore).toMatchObject({ fits: true, callsPerPass: 240, passMs: MINUTE_MS });
+    expect([more.total.passMs, more.withOneMore.passMs]).toEqual([40_000, 30_000]);
+  });
+
+  test("one account has the plan of today", () => {
+    const due = [
+      ...everyMinutes(1, { name: "equities", symbols: symbolsNamed(250) }),
+      ...everyMinutes(5, { name: "options", contracts: contractsOf(80) }),
+    ];
+
+    const plan = planAccounts(due, accounts.slice(0, 1), 100);
+
+    expect(plan.accounts).toEqual([{ account: "main", plan: planBudget(due, LIMIT, 100) }]);
+    expect(plan.unasked).toEqual([]);
+  });
+
+  test("all that is due is in one account's plan, a list's option symbol beside its contract", () => {
+    const due = [
+      ...everyMinutes(1, { name: "equities", symbols: [...symbolsNamed(1_000), "AAPL261218C00001000"] }),
+      ...everyMinutes(5, { name: "options", symbols: ["S7"], contracts: contractsOf(50) }),
+      dueJob({
+        name: "late",
+        delayed: true,
+        slotMs: OPEN_MS,
+        symbols: symbolsNamed(30),
+        watchlist: "DEFAULT",
+      }),
+    ];
+
+    const { accounts: plans, total } = planAccounts(due, accounts, 100);
+
+    const jobs = plans.flatMap(({ plan }) => plan.jobs);
+    for (const [name, part] of new Map(due.map((slot) => [slot.job.name, slot])))
+      expect(jobs.filter(({ job }) => job === name).reduce((sum, one) => sum + one.instruments, 0)).toBe(
+        dueNames(part).length,
+      );
+    expect(plans.filter(({ plan }) => plan.jobs.some(({ job }) => job === "options"))).toHaveLength(3);
+    expect(total.callsPerPass).toBeGreaterThanOrEqual(10 + 50 + 2);
+  });
+
+  test("a pinned job is planned for its account, and the watchlist of an account that is absent for none", () => {
+    const due = [
+      ...pinned(everyMinutes(1, { name: "options", contracts: contractsOf(61) }), "second"),
+      ...pinned([dueJob({ name: "lists", slotMs: OPEN_MS, symbols: ["A"], watchlist: "DEFAULT" })], "gone"),
+    ];
+
+    const plan = planAccounts(due, accounts, 100);
+
+    expect(plan.accounts.map(({ plan: { starving } }) => starving)).toEqual([[], ["options"], []]);
+    expect(plan.total).toMatchObject({ fits: false, starving: ["options"] });
+    expect(plan.withOneMore).toMatchObject({ fits: false });
+    expect(plan.unasked).toEqual(["watchlist DEFAULT"]);
+    expect(plan.accounts.flatMap(({ plan: { jobs } }) => jobs.map(({ job }) => job)).sort()).toEqual([
+      "lists",
+      "options",
+    ]);
+  });
 });

@@ -1,6 +1,6 @@
 /** Planning in the simplest way, instrument by instrument: what is quicker in `src/collect/` is held to it. */
-import { type DueJob, namesOf, type PlanOptions, type Want } from "../../src/collect/asks.ts";
-import { grouped } from "../../src/collect/budgetPlan.ts";
+import { type DueJob, grouped, namesOf, type PlanOptions, type Want } from "../../src/collect/asks.ts";
+
 import type { PlannedCall } from "../../src/collect/callPlan.ts";
 import { byUrgency, type Urgency } from "../../src/collect/urgencyQueue.ts";
 import type { QuoteCall } from "../../src/quotes-api/request.ts";
@@ -87,6 +87,7 @@ function combined(asks: readonly (Ask & Urgency)[]): PlannedCall {
   return {
     call: first.call.form === "symbols" ? { ...first.call, symbols } : first.call,
     wants,
+    account: null,
     ...servedBy(wants),
     priority: Math.max(...asks.map(({ priority }) => priority)),
     deadlineMs: Math.min(...asks.map(({ deadlineMs }) => deadlineMs)),

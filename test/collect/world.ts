@@ -5,7 +5,7 @@
 import { afterEach, jest } from "@jest/globals";
 import { type Clock, createObserver, type Instant, instantFromDate } from "../../src/clock.ts";
 import type { CallLog } from "../../src/collect/callLog.ts";
-import { Collector, type CollectorOptions } from "../../src/collect/collector.ts";
+import { type CalledAccount, Collector, type CollectorOptions } from "../../src/collect/collector.ts";
 import type { PlannedCall } from "../../src/collect/callPlan.ts";
 import type { Job } from "../../src/schedule/readJobs.ts";
 import type { ClockStep, LedgerNote, MissReason, SlotEntry } from "../../src/journal/ledger.ts";
@@ -33,6 +33,10 @@ export type SeenCall = {
   observedAt: Instant | null;
   planned: PlannedCall;
   names: string[];
+  /** Who asked. */
+  account: string;
+  /** Whether the answer had quotes. */
+  brought: boolean;
 };
 
 /** How the service answers: an answer, or an error that is thrown. */
@@ -59,8 +63,11 @@ afterEach(async () => {
  * when the answer is on the disk; `log`: where calls are noted, and one that is cut off by the end is not over.
  */
 export type WorldOptions = Partial<
-  Pick<CollectorOptions, "governor" | "history" | "calendar" | "exchange" | "earlier" | "onClosed">
+  Pick<CollectorOptions, "calendar" | "exchange" | "earlier" | "shares"> &
+    Pick<CalledAccount, "governor" | "history" | "onClosed">
 > & {
+  /** Names of the accounts, each with a service of its own. Default: there is one. */
+  accounts?: readonly string[];
   start: string;
   jobs: Job[];
   respond?: Respond;
@@ -86,23 +93,13 @@ export function startWorld(options: WorldOptions): World {
   const respond = options.respond ?? (({ planned }) => quotesFor(planned));
   const logAt = (level: string) => (_fields: object, message: string) => void logged.push({ level, message });
   const observe = createObserver(time.clock);
-  const collector = new Collector({
-    jobs: options.jobs,
-    calendar: options.calendar ?? alwaysOpen,
-    exchange: options.exchange ?? createCalendar(),
-    clock: options.clockOf?.(time) ?? time.clock,
-    log: { debug: logAt("debug"), info: logAt("info"), warn: logAt("warn"), error: logAt("error") },
-    governor: options.governor ?? { limit: 60, windowMs: 60_000 },
-    history: options.history ?? null,
-    run: "01940000-0000-7000-8000-000000000000",
-    earlier: options.earlier ?? null,
-    ...(options.onClosed && { onClosed: options.onClosed }),
-    onNote: (note) => void notes.push(structuredClone(note)),
-    send: async (planned, signal, onArrived) => {
+  const sendAs =
+    (account: string): CalledAccount["send"] =>
+    async (planned, signal, onArrived) => {
       const names = (askedInstruments(planned.call) ?? []).map(instrumentName);
       const call: SeenCall = {
         ...{ sentAt: Date.now(), answeredAt: null, afterMs: time.clock.monotonicMs(), observedAt: null },
-        ...{ planned, names },
+        ...{ planned, names, account, brought: false },
       };
       calls.push(call);
       const place = calls.length - 1;
@@ -114,11 +111,29 @@ export function startWorld(options: WorldOptions): World {
       over?.();
       const answer = await respond(call);
       call.observedAt = observe();
+      call.brought = answer.outcome === "quotes";
       const headers = options.headers?.(call) ?? {};
       onArrived({ headers, answer });
       await options.kept?.(call);
       return { record: { requestedAt, observedAt: call.observedAt, headers }, answer };
-    },
+    };
+  const collector = new Collector({
+    jobs: options.jobs,
+    calendar: options.calendar ?? alwaysOpen,
+    exchange: options.exchange ?? createCalendar(),
+    clock: options.clockOf?.(time) ?? time.clock,
+    log: { debug: logAt("debug"), info: logAt("info"), warn: logAt("warn"), error: logAt("error") },
+    run: "01940000-0000-7000-8000-000000000000",
+    earlier: options.earlier ?? null,
+    ...(options.shares && { shares: options.shares }),
+    onNote: (note) => void notes.push(structuredClone(note)),
+    accounts: (options.accounts ?? ["default"]).map((name) => ({
+      name,
+      governor: options.governor ?? { limit: 60, windowMs: 60_000 },
+      history: options.history ?? null,
+      ...(options.onClosed && { onClosed: options.onClosed }),
+      send: sendAs(name),
+    })),
   });
   const end = async (graceMs: number): Promise<void> => {
     open.delete(world);
@@ -173,6 +188,7 @@ export function entriesOf(notes: readonly LedgerNote[], job?: string): SlotEntry
         : note.type === "down"
           ? note.slots.map((slotAt) => ({
               ...{ job: note.job, slotAt, due: note.due },
+              ...(note.account !== undefined && { account: note.account }),
               misses: note.due.map((name): [string, MissReason] => [name, "down"]),
             }))
           : [],
@@ -194,7 +210,7 @@ export function reasonsOf(entry: SlotEntry | undefined): Partial<Record<MissReas
 
 /** Every account adds up: nothing is missed that was not due, and nothing twice. */
 export function addsUp(entries: readonly SlotEntry[]): boolean {
-  const slots = new Set(entries.map(({ job, slotAt }) => `${job} ${slotAt}`));
+  const slots = new Set(entries.map(({ job, slotAt, account }) => `${job} ${slotAt} ${account ?? ""}`));
   return (
     slots.size === entries.length &&
     entries.every(({ due, misses }) => {

@@ -8,7 +8,8 @@
  */
 import type { Clock } from "../../clock.ts";
 import { type Answer, answerError } from "../../quotes-api/answer.ts";
-import { Collector, type CollectorOptions } from "../../collect/collector.ts";
+import { type CalledAccount, Collector, type CollectorOptions } from "../../collect/collector.ts";
+import { DEFAULT_ACCOUNT } from "../../journal/record.ts";
 import { CONCURRENCY, type Send } from "../../collect/dispatcher.ts";
 import { namesOf } from "../../collect/asks.ts";
 import { QuotekeeperError } from "../../errors.ts";
@@ -24,10 +25,7 @@ export type SweepOptions = {
   plan: SweepPlan;
   run: Pick<SweepRun, "name" | "begunAt">;
   /** What its collector is made of; `borrow` asks one that runs beside. */
-  collector: Pick<
-    CollectorOptions,
-    "clock" | "log" | "send" | "governor" | "history" | "onClosed" | "borrow"
-  >;
+  collector: Pick<CollectorOptions, "clock" | "log"> & Omit<CalledAccount, "name" | "atOnce">;
   /** Called after each call, and when calls wait. */
   onProgress: (progress: SweepProgress) => void;
   /** Ends it: calls under way are finished, within `GRACE_MS`. */
@@ -63,22 +61,34 @@ class Sweep {
   #askedCount = 0;
 
   constructor(options: SweepOptions) {
-    const { clock, onClosed } = options.collector;
+    const { clock, log, ...account } = options.collector;
     this.#options = options;
     this.#clock = clock;
     this.#begunAtMs = clock.monotonicMs();
     this.#health = new ServiceHealth(this.#begunAtMs);
     this.#collector = new Collector({
-      ...options.collector,
-      ...{ jobs: [], calendar: alwaysOpen, exchange: alwaysOpen, run: options.run.name, earlier: null },
+      ...{
+        clock,
+        log,
+        jobs: [],
+        calendar: alwaysOpen,
+        exchange: alwaysOpen,
+        run: options.run.name,
+        earlier: null,
+      },
       // Its slot is none of the schedule's: the report gives the account of it, not the tables of the ledger.
       onNote: () => undefined,
-      atOnce: () => this.#health.atOnce(clock.monotonicMs(), this.#knowsWhoIsBeside() ? CONCURRENCY : 1),
-      send: (planned, signal, onArrived) => this.#send(planned, signal, onArrived),
-      onClosed: (forMs) => {
-        onClosed?.(forMs);
-        this.#tell("refused; waiting for the budget", this.#collector.status().queued);
-      },
+      accounts: [
+        {
+          ...{ ...account, name: DEFAULT_ACCOUNT },
+          atOnce: () => this.#health.atOnce(clock.monotonicMs(), this.#knowsWhoIsBeside() ? CONCURRENCY : 1),
+          send: (planned, signal, onArrived) => this.#send(planned, signal, onArrived),
+          onClosed: (forMs) => {
+            account.onClosed?.(forMs);
+            this.#tell("refused; waiting for the budget", this.#collector.status().queued);
+          },
+        },
+      ],
     });
   }
 

@@ -81,10 +81,10 @@ async function besideCollector(rule: Rule, jobs: Job[], count: number, minutes: 
       () => (refused[who] += 1),
     );
   const collector = new Collector({
-    ...{ jobs, calendar: alwaysOpen, exchange: createCalendar(), clock, log: SILENT, governor: GOVERNOR },
-    ...{ history: null, run: "01940000-0000-7000-8000-000000000000", earlier: null },
+    ...{ jobs, calendar: alwaysOpen, exchange: createCalendar(), clock, log: SILENT },
+    ...{ run: "01940000-0000-7000-8000-000000000000", earlier: null },
+    accounts: [{ name: "default", governor: GOVERNOR, history: null, send: ask("collector") }],
     onNote: (note) => void notes.push(structuredClone(note)),
-    send: ask("collector"),
   });
   collector.start();
   await time.pass(5 * MINUTE_MS);

@@ -9,7 +9,6 @@ import { counted, fateLines, leftLine } from "../../../backfill/sweep/sweepWords
 import type { Config } from "../../../config/loadEnvironment.ts";
 import { type CallPath, collectCall } from "../../../run/pipeline.ts";
 import { openStations } from "../../../run/stations.ts";
-import type { CollectorOptions } from "../../../collect/collector.ts";
 import { thisProcess } from "../../../run/beside/lock.ts";
 import { askForCall } from "../../../run/beside/permits.ts";
 import { type Edges, endingAtInterrupt } from "../../../run/edges.ts";
@@ -68,7 +67,7 @@ export async function runSweep(
     const room = await roomOf(config, clock, () => lastPrices(store.archive));
     announce(edges, config, { plan, run, room, simulated: feed.simulated });
     const asking = { by: "sweep", account: accountOf(config), clock, self: await thisProcess() } as const;
-    const borrow: CollectorOptions["borrow"] = async (ending) =>
+    const borrow: SweepOptions["collector"]["borrow"] = async (ending) =>
       (await askForCall(resolve(config.dataDir), { ...asking, signal: ending }))?.ended ?? null;
     const made = { ...budget, governor: { ...budget.governor, evenly: !feed.simulated } };
     await poll(edges, {

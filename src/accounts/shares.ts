@@ -1,0 +1,138 @@
+/**
+ * Which accounts take part, and whose each instrument is: settled before each slot, and the same as long as nothing changes.
+ *
+ * An account is active -> refused, when it has been refused for `REFUSED_FOR_MS`, and active again with its first answer; or
+ * drained, by the operator's word. One that is refused loses nothing meanwhile: who stands in for it asks again.
+ */
+import { DEFAULT_ACCOUNT } from "../journal/record.ts";
+import { partition, type Partition, type Sharer, type Wanted } from "./partition.ts";
+
+/** What a job polls: its symbols with those whose price its chains need, and the contracts of today. */
+type Polled = { job: object; symbols: readonly string[]; contracts: readonly object[] };
+
+/** Which account asks for what bears a name in the ledger. */
+export type OwnerOf = (name: string, delayed: boolean) => string;
+
+/** What is so of an account. */
+type AccountState = "active" | "drained" | "refused";
+
+/** How long the service must refuse an account before others have its share, in ms: by then it is no slip. */
+export const REFUSED_FOR_MS = 120_000;
+
+/** How often a refused account makes a call, to see whether it is refused still, in ms. */
+export const PROBED_EVERY_MS = 120_000;
+
+/** The accounts that share the jobs. Times are those of one monotonic clock, in ms. */
+export class Shares {
+  readonly #accounts: readonly Sharer[];
+  #drained: ReadonlySet<string> = new Set();
+  /** Since when the service has refused an account, without an answer in between; and when it was tried last. */
+  readonly #refused = new Map<string, { sinceMs: number; triedMs: number }>();
+  #polled: readonly Polled[] = [];
+  #wanted: readonly Wanted[] = [];
+  /** The pins of watchlists, which nobody else can ask for. */
+  #pinned = new Map<string, string>();
+  #parting: readonly Sharer[] = [];
+  #ownerOf: Partition = () => null;
+  /** The partition without those that are refused at the moment, by their names. */
+  #without: { names: string; ownerOf: Partition } | null = null;
+
+  constructor(accounts: readonly Sharer[]) {
+    this.#accounts = accounts;
+  }
+
+  /** The account that asks for a name. */
+  readonly ownerOf: OwnerOf = (name, delayed) =>
+    this.#ownerOf(name, delayed) ?? this.#pinned.get(name) ?? this.#accounts[0]?.name ?? DEFAULT_ACCOUNT;
+
+  /**
+   * Told before each slot of all that the jobs want now: what has not changed costs nothing.
+   *
+   * @param wantedOf asked when something has changed
+   */
+  settle<Job extends Polled>(
+    polled: readonly Job[],
+    wantedOf: (polled: readonly Job[]) => Wanted[],
+    nowMs: number,
+  ): void {
+    const parting = this.#partingAt(nowMs);
+    const isAsBefore = isSameList(this.#parting, parting) && isSame(this.#polled, polled);
+    if (isAsBefore) return;
+    this.#wanted = isSame(this.#polled, polled) ? this.#wanted : wantedOf(polled);
+    this.#pinned = new Map(
+      this.#wanted.flatMap(({ watchlist, account }) =>
+        watchlist !== null && account !== null ? [[watchlist, account]] : [],
+      ),
+    );
+    this.#polled = polled;
+    this.#parting = parting;
+    this.#without = null;
+    this.#ownerOf = partition(this.#wanted, parting);
+  }
+
+  /** Whether an account may be given calls. */
+  takesPart(account: string): boolean {
+    return this.#parting.some(({ name }) => name === account);
+  }
+
+  /** The accounts that are to make no calls, by the operator's word; from the next slot on. */
+  drain(names: Iterable<string>): void {
+    this.#drained = new Set(names);
+  }
+
+  /** The service has refused an account's credentials. */
+  refused(account: string, nowMs: number): void {
+    const { sinceMs = nowMs } = this.#refused.get(account) ?? {};
+    this.#refused.set(account, { sinceMs, triedMs: nowMs });
+    this.#without = null;
+  }
+
+  /** It has answered an account. */
+  answered(account: string): void {
+    if (this.#refused.delete(account)) this.#without = null;
+  }
+
+  /** Who asks in place of an account that was refused, for what bears a name; null: nobody can. */
+  standIn(name: string, delayed: boolean): string | null {
+    const left = this.#parting.filter((account) => !this.#refused.has(account.name));
+    if (left.length === 0) return null;
+    const names = left.map((account) => account.name).join();
+    if (this.#without?.names !== names) this.#without = { names, ownerOf: partition(this.#wanted, left) };
+    return this.#without.ownerOf(name, delayed);
+  }
+
+  /** The accounts that are refused, and due to be tried by one call. */
+  toProbe(nowMs: number): string[] {
+    return [...this.#refused]
+      .filter(([name, { triedMs }]) => !this.takesPart(name) && nowMs - triedMs >= PROBED_EVERY_MS)
+      .flatMap(([name]) => (this.#drained.has(name) ? [] : [name]));
+  }
+
+  stateOf(account: string, nowMs: number): AccountState {
+    if (this.#drained.has(account)) return "drained";
+    const { sinceMs = nowMs } = this.#refused.get(account) ?? {};
+    return nowMs - sinceMs >= REFUSED_FOR_MS ? "refused" : "active";
+  }
+
+  /** Where all are refused, they go on trying: nobody could stand in. */
+  #partingAt(nowMs: number): Sharer[] {
+    const wanted = this.#accounts.filter(({ name }) => !this.#drained.has(name));
+    const active = wanted.filter(({ name }) => this.stateOf(name, nowMs) === "active");
+    return active.length > 0 ? active : wanted;
+  }
+}
+
+function isSame(before: readonly Polled[], now: readonly Polled[]): boolean {
+  return (
+    before.length === now.length &&
+    now.every(({ job, symbols, contracts }, place) => {
+      const old = before[place];
+      return old?.job === job && isSameList(old.symbols, symbols) && isSameList(old.contracts, contracts);
+    })
+  );
+}
+
+/** Lists that nobody has changed are the same ones; those of chains are made anew each time, of the same contracts. */
+function isSameList<Item>(one: readonly Item[], other: readonly Item[]): boolean {
+  return one === other || (one.length === other.length && one.every((item, place) => item === other[place]));
+}

@@ -1,0 +1,245 @@
+/** Several accounts, each with a service of its own: who asks for what, and what the ledger says of each share. */
+import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { PROBED_EVERY_MS, REFUSED_FOR_MS, Shares } from "../../src/accounts/shares.ts";
+import type { SlotEntry } from "../../src/journal/ledger.ts";
+import { alwaysOpen, createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
+import { contractsOf, symbolsNamed } from "./due.ts";
+import { entriesOf, failure, jobOf, mostInWindow, quotesFor, startWorld } from "./world.ts";
+import type { SeenCall, World, WorldOptions } from "./world.ts";
+
+const START = "2026-11-20T14:30:00Z";
+const NAMES = ["main", "second", "third", "fourth"];
+
+type Fleet = World & { shares: Shares };
+
+/** A world of several accounts of 60 calls a minute. */
+function startFleet(options: Partial<WorldOptions> & Pick<WorldOptions, "jobs">, names = NAMES): Fleet {
+  const shares = new Shares(names.map((name) => ({ name, limit: 60, windowMs: 60_000 })));
+  return Object.assign(startWorld({ start: START, accounts: names, shares, ...options }), { shares });
+}
+
+/** Who asked for each name, at the slots of a minute. */
+function askers(world: World, minute: string): Map<string, string[]> {
+  const found = new Map<string, string[]>();
+  for (const { planned, names, account } of world.calls)
+    if (planned.slotAt?.slice(11).startsWith(minute))
+      for (const name of names) found.set(name, [...(found.get(name) ?? []), account]);
+  return found;
+}
+
+/** The shares of a slot. */
+function sharesAt(world: World, minute: string, job: string): SlotEntry[] {
+  return entriesOf(world.notes, job).filter(({ slotAt }) => slotAt.slice(11).startsWith(minute));
+}
+
+/**
+ * Counts anew, from the calls that were answered: each name is due in one share of a slot, and missed there where no answer
+ * that was asked for within the slot holds it.
+ */
+function expectRecounted(world: World, slotMs = 60_000): void {
+  const slots = new Map<string, SlotEntry[]>();
+  for (const entry of entriesOf(world.notes)) {
+    const key = `${entry.slotAt} ${entry.job}`;
+    slots.set(key, [...(slots.get(key) ?? []), entry]);
+  }
+  for (const shares of slots.values()) {
+    const due = shares.flatMap((share) => share.due);
+    expect(new Set(due).size).toBe(due.length);
+    expect(new Set(shares.map(({ account }) => account)).size).toBe(shares.length);
+    const from = Date.parse(shares[0]?.slotAt ?? "");
+    const stored = new Set(world.calls.flatMap((call) => storedBy(call, { from, to: from + slotMs })));
+    for (const share of shares)
+      expect(new Set(share.misses.map(([name]) => name))).toEqual(
+        new Set(share.due.filter((name) => !stored.has(name))),
+      );
+  }
+}
+
+function storedBy(call: SeenCall, { from, to }: { from: number; to: number }): string[] {
+  return call.observedAt !== null && call.brought && call.sentAt >= from && call.sentAt < to
+    ? call.names
+    : [];
+}
+
+test("1,500 symbols and 150 contracts: each asked by one account, all within their limits, in shares that add up", async () => {
+  const jobs = [
+    jobOf({ name: "list", symbols: symbolsNamed(1_500) }),
+    jobOf({ name: "chain", options: contractsOf(150) }),
+    jobOf({ name: "again", symbols: symbolsNamed(300), options: contractsOf(20), priority: 3 }),
+  ];
+  const world = startFleet({ jobs });
+
+  await world.until("2026-11-20T14:33:30Z");
+
+  for (const minute of ["14:31", "14:32"]) {
+    const found = askers(world, minute);
+    expect(found.size).toBe(1_650);
+    expect([...found.values()].every((accounts) => accounts.length === 1)).toBe(true);
+    expect(sharesAt(world, minute, "list").map(({ account }) => account)).toEqual(
+      expect.arrayContaining(NAMES),
+    );
+    expect(sharesAt(world, minute, "list").flatMap(({ due }) => due)).toHaveLength(1_500);
+    expect(sharesAt(world, minute, "chain").flatMap(({ misses }) => misses)).toEqual([]);
+  }
+  for (const name of NAMES) {
+    const calls = world.calls.filter(({ account }) => account === name);
+    expect(mostInWindow(calls, 60_000)).toBeLessThanOrEqual(60);
+    expect(calls.length).toBeGreaterThan(100);
+  }
+  expectRecounted(world);
+});
+
+test("the price of a chain's underlying is asked by one account, and its contracts by all, each in one share", async () => {
+  const chain = {
+    ...{ underlying: "AAPL", expirations: ["2026-12-18", "2027-01-15"] },
+    ...{ strikes: { around: "last" as const, percent: "10", step: "1" }, types: ["CALL" as const] },
+  };
+  const world = startFleet({ jobs: [jobOf({ name: "chain", chains: [chain] })] });
+
+  await world.until("2026-11-20T14:32:30Z");
+
+  expect(askers(world, "14:30").get("AAPL")).toHaveLength(1);
+  const shares = sharesAt(world, "14:30", "chain").filter(({ due }) => due.length > 0);
+  expect(shares.map(({ account }) => account).sort()).toEqual([...NAMES].sort());
+  expect(shares.flatMap(({ due }) => due)).toHaveLength(42);
+  expect(new Set(world.calls.map(({ account }) => account)).size).toBe(4);
+  expectRecounted(world);
+});
+
+test("a job that is pinned is one account's, and what others want of the same as well", async () => {
+  const jobs = [
+    jobOf({ name: "pinned", options: contractsOf(30), account: "third" }),
+    jobOf({ name: "free", options: contractsOf(60) }),
+  ];
+  const world = startFleet({ jobs });
+
+  await world.until("2026-11-20T14:31:30Z");
+
+  const found = askers(world, "14:30");
+  expect(contractsOf(30).map(({ strike }) => found.get(`AAPL:2026-12-18:CALL:${strike}`))).toEqual(
+    contractsOf(30).map(() => ["third"]),
+  );
+  expect(found.size).toBe(60);
+  expectRecounted(world);
+});
+
+describe("an account that is drained", () => {
+  const jobs = [jobOf({ name: "list", symbols: symbolsNamed(800), options: contractsOf(80) })];
+
+  test("is asked no more from the next slot on, and the others have its share", async () => {
+    const world = startFleet({ jobs });
+    await world.until("2026-11-20T14:31:30Z");
+
+    world.shares.drain(["second"]);
+    await world.until("2026-11-20T14:34:30Z");
+
+    for (const minute of ["14:32", "14:33"]) {
+      const found = askers(world, minute);
+      expect(found.size).toBe(880);
+      expect([...found.values()].every((accounts) => accounts.length === 1)).toBe(true);
+      expect([...found.values()].flat()).not.toContain("second");
+    }
+    expect(entriesOf(world.notes).flatMap(({ misses }) => misses)).toEqual([]);
+    expectRecounted(world);
+
+    world.shares.drain([]);
+    await world.until("2026-11-20T14:36:30Z");
+    expect([...askers(world, "14:35").values()].flat()).toContain("second");
+  });
+
+  test("is missed where nobody else has what it is pinned to: its watchlist", async () => {
+    const lists = [jobOf({ name: "mine", watchlist: "MINE", account: "second" })];
+    const world = startFleet({ jobs: lists });
+    await world.until("2026-11-20T14:30:30Z");
+    world.shares.drain(["second"]);
+
+    await world.until("2026-11-20T14:32:30Z");
+
+    expect(sharesAt(world, "14:31", "mine")).toEqual([
+      expect.objectContaining({ account: "second", misses: [["watchlist MINE", "down"]] }),
+    ]);
+    expect(world.calls.map(({ account }) => account)).toEqual(["second"]);
+  });
+});
+
+describe("an account that the service refuses", () => {
+  const jobs = [jobOf({ name: "list", symbols: symbolsNamed(800), options: contractsOf(80) })];
+
+  test("loses nothing: others ask in the same slot, then have its share; it is tried again, and comes back", async () => {
+    let [from, to] = [Infinity, Infinity];
+    const world = startFleet({
+      jobs,
+      respond: ({ planned, account }) =>
+        account === "second" && Date.now() >= from && Date.now() < to
+          ? failure("unauthorized")
+          : quotesFor(planned),
+    });
+    await world.until("2026-11-20T14:31:30Z");
+    [from, to] = [Date.now(), Date.now() + 8 * 60_000];
+    await world.pass(8 * 60_000);
+    const refusedAfter = world.calls.filter(
+      ({ account, sentAt }) => account === "second" && sentAt >= from + REFUSED_FOR_MS + 60_000,
+    );
+    await world.pass(PROBED_EVERY_MS + 120_000);
+
+    expect(entriesOf(world.notes).flatMap(({ misses }) => misses)).toEqual([]);
+    // One call at a time, to see whether it is refused still.
+    expect(refusedAfter.length).toBeGreaterThan(0);
+    expect(refusedAfter.length).toBeLessThanOrEqual(4);
+    const last = world.calls.filter(({ sentAt }) => sentAt > to + PROBED_EVERY_MS + 60_000);
+    expect(last.filter(({ account }) => account === "second").length).toBeGreaterThan(15);
+    expectRecounted(world);
+  });
+
+  test("is missed as unauthorized where all are refused, and all go on trying", async () => {
+    const world = startFleet({ jobs, respond: () => failure("unauthorized") });
+
+    await world.until("2026-11-20T14:35:30Z");
+
+    const entries = sharesAt(world, "14:34", "list");
+    expect(entries.flatMap(({ misses }) => misses.map(([, reason]) => reason))).toEqual(
+      Array.from({ length: 880 }, () => "unauthorized"),
+    );
+    expectRecounted(world);
+  });
+});
+
+test("whatever happens to accounts and jobs, and however long nothing runs, every slot's shares add up to what was answered", async () => {
+  const event = fc.oneof(
+    fc.record({ kind: fc.constant("drain" as const), names: fc.subarray(NAMES) }),
+    fc.record({ kind: fc.constant("refuse" as const), names: fc.subarray(NAMES) }),
+    fc.record({ kind: fc.constant("jobs" as const), symbols: fc.nat(400), contracts: fc.nat(40) }),
+    fc.record({ kind: fc.constant("stall" as const), ms: fc.nat(100_000) }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(fc.tuple(fc.nat(90_000), event), { maxLength: 6 }), async (events) => {
+      let refused: readonly string[] = [];
+      const jobsOf = (symbols: number, contracts: number) => [
+        jobOf({ name: "list", symbols: symbolsNamed(symbols + 1), options: contractsOf(contracts) }),
+        jobOf({ name: "other", symbols: symbolsNamed(90, "T"), options: contractsOf(10), account: "third" }),
+      ];
+      const world = startFleet({
+        jobs: jobsOf(300, 30),
+        respond: ({ planned, account }) =>
+          refused.includes(account) ? failure("unauthorized") : quotesFor(planned),
+      });
+      for (const [afterMs, happens] of events) {
+        await world.pass(afterMs);
+        if (happens.kind === "drain") world.shares.drain(happens.names);
+        else if (happens.kind === "refuse") refused = happens.names;
+        else if (happens.kind === "stall") world.stall(happens.ms);
+        else
+          world.collector.replaceJobs(
+            jobsOf(happens.symbols, happens.contracts),
+            alwaysOpen,
+            createCalendar(),
+          );
+      }
+      await world.pass(90_000);
+      await world.end(0);
+      expectRecounted(world);
+    }),
+    { numRuns: 30 },
+  );
+});
