@@ -48,15 +48,16 @@ export function lowered(state: GovernorState, atMs: number): BackOff {
   };
 }
 
-/** When the calls a window grow next, if none is refused until then; Infinity when nothing holds them down. */
-export function growsAtMs({ backOff, config }: GovernorState): number {
-  return backOff === null ? Infinity : backOff.changedAtMs + backOff.patienceWindows * config.windowMs;
+/** When the calls a window grow next, if none is refused until then; Infinity when nothing holds them down, or all is. */
+export function growsAtMs({ backOff, config, phase }: GovernorState): number {
+  if (backOff === null || phase !== "open") return Infinity;
+  return backOff.changedAtMs + backOff.patienceWindows * config.windowMs;
 }
 
 /** The state with the step that is due at `atMs`, if one is. */
 export function grown(state: GovernorState, atMs: number): GovernorState {
   const { backOff } = state;
-  if (backOff === null || state.phase !== "open" || atMs < growsAtMs(state)) return state;
+  if (backOff === null || atMs < growsAtMs(state)) return state;
   const stepCount = backOff.tookStep ? STEP_GROWTH * backOff.stepCount : backOff.stepCount;
   const capCount = backOff.capCount + stepCount;
   // A step after a refused one is still on trial: refused as well, it waits longest.

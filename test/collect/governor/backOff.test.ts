@@ -92,6 +92,7 @@ describe("without a refusal", () => {
       30 * MINUTE_MS + 5_000,
     );
     expect(growsAtMs(stateOf({}))).toBe(Infinity);
+    expect(growsAtMs(stateOf({ backOff: HELD, phase: "probing" }))).toBe(Infinity);
     expect(grown(stateOf({}), Infinity).backOff).toBeNull();
   });
 });

@@ -7,8 +7,18 @@ import {
   type GovernorState,
 } from "../../../src/collect/governor/governor.ts";
 import { NO_RATE_LIMIT } from "../../../src/quotes-api/rateLimit.ts";
-import { anyMoves, anyRateLimit, drive, historyOf } from "./drive.ts";
+import { anyMoves, anyRateLimit, drive, historyOf, type Move } from "./drive.ts";
 import { SIXTY_A_MINUTE } from "./states.ts";
+
+/** After a refusal one call is out for so long that the calls a window would grow, were it answered. */
+const WAITING_PROBE: Move[] = [
+  { kind: "send", count: 1 },
+  { kind: "refuse", pick: 0, rateLimit: NO_RATE_LIMIT, how: "other", retryAfterMs: null },
+  { kind: "wait", ms: 1_010 },
+  { kind: "send", count: 1 },
+  { kind: "wait", ms: 18_990 },
+  { kind: "send", count: 1 },
+];
 
 describe("whatever happens and whatever the headers say", () => {
   test("never more calls than the limit are in flight or answered within one window", () => {
@@ -26,7 +36,7 @@ describe("whatever happens and whatever the headers say", () => {
           expect(counted.length).toBeLessThanOrEqual(config.limit);
         });
       }),
-      { numRuns: 300 },
+      { numRuns: 300, examples: [[WAITING_PROBE, { limit: 1, windowMs: 1_000 }]] },
     );
   });
 
