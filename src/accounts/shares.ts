@@ -13,9 +13,6 @@ type Polled = { job: object; symbols: readonly string[]; contracts: readonly obj
 /** Which account asks for what bears a name in the ledger. */
 export type OwnerOf = (name: string, delayed: boolean) => string;
 
-/** What is so of an account. */
-type AccountState = "active" | "drained" | "refused";
-
 /** How long the service must refuse an account before others have its share, in ms: by then it is no slip. */
 export const REFUSED_FOR_MS = 120_000;
 
@@ -56,9 +53,9 @@ export class Shares {
     nowMs: number,
   ): void {
     const parting = this.#partingAt(nowMs);
-    const isAsBefore = isSameList(this.#parting, parting) && isSame(this.#polled, polled);
-    if (isAsBefore) return;
-    this.#wanted = isSame(this.#polled, polled) ? this.#wanted : wantedOf(polled);
+    const wantsTheSame = isSame(this.#polled, polled);
+    if (wantsTheSame && isSameList(this.#parting, parting)) return;
+    if (!wantsTheSame) this.#wanted = wantedOf(polled);
     this.#pinned = new Map(
       this.#wanted.flatMap(({ watchlist, account }) =>
         watchlist !== null && account !== null ? [[watchlist, account]] : [],
@@ -84,12 +81,11 @@ export class Shares {
   refused(account: string, nowMs: number): void {
     const { sinceMs = nowMs } = this.#refused.get(account) ?? {};
     this.#refused.set(account, { sinceMs, triedMs: nowMs });
-    this.#without = null;
   }
 
   /** It has answered an account. */
   answered(account: string): void {
-    if (this.#refused.delete(account)) this.#without = null;
+    this.#refused.delete(account);
   }
 
   /** Who asks in place of an account that was refused, for what bears a name; null: nobody can. */
@@ -104,20 +100,16 @@ export class Shares {
   /** The accounts that are refused, and due to be tried by one call. */
   toProbe(nowMs: number): string[] {
     return [...this.#refused]
-      .filter(([name, { triedMs }]) => !this.takesPart(name) && nowMs - triedMs >= PROBED_EVERY_MS)
-      .flatMap(([name]) => (this.#drained.has(name) ? [] : [name]));
-  }
-
-  stateOf(account: string, nowMs: number): AccountState {
-    if (this.#drained.has(account)) return "drained";
-    const { sinceMs = nowMs } = this.#refused.get(account) ?? {};
-    return nowMs - sinceMs >= REFUSED_FOR_MS ? "refused" : "active";
+      .filter(([, { triedMs }]) => nowMs - triedMs >= PROBED_EVERY_MS)
+      .map(([name]) => name)
+      .filter((name) => !this.takesPart(name) && !this.#drained.has(name));
   }
 
   /** Where all are refused, they go on trying: nobody could stand in. */
   #partingAt(nowMs: number): Sharer[] {
     const wanted = this.#accounts.filter(({ name }) => !this.#drained.has(name));
-    const active = wanted.filter(({ name }) => this.stateOf(name, nowMs) === "active");
+    const refusedForMs = (name: string): number => nowMs - (this.#refused.get(name)?.sinceMs ?? nowMs);
+    const active = wanted.filter(({ name }) => refusedForMs(name) < REFUSED_FOR_MS);
     return active.length > 0 ? active : wanted;
   }
 }

@@ -12,7 +12,7 @@ import {
   text,
   timestamp,
 } from "drizzle-orm/pg-core";
-import { instruments, sources } from "./schema.ts";
+import { accountId, instruments, sources } from "./schema.ts";
 
 const instant = (name: string) => timestamp(name, { withTimezone: true, mode: "string" });
 
@@ -56,7 +56,7 @@ export const fills = pgTable(
       .references(() => sources.id),
     filledBy: text("filled_by", { enum: ["journal", "xml", "csv", "parquet", "sweep", "gaps"] }).notNull(),
     filledAt: instant("filled_at").notNull(),
-    accountId: smallint("account_id").notNull().default(1),
+    accountId: accountId(),
   },
   (table) => [
     primaryKey({ columns: [table.job, table.slotAt, table.sourceId, table.accountId, table.instrument] }),

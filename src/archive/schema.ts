@@ -68,7 +68,7 @@ export const accounts = pgTable("accounts", {
 });
 
 /** Which account a row is of: a share of a slot, or an answer. */
-const accountId = () => smallint("account_id").notNull().default(1);
+export const accountId = () => smallint("account_id").notNull().default(1);
 
 /** Each security and option contract that an answer has named, as the newest one describes it. */
 export const instruments = pgTable(

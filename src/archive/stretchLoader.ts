@@ -174,19 +174,12 @@ export class StretchLoader {
   async #place(client: pg.ClientBase, stretch: Stretch): Promise<Placed> {
     const { sources, accounts, instruments, series, letters } = stretch;
     const texts = sources.map(sourceText);
-    if (texts.some((text) => !this.#sources.has(text))) {
-      const numbers = await placeSources(client, sources);
-      texts.forEach((text, place) => this.#sources.set(text, numbers[place] ?? 0));
-    }
-    const sourceIds = texts.map((text) => this.#sources.get(text) ?? 0);
-    if (accounts.some((name) => !this.#accounts.has(name))) {
-      const numbers = await placeAccounts(client, accounts);
-      accounts.forEach((name, place) => this.#accounts.set(name, numbers[place] ?? 0));
-    }
+    const sourceIds = await numbersOf(texts, this.#sources, () => placeSources(client, sources));
+    const accountIds = await numbersOf(accounts, this.#accounts, () => placeAccounts(client, accounts));
     const ids = await placeSeen(client, instruments, this.#known);
     return {
       sourceIds,
-      accountIds: accounts.map((name) => this.#accounts.get(name) ?? 0),
+      accountIds,
       numbers: series.map(({ instrument, source }) => ({
         instrumentId: ids[instrument] ?? 0,
         sourceId: sourceIds[source] ?? 0,
@@ -296,6 +289,19 @@ function isOfData(error: unknown): boolean {
 type StoredQuotes = Pick<LoadReport, "responses" | "quotes" | "dividends" | "repeated"> & {
   remember: (() => void) | null;
 };
+
+/** From memory, or all of them by a look at the archive, which is remembered. */
+async function numbersOf(
+  names: readonly string[],
+  known: Map<string, number>,
+  find: () => Promise<number[]>,
+): Promise<number[]> {
+  if (names.some((name) => !known.has(name))) {
+    const numbers = await find();
+    names.forEach((name, place) => known.set(name, numbers[place] ?? 0));
+  }
+  return names.map((name) => known.get(name) ?? 0);
+}
 
 /** Numbers in place of places: of the sources, the accounts, and of each series. */
 type Placed = {

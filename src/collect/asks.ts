@@ -81,21 +81,21 @@ export function planAsks(due: readonly DueJob[], options: PlanOptions, waiting: 
       options,
     ).sort(moreUrgent);
   return [
-    ...shares(ofKind("single"), options, (asks, account) => asks.map((ask) => group([ask], account))),
-    ...shares(ofKind("list"), options, (asks, account) => batches(asks, options, account)),
-    ...shares(ofKind("delayed list"), options, (asks, account) => batches(asks, options, account)),
+    ...ofEachAccount(ofKind("single"), options, (asks) => asks.map((ask) => group([ask]))),
+    ...ofEachAccount(ofKind("list"), options, (asks) => batches(asks, options)),
+    ...ofEachAccount(ofKind("delayed list"), options, (asks) => batches(asks, options)),
   ].sort(byUrgency);
 }
 
 /** The groups of each account's share. */
-function shares(
+function ofEachAccount(
   asks: readonly UrgentAsk[],
   { ownerOf }: PlanOptions,
-  groupsOf: (asks: readonly UrgentAsk[], account: string | null) => AskGroup[],
+  groupsOf: (asks: readonly UrgentAsk[]) => AskGroup[],
 ): AskGroup[] {
-  if (!ownerOf) return groupsOf(asks, null);
+  if (!ownerOf) return groupsOf(asks);
   const owned = grouped(asks, ({ subject }) => ownerOf(subject.name, subject.call.delayed));
-  return [...owned].flatMap(([account, share]) => groupsOf(share, account));
+  return [...owned].flatMap(([account, share]) => groupsOf(share).map((group) => ({ ...group, account })));
 }
 
 /** What a call asks for, as the ledger names it; a watchlist is one thing there, whatever it holds. */
@@ -237,29 +237,25 @@ function joiner(): (before: Wishes, added: Wishes) => Wishes {
 }
 
 /** The most urgent symbols share a call; one that is asked for in passing costs nothing where there is room. */
-function batches(
-  asks: readonly UrgentAsk[],
-  { batchSize, alone }: PlanOptions,
-  account: string | null,
-): AskGroup[] {
+function batches(asks: readonly UrgentAsk[], { batchSize, alone }: PlanOptions): AskGroup[] {
   const isAlone = ({ subject: { call } }: Ask): boolean =>
     call.form === "symbols" && alone !== undefined && call.symbols.some(alone);
   const apart = alone ? asks.filter(isAlone) : [];
   const together = apart.length > 0 ? asks.filter((ask) => !isAlone(ask)) : asks;
-  const groups = apart.map((ask) => group([ask], account));
+  const groups = apart.map((ask) => group([ask]));
   for (let start = 0; start < together.length; start += batchSize)
-    groups.push(group(together.slice(start, start + batchSize), account));
+    groups.push(group(together.slice(start, start + batchSize)));
   return groups;
 }
 
-function group(asks: readonly UrgentAsk[], account: string | null): AskGroup {
+function group(asks: readonly UrgentAsk[]): AskGroup {
   let [priority, deadlineMs, unseenSinceMs] = [-Infinity, Infinity, Infinity];
   for (const { by, unseenSinceMs: unseenMs } of asks) {
     priority = Math.max(priority, by.priority);
     deadlineMs = Math.min(deadlineMs, by.deadlineMs);
     unseenSinceMs = Math.min(unseenSinceMs, unseenMs);
   }
-  return { asks, account, priority, deadlineMs, unseenSinceMs };
+  return { asks, account: null, priority, deadlineMs, unseenSinceMs };
 }
 
 /** The items of each key, keys and items in the order they come. (`Map.groupBy` is newer than Node 20.) */

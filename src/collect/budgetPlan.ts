@@ -135,9 +135,8 @@ function planShares(
   batchSize: number,
 ): Omit<AccountsPlan, "withOneMore"> {
   const ownerOf = partition(wantedOf(due), accounts);
-  const kinds = [false, true].map((delayed) => due.filter(({ job }) => job.delayed === delayed));
   const shareOf = (owner: string | null): DueJob[] =>
-    kinds.flatMap((jobs, kind) => ownedOf(jobs, (name) => ownerOf(name, kind === 1) === owner));
+    ownedOf(due, (name, delayed) => ownerOf(name, delayed) === owner);
   const plans = accounts.map(({ name, ...limit }) => ({
     account: name,
     plan: planBudget(shareOf(name), limit, batchSize),

@@ -88,12 +88,15 @@ export function withoutNames<Due extends DuePart>(due: Due, names: ReadonlySet<s
 }
 
 /** What somebody owns of due jobs, without jobs of which that is nothing. Slots that share their lists still do. */
-export function ownedOf<Due extends DuePart>(due: readonly Due[], owns: (name: string) => boolean): Due[] {
+export function ownedOf<Due extends DuePart>(
+  due: readonly Due[],
+  owns: (name: string, delayed: boolean) => boolean,
+): Due[] {
   const known = new Map<readonly string[], DuePart>();
   return due.flatMap((slot) => {
     const names = dueNames(slot);
-    const part =
-      known.get(names) ?? withoutNames<DuePart>(slot, new Set(names.filter((name) => !owns(name))));
+    const isAnothers = (name: string): boolean => !owns(name, slot.job.delayed);
+    const part = known.get(names) ?? withoutNames<DuePart>(slot, new Set(names.filter(isAnothers)));
     known.set(names, part);
     const { symbols, contracts, job } = part;
     const owned = { ...slot, symbols, contracts, job: { ...slot.job, watchlist: job.watchlist } };

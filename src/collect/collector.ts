@@ -6,7 +6,6 @@ import type { OwnerOf, Shares } from "../accounts/shares.ts";
 import type { Job } from "../schedule/readJobs.ts";
 import { type Instant, instantFromDate } from "../clock.ts";
 import { type ClockStep, type LedgerNote, ofAccount, type SlotEntry } from "../journal/ledger.ts";
-import { DEFAULT_ACCOUNT } from "../journal/record.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import { contractDate } from "../market/expirations.ts";
 import { ChainBook } from "./chainBook.ts";
@@ -243,19 +242,21 @@ export class Collector {
     };
   }
 
-  /** What the governor knows of an account's budget at the moment; null: of the only one's. */
-  budget(account: string | null = null): BudgetState {
-    return this.#of(account).budget;
+  /** What the governor of the only account knows of the budget at the moment. */
+  budget(): BudgetState {
+    return this.#of(null).budget;
   }
 
-  /** Lets a program beside make a call of an account's budget: see `Dispatcher.lend`. */
-  lend(urgent: boolean, signal: AbortSignal, account: string | null = null): ReturnType<Dispatcher["lend"]> {
-    return this.#of(account).lend(urgent, signal);
+  /** Lets a program beside make a call of the only account's budget: see `Dispatcher.lend`. */
+  lend(urgent: boolean, signal: AbortSignal): ReturnType<Dispatcher["lend"]> {
+    return this.#of(null).lend(urgent, signal);
   }
 
   /** Resolves when nothing is queued or under way. */
   async idle(): Promise<void> {
-    while (this.status().queued > 0) await Promise.all(this.#all.map((dispatcher) => dispatcher.idle()));
+    // What one is refused goes to another, which may have been idle already.
+    do await Promise.all(this.#all.map((dispatcher) => dispatcher.idle()));
+    while (this.#all.some(({ queued }) => queued > 0));
   }
 
   /** Sends nothing more, waits for the calls under way, at most `graceMs`; what is open then was missed. */
@@ -430,9 +431,7 @@ export class Collector {
   #noteOpened({ job, slotAt, account, deadlineMs, due }: BeginningSlot): void {
     const endsAt = deadlineMs === Infinity ? null : instantFromDate(new Date(deadlineMs));
     const { run, onNote } = this.#options;
-    onNote(
-      ofAccount({ type: "opened", run, job, slotAt, endsAt, due: [...due] }, account ?? DEFAULT_ACCOUNT),
-    );
+    onNote(ofAccount({ type: "opened", run, job, slotAt, endsAt, due: [...due] }, account));
   }
 
   #note(entries: SlotEntry[]): void {
@@ -455,7 +454,7 @@ export class Collector {
     this.#missed += slots.length * due.length;
     const past = slots.map((slotAt) => ({ slotAt, stored: NOTHING_STORED }));
     const ownerOf = this.#ownerOf;
-    for (const [account, names] of grouped(due, (name) => ownerOf?.(name, job.delayed) ?? DEFAULT_ACCOUNT))
+    for (const [account, names] of grouped(due, (name) => ownerOf?.(name, job.delayed)))
       for (const note of downtimeNotes(job.name, names, past)) this.#options.onNote(ofAccount(note, account));
   }
 }

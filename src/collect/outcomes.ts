@@ -21,7 +21,6 @@ import {
 import type { ChainBook } from "./chainBook.ts";
 import type { Result } from "./dispatcher.ts";
 import { BadSymbolSearch } from "./badSymbolSearch.ts";
-
 import { dueNames, grouped, type PlanOptions, type Want } from "./asks.ts";
 import {
   halved,

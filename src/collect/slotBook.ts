@@ -21,6 +21,7 @@ export type Slot = { job: string; slotAt: Instant };
 
 /** A slot that begins, or an account's share of one. */
 export type BeginningSlot = Slot & {
+  /** Whose share it is. */
   account?: string;
   /** When it is over, epoch ms UTC; Infinity when no other one comes. */
   deadlineMs: number;

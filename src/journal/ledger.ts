@@ -92,7 +92,7 @@ export type ClockNote = ClockStep & { type: "clock"; source?: LedgerSource; at: 
 export type LedgerNote = OpenedNote | SlotsNote | DownNote | ClockNote;
 
 /** A note that names no account as one of this account. */
-export function ofAccount(note: LedgerNote, account: string): LedgerNote {
+export function ofAccount(note: LedgerNote, account = DEFAULT_ACCOUNT): LedgerNote {
   if (account === DEFAULT_ACCOUNT || note.type === "clock") return note;
   if (note.type !== "slots") return { ...note, account };
   return { ...note, entries: note.entries.map((entry) => ({ ...entry, account })) };

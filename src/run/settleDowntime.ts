@@ -14,7 +14,6 @@ import { downtimeNotes, slotNote, slotsWhileDown } from "../collect/downtime.ts"
 import { DEADLINES } from "../collect/fetchQuotes.ts";
 import type { JobSchedule } from "../schedule/slots.ts";
 import { type LedgerNote, ofAccount } from "../journal/ledger.ts";
-import { DEFAULT_ACCOUNT } from "../journal/record.ts";
 import type { Log } from "../log.ts";
 import type { OpenFeed } from "./feed.ts";
 import type { NoteWriter } from "./ledgerNotes.ts";
@@ -110,7 +109,7 @@ export async function accountForDowntime(
     }));
     notes.push(...downtimeNotes(job.name, due, past));
   }
-  return notes.map((note) => ofAccount(note, account ?? DEFAULT_ACCOUNT));
+  return notes.map((note) => ofAccount(note, account));
 }
 
 /**
@@ -131,7 +130,7 @@ export async function accountForLeftOpen(
     const delayed = jobs.find((one) => one.job.name === job)?.job.delayed ?? false;
     const stored = await readStoredWithin(pool, [window], { ...shares, instruments: due, delayed });
     const note = slotNote(job, due, { slotAt, stored: stored.get(0) ?? new Set() });
-    notes.push(ofAccount(note, account ?? DEFAULT_ACCOUNT));
+    notes.push(ofAccount(note, account));
   }
   return notes;
 }

@@ -67,15 +67,8 @@ class Sweep {
     this.#begunAtMs = clock.monotonicMs();
     this.#health = new ServiceHealth(this.#begunAtMs);
     this.#collector = new Collector({
-      ...{
-        clock,
-        log,
-        jobs: [],
-        calendar: alwaysOpen,
-        exchange: alwaysOpen,
-        run: options.run.name,
-        earlier: null,
-      },
+      ...{ clock, log, run: options.run.name, earlier: null },
+      ...{ jobs: [], calendar: alwaysOpen, exchange: alwaysOpen },
       // Its slot is none of the schedule's: the report gives the account of it, not the tables of the ledger.
       onNote: () => undefined,
       accounts: [

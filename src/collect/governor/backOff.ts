@@ -48,7 +48,7 @@ export function lowered(state: GovernorState, atMs: number): BackOff {
   };
 }
 
-/** When the calls a window grow next, if none is refused until then; Infinity when nothing holds them down, or all is. */
+/** When the calls a window grow next, if none is refused until then; Infinity when nothing holds them down, or the budget is not open. */
 export function growsAtMs({ backOff, config, phase }: GovernorState): number {
   if (backOff === null || phase !== "open") return Infinity;
   return backOff.changedAtMs + backOff.patienceWindows * config.windowMs;
