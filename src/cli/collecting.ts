@@ -19,7 +19,7 @@ import { type Collection, startCollection } from "../run/collection.ts";
 import type { openWeb } from "../run/openWeb.ts";
 import { createEvents } from "../run/troubles.ts";
 import type { createLogger } from "./terminal/logger.ts";
-import { accountOf } from "../run/feed.ts";
+import { accountKey } from "../accounts/account.ts";
 import type { StatusLine } from "./terminal/statusLine.ts";
 import { VERSION } from "../run/version.ts";
 import { say } from "./terminal/harmless.ts";
@@ -80,7 +80,7 @@ export async function leaseOf(
   const market = feed.kind === "simulated" ? "the simulated market" : `this account at ${feed.baseUrl}`;
   const ending = new AbortController();
   void interrupted.then((signal) => ending.abort(new Interrupted(signal)));
-  const what = { account: accountOf(config), thing: `${market} in ${archive.address}` };
+  const what = { account: accountKey(config), thing: `${market} in ${archive.address}` };
   const onWatch = ({ pid, host }: CollectorProcess): void =>
     warn(
       `Process ${pid} on ${host} was the last to collect ${what.thing}: looking for some seconds whether it still does.`,
@@ -118,7 +118,7 @@ export async function collect(
     onChange: oncePerTurn(refresh),
   });
   opened.collection = started;
-  lock.serve(lendCalls(accountOf(config), started.collector.lend.bind(started.collector), clock));
+  lock.serve(lendCalls(accountKey(config), started.collector.lend.bind(started.collector), clock));
   say(stdout, ...banner(config, opened, started));
   // A terminal has the banner; a log that is collected needs a line of its own.
   const machine = !stderr.isTTY;

@@ -5,7 +5,7 @@ import { type AddCommand, EXIT_CODES } from "./command.ts";
 import { printJson } from "./terminal/printJson.ts";
 import { resolve } from "node:path";
 import { noJobs, readJobs } from "../schedule/readJobs.ts";
-import { describeProblem } from "../schedule/yamlFile.ts";
+import { describeProblem } from "../config/yamlFile.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import type { Edges } from "../run/edges.ts";
 import { table } from "./terminal/table.ts";
@@ -95,7 +95,7 @@ async function jobsCheck(
   { json }: { json: boolean },
 ): Promise<number> {
   const dir = resolve(config.jobsDir);
-  const { jobs, calendar, problems } = await readJobs(dir);
+  const { jobs, calendar, problems } = await readJobs(dir, config);
   if (jobs.length === 0 && problems.length === 0) throw noJobs(dir);
   if (json) printJson(stdout, jobsCheckJson, { jobs, calendar, problems });
   else {

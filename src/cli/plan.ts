@@ -100,7 +100,7 @@ async function plan(
   edges: Edges,
   { json, date }: { json: boolean; date: string | null },
 ): Promise<number> {
-  const { jobs, calendar: overrides } = await requireJobs(resolve(config.jobsDir));
+  const { jobs, calendar: overrides } = await requireJobs(resolve(config.jobsDir), config);
   const calendar = createCalendar(overrides);
   const day = date ?? nextSession(calendar, edges.clock.now());
   const chains = new ChainBook(calendar, (broken) => say(edges.stderr, broken.message));

@@ -28,7 +28,7 @@ import { thisProcess } from "../run/beside/lock.ts";
 import { askForCall, type Permit, withPermit } from "../run/beside/permits.ts";
 import type { Edges } from "../run/edges.ts";
 import { type Archive, withArchive } from "../run/archive.ts";
-import { accountOf } from "../run/feed.ts";
+import { accountKey } from "../accounts/account.ts";
 import { openStations, type Stations } from "../run/stations.ts";
 import { table } from "./terminal/table.ts";
 import { say } from "./terminal/harmless.ts";
@@ -168,7 +168,7 @@ async function poll(config: Config, edges: Edges, { calls: wanted, json }: PollR
 /** The leave of a collector that runs beside; null: none does. */
 async function permitOf(config: Config, { clock, stderr }: Edges): Promise<Permit | null> {
   return askForCall(resolve(config.dataDir), {
-    ...{ by: "poll", account: accountOf(config), clock, self: await thisProcess() },
+    ...{ by: "poll", account: accountKey(config), clock, self: await thisProcess() },
     onWait: () =>
       say(
         stderr,

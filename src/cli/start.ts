@@ -37,7 +37,7 @@ async function start(config: Config, edges: Edges, { web: withWeb }: { web: bool
   const log = createLogger(config.logLevel, line.above(edges.stderr), edges.env);
   const interrupted = new Promise<string>((resolveSignal) => void edges.onInterrupt(resolveSignal));
   await offerExampleJobs(config, stdout);
-  await requireJobs(resolve(config.jobsDir));
+  await requireJobs(resolve(config.jobsDir), config);
   if (withWeb) requireToken(config.httpHost, config.webToken ?? null);
 
   const warn = (message: string): void => log.warn(message);

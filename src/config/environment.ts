@@ -142,6 +142,12 @@ export const environmentSchema = z.object({
     .default(60_000)
     .describe("Length of that window.")
     .register(variableMeta, { unit: "milliseconds" }),
+  QUOTEKEEPER_SIMULATED_ACCOUNTS: whole(1, 20)
+    .default(1)
+    .describe(
+      "How many accounts of the simulated service share the jobs, each with QUOTES_LIMIT calls. With 2, `start` shows how several accounts work together (docs/accounts.md).",
+    )
+    .register(variableMeta, { unit: "accounts" }),
   QUOTEKEEPER_DATA_DIR: text
     .default("./data")
     .describe("Directory of the journal and of the embedded database. It is made if it does not exist."),

@@ -39,6 +39,10 @@ export type Config = Readonly<{
   /** Whether somebody has set the limit. Where nobody has, it rises to what the service names. */
   limitGiven: boolean;
   limitWindowMs: number;
+  /** How many accounts the simulated service has. */
+  simulatedAccounts: number;
+  /** A variable of the environment or of `.env` by its name, as `accounts.yaml` names secrets; undefined: it is not set. */
+  variable: (name: string) => string | undefined;
   dataDir: string;
   jobsDir: string;
   httpHost: string;
@@ -84,6 +88,7 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>, di
   return toConfig(parsed.data, {
     sslMode: textOf(given["PGSSLMODE"]),
     limitGiven: isGiven(given, "QUOTES_LIMIT"),
+    variable: (name) => textOf(given[name]),
   });
 }
 
@@ -254,15 +259,16 @@ function describeIssue({ path, message }: z.core.$ZodIssue, settings: Settings):
 /** @param given.sslMode libpq's PGSSLMODE: TLS that an operator asked for so is not left out */
 function toConfig(
   values: Environment,
-  { sslMode, limitGiven }: { sslMode: string | undefined; limitGiven: boolean },
+  { sslMode, ...given }: { sslMode: string | undefined } & Pick<Config, "limitGiven" | "variable">,
 ): Config {
   return Object.freeze({
     databaseUrl: values.DATABASE_URL === undefined ? null : withSslMode(values.DATABASE_URL, sslMode),
     databaseReaderUrl: values.DATABASE_READER_URL && withSslMode(values.DATABASE_READER_URL, sslMode),
     feed: toFeed(values),
     limit: values.QUOTES_LIMIT,
-    limitGiven,
+    ...given,
     limitWindowMs: values.QUOTES_LIMIT_WINDOW_MS,
+    simulatedAccounts: values.QUOTEKEEPER_SIMULATED_ACCOUNTS,
     dataDir: values.QUOTEKEEPER_DATA_DIR,
     jobsDir: values.QUOTEKEEPER_JOBS_DIR,
     httpHost: values.QUOTEKEEPER_HTTP_HOST,

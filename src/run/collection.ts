@@ -104,7 +104,7 @@ type Parts = {
 
 async function openParts(options: CollectionOptions, onOpened: OnOpened): Promise<Parts> {
   const { config, clock, bootId, log, onChange, meter } = options;
-  const first = await requireJobs(resolve(config.jobsDir));
+  const first = await requireJobs(resolve(config.jobsDir), config);
   const stations = await openStations(config, {
     ...{ clock, bootId, journalFs: options.journalFs },
     tell: (level, message) => log[level](message),

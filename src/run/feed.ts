@@ -1,5 +1,4 @@
 /** Opens what is polled: the account's service, or the simulated one on loopback over real HTTP and OAuth. */
-import { createHmac } from "node:crypto";
 import { join, resolve } from "node:path";
 import { z } from "zod";
 import type { FetchQuotes } from "../collect/fetchQuotes.ts";
@@ -34,20 +33,6 @@ export type OpenFeed = {
 
 /** Seed of the simulated market where none is given. */
 const DEFAULT_SEED = 1;
-
-/**
- * Which account is polled, as other collectors can compare it: the same for all that have the same address and credentials.
- * Keyed with the secrets, so that who reads it can not even try guesses. Of simulated markets there is one to a database: their
- * rows are of one source.
- */
-export function accountOf({ feed }: Pick<Config, "feed">): string {
-  if (feed.kind === "simulated") return "simulated";
-  const { consumerKey, consumerSecret, accessToken, accessTokenSecret } = feed.credentials;
-  return createHmac("sha256", JSON.stringify([consumerSecret, accessTokenSecret]))
-    .update(JSON.stringify(["quotekeeper account", feed.baseUrl, consumerKey, accessToken]))
-    .digest("hex")
-    .slice(0, 32);
-}
 
 /**
  * Opens the feed of the configuration. The simulated one is only ever opened when no account is configured. What a feed

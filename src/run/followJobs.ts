@@ -45,6 +45,7 @@ async function read(dir: string): Promise<JobsReport> {
   const problem = (message: string): JobsReport => ({
     jobs: [],
     calendar: [],
+    accounts: [],
     problems: [{ file: dir, line: 1, message }],
   });
   const report = await readJobs(dir).catch((error: Error) => problem(error.message));

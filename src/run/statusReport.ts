@@ -9,7 +9,7 @@ import { readWithoutReader } from "../archive/readerRole.ts";
 import { describeTier, readTier, type Tier } from "../archive/tiers/tier.ts";
 import type { Clock } from "../clock.ts";
 import { type Job, noJobs, readJobs } from "../schedule/readJobs.ts";
-import { describeProblem } from "../schedule/yamlFile.ts";
+import { describeProblem } from "../config/yamlFile.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
 import type { LedgerSource } from "../journal/ledger.ts";
@@ -128,7 +128,7 @@ type Jobs = { jobs: Job[]; calendar: CalendarOverride[]; line: Line };
 async function jobsLine(config: Config, viewer: boolean): Promise<Jobs> {
   const line = (state: LineState, text: string): Line => ({ subject: "jobs", state, text });
   try {
-    const { jobs, calendar, problems } = await readJobs(resolve(config.jobsDir));
+    const { jobs, calendar, problems } = await readJobs(resolve(config.jobsDir), config);
     if (problems.length > 0) {
       return { jobs, calendar, line: line("attention", problems.map(describeProblem).join("; ")) };
     }

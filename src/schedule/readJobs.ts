@@ -1,12 +1,14 @@
 /** Reads the job files of a directory, all of them, and reports every problem at once. */
 import { readdir } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import type { Account, AccountSettings } from "../accounts/account.ts";
+import { readAccounts } from "../accounts/accountsFile.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { calendarFileSchema, type CalendarOverride } from "../market/calendar/overrides.ts";
 import { isSymbol, type OptionContract } from "../market/instrument.ts";
 import { readTextFile } from "../plainFiles.ts";
 import { type JobFile, jobSchema, MAX_SYMBOLS, TEXT_KEYS } from "./jobSchema.ts";
-import { describeProblem, type FileProblem, readYamlFile } from "./yamlFile.ts";
+import { describeProblem, type FileProblem, readYamlFile } from "../config/yamlFile.ts";
 
 /** A job, ready to be scheduled. */
 export type Job = {
@@ -28,8 +30,14 @@ export type Job = {
   chains: NonNullable<JobFile["chains"]>;
 };
 
-/** What a jobs directory holds. Files with problems give no job. */
-export type JobsReport = { jobs: Job[]; calendar: CalendarOverride[]; problems: FileProblem[] };
+/** What a jobs directory holds. Files with problems give no job, and accounts with problems no account. */
+export type JobsReport = {
+  jobs: Job[];
+  calendar: CalendarOverride[];
+  /** The accounts that share the jobs; none where nobody asked for them. */
+  accounts: Account[];
+  problems: FileProblem[];
+};
 
 /** The operator's own word on trading days; not a job. */
 const CALENDAR_FILE = "calendar.yaml";
@@ -39,10 +47,12 @@ const NO_TEXT_KEYS: ReadonlySet<string> = new Set(["date", "close", "reason"]);
 /**
  * Reads `*.yaml` and `*.yml`. Problems are returned, never thrown: `status` goes on with what is right.
  *
+ * @param settings null: nobody asks for the accounts, and neither they nor what jobs say of them is looked at
  * @throws QuotekeeperError JOBS_UNREADABLE when there is no such directory
  */
-export async function readJobs(dir: string): Promise<JobsReport> {
-  const report: JobsReport = { jobs: [], calendar: [], problems: [] };
+export async function readJobs(dir: string, settings: AccountSettings | null = null): Promise<JobsReport> {
+  const report: JobsReport = { jobs: [], calendar: [], accounts: [], problems: [] };
+  if (settings) Object.assign(report, await readAccounts(dir, settings));
   for (const name of await yamlNames(dir)) {
     const file = join(dir, name);
     const text = await readTextFile(file).catch((error: NodeJS.ErrnoException) => {
@@ -61,11 +71,14 @@ export async function readJobs(dir: string): Promise<JobsReport> {
 }
 
 /** The same, for programs that must not go on with half of the jobs: throws JOBS_INVALID with every problem. */
-export async function requireJobs(dir: string): Promise<{ jobs: Job[]; calendar: CalendarOverride[] }> {
-  const { jobs, calendar, problems } = await readJobs(dir);
+export async function requireJobs(
+  dir: string,
+  settings: AccountSettings,
+): Promise<Omit<JobsReport, "problems">> {
+  const { problems, ...report } = await readJobs(dir, settings);
   if (problems.length > 0) throw jobsInvalid(problems);
-  if (jobs.length === 0) throw noJobs(dir);
-  return { jobs, calendar };
+  if (report.jobs.length === 0) throw noJobs(dir);
+  return report;
 }
 
 /** JOBS_UNREADABLE for a directory without a job file. */

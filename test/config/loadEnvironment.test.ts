@@ -22,8 +22,10 @@ const SECRETS = [
   "QUOTES_ACCESS_TOKEN_SECRET",
 ];
 
-function load(env: Record<string, string | undefined>, directory = tempDir()): Config {
-  return loadConfig(env, directory);
+/** The settings without the way to look a variable up, which is like no other. */
+function load(env: Record<string, string | undefined>, directory = tempDir()): Omit<Config, "variable"> {
+  const { variable: _, ...settings } = loadConfig(env, directory);
+  return Object.freeze(settings);
 }
 
 /** The error that the settings meet, or null when they are right. */
@@ -61,6 +63,7 @@ test("with nothing set, the simulated market is polled 60 times a minute and kep
     limit: 60,
     limitGiven: false,
     limitWindowMs: 60_000,
+    simulatedAccounts: 1,
     dataDir: "./data",
     jobsDir: "./jobs",
     httpHost: "127.0.0.1",
@@ -105,6 +108,7 @@ test("every setting is taken from its variable", () => {
     limit: 120,
     limitGiven: true,
     limitWindowMs: 30_000,
+    simulatedAccounts: 1,
     dataDir: "/srv/data",
     jobsDir: "/srv/jobs",
     httpHost: "0.0.0.0",

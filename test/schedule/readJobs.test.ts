@@ -3,7 +3,8 @@ import { join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "@jest/globals";
 import { type JobsReport, readJobs, requireJobs } from "../../src/schedule/readJobs.ts";
-import { describeProblem } from "../../src/schedule/yamlFile.ts";
+import { loadConfig } from "../../src/config/loadEnvironment.ts";
+import { describeProblem } from "../../src/config/yamlFile.ts";
 import { tempDir } from "../support/tempDir.ts";
 
 /** A jobs directory with these files. */
@@ -383,7 +384,7 @@ describe("a directory of job files", () => {
   test("without a job file is refused by whoever needs jobs", async () => {
     const dir = jobsDir({ "calendar.yaml": "overrides: []\n", "readme.md": "" });
 
-    await expect(requireJobs(dir)).rejects.toMatchObject({
+    await expect(requireJobs(dir, loadConfig({}, dir))).rejects.toMatchObject({
       code: "JOBS_UNREADABLE",
       message: expect.stringContaining(`${dir} holds no job file`),
     });
@@ -392,7 +393,7 @@ describe("a directory of job files", () => {
   test("with any mistake is refused by whoever needs jobs, with all of them", async () => {
     const dir = jobsDir({ "a.yaml": "symbols: [AAPL]\n", "b.yaml": "" });
 
-    await expect(requireJobs(dir)).rejects.toMatchObject({
+    await expect(requireJobs(dir, loadConfig({}, dir))).rejects.toMatchObject({
       code: "JOBS_INVALID",
       exitCode: 2,
       message: expect.stringMatching(/3 problems[^]*a\.yaml:1: name[^]*a\.yaml:1: schedule[^]*b\.yaml:1: /),

@@ -3,7 +3,7 @@ import { basename } from "node:path";
 import type { CsvCall, CsvColumn, CsvReading } from "../../read/csvCall.ts";
 import { createRowReader, splitHeader } from "../../read/rowReader.ts";
 import { readIso } from "../../read/timePattern.ts";
-import { describeProblem, type FileProblem, readYamlFile } from "../../schedule/yamlFile.ts";
+import { describeProblem, type FileProblem, readYamlFile } from "../../config/yamlFile.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { readTextFile } from "../../plainFiles.ts";
 import { COLUMN_NAMES, type CsvMap, MAP_TEXT_KEYS, mapSchema, outlineSchema } from "./mapSchema.ts";

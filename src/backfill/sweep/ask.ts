@@ -1,7 +1,7 @@
 /** What a sweep is asked for: the lines of a symbols file and the chains of the command line, checked. Pure. */
 import { readSymbols } from "../../schedule/readJobs.ts";
-import { optionName, plainError, problemsOf, sentence } from "../../schedule/wording.ts";
-import type { FileProblem } from "../../schedule/yamlFile.ts";
+import { optionName, plainError, problemsOf, sentence } from "../../config/wording.ts";
+import type { FileProblem } from "../../config/yamlFile.ts";
 import { type Chain, chainSchema } from "../../market/optionChain.ts";
 import {
   CONTRACT_EXAMPLE,

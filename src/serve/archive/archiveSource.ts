@@ -15,7 +15,7 @@ import { type Asked, DELAY_MS, type QuoteSource, unknownQuote } from "../source.
 import { type Asking, sharedLookups } from "./lookups.ts";
 import { quoteFromRow } from "./fromRow.ts";
 import { z } from "zod";
-import { parsePlainYaml } from "../../schedule/yamlFile.ts";
+import { parsePlainYaml } from "../../config/yamlFile.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { readTextFileSync } from "../../plainFiles.ts";
 

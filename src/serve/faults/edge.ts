@@ -12,7 +12,7 @@ import {
   type Truncation,
 } from "./faults.ts";
 import { existsSync } from "node:fs";
-import { parsePlainYaml } from "../../schedule/yamlFile.ts";
+import { parsePlainYaml } from "../../config/yamlFile.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { readTextFileSync } from "../../plainFiles.ts";
 

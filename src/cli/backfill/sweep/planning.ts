@@ -19,7 +19,7 @@ import { thisProcess, talkToCollector } from "../../../run/beside/lock.ts";
 import { governorOf } from "../../../run/callHistory.ts";
 import { type JobsReport, readJobs } from "../../../schedule/readJobs.ts";
 import { counted } from "../../../backfill/sweep/sweepWords.ts";
-import { describeProblem, type FileProblem } from "../../../schedule/yamlFile.ts";
+import { describeProblem, type FileProblem } from "../../../config/yamlFile.ts";
 import { QuotekeeperError } from "../../../errors.ts";
 import { instrumentName, option } from "../../../market/instrument.ts";
 import { readTextFile } from "../../../plainFiles.ts";

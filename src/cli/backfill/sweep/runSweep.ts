@@ -12,7 +12,7 @@ import { openStations } from "../../../run/stations.ts";
 import { thisProcess } from "../../../run/beside/lock.ts";
 import { askForCall } from "../../../run/beside/permits.ts";
 import { type Edges, endingAtInterrupt } from "../../../run/edges.ts";
-import { accountOf } from "../../../run/feed.ts";
+import { accountKey } from "../../../accounts/account.ts";
 import { createDisplay, type Display } from "../display.ts";
 import { type Finished, printReport } from "../report.ts";
 import { announce, forecast } from "./forecast.ts";
@@ -66,7 +66,7 @@ export async function runSweep(
     closers.unshift(() => store.close());
     const room = await roomOf(config, clock, () => lastPrices(store.archive));
     announce(edges, config, { plan, run, room, simulated: feed.simulated });
-    const asking = { by: "sweep", account: accountOf(config), clock, self: await thisProcess() } as const;
+    const asking = { by: "sweep", account: accountKey(config), clock, self: await thisProcess() } as const;
     const borrow: SweepOptions["collector"]["borrow"] = async (ending) =>
       (await askForCall(resolve(config.dataDir), { ...asking, signal: ending }))?.ended ?? null;
     const made = { ...budget, governor: { ...budget.governor, evenly: !feed.simulated } };

@@ -1,0 +1,40 @@
+/** An account as a value: its name, its service and credentials, and the calls that it allows. Pure. */
+import { createHmac } from "node:crypto";
+import type { Config } from "../config/loadEnvironment.ts";
+import { DEFAULT_ACCOUNT } from "../journal/record.ts";
+
+/** An account that is polled. Its credentials stay in this process: all others know its name and limit. */
+export type Account = Readonly<{ name: string }> &
+  Pick<Config, "feed" | "limit" | "limitGiven" | "limitWindowMs">;
+
+/** What accounts hang on besides their file. */
+export type AccountSettings = Omit<Account, "name"> & Pick<Config, "simulatedAccounts" | "variable">;
+
+/** The account of the environment's variables, or the simulated ones: what is polled where there is no accounts.yaml. */
+export function settingsAccounts({
+  feed,
+  limit,
+  limitGiven,
+  limitWindowMs,
+  simulatedAccounts,
+}: AccountSettings): Account[] {
+  const each = { feed, limit, limitGiven, limitWindowMs };
+  const count = feed.kind === "simulated" ? simulatedAccounts : 1;
+  return Array.from({ length: count }, (_, place) =>
+    Object.freeze({ name: place === 0 ? DEFAULT_ACCOUNT : `simulated-${place + 1}`, ...each }),
+  );
+}
+
+/**
+ * Which account is polled, as other collectors can compare it: the same for all that have the same address and credentials.
+ * Keyed with the secrets, so that who reads it can not even try guesses. Of simulated markets there is one to a database: their
+ * rows are of one source.
+ */
+export function accountKey({ feed }: Pick<Account, "feed">): string {
+  if (feed.kind === "simulated") return "simulated";
+  const { consumerKey, consumerSecret, accessToken, accessTokenSecret } = feed.credentials;
+  return createHmac("sha256", JSON.stringify([consumerSecret, accessTokenSecret]))
+    .update(JSON.stringify(["quotekeeper account", feed.baseUrl, consumerKey, accessToken]))
+    .digest("hex")
+    .slice(0, 32);
+}

@@ -1,0 +1,64 @@
+/** The table of accounts: what the operator wants of each, and what its collector has said of it last. No secrets. */
+import { eq } from "drizzle-orm";
+import type pg from "pg";
+import { placeAccounts } from "./instruments.ts";
+import { accounts } from "./schema.ts";
+import { tablesOn } from "./tableRows.ts";
+import { inTransaction } from "./transaction.ts";
+
+/** An account as the database knows it. */
+export type AccountRow = Omit<typeof accounts.$inferSelect, "id">;
+
+/** What a collector says of an account of its own. */
+export type KeptAccount = {
+  name: string;
+  callLimit: number;
+  windowMs: number;
+  state: NonNullable<AccountRow["state"]>;
+};
+
+/** All accounts that the archive has ever heard of, by name. */
+export async function readAccountRows(pool: Pick<pg.Pool, "query">): Promise<AccountRow[]> {
+  const { name, callLimit, windowMs, wanted, state } = accounts;
+  return tablesOn(pool).select({ name, callLimit, windowMs, wanted, state }).from(accounts).orderBy(name);
+}
+
+/** Keeps what a collector says of all its accounts; of those that it had and no longer has, that they are gone. */
+export async function keepAccounts(pool: pg.Pool, kept: readonly KeptAccount[]): Promise<void> {
+  await inTransaction(pool, async (client) => {
+    const ids = await placeAccounts(
+      client,
+      kept.map(({ name }) => name),
+    );
+    await client.query(
+      `update accounts a set call_limit = k.call_limit, window_ms = k.window_ms, state = k.state
+       from unnest($1::smallint[], $2::int[], $3::int[], $4::text[]) as k (id, call_limit, window_ms, state)
+       where a.id = k.id`,
+      [
+        ids,
+        kept.map(({ callLimit }) => callLimit),
+        kept.map(({ windowMs }) => windowMs),
+        kept.map(({ state }) => state),
+      ],
+    );
+    await client.query(
+      "update accounts set state = 'gone' where state <> 'gone' and id <> all ($1::smallint[])",
+      [ids],
+    );
+  });
+}
+
+/** Keeps what the operator wants of an account; its collector does so from the next slot on. */
+export async function wantAccount(
+  pool: pg.Pool,
+  name: string,
+  wanted: NonNullable<AccountRow["wanted"]>,
+): Promise<void> {
+  await inTransaction(pool, async (client) => {
+    const [id] = await placeAccounts(client, [name]);
+    await tablesOn(client)
+      .update(accounts)
+      .set({ wanted })
+      .where(eq(accounts.id, id ?? 0));
+  });
+}
