@@ -1,6 +1,7 @@
 /** An account as a value: its name, its service and credentials, and the calls that it allows. Pure. */
 import { createHmac } from "node:crypto";
 import type { Config } from "../config/loadEnvironment.ts";
+import { QuotekeeperError } from "../errors.ts";
 import { DEFAULT_ACCOUNT } from "../journal/record.ts";
 
 /** An account that is polled. Its credentials stay in this process: all others know its name and limit. */
@@ -23,6 +24,32 @@ export function settingsAccounts({
   return Array.from({ length: count }, (_, place) =>
     Object.freeze({ name: place === 0 ? DEFAULT_ACCOUNT : `simulated-${place + 1}`, ...each }),
   );
+}
+
+/** What accounts call: the simulated market, or a service at an address; null where their file does not say it. */
+export function marketOf(accounts: readonly Account[]): { simulated: boolean; address: string | null } {
+  const feed = accounts[0]?.feed;
+  return { simulated: feed?.kind === "simulated", address: feed?.kind === "account" ? feed.baseUrl : null };
+}
+
+/** Several accounts as one: their calls together, in a window of the first. */
+export function inOne(accounts: readonly Account[]): Omit<Account, "name"> | null {
+  const [first] = accounts;
+  if (!first) return null;
+  const { feed, limitWindowMs } = first;
+  const limit = accounts.reduce((sum, one) => sum + (one.limit * limitWindowMs) / one.limitWindowMs, 0);
+  return {
+    ...{ feed, limit: Math.max(1, Math.floor(limit)), limitWindowMs },
+    limitGiven: accounts.every(({ limitGiven }) => limitGiven),
+  };
+}
+
+/** The account of a name. @throws QuotekeeperError ACCOUNT_UNKNOWN */
+export function accountNamed(name: string, accounts: readonly Account[]): Account {
+  const found = accounts.find((account) => account.name === name);
+  if (found) return found;
+  const names = accounts.map((account) => account.name).join(", ");
+  throw new QuotekeeperError("ACCOUNT_UNKNOWN", `there is no account ${name}, but ${names}`);
 }
 
 /**

@@ -9,3 +9,8 @@ export type AccountsReport = { accounts: Account[]; problems: FileProblem[] };
 export async function readAccounts(_dir: string, settings: AccountSettings): Promise<AccountsReport> {
   return { accounts: settingsAccounts(settings), problems: [] };
 }
+
+/** The accounts, for programs that need no jobs. */
+export async function requireAccounts(dir: string, settings: AccountSettings): Promise<Account[]> {
+  return (await readAccounts(dir, settings)).accounts;
+}

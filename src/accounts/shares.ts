@@ -10,6 +10,9 @@ import { partition, type Partition, type Sharer, type Wanted } from "./partition
 /** What a job polls: its symbols with those whose price its chains need, and the contracts of today. */
 type Polled = { job: object; symbols: readonly string[]; contracts: readonly object[] };
 
+/** Whether an account is called: as always, not by the operator's word, or only to see whether it is refused still. */
+export type AccountState = "active" | "drained" | "refused";
+
 /** Which account asks for what bears a name in the ledger. */
 export type OwnerOf = (name: string, delayed: boolean) => string;
 
@@ -21,7 +24,7 @@ export const PROBED_EVERY_MS = 120_000;
 
 /** The accounts that share the jobs. Times are those of one monotonic clock, in ms. */
 export class Shares {
-  readonly #accounts: readonly Sharer[];
+  #accounts: readonly Sharer[];
   #drained: ReadonlySet<string> = new Set();
   /** Since when the service has refused an account, without an answer in between; and when it was tried last. */
   readonly #refused = new Map<string, { sinceMs: number; triedMs: number }>();
@@ -36,6 +39,18 @@ export class Shares {
 
   constructor(accounts: readonly Sharer[]) {
     this.#accounts = accounts;
+  }
+
+  /** Other accounts share from now on; what was known of those that go is forgotten. */
+  replace(accounts: readonly Sharer[]): void {
+    this.#accounts = accounts;
+    for (const name of this.#refused.keys())
+      if (!accounts.some((one) => one.name === name)) this.#refused.delete(name);
+  }
+
+  /** What an account is at the moment. One that is refused is so at once, though others have its share only later. */
+  stateOf(account: string): AccountState {
+    return this.#drained.has(account) ? "drained" : this.#refused.has(account) ? "refused" : "active";
   }
 
   /** The account that asks for a name. */
@@ -95,6 +110,11 @@ export class Shares {
     const names = left.map((account) => account.name).join();
     if (this.#without?.names !== names) this.#without = { names, ownerOf: partition(this.#wanted, left) };
     return this.#without.ownerOf(name, delayed);
+  }
+
+  /** Whether another account than this one takes part and is not refused. */
+  hasAnother(account: string): boolean {
+    return this.#parting.some(({ name }) => name !== account && !this.#refused.has(name));
   }
 
   /** The accounts that are refused, and due to be tried by one call. */

@@ -23,9 +23,13 @@ export async function readAccountRows(pool: Pick<pg.Pool, "query">): Promise<Acc
   return tablesOn(pool).select({ name, callLimit, windowMs, wanted, state }).from(accounts).orderBy(name);
 }
 
-/** Keeps what a collector says of all its accounts; of those that it had and no longer has, that they are gone. */
-export async function keepAccounts(pool: pg.Pool, kept: readonly KeptAccount[]): Promise<void> {
-  await inTransaction(pool, async (client) => {
+/**
+ * Keeps what a collector says of all its accounts; of those that it had and no longer has, that they are gone.
+ *
+ * @returns their numbers, in the same order
+ */
+export async function keepAccounts(pool: pg.Pool, kept: readonly KeptAccount[]): Promise<number[]> {
+  return inTransaction(pool, async (client) => {
     const ids = await placeAccounts(
       client,
       kept.map(({ name }) => name),
@@ -45,6 +49,7 @@ export async function keepAccounts(pool: pg.Pool, kept: readonly KeptAccount[]):
       "update accounts set state = 'gone' where state <> 'gone' and id <> all ($1::smallint[])",
       [ids],
     );
+    return ids;
   });
 }
 

@@ -289,74 +289,74 @@ export async function missRefused(client: pg.ClientBase, settled: readonly Settl
   );
 }
 
-/** Whose shares of slots are meant: an account's in one market; without a name, those of `DEFAULT_ACCOUNT`. */
-export type Shares = { source: LedgerSource; account?: string | undefined };
+/** An account's share of a slot: what was due in it. */
+export type Share = { account: string; due: string[] };
 
-/** The condition that rows of a table are of these shares. */
-function areOf(table: typeof slots | typeof openSlots, { source, account = DEFAULT_ACCOUNT }: Shares) {
-  const accountId = sql`(select ${accounts.id} from ${accounts} where ${accounts.name} = ${account})`;
-  return and(eq(table.sourceId, LEDGER_SOURCE_IDS[source]), eq(table.accountId, accountId));
-}
-
-/** The newest slot of each job with such a share, before an instant of the job's own, and what was due in the share then. */
+/** The newest slot of each job in a market, before an instant of the job's own, and the shares that it had. */
 export async function readLastSlots(
   pool: pg.Pool,
-  { source, account = DEFAULT_ACCOUNT }: Shares,
+  source: LedgerSource,
   before: ReadonlyMap<string, Date>,
-): Promise<Map<string, { slotAt: Date; due: string[] }>> {
-  const { rows } = await pool.query<Pick<ShareKey, "job" | "slotAt"> & { due: string[] }>(
-    `select w.job, s.slot_at as "slotAt", d.instruments as due
+): Promise<Map<string, { slotAt: Date; shares: Share[] }>> {
+  const { rows } = await pool.query<Pick<ShareKey, "job" | "slotAt"> & Share>(
+    `select w.job, s.slot_at as "slotAt", a.name as account, d.instruments as due
      from unnest($1::text[], $2::timestamptz[]) as w (job, before)
      cross join lateral (
-       select slot_at, due_set_id from slots
+       select slot_at from slots
        where slots.job = w.job and slots.source_id = $3 and slots.slot_at < w.before
-         and slots.account_id = (select id from accounts where name = $4)
        order by slot_at desc limit 1
-     ) s
-     join due_sets d on d.id = s.due_set_id`,
-    [
-      ...[[...before.keys()], [...before.values()].map((at) => at.toISOString())],
-      ...[LEDGER_SOURCE_IDS[source], account],
-    ],
+     ) newest
+     join slots s on s.job = w.job and s.source_id = $3 and s.slot_at = newest.slot_at
+     join accounts a on a.id = s.account_id
+     join due_sets d on d.id = s.due_set_id
+     order by w.job, a.id`,
+    [...[[...before.keys()], [...before.values()].map((at) => at.toISOString())], LEDGER_SOURCE_IDS[source]],
   );
-  return new Map(rows.map(({ job, slotAt, due }) => [job, { slotAt: new Date(slotAt), due }]));
+  const last = new Map<string, { slotAt: Date; shares: Share[] }>();
+  for (const { job, slotAt, ...share } of rows) {
+    const slot = last.get(job) ?? { slotAt: new Date(slotAt), shares: [] };
+    slot.shares.push(share);
+    last.set(job, slot);
+  }
+  return last;
 }
 
 /** A window [from, to) of time. */
 type Window = { from: Date; to: Date };
 
-/** The slots of a job with such a share that lie within a window; epoch ms. */
+/** The slots of a job in a market that lie within a window; epoch ms. */
 export async function readSlotsWithin(
   pool: pg.Pool,
-  { job, ...shares }: Shares & { job: string },
+  { job, source }: { job: string; source: LedgerSource },
   { from, to }: Window,
 ): Promise<Set<number>> {
   const rows = await tablesOn(pool)
-    .select({ slotAt: slots.slotAt })
+    .selectDistinct({ slotAt: slots.slotAt })
     .from(slots)
     .where(
       and(
-        ...[eq(slots.job, job), areOf(slots, shares)],
+        ...[eq(slots.job, job), eq(slots.sourceId, LEDGER_SOURCE_IDS[source])],
         ...[gte(slots.slotAt, from.toISOString()), lt(slots.slotAt, to.toISOString())],
       ),
     );
   return new Set(rows.map(({ slotAt }) => new Date(slotAt).getTime()));
 }
 
-/** A slot that an earlier run left open. `endsAt` null: no other one comes. */
-type LeftOpen = { job: string; slotAt: Date; endsAt: Date | null; due: string[] };
+/** A share of a slot that an earlier run left open. `endsAt` null: no other one comes. */
+type LeftOpen = Share & { job: string; slotAt: Date; endsAt: Date | null };
 
-/** The slots with such a share that other runs than this one have opened and never settled. */
-export async function readLeftOpen(pool: pg.Pool, shares: Shares, run: string): Promise<LeftOpen[]> {
+/** The shares of slots in a market that other runs than this one have opened and never settled. */
+export async function readLeftOpen(pool: pg.Pool, source: LedgerSource, run: string): Promise<LeftOpen[]> {
   const rows = await tablesOn(pool)
     .select({
       ...{ job: openSlots.job, slotAt: openSlots.slotAt, endsAt: openSlots.endsAt },
-      due: dueSets.instruments,
+      ...{ account: accounts.name, due: dueSets.instruments },
     })
     .from(openSlots)
     .innerJoin(dueSets, eq(dueSets.id, openSlots.dueSetId))
-    .where(and(areOf(openSlots, shares), ne(openSlots.run, run)))
-    .orderBy(openSlots.slotAt, openSlots.job);
+    .innerJoin(accounts, eq(accounts.id, openSlots.accountId))
+    .where(and(eq(openSlots.sourceId, LEDGER_SOURCE_IDS[source]), ne(openSlots.run, run)))
+    .orderBy(openSlots.slotAt, openSlots.job, openSlots.accountId);
   return rows.map(({ slotAt, endsAt, ...row }) => ({
     ...{ ...row, slotAt: new Date(slotAt) },
     endsAt: endsAt === null ? null : new Date(endsAt),
@@ -380,8 +380,14 @@ async function readLatestAnswer(pool: pg.Pool, windows: readonly Window[]): Prom
   return (LATEST_ANSWER_MS + Number(rows[0]?.ms ?? 0)) / 1_000;
 }
 
-/** Names of the instruments of a share whose quotes are wanted, and how. */
-type WantedQuotes = Shares & { instruments: readonly string[]; delayed: boolean };
+/** The instruments of an account's share whose quotes of a market are wanted, and how. */
+type WantedQuotes = {
+  source: LedgerSource;
+  /** Default: `DEFAULT_ACCOUNT`. */
+  account?: string;
+  instruments: readonly string[];
+  delayed: boolean;
+};
 
 /**
  * Which of the instruments have a quote that was asked for within each window: what a slot that was interrupted has.

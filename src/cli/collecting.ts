@@ -1,25 +1,25 @@
 /** What `start` and `collect` do once the archive is open: schema, account, dashboard, collection, and what is shown of them. */
 import { resolve } from "node:path";
-import { type CollectorLease, takeLease } from "../archive/collectorLease.ts";
-import type { CollectorProcess } from "../archive/collectorProcess.ts";
 import { collectingGoesOn, databaseError, isDatabaseError } from "../archive/databaseError.ts";
 import { explain } from "../archive/explain.ts";
 import { LoadCutShort } from "../archive/loader.ts";
 import { currentVersion, migrate } from "../archive/migrations.ts";
-import { type Clock, instantFromDate } from "../clock.ts";
+import { instantFromDate } from "../clock.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { createMeter } from "../web/monitoring/meter.ts";
 import type { Web } from "../web/server.ts";
-import type { DataDirLock, Self } from "../run/beside/lock.ts";
+import type { DataDirLock } from "../run/beside/lock.ts";
 import { lendCalls } from "../run/beside/permits.ts";
-import { type Edges, Interrupted } from "../run/edges.ts";
+import type { Edges } from "../run/edges.ts";
+import type { JobSet } from "../run/followJobs.ts";
+import type { Leases } from "../run/leases.ts";
 import type { Archive } from "../run/archive.ts";
 import { type Collection, startCollection } from "../run/collection.ts";
 import type { openWeb } from "../run/openWeb.ts";
 import { createEvents } from "../run/troubles.ts";
 import type { createLogger } from "./terminal/logger.ts";
-import { accountKey } from "../accounts/account.ts";
+import { type Account, accountKey, marketOf } from "../accounts/account.ts";
 import type { StatusLine } from "./terminal/statusLine.ts";
 import { VERSION } from "../run/version.ts";
 import { say } from "./terminal/harmless.ts";
@@ -38,8 +38,10 @@ export type Opened = {
 type Collecting = {
   opened: Opened;
   lock: DataDirLock;
-  /** Whether the account is surely ours. */
-  mayCall: CollectorLease["sure"];
+  /** The accounts' are taken. */
+  leases: Leases;
+  /** What the files say. */
+  jobs: JobSet;
   /** Whether the database has its schema. */
   schemaIsReady: boolean;
   /** Null: without the dashboard. */
@@ -70,37 +72,11 @@ export async function prepareSchema(
   }
 }
 
-/** Takes the account in the database. @throws QuotekeeperError COLLECTOR_RUNNING; Interrupted */
-export async function leaseOf(
-  config: Config,
-  archive: Archive,
-  { lock: { id, dead }, clock, self, interrupted, warn }: Beside,
-): Promise<CollectorLease> {
-  const { feed } = config;
-  const market = feed.kind === "simulated" ? "the simulated market" : `this account at ${feed.baseUrl}`;
-  const ending = new AbortController();
-  void interrupted.then((signal) => ending.abort(new Interrupted(signal)));
-  const what = { account: accountKey(config), thing: `${market} in ${archive.address}` };
-  const onWatch = ({ pid, host }: CollectorProcess): void =>
-    warn(
-      `Process ${pid} on ${host} was the last to collect ${what.thing}: looking for some seconds whether it still does.`,
-    );
-  return takeLease(archive.pool, { ...what, id, dead, self, clock, onWatch, signal: ending.signal });
-}
-
-type Beside = {
-  lock: DataDirLock;
-  clock: Clock;
-  self: Self;
-  interrupted: Promise<string>;
-  warn: (message: string) => void;
-};
-
 /** Opens the dashboard and the collection, and shows how it goes until its end. */
 export async function collect(
   config: Config,
   { clock, bootId, stdout, stderr }: Edges,
-  { opened, lock, mayCall, schemaIsReady, openWeb: open, line, log, ending }: Collecting,
+  { opened, lock, leases, jobs, schemaIsReady, openWeb: open, line, log, ending }: Collecting,
 ): Promise<void> {
   const { archive, reader } = opened;
   const meter = createMeter();
@@ -110,15 +86,14 @@ export async function collect(
   const refresh = (): void => {
     if (!opened.collection) return;
     line.show(statusText(opened.collection, clock.now()));
-    const { collector, feed } = opened.collection;
-    look({ clockCorrectionMs: feed.clockCorrectionMs(), lastError: collector.status().lastError });
+    look(opened.collection);
   };
   const started = await startCollection({
-    ...{ config, archive, clock, bootId, log, meter, mayCall, schemaIsReady },
+    ...{ config, archive, clock, bootId, log, meter, leases, jobs, schemaIsReady },
     onChange: oncePerTurn(refresh),
   });
   opened.collection = started;
-  lock.serve(lendCalls(accountKey(config), started.collector.lend.bind(started.collector), clock));
+  lock.serve(lendCalls((key) => lenderOf(started, key), clock));
   say(stdout, ...banner(config, opened, started));
   // A terminal has the banner; a log that is collected needs a line of its own.
   const machine = !stderr.isTTY;
@@ -129,6 +104,14 @@ export async function collect(
   say(stdout, "Ending: finishing the calls under way and storing their answers.");
 }
 
+/** Who lends the calls of the account with this key. */
+function lenderOf({ accounts, collector }: Collection, key: string) {
+  const found = accounts.all.find(({ account }) => accountKey(account) === key);
+  return found
+    ? (urgent: boolean, signal: AbortSignal) => collector.lend(found.account.name, urgent, signal)
+    : null;
+}
+
 async function ticking(refresh: () => void, interrupted: Promise<string>): Promise<string> {
   const timer = setInterval(refresh, LINE_EVERY_MS);
   const signal = await interrupted;
@@ -137,10 +120,13 @@ async function ticking(refresh: () => void, interrupted: Promise<string>): Promi
 }
 
 /** What an operator wants to find in a log of yesterday; no secret is among it. */
-function startFacts(config: Config, { archive, web }: Opened, { feed }: Collection): object {
+function startFacts(config: Config, { archive, web }: Opened, { accounts }: Collection): object {
+  const called = accounts.all.map(({ account }) => account);
+  const { simulated, address } = marketOf(called);
   return {
     version: VERSION,
-    market: feed.simulated ? "simulated" : feed.baseUrl,
+    market: simulated ? "simulated" : address,
+    ...(called.length > 1 && { accounts: called.map(({ name }) => name) }),
     database: archive.address,
     ...(web && { dashboard: web.address }),
     dataDir: resolve(config.dataDir),
@@ -148,16 +134,19 @@ function startFacts(config: Config, { archive, web }: Opened, { feed }: Collecti
   };
 }
 
-function banner(config: Config, { archive, web }: Opened, { feed }: Collection): string[] {
-  const market = feed.simulated
+function banner(config: Config, { archive, web }: Opened, { accounts }: Collection): string[] {
+  const called = accounts.all.map(({ account }) => account);
+  const { simulated, address } = marketOf(called);
+  const market = simulated
     ? [
         "Market     SIMULATED: these quotes are made up. Its service runs on loopback and never closes,",
         "           so the jobs' sessions do not apply. Set QUOTES_BASE_URL to poll a real account.",
       ]
-    : [`Market     ${feed.baseUrl}`];
+    : [`Market     ${address}`];
   return [
     "",
     ...market,
+    ...(called.length > 1 ? [`Accounts   ${called.map(limitInWords).join(", ")}`] : []),
     `Database   ${archive.readerUrl}${archive.embedded ? " (read only, no password, this machine only)" : ""}`,
     ...(web ? [`Dashboard  ${web.address}`] : []),
     `Data       ${resolve(config.dataDir)}`,
@@ -167,18 +156,28 @@ function banner(config: Config, { archive, web }: Opened, { feed }: Collection):
   ];
 }
 
-function statusText({ feed, collector, loader, loaded }: Collection, now: Date): string {
-  const { callsUsed, limit, queued, nextPollAt, missed, lastError } = collector.status();
+/** `main 60 calls a minute`. */
+function limitInWords({ name, limit, limitWindowMs }: Account): string {
+  return `${name} ${limit} calls ${limitWindowMs === 60_000 ? "a minute" : `in ${limitWindowMs / 1_000} s`}`;
+}
+
+function statusText({ accounts, collector, loader, loaded }: Collection, now: Date): string {
+  const { accounts: states, ...status } = collector.status();
+  const { callsUsed, limit, queued, nextPollAt, missed, lastError } = status;
   const { quotes, deadLetters } = loaded();
   const failure = loader.failure();
-  const correctionMs = feed.clockCorrectionMs();
+  const corrections = accounts.all.map(({ feed }) => feed.clockCorrectionMs());
+  const correctionMs = corrections.find((ms) => ms !== 0) ?? 0;
   const seconds = nextPollAt ? Math.max(0, Math.ceil((nextPollAt.getTime() - now.getTime()) / 1000)) : null;
   return [
-    ...(feed.simulated ? ["SIMULATED"] : []),
+    ...(accounts.all[0]?.feed.simulated ? ["SIMULATED"] : []),
     `${callsUsed}/${limit} calls this minute`,
     `${quotes} rows stored`,
     seconds === null ? "no poll ahead" : `next poll in ${duration(seconds)}`,
     ...(queued > 0 ? [`${queued} queued`] : []),
+    ...(states.length > 1
+      ? states.flatMap(({ name, state }) => (state === "active" ? [] : [`${name} is ${state}`]))
+      : []),
     ...(missed > 0 ? [`${missed} missed`] : []),
     ...(deadLetters > 0 ? [`${deadLetters} dead letters`] : []),
     ...(correctionMs === 0 ? [] : [`the machine's clock is ${Math.round(-correctionMs / 1000)} s off`]),

@@ -28,8 +28,10 @@ import { thisProcess } from "../run/beside/lock.ts";
 import { askForCall, type Permit, withPermit } from "../run/beside/permits.ts";
 import type { Edges } from "../run/edges.ts";
 import { type Archive, withArchive } from "../run/archive.ts";
-import { accountKey } from "../accounts/account.ts";
-import { openStations, type Stations } from "../run/stations.ts";
+import { type Account, accountKey } from "../accounts/account.ts";
+import { accountsToCall } from "../run/accountsCalled.ts";
+import type { OpenFeed } from "../run/feed.ts";
+import { type AccountStations, openStations } from "../run/stations.ts";
 import { table } from "./terminal/table.ts";
 import { say } from "./terminal/harmless.ts";
 
@@ -70,6 +72,7 @@ type PollOptions = {
   watchlist?: string;
   option?: OptionContract[];
   delayed: boolean;
+  account?: string;
   json: boolean;
 };
 
@@ -98,12 +101,14 @@ export const addPoll: AddCommand = (command, { run, edges }) => {
       ),
     )
     .option("--delayed", "ask for delayed quotes", false)
+    .option("--account <name>", "the account that asks; default: the first that is not drained")
     .option("--json", "print JSON", false)
     .action((options: PollOptions) => {
       const calls = callsOf(options);
       if (calls.length === 0)
         command.error("error: give one of --symbols, --watchlist or --option", { exitCode: 2 });
-      return run((config) => poll(config, edges, { calls, json: options.json }));
+      const { account = null, json } = options;
+      return run((config) => poll(config, edges, { calls, account, json }));
     });
 };
 
@@ -124,28 +129,37 @@ function symbolCalls(symbols: readonly string[], delayed: boolean): QuoteCall[] 
 /** All is loaded at the end, in one go. */
 const LATER = { notify: () => undefined };
 
-/** What to poll; exactly one of the three forms, checked when it was parsed. */
-type PollRequest = { calls: QuoteCall[]; json: boolean };
+/** What to poll; exactly one of the three forms, checked when it was parsed. `account` null: whichever. */
+type PollRequest = { calls: QuoteCall[]; account: string | null; json: boolean };
 
 /** @returns 0 when every instrument asked for was stored, 1 otherwise */
-async function poll(config: Config, edges: Edges, { calls: wanted, json }: PollRequest): Promise<number> {
+async function poll(
+  config: Config,
+  edges: Edges,
+  { calls: wanted, ...request }: PollRequest,
+): Promise<number> {
   const { clock, bootId, stderr } = edges;
+  const [account] = await accountsToCall(config, request.account);
+  if (!account) throw new RangeError("there is an account to call");
   const stations = await openStations(config, {
     ...{ clock, bootId, upkeep: false },
     tell: (_level, message) => say(stderr, message),
   });
   const collected: Collected[] = [];
+  let feed: OpenFeed | null = null;
   try {
-    const { simulated } = stations.feed;
+    const open = await stations.open(account);
+    ({ feed } = open);
+    const { simulated } = feed;
     if (simulated)
       say(stderr, "SIMULATED market: these quotes are made up. Set QUOTES_BASE_URL to poll a real account.");
-    const budget = new Budget(edges, stations.budget);
+    const budget = new Budget(edges, open.budget);
     const ask = async (call: QuoteCall): Promise<Collected> => {
       // Each process has a simulated service of its own.
-      const permit = simulated ? null : await permitOf(config, edges);
+      const permit = simulated ? null : await permitOf(config, account, edges);
       const learn = permit === null ? await budget.admitted() : budget.sent();
       return withPermit(permit, learn, (onArrived) =>
-        collectCall({ call, jobs: [], slotAt: null }, { ...stations, loader: LATER }, { onArrived }),
+        collectCall({ call, jobs: [], slotAt: null }, { ...stations, ...open, loader: LATER }, { onArrived }),
       );
     };
     for (const call of wanted) {
@@ -156,19 +170,20 @@ async function poll(config: Config, edges: Edges, { calls: wanted, json }: PollR
       collected.push(answered);
     }
   } finally {
+    await feed?.close();
     await stations.close();
   }
   // The answers are on disk: from here on nothing can be lost, whatever the database says.
   const lines = await withArchive(config, edges, (archive) =>
     store(archive, { dir: stations.dir, edges, collected }),
   );
-  return report(lines, { collected, edges, json });
+  return report(lines, { collected, edges, json: request.json });
 }
 
 /** The leave of a collector that runs beside; null: none does. */
-async function permitOf(config: Config, { clock, stderr }: Edges): Promise<Permit | null> {
+async function permitOf(config: Config, account: Account, { clock, stderr }: Edges): Promise<Permit | null> {
   return askForCall(resolve(config.dataDir), {
-    ...{ by: "poll", account: accountKey(config), clock, self: await thisProcess() },
+    ...{ by: "poll", account: accountKey(account), clock, self: await thisProcess() },
     onWait: () =>
       say(
         stderr,
@@ -180,10 +195,10 @@ async function permitOf(config: Config, { clock, stderr }: Edges): Promise<Permi
 /** The account's budget where no collector runs: what was noted of the calls before counts. */
 class Budget {
   readonly #edges: Edges;
-  readonly #onClosed: Stations["budget"]["onClosed"];
+  readonly #onClosed: AccountStations["budget"]["onClosed"];
   #governor: GovernorState;
 
-  constructor(edges: Edges, { governor, history, onClosed }: Stations["budget"]) {
+  constructor(edges: Edges, { governor, history, onClosed }: AccountStations["budget"]) {
     this.#edges = edges;
     this.#onClosed = onClosed;
     this.#governor = createGovernor(governor, edges.clock.monotonicMs(), history ?? undefined);

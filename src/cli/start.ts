@@ -1,7 +1,6 @@
 /** `quotekeeper start` and `quotekeeper collect`: collection until somebody ends it. */
 import type { AddCommand } from "./command.ts";
 import { resolve } from "node:path";
-import type { CollectorLease } from "../archive/collectorLease.ts";
 import { prepareCluster } from "../archive/embedded/prepareCluster.ts";
 import { requireJobs } from "../schedule/readJobs.ts";
 import type { Config } from "../config/loadEnvironment.ts";
@@ -37,7 +36,7 @@ async function start(config: Config, edges: Edges, { web: withWeb }: { web: bool
   const log = createLogger(config.logLevel, line.above(edges.stderr), edges.env);
   const interrupted = new Promise<string>((resolveSignal) => void edges.onInterrupt(resolveSignal));
   await offerExampleJobs(config, stdout);
-  await requireJobs(resolve(config.jobsDir), config);
+  const jobs = await requireJobs(resolve(config.jobsDir), config);
   if (withWeb) requireToken(config.httpHost, config.webToken ?? null);
 
   const warn = (message: string): void => log.warn(message);
@@ -53,22 +52,22 @@ async function start(config: Config, edges: Edges, { web: withWeb }: { web: bool
     await lock.release();
     throw error;
   });
-  const { collect, farewell, leaseOf, prepareSchema, openWeb } = await loading;
+  const { collect, farewell, openLeases, prepareSchema, openWeb } = await loading;
   const opened: Opened = { archive, reader: archive.openReader(), web: null, collection: null };
-  let lease: CollectorLease | null = null;
+  const leases = openLeases(archive, { lock, clock, self, interrupted, warn });
   let lost: QuotekeeperError | null = null;
   try {
     const schemaIsReady = await prepareSchema(archive, edges, warn);
-    lease = await leaseOf(config, archive, { lock, clock, self, interrupted, warn });
-    const ended = lease.lost.then((error) => (lost = error).code);
+    await Promise.all(jobs.accounts.map(leases.take));
+    const ended = leases.lost.then((error) => (lost = error).code);
     const ending = Promise.race([interrupted, ended]);
-    const beside = { opened, lock, mayCall: lease.sure, schemaIsReady, openWeb };
+    const beside = { opened, lock, leases, jobs, schemaIsReady, openWeb };
     await collect(config, edges, { ...beside, line, log, ending });
   } finally {
     await opened.web?.close();
     await opened.collection?.close();
     await opened.reader.end().catch(() => undefined);
-    const released = (await lease?.release()) ?? true;
+    const released = await leases.release();
     await archive
       .close()
       .catch((error: unknown) => log.warn({ err: error }, "the database did not close cleanly"));
@@ -82,8 +81,9 @@ async function start(config: Config, edges: Edges, { web: withWeb }: { web: bool
 /** What comes behind the archive. */
 async function loadWork(withWeb: boolean) {
   const collecting = await import("./collecting.ts");
+  const { openLeases } = await import("../run/leases.ts");
   const openWeb = withWeb ? (await import("../run/openWeb.ts")).openWeb : null;
   // Opened by the collection, which finds it loaded.
   await import("../collect/fetchQuotes.ts");
-  return { ...collecting, openWeb };
+  return { ...collecting, openLeases, openWeb };
 }

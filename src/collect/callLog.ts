@@ -2,7 +2,7 @@
  * The calls of the last moments, in files below the data directory: what a run must know of the one before that was
  * killed. The journal has answers alone, and their times by a clock that may have been moved since.
  *
- * Each process writes a file of its own, `calls/<name>.log`: places of `PLACE_BYTES`, the first for how long nothing may
+ * Each process writes a file of its own for each account, `calls/<name>-<account>.log`: places of `PLACE_BYTES`, the first for how long nothing may
  * be sent, the others for calls, the newest in the place of the oldest. A call is written before it leaves and again
  * when it is over. Nothing is forced to the disk: a kill takes nothing from the system's memory. What a power failure
  * takes is not missed, for times are only believed of the boot that they were written in.
@@ -57,6 +57,9 @@ export type NotedCalls = {
 const DIRECTORY = "calls";
 const SUFFIX = ".log";
 
+/** Hexadecimal digits of an account's key in the name of a file; one without any, of an older version, counts for every account. */
+const KEY_DIGITS = 16;
+
 /** Bytes of a place; a page of memory holds whole ones, so that none is seen half written. */
 const PLACE_BYTES = 256;
 
@@ -90,6 +93,8 @@ type Line = [string, Moment["bootId"], number, number, number | null, number | n
 /** What is needed of the surroundings. */
 type CallLogOptions = {
   dataDir: string;
+  /** The account's key (`accountKey`): other accounts' calls are none of it. */
+  account: string;
   governor: Pick<GovernorConfig, "limit" | "windowMs">;
   clock: Clock;
   /** What tells this boot of the machine from all others; null where the system does not say. */
@@ -100,9 +105,10 @@ type CallLogOptions = {
 
 /** Opens a file of this process's own, and removes those that nobody needs any more. */
 export function openCallLog(options: CallLogOptions): CallLog {
-  const { dataDir, governor, clock, onProblem } = options;
+  const { dataDir, account, governor, clock, onProblem } = options;
   const dir = join(dataDir, DIRECTORY);
-  const path = join(dir, `${Buffer.from(clock.random(12)).toString("hex")}${SUFFIX}`);
+  const name = Buffer.from(clock.random(12)).toString("hex");
+  const path = join(dir, `${name}-${account.slice(0, KEY_DIGITS)}${SUFFIX}`);
   const places = Math.max(LEAST_PLACES, WINDOWS * governor.limit);
   let written = 0;
   let complained = false;
@@ -132,10 +138,17 @@ export function openCallLog(options: CallLogOptions): CallLog {
   };
 }
 
-/** What all processes have written. */
-export function readCalls({ dataDir, governor, ...present }: Omit<CallLogOptions, "onProblem">): NotedCalls {
+/** What all processes have written of an account. */
+export function readCalls({
+  dataDir,
+  account,
+  governor,
+  ...present
+}: Omit<CallLogOptions, "onProblem">): NotedCalls {
   const now = momentOf(present);
-  const places = namesIn(dataDir).flatMap((name) => readPlaces(join(dataDir, DIRECTORY, name)));
+  const ours = `-${account.slice(0, KEY_DIGITS)}${SUFFIX}`;
+  const names = namesIn(dataDir).filter((name) => name.endsWith(ours) || !name.includes("-"));
+  const places = names.flatMap((name) => readPlaces(join(dataDir, DIRECTORY, name)));
   const calls = places.filter(({ requestId }) => requestId !== "");
   // One of the future counts: the wall clock was set back.
   const recent = calls.filter((call) => agesOf(call, now).fromMs < WINDOWS * governor.windowMs);

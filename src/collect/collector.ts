@@ -2,7 +2,7 @@
  * The collector: at each slot it plans what is due, together with what still waits, and hands it to the dispatcher.
  * What comes of it is for `outcomes.ts`; the ledger gets a note for every slot that is settled.
  */
-import type { OwnerOf, Shares } from "../accounts/shares.ts";
+import type { AccountState, OwnerOf, Shares } from "../accounts/shares.ts";
 import type { Job } from "../schedule/readJobs.ts";
 import { type Instant, instantFromDate } from "../clock.ts";
 import { type ClockStep, type LedgerNote, ofAccount, type SlotEntry } from "../journal/ledger.ts";
@@ -48,11 +48,23 @@ export type CollectorOptions = Pick<DispatcherOptions, "clock" | "log"> & {
   onChange?: () => void;
 };
 
-/** What is going on, for a status line. */
-type CollectorStatus = {
+/** An account of a running collector. */
+export type AccountStatus = {
+  name: string;
+  state: AccountState;
   /** Calls sent in the last window. */
   callsUsed: number;
-  /** Calls of a window by the limit in force, which may not be the configured one. */
+  queued: number;
+  /** What its governor knows: the limit in force may not be the configured one. */
+  budget: BudgetState;
+  /** Its last call's error, null when it brought quotes. */
+  lastError: Error | null;
+};
+
+/** What is going on, for a status line; counts are of all accounts. */
+type CollectorStatus = {
+  accounts: readonly AccountStatus[];
+  callsUsed: number;
   limit: number;
   queued: number;
   /** Slots' instruments missed since the start. */
@@ -61,7 +73,7 @@ type CollectorStatus = {
   unknown: string[];
   /** The next slot of any job; null when there is none within a year. */
   nextPollAt: Date | null;
-  /** The last call's error, null when it brought quotes. */
+  /** The last error of an account whose last call brought no quotes; null: there is none. */
   lastError: Error | null;
 };
 
@@ -85,8 +97,11 @@ export const ADDED_AT_ONCE = 250;
 /** A collector under way; `close` ends it. */
 export class Collector {
   readonly #options: CollectorOptions;
+  readonly #called = new Map<string, CalledAccount>();
   /** One for each account. */
-  readonly #dispatchers: ReadonlyMap<string, Dispatcher>;
+  readonly #dispatchers = new Map<string, Dispatcher>();
+  /** Those of accounts that are gone, until what they have under way is over. */
+  readonly #leaving = new Set<Dispatcher>();
   readonly #slots: SlotBook;
   readonly #chains: ChainBook;
   readonly #outcomes: Outcomes;
@@ -114,17 +129,7 @@ export class Collector {
     this.#earlier = options.earlier;
     this.#jobs = jobs.map((job) => scheduleJob(job, calendar));
     this.#chains = new ChainBook(exchange, (problem) => log.error({}, problem.message));
-    const onResult: DispatcherOptions["onResult"] = (planned, result) => {
-      this.#learn(planned.account, result);
-      this.#outcomes.take(planned, result);
-      options.onChange?.();
-    };
-    this.#dispatchers = new Map(
-      accounts.map((account) => {
-        const lendable = (): number => this.#lendable(account);
-        return [account.name, new Dispatcher({ ...account, clock, log, onResult, lendable })];
-      }),
-    );
+    for (const account of accounts) this.#employ(account);
     this.#outcomes = new Outcomes({
       ...{ clock, log, slots: this.#slots, chains: this.#chains },
       lastSeenMs: options.earlier?.lastSeenMs ?? new Map(),
@@ -168,6 +173,7 @@ export class Collector {
     const { name, delayed } = due.job;
     const end = { slotAt, deadlineMs: Infinity, closes: false };
     this.#outcomes.turnTo(contractDate(this.#options.clock.now()));
+    this.#options.shares?.settle([due], wantedOf, this.#options.clock.monotonicMs());
     this.#slots.open({ job: name, ...end, delayed, due: dueNames(due) });
     allOf(this.#plan([this.#outcomes.withoutResting({ ...due, ...end })]));
   }
@@ -180,6 +186,61 @@ export class Collector {
     this.#reserved.clear();
     this.#chains.useCalendar(exchange);
     this.#ticker?.setUnit(this.#tickUnit());
+  }
+
+  /**
+   * Takes other accounts. What waits is given out anew; one that goes finishes what it has under way. The slots that
+   * last stay in the shares that they were opened in.
+   *
+   * @param gone names of those that go; `come` may have another account of the same name
+   * @returns resolves when those that go are done
+   */
+  async replaceAccounts(gone: readonly string[], come: readonly CalledAccount[]): Promise<void> {
+    const waiting = this.#withdraw();
+    const leaving = gone.flatMap((name) => this.#dispatchers.get(name) ?? []);
+    for (const name of gone) {
+      this.#dispatchers.delete(name);
+      this.#called.delete(name);
+    }
+    for (const dispatcher of leaving) this.#leaving.add(dispatcher);
+    for (const account of come) this.#employ(account);
+    this.#options.shares?.replace(
+      [...this.#called.values()].map(({ name, governor }) => ({ name, ...governor })),
+    );
+    this.#reserved.clear();
+    this.#share(contractDate(this.#options.clock.now()));
+    allOf(this.#plan([], waiting));
+    await Promise.all(
+      leaving.map((dispatcher) => dispatcher.idle().finally(() => this.#leaving.delete(dispatcher))),
+    );
+  }
+
+  /** The accounts that are to make no calls, by the operator's word: from the next slot on. */
+  drain(names: readonly string[]): void {
+    this.#options.shares?.drain(names);
+  }
+
+  #employ(account: CalledAccount): void {
+    const { clock, log, onChange } = this.#options;
+    const named = (fields: object): object =>
+      this.#dispatchers.size > 1 ? { account: account.name, ...fields } : fields;
+    const dispatcher = new Dispatcher({
+      ...{ ...account, clock },
+      log: {
+        debug: (fields, message) => log.debug(named(fields), message),
+        info: (fields, message) => log.info(named(fields), message),
+        warn: (fields, message) => log.warn(named(fields), message),
+        error: (fields, message) => log.error(named(fields), message),
+      },
+      lendable: () => this.#lendable(account),
+      onResult: (planned, result) => {
+        this.#learn(planned.account, result);
+        this.#outcomes.take(planned, result);
+        onChange?.();
+      },
+    });
+    this.#dispatchers.set(account.name, dispatcher);
+    this.#called.set(account.name, account);
   }
 
   /** What is scheduled now. */
@@ -196,14 +257,14 @@ export class Collector {
   }
 
   get #all(): readonly Dispatcher[] {
-    return [...this.#dispatchers.values()];
+    return [...this.#dispatchers.values(), ...this.#leaving];
   }
 
-  /** The dispatcher of an account; null: of the only one. */
+  /** The dispatcher of an account; null: of the only one. One that is gone had what the first of them takes over. */
   #of(account: string | null): Dispatcher {
     const [first] = this.#dispatchers.values();
-    const dispatcher = account === null ? first : this.#dispatchers.get(account);
-    if (!dispatcher) throw new RangeError(`there is no account ${account}`);
+    const dispatcher = this.#dispatchers.get(account ?? "") ?? first;
+    if (!dispatcher) throw new RangeError("there is no account");
     return dispatcher;
   }
 
@@ -230,26 +291,26 @@ export class Collector {
   status(): CollectorStatus {
     const now = this.#options.clock.now();
     const next = this.#jobs.flatMap(({ schedule }) => schedule.next(now)?.getTime() ?? []);
-    const all = this.#all;
+    const { shares } = this.#options;
+    const accounts = Array.from(this.#dispatchers, ([name, dispatcher]): AccountStatus => {
+      const { callsUsed, queued, budget, lastError } = dispatcher;
+      return { name, state: shares?.stateOf(name) ?? "active", callsUsed, queued, budget, lastError };
+    });
     return {
-      callsUsed: sum(all, ({ callsUsed }) => callsUsed),
-      limit: sum(all, ({ budget }) => budget.limit),
-      queued: sum(all, ({ queued }) => queued),
+      accounts,
+      callsUsed: sum(accounts, ({ callsUsed }) => callsUsed),
+      limit: sum(accounts, ({ budget }) => budget.limit),
+      queued: sum(this.#all, ({ queued }) => queued),
       missed: this.#missed,
       unknown: this.#outcomes.askBackoff.names(),
       nextPollAt: next.length > 0 ? new Date(Math.min(...next)) : null,
-      lastError: all.find(({ lastError }) => lastError !== null)?.lastError ?? null,
+      lastError: accounts.find(({ lastError }) => lastError !== null)?.lastError ?? null,
     };
   }
 
-  /** What the governor of the only account knows of the budget at the moment. */
-  budget(): BudgetState {
-    return this.#of(null).budget;
-  }
-
-  /** Lets a program beside make a call of the only account's budget: see `Dispatcher.lend`. */
-  lend(urgent: boolean, signal: AbortSignal): ReturnType<Dispatcher["lend"]> {
-    return this.#of(null).lend(urgent, signal);
+  /** Lets a program beside make a call of an account's budget: see `Dispatcher.lend`. */
+  lend(account: string, urgent: boolean, signal: AbortSignal): ReturnType<Dispatcher["lend"]> {
+    return this.#of(account).lend(urgent, signal);
   }
 
   /** Resolves when nothing is queued or under way. */
@@ -363,8 +424,8 @@ export class Collector {
     );
   }
 
-  *#plan(jobs: readonly DueJob[]): Iterable<void> {
-    this.#planned = this.#probed(planInTurn(jobs, this.#outcomes.planOptions, this.#withdraw()));
+  *#plan(jobs: readonly DueJob[], waiting = this.#withdraw()): Iterable<void> {
+    this.#planned = this.#probed(planInTurn(jobs, this.#outcomes.planOptions, waiting));
     let added = 0;
     for (const call of this.#planned) {
       this.#add(call);
@@ -434,9 +495,11 @@ export class Collector {
     onNote(ofAccount({ type: "opened", run, job, slotAt, endsAt, due: [...due] }, account));
   }
 
+  /** A note for each account: the market that it calls may be another one. */
   #note(entries: SlotEntry[]): void {
     this.#missed += entries.reduce((sum, { misses }) => sum + misses.length, 0);
-    this.#options.onNote({ type: "slots", run: this.#options.run, entries });
+    for (const own of grouped(entries, ({ account }) => account).values())
+      this.#options.onNote({ type: "slots", run: this.#options.run, entries: own });
   }
 
   /** Slots that passed while the machine slept, or that the clock has left out. */

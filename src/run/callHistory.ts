@@ -1,28 +1,31 @@
 /** What a process that calls on an account must know of the runs before it, and where it notes its own calls. */
-import { resolve } from "node:path";
+import { type Account, accountKey } from "../accounts/account.ts";
 import { type Clock, dateOf, type Instant } from "../clock.ts";
 import { type CallLog, NO_CALL_LOG, openCallLog, readCalls, recentCalls } from "../collect/callLog.ts";
 import type { CallHistory, GovernorConfig } from "../collect/governor/governor.ts";
 import { EarlierRuns } from "../collect/earlierRuns.ts";
-import type { Config } from "../config/loadEnvironment.ts";
 import type { LedgerSource } from "../journal/ledger.ts";
 import { readSegment } from "../journal/reader.ts";
+import { DEFAULT_ACCOUNT } from "../journal/record.ts";
 import { listSegments, type SegmentInfo } from "../journal/segments.ts";
 import type { QuoteCall } from "../quotes-api/request.ts";
 import type { ScheduledJob } from "../schedule/slots.ts";
 
 /** The account's limit, as the governor wants it. */
-export function governorOf({ limit, limitGiven, limitWindowMs }: Limits): GovernorConfig {
+export function governorOf({
+  limit,
+  limitGiven,
+  limitWindowMs,
+}: Pick<Account, "limit" | "limitGiven" | "limitWindowMs">): GovernorConfig {
   return { limit, windowMs: limitWindowMs, mayRise: !limitGiven };
 }
 
-type Limits = Pick<Config, "limit" | "limitGiven" | "limitWindowMs">;
-
-/** The calls of all processes on this data directory. A null history: nothing is known to count. */
+/** The calls of an account by all processes on this data directory. A null history: nothing is known to count. */
 type Calls = { log: CallLog; history: CallHistory | null };
 
 /** What is needed of the surroundings. */
 type CallsOptions = {
+  dataDir: string;
   journalDir: string;
   clock: Clock;
   /** What tells this boot of the machine from all others; null where the system does not say. */
@@ -37,38 +40,39 @@ type CallsOptions = {
  * @throws QuotekeeperError JOURNAL_UNREADABLE
  */
 export async function openCalls(
-  config: Config,
+  account: Account,
   { journalDir, onProblem, ...present }: CallsOptions,
 ): Promise<Calls> {
-  if (config.feed.kind === "simulated") return { log: NO_CALL_LOG, history: null };
+  if (account.feed.kind === "simulated") return { log: NO_CALL_LOG, history: null };
   const options = {
-    ...{ dataDir: resolve(config.dataDir), governor: governorOf(config), ...present },
+    ...{ account: accountKey(account), governor: governorOf(account), ...present },
     onProblem: ({ message }: Error) =>
       onProblem(
         `Calls cannot be noted (${message}): after a kill the next run makes fewer of them at first.`,
       ),
   };
   const noted = readCalls(options);
-  const answers = await readRecentAnswers(journalDir, noted, config.limitWindowMs);
+  const answers = await readRecentAnswers(journalDir, noted, account);
   return { log: openCallLog(options), history: recentCalls(noted, answers) };
 }
 
 /**
- * Arrival times of the answers that the journal holds of the last `windowMs`, whichever process kept them, and that are
- * not noted: those of an older version, or of before a power failure.
+ * Arrival times of the answers to an account that the journal holds of the last window, whichever process kept them, and
+ * that are not noted: those of an older version, or of before a power failure.
  */
 export async function readRecentAnswers(
   dir: string,
   { requestIds, thenNow }: { requestIds: ReadonlySet<string>; thenNow: Date },
-  windowMs: number,
+  { name: account, limitWindowMs }: Pick<Account, "name" | "limitWindowMs">,
 ): Promise<Instant[]> {
-  const sinceMs = thenNow.getTime() - windowMs;
+  const sinceMs = thenNow.getTime() - limitWindowMs;
   const recent: Instant[] = [];
   for (const { name, mtimeMs } of await listSegments(dir)) {
     if (mtimeMs < sinceMs) continue;
     for await (const item of readSegment(dir, name, { mayBeGone: true })) {
       if (item.kind !== "record" || item.record.kind !== "response") continue;
-      const { observedAt, requestId } = item.record;
+      const { observedAt, requestId, account: its = DEFAULT_ACCOUNT } = item.record;
+      if (its !== account) continue;
       if (dateOf(observedAt).getTime() > sinceMs && !requestIds.has(requestId)) recent.push(observedAt);
     }
   }
@@ -81,12 +85,16 @@ const MOST_BYTES = 32 * 1024 * 1024;
 /**
  * What the runs before this one have asked lately.
  *
- * @param source the market that is polled: an answer of another one says nothing of its slots
+ * @param sources the markets that are polled: an answer of another one says nothing of their slots
  * @throws QuotekeeperError JOURNAL_UNREADABLE
  */
 export async function readEarlierRuns(
   dir: string,
-  { jobs, source, now }: { jobs: readonly Pick<ScheduledJob, "schedule">[]; source: LedgerSource; now: Date },
+  {
+    jobs,
+    sources,
+    now,
+  }: { jobs: readonly Pick<ScheduledJob, "schedule">[]; sources: ReadonlySet<LedgerSource>; now: Date },
 ): Promise<EarlierRuns> {
   const lasting = jobs.flatMap(({ schedule }) => schedule.current(now)?.getTime() ?? []);
   const earlier = new EarlierRuns(Math.min(...lasting, now.getTime()));
@@ -95,7 +103,8 @@ export async function readEarlierRuns(
       if (item.kind !== "record" || item.record.kind !== "response") continue;
       const { record } = item;
       // Files that were imported have requests of their own, which say nothing of what was asked when.
-      if (record.source.kind === source) earlier.add({ ...record, request: record.request as QuoteCall });
+      if ((sources as ReadonlySet<string>).has(record.source.kind))
+        earlier.add({ ...record, request: record.request as QuoteCall });
     }
   return earlier;
 }

@@ -19,18 +19,19 @@ import type { Archive } from "./archive.ts";
 import { readEarlierRuns } from "./callHistory.ts";
 import { calmLog } from "./calmLog.ts";
 import { type ClockFile, KEEP_CLOCK_EVERY_MS, openClockFile, beginRun } from "./lastRun.ts";
-import type { OpenFeed } from "./feed.ts";
-import { followJobs } from "./followJobs.ts";
+import { AccountsCalled, followOperator } from "./accountsCalled.ts";
+import { followJobs, type JobSet } from "./followJobs.ts";
+import type { Leases } from "./leases.ts";
 import { createNoteWriter, type NoteWriter } from "./ledgerNotes.ts";
 import { keepLoaderState, type LoaderStateFile } from "./loaderState.ts";
 import { meteredSend, meterNote } from "./metered.ts";
-import { openCollector } from "./pipeline.ts";
+import { calledAccount, openCollector } from "./pipeline.ts";
 import { settleDowntime } from "./settleDowntime.ts";
 import { openStations, type Stations } from "./stations.ts";
 
 /** A collection under way. */
 export type Collection = {
-  feed: OpenFeed;
+  accounts: Pick<AccountsCalled, "all" | "sources">;
   collector: Collector;
   loader: Loader;
   /** What has been loaded since the start. */
@@ -52,8 +53,10 @@ type CollectionOptions = {
   onChange: () => void;
   /** Told of calls and misses. */
   meter?: Meter;
-  /** Awaited before each call: rejects when no more calls may leave. */
-  mayCall?: () => Promise<void>;
+  /** Takes accounts, and says before each call whether one is still ours. Default: nobody else wants them. */
+  leases?: Pick<Leases, "take" | "sure" | "giveUp">;
+  /** Jobs, their calendar and the accounts, whose leases are taken. Default: what the files say. */
+  jobs?: JobSet;
   /** Whether the database has its schema; if not, the loader sees to it as soon as it can. Default: not. */
   schemaIsReady?: boolean;
   /** The file system that the journal is written to. Default: the machine's own. */
@@ -63,6 +66,12 @@ type CollectionOptions = {
 /** Longest waits at the end: for answers under way, and for the last rows. Ctrl-C ends `start` in under 5 s. */
 const CALLS_GRACE_MS = 1_500;
 const LOAD_GRACE_MS = 1_500;
+
+const NO_LEASES: NonNullable<CollectionOptions["leases"]> = {
+  take: () => Promise.resolve(),
+  sure: () => Promise.resolve(),
+  giveUp: () => Promise.resolve(),
+};
 
 /** Told how to close what was opened, as soon as it is. */
 type OnOpened = (close: () => Promise<unknown>) => void;
@@ -75,9 +84,9 @@ export async function startCollection(options: CollectionOptions): Promise<Colle
   const opened: (() => Promise<unknown>)[] = [];
   try {
     const parts = await openParts(options, (close) => void opened.unshift(close));
-    const { stations, collector, loading } = parts;
+    const { stations, accounts, collector, loading } = parts;
     return {
-      ...{ collector, feed: stations.feed, loader: loading.loader, loaded: loading.loaded },
+      ...{ collector, accounts, loader: loading.loader, loaded: loading.loaded },
       journalHealth: () => stations.journal.health(),
       close: await begin(options, parts),
     };
@@ -91,45 +100,61 @@ export async function startCollection(options: CollectionOptions): Promise<Colle
 /** What a collection holds open. */
 type Parts = {
   stations: Stations;
+  accounts: AccountsCalled;
   loading: Loading;
   notes: NoteWriter;
   calm: ReturnType<typeof calmLog>;
   clocks: ClockFile;
   collector: Collector;
-  /** Jobs and their calendar as they were at the start. */
-  first: Awaited<ReturnType<typeof requireJobs>>;
+  /** What the files said at the start. */
+  first: JobSet;
   /** The name of this run in the ledger's notes. */
   run: string;
 };
 
 async function openParts(options: CollectionOptions, onOpened: OnOpened): Promise<Parts> {
-  const { config, clock, bootId, log, onChange, meter } = options;
-  const first = await requireJobs(resolve(config.jobsDir), config);
+  const { config, clock, bootId, log, onChange, meter, leases = NO_LEASES } = options;
+  const first = options.jobs ?? (await requireJobs(resolve(config.jobsDir), config));
   const stations = await openStations(config, {
     ...{ clock, bootId, journalFs: options.journalFs },
     tell: (level, message) => log[level](message),
   });
   onOpened(stations.close);
-  const { dir, feed, journal } = stations;
+  const { dir, journal } = stations;
   const loading = openLoading(options, dir);
   onOpened(() => loading.loader.close(0));
+  const accounts = new AccountsCalled({
+    ...{ stations, leases },
+    called: (open) =>
+      calledAccount(open, {
+        ...{ stations, loader: loading.loader, mayCall: leases.sure },
+        metered: (send) => (meter ? meteredSend(send, meter, clock) : send),
+      }),
+  });
+  onOpened(() => accounts.close());
+  const called = await accounts.open(first.accounts);
   const notes = createNoteWriter(journal, {
-    ...{ clock, source: feed.ledgerSource, onKept: loading.loader.notify },
+    ...{ clock, source: (account) => accounts.sourceOf(account), onKept: loading.loader.notify },
     onLost: (count) => log.error({ count }, "entries of the ledger were lost: the journal cannot be written"),
   });
   const calm = calmLog(log, clock);
   onOpened(async () => calm.flush());
   const run = stations.requestId();
-  const calendar = feed.calendar(first.calendar);
+  const calendar = accounts.calendar(first.calendar);
   const earlier = await readEarlierRuns(dir, {
     jobs: first.jobs.map((job) => scheduleJob(job, calendar)),
-    ...{ source: feed.ledgerSource(), now: clock.now() },
+    ...{ sources: accounts.sources, now: clock.now() },
   });
   const clocks = await openClockFile(resolve(config.dataDir), clock, bootId);
   const collector = openCollector({
-    ...{ stations, loader: loading.loader, mayCall: options.mayCall },
-    ...(meter && { metered: (send) => meteredSend(send, meter, clock) }),
-    ...{ run, earlier, jobs: first.jobs, calendar, exchange: createCalendar(first.calendar) },
+    ...{
+      accounts: called,
+      run,
+      earlier,
+      jobs: first.jobs,
+      calendar,
+      exchange: createCalendar(first.calendar),
+    },
     ...{ clock, log: calm.log, onChange },
     onNote: (note) => {
       if (meter) meterNote(note, meter);
@@ -138,31 +163,37 @@ async function openParts(options: CollectionOptions, onOpened: OnOpened): Promis
     },
   });
   onOpened(() => collector.close(0));
-  return { stations, loading, notes, calm, clocks, collector, first, run };
+  return { stations, accounts, loading, notes, calm, clocks, collector, first, run };
 }
 
 /** Begins to poll, and to settle what no run before this one did. @returns how to end it */
 async function begin(options: CollectionOptions, parts: Parts): Promise<() => Promise<void>> {
   const { config, archive, clock, log } = options;
-  const { stations, loading, notes, calm, clocks, collector, first, run } = parts;
-  const { feed, journal } = stations;
+  const { stations, accounts, loading, notes, calm, clocks, collector, first, run } = parts;
   const { loader, state } = loading;
+  const stopFollowingOperator = await followOperator({
+    ...{ pool: archive.pool, dataDir: resolve(config.dataDir), accounts, collector },
+    ...{ beNumber: stations.beNumber, clock, log },
+  });
   const unsettled = await beginRun(resolve(config.dataDir), clock.now());
   const startedAt = collector.start(clocks.away);
   void clocks.keep();
   const keepingClocks = setInterval(() => void clocks.keep(), KEEP_CLOCK_EVERY_MS);
   const closing = new AbortController();
   const settling = settleDowntime(archive.pool, {
-    ...{ feed, loader, collector, notes, unsettled, run, startedAt },
+    ...{ sources: () => accounts.sources, loader, collector, notes, unsettled, run, startedAt },
     ...{ clock, log, signal: closing.signal },
   });
   const stopFollowing = followJobs(resolve(config.jobsDir), {
-    ...{ first, log },
-    onJobs: ({ jobs, calendar }) =>
-      collector.replaceJobs(jobs, feed.calendar(calendar), createCalendar(calendar)),
+    ...{ first, settings: config, log },
+    onJobs: async (now) => {
+      await accounts.replace(now.accounts, collector);
+      collector.replaceJobs(now.jobs, accounts.calendar(now.calendar), createCalendar(now.calendar));
+    },
   });
   return async () => {
     stopFollowing();
+    stopFollowingOperator();
     closing.abort();
     clearInterval(keepingClocks);
     await collector.close(CALLS_GRACE_MS);
@@ -170,11 +201,11 @@ async function begin(options: CollectionOptions, parts: Parts): Promise<() => Pr
     await atMost(LOAD_GRACE_MS, settling, clock);
     await notes.flush();
     await clocks.keep();
-    await journal.close();
+    await stations.journal.close();
     await loader.close(LOAD_GRACE_MS);
     if (loader.failure() === null) state.works();
     await state.settled();
-    await feed.close();
+    await accounts.close();
   };
 }
 

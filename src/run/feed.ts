@@ -1,11 +1,11 @@
 /** Opens what is polled: the account's service, or the simulated one on loopback over real HTTP and OAuth. */
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { z } from "zod";
 import type { FetchQuotes } from "../collect/fetchQuotes.ts";
-import { type Clock, createObserver } from "../clock.ts";
-import type { Config } from "../config/loadEnvironment.ts";
+import type { Account } from "../accounts/account.ts";
+import type { Clock, Instant } from "../clock.ts";
 import type { LedgerSource } from "../journal/ledger.ts";
-import type { RecordSource } from "../journal/record.ts";
+import { DEFAULT_ACCOUNT, type RecordSource } from "../journal/record.ts";
 import { type Calendar, alwaysOpen, createCalendar } from "../market/calendar/tradingCalendar.ts";
 import type { CalendarOverride } from "../market/calendar/overrides.ts";
 import type { Credentials } from "../quotes-api/oauth/signature.ts";
@@ -26,6 +26,8 @@ export type OpenFeed = {
   sourceOf: (headers: Readonly<Record<string, string>>) => RecordSource;
   /** Which market the answers so far came from, for the ledger. */
   ledgerSource: () => LedgerSource;
+  /** The same, null until an answer has come. */
+  answeredAs: () => LedgerSource | null;
   /** The trading calendar to keep: the exchange's, or for the simulated market one that is always open. */
   calendar: (overrides: readonly CalendarOverride[]) => Calendar;
   close: () => Promise<void>;
@@ -34,20 +36,31 @@ export type OpenFeed = {
 /** Seed of the simulated market where none is given. */
 const DEFAULT_SEED = 1;
 
+/** What a feed is opened with. */
+type FeedOptions = {
+  dataDir: string;
+  clock: Clock;
+  /** Names answers by the time they arrive; all feeds of a process share it, for no two answers may have one name. */
+  observe: () => Instant;
+  /** Told of the calls of a simulated service. */
+  logger?: ServiceLog;
+};
+
 /**
- * Opens the feed of the configuration. The simulated one is only ever opened when no account is configured. What a feed
- * takes is loaded here, and by no command that opens none.
+ * Opens the feed of an account. The simulated one is only ever opened when no account is configured. What a feed takes is
+ * loaded here, and by no command that opens none.
  */
-export async function openFeed(config: Config, clock: Clock, logger?: ServiceLog): Promise<OpenFeed> {
-  const { feed } = config;
+export async function openFeed(account: Account, options: FeedOptions): Promise<OpenFeed> {
+  const { feed } = account;
+  const { dataDir, clock, observe, logger } = options;
   const { openFetchQuotes } = await import("../collect/fetchQuotes.ts");
-  const observe = createObserver(clock);
   const userAgent = `quotekeeper/${VERSION}`;
   if (feed.kind === "account") {
     const { baseUrl, credentials } = feed;
     const opened = openFetchQuotes({ baseUrl, credentials, clock, observe, userAgent });
-    const known = join(resolve(config.dataDir), SERVICE_FILE);
+    const known = join(dataDir, serviceFile(account));
     let newest = (await readSource(known, baseUrl)) ?? "account";
+    let answered = false;
     return {
       simulated: false,
       baseUrl,
@@ -57,9 +70,11 @@ export async function openFeed(config: Config, clock: Clock, logger?: ServiceLog
         const kind = source === ACCOUNT ? "account" : "simulated";
         if (kind !== newest) void keepSource(known, { baseUrl, kind });
         newest = kind;
+        answered = true;
         return source;
       },
       ledgerSource: () => newest,
+      answeredAs: () => (answered ? newest : null),
       calendar: createCalendar,
     };
   }
@@ -70,7 +85,7 @@ export async function openFeed(config: Config, clock: Clock, logger?: ServiceLog
     source: createSimulatedMarket({ seed: DEFAULT_SEED }),
     keys: [credentials],
     clock: neverSetBack(clock),
-    limits: { ...SERVICE_LIMITS, quotes: config.limit, windowMs: config.limitWindowMs },
+    limits: { ...SERVICE_LIMITS, quotes: account.limit, windowMs: account.limitWindowMs },
     ...(logger ? { logger } : {}),
   });
   const baseUrl = await service.listen({ host: "127.0.0.1", port: 0 });
@@ -81,6 +96,7 @@ export async function openFeed(config: Config, clock: Clock, logger?: ServiceLog
     ...opened,
     sourceOf: () => SIMULATED,
     ledgerSource: () => "simulated",
+    answeredAs: () => "simulated",
     calendar: () => alwaysOpen,
     close: async () => {
       await opened.close();
@@ -131,7 +147,9 @@ export function randomCredentials(clock: Clock): Credentials {
  * What the service at an address called itself when it last answered. A start has to know before the first answer which
  * market's slots it takes up.
  */
-const SERVICE_FILE = "service.json";
+function serviceFile({ name }: Account): string {
+  return name === DEFAULT_ACCOUNT ? "service.json" : `service.${name}.json`;
+}
 
 const serviceSchema = z.strictObject({ baseUrl: z.string(), kind: z.enum(["account", "simulated"]) });
 

@@ -19,7 +19,8 @@ export type NoteWriter = {
 /** Whose notes they are, and who is told of them. */
 type NoteOptions = {
   clock: Pick<Clock, "now">;
-  source: () => LedgerSource;
+  /** Which market a note is of that does not say it: that of its account. */
+  source: (account: string | undefined) => LedgerSource;
   /** Called with the segment of each note that is on disk. */
   onKept: (segment: string) => void;
   /** Called with how many can never be written. */
@@ -59,10 +60,16 @@ export function createNoteWriter(
 
   return {
     write: (note) => {
-      kept.push({ ...note, source: source() });
+      kept.push({ ...note, source: note.source ?? source(accountIn(note)) });
       writing = writing.then(drain);
     },
     flush: () => (writing = writing.then(drain)),
     waiting: () => kept.length,
   };
+}
+
+/** The account of a note; entries of one note are one account's. */
+function accountIn(note: LedgerNote): string | undefined {
+  if (note.type === "clock") return undefined;
+  return note.type === "slots" ? note.entries[0]?.account : note.account;
 }

@@ -1,5 +1,6 @@
 /** Starts the dashboard over an open archive. */
 import { resolve } from "node:path";
+import { marketOf, settingsAccounts } from "../accounts/account.ts";
 import { readWithoutReader } from "../archive/readerRole.ts";
 import type { Log } from "../log.ts";
 import { readJobs } from "../schedule/readJobs.ts";
@@ -20,13 +21,13 @@ import { journalDir } from "./stations.ts";
 export async function openWeb(watched: Watched, log: Log): Promise<Web> {
   const { config, archive, reader, clock } = watched;
   // Job files that cannot be read are `status`'s to tell; the exchange's own hours hold without them.
-  const jobs = await readJobs(resolve(config.jobsDir)).catch(() => null);
+  const jobs = await readJobs(resolve(config.jobsDir), config).catch(() => null);
   // Nothing waits for it: a database that is away says so elsewhere, and the Now view says this when it is back.
   void readWithoutReader(reader).then(
     (withoutReader) => withoutReader !== null && log.warn({}, withoutReader),
     () => undefined,
   );
-  const sources = webSources(watched);
+  const sources = webSources(watched, marketOf(jobs?.accounts ?? settingsAccounts(config)));
   const calendar = createCalendar(jobs?.calendar ?? []);
   return startWeb({
     ...{ pool: reader, clock, log, host: config.httpHost, port: config.httpPort },

@@ -5,46 +5,63 @@
  * sweeps share. This file computes nothing: what is due and when a call may leave is decided in `schedule/` and `collect/`,
  * what an answer becomes in `read/` and `archive/`.
  */
+import type { Account } from "../accounts/account.ts";
+import { Shares } from "../accounts/shares.ts";
 import type { Loader } from "../archive/loader.ts";
 import type { Arrived } from "../collect/callEnds.ts";
-import { Collector, type CollectorOptions } from "../collect/collector.ts";
+import { type CalledAccount, Collector, type CollectorOptions } from "../collect/collector.ts";
 import type { Send } from "../collect/dispatcher.ts";
 import type { PlannedCall } from "../collect/callPlan.ts";
-import { DEFAULT_ACCOUNT, type ResponseRecord } from "../journal/record.ts";
+import type { ResponseRecord } from "../journal/record.ts";
 import { type Answer, classifyAnswer } from "../quotes-api/answer.ts";
-import type { Stations } from "./stations.ts";
+import type { AccountStations, Stations } from "./stations.ts";
 
 /** What a collector polls, whom it tells, and the stations it polls through. */
-type Joined = Omit<CollectorOptions, "accounts"> & {
-  stations: Stations;
-  /** Reads the journal from where it left off, and stores rows and its place in one transaction. */
-  loader: Pick<Loader, "notify">;
-  /** Awaited before each call: rejects when no more calls may leave. */
-  mayCall?: (() => Promise<void>) | undefined;
-  /** Tells somebody of the calls that pass. */
-  metered?: (send: Send) => Send;
+type Joined = Omit<CollectorOptions, "accounts" | "shares"> & {
+  accounts: readonly CalledAccount[];
 };
 
 /** Joins schedule, plan and governor, which are the collector's, with what comes behind them. */
-export function openCollector({ stations, loader, mayCall, metered, ...polled }: Joined): Collector {
-  const send: Send = async (planned, signal, onArrived) => {
-    await mayCall?.();
-    return collectCall(planned, { ...stations, loader }, { signal, onArrived }); // fetch -> journal -> read -> archive
-  };
+export function openCollector({ accounts, ...polled }: Joined): Collector {
   return new Collector({
     ...polled, // jobs and calendar: what is due, and when
-    // The governor's limit, and the calls before this run that count.
-    accounts: [{ name: DEFAULT_ACCOUNT, ...stations.budget, send: metered ? metered(send) : send }],
+    shares: new Shares(accounts.map(({ name, governor }) => ({ name, ...governor }))), // whose each instrument is
+    accounts, // each with its limit, the calls before this run that count, and the way of its calls
   });
+}
+
+/** What an account's calls go through, and whom they tell. */
+type Called = {
+  stations: Pick<Stations, "requestId" | "journal">;
+  /** Reads the journal from where it left off, and stores rows and its place in one transaction. */
+  loader: Pick<Loader, "notify">;
+  /** Awaited before each call: rejects when no more calls of the account may leave. */
+  mayCall: (account: Account) => Promise<void>;
+  /** Tells somebody of the calls that pass. */
+  metered: (send: Send, account: Account) => Send;
+};
+
+/** An account as a collector calls it. */
+export function calledAccount(
+  open: AccountStations,
+  { stations, loader, mayCall, metered }: Called,
+): CalledAccount {
+  const send: Send = async (planned, signal, onArrived) => {
+    await mayCall(open.account);
+    return collectCall(planned, { ...stations, ...open, loader }, { signal, onArrived }); // fetch -> journal -> read -> archive
+  };
+  return { ...open.budget, send: metered(send, open.account) };
 }
 
 /** An answer that is safe: it is on disk, and the loader knows of it. */
 export type Collected = { record: ResponseRecord; answer: Answer; segment: string };
 
 /** The stations behind the governor, each with the few methods needed of it. */
-export type CallPath = Pick<Stations, "fetchQuotes" | "sourceOf" | "requestId"> & {
+export type CallPath = Pick<AccountStations, "fetchQuotes" | "sourceOf"> & {
+  account: Pick<Account, "name">;
+  requestId: Stations["requestId"];
   journal: Pick<Stations["journal"], "append">;
-  calls: Pick<Stations["calls"], "leaves">;
+  calls: Pick<AccountStations["calls"], "leaves">;
   loader: Pick<Loader, "notify">;
 };
 
@@ -55,7 +72,7 @@ export type CallPath = Pick<Stations, "fetchQuotes" | "sourceOf" | "requestId"> 
  */
 export async function collectCall(
   { call, jobs, slotAt }: Pick<PlannedCall, "call" | "jobs" | "slotAt">,
-  { requestId: newRequestId, calls, fetchQuotes, sourceOf, journal, loader }: CallPath,
+  { account, requestId: newRequestId, calls, fetchQuotes, sourceOf, journal, loader }: CallPath,
   { signal, onArrived }: { signal?: AbortSignal; onArrived?: (arrived: Arrived) => void } = {},
 ): Promise<Collected> {
   const requestId = newRequestId();
@@ -65,7 +82,7 @@ export async function collectCall(
   onArrived?.({ headers: response.headers, answer }); // the next call may be let go at once: it must be known by then
   const source = sourceOf(response.headers);
   const record: ResponseRecord = {
-    ...{ kind: "response", requestId, source, jobs, slotAt, request: call },
+    ...{ kind: "response", requestId, source, account: account.name, jobs, slotAt, request: call },
     ...response,
   };
   const { segment } = await journal.append(record); // on disk before anything reads it

@@ -1,6 +1,7 @@
 /** What every command that calls the service opens first: the journal, the feed, and the log of calls. */
 import { join, resolve } from "node:path";
-import type { Clock } from "../clock.ts";
+import type { Account } from "../accounts/account.ts";
+import { type Clock, createObserver } from "../clock.ts";
 import type { CallLog } from "../collect/callLog.ts";
 import type { CalledAccount } from "../collect/collector.ts";
 import type { Config } from "../config/loadEnvironment.ts";
@@ -10,16 +11,25 @@ import { type Journal, openJournal } from "../journal/writer.ts";
 import { governorOf, openCalls } from "./callHistory.ts";
 import { openFeed, type OpenFeed } from "./feed.ts";
 
-/** They, open. */
-export type Stations = Pick<OpenFeed, "fetchQuotes" | "sourceOf"> & {
-  /** The journal's directory. */
-  dir: string;
-  journal: Journal;
+/** An account's, open. */
+export type AccountStations = Pick<OpenFeed, "fetchQuotes" | "sourceOf"> & {
+  account: Account;
   feed: OpenFeed;
   /** Where calls are noted, so that a run after this one knows of them. */
   calls: CallLog;
   /** What a governor must know: the limit, the calls before that count, and whom to tell when it closes. */
-  budget: Pick<CalledAccount, "governor" | "history" | "onClosed">;
+  budget: Pick<CalledAccount, "name" | "governor" | "history" | "onClosed">;
+};
+
+/** They, open. */
+export type Stations = {
+  /** The journal's directory. */
+  dir: string;
+  journal: Journal;
+  /** Opens those of an account. They are to be closed before these. */
+  open: (account: Account) => Promise<AccountStations>;
+  /** Says which number no other collector of the database has: receive times bear it from then on. */
+  beNumber: (number: number) => void;
   /** Makes a request id, UUIDv7. */
   requestId: () => string;
   close: () => Promise<void>;
@@ -54,25 +64,28 @@ export async function openStations(
     ...(journalFs && { fs: journalFs }),
     onProblem: ({ message }) => tell("error", message),
   });
-  let feed: OpenFeed | null = null;
-  const close = async (): Promise<void> => {
-    await feed?.close();
-    await journal.close();
+  // Answers to all accounts are named by one clock.
+  let number: number | null = null;
+  const observe = createObserver(clock, () => number);
+  return {
+    ...{ dir, journal, close: journal.close },
+    beNumber: (own) => (number = own),
+    requestId: () => uuidv7(clock.now().getTime(), clock.random(16)),
+    open: async (account) => {
+      const dataDir = resolve(config.dataDir);
+      const feed = await openFeed(account, { dataDir, clock, observe });
+      try {
+        const { log: calls, history } = await openCalls(account, {
+          ...{ dataDir, journalDir: dir, clock, bootId },
+          onProblem: (message) => tell("warn", message),
+        });
+        const { fetchQuotes, sourceOf } = feed;
+        const budget = { name: account.name, governor: governorOf(account), history, onClosed: calls.closed };
+        return { account, feed, fetchQuotes, sourceOf, calls, budget };
+      } catch (error) {
+        await feed.close();
+        throw error;
+      }
+    },
   };
-  try {
-    feed = await openFeed(config, clock);
-    const { fetchQuotes, sourceOf } = feed;
-    const { log: calls, history } = await openCalls(config, {
-      ...{ journalDir: dir, clock, bootId },
-      onProblem: (message) => tell("warn", message),
-    });
-    return {
-      ...{ dir, journal, feed, fetchQuotes, sourceOf, calls, close },
-      budget: { governor: governorOf(config), history, onClosed: calls.closed },
-      requestId: () => uuidv7(clock.now().getTime(), clock.random(16)),
-    };
-  } catch (error) {
-    await close();
-    throw error;
-  }
 }

@@ -1,12 +1,14 @@
 /** The Now view's facts, from the collection under way, from what `status` finds, and from the journal's directory. */
 import type pg from "pg";
+import type { Account } from "../accounts/account.ts";
 import { databaseError } from "../archive/databaseError.ts";
 import { describeTier } from "../archive/tiers/tier.ts";
 import type { Clock } from "../clock.ts";
+import type { AccountStatus } from "../collect/collector.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { listSegments } from "../journal/segments.ts";
 import type { Meter } from "../web/monitoring/meter.ts";
-import type { Live, Problem, StatusView } from "../web/api/types.ts";
+import type { Live, LiveAccount, Problem, StatusView } from "../web/api/types.ts";
 import { type NowSources, problemOf } from "../web/live.ts";
 import type { Archive } from "./archive.ts";
 import type { Collection } from "./collection.ts";
@@ -28,23 +30,18 @@ export type Watched = {
 };
 
 /** Facts for the dashboard; nothing here writes to the archive. */
-export function webSources({
-  config,
-  archive,
-  reader,
-  clock,
-  collection,
-  meter = null,
-}: Watched): NowSources {
-  const { feed } = config;
+export function webSources(
+  { config, archive, reader, clock, collection, meter = null }: Watched,
+  feed: NowSources["feed"],
+): NowSources {
   // The same questions as `status` asks, through the connections that can only read.
   const watched: Archive = { ...archive, pool: reader };
   const door = { open: async () => watched, close: async () => undefined, readOnly: true };
   return {
-    feed: { simulated: feed.kind === "simulated", address: feed.kind === "account" ? feed.baseUrl : null },
+    feed,
     live: () => {
       const running = collection();
-      return running && liveOf(running, { config, archive, clock });
+      return running && liveOf(running, { archive, clock });
     },
     status: async () => statusView(await readStatus({ config, clock, door, viewer: meter === null })),
     journal: async () => {
@@ -71,30 +68,54 @@ function statusView(report: StatusReport): StatusView {
 }
 
 function liveOf(
-  { collector, loader, loaded }: Collection,
-  { config, archive, clock }: Pick<Watched, "config" | "archive" | "clock">,
+  { accounts, collector, loader, loaded }: Collection,
+  { archive, clock }: Pick<Watched, "archive" | "clock">,
 ): Live {
-  const { callsUsed, limit, queued, missed, unknown, lastError } = collector.status();
-  const { phase, secondClientCount, closedForMs } = collector.budget();
+  const { callsUsed, limit, queued, missed, unknown, ...status } = collector.status();
+  const called = accounts.all.flatMap(({ account }) => {
+    const state = status.accounts.find(({ name }) => name === account.name);
+    return state ? [liveAccount(account, state)] : [];
+  });
+  const errors = called.flatMap(({ problem }) => problem ?? []);
   const failure = loader.failure();
   const problems: Problem[] = [
     ...(failure === null ? [] : [problemOf(databaseError(failure, archive.address))]),
-    ...(lastError === null ? [] : [problemOf(lastError)]),
+    ...errors,
   ];
   const now = clock.now();
   return {
-    ...{
-      callsUsed,
-      limit,
-      limitSet: config.limit,
-      windowMs: config.limitWindowMs,
-      secondClient: secondClientCount,
-    },
-    ...{ phase, closedForMs: Math.ceil(closedForMs), queued, missed, unknown, problems },
+    ...{ callsUsed, limit, queued, missed, unknown, problems, accounts: called },
+    ...inSum(called),
     jobs: collector.jobs.map(({ job, schedule }) => ({
       ...{ name: job.name, schedule: job.schedule, session: job.session, priority: job.priority },
       nextAt: schedule.next(now)?.toISOString() ?? null,
     })),
     quotesStored: loaded().quotes,
+  };
+}
+
+function liveAccount(
+  { name, limit: limitSet, limitWindowMs: windowMs }: Account,
+  { state, callsUsed, queued, budget, lastError }: AccountStatus,
+): LiveAccount {
+  const { limit, phase, secondClientCount, closedForMs } = budget;
+  return {
+    ...{ name, state, callsUsed, limit, limitSet, windowMs, queued, phase },
+    ...{ secondClient: secondClientCount, closedForMs: Math.ceil(closedForMs) },
+    problem: lastError && problemOf(lastError),
+  };
+}
+
+/** All accounts as one: it is closed when each of them is, until the first is not. */
+function inSum(
+  accounts: readonly LiveAccount[],
+): Pick<Live, "limitSet" | "windowMs" | "secondClient" | "phase" | "closedForMs"> {
+  const open = accounts.find(({ phase }) => phase !== "closed");
+  return {
+    limitSet: accounts.reduce((sum, { limitSet }) => sum + limitSet, 0),
+    windowMs: accounts[0]?.windowMs ?? 0,
+    secondClient: accounts.reduce((sum, { secondClient }) => sum + secondClient, 0),
+    phase: open?.phase ?? "closed",
+    closedForMs: open ? 0 : Math.min(...accounts.map(({ closedForMs }) => closedForMs)),
   };
 }

@@ -258,10 +258,10 @@ describe("when a run is over, of each account", () => {
     await appendAll(dir, [record]);
     await loadAll({ pool, journalDir: dir, clock: createTestClock() });
   };
-  const polled = (account?: string) => ({
-    ...{ source: "account" as const, account, startedAt: new Date(on20th("14:33")) },
+  const polled = {
+    ...{ source: "account" as const, startedAt: new Date(on20th("14:33")) },
     jobs: [scheduleJob(jobOf({ name: "list", symbols: ["AAPL", "IBM"] }), createCalendar())],
-  });
+  };
 
   test("what it left open is settled apart, and what another account has stored of it is stored", async () => {
     await load(
@@ -271,18 +271,17 @@ describe("when a run is over, of each account", () => {
     );
     await answered("second", answerXml(equityXml("GE"), equityXml("IBM")), symbolsCall("GE", "IBM"));
 
-    const first = await accountForLeftOpen(pool, { ...polled(), run: NEXT });
-    const second = await accountForLeftOpen(pool, { ...polled("second"), run: NEXT });
-    await load(...first, ...second);
+    const notes = await accountForLeftOpen(pool, { ...polled, run: NEXT });
+    await load(...notes);
 
-    expect(JSON.stringify(first)).not.toContain('account"');
+    expect(notes.map((note) => JSON.stringify(note).includes('"account":"'))).toEqual([false, true]);
     expect(await shares()).toEqual([
       "14:30 default 2=1+1: AAPL down",
       "14:30 second 2=1+1: KO down",
       "14:30 third 1=1+0",
     ]);
     expect(await rowsOfQuery(pool, "select from open_slots")).toEqual([]);
-    expect(await accountForLeftOpen(pool, { ...polled("nobody"), run: NEXT })).toEqual([]);
+    expect(await accountForLeftOpen(pool, { ...polled, run: NEXT })).toEqual([]);
   });
 
   test("a watchlist is its own, and another account's of that name does not stand for it", async () => {
@@ -290,28 +289,30 @@ describe("when a run is over, of each account", () => {
     const request = { form: "watchlist", watchlist: "MINE", delayed: false } as const;
     await answered("second", answerXml(equityXml("X")), request);
 
-    await load(
-      ...(await accountForLeftOpen(pool, { ...polled(), run: NEXT })),
-      ...(await accountForLeftOpen(pool, { ...polled("second"), run: NEXT })),
-    );
+    await load(...(await accountForLeftOpen(pool, { ...polled, run: NEXT })));
 
     expect(await shares()).toEqual(["14:30 default 1=0+1: watchlist MINE down", "14:30 second 1=1+0"]);
   });
 
-  test("the slots that passed are told apart, by what was its share last", async () => {
-    await load(share(undefined, "14:30", ["AAPL"]), share("second", "14:31", ["IBM", "KO"]));
+  test("the slots that passed have the shares that the newest one had, whoever had some before", async () => {
+    await load(
+      share("gone", "14:29", ["AAPL", "IBM"]),
+      share(undefined, "14:30", ["AAPL"]),
+      share("second", "14:30", ["IBM", "KO"]),
+    );
 
-    await load(...(await accountForDowntime(pool, polled())));
-    await load(...(await accountForDowntime(pool, polled("second"))));
+    await load(...(await accountForDowntime(pool, polled)));
 
     expect(await shares()).toEqual([
+      "14:29 gone 2=2+0",
       "14:30 default 1=1+0",
+      "14:30 second 2=2+0",
       "14:31 default 1=0+1: AAPL down",
-      "14:31 second 2=2+0",
+      "14:31 second 2=0+2: IBM down, KO down",
       "14:32 default 1=0+1: AAPL down",
       "14:32 second 2=0+2: IBM down, KO down",
     ]);
-    expect(await accountForDowntime(pool, polled("second"))).toEqual([]);
+    expect(await accountForDowntime(pool, polled)).toEqual([]);
   });
 });
 

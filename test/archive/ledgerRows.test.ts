@@ -153,9 +153,7 @@ test("a simulated slot never stands for an account's: each has its own row, down
   ]);
   const before = new Map([["list", on20th("15:00")]]);
   await load({ ...slotNote("14:40", ["AAPL"]), source: "simulated" });
-  expect((await readLastSlots(pool, { source: "account" }, before)).get("list")?.slotAt).toEqual(
-    on20th("14:30"),
-  );
+  expect((await readLastSlots(pool, "account", before)).get("list")?.slotAt).toEqual(on20th("14:30"));
 });
 
 describe("slots that passed while nothing ran", () => {

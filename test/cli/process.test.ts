@@ -1,4 +1,6 @@
 /** What only a process of its own shows: readers that go away, full disks, Ctrl-C. */
+import { accountKey } from "../../src/accounts/account.ts";
+import { loadConfig } from "../../src/config/loadEnvironment.ts";
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -151,6 +153,7 @@ describe("a collector that is killed under full load", () => {
     };
     const governor = { limit: LIMIT, windowMs: WINDOW_MS };
     const { clock, bootId } = processEdges();
+    const account = accountKey(loadConfig(settings, dataDir));
     const noted = new Set<string>();
     for (let kill = 1; kill <= 2; kill += 1) {
       const before = service.arrivedAtMs.length;
@@ -161,7 +164,7 @@ describe("a collector that is killed under full load", () => {
       await ended;
 
       // Noted before it leaves: those that have not arrived were under way.
-      readCalls({ dataDir, governor, clock, bootId }).requestIds.forEach((id) => noted.add(id));
+      readCalls({ dataDir, account, governor, clock, bootId }).requestIds.forEach((id) => noted.add(id));
       expect(noted.size).toBeGreaterThanOrEqual(service.arrivedAtMs.length);
       expect(noted.size).toBeLessThanOrEqual(service.arrivedAtMs.length + kill * CONCURRENCY);
     }

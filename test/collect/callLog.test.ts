@@ -17,13 +17,13 @@ import { tempDir } from "../support/tempDir.ts";
 const GOVERNOR = { limit: 60, windowMs: 60_000 };
 
 /** A machine that is booted, whose clock is set, and on which processes come and go. */
-function machineAt(dataDir: string) {
+function machineAt(dataDir: string, account = "a".repeat(32)) {
   const clock = createTestClock();
   let bootId: string | null = "boot-1";
   let bootedAtMs = -1_000_000;
   const problems: string[] = [];
   const options = () => ({
-    ...{ dataDir, governor: GOVERNOR, bootId },
+    ...{ dataDir, account, governor: GOVERNOR, bootId },
     clock: { ...clock, uptimeMs: () => clock.monotonicMs() - bootedAtMs },
     onProblem: (error: Error) => void problems.push(error.message),
   });

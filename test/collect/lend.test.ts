@@ -14,7 +14,7 @@ async function borrow(
 ): Promise<number[]> {
   const sent: number[] = [];
   for (let call = 0; call < count; call += 1) {
-    const ended = await collector.lend(urgent, new AbortController().signal);
+    const ended = await collector.lend("default", urgent, new AbortController().signal);
     const seen = { sentAt: Date.now(), answeredAt: null as number | null, names: ["borrowed"] };
     sent.push(seen.sentAt);
     calls.push(seen as SeenCall);
@@ -65,7 +65,7 @@ test("what a borrowed call tells is learnt: after its refusal nobody calls until
     world.pass(5_000),
   ]);
 
-  expect(world.collector.budget().phase).toBe("closed");
+  expect(world.collector.status().accounts[0]?.budget.phase).toBe("closed");
 });
 
 test("a borrowed call that is never answered stays counted, and one that is withdrawn was never made", async () => {
@@ -74,7 +74,7 @@ test("a borrowed call that is never answered stays counted, and one that is with
   const before = world.collector.status().callsUsed;
 
   await Promise.all([borrow(world, { urgent: true, count: 3, end: null }), world.pass(5_000)]);
-  const withdrawn = world.collector.lend(true, AbortSignal.abort("gone"));
+  const withdrawn = world.collector.lend("default", true, AbortSignal.abort("gone"));
 
   await expect(withdrawn).rejects.toBe("gone");
   expect(world.collector.status().callsUsed).toBe(before + 3);
@@ -83,10 +83,10 @@ test("a borrowed call that is never answered stays counted, and one that is with
 test("a collector that ends lends nothing more", async () => {
   const world = startWorld({ start: START, jobs: [jobOf({ name: "all", options: contractsOf(200) })] });
   await world.pass(30_000);
-  const waiting = world.collector.lend(false, new AbortController().signal).catch(() => "refused");
+  const waiting = world.collector.lend("default", false, new AbortController().signal).catch(() => "refused");
 
   await world.end(0);
 
   expect(await waiting).toBe("refused");
-  await expect(world.collector.lend(true, new AbortController().signal)).rejects.toBeDefined();
+  await expect(world.collector.lend("default", true, new AbortController().signal)).rejects.toBeDefined();
 });

@@ -221,7 +221,7 @@ describe("a limit that changes in the middle", () => {
     await world.until(after(6));
 
     expect(world.collector.status().limit).toBe(40);
-    expect(world.collector.budget()).toMatchObject({ limit: 40, limitFrom: "headers" });
+    expect(world.collector.status().accounts[0]?.budget).toMatchObject({ limit: 40, limitFrom: "headers" });
   });
 
   test.each([

@@ -37,7 +37,7 @@ test("a run that begins 10 s after another one ended keeps both together within 
     ...{ calls: [], requestIds: new Set<string>(), certain: true, closedForMs: 0 },
     thenNow: now,
   };
-  const answers = await readRecentAnswers(dir, nothing, 60_000);
+  const answers = await readRecentAnswers(dir, nothing, { name: "default", limitWindowMs: 60_000 });
 
   const world = startWorld({
     start: now.toISOString(),
@@ -60,6 +60,7 @@ test("of the calls of 15 minutes with three kills 98 % are used, and no minute h
   const seen: SeenCall[] = [];
   const options = {
     ...{ dataDir: tempDir(), governor: { limit: 60, windowMs: 60_000 }, bootId: "boot" },
+    account: "a",
     clock: { ...systemClock, uptimeMs: () => Date.now() },
     onProblem: (error: Error) => {
       throw error;

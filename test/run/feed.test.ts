@@ -1,4 +1,5 @@
 import { expect, test } from "@jest/globals";
+import { createObserver } from "../../src/clock.ts";
 import { openFeed } from "../../src/run/feed.ts";
 import { loadConfig } from "../../src/config/loadEnvironment.ts";
 import { createTestClock } from "../support/clock.ts";
@@ -7,7 +8,9 @@ import { tempDir } from "../support/tempDir.ts";
 
 test("the simulated service keeps its own time when the machine's clock is set back, and answers as soon as calls are signed by it", async () => {
   const clock = createTestClock("2026-11-20T15:00:00Z");
-  const feed = await openFeed(loadConfig({}, tempDir()), clock);
+  const dataDir = tempDir();
+  const account = { name: "default", ...loadConfig({}, dataDir) };
+  const feed = await openFeed(account, { dataDir, clock, observe: createObserver(clock) });
   const ask = async (): Promise<number> => (await feed.fetchQuotes(symbolsCall("AAPL"))).status;
   try {
     const before = await ask();

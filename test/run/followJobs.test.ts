@@ -3,11 +3,14 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { loadConfig } from "../../src/config/loadEnvironment.ts";
 import { followJobs, type JobSet, LOOK_EVERY_MS } from "../../src/run/followJobs.ts";
 import { readJobs } from "../../src/schedule/readJobs.ts";
 import { tempDir } from "../support/tempDir.ts";
 
 const GE_JOB = 'name: list\nschedule: "* * * * *"\nsymbols: [GE]\n';
+
+const SETTINGS = loadConfig({}, tempDir());
 
 let dir = "";
 let taken: JobSet[] = [];
@@ -35,8 +38,9 @@ function write(name: string, text: string): void {
 async function follow(): Promise<void> {
   const say = (_fields: object, message: string) => void said.push(message);
   stop = followJobs(dir, {
-    first: await readJobs(dir),
-    onJobs: (jobs) => taken.push(jobs),
+    first: await readJobs(dir, SETTINGS),
+    settings: SETTINGS,
+    onJobs: async (jobs) => void taken.push(jobs),
     log: { debug: say, info: say, warn: say, error: say },
   });
   await look();

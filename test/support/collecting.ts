@@ -5,7 +5,7 @@ import { startLoader, type Loader } from "../../src/archive/loader.ts";
 import { NO_CALL_LOG } from "../../src/collect/callLog.ts";
 import { openFetchQuotes } from "../../src/collect/fetchQuotes.ts";
 import { createObserver, instantFromDate } from "../../src/clock.ts";
-import type { RecordSource, ResponseRecord } from "../../src/journal/record.ts";
+import { DEFAULT_ACCOUNT, type RecordSource, type ResponseRecord } from "../../src/journal/record.ts";
 import { readSegment } from "../../src/journal/reader.ts";
 import { listSegments } from "../../src/journal/segments.ts";
 import { uuidv7 } from "../../src/journal/segmentName.ts";
@@ -56,6 +56,7 @@ export async function openCollecting(
     () => close(),
   );
   const stations = {
+    account: { name: DEFAULT_ACCOUNT },
     fetchQuotes,
     journal,
     loader,

@@ -6,10 +6,10 @@
  * fails then was not polled, and the next run goes on with it. While nothing at all is answered the service is in doubt:
  * calls are made one by one, more and more seldom, and when that lasts the sweep ends with the last error.
  */
+import { Shares } from "../../accounts/shares.ts";
 import type { Clock } from "../../clock.ts";
 import { type Answer, answerError } from "../../quotes-api/answer.ts";
 import { type CalledAccount, Collector, type CollectorOptions } from "../../collect/collector.ts";
-import { DEFAULT_ACCOUNT } from "../../journal/record.ts";
 import { CONCURRENCY, type Send } from "../../collect/dispatcher.ts";
 import { namesOf } from "../../collect/asks.ts";
 import { QuotekeeperError } from "../../errors.ts";
@@ -24,8 +24,10 @@ import { ServiceHealth } from "./serviceHealth.ts";
 export type SweepOptions = {
   plan: SweepPlan;
   run: Pick<SweepRun, "name" | "begunAt">;
-  /** What its collector is made of; `borrow` asks one that runs beside. */
-  collector: Pick<CollectorOptions, "clock" | "log"> & Omit<CalledAccount, "name" | "atOnce">;
+  /** What its collector is made of. */
+  collector: Pick<CollectorOptions, "clock" | "log">;
+  /** The accounts that share it; `borrow` asks a collector that runs beside. */
+  accounts: readonly Omit<CalledAccount, "atOnce">[];
   /** Called after each call, and when calls wait. */
   onProgress: (progress: SweepProgress) => void;
   /** Ends it: calls under way are finished, within `GRACE_MS`. */
@@ -51,37 +53,40 @@ class Sweep {
   readonly #options: SweepOptions;
   readonly #clock: Clock;
   readonly #health: ServiceHealth;
+  readonly #shares: Shares;
   readonly #collector: Collector;
   /** Aborted with the error that ends it. */
   readonly #failed = new AbortController();
   /** Names that were refused when they were asked alone. */
   readonly #refused = new Set<string>();
   readonly #begunAtMs: number;
-  #clockTried = false;
+  readonly #clockTried = new Set<string>();
   #askedCount = 0;
 
   constructor(options: SweepOptions) {
-    const { clock, log, ...account } = options.collector;
+    const { collector, accounts } = options;
+    const { clock } = collector;
     this.#options = options;
     this.#clock = clock;
     this.#begunAtMs = clock.monotonicMs();
     this.#health = new ServiceHealth(this.#begunAtMs);
+    this.#shares = new Shares(accounts.map(({ name, governor }) => ({ name, ...governor })));
     this.#collector = new Collector({
-      ...{ clock, log, run: options.run.name, earlier: null },
+      ...{ ...collector, run: options.run.name, earlier: null },
       ...{ jobs: [], calendar: alwaysOpen, exchange: alwaysOpen },
       // Its slot is none of the schedule's: the report gives the account of it, not the tables of the ledger.
       onNote: () => undefined,
-      accounts: [
-        {
-          ...{ ...account, name: DEFAULT_ACCOUNT },
-          atOnce: () => this.#health.atOnce(clock.monotonicMs(), this.#knowsWhoIsBeside() ? CONCURRENCY : 1),
-          send: (planned, signal, onArrived) => this.#send(planned, signal, onArrived),
-          onClosed: (forMs) => {
-            account.onClosed?.(forMs);
-            this.#tell("refused; waiting for the budget", this.#collector.status().queued);
-          },
+      shares: this.#shares,
+      accounts: accounts.map((account) => ({
+        ...account,
+        atOnce: () =>
+          this.#health.atOnce(clock.monotonicMs(), this.#knowsWhoIsBeside(account) ? CONCURRENCY : 1),
+        send: (...sent) => this.#send(account, ...sent),
+        onClosed: (forMs) => {
+          account.onClosed?.(forMs);
+          this.#tell("refused; waiting for the budget", this.#collector.status().queued);
         },
-      ],
+      })),
     });
   }
 
@@ -119,19 +124,22 @@ class Sweep {
    * Beside a program that shows in the service's count alone calls go one by one, as long as it is seen and for a window
    * at first: of several, nobody could say which the count holds already, and it would come to light late.
    */
-  #knowsWhoIsBeside(): boolean {
-    const { evenly, windowMs } = this.#options.collector.governor;
+  #knowsWhoIsBeside({
+    name,
+    governor: { evenly, windowMs },
+  }: Pick<CalledAccount, "name" | "governor">): boolean {
     if (!evenly) return true;
     const watched = this.#clock.monotonicMs() - this.#begunAtMs >= windowMs;
-    return watched && this.#collector.budget().secondClientCount === 0;
+    const own = this.#collector.status().accounts.find((account) => account.name === name);
+    return watched && own?.budget.secondClientCount === 0;
   }
 
-  readonly #send: Send = async (planned, signal, onArrived) => {
-    const { call } = planned;
+  async #send(account: Pick<CalledAccount, "name" | "send">, ...sent: Parameters<Send>): ReturnType<Send> {
+    const [{ call }, signal] = sent;
     this.#askedCount += 1;
     try {
-      const kept = await this.#options.collector.send(planned, signal, onArrived);
-      this.#take(call, kept.answer, kept.record);
+      const kept = await account.send(...sent);
+      this.#take(call, kept.answer, { ...kept, account: account.name });
       return kept;
     } catch (error) {
       if (!signal.aborted) this.#unanswered(error as Error);
@@ -139,9 +147,13 @@ class Sweep {
     } finally {
       this.#tell(describeCall(call), this.#collector.status().queued - 1);
     }
-  };
+  }
 
-  #take(call: QuoteCall, answer: Answer, record: DatedAnswer): void {
+  #take(
+    call: QuoteCall,
+    answer: Answer,
+    { record, account }: { record: DatedAnswer; account: string },
+  ): void {
     if (answer.outcome === "quotes") {
       this.#health.succeeded(this.#clock.monotonicMs());
       this.#options.plan.take(call, answer);
@@ -150,8 +162,10 @@ class Sweep {
     const error = answerError(answer);
     if (answer.outcome === "unauthorized") {
       // The refusal has shown how far the machine's clock is off: the collector asks once more by the service's.
-      if (this.#clockTried || !mayBeRefusedForTheClock(record)) this.#failed.abort(error);
-      this.#clockTried = true;
+      const forTheClock = !this.#clockTried.has(account) && mayBeRefusedForTheClock(record);
+      this.#clockTried.add(account);
+      // Another account takes over, as long as there is one.
+      if (!forTheClock && !this.#shares.hasAnother(account)) this.#failed.abort(error);
     } else if (answer.outcome !== "quota_fault" && answer.outcome !== "too_long") {
       this.#unwell(error);
       const names = namesOf(call);

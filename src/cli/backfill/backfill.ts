@@ -26,9 +26,10 @@ type Options = CommonRequest & {
   name?: string;
   delayed: boolean;
   restart: boolean;
+  account?: string;
 };
 
-type Detail = "from" | "to" | "map" | "timePattern" | "name";
+type Detail = "from" | "to" | "map" | "timePattern" | "name" | "account";
 
 /** The options, with null for a detail that was not given. */
 type Given = Omit<Options, Detail> & { [Name in Detail]: NonNullable<Options[Name]> | null };
@@ -79,9 +80,11 @@ const SOURCES: readonly Source[] = [
   {
     flag: "--symbols-file or --chain",
     isChosen: ({ symbolsFile, chain }) => symbolsFile !== undefined || chain.length > 0,
-    takes: ["symbolsFile", "chain", "delayed", "restart"],
-    refill: async (config, edges, { symbolsFile = null, chain: chains, ...given }) =>
-      (await import("./sweep/runSweep.ts")).backfillSweep(config, edges, { ...given, symbolsFile, chains }),
+    takes: ["symbolsFile", "chain", "delayed", "restart", "account"],
+    refill: async (config, edges, { symbolsFile = null, chain: chains, ...given }) => {
+      const { backfillSweep } = await import("./sweep/runSweep.ts");
+      return backfillSweep(config, edges, { ...given, symbolsFile, chains });
+    },
   },
   {
     flag: "--gaps",
@@ -101,6 +104,7 @@ const SPECIAL: readonly [keyof Options, string][] = [
   ["name", "--name"],
   ["delayed", "--delayed"],
   ["restart", "--restart"],
+  ["account", "--account"],
 ];
 
 /** One of its sources, and what goes with it. */
@@ -108,11 +112,13 @@ export const addBackfill: AddCommand = (command, { run, edges }) => {
   addSources(command);
   addDetails(command).action((options: Options) => {
     const source = chosenSource(options, command);
-    const { from = null, to = null, map = null, timePattern = null, name = null } = options;
+    const { from = null, to = null, map = null, timePattern = null, name = null, account = null } = options;
     if (from !== null && to !== null && from >= to)
       command.error(`error: --from ${from} is not before --to ${to}`, { exitCode: 2 });
     keepHeapSmall();
-    return run((config) => source.refill(config, edges, { ...options, from, to, map, timePattern, name }));
+    return run((config) =>
+      source.refill(config, edges, { ...options, from, to, map, timePattern, name, account }),
+    );
   });
 };
 
@@ -165,6 +171,7 @@ function addDetails(command: Command): Command {
     .option("--name <name>", "with --xml and --csv: the source's name in the archive; default: xml or csv")
     .option("--delayed", "the quotes are delayed; with a sweep: ask for delayed ones", false)
     .option("--restart", "begin an interrupted sweep anew", false)
+    .option("--account <name>", "with a sweep: the account that polls; default: all that are not drained")
     .option("--dry-run", "change nothing; say exactly what would change", false)
     .option("--json", "print JSON", false);
 }

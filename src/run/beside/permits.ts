@@ -33,16 +33,16 @@ const report = z.object({
   headers: z.record(z.string().regex(TOLD_HEADERS), z.string().max(100)),
 });
 
-/** The collector's half. @param lend as of `Dispatcher.lend` */
-export function lendCalls(
-  account: string,
-  lend: (urgent: boolean, signal: AbortSignal) => Promise<Leave>,
-  clock: Clock,
-): Serve {
+/** Lends a call of an account: see `Dispatcher.lend`. */
+type Lend = (urgent: boolean, signal: AbortSignal) => Promise<Leave>;
+
+/** The collector's half. @param lenderOf gives by an account's key who lends its calls; null: it is none of ours */
+export function lendCalls(lenderOf: (account: string) => Lend | null, clock: Clock): Serve {
   return async (asked, talk) => {
     const { data: want } = wanted.safeParse(asked);
     if (!want) return;
-    if (want.account !== account) return talk.say({ go: false } satisfies z.infer<typeof reply>);
+    const lend = lenderOf(want.account);
+    if (lend === null) return talk.say({ go: false } satisfies z.infer<typeof reply>);
     const gone = new AbortController();
     const reported = talk.next();
     void reported.then(() => gone.abort("gone"));

@@ -54,8 +54,8 @@ export type JobView = {
   nextAt: string | null;
 };
 
-/** What only the running collector knows. */
-export type Live = {
+/** The budget of an account, or of all of them in sum. */
+type LiveBudget = {
   /** Our calls of the last window, and how many of the limit the governor leaves to other programs. */
   callsUsed: number;
   /** The limit in force, and the one that is set. */
@@ -68,6 +68,20 @@ export type Live = {
   /** How long the phase `closed` lasts, ms; 0 otherwise. */
   closedForMs: number;
   queued: number;
+};
+
+/** An account that the running collector calls. */
+export type LiveAccount = LiveBudget & {
+  name: string;
+  /** `drained`: by the operator's word it makes no calls; `refused`: the service does not take its credentials. */
+  state: "active" | "drained" | "refused";
+  /** What came of its last call; null: quotes. */
+  problem: Problem | null;
+};
+
+/** What only the running collector knows. The budget is that of all accounts: closed when each of them is. */
+export type Live = LiveBudget & {
+  accounts: LiveAccount[];
   /** Slots' instruments missed since the start. */
   missed: number;
   /** Instruments the service does not know. */

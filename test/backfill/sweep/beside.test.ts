@@ -47,14 +47,18 @@ function sender(clock: Clock, rule: Rule, latencyMs: () => number, onRefused: ()
   };
 }
 
-/** The options of a sweep of so many contracts. */
-function sweepOf(count: number, collector: Omit<SweepOptions["collector"], "log">): SweepOptions {
+/** The options of a sweep of so many contracts, by one account. */
+function sweepOf(
+  count: number,
+  { clock, ...account }: { clock: Clock } & Omit<SweepOptions["accounts"][number], "name">,
+): SweepOptions {
   const contracts = contractsOf(count).map((contract) => ({ ...contract, underlying: "SWPT" }));
   const dates = { begun: "2026-11-20", today: "2026-11-20", calendar: createCalendar() };
   return {
     plan: new SweepPlan({ symbols: [], contracts, chains: [] }, false, dates),
-    run: { name: "sweep-0123456789ab", begunAt: instantFromDate(collector.clock.now()) },
-    collector: { ...collector, log: SILENT },
+    run: { name: "sweep-0123456789ab", begunAt: instantFromDate(clock.now()) },
+    collector: { clock, log: SILENT },
+    accounts: [{ name: "default", ...account }],
     onProgress: () => undefined,
     signal: new AbortController().signal,
   };
@@ -91,7 +95,7 @@ async function besideCollector(rule: Rule, jobs: Job[], count: number, minutes: 
   const begunAtMs = clock.monotonicMs();
   const options = sweepOf(count, {
     ...{ clock, governor: { ...GOVERNOR, evenly: true }, history: null, send: ask("sweep") },
-    borrow: (signal) => collector.lend(false, signal),
+    borrow: (signal) => collector.lend("default", false, signal),
   });
   let tookMs = NaN;
   const ending = new AbortController();

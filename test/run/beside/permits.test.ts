@@ -33,7 +33,7 @@ async function startLender({ lenderClock = clock }: { lenderClock?: Clock } = {}
         go: () => resolve((end) => void ends.push(end)),
       });
     });
-  lock.serve(lendCalls("account-a", lend, lenderClock));
+  lock.serve(lendCalls((account) => (account === "account-a" ? lend : null), lenderClock));
   const ask = (by: Asker, account = "account-a", signal?: AbortSignal) =>
     askForCall(dataDir, { by, account, clock, self, ...(signal && { signal }) });
   return { dataDir, lock, asked, ends, ask };

@@ -119,6 +119,8 @@ export type SweepRequest = CommonRequest & {
   delayed: boolean;
   /** Begin anew although an earlier sweep of the same was not finished. */
   restart: boolean;
+  /** The account that polls; null: all. */
+  account: string | null;
 };
 
 /** @throws QuotekeeperError SWEEP_INVALID with all problems of the file and of the chains */

@@ -8,11 +8,13 @@ import { sweep, type SweepOptions } from "../../../backfill/sweep/sweep.ts";
 import { counted, fateLines, leftLine } from "../../../backfill/sweep/sweepWords.ts";
 import type { Config } from "../../../config/loadEnvironment.ts";
 import { type CallPath, collectCall } from "../../../run/pipeline.ts";
-import { openStations } from "../../../run/stations.ts";
+import { type AccountStations, openStations } from "../../../run/stations.ts";
+import { accountsToCall } from "../../../run/accountsCalled.ts";
 import { thisProcess } from "../../../run/beside/lock.ts";
 import { askForCall } from "../../../run/beside/permits.ts";
 import { type Edges, endingAtInterrupt } from "../../../run/edges.ts";
-import { accountKey } from "../../../accounts/account.ts";
+import { type Account, accountKey, inOne, marketOf } from "../../../accounts/account.ts";
+import type { CalledAccount } from "../../../collect/collector.ts";
 import { createDisplay, type Display } from "../display.ts";
 import { type Finished, printReport } from "../report.ts";
 import { announce, forecast } from "./forecast.ts";
@@ -34,6 +36,7 @@ import { PROCESSES } from "../../../processes.ts";
 
 /** A sweep that is to be done. */
 export type Work = {
+  accounts: readonly Account[];
   request: SweepRequest;
   ask: SweepAsk;
   run: SweepRun;
@@ -49,7 +52,7 @@ export async function runSweep(
   work: Work,
 ): Promise<{ finished: Finished; exitCode: number }> {
   const { clock } = edges;
-  const { ask, request, display, signal } = work;
+  const { ask, accounts, request, display, signal } = work;
   const closers: (() => Promise<unknown>)[] = [];
   try {
     const stations = await openStations(config, {
@@ -57,7 +60,14 @@ export async function runSweep(
       tell: (level, message) => display.log[level]({}, message),
     });
     closers.unshift(stations.close);
-    const { feed, dir, budget } = stations;
+    const { dir } = stations;
+    const open: AccountStations[] = [];
+    for (const account of accounts) {
+      const one = await stations.open(account);
+      closers.unshift(one.feed.close);
+      open.push(one);
+    }
+    const { simulated } = marketOf(accounts);
     const plan = await planOf(config, ask, { ...request, begunAt: work.run.begunAt, now: clock.now() });
     const earlier = await takeJournaled(dir, work.run, plan);
     // One that was ended before its first answer has left nothing to go on with.
@@ -65,16 +75,22 @@ export async function runSweep(
     const store = await openStore(config, edges, { run, display, asked: askedOf(config, work) });
     closers.unshift(() => store.close());
     const room = await roomOf(config, clock, () => lastPrices(store.archive));
-    announce(edges, config, { plan, run, room, simulated: feed.simulated });
-    const asking = { by: "sweep", account: accountKey(config), clock, self: await thisProcess() } as const;
-    const borrow: SweepOptions["collector"]["borrow"] = async (ending) =>
-      (await askForCall(resolve(config.dataDir), { ...asking, signal: ending }))?.ended ?? null;
-    const made = { ...budget, governor: { ...budget.governor, evenly: !feed.simulated } };
+    announce(edges, config, { plan, run, room, simulated });
+    const asking = { by: "sweep", clock, self: await thisProcess() } as const;
+    const borrowOf =
+      (account: string): CalledAccount["borrow"] =>
+      async (ending) =>
+        (await askForCall(resolve(config.dataDir), { ...asking, account, signal: ending }))?.ended ?? null;
     await poll(edges, {
       ...{ ...work, run, plan, earlier, room },
-      path: { ...stations, loader: store.loader },
-      // Each process has a simulated service of its own.
-      made: feed.simulated ? made : { ...made, borrow },
+      called: open.map((one) => ({
+        budget: {
+          ...{ ...one.budget, governor: { ...one.budget.governor, evenly: !simulated } },
+          // Each process has a simulated service of its own.
+          ...(!simulated && { borrow: borrowOf(accountKey(one.account)) }),
+        },
+        path: { ...stations, ...one, loader: store.loader },
+      })),
     });
     const settled = await store.settle(isOver(plan));
     signal.throwIfAborted();
@@ -89,26 +105,25 @@ type Polled = Work & {
   /** What the runs before this one made. */
   earlier: { calls: number; quotes: number };
   room: Room;
-  path: CallPath;
-  /** What the sweep's collector is made of besides. */
-  made: Omit<SweepOptions["collector"], "clock" | "log" | "send">;
+  /** Each account's budget, and the way of its calls. */
+  called: readonly { budget: Omit<SweepOptions["accounts"][number], "send">; path: CallPath }[];
 };
 
 /** Makes the calls, and shows how it goes. */
 async function poll({ clock, stderr }: Edges, polled: Polled): Promise<void> {
-  const { plan, run, display, signal, earlier, room, path, made } = polled;
+  const { plan, run, display, signal, earlier, room, called } = polled;
   let { quotes } = earlier;
   try {
     await sweep({
-      ...{ plan, run, signal },
-      collector: {
-        ...{ ...made, clock, log: display.log },
+      ...{ plan, run, signal, collector: { clock, log: display.log } },
+      accounts: called.map(({ budget, path }) => ({
+        ...budget,
         send: async (planned, ending, onArrived) => {
           const collected = await collectCall(planned, path, { signal: ending, onArrived });
           quotes += quotesIn(collected.answer);
           return collected;
         },
-      },
+      })),
       onProgress: ({ made: callCount, left, doing }) => {
         const leftMs = room.timeFor(left, clock.now());
         const done = earlier.calls + callCount;
@@ -175,7 +190,10 @@ function notLoaded(waiting: number, problem: string | null): string {
 }
 
 /** @returns 0 when every instrument was stored, 1 otherwise */
-export async function backfillSweep(config: Config, edges: Edges, request: SweepRequest): Promise<number> {
+export async function backfillSweep(settings: Config, edges: Edges, request: SweepRequest): Promise<number> {
+  const accounts = await accountsToCall(settings, request.account);
+  // Whoever counts calls counts those of all accounts together.
+  const config = { ...settings, ...inOne(accounts) };
   const ask = await readAsk(edges, request);
   const name = nameOf(config, ask, request);
   if (request.dryRun) return forecast(config, edges, { ask, name, request });
@@ -185,7 +203,7 @@ export async function backfillSweep(config: Config, edges: Edges, request: Sweep
     const options = { now, restart: request.restart, processes: PROCESSES };
     const run = await openRun(resolve(config.dataDir), name, options);
     const { finished, exitCode } = await endingAtInterrupt(edges, (signal) =>
-      runSweep(config, edges, { request, ask, run, display, signal }),
+      runSweep(config, edges, { accounts, request, ask, run, display, signal }),
     );
     display.end();
     printReport(edges, finished, request.json);
