@@ -1,10 +1,13 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
+import { ACCOUNTS_EXAMPLE } from "../scripts/docs/accounts.ts";
 import { CALENDAR_EXAMPLE, JOB_EXAMPLES } from "../scripts/docs/jobs.ts";
 import { generatePages, type Page } from "../scripts/docs/pages.ts";
+import { readAccounts } from "../src/accounts/accountsFile.ts";
 import { createProgram } from "../src/cli/program.ts";
 import { VARIABLE_NAMES } from "../src/config/environment.ts";
+import { loadConfig } from "../src/config/loadEnvironment.ts";
 import { readJobs } from "../src/schedule/readJobs.ts";
 import { jobSchema } from "../src/schedule/jobSchema.ts";
 import { ERRORS } from "../src/errors.ts";
@@ -71,4 +74,21 @@ describe("the page of job files", () => {
     expect(jobs).toHaveLength(Object.keys(JOB_EXAMPLES).length);
     expect(calendar).toHaveLength(2);
   });
+});
+
+test("the page of accounts shows a file that is right, once its secrets are there", async () => {
+  const dir = tempDir();
+  writeFileSync(join(dir, "accounts.yaml"), ACCOUNTS_EXAMPLE);
+  mkdirSync(join(dir, "secrets"));
+  for (const [, file = ""] of ACCOUNTS_EXAMPLE.matchAll(/File: (.*)/g))
+    writeFileSync(join(dir, file), file, { mode: 0o600 });
+  const variables = [...ACCOUNTS_EXAMPLE.matchAll(/Variable: (.*)/g)].map(([, name = ""]) => [name, name]);
+
+  const { accounts, problems } = await readAccounts(dir, loadConfig(Object.fromEntries(variables), dir));
+
+  expect(problems).toEqual([]);
+  expect(accounts).toMatchObject([
+    { name: "default", limit: 60 },
+    { name: "second", limit: 120 },
+  ]);
 });

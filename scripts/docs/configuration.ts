@@ -21,7 +21,7 @@ export function configurationPage(): string {
     markdownTable(["Variable", "Type", "Default", "Meaning"], rows),
     "All settings are checked at the start. If something is wrong, the program names every problem at once, starts nothing, and ends with exit code 2.",
     "## A real account",
-    "If `QUOTES_BASE_URL` is set, that service is polled, and all four credentials have to be set too. Credentials without `QUOTES_BASE_URL` are refused, so that a forgotten address never leads to simulated quotes.",
+    "If `QUOTES_BASE_URL` is set, that service is polled, and all four credentials have to be set too. Credentials without `QUOTES_BASE_URL` are refused, so that a forgotten address never leads to simulated quotes. Several accounts stand in a file, `accounts.yaml`, which may also name these variables: [accounts.md](accounts.md).",
     "## Secrets",
     "The values of these variables are never shown in a message or a log:",
     VARIABLE_NAMES.filter(isSecret)

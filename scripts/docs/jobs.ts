@@ -63,7 +63,7 @@ export function jobsPage(): string {
     GENERATED,
     "# Job files",
     "Source: `src/schedule/jobSchema.ts`, `src/market/optionChain.ts` and `src/market/calendar/overrides.ts`.",
-    "A job says what is polled and when. Every file `*.yaml` or `*.yml` in the jobs directory (`QUOTEKEEPER_JOBS_DIR`, by default `jobs/`) is one job, except `calendar.yaml`. `quotekeeper jobs check` reads them all and names every problem at once, with file and line; `quotekeeper start` does not start while there is a problem.",
+    "A job says what is polled and when. Every file `*.yaml` or `*.yml` in the jobs directory (`QUOTEKEEPER_JOBS_DIR`, by default `jobs/`) is one job, except `calendar.yaml` and [`accounts.yaml`](accounts.md). `quotekeeper jobs check` reads them all and names every problem at once, with file and line; `quotekeeper start` does not start while there is a problem.",
     yaml(JOB_EXAMPLES.equities),
     "## Options of a job",
     optionsTable(job),

@@ -1,6 +1,7 @@
 /** Every generated page: where it lies, and its text. */
 import { format } from "prettier";
 import { fileURLToPath } from "node:url";
+import { accountsPage } from "./accounts.ts";
 import { assumptionsPage, readAssumptions } from "./assumptions.ts";
 import { commandsPage } from "./commands.ts";
 import { configurationPage, environmentExample } from "./configuration.ts";
@@ -24,6 +25,7 @@ export async function generatePages(): Promise<Page[]> {
     await markdown("docs/configuration.md", configurationPage()),
     { path: ".env.example", text: environmentExample() },
     await markdown("docs/jobs.md", jobsPage()),
+    await markdown("docs/accounts.md", accountsPage()),
     await markdown("docs/errors.md", errorsPage()),
     await markdown("docs/cli.md", await commandsPage()),
     await markdown("docs/metrics.md", metricsPage()),

@@ -1,16 +1,238 @@
-/** Reads accounts.yaml, which names the accounts that share the jobs. */
-import type { FileProblem } from "../config/yamlFile.ts";
+/**
+ * Reads accounts.yaml, which names the accounts that share the jobs, and the secrets that it names. No message tells
+ * anything that stands in it or in them but the names of accounts: a secret that was put in the wrong place stays one.
+ */
+import { readdir } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
+import { z } from "zod";
+import { ACCOUNTS_FILES, baseUrl, plainName, staysPrivate, whole } from "../config/environment.ts";
+import { CONTAINER_SECRETS } from "../config/loadEnvironment.ts";
+import { type FileProblem, jobsInvalid, MOST_PROBLEMS, readYamlFile } from "../config/yamlFile.ts";
+import { openToOthers, readTextFile, readTextFileSync } from "../plainFiles.ts";
 import { type Account, type AccountSettings, settingsAccounts } from "./account.ts";
 
-/** The accounts, and everything that is wrong with their file: then there are none. */
-export type AccountsReport = { accounts: Account[]; problems: FileProblem[] };
+const CREDENTIALS = ["consumerKey", "consumerSecret", "accessToken", "accessTokenSecret"] as const;
 
-/** Problems are returned, never thrown. Without the file, the settings' accounts. */
-export async function readAccounts(_dir: string, settings: AccountSettings): Promise<AccountsReport> {
-  return { accounts: settingsAccounts(settings), problems: [] };
+const secret = z.string().min(1).optional();
+
+/** The file, as it is written. That each credential is there once, and what two accounts must not share, is looked at apart. */
+export const accountsSchema = z.strictObject({
+  accounts: z
+    .array(
+      z.strictObject({
+        name: plainName.describe(
+          "Name of the account, unique: letters, digits, dots, dashes and underscores, at most 64. Answers and slots are kept under it for good.",
+        ),
+        baseUrl: baseUrl.describe(
+          "Base address of the Market Quotes Service, without /v1; the same for all accounts. Plain http to another machine needs `QUOTES_ALLOW_HTTP`.",
+        ),
+        limit: whole(1, 100_000)
+          .optional()
+          .describe(
+            "The most quote calls that the account may make in one window. Without it `QUOTES_LIMIT`, and where that is not set either 60, or more when the service names more.",
+          ),
+        windowMs: whole(1, 86_400_000)
+          .optional()
+          .describe("Length of that window in ms. Without it `QUOTES_LIMIT_WINDOW_MS`, which is 60000."),
+        consumerKeyFile: secret.describe("File of the OAuth consumer key."),
+        consumerKeyVariable: secret.describe("Variable with the OAuth consumer key."),
+        consumerSecretFile: secret.describe("File of the OAuth consumer secret."),
+        consumerSecretVariable: secret.describe("Variable with the OAuth consumer secret."),
+        accessTokenFile: secret.describe("File of the OAuth access token."),
+        accessTokenVariable: secret.describe("Variable with the OAuth access token."),
+        accessTokenSecretFile: secret.describe("File of the OAuth access token secret."),
+        accessTokenSecretVariable: secret.describe("Variable with the OAuth access token secret."),
+      }),
+    )
+    .min(1)
+    .describe("The accounts; one at least."),
+});
+
+const TEXT_KEYS: ReadonlySet<string> = new Set([
+  ...["name", "baseUrl"],
+  ...CREDENTIALS.flatMap((what) => [`${what}File`, `${what}Variable`]),
+]);
+
+/** As much of a wrong file as can be looked at all the same. */
+const looseSchema = z
+  .object({
+    accounts: z.array(z.record(z.string(), z.string().optional().catch(undefined)).catch({})),
+  })
+  .catch({ accounts: [] });
+
+type Entry = Readonly<Record<string, string | undefined>>;
+type Secrets = Record<(typeof CREDENTIALS)[number], string>;
+
+/**
+ * The accounts of a jobs directory; without the file, the settings' ones. Problems are returned, never thrown.
+ *
+ * @returns no account where there is a problem
+ */
+export async function readAccounts(
+  dir: string,
+  settings: AccountSettings,
+): Promise<{ accounts: Account[]; problems: FileProblem[] }> {
+  const report = { accounts: [] as Account[], problems: [] as FileProblem[] };
+  const told = (file: string, message: string): void => void report.problems.push({ file, line: 1, message });
+  const unread = ({ code, message }: NodeJS.ErrnoException): string => `cannot be read (${code ?? message})`;
+  const names = await readdir(dir).catch((error: NodeJS.ErrnoException): string[] => {
+    if (error.code !== "ENOENT" && error.code !== "ENOTDIR")
+      told(dir, `the jobs directory ${unread(error)}, and may hold accounts`);
+    return [];
+  });
+  const [name, another] = ACCOUNTS_FILES.filter((one) => names.includes(one));
+  if (name === undefined)
+    return report.problems.length > 0 ? report : { ...report, accounts: settingsAccounts(settings) };
+  const file = join(dir, name);
+  if (another !== undefined) told(join(dir, another), `${name} is here as well: keep one of them`);
+  const text = await readTextFile(file).catch((error: NodeJS.ErrnoException) => {
+    told(file, `the file ${unread(error)}`);
+    return null;
+  });
+  if (text === null) return report;
+  if (settings.simulatedAccounts > 1)
+    told(file, "QUOTEKEEPER_SIMULATED_ACCOUNTS is for the simulated market: unset it, or remove this file");
+  const { accounts, problems } = accountsOf(file, text, settings);
+  report.problems.push(...problems);
+  if (problems.length === 0 && !holdsFeed(accounts, settings))
+    told(
+      file,
+      "QUOTES_BASE_URL is set, and its account is none of these: add it here, or unset QUOTES_BASE_URL, for these accounts are polled in its place",
+    );
+  return report.problems.length > 0 ? report : { ...report, accounts };
 }
 
-/** The accounts, for programs that need no jobs. */
+/** The accounts, for commands that need no jobs. @throws QuotekeeperError JOBS_INVALID with every problem */
 export async function requireAccounts(dir: string, settings: AccountSettings): Promise<Account[]> {
-  return (await readAccounts(dir, settings)).accounts;
+  const { accounts, problems } = await readAccounts(dir, settings);
+  if (problems.length > 0) throw jobsInvalid(problems);
+  return accounts;
+}
+
+function accountsOf(
+  file: string,
+  text: string,
+  settings: AccountSettings,
+): { accounts: Account[]; problems: FileProblem[] } {
+  const read = readYamlFile(file, text, { schema: accountsSchema, textKeys: TEXT_KEYS, hidden: true });
+  const problems = read.ok ? [] : read.problems;
+  const entries = looseSchema.parse(read.value).accounts;
+  const secrets = lookAt(entries, { dir: dirname(file), settings }, (index, option, message) => {
+    const line = read.lineOf(["accounts", index, option]);
+    problems.push({ file, line, message: `accounts[${index}]${message}` });
+  });
+  if (!read.ok || problems.length > 0)
+    return { accounts: [], problems: problems.sort((a, b) => a.line - b.line).slice(0, MOST_PROBLEMS) };
+  const accounts = read.value.accounts.map(({ name, baseUrl, limit, windowMs }, index) => {
+    const credentials = Object.freeze(secrets[index] as Secrets);
+    return Object.freeze({
+      name,
+      feed: Object.freeze({ kind: "account" as const, baseUrl, credentials }),
+      limit: limit ?? settings.limit,
+      limitGiven: limit !== undefined || settings.limitGiven,
+      limitWindowMs: windowMs ?? settings.limitWindowMs,
+    });
+  });
+  return { accounts, problems };
+}
+
+/** What the schema of one account cannot say: of its secrets, of the settings, and of two accounts. */
+function lookAt(
+  entries: readonly Entry[],
+  { dir, settings }: { dir: string; settings: AccountSettings },
+  told: (index: number, option: string, message: string) => void,
+): Partial<Secrets>[] {
+  const allowsHttp = settings.variable("QUOTES_ALLOW_HTTP") === "true";
+  const seen = new Map<string, number>();
+  /** The first account with this value, when it is not this one. */
+  const twinOf = (index: number, ...value: (string | undefined)[]): number | null => {
+    if (value.includes(undefined)) return null;
+    const key = JSON.stringify(value);
+    const first = seen.get(key) ?? index;
+    seen.set(key, first);
+    return first === index ? null : first;
+  };
+  const nameOf = (index: number): string =>
+    plainName.safeParse(entries[index]?.["name"]).data ?? `accounts[${index}]`;
+  let service: { url: string; index: number } | null = null;
+  return entries.map((entry, index) => {
+    const named = twinOf(index, entry["name"]?.toLowerCase());
+    if (named !== null)
+      told(
+        index,
+        "name",
+        `.name is that of accounts[${named}] too: each needs a name of its own, in any case`,
+      );
+    const url = baseUrl.safeParse(entry["baseUrl"]).data;
+    if (url !== undefined && !allowsHttp && !staysPrivate(url))
+      told(index, "baseUrl", ".baseUrl: expected https, or QUOTES_ALLOW_HTTP=true to go without encryption");
+    if (url !== undefined) service ??= { url, index };
+    if (url !== undefined && service !== null && url !== service.url)
+      told(
+        index,
+        "baseUrl",
+        `.baseUrl is not that of accounts[${service.index}]: all accounts are of one service, whose market the archive keeps`,
+      );
+    const secrets = secretsOf(entry, { dir, settings }, (option, message) => told(index, option, message));
+    const keyed = twinOf(index, secrets.consumerKey, secrets.accessToken);
+    if (keyed !== null)
+      told(
+        index,
+        "name",
+        ` (${nameOf(index)}) is the same account as ${nameOf(keyed)}: their consumer key and access token are the same`,
+      );
+    return secrets;
+  });
+}
+
+/** The four credentials of an account; those with a problem, which is told, are missing. */
+function secretsOf(
+  entry: Entry,
+  { dir, settings }: { dir: string; settings: AccountSettings },
+  told: (option: string, message: string) => void,
+): Partial<Secrets> {
+  const secrets: Partial<Secrets> = {};
+  for (const what of CREDENTIALS) {
+    const [byFile, byVariable] = [`${what}File`, `${what}Variable`];
+    const [path, variable] = [entry[byFile], entry[byVariable]];
+    if (byFile in entry && byVariable in entry)
+      told(byVariable, ` has both ${byFile} and ${byVariable}: keep one of them`);
+    else if (path) {
+      const found = secretInFile(resolve(dir, path));
+      if ("value" in found) secrets[what] = found.value;
+      else told(byFile, `.${byFile} names a file that ${found.problem}`);
+    } else if (variable) {
+      const value = settings.variable(variable);
+      if (value !== undefined) secrets[what] = value;
+      else told(byVariable, `.${byVariable} names a variable that is not set`);
+    } else if (!(byFile in entry) && !(byVariable in entry))
+      told(
+        what,
+        what in entry
+          ? `.${what} stands here itself, which no secret may: give ${byFile} or ${byVariable} in its place`
+          : ` has no ${what}: give ${byFile} or ${byVariable}`,
+      );
+  }
+  return secrets;
+}
+
+/** Others are kept out by the file's own mode, whatever its directory's: a directory is opened sooner than a file. */
+function secretInFile(path: string): { value: string } | { problem: string } {
+  try {
+    const { text, mode } = readTextFileSync(path);
+    if (openToOthers(mode, 0o004) !== 0 && !path.startsWith(CONTAINER_SECRETS))
+      return { problem: "every user of this machine may read: take that right away (chmod o-r)" };
+    const value = text.trim();
+    return value === "" ? { problem: "is empty" } : { value };
+  } catch (error) {
+    return { problem: `cannot be read (${(error as NodeJS.ErrnoException).code ?? "unknown error"})` };
+  }
+}
+
+/** Whether the account of the environment's variables, if there is one, is among these. */
+function holdsFeed(accounts: readonly Account[], { feed }: AccountSettings): boolean {
+  if (feed.kind === "simulated") return true;
+  const keyOf = ({ baseUrl, credentials }: typeof feed): string =>
+    JSON.stringify([baseUrl, credentials.consumerKey, credentials.accessToken]);
+  return accounts.some((account) => account.feed.kind === "account" && keyOf(account.feed) === keyOf(feed));
 }

@@ -44,6 +44,7 @@ export const jobsCheckJson = z.strictObject({
         session: z.enum(["pre", "regular", "post", "any", "always"]).describe("Part of the trading day."),
         delayed: z.boolean().describe("Whether delayed quotes are asked for."),
         priority: z.int().describe("Higher before lower."),
+        account: z.string().nullable().describe("The account that alone polls it; null: any."),
         symbols: z.array(z.string()).readonly().describe("Its symbols."),
         symbolsFile: z.string().nullable().describe("The file they come from."),
         watchlist: z.string().nullable().describe("Id of its watchlist."),
@@ -62,6 +63,16 @@ export const jobsCheckJson = z.strictObject({
       }),
     )
     .describe("The days of `jobs/calendar.yaml`."),
+  accounts: z
+    .array(
+      z.strictObject({
+        name: z.string().describe("Name of the account."),
+        baseUrl: z.string().nullable().describe("Base address of its service; null: the simulated market."),
+        limit: count.describe("Calls that it may make in a window."),
+        windowMs: count.describe("Length of the window in ms."),
+      }),
+    )
+    .describe("The accounts that share the jobs; none when `accounts.yaml` is wrong."),
   problems: z
     .array(
       z.strictObject({
@@ -95,27 +106,49 @@ async function jobsCheck(
   { json }: { json: boolean },
 ): Promise<number> {
   const dir = resolve(config.jobsDir);
-  const { jobs, calendar, problems } = await readJobs(dir, config);
+  const { calendar, problems, ...read } = await readJobs(dir, config);
+  const jobs = read.jobs.map((job) => ({ ...job, account: job.account ?? null }));
+  const accounts = read.accounts.map(({ name, feed, limit, limitWindowMs: windowMs }) => ({
+    ...{ name, baseUrl: feed.kind === "account" ? feed.baseUrl : null, limit, windowMs },
+  }));
   if (jobs.length === 0 && problems.length === 0) throw noJobs(dir);
-  if (json) printJson(stdout, jobsCheckJson, { jobs, calendar, problems });
+  if (json) printJson(stdout, jobsCheckJson, { jobs, calendar, accounts, problems });
   else {
     const rows = jobs.map((job) => [
       job.name,
       job.schedule,
       job.session,
+      job.account ?? "any",
       String(job.priority),
       String(job.symbols.length + (job.watchlist === null ? 0 : 1)),
       String(job.options.length),
       String(job.chains.length),
     ]);
-    const columns = ["Job", "Schedule", "Session", "Priority", "Symbols", "Options", "Chains"];
+    const columns = ["Job", "Schedule", "Session", "Account", "Priority", "Symbols", "Options", "Chains"];
     if (rows.length > 0) {
       stdout.write(
         table(
-          columns.map((heading, index) => ({ heading, right: index > 2 })),
+          columns.map((heading, index) => ({ heading, right: index > 3 })),
           rows,
           { stdout, env },
         ),
+      );
+    }
+    // Whoever has set no more than the variables of one account knows it.
+    if (accounts.length > 1 || read.accounts.some(({ feed }) => feed !== config.feed)) {
+      stdout.write(
+        `\n${table(
+          [
+            { heading: "Account" },
+            { heading: "Service" },
+            { heading: "Limit", right: true },
+            { heading: "Window", right: true },
+          ],
+          accounts.map(({ name, baseUrl, limit, windowMs }) => [
+            ...[name, baseUrl ?? "simulated", String(limit), `${windowMs / 1_000} s`],
+          ]),
+          { stdout, env },
+        )}\n`,
       );
     }
     for (const problem of problems) say(stderr, describeProblem(problem));

@@ -23,7 +23,8 @@ const variableMeta = z.registry<VariableMeta>();
 
 const text = z.string().trim().min(1);
 
-function whole(min: number, max: number) {
+/** A whole number, as people write it. */
+export function whole(min: number, max: number) {
   const error = `expected a whole number from ${min} to ${max}`;
   // Digits alone: 0x10 and 1e3 are slips, and nobody's whole numbers.
   return z.preprocess(
@@ -32,10 +33,15 @@ function whole(min: number, max: number) {
   );
 }
 
+const NAME = "expected a name of letters, digits, dots, dashes and underscores, at most 64 of them";
+
+/** A name that people give a job or an account. */
+export const plainName = z.string(NAME).regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, NAME);
+
 const ADDRESS = "expected an http or https address, such as https://api.broker.example";
 
 /** A base address as it is kept: no slash at the end, so that `/v1/...` can follow. */
-const baseUrl = z
+export const baseUrl = z
   .string()
   .refine((url) => URL.canParse(url) && /^https?:\/\/[^/]/.test(url), { error: ADDRESS, abort: true })
   .refine((url) => !/[?#]/.test(url), "expected an address without query and fragment")
@@ -55,6 +61,9 @@ const databaseUrl = text
 
 /** Where job files are looked for, below the working directory, and where `start` puts the examples. */
 export const DEFAULT_JOBS_DIR = "./jobs";
+
+/** Names of the file of accounts in that directory. */
+export const ACCOUNTS_FILES: readonly string[] = ["accounts.yaml", "accounts.yml"];
 
 /** Several values in one variable, between commas. */
 function list(one: z.ZodType<string, string>) {
@@ -114,7 +123,7 @@ export const environmentSchema = z.object({
     .enum(["true", "false"])
     .default("false")
     .describe(
-      "Whether QUOTES_BASE_URL may be plain http to another machine. Anybody on the way can then read and change its answers. Plain http to this machine is always allowed.",
+      "Whether QUOTES_BASE_URL, or the address of an account, may be plain http to another machine. Anybody on the way can then read and change its answers. Plain http to this machine is always allowed.",
     ),
   QUOTES_CONSUMER_KEY: text
     .optional()
@@ -135,7 +144,7 @@ export const environmentSchema = z.object({
   QUOTES_LIMIT: whole(1, 100_000)
     .default(60)
     .describe(
-      "The most quote calls that the account may make in one window. If the service's headers name a lower limit, or its refusals show one, the program keeps to that at once. A higher limit that the headers name is used only while this is unset.",
+      "The most quote calls that the account may make in one window. If the service's headers name a lower limit, or its refusals show one, the program keeps to that at once. A higher limit that the headers name is used only while this is unset. In accounts.yaml an account can have a limit of its own.",
     )
     .register(variableMeta, { unit: "calls", shownDefault: "60, or more when the service names more" }),
   QUOTES_LIMIT_WINDOW_MS: whole(1, 86_400_000)
@@ -154,7 +163,7 @@ export const environmentSchema = z.object({
   QUOTEKEEPER_JOBS_DIR: text
     .default(DEFAULT_JOBS_DIR)
     .describe(
-      "Directory of the job files, which docs/jobs.md describes. If ./jobs does not exist and no account is set, `start` writes the examples to it.",
+      "Directory of the job files, which docs/jobs.md describes, and of accounts.yaml (docs/accounts.md). If ./jobs does not exist and no account is set, `start` writes the examples to it.",
     ),
   QUOTEKEEPER_HTTP_HOST: text
     .default("127.0.0.1")

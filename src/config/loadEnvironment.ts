@@ -1,5 +1,5 @@
 /** Reads the settings once, at the start: process environment over `.env`, secrets also from files. */
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { parse as parseDotenv } from "dotenv";
 import type { z } from "zod";
@@ -7,7 +7,9 @@ import { QuotekeeperError } from "../errors.ts";
 import { openToOthers, readTextFileSync } from "../plainFiles.ts";
 import { withSslMode } from "./databaseUrl.ts";
 import {
+  ACCOUNTS_FILES,
   CREDENTIAL_NAMES,
+  DEFAULT_JOBS_DIR,
   type Environment,
   environmentSchema,
   metaOf,
@@ -83,12 +85,13 @@ export function loadConfig(env: Readonly<Record<string, string | undefined>>, di
   if (isGiven(given, "DATABASE_READER_URL") && !isGiven(given, "DATABASE_URL"))
     problems.push("DATABASE_READER_URL is set, and DATABASE_URL is not: the embedded database has a reader");
   // A secret whose file cannot be read is wanted all the same: its own problem is in the list already.
-  problems.push(...feedProblems((name) => isGiven(given, name)));
+  problems.push(...feedProblems((name) => isGiven(given, name), accountsText(given) !== null));
   if (!parsed.success || problems.length > 0) throw configInvalid([...new Set(problems)]);
   return toConfig(parsed.data, {
     sslMode: textOf(given["PGSSLMODE"]),
     limitGiven: isGiven(given, "QUOTES_LIMIT"),
-    variable: (name) => textOf(given[name]),
+    // What every object has, such as toString, is no variable.
+    variable: (name) => (Object.hasOwn(given, name) ? textOf(given[name]) : undefined),
   });
 }
 
@@ -98,7 +101,10 @@ export function misspeltSettings(
   directory: string,
 ): UnknownVariable[] {
   const given = givenSettings(env, directory, []);
-  return unknownVariables(Object.keys(given).filter((name) => textOf(given[name]) !== undefined));
+  const named = accountVariables(given);
+  return unknownVariables(
+    Object.keys(given).filter((name) => textOf(given[name]) !== undefined && !named.includes(name)),
+  );
 }
 
 /**
@@ -113,7 +119,8 @@ export function exposedSecrets(
   const given: typeof env = { ...inDotenv, ...env };
   const secrets = VARIABLE_NAMES.filter(isSecret);
   const files = secrets.flatMap((name) => textOf(given[`${name}_FILE`]) ?? []);
-  if (secrets.some((name) => textOf(inDotenv[name]) !== undefined)) files.unshift(".env");
+  if ([...secrets, ...accountVariables(given)].some((name) => textOf(inDotenv[name]) !== undefined))
+    files.unshift(".env");
   const exposed = files.map((file) => resolve(directory, file)).filter(isOpenToAll);
   if (exposed.length === 0) return null;
   return new QuotekeeperError(
@@ -123,7 +130,7 @@ export function exposedSecrets(
 }
 
 /** Where container platforms put a container's secrets: only the container's own processes see them. */
-const CONTAINER_SECRETS = "/run/secrets/";
+export const CONTAINER_SECRETS = "/run/secrets/";
 
 function isOpenToAll(file: string): boolean {
   if (file.startsWith(CONTAINER_SECRETS)) return false;
@@ -148,6 +155,24 @@ function givenSettings(
 function configInvalid(problems: readonly string[]): QuotekeeperError {
   const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
   return new QuotekeeperError("CONFIG_INVALID", `${count} in the settings:`, { problems });
+}
+
+/** The text of the jobs directory's file of accounts, empty when it cannot be read; null where there is none. */
+function accountsText(given: Readonly<Record<string, string | undefined>>): string | null {
+  const dir = resolve(textOf(given["QUOTEKEEPER_JOBS_DIR"]) ?? DEFAULT_JOBS_DIR);
+  const name = ACCOUNTS_FILES.find((one) => existsSync(join(dir, one)));
+  if (name === undefined) return null;
+  try {
+    return readTextFileSync(join(dir, name)).text;
+  } catch {
+    return "";
+  }
+}
+
+/** The variables that the file of accounts names. Whoever reads it whole says what is wrong with it. */
+function accountVariables(given: Readonly<Record<string, string | undefined>>): string[] {
+  const found = (accountsText(given) ?? "").matchAll(/Variable["']?\s*:\s*["']?(\w+)/g);
+  return [...found].map(([, name = ""]) => name);
 }
 
 type Settings = Partial<Record<VariableName, string>>;
@@ -191,14 +216,15 @@ function plainHttpProblems({ QUOTES_BASE_URL: url, QUOTES_ALLOW_HTTP: allowed }:
 }
 
 /** An address and its four credentials come together or not at all. */
-function feedProblems(isSet: (name: VariableName) => boolean): string[] {
+function feedProblems(isSet: (name: VariableName) => boolean, hasAccounts: boolean): string[] {
   if (isSet("QUOTES_BASE_URL")) {
     return CREDENTIAL_NAMES.filter((name) => !isSet(name)).map(
       (name) => `${name} is not set, and QUOTES_BASE_URL is: polling an account needs all four credentials`,
     );
   }
-  // Credentials without an address mean a real account was wanted: never answer that with simulated prices.
-  const stray = CREDENTIAL_NAMES.filter(isSet);
+  // Credentials without an address mean a real account was wanted: never answer that with simulated prices. A file of
+  // accounts may name these very variables, and where it is there nothing else is polled.
+  const stray = hasAccounts ? [] : CREDENTIAL_NAMES.filter(isSet);
   if (stray.length === 0) return [];
   const [are, them] = stray.length > 1 ? ["are", "them"] : ["is", "it"];
   return [

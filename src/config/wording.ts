@@ -62,9 +62,15 @@ export function problemsOf(issue: z.core.$ZodIssue): OptionProblem[] {
 /**
  * The sentence about one problem.
  *
- * @param written the option's value as the file has it; undefined when the option is not there
+ * @param written the option's value as the file has it; undefined when the option is not there, null when it is not told
  */
-export function sentence({ path, message }: OptionProblem, written: string | undefined): string {
+export function sentence({ path, message }: OptionProblem, written: string | null | undefined): string {
+  if (written === null) {
+    const [name, what] = message.startsWith("is not")
+      ? [path.slice(0, -1), ` holds something that ${message}`]
+      : [path, `: ${message}`];
+    return `${optionName(name) || "the file"}${what}`;
+  }
   if (path.length === 0)
     return message.startsWith("expected") ? `the file is ${written}: ${message}` : message;
   if (message.startsWith("is not")) return `${optionName(path)} ${message}`;
@@ -73,7 +79,7 @@ export function sentence({ path, message }: OptionProblem, written: string | und
 }
 
 /** What keeps a text from being YAML. */
-export function yamlSentence({ code, message }: YAMLError, wrong: string): string {
+export function yamlSentence({ code, message }: Pick<YAMLError, "code" | "message">, wrong: string): string {
   switch (code) {
     case "BAD_ALIAS":
       return 'a value that begins with * stands in quotes, such as schedule: "* * * * *"';

@@ -16,6 +16,7 @@ import {
   YAMLParseError,
 } from "yaml";
 import type { z } from "zod";
+import { QuotekeeperError } from "../errors.ts";
 import { alternatives, plainError, problemsOf, sentence, yamlSentence } from "./wording.ts";
 
 /** Something wrong at a place of a file. Lines count from 1. */
@@ -26,11 +27,19 @@ export function describeProblem({ file, line, message }: FileProblem): string {
   return `${file}:${line}: ${message}`;
 }
 
+/** JOBS_INVALID with a line for each problem. */
+export function jobsInvalid(problems: readonly FileProblem[]): QuotekeeperError {
+  const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
+  return new QuotekeeperError("JOBS_INVALID", `${count} in the files of the jobs directory:`, {
+    problems: problems.map(describeProblem),
+  });
+}
+
 /** Longest part of a value that a message shows. */
 const SHOWN_LENGTH = 40;
 
 /** Most problems of a file that are told; whoever mends these finds the others. */
-const MOST_PROBLEMS = 20;
+export const MOST_PROBLEMS = 20;
 
 /**
  * What a file may hold before it is parsed: the parser takes a hundred bytes of memory for each byte, and at some depth
@@ -45,17 +54,22 @@ const PLAIN_NUMBER = /^[-+]?(\d+\.?\d*|\.\d+)$/;
  * Checks the text of one YAML file against a schema.
  *
  * @param form.textKeys names whose scalars are kept as they are written
- * @returns the value, or all problems in the order of their lines
+ * @param form.hidden true: nothing that stands in the file is told, because somebody may have put a secret there
+ * @returns the value, or all problems in the order of their lines; then the value as it stands, undefined when it is no YAML
  */
 export function readYamlFile<S extends z.ZodType>(
   file: string,
   text: string,
-  { schema, textKeys }: { schema: S; textKeys: ReadonlySet<string> },
-):
-  | { ok: true; value: z.infer<S>; lineOf: (path: readonly PropertyKey[]) => number }
-  | { ok: false; problems: FileProblem[] } {
+  { schema, textKeys, hidden = false }: { schema: S; textKeys: ReadonlySet<string>; hidden?: boolean },
+): { lineOf: (path: readonly PropertyKey[]) => number } & (
+  { ok: true; value: z.infer<S> } | { ok: false; problems: FileProblem[]; value?: unknown }
+) {
   const lines = new LineCounter();
-  const refused = (message: string) => ({ ok: false as const, problems: [{ file, line: 1, message }] });
+  const refused = (message: string) => ({
+    ok: false as const,
+    problems: [{ file, line: 1, message }],
+    lineOf: () => 1,
+  });
   const tokens = tokensOf(text, lines);
   if (typeof tokens === "string") return refused(tokens);
   const names = Object.keys((schema as { shape?: object }).shape ?? {});
@@ -66,29 +80,33 @@ export function readYamlFile<S extends z.ZodType>(
     );
   const document = documentOf(tokens, text.length);
   const lineAt = (offset: number | undefined): number => lines.linePos(offset ?? 0).line || 1;
+  const lineOf = (path: readonly PropertyKey[]): number => lineAt(find(document.contents, path).offset);
   const failed = (problems: { line: number; message: string }[]) => ({
     ok: false as const,
+    lineOf,
     problems: problems
       .sort((a, b) => a.line - b.line)
       .slice(0, MOST_PROBLEMS)
       .map((problem) => ({ file, ...problem })),
   });
 
-  const broken = [...syntaxProblems(document, text), ...aliasProblems(document)];
+  const broken = [...syntaxProblems(document, text, hidden), ...aliasProblems(document, hidden)];
   if (broken.length > 0) {
     const found = broken.map(({ offset, message }) => ({ line: lineAt(offset), message }));
     // One slip, such as a missing quote, breaks the rest of its line in several ways: the first one says it.
     return failed(found.filter(({ line }, index) => index === found.findIndex((one) => one.line === line)));
   }
-  const lineOf = (path: readonly PropertyKey[]): number => lineAt(find(document.contents, path).offset);
-  const parsed = schema.safeParse(valueOf(document.contents, null, textKeys), { error: plainError });
+  const value = valueOf(document.contents, null, textKeys);
+  const parsed = schema.safeParse(value, { error: plainError });
   if (parsed.success) return { ok: true, value: parsed.data, lineOf };
-  return failed(
-    parsed.error.issues.flatMap(problemsOf).map((problem) => ({
+  const problems = parsed.error.issues.flatMap(problemsOf).map((problem) => {
+    const shown = written(find(document.contents, problem.path), text);
+    return {
       line: lineOf(problem.path),
-      message: sentence(problem, written(find(document.contents, problem.path), text)),
-    })),
-  );
+      message: sentence(problem, hidden && shown !== undefined ? null : shown),
+    };
+  });
+  return { ...failed(problems), value };
 }
 
 /**
@@ -136,19 +154,19 @@ function namesOne(text: string, names: readonly string[]): boolean {
 
 type Slip = { offset: number; message: string };
 
-function syntaxProblems(document: Document.Parsed, text: string): Slip[] {
-  return document.errors.map((error) => {
-    const [offset] = error.pos;
-    return { offset, message: yamlSentence(error, /[^\s:]+/.exec(text.slice(offset))?.[0] ?? "") };
+function syntaxProblems(document: Document.Parsed, text: string, hidden: boolean): Slip[] {
+  return document.errors.map(({ code, message, pos: [offset] }) => {
+    const wrong = hidden ? "an option" : (/[^\s:]+/.exec(text.slice(offset))?.[0] ?? "");
+    return { offset, message: yamlSentence({ code, message: hidden ? code : message }, wrong) };
   });
 }
 
 /** Aliases are refused: one that names what it stands in has no end. */
-function aliasProblems(document: Document.Parsed): Slip[] {
+function aliasProblems(document: Document.Parsed, hidden: boolean): Slip[] {
   const found: Slip[] = [];
   visit(document, {
     Alias: (_key, { source, range }) => {
-      const message = `*${source} stands for another place of the file: write the value itself`;
+      const message = `*${hidden ? "" : source} stands for another place of the file: write the value itself`;
       found.push({ offset: range?.[0] ?? 0, message });
     },
   });

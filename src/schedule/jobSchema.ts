@@ -1,5 +1,6 @@
 /** The schema of a job file: each option's type, default, bound and sentence, in this one place. */
 import { z } from "zod";
+import { plainName } from "../config/environment.ts";
 import { validateCron } from "./cron.ts";
 import { chainSchema } from "../market/optionChain.ts";
 import { isSymbol, isWatchlistId, plainStrike } from "../market/instrument.ts";
@@ -27,19 +28,15 @@ const optionSchema = z.strictObject({
   strike: strike.describe("Strike price, a decimal above 0."),
 });
 
-const NAME = "expected a name of letters, digits, dots, dashes and underscores, at most 64 of them";
 const CRON = 'expected a cron expression, such as "*/5 9-16 * * MON-FRI"';
 const PRIORITY = "expected a whole number from -1000 to 1000";
 
 /** One job file. */
 export const jobSchema = z
   .strictObject({
-    name: z
-      .string(NAME)
-      .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/, NAME)
-      .describe(
-        "Name of the job, unique among the files: letters, digits, dots, dashes and underscores, at most 64.",
-      ),
+    name: plainName.describe(
+      "Name of the job, unique among the files: letters, digits, dots, dashes and underscores, at most 64.",
+    ),
     schedule: z
       .string(CRON)
       .superRefine((expression, context) => {
@@ -71,6 +68,9 @@ export const jobSchema = z
       .max(1000, PRIORITY)
       .default(0)
       .describe("Which jobs go first when the budget is short: higher numbers before lower ones."),
+    account: plainName
+      .optional()
+      .describe("Name of the account that alone polls this job (docs/accounts.md). Without it, any of them."),
     symbols: z
       .array(symbol, "expected a list, such as [AAPL, MSFT]")
       .min(1, "expected at least one symbol")
@@ -133,6 +133,7 @@ export const TEXT_KEYS: ReadonlySet<string> = new Set([
   "name",
   "schedule",
   "timezone",
+  "account",
   "symbols",
   "symbolsFile",
   "watchlist",

@@ -1,6 +1,8 @@
 /** Reads the job files of a directory, all of them, and reports every problem at once. */
 import { readdir } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import { ACCOUNTS_FILES } from "../config/environment.ts";
+import { alternatives } from "../config/wording.ts";
 import type { Account, AccountSettings } from "../accounts/account.ts";
 import { readAccounts } from "../accounts/accountsFile.ts";
 import { QuotekeeperError } from "../errors.ts";
@@ -8,7 +10,9 @@ import { calendarFileSchema, type CalendarOverride } from "../market/calendar/ov
 import { isSymbol, type OptionContract } from "../market/instrument.ts";
 import { readTextFile } from "../plainFiles.ts";
 import { type JobFile, jobSchema, MAX_SYMBOLS, TEXT_KEYS } from "./jobSchema.ts";
-import { describeProblem, type FileProblem, readYamlFile } from "../config/yamlFile.ts";
+import { type FileProblem, jobsInvalid, readYamlFile } from "../config/yamlFile.ts";
+
+export { jobsInvalid } from "../config/yamlFile.ts";
 
 /** A job, ready to be scheduled. */
 export type Job = {
@@ -20,7 +24,7 @@ export type Job = {
   session: JobFile["session"];
   delayed: boolean;
   priority: number;
-  /** The account that polls it; absent: whichever. No job file can say it yet. */
+  /** The account that alone polls it; absent: whichever. */
   account?: string;
   symbols: readonly string[];
   /** The file they come from, absolute; null when they stand in the job file. */
@@ -86,17 +90,10 @@ export function noJobs(dir: string): QuotekeeperError {
   return new QuotekeeperError("JOBS_UNREADABLE", `${resolve(dir)} holds no job file (*.yaml)`);
 }
 
-/** JOBS_INVALID with a line for each problem. */
-export function jobsInvalid(problems: readonly FileProblem[]): QuotekeeperError {
-  const count = problems.length === 1 ? "1 problem" : `${problems.length} problems`;
-  return new QuotekeeperError("JOBS_INVALID", `${count} in the job files:`, {
-    problems: problems.map(describeProblem),
-  });
-}
-
 async function yamlNames(dir: string): Promise<string[]> {
   try {
-    return (await readdir(dir)).filter((name) => /\.ya?ml$/.test(name)).sort();
+    const names = await readdir(dir);
+    return names.filter((name) => /\.ya?ml$/.test(name) && !ACCOUNTS_FILES.includes(name)).sort();
   } catch (cause) {
     const code = (cause as NodeJS.ErrnoException).code;
     throw new QuotekeeperError(
@@ -125,6 +122,17 @@ async function readJob(file: string, text: string, report: JobsReport): Promise<
       file,
       line: read.lineOf(["name"]),
       message: `name is ${read.value.name}: ${twin.file} has it already, and each job needs a name of its own`,
+    });
+    return;
+  }
+  const { account } = read.value;
+  const accounts = report.accounts.map(({ name }) => name);
+  // None: nobody asked for them, or their file is wrong and they are not known.
+  if (account !== undefined && accounts.length > 0 && !accounts.includes(account)) {
+    report.problems.push({
+      file,
+      line: read.lineOf(["account"]),
+      message: `account is ${account}, and there is none of that name: expected ${alternatives(accounts)}`,
     });
     return;
   }
@@ -193,6 +201,7 @@ function toJob(job: JobFile, file: string, symbols: string[]): Job {
   const { name, schedule, timezone, session, delayed, priority } = job;
   return {
     ...{ name, file, schedule, timezone, session, delayed, priority, symbols },
+    ...(job.account === undefined ? {} : { account: job.account }),
     symbolsFile: job.symbolsFile === undefined ? null : resolve(dirname(file), job.symbolsFile),
     watchlist: job.watchlist ?? null,
     options: (job.options ?? []).map(({ underlying, expiration, type, strike }) => ({

@@ -25,9 +25,10 @@ test("jobs that are right are listed with what they poll, exit code 0", async ()
   const { exitCode, stdout, stderr } = await check(jobsDir({ "good.yaml": GOOD }));
 
   expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
-  expect(stdout).toMatch(/^Job +Schedule +Session +Priority +Symbols +Options +Chains$/m);
-  expect(stdout).toMatch(/^good +\* \* \* \* \* +regular +5 +2 +1 +0$/m);
+  expect(stdout).toMatch(/^Job +Schedule +Session +Account +Priority +Symbols +Options +Chains$/m);
+  expect(stdout).toMatch(/^good +\* \* \* \* \* +regular +any +5 +2 +1 +0$/m);
   expect(stdout).toContain("1 job is right, 0 problems found.");
+  expect(stdout).not.toMatch(/^Account/m);
 });
 
 test("every problem of every file is named with file and line, exit code 2", async () => {
@@ -59,6 +60,37 @@ test("--json prints jobs and problems as one document and nothing else", async (
     problems: [
       { file: join(dir, "bad.yaml"), line: 1, message: expect.stringMatching(/^schedule is missing/) },
     ],
+  });
+});
+
+test("several accounts are listed, and the one that a job is pinned to", async () => {
+  const dir = jobsDir({
+    "good.yaml": GOOD,
+    "pinned.yaml": GOOD.replace("good", "pinned\naccount: simulated-2"),
+  });
+  const env = {
+    QUOTEKEEPER_JOBS_DIR: dir,
+    QUOTEKEEPER_SIMULATED_ACCOUNTS: "2",
+    QUOTES_LIMIT_WINDOW_MS: "1500",
+  };
+
+  const text = await run(["jobs", "check"], env);
+  const json = await run(["jobs", "check", "--json"], env);
+
+  expect(text.stdout).toMatch(/^pinned +\* \* \* \* \* +regular +simulated-2 +5 +2 +1 +0$/m);
+  expect(text.stdout).toMatch(
+    /^Account +Service +Limit +Window\ndefault +simulated +60 +1\.5 s\nsimulated-2 /m,
+  );
+  expect(JSON.parse(json.stdout)).toMatchObject({
+    jobs: [
+      { name: "good", account: null },
+      { name: "pinned", account: "simulated-2" },
+    ],
+    accounts: [
+      { name: "default", baseUrl: null, limit: 60, windowMs: 1500 },
+      { name: "simulated-2", baseUrl: null, limit: 60, windowMs: 1500 },
+    ],
+    problems: [],
   });
 });
 

@@ -5,6 +5,7 @@ import { describe, expect, test } from "@jest/globals";
 import { type JobsReport, readJobs, requireJobs } from "../../src/schedule/readJobs.ts";
 import { loadConfig } from "../../src/config/loadEnvironment.ts";
 import { describeProblem } from "../../src/config/yamlFile.ts";
+import { accountVariables, accountYaml } from "../support/accounts.ts";
 import { tempDir } from "../support/tempDir.ts";
 
 /** A jobs directory with these files. */
@@ -43,6 +44,7 @@ timezone: America/Chicago
 session: any
 delayed: true
 priority: -5
+account: main
 symbols: [AAPL, MSFT]
 options: [{ underlying: AAPL, expiration: 2026-12-18, type: CALL, strike: 150 }]
 chains:
@@ -60,6 +62,7 @@ chains:
         session: "any",
         delayed: true,
         priority: -5,
+        account: "main",
         symbols: ["AAPL", "MSFT"],
         symbolsFile: null,
         watchlist: null,
@@ -184,7 +187,7 @@ test.each([
     "an option that does not exist",
     `${HEAD}symbols: [AAPL]\nsymbol: MSFT\n`,
     [
-      "4: symbol is not an option here: expected name, schedule, timezone, session, delayed, priority, symbols, symbolsFile, watchlist, options or chains",
+      "4: symbol is not an option here: expected name, schedule, timezone, session, delayed, priority, account, symbols, symbolsFile, watchlist, options or chains",
     ],
   ],
   [
@@ -343,6 +346,34 @@ describe("a directory of job files", () => {
     expect(problems).toEqual([]);
     expect(jobs).toHaveLength(1);
     expect(calendar).toEqual([{ date: "2027-03-12", kind: "early", close: "13:00", reason: "007" }]);
+  });
+
+  test("may hold accounts, which are no job either, and no job is pinned to an account that is not among them", async () => {
+    const dir = jobsDir({
+      "a.yaml": `${HEAD}account: second\nsymbols: [AAPL]\n`,
+      "b.yaml": `name: b\nschedule: "* * * * *"\nsymbols: [AAPL]\naccount: third\n`,
+      "accounts.yaml": `accounts:\n${accountYaml("main")}${accountYaml("second")}`,
+    });
+    const settings = loadConfig(accountVariables("main", "second"), dir);
+
+    const [asked, unasked] = [await readJobs(dir, settings), await readJobs(dir)];
+    writeFileSync(join(dir, "accounts.yaml"), `accounts:\n${accountYaml("main", { limit: "0" })}`);
+    const { problems } = await readJobs(dir, settings);
+
+    expect(asked).toMatchObject({
+      jobs: [{ name: "a", account: "second" }],
+      accounts: [{ name: "main" }, { name: "second" }],
+      problems: [
+        {
+          file: join(dir, "b.yaml"),
+          line: 4,
+          message: "account is third, and there is none of that name: expected main or second",
+        },
+      ],
+    });
+    expect(unasked).toMatchObject({ jobs: [{ name: "a" }, { name: "b" }], accounts: [], problems: [] });
+    // Which there are is not known then.
+    expect(problems.map(({ file }) => file)).toEqual(problems.map(() => join(dir, "accounts.yaml")));
   });
 
   test("with mistakes in the calendar names them beside those of the jobs", async () => {

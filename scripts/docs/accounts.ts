@@ -1,0 +1,55 @@
+/** `docs/accounts.md`, from the schema of accounts.yaml. */
+import { accountsSchema } from "../../src/accounts/accountsFile.ts";
+import { codeBlock, GENERATED, paragraphs } from "./markdown.ts";
+import { optionSchema, optionsTable } from "./options.ts";
+
+/** A file that the page shows; a test reads it as one. */
+export const ACCOUNTS_EXAMPLE = `accounts:
+  - name: default
+    baseUrl: https://api.broker.example
+    consumerKeyFile: ./secrets/default.key
+    consumerSecretFile: ./secrets/default.secret
+    accessTokenFile: ./secrets/default.token
+    accessTokenSecretFile: ./secrets/default.token-secret
+  - name: second
+    baseUrl: https://api.broker.example
+    limit: 120
+    consumerKeyVariable: SECOND_KEY
+    consumerSecretVariable: SECOND_SECRET
+    accessTokenVariable: SECOND_TOKEN
+    accessTokenSecretVariable: SECOND_TOKEN_SECRET`;
+
+/** The page. */
+export function accountsPage(): string {
+  const account = optionSchema(accountsSchema).properties?.["accounts"]?.items ?? {};
+  return paragraphs(
+    GENERATED,
+    "# Several accounts",
+    "Source: `scripts/docs/accounts.ts`; the table is from `src/accounts/accountsFile.ts`.",
+    "One account may make 60 calls a minute: 6,000 stocks, or 60 option contracts. If `quotekeeper plan` says that your jobs need more, and you have several accounts at the service, one collector can poll with all of them. With one account you need nothing of this page: the variables of [configuration.md](configuration.md) are enough, and the account is called `default`.",
+    "`QUOTEKEEPER_SIMULATED_ACCOUNTS=2 quotekeeper start` shows it without any account: the simulated market then has two, `default` and `simulated-2`.",
+    "## `accounts.yaml`",
+    "The accounts stand in `accounts.yaml` (or `accounts.yml`) in the jobs directory, beside the job files. It is read when a command starts. If it is there, it alone says what is polled: never the simulated market.",
+    codeBlock("yaml", ACCOUNTS_EXAMPLE),
+    optionsTable(account),
+    "All accounts are of one service, because the archive keeps one market. Two of them with the same consumer key and access token are refused: they would be one account, and its calls would be counted twice.",
+    "`quotekeeper jobs check` names every problem of the file at once, with its line, and lists the accounts. `start` does not start while there is a problem.",
+    "## Secrets",
+    "No secret stands in `accounts.yaml`. Each of the four is named once, in one of two ways:",
+    "- `...File`: a file with the secret in it and nothing else; white space around it is dropped. A relative path begins at the directory of `accounts.yaml`. If every user of the machine may read the file, it is refused, whatever the mode of its directory: `chmod 600` it. A group may read it (`chmod 640`). The files below `/run/secrets/` are a container's own and may have any mode.\n- `...Variable`: the name of a variable, in the environment or in `.env`.",
+    "Messages show nothing that stands in `accounts.yaml` but the names of accounts, in case a secret was written there by mistake: look at the line that they name.",
+    "The secrets stay in the process that polls. The database, the journal and the dashboard know names and limits.",
+    "## Who asks for what",
+    "The jobs need not say anything of accounts. What they want is spread over all accounts, each according to its limit, and each instrument is asked for once. It stays with its account for as long as accounts and jobs stay as they are. [The decision](decisions/accounts.md) says how.",
+    "A job can be pinned to an account, for example because only that one has real-time quotes:",
+    codeBlock("yaml", 'name: real-time\nschedule: "* * * * *"\naccount: second\nsymbols: [AAPL, MSFT]'),
+    "- What a pinned job wants is asked for by its account alone, for other jobs too: a symbol is not asked for twice. When two jobs with different pins want the same, the one of the higher priority holds.\n- A pin to a name that is not in `accounts.yaml` is a problem of the job file.\n- While the pinned account is drained or refused, others ask for what the job wants, because what is not polled cannot be had later.\n- **A watchlist** is the list of that account. Without a pin it is taken to be the same at all accounts. If it is not, pin its job: another account's list of the same name is another list, so nobody stands in for the account, and its slots are missed.",
+    "## When an account is refused",
+    "If the service refuses an account's credentials, what it was refused is asked for by another account in the same slot. After two minutes of refusals the others have its share, and one call every two minutes sees whether it is refused still. With its first answer it has its share again. When all accounts are refused, all go on trying.",
+    "## Draining",
+    "`quotekeeper accounts list` shows each account with its limit, its state and its calls. `quotekeeper accounts drain second` takes its share away from the next slot on, for example before its token is replaced, and `quotekeeper accounts resume second` gives it back.",
+    "## From the variables to the file",
+    "1. Write `accounts.yaml`. Name the account that you have had so far `default`: the archive keeps its answers and slots under that name, and goes on with them.\n2. Name the variables that you have already, for example `consumerKeyVariable: QUOTES_CONSUMER_KEY`, or move the secrets into files.\n3. Unset `QUOTES_BASE_URL`. If it stays, its account has to be one of the file's. `QUOTES_LIMIT` and `QUOTES_LIMIT_WINDOW_MS` hold for accounts that name no `limit` and `windowMs`; `QUOTES_ALLOW_HTTP` holds for all.\n4. `quotekeeper jobs check`, then `quotekeeper plan`.",
+    "To go back, remove the file and set the variables. A name that is no longer used keeps its rows.",
+  );
+}
