@@ -87,11 +87,13 @@ describe("the accounts", () => {
 
     const one = await read(tempDir(), polled);
     const simulated = await read(join(tempDir(), "nowhere"), { QUOTEKEEPER_SIMULATED_ACCOUNTS: "2" });
+    const beside = await readAccounts(join(jobsDir({ file: "" }), "file"), loadConfig({}, tempDir()));
 
     expect(one).toMatchObject({
       accounts: [{ name: "default", feed: { baseUrl, credentials: { consumerKey: key } } }],
       problems: [],
     });
+    expect(beside).toMatchObject({ accounts: [{ name: "default" }], problems: [] });
     expect(simulated).toMatchObject({
       accounts: [{ name: "default", feed: { kind: "simulated" } }, { name: "simulated-2" }],
       problems: [],
@@ -234,6 +236,15 @@ test("all problems are named at once: those of the options, of the secrets and b
     expect.stringMatching(/^13: accounts\[1\] holds something that is not an option here/),
     "15: accounts[1].accessTokenSecretFile names a file that cannot be read (ENOENT)",
   ]);
+});
+
+test("more than twenty problems are not told: whoever mends these finds the others", async () => {
+  const text = Array.from({ length: 30 }, () => accountYaml("main", { limit: "0" })).join("");
+
+  const told = await problemsOf(text);
+
+  expect(told).toHaveLength(20);
+  expect(told[0]).toMatch(/^8: accounts\[0\]\.limit/);
 });
 
 describe("a secret's file", () => {
