@@ -46,15 +46,17 @@ export class AccountsCalled {
     return this.#open;
   }
 
-  /** The market that an account calls; of one that is gone, that of the first. */
+  /** The market that an account calls; until that has answered, and of one that is gone, the one that another calls. */
   sourceOf(name = DEFAULT_ACCOUNT): LedgerSource {
-    const open = this.#open.find(({ account }) => account.name === name) ?? this.#open[0];
-    return open?.feed.ledgerSource() ?? "account";
+    const own = this.#open.find(({ account }) => account.name === name)?.feed;
+    const all = [own, ...this.#open.map(({ feed }) => feed)];
+    const answered = all.map((feed) => feed?.answeredAs() ?? null).find((market) => market !== null);
+    return answered ?? (own ?? this.#open[0]?.feed)?.ledgerSource() ?? "account";
   }
 
   /** The markets that all of them call: one, unless something is wrong. */
   get sources(): ReadonlySet<LedgerSource> {
-    return new Set(this.#open.map(({ feed }) => feed.ledgerSource()));
+    return new Set(this.#open.map(({ account }) => this.sourceOf(account.name)));
   }
 
   /** The trading calendar to keep. */

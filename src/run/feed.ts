@@ -8,6 +8,7 @@ import type { LedgerSource } from "../journal/ledger.ts";
 import { DEFAULT_ACCOUNT, type RecordSource } from "../journal/record.ts";
 import { type Calendar, alwaysOpen, createCalendar } from "../market/calendar/tradingCalendar.ts";
 import type { CalendarOverride } from "../market/calendar/overrides.ts";
+import type { RawAnswer } from "../quotes-api/answer.ts";
 import type { Credentials } from "../quotes-api/oauth/signature.ts";
 import { readTextFile, replaceFile } from "../plainFiles.ts";
 import { SERVICE_LIMITS } from "../serve/limits.ts";
@@ -23,10 +24,10 @@ export type OpenFeed = {
   /** What timestamps are corrected by, in ms: not 0 when the service showed that the machine's clock is off. */
   clockCorrectionMs: () => number;
   /** Which source an answer's rows belong to. */
-  sourceOf: (headers: Readonly<Record<string, string>>) => RecordSource;
-  /** Which market the answers so far came from, for the ledger. */
+  sourceOf: (answer: Pick<RawAnswer, "status" | "headers">) => RecordSource;
+  /** Which market the answers with quotes so far came from, for the ledger. */
   ledgerSource: () => LedgerSource;
-  /** The same, null until an answer has come. */
+  /** The same, null until one has come. */
   answeredAs: () => LedgerSource | null;
   /** The trading calendar to keep: the exchange's, or for the simulated market one that is always open. */
   calendar: (overrides: readonly CalendarOverride[]) => Calendar;
@@ -60,21 +61,23 @@ export async function openFeed(account: Account, options: FeedOptions): Promise<
     const opened = openFetchQuotes({ baseUrl, credentials, clock, observe, userAgent });
     const known = join(dataDir, serviceFile(account));
     let newest = (await readSource(known, baseUrl)) ?? "account";
-    let answered = false;
+    let last: RecordSource | null = null;
     return {
       simulated: false,
       baseUrl,
       ...opened,
-      sourceOf: (headers) => {
+      sourceOf: ({ status, headers }) => {
         const source = sourceOf(headers);
+        // A refusal does not say it, and may be that of something before the service.
+        if (status !== 200) return last ?? source;
         const kind = source === ACCOUNT ? "account" : "simulated";
         if (kind !== newest) void keepSource(known, { baseUrl, kind });
         newest = kind;
-        answered = true;
+        last = source;
         return source;
       },
       ledgerSource: () => newest,
-      answeredAs: () => (answered ? newest : null),
+      answeredAs: () => last && newest,
       calendar: createCalendar,
     };
   }

@@ -1,6 +1,7 @@
 /** Takes up changes of the job files while the collection runs. A broken edit keeps the jobs before, and says why. */
 import { type Account, accountKey, type AccountSettings } from "../accounts/account.ts";
-import { type Job, jobsInvalid, type JobsReport, readJobs } from "../schedule/readJobs.ts";
+import { jobsInvalid } from "../config/yamlFile.ts";
+import { type Job, type JobsReport, readJobs } from "../schedule/readJobs.ts";
 import type { Log } from "../log.ts";
 import type { CalendarOverride } from "../market/calendar/overrides.ts";
 import { readdir, stat } from "node:fs/promises";

@@ -80,7 +80,7 @@ export async function collectCall(
   const response = await fetchQuotes(call, signal).finally(over); // signed GET, admitted by the governor
   const answer = classifyAnswer(response);
   onArrived?.({ headers: response.headers, answer }); // the next call may be let go at once: it must be known by then
-  const source = sourceOf(response.headers);
+  const source = sourceOf(response);
   const record: ResponseRecord = {
     ...{ kind: "response", requestId, source, account: account.name, jobs, slotAt, request: call },
     ...response,

@@ -12,8 +12,6 @@ import { readTextFile } from "../plainFiles.ts";
 import { type JobFile, jobSchema, MAX_SYMBOLS, TEXT_KEYS } from "./jobSchema.ts";
 import { type FileProblem, jobsInvalid, readYamlFile } from "../config/yamlFile.ts";
 
-export { jobsInvalid } from "../config/yamlFile.ts";
-
 /** A job, ready to be scheduled. */
 export type Job = {
   name: string;

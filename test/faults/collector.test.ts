@@ -7,12 +7,14 @@ import { DEMANDS } from "./kit/demands.ts";
 import { startFeed } from "./kit/feed.ts";
 import type { Load } from "./kit/jobs.ts";
 import { compileProgram } from "../support/compileProgram.ts";
+import { startSharedService } from "./kit/sharedService.ts";
 import { startProxy, type Proxy } from "./kit/proxy.ts";
 import { killPostmaster } from "./kit/server.ts";
 import { openEmbeddedWorld, openWorldOn, type World, type WorldOptions } from "./kit/world.ts";
 import { takeDatabaseAway } from "./scenarios/away.ts";
 import { killCollectors } from "./scenarios/collectorKills.ts";
 import { loseCommits } from "./scenarios/lostCommits.ts";
+import { NAMES, shareAccounts, sharedKeys, sharedSecrets } from "./scenarios/sharedAccounts.ts";
 import { killServers } from "./scenarios/serverKills.ts";
 
 /** Little: what is shown does not depend on how much it is. */
@@ -72,6 +74,19 @@ describe("every journaled answer has its rows once, and the ledger adds up,", ()
     const verdict = await takeDatabaseAway(opened, { proxy, fromStartMs: 500, awayMs: [700] });
 
     expect(verdict).toMatchObject({ violations: [] });
+  });
+
+  test("when four accounts share it, one is drained and one refused: each instrument is one account's at a slot", async () => {
+    const limits = { limit: 60, windowMs: 1_000 };
+    const service = await startSharedService(sharedKeys(), limits);
+    const opened = await open({ settings: sharedSecrets(), openFeed: async () => service });
+
+    const course = { service, ...limits, stepMs: 1_000, slots: 2, longestGap: null };
+    const verdict = await shareAccounts(opened, course);
+
+    expect(verdict).toMatchObject({ violations: [] });
+    expect(verdict.figures["recounted"]).toBeGreaterThan(0);
+    expect(NAMES.filter((name) => verdict.figures[name] === 0)).toEqual([]);
   });
 
   test("when the embedded PostgreSQL is killed, which is started again", async () => {

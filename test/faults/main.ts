@@ -11,6 +11,7 @@ import { seeded } from "../../bench/governor/random.ts";
 import { DEMANDS, MOVABLE, SPARSE } from "./kit/demands.ts";
 import { startFeed } from "./kit/feed.ts";
 import { killPostmaster, startFaultServer } from "./kit/server.ts";
+import { startSharedService } from "./kit/sharedService.ts";
 import { startProxy } from "./kit/proxy.ts";
 import { openEmbeddedWorld, openWorld, type World } from "./kit/world.ts";
 import { takeDatabaseAway } from "./scenarios/away.ts";
@@ -20,6 +21,7 @@ import { loseCommits } from "./scenarios/lostCommits.ts";
 import { moveClocks } from "./scenarios/movedClocks.ts";
 import { pairCollectors } from "./scenarios/pairs.ts";
 import { poisonOne } from "./scenarios/poison.ts";
+import { shareAccounts, sharedKeys, sharedSecrets } from "./scenarios/sharedAccounts.ts";
 import { killServers } from "./scenarios/serverKills.ts";
 import type { Verdict } from "./scenarios/verdict.ts";
 
@@ -96,6 +98,18 @@ const scenarios: Scenario[] = [
   {
     name: "pairs",
     run: () => within(openWorld(server.url, SPARSE), (world) => pairCollectors(world, Number(options.pairs))),
+  },
+  {
+    name: "accounts",
+    run: async () => {
+      const limits = { limit: 60, windowMs: 6_000 };
+      const service = await startSharedService(sharedKeys(), limits);
+      const load = { symbols: 5_000, symbolsEverySeconds: 30, options: 400, optionsEverySeconds: 30 };
+      const options = { load: { ...load, slowSymbols: 0 }, settings: sharedSecrets() };
+      return within(openWorld(server.url, { ...options, openFeed: async () => service }), (world) =>
+        shareAccounts(world, { service, ...limits, stepMs: 30_000, slots: 3, longestGap: 1 }),
+      );
+    },
   },
   {
     name: "server",

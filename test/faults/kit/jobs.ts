@@ -8,6 +8,8 @@ import { contractDate, nextExpirations } from "../../../src/market/expirations.t
 export type Load = {
   /** Symbols due every second, in calls of 100. */
   symbols: number;
+  /** Time between two slots of the symbols, in s: a divisor of 60. Default 1. */
+  symbolsEverySeconds?: number;
   /** Option contracts, each a call of its own. */
   options: number;
   /** Time between two slots of the contracts, in s: a divisor of 60. Default 1. */
@@ -28,14 +30,14 @@ export type DueJob = {
 /** Writes them. */
 export function writeJobs(
   dir: string,
-  { symbols, options, optionsEverySeconds = 1, slowSymbols }: Load,
+  { symbols, symbolsEverySeconds = 1, options, optionsEverySeconds = 1, slowSymbols }: Load,
   now: Date,
 ): DueJob[] {
   const expiration =
     nextExpirations({ kind: "monthly", next: 3 }, contractDate(now), createCalendar()).at(-1) ?? "";
   const strikes = Array.from({ length: options }, (_, n) => 100 + n);
   const jobs = [
-    { name: "equities", seconds: 1, ...listOf(symbolsFrom(0, symbols)) },
+    { name: "equities", seconds: symbolsEverySeconds, ...listOf(symbolsFrom(0, symbols)) },
     {
       ...{ name: "options", seconds: optionsEverySeconds },
       names: strikes.map((strike) => `AAPL:${expiration}:CALL:${strike}`),

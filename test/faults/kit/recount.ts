@@ -21,11 +21,13 @@ export type Recount = {
   stored: number;
   /** Calls that reached the service and whose answer no journal has. */
   lost: number;
+  /** The most slots in a row at which an instrument was due and not stored. */
+  longestGap: number;
   violations: string[];
 };
 
 /** An answer as the journal has it. */
-type Answered = { id: string; askedMs: number; names: string[] };
+type Answered = { id: string; account: string; askedMs: number; names: string[] };
 
 /** What is recounted. */
 export type RecountOf = {
@@ -49,7 +51,7 @@ export async function recount(
   const seen = new Map(arrivals.map((arrival) => [arrival.id, arrival]));
   for (const { id } of answers)
     if (!seen.delete(id)) findings.push(`answer ${id} never left the service, or came twice`);
-  const totals = { slots: 0, due: 0, stored: 0 };
+  const totals = { slots: 0, due: 0, stored: 0, longestGap: 0 };
   for (const job of jobs) {
     const found = await readSlots(pool, job.name);
     const last = Math.min(Math.max(ended.fromMs, ...found.keys()), ended.toMs);
@@ -58,6 +60,8 @@ export async function recount(
       ? [...found.keys()]
       : ruler(job, Math.min(...found.keys(), ...askedOf(job, answers)), last);
     const expected = storedAt(job, slots, answers);
+    findings.push(...askedTwice(job, answers));
+    totals.longestGap = Math.max(totals.longestGap, longestGap(job, expected));
     const coverage = new Map<string, number>();
     for (const [slotMs, stored] of expected) {
       const at = new Date(slotMs).toISOString();
@@ -115,18 +119,45 @@ function storedAt(
   return stored;
 }
 
+/** What two accounts have brought at one slot: it was asked by both. */
+function askedTwice({ names, stepMs }: DueJob, answers: readonly Answered[]): string[] {
+  const due = new Set(names);
+  const askedBy = new Map<string, string>();
+  const twice: string[] = [];
+  for (const { account, askedMs, names: brought } of answers)
+    for (const name of brought.filter((one) => due.has(one))) {
+      const at = `${name} at ${new Date(Math.floor(askedMs / stepMs) * stepMs).toISOString()}`;
+      const first = askedBy.get(at) ?? account;
+      askedBy.set(at, first);
+      if (first !== account) twice.push(`${at} was asked by ${first} and by ${account}`);
+    }
+  return twice;
+}
+
+/** The most slots in a row, in their order, that lack a name. */
+function longestGap({ names }: DueJob, stored: ReadonlyMap<number, ReadonlySet<string>>): number {
+  const inOrder = [...stored].sort(([a], [b]) => a - b).map(([, found]) => found);
+  let longest = 0;
+  for (const name of names) {
+    let gap = 0;
+    for (const found of inOrder) longest = Math.max(longest, (gap = found.has(name) ? 0 : gap + 1));
+  }
+  return longest;
+}
+
 async function readAnswers(journalDir: string): Promise<Answered[]> {
   const parser = new XMLParser({ ignoreAttributes: false, parseTagValue: false });
   const answers: Answered[] = [];
   for (const { name } of await listSegments(journalDir))
     for await (const item of readSegment(journalDir, name)) {
-      if (item.kind !== "record" || item.record.kind !== "response") continue;
-      const { body, requestedAt } = item.record;
+      if (item.kind !== "record" || item.record.kind !== "response" || item.record.status !== 200) continue;
+      const { body, requestedAt, account = "default" } = item.record;
       const { response } = parser.parse(Buffer.from(body).toString("utf8")) as {
         response: { "@_id": string; quotes: { instrumentquote: Item | Item[] } };
       };
       const items = [response.quotes.instrumentquote].flat();
-      answers.push({ id: response["@_id"], askedMs: Date.parse(requestedAt), names: items.map(nameOf) });
+      const askedMs = Date.parse(requestedAt);
+      answers.push({ id: response["@_id"], account, askedMs, names: items.map(nameOf) });
     }
   return answers;
 }

@@ -98,7 +98,9 @@ export async function conclude(
     did,
     figures: {
       ...{ answers: journaled, quotes, slots: ledger.slots, due: ledger.due, missed: ledger.missed },
-      ...(counted && { recounted: counted.slots, storedByRecount: counted.stored }),
+      ...(counted && {
+        ...{ recounted: counted.slots, storedByRecount: counted.stored, longestGap: counted.longestGap },
+      }),
       ...figures,
       peakMb,
     },

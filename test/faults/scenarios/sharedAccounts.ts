@@ -1,0 +1,135 @@
+/** Four accounts share the jobs: one is drained and one is refused in the middle, and both come back. */
+import { writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { wantAccount } from "../../../src/archive/accountRows.ts";
+import type { Credentials } from "../../../src/quotes-api/oauth/signature.ts";
+import { systemClock } from "../../../src/clock.ts";
+import { until } from "../../support/until.ts";
+import type { SharedService } from "../kit/sharedService.ts";
+import { CREDENTIALS, type World } from "../kit/world.ts";
+import { conclude, type Verdict, watchMemory } from "./verdict.ts";
+
+/** Their names; the first has the credentials of every collector. */
+export const NAMES = ["main", "second", "third", "fourth"] as const;
+
+/** What each signs with. */
+export function sharedKeys(): Map<string, Credentials> {
+  return new Map(
+    NAMES.map((name, place) => [
+      name,
+      place === 0
+        ? CREDENTIALS
+        : {
+            ...{ consumerKey: `${name}-key`, consumerSecret: `${name}-secret` },
+            ...{ accessToken: `${name}-token`, accessTokenSecret: `${name}-token-secret` },
+          },
+    ]),
+  );
+}
+
+/** The settings that hold the secrets of all. */
+export function sharedSecrets(): Record<string, string> {
+  return Object.fromEntries(
+    [...sharedKeys()].flatMap(([name, keys]) =>
+      Object.entries(keys).map(([what, value]) => [variableOf(name, what), value]),
+    ),
+  );
+}
+
+function variableOf(name: string, what: string): string {
+  return `${name}_${what}`.toUpperCase();
+}
+
+/** How it goes. */
+type Course = {
+  service: SharedService;
+  limit: number;
+  windowMs: number;
+  /** Time between two slots of the jobs, in ms. */
+  stepMs: number;
+  /** Slots that pass in each of the four parts: all, one drained, one refused besides, both back. */
+  slots: number;
+  /** The most slots in a row that an instrument may lack; null: the machine's speed is not to matter. */
+  longestGap: number | null;
+};
+
+/** Runs it. */
+export async function shareAccounts(world: World, course: Course): Promise<Verdict> {
+  const { service, limit, windowMs, stepMs, slots } = course;
+  const { pool } = world;
+  writeAccounts(world, { service, limit, windowMs });
+  const collector = world.collect();
+  const memory = watchMemory(() => collector);
+  const nowMs = (): number => systemClock.now().getTime();
+  const stateOf = async (name: string): Promise<unknown> =>
+    (await pool.query("select state from accounts where name = $1", [name])).rows[0]?.state;
+  const pass = async (): Promise<void> => {
+    const fromMs = nowMs();
+    await until(async () => (await settledSince(world, fromMs)) >= slots, `${slots} slots settled`);
+  };
+  const violations: string[] = [];
+  try {
+    await pass();
+    await wantAccount(pool, "second", "drained");
+    await until(async () => (await stateOf("second")) === "drained", "the second account drained");
+    const drainedMs = nowMs();
+    await pass();
+    service.refuse("third", true);
+    await until(async () => (await stateOf("third")) === "refused", "the third account refused");
+    await pass();
+    const late = service
+      .calls()
+      .filter(({ account, atMs }) => account === "second" && atMs > drainedMs + 2 * stepMs);
+    if (late.length > 0) violations.push(`${late.length} calls of the account that was drained`);
+    await wantAccount(pool, "second", "active");
+    service.refuse("third", false);
+    await until(async () => (await stateOf("second")) === "active", "the second account called again");
+    await pass();
+  } finally {
+    memory.stop();
+  }
+  const calls = service.calls();
+  const byAccount = NAMES.map((name) => [name, calls.filter(({ account }) => account === name)] as const);
+  for (const [name, own] of byAccount) {
+    const faults = own.filter(({ status }) => status === 429).length;
+    if (faults > 0) violations.push(`${faults} calls of ${name} were above its limit`);
+  }
+  const verdict = await conclude(world, {
+    ...{ scenario: "accounts", collector, peakMb: memory.peakMb() },
+    did: `${NAMES.length} accounts, one drained and one refused after ${slots} slots each`,
+    figures: Object.fromEntries(byAccount.map(([name, own]) => [name, own.length])),
+  });
+  const unauthorized = await pool.query("select from misses where reason = 'unauthorized'");
+  if (unauthorized.rows.length > 0)
+    violations.push(
+      `${unauthorized.rows.length} misses of a refused account that another could have asked for`,
+    );
+  const { longestGap = 0 } = verdict.figures;
+  if (course.longestGap !== null && longestGap > course.longestGap)
+    violations.push(`a gap of ${longestGap} slots`);
+  return { ...verdict, violations: [...verdict.violations, ...violations] };
+}
+
+/** Slots of all jobs that have begun since then and are settled: the fewest of any job. */
+async function settledSince({ pool, jobs }: World, sinceMs: number): Promise<number> {
+  const { rows } = await pool.query<{ count: number }>(
+    `select count(distinct slot_at)::int as count from slots where slot_at > $1 and job = any ($2) group by job`,
+    [new Date(sinceMs).toISOString(), jobs.map(({ name }) => name)],
+  );
+  return rows.length < jobs.length ? 0 : Math.min(...rows.map(({ count }) => count));
+}
+
+function writeAccounts(
+  { dataDir }: World,
+  { service, limit, windowMs }: Pick<Course, "service" | "limit" | "windowMs">,
+): void {
+  const accounts = [...service.keys].map(([name, keys]) => [
+    `  - name: ${name}`,
+    `    baseUrl: ${service.baseUrl}`,
+    `    limit: ${limit}`,
+    `    windowMs: ${windowMs}`,
+    ...Object.keys(keys).map((what) => `    ${what}Variable: ${variableOf(name, what)}`),
+  ]);
+  const file = join(dirname(dataDir), "jobs", "accounts.yaml");
+  writeFileSync(file, `accounts:\n${accounts.flat().join("\n")}\n`);
+}
