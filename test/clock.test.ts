@@ -98,4 +98,38 @@ describe("receive times", () => {
 
     expect(observe()).toBe("2026-11-20T23:50:00.000000Z");
   });
+
+  test("of collectors with numbers of their own are never the same, whatever their clocks say, and near the time", () => {
+    const step = fc.tuple(fc.nat(1), fc.integer({ min: -2_000, max: 2_000 }));
+    fc.assert(
+      fc.property(fc.array(step, { maxLength: 60 }), fc.nat(255), fc.nat(255), (steps, one, other) => {
+        fc.pre(one !== other);
+        const clock = handClock("2026-11-20T22:50:00.100Z");
+        const observers = [one, other].map((number) => createObserver(clock, () => number));
+        const given: string[][] = [[], []];
+        let wallMs = clock.now().getTime();
+        for (const [who, aheadMs] of steps) {
+          wallMs += aheadMs;
+          clock.set(new Date(wallMs).toISOString(), clock.monotonicMs() + 0.01);
+          given[who]?.push(observers[who]?.() ?? "");
+        }
+        const all = given.flat();
+        expect(new Set(all).size).toBe(all.length);
+        for (const own of given) expect([...own].sort()).toEqual(own);
+      }),
+    );
+  });
+
+  test("bear a number from the moment it is known", () => {
+    const clock = handClock("2026-11-20T22:50:00.100Z");
+    let number: number | null = null;
+    const observe = createObserver(clock, () => number);
+
+    const before = observe();
+    number = 7;
+
+    expect(before).toBe("2026-11-20T22:50:00.100000Z");
+    expect(microsOf(observe()) % 256n).toBe(7n);
+    expect(microsOf(observe()) % 256n).toBe(7n);
+  });
 });

@@ -124,6 +124,68 @@ test("a job that is pinned is one account's, and what others want of the same as
   expectRecounted(world);
 });
 
+describe("accounts that come and go while it runs", () => {
+  const jobs = [
+    jobOf({ name: "list", symbols: symbolsNamed(800) }),
+    jobOf({ name: "chain", options: contractsOf(100) }),
+  ];
+
+  test("one that is new has its share from the next slot on, and one that goes has none", async () => {
+    const world = startFleet({ jobs }, ["main", "second"]);
+    await world.until("2026-11-20T14:31:58Z");
+
+    const left = world.collector.replaceAccounts(["second"], [world.account("third")]);
+    await world.until("2026-11-20T14:33:30Z");
+    await left;
+
+    for (const [minute, names] of [
+      ["14:31", ["main", "second"]],
+      ["14:32", ["main", "third"]],
+    ] as const) {
+      expect(sharesAt(world, minute, "list").map(({ account }) => account)).toEqual(
+        expect.arrayContaining([...names]),
+      );
+      const found = [...askers(world, minute).values()];
+      expect(found).toHaveLength(900);
+      expect(found.every((accounts) => accounts.length === 1)).toBe(true);
+      expect([...new Set(found.flat())].toSorted()).toEqual([...names]);
+    }
+    expect(world.collector.status().accounts.map(({ name }) => name)).toEqual(["main", "third"]);
+    expectRecounted(world);
+  });
+
+  test("what one that goes has not asked for yet, the others ask for in the same slot", async () => {
+    const few = [jobOf({ name: "list", symbols: symbolsNamed(100), options: contractsOf(40) })];
+    const world = startFleet({ jobs: few, latencyMs: () => 2_000 }, ["main", "second"]);
+    await world.until("2026-11-20T14:31:01Z");
+
+    const left = world.collector.replaceAccounts(["second"], []);
+    await world.until("2026-11-20T14:32:30Z");
+    await left;
+
+    const asked = world.calls.filter(({ planned }) => planned.slotAt?.slice(11, 16) === "14:31");
+    expect(asked.filter(({ account }) => account === "second").length).toBe(6);
+    expect(askers(world, "14:31").size).toBe(140);
+    expect(sharesAt(world, "14:31", "list").map(({ account }) => account)).toContain("second");
+    expectRecounted(world);
+  });
+
+  test("one whose limit was changed goes on with what waits, and counts what it has sent", async () => {
+    const world = startFleet({ jobs, latencyMs: () => 1_000 }, ["main", "second"]);
+    await world.until("2026-11-20T14:31:02Z");
+
+    const changed = { ...world.account("second"), governor: { limit: 30, windowMs: 60_000 } };
+    void world.collector.replaceAccounts(["second"], [changed]);
+    await world.until("2026-11-20T14:34:30Z");
+
+    const { accounts } = world.collector.status();
+    expect(accounts.map(({ name, budget }) => `${name} ${budget.limit}`)).toEqual(["main 60", "second 30"]);
+    const later = world.calls.filter(({ planned }) => planned.slotAt?.slice(11, 16) === "14:33");
+    expect(later.filter(({ account }) => account === "second").length).toBeLessThanOrEqual(30);
+    expectRecounted(world);
+  });
+});
+
 describe("an account that is drained", () => {
   const jobs = [jobOf({ name: "list", symbols: symbolsNamed(800), options: contractsOf(80) })];
 
@@ -211,6 +273,11 @@ test("whatever happens to accounts and jobs, and however long nothing runs, ever
     fc.record({ kind: fc.constant("refuse" as const), names: fc.subarray(NAMES) }),
     fc.record({ kind: fc.constant("jobs" as const), symbols: fc.nat(400), contracts: fc.nat(40) }),
     fc.record({ kind: fc.constant("stall" as const), ms: fc.nat(100_000) }),
+    fc.record({
+      kind: fc.constant("accounts" as const),
+      stay: fc.subarray(NAMES, { minLength: 1 }),
+      anew: fc.subarray(NAMES),
+    }),
   );
   await fc.assert(
     fc.asyncProperty(fc.array(fc.tuple(fc.nat(90_000), event), { maxLength: 6 }), async (events) => {
@@ -224,12 +291,19 @@ test("whatever happens to accounts and jobs, and however long nothing runs, ever
         respond: ({ planned, account }) =>
           refused.includes(account) ? failure("unauthorized") : quotesFor(planned),
       });
+      let present: readonly string[] = NAMES;
       for (const [afterMs, happens] of events) {
         await world.pass(afterMs);
         if (happens.kind === "drain") world.shares.drain(happens.names);
         else if (happens.kind === "refuse") refused = happens.names;
         else if (happens.kind === "stall") world.stall(happens.ms);
-        else
+        else if (happens.kind === "accounts") {
+          const { stay, anew } = happens;
+          const come = stay.filter((name) => !present.includes(name) || anew.includes(name));
+          const gone = present.filter((name) => !stay.includes(name) || anew.includes(name));
+          void world.collector.replaceAccounts(gone, come.map(world.account));
+          present = stay;
+        } else
           world.collector.replaceJobs(
             jobsOf(happens.symbols, happens.contracts),
             alwaysOpen,

@@ -1,9 +1,11 @@
 /** What a run knows of the calls of the runs before it, whatever became of them and of the wall clock. */
 import {
   appendFileSync,
+  copyFileSync,
   mkdirSync,
-  readdirSync,
   readFileSync,
+  readdirSync,
+  rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -187,4 +189,18 @@ test.each([0o000, 0o777])("the files are their owner's alone under a umask of %i
 
   expect((statSync(join(dataDir, "calls")).mode & 0o777).toString(8)).toBe("700");
   expect(filesOf(dataDir).map((file) => (statSync(file).mode & 0o777).toString(8))).toEqual(["600"]);
+});
+
+test("calls of another account are none of it, and those that an older version noted are everybody's", () => {
+  const dataDir = tempDir();
+  const [first, second] = [machineAt(dataDir, "a".repeat(32)), machineAt(dataDir, "b".repeat(32))];
+  first.run().leaves("of the first");
+  second.run().leaves("of the second");
+  const [own = ""] = filesOf(dataDir).filter((file) => file.includes("aaaa"));
+  copyFileSync(own, own.replace(/-a+\.log$/, ".log"));
+
+  expect([...second.read().requestIds].toSorted()).toEqual(["of the first", "of the second"]);
+  rmSync(own.replace(/-a+\.log$/, ".log"));
+  expect([...second.read().requestIds]).toEqual(["of the second"]);
+  expect([...first.read().requestIds]).toEqual(["of the first"]);
 });

@@ -47,6 +47,8 @@ export type World = VirtualTime & {
   calls: SeenCall[];
   notes: LedgerNote[];
   logged: { level: string; message: string }[];
+  /** An account of this name, for the collector to take in. */
+  account: (name: string) => CalledAccount;
   /** Ends the collector as the program does, and gives the clock back. */
   end: (graceMs: number) => Promise<void>;
 };
@@ -117,6 +119,13 @@ export function startWorld(options: WorldOptions): World {
       await options.kept?.(call);
       return { record: { requestedAt, observedAt: call.observedAt, headers }, answer };
     };
+  const account = (name: string): CalledAccount => ({
+    name,
+    governor: options.governor ?? { limit: 60, windowMs: 60_000 },
+    history: options.history ?? null,
+    ...(options.onClosed && { onClosed: options.onClosed }),
+    send: sendAs(name),
+  });
   const collector = new Collector({
     jobs: options.jobs,
     calendar: options.calendar ?? alwaysOpen,
@@ -127,13 +136,7 @@ export function startWorld(options: WorldOptions): World {
     earlier: options.earlier ?? null,
     ...(options.shares && { shares: options.shares }),
     onNote: (note) => void notes.push(structuredClone(note)),
-    accounts: (options.accounts ?? ["default"]).map((name) => ({
-      name,
-      governor: options.governor ?? { limit: 60, windowMs: 60_000 },
-      history: options.history ?? null,
-      ...(options.onClosed && { onClosed: options.onClosed }),
-      send: sendAs(name),
-    })),
+    accounts: (options.accounts ?? ["default"]).map(account),
   });
   const end = async (graceMs: number): Promise<void> => {
     open.delete(world);
@@ -143,7 +146,7 @@ export function startWorld(options: WorldOptions): World {
     jest.useRealTimers();
   };
   const world: World = {
-    ...{ ...time, collector, calls, notes, logged, end },
+    ...{ ...time, collector, calls, notes, logged, account, end },
   };
   open.add(world);
   collector.start(options.away);

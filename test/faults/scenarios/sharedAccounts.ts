@@ -1,4 +1,7 @@
-/** Four accounts share the jobs: one is drained and one is refused in the middle, and both come back. */
+/**
+ * Accounts share the jobs: their file is broken while they are called, a fourth one comes, one is drained and one is
+ * refused in the middle, and both come back.
+ */
 import { writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { wantAccount } from "../../../src/archive/accountRows.ts";
@@ -55,9 +58,11 @@ type Course = {
 
 /** Runs it. */
 export async function shareAccounts(world: World, course: Course): Promise<Verdict> {
-  const { service, limit, windowMs, stepMs, slots } = course;
+  const { service, stepMs, slots } = course;
   const { pool } = world;
-  writeAccounts(world, { service, limit, windowMs });
+  const file = join(dirname(world.dataDir), "jobs", "accounts.yaml");
+  const write = (...names: string[]): void => writeFileSync(file, accountsYaml(course, names));
+  write("main", "second", "third");
   const collector = world.collect();
   const memory = watchMemory(() => collector);
   const nowMs = (): number => systemClock.now().getTime();
@@ -69,6 +74,12 @@ export async function shareAccounts(world: World, course: Course): Promise<Verdi
   };
   const violations: string[] = [];
   try {
+    await pass();
+    writeFileSync(file, "accounts: [");
+    const staysInForce = (): boolean => collector.output().includes("stay in force");
+    await until(staysInForce, "the collector complaining of the broken file");
+    write(...NAMES);
+    await until(async () => (await stateOf("fourth")) === "active", "the fourth account");
     await pass();
     await wantAccount(pool, "second", "drained");
     await until(async () => (await stateOf("second")) === "drained", "the second account drained");
@@ -96,7 +107,7 @@ export async function shareAccounts(world: World, course: Course): Promise<Verdi
   }
   const verdict = await conclude(world, {
     ...{ scenario: "accounts", collector, peakMb: memory.peakMb() },
-    did: `${NAMES.length} accounts, one drained and one refused after ${slots} slots each`,
+    did: `three accounts, a broken file, a fourth one, one drained and one refused, ${slots} slots each`,
     figures: Object.fromEntries(byAccount.map(([name, own]) => [name, own.length])),
   });
   const unauthorized = await pool.query("select from misses where reason = 'unauthorized'");
@@ -119,17 +130,13 @@ async function settledSince({ pool, jobs }: World, sinceMs: number): Promise<num
   return rows.length < jobs.length ? 0 : Math.min(...rows.map(({ count }) => count));
 }
 
-function writeAccounts(
-  { dataDir }: World,
-  { service, limit, windowMs }: Pick<Course, "service" | "limit" | "windowMs">,
-): void {
-  const accounts = [...service.keys].map(([name, keys]) => [
+function accountsYaml({ service, limit, windowMs }: Course, names: readonly string[]): string {
+  const accounts = names.map((name) => [
     `  - name: ${name}`,
     `    baseUrl: ${service.baseUrl}`,
     `    limit: ${limit}`,
     `    windowMs: ${windowMs}`,
-    ...Object.keys(keys).map((what) => `    ${what}Variable: ${variableOf(name, what)}`),
+    ...Object.keys(CREDENTIALS).map((what) => `    ${what}Variable: ${variableOf(name, what)}`),
   ]);
-  const file = join(dirname(dataDir), "jobs", "accounts.yaml");
-  writeFileSync(file, `accounts:\n${accounts.flat().join("\n")}\n`);
+  return `accounts:\n${accounts.flat().join("\n")}\n`;
 }
