@@ -28,6 +28,11 @@ const table = {
     exitCode: 2,
     hint: "Set QUOTEKEEPER_JOBS_DIR to a directory that holds job files; there are examples in jobs/ of the program's own directory.",
   },
+  ACCOUNT_UNKNOWN: {
+    retryable: false,
+    exitCode: 2,
+    hint: "`quotekeeper accounts list` shows the accounts that are configured here.",
+  },
   COLLECTOR_RUNNING: {
     retryable: false,
     exitCode: 2,

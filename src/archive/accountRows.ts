@@ -1,13 +1,13 @@
 /** The table of accounts: what the operator wants of each, and what its collector has said of it last. No secrets. */
-import { eq } from "drizzle-orm";
+import { eq, inArray, sql } from "drizzle-orm";
 import type pg from "pg";
 import { placeAccounts } from "./instruments.ts";
-import { accounts } from "./schema.ts";
+import { accounts, collectors } from "./schema.ts";
 import { tablesOn } from "./tableRows.ts";
 import { inTransaction } from "./transaction.ts";
 
 /** An account as the database knows it. */
-export type AccountRow = Omit<typeof accounts.$inferSelect, "id">;
+type AccountRow = Omit<typeof accounts.$inferSelect, "id">;
 
 /** What a collector says of an account of its own. */
 export type KeptAccount = {
@@ -67,3 +67,32 @@ export async function wantAccount(
       .where(eq(accounts.id, id ?? 0));
   });
 }
+
+/** What an account does: what the operator has said holds at once, and what its collector has said last besides. */
+export function accountState(row: AccountRow | undefined): "active" | "drained" | "refused" {
+  if (row?.wanted === "drained") return "drained";
+  return row?.state === "refused" ? "refused" : "active";
+}
+
+/** Who collects what, by the keys of accounts. `owner` is `host:pid`, null when nobody does: then `fence` is the last one's. */
+export async function readOwners(
+  pool: Pick<pg.Pool, "query">,
+  keys: readonly string[],
+): Promise<Map<string, { owner: string | null; fence: number }>> {
+  const { account, host, pid, fence, released, renewedAt } = collectors;
+  const rows = await tablesOn(pool)
+    .select({
+      account,
+      owner: sql<
+        string | null
+      >`case when not ${released} and ${renewedAt} > clock_timestamp() - ${GONE_AFTER}::interval
+        then ${host} || ':' || ${pid} end`,
+      fence: sql`${fence}`.mapWith(Number),
+    })
+    .from(collectors)
+    .where(inArray(account, [...keys]));
+  return new Map(rows.map(({ account, ...row }) => [account, row]));
+}
+
+/** A collector that has not renewed its lease for so long is away: it does so every 2 s. */
+const GONE_AFTER = "10 s";

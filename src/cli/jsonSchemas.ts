@@ -2,6 +2,7 @@
 import { z } from "zod";
 import { gapsJson } from "./backfill/gaps.ts";
 import { backfillJson } from "./backfill/report.ts";
+import { accountsListJson, accountJson } from "./accounts.ts";
 import { calendarJson } from "./calendar.ts";
 import { coverageJson } from "./coverage.ts";
 import { exportJson } from "./export.ts";
@@ -19,6 +20,9 @@ export const JSON_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   poll: pollJson,
   coverage: coverageJson,
   plan: planJson,
+  "accounts list": accountsListJson,
+  "accounts drain": accountJson,
+  "accounts resume": accountJson,
   calendar: calendarJson,
   "jobs check": jobsCheckJson,
   migrate: migrateJson,

@@ -52,6 +52,10 @@ const COMMANDS: Readonly<Record<string, { does: string; load: () => Promise<AddC
     does: "the calls and batches that the jobs need at each slot of the session, and what would be missed; exit code 1 when over budget",
     load: async () => (await import("./plan.ts")).addPlan,
   },
+  accounts: {
+    does: "the accounts that share the jobs: what each does, and who collects it",
+    load: async () => (await import("./accounts.ts")).addAccounts,
+  },
   calendar: {
     does: "the exchange's sessions, as the program knows them: date, kind, pre, open, close, post",
     load: async () => (await import("./calendar.ts")).addCalendar,

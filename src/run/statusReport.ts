@@ -1,5 +1,6 @@
 /** What `status` finds out: a line for each subject, ten at most while nothing needs a person, and the same as data. It reads, and makes nothing. */
 import { resolve } from "node:path";
+import { settingsAccounts } from "../accounts/account.ts";
 import { type BudgetUse, readBudgetUse, readOtherCalls } from "../archive/budgetUse.ts";
 import { databaseError, isDatabaseError } from "../archive/databaseError.ts";
 import { explain, findReadOnly } from "../archive/explain.ts";
@@ -220,10 +221,10 @@ async function readArchive(
   // The program's own simulated market runs only while `start` does, and is never late.
   const calendar: Calendar | null = config.feed.kind === "simulated" ? null : createCalendar(overrides);
   const ledger = await readLedgerStatus(pool, jobs, { source: market.slots, calendar, now });
-  const since = new Date(now.getTime() - config.limitWindowMs);
-  const windowMs = config.limitWindowMs;
-  const otherCalls = config.feed.kind === "simulated" ? 0 : await readOtherCalls(pool, { now, windowMs });
-  const budget = { ...(await readBudgetUse(pool, market.answers, { since, now })), otherCalls };
+  const accounts = settingsAccounts(config);
+  const [use] = await readBudgetUse(pool, accounts, now);
+  const others = config.feed.kind === "simulated" ? null : await readOtherCalls(pool, accounts, now);
+  const budget = use ? { ...use, otherCalls: others?.get(accounts[0]?.name ?? "") ?? 0 } : null;
   const clockSteps = await readClockSteps(pool, new Date(now.getTime() - CLOCK_SAID_MS), now);
   return {
     market: market.answers,

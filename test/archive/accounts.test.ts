@@ -123,7 +123,11 @@ describe("an answer", () => {
     );
     await loadAll({ pool, journalDir: dir, clock: createTestClock() });
 
-    expect(await readOtherCalls(pool, { now, windowMs: 60_000 })).toBe(8);
+    const callers = ["shared", "busy", "default", "unheard of"].map((name) => ({
+      name,
+      limitWindowMs: 60_000,
+    }));
+    expect(await readOtherCalls(pool, callers, now)).toEqual(new Map([["shared", 8]]));
   });
 });
 

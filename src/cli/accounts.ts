@@ -1,0 +1,156 @@
+/** `quotekeeper accounts list|drain|resume`: the accounts that share the jobs, and which of them take part. */
+import { resolve } from "node:path";
+import { z } from "zod";
+import { type Account, accountKey } from "../accounts/account.ts";
+import { accountState, readAccountRows, readOwners, wantAccount } from "../archive/accountRows.ts";
+import { readBudgetUse } from "../archive/budgetUse.ts";
+import { currentVersion } from "../archive/migrations.ts";
+import type { Config } from "../config/loadEnvironment.ts";
+import { QuotekeeperError } from "../errors.ts";
+import { type Archive, archiveExists, requireArchive, requireSchema, withArchive } from "../run/archive.ts";
+import type { Edges } from "../run/edges.ts";
+import { count } from "../run/jsonWords.ts";
+import { jobsInvalid, readJobs } from "../schedule/readJobs.ts";
+import { type AddCommand, EXIT_CODES } from "./command.ts";
+import { say } from "./terminal/harmless.ts";
+import { printJson } from "./terminal/printJson.ts";
+import { table } from "./terminal/table.ts";
+
+/** `accounts drain --json` and `accounts resume --json`. */
+export const accountJson = z.strictObject({
+  name: z.string().describe("Its name."),
+  limit: count.describe("Calls that it may make in a window, as configured."),
+  windowMs: count.describe("Length of the window in ms."),
+  state: z
+    .enum(["active", "drained", "refused"])
+    .describe(
+      "`drained`: the operator has said that it is to make no calls. `refused`: the service has refused its credentials for two minutes, and other accounts have its share.",
+    ),
+  owner: z
+    .string()
+    .nullable()
+    .describe("The collector that calls it, as `host:process id`; null when none does."),
+  fence: count
+    .nullable()
+    .describe("How often a collector has taken it; the last one has this number. Null: none has."),
+  callsUsed: count.describe("Answers that arrived in its last window."),
+});
+
+/** `accounts list --json`. */
+export const accountsListJson = z.strictObject({
+  accounts: z.array(accountJson).describe("The accounts that are configured, in their order."),
+});
+
+type ShownAccount = z.infer<typeof accountJson>;
+
+/** What the two commands that change something keep in the archive. */
+const WANTED = { drain: "drained", resume: "active" } as const;
+
+type Change = { verb: keyof typeof WANTED; name: string; json: boolean };
+
+/** `accounts`, with its commands. */
+export const addAccounts: AddCommand = (accounts, { run, edges }) => {
+  accounts
+    .command("list")
+    .description("what each account may call and has called, what it does, and who collects it")
+    .option("--json", "print JSON", false)
+    .addHelpText("after", EXIT_CODES)
+    .action(({ json }: { json: boolean }) => run((config) => list(config, edges, json)));
+  const descriptions = {
+    drain: "an account makes no calls from the next slot on; others have its share",
+    resume: "an account takes part again from the next slot on",
+  };
+  for (const verb of ["drain", "resume"] as const)
+    accounts
+      .command(verb)
+      .description(descriptions[verb])
+      .argument("<name>", "the account's name")
+      .option("--json", "print JSON", false)
+      .addHelpText("after", EXIT_CODES)
+      .action((name: string, { json }: { json: boolean }) =>
+        run((config) => change(config, edges, { verb, name, json })),
+      );
+};
+
+/** @returns 0 */
+async function list(config: Config, edges: Edges, json: boolean): Promise<number> {
+  const accounts = await configured(config);
+  const shown = (await archiveExists(config))
+    ? await withArchive(config, edges, (archive) => show(archive, accounts, edges))
+    : accounts.map(unseen);
+  if (json) printJson(edges.stdout, accountsListJson, { accounts: shown });
+  else {
+    const columns = ["Account", "State", "Calls", "Limit", "Window", "Collected by", "Fence"].map(
+      (heading) => ({
+        heading,
+        right: ["Calls", "Limit", "Window", "Fence"].includes(heading),
+      }),
+    );
+    const cells = shown.map(({ name, state, callsUsed, limit, windowMs, owner, fence }) => [
+      ...[name, state, String(callsUsed), String(limit), `${windowMs / 1_000} s`],
+      ...[owner ?? "nobody", fence === null ? "" : String(fence)],
+    ]);
+    edges.stdout.write(table(columns, cells, edges));
+  }
+  return 0;
+}
+
+/** @returns 0, also where it is so already */
+async function change(config: Config, edges: Edges, { verb, name, json }: Change): Promise<number> {
+  const accounts = await configured(config);
+  if (!accounts.some((account) => account.name === name))
+    throw new QuotekeeperError(
+      "ACCOUNT_UNKNOWN",
+      `${name} is no account of ${accounts.map((account) => account.name).join(", ")}`,
+    );
+  await requireArchive(config);
+  const shown = await withArchive(config, edges, async (archive) => {
+    await requireSchema(archive.pool, archive.address);
+    await wantAccount(archive.pool, name, WANTED[verb]);
+    return show(archive, accounts, edges);
+  });
+  const changed = shown.find((account) => account.name === name);
+  if (json && changed) printJson(edges.stdout, accountJson, changed);
+  else {
+    const when = changed?.owner ? "from the next slot on" : "as soon as a collector runs";
+    const left = shown.filter(({ state }) => state !== "drained").map((account) => account.name);
+    const rest =
+      left.length === 0
+        ? "NOTHING IS POLLED, because all accounts are drained"
+        : `calls are shared by ${left.join(", ")}`;
+    say(
+      edges.stdout,
+      `${name} ${verb === "drain" ? "makes no calls" : "takes part again"} ${when}: ${rest}.`,
+    );
+  }
+  return 0;
+}
+
+/** The configured accounts; what is wrong with job files is no matter here. */
+async function configured(config: Config): Promise<Account[]> {
+  const { accounts, problems } = await readJobs(resolve(config.jobsDir), config);
+  if (accounts.length === 0) throw jobsInvalid(problems);
+  return accounts;
+}
+
+async function show(
+  { pool }: Archive,
+  accounts: readonly Account[],
+  { clock }: Edges,
+): Promise<ShownAccount[]> {
+  if ((await currentVersion(pool)) === 0) return accounts.map(unseen);
+  const rows = await readAccountRows(pool);
+  const owners = await readOwners(pool, accounts.map(accountKey));
+  const used = await readBudgetUse(pool, accounts, clock.now());
+  return accounts.map((account, place) => ({
+    ...unseen(account),
+    state: accountState(rows.find(({ name }) => name === account.name)),
+    ...owners.get(accountKey(account)),
+    callsUsed: used[place]?.calls ?? 0,
+  }));
+}
+
+/** An account of which nobody has said anything. */
+function unseen({ name, limit, limitWindowMs }: Account): ShownAccount {
+  return { name, limit, windowMs: limitWindowMs, state: "active", owner: null, fence: null, callsUsed: 0 };
+}

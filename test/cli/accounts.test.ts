@@ -1,0 +1,113 @@
+/** `accounts`: what each does, and the operator's word on who takes part. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { keepAccounts } from "../../src/archive/accountRows.ts";
+import { rowsOfQuery } from "../support/archive.ts";
+import { freshDatabase } from "../support/database.ts";
+import { tempDir } from "../support/tempDir.ts";
+import { run } from "./edges.ts";
+
+const THREE = ["default", "simulated-2", "simulated-3"];
+
+function settings(more: Record<string, string> = {}): Record<string, string> {
+  const jobs = tempDir();
+  writeFileSync(join(jobs, "a.yaml"), 'name: a\nschedule: "* * * * *"\nsymbols: [AAPL]\n');
+  return {
+    QUOTEKEEPER_JOBS_DIR: jobs,
+    QUOTEKEEPER_DATA_DIR: join(tempDir(), "data"),
+    QUOTEKEEPER_SIMULATED_ACCOUNTS: "3",
+    QUOTES_LIMIT: "50",
+    ...more,
+  };
+}
+
+const account = (name: string, state = "active") => ({
+  ...{ name, limit: 50, windowMs: 60_000, state, owner: null, fence: null, callsUsed: 0 },
+});
+
+test("before there is an archive the accounts are listed as they are configured, and none can be drained", async () => {
+  const env = settings();
+  const { url } = await freshDatabase({ migrated: false });
+
+  const list = await run(["accounts", "list", "--json"], env);
+  const empty = await run(["accounts", "list", "--json"], { ...env, DATABASE_URL: url });
+  const drain = await run(["accounts", "drain", "default"], env);
+
+  expect(list).toMatchObject({ exitCode: 0, stderr: "" });
+  expect(JSON.parse(list.stdout)).toEqual({ accounts: THREE.map((name) => account(name)) });
+  expect(empty).toEqual(list);
+  expect(drain).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("ARCHIVE_EMPTY") });
+});
+
+test("the operator's word is kept, holds at once in the list, and may be given twice", async () => {
+  const { url, pool } = await freshDatabase();
+  const env = settings({ DATABASE_URL: url });
+  await keepAccounts(pool, [
+    { name: "default", callLimit: 50, windowMs: 60_000, state: "active" },
+    { name: "simulated-2", callLimit: 50, windowMs: 60_000, state: "refused" },
+  ]);
+
+  const drained = [
+    await run(["accounts", "drain", "default"], env),
+    await run(["accounts", "drain", "default"], env),
+  ];
+  const json = await run(["accounts", "drain", "simulated-3", "--json"], env);
+  const list = await run(["accounts", "list", "--json"], env);
+  const resumed = await run(["accounts", "resume", "default"], env);
+
+  const said =
+    "default makes no calls as soon as a collector runs: calls are shared by simulated-2, simulated-3.\n";
+  expect(drained).toEqual([said, said].map((stdout) => ({ exitCode: 0, stdout, stderr: "" })));
+  expect(JSON.parse(json.stdout)).toEqual(account("simulated-3", "drained"));
+  expect(JSON.parse(list.stdout)).toEqual({
+    accounts: [
+      account("default", "drained"),
+      account("simulated-2", "refused"),
+      account("simulated-3", "drained"),
+    ],
+  });
+  expect(resumed.stdout).toBe(
+    "default takes part again as soon as a collector runs: calls are shared by default, simulated-2.\n",
+  );
+  expect(
+    await rowsOfQuery(pool, "select name, wanted from accounts where wanted is not null order by name"),
+  ).toEqual([
+    { name: "default", wanted: "active" },
+    { name: "simulated-3", wanted: "drained" },
+  ]);
+});
+
+test("who drains the last account that takes part is told that nothing is polled then", async () => {
+  const { url, pool } = await freshDatabase();
+  const env = settings({ DATABASE_URL: url, QUOTEKEEPER_SIMULATED_ACCOUNTS: "1" });
+  await pool.query(
+    `insert into collectors (account, holder, fence, beat, pid, host, granted_at, renewed_at, released)
+     values ('simulated', 'h', 5, 0, 4711, 'quotes-1', now(), clock_timestamp(), false)`,
+  );
+
+  const { exitCode, stdout } = await run(["accounts", "drain", "default"], env);
+  const list = await run(["accounts", "list"], env);
+
+  expect({ exitCode, stdout }).toEqual({
+    exitCode: 0,
+    stdout:
+      "default makes no calls from the next slot on: NOTHING IS POLLED, because all accounts are drained.\n",
+  });
+  expect(list.stdout).toMatch(/^default +drained +0 +50 +60 s +quotes-1:4711 +5$/m);
+});
+
+test("an account that is not configured is refused with the names of those that are, whatever is wrong with a job file", async () => {
+  const env = settings({ DATABASE_URL: (await freshDatabase()).url });
+  writeFileSync(join(env["QUOTEKEEPER_JOBS_DIR"] ?? "", "b.yaml"), "name: b\n");
+
+  const drain = await run(["accounts", "drain", "fourth"], env);
+  const list = await run(["accounts", "list"], env);
+
+  expect(drain).toMatchObject({
+    exitCode: 2,
+    stdout: "",
+    stderr: expect.stringContaining(`ACCOUNT_UNKNOWN: fourth is no account of ${THREE.join(", ")}. `),
+  });
+  expect(list.exitCode).toBe(0);
+});
