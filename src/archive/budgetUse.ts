@@ -6,7 +6,7 @@ import type { LedgerSource } from "../journal/ledger.ts";
 type Caller = { name: string; limitWindowMs: number; feed: { kind: LedgerSource } };
 
 /** Calls of one window, and what the service said of its own count at the newest of them. */
-export type BudgetUse = {
+type BudgetUse = {
   /** Answers that arrived in the window. */
   calls: number;
   /** `X-RateLimit-Used`, `-Limit` and `-Remaining` of the newest answer; null where it had none. */

@@ -58,14 +58,14 @@ export async function readUnknownInstruments(
   return rows.map(({ instrument }) => instrument);
 }
 
-/** How often a job missed for one reason, and the newest slot at which it did. */
-export type JobMisses = { job: string; reason: string; count: number; lastAt: Date };
+/** How often a job missed for one reason in the shares of an account, and the newest slot at which it did. */
+export type JobMisses = { job: string; reason: string; account: string; count: number; lastAt: Date };
 
 /**
  * What was due and missed in one market since an instant, and the newest slot of jobs, whichever market it was of.
  *
  * @param options.jobs whose newest slots are looked for; none: those that missed something
- * @returns misses, the job and reason with the most of them first
+ * @returns misses, the job, reason and account with the most of them first
  */
 export async function readSlotsSince(
   pool: pg.Pool,
@@ -76,12 +76,12 @@ export async function readSlotsSince(
     "select coalesce(sum(due), 0) as due from slots where slot_at >= $1 and source_id = $2",
     of,
   );
-  const misses = await pool.query<{ job: string; reason: string; n: string; last_at: string }>(
-    `select m.job, m.reason, sum(case when m.instrument = '*' then s.due else 1 end) as n, max(m.slot_at) as last_at
-     from misses m join slots s using (job, slot_at, source_id, account_id)
+  const misses = await pool.query<Record<"job" | "reason" | "account" | "n" | "last_at", string>>(
+    `select m.job, m.reason, a.name as account, sum(case when m.instrument = '*' then s.due else 1 end) as n, max(m.slot_at) as last_at
+     from misses m join slots s using (job, slot_at, source_id, account_id) join accounts a on a.id = s.account_id
      where m.slot_at >= $1 and m.source_id = $2
-     group by m.job, m.reason
-     order by n desc, m.job, m.reason`,
+     group by m.job, m.reason, a.name
+     order by n desc, m.job, m.reason, a.name`,
     of,
   );
   const newest = await pool.query<{ job: string; slot_at: string | null }>(
@@ -91,8 +91,8 @@ export async function readSlotsSince(
   );
   return {
     due: Number(sums.rows[0]?.due ?? 0),
-    misses: misses.rows.map(({ job, reason, n, last_at }) => ({
-      ...{ job, reason, count: Number(n), lastAt: new Date(last_at) },
+    misses: misses.rows.map(({ job, reason, account, n, last_at }) => ({
+      ...{ job, reason, account, count: Number(n), lastAt: new Date(last_at) },
     })),
     newest: new Map(newest.rows.flatMap(({ job, slot_at }) => (slot_at ? [[job, new Date(slot_at)]] : []))),
   };

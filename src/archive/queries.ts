@@ -5,6 +5,7 @@ import type { QuoteLine } from "./dashboard/dashboardTypes.ts";
 import type { ClockStep, LedgerSource } from "../journal/ledger.ts";
 import { type InstrumentKey, instrumentName } from "../market/instrument.ts";
 import {
+  accounts,
   clockSteps,
   deadLetters,
   extendedQuotes,
@@ -108,6 +109,31 @@ export async function readPolledMarket(
   const marketOf = ([newest]: { kind: string }[]): LedgerSource =>
     newest?.kind === "simulated" ? "simulated" : configured;
   return { answers: marketOf(answers), slots: marketOf(settled) };
+}
+
+/** Answers of the last hour, of an account, a market and an outcome: when the newest of them arrived, UTC. */
+export type AccountAnswers = { account: string; market: string; outcome: string; lastAt: string };
+
+/** @param configured which market the configuration says; a service may call itself a simulated one, see `readPolledMarket` */
+export async function readAccountAnswers(
+  pool: pg.Pool,
+  configured: LedgerSource,
+  now: Date,
+): Promise<AccountAnswers[]> {
+  const { observedAt, outcome } = responses;
+  const rows = await tablesOn(pool)
+    .select({ account: accounts.name, market: sources.kind, outcome, lastAt: max(observedAt) })
+    .from(responses)
+    .innerJoin(sources, eq(sources.id, responses.sourceId))
+    .innerJoin(accounts, eq(accounts.id, responses.accountId))
+    .where(
+      and(
+        gte(observedAt, new Date(now.getTime() - 3_600_000).toISOString()),
+        inArray(sources.kind, ["simulated", configured]),
+      ),
+    )
+    .groupBy(accounts.name, sources.kind, outcome);
+  return rows.map(({ lastAt, ...row }) => ({ ...row, lastAt: isoOf(lastAt ?? "") }));
 }
 
 /** How the collection has been going. Answers are those of one market: what was imported is no answer to a call. */

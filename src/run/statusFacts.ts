@@ -1,12 +1,11 @@
 /** The sentences of `status`: what was read, as lines with a verdict. Pure. */
-import type { BudgetUse } from "../archive/budgetUse.ts";
-import type { Health } from "../archive/queries.ts";
+import type { AccountAnswers, Health } from "../archive/queries.ts";
 import { scheduleJob, createSchedule } from "../schedule/slots.ts";
 import type { Job } from "../schedule/readJobs.ts";
 import type { ClockStep, LedgerSource } from "../journal/ledger.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import { inNewYork, roughly } from "./durations.ts";
-import type { Line } from "./statusTypes.ts";
+import type { AccountStatus, Line, StatusReport } from "./statusTypes.ts";
 import type pg from "pg";
 import { type JobMisses, readSlotsSince, readUnknownInstruments } from "../archive/coverageRows.ts";
 
@@ -44,21 +43,44 @@ export function nextLine(next: NextPoll | null, now: Date): Line {
   return { subject: "next poll", state: "ok", text: `${next.job} in ${wait}, at ${inNewYork(next.at)}` };
 }
 
+/** What all accounts have used, and may. Of the service's counts that not all have there is no sum. */
+export function budgetOf(accounts: readonly AccountStatus[]): StatusReport["budget"] {
+  if (accounts.length === 0) return null;
+  const sum = (key: "calls" | "limit" | "otherCalls"): number =>
+    accounts.reduce((total, account) => total + account[key], 0);
+  const sumOfAll = (key: "serviceUsed" | "serviceLimit" | "serviceRemaining"): number | null =>
+    accounts.reduce<number | null>(
+      (total, { [key]: one }) => (total === null || one === null ? null : total + one),
+      0,
+    );
+  return {
+    ...{ calls: sum("calls"), limit: sum("limit"), otherCalls: sum("otherCalls") },
+    windowMs: Math.max(...accounts.map(({ windowMs }) => windowMs)),
+    serviceUsed: sumOfAll("serviceUsed"),
+    serviceLimit: sumOfAll("serviceLimit"),
+    serviceRemaining: sumOfAll("serviceRemaining"),
+  };
+}
+
 /**
  * How much of the budget is used. Our count is of the last window; the service's may be of a window that began later, and
  * is of what all programs of the account sent.
  */
-export function budgetLine(
-  { calls, serviceUsed, serviceLimit, otherCalls }: BudgetUse & { otherCalls: number },
-  { limit, limitWindowMs }: { limit: number; limitWindowMs: number },
-): Line {
-  const window = limitWindowMs === 60_000 ? "the last minute" : `the last ${roughly(limitWindowMs)}`;
+export function budgetLine({
+  calls,
+  limit,
+  windowMs,
+  serviceUsed,
+  serviceLimit,
+  otherCalls,
+}: NonNullable<StatusReport["budget"]>): Line {
+  const window = windowMs === 60_000 ? "the last minute" : `the last ${roughly(windowMs)}`;
   const theirs = [
     ...(serviceLimit !== null && serviceLimit !== limit ? [`allows ${serviceLimit}`] : []),
     ...(serviceUsed === null ? [] : [`counts ${serviceUsed}`]),
   ].join(" and ");
   const later = (serviceUsed ?? calls) < calls ? " in a window of its own, which may have begun later" : "";
-  const every = limitWindowMs === 60_000 ? "a minute" : `in ${roughly(limitWindowMs)}`;
+  const every = windowMs === 60_000 ? "a minute" : `in ${roughly(windowMs)}`;
   const others =
     otherCalls === 0 ? "" : `; another program uses about ${otherCalls} calls ${every} on this account`;
   return {
@@ -66,6 +88,37 @@ export function budgetLine(
     state: calls === 0 ? "idle" : "ok",
     text: `${calls} of ${limit} calls in ${window}${theirs && `; the service ${theirs}`}${later}${others}`,
   };
+}
+
+/** The budget, and what several accounts do with it: each says itself what others do on it. */
+export function budgetLines(accounts: readonly AccountStatus[]): Line[] {
+  const budget = budgetOf(accounts);
+  if (budget === null) return [];
+  if (accounts.length === 1) return [budgetLine(budget)];
+  return [budgetLine({ ...budget, otherCalls: 0 }), accountsLine(accounts)];
+}
+
+/** A limit that is used up is what it is for; misses for it need a person. */
+function accountsLine(accounts: readonly AccountStatus[]): Line {
+  const markets = new Set(accounts.flatMap(({ market }) => market ?? []));
+  const told = accounts.map((account) => {
+    const { name, state, calls, limit, windowMs, otherCalls } = account;
+    const every = windowMs === 60_000 ? "a minute" : `in ${roughly(windowMs)}`;
+    const troubles = [
+      ...(state === "refused" ? ["REFUSED by the service: check its credentials"] : []),
+      ...(account.outOfBudget ? ["out of budget"] : []),
+      ...(markets.size > 1 && account.market === "simulated"
+        ? ["answers for a SIMULATED market, unlike others"]
+        : []),
+      ...(otherCalls > 0 ? [`another program uses about ${otherCalls} calls ${every} on it`] : []),
+    ];
+    const notes = [...(state === "drained" ? ["drained"] : []), ...troubles];
+    const text = `${name} ${calls} of ${limit}${notes.length > 0 ? ` (${notes.join("; ")})` : ""}`;
+    return { text, troubled: troubles.length > 0 };
+  });
+  const attention = told.some(({ troubled }) => troubled);
+  const text = `${told.map((one) => one.text).join(", ")} calls`;
+  return { subject: "accounts", state: attention ? "attention" : "ok", text };
 }
 
 /** Misses that somebody can do something about; the others heal by themselves, or are somebody's decision. */
@@ -139,8 +192,12 @@ export function clockLines(steps: readonly (ClockStep & { movedAt: Date })[], no
 /** Outcomes that somebody has to see to; a fault or a server's error now and then heals by itself. */
 const NEEDS_A_PERSON = ["unauthorized", "refused", "malformed"];
 
-/** The newest answers, and what of them could not be stored. */
-export function answerLines(health: Health, now: Date): Line[] {
+/**
+ * The newest answers, and what of them could not be stored.
+ *
+ * @param ofAccounts with several accounts: those that somebody has to see to are said to be whose
+ */
+export function answerLines(health: Health, now: Date, ofAccounts: readonly AccountAnswers[] = []): Line[] {
   const { lastAnswerAt, lastHour, lastOfOutcome } = health;
   if (lastAnswerAt === null) {
     const none: Line = { subject: "answers", state: "idle", text: "none yet" };
@@ -152,7 +209,9 @@ export function answerLines(health: Health, now: Date): Line[] {
   const counts = Object.entries(lastHour).map(([outcome, count]) => {
     if (outcome === "quotes") return `${count} ${count === 1 ? "answer" : "answers"} with quotes`;
     const last = NEEDS_A_PERSON.includes(outcome) ? lastOfOutcome[outcome] : undefined;
-    return `${count} ${outcome}${last === undefined ? "" : when(new Date(last), wrong.includes(outcome))}`;
+    const whose = ofAccounts.filter((one) => one.outcome === outcome).map(({ account }) => account);
+    const of = last === undefined || whose.length === 0 ? "" : ` of ${someOf([...new Set(whose)].sort())}`;
+    return `${count} ${outcome}${of}${last === undefined ? "" : when(new Date(last), wrong.includes(outcome))}`;
   });
   return [
     {
@@ -217,14 +276,19 @@ export async function readLedgerStatus(
   pool: pg.Pool,
   jobs: readonly Job[],
   { source, calendar, now }: { source: LedgerSource; calendar: Calendar | null; now: Date },
-): Promise<LedgerStatus> {
+): Promise<LedgerStatus & { missedOf: (account: string) => Missed[] }> {
   const names = jobs.map(({ name }) => name);
   const since = new Date(now.getTime() - 86_400_000);
   const { due, misses, newest } = await readSlotsSince(pool, { jobs: names, source, since });
   const late =
     calendar === null ? [] : jobs.flatMap((job) => lateJob(job, newest.get(job.name), { calendar, now }));
   const unknown = await readUnknownInstruments(pool, names, source);
-  return { due, missed: missedBy(misses, newest), late, unknown };
+  const missedOf = (account: string): Missed[] =>
+    missedBy(
+      misses.filter((miss) => miss.account === account),
+      newest,
+    );
+  return { due, missed: missedBy(misses, newest), missedOf, late, unknown };
 }
 
 /**
@@ -232,7 +296,10 @@ export async function readLedgerStatus(
  *
  * @param newest the newest slot of each job
  */
-export function missedBy(misses: readonly JobMisses[], newest: ReadonlyMap<string, Date>): Missed[] {
+export function missedBy(
+  misses: readonly Omit<JobMisses, "account">[],
+  newest: ReadonlyMap<string, Date>,
+): Missed[] {
   const byReason = new Map<string, Missed>();
   for (const { job, reason, count, lastAt } of misses) {
     const goesOn = lastAt.getTime() > (newest.get(job)?.getTime() ?? Infinity) - GOES_ON_MS;

@@ -10,6 +10,7 @@ const line = z.strictObject({
       "next poll",
       "database",
       "budget",
+      "accounts",
       "answers",
       "rows",
       "slots",
@@ -24,11 +25,31 @@ const line = z.strictObject({
   text: z.string().describe("The sentence that `status` prints."),
 });
 
+const budget = {
+  calls: count.describe("Answers that arrived in the last window."),
+  limit: count.describe("Calls that are configured for a window, as by `QUOTES_LIMIT`."),
+  windowMs: count.describe("Length of the window in ms; of several the longest."),
+  serviceUsed: z
+    .int()
+    .nullable()
+    .describe(
+      "`X-RateLimit-Used` of the newest answer of the window; fewer than `calls`: the service's own window began later.",
+    ),
+  serviceLimit: z
+    .int()
+    .nullable()
+    .describe("`X-RateLimit-Limit` of the same answer: the limit in force, where it differs from `limit`."),
+  otherCalls: count.describe(
+    "Calls a window that other programs make on the account, as far as the service's count shows it for sure; 0: none.",
+  ),
+  serviceRemaining: z.int().nullable().describe("`X-RateLimit-Remaining` of the same answer."),
+};
+
 /** `status --json`. */
 export const statusJson = z.strictObject({
   at: instant.describe("When it was looked."),
   healthy: z.boolean().describe("Whether no line needs a person; the exit code is 0 then, else 1."),
-  lines: z.array(line).max(11).describe("What `status` prints without `--json`."),
+  lines: z.array(line).max(12).describe("What `status` prints without `--json`."),
   market: z
     .enum(["account", "simulated"])
     .nullable()
@@ -43,29 +64,22 @@ export const statusJson = z.strictObject({
     .nullable()
     .describe("What is due next; null without a job, or without a slot within a year."),
   budget: z
-    .strictObject({
-      calls: count.describe("Answers that arrived in the last window."),
-      limit: count.describe("Calls that `QUOTES_LIMIT` allows in a window."),
-      windowMs: count.describe("Length of the window in ms."),
-      serviceUsed: z
-        .int()
-        .nullable()
-        .describe(
-          "`X-RateLimit-Used` of the newest answer of the window; fewer than `calls`: the service's own window began later.",
-        ),
-      serviceLimit: z
-        .int()
-        .nullable()
-        .describe(
-          "`X-RateLimit-Limit` of the same answer: the limit in force, where it differs from `limit`.",
-        ),
-      otherCalls: count.describe(
-        "Calls a window that other programs make on the account, as far as the service's count shows it for sure; 0: none.",
-      ),
-      serviceRemaining: z.int().nullable().describe("`X-RateLimit-Remaining` of the same answer."),
-    })
+    .strictObject(budget)
     .nullable()
-    .describe("The budget; null without a database."),
+    .describe("The budget, of several accounts the sum; null without a database."),
+  accounts: z
+    .array(
+      z.strictObject({
+        name: z.string().describe("Its name."),
+        state: z.enum(["active", "drained", "refused"]).describe("As `accounts list` has it."),
+        ...budget,
+        lastAnswerAt: instant
+          .nullable()
+          .describe("Arrival of its newest answer of the last hour; null when there is none."),
+        missed: countsByName.describe("Instruments missed in its shares of the last 24 hours, by reason."),
+      }),
+    )
+    .describe("Each account that is configured; none without a database."),
   lastAnswerAt: instant
     .nullable()
     .describe("Arrival of the newest answer of that market; null when there is none."),

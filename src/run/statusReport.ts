@@ -1,11 +1,19 @@
 /** What `status` finds out: a line for each subject, ten at most while nothing needs a person, and the same as data. It reads, and makes nothing. */
 import { resolve } from "node:path";
-import { settingsAccounts } from "../accounts/account.ts";
-import { type BudgetUse, readBudgetUse, readOtherCalls } from "../archive/budgetUse.ts";
+import { type Account, settingsAccounts } from "../accounts/account.ts";
+import { accountState, readAccountRows } from "../archive/accountRows.ts";
+import { readBudgetUse, readOtherCalls } from "../archive/budgetUse.ts";
 import { databaseError, isDatabaseError } from "../archive/databaseError.ts";
 import { explain, findReadOnly } from "../archive/explain.ts";
 import { currentVersion, readMigrations } from "../archive/migrations.ts";
-import { type Health, readClockSteps, readHealth, readPolledMarket } from "../archive/queries.ts";
+import {
+  type AccountAnswers,
+  type Health,
+  readAccountAnswers,
+  readClockSteps,
+  readHealth,
+  readPolledMarket,
+} from "../archive/queries.ts";
 import { readWithoutReader } from "../archive/readerRole.ts";
 import { describeTier, readTier, type Tier } from "../archive/tiers/tier.ts";
 import type { Clock } from "../clock.ts";
@@ -21,10 +29,10 @@ import { journalDir } from "./stations.ts";
 import type { Lag } from "../journal/lag.ts";
 import { type JournalHealth, journalHealth } from "./journalHealth.ts";
 import {
-  type LedgerStatus,
   readLedgerStatus,
   answerLines,
-  budgetLine,
+  budgetLines,
+  budgetOf,
   CLOCK_SAID_MS,
   clockLines,
   ledgerLines,
@@ -34,7 +42,7 @@ import {
 } from "./statusFacts.ts";
 import { readLoaderState } from "./loaderState.ts";
 import { inNewYork } from "./durations.ts";
-import type { Line, LineState, StatusReport } from "./statusTypes.ts";
+import type { AccountStatus, Line, LineState, StatusReport } from "./statusTypes.ts";
 
 /** Gives the archive to look into, and is told when that was not possible, so that the next look opens it anew. */
 export type ArchiveDoor = {
@@ -58,7 +66,8 @@ export async function readStatus(looked: Looked): Promise<StatusReport> {
   const { config, clock, viewer = false } = looked;
   const now = clock.now();
   const lines: Line[] = [];
-  const { jobs, calendar, line } = await jobsLine(config, viewer);
+  const { line, ...scheduled } = await jobsLine(config, viewer);
+  const { jobs, calendar } = scheduled;
   lines.push(line);
   const next = nextPollOf(
     jobs,
@@ -66,8 +75,8 @@ export async function readStatus(looked: Looked): Promise<StatusReport> {
     now,
   );
   if (jobs.length > 0) lines.push(nextLine(next, now));
-  const found = await lookIntoDatabase(looked, { jobs, calendar });
-  const { market, health, ledger, budget } = found;
+  const found = await lookIntoDatabase(looked, scheduled);
+  const { market, health, ledger, accounts } = found;
   lines.unshift(marketLine(config.feed.kind === "account" ? config.feed.baseUrl : null, market));
   const dir = journalDir(config);
   const journal = await journalHealth(dir, health?.loaded ?? null, {
@@ -78,8 +87,8 @@ export async function readStatus(looked: Looked): Promise<StatusReport> {
     return { state: "attention", text: error.message, lag: null };
   });
   lines.push(await databaseLine(found.database, config, { now, lag: journal.lag }));
-  if (budget) lines.push(budgetLine(budget, config));
-  if (health) lines.push(...answerLines(health, now));
+  lines.push(...budgetLines(accounts));
+  if (health) lines.push(...answerLines(health, now, accounts.length > 1 ? found.answers : []));
   if (ledger) lines.push(...ledgerLines(ledger));
   lines.push(...clockLines(found.clockSteps, now));
   lines.push({ subject: "journal", state: journal.state, text: journal.text });
@@ -89,7 +98,8 @@ export async function readStatus(looked: Looked): Promise<StatusReport> {
     healthy: lines.every(({ state }) => state !== "attention"),
     lines,
     nextPoll: next && { job: next.job, at: next.at.toISOString() },
-    budget: budget && { ...budget, limit: config.limit, windowMs: config.limitWindowMs },
+    budget: budgetOf(accounts),
+    accounts: accounts.map(({ market: _market, outOfBudget: _out, ...account }) => account),
     lastAnswerAt: health?.lastAnswerAt ?? null,
     lastHour: health?.lastHour ?? null,
     lastDay: ledger && {
@@ -123,38 +133,42 @@ async function databaseLine(
   return { subject: "database", state: "attention", text };
 }
 
-type Jobs = { jobs: Job[]; calendar: CalendarOverride[]; line: Line };
+type Jobs = { jobs: Job[]; calendar: CalendarOverride[]; accounts: Account[]; line: Line };
 
 /** A bad job file is reported, and stops nothing else. */
 async function jobsLine(config: Config, viewer: boolean): Promise<Jobs> {
   const line = (state: LineState, text: string): Line => ({ subject: "jobs", state, text });
   try {
-    const { jobs, calendar, problems } = await readJobs(resolve(config.jobsDir), config);
+    const { jobs, calendar, accounts, problems } = await readJobs(resolve(config.jobsDir), config);
     if (problems.length > 0) {
-      return { jobs, calendar, line: line("attention", problems.map(describeProblem).join("; ")) };
+      return { jobs, calendar, accounts, line: line("attention", problems.map(describeProblem).join("; ")) };
     }
-    if (jobs.length === 0) return { jobs, calendar, line: line("attention", noJobs(config.jobsDir).message) };
+    if (jobs.length === 0)
+      return { jobs, calendar, accounts, line: line("attention", noJobs(config.jobsDir).message) };
     const names = jobs.map(({ name }) => name).join(", ");
-    return { jobs, calendar, line: line("ok", `${jobs.length} in ${config.jobsDir}: ${names}`) };
+    return { jobs, calendar, accounts, line: line("ok", `${jobs.length} in ${config.jobsDir}: ${names}`) };
   } catch (error) {
     if (!(error instanceof QuotekeeperError)) throw error;
     const absent = (error.cause as NodeJS.ErrnoException | undefined)?.code === "ENOENT";
     if (viewer && absent)
       return {
-        jobs: [],
-        calendar: [],
+        ...{ jobs: [], calendar: [], accounts: [] },
         line: line("idle", `none in ${config.jobsDir}, and none needed to look`),
       };
-    return { jobs: [], calendar: [], line: line("attention", error.message) };
+    return { jobs: [], calendar: [], accounts: [], line: line("attention", error.message) };
   }
 }
+
+type Ledger = Awaited<ReturnType<typeof readLedgerStatus>>;
 
 type Found = {
   /** The one that the newest answers are of; null where that is not known. */
   market: LedgerSource | null;
   health: Health | null;
-  ledger: LedgerStatus | null;
-  budget: (BudgetUse & { otherCalls: number }) | null;
+  ledger: Ledger | null;
+  accounts: AccountStatus[];
+  /** Whose answers the last hour's are. */
+  answers: AccountAnswers[];
   clockSteps: Awaited<ReturnType<typeof readClockSteps>>;
   version: number | null;
   tier: Tier | null;
@@ -164,12 +178,12 @@ type Found = {
 function nothing(state: LineState, text: string, version: number | null = null): Found {
   const database: Line = { subject: "database", state, text };
   return {
-    ...{ market: null, health: null, ledger: null, budget: null, clockSteps: [] },
+    ...{ market: null, health: null, ledger: null, accounts: [], answers: [], clockSteps: [] },
     ...{ version, tier: null, database },
   };
 }
 
-type Scheduled = { jobs: readonly Job[]; calendar: readonly CalendarOverride[] };
+type Scheduled = Omit<Jobs, "line">;
 
 async function lookIntoDatabase(looked: Looked, scheduled: Scheduled): Promise<Found> {
   const { config, door } = looked;
@@ -200,7 +214,7 @@ async function lookIntoDatabase(looked: Looked, scheduled: Scheduled): Promise<F
 async function readArchive(
   { pool, address }: Archive,
   { config, clock }: Looked,
-  { jobs, calendar: overrides }: Scheduled,
+  { jobs, calendar: overrides, accounts }: Scheduled,
 ): Promise<Found> {
   const version = await currentVersion(pool);
   const newest = (await readMigrations()).at(-1)?.version ?? 0;
@@ -221,19 +235,47 @@ async function readArchive(
   // The program's own simulated market runs only while `start` does, and is never late.
   const calendar: Calendar | null = config.feed.kind === "simulated" ? null : createCalendar(overrides);
   const ledger = await readLedgerStatus(pool, jobs, { source: market.slots, calendar, now });
-  const accounts = settingsAccounts(config);
-  const [use] = await readBudgetUse(pool, accounts, now);
-  const others = config.feed.kind === "simulated" ? null : await readOtherCalls(pool, accounts, now);
-  const budget = use ? { ...use, otherCalls: others?.get(accounts[0]?.name ?? "") ?? 0 } : null;
+  const answers = await readAccountAnswers(pool, config.feed.kind, now);
+  const known = { answers, missedOf: ledger.missedOf, now };
+  // What is wrong with their file is said of the jobs.
+  const polled = accounts.length > 0 ? accounts : settingsAccounts(config);
   const clockSteps = await readClockSteps(pool, new Date(now.getTime() - CLOCK_SAID_MS), now);
   return {
     market: market.answers,
     health,
     ledger,
-    budget,
+    accounts: await readAccountsStatus(pool, polled, known),
+    answers,
     clockSteps,
     version,
     tier,
     database: { subject: "database", state: "ok", text },
   };
+}
+
+/** What is known of each account. */
+async function readAccountsStatus(
+  pool: Archive["pool"],
+  accounts: readonly Account[],
+  { answers, missedOf, now }: Pick<Found, "answers"> & Pick<Ledger, "missedOf"> & { now: Date },
+): Promise<AccountStatus[]> {
+  const rows = await readAccountRows(pool);
+  const used = await readBudgetUse(pool, accounts, now);
+  // In a market of our own nobody else calls.
+  const called = accounts.filter(({ feed }) => feed.kind === "account");
+  const others = called.length > 0 ? await readOtherCalls(pool, called, now) : new Map<string, number>();
+  return used.map((use, place) => {
+    const { name = "", limit = 0, limitWindowMs = 0 } = accounts[place] ?? {};
+    const newest = answers
+      .filter(({ account }) => account === name)
+      .reduce<AccountAnswers | null>((last, each) => (last && last.lastAt > each.lastAt ? last : each), null);
+    const missed = missedOf(name);
+    return {
+      ...{ name, state: accountState(rows.find((row) => row.name === name)), ...use },
+      ...{ limit, windowMs: limitWindowMs, otherCalls: others.get(name) ?? 0 },
+      ...{ lastAnswerAt: newest?.lastAt ?? null, market: newest?.market ?? null },
+      missed: Object.fromEntries(missed.map(({ reason, count }) => [reason, count])),
+      outOfBudget: missed.some(({ reason, goesOn }) => reason === "budget" && goesOn),
+    };
+  });
 }

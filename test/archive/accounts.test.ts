@@ -194,8 +194,9 @@ describe("a slot of which two accounts have shares", () => {
     expect(await readSlotsSince(pool, since)).toEqual({
       due: 10,
       misses: [
-        { job: "list", reason: "budget", count: 2, lastAt },
-        { job: "list", reason: "unknown_symbol", count: 2, lastAt },
+        { job: "list", reason: "unknown_symbol", account: "second", count: 2, lastAt },
+        { job: "list", reason: "budget", account: "default", count: 1, lastAt: new Date(on20th("14:30")) },
+        { job: "list", reason: "budget", account: "second", count: 1, lastAt },
       ],
       newest: new Map([["list", lastAt]]),
     });

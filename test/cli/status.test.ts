@@ -3,7 +3,11 @@ import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { budgetLine } from "../../src/run/statusFacts.ts";
 import { insertLedger } from "../../src/archive/ledgerRows.ts";
-import type { ClockStep } from "../../src/journal/ledger.ts";
+import { placeAccounts } from "../../src/archive/instruments.ts";
+import { inTransaction } from "../../src/archive/transaction.ts";
+import type { StatusReport } from "../../src/run/statusTypes.ts";
+import type { ClockStep, SlotEntry } from "../../src/journal/ledger.ts";
+import { rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase } from "../support/database.ts";
 import { closedPort } from "../support/stubService.ts";
@@ -140,16 +144,14 @@ test("a data directory that is a file needs a person, and everything else is sti
 });
 
 test("another program on the account is told of beside the budget", () => {
-  const use = { calls: 27, serviceUsed: 47, serviceLimit: 60, serviceRemaining: 13 };
-  const config = { limit: 60, limitWindowMs: 60_000 };
+  const service = { serviceUsed: 47, serviceLimit: 60, serviceRemaining: 13 };
+  const use = { calls: 27, limit: 60, windowMs: 60_000, ...service };
 
-  expect(budgetLine({ ...use, otherCalls: 20 }, config).text).toBe(
+  expect(budgetLine({ ...use, otherCalls: 20 }).text).toBe(
     "27 of 60 calls in the last minute; the service counts 47; another program uses about 20 calls a minute on this account",
   );
-  expect(budgetLine({ ...use, otherCalls: 0 }, config).text).not.toContain("another program");
-  expect(budgetLine({ ...use, otherCalls: 3 }, { ...config, limitWindowMs: 300_000 }).text).toContain(
-    "3 calls in 5 min",
-  );
+  expect(budgetLine({ ...use, otherCalls: 0 }).text).not.toContain("another program");
+  expect(budgetLine({ ...use, otherCalls: 3, windowMs: 300_000 }).text).toContain("3 calls in 5 min");
 });
 
 test("the next poll is the next slot of the session, and the budget what the last minute used", async () => {
@@ -172,6 +174,67 @@ test("the next poll is the next slot of the session, and the budget what the las
   expect(real.stdout).toMatch(/^next poll ok +good in 3 days, at 2026-11-23 09:30:00 New York$/m);
   for (const { stdout } of [simulated, real])
     expect(stdout.trimEnd().split("\n").length).toBeLessThanOrEqual(10);
+});
+
+test("several accounts are told of in sum and each for itself, and the sum is what the rows are", async () => {
+  const { url, pool } = await freshDatabase();
+  const clock = createTestClock("2026-11-20T22:50:00Z");
+  const env = { ...settings(), DATABASE_URL: url, QUOTEKEEPER_SIMULATED_ACCOUNTS: "3" };
+  await inTransaction(pool, async (client) => {
+    await placeAccounts(client, ["simulated-2", "simulated-3", "gone"]);
+    const slot = { job: "good", slotAt: "2026-11-20T22:49:00.000000Z" };
+    const shares: SlotEntry[] = [
+      { ...slot, due: ["AAPL", "GE"], misses: [] },
+      { ...slot, account: "simulated-2", due: ["KO", "T"], misses: [["KO", "budget"]] },
+      { ...slot, account: "gone", due: ["IBM"], misses: [["IBM", "unauthorized"]] },
+    ];
+    await insertLedger(client, [{ type: "slots", source: "simulated", entries: shares }]);
+  });
+  await pool.query("update accounts set state = 'refused', wanted = 'drained' where name = 'simulated-3'");
+  await pool.query(
+    "insert into sources (id, name, kind) values (2, 's', 'simulated') on conflict do nothing",
+  );
+  await pool.query(
+    `insert into responses (observed_at, source_id, request_id, requested_at, request, http_status, outcome, body_bytes,
+       journal_segment, journal_offset, account_id)
+     select at, 2, gen_random_uuid(), at, '{}', 200, case n when 7 then 'unauthorized' else 'quotes' end, 0, 's', 0, (select id from accounts where name = case when n < 4 then 'default' else 'simulated-2' end)
+     from generate_series(1, 7) n, lateral (select timestamptz '2026-11-20T22:50:00Z' - n * interval '3 s' as at) w`,
+  );
+
+  const text = await run(["status"], env, clock);
+  const json = await run(["status", "--json"], env, clock);
+
+  expect(text.stdout).toMatch(/^budget +ok +7 of 180 calls in the last minute$/m);
+  expect(text.stdout).toMatch(
+    /^accounts +ATTENTION +default 3 of 60, simulated-2 4 of 60 \(out of budget\), simulated-3 0 of 60 \(drained\) calls$/m,
+  );
+  expect(text.stdout).toMatch(/^answers +ATTENTION .*1 unauthorized of simulated-2 \(going on/m);
+  const report = JSON.parse(json.stdout) as StatusReport;
+  expect(report.accounts).toMatchObject([
+    {
+      name: "default",
+      state: "active",
+      calls: 3,
+      limit: 60,
+      lastAnswerAt: "2026-11-20T22:49:57Z",
+      missed: {},
+    },
+    {
+      name: "simulated-2",
+      state: "active",
+      calls: 4,
+      lastAnswerAt: "2026-11-20T22:49:48Z",
+      missed: { budget: 1 },
+    },
+    { name: "simulated-3", state: "drained", calls: 0, lastAnswerAt: null, missed: {} },
+  ]);
+  expect(report.budget).toMatchObject({ limit: 180, windowMs: 60_000, otherCalls: 0 });
+  expect(report.lastDay?.missed).toEqual({ budget: 1, unauthorized: 1 });
+  const [counted] = await rowsOfQuery(
+    pool,
+    "select count(*)::int as n from responses where observed_at > '2026-11-20T22:49:00Z'",
+  );
+  expect(report.budget?.calls).toBe(counted?.["n"]);
 });
 
 describe("a clock that was moved", () => {

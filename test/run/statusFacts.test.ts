@@ -1,11 +1,14 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "@jest/globals";
+import type { AccountStatus } from "../../src/run/statusTypes.ts";
 import type { Health } from "../../src/archive/queries.ts";
 import {
   type LedgerStatus,
   missedBy,
   answerLines,
   budgetLine,
+  budgetLines,
+  budgetOf,
   ledgerLines,
   marketLine,
   nextLine,
@@ -123,10 +126,15 @@ describe("answers", () => {
 
 describe("the budget", () => {
   const text = (calls: number, serviceUsed: number | null, serviceLimit: number | null = 60) =>
-    budgetLine(
-      { calls, serviceUsed, serviceLimit, serviceRemaining: null, otherCalls: 0 },
-      { limit: 60, limitWindowMs: 60_000 },
-    ).text;
+    budgetLine({
+      calls,
+      limit: 60,
+      windowMs: 60_000,
+      serviceUsed,
+      serviceLimit,
+      serviceRemaining: null,
+      otherCalls: 0,
+    }).text;
 
   test("of a service that counts fewer than we do is no contradiction: its own window may have begun later", () => {
     expect(text(27, 5)).toBe(
@@ -143,6 +151,92 @@ describe("the budget", () => {
   });
 });
 
+describe("several accounts", () => {
+  const account = (name: string, facts: Partial<AccountStatus> = {}): AccountStatus => ({
+    ...{ name, state: "active", calls: 10, limit: 60, windowMs: 60_000, otherCalls: 0, lastAnswerAt: null },
+    ...{
+      serviceUsed: 12,
+      serviceLimit: 60,
+      serviceRemaining: 48,
+      missed: {},
+      market: "account",
+      outOfBudget: false,
+    },
+    ...facts,
+  });
+  const lines = (...accounts: AccountStatus[]) => budgetLines(accounts);
+
+  test("have a line of their own beside that of their sum; one account has not", () => {
+    const both = lines(account("main"), account("second", { calls: 30, limit: 30, state: "drained" }));
+
+    expect(both).toEqual([
+      {
+        subject: "budget",
+        state: "ok",
+        text: "40 of 90 calls in the last minute; the service allows 120 and counts 24 in a window of its own, which may have begun later",
+      },
+      { subject: "accounts", state: "ok", text: "main 10 of 60, second 30 of 30 (drained) calls" },
+    ]);
+    expect(lines(account("main")).map(({ subject }) => subject)).toEqual(["budget"]);
+    expect(lines()).toEqual([]);
+  });
+
+  test.each<[Partial<AccountStatus>, string]>([
+    [{ state: "refused" }, "REFUSED by the service: check its credentials"],
+    [{ outOfBudget: true }, "out of budget"],
+    [{ market: "simulated" }, "answers for a SIMULATED market, unlike others"],
+    [{ otherCalls: 20 }, "another program uses about 20 calls a minute on it"],
+  ])("need a person when one has trouble (%j), and that one is named", (facts, trouble) => {
+    const [budget, accounts] = lines(account("main"), account("second", facts), account("third"));
+
+    expect(budget?.state).toBe("ok");
+    expect(budget?.text).not.toContain("another program");
+    expect(accounts).toEqual({
+      ...{ subject: "accounts", state: "attention" },
+      text: `main 10 of 60, second 10 of 60 (${trouble}), third 10 of 60 calls`,
+    });
+  });
+
+  test("that are all simulated are no trouble, and what one does not know of the service's count nobody knows of all", () => {
+    const simulated = account("a", { market: "simulated", serviceUsed: null });
+
+    expect(
+      lines(simulated, account("b", { market: "simulated" }), account("c", { market: null }))[1]?.state,
+    ).toBe("ok");
+    expect(budgetOf([simulated, account("b")])).toMatchObject({
+      calls: 20,
+      limit: 120,
+      serviceUsed: null,
+      serviceRemaining: 96,
+    });
+  });
+
+  test("have their own name beside answers that a person has to see to", () => {
+    const [answers] = answerLines(
+      {
+        ...{ lastAnswerAt: "2026-11-20T15:00:00Z", lastHour: { quotes: 9, unauthorized: 2 } },
+        lastOfOutcome: { quotes: "2026-11-20T15:00:00Z", unauthorized: "2026-11-20T14:59:00Z" },
+        ...{
+          instruments: 1,
+          sources: ["account"],
+          deadLettersToday: 0,
+          lastDeadLetterAt: null,
+          loaded: new Map(),
+        },
+      },
+      new Date("2026-11-20T15:00:00Z"),
+      [
+        { account: "second", market: "account", outcome: "unauthorized", lastAt: "2026-11-20T14:59:00Z" },
+        { account: "main", market: "account", outcome: "quotes", lastAt: "2026-11-20T15:00:00Z" },
+      ],
+    );
+
+    expect(answers?.text).toContain(
+      "9 answers with quotes, 2 unauthorized of second (going on, last at 2026-11-20 09:59:00 New York)",
+    );
+  });
+});
+
 test("the example in docs/terminal.md is what these facts are told as", () => {
   const now = new Date("2026-11-20T15:48:39Z");
   const sinceMs = (ms: number): string => new Date(now.getTime() - ms).toISOString();
@@ -151,10 +245,12 @@ test("the example in docs/terminal.md is what these facts are told as", () => {
   const lines = [
     marketLine("https://api.broker.example", "account"),
     nextLine({ job: "options", at: new Date("2026-11-20T15:49:00Z") }, now),
-    budgetLine(
-      { calls: 34, serviceUsed: 36, serviceLimit: 60, serviceRemaining: 24, otherCalls: 0 },
-      { limit: 60, limitWindowMs: 60_000 },
-    ),
+    budgetLine({
+      ...{ calls: 34, limit: 60, windowMs: 60_000, otherCalls: 0 },
+      serviceUsed: 36,
+      serviceLimit: 60,
+      serviceRemaining: 24,
+    }),
     ...answerLines(
       {
         ...{
