@@ -6,10 +6,11 @@ import { parseDate } from "./arguments.ts";
 import type { AddCommand } from "./command.ts";
 import { printJson } from "./terminal/printJson.ts";
 import { resolve } from "node:path";
+import type { Sharer } from "../accounts/partition.ts";
 import { readLatestQuotes } from "../archive/queries.ts";
 import { FIRST_BATCH_SIZE } from "../collect/batchSize.ts";
 import { grouped } from "../collect/asks.ts";
-import { type BudgetPlan, GOVERNOR_REACH, planBudget } from "../collect/budgetPlan.ts";
+import { type BudgetPlan, GOVERNOR_REACH, planAccounts, planBudget } from "../collect/budgetPlan.ts";
 import { ChainBook } from "../collect/chainBook.ts";
 import { scheduleJob } from "../schedule/slots.ts";
 import type { DueJob } from "../collect/asks.ts";
@@ -28,11 +29,19 @@ const LOOK_AHEAD_DAYS = 14;
 
 const DAY_MS = 86_400_000;
 
+const together = {
+  callsPerPass: countJson.describe("Calls of the fullest slot."),
+  passMs: z.number().describe("Time they take at the pace of the limits, in ms."),
+  fits: z.boolean().describe("Whether the calls are within the limits."),
+  missedAtReach: countJson.describe("As `missedAtReach` of the whole plan."),
+  starving: z.array(z.string()).describe("The jobs that do not fit."),
+};
+
 /** `plan --json`. */
 export const planJson = z.strictObject({
   date: exchangeDay.describe("The day that was planned."),
-  limit: countJson.describe("Calls that the account may make in a window."),
-  windowMs: countJson.describe("Length of the window in ms."),
+  limit: countJson.describe("Calls that the account may make in a window; of several accounts the sum."),
+  windowMs: countJson.describe("Length of the window in ms; of several accounts the longest."),
   slots: z
     .array(
       z.strictObject({
@@ -56,7 +65,11 @@ export const planJson = z.strictObject({
       }),
     )
     .describe("Each job's part."),
-  batches: z.array(z.string()).describe("The calls of the fullest slot, the most urgent first."),
+  batches: z
+    .array(z.string())
+    .describe(
+      "The calls of the fullest slot, the most urgent first; of several accounts those of each one's.",
+    ),
   callsPerPass: countJson.describe("How many those are."),
   passMs: z.number().describe("Time they take at the pace of the limit, in ms."),
   fullPassMs: z
@@ -77,7 +90,61 @@ export const planJson = z.strictObject({
   priceless: z
     .array(z.string())
     .describe("Underlyings whose chains were not counted: the archive has no price of theirs yet."),
+  accounts: z
+    .array(
+      z.strictObject({
+        name: z.string().describe("Its name."),
+        limit: countJson.describe("Calls that it may make in a window."),
+        windowMs: countJson.describe("Length of the window in ms."),
+        ...together,
+        callsADay: countJson.describe("Calls over the day."),
+      }),
+    )
+    .describe("Each account's share."),
+  withOneMore: z
+    .strictObject(together)
+    .nullable()
+    .describe("All of it with one more account of 60 calls a minute; null where there is but one account."),
+  unasked: z
+    .array(z.string())
+    .describe("Watchlists that are pinned to an account that is not configured: nobody asks for them."),
 });
+
+type PlanJson = z.infer<typeof planJson>;
+
+/** What is said of a part of the plan. */
+const togetherOf = ({ callsPerPass, passMs, fits, missedAtReach, starving }: BudgetPlan) => ({
+  ...{ callsPerPass, passMs, fits, missedAtReach, starving },
+});
+
+type Plan = BudgetPlan & Pick<PlanJson, "limit" | "windowMs" | "accounts" | "withOneMore" | "unasked">;
+
+/** The plan of all accounts. One that asks for everything needs no shares, and no second reckoning. */
+function planOf(due: readonly DueJob[], accounts: readonly Sharer[]): Plan {
+  const [only] = accounts;
+  const alone =
+    accounts.length === 1 && due.every(({ job: { account = only?.name } }) => account === only?.name)
+      ? only
+      : null;
+  const shared = alone ? null : planAccounts(due, accounts, FIRST_BATCH_SIZE);
+  const plans = alone
+    ? [planBudget(due, alone, FIRST_BATCH_SIZE)]
+    : (shared?.accounts.map(({ plan }) => plan) ?? []);
+  const [first] = plans;
+  if (!first) throw new Error("there is no account");
+  return {
+    ...(shared?.total ?? first),
+    limit: accounts.reduce((sum, { limit }) => sum + limit, 0),
+    windowMs: Math.max(...accounts.map(({ windowMs }) => windowMs)),
+    accounts: accounts.map(({ name, limit, windowMs }, place) => {
+      const plan = plans[place] ?? first;
+      const callsADay = plan.slots.reduce((sum, { calls }) => sum + calls, 0);
+      return { name, limit, windowMs, ...togetherOf(plan), callsADay };
+    }),
+    withOneMore: shared && togetherOf(shared.withOneMore),
+    unasked: shared?.unasked ?? [],
+  };
+}
 
 /** One exchange date. */
 export const addPlan: AddCommand = (command, { run, edges }) => {
@@ -100,7 +167,7 @@ async function plan(
   edges: Edges,
   { json, date }: { json: boolean; date: string | null },
 ): Promise<number> {
-  const { jobs, calendar: overrides } = await requireJobs(resolve(config.jobsDir), config);
+  const { jobs, calendar: overrides, accounts } = await requireJobs(resolve(config.jobsDir), config);
   const calendar = createCalendar(overrides);
   const day = date ?? nextSession(calendar, edges.clock.now());
   const chains = new ChainBook(calendar, (broken) => say(edges.stderr, broken.message));
@@ -108,19 +175,15 @@ async function plan(
   chains.price(prices);
   const due = jobs.flatMap((job) => dueOn(job, day, { calendar, chains }));
   const priceless = [...new Set(jobs.flatMap((job) => chains.expand(job, day).priceless))];
-  const budget = planBudget(due, { limit: config.limit, windowMs: config.limitWindowMs }, FIRST_BATCH_SIZE);
-  if (json)
-    printJson(edges.stdout, planJson, {
-      date: day,
-      limit: config.limit,
-      windowMs: config.limitWindowMs,
-      ...budget,
-      priceless,
-    });
+  const budget = planOf(
+    due,
+    accounts.map(({ name, limit, limitWindowMs }) => ({ name, limit, windowMs: limitWindowMs })),
+  );
+  if (json) printJson(edges.stdout, planJson, { date: day, ...budget, priceless });
   else if (budget.slots.length === 0) {
     const reason = calendar.closedReason(day);
     say(edges.stdout, `No job is due on ${day}${reason === null ? "" : ` (closed: ${reason})`}.`);
-  } else edges.stdout.write(describe(budget, { ...config, date: day }, edges));
+  } else edges.stdout.write(describe(budget, day, edges));
   if (priceless.length > 0) {
     const why = problem ?? "the archive has no price yet";
     say(
@@ -178,12 +241,11 @@ async function lastPrices(
   }
 }
 
-function describe(
-  budget: BudgetPlan,
-  { date, limit, limitWindowMs }: Pick<Config, "limit" | "limitWindowMs"> & { date: string },
-  { stdout, env }: Edges,
-): string {
-  const { batches, callsPerPass, passMs, fullPassMs } = budget;
+function describe(budget: Plan, date: string, { stdout, env }: Edges): string {
+  const { accounts, limit, windowMs, callsPerPass, passMs, fullPassMs } = budget;
+  const several = accounts.length > 1;
+  // Each account has a fullest slot of its own.
+  const batches = several ? [] : budget.batches;
   const fullPass =
     fullPassMs === null
       ? "never completes: some instruments are never asked"
@@ -209,15 +271,43 @@ function describe(
     { stdout, env },
   );
   return [
-    `${date}, hours of New York. The limit is ${limit} calls in ${limitWindowMs / 1000} s.\n`,
+    `${date}, hours of New York. ${several ? `The limits of ${accounts.length} accounts are` : "The limit is"} ${limit} calls in ${windowMs / 1000} s.\n`,
     hours,
-    `The fullest slot makes ${count(callsPerPass, "call")}, a pass of ${duration(passMs)}:`,
+    `The fullest slot makes ${count(callsPerPass, "call")}, a pass of ${duration(passMs)}${several ? "." : ":"}`,
     ...batches.slice(0, MOST_BATCHES).map((text) => oneLine(`  ${text}`)),
     ...(batches.length > MOST_BATCHES ? [`  and ${batches.length - MOST_BATCHES} more`] : []),
     `To ask everything once ${fullPass}.\n`,
     jobs,
+    ...(several ? [accountsTable(accounts, { stdout, env })] : []),
+    ...(budget.unasked.length > 0
+      ? [
+          `NOBODY ASKS for ${budget.unasked.map(oneLine).join(", ")}: pinned to an account that is not configured.`,
+        ]
+      : []),
     `${verdict(budget)}\n`,
+    ...(budget.withOneMore ? [`${oneMore(budget, budget.withOneMore)}\n`] : []),
   ].join("\n");
+}
+
+function accountsTable(accounts: Plan["accounts"], edges: Pick<Edges, "stdout" | "env">): string {
+  const columns = ["Account", "Limit", "Fullest slot", "Pass", "Calls a day", "Starving"].map(
+    (heading, index) => ({
+      heading,
+      right: index > 0 && index < 5,
+    }),
+  );
+  const cells = accounts.map(({ name, limit, windowMs, callsPerPass, passMs, callsADay, starving }) => [
+    ...[name, `${limit} in ${windowMs / 1000} s`, String(callsPerPass), duration(passMs), String(callsADay)],
+    starving.map(oneLine).join(", "),
+  ]);
+  return table(columns, cells, edges);
+}
+
+/** What one more account would change. */
+function oneMore({ fits, passMs }: Plan, more: NonNullable<Plan["withOneMore"]>): string {
+  const account = "With one more account of 60 calls a minute";
+  if (!fits) return more.fits ? `${account} it would fit.` : `${account} it would not fit either.`;
+  return `${account} a pass takes ${duration(more.passMs)}, not ${duration(passMs)}.`;
 }
 
 function verdict({ fits, fitsEveryMs, starving, missedAtReach, jobs }: BudgetPlan): string {

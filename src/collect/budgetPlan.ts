@@ -63,13 +63,11 @@ type AccountsPlan = {
   accounts: { account: string; plan: BudgetPlan }[];
   /** What no account asks for, see `partition`. */
   unasked: string[];
-  total: AccountsTotal;
+  /** Of all accounts together: they call side by side. `batches` are those of each one's fullest slot. */
+  total: BudgetPlan;
   /** The total with one more account of 60 calls a minute. */
-  withOneMore: AccountsTotal;
+  withOneMore: BudgetPlan;
 };
-
-/** As in `BudgetPlan`, of all accounts together: they call side by side. */
-type AccountsTotal = Pick<BudgetPlan, "callsPerPass" | "passMs" | "fits" | "missedAtReach" | "starving">;
 
 const MINUTE_MS = 60_000;
 
@@ -148,19 +146,54 @@ function planShares(
   };
 }
 
-function totalOf(plans: readonly BudgetPlan[]): AccountsTotal {
-  const calls = new Map<number, number>();
-  for (const { at, calls: count } of plans.flatMap(({ slots }) => slots))
-    calls.set(at.getTime(), (calls.get(at.getTime()) ?? 0) + count);
-  const starving = [...new Set(plans.flatMap((plan) => plan.starving))];
+function totalOf(plans: readonly BudgetPlan[]): BudgetPlan {
+  const slots = [
+    ...grouped(
+      plans.flatMap((plan) => plan.slots),
+      ({ at }) => at.getTime(),
+    ),
+  ]
+    .sort(([one], [other]) => one - other)
+    .map(([atMs, shares]) => ({
+      at: new Date(atMs),
+      calls: sumOf(shares.map(({ calls }) => calls)),
+      doneMs: latest(shares.map(({ doneMs }) => doneMs)),
+    }));
+  const jobs = [
+    ...grouped(
+      plans.flatMap((plan) => plan.jobs),
+      ({ job }) => job,
+    ),
+  ].map(([job, shares]) => ({
+    job,
+    slots: Math.max(...shares.map((share) => share.slots)),
+    instruments: sumOf(shares.map(({ instruments }) => instruments)),
+    due: sumOf(shares.map(({ due }) => due)),
+    starved: sumOf(shares.map(({ starved }) => starved)),
+  }));
+  const starving = jobs.filter(({ starved }) => starved > 0).map(({ job }) => job);
   const fits = starving.length === 0;
+  const passMs = Math.max(0, ...plans.map((plan) => plan.passMs));
   return {
-    callsPerPass: [...calls.values()].reduce((most, each) => Math.max(most, each), 0),
-    passMs: Math.max(0, ...plans.map(({ passMs }) => passMs)),
-    fits,
-    missedAtReach: fits ? plans.reduce((sum, { missedAtReach }) => sum + missedAtReach, 0) : 0,
-    starving,
+    ...{ slots, jobs, starving, fits, passMs },
+    batches: plans.flatMap(({ batches }) => batches),
+    callsPerPass: Math.max(0, ...slots.map(({ calls }) => calls)),
+    fullPassMs: latest(plans.map(({ fullPassMs }) => fullPassMs)),
+    missedAtReach: fits ? sumOf(plans.map(({ missedAtReach }) => missedAtReach)) : 0,
+    fitsEveryMs: fits ? passMs : latest(plans.filter((plan) => !plan.fits).map((plan) => plan.fitsEveryMs)),
   };
+}
+
+function sumOf(counts: readonly number[]): number {
+  return counts.reduce((sum, each) => sum + each, 0);
+}
+
+/** The latest of several times; null, which is never, is later than all. */
+function latest(times: readonly (number | null)[]): number | null {
+  return times.reduce<number | null>(
+    (last, each) => (last === null || each === null ? null : Math.max(last, each)),
+    0,
+  );
 }
 
 /** Instruments that no call reaches in time when one leaves every `gapMs`. */

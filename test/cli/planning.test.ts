@@ -3,6 +3,8 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { insertLedger } from "../../src/archive/ledgerRows.ts";
+import type { z } from "zod";
+import type { planJson } from "../../src/cli/plan.ts";
 import { widthOf } from "../../src/cli/terminal/screen.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { instantFromDate } from "../../src/clock.ts";
@@ -12,16 +14,24 @@ import { freshDatabase } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { capturedEdges, type Outcome } from "./edges.ts";
 
+type PlanJson = z.infer<typeof planJson>;
+
 const database = await freshDatabase();
 
 /** Runs a command on Friday 20 November 2026 at 17:50 New York, in the post-market, with these job files. */
-async function run(argv: string[], jobs: Record<string, string> = {}, columns = 80): Promise<Outcome> {
+async function run(
+  argv: string[],
+  jobs: Record<string, string> = {},
+  columns = 80,
+  accounts = "1",
+): Promise<Outcome> {
   const dir = tempDir();
   for (const [name, text] of Object.entries(jobs)) writeFileSync(join(dir, name), text);
   const env = {
     DATABASE_URL: database.url,
     QUOTEKEEPER_JOBS_DIR: dir,
     QUOTEKEEPER_DATA_DIR: tempDir(),
+    QUOTEKEEPER_SIMULATED_ACCOUNTS: accounts,
   };
   const { edges, stdout, stderr } = capturedEdges({ env, clock: createTestClock() });
   edges.stdout.columns = columns;
@@ -112,6 +122,52 @@ describe("plan", () => {
 
     expect(exitCode).toBe(0);
     expect(stderr).toContain("Not counted: the chains of ZION");
+  });
+});
+
+describe("plan of several accounts", () => {
+  const planned = async (contracts: number, accounts: string) => {
+    const jobs = { "a.yaml": EQUITIES, "b.yaml": optionsJob(contracts) };
+    const [text, json] = [
+      await run(["plan"], jobs, 80, accounts),
+      await run(["plan", "--json"], jobs, 80, accounts),
+    ];
+    return { ...text, json: JSON.parse(json.stdout) as PlanJson, exitCodes: [text.exitCode, json.exitCode] };
+  };
+
+  test("says what each calls, who would starve in it, and what one more would change", async () => {
+    const { stdout, json, exitCodes } = await planned(190, "3");
+
+    expect(exitCodes).toEqual([1, 1]);
+    expect(stdout).toMatch(
+      /^2026-11-20, hours of New York\. The limits of 3 accounts are 180 calls in 60 s\./,
+    );
+    expect(stdout).toContain("The fullest slot makes 191 calls, a pass of 64 s.\n");
+    expect(stdout).toMatch(/^simulated-3 +60 in 60 s +6\d +6\d s +2\d{4} +options$/m);
+    expect(stdout).toContain("\nWith one more account of 60 calls a minute it would fit.\n");
+    expect(json.withOneMore).toMatchObject({ fits: true, starving: [] });
+    const sum = (counts: number[]): number => counts.reduce((total, each) => total + each, 0);
+    expect(sum(json.accounts.map(({ callsPerPass }) => callsPerPass))).toBe(191);
+    expect(sum(json.accounts.map(({ callsADay }) => callsADay))).toBe(191 * 390);
+    expect(json.jobs).toMatchObject([
+      { job: "equities", slots: 390, instruments: 3, due: 1_170 },
+      { job: "options", slots: 390, instruments: 190, due: 190 * 390 },
+    ]);
+  });
+
+  test("that fits says how much shorter a pass would be; of one account there is nothing to share", async () => {
+    const { stdout, json, exitCodes } = await planned(119, "2");
+    const one = await planned(59, "1");
+
+    expect(exitCodes).toEqual([0, 0]);
+    expect(json).toMatchObject({ limit: 120, fits: true, unasked: [], passMs: 60_000 });
+    expect(stdout).toContain("\nWith one more account of 60 calls a minute a pass takes 40 s, not 60 s.\n");
+    expect(widest(stdout)).toBeLessThanOrEqual(80);
+    expect(one.stdout).not.toContain("account");
+    expect(one.json).toMatchObject({
+      withOneMore: null,
+      accounts: [{ name: "default", callsPerPass: 60, fits: true }],
+    });
   });
 });
 

@@ -230,7 +230,7 @@ describe("jobs that several accounts share", () => {
       ["second", 60, true],
       ["third", 60, true],
     ]);
-    expect(plan.total).toEqual({
+    expect(plan.total).toMatchObject({
       ...{ callsPerPass: 180, passMs: MINUTE_MS, fits: true, missedAtReach: 3 * 36, starving: [] },
     });
   });
@@ -255,6 +255,7 @@ describe("jobs that several accounts share", () => {
     const plan = planAccounts(due, accounts.slice(0, 1), 100);
 
     expect(plan.accounts).toEqual([{ account: "main", plan: planBudget(due, LIMIT, 100) }]);
+    expect(plan.total).toEqual(planBudget(due, LIMIT, 100));
     expect(plan.unasked).toEqual([]);
   });
 
