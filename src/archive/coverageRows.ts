@@ -17,24 +17,90 @@ export type CoverageRow = {
   reasons: Record<string, number>;
 };
 
+/** As the database gives it: counts are texts. */
+type Counted = Omit<CoverageRow, "expected" | "stored" | "missed"> &
+  Record<"expected" | "stored" | "missed", string>;
+
+const numbers = <R extends Counted>({ expected, stored, missed, ...row }: R) => ({
+  ...row,
+  ...{ expected: Number(expected), stored: Number(stored), missed: Number(missed) },
+});
+
 /** Coverage of the days from one exchange date to another, both included; worst first. */
 export async function readCoverage(pool: pg.Pool, from: string, to: string): Promise<CoverageRow[]> {
-  const { rows } = await pool.query<
-    Record<"date" | "instrument" | "expected" | "stored" | "missed", string> & {
-      source: LedgerSource;
-      reasons: Record<string, number>;
-    }
-  >(
+  const { rows } = await pool.query<Counted>(
     `select date, source, instrument, expected, stored, missed, reasons
      from coverage_daily
      where date between $1 and $2
      order by stored::numeric / expected, missed desc, date, instrument, source`,
     [from, to],
   );
-  return rows.map(({ date, source, instrument, expected, stored, missed, reasons }) => ({
-    ...{ date, source, instrument, reasons },
-    ...{ expected: Number(expected), stored: Number(stored), missed: Number(missed) },
-  }));
+  return rows.map(numbers);
+}
+
+/** The part of an account in a row. */
+export type CoverageShare = CoverageRow & { account: string };
+
+/**
+ * The same by the shares of accounts; they add up to what `readCoverage` gives.
+ *
+ * @param account only this one's; null: all, and none where the archive knows of one account alone
+ */
+export async function readCoverageShares(
+  pool: pg.Pool,
+  { from, to, account = null }: { from: string; to: string; account?: string | null },
+): Promise<CoverageShare[]> {
+  const { rows } = await pool.query<Counted & { account: string }>(
+    `with shares as (
+       select (slot_at at time zone 'America/New_York')::date as date, job, slot_at, source_id, account_id, name as account, due_set_id
+       from slots join accounts a on a.id = account_id
+       where slot_at >= $1::date::timestamp at time zone 'America/New_York'
+         and slot_at < ($2::date + 1)::timestamp at time zone 'America/New_York'
+         and (a.name = $3 or ($3::text is null and (select count(*) from accounts) > 1))
+     ), due as (
+       select s.date, s.source_id, s.account, name as instrument, sum(s.n)::bigint as expected
+       from (select date, source_id, account, due_set_id, count(*) as n from shares group by 1, 2, 3, 4) s
+       join due_sets d on d.id = s.due_set_id
+       cross join unnest(d.instruments) as name
+       group by 1, 2, 3, 4
+     ), lost as (
+       select s.date, s.source_id, s.account, name as instrument, m.reason, count(*) as n
+       from misses m join shares s using (job, slot_at, source_id, account_id)
+       join due_sets d on d.id = s.due_set_id
+       cross join unnest(case when m.instrument = '*' then d.instruments else array[m.instrument] end) as name
+       group by 1, 2, 3, 4, 5
+     ), counted as (
+       select e.date, o.kind as source, e.account, e.instrument, e.expected, coalesce(sum(l.n), 0)::bigint as missed,
+         coalesce(jsonb_object_agg(l.reason, l.n) filter (where l.reason is not null), '{}') as reasons
+       from due e
+       join sources o on o.id = e.source_id
+       left join lost l on (l.date, l.source_id, l.account, l.instrument) = (e.date, e.source_id, e.account, e.instrument)
+       group by e.date, o.kind, e.account, e.instrument, e.expected
+     )
+     select account, date, source, instrument, expected, expected - missed as stored, missed, reasons from counted
+     order by (expected - missed)::numeric / expected, missed desc, date, instrument, source, account`,
+    [from, to, account],
+  );
+  return rows.map(numbers);
+}
+
+/** What was due to an account in one market, and what became of it. */
+export type AccountCoverage = Omit<CoverageShare, "date" | "instrument">;
+
+/** The sums of shares, by account; none where all are of one. */
+export function sumByAccount(shares: readonly CoverageShare[]): AccountCoverage[] {
+  const sums = new Map<string, AccountCoverage>();
+  for (const { account, source, expected, stored, missed, reasons } of shares) {
+    const key = `${account} ${source}`;
+    const sum = sums.get(key) ?? { account, source, expected: 0, stored: 0, missed: 0, reasons: {} };
+    sums.set(key, sum);
+    sum.expected += expected;
+    sum.stored += stored;
+    sum.missed += missed;
+    for (const [reason, n] of Object.entries(reasons)) sum.reasons[reason] = (sum.reasons[reason] ?? 0) + n;
+  }
+  const parts = [...sums.values()].sort((one, other) => (one.account < other.account ? -1 : 1));
+  return new Set(parts.map(({ account }) => account)).size > 1 ? parts : [];
 }
 
 /** Instruments that the service did not know at the newest slots of these jobs, or was not asked for therefore. */

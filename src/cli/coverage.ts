@@ -6,13 +6,30 @@ import { count, countsByName, exchangeDay } from "../run/jsonWords.ts";
 import { checkOrder, parseDate } from "./arguments.ts";
 import type { AddCommand } from "./command.ts";
 import { printJson } from "./terminal/printJson.ts";
-import { type CoverageRow, readCoverage } from "../archive/coverageRows.ts";
+import { readAccountRows } from "../archive/accountRows.ts";
+import {
+  type AccountCoverage,
+  type CoverageRow,
+  type CoverageShare,
+  readCoverage,
+  readCoverageShares,
+  sumByAccount,
+} from "../archive/coverageRows.ts";
+import { grouped } from "../collect/asks.ts";
+import { QuotekeeperError } from "../errors.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import type { Edges } from "../run/edges.ts";
-import { requireArchive, requireSchema, withArchive } from "../run/archive.ts";
+import { type Archive, requireArchive, requireSchema, withArchive } from "../run/archive.ts";
 import { table } from "./terminal/table.ts";
 import { widthOf } from "./terminal/screen.ts";
 import { oneLine, say } from "./terminal/harmless.ts";
+
+const counts = {
+  expected: count.describe("Slots at which it was due; `stored` + `missed`."),
+  stored: count.describe("Those at which its quote was stored."),
+  missed: count.describe("Those at which it was not; the exit code is 1 when there are any."),
+  reasons: countsByName.describe("How often it was missed, by reason."),
+};
 
 /** `coverage --json`. */
 export const coverageJson = z
@@ -21,10 +38,13 @@ export const coverageJson = z
       date: exchangeDay.describe("Day of the exchange."),
       source: z.enum(["account", "simulated"]).describe("Which market it was polled from."),
       instrument: z.string().describe("The instrument."),
-      expected: count.describe("Slots at which it was due; `stored` + `missed`."),
-      stored: count.describe("Those at which its quote was stored."),
-      missed: count.describe("Those at which it was not; the exit code is 1 when there are any."),
-      reasons: countsByName.describe("How often it was missed, by reason."),
+      ...counts,
+      accounts: z
+        .array(z.strictObject({ name: z.string().describe("Its name."), ...counts }))
+        .optional()
+        .describe(
+          "What of it was due to each account; absent where one account had it all, and with `--account`.",
+        ),
     }),
   )
   .describe("A row for each instrument and day, the worst first.");
@@ -41,29 +61,33 @@ export const addCoverage: AddCommand = (command, { run, edges }) => {
     .addOption(
       new Option("--to <date>", "last exchange date, YYYY-MM-DD; default: today").argParser(parseDate),
     )
+    .option("--account <name>", "only what was due to this account; default: all")
     .option("--json", "print JSON", false)
-    .action(({ json, ...given }: { from?: string; to?: string; json: boolean }) => {
-      const to = given.to ?? exchangeDate(edges.clock.now());
-      const dates = checkOrder({ from: given.from ?? addDays(to, -6), to }, command);
-      return run((config) => coverage(config, edges, { ...dates, json }));
-    });
+    .action(
+      ({ json, account, ...given }: { from?: string; to?: string; account?: string; json: boolean }) => {
+        const to = given.to ?? exchangeDate(edges.clock.now());
+        const dates = checkOrder({ from: given.from ?? addDays(to, -6), to }, command);
+        return run((config) => coverage(config, edges, { ...dates, account: account ?? null, json }));
+      },
+    );
 };
 
 /** Exchange dates, both included. */
-type CoverageRequest = { from: string; to: string; json: boolean };
+type CoverageRequest = { from: string; to: string; account: string | null; json: boolean };
 
 /** Instruments that are listed; the rest is counted. */
 const MOST_ROWS = 40;
 
 /** @returns 0; 1 when something that was due is not stored */
-async function coverage(config: Config, edges: Edges, { from, to, json }: CoverageRequest): Promise<number> {
+async function coverage(config: Config, edges: Edges, request: CoverageRequest): Promise<number> {
+  const { from, to, json } = request;
   await requireArchive(config);
-  const rows = await withArchive(config, edges, async ({ pool, address }) => {
+  const { rows, shares } = await withArchive(config, edges, async ({ pool, address }) => {
     await requireSchema(pool, address);
-    return readCoverage(pool, from, to);
+    return readRows(pool, request);
   });
   const { stdout } = edges;
-  if (json) printJson(stdout, coverageJson, rows);
+  if (json) printJson(stdout, coverageJson, withShares(rows, shares));
   else if (rows.length === 0)
     say(
       stdout,
@@ -72,18 +96,59 @@ async function coverage(config: Config, edges: Edges, { from, to, json }: Covera
   else {
     for (const source of ["account", "simulated"] as const) {
       const ofSource = rows.filter((row) => row.source === source);
-      if (ofSource.length > 0) stdout.write(report(ofSource, source, edges));
+      const accounts = sumByAccount(shares.filter((share) => share.source === source));
+      if (ofSource.length > 0) stdout.write(report(ofSource, accounts, edges));
     }
   }
   return rows.some(({ missed }) => missed > 0) ? 1 : 0;
 }
 
+/** @throws QuotekeeperError ACCOUNT_UNKNOWN */
+async function readRows(
+  pool: Archive["pool"],
+  { from, to, account }: CoverageRequest,
+): Promise<{ rows: CoverageRow[]; shares: CoverageShare[] }> {
+  const shares = await readCoverageShares(pool, { from, to, account });
+  if (account === null) return { rows: await readCoverage(pool, from, to), shares };
+  const names = (await readAccountRows(pool)).map(({ name }) => name);
+  if (!names.includes(account))
+    throw new QuotekeeperError("ACCOUNT_UNKNOWN", `the archive knows ${names.join(", ")}, and no ${account}`);
+  return { rows: shares.map(({ account: _account, ...row }) => row), shares: [] };
+}
+
+/** Rows with the parts of each account, where several have any. */
+function withShares(
+  rows: readonly CoverageRow[],
+  shares: readonly CoverageShare[],
+): z.infer<typeof coverageJson> {
+  const keyOf = ({ date, source, instrument }: CoverageRow): string => `${date} ${source} ${instrument}`;
+  if (sumByAccount(shares).length === 0) return [...rows];
+  const parts = grouped(shares, keyOf);
+  return rows.map((row) => ({
+    ...row,
+    accounts: (parts.get(keyOf(row)) ?? []).map(({ account, expected, stored, missed, reasons }) => ({
+      ...{ name: account, expected, stored, missed, reasons },
+    })),
+  }));
+}
+
 /** Simulated slots are told apart from an account's, and say so. */
-function report(rows: readonly CoverageRow[], source: CoverageRow["source"], edges: Edges): string {
+function report(rows: readonly CoverageRow[], accounts: readonly AccountCoverage[], edges: Edges): string {
   const worst = rows.filter(({ missed }) => missed > 0);
-  const heading = source === "simulated" ? "SIMULATED market\n" : "";
+  const heading = rows[0]?.source === "simulated" ? "SIMULATED market\n" : "";
   const details = worst.length === 0 ? "Everything that was due is stored.\n" : worstTable(worst, edges);
-  return `${heading}${heatLines(rows, edges.stdout.columns).join("\n")}\n\n${details}`;
+  return `${heading}${heatLines(rows, edges.stdout.columns).join("\n")}\n\n${accounts.length > 0 ? `${accountsTable(accounts, edges)}\n` : ""}${details}`;
+}
+
+function accountsTable(accounts: readonly AccountCoverage[], { stdout, env }: Edges): string {
+  const columns = ["Account", "Due", "Stored", "Missed", "Why"].map((heading, index) => ({
+    heading,
+    right: index > 0 && index < 4,
+  }));
+  const cells = accounts.map(({ account, expected, stored, missed, reasons }) => [
+    ...[oneLine(account), String(expected), String(stored), String(missed), why(reasons, LEAST_WHY)],
+  ]);
+  return table(columns, cells, { stdout, env });
 }
 
 function worstTable(worst: readonly CoverageRow[], { stdout, env }: Edges): string {

@@ -1,7 +1,13 @@
 /** Which account did what: of answers, and of the shares that accounts have of a slot. */
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { readOtherCalls } from "../../src/archive/budgetUse.ts";
-import { readCoverage, readSlotsSince, readUnknownInstruments } from "../../src/archive/coverageRows.ts";
+import {
+  readCoverage,
+  readCoverageShares,
+  readSlotsSince,
+  readUnknownInstruments,
+  sumByAccount,
+} from "../../src/archive/coverageRows.ts";
 import { readMisses } from "../../src/archive/dashboard/coverageView.ts";
 import { placeAccounts } from "../../src/archive/instruments.ts";
 import { insertLedger } from "../../src/archive/ledgerRows.ts";
@@ -188,6 +194,26 @@ describe("a slot of which two accounts have shares", () => {
     expect(
       coverage.map(({ instrument, expected, stored }) => `${instrument} ${stored} of ${expected}`),
     ).toEqual(["KO 0 of 2", "GE 1 of 2", "T 1 of 2", "AAPL 2 of 2", "IBM 2 of 2"]);
+    const day = { from: "2026-11-20", to: "2026-11-20" };
+    const parts = await readCoverageShares(pool, day);
+    expect(parts.map(({ account: _account, ...row }) => row)).toEqual(coverage);
+    expect(await readCoverageShares(pool, { ...day, account: "second" })).toEqual(
+      parts.filter(({ account }) => account === "second"),
+    );
+    expect(await readCoverageShares(pool, { from: "2026-11-21", to: "2026-11-22" })).toEqual([]);
+    expect(sumByAccount(parts)).toEqual([
+      { account: "default", source: "account", expected: 4, stored: 3, missed: 1, reasons: { budget: 1 } },
+      {
+        ...{ account: "second", source: "account", expected: 6, stored: 3, missed: 3 },
+        reasons: { budget: 1, unknown_symbol: 2 },
+      },
+    ]);
+    const rows = await rowsOfQuery(
+      pool,
+      `select a.name as account, sum(due)::int as expected, sum(stored)::int as stored, sum(missed)::int as missed
+       from slots join accounts a on a.id = account_id group by 1 order by 1`,
+    );
+    expect(sumByAccount(parts)).toMatchObject(rows);
     expect(await readUnknownInstruments(pool, ["list"], "account")).toEqual(["KO"]);
     const since = { jobs: ["list"], source: "account", since: new Date(on20th("14:00")) } as const;
     const lastAt = new Date(on20th("14:31"));

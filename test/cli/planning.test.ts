@@ -3,7 +3,9 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { insertLedger } from "../../src/archive/ledgerRows.ts";
+import { inTransaction } from "../../src/archive/transaction.ts";
 import type { z } from "zod";
+import type { coverageJson } from "../../src/cli/coverage.ts";
 import type { planJson } from "../../src/cli/plan.ts";
 import { widthOf } from "../../src/cli/terminal/screen.ts";
 import { runProgram } from "../../src/cli/program.ts";
@@ -14,6 +16,7 @@ import { freshDatabase } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { capturedEdges, type Outcome } from "./edges.ts";
 
+type CoverageJson = z.infer<typeof coverageJson>;
 type PlanJson = z.infer<typeof planJson>;
 
 const database = await freshDatabase();
@@ -240,9 +243,7 @@ describe("calendar", () => {
 describe("coverage", () => {
   async function ledger(...entries: SlotEntry[]): Promise<void> {
     await database.pool.query("truncate slots, misses, due_sets cascade");
-    const client = await database.pool.connect();
-    await insertLedger(client, [{ type: "slots", entries }]);
-    client.release();
+    await inTransaction(database.pool, (client) => insertLedger(client, [{ type: "slots", entries }]));
   }
 
   const slotAt = (text: string): string => instantFromDate(new Date(text));
@@ -275,6 +276,47 @@ describe("coverage", () => {
     expect(lines[4]).toMatch(/^2026-11-20 +BRK\.B:2026-12-18:CALL:1500\.5 +0 of 3 +\w+ 1/);
     expect(lines[5]).toMatch(/^2026-11-20 +GE +2 of 3 +budget 1$/);
     expect(widest(stdout)).toBeLessThanOrEqual(80);
+  });
+
+  test("of several accounts says what was due to each, and of one alone what was its", async () => {
+    const [first, next] = [slotAt("2026-11-20T14:30:00Z"), slotAt("2026-11-20T14:31:00Z")];
+    await ledger(
+      // GE moves from the one to the other.
+      { job: "list", slotAt: first, due: ["AAPL", "GE"], misses: [["GE", "budget"]] },
+      { job: "list", slotAt: first, account: "second", due: ["KO"], misses: [] },
+      { job: "list", slotAt: next, due: ["AAPL"], misses: [] },
+      { job: "list", slotAt: next, account: "second", due: ["GE", "KO"], misses: [["GE", "unauthorized"]] },
+    );
+    const json = async (...more: string[]) =>
+      JSON.parse((await run(["coverage", ...range, "--json", ...more])).stdout) as CoverageJson;
+
+    const { stdout } = await run(["coverage", ...range]);
+    const all = await json();
+    const second = await json("--account", "second");
+    const text = await run(["coverage", ...range, "--account", "second"]);
+    const nobody = await run(["coverage", ...range, "--account", "nobody"]);
+
+    expect(stdout).toMatch(/^default +3 +2 +1 +budget 1\nsecond +3 +2 +1 +unauthorized 1\n\nDate/m);
+    const part = { expected: 1, stored: 0, missed: 1 };
+    expect(all.find(({ instrument }) => instrument === "GE")).toEqual({
+      ...{ date: "2026-11-20", source: "account", instrument: "GE", expected: 2, stored: 0, missed: 2 },
+      reasons: { budget: 1, unauthorized: 1 },
+      accounts: [
+        { name: "default", ...part, reasons: { budget: 1 } },
+        { name: "second", ...part, reasons: { unauthorized: 1 } },
+      ],
+    });
+    for (const row of all)
+      expect(row.accounts?.reduce((sum, { expected }) => sum + expected, 0)).toBe(row.expected);
+    expect(second.map(({ instrument, stored, expected }) => `${instrument} ${stored}/${expected}`)).toEqual([
+      "GE 0/1",
+      "KO 2/2",
+    ]);
+    expect(text.stdout).toMatch(/^2026-11-20 \[ @\] 66.7 % of 3\n\nDate/);
+    expect(nobody).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringMatching(/^ACCOUNT_UNKNOWN: .*default, second, and no nobody/),
+    });
   });
 
   test.each([80, 50, 40])("sixty instruments make a heat line within %i columns", async (columns) => {

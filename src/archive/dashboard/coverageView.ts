@@ -1,6 +1,6 @@
 /** What became of the schedule: calls by the minute, expected against stored by session, and why something is missing. */
 import type pg from "pg";
-import { readCoverage } from "../coverageRows.ts";
+import { readCoverage, readCoverageShares, sumByAccount } from "../coverageRows.ts";
 import { isoOf, readPolledMarket } from "../queries.ts";
 import type { LedgerSource } from "../../journal/ledger.ts";
 import type { CoverageView, MinuteCalls, MissRow, SourceKind } from "./dashboardTypes.ts";
@@ -14,7 +14,8 @@ export async function readCoverageView(pool: pg.Pool, from: string, to: string):
   const cells = await readCoverage(pool, from, to);
   const sessions = new Set(rows.map(({ date }) => date));
   const dates = [...new Set([...sessions, ...cells.map(({ date }) => date)])].sort();
-  return { dates: dates.map((date) => ({ date, session: sessions.has(date) })), cells };
+  const accounts = sumByAccount(await readCoverageShares(pool, { from, to }));
+  return { dates: dates.map((date) => ({ date, session: sessions.has(date) })), cells, accounts };
 }
 
 /** Which cell of the heat map. */

@@ -128,6 +128,8 @@ export type CoverageView = {
   /** Exchange dates, ascending: sessions, and other days on which something was due. */
   dates: { date: string; session: boolean }[];
   cells: CoverageCell[];
+  /** What of it was due to each account, where several had shares. */
+  accounts: (Omit<CoverageCell, "date" | "instrument"> & { account: string })[];
 };
 
 /** Why slots of one instrument are missing on one date. */

@@ -11,7 +11,7 @@ export type HeatRow = {
 };
 
 /** Rows, worst first, each with a cell for each date of the view. */
-export function heatRows({ dates, cells }: CoverageView): HeatRow[] {
+export function heatRows({ dates, cells }: Pick<CoverageView, "dates" | "cells">): HeatRow[] {
   const places = new Map(dates.map(({ date }, place) => [date, place]));
   const rows = new Map<string, HeatRow>();
   for (const cell of cells) {

@@ -51,10 +51,53 @@ export function CoveragePage() {
           view.cells.length === 0 ? (
             <Empty title="Nothing was due">The ledger fills with the first slot of a job.</Empty>
           ) : (
-            <Heat view={view} search={search} />
+            <>
+              {view.accounts.length > 0 && <Accounts accounts={view.accounts} />}
+              <Heat view={view} search={search} />
+            </>
           )
         }
       </Await>
+    </div>
+  );
+}
+
+/** What was due to each of several accounts. */
+function Accounts({ accounts }: Pick<CoverageView, "accounts">) {
+  return (
+    <div class="scroll">
+      <table aria-label="Accounts">
+        <thead>
+          <tr>
+            <th scope="col" class="text">
+              Account
+            </th>
+            <th scope="col">Due</th>
+            <th scope="col">Stored</th>
+            <th scope="col">Missed</th>
+            <th scope="col" class="text">
+              Why
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {accounts.map(({ account, source, expected, stored, missed, reasons }) => (
+            <tr key={`${source} ${account}`}>
+              <th scope="row" class="text">
+                {account} {source === "simulated" && <SourceTag source="simulated" name="simulated" />}
+              </th>
+              <td>{expected}</td>
+              <td>{stored}</td>
+              <td>{missed}</td>
+              <td class="text">
+                {Object.entries(reasons)
+                  .map(([reason, count]) => `${reason} ${count}`)
+                  .join(", ")}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
     </div>
   );
 }
