@@ -138,11 +138,6 @@ const table = {
     exitCode: 2,
     hint: "Correct --faults; docs/serve.md describes each fault.",
   },
-  ACCOUNT_UNKNOWN: {
-    retryable: false,
-    exitCode: 2,
-    hint: "`quotekeeper accounts list` names the accounts; accounts.yaml of the jobs directory has them.",
-  },
   ACCOUNTS_DRAINED: {
     retryable: false,
     exitCode: 1,

@@ -49,7 +49,7 @@ export function accountNamed(name: string, accounts: readonly Account[]): Accoun
   const found = accounts.find((account) => account.name === name);
   if (found) return found;
   const names = accounts.map((account) => account.name).join(", ");
-  throw new QuotekeeperError("ACCOUNT_UNKNOWN", `there is no account ${name}, but ${names}`);
+  throw new QuotekeeperError("ACCOUNT_UNKNOWN", `${name} is no account of ${names}`);
 }
 
 /**

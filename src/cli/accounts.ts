@@ -1,16 +1,16 @@
 /** `quotekeeper accounts list|drain|resume`: the accounts that share the jobs, and which of them take part. */
 import { resolve } from "node:path";
 import { z } from "zod";
-import { type Account, accountKey } from "../accounts/account.ts";
+import { type Account, accountKey, accountNamed } from "../accounts/account.ts";
 import { accountState, readAccountRows, readOwners, wantAccount } from "../archive/accountRows.ts";
 import { readBudgetUse } from "../archive/budgetUse.ts";
 import { currentVersion } from "../archive/migrations.ts";
 import type { Config } from "../config/loadEnvironment.ts";
-import { QuotekeeperError } from "../errors.ts";
 import { type Archive, archiveExists, requireArchive, requireSchema, withArchive } from "../run/archive.ts";
 import type { Edges } from "../run/edges.ts";
 import { count } from "../run/jsonWords.ts";
-import { jobsInvalid, readJobs } from "../schedule/readJobs.ts";
+import { jobsInvalid } from "../config/yamlFile.ts";
+import { readJobs } from "../schedule/readJobs.ts";
 import { type AddCommand, EXIT_CODES } from "./command.ts";
 import { say } from "./terminal/harmless.ts";
 import { printJson } from "./terminal/printJson.ts";
@@ -98,11 +98,7 @@ async function list(config: Config, edges: Edges, json: boolean): Promise<number
 /** @returns 0, also where it is so already */
 async function change(config: Config, edges: Edges, { verb, name, json }: Change): Promise<number> {
   const accounts = await configured(config);
-  if (!accounts.some((account) => account.name === name))
-    throw new QuotekeeperError(
-      "ACCOUNT_UNKNOWN",
-      `${name} is no account of ${accounts.map((account) => account.name).join(", ")}`,
-    );
+  accountNamed(name, accounts);
   await requireArchive(config);
   const shown = await withArchive(config, edges, async (archive) => {
     await requireSchema(archive.pool, archive.address);

@@ -5,7 +5,7 @@ import type { FetchQuotes } from "../collect/fetchQuotes.ts";
 import type { Account } from "../accounts/account.ts";
 import type { Clock, Instant } from "../clock.ts";
 import type { LedgerSource } from "../journal/ledger.ts";
-import { DEFAULT_ACCOUNT, type RecordSource } from "../journal/record.ts";
+import type { RecordSource } from "../journal/record.ts";
 import { type Calendar, alwaysOpen, createCalendar } from "../market/calendar/tradingCalendar.ts";
 import type { CalendarOverride } from "../market/calendar/overrides.ts";
 import type { RawAnswer } from "../quotes-api/answer.ts";
@@ -59,7 +59,7 @@ export async function openFeed(account: Account, options: FeedOptions): Promise<
   if (feed.kind === "account") {
     const { baseUrl, credentials } = feed;
     const opened = openFetchQuotes({ baseUrl, credentials, clock, observe, userAgent });
-    const known = join(dataDir, serviceFile(account));
+    const known = join(dataDir, SERVICE_FILE);
     let newest = (await readSource(known, baseUrl)) ?? "account";
     let last: RecordSource | null = null;
     return {
@@ -150,9 +150,7 @@ export function randomCredentials(clock: Clock): Credentials {
  * What the service at an address called itself when it last answered. A start has to know before the first answer which
  * market's slots it takes up.
  */
-function serviceFile({ name }: Account): string {
-  return name === DEFAULT_ACCOUNT ? "service.json" : `service.${name}.json`;
-}
+const SERVICE_FILE = "service.json";
 
 const serviceSchema = z.strictObject({ baseUrl: z.string(), kind: z.enum(["account", "simulated"]) });
 
