@@ -8,6 +8,7 @@ import { currentVersion } from "../archive/migrations.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { type Archive, archiveExists, requireArchive, requireSchema, withArchive } from "../run/archive.ts";
 import type { Edges } from "../run/edges.ts";
+import { drainedIn, keepDrained } from "../run/accountsCalled.ts";
 import { count } from "../run/jsonWords.ts";
 import { jobsInvalid } from "../config/yamlFile.ts";
 import { readJobs } from "../schedule/readJobs.ts";
@@ -103,6 +104,7 @@ async function change(config: Config, edges: Edges, { verb, name, json }: Change
   const shown = await withArchive(config, edges, async (archive) => {
     await requireSchema(archive.pool, archive.address);
     await wantAccount(archive.pool, name, WANTED[verb]);
+    await keepDrained(resolve(config.dataDir), drainedIn(await readAccountRows(archive.pool)));
     return show(archive, accounts, edges);
   });
   const changed = shown.find((account) => account.name === name);

@@ -148,8 +148,7 @@ export async function followOperator(told: Told): Promise<() => void> {
 
   const look = async (): Promise<void> => {
     const { pool, accounts, collector, beNumber, log } = told;
-    const rows = await readAccountRows(pool);
-    const wanted = rows.filter((row) => row.wanted === "drained").map(({ name }) => name);
+    const wanted = drainedIn(await readAccountRows(pool));
     if (wanted.join() !== drained.join()) {
       drained = wanted;
       collector.drain(wanted);
@@ -179,7 +178,7 @@ export async function followOperator(told: Told): Promise<() => void> {
 }
 
 /** Names of the accounts that the operator wants drained, as far as this machine knows. */
-export async function readDrained(dataDir: string): Promise<string[]> {
+async function readDrained(dataDir: string): Promise<string[]> {
   try {
     return wantedSchema.parse(JSON.parse(await readTextFile(join(dataDir, WANTED_FILE)))).drained;
   } catch {
@@ -187,9 +186,15 @@ export async function readDrained(dataDir: string): Promise<string[]> {
   }
 }
 
-async function keepDrained(dataDir: string, drained: string[]): Promise<void> {
+/** Has programs on this data directory know it, also while the database is away; as far as it can be written. */
+export async function keepDrained(dataDir: string, drained: string[]): Promise<void> {
   const wanted: z.infer<typeof wantedSchema> = { drained };
-  await replaceFile(join(dataDir, WANTED_FILE), JSON.stringify(wanted));
+  await replaceFile(join(dataDir, WANTED_FILE), JSON.stringify(wanted)).catch(() => undefined);
+}
+
+/** Names of the accounts that the operator wants drained. */
+export function drainedIn(rows: Awaited<ReturnType<typeof readAccountRows>>): string[] {
+  return rows.filter(({ wanted }) => wanted === "drained").map(({ name }) => name);
 }
 
 /**

@@ -7,6 +7,7 @@ import { type Clock, systemClock } from "../../src/clock.ts";
 import { readSegment } from "../../src/journal/reader.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import { listSegments } from "../../src/journal/segments.ts";
+import { credentialsOf, writeAccounts } from "../support/accounts.ts";
 import { createTestClock, type TestClock } from "../support/clock.ts";
 import { freshDatabase } from "../support/database.ts";
 import { startSimulatedService, TEST_CREDENTIALS } from "../support/simulatedService.ts";
@@ -324,4 +325,52 @@ test("a data directory that cannot be made is named, with the variable to correc
   expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
   expect(stderr).toMatch(/^DATA_DIR_UNWRITABLE: .*file\/data.*set QUOTEKEEPER_DATA_DIR/);
   expect(existsSync(join(file, "data"))).toBe(false);
+});
+
+describe("with several accounts", () => {
+  const NAMES = ["main", "second"];
+  const askedBy = async (dataDir: string): Promise<(string | undefined)[]> =>
+    (await journalOf(dataDir)).map((record) => (record.kind === "response" ? record.account : "note"));
+
+  async function accounts(): Promise<ReturnType<typeof settings>> {
+    const { baseUrl } = await startSimulatedService(clock, { keys: NAMES.map(credentialsOf) });
+    return settings(writeAccounts(tempDir(), baseUrl, NAMES));
+  }
+
+  test("the first that is not drained asks, or the one that is named, drained or not", async () => {
+    const env = await accounts();
+
+    const first = await poll(env, "--symbols", "AAPL", "--json");
+    const drained = await run(["accounts", "drain", "main"], env, clock);
+    const second = await poll(env, "--symbols", "AAPL");
+    const named = await poll(env, "--symbols", "AAPL", "--account", "main");
+
+    expect([first, drained, second, named].map(({ exitCode }) => exitCode)).toEqual([0, 0, 0, 0]);
+    expect(await askedBy(env.QUOTEKEEPER_DATA_DIR)).toEqual(["main", "second", "main"]);
+    const { rows } = await pool.query<{ name: string }>(
+      "select name from responses join accounts on accounts.id = account_id where observed_at = $1",
+      [printed(first).quotes[0]?.observedAt],
+    );
+    expect(rows).toEqual([{ name: "main" }]);
+    await run(["accounts", "resume", "main"], env, clock);
+  });
+
+  test("one that is not there, and all of them drained, are said, and nothing is sent", async () => {
+    const env = await accounts();
+    for (const name of NAMES) await run(["accounts", "drain", name], env, clock);
+
+    const unknown = await poll(env, "--symbols", "AAPL", "--account", "third");
+    const none = await poll(env, "--symbols", "AAPL");
+
+    expect(unknown).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringMatching(/ACCOUNT_UNKNOWN: third is no account of main, second/),
+    });
+    expect(none).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringMatching(/ACCOUNTS_DRAINED: all accounts are drained: main, second\..*--account/),
+    });
+    expect(existsSync(join(env.QUOTEKEEPER_DATA_DIR, "journal"))).toBe(false);
+    for (const name of NAMES) await run(["accounts", "resume", name], env, clock);
+  });
 });

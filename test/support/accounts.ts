@@ -1,4 +1,7 @@
 /** Accounts as accounts.yaml has them. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Credentials } from "../../src/quotes-api/oauth/signature.ts";
 
 /** The four credentials of an account. */
 export const CREDENTIALS = ["consumerKey", "consumerSecret", "accessToken", "accessTokenSecret"] as const;
@@ -21,4 +24,23 @@ export function accountVariables(...names: string[]): Record<string, string> {
   return Object.fromEntries(
     names.flatMap((name) => CREDENTIALS.map((what) => [variableOf(name, what), `${name}'s ${what}`])),
   );
+}
+
+/** The credentials of an account whose secrets are in its variables. */
+export function credentialsOf(name: string): Credentials {
+  const [consumerKey, consumerSecret, accessToken, accessTokenSecret] = CREDENTIALS.map(
+    (what) => `${name}'s ${what}`,
+  ) as [string, string, string, string];
+  return { consumerKey, consumerSecret, accessToken, accessTokenSecret };
+}
+
+/** Writes accounts.yaml with these accounts of a service into a jobs directory. @returns the settings that hold their secrets */
+export function writeAccounts(
+  jobsDir: string,
+  baseUrl: string,
+  names: readonly string[],
+): Record<string, string> {
+  const accounts = names.map((name) => accountYaml(name, { baseUrl }));
+  writeFileSync(join(jobsDir, "accounts.yaml"), `accounts:\n${accounts.join("")}`);
+  return { ...accountVariables(...names), QUOTEKEEPER_JOBS_DIR: jobsDir };
 }

@@ -1,13 +1,16 @@
 /** `quotekeeper backfill --symbols-file|--chain` against the project's own service, over real sockets. */
-import { readdirSync } from "node:fs";
-import { expect, test } from "@jest/globals";
+import { readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
 import { runProgram } from "../../../src/cli/program.ts";
 import { openFetchQuotes } from "../../../src/collect/fetchQuotes.ts";
 import { createObserver } from "../../../src/clock.ts";
 import { capturedEdges } from "../../cli/edges.ts";
+import { credentialsOf, writeAccounts } from "../../support/accounts.ts";
 import { createTestClock, type TestClock } from "../../support/clock.ts";
 import { startSimulatedService } from "../../support/simulatedService.ts";
 import { closedPort, startStubService } from "../../support/stubService.ts";
+import { tempDir } from "../../support/tempDir.ts";
 import { backfillWorld } from "../world.ts";
 import {
   account,
@@ -387,4 +390,65 @@ test("what is wrong in a symbols file and a chain is told all at once, with file
   expect(outcome.stderr).toMatch(/--chain IBM:next=x,kinds=monthly: next is x: expected a whole number/);
   expect(outcome.stderr).toMatch(/--chain GE:percent=500: percent is 500: expected at most 100/);
   expect(stub.requests).toEqual([]);
+});
+
+describe("of several accounts", () => {
+  const NAMES = ["main", "second", "third"];
+  const byAccount = (answers: Awaited<ReturnType<typeof answersIn>>): Record<string, number> =>
+    Object.fromEntries(
+      NAMES.map((name) => [name, answers.filter(({ account: its }) => its === name).length]),
+    );
+
+  test("a sweep is shared by all, each within its own limit, or is the one's that is named", async () => {
+    const world = await backfillWorld();
+    const clock = createTestClock();
+    const { baseUrl } = await startSimulatedService(clock, { keys: NAMES.map(credentialsOf) });
+    const env = { ...world.env, ...writeAccounts(tempDir(), baseUrl, NAMES) };
+    const file = symbolsFile(world, [...symbols(600), ...contracts(174)]);
+    const few = join(tempDir(), "few.txt");
+    writeFileSync(few, contracts(10).join("\n"));
+
+    const outcome = await sweep(env, clock, "--symbols-file", file, "--json");
+    const shared = await answersIn(world);
+    const one = await sweep(env, clock, "--symbols-file", few, "--account", "third", "--json");
+    const all = await answersIn(world);
+
+    expect(outcome).toMatchObject({
+      exitCode: 0,
+      stderr: expect.stringContaining("774 instruments in 180 calls"),
+    });
+    expect(outcome.stderr).toContain("180 calls a minute");
+    expect(shared.map(({ status }) => status)).toEqual(shared.map(() => 200));
+    expect(new Set(askedOf(shared)).size).toBe(774);
+    expect(askedOf(shared)).toHaveLength(774);
+    expect(byAccount(shared)).toEqual({ main: 60, second: 60, third: 60 });
+    expect(one.exitCode).toBe(0);
+    expect(byAccount(all)).toEqual({ main: 60, second: 60, third: 70 });
+  });
+
+  test("one that is refused leaves its part to the others, and the sweep ends well", async () => {
+    const world = await backfillWorld();
+    const clock = createTestClock();
+    const { baseUrl } = await startSimulatedService(clock, { keys: NAMES.slice(1).map(credentialsOf) });
+    const env = { ...world.env, ...writeAccounts(tempDir(), baseUrl, NAMES) };
+    const file = symbolsFile(world, contracts(60));
+
+    const outcome = await sweep(env, clock, "--symbols-file", file, "--json");
+
+    const answered = (await answersIn(world)).filter(({ status }) => status === 200);
+    expect(outcome.exitCode).toBe(0);
+    expect(askedOf(answered).toSorted()).toEqual(strikes(60).toSorted());
+    expect(byAccount(answered)["main"]).toBe(0);
+  });
+
+  test("all refused end it with the error", async () => {
+    const world = await backfillWorld();
+    const clock = createTestClock();
+    const { baseUrl } = await startSimulatedService(clock, { keys: [] });
+    const env = { ...world.env, ...writeAccounts(tempDir(), baseUrl, NAMES) };
+
+    const outcome = await sweep(env, clock, "--symbols-file", symbolsFile(world, contracts(60)));
+
+    expect(outcome).toMatchObject({ exitCode: 1, stderr: expect.stringContaining("SERVICE_UNAUTHORIZED") });
+  });
 });
