@@ -21,7 +21,7 @@ import { loseCommits } from "./scenarios/lostCommits.ts";
 import { moveClocks } from "./scenarios/movedClocks.ts";
 import { pairCollectors } from "./scenarios/pairs.ts";
 import { poisonOne } from "./scenarios/poison.ts";
-import { shareAccounts, sharedKeys, sharedSecrets } from "./scenarios/sharedAccounts.ts";
+import { NAMES, shareAccounts, sharedKeys, sharedSecrets, writeShared } from "./scenarios/sharedAccounts.ts";
 import { killServers } from "./scenarios/serverKills.ts";
 import type { Verdict } from "./scenarios/verdict.ts";
 
@@ -109,6 +109,21 @@ const scenarios: Scenario[] = [
       return within(openWorld(server.url, { ...options, openFeed: async () => service }), (world) =>
         shareAccounts(world, { service, ...limits, stepMs: 30_000, slots: 3, longestGap: 1 }),
       );
+    },
+  },
+  {
+    name: "accounts killed",
+    run: () => {
+      const [{ load }] = DEMANDS;
+      const openFeed = () => startFeed({ latencyMs: 150 });
+      return within(openWorld(server.url, { load, openFeed, settings: sharedSecrets() }), (world) => {
+        writeShared(world, { limit: 15, windowMs: 10_000 }, NAMES);
+        const kills = Number(options.kills);
+        return killCollectors(world, {
+          ...{ kills, random, onKill: progress, accounts: NAMES.length },
+          demand: "several accounts'",
+        });
+      });
     },
   },
   {

@@ -18,8 +18,16 @@ export async function killCollectors(
     kills,
     random,
     demand = "full",
+    accounts = 1,
     onKill,
-  }: { kills: number; random: () => number; demand?: string; onKill?: (kill: number) => void },
+  }: {
+    kills: number;
+    random: () => number;
+    demand?: string;
+    /** How many accounts it calls. */
+    accounts?: number;
+    onKill?: (kill: number) => void;
+  },
 ): Promise<Verdict> {
   const { feed, auditor } = world;
   let collector = world.collect();
@@ -55,7 +63,7 @@ export async function killCollectors(
   });
   // What the service answered and nobody journaled was under way when a collector was killed.
   const lost = feed.answered() - auditor.numbers.size;
-  const most = (kills + 1) * CALLS_UNDER_WAY;
+  const most = (kills + 1) * CALLS_UNDER_WAY * accounts;
   return {
     ...verdict,
     figures: { ...verdict.figures, lostUnderWay: lost },

@@ -45,11 +45,12 @@ function variableOf(name: string, what: string): string {
   return `${name}_${what}`.toUpperCase();
 }
 
+/** The limit of each account. */
+type Limit = { limit: number; windowMs: number };
+
 /** How it goes. */
-type Course = {
+type Course = Limit & {
   service: SharedService;
-  limit: number;
-  windowMs: number;
   /** Time between two slots of the jobs, in ms. */
   stepMs: number;
   /** Slots that pass in each of the four parts: all, one drained, one refused besides, both back. */
@@ -62,8 +63,7 @@ type Course = {
 export async function shareAccounts(world: World, course: Course): Promise<Verdict> {
   const { service, stepMs, slots } = course;
   const { pool } = world;
-  const file = join(dirname(world.dataDir), "jobs", "accounts.yaml");
-  const write = (...names: string[]): void => writeFileSync(file, accountsYaml(course, names));
+  const write = (...names: string[]): void => writeShared(world, course, names);
   write("main", "second", "third");
   // So that the first slots are known to be of a simulated market, whichever account answers first.
   await polled(world, "second");
@@ -79,7 +79,7 @@ export async function shareAccounts(world: World, course: Course): Promise<Verdi
   const violations: string[] = [];
   try {
     await pass();
-    writeFileSync(file, "accounts: [");
+    writeFileSync(fileOf(world), "accounts: [");
     const staysInForce = (): boolean => collector.output().includes("stay in force");
     await until(staysInForce, "the collector complaining of the broken file");
     write(...NAMES);
@@ -144,13 +144,18 @@ async function settledSince({ pool, jobs }: World, sinceMs: number): Promise<num
   return rows.length < jobs.length ? 0 : Math.min(...rows.map(({ count }) => count));
 }
 
-function accountsYaml({ service, limit, windowMs }: Course, names: readonly string[]): string {
+function fileOf({ dataDir }: World): string {
+  return join(dirname(dataDir), "jobs", "accounts.yaml");
+}
+
+/** Has the collectors of a world call these accounts of its service. */
+export function writeShared(world: World, { limit, windowMs }: Limit, names: readonly string[]): void {
   const accounts = names.map((name) => [
     `  - name: ${name}`,
-    `    baseUrl: ${service.baseUrl}`,
+    `    baseUrl: ${world.feed.baseUrl}`,
     `    limit: ${limit}`,
     `    windowMs: ${windowMs}`,
     ...Object.keys(CREDENTIALS).map((what) => `    ${what}Variable: ${variableOf(name, what)}`),
   ]);
-  return `accounts:\n${accounts.flat().join("\n")}\n`;
+  writeFileSync(fileOf(world), `accounts:\n${accounts.flat().join("\n")}\n`);
 }
