@@ -128,7 +128,7 @@ async function openParts(options: CollectionOptions, onOpened: OnOpened): Promis
     called: (open) =>
       calledAccount(open, {
         ...{ stations, loader: loading.loader, mayCall: leases.sure },
-        metered: (send) => (meter ? meteredSend(send, meter, clock) : send),
+        metered: (send, { name }) => (meter ? meteredSend(send, { meter, account: name, clock }) : send),
       }),
   });
   onOpened(() => accounts.close());

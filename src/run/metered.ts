@@ -5,21 +5,25 @@ import { QuotekeeperError } from "../errors.ts";
 import type { LedgerNote, MissReason } from "../journal/ledger.ts";
 import type { Meter } from "../web/monitoring/meter.ts";
 
-/** The same, metered. A call that was cut off because the program ends says nothing of the service. */
-export function meteredSend(send: Send, meter: Meter, clock: Clock): Send {
+/** The same, metered as an account's. A call that was cut off because the program ends says nothing of the service. */
+export function meteredSend(
+  send: Send,
+  { meter, account, clock }: { meter: Meter; account: string; clock: Clock },
+): Send {
   return async (planned, signal, onArrived) => {
     const { slotAt } = planned;
-    const late = (at: Date): number | null =>
-      slotAt === null ? null : at.getTime() - dateOf(slotAt).getTime();
+    const now = () => {
+      const at = clock.now();
+      const latenessMs = slotAt === null ? null : at.getTime() - dateOf(slotAt).getTime();
+      return { latenessMs, at, account };
+    };
     try {
       const kept = await send(planned, signal, onArrived);
-      const at = clock.now();
-      meter.called(kept.answer.outcome, late(at), at);
+      meter.called(kept.answer.outcome, now());
       return kept;
     } catch (error) {
-      const at = clock.now();
       const notKept = error instanceof QuotekeeperError && error.code.startsWith("JOURNAL_");
-      if (!signal.aborted) meter.called(notKept ? "not_kept" : "no_answer", late(at), at);
+      if (!signal.aborted) meter.called(notKept ? "not_kept" : "no_answer", now());
       throw error;
     }
   };
@@ -28,11 +32,12 @@ export function meteredSend(send: Send, meter: Meter, clock: Clock): Send {
 /** The misses of a note of the ledger, or the step of the clock. */
 export function meterNote(note: LedgerNote, meter: Meter): void {
   if (note.type === "clock") meter.clockStepped(note);
-  else if (note.type === "down") meter.missed("down", note.slots.length * note.due.length);
+  else if (note.type === "down") meter.missed("down", note.slots.length * note.due.length, note.account);
   else if (note.type === "slots") {
-    const reasons = new Map<MissReason, number>();
-    for (const { misses } of note.entries)
+    for (const { account, misses } of note.entries) {
+      const reasons = new Map<MissReason, number>();
       for (const [, reason] of misses) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
-    for (const [reason, count] of reasons) meter.missed(reason, count);
+      for (const [reason, count] of reasons) meter.missed(reason, count, account);
+    }
   }
 }

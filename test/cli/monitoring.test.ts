@@ -84,12 +84,14 @@ describe("a collection under way", () => {
     values = valuesOf(text);
     const { rows } = await database.pool.query<{ calls: string }>("select count(*) as calls from responses");
     const calls = Number(rows[0]?.calls);
-    expect(values.get('quotekeeper_calls_total{outcome="quotes"}')).toBe(calls);
-    expect(values.get("quotekeeper_slot_lateness_seconds_count")).toBe(calls);
-    expect(values.get("quotekeeper_calls_left")).toBe(60 - (values.get("quotekeeper_calls_used") ?? 0));
+    expect(values.get('quotekeeper_calls_total{account="default",outcome="quotes"}')).toBe(calls);
+    expect(values.get('quotekeeper_slot_lateness_seconds_count{account="default"}')).toBe(calls);
+    expect(values.get('quotekeeper_calls_left{account="default"}')).toBe(
+      60 - (values.get('quotekeeper_calls_used{account="default"}') ?? 0),
+    );
     expect(values.get("quotekeeper_journal_bytes")).toBeGreaterThan(0);
     expect(values.get("quotekeeper_journal_lag_seconds")).toBeGreaterThanOrEqual(0);
-    expect(values.get('quotekeeper_misses_total{reason="budget"}')).toBe(0);
+    expect(values.get('quotekeeper_misses_total{account="default",reason="budget"}')).toBe(0);
     expect(values.get("quotekeeper_dead_letters_total")).toBe(0);
     expect(values.get("quotekeeper_database_up")).toBe(1);
     expect(values.get("process_resident_memory_bytes")).toBeGreaterThan(0);

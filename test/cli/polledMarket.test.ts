@@ -185,9 +185,9 @@ test("a limit in force that is lower than the one set is told by status, on the 
 
   const metrics = await until(async () => {
     const text = await (await fetch(`${page.address}/metrics`)).text();
-    return /^quotekeeper_calls_total\{outcome="quotes"\} [1-9]/m.test(text) && text;
+    return /^quotekeeper_calls_total\{account="default",outcome="quotes"\} [1-9]/m.test(text) && text;
   }, "the first answer in the metrics");
-  expect(metrics).toMatch(/^quotekeeper_calls_limit 40$/m);
+  expect(metrics).toMatch(/^quotekeeper_calls_limit\{account="default"\} 40$/m);
   const now = await until(async () => {
     const view = await page.now();
     return view.status?.budget?.serviceLimit === 40 && view;

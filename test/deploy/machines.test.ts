@@ -1,3 +1,5 @@
+import { spawnSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "@jest/globals";
 import { METRICS, type MetricName } from "../../src/web/monitoring/definitions.ts";
 import { VARIABLE_NAMES } from "../../src/config/environment.ts";
@@ -11,6 +13,10 @@ type Rule = {
   annotations: { summary: string };
 };
 
+const promtool = (...args: string[]) =>
+  spawnSync("promtool", args, { cwd: fileURLToPath(new URL(".", import.meta.url)), encoding: "utf8" });
+const whereInstalled = (promtool("--version").status === 0 ? test : test.skip) as typeof test;
+
 describe("the alert rules", () => {
   const { groups } = yamlOf<{ groups: { name: string; rules: Rule[] }[] }>("deploy/prometheus/alerts.yml");
   const rules = groups.flatMap((group) => group.rules);
@@ -21,6 +27,23 @@ describe("the alert rules", () => {
       expect(["page", "ticket"]).toContain(labels.severity);
       expect(annotations.summary.length).toBeGreaterThan(20);
     }
+  });
+
+  test("of what is an account's name it, or are of all accounts together", () => {
+    const own = rules.filter(({ annotations }) => annotations.summary.includes("$labels.account"));
+    const ofAccounts = /quotekeeper_(?:calls|misses|budget|account|slot_lateness|last_quotes)_\w+/;
+
+    expect(own.length).toBeGreaterThanOrEqual(6);
+    for (const rule of rules.filter(({ expr }) => ofAccounts.test(expr)))
+      expect({ rule: rule.alert, is: own.includes(rule) || /sum by \(instance\)/.test(rule.expr) }).toEqual({
+        ...{ rule: rule.alert, is: true },
+      });
+  });
+
+  whereInstalled("say of one account and of several what Prometheus' own tool expects of them", () => {
+    const { status, stdout, stderr } = promtool("test", "rules", "alerts.rules-test.yml");
+
+    expect({ status, said: stdout + stderr }).toMatchObject({ status: 0 });
   });
 
   test.each(rules.map(({ alert, expr }) => [alert, expr]))(

@@ -26,6 +26,9 @@ export const COUNTED_TABLES = ["responses", "quotes", "dividends", "slots"] as c
 /** Upper ends of the lateness' buckets, seconds: a slot is mostly a minute long. */
 export const LATENESS_BUCKETS = [0.25, 0.5, 1, 2, 5, 10, 20, 30, 45, 60, 120, 300, 900, 3_600];
 
+/** Whose a value is: the sum over it is that of all accounts. */
+const ACCOUNT = { account: "the account's name, `default` where there is one without a name" } as const;
+
 const table = {
   quotekeeper_info: {
     kind: "gauge",
@@ -36,43 +39,67 @@ const table = {
   quotekeeper_calls_total: {
     kind: "counter",
     help: "Calls by what came of them: the outcome of the answer, no_answer (the network, a deadline), or not_kept (the journal could not take it).",
-    labels: { outcome: CALL_OUTCOMES },
+    labels: { ...ACCOUNT, outcome: CALL_OUTCOMES },
     collecting: true,
   },
   quotekeeper_calls_limit: {
     kind: "gauge",
     help: "Calls that one window allows: the limit in force, which the service may have changed.",
+    labels: ACCOUNT,
     collecting: true,
   },
   quotekeeper_calls_used: {
     kind: "gauge",
     help: "Our calls of the last window, which ends now. The service may count fewer: its own may have begun later.",
+    labels: ACCOUNT,
     collecting: true,
   },
   quotekeeper_calls_second_client: {
     kind: "gauge",
     help: "Calls in a window that other programs make on the same account, by the service's headers; the collector leaves them these calls.",
+    labels: ACCOUNT,
     collecting: true,
   },
   quotekeeper_calls_left: {
     kind: "gauge",
     help: "Calls of the window that are left: the limit minus our calls and those of other programs, never below 0.",
+    labels: ACCOUNT,
     collecting: true,
   },
-  quotekeeper_calls_queued: { kind: "gauge", help: "Calls that wait or are under way.", collecting: true },
+  quotekeeper_calls_queued: {
+    kind: "gauge",
+    help: "Calls that wait or are under way.",
+    labels: ACCOUNT,
+    collecting: true,
+  },
   quotekeeper_budget_closed: {
     kind: "gauge",
     help: "1 while nothing is sent because the service refused a call for its limit.",
+    labels: ACCOUNT,
+    collecting: true,
+  },
+  quotekeeper_account_refused: {
+    kind: "gauge",
+    help: "1 while the service does not accept the account's credentials.",
+    labels: ACCOUNT,
+    collecting: true,
+  },
+  quotekeeper_account_drained: {
+    kind: "gauge",
+    help: "1 while the account makes no calls because the operator wants none.",
+    labels: ACCOUNT,
     collecting: true,
   },
   quotekeeper_slot_lateness_seconds: {
     kind: "histogram",
     help: "Time from a slot's beginning until the answer of a call for it arrived.",
+    labels: ACCOUNT,
     collecting: true,
   },
   quotekeeper_last_quotes_timestamp_seconds: {
     kind: "gauge",
     help: "When the last answer with quotes arrived, seconds since 1970 began in UTC; absent until then.",
+    labels: ACCOUNT,
     collecting: true,
   },
   quotekeeper_clock_steps_total: {
@@ -110,7 +137,7 @@ const table = {
   quotekeeper_misses_total: {
     kind: "counter",
     help: "Instruments that were due at a slot and have no quote of it.",
-    labels: { reason: MISS_REASONS },
+    labels: { ...ACCOUNT, reason: MISS_REASONS },
     collecting: true,
   },
   quotekeeper_instruments_unknown: {

@@ -75,7 +75,8 @@ export function createMetrics(sources: MetricSources, { process = true } = {}): 
       addArchive(values, sources, { journal, lag, ready, view, now });
       const collecting = sources.collecting();
       if (collecting) {
-        for (const metric of collecting.meter.metrics) registry.registerMetric(metric);
+        const names = collecting.live.accounts.map(({ name }) => name);
+        for (const metric of collecting.meter.metrics(names)) registry.registerMetric(metric);
         addCollecting(values, collecting);
       }
       return Registry.merge([registry, ofProcess]).metrics();
@@ -144,14 +145,18 @@ function addCollecting(
   add: Values,
   { live, loaded, nextPollAt, journalFailing }: NonNullable<ReturnType<MetricSources["collecting"]>>,
 ): void {
-  const { callsUsed, limit, secondClient, queued, phase, unknown } = live;
-  add("quotekeeper_calls_limit", limit);
-  add("quotekeeper_calls_used", callsUsed);
-  add("quotekeeper_calls_second_client", secondClient);
-  add("quotekeeper_calls_left", Math.max(0, limit - callsUsed - secondClient));
-  add("quotekeeper_calls_queued", queued);
-  add("quotekeeper_budget_closed", phase === "closed" ? 1 : 0);
-  add("quotekeeper_instruments_unknown", unknown.length);
+  for (const { name: account, state, callsUsed, limit, secondClient, queued, phase } of live.accounts) {
+    const own = { account };
+    add("quotekeeper_calls_limit", limit, own);
+    add("quotekeeper_calls_used", callsUsed, own);
+    add("quotekeeper_calls_second_client", secondClient, own);
+    add("quotekeeper_calls_left", Math.max(0, limit - callsUsed - secondClient), own);
+    add("quotekeeper_calls_queued", queued, own);
+    add("quotekeeper_budget_closed", phase === "closed" ? 1 : 0, own);
+    add("quotekeeper_account_refused", state === "refused" ? 1 : 0, own);
+    add("quotekeeper_account_drained", state === "drained" ? 1 : 0, own);
+  }
+  add("quotekeeper_instruments_unknown", live.unknown.length);
   add("quotekeeper_journal_failing", journalFailing ? 1 : 0);
   if (nextPollAt) add("quotekeeper_next_poll_timestamp_seconds", nextPollAt.getTime() / 1_000);
   for (const table of COUNTED_TABLES) add("quotekeeper_rows_total", loaded[table], { table });
