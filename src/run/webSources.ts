@@ -8,7 +8,7 @@ import type { AccountStatus } from "../collect/collector.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { listSegments } from "../journal/segments.ts";
 import type { Meter } from "../web/monitoring/meter.ts";
-import type { Live, LiveAccount, Problem, StatusView } from "../web/api/types.ts";
+import type { Live, LiveAccount, LiveProblem, StatusView } from "../web/api/types.ts";
 import { type NowSources, problemOf } from "../web/live.ts";
 import type { Archive } from "./archive.ts";
 import type { Collection } from "./collection.ts";
@@ -76,11 +76,10 @@ function liveOf(
     const state = status.accounts.find(({ name }) => name === account.name);
     return state ? [liveAccount(account, state)] : [];
   });
-  const errors = called.flatMap(({ problem }) => problem ?? []);
   const failure = loader.failure();
-  const problems: Problem[] = [
-    ...(failure === null ? [] : [problemOf(databaseError(failure, archive.address))]),
-    ...errors,
+  const problems = [
+    ...(failure === null ? [] : [{ ...problemOf(databaseError(failure, archive.address)), accounts: [] }]),
+    ...problemsOf(called),
   ];
   const now = clock.now();
   return {
@@ -104,6 +103,18 @@ function liveAccount(
     ...{ secondClient: secondClientCount, closedForMs: Math.ceil(closedForMs) },
     problem: lastError && problemOf(lastError),
   };
+}
+
+/** What is wrong with the accounts: what several of them have in the same words is told once. */
+function problemsOf(accounts: readonly LiveAccount[]): LiveProblem[] {
+  const found = new Map<string, LiveProblem>();
+  for (const { name, problem } of accounts) {
+    if (problem === null) continue;
+    const known = found.get(JSON.stringify(problem)) ?? { ...problem, accounts: [] };
+    if (accounts.length > 1) known.accounts.push(name);
+    found.set(JSON.stringify(problem), known);
+  }
+  return [...found.values()];
 }
 
 /** All accounts as one: it is closed when each of them is, until the first is not. */

@@ -79,6 +79,9 @@ export type LiveAccount = LiveBudget & {
   problem: Problem | null;
 };
 
+/** What is wrong at the moment, told once. `accounts`: whose it is; none where there is one account, or it is no account's. */
+export type LiveProblem = Problem & { accounts: string[] };
+
 /** What only the running collector knows. The budget is that of all accounts: closed when each of them is. */
 export type Live = LiveBudget & {
   accounts: LiveAccount[];
@@ -89,8 +92,7 @@ export type Live = LiveBudget & {
   jobs: JobView[];
   /** Rows stored since the start. */
   quotesStored: number;
-  /** What is wrong at the moment. */
-  problems: Problem[];
+  problems: LiveProblem[];
 };
 
 /** One of `status`'s lines. */

@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
+import type { Live, LiveAccount, NowView } from "../../../src/web/api/types.ts";
 import { HOLE, PAST_JOB } from "./history.ts";
 import { until } from "../../support/until.ts";
 import { openPage, openWorld, type World } from "./world.ts";
@@ -419,6 +420,7 @@ test("an error that needs a person is red, with its remedy; one that heals by it
     detail: "401",
     hint: "Check the credentials.",
     person: true,
+    accounts: [],
   };
   const passing = { ...problem, code: "SERVICE_ERROR", person: false };
   await page.route("**/api/events", (route) => route.abort());
@@ -434,6 +436,82 @@ test("an error that needs a person is red, with its remedy; one that heals by it
   expect(await page.locator(".note[data-tone=alarm]").textContent()).toContain("Check the credentials.");
   expect(await page.locator(".note[data-tone=calm]").textContent()).toContain("SERVICE_ERROR");
   expect(await page.locator(".gauge [data-of=them]").count()).toBe(14);
+});
+
+/** The Now view of a collector with these accounts, and nothing else changed. */
+async function showAccounts(page: Page, accounts: readonly Partial<LiveAccount>[]): Promise<void> {
+  const now = (await (await fetch(`${world.address}/api/now`)).json()) as NowView & { live: Live };
+  const [first] = now.live.accounts;
+  const live = { ...now.live, accounts: accounts.map((account) => ({ ...first, ...account })) };
+  const problems = live.accounts.flatMap(({ name, problem }) =>
+    problem ? [{ ...problem, accounts: [name] }] : [],
+  );
+  await page.route("**/api/events", (route) => route.abort());
+  await page.route("**/api/now", (route) => route.fulfill({ json: { ...now, live: { ...live, problems } } }));
+  await show(page, "/", "[data-testid=calls-used]");
+}
+
+const REFUSED: Partial<LiveAccount> = {
+  ...{ name: "second", state: "refused" },
+  problem: { code: "SERVICE_UNAUTHORIZED", detail: "401", hint: "Check the credentials.", person: true },
+};
+const CLOSED: Partial<LiveAccount> = {
+  ...{ name: "third-of-a-long-name-that-nobody-would-give", phase: "closed", closedForMs: 40_000 },
+  ...{ callsUsed: 60, secondClient: 7, queued: 12, limit: 40 },
+};
+
+test.each([{ width: 1280 }, { width: 360 }])(
+  "of several accounts the one that is refused is named at once, and the others stay as they are, $width pixels wide",
+  async ({ width }) => {
+    const { page, complaints } = await openPage(world.browser, { width });
+
+    await showAccounts(page, [{ name: "main" }, REFUSED, CLOSED, { name: "spare", state: "drained" }]);
+
+    const banner = page.locator(".verdict");
+    expect(await banner.getAttribute("data-tone")).toBe("alarm");
+    expect(await banner.textContent()).toMatch(
+      /SERVICE_UNAUTHORIZED: .* second is refused by the service; third-\S+ makes no call for another 40 s\. Going on: 1 of 4 accounts\./,
+    );
+    expect(await page.locator(".note").allTextContents()).toEqual([
+      expect.stringMatching(/^SERVICE_UNAUTHORIZED second: 401\./),
+    ]);
+    const rows = page.locator(".accounts li");
+    expect(await rows.evaluateAll((all) => all.map((row) => row.getAttribute("data-state")))).toEqual([
+      ...["open", "refused", "closed", "drained"],
+    ]);
+    expect(await rows.nth(2).locator("dl div").allTextContents()).toEqual([
+      ...[
+        "Used60 of 40",
+        "Limit that is set60",
+        "Queue12",
+        "Second client7",
+        "Governorclosed",
+        "Closed for40 s",
+      ],
+    ]);
+    expect(await rows.nth(2).locator("[role=meter]").getAttribute("aria-valuenow")).toBe("40");
+    expect(await rows.nth(1).locator("p").textContent()).toContain("SERVICE_UNAUTHORIZED");
+    expect(await page.locator("[data-testid=calls-used]").count()).toBe(1);
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+    expect(await faultsOf(page)).toEqual([]);
+    expect(complaints.filter((line) => !/ERR_FAILED/.test(line))).toEqual([]);
+  },
+);
+
+test("of several accounts one that waits for its budget is named calmly, and one account alone has no row", async () => {
+  const { page } = await openPage(world.browser);
+  await showAccounts(page, [{ name: "main" }, CLOSED]);
+  const banner = page.locator(".verdict");
+
+  expect(await banner.getAttribute("data-tone")).toBe("calm");
+  expect(await banner.textContent()).toMatch(
+    /third-\S+ makes no call for another 40 s\. Going on: 1 of 2 accounts\./,
+  );
+
+  const { page: alone } = await openPage(world.browser);
+  await show(alone, "/", "[data-testid=calls-used]");
+
+  expect(await alone.locator(".accounts").count()).toBe(0);
 });
 
 test("an address of no view says so, with the way back", async () => {

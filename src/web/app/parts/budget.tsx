@@ -91,34 +91,44 @@ const SWEEP_DEGREES = 240;
 /** Most ticks; a larger limit shares them. */
 const MOST_TICKS = 60;
 
-/** @param left calls that are left to other programs on the same account */
-export function Gauge({
-  used,
-  left,
-  limit,
-  label,
-}: {
+type Used = {
   used: number;
+  /** Calls that are left to other programs on the same account. */
   left: number;
   limit: number;
   label: string;
-}) {
+};
+
+/** What a reader by ear is told of calls used. */
+const meter = ({ used, left, limit, label }: Used) =>
+  ({
+    role: "meter",
+    "aria-label": label,
+    "aria-valuemin": 0,
+    "aria-valuemax": limit,
+    "aria-valuenow": Math.min(used, limit),
+    "aria-valuetext": `${used} of ${limit} calls used${left > 0 ? `, ${left} left to another program` : ""}`,
+  }) as const;
+
+/** The same as a line, for a row. */
+export function UsedLine(calls: Used) {
+  const { used, left, limit } = calls;
+  return (
+    <svg class="used-line" viewBox={`0 0 ${limit} 1`} preserveAspectRatio="none" {...meter(calls)}>
+      <rect width={Math.min(used, limit)} height="1" />
+      <rect data-of="them" x={limit - Math.min(left, limit)} width={Math.min(left, limit)} height="1" />
+    </svg>
+  );
+}
+
+export function Gauge(calls: Used) {
+  const { used, left, limit } = calls;
   const ticks = Math.min(limit, MOST_TICKS);
   const share = ticks / Math.max(1, limit);
   const ours = Math.round(used * share);
   const theirs = Math.round(left * share);
-  const text = `${used} of ${limit} calls used${left > 0 ? `, ${left} left to another program` : ""}`;
   return (
-    <svg
-      class="gauge"
-      viewBox="0 0 240 200"
-      role="meter"
-      aria-label={label}
-      aria-valuemin={0}
-      aria-valuemax={limit}
-      aria-valuenow={Math.min(used, limit)}
-      aria-valuetext={text}
-    >
+    <svg class="gauge" viewBox="0 0 240 200" {...meter(calls)}>
       {Array.from({ length: ticks }, (_, index) => (
         <line
           key={index}

@@ -3,12 +3,19 @@ import type { ComponentChildren } from "preact";
 import type { Problem, SourceKind } from "../../api/types.ts";
 import { type Loaded, trouble } from "../lib/store.ts";
 
-/** An error and what to do about it. Red only when a person is needed. */
-export function ProblemNote({ problem: { code, detail, hint, person } }: { problem: Problem }) {
+/** An error, of which accounts it is, and what to do about it. Red only when a person is needed. */
+export function ProblemNote({
+  problem: { code, detail, hint, person },
+  accounts = [],
+}: {
+  problem: Problem;
+  accounts?: readonly string[];
+}) {
   return (
     <div class="note" data-tone={person ? "alarm" : "calm"} role={person ? "alert" : "status"}>
       <p>
-        <code>{code}</code> {sentence(detail)}
+        <code>{code}</code> {accounts.length > 0 && <b>{accounts.join(", ")}: </b>}
+        {sentence(detail)}
       </p>
       <p class="remedy">
         <Code text={hint} />

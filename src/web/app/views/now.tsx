@@ -1,7 +1,7 @@
 /** Now: the budget, what comes next, and what is wrong. Red only when a person is needed. */
 import { useEffect } from "preact/hooks";
-import type { JobView, Live, NowView, StatusLine } from "../../api/types.ts";
-import { Gauge, Minutes } from "../parts/budget.tsx";
+import type { JobView, Live, LiveAccount, NowView, StatusLine } from "../../api/types.ts";
+import { Gauge, Minutes, UsedLine } from "../parts/budget.tsx";
 import { Code, Empty, Loading, ProblemNote } from "../parts/notes.tsx";
 import { MissedFor } from "../parts/why.tsx";
 import { nowMs } from "../lib/pageClock.ts";
@@ -34,8 +34,8 @@ function Panels({ view }: { view: NowView }) {
   return (
     <>
       <Verdict view={view} />
-      {live?.problems.map((problem) => (
-        <ProblemNote key={problem.code} problem={problem} />
+      {live?.problems.map(({ accounts, ...problem }) => (
+        <ProblemNote key={[problem.code, ...accounts].join()} {...{ problem, accounts }} />
       ))}
       <div class="panels">
         <Budget view={view} />
@@ -43,6 +43,7 @@ function Panels({ view }: { view: NowView }) {
         <Keeping view={view} />
         <Calls view={view} />
         <Missed view={view} />
+        <Accounts accounts={live?.accounts ?? []} />
         <Health view={view} />
       </div>
     </>
@@ -55,10 +56,13 @@ function Verdict({ view: { status, live, market, feed } }: { view: NowView }) {
     ...(status?.lines.filter(({ state }) => state === "attention").map(({ subject }) => subject) ?? []),
     ...(live?.problems.filter(({ person }) => person).map(({ code }) => code) ?? []),
   ];
-  if (wrong.length > 0)
+  const halted = haltedInWords(live?.accounts ?? []);
+  if (wrong.length > 0 || halted?.refused)
     return (
       <p class="verdict" data-tone="alarm" role="alert">
-        <b>Somebody is needed</b> {wrong.join(", ")}: the remedy stands below.
+        <b>Somebody is needed</b>{" "}
+        {wrong.length > 0 && `${[...new Set(wrong)].join(", ")}: the remedy stands below. `}
+        {halted?.words}
       </p>
     );
   if (live && live.phase === "closed")
@@ -66,6 +70,12 @@ function Verdict({ view: { status, live, market, feed } }: { view: NowView }) {
       <p class="verdict" data-tone="calm">
         <b>Waiting for the budget</b> No call is made for another {span(live.closedForMs)}: the service
         refused one.
+      </p>
+    );
+  if (halted)
+    return (
+      <p class="verdict" data-tone="calm">
+        <b>An account waits for its budget</b> {halted.words}
       </p>
     );
   if (!feed.simulated && market.phase === "closed")
@@ -80,6 +90,21 @@ function Verdict({ view: { status, live, market, feed } }: { view: NowView }) {
       <b>All is well</b> {feed.simulated ? "The simulated market never closes." : (feed.address ?? "")}
     </p>
   );
+}
+
+/** Which of several accounts are refused or wait for their budget, and that the others go on; null: none is. */
+function haltedInWords(accounts: readonly LiveAccount[]): { refused: boolean; words: string } | null {
+  const refused = accounts.filter(({ state }) => state === "refused");
+  const waiting = accounts.filter(({ state, phase }) => state === "active" && phase === "closed");
+  if (accounts.length < 2 || refused.length + waiting.length === 0) return null;
+  const others = accounts.filter(({ state, phase }) => state === "active" && phase !== "closed").length;
+  const halted = [
+    ...refused.map(({ name }) => `${name} is refused by the service`),
+    ...waiting.map(({ name, closedForMs }) => `${name} makes no call for another ${span(closedForMs)}`),
+  ];
+  const goOn =
+    others === 0 ? "No other account is called." : `Going on: ${others} of ${accounts.length} accounts.`;
+  return { refused: refused.length > 0, words: `${halted.join("; ")}. ${goOn}` };
 }
 
 function Budget({ view: { live, status } }: { view: NowView }) {
@@ -97,7 +122,7 @@ function Budget({ view: { live, status } }: { view: NowView }) {
       </section>
     );
   const { callsUsed, limit, limitSet, secondClient, windowMs, queued, phase } = live;
-  const window = `the last ${windowMs === 60_000 ? "minute" : span(windowMs)}`;
+  const window = lastWindow(windowMs);
   return (
     <section class="panel budget" aria-labelledby="budget">
       <h2 id="budget">Budget, {window}</h2>
@@ -116,10 +141,55 @@ function Budget({ view: { live, status } }: { view: NowView }) {
       {secondClient > 0 && (
         <p>
           Another program uses about {secondClient} calls{" "}
-          {windowMs === 60_000 ? "a minute" : `in ${span(windowMs)}`} on this account.
+          {windowMs === 60_000 ? "a minute" : `in ${span(windowMs)}`} on{" "}
+          {live.accounts.length > 1 ? "these accounts" : "this account"}.
         </p>
       )}
     </section>
+  );
+}
+
+const lastWindow = (windowMs: number): string =>
+  `the last ${windowMs === 60_000 ? "minute" : span(windowMs)}`;
+
+/** A row for each of several accounts. */
+function Accounts({ accounts }: { accounts: readonly LiveAccount[] }) {
+  if (accounts.length < 2) return null;
+  return (
+    <section class="panel health" aria-labelledby="accounts">
+      <h2 id="accounts">Accounts</h2>
+      <ul class="accounts">
+        {accounts.map((account) => (
+          <AccountRow key={account.name} account={account} />
+        ))}
+      </ul>
+    </section>
+  );
+}
+
+function AccountRow({ account }: { account: LiveAccount }) {
+  const { name, state, callsUsed, limit, limitSet, secondClient, windowMs } = account;
+  const { queued, phase, closedForMs, problem } = account;
+  const label = `Calls of ${name} used in ${lastWindow(windowMs)}`;
+  return (
+    <li data-state={state === "active" ? phase : state}>
+      <b>{name}</b>
+      <span>{state}</span>
+      <UsedLine used={callsUsed} left={secondClient} {...{ limit, label }} />
+      <dl>
+        <Fact name="Used" value={`${callsUsed} of ${limit}`} />
+        {limit !== limitSet && <Fact name="Limit that is set" value={limitSet} />}
+        <Fact name="Queue" value={queued} />
+        <Fact name="Second client" value={secondClient} />
+        <Fact name="Governor" value={phase} />
+        {phase === "closed" && <Fact name="Closed for" value={span(closedForMs)} />}
+      </dl>
+      {problem && (
+        <p>
+          <code>{problem.code}</code> {problem.detail}
+        </p>
+      )}
+    </li>
   );
 }
 

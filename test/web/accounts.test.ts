@@ -1,0 +1,146 @@
+/** What the dashboard and the metrics tell of a collector that calls two accounts, of which the service refuses one. */
+import { afterAll, expect, test } from "@jest/globals";
+import type { Account } from "../../src/accounts/account.ts";
+import { systemClock } from "../../src/clock.ts";
+import { loadConfig } from "../../src/config/loadEnvironment.ts";
+import { openArchive } from "../../src/run/archive.ts";
+import { type Collection, startCollection } from "../../src/run/collection.ts";
+import { openWeb } from "../../src/run/openWeb.ts";
+import type { NowView } from "../../src/web/api/types.ts";
+import { createMeter } from "../../src/web/monitoring/meter.ts";
+import { jobOf } from "../collect/jobOf.ts";
+import { rowsOfQuery } from "../support/archive.ts";
+import { freshDatabase } from "../support/database.ts";
+import { startSimulatedService, TEST_CREDENTIALS } from "../support/simulatedService.ts";
+import { tempDir } from "../support/tempDir.ts";
+import { until } from "../support/until.ts";
+
+const closers: (() => Promise<unknown>)[] = [];
+afterAll(async () => {
+  for (const close of closers.reverse()) await close();
+});
+
+const silent = {
+  debug: () => undefined,
+  info: () => undefined,
+  warn: () => undefined,
+  error: () => undefined,
+};
+
+/** A service of an account's own, which writes down the status of each answer. */
+async function startService(): Promise<{ baseUrl: string; answered: number[] }> {
+  const answered: number[] = [];
+  const info = (fields: object): void => void answered.push((fields as { status: number }).status);
+  const { baseUrl } = await startSimulatedService(systemClock, { logger: { ...silent, info } });
+  return { baseUrl, answered };
+}
+
+/** Values of a metrics text, by name and labels as they stand there. */
+function valuesOf(text: string): Map<string, number> {
+  return new Map(
+    text.split("\n").flatMap((line): [string, number][] => {
+      const [, series = "", value = ""] = /^(\w+(?:\{.*\})?) (\S+)$/.exec(line) ?? [];
+      return series === "" ? [] : [[series, Number(value)]];
+    }),
+  );
+}
+
+test("one account's refusal is told as its own, each call is counted as its account's, and the sum is the service's", async () => {
+  const { url, pool } = await freshDatabase();
+  const [main, second] = [await startService(), await startService()];
+  const config = loadConfig(
+    {
+      DATABASE_URL: url,
+      QUOTEKEEPER_DATA_DIR: tempDir(),
+      QUOTEKEEPER_JOBS_DIR: tempDir(),
+      QUOTEKEEPER_HTTP_PORT: "0",
+    },
+    tempDir(),
+  );
+  const account = (name: string, { baseUrl }: { baseUrl: string }, more: object = {}): Account => ({
+    ...{ name, limit: 60, limitGiven: false, limitWindowMs: 60_000 },
+    feed: { kind: "account", baseUrl, credentials: { ...TEST_CREDENTIALS, ...more } },
+  });
+  const jobs = [
+    jobOf({ name: "one", symbols: ["AAPL"], account: "main" }),
+    jobOf({ name: "two", symbols: ["MSFT"], account: "second" }),
+  ];
+  const accounts = [account("main", main), account("second", second, { accessTokenSecret: "another" })];
+  const archive = await openArchive(config, systemClock);
+  closers.push(archive.close);
+  const reader = archive.openReader();
+  closers.push(() => reader.end());
+  const meter = createMeter();
+  let collection: Collection | null = null;
+  const edges = { config, archive, clock: systemClock, meter };
+  const web = await openWeb({ ...edges, reader, collection: () => collection }, silent);
+  closers.push(web.close);
+  const ask = async (path: string): Promise<string> => (await fetch(web.address + path)).text();
+
+  const started = await startCollection({
+    ...{ ...edges, bootId: null, log: silent as never, onChange: () => undefined },
+    jobs: { jobs, calendar: [], accounts },
+  });
+  closers.push(started.close);
+  collection = started;
+  const view = await until(async () => {
+    const { live } = JSON.parse(await ask("/api/now")) as NowView;
+    const isRefused = live?.accounts.some(({ state }) => state === "refused") ?? false;
+    return isRefused && live?.queued === 0 && live.quotesStored > 0 ? live : null;
+  }, "a refusal and a quote, and nothing under way");
+  const early = valuesOf(await ask("/metrics"));
+
+  expect(view.accounts).toMatchObject([
+    { name: "main", state: "active", phase: "open", problem: null },
+    { name: "second", state: "refused", problem: { code: "SERVICE_UNAUTHORIZED", person: true } },
+  ]);
+  expect(view.problems).toMatchObject([{ code: "SERVICE_UNAUTHORIZED", accounts: ["second"] }]);
+  expect(view).toMatchObject({ limit: 120, limitSet: 120, phase: "open" });
+  expect(view.callsUsed).toBe(view.accounts.reduce((sum, { callsUsed }) => sum + callsUsed, 0));
+  for (const [name, isRefused] of [
+    ["main", 0],
+    ["second", 1],
+  ] as const) {
+    expect(early.get(`quotekeeper_account_refused{account="${name}"}`)).toBe(isRefused);
+    expect(early.get(`quotekeeper_account_drained{account="${name}"}`)).toBe(0);
+    expect(early.get(`quotekeeper_budget_closed{account="${name}"}`)).toBe(0);
+    expect(early.get(`quotekeeper_calls_limit{account="${name}"}`)).toBe(60);
+    expect(early.get(`quotekeeper_misses_total{account="${name}",reason="budget"}`)).toBe(0);
+  }
+  expect([...early.keys()].filter((series) => /quotekeeper_calls_\w+(?:\{outcome|$)/.test(series))).toEqual(
+    [],
+  );
+
+  await started.close();
+  const values = valuesOf(await ask("/metrics"));
+  const calls = (account: string, outcome: string): number =>
+    values.get(`quotekeeper_calls_total{account="${account}",outcome="${outcome}"}`) ?? NaN;
+  const stored = await rowsOfQuery(
+    pool,
+    "select name, outcome, count(*)::int as n from responses join accounts a on a.id = account_id group by 1, 2 order by 1",
+  );
+  expect(stored).toEqual([
+    { name: "main", outcome: "quotes", n: calls("main", "quotes") },
+    { name: "second", outcome: "unauthorized", n: calls("second", "unauthorized") },
+  ]);
+  expect(main.answered).toEqual(Array(calls("main", "quotes")).fill(200));
+  expect(second.answered).toEqual(Array(calls("second", "unauthorized")).fill(401));
+  expect(values.get('quotekeeper_slot_lateness_seconds_count{account="main"}')).toBe(main.answered.length);
+  expect(values.get('quotekeeper_slot_lateness_seconds_count{account="second"}')).toBe(
+    second.answered.length,
+  );
+  expect(values.has('quotekeeper_last_quotes_timestamp_seconds{account="main"}')).toBe(true);
+  expect(values.has('quotekeeper_last_quotes_timestamp_seconds{account="second"}')).toBe(false);
+  const missed = await rowsOfQuery(
+    pool,
+    "select a.name, sum(missed)::int as n from slots join accounts a on a.id = account_id group by 1 order by 1",
+  );
+  expect(missed).toEqual(
+    ["main", "second"].map((name) => ({
+      ...{ name },
+      n: [...values]
+        .filter(([series]) => series.startsWith(`quotekeeper_misses_total{account="${name}"`))
+        .reduce((sum, [, value]) => sum + value, 0),
+    })),
+  );
+});
