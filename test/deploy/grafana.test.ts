@@ -45,6 +45,21 @@ await pool.query(
    select t, 1, gen_random_uuid(), t - interval '0.2 s', 'us', '{}', 200, 'quotes', 12, 60, 800, 'a', 0
    from generate_series(timestamptz '2026-11-20 14:30+00', '2026-11-20 21:00+00', interval '1 minute') t`,
 );
+// A second account, which is called every other minute and shares a job with the first.
+await pool.query("insert into accounts (id, name) values (2, 'it''s second')");
+await pool.query(
+  `insert into responses (observed_at, source_id, account_id, request_id, requested_at, job, request, http_status, outcome, rate_limit_used, rate_limit_limit, body_bytes, journal_segment, journal_offset)
+   select t + interval '1 s', 1, 2, gen_random_uuid(), t, 'us', '{}', 200, 'quotes', 30, 40, 800, 'a', 0
+   from generate_series(timestamptz '2026-11-20 14:30+00', '2026-11-20 21:00+00', interval '2 minutes') t`,
+);
+await pool.query(
+  `insert into slots (job, slot_at, source_id, account_id, due, stored, missed, due_set_id)
+   select job, slot_at, source_id, 2, 4, 1, 3, due_set_id from slots where source_id = 1 and slot_at = '2026-11-20 15:00+00'`,
+);
+await pool.query(
+  `insert into misses (job, slot_at, source_id, account_id, instrument, reason)
+   select job, slot_at, source_id, 2, '*', 'unauthorized' from slots where account_id = 2`,
+);
 await pool.query("insert into journal_positions values ('a', 100, now())");
 await pool.query(
   "insert into dead_letters values ('2026-11-20 15:00+00', 1, 0, 'AAPL', 'malformed', 'bid is x', null)",
@@ -56,7 +71,9 @@ await client.query(`set quotekeeper.as_of = '${FIXTURE_AS_OF}'`);
 
 const FROM = "2026-11-20T05:00:00Z";
 const TO = "2026-11-21T05:00:00Z";
-const VALUES: Record<string, string> = { source: "account", instrument: "AAPL", bars: "5m" };
+type Values = Record<string, string | readonly string[]>;
+const ACCOUNTS = ["default", "it's second"];
+const VALUES: Values = { source: "account", instrument: "AAPL", bars: "5m", account: ACCOUNTS };
 
 /** SQL as Grafana sends it: macros of its PostgreSQL data source, then the dashboard's variables. */
 function expanded(sql: string, values = VALUES): string {
@@ -77,9 +94,24 @@ function expanded(sql: string, values = VALUES): string {
     .replace(/\$__timeFilter\(([\w.]+)\)/g, `$1 BETWEEN '${FROM}' AND '${TO}'`)
     .replaceAll("$__timeFrom()", `'${FROM}'`)
     .replaceAll("$__timeTo()", `'${TO}'`)
-    .replace(/\$\{(\w+):sqlstring\}/g, (_, name: string) => `'${(values[name] ?? "").replaceAll("'", "''")}'`)
-    .replace(/\$\{(\w+):raw\}/g, (_, name: string) => values[name] ?? "");
+    .replace(/\$\{(\w+):sqlstring\}/g, (_, name: string) =>
+      [values[name] ?? ""]
+        .flat()
+        .map((value) => `'${value.replaceAll("'", "''")}'`)
+        .join(),
+    )
+    .replace(/\$\{(\w+):raw\}/g, (_, name: string) => String(values[name] ?? ""));
 }
+
+/** What a panel of the collection's health shows. */
+async function shownBy(title: string, values: Values = VALUES): Promise<Record<string, unknown>[]> {
+  const health = dashboards.find(({ name }) => name === "collection-health.json")?.dashboard;
+  const sql = health?.panels.find((panel) => panel.title === title)?.targets[0]?.rawSql ?? "";
+  return (await client.query<Record<string, unknown>>(expanded(sql, values))).rows;
+}
+
+const total = (rows: readonly Record<string, unknown>[], column: string): number =>
+  rows.reduce((sum, row) => sum + Number(row[column]), 0);
 
 test("there are two dashboards, collection health and market view, and a provider that reads their directory", () => {
   const { providers } = yamlOf<{ providers: { options: { path: string } }[] }>(
@@ -125,8 +157,50 @@ test("what was imported is never shown as calls, whatever is chosen", async () =
     "Refused for the limit": [],
     "Calls a minute by outcome": [],
     "The service's own count": [],
+    "Calls a minute by account": [],
+    "Used of the limit, by account": [],
     "Time to the answer": [],
   });
+});
+
+test("what is an account's is that of all, or of the accounts that are chosen", async () => {
+  const only = (account: string): Values => ({ ...VALUES, account: [account] });
+  const [first = "", second = ""] = ACCOUNTS;
+  const column = {
+    "Calls a minute by outcome": "calls",
+    "Missed, by reason": "missed",
+  };
+  const split: Record<string, number[]> = {};
+
+  for (const [title, name] of Object.entries(column))
+    split[title] = await Promise.all(
+      [VALUES, only(first), only(second)].map(async (values) => total(await shownBy(title, values), name)),
+    );
+
+  // 391 minutes, every other one of which is the second account's too.
+  expect(split["Calls a minute by outcome"]).toEqual([587, 391, 196]);
+  const [missed = 0, firstMissed = 0, secondMissed = 0] = split["Missed, by reason"] ?? [];
+  expect(secondMissed).toBeGreaterThanOrEqual(4);
+  expect(missed).toBe(firstMissed + secondMissed);
+  expect(await shownBy("Stored of what was due", only(second))).toEqual([{ share: 0.25 }]);
+  const byAccount = await shownBy("Calls a minute by account");
+  expect(
+    ACCOUNTS.map((name) =>
+      total(
+        byAccount.filter(({ metric }) => metric === name),
+        "calls",
+      ),
+    ),
+  ).toEqual([391, 196]);
+  const used = await shownBy("Used of the limit, by account");
+  expect(new Set(used.map(({ metric, used: share }) => `${String(metric)} ${String(share)}`))).toEqual(
+    new Set(["default 0.2", "it's second 0.75"]),
+  );
+  const counts = await shownBy("The service's own count");
+  expect(new Set(counts.map(({ used: own, limit }) => `${String(own)} of ${String(limit)}`))).toEqual(
+    new Set(["12 of 60", "42 of 100"]),
+  );
+  expect(await shownBy("Calls a minute by account", only("it's no account"))).toEqual([]);
 });
 
 test("the data source reads as a role that can only read, with a password that stands in no file of ours", () => {
@@ -178,7 +252,9 @@ describe.each(dashboards)("$name", ({ dashboard }) => {
     async (name, query) => {
       const { rows } = await client.query({ text: query ?? "", rowMode: "array" });
 
-      expect(rows.map(([value]: unknown[]) => value)).toContain(VALUES[name ?? ""]);
+      expect(rows.map(([value]: unknown[]) => value)).toEqual(
+        expect.arrayContaining([VALUES[name ?? ""]].flat()),
+      );
     },
   );
 
