@@ -6,7 +6,7 @@ import { loadConfig } from "../../src/config/loadEnvironment.ts";
 import { openArchive } from "../../src/run/archive.ts";
 import { type Collection, startCollection } from "../../src/run/collection.ts";
 import { openWeb } from "../../src/run/openWeb.ts";
-import type { NowView } from "../../src/web/api/types.ts";
+import type { Live, NowView } from "../../src/web/api/types.ts";
 import { createMeter } from "../../src/web/monitoring/meter.ts";
 import { jobOf } from "../collect/jobOf.ts";
 import { rowsOfQuery } from "../support/archive.ts";
@@ -45,50 +45,65 @@ function valuesOf(text: string): Map<string, number> {
   );
 }
 
-test("one account's refusal is told as its own, each call is counted as its account's, and the sum is the service's", async () => {
+const account = (name: string, { baseUrl }: { baseUrl: string }, secret?: string): Account => ({
+  ...{ name, limit: 60, limitGiven: false, limitWindowMs: 60_000 },
+  feed: {
+    ...{ kind: "account", baseUrl },
+    credentials: { ...TEST_CREDENTIALS, ...(secret !== undefined && { accessTokenSecret: secret }) },
+  },
+});
+
+/** A collector of two accounts, each with a job of its own, and its dashboard. */
+async function collecting(accounts: readonly [Account, Account]) {
   const { url, pool } = await freshDatabase();
-  const [main, second] = [await startService(), await startService()];
   const config = loadConfig(
     {
       DATABASE_URL: url,
       QUOTEKEEPER_DATA_DIR: tempDir(),
+      // Without a job file: what is given here stays in force.
       QUOTEKEEPER_JOBS_DIR: tempDir(),
       QUOTEKEEPER_HTTP_PORT: "0",
     },
     tempDir(),
   );
-  const account = (name: string, { baseUrl }: { baseUrl: string }, more: object = {}): Account => ({
-    ...{ name, limit: 60, limitGiven: false, limitWindowMs: 60_000 },
-    feed: { kind: "account", baseUrl, credentials: { ...TEST_CREDENTIALS, ...more } },
-  });
-  const jobs = [
-    jobOf({ name: "one", symbols: ["AAPL"], account: "main" }),
-    jobOf({ name: "two", symbols: ["MSFT"], account: "second" }),
-  ];
-  const accounts = [account("main", main), account("second", second, { accessTokenSecret: "another" })];
+  const jobs = accounts.map(({ name }, place) =>
+    jobOf({ name: `of-${name}`, symbols: [["AAPL", "MSFT"][place] ?? ""], account: name }),
+  );
   const archive = await openArchive(config, systemClock);
   closers.push(archive.close);
   const reader = archive.openReader();
   closers.push(() => reader.end());
-  const meter = createMeter();
   let collection: Collection | null = null;
-  const edges = { config, archive, clock: systemClock, meter };
+  const edges = { config, archive, clock: systemClock, meter: createMeter() };
   const web = await openWeb({ ...edges, reader, collection: () => collection }, silent);
   closers.push(web.close);
-  const ask = async (path: string): Promise<string> => (await fetch(web.address + path)).text();
-
-  const started = await startCollection({
+  collection = await startCollection({
     ...{ ...edges, bootId: null, log: silent as never, onChange: () => undefined },
     jobs: { jobs, calendar: [], accounts },
   });
-  closers.push(started.close);
-  collection = started;
-  const view = await until(async () => {
-    const { live } = JSON.parse(await ask("/api/now")) as NowView;
-    const isRefused = live?.accounts.some(({ state }) => state === "refused") ?? false;
-    return isRefused && live?.queued === 0 && live.quotesStored > 0 ? live : null;
-  }, "a refusal and a quote, and nothing under way");
-  const early = valuesOf(await ask("/metrics"));
+  const { close } = collection;
+  closers.push(close);
+  const ask = async (path: string): Promise<string> => (await fetch(web.address + path)).text();
+  /** What is so at the first moment at which this holds and nothing is under way. */
+  const live = (holds: (live: Live) => boolean): Promise<Live> =>
+    until(async () => {
+      const now = (JSON.parse(await ask("/api/now")) as NowView).live;
+      return now?.queued === 0 && holds(now) && now;
+    }, "what the accounts come to");
+  return { pool, live, close, metrics: async () => valuesOf(await ask("/metrics")) };
+}
+
+const isRefused = ({ state }: Live["accounts"][number]): boolean => state === "refused";
+
+test("one account's refusal is told as its own, each call is counted as its account's, and the sum is the service's", async () => {
+  const [main, second] = [await startService(), await startService()];
+  const { pool, live, close, metrics } = await collecting([
+    account("main", main),
+    account("second", second, "another"),
+  ]);
+
+  const view = await live(({ accounts, quotesStored }) => accounts.some(isRefused) && quotesStored > 0);
+  const early = await metrics();
 
   expect(view.accounts).toMatchObject([
     { name: "main", state: "active", phase: "open", problem: null },
@@ -97,11 +112,11 @@ test("one account's refusal is told as its own, each call is counted as its acco
   expect(view.problems).toMatchObject([{ code: "SERVICE_UNAUTHORIZED", accounts: ["second"] }]);
   expect(view).toMatchObject({ limit: 120, limitSet: 120, phase: "open" });
   expect(view.callsUsed).toBe(view.accounts.reduce((sum, { callsUsed }) => sum + callsUsed, 0));
-  for (const [name, isRefused] of [
+  for (const [name, refused] of [
     ["main", 0],
     ["second", 1],
   ] as const) {
-    expect(early.get(`quotekeeper_account_refused{account="${name}"}`)).toBe(isRefused);
+    expect(early.get(`quotekeeper_account_refused{account="${name}"}`)).toBe(refused);
     expect(early.get(`quotekeeper_account_drained{account="${name}"}`)).toBe(0);
     expect(early.get(`quotekeeper_budget_closed{account="${name}"}`)).toBe(0);
     expect(early.get(`quotekeeper_calls_limit{account="${name}"}`)).toBe(60);
@@ -111,8 +126,8 @@ test("one account's refusal is told as its own, each call is counted as its acco
     [],
   );
 
-  await started.close();
-  const values = valuesOf(await ask("/metrics"));
+  await close();
+  const values = await metrics();
   const calls = (account: string, outcome: string): number =>
     values.get(`quotekeeper_calls_total{account="${account}",outcome="${outcome}"}`) ?? NaN;
   const stored = await rowsOfQuery(
@@ -143,4 +158,16 @@ test("one account's refusal is told as its own, each call is counted as its acco
         .reduce((sum, [, value]) => sum + value, 0),
     })),
   );
+});
+
+test("what several accounts have wrong in the same words is told once, of all of them", async () => {
+  const service = await startService();
+  const { live } = await collecting([
+    account("main", service, "wrong"),
+    account("second", service, "wrong as well"),
+  ]);
+
+  const view = await live(({ accounts }) => accounts.every(isRefused));
+
+  expect(view.problems).toMatchObject([{ code: "SERVICE_UNAUTHORIZED", accounts: ["main", "second"] }]);
 });

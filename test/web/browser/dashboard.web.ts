@@ -470,7 +470,7 @@ test.each([{ width: 1280 }, { width: 360 }])(
     const banner = page.locator(".verdict");
     expect(await banner.getAttribute("data-tone")).toBe("alarm");
     expect(await banner.textContent()).toMatch(
-      /SERVICE_UNAUTHORIZED: .* second is refused by the service; third-\S+ makes no call for another 40 s\. Going on: 1 of 4 accounts\./,
+      /SERVICE_UNAUTHORIZED: .* second is refused by the service; third-\S+ waits for its budget: the service refused a call\. Going on: 1 of 4 accounts\./,
     );
     expect(await page.locator(".note").allTextContents()).toEqual([
       expect.stringMatching(/^SERVICE_UNAUTHORIZED second: 401\./),
@@ -505,7 +505,7 @@ test("of several accounts one that waits for its budget is named calmly, and one
 
   expect(await banner.getAttribute("data-tone")).toBe("calm");
   expect(await banner.textContent()).toMatch(
-    /third-\S+ makes no call for another 40 s\. Going on: 1 of 2 accounts\./,
+    /third-\S+ waits for its budget: the service refused a call\. Going on: 1 of 2 accounts\./,
   );
 
   const { page: alone } = await openPage(world.browser);

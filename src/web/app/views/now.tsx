@@ -75,7 +75,7 @@ function Verdict({ view: { status, live, market, feed } }: { view: NowView }) {
   if (halted)
     return (
       <p class="verdict" data-tone="calm">
-        <b>An account waits for its budget</b> {halted.words}
+        <b>Some calls wait</b> {halted.words}
       </p>
     );
   if (!feed.simulated && market.phase === "closed")
@@ -92,7 +92,10 @@ function Verdict({ view: { status, live, market, feed } }: { view: NowView }) {
   );
 }
 
-/** Which of several accounts are refused or wait for their budget, and that the others go on; null: none is. */
+/**
+ * Which of several accounts are refused or wait for their budget, and how many go on; null: none does. No time is in it:
+ * an alert that changes is read aloud again.
+ */
 function haltedInWords(accounts: readonly LiveAccount[]): { refused: boolean; words: string } | null {
   const refused = accounts.filter(({ state }) => state === "refused");
   const waiting = accounts.filter(({ state, phase }) => state === "active" && phase === "closed");
@@ -100,7 +103,7 @@ function haltedInWords(accounts: readonly LiveAccount[]): { refused: boolean; wo
   const others = accounts.filter(({ state, phase }) => state === "active" && phase !== "closed").length;
   const halted = [
     ...refused.map(({ name }) => `${name} is refused by the service`),
-    ...waiting.map(({ name, closedForMs }) => `${name} makes no call for another ${span(closedForMs)}`),
+    ...waiting.map(({ name }) => `${name} waits for its budget: the service refused a call`),
   ];
   const goOn =
     others === 0 ? "No other account is called." : `Going on: ${others} of ${accounts.length} accounts.`;
