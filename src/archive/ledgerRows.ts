@@ -290,7 +290,7 @@ export async function missRefused(client: pg.ClientBase, settled: readonly Settl
 }
 
 /** An account's share of a slot: what was due in it. */
-export type Share = { account: string; due: string[] };
+type Share = { account: string; due: string[] };
 
 /** The newest slot of each job in a market, before an instant of the job's own, and the shares that it had. */
 export async function readLastSlots(
