@@ -61,7 +61,11 @@ export function openLeases(archive: Pick<Archive, "pool" | "address">, taker: Ta
       const key = accountKey(account);
       const one = held.get(key) ?? { lease: takeNew(account), count: 0 };
       held.set(key, { ...one, count: one.count + 1 });
-      await one.lease;
+      await one.lease.catch((error: unknown) => {
+        // One that was refused is asked for anew, when it is wanted again.
+        held.delete(key);
+        throw error;
+      });
     },
     sure: async (account) => (await held.get(accountKey(account))?.lease)?.sure(),
     giveUp: async (account) => {
@@ -80,7 +84,6 @@ export function openLeases(archive: Pick<Archive, "pool" | "address">, taker: Ta
         [...held.values()].map(({ lease }) =>
           lease.then(
             (taken) => taken.release(),
-            // One that was refused is not held.
             () => true,
           ),
         ),
