@@ -65,7 +65,7 @@ export function CoveragePage() {
 /** What was due to each of several accounts. */
 function Accounts({ accounts }: Pick<CoverageView, "accounts">) {
   return (
-    <div class="scroll">
+    <div class="scroll shares">
       <table aria-label="Accounts">
         <thead>
           <tr>
