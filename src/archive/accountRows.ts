@@ -7,7 +7,7 @@ import { tablesOn } from "./tableRows.ts";
 import { inTransaction } from "./transaction.ts";
 
 /** An account as the database knows it. */
-type AccountRow = Omit<typeof accounts.$inferSelect, "id">;
+export type AccountRow = Omit<typeof accounts.$inferSelect, "id">;
 
 /** What a collector says of an account of its own. */
 export type KeptAccount = {

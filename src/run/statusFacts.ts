@@ -1,4 +1,5 @@
 /** The sentences of `status`: what was read, as lines with a verdict. Pure. */
+import type { marketOf } from "../accounts/account.ts";
 import type { AccountAnswers, Health } from "../archive/queries.ts";
 import { scheduleJob, createSchedule } from "../schedule/slots.ts";
 import type { Job } from "../schedule/readJobs.ts";
@@ -23,16 +24,20 @@ export function nextPollOf(jobs: readonly Job[], calendar: Calendar, now: Date):
 /**
  * What is polled.
  *
- * @param address null: the program's own simulated market
  * @param market what the newest answers call themselves
  */
-export function marketLine(address: string | null, market: LedgerSource | null): Line {
+export function marketLine(
+  { simulated, address }: ReturnType<typeof marketOf>,
+  market: LedgerSource | null,
+): Line {
   const itself =
     market === "simulated" ? "; the newest answers call themselves those of a SIMULATED market" : "";
   return {
     subject: "market",
     state: "ok",
-    text: address === null ? "SIMULATED market" : `${address}${itself}`,
+    text: simulated
+      ? "SIMULATED market"
+      : `${address ?? "not known, because the accounts cannot be read"}${itself}`,
   };
 }
 

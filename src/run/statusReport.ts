@@ -1,7 +1,7 @@
 /** What `status` finds out: a line for each subject, ten at most while nothing needs a person, and the same as data. It reads, and makes nothing. */
 import { resolve } from "node:path";
-import { type Account, settingsAccounts } from "../accounts/account.ts";
-import { accountState, readAccountRows } from "../archive/accountRows.ts";
+import { type Account, marketOf, settingsAccounts } from "../accounts/account.ts";
+import { type AccountRow, accountState, readAccountRows } from "../archive/accountRows.ts";
 import { readBudgetUse, readOtherCalls } from "../archive/budgetUse.ts";
 import { databaseError, isDatabaseError } from "../archive/databaseError.ts";
 import { explain, findReadOnly } from "../archive/explain.ts";
@@ -68,16 +68,13 @@ export async function readStatus(looked: Looked): Promise<StatusReport> {
   const lines: Line[] = [];
   const { line, ...scheduled } = await jobsLine(config, viewer);
   const { jobs, calendar } = scheduled;
+  const feed = marketOf(scheduled.accounts);
   lines.push(line);
-  const next = nextPollOf(
-    jobs,
-    config.feed.kind === "simulated" ? alwaysOpen : createCalendar(calendar),
-    now,
-  );
+  const next = nextPollOf(jobs, feed.simulated ? alwaysOpen : createCalendar(calendar), now);
   if (jobs.length > 0) lines.push(nextLine(next, now));
   const found = await lookIntoDatabase(looked, scheduled);
   const { market, health, ledger, accounts } = found;
-  lines.unshift(marketLine(config.feed.kind === "account" ? config.feed.baseUrl : null, market));
+  lines.unshift(marketLine(feed, market));
   const dir = journalDir(config);
   const journal = await journalHealth(dir, health?.loaded ?? null, {
     clock,
@@ -133,6 +130,7 @@ async function databaseLine(
   return { subject: "database", state: "attention", text };
 }
 
+/** No accounts where something is wrong with their file. */
 type Jobs = { jobs: Job[]; calendar: CalendarOverride[]; accounts: Account[]; line: Line };
 
 /** A bad job file is reported, and stops nothing else. */
@@ -150,12 +148,14 @@ async function jobsLine(config: Config, viewer: boolean): Promise<Jobs> {
   } catch (error) {
     if (!(error instanceof QuotekeeperError)) throw error;
     const absent = (error.cause as NodeJS.ErrnoException | undefined)?.code === "ENOENT";
+    // A directory that cannot be read may hold accounts.
+    const accounts = absent ? settingsAccounts(config) : [];
     if (viewer && absent)
       return {
-        ...{ jobs: [], calendar: [], accounts: [] },
+        ...{ jobs: [], calendar: [], accounts },
         line: line("idle", `none in ${config.jobsDir}, and none needed to look`),
       };
-    return { jobs: [], calendar: [], accounts: [], line: line("attention", error.message) };
+    return { jobs: [], calendar: [], accounts, line: line("attention", error.message) };
   }
 }
 
@@ -225,7 +225,9 @@ async function readArchive(
     return nothing("attention", text, version);
   }
   const now = clock.now();
-  const market = await readPolledMarket(pool, config.feed.kind);
+  const { simulated } = marketOf(accounts);
+  const configured = simulated ? "simulated" : "account";
+  const market = await readPolledMarket(pool, configured);
   const health = await readHealth(pool, market.answers, now);
   const tier = await readTier(pool);
   const sources = health.sources.length > 0 ? `, ${health.sources.join(" and ")}` : "";
@@ -233,18 +235,16 @@ async function readArchive(
   const withoutReader = config.databaseReaderUrl ? null : await readWithoutReader(pool);
   const text = [address, describeTier(tier), about, ...(withoutReader ? [withoutReader] : [])].join(", ");
   // The program's own simulated market runs only while `start` does, and is never late.
-  const calendar: Calendar | null = config.feed.kind === "simulated" ? null : createCalendar(overrides);
+  const calendar: Calendar | null = simulated ? null : createCalendar(overrides);
   const ledger = await readLedgerStatus(pool, jobs, { source: market.slots, calendar, now });
-  const answers = await readAccountAnswers(pool, config.feed.kind, now);
+  const answers = await readAccountAnswers(pool, configured, now);
   const known = { answers, missedOf: ledger.missedOf, now };
-  // What is wrong with their file is said of the jobs.
-  const polled = accounts.length > 0 ? accounts : settingsAccounts(config);
   const clockSteps = await readClockSteps(pool, new Date(now.getTime() - CLOCK_SAID_MS), now);
   return {
     market: market.answers,
     health,
     ledger,
-    accounts: await readAccountsStatus(pool, polled, known),
+    accounts: await readAccountsStatus(pool, accounts, known),
     answers,
     clockSteps,
     version,
@@ -253,29 +253,44 @@ async function readArchive(
   };
 }
 
-/** What is known of each account. */
+type Called = Pick<Account, "name" | "limit" | "limitWindowMs"> & { feed: Pick<Account["feed"], "kind"> };
+
+function calledOf({ name, callLimit, windowMs, state }: AccountRow): Called[] {
+  if (callLimit === null || windowMs === null || state === "gone") return [];
+  return [{ name, limit: callLimit, limitWindowMs: windowMs, feed: { kind: "account" } }];
+}
+
+/** What is known of each account; where their file is wrong, of those that the collector has said it calls. */
 async function readAccountsStatus(
   pool: Archive["pool"],
-  accounts: readonly Account[],
+  configured: readonly Account[],
   { answers, missedOf, now }: Pick<Found, "answers"> & Pick<Ledger, "missedOf"> & { now: Date },
 ): Promise<AccountStatus[]> {
   const rows = await readAccountRows(pool);
-  const used = await readBudgetUse(pool, accounts, now);
+  const called: readonly Called[] = configured.length > 0 ? configured : rows.flatMap(calledOf);
+  const used = await readBudgetUse(pool, called, now);
   // In a market of our own nobody else calls.
-  const called = accounts.filter(({ feed }) => feed.kind === "account");
-  const others = called.length > 0 ? await readOtherCalls(pool, called, now) : new Map<string, number>();
+  const shared = called.filter(({ feed }) => feed.kind === "account");
+  const others = shared.length > 0 ? await readOtherCalls(pool, shared, now) : new Map<string, number>();
   return used.map((use, place) => {
-    const { name = "", limit = 0, limitWindowMs = 0 } = accounts[place] ?? {};
-    const newest = answers
-      .filter(({ account }) => account === name)
-      .reduce<AccountAnswers | null>((last, each) => (last && last.lastAt > each.lastAt ? last : each), null);
+    const { name = "", limit = 0, limitWindowMs = 0 } = called[place] ?? {};
+    const own = answers.filter(({ account }) => account === name);
     const missed = missedOf(name);
     return {
       ...{ name, state: accountState(rows.find((row) => row.name === name)), ...use },
       ...{ limit, windowMs: limitWindowMs, otherCalls: others.get(name) ?? 0 },
-      ...{ lastAnswerAt: newest?.lastAt ?? null, market: newest?.market ?? null },
+      lastAnswerAt: newestOf(own)?.lastAt ?? null,
+      // A refusal does not say of which market it is.
+      market: newestOf(own.filter(({ outcome }) => outcome === "quotes"))?.market ?? null,
       missed: Object.fromEntries(missed.map(({ reason, count }) => [reason, count])),
       outOfBudget: missed.some(({ reason, goesOn }) => reason === "budget" && goesOn),
     };
   });
+}
+
+function newestOf(answers: readonly AccountAnswers[]): AccountAnswers | null {
+  return answers.reduce<AccountAnswers | null>(
+    (last, each) => (last && last.lastAt > each.lastAt ? last : each),
+    null,
+  );
 }

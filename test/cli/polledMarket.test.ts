@@ -2,12 +2,14 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, expect, test } from "@jest/globals";
 import type pg from "pg";
+import { keepAccounts } from "../../src/archive/accountRows.ts";
 import { insertLedger } from "../../src/archive/ledgerRows.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { instantFromDate, systemClock } from "../../src/clock.ts";
 import type { LedgerSource, MissReason } from "../../src/journal/ledger.ts";
 import { SERVICE_LIMITS } from "../../src/serve/limits.ts";
 import type { NowView } from "../../src/web/api/types.ts";
+import { writeAccounts } from "../support/accounts.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase, type TestDatabase } from "../support/database.ts";
 import { answerRecord, appendAll, symbolsCall } from "../support/journal.ts";
@@ -144,6 +146,36 @@ test("a poll by hand of the simulated market hides no miss of the account's ledg
 
   expect(exitCode).toBe(1);
   expect(stdout).toMatch(/^slots +ATTENTION +7 due in the last day, missed: 5 unauthorized \(going on, /m);
+});
+
+test("accounts of a service are polled by its hours and judged as late, also while their file is wrong", async () => {
+  const database = await freshDatabase();
+  const clock = createTestClock("2026-11-22T15:00:00Z");
+  const dir = tempDir();
+  const accounts = writeAccounts(dir, "https://api.broker.example", ["main", "second"]);
+  writeFileSync(join(dir, "us.yaml"), 'name: us\nschedule: "* * * * *"\nsymbols: [AAPL]\n');
+  const env = { ...accounts, DATABASE_URL: database.url, QUOTEKEEPER_DATA_DIR: join(dir, "data") };
+  await settle(database.pool, "account", [
+    { at: "2026-11-20T14:59:00Z", stored: 1, missed: 0, reason: "budget" },
+  ]);
+  await keepAccounts(database.pool, [
+    { name: "main", callLimit: 60, windowMs: 60_000, state: "active" },
+    { name: "second", callLimit: 30, windowMs: 60_000, state: "active" },
+  ]);
+
+  const right = await run(["status"], env, clock);
+  writeFileSync(join(dir, "accounts.yaml"), "accounts: [");
+  const wrong = await run(["status"], env, clock);
+
+  expect(right.stdout).toMatch(/^market +ok +https:\/\/api\.broker\.example$/m);
+  expect(right.stdout).toMatch(/^budget +- +0 of 120 calls/m);
+  expect(wrong.stdout).toMatch(/^market +ok +not known, because the accounts cannot be read$/m);
+  expect(wrong.stdout).toMatch(/^jobs +ATTENTION /m);
+  expect(wrong.stdout).toMatch(/^accounts +ok +main 0 of 60, second 0 of 30 calls$/m);
+  for (const { stdout } of [right, wrong]) {
+    expect(stdout).toMatch(/^next poll +ok +us in .*2026-11-23 09:30:00 New York$/m);
+    expect(stdout).toMatch(/^slots +ATTENTION +us is late since 2026-11-20 10:0/m);
+  }
 });
 
 test("what was imported is no call and no answer, neither in status nor on the page", async () => {

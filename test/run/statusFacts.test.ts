@@ -243,7 +243,7 @@ test("the example in docs/terminal.md is what these facts are told as", () => {
   const missed = [{ reason: "budget", count: 94, lastAt: new Date("2026-11-20T14:41:00Z"), goesOn: false }];
 
   const lines = [
-    marketLine("https://api.broker.example", "account"),
+    marketLine({ simulated: false, address: "https://api.broker.example" }, "account"),
     nextLine({ job: "options", at: new Date("2026-11-20T15:49:00Z") }, now),
     budgetLine({
       ...{ calls: 34, limit: 60, windowMs: 60_000, otherCalls: 0 },
