@@ -63,16 +63,17 @@ const looseSchema = z
 type Entry = Readonly<Record<string, string | undefined>>;
 type Secrets = Record<(typeof CREDENTIALS)[number], string>;
 
-/**
- * The accounts of a jobs directory; without the file, the settings' ones. Problems are returned, never thrown.
- *
- * @returns no account where there is a problem
- */
-export async function readAccounts(
-  dir: string,
-  settings: AccountSettings,
-): Promise<{ accounts: Account[]; problems: FileProblem[] }> {
-  const report = { accounts: [] as Account[], problems: [] as FileProblem[] };
+/** What a jobs directory says of accounts: none where there is a problem. */
+type AccountsReport = {
+  accounts: Account[];
+  problems: FileProblem[];
+  /** The files of secrets that are named there. */
+  others: string[];
+};
+
+/** The accounts of a jobs directory; without the file, the settings' ones. Problems are returned, never thrown. */
+export async function readAccounts(dir: string, settings: AccountSettings): Promise<AccountsReport> {
+  const report: AccountsReport = { accounts: [], problems: [], others: [] };
   const told = (file: string, message: string): void => void report.problems.push({ file, line: 1, message });
   const unread = ({ code, message }: NodeJS.ErrnoException): string => `cannot be read (${code ?? message})`;
   const names = await readdir(dir).catch((error: NodeJS.ErrnoException): string[] => {
@@ -92,8 +93,9 @@ export async function readAccounts(
   if (text === null) return report;
   if (settings.simulatedAccounts > 1)
     told(file, "QUOTEKEEPER_SIMULATED_ACCOUNTS is for the simulated market: unset it, or remove this file");
-  const { accounts, problems } = accountsOf(file, text, settings);
+  const { accounts, problems, others } = accountsOf(file, text, settings);
   report.problems.push(...problems);
+  report.others = others;
   if (problems.length === 0 && !holdsFeed(accounts, settings))
     told(
       file,
@@ -109,20 +111,24 @@ export async function requireAccounts(dir: string, settings: AccountSettings): P
   return accounts;
 }
 
-function accountsOf(
-  file: string,
-  text: string,
-  settings: AccountSettings,
-): { accounts: Account[]; problems: FileProblem[] } {
+function accountsOf(file: string, text: string, settings: AccountSettings): AccountsReport {
   const read = readYamlFile(file, text, { schema: accountsSchema, textKeys: TEXT_KEYS, hidden: true });
   const problems = read.ok ? [] : read.problems;
   const entries = looseSchema.parse(read.value).accounts;
-  const secrets = lookAt(entries, { dir: dirname(file), settings }, (index, option, message) => {
+  const dir = dirname(file);
+  const others = entries.flatMap((entry) =>
+    CREDENTIALS.flatMap((what) => (entry[`${what}File`] ? [resolve(dir, entry[`${what}File`] ?? "")] : [])),
+  );
+  const secrets = lookAt(entries, { dir, settings }, (index, option, message) => {
     const line = read.lineOf(["accounts", index, option]);
     problems.push({ file, line, message: `accounts[${index}]${message}` });
   });
   if (!read.ok || problems.length > 0)
-    return { accounts: [], problems: problems.sort((a, b) => a.line - b.line).slice(0, MOST_PROBLEMS) };
+    return {
+      accounts: [],
+      problems: problems.sort((a, b) => a.line - b.line).slice(0, MOST_PROBLEMS),
+      others,
+    };
   const accounts = read.value.accounts.map(({ name, baseUrl, limit, windowMs }, index) => {
     const credentials = Object.freeze(secrets[index] as Secrets);
     return Object.freeze({
@@ -133,7 +139,7 @@ function accountsOf(
       limitWindowMs: windowMs ?? settings.limitWindowMs,
     });
   });
-  return { accounts, problems };
+  return { accounts, problems, others };
 }
 
 /** What the schema of one account cannot say: of its secrets, of the settings, and of two accounts. */

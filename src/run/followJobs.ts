@@ -1,6 +1,6 @@
 /** Takes up changes of the job files while the collection runs. A broken edit keeps the jobs before, and says why. */
-import { type Account, accountKey, type AccountSettings } from "../accounts/account.ts";
-import { jobsInvalid } from "../config/yamlFile.ts";
+import { type Account, accountKey, type AccountSettings, marketOf } from "../accounts/account.ts";
+import { type FileProblem, jobsInvalid } from "../config/yamlFile.ts";
 import { type Job, type JobsReport, readJobs } from "../schedule/readJobs.ts";
 import type { Log } from "../log.ts";
 import type { CalendarOverride } from "../market/calendar/overrides.ts";
@@ -12,6 +12,8 @@ export type JobSet = {
   jobs: readonly Job[];
   calendar: readonly CalendarOverride[];
   accounts: readonly Account[];
+  /** Files that these hang on as well: lists of symbols, and secrets. */
+  others: readonly string[];
 };
 
 /** What is followed, and who takes it up. */
@@ -26,31 +28,47 @@ type Follower = {
 };
 
 /**
- * Watches the files of a directory and the lists of symbols they name.
+ * Watches the files of a directory, and the lists of symbols and the secrets that they name.
  *
  * @returns how to stop
  */
 export function followJobs(dir: string, { first, settings, onJobs, log }: Follower): () => void {
   let current = first;
-  let broken = false;
+  // Also those that could not be read, which may be mended.
+  let others = first.others;
+  /** What is wrong, as it was said. */
+  let broken: string | null = null;
   return watchJobs(dir, {
-    others: () => current.jobs.flatMap(({ symbolsFile }) => symbolsFile ?? []),
+    others: () => others,
     onError: (error) => log.error({ err: error }, "the job files have changed and could not be taken up"),
     onChange: async () => {
       const { problems, ...found } = await read(dir, settings);
+      others = found.others;
+      if (problems.length === 0) problems.push(...marketChange(dir, current, found));
       const wasBroken = broken;
-      broken = problems.length > 0;
-      if (broken) {
-        const why = jobsInvalid(problems).message;
-        log.error({}, `the job files have changed, and the jobs before stay in force: ${why}`);
+      broken = problems.length > 0 ? jobsInvalid(problems).message : null;
+      if (broken !== null) {
+        if (broken !== wasBroken)
+          log.error({}, `the job files have changed, and the jobs before stay in force: ${broken}`);
       } else if (textOf(found) !== textOf(current)) {
         await onJobs(found);
         current = found;
         const names = found.jobs.map(({ name }) => name);
         log.info({ jobs: names }, "the job files have changed and are in force from the next slot on");
-      } else if (wasBroken) log.info({}, "the job files are right again, and as they were before");
+      } else if (wasBroken !== null) log.info({}, "the job files are right again, and as they were before");
     },
   });
+}
+
+/** Another market needs a start: so a file that was removed by mistake leads to no simulated quotes. */
+function marketChange(dir: string, before: JobSet, found: JobSet): FileProblem[] {
+  const market = ({ accounts }: JobSet): string => {
+    const { simulated, address } = marketOf(accounts);
+    return simulated ? "the simulated market" : String(address);
+  };
+  if (market(found) === market(before)) return [];
+  const message = `the accounts are now of ${market(found)}, and ${market(before)} is polled: end the program and start it again to change that`;
+  return [{ file: dir, line: 1, message }];
 }
 
 /** All of it, the accounts by their keys. */
@@ -67,6 +85,7 @@ async function read(dir: string, settings: AccountSettings): Promise<JobsReport>
     jobs: [],
     calendar: [],
     accounts: [],
+    others: [],
     problems: [{ file: dir, line: 1, message }],
   });
   const report = await readJobs(dir, settings).catch((error: Error) => problem(error.message));

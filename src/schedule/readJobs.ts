@@ -39,6 +39,8 @@ export type JobsReport = {
   /** The accounts that share the jobs; none where nobody asked for them. */
   accounts: Account[];
   problems: FileProblem[];
+  /** Files that these name, as absolute paths, whether they can be read or not: lists of symbols, and secrets. */
+  others: string[];
 };
 
 /** The operator's own word on trading days; not a job. */
@@ -53,7 +55,7 @@ const NO_TEXT_KEYS: ReadonlySet<string> = new Set(["date", "close", "reason"]);
  * @throws QuotekeeperError JOBS_UNREADABLE when there is no such directory
  */
 export async function readJobs(dir: string, settings: AccountSettings | null = null): Promise<JobsReport> {
-  const report: JobsReport = { jobs: [], calendar: [], accounts: [], problems: [] };
+  const report: JobsReport = { jobs: [], calendar: [], accounts: [], problems: [], others: [] };
   if (settings) Object.assign(report, await readAccounts(dir, settings));
   for (const name of await yamlNames(dir)) {
     const file = join(dir, name);
@@ -134,17 +136,18 @@ async function readJob(file: string, text: string, report: JobsReport): Promise<
     });
     return;
   }
-  const symbols = await symbolsOf(read.value, { file, line: read.lineOf(["symbolsFile"]) }, report.problems);
+  const symbols = await symbolsOf(read.value, { file, line: read.lineOf(["symbolsFile"]) }, report);
   if (symbols !== null) report.jobs.push(toJob(read.value, file, symbols));
 }
 
 async function symbolsOf(
   job: JobFile,
   { file, line }: { file: string; line: number },
-  problems: FileProblem[],
+  { problems, others }: JobsReport,
 ): Promise<string[] | null> {
   if (job.symbolsFile === undefined) return [...new Set(job.symbols ?? [])];
   const path = resolve(dirname(file), job.symbolsFile);
+  others.push(path);
   try {
     const { symbols: placed, wrong } = readSymbols(await readTextFile(path));
     const symbols = [...placed.keys()];

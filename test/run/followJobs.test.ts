@@ -6,11 +6,10 @@ import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globa
 import { loadConfig } from "../../src/config/loadEnvironment.ts";
 import { followJobs, type JobSet, LOOK_EVERY_MS } from "../../src/run/followJobs.ts";
 import { readJobs } from "../../src/schedule/readJobs.ts";
+import { accountVariables, accountYaml } from "../support/accounts.ts";
 import { tempDir } from "../support/tempDir.ts";
 
 const GE_JOB = 'name: list\nschedule: "* * * * *"\nsymbols: [GE]\n';
-
-const SETTINGS = loadConfig({}, tempDir());
 
 let dir = "";
 let taken: JobSet[] = [];
@@ -35,11 +34,12 @@ function write(name: string, text: string): void {
 }
 
 /** Begins to follow the files as they are now. */
-async function follow(): Promise<void> {
+async function follow(variables: Record<string, string> = {}): Promise<void> {
+  const settings = loadConfig(variables, tempDir());
   const say = (_fields: object, message: string) => void said.push(message);
   stop = followJobs(dir, {
-    first: await readJobs(dir, SETTINGS),
-    settings: SETTINGS,
+    first: await readJobs(dir, settings),
+    settings,
     onJobs: async (jobs) => void taken.push(jobs),
     log: { debug: say, info: say, warn: say, error: say },
   });
@@ -160,4 +160,69 @@ test("the operator's calendar counts as well", async () => {
   expect(taken.map(({ calendar }) => calendar)).toEqual([
     [expect.objectContaining({ date: "2026-11-20", kind: "closed" })],
   ]);
+});
+
+describe("accounts.yaml", () => {
+  const VARIABLES = accountVariables("main", "second");
+
+  /** Two accounts, the token of the second in a file beside the directory. */
+  function writeTwo(): void {
+    const second = accountYaml("second", { accessTokenVariable: null, accessTokenFile: "../token" });
+    write("accounts.yaml", `accounts:\n${accountYaml("main")}${second}`);
+  }
+
+  function writeToken(token: string): void {
+    writeFileSync(join(dir, "..", "token"), token, { mode: 0o600 });
+  }
+
+  function tokensTaken(): unknown[] {
+    return taken.map(({ accounts }) =>
+      accounts.map(({ feed }) => feed.kind === "account" && feed.credentials.accessToken),
+    );
+  }
+
+  test("names a secret's file: its account changes when the secret does, and nothing is said of it", async () => {
+    write("list.yaml", GE_JOB);
+    writeTwo();
+    writeToken("an old token");
+    await follow(VARIABLES);
+
+    writeToken("a new token");
+    await look();
+
+    expect(tokensTaken()).toEqual([["main's accessToken", "a new token"]]);
+    expect(said).toEqual([expect.stringContaining("in force from the next slot on")]);
+  });
+
+  test("names a secret that is not there: said once, and right as soon as it is", async () => {
+    write("list.yaml", GE_JOB);
+    write("accounts.yaml", `accounts:\n${accountYaml("main")}`);
+    await follow(VARIABLES);
+
+    writeTwo();
+    await look();
+    await look();
+    expect(said).toEqual([expect.stringMatching(/jobs before stay in force[^]*cannot be read \(ENOENT\)/)]);
+
+    writeToken("a token");
+    await look();
+    expect(tokensTaken()).toEqual([["main's accessToken", "a token"]]);
+  });
+
+  test("is removed, or names another service: the accounts before go on until somebody starts anew", async () => {
+    write("list.yaml", GE_JOB);
+    write("accounts.yaml", `accounts:\n${accountYaml("main")}`);
+    await follow(VARIABLES);
+
+    rmSync(join(dir, "accounts.yaml"));
+    await look();
+    write("accounts.yaml", `accounts:\n${accountYaml("main", { baseUrl: "https://other.example" })}`);
+    await look();
+
+    expect(taken).toEqual([]);
+    expect(said).toEqual([
+      expect.stringContaining("are now of the simulated market, and https://api.broker.example is polled"),
+      expect.stringContaining("are now of https://other.example"),
+    ]);
+  });
 });

@@ -79,7 +79,7 @@ async function collecting(accounts: readonly [Account, Account]) {
   closers.push(web.close);
   collection = await startCollection({
     ...{ ...edges, bootId: null, log: silent as never, onChange: () => undefined },
-    jobs: { jobs, calendar: [], accounts },
+    jobs: { jobs, calendar: [], accounts, others: [] },
   });
   const { close } = collection;
   closers.push(close);
