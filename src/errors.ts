@@ -86,7 +86,7 @@ const table = {
   SERVICE_UNAUTHORIZED: {
     retryable: false,
     exitCode: 1,
-    hint: "Check QUOTES_CONSUMER_KEY, QUOTES_CONSUMER_SECRET, QUOTES_ACCESS_TOKEN, QUOTES_ACCESS_TOKEN_SECRET and the machine's clock.",
+    hint: "Check QUOTES_CONSUMER_KEY, QUOTES_CONSUMER_SECRET, QUOTES_ACCESS_TOKEN and QUOTES_ACCESS_TOKEN_SECRET, or what accounts.yaml has in their place, and the machine's clock.",
   },
   SERVICE_QUOTA: {
     retryable: true,

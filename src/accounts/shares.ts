@@ -41,11 +41,10 @@ export class Shares {
     this.#accounts = accounts;
   }
 
-  /** Other accounts share from now on; what was known of those that go is forgotten. */
-  replace(accounts: readonly Sharer[]): void {
+  /** Other accounts share from now on; what was known of those that go is forgotten, also where one of that name comes. */
+  replace(accounts: readonly Sharer[], gone: readonly string[]): void {
     this.#accounts = accounts;
-    for (const name of this.#refused.keys())
-      if (!accounts.some((one) => one.name === name)) this.#refused.delete(name);
+    for (const name of gone) this.#refused.delete(name);
   }
 
   /** What an account is at the moment. One that is refused is so at once, though others have its share only later. */

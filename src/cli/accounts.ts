@@ -25,7 +25,7 @@ export const accountJson = z.strictObject({
   state: z
     .enum(["active", "drained", "refused"])
     .describe(
-      "`drained`: the operator has said that it is to make no calls. `refused`: the service refuses its credentials; others ask for what is its, and have its share after two minutes.",
+      "`drained`: the operator has said that it is to make no calls. `refused`: the service has refused its credentials at its last call, and other accounts ask in its place.",
     ),
   owner: z
     .string()

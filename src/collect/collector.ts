@@ -206,6 +206,7 @@ export class Collector {
     for (const account of come) this.#employ(account);
     this.#options.shares?.replace(
       [...this.#called.values()].map(({ name, governor }) => ({ name, ...governor })),
+      gone,
     );
     this.#reserved.clear();
     this.#share(contractDate(this.#options.clock.now()));

@@ -211,7 +211,7 @@ describe("a poll of an account", () => {
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 1, stdout: "" });
     expect(stderr).toMatch(
-      /^SERVICE_UNAUTHORIZED: .*401.*QUOTES_ACCESS_TOKEN_SECRET and the machine's clock/,
+      /^SERVICE_UNAUTHORIZED: .*401.*QUOTES_ACCESS_TOKEN_SECRET, .*accounts\.yaml.*the machine's clock/,
     );
     expect(stderr).not.toContain("canary");
     expect(await journalOf(env.QUOTEKEEPER_DATA_DIR)).toMatchObject([{ status: 401 }]);

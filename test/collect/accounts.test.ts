@@ -254,6 +254,26 @@ describe("an account that the service refuses", () => {
     expectRecounted(world);
   });
 
+  test("is asked as before as soon as it comes with other credentials", async () => {
+    let right = false;
+    const world = startFleet({
+      jobs,
+      respond: ({ planned, account }) =>
+        account === "second" && !right ? failure("unauthorized") : quotesFor(planned),
+    });
+    await world.until("2026-11-20T14:35:30Z");
+
+    right = true;
+    void world.collector.replaceAccounts(["second"], [world.account("second")]);
+    await world.until("2026-11-20T14:36:30Z");
+
+    expect(world.collector.status().accounts.map(({ state }) => state)).not.toContain("refused");
+    expect([...new Set([...askers(world, "14:36").values()].flat())].toSorted()).toEqual(
+      [...NAMES].toSorted(),
+    );
+    expectRecounted(world);
+  });
+
   test("is missed as unauthorized where all are refused, and all go on trying", async () => {
     const world = startFleet({ jobs, respond: () => failure("unauthorized") });
 
