@@ -8,7 +8,7 @@ import { currentVersion } from "../archive/migrations.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { type Archive, archiveExists, requireArchive, requireSchema, withArchive } from "../run/archive.ts";
 import type { Edges } from "../run/edges.ts";
-import { drainedIn, keepDrained } from "../run/accountsCalled.ts";
+import { drainedIn, keepDrained } from "../run/operatorsWord.ts";
 import { count } from "../run/jsonWords.ts";
 import { jobsInvalid } from "../config/yamlFile.ts";
 import { readJobs } from "../schedule/readJobs.ts";

@@ -29,7 +29,7 @@ import { askForCall, type Permit, withPermit } from "../run/beside/permits.ts";
 import type { Edges } from "../run/edges.ts";
 import { type Archive, withArchive } from "../run/archive.ts";
 import { type Account, accountKey } from "../accounts/account.ts";
-import { accountsToCall } from "../run/accountsCalled.ts";
+import { accountsToCall } from "../run/operatorsWord.ts";
 import type { OpenFeed } from "../run/feed.ts";
 import { type AccountStations, openStations } from "../run/stations.ts";
 import { table } from "./terminal/table.ts";

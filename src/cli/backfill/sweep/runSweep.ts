@@ -9,7 +9,7 @@ import { counted, fateLines, leftLine } from "../../../backfill/sweep/sweepWords
 import type { Config } from "../../../config/loadEnvironment.ts";
 import { type CallPath, collectCall } from "../../../run/pipeline.ts";
 import { type AccountStations, openStations } from "../../../run/stations.ts";
-import { accountsToCall } from "../../../run/accountsCalled.ts";
+import { accountsToCall } from "../../../run/operatorsWord.ts";
 import { thisProcess } from "../../../run/beside/lock.ts";
 import { askForCall } from "../../../run/beside/permits.ts";
 import { type Edges, endingAtInterrupt } from "../../../run/edges.ts";
