@@ -148,14 +148,8 @@ async function openParts(options: CollectionOptions, onOpened: OnOpened): Promis
   });
   const clocks = await openClockFile(resolve(config.dataDir), clock, bootId);
   const collector = openCollector({
-    ...{
-      accounts: called,
-      run,
-      earlier,
-      jobs: first.jobs,
-      calendar,
-      exchange: createCalendar(first.calendar),
-    },
+    ...{ accounts: called, run, earlier, jobs: first.jobs },
+    ...{ calendar, exchange: createCalendar(first.calendar) },
     ...{ clock, log: calm.log, onChange },
     onNote: (note) => {
       if (meter) meterNote(note, meter);
