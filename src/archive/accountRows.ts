@@ -24,11 +24,17 @@ export async function readAccountRows(pool: Pick<pg.Pool, "query">): Promise<Acc
 }
 
 /**
- * Keeps what a collector says of all its accounts; of those that it had and no longer has, that they are gone.
+ * Keeps what a collector says of all its accounts; of those that it had and no longer has, that they are gone. Others may be
+ * those of another collector.
  *
+ * @param had names of those that it has told of before
  * @returns their numbers, in the same order
  */
-export async function keepAccounts(pool: pg.Pool, kept: readonly KeptAccount[]): Promise<number[]> {
+export async function keepAccounts(
+  pool: pg.Pool,
+  kept: readonly KeptAccount[],
+  had: readonly string[] = [],
+): Promise<number[]> {
   return inTransaction(pool, async (client) => {
     const ids = await placeAccounts(
       client,
@@ -46,8 +52,8 @@ export async function keepAccounts(pool: pg.Pool, kept: readonly KeptAccount[]):
       ],
     );
     await client.query(
-      "update accounts set state = 'gone' where state <> 'gone' and id <> all ($1::smallint[])",
-      [ids],
+      "update accounts set state = 'gone' where name = any ($1::text[]) and id <> all ($2::smallint[])",
+      [had, ids],
     );
     return ids;
   });

@@ -38,9 +38,14 @@ export function followJobs(dir: string, { first, settings, onJobs, log }: Follow
   let others = first.others;
   /** What is wrong, as it was said. */
   let broken: string | null = null;
+  let failed = "";
   return watchJobs(dir, {
     others: () => others,
-    onError: (error) => log.error({ err: error }, "the job files have changed and could not be taken up"),
+    onError: (error) => {
+      if (failed !== String(error))
+        log.error({ err: error }, "the job files have changed and cannot be taken up yet: trying again");
+      failed = String(error);
+    },
     onChange: async () => {
       const { problems, ...found } = await read(dir, settings);
       others = found.others;
@@ -53,6 +58,7 @@ export function followJobs(dir: string, { first, settings, onJobs, log }: Follow
       } else if (textOf(found) !== textOf(current)) {
         await onJobs(found);
         current = found;
+        failed = "";
         const names = found.jobs.map(({ name }) => name);
         log.info({ jobs: names }, "the job files have changed and are in force from the next slot on");
       } else if (wasBroken !== null) log.info({}, "the job files are right again, and as they were before");
@@ -101,7 +107,7 @@ export const LOOK_EVERY_MS = 2_000;
  * written since the last one. The first call makes up for changes between reading the files and beginning to watch.
  *
  * @param options.others files outside the directory to look at as well (symbol lists), asked anew each time
- * @param options.onError what `onChange` threw; watching goes on
+ * @param options.onError what `onChange` threw, which is called again at the next look
  * @returns how to stop
  */
 function watchJobs(
@@ -119,8 +125,9 @@ function watchJobs(
     // Taken before the files are read: what is written meanwhile is seen at the next look.
     const now = await signature(dir, others());
     if (now === seen) return;
-    seen = now;
     await onChange();
+    // Not before: what could not be taken up, for example an account that another collector has still, is tried again.
+    seen = now;
   };
 
   const timer = setInterval(() => {

@@ -38,7 +38,7 @@ type Told = {
 export async function followOperator(told: Told): Promise<() => void> {
   const { clock } = told;
   let drained = await readDrained(told.dataDir);
-  let kept = "";
+  let kept: KeptAccount[] = [];
   if (drained.length > 0) told.collector.drain(drained);
 
   const look = async (): Promise<void> => {
@@ -55,10 +55,11 @@ export async function followOperator(told: Told): Promise<() => void> {
       ...{ name: account.name, callLimit: account.limit, windowMs: account.limitWindowMs },
       state: states.find(({ name }) => name === account.name)?.state ?? "active",
     }));
-    if (JSON.stringify(now) === kept) return;
+    if (JSON.stringify(now) === JSON.stringify(kept)) return;
     // Each account has one collector, so the first of its numbers is nobody else's.
-    beNumber(Math.min(...(await keepAccounts(pool, now))));
-    kept = JSON.stringify(now);
+    const had = kept.map(({ name }) => name);
+    beNumber(Math.min(...(await keepAccounts(pool, now, had))));
+    kept = now;
   };
 
   let looking: Promise<void> | null = null;

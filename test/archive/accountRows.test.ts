@@ -30,27 +30,29 @@ const states = async (): Promise<string[]> =>
   (await readAccountRows(pool)).map(({ name, wanted, state }) => `${name} ${wanted ?? "-"} ${state ?? "-"}`);
 
 describe("what a collector keeps of its accounts", () => {
-  test("is their limit and state; new names get numbers of their own, and those that are no longer there are gone", async () => {
+  test("is their limit and state; new names get numbers of their own, those that it no longer has are gone, and others' are as they were", async () => {
     await keepAccounts(pool, [
       kept("main"),
       { ...kept("second", "refused"), callLimit: 30, windowMs: 5_000 },
     ]);
-    await keepAccounts(pool, [kept("second"), kept("third")]);
+    await keepAccounts(pool, [kept("of another collector")]);
+    await keepAccounts(pool, [kept("second"), kept("third")], ["main", "second"]);
 
     expect(await readAccountRows(pool)).toEqual([
       { name: "default", callLimit: null, windowMs: null, wanted: null, state: null },
       { name: "main", callLimit: 60, windowMs: 60_000, wanted: null, state: "gone" },
+      { name: "of another collector", callLimit: 60, windowMs: 60_000, wanted: null, state: "active" },
       { name: "second", callLimit: 60, windowMs: 60_000, wanted: null, state: "active" },
       { name: "third", callLimit: 60, windowMs: 60_000, wanted: null, state: "active" },
     ]);
     expect(await rowsOfQuery(pool, "select id from accounts order by id")).toEqual(
-      [1, 2, 3, 4].map((id) => ({ id })),
+      [1, 2, 3, 4, 5].map((id) => ({ id })),
     );
   });
 
   test("comes back with an account that comes back", async () => {
     await keepAccounts(pool, [kept("default"), kept("second")]);
-    await keepAccounts(pool, [kept("default")]);
+    await keepAccounts(pool, [kept("default")], ["default", "second"]);
     await keepAccounts(pool, [kept("default"), kept("second", "drained")]);
 
     expect(await states()).toEqual(["default - active", "second - drained"]);
@@ -59,7 +61,7 @@ describe("what a collector keeps of its accounts", () => {
   test("changes nothing of what the operator wants, who may name an account before any collector does", async () => {
     await wantAccount(pool, "second", "drained");
     await keepAccounts(pool, [kept("default"), kept("second", "drained")]);
-    await keepAccounts(pool, [kept("default")]);
+    await keepAccounts(pool, [kept("default")], ["default", "second"]);
     await wantAccount(pool, "default", "drained");
     await wantAccount(pool, "default", "active");
 

@@ -14,6 +14,8 @@ const GE_JOB = 'name: list\nschedule: "* * * * *"\nsymbols: [GE]\n';
 let dir = "";
 let taken: JobSet[] = [];
 let said: string[] = [];
+/** Whether nothing can be taken up. */
+let held = false;
 let stop: () => void = () => undefined;
 
 beforeEach(() => {
@@ -40,7 +42,10 @@ async function follow(variables: Record<string, string> = {}): Promise<void> {
   stop = followJobs(dir, {
     first: await readJobs(dir, settings),
     settings,
-    onJobs: async (jobs) => void taken.push(jobs),
+    onJobs: async (jobs) => {
+      if (held) throw new Error("another collector has the account");
+      taken.push(jobs);
+    },
     log: { debug: say, info: say, warn: say, error: say },
   });
   await look();
@@ -137,6 +142,22 @@ describe("a job file", () => {
         .filter((symbol) => symbol !== "KO"),
     ).toEqual([]);
   });
+});
+
+test("what cannot be taken up yet is tried at each look, and told once", async () => {
+  write("list.yaml", GE_JOB);
+  await follow();
+  held = true;
+
+  write("list.yaml", GE_JOB.replace("GE", "KO"));
+  await look();
+  await look();
+  expect(taken).toEqual([]);
+  expect(said).toEqual([expect.stringContaining("cannot be taken up yet")]);
+
+  held = false;
+  await look();
+  expect(symbolsTaken()).toEqual([["KO"]]);
 });
 
 test("a list of symbols outside the directory is looked at as well", async () => {
