@@ -178,6 +178,32 @@ test("accounts of a service are polled by its hours and judged as late, also whi
   }
 });
 
+test("an account that is refused says nothing of a market, so the others are not taken for those of another one", async () => {
+  const database = await freshDatabase();
+  const clock = createTestClock(NOW);
+  const dir = tempDir();
+  const accounts = writeAccounts(dir, "https://api.broker.example", ["main", "second"]);
+  const env = { ...accounts, DATABASE_URL: database.url, QUOTEKEEPER_DATA_DIR: join(dir, "data") };
+  await keepAccounts(database.pool, [
+    { name: "main", callLimit: 60, windowMs: 60_000, state: "active" },
+    { name: "second", callLimit: 60, windowMs: 60_000, state: "refused" },
+  ]);
+  await database.pool.query(
+    `with s as (insert into sources (id, name, kind) values (8, 'a', 'account'), (9, 's', 'simulated') returning id, kind)
+     insert into responses (observed_at, source_id, request_id, requested_at, request, http_status, outcome, body_bytes,
+       journal_segment, journal_offset, account_id)
+     select at, s.id, gen_random_uuid(), at, '{}', 200, outcome, 0, 's', 0, (select id from accounts where name = account)
+     from (values ('main', 'simulated', 'quotes'), ('second', 'account', 'unauthorized')) v (account, kind, outcome)
+     join s using (kind), (select timestamptz '2026-11-20T14:59:50Z' as at) w`,
+  );
+
+  const { stdout } = await run(["status"], env, clock);
+
+  expect(stdout).toMatch(
+    /^accounts +ATTENTION +main 1 of 60, second 1 of 60 \(REFUSED by the service: check its credentials\) calls$/m,
+  );
+});
+
 test("what was imported is no call and no answer, neither in status nor on the page", async () => {
   const database = await freshDatabase();
   const clock = createTestClock(NOW);
