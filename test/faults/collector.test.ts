@@ -81,7 +81,7 @@ describe("every journaled answer has its rows once, and the ledger adds up,", ()
     const service = await startSharedService(sharedKeys(), limits);
     const opened = await open({ settings: sharedSecrets(), openFeed: async () => service });
 
-    const course = { service, ...limits, stepMs: 1_000, slots: 2, longestGap: null };
+    const course = { service, ...limits, slots: 2, longestGap: null };
     const verdict = await shareAccounts(opened, course);
 
     expect(verdict).toMatchObject({ violations: [] });

@@ -107,7 +107,7 @@ const scenarios: Scenario[] = [
       const load = { symbols: 5_000, symbolsEverySeconds: 30, options: 400, optionsEverySeconds: 30 };
       const options = { load: { ...load, slowSymbols: 0 }, settings: sharedSecrets() };
       return within(openWorld(server.url, { ...options, openFeed: async () => service }), (world) =>
-        shareAccounts(world, { service, ...limits, stepMs: 30_000, slots: 3, longestGap: 1 }),
+        shareAccounts(world, { service, ...limits, slots: 3, longestGap: 1 }),
       );
     },
   },
