@@ -9,6 +9,8 @@ import {
   type LedgerSource,
   mergeEntries,
   type SlotEntry,
+  type Share,
+  sharesIn,
 } from "../journal/ledger.ts";
 import { DEFAULT_ACCOUNT } from "../journal/record.ts";
 import { clean } from "./insert.ts";
@@ -58,7 +60,11 @@ class LedgerRows {
 
   /** @returns how many shares of slots were not there before */
   async insert(note: LedgerNote, sourceId: number): Promise<number> {
-    if (note.type === "down") return this.#insertDown(note, sourceId);
+    if (note.type === "down") {
+      let fresh = 0;
+      for (const share of sharesIn(note)) fresh += await this.#insertDown(note, share, sourceId);
+      return fresh;
+    }
     if (note.type === "slots") {
       let fresh = 0;
       for (const entry of note.entries) {
@@ -72,10 +78,16 @@ class LedgerRows {
     if (note.type === "clock")
       await insertAll(this.#client, clockSteps, [{ movedAt: note.at, stepMs: note.stepMs, kind: note.kind }]);
     else {
-      const { job, slotAt, endsAt, run, due } = note;
-      const key = { job, slotAt, sourceId, accountId: await this.#accountOf(note) };
-      const dueSetId = await this.#dueSetOf(due);
-      await upsertAll(this.#client, openSlots, [{ ...key, endsAt, dueSetId, run }]);
+      const { job, slotAt, endsAt, run } = note;
+      for (const share of sharesIn(note)) {
+        const key = { job, slotAt, sourceId, accountId: await this.#accountOf(share) };
+        // All that was due in it has become another account's: nothing of it will be settled.
+        if (share.due.length === 0) await this.#closing.execute({ ...key, run });
+        else {
+          const dueSetId = await this.#dueSetOf(share.due);
+          await upsertAll(this.#client, openSlots, [{ ...key, endsAt, dueSetId, run }]);
+        }
+      }
     }
     return 0;
   }
@@ -132,8 +144,8 @@ class LedgerRows {
     });
   }
 
-  async #insertDown(note: DownNote, sourceId: number): Promise<number> {
-    const { job, slots: times, due } = note;
+  async #insertDown({ job, slots: times }: DownNote, share: Share, sourceId: number): Promise<number> {
+    const { due } = share;
     const names = times.length * due.length > MAX_DOWN_ROWS ? [ALL_INSTRUMENTS] : due;
     const { rowCount } = await this.#client.query(
       `with fresh as (
@@ -146,7 +158,7 @@ class LedgerRows {
          on conflict do nothing
        )
        select from fresh`,
-      [job, times, due.length, await this.#dueSetOf(due), names, sourceId, await this.#accountOf(note)],
+      [job, times, due.length, await this.#dueSetOf(due), names, sourceId, await this.#accountOf(share)],
     );
     return rowCount ?? 0;
   }
@@ -289,16 +301,16 @@ export async function missRefused(client: pg.ClientBase, settled: readonly Settl
   );
 }
 
-/** An account's share of a slot: what was due in it. */
-type Share = { account: string; due: string[] };
+/** A share whose account is named. */
+type AccountShare = Required<Share>;
 
 /** The newest slot of each job in a market, before an instant of the job's own, and the shares that it had. */
 export async function readLastSlots(
   pool: pg.Pool,
   source: LedgerSource,
   before: ReadonlyMap<string, Date>,
-): Promise<Map<string, { slotAt: Date; shares: Share[] }>> {
-  const { rows } = await pool.query<Pick<ShareKey, "job" | "slotAt"> & Share>(
+): Promise<Map<string, { slotAt: Date; shares: AccountShare[] }>> {
+  const { rows } = await pool.query<Pick<ShareKey, "job" | "slotAt"> & AccountShare>(
     `select w.job, s.slot_at as "slotAt", a.name as account, d.instruments as due
      from unnest($1::text[], $2::timestamptz[]) as w (job, before)
      cross join lateral (
@@ -312,7 +324,7 @@ export async function readLastSlots(
      order by w.job, a.id`,
     [...[[...before.keys()], [...before.values()].map((at) => at.toISOString())], LEDGER_SOURCE_IDS[source]],
   );
-  const last = new Map<string, { slotAt: Date; shares: Share[] }>();
+  const last = new Map<string, { slotAt: Date; shares: AccountShare[] }>();
   for (const { job, slotAt, ...share } of rows) {
     const slot = last.get(job) ?? { slotAt: new Date(slotAt), shares: [] };
     slot.shares.push(share);
@@ -343,7 +355,7 @@ export async function readSlotsWithin(
 }
 
 /** A share of a slot that an earlier run left open. `endsAt` null: no other one comes. */
-type LeftOpen = Share & { job: string; slotAt: Date; endsAt: Date | null };
+type LeftOpen = AccountShare & { job: string; slotAt: Date; endsAt: Date | null };
 
 /** The shares of slots in a market that other runs than this one have opened and never settled. */
 export async function readLeftOpen(pool: pg.Pool, source: LedgerSource, run: string): Promise<LeftOpen[]> {

@@ -5,7 +5,8 @@
 import type { AccountState, OwnerOf, Shares } from "../accounts/shares.ts";
 import type { Job } from "../schedule/readJobs.ts";
 import { type Instant, instantFromDate } from "../clock.ts";
-import { type ClockStep, type LedgerNote, ofAccount, type SlotEntry } from "../journal/ledger.ts";
+import { asShares, type ClockStep, type LedgerNote, type Share, type SlotEntry } from "../journal/ledger.ts";
+import { DEFAULT_ACCOUNT } from "../journal/record.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import { contractDate } from "../market/expirations.ts";
 import { ChainBook } from "./chainBook.ts";
@@ -123,7 +124,10 @@ export class Collector {
     this.#options = options;
     this.#ownerOf = ownersOf(options.shares);
     this.#slots = new SlotBook(
-      { onOpened: (slot) => this.#noteOpened(slot), onSettled: (entries) => this.#note(entries) },
+      {
+        onOpened: (slot, shares) => this.#noteOpened(slot, shares),
+        onSettled: (entries) => this.#note(entries),
+      },
       this.#ownerOf,
     );
     this.#earlier = options.earlier;
@@ -490,10 +494,10 @@ export class Collector {
     return shareOf({ limit: limit - secondClientCount }, reservedCalls(reserved.costs, nowMs, windowMs));
   }
 
-  #noteOpened({ job, slotAt, account, deadlineMs, due }: BeginningSlot): void {
+  #noteOpened({ job, slotAt, deadlineMs }: BeginningSlot, shares: readonly Share[]): void {
     const endsAt = deadlineMs === Infinity ? null : instantFromDate(new Date(deadlineMs));
     const { run, onNote } = this.#options;
-    onNote(ofAccount({ type: "opened", run, job, slotAt, endsAt, due: [...due] }, account));
+    onNote({ type: "opened", run, job, slotAt, endsAt, ...asShares(shares) });
   }
 
   /** A note for each account: the market that it calls may be another one. */
@@ -518,8 +522,9 @@ export class Collector {
     this.#missed += slots.length * due.length;
     const past = slots.map((slotAt) => ({ slotAt, stored: NOTHING_STORED }));
     const ownerOf = this.#ownerOf;
-    for (const [account, names] of grouped(due, (name) => ownerOf?.(name, job.delayed)))
-      for (const note of downtimeNotes(job.name, names, past)) this.#options.onNote(ofAccount(note, account));
+    const owned = grouped(due, (name) => ownerOf?.(name, job.delayed) ?? DEFAULT_ACCOUNT);
+    const shares = Array.from(owned, ([account, names]) => ({ account, due: names }));
+    downtimeNotes(job.name, shares, past).forEach(this.#options.onNote);
   }
 }
 

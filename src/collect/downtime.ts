@@ -1,6 +1,6 @@
 /** The slots that passed while nothing ran, as notes of the ledger. Pure. */
 import { instantFromDate } from "../clock.ts";
-import type { LedgerNote, SlotsNote } from "../journal/ledger.ts";
+import { asShares, type LedgerNote, type Share, sharesIn, type SlotsNote } from "../journal/ledger.ts";
 import type { JobSchedule } from "../schedule/slots.ts";
 
 /** A slot whose time is over, and the instruments that have a quote of that time all the same. */
@@ -29,19 +29,27 @@ export function slotsWhileDown(schedule: JobSchedule, last: Date, now: Date): { 
 }
 
 /** A slot in which something was stored gets an entry of its own; the empty ones share notes. */
-export function downtimeNotes(job: string, due: readonly string[], slots: readonly PastSlot[]): LedgerNote[] {
-  const isPartly = ({ stored }: PastSlot): boolean => due.some((name) => stored.has(name));
+export function downtimeNotes(
+  job: string,
+  shares: readonly Share[],
+  slots: readonly PastSlot[],
+): LedgerNote[] {
+  const isPartly = ({ stored }: PastSlot): boolean =>
+    shares.some(({ due }) => due.some((name) => stored.has(name)));
   const empty = slots.filter((slot) => !isPartly(slot)).map(({ slotAt }) => instantFromDate(slotAt));
-  const notes = slots.filter(isPartly).map((slot): LedgerNote => slotNote(job, due, slot));
+  const notes = slots.filter(isPartly).map((slot): LedgerNote => slotNote(job, shares, slot));
   for (let start = 0; start < empty.length; start += MOST_SLOTS_PER_NOTE) {
     const part = empty.slice(start, start + MOST_SLOTS_PER_NOTE);
-    notes.push({ type: "down", job, slots: part, due: [...due] });
+    notes.push({ type: "down", job, slots: part, ...asShares(shares) });
   }
   return notes;
 }
 
-/** The account of a slot whose time is over: what has no quote was missed, because nothing ran. */
-export function slotNote(job: string, due: readonly string[], { slotAt, stored }: PastSlot): SlotsNote {
-  const misses = due.filter((name) => !stored.has(name)).map((name): [string, "down"] => [name, "down"]);
-  return { type: "slots", entries: [{ job, slotAt: instantFromDate(slotAt), due: [...due], misses }] };
+/** The account of shares of a slot whose time is over: what has no quote was missed, because nothing ran. */
+export function slotNote(job: string, shares: readonly Share[], { slotAt, stored }: PastSlot): SlotsNote {
+  const entries = sharesIn(asShares(shares)).map(({ due, ...share }) => {
+    const misses = due.filter((name) => !stored.has(name)).map((name): [string, "down"] => [name, "down"]);
+    return { job, slotAt: instantFromDate(slotAt), ...share, due, misses };
+  });
+  return { type: "slots", entries };
 }

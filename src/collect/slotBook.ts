@@ -9,7 +9,7 @@
  */
 import type { OwnerOf } from "../accounts/shares.ts";
 import type { Instant } from "../clock.ts";
-import type { MissReason, SlotEntry } from "../journal/ledger.ts";
+import type { MissReason, Share, SlotEntry } from "../journal/ledger.ts";
 import { DEFAULT_ACCOUNT } from "../journal/record.ts";
 import { grouped } from "./asks.ts";
 
@@ -36,8 +36,8 @@ type OpenSlot = { slot: BeginningSlot; entry: SlotEntry; unsettled: Map<string, 
 
 /** Told of slots. */
 type SlotListener = {
-  /** A slot has begun, or more is due at it than was said before. */
-  onOpened: (slot: BeginningSlot) => void;
+  /** A slot has begun, or something else is due in some of its shares than was said before: those, all of them at once. */
+  onOpened: (slot: BeginningSlot, shares: Share[]) => void;
   /** Slots are settled; each comes once. */
   onSettled: (entries: SlotEntry[]) => void;
 };
@@ -67,10 +67,14 @@ export class SlotBook {
    * slot comes once more, goes on with all that it has: what is stored stays stored, the rest waits for both outcomes.
    */
   open(slot: BeginningSlot): void {
-    for (const [account, due] of this.#shares(slot, slot.due)) this.#openShare({ ...slot, account, due });
+    const opened = Array.from(this.#shares(slot, slot.due), ([account, due]) =>
+      this.#openShare({ ...slot, account, due }),
+    );
+    if (opened.length > 0) this.#listener.onOpened(slot, opened.map(shareOf));
+    for (const open of opened) for (const stored of this.#recent) this.#credit(stored, open);
   }
 
-  #openShare(slot: BeginningSlot & { account: string }): void {
+  #openShare(slot: BeginningSlot & { account: string }): OpenSlot {
     const open = this.#openedShare(slot);
     const { entry, unsettled } = open;
     const known = new Set(entry.due);
@@ -81,8 +85,7 @@ export class SlotBook {
         unsettled.set(name, (unsettled.get(name) ?? 0) + 1);
     }
     entry.misses = entry.misses.filter(([name]) => !unsettled.has(name));
-    this.#listener.onOpened({ ...slot, due: [...entry.due] });
-    for (const stored of this.#recent) this.#credit(stored, open);
+    return open;
   }
 
   /** The share as it is, or one with nothing due yet. */
@@ -128,7 +131,7 @@ export class SlotBook {
       open.entry.due = [...new Set([...open.entry.due, ...names])];
       changed.add(open);
     }
-    for (const open of changed) this.#listener.onOpened({ ...open.slot, due: open.entry.due });
+    if (changed.size > 0) this.#listener.onOpened(first.slot, [...changed].map(shareOf));
     for (const open of changed) this.#giveOut(open);
   }
 
@@ -175,6 +178,11 @@ export class SlotBook {
     if (shares?.size === 0) this.#open.delete(slotKey(slot));
     if (entry.due.length > 0) this.#listener.onSettled([entry]);
   }
+}
+
+/** A share as it is now: it goes on, and the note does not. */
+function shareOf({ entry: { account, due } }: OpenSlot): Share {
+  return { ...(account !== undefined && { account }), due: [...due] };
 }
 
 function settleShare({ entry, unsettled }: OpenSlot, names: readonly string[], fate: Fate): void {

@@ -51,32 +51,33 @@ export type LedgerSource = "account" | "simulated";
  */
 export type SlotsNote = { type: "slots"; source?: LedgerSource; run?: string; entries: SlotEntry[] };
 
-/** Slots of a job that passed while nothing ran: all of `due`, the share of `account`, was missed at each of them. */
-export type DownNote = {
+/** What is due in an account's share of a slot; without an account, in that of `DEFAULT_ACCOUNT`. */
+export type Share = { account?: string; due: string[] };
+
+/** The shares of a slot, of which one is the note's own: all are in one record, so that a kill leaves all of them or none. */
+type Shares = Share & { others?: Share[] };
+
+/** Slots of a job that passed while nothing ran: all that was due was missed at each of them. */
+export type DownNote = Shares & {
   type: "down";
   source?: LedgerSource;
-  account?: string;
   job: string;
   slots: Instant[];
-  due: string[];
 };
 
 /**
  * A slot that has begun, and what is due at it. When no `slots` note follows, the run was killed in its midst: the next
  * one settles it by the answers that were asked for within it.
  */
-type OpenedNote = {
+type OpenedNote = Shares & {
   type: "opened";
   source?: LedgerSource;
   /** The run of the collector, a UUID. */
   run: string;
   job: string;
   slotAt: Instant;
-  /** Whose share it is, as of a `SlotEntry`. */
-  account?: string;
   /** When it is over; null when no other one comes. */
   endsAt: Instant | null;
-  due: string[];
 };
 
 /** What can be amiss between two looks at the machine's clocks; see `schedule/clockSteps.ts`. */
@@ -91,11 +92,18 @@ export type ClockNote = ClockStep & { type: "clock"; source?: LedgerSource; at: 
 /** A note of the ledger. */
 export type LedgerNote = OpenedNote | SlotsNote | DownNote | ClockNote;
 
-/** A note that names no account as one of this account. */
-export function ofAccount(note: LedgerNote, account = DEFAULT_ACCOUNT): LedgerNote {
-  if (account === DEFAULT_ACCOUNT || note.type === "clock") return note;
-  if (note.type !== "slots") return { ...note, account };
-  return { ...note, entries: note.entries.map((entry) => ({ ...entry, account })) };
+/** Shares as a note bears them; who has one account has the notes that there were before there were several. */
+export function asShares(shares: readonly Share[]): Shares {
+  const [first = { due: [] }, ...others] = shares.map(({ account, due }): Share => ({
+    ...(account !== undefined && account !== DEFAULT_ACCOUNT && { account }),
+    due,
+  }));
+  return others.length === 0 ? first : { ...first, others };
+}
+
+/** The shares of a note. */
+export function sharesIn({ account, due, others = [] }: Shares): Share[] {
+  return [{ ...(account !== undefined && { account }), due }, ...others];
 }
 
 /** Whether the content of a journal's note is one of the ledger. */
@@ -108,6 +116,7 @@ const names = z.array(z.string());
 const source = z.enum(["account", "simulated"]).optional();
 const account = z.string().optional();
 const slot = { job: z.string(), slotAt: z.string(), account };
+const others = z.array(z.object({ account, due: names })).optional();
 
 /** What a note of each type must have, for its loading; whether its times are times the database says. */
 const WHOLE_NOTE = z.discriminatedUnion("type", [
@@ -118,13 +127,14 @@ const WHOLE_NOTE = z.discriminatedUnion("type", [
     run: z.string(),
     endsAt: z.string().nullable(),
     due: names,
+    others,
   }),
   z.object({
     type: z.literal("slots"),
     source,
     entries: z.array(z.object({ ...slot, due: names, misses: z.array(z.tuple([z.string(), z.string()])) })),
   }),
-  z.object({ type: z.literal("down"), source, account, job: z.string(), slots: names, due: names }),
+  z.object({ type: z.literal("down"), source, account, job: z.string(), slots: names, due: names, others }),
   z.object({ type: z.literal("clock"), source, at: z.string(), kind: z.string(), stepMs: z.number() }),
 ]);
 

@@ -2,7 +2,7 @@
 import { type Clock, dateOf } from "../clock.ts";
 import type { Send } from "../collect/dispatcher.ts";
 import { QuotekeeperError } from "../errors.ts";
-import type { LedgerNote, MissReason } from "../journal/ledger.ts";
+import { type LedgerNote, type MissReason, sharesIn } from "../journal/ledger.ts";
 import type { Meter } from "../web/monitoring/meter.ts";
 
 /** The same, metered as an account's. A call that was cut off because the program ends says nothing of the service. */
@@ -32,7 +32,9 @@ export function meteredSend(
 /** The misses of a note of the ledger, or the step of the clock. */
 export function meterNote(note: LedgerNote, meter: Meter): void {
   if (note.type === "clock") meter.clockStepped(note);
-  else if (note.type === "down") meter.missed("down", note.slots.length * note.due.length, note.account);
+  else if (note.type === "down")
+    for (const { account, due } of sharesIn(note))
+      meter.missed("down", note.slots.length * due.length, account);
   else if (note.type === "slots") {
     for (const { account, misses } of note.entries) {
       const reasons = new Map<MissReason, number>();

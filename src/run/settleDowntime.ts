@@ -7,7 +7,7 @@ import type { Collector, ScheduledJob } from "../collect/collector.ts";
 import { downtimeNotes, slotNote, slotsWhileDown } from "../collect/downtime.ts";
 import { DEADLINES } from "../collect/fetchQuotes.ts";
 import type { JobSchedule } from "../schedule/slots.ts";
-import { type LedgerNote, type LedgerSource, ofAccount } from "../journal/ledger.ts";
+import type { LedgerNote, LedgerSource } from "../journal/ledger.ts";
 import type { Log } from "../log.ts";
 import type { NoteWriter } from "./ledgerNotes.ts";
 import type { RunMarker } from "./lastRun.ts";
@@ -95,16 +95,13 @@ export async function accountForDowntime(
       ({ from }) => !known.has(+from),
     );
     if (windows.length === 0) continue;
+    const past = windows.map(({ from }) => ({ slotAt: from, stored: new Set<string>() }));
     for (const { account, due } of last.shares) {
       const wanted = { source, account, instruments: due, delayed: job.delayed };
-      const stored = await readStoredWithin(pool, windows, wanted);
-      const past = windows.map(({ from }, place) => ({
-        slotAt: from,
-        stored: stored.get(place) ?? new Set<string>(),
-      }));
-      for (const note of downtimeNotes(job.name, due, past))
-        notes.push({ ...ofAccount(note, account), source });
+      for (const [place, names] of await readStoredWithin(pool, windows, wanted))
+        for (const name of names) past[place]?.stored.add(name);
     }
+    notes.push(...downtimeNotes(job.name, last.shares, past).map((note) => ({ ...note, source })));
   }
   return notes;
 }
@@ -125,8 +122,8 @@ export async function accountForLeftOpen(
     // Of a job whose file is gone nobody knows any more what it wanted: real-time quotes, as most do.
     const delayed = jobs.find((one) => one.job.name === job)?.job.delayed ?? false;
     const stored = await readStoredWithin(pool, [window], { source, account, instruments: due, delayed });
-    const note = slotNote(job, due, { slotAt, stored: stored.get(0) ?? new Set() });
-    notes.push({ ...ofAccount(note, account), source });
+    const note = slotNote(job, [{ account, due }], { slotAt, stored: stored.get(0) ?? new Set() });
+    notes.push({ ...note, source });
   }
   return notes;
 }

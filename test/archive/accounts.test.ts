@@ -315,6 +315,26 @@ describe("when a run is over, of each account", () => {
     expect(await accountForLeftOpen(pool, { ...polled, run: NEXT })).toEqual([]);
   });
 
+  test("shares that one note has opened are settled all, but for one of which nothing is due any more", async () => {
+    const others = [
+      { account: "second", due: ["IBM", "KO"] },
+      { account: "third", due: ["T"] },
+    ];
+    const whole = { ...opened(undefined, ["AAPL"]), others } as LedgerNote;
+    await load(whole, {
+      ...opened("third", []),
+      others: [{ account: "second", due: ["IBM", "KO", "T"] }],
+    } as LedgerNote);
+
+    await load(...(await accountForLeftOpen(pool, { ...polled, run: NEXT })));
+
+    expect(await shares()).toEqual([
+      "14:30 default 1=0+1: AAPL down",
+      "14:30 second 3=0+3: IBM down, KO down, T down",
+    ]);
+    expect(await rowsOfQuery(pool, "select from open_slots")).toEqual([]);
+  });
+
   test("a watchlist is its own, and another account's of that name does not stand for it", async () => {
     await load(opened(undefined, ["watchlist MINE"]), opened("second", ["watchlist MINE"]));
     const request = { form: "watchlist", watchlist: "MINE", delayed: false } as const;

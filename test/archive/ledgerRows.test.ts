@@ -253,7 +253,7 @@ describe("slots that passed while nothing ran", () => {
       stored: new Set<string>(),
     }));
 
-    const notes = downtimeNotes("list", ["AAPL"], year);
+    const notes = downtimeNotes("list", [{ due: ["AAPL"] }], year);
 
     expect(Math.max(...notes.map((note) => JSON.stringify(note).length))).toBeLessThan(1_000_000);
     expect(notes.flatMap((note) => (note.type === "down" ? note.slots : []))).toHaveLength(100_000);

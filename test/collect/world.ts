@@ -8,7 +8,13 @@ import type { CallLog } from "../../src/collect/callLog.ts";
 import { type CalledAccount, Collector, type CollectorOptions } from "../../src/collect/collector.ts";
 import type { PlannedCall } from "../../src/collect/callPlan.ts";
 import type { Job } from "../../src/schedule/readJobs.ts";
-import type { ClockStep, LedgerNote, MissReason, SlotEntry } from "../../src/journal/ledger.ts";
+import {
+  type ClockStep,
+  type LedgerNote,
+  type MissReason,
+  sharesIn,
+  type SlotEntry,
+} from "../../src/journal/ledger.ts";
 import { alwaysOpen, createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { instrumentName, type InstrumentKey } from "../../src/market/instrument.ts";
 import type { Answer } from "../../src/quotes-api/answer.ts";
@@ -189,11 +195,12 @@ export function entriesOf(notes: readonly LedgerNote[], job?: string): SlotEntry
       note.type === "slots"
         ? note.entries
         : note.type === "down"
-          ? note.slots.map((slotAt) => ({
-              ...{ job: note.job, slotAt, due: note.due },
-              ...(note.account !== undefined && { account: note.account }),
-              misses: note.due.map((name): [string, MissReason] => [name, "down"]),
-            }))
+          ? note.slots.flatMap((slotAt) =>
+              sharesIn(note).map((share) => ({
+                ...{ job: note.job, slotAt, ...share },
+                misses: share.due.map((name): [string, MissReason] => [name, "down"]),
+              })),
+            )
           : [],
     )
     .filter((entry) => job === undefined || entry.job === job);

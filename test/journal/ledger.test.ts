@@ -2,10 +2,12 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import {
+  asShares,
+  lackOf,
   type LedgerNote,
   mergeEntries,
   type MissReason,
-  ofAccount,
+  sharesIn,
   type SlotEntry,
 } from "../../src/journal/ledger.ts";
 import { joinRecord, splitRecord } from "../../src/journal/record.ts";
@@ -73,16 +75,13 @@ describe("the journal of one account", () => {
     Buffer.from(splitRecord({ ...record, ...fields }).head).toString();
 
   test("has the bytes that it had before there were accounts", () => {
-    const note: LedgerNote = { type: "down", job: "list", slots: [at(0)], due: ["A"] };
-
     expect(headOf({ account: "default" })).toBe(headOf({}));
     expect(headOf({})).not.toContain("default");
-    expect(JSON.stringify(ofAccount(note, "default"))).toBe(JSON.stringify(note));
+    expect(JSON.stringify(asShares([{ account: "default", due: ["A"] }]))).toBe('{"due":["A"]}');
   });
 
   test("is told from another's, whose answers and notes bear its name", () => {
     const { head, body } = splitRecord({ ...record, account: "second" });
-    const entry = { job: "list", slotAt: at(0), due: [], misses: [] };
     const opened: LedgerNote = {
       type: "opened",
       run: "r",
@@ -94,9 +93,9 @@ describe("the journal of one account", () => {
 
     expect(joinRecord(Buffer.from(head), body)).toEqual({ ...record, account: "second" });
     expect(joinRecord(Buffer.from(headOf({ account: 2 })), body)).toBeNull();
-    expect(ofAccount({ type: "slots", entries: [entry] }, "second")).toEqual({
-      ...{ type: "slots", entries: [{ ...entry, account: "second" }] },
-    });
-    expect(ofAccount(opened, "second")).toEqual({ ...opened, account: "second" });
+    const shares = [{ due: ["A"] }, { account: "second", due: ["B", "C"] }];
+    expect(sharesIn({ ...opened, ...asShares(shares) })).toEqual(shares);
+    expect(lackOf({ ...opened, ...asShares(shares) })).toBeNull();
+    expect(lackOf({ ...opened, others: [{ account: 2, due: [] }] })).not.toBeNull();
   });
 });

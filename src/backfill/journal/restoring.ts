@@ -1,5 +1,11 @@
 /** What a rebuild remembers from its first batch to its last, because it is told by many answers and notes together. */
-import type { DownNote, LedgerNote, SlotEntry, SlotsNote } from "../../journal/ledger.ts";
+import {
+  type DownNote,
+  type LedgerNote,
+  type SlotEntry,
+  type SlotsNote,
+  sharesIn,
+} from "../../journal/ledger.ts";
 import { LEDGER_SOURCE_IDS } from "../../archive/ledgerRows.ts";
 import type { SeenInstruments } from "../../archive/instruments.ts";
 import type { JournaledNote } from "../../archive/loadNotes.ts";
@@ -61,7 +67,12 @@ export class Restoring {
       return entries.length > 0 ? { ...note, entries } : null;
     }
     if (note.type !== "down") return null;
-    const slots = note.slots.filter((slotAt) => wasTaken({ ...note, slotAt }));
+    const shares = sharesIn(note);
+    const slots = note.slots.filter((slotAt) =>
+      shares.some(({ account }) =>
+        wasTaken({ job: note.job, slotAt, ...(account !== undefined && { account }) }),
+      ),
+    );
     return slots.length > 0 ? { ...note, slots } : null;
   }
 
@@ -81,7 +92,9 @@ function slotsOf(note: Partial<LedgerNote>): SlotKey[] {
     note.type === "slots"
       ? whole.entries
       : note.type === "down"
-        ? whole.slots?.map((slotAt) => ({ job: "", ...whole, slotAt }))
+        ? whole.slots?.flatMap((slotAt) =>
+            [whole, ...(whole.others ?? [])].map(({ account }) => ({ job: "", ...whole, account, slotAt })),
+          )
         : [];
   return (shares ?? []).flatMap((share) => {
     if (Number.isNaN(Date.parse(share?.slotAt))) return [];

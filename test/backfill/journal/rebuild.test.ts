@@ -4,7 +4,7 @@ import type pg from "pg";
 import { loadAll } from "../../../src/archive/loader.ts";
 import type { Instant } from "../../../src/clock.ts";
 import type { JournalRecord } from "../../../src/journal/record.ts";
-import { type LedgerNote, type MissReason, ofAccount } from "../../../src/journal/ledger.ts";
+import type { LedgerNote, MissReason } from "../../../src/journal/ledger.ts";
 import { run } from "../../cli/edges.ts";
 import { contentOf } from "../../support/archive.ts";
 import { createTestClock } from "../../support/clock.ts";
@@ -37,7 +37,15 @@ function slots(time: string, due: string[], misses: [string, MissReason][], day 
 }
 
 /** The same as told of another account. */
-const second = (time: string, content: LedgerNote): JournalRecord => note(time, ofAccount(content, "second"));
+const second = (time: string, content: LedgerNote): JournalRecord =>
+  note(
+    time,
+    content.type === "slots"
+      ? { ...content, entries: content.entries.map((entry) => ({ ...entry, account: "second" })) }
+      : content.type === "clock"
+        ? content
+        : { ...content, others: [{ account: "second", due: ["MSFT"] }] },
+  );
 
 /** Every kind of note: settled, told twice, left open, down for long, a moved clock, one that is no note of ours. */
 const NOTES: JournalRecord[] = [
