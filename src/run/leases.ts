@@ -1,4 +1,5 @@
 /** The leases of a collector: one for each account that it calls, in the database. */
+import { setMaxListeners } from "node:events";
 import { type CollectorLease, takeLease } from "../archive/collectorLease.ts";
 import type { CollectorProcess } from "../archive/collectorProcess.ts";
 import { type Account, accountKey } from "../accounts/account.ts";
@@ -38,6 +39,7 @@ export function openLeases(archive: Pick<Archive, "pool" | "address">, taker: Ta
   /** By key: the accounts of the simulated market have one. */
   const held = new Map<string, { lease: Promise<CollectorLease>; count: number }>();
   const ending = new AbortController();
+  setMaxListeners(0, ending.signal); // Each account listens to it; Node takes more than ten for a leak.
   void interrupted.then((signal) => ending.abort(new Interrupted(signal)));
   let lose: (error: QuotekeeperError) => void = () => undefined;
   const lost = new Promise<QuotekeeperError>((resolve) => (lose = resolve));

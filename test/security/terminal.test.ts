@@ -206,6 +206,8 @@ const COMMANDS: readonly (readonly [argv: readonly string[], more?: Record<strin
   [["calendar", ...SOME_DAYS, "--closed"]],
   [["jobs", "check"]],
   [["jobs", "check"], BAD_JOBS],
+  [["accounts", "list"]],
+  [["accounts", "drain", HOSTILE]],
   [["migrate"]],
   [["migrate"], { DATABASE_URL: `postgresql://u@127.0.0.1:1/q${HOSTILE}` }],
   [["journal", "list"]],
