@@ -42,8 +42,8 @@ export class Shares {
   }
 
   /** Other accounts share from now on; what was known of those that go is forgotten, also where one of that name comes. */
-  replace(accounts: readonly Sharer[], gone: readonly string[]): void {
-    this.#accounts = accounts;
+  replace(gone: readonly string[], come: readonly Sharer[]): void {
+    this.#accounts = [...this.#accounts.filter(({ name }) => !gone.includes(name)), ...come];
     for (const name of gone) this.#refused.delete(name);
   }
 

@@ -2,6 +2,7 @@
 import { resolve } from "node:path";
 import { z } from "zod";
 import { type Account, accountKey, accountNamed } from "../accounts/account.ts";
+import { requireAccounts } from "../accounts/accountsFile.ts";
 import { accountState, readAccountRows, readOwners, wantAccount } from "../archive/accountRows.ts";
 import { readBudgetUse } from "../archive/budgetUse.ts";
 import { currentVersion } from "../archive/migrations.ts";
@@ -10,8 +11,6 @@ import { type Archive, archiveExists, requireArchive, requireSchema, withArchive
 import type { Edges } from "../run/edges.ts";
 import { drainedIn, keepDrained } from "../run/operatorsWord.ts";
 import { count } from "../run/jsonWords.ts";
-import { jobsInvalid } from "../config/yamlFile.ts";
-import { readJobs } from "../schedule/readJobs.ts";
 import { type AddCommand, EXIT_CODES } from "./command.ts";
 import { say } from "./terminal/harmless.ts";
 import { printJson } from "./terminal/printJson.ts";
@@ -75,7 +74,7 @@ export const addAccounts: AddCommand = (accounts, { run, edges }) => {
 
 /** @returns 0 */
 async function list(config: Config, edges: Edges, json: boolean): Promise<number> {
-  const accounts = await configured(config);
+  const accounts = await requireAccounts(resolve(config.jobsDir), config);
   const shown = (await archiveExists(config))
     ? await withArchive(config, edges, (archive) => show(archive, accounts, edges))
     : accounts.map(unseen);
@@ -98,7 +97,7 @@ async function list(config: Config, edges: Edges, json: boolean): Promise<number
 
 /** @returns 0, also where it is so already */
 async function change(config: Config, edges: Edges, { verb, name, json }: Change): Promise<number> {
-  const accounts = await configured(config);
+  const accounts = await requireAccounts(resolve(config.jobsDir), config);
   accountNamed(name, accounts);
   await requireArchive(config);
   const shown = await withArchive(config, edges, async (archive) => {
@@ -122,13 +121,6 @@ async function change(config: Config, edges: Edges, { verb, name, json }: Change
     );
   }
   return 0;
-}
-
-/** The configured accounts; what is wrong with job files is no matter here. */
-async function configured(config: Config): Promise<Account[]> {
-  const { accounts, problems } = await readJobs(resolve(config.jobsDir), config);
-  if (accounts.length === 0) throw jobsInvalid(problems);
-  return accounts;
 }
 
 async function show(

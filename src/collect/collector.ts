@@ -2,6 +2,7 @@
  * The collector: at each slot it plans what is due, together with what still waits, and hands it to the dispatcher.
  * What comes of it is for `outcomes.ts`; the ledger gets a note for every slot that is settled.
  */
+import type { Sharer } from "../accounts/partition.ts";
 import type { AccountState, OwnerOf, Shares } from "../accounts/shares.ts";
 import type { Job } from "../schedule/readJobs.ts";
 import { type Instant, instantFromDate } from "../clock.ts";
@@ -28,6 +29,11 @@ export type { ScheduledJob } from "../schedule/slots.ts";
 export type CalledAccount = Omit<DispatcherOptions, "clock" | "log" | "onResult" | "lendable"> & {
   name: string;
 };
+
+/** The account as it takes its share: by its configured limit. */
+export function sharerOf({ name, governor: { limit, windowMs } }: CalledAccount): Sharer {
+  return { name, limit, windowMs };
+}
 
 /** What the collector is made of. */
 export type CollectorOptions = Pick<DispatcherOptions, "clock" | "log"> & {
@@ -98,7 +104,6 @@ export const ADDED_AT_ONCE = 250;
 /** A collector under way; `close` ends it. */
 export class Collector {
   readonly #options: CollectorOptions;
-  readonly #called = new Map<string, CalledAccount>();
   /** One for each account. */
   readonly #dispatchers = new Map<string, Dispatcher>();
   /** Those of accounts that are gone, until what they have under way is over. */
@@ -202,16 +207,10 @@ export class Collector {
   async replaceAccounts(gone: readonly string[], come: readonly CalledAccount[]): Promise<void> {
     const waiting = this.#withdraw();
     const leaving = gone.flatMap((name) => this.#dispatchers.get(name) ?? []);
-    for (const name of gone) {
-      this.#dispatchers.delete(name);
-      this.#called.delete(name);
-    }
+    for (const name of gone) this.#dispatchers.delete(name);
     for (const dispatcher of leaving) this.#leaving.add(dispatcher);
     for (const account of come) this.#employ(account);
-    this.#options.shares?.replace(
-      [...this.#called.values()].map(({ name, governor }) => ({ name, ...governor })),
-      gone,
-    );
+    this.#options.shares?.replace(gone, come.map(sharerOf));
     this.#reserved.clear();
     this.#share(contractDate(this.#options.clock.now()));
     allOf(this.#plan([], waiting));
@@ -245,7 +244,6 @@ export class Collector {
       },
     });
     this.#dispatchers.set(account.name, dispatcher);
-    this.#called.set(account.name, account);
   }
 
   /** What is scheduled now. */

@@ -32,7 +32,7 @@ import { openStations, type Stations } from "./stations.ts";
 
 /** A collection under way. */
 export type Collection = {
-  accounts: Pick<AccountsCalled, "all" | "sources">;
+  accounts: Pick<AccountsCalled, "all">;
   collector: Collector;
   loader: Loader;
   /** What has been loaded since the start. */

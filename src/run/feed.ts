@@ -18,8 +18,6 @@ import { VERSION } from "./version.ts";
 /** An open feed. */
 export type OpenFeed = {
   simulated: boolean;
-  /** The service's base address. */
-  baseUrl: string;
   fetchQuotes: FetchQuotes;
   /** What timestamps are corrected by, in ms: not 0 when the service showed that the machine's clock is off. */
   clockCorrectionMs: () => number;
@@ -64,7 +62,6 @@ export async function openFeed(account: Account, options: FeedOptions): Promise<
     let last: RecordSource | null = null;
     return {
       simulated: false,
-      baseUrl,
       ...opened,
       sourceOf: ({ status, headers }) => {
         const source = sourceOf(headers);
@@ -95,7 +92,6 @@ export async function openFeed(account: Account, options: FeedOptions): Promise<
   const opened = openFetchQuotes({ baseUrl, credentials, clock, observe, userAgent });
   return {
     simulated: true,
-    baseUrl,
     ...opened,
     sourceOf: () => SIMULATED,
     ledgerSource: () => "simulated",

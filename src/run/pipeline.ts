@@ -9,7 +9,7 @@ import type { Account } from "../accounts/account.ts";
 import { Shares } from "../accounts/shares.ts";
 import type { Loader } from "../archive/loader.ts";
 import type { Arrived } from "../collect/callEnds.ts";
-import { type CalledAccount, Collector, type CollectorOptions } from "../collect/collector.ts";
+import { type CalledAccount, Collector, type CollectorOptions, sharerOf } from "../collect/collector.ts";
 import type { Send } from "../collect/dispatcher.ts";
 import type { PlannedCall } from "../collect/callPlan.ts";
 import type { ResponseRecord } from "../journal/record.ts";
@@ -25,7 +25,7 @@ type Joined = Omit<CollectorOptions, "accounts" | "shares"> & {
 export function openCollector({ accounts, ...polled }: Joined): Collector {
   return new Collector({
     ...polled, // jobs and calendar: what is due, and when
-    shares: new Shares(accounts.map(({ name, governor }) => ({ name, ...governor }))), // whose each instrument is
+    shares: new Shares(accounts.map(sharerOf)), // whose each instrument is
     accounts, // each with its limit, the calls before this run that count, and the way of its calls
   });
 }

@@ -69,9 +69,7 @@ export class Restoring {
     if (note.type !== "down") return null;
     const shares = sharesIn(note);
     const slots = note.slots.filter((slotAt) =>
-      shares.some(({ account }) =>
-        wasTaken({ job: note.job, slotAt, ...(account !== undefined && { account }) }),
-      ),
+      shares.some(({ due: _, ...share }) => wasTaken({ job: note.job, slotAt, ...share })),
     );
     return slots.length > 0 ? { ...note, slots } : null;
   }

@@ -9,7 +9,7 @@
 import { Shares } from "../../accounts/shares.ts";
 import type { Clock } from "../../clock.ts";
 import { type Answer, answerError } from "../../quotes-api/answer.ts";
-import { type CalledAccount, Collector, type CollectorOptions } from "../../collect/collector.ts";
+import { type CalledAccount, Collector, type CollectorOptions, sharerOf } from "../../collect/collector.ts";
 import { CONCURRENCY, type Send } from "../../collect/dispatcher.ts";
 import { namesOf } from "../../collect/asks.ts";
 import { QuotekeeperError } from "../../errors.ts";
@@ -70,7 +70,7 @@ class Sweep {
     this.#clock = clock;
     this.#begunAtMs = clock.monotonicMs();
     this.#health = new ServiceHealth(this.#begunAtMs);
-    this.#shares = new Shares(accounts.map(({ name, governor }) => ({ name, ...governor })));
+    this.#shares = new Shares(accounts.map(sharerOf));
     this.#collector = new Collector({
       ...{ ...collector, run: options.run.name, earlier: null },
       ...{ jobs: [], calendar: alwaysOpen, exchange: alwaysOpen },

@@ -41,7 +41,7 @@ export async function startSharedService(
   const refused = new Set<string>();
   const calls: SharedArrival[] = [];
   const accountOf = (authorization: string): string => {
-    const key = /oauth_consumer_key="([^"]*)"/.exec(authorization)?.[1] ?? "";
+    const key = decodeURIComponent(/oauth_consumer_key="([^"]*)"/.exec(authorization)?.[1] ?? "");
     return [...keys].find(([, { consumerKey }]) => consumerKey === key)?.[0] ?? "";
   };
   const server = createServer((request, response) => {

@@ -11,6 +11,7 @@ import { readSegment } from "../../../src/journal/reader.ts";
 import { listSegments } from "../../../src/journal/segments.ts";
 import type { Credentials } from "../../../src/quotes-api/oauth/signature.ts";
 import { systemClock } from "../../../src/clock.ts";
+import { accountYaml, credentialsOf, variableOf } from "../../support/accounts.ts";
 import { until } from "../../support/until.ts";
 import type { SharedService } from "../kit/sharedService.ts";
 import { CREDENTIALS, type World } from "../kit/world.ts";
@@ -21,17 +22,7 @@ export const NAMES = ["main", "second", "third", "fourth"] as const;
 
 /** What each signs with. */
 export function sharedKeys(): Map<string, Credentials> {
-  return new Map(
-    NAMES.map((name, place) => [
-      name,
-      place === 0
-        ? CREDENTIALS
-        : {
-            ...{ consumerKey: `${name}-key`, consumerSecret: `${name}-secret` },
-            ...{ accessToken: `${name}-token`, accessTokenSecret: `${name}-token-secret` },
-          },
-    ]),
-  );
+  return new Map(NAMES.map((name, place) => [name, place === 0 ? CREDENTIALS : credentialsOf(name)]));
 }
 
 /** The settings that hold the secrets of all. */
@@ -41,10 +32,6 @@ export function sharedSecrets(): Record<string, string> {
       Object.entries(keys).map(([what, value]) => [variableOf(name, what), value]),
     ),
   );
-}
-
-function variableOf(name: string, what: string): string {
-  return `${name}_${what}`.toUpperCase();
 }
 
 /** The limit of each account. */
@@ -164,12 +151,7 @@ function fileOf({ dataDir }: World): string {
 
 /** Has the collectors of a world call these accounts of its service. */
 export function writeShared(world: World, { limit, windowMs }: Limit, names: readonly string[]): void {
-  const accounts = names.map((name) => [
-    `  - name: ${name}`,
-    `    baseUrl: ${world.feed.baseUrl}`,
-    `    limit: ${limit}`,
-    `    windowMs: ${windowMs}`,
-    ...Object.keys(CREDENTIALS).map((what) => `    ${what}Variable: ${variableOf(name, what)}`),
-  ]);
-  writeFileSync(fileOf(world), `accounts:\n${accounts.flat().join("\n")}\n`);
+  const options = { baseUrl: world.feed.baseUrl, limit: `${limit}`, windowMs: `${windowMs}` };
+  const accounts = names.map((name) => accountYaml(name, options));
+  writeFileSync(fileOf(world), `accounts:\n${accounts.join("")}`);
 }
