@@ -2,8 +2,10 @@ import { expect, test } from "@jest/globals";
 import { createObserver } from "../../src/clock.ts";
 import { openFeed } from "../../src/run/feed.ts";
 import { loadConfig } from "../../src/config/loadEnvironment.ts";
+import { credentialsOf } from "../support/accounts.ts";
 import { createTestClock } from "../support/clock.ts";
 import { symbolsCall } from "../support/journal.ts";
+import { startSimulatedService } from "../support/simulatedService.ts";
 import { tempDir } from "../support/tempDir.ts";
 
 test("the simulated service keeps its own time when the machine's clock is set back, and answers as soon as calls are signed by it", async () => {
@@ -29,5 +31,37 @@ test("the simulated service keeps its own time when the machine's clock is set b
     expect(feed.clockCorrectionMs()).toBe(0);
   } finally {
     await feed.close();
+  }
+});
+
+test("of two accounts whose services tell different times, each signs by its own service's", async () => {
+  const clock = createTestClock("2026-11-20T15:00:00Z");
+  const ahead = createTestClock("2026-11-20T16:00:00Z");
+  const observe = createObserver(clock);
+  const names = ["main", "second"];
+  const feeds = await Promise.all(
+    [clock, ahead].map(async (time, place) => {
+      const name = names[place] ?? "";
+      const { baseUrl } = await startSimulatedService(time, { keys: [credentialsOf(name)] });
+      const feed = { kind: "account" as const, baseUrl, credentials: credentialsOf(name) };
+      const account = { name, feed, limit: 60, limitGiven: true, limitWindowMs: 60_000 };
+      return openFeed(account, { dataDir: tempDir(), clock, observe });
+    }),
+  );
+  try {
+    const asked: number[][] = [];
+    for (const { fetchQuotes } of feeds) {
+      const ask = async (): Promise<number> => (await fetchQuotes(symbolsCall("AAPL"))).status;
+      asked.push([await ask(), await ask()]);
+    }
+
+    expect(asked).toEqual([
+      [200, 200],
+      [401, 200],
+    ]);
+    // To the middle of the second that the service named.
+    expect(feeds.map((feed) => feed.clockCorrectionMs())).toEqual([0, 3_600_500]);
+  } finally {
+    for (const feed of feeds) await feed.close();
   }
 });

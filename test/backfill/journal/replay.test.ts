@@ -13,7 +13,9 @@ import { createTestClock } from "../../support/clock.ts";
 import { tempDir } from "../../support/tempDir.ts";
 import { capturedEdges, run } from "../../cli/edges.ts";
 import { runProgram } from "../../../src/cli/program.ts";
-import { type BackfillWorld, backfillWorld, journal, MINUTES } from "../world.ts";
+import { type BackfillWorld, backfillWorld, journal, MINUTES, recordsOf } from "../world.ts";
+import type { JournalRecord } from "../../../src/journal/record.ts";
+import { appendAll } from "../../support/journal.ts";
 
 /** The archive without what is remembered of backfills themselves. */
 async function archiveOf({ pool }: Pick<BackfillWorld, "pool">) {
@@ -69,6 +71,32 @@ test("into an empty database it recreates every row, and into a full one it adds
     report: { answers: 15, newAnswers: 0, read: 25, stored: 0, repeated: 20, deadLettered: 5, slots: 0 },
   });
   expect(await archiveOf(lost)).toEqual(restored);
+});
+
+test("of a fleet's journals each answer is filed under its own account, and old ones under the default one", async () => {
+  const world = await backfillWorld();
+  const records = MINUTES.slice(0, 3).map((minute, place) => {
+    const account = ["default", "second", "third"][place];
+    return recordsOf(minute).map((record) =>
+      record.kind === "response" && account !== "default" ? { ...record, account } : record,
+    );
+  });
+  const dirs = records.map(() => tempDir());
+  for (const [place, dir] of dirs.entries()) await appendAll(dir, (records[place] ?? []) as JournalRecord[]);
+
+  for (const dir of [...dirs, ...dirs]) await run(["backfill", "--journal", dir], world.env);
+
+  const { rows } = await world.pool.query<{ name: string; answers: number }>(
+    "select name, count(*)::int as answers from responses join accounts on accounts.id = account_id group by 1 order by 1",
+  );
+  const answersOf = (all: readonly JournalRecord[] = []): number =>
+    all.filter(({ kind }) => kind === "response").length;
+  expect(rows).toEqual(
+    ["default", "second", "third"].map((name, place) => ({
+      name,
+      answers: answersOf(records[place] as JournalRecord[]),
+    })),
+  );
 });
 
 test("another machine's journal is read from its data directory, and a range of it alone", async () => {
