@@ -1,5 +1,23 @@
 -- What the migrations make. Written by `node scripts/dump-schema.js`, compared by test/archive/schemaDump.test.ts.
 
+create table account_holders (
+  account text not null,
+  holder text not null,
+  fence bigint not null,
+  beat bigint not null,
+  pid integer not null,
+  host text not null,
+  granted_at timestamp with time zone not null,
+  renewed_at timestamp with time zone not null,
+  released boolean not null,
+  constraint collectors_pkey PRIMARY KEY (account)
+);
+comment on column account_holders.account is 'simulated, or a keyed digest of the service''s address and the account''s credentials: nothing can be derived from it.';
+comment on column account_holders.holder is 'The run of a process, by a name of chance.';
+comment on column account_holders.fence is 'Counts the holders.';
+comment on column account_holders.beat is 'Counts the renewals. The times beside it are for people: nothing is decided by them.';
+comment on table account_holders is 'One row for each account, of the collector that holds it or held it last. It renews the row every 2 seconds; what is not renewed for 7 seconds, on the clock of whoever waits, is free.';
+
 create table accounts (
   id smallint not null,
   name text not null,
@@ -55,22 +73,38 @@ comment on column clock_steps.step_ms is 'By how many ms the clock was set, belo
 comment on table clock_steps is 'What was amiss with the clock of the machine that collects: it was set back or set forward, the machine slept, or the program could not run (stopped).';
 
 create table collectors (
-  account text not null,
-  holder text not null,
-  fence bigint not null,
-  beat bigint not null,
+  id uuid not null,
+  number smallint not null,
+  name text not null,
+  run text not null,
   pid integer not null,
   host text not null,
-  granted_at timestamp with time zone not null,
-  renewed_at timestamp with time zone not null,
-  released boolean not null,
-  constraint collectors_pkey PRIMARY KEY (account)
+  version text not null,
+  started_at timestamp with time zone not null,
+  seen_at timestamp with time zone not null,
+  beat bigint not null,
+  stopped boolean not null,
+  jobs_digest text not null,
+  files jsonb not null,
+  knows jsonb not null,
+  journal_lag bigint,
+  clock_offset_ms integer,
+  constraint collectors_pkey1 PRIMARY KEY (id),
+  constraint collectors_name_key UNIQUE (name),
+  constraint collectors_number_check CHECK (number >= 0 AND number <= 255),
+  constraint collectors_number_key UNIQUE (number)
 );
-comment on column collectors.account is 'simulated, or a keyed digest of the service''s address and the account''s credentials: nothing can be derived from it.';
-comment on column collectors.holder is 'The run of a process, by a name of chance.';
-comment on column collectors.fence is 'Counts the holders.';
-comment on column collectors.beat is 'Counts the renewals. The times beside it are for people: nothing is decided by them.';
-comment on table collectors is 'One row for each account, of the collector that holds it or held it last. It renews the row every 2 seconds; what is not renewed for 7 seconds, on the clock of whoever waits, is free.';
+comment on column collectors.id is 'Stands in the data directory: a collector is the same after a restart.';
+comment on column collectors.number is 'What its receive times, in microseconds, leave as the rest by 256: so no two collectors give an answer the same one.';
+comment on column collectors.run is 'The run of its process, by a name of chance.';
+comment on column collectors.beat is 'Counts what it has told. Whoever waits for it to die looks at this, on a clock of its own.';
+comment on column collectors.stopped is 'Whether it has said that it ends.';
+comment on column collectors.jobs_digest is 'A digest of its job files and accounts: all collectors have the same.';
+comment on column collectors.files is 'The digests of these one by one, to say what differs. No secrets.';
+comment on column collectors.knows is 'What it wants in the next epoch: accounts that the service refuses, and prices that chains hang on.';
+comment on column collectors.journal_lag is 'Bytes of its journal that the archive has not loaded; NULL: not known.';
+comment on column collectors.clock_offset_ms is 'How far its clock is ahead of the database''s, in ms.';
+comment on table collectors is 'Every collector that has ever joined, until an operator forgets it. It tells of itself every 2 seconds.';
 
 create table dead_letters (
   observed_at timestamp with time zone not null,
@@ -117,6 +151,19 @@ create table due_sets (
   constraint due_sets_digest_key UNIQUE (digest)
 );
 comment on column due_sets.digest is 'SHA-256 of the sorted names, one a line.';
+
+create table epochs (
+  number integer not null,
+  from_at timestamp with time zone not null,
+  jobs_digest text not null,
+  accounts text[] not null,
+  prices jsonb not null,
+  proposed_by text not null,
+  constraint epochs_pkey PRIMARY KEY (number)
+);
+comment on column epochs.accounts is 'The accounts that share the jobs, by name.';
+comment on column epochs.prices is 'The prices that chains were expanded by: {"date": exchange date, "of": {symbol: price}}.';
+comment on table epochs is 'What all collectors go by, from the first slot at from_at or later on: else an instrument would be two accounts'' or none''s.';
 
 create table extended_quotes (
   observed_at timestamp with time zone not null,
@@ -219,6 +266,40 @@ create table journal_positions (
   loaded_at timestamp with time zone not null,
   constraint journal_positions_pkey PRIMARY KEY (segment)
 );
+
+create table lease_history (
+  account_id smallint not null,
+  fence bigint not null,
+  taken_at timestamp with time zone not null,
+  holder uuid not null,
+  collector text not null,
+  how text not null,
+  previous text,
+  constraint lease_history_pkey PRIMARY KEY (account_id, fence),
+  constraint lease_history_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
+  constraint lease_history_how_check CHECK (how = ANY (ARRAY['new'::text, 'released'::text, 'restarted'::text, 'expired'::text]))
+);
+comment on column lease_history.how is 'new: nobody had it; released: it was given back; restarted: the run before on the same data directory was dead; expired: its holder was not heard of.';
+comment on table lease_history is 'Who took each account when, and from whom.';
+
+create table leases (
+  account_id smallint not null,
+  fence bigint not null,
+  holder uuid not null,
+  run text not null,
+  beat bigint not null,
+  granted_at timestamp with time zone not null,
+  renewed_at timestamp with time zone not null,
+  expires_at timestamp with time zone not null,
+  released boolean not null,
+  governor jsonb,
+  constraint leases_pkey PRIMARY KEY (account_id),
+  constraint leases_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+);
+comment on column leases.fence is 'Counts the holders: who renews with an older number has lost it.';
+comment on column leases.beat is 'Counts the renewals. A jump of the database''s clock takes nothing from a holder whose beat goes on.';
+comment on column leases.governor is 'What the holder knows of the account''s budget, for whoever comes after it.';
+comment on table leases is 'Which collector calls an account. It renews this every 2 seconds; what was not renewed for 7 seconds another one takes.';
 
 create table migration_lock (
 

@@ -2,7 +2,7 @@
 import { eq, inArray, sql } from "drizzle-orm";
 import type pg from "pg";
 import { placeAccounts } from "./instruments.ts";
-import { accounts, collectors } from "./schema.ts";
+import { accounts, accountHolders } from "./schema.ts";
 import { tablesOn } from "./tableRows.ts";
 import { inTransaction } from "./transaction.ts";
 
@@ -85,7 +85,7 @@ export async function readOwners(
   pool: Pick<pg.Pool, "query">,
   keys: readonly string[],
 ): Promise<Map<string, { owner: string | null; fence: number }>> {
-  const { account, host, pid, fence, released, renewedAt } = collectors;
+  const { account, host, pid, fence, released, renewedAt } = accountHolders;
   const rows = await tablesOn(pool)
     .select({
       account,
@@ -95,7 +95,7 @@ export async function readOwners(
         then ${host} || ':' || ${pid} end`,
       fence: sql`${fence}`.mapWith(Number),
     })
-    .from(collectors)
+    .from(accountHolders)
     .where(inArray(account, [...keys]));
   return new Map(rows.map(({ account, ...row }) => [account, row]));
 }

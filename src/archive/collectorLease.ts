@@ -15,7 +15,7 @@ import type pg from "pg";
 import { atMost, type Clock } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { type CollectorProcess, processInWords } from "./collectorProcess.ts";
-import { collectors } from "./schema.ts";
+import { accountHolders } from "./schema.ts";
 import { columnList } from "./tableRows.ts";
 
 /** What a lease is asked for with. */
@@ -82,11 +82,11 @@ export async function takeLease(
   return lease;
 }
 
-type Seen = Pick<typeof collectors.$inferSelect, "holder" | "beat" | "released"> & CollectorProcess;
+type Seen = Pick<typeof accountHolders.$inferSelect, "holder" | "beat" | "released"> & CollectorProcess;
 
 /** Takes the row where it is free: nobody's, released, of a run that is dead, or as it was when it was last seen. */
 const CLAIM = `
-  insert into collectors as c (${columnList(collectors, "account", "holder", "fence", "beat", "pid", "host", "grantedAt", "renewedAt", "released")})
+  insert into account_holders as c (${columnList(accountHolders, "account", "holder", "fence", "beat", "pid", "host", "grantedAt", "renewedAt", "released")})
   values ($1, $2, 1, 0, $3, $4, $5, clock_timestamp(), false)
   on conflict (account) do update set
     holder = excluded.holder, fence = c.fence + 1, beat = c.beat + 1, pid = excluded.pid, host = excluded.host,
@@ -94,15 +94,15 @@ const CLAIM = `
   where c.released or c.holder = any ($6) or (c.holder = $7 and c.beat = $8)`;
 
 const RENEW = `
-  update collectors set beat = beat + 1, renewed_at = clock_timestamp()
+  update account_holders set beat = beat + 1, renewed_at = clock_timestamp()
   where account = $1 and holder = $2 and not released`;
 
 const LOOK = `
   select holder, beat::text as beat, released, pid, host,
     to_char(granted_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as since
-  from collectors where account = $1`;
+  from account_holders where account = $1`;
 
-const RELEASE = "update collectors set released = true where account = $1 and holder = $2";
+const RELEASE = "update account_holders set released = true where account = $1 and holder = $2";
 
 class Lease implements CollectorLease {
   readonly lost: Promise<QuotekeeperError>;

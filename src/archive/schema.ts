@@ -344,8 +344,71 @@ const named = () => ({
   strike: numeric("strike"),
 });
 
-/** Which process collects which account, see `collectorLease.ts`. */
+/** Every collector that has joined: what it said of itself last. */
 export const collectors = pgTable("collectors", {
+  id: uuid("id").primaryKey(),
+  number: smallint("number").notNull().unique(),
+  name: text("name").notNull().unique(),
+  run: text("run").notNull(),
+  pid: integer("pid").notNull(),
+  host: text("host").notNull(),
+  version: text("version").notNull(),
+  startedAt: instant("started_at").notNull(),
+  seenAt: instant("seen_at").notNull(),
+  beat: bigintText("beat").notNull(),
+  stopped: boolean("stopped").notNull(),
+  jobsDigest: text("jobs_digest").notNull(),
+  files: jsonb("files").notNull(),
+  knows: jsonb("knows").notNull(),
+  journalLag: bigintText("journal_lag"),
+  clockOffsetMs: integer("clock_offset_ms"),
+});
+
+/** Which collector calls each account. */
+export const leases = pgTable("leases", {
+  accountId: smallint("account_id")
+    .primaryKey()
+    .references(() => accounts.id),
+  fence: bigintText("fence").notNull(),
+  holder: uuid("holder").notNull(),
+  run: text("run").notNull(),
+  beat: bigintText("beat").notNull(),
+  grantedAt: instant("granted_at").notNull(),
+  renewedAt: instant("renewed_at").notNull(),
+  expiresAt: instant("expires_at").notNull(),
+  released: boolean("released").notNull(),
+  governor: jsonb("governor"),
+});
+
+/** Who took each account when, and from whom. */
+export const leaseHistory = pgTable(
+  "lease_history",
+  {
+    accountId: smallint("account_id")
+      .notNull()
+      .references(() => accounts.id),
+    fence: bigintText("fence").notNull(),
+    takenAt: instant("taken_at").notNull(),
+    holder: uuid("holder").notNull(),
+    collector: text("collector").notNull(),
+    how: text("how", { enum: ["new", "released", "restarted", "expired"] }).notNull(),
+    previous: text("previous"),
+  },
+  (table) => [primaryKey({ columns: [table.accountId, table.fence] })],
+);
+
+/** What all collectors go by from an instant on. */
+export const epochs = pgTable("epochs", {
+  number: integer("number").primaryKey(),
+  fromAt: instant("from_at").notNull(),
+  jobsDigest: text("jobs_digest").notNull(),
+  accounts: text("accounts").array().notNull(),
+  prices: jsonb("prices").notNull(),
+  proposedBy: text("proposed_by").notNull(),
+});
+
+/** Which process collects which account, see `collectorLease.ts`. */
+export const accountHolders = pgTable("account_holders", {
   account: text("account").primaryKey(),
   holder: text("holder").notNull(),
   fence: bigintText("fence").notNull(),

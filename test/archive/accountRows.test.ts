@@ -18,7 +18,7 @@ const { pool } = await freshDatabase();
 
 beforeEach(async () => {
   await pool.query(
-    "truncate collectors, responses; delete from accounts where id > 1; update accounts set wanted = null, state = null",
+    "truncate account_holders, responses; delete from accounts where id > 1; update accounts set wanted = null, state = null",
   );
 });
 
@@ -81,7 +81,7 @@ test("an account is drained as soon as the operator has said so, and is not when
 
 test("an account is collected by who renews it, by the database's clock", async () => {
   await pool.query(
-    `insert into collectors (account, holder, fence, beat, pid, host, granted_at, renewed_at, released)
+    `insert into account_holders (account, holder, fence, beat, pid, host, granted_at, renewed_at, released)
      select account, 'h', fence, 0, 4711, 'quotes-1', now(), clock_timestamp() - age, released
      from (values ('held', 3, interval '9 s', false), ('away', 8, '11 s', false), ('released', 1, '1 s', true))
        as c (account, fence, age, released)`,

@@ -18,7 +18,7 @@ const leases: CollectorLease[] = [];
 const poolers: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const lease of leases.splice(0)) await lease.release();
-  await pool.query("truncate collectors");
+  await pool.query("truncate account_holders");
 });
 afterAll(async () => {
   for (const close of poolers) await close();
@@ -59,12 +59,12 @@ async function renewal(time: Stepped, whole: () => Promise<boolean>): Promise<vo
 
 async function row() {
   const { rows } = await pool.query<{ holder: string; beat: string; fence: string; released: boolean }>(
-    "select holder, beat::text, fence::text, released from collectors",
+    "select holder, beat::text, fence::text, released from account_holders",
   );
   return rows[0];
 }
 
-const beat = (): Promise<unknown> => pool.query("update collectors set beat = beat + 1");
+const beat = (): Promise<unknown> => pool.query("update account_holders set beat = beat + 1");
 
 describe("an account that another collector holds", () => {
   test("is refused as soon as that one renews, naming its process, machine and since when", async () => {
@@ -84,7 +84,7 @@ describe("an account that another collector holds", () => {
 
   test("is taken over when that one has not renewed for seven seconds, whatever the database's clock says", async () => {
     await take("first");
-    await pool.query("update collectors set renewed_at = now() + interval '1 year'");
+    await pool.query("update account_holders set renewed_at = now() + interval '1 year'");
     const time = steppedClock();
 
     const { done } = await outcome(take("second", { time }), time);
@@ -124,7 +124,7 @@ describe("an account that another collector holds", () => {
 
     await take("second", { account: "account-b" });
 
-    expect((await pool.query("select from collectors")).rowCount).toBe(2);
+    expect((await pool.query("select from account_holders")).rowCount).toBe(2);
   });
 
   test("of twelve that find a dead one, one takes it and the others are refused", async () => {
@@ -135,7 +135,7 @@ describe("an account that another collector holds", () => {
       times.map((time, index) =>
         outcome(take(`waiting-${index}`, { time }), time, async () => {
           // The winner renews, as it would by itself.
-          await pool.query("update collectors set beat = beat + 1 where holder <> 'first'");
+          await pool.query("update account_holders set beat = beat + 1 where holder <> 'first'");
         }),
       ),
     );
@@ -195,7 +195,7 @@ describe("a holder", () => {
     const time = steppedClock();
     let onClaim: () => void = () => undefined;
     const query = (...given: [string, unknown[]]): unknown => {
-      if (given[0].includes("insert into collectors")) onClaim();
+      if (given[0].includes("insert into account_holders")) onClaim();
       return pool.query(...given);
     };
     const first = await take("first", { time, db: { query } as Pick<pg.Pool, "query"> });
@@ -223,7 +223,7 @@ describe("a holder", () => {
   test("takes its row again where it is gone, with a database that was restored", async () => {
     const time = steppedClock();
     await take("first", { time });
-    await pool.query("truncate collectors");
+    await pool.query("truncate account_holders");
 
     await renewal(time, async () => (await row())?.holder === "first");
   });

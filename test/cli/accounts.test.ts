@@ -82,7 +82,7 @@ test("who drains the last account that takes part is told that nothing is polled
   const { url, pool } = await freshDatabase();
   const env = settings({ DATABASE_URL: url, QUOTEKEEPER_SIMULATED_ACCOUNTS: "1" });
   await pool.query(
-    `insert into collectors (account, holder, fence, beat, pid, host, granted_at, renewed_at, released)
+    `insert into account_holders (account, holder, fence, beat, pid, host, granted_at, renewed_at, released)
      values ('simulated', 'h', 5, 0, 4711, 'quotes-1', now(), clock_timestamp(), false)`,
   );
 

@@ -25,7 +25,7 @@ const account = (name: string, limit = 60): Account => ({
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
-  await pool.query("truncate collectors");
+  await pool.query("truncate account_holders");
 });
 
 /** A collector's leases, of a process of this number. */
@@ -77,7 +77,7 @@ test("one that another collector has is refused by its name, and the accounts be
   await Promise.all(["main", "shared"].map((name) => first.take(account(name))));
   await second.take(account("other"));
   const { accounts, collector, names } = await collecting(second, time, ["other"]);
-  const renewed = (): Promise<unknown> => pool.query("update collectors set beat = beat + 1");
+  const renewed = (): Promise<unknown> => pool.query("update account_holders set beat = beat + 1");
 
   const wanted = [account("other"), account("shared")];
   const refused = await outcome(accounts.replace(wanted, collector), time, renewed);
@@ -96,7 +96,7 @@ test("one that another collector has is refused by its name, and the accounts be
   expect(
     await rowsOfQuery(
       pool,
-      "select holder, count(*)::int from collectors where not released group by 1 order by 1",
+      "select holder, count(*)::int from account_holders where not released group by 1 order by 1",
     ),
   ).toEqual([
     { holder: "run-1", count: 1 },
@@ -120,7 +120,7 @@ test("one whose limit changed comes anew without ever being free for others; one
   ]);
   const fences = await rowsOfQuery(
     pool,
-    "select fence::int from collectors where holder = 'run-3' and not released",
+    "select fence::int from account_holders where holder = 'run-3' and not released",
   );
   expect(fences).toEqual([{ fence: 1 }, { fence: 1 }]);
 });

@@ -113,7 +113,8 @@ function startApart(env: Record<string, string>, argv: readonly string[] = ["col
 type Row = { pid: number; fence: string; released: boolean };
 
 async function rows(pool: pg.Pool): Promise<Row[]> {
-  return (await pool.query<Row>("select pid, fence::text, released from collectors order by account")).rows;
+  return (await pool.query<Row>("select pid, fence::text, released from account_holders order by account"))
+    .rows;
 }
 
 async function answersIn(dataDir: string): Promise<{ requestedMs: number }[]> {
@@ -150,7 +151,7 @@ describe("a second collector", () => {
     expect(sameAccount.stderr).toContain(` is collected by process ${process.pid} on ${hostname()} since `);
     for (const secret of Object.values(TEST_CREDENTIALS)) {
       expect(sameAccount.stderr).not.toContain(secret);
-      expect(JSON.stringify((await pool.query("select * from collectors")).rows)).not.toContain(secret);
+      expect(JSON.stringify((await pool.query("select * from account_holders")).rows)).not.toContain(secret);
     }
     await expect(once(connect(port, "127.0.0.1"), "connect")).rejects.toMatchObject({ code: "ECONNREFUSED" });
     expect(await answersIn(other.QUOTEKEEPER_DATA_DIR).catch(() => [])).toEqual([]);
