@@ -48,6 +48,11 @@ const table = {
     exitCode: 1,
     hint: "Run only one of the two. The answers that this one received are in its journal; they are loaded when a collector next starts on its data directory.",
   },
+  LEASE_UNSURE: {
+    retryable: true,
+    exitCode: 1,
+    hint: "The call was not sent; whoever has the account makes it. If this lasts, check that this machine reaches the database.",
+  },
   DOCUMENT_REFUSED: {
     retryable: false,
     exitCode: 1,

@@ -4,7 +4,7 @@
  * answer, is for the dispatcher to say, by the error's code.
  */
 import { setMaxListeners } from "node:events";
-import { Agent, request } from "undici";
+import { Agent, type Dispatcher, request } from "undici";
 import { type Clock, type Instant, instantFromDate } from "../clock.ts";
 import { type ErrorCode, QuotekeeperError } from "../errors.ts";
 import { classifyAnswer } from "../quotes-api/answer.ts";
@@ -30,10 +30,18 @@ type RawResponse = {
 /**
  * Asks the service once.
  *
- * Rejects with SERVICE_UNREACHABLE, SERVICE_CUT_SHORT, SERVICE_TIMEOUT, SERVICE_UNTRUSTED, SERVICE_ANSWER_TOO_LARGE, or
- * CALL_CANCELLED after the signal. Nothing signed is in those errors, and they have no cause that could hold it.
+ * Rejects with SERVICE_UNREACHABLE, SERVICE_CUT_SHORT, SERVICE_TIMEOUT, SERVICE_UNTRUSTED, SERVICE_ANSWER_TOO_LARGE,
+ * LEASE_UNSURE when it may not leave, or CALL_CANCELLED after the signal. Nothing signed is in those errors, and they have
+ * no cause that could hold it.
+ *
+ * @param mayLeave asked when a connection is there and the call is about to be written to it: so it is the last word, also
+ *   for a call that has waited for a connection, or in a process that was paused. False: no byte of it leaves
  */
-export type FetchQuotes = (call: QuoteCall, signal?: AbortSignal) => Promise<RawResponse>;
+export type FetchQuotes = (
+  call: QuoteCall,
+  signal?: AbortSignal,
+  mayLeave?: () => boolean,
+) => Promise<RawResponse>;
 
 /** The longest waits of a call. */
 export const DEADLINES: Deadlines = { connectMs: 5_000, headersMs: 10_000, callMs: 20_000 };
@@ -94,13 +102,14 @@ export function openFetchQuotes(options: FetchOptions): OpenFetchQuotes {
   setMaxListeners(0, closing.signal);
   let correctionMs = 0;
 
-  const send: FetchQuotes = async (call, signal) => {
+  const send: FetchQuotes = async (call, signal, mayLeave) => {
     const signedWithMs = correctionMs;
     const signed = signCall(call, options, signedWithMs);
     const callers = signal ? [signal, closing.signal] : [closing.signal];
+    const dispatcher = mayLeave ? pool.compose(lastCheck(mayLeave, address)) : pool;
     try {
       const answered = await withDeadlines(
-        (watch) => ask(signed, watch, { dispatcher: pool, userAgent: options.userAgent }),
+        (watch) => ask(signed, watch, { dispatcher, userAgent: options.userAgent }),
         deadlines,
         {
           address,
@@ -120,15 +129,15 @@ export function openFetchQuotes(options: FetchOptions): OpenFetchQuotes {
 
   let first: Promise<unknown> | null = null;
   return {
-    fetchQuotes: async (call, signal) => {
+    fetchQuotes: async (call, signal, mayLeave) => {
       if (first === null) {
         // Until one call was answered nobody knows whether the clock is right: many refused for it would cost the budget.
-        const sent = send(call, signal);
+        const sent = send(call, signal, mayLeave);
         first = sent;
         return sent;
       }
       await settledOrAborted(first, signal);
-      return send(call, signal);
+      return send(call, signal, mayLeave);
     },
     clockCorrectionMs: () => correctionMs,
     close: async () => {
@@ -165,7 +174,7 @@ type ResponseHeaders = Record<string, string | string[] | undefined>;
 async function ask(
   { url, authorization }: SignedCall,
   { signal, headersArrived }: Watch,
-  { dispatcher, userAgent }: { dispatcher: Agent; userAgent: string },
+  { dispatcher, userAgent }: { dispatcher: Dispatcher; userAgent: string },
 ): Promise<Answered> {
   const { statusCode, headers, body } = await request(url, {
     dispatcher,
@@ -180,6 +189,19 @@ async function ask(
   });
   headersArrived();
   return { status: statusCode, headers, body: await readCapped(body) };
+}
+
+/** undici asks a handler to start when it has a connection for the request, before the first byte, and again should it try again. */
+function lastCheck(mayLeave: () => boolean, address: string): Dispatcher.DispatcherComposeInterceptor {
+  const detail = `${address}: its account may be another collector's by now`;
+  return (dispatch) => (options, handler) => {
+    const start = handler.onRequestStart?.bind(handler);
+    handler.onRequestStart = (controller, context) => {
+      if (mayLeave()) start?.(controller, context);
+      else controller.abort(new QuotekeeperError("LEASE_UNSURE", detail));
+    };
+    return dispatch(options, handler);
+  };
 }
 
 async function readCapped(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array> {

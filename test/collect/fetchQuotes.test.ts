@@ -368,6 +368,90 @@ describe("every attempt is signed anew", () => {
   });
 });
 
+describe("the last check before a call is written", () => {
+  const respond = (socket: Socket) =>
+    socket.write(`${HEAD}Content-Length: ${Buffer.byteLength(QUOTES)}\r\n\r\n${QUOTES}`);
+
+  test("lets not one byte go of calls that wait for their connections, and the next one that may leave goes", async () => {
+    const heads: string[] = [];
+    const { baseUrl } = await rawServer((socket, head) => {
+      heads.push(head);
+      respond(socket);
+    });
+    const { fetchQuotes } = open(baseUrl);
+    await fetchQuotes(CALL);
+    let mine = true;
+    let asked = 0;
+    const mayLeave = (): boolean => ((asked += 1), mine);
+
+    const six = Array.from({ length: 6 }, () => failure(fetchQuotes(CALL, undefined, mayLeave)));
+    // They are on their way: each waits for a connection of its own, or for the one there is.
+    await Promise.resolve();
+    const askedBefore = asked;
+    mine = false;
+    const codes = (await Promise.all(six)).map(({ code }) => code);
+    mine = true;
+    const { status } = await fetchQuotes(CALL, undefined, mayLeave);
+
+    expect(askedBefore).toBe(0);
+    expect(codes).toEqual(Array(6).fill("LEASE_UNSURE"));
+    expect(status).toBe(200);
+    expect(heads).toHaveLength(2);
+  });
+
+  test("is asked also for calls behind those that all connections are busy with", async () => {
+    const busy: Socket[] = [];
+    const heads: string[] = [];
+    const { baseUrl } = await rawServer((socket, head) => {
+      heads.push(head);
+      if (heads.length === 1) respond(socket);
+      else busy.push(socket);
+    });
+    const { fetchQuotes } = open(baseUrl);
+    await fetchQuotes(CALL);
+    let mine = true;
+    const all = Array.from({ length: 14 }, () => fetchQuotes(CALL, undefined, () => mine));
+    while (busy.length < 8) await turn();
+
+    mine = false;
+    busy.forEach(respond);
+    const ends = await Promise.allSettled(all);
+
+    expect(ends.filter(({ status }) => status === "fulfilled")).toHaveLength(8);
+    expect(ends.flatMap((end) => (end.status === "rejected" ? [end.reason] : []))).toEqual(
+      Array(6).fill(
+        expect.objectContaining({
+          code: "LEASE_UNSURE",
+          detail: `${baseUrl}: its account may be another collector's by now`,
+        }),
+      ),
+    );
+    expect(heads).toHaveLength(9);
+  });
+
+  test("changes nothing of a call that passes it", async () => {
+    const heads: string[] = [];
+    const cookies = "Date: a\r\nRetry-After: 1\r\nRetry-After: \xe9\r\n";
+    const { baseUrl, sockets } = await rawServer((socket, head) => {
+      heads.push(head.replace(/oauth_(nonce|signature)="[^"]*"/g, ""));
+      socket.write(
+        Buffer.from(`${HEAD}${cookies}Content-Length: ${Buffer.byteLength(QUOTES)}\r\n\r\n`, "latin1"),
+      );
+      socket.write(QUOTES);
+    });
+    const { fetchQuotes } = open(baseUrl);
+
+    const plain = await fetchQuotes(CALL);
+    await turn();
+    const checked = await fetchQuotes(CALL, undefined, () => true);
+
+    expect(heads[1]).toBe(heads[0]);
+    expect(checked).toEqual({ ...plain, observedAt: checked.observedAt });
+    expect(checked.headers["retry-after"]).toBe("1, \xe9");
+    expect(sockets.size).toBe(1);
+  });
+});
+
 describe("a certificate that is not trusted", () => {
   test("is refused before anything is asked, and the error names the host and what to do", async () => {
     let asked = 0;
