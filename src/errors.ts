@@ -38,6 +38,11 @@ const table = {
     exitCode: 2,
     hint: "End that collector first. To run both, give this one its own data directory (QUOTEKEEPER_DATA_DIR) and its own database or account.",
   },
+  COLLECTORS_TOO_MANY: {
+    retryable: false,
+    exitCode: 2,
+    hint: "Forget those that are gone: quotekeeper accounts forget NAME.",
+  },
   SERVE_RUNNING: {
     retryable: false,
     exitCode: 2,

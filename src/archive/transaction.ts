@@ -16,7 +16,7 @@ export async function transactionOn<T>(client: pg.ClientBase, work: () => Promis
 
 /** Runs `work` in a transaction on a connection of its own. One that failed is closed, never handed out again half-way through. */
 export async function inTransaction<T>(
-  pool: pg.Pool,
+  pool: Pick<pg.Pool, "connect">,
   work: (client: pg.PoolClient) => Promise<T>,
 ): Promise<T> {
   const client = await pool.connect();

@@ -1,0 +1,374 @@
+/**
+ * The fleet in the database: which collectors are there, which of them calls each account, and what they go by. Every
+ * statement stands for itself: nothing of a session is needed, so a pooler in transaction mode does. All times are the
+ * database's own.
+ *
+ * States and moves of an account's lease:
+ * - nobody's -> held: `claim`, how "new";
+ * - held -> held: `round` by its holder, with its fence, as often as it likes, also after it has expired;
+ * - held -> released: `release` by its holder, with its fence;
+ * - released -> held: `claim`, how "released";
+ * - held -> held by another: `claim` of who knows that the holder's run is dead ("restarted"), or of who has watched it
+ *   unchanged for long enough and finds it expired ("expired").
+ * Each claim has the fence after the one before; with an older one nothing is renewed.
+ */
+import type pg from "pg";
+import { QuotekeeperError } from "../errors.ts";
+import { placeAccounts } from "./instruments.ts";
+import { collectors, epochs, leaseHistory, leases } from "./schema.ts";
+import { columnList } from "./tableRows.ts";
+import { inTransaction } from "./transaction.ts";
+
+/** Digests of a collector's files one by one, jobs and accounts by name: to say what differs. No secrets. */
+export type FilesDigest = {
+  jobs: Record<string, string>;
+  accounts: Record<string, string>;
+  calendar: string;
+};
+
+/** What a collector wants in the next epoch: accounts that the service refuses, and prices that chains hang on. */
+export type Knows = { refused: string[]; prices: { date: string; of: Record<string, string> } | null };
+
+/** A collector: `id` (a UUID) is that of its data directory, `run` that of its process. */
+export type Self = { id: string; run: string; host: string; pid: number; version: string };
+
+/** What it tells the others in each round. `journalLag` in bytes; `clockOffsetMs`: how far its clock is ahead. */
+export type Telling = {
+  jobsDigest: string;
+  files: FilesDigest;
+  knows: Knows;
+  journalLag: number | null;
+  clockOffsetMs: number | null;
+};
+
+/** A lease of one's own, and what whoever comes next has to know of the account's budget: anything that is JSON. */
+export type HeldLease = { account: string; fence: number; governor: unknown };
+
+/** A collector as others see it. One that was set back in time, or whose database was, has been seen 0 ms ago. */
+export type SeenCollector = {
+  id: string;
+  number: number;
+  name: string;
+  run: string;
+  beat: number;
+  stopped: boolean;
+  seenAgoMs: number;
+  jobsDigest: string;
+  files: FilesDigest;
+  knows: Knows;
+};
+
+/** A lease as others see it. `expired` by the database's clock, also where that was set back since its renewal. */
+export type SeenLease = {
+  account: string;
+  fence: number;
+  holder: string;
+  run: string;
+  beat: number;
+  released: boolean;
+  expired: boolean;
+};
+
+/** What all go by in slots from `fromMs` on, until the next one is in force. Of two in force the higher number counts. */
+export type Epoch = {
+  number: number;
+  fromMs: number;
+  jobsDigest: string;
+  accounts: string[];
+  prices: { date: string; of: Record<string, string> } | null;
+};
+
+/**
+ * All that stands there: collectors by number, leases and drained accounts by name, epochs by number: the one in force and
+ * those ahead.
+ */
+export type Look = {
+  nowMs: number;
+  collectors: SeenCollector[];
+  leases: SeenLease[];
+  epochs: Epoch[];
+  drained: string[];
+};
+
+/**
+ * A lease that was taken. `governor` is what the holder before has said last, `agoMs` ago (0 where the database's clock was set
+ * back since), at `renewedMs`; `previous` is its name, null where there was none or it is forgotten.
+ */
+export type Granted = {
+  fence: number;
+  how: "new" | "released" | "restarted" | "expired";
+  governor: unknown;
+  agoMs: number | null;
+  previous: string | null;
+  renewedMs: number | null;
+};
+
+/** The fleet's tables. Everything throws the database's errors as they are; what has failed may have happened. */
+export type LeaseStore = {
+  /** Looks, and changes nothing. */
+  look: () => Promise<Look>;
+  /**
+   * Registers; number and name stay those of an id that was there.
+   *
+   * @throws QuotekeeperError COLLECTORS_TOO_MANY when all 256 numbers are given away
+   */
+  join: (self: Self, telling: Telling) => Promise<{ number: number; name: string }>;
+  /**
+   * Tells of oneself, renews and looks, in one round trip.
+   *
+   * @returns `renewed`: accounts whose lease is ours still, whatever `leases` says: one that is lost in this very moment may
+   *   stand there as it was; `isKnown` false: an operator has forgotten us
+   */
+  round: (
+    self: Self,
+    telling: Telling,
+    held: readonly HeldLease[],
+  ) => Promise<Look & { renewed: string[]; isKnown: boolean }>;
+  /**
+   * Takes an account's lease where nobody has it: see above.
+   *
+   * @param given.dead runs that are surely dead; one's own where a claim's answer was lost
+   * @param given.seen the lease as it was watched, unchanged for long enough
+   * @returns null when somebody else has it
+   */
+  claim: (
+    account: string,
+    self: Self,
+    given: { dead: readonly string[]; seen: Pick<SeenLease, "fence" | "beat"> | null },
+  ) => Promise<Granted | null>;
+  /**
+   * Gives leases back, and says with `stops` that the collector ends.
+   *
+   * @returns accounts that were still ours
+   */
+  release: (self: Self, held: readonly HeldLease[], stops: boolean) => Promise<string[]>;
+  /**
+   * Proposes the epoch after `after`, 0 when there is none. It begins at a half second, so that no slot lies on the border:
+   * not before `leadMs` have passed, or for 0, where a collector is alone, at the last one.
+   *
+   * @returns false: somebody else was first
+   */
+  propose: (
+    after: number,
+    epoch: Omit<Epoch, "number" | "fromMs">,
+    given: { leadMs: number; by: string },
+  ) => Promise<boolean>;
+};
+
+/** How long a lease lasts that is not renewed. */
+const TTL = "interval '7 s'";
+
+/** How long epochs that have passed, and who held what, are kept. */
+const KEPT = "interval '400 days'";
+
+/** One instant for a whole statement: a lease that it renews must not be of the future in what it sees. */
+const NOW = "now as materialized (select clock_timestamp() as at)";
+
+const milliseconds = (interval: string) => `floor(extract(epoch from ${interval}) * 1000)::bigint`;
+
+const list = (fields: string, from: string, order: string) =>
+  `(select coalesce(json_agg(json_build_object(${fields}) order by ${order}), '[]') from ${from})`;
+
+/** The fields of a Look, out of what stands for the two tables. A governor's state stays where it is: it is long. */
+const lookAt = (collectorRows: string, leaseRows: string) => `
+  'nowMs', ${milliseconds("now.at")},
+  'collectors', ${list(
+    `'id', c.id, 'number', c.number, 'name', c.name, 'run', c.run, 'beat', c.beat, 'stopped', c.stopped,
+     'seenAgoMs', ${milliseconds("greatest(now.at - c.seen_at, interval '0')")},
+     'jobsDigest', c.jobs_digest, 'files', c.files, 'knows', c.knows`,
+    `${collectorRows} c`,
+    "c.number",
+  )},
+  'leases', ${list(
+    `'account', a.name, 'fence', l.fence, 'holder', l.holder, 'run', l.run, 'beat', l.beat, 'released', l.released,
+     'expired', l.expires_at <= now.at or l.renewed_at > now.at`,
+    `${leaseRows} l join accounts a on a.id = l.account_id`,
+    'a.name collate "C"',
+  )},
+  'epochs', ${list(
+    `'number', e.number, 'fromMs', ${milliseconds("e.from_at")}, 'jobsDigest', e.jobs_digest, 'accounts', e.accounts, 'prices', e.prices`,
+    "epochs e where e.number >= coalesce((select max(number) from epochs where from_at <= now.at), 0)",
+    "e.number",
+  )},
+  'drained', (select coalesce(json_agg(name order by name collate "C"), '[]') from accounts where wanted = 'drained')`;
+
+const LOOK = `with ${NOW} select json_build_object(${lookAt("collectors", "leases")}) as look from now`;
+
+/** Leases of $1, the collector, in the run $2 and with the fence that $3, their JSON, says. */
+const MINE = `
+  json_to_recordset($3) as h (account text, fence bigint, governor jsonb) join accounts a on a.name = h.account
+  where l.account_id = a.id and l.fence = h.fence and l.holder = $1 and l.run = $2`;
+
+/** What a statement has written itself it does not see in the tables: the others are from there. */
+const ROUND = `
+  with ${NOW},
+  told as (
+    update collectors set seen_at = now.at, beat = beat + 1, jobs_digest = $4, files = $5, knows = $6, journal_lag = $7, clock_offset_ms = $8
+    from now where id = $1 returning collectors.*
+  ),
+  renewed as (
+    update leases l set beat = l.beat + 1, renewed_at = now.at, expires_at = now.at + ${TTL}, governor = h.governor
+    from now, ${MINE} and not l.released
+    returning a.name, l.account_id, l.fence, l.holder, l.run, l.beat, l.released, l.renewed_at, l.expires_at
+  )
+  select json_build_object(${lookAt(
+    "(select * from told union all select * from collectors where id <> $1)",
+    `(select account_id, fence, holder, run, beat, released, renewed_at, expires_at from renewed
+      union all select account_id, fence, holder, run, beat, released, renewed_at, expires_at from leases
+      where account_id not in (select account_id from renewed))`,
+  )},
+    'renewed', (select coalesce(json_agg(name order by name collate "C"), '[]') from renewed),
+    'isKnown', exists (select from told)) as look
+  from now`;
+
+/** The lowest number that is free; the host's name, which others on the same host have already. */
+const JOIN = `
+  insert into collectors as c (${columnList(collectors, "id", "number", "name", "run", "pid", "host", "version", "startedAt", "seenAt", "beat", "stopped", "jobsDigest", "files", "knows", "journalLag", "clockOffsetMs")})
+  select $1::uuid, n,
+    (select name from unnest(array[$3::text, $3 || '-' || n, $3 || '-' || $1::uuid]) with ordinality as w (name, place)
+     where not exists (select from collectors where collectors.name = w.name and id <> $1::uuid) order by place limit 1),
+    $2, $4, $3, $5, clock_timestamp(), clock_timestamp(), 0, false, $6, $7, $8, $9, $10
+  from coalesce(
+    (select number from collectors where id = $1::uuid),
+    (select min(n) from generate_series(0, 255) n where not exists (select from collectors where number = n))) n
+  where n is not null
+  on conflict (id) do update set
+    run = excluded.run, pid = excluded.pid, host = excluded.host, version = excluded.version, started_at = excluded.started_at,
+    seen_at = excluded.seen_at, beat = c.beat + 1, stopped = false, jobs_digest = excluded.jobs_digest, files = excluded.files,
+    knows = excluded.knows, journal_lag = excluded.journal_lag, clock_offset_ms = excluded.clock_offset_ms
+  returning number, name`;
+
+const HISTORY = columnList(
+  leaseHistory,
+  "accountId",
+  "fence",
+  "takenAt",
+  "holder",
+  "collector",
+  "how",
+  "previous",
+);
+
+/** The taker's name; one that was forgotten in this moment has its host's. */
+const TAKER = "coalesce((select name from collectors where id = $2), $4)";
+
+/** Account $1 for collector $2 in run $3 on host $4. A fence is never given twice, not even where a row was deleted. */
+const TAKE_NEW = `
+  with granted as (
+    insert into leases (${columnList(leases, "accountId", "fence", "holder", "run", "beat", "grantedAt", "renewedAt", "expiresAt", "released")})
+    select $1, 1 + coalesce((select max(fence) from lease_history where account_id = $1), 0), $2, $3, 0, at, at, at + ${TTL}, false
+    from (select clock_timestamp()) now (at)
+    on conflict (account_id) do nothing
+    returning account_id, fence, granted_at
+  ), noted as (
+    insert into lease_history (${HISTORY}) select account_id, fence, granted_at, $2::uuid, ${TAKER}, 'new', null from granted
+  )
+  select fence, 'new' as how, null as governor, null as "agoMs", null as previous, null as "renewedMs" from granted`;
+
+/** The same where there is a row: $5 are dead runs, $6 and $7 the fence and the beat that were watched. */
+const TAKE = `
+  with ${NOW},
+  before as (
+    select l.*, c.name as previous, case
+      when l.released then 'released'
+      when l.run = any ($5) then 'restarted'
+      when l.fence = $6 and l.beat = $7 and (l.expires_at <= now.at or l.renewed_at > now.at) then 'expired' end as how
+    from now, leases l left join collectors c on c.id = l.holder
+    where l.account_id = $1 for update of l
+  ), granted as (
+    update leases l set fence = b.fence + 1, holder = $2, run = $3, beat = b.beat + 1, granted_at = now.at,
+      renewed_at = now.at, expires_at = now.at + ${TTL}, released = false
+    from now, before b where l.account_id = b.account_id and b.how is not null
+    returning l.fence, now.at, b.how, b.governor, b.previous, b.renewed_at
+  ), noted as (
+    insert into lease_history (${HISTORY}) select $1::smallint, fence, at, $2::uuid, ${TAKER}, how, previous from granted
+  ), pruned as (
+    delete from lease_history h using granted where h.account_id = $1 and h.taken_at < granted.at - ${KEPT}
+  )
+  select fence, how, governor, ${milliseconds("greatest(at - renewed_at, interval '0')")} as "agoMs", previous,
+    ${milliseconds("renewed_at")} as "renewedMs"
+  from granted`;
+
+/** Once more, where the answer was lost, it does the same. */
+const RELEASE = `
+  with ${NOW},
+  stopped as (
+    update collectors set stopped = true, seen_at = now.at, beat = beat + 1 from now where id = $1 and run = $2 and $4::boolean
+  )
+  update leases l set released = true, beat = l.beat + 1, renewed_at = now.at, expires_at = now.at, governor = h.governor
+  from now, ${MINE} returning a.name`;
+
+const PROPOSE = `
+  with ${NOW},
+  proposed as (
+    insert into epochs (${columnList(epochs, "number", "fromAt", "jobsDigest", "accounts", "prices", "proposedBy")})
+    select $1, date_trunc('second', at + $2::float8 * interval '1 ms' + interval '500 ms')
+      + case $2::float8 when 0 then interval '-500 ms' else interval '500 ms' end, $3, $4, $5, $6
+    from now on conflict (number) do nothing returning number
+  ), pruned as (
+    delete from epochs using now, proposed
+    where from_at < now.at - ${KEPT} and epochs.number < (select max(number) from epochs where from_at <= now.at)
+  )
+  select number from proposed`;
+
+/** The fleet's tables in a database. */
+export function leaseStore(pool: Pick<pg.Pool, "query" | "connect">): LeaseStore {
+  const asked = async <T>(statement: string, values: unknown[]): Promise<T> => {
+    const { rows } = await pool.query<{ look: T }>(statement, values);
+    return (rows[0] as { look: T }).look;
+  };
+  return {
+    look: () => asked<Look>(LOOK, []),
+    join: (self, telling) =>
+      inTransaction(pool, async (client) => {
+        // Two that come at once would find the same number free.
+        await client.query("lock table collectors in share update exclusive mode");
+        const { id, run, host, pid, version } = self;
+        const { rows } = await client.query<{ number: number; name: string }>(JOIN, [
+          ...[id, run, host, pid, version],
+          ...columnsOf(telling),
+        ]);
+        if (!rows[0])
+          throw new QuotekeeperError("COLLECTORS_TOO_MANY", "256 collectors have joined this archive");
+        return rows[0];
+      }),
+    round: ({ id, run }, telling, held) =>
+      asked(ROUND, [id, run, JSON.stringify(held), ...columnsOf(telling)]),
+    claim: (account, { id, run, host }, { dead, seen }) =>
+      inTransaction(pool, async (client) => {
+        const [place] = await placeAccounts(client, [account]);
+        const taker = [place, id, run, host];
+        const { rows } = await client.query<Granted>(TAKE_NEW, taker);
+        const granted =
+          rows[0] ??
+          (await client.query<Granted>(TAKE, [...taker, dead, seen?.fence ?? null, seen?.beat ?? null]))
+            .rows[0];
+        // `bigint` is text, or not, as the pool has it.
+        return granted
+          ? {
+              ...granted,
+              fence: Number(granted.fence),
+              agoMs: granted.agoMs === null ? null : Number(granted.agoMs),
+              renewedMs: granted.renewedMs === null ? null : Number(granted.renewedMs),
+            }
+          : null;
+      }),
+    release: async ({ id, run }, held, stops) => {
+      const { rows } = await pool.query<{ name: string }>(RELEASE, [id, run, JSON.stringify(held), stops]);
+      return rows.map(({ name }) => name).toSorted();
+    },
+    propose: async (after, { jobsDigest, accounts, prices }, { leadMs, by }) => {
+      const values = [after + 1, leadMs, jobsDigest, accounts, JSON.stringify(prices), by];
+      return (await pool.query(PROPOSE, values)).rowCount === 1;
+    },
+  };
+}
+
+/** Most that `integer` holds: a clock may be off by years. */
+const INTEGER_MAX = 2 ** 31 - 1;
+
+function columnsOf({ jobsDigest, files, knows, journalLag, clockOffsetMs }: Telling): unknown[] {
+  const offset =
+    clockOffsetMs === null ? null : Math.max(-INTEGER_MAX, Math.min(INTEGER_MAX, Math.round(clockOffsetMs)));
+  return [jobsDigest, JSON.stringify(files), JSON.stringify(knows), journalLag, offset];
+}

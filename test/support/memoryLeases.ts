@@ -1,0 +1,244 @@
+/**
+ * The fleet's tables in memory, for time that a test moves: does what src/archive/leaseRows.ts does in a database, and a
+ * property (test/archive/leaseRows.test.ts) holds the two together. Each client has a way of its own to the database, which
+ * can be cut.
+ */
+import type {
+  Epoch,
+  FilesDigest,
+  Granted,
+  HeldLease,
+  Knows,
+  LeaseStore,
+  Look,
+  SeenCollector,
+  SeenLease,
+  Self,
+  Telling,
+} from "../../src/archive/leaseRows.ts";
+import type { Clock } from "../../src/clock.ts";
+import { QuotekeeperError } from "../../src/errors.ts";
+
+/**
+ * What is wrong with a client's way, or with everybody's:
+ * - `away`: refused at once;
+ * - `silent`: neither done nor answered, ever;
+ * - `unanswered`: done, and then it fails;
+ * - `slowMs`: what is asked arrives so much later.
+ */
+export type LeaseFaults = { away?: boolean; silent?: boolean; unanswered?: boolean; slowMs?: number };
+
+type CollectorRow = Omit<SeenCollector, "seenAgoMs"> & Omit<Self, "id" | "run"> & { seenAtMs: number };
+type LeaseRow = Omit<SeenLease, "expired"> & { renewedAtMs: number; expiresAtMs: number; governor: unknown };
+type HistoryRow = Pick<SeenLease, "account" | "fence"> &
+  Pick<Granted, "how" | "previous"> & { takenAtMs: number; collector: string };
+
+/** The database. */
+export type MemoryLeases = {
+  /** A client's way to it: `faults` are its own. */
+  client: (faults?: LeaseFaults) => LeaseStore;
+  /** Faults of everybody's ways; changed in place, as are those of a client. */
+  faults: LeaseFaults;
+  /** How far its clock is ahead of the one that was given, in ms. */
+  skewMs: number;
+  /** Names of accounts that the operator has drained. */
+  drained: Set<string>;
+  /** The operator forgets a collector. */
+  forget: (id: string) => void;
+  /** Who took which account when. */
+  history: HistoryRow[];
+};
+
+const TTL_MS = 7_000;
+
+/** An empty one. @param clock of its time and of those who wait for a slow answer */
+export function memoryLeases(clock: Pick<Clock, "now" | "sleep">): MemoryLeases {
+  const collectors = new Map<string, CollectorRow>();
+  const leases = new Map<string, LeaseRow>();
+  const epochs: Epoch[] = [];
+  const all: MemoryLeases = {
+    faults: {},
+    skewMs: 0,
+    drained: new Set(),
+    history: [],
+    forget: (id) => void collectors.delete(id),
+    client: (own = {}) => {
+      /** Each is done at one instant, as a statement is. */
+      const does =
+        <A extends unknown[], R>(work: (...given: A) => R) =>
+        async (...given: A): Promise<R> => {
+          // What was asked is what was sent: nobody changes it on its way.
+          const sent = copy(given);
+          const now = (): LeaseFaults => ({ ...all.faults, ...own });
+          const slowMs = now().slowMs ?? 0;
+          if (slowMs > 0) await clock.sleep(slowMs);
+          const { away = false, silent = false, unanswered = false } = now();
+          if (silent) return new Promise(() => undefined);
+          if (away) throw refused();
+          const result = copy(work(...sent));
+          if (unanswered) throw refused();
+          return result;
+        };
+      return {
+        look: does(look),
+        join: does(join),
+        round: does(round),
+        claim: does(claim),
+        release: does(release),
+        propose: does(propose),
+      };
+    },
+  };
+  return all;
+
+  function nowMs(): number {
+    return clock.now().getTime() + all.skewMs;
+  }
+
+  function isExpired({ expiresAtMs, renewedAtMs }: LeaseRow): boolean {
+    return expiresAtMs <= nowMs() || renewedAtMs > nowMs();
+  }
+
+  function look(): Look {
+    const inForce = epochs.findLast(({ fromMs }) => fromMs <= nowMs())?.number ?? 0;
+    return {
+      nowMs: nowMs(),
+      collectors: [...collectors.values()]
+        .toSorted((a, b) => a.number - b.number)
+        .map(({ id, number, name, run, beat, stopped, seenAtMs, jobsDigest, files, knows }) => ({
+          ...{ id, number, name, run, beat, stopped, jobsDigest, files, knows },
+          seenAgoMs: Math.max(0, nowMs() - seenAtMs),
+        })),
+      leases: [...leases.values()]
+        .toSorted((a, b) => (a.account < b.account ? -1 : 1))
+        .map((lease) => {
+          const { account, fence, holder, run, beat, released } = lease;
+          return { account, fence, holder, run, beat, released, expired: isExpired(lease) };
+        }),
+      epochs: epochs.filter(({ number }) => number >= inForce),
+      drained: [...all.drained].toSorted(),
+    };
+  }
+
+  function join(self: Self, telling: Telling): { number: number; name: string } {
+    const known = collectors.get(self.id);
+    const others = [...collectors.values()];
+    const number =
+      known?.number ??
+      Array.from({ length: 256 }, (_, place) => place).find((one) =>
+        others.every((row) => row.number !== one),
+      );
+    if (number === undefined) throw new QuotekeeperError("COLLECTORS_TOO_MANY", "256 have joined");
+    const isFree = (name: string): boolean => others.every((row) => row.name !== name);
+    const { host, id } = self;
+    const name = known?.name ?? [host, `${host}-${number}`, `${host}-${id}`].find(isFree) ?? "";
+    const beat = known ? known.beat + 1 : 0;
+    collectors.set(id, { ...self, number, name, beat, stopped: false, ...told(telling) });
+    return { number, name };
+  }
+
+  function told({ jobsDigest, files, knows }: Telling): {
+    jobsDigest: string;
+    files: FilesDigest;
+    knows: Knows;
+    seenAtMs: number;
+  } {
+    return { jobsDigest, files, knows, seenAtMs: nowMs() };
+  }
+
+  function mine({ id, run }: Self, held: readonly HeldLease[]): [LeaseRow, HeldLease][] {
+    return held.flatMap((one): [LeaseRow, HeldLease][] => {
+      const lease = leases.get(one.account);
+      return lease?.holder === id && lease.run === run && lease.fence === one.fence ? [[lease, one]] : [];
+    });
+  }
+
+  function round(
+    self: Self,
+    telling: Telling,
+    held: readonly HeldLease[],
+  ): Awaited<ReturnType<LeaseStore["round"]>> {
+    const collector = collectors.get(self.id);
+    if (collector) Object.assign(collector, told(telling), { beat: collector.beat + 1 });
+    const renewed = mine(self, held).filter(([lease]) => !lease.released);
+    for (const [lease, { governor }] of renewed) keep(lease, TTL_MS, { governor });
+    return {
+      ...look(),
+      renewed: renewed.map(([{ account }]) => account).toSorted(),
+      isKnown: collector !== undefined,
+    };
+  }
+
+  function keep(lease: LeaseRow, ttlMs: number, more: Partial<LeaseRow>): void {
+    Object.assign(lease, more, {
+      beat: lease.beat + 1,
+      renewedAtMs: nowMs(),
+      expiresAtMs: nowMs() + ttlMs,
+    });
+  }
+
+  function claim(
+    account: string,
+    self: Self,
+    { dead, seen }: Parameters<LeaseStore["claim"]>[2],
+  ): Granted | null {
+    const lease = leases.get(account);
+    const how = howFree(lease, dead, seen);
+    if (how === null) return null;
+    const previous = (lease && collectors.get(lease.holder)?.name) ?? null;
+    const granted: Granted = {
+      ...{ fence: (lease?.fence ?? 0) + 1, how, previous, governor: lease?.governor ?? null },
+      agoMs: lease ? Math.max(0, nowMs() - lease.renewedAtMs) : null,
+      renewedMs: lease?.renewedAtMs ?? null,
+    };
+    const row = lease ?? { account, beat: -1, governor: null };
+    const taken = { fence: granted.fence, holder: self.id, run: self.run, released: false };
+    keep(row as LeaseRow, TTL_MS, taken);
+    leases.set(account, row as LeaseRow);
+    const collector = collectors.get(self.id)?.name ?? self.host;
+    all.history.push({ account, fence: granted.fence, how, previous, takenAtMs: nowMs(), collector });
+    return granted;
+  }
+
+  function howFree(
+    lease: LeaseRow | undefined,
+    dead: readonly string[],
+    seen: Pick<SeenLease, "fence" | "beat"> | null,
+  ): Granted["how"] | null {
+    if (!lease) return "new";
+    if (lease.released) return "released";
+    if (dead.includes(lease.run)) return "restarted";
+    const unchanged = lease.fence === seen?.fence && lease.beat === seen.beat;
+    return unchanged && isExpired(lease) ? "expired" : null;
+  }
+
+  function release(self: Self, held: readonly HeldLease[], stops: boolean): string[] {
+    const collector = collectors.get(self.id);
+    if (stops && collector?.run === self.run)
+      Object.assign(collector, { stopped: true, seenAtMs: nowMs(), beat: collector.beat + 1 });
+    const released = mine(self, held);
+    for (const [lease, { governor }] of released) keep(lease, 0, { released: true, governor });
+    return released.map(([{ account }]) => account).toSorted();
+  }
+
+  function propose(
+    after: number,
+    epoch: Omit<Epoch, "number" | "fromMs">,
+    { leadMs }: Parameters<LeaseStore["propose"]>[2],
+  ): boolean {
+    if (epochs.some(({ number }) => number === after + 1)) return false;
+    const second = Math.floor((nowMs() + leadMs + 500) / 1_000) * 1_000;
+    epochs.push({ number: after + 1, fromMs: second + (leadMs === 0 ? -500 : 500), ...epoch });
+    epochs.sort((a, b) => a.number - b.number);
+    return true;
+  }
+}
+
+/** As JSON has it, as the database does. */
+function copy<T>(value: T): T {
+  return value === undefined ? value : (JSON.parse(JSON.stringify(value)) as T);
+}
+
+function refused(): Error {
+  return Object.assign(new Error("connect ECONNREFUSED"), { code: "ECONNREFUSED" });
+}
