@@ -12,7 +12,8 @@ import {
 } from "../../src/archive/leaseRows.ts";
 import { freshDatabase } from "../support/database.ts";
 import { expectSame } from "../support/expectSame.ts";
-import { memoryLeases } from "../support/memoryLeases.ts";
+import { type LeaseFaults, memoryLeases } from "../support/memoryLeases.ts";
+import { startPooler } from "../support/pooler.ts";
 
 const { pool, url } = await freshDatabase();
 
@@ -65,6 +66,304 @@ const history = async (): Promise<unknown[]> => {
   );
   return rows;
 };
+
+const nobody = { dead: [], seen: null };
+const alone = { leadMs: 0, by: "quotes-1" };
+
+describe("a collector that joins", () => {
+  test("has the lowest number that is free, and its host's name, or one that says its number", async () => {
+    const first = await store.join(self(1), telling());
+    const beside = await store.join(self(2, "r", "quotes-1"), telling());
+    const elsewhere = await store.join(self(3, "r", "quotes-1-3"), telling());
+    const third = await store.join(self(4, "r", "quotes-1"), telling());
+    await timed.query("delete from collectors where id = $1", [uuid(2)]);
+    const again = await store.join(self(5, "r", "quotes-3"), telling());
+
+    expect([first, beside, elsewhere, third, again]).toEqual([
+      { number: 0, name: "quotes-1" },
+      { number: 1, name: "quotes-1-1" },
+      { number: 2, name: "quotes-1-3" },
+      { number: 3, name: `quotes-1-${uuid(4)}` },
+      { number: 1, name: "quotes-3" },
+    ]);
+  });
+
+  test("is the same after a restart, on whatever host it comes back", async () => {
+    await store.join(self(1), telling());
+    await store.release(self(1), [], true);
+    const back = await store.join(self(1, "later", "quotes-9"), telling({ jobsDigest: "e" }));
+
+    expect(back).toEqual({ number: 0, name: "quotes-1" });
+    expect((await store.look()).collectors).toMatchObject([
+      { run: "later", stopped: false, jobsDigest: "e" },
+    ]);
+    expect((await timed.query("select host from collectors")).rows).toEqual([{ host: "quotes-9" }]);
+  });
+
+  test("has a number of its own when twenty come at once; of 256 none is left for one more", async () => {
+    const joined = await Promise.all(
+      Array.from({ length: 20 }, (_, place) => store.join(self(place, "r", "quotes"), telling())),
+    );
+    await timed.query(
+      `insert into collectors select gen_random_uuid(), n, 'other ' || n, run, pid, host, version, started_at, seen_at, beat, stopped,
+         jobs_digest, files, knows from collectors, generate_series(20, 255) n where number = 0`,
+    );
+
+    expect(joined.map(({ number }) => number).toSorted((a, b) => a - b)).toEqual(
+      joined.map((_, place) => place),
+    );
+    expect(new Set(joined.map(({ name }) => name)).size).toBe(20);
+    await expect(store.join(self(999), telling())).rejects.toMatchObject({ code: "COLLECTORS_TOO_MANY" });
+    expect(await store.join(self(3), telling())).toEqual(joined[3]);
+  });
+
+  test("may have a clock that is off by years, and a journal of terabytes", async () => {
+    await store.join(self(1), telling({ clockOffsetMs: -1e13, journalLag: 5e12 }));
+
+    expect((await timed.query("select journal_lag, clock_offset_ms from collectors")).rows).toEqual([
+      { journal_lag: "5000000000000", clock_offset_ms: -2147483647 },
+    ]);
+  });
+});
+
+describe("a lease", () => {
+  test("is kept by whoever renews it, for seven seconds at a time", async () => {
+    await store.claim("main", self(1), nobody);
+    const expired = async () => (await store.look()).leases.map((lease) => lease.expired);
+    await setClock(nowMs + 6_999);
+    expect(await expired()).toEqual([false]);
+    const { renewed, leases, isKnown } = await store.round(self(1), telling(), [
+      held("main", 1),
+      held("other", 1),
+    ]);
+    await setClock(nowMs + 6_999);
+
+    expect({ renewed, leases, isKnown }).toMatchObject({
+      ...{ renewed: ["main"], isKnown: false },
+      leases: [{ account: "main", fence: 1, holder: uuid(1), run: "run-1", beat: 1, expired: false }],
+    });
+    expect(await expired()).toEqual([false]);
+    await setClock(nowMs + 1);
+    expect(await expired()).toEqual([true]);
+    await setClock(nowMs - 7_001);
+    expect(await expired()).toEqual([true]);
+  });
+
+  test("that has expired is its holder's still, until another one takes it: that one learns what it has known", async () => {
+    await store.join(self(1), telling());
+    await store.claim("main", self(1), nobody);
+    await store.round(self(1), telling(), [held("main", 1, { sent: [0.5] })]);
+    await setClock(nowMs + 60_000);
+    const { renewed } = await store.round(self(1), telling(), [held("main", 1, { sent: [1.5] })]);
+    await setClock(nowMs + 8_000);
+
+    const hasty = await store.claim("main", self(2), { dead: ["run-3"], seen: { fence: 1, beat: 1 } });
+    const granted = await store.claim("main", self(2), { dead: [], seen: { fence: 1, beat: 2 } });
+    const late = await store.round(self(1), telling(), [held("main", 1)]);
+    const given = await store.release(self(1), [held("main", 1)], false);
+
+    expect(renewed).toEqual(["main"]);
+    expect(hasty).toBeNull();
+    expect(granted).toEqual({
+      ...{ fence: 2, how: "expired", governor: { sent: [1.5] }, agoMs: 8_000, previous: "quotes-1" },
+      renewedMs: START_MS + 60_000,
+    });
+    expect([late.renewed, given]).toEqual([[], []]);
+    expect(await store.round(self(2), telling(), [held("main", 2)])).toMatchObject({ renewed: ["main"] });
+  });
+
+  test("that was given back is free at once; whoever did not hear that this was done may say it again", async () => {
+    await store.claim("main", self(1), nobody);
+    const released = await store.release(self(1), [held("main", 1, "first")], true);
+    const again = await store.release(self(1), [held("main", 1, "again")], true);
+    const renewed = await store.round(self(1), telling(), [held("main", 1)]);
+    const granted = await store.claim("main", self(2), nobody);
+
+    expect([released, again, renewed.renewed]).toEqual([["main"], ["main"], []]);
+    expect(granted).toMatchObject({ fence: 2, how: "released", governor: "again", agoMs: 0, previous: null });
+  });
+
+  test("of a run that is dead is the next run's at once, also of one's own where the answer was lost", async () => {
+    await store.claim("main", self(1), nobody);
+
+    expect(await store.claim("main", self(1, "later"), nobody)).toBeNull();
+    expect(await store.claim("main", self(1, "later"), { dead: ["run-1"], seen: null })).toMatchObject({
+      ...{ fence: 2, how: "restarted" },
+    });
+    expect(await store.claim("main", self(1, "later"), { dead: ["later"], seen: null })).toMatchObject({
+      ...{ fence: 3, how: "restarted" },
+    });
+  });
+
+  test("has a fence that was never given before, even after its row was deleted", async () => {
+    await store.claim("main", self(1), nobody);
+    await store.claim("main", self(2), { dead: ["run-1"], seen: null });
+    await timed.query("delete from leases");
+
+    expect(await store.claim("main", self(1), nobody)).toMatchObject({
+      fence: 3,
+      how: "new",
+      governor: null,
+    });
+  });
+
+  test("is told of for 400 days", async () => {
+    await store.join(self(1), telling());
+    await store.claim("main", self(1), nobody);
+    await setClock(nowMs + 399 * 86_400_000);
+    await store.claim("main", self(2), { dead: ["run-1"], seen: null });
+    await setClock(nowMs + 2 * 86_400_000);
+    await store.claim("main", self(1), { dead: ["run-2"], seen: null });
+
+    expect(await history()).toMatchObject([
+      { account: "main", fence: 2, collector: "quotes-2", how: "restarted", previous: "quotes-1" },
+      { account: "main", fence: 3, collector: "quotes-1", how: "restarted", previous: null },
+    ]);
+  });
+});
+
+describe("an epoch", () => {
+  const next = { jobsDigest: "d", accounts: ["b", "a"], prices: null };
+
+  test("is proposed once, and begins at a half second: after its lead, or at once where a collector is alone", async () => {
+    const first = await store.propose(0, next, alone);
+    const proposed = await Promise.all(
+      Array.from({ length: 8 }, () => store.propose(1, next, { leadMs: 14_000, by: "quotes-2" })),
+    );
+    const { epochs } = await store.look();
+
+    expect(first).toBe(true);
+    expect(proposed.filter(Boolean)).toHaveLength(1);
+    expect(epochs).toEqual([
+      { number: 1, fromMs: Date.parse("2026-11-20T14:29:59.500Z"), ...next },
+      { number: 2, fromMs: Date.parse("2026-11-20T14:30:14.500Z"), ...next },
+    ]);
+    await setClock(Date.parse("2026-11-20T14:30:14.500Z"));
+    expect((await store.look()).epochs).toMatchObject([{ number: 2 }]);
+  });
+
+  test("is kept for 400 days, and for as long as it is in force", async () => {
+    await store.propose(0, next, alone);
+    await setClock(nowMs + 1);
+    await store.propose(1, next, alone);
+    await setClock(nowMs + 401 * 86_400_000);
+    await store.propose(2, next, { leadMs: 14_000, by: "quotes-1" });
+    await store.propose(3, next, { leadMs: 14_000, by: "quotes-1" });
+
+    expect((await timed.query("select number from epochs order by number")).rows).toEqual(
+      [2, 3, 4].map((number) => ({ number })),
+    );
+  });
+});
+
+test("through a pooler in transaction mode, on one connection, all is done as without, and a round is one question", async () => {
+  const pooler = await startPooler(url, "transaction");
+  const one = new pg.Pool({ connectionString: pooler.url, max: 1 });
+  try {
+    let asked = 0;
+    const counted: Parameters<typeof leaseStore>[0] = {
+      connect: one.connect.bind(one) as pg.Pool["connect"],
+      query: ((...given: Parameters<pg.Pool["query"]>) =>
+        [(asked += 1), one.query(...given)][1]) as pg.Pool["query"],
+    };
+    const pooled = leaseStore(counted);
+    await Promise.all([pooled.join(self(1), telling()), pooled.join(self(2), telling())]);
+    await pooled.propose(0, { jobsDigest: "d", accounts: ["main"], prices: null }, alone);
+    const granted = await Promise.all([
+      pooled.claim("main", self(1), nobody),
+      pooled.claim("main", self(2), nobody),
+      pooled.claim("second", self(2), nobody),
+    ]);
+    asked = 0;
+    const large = { sent: Array.from({ length: 1_000 }, (_, place) => place + 0.25) };
+    const round = await pooled.round(self(1), telling(), [held("main", 1, large)]);
+    expect(asked).toBe(1);
+
+    expect(granted.map((one_) => one_?.fence ?? null)).toEqual([1, null, 1]);
+    expect(round).toMatchObject({ renewed: ["main"], isKnown: true, epochs: [{ number: 1 }] });
+    expect(await pooled.release(self(1), [held("main", 1, large)], true)).toEqual(["main"]);
+    expect(await pooled.claim("main", self(2), nobody)).toMatchObject({
+      governor: large,
+      previous: "quotes-1",
+    });
+    expect((await pooled.look()).leases.map(({ holder }) => holder)).toEqual([uuid(2), uuid(2)]);
+  } finally {
+    await one.end();
+    await pooler.close();
+  }
+});
+
+describe("twelve contenders for eight accounts", () => {
+  const accounts = Array.from({ length: 8 }, (_, place) => `account-${place}`);
+
+  /** Claims what it has seen unchanged for seven seconds, renews all that it was ever granted, and stalls at any time. */
+  function contender(
+    number: number,
+    { stall, grants }: { stall: () => number; grants: Map<string, number> },
+  ) {
+    const me = self(number);
+    const granted = new Map<string, number>();
+    const watched = new Map<string, { fence: number; beat: number; since: number }>();
+    let awakeAt = 0;
+
+    const renew = async (): Promise<string[]> => {
+      const before = new Map(grants);
+      const mine = [...granted].map(([account, fence]) => held(account, fence));
+      const { renewed } = await store.round(me, telling(), mine);
+      // Whoever asks after somebody else was granted it is refused.
+      for (const account of renewed)
+        expect(granted.get(account)).toBeGreaterThanOrEqual(before.get(account) ?? 0);
+      return renewed;
+    };
+    const act = async (tick: number): Promise<void> => {
+      if (tick < awakeAt) return;
+      awakeAt = tick + stall();
+      const { leases } = await store.look();
+      await renew();
+      for (const account of accounts) {
+        const lease = leases.find((one) => one.account === account);
+        const seen = watched.get(account);
+        const isSame = lease && seen?.fence === lease.fence && seen.beat === lease.beat;
+        if (lease && !isSame) watched.set(account, { ...lease, since: tick });
+        if (lease && !(isSame && lease.expired && tick - seen.since >= 7)) continue;
+        const grant = await store.claim(account, me, { dead: [], seen: lease ?? null });
+        if (!grant) continue;
+        expect(grants.get(account) ?? 0).not.toBe(grant.fence);
+        grants.set(account, Math.max(grants.get(account) ?? 0, grant.fence));
+        granted.set(account, grant.fence);
+      }
+    };
+    return { act, renew, granted };
+  }
+
+  test("never both renew one, and every grant has its own fence, however they stall and however the database's clock jumps", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.infiniteStream(fc.nat()), async (chance) => {
+        await empty();
+        const draw = (below: number): number => (chance.next().value as number) % below;
+        // A third of the time it sleeps; for up to 25 s.
+        const stall = (): number => (draw(12) === 0 ? 5 + draw(20) : 1);
+        const grants = new Map<string, number>();
+        const all = Array.from({ length: 12 }, (_, number) => contender(number, { stall, grants }));
+        for (let tick = 0; tick < 60; tick += 1) {
+          const jump = [60_000, -60_000][draw(40)] ?? 0;
+          await setClock(nowMs + 1_000 + jump);
+          await Promise.all(all.map(({ act }) => act(tick)));
+          if (tick % 10 !== 9) continue;
+          // All that were ever granted one try at once, also those that slept.
+          const renewed = (await Promise.all(all.map(({ renew }) => renew()))).flat();
+          expect(renewed.toSorted()).toEqual([...grants.keys()].toSorted());
+        }
+        const told = (await history()) as { account: string; fence: number }[];
+        expect(new Set(told.map(({ account, fence }) => `${account} ${fence}`)).size).toBe(told.length);
+        // Of each account they count up without a gap.
+        expect(told).toHaveLength([...grants.values()].reduce((sum, fence) => sum + fence, 0));
+        expect(told.length).toBeGreaterThan(accounts.length);
+      }),
+      { numRuns: 3 },
+    );
+  });
+});
 
 describe("the fleet in memory", () => {
   const accounts = ["a", "b", "default"];
@@ -193,5 +492,33 @@ describe("the fleet in memory", () => {
     );
     // It was not compared on nothing.
     expect(Object.keys(done).toSorted()).toEqual(["expired", "new", "refused", "released", "restarted"]);
+  });
+
+  test("can be away, silent, or slow for all or for one, and lose an answer to what it has done", async () => {
+    const slept: number[] = [];
+    const memory = memoryLeases({ now: clock.now, sleep: async (ms) => void slept.push(ms) });
+    const faults: LeaseFaults = {};
+    const [one, other] = [memory.client(faults), memory.client()];
+
+    faults.unanswered = true;
+    await expect(one.claim("a", self(1), nobody)).rejects.toMatchObject({ code: "ECONNREFUSED" });
+    faults.unanswered = false;
+    faults.away = true;
+    await expect(one.look()).rejects.toMatchObject({ code: "ECONNREFUSED" });
+    expect(await other.look()).toMatchObject({ leases: [{ account: "a", holder: uuid(1) }] });
+    memory.faults.slowMs = 700;
+    expect(await other.claim("b", self(2), nobody)).toMatchObject({ fence: 1 });
+    faults.silent = true;
+    void one.claim("c", self(1), nobody).then(() => slept.push(0));
+    memory.skewMs = 3_600_000;
+
+    const { nowMs: databaseMs, leases } = await other.look();
+
+    expect(databaseMs).toBe(nowMs + 3_600_000);
+    expect(leases.map(({ account, expired }) => [account, expired])).toEqual([
+      ["a", true],
+      ["b", true],
+    ]);
+    expect(slept).toEqual([700, 700, 700]);
   });
 });
