@@ -2,10 +2,9 @@
 import { QuotekeeperError } from "../errors.ts";
 import type { Answer } from "../quotes-api/answer.ts";
 import { readRateLimitHeaders, readRetryAfter } from "../quotes-api/rateLimit.ts";
-import type { GovernorEvent } from "./governor/governor.ts";
+import type { CallEnd } from "./governor/governor.ts";
 
-/** The end of a call, whether it was answered or not. */
-export type CallEnd = Exclude<GovernorEvent, { type: "sent" } | { type: "tick" }>;
+export type { CallEnd };
 
 /** An answer that has just arrived: its last byte is there, and nothing is on the disk yet. */
 export type Arrived = { headers: Readonly<Record<string, string>>; answer: Pick<Answer, "outcome"> };

@@ -17,7 +17,7 @@ import { type Answer, answerError } from "../quotes-api/answer.ts";
 import { type DatedAnswer, mayBeRefusedForTheClock } from "../quotes-api/clockSkew.ts";
 import { readRetryAfter } from "../quotes-api/rateLimit.ts";
 import { describeCall } from "../quotes-api/request.ts";
-import { type Arrived, type CallEnd, answeredEnd, unansweredEnd } from "./callEnds.ts";
+import { type Arrived, answeredEnd, unansweredEnd } from "./callEnds.ts";
 import { type BudgetState, budgetState } from "./governor/budgetState.ts";
 import {
   admission,
@@ -25,9 +25,11 @@ import {
   type ClosedBy,
   createGovernor,
   type GovernorConfig,
+  type GovernorEvent,
   type GovernorState,
   step,
 } from "./governor/governor.ts";
+import { handOver, type HandedOver, inherit, type Inheritance } from "./governor/handover.ts";
 import { GUARD_MS } from "./governor/ownCalls.ts";
 import { type PlannedCall, split, symbolCount } from "./callPlan.ts";
 import { CLOCK_STEP_MS } from "../schedule/clockSteps.ts";
@@ -67,6 +69,12 @@ export type DispatcherOptions = {
   governor: GovernorConfig;
   /** What the last run left of the current window; null when nothing is known to be counted. */
   history: CallHistory | null;
+  /** What whoever called the account before has left of its governor; calls that `history` has besides count as well. */
+  inherited?: Omit<Inheritance, "history"> | undefined;
+  /** Begins unsure, and listens first whether another collector calls the account. */
+  startsListening?: boolean;
+  /** Whether calls are made while another collector may call the account. Default: go. */
+  whenUnsure?: "stop" | "go";
   log: Log;
   /** Told for how long nothing will be sent, ms, whenever that becomes another time. */
   onClosed?: (forMs: number) => void;
@@ -144,11 +152,25 @@ export class Dispatcher {
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
-    this.#governor = createGovernor(
-      options.governor,
-      options.clock.monotonicMs(),
-      options.history ?? undefined,
-    );
+    const { governor, inherited } = options;
+    const history = options.history ?? undefined;
+    const nowMs = options.clock.monotonicMs();
+    this.#governor = inherited
+      ? inherit(governor, { ...inherited, history }, nowMs)
+      : createGovernor(governor, nowMs, history);
+    if (!options.startsListening) return;
+    this.beUnsure(true);
+    this.#learn({ type: "listen" });
+  }
+
+  /** Whether another collector may call the same account from now on; if not, one is surely alone. */
+  beUnsure(on: boolean): void {
+    this.#learn({ type: "unsure", on, mayCall: this.#options.whenUnsure !== "stop" });
+  }
+
+  /** What whoever calls the account next is to know. */
+  handOver(): HandedOver {
+    return handOver(step(this.#governor, { type: "tick" }, this.#options.clock.monotonicMs()));
   }
 
   /** Takes a call in. */
@@ -408,9 +430,14 @@ export class Dispatcher {
         this.#learn(answeredEnd(answered, sentAtMs, clock.now().getTime()));
       });
     } catch (error) {
+      const withheld = error instanceof QuotekeeperError && error.code === "LEASE_UNSURE";
       if (!arrived) {
         leave?.(null);
-        this.#learn(unansweredEnd(error, sentAtMs));
+        this.#learn(withheld ? { type: "withdrawn", sentAtMs } : unansweredEnd(error, sentAtMs));
+      }
+      if (withheld) {
+        this.#sentAtMs = this.#sentAtMs.filter((at) => at !== sentAtMs);
+        return this.#enter(ticket);
       }
       if (!this.#stop.signal.aborted) this.#failed(ticket, error);
       return;
@@ -418,10 +445,10 @@ export class Dispatcher {
     this.#take(ticket, kept);
   }
 
-  #learn(end: CallEnd): void {
+  #learn(event: GovernorEvent): void {
     const nowMs = this.#options.clock.monotonicMs();
     const { closedUntilMs } = this.#governor;
-    this.#governor = step(this.#governor, end, nowMs);
+    this.#governor = step(this.#governor, event, nowMs);
     if (this.#closed && this.#governor.closedUntilMs !== closedUntilMs)
       this.#options.onClosed?.(this.#governor.closedUntilMs - nowMs);
     this.#wake.abort(DONE);

@@ -14,6 +14,9 @@ export type BudgetState = {
   /** The limit in force, calls a window, and where it is known from. */
   limit: number;
   limitFrom: LimitSource;
+  /** Whether another collector may call the same account, and whether we listen for it; see `unsure.ts`. */
+  unsure: boolean;
+  listening: boolean;
 };
 
 /** Where the limit in force is known from: the settings, the headers, or refusals where there are no headers. */
@@ -21,7 +24,7 @@ type LimitSource = "settings" | "headers" | "refusals";
 
 /** @param nowMs on the governor's clock */
 export function budgetState(state: GovernorState, nowMs: number): BudgetState {
-  const { phase, closedUntilMs, closedBy } = state;
+  const { phase, closedUntilMs, closedBy, unsure, quietSinceMs } = state;
   const closed = phase === "closed";
   return {
     phase,
@@ -29,6 +32,7 @@ export function budgetState(state: GovernorState, nowMs: number): BudgetState {
     closedForMs: closed ? Math.max(0, closedUntilMs - nowMs) : 0,
     closedBy: closed ? closedBy : null,
     ...limitInForce(state),
+    ...{ unsure: unsure !== null, listening: quietSinceMs !== null },
   };
 }
 

@@ -25,16 +25,28 @@ import { besideSecondClientAtMs } from "./secondClientRoom.ts";
 import { capChangesAtMs, learn, ownCap, reckoned, withSuspicion } from "./secondClient.ts";
 import type {
   Admission,
+  CallEnd,
   CallHistory,
   FinishedCall,
   GovernorConfig,
   GovernorEvent,
   GovernorState,
 } from "./state.ts";
+import {
+  afterKnock,
+  afterWithdrawal,
+  cautionAtMs,
+  cautiousCap,
+  isKnocking,
+  patientAtMs,
+  withHearing,
+  withUnsure,
+} from "./unsure.ts";
 import { NO_RATE_LIMIT, type RateLimit } from "../../quotes-api/rateLimit.ts";
 
 export type {
   Admission,
+  CallEnd,
   CallHistory,
   ClosedBy,
   EarlierCall,
@@ -46,9 +58,6 @@ export type {
 
 /** Assumed: a `Retry-After` of more than 15 min is not meant seriously: after 15 min one call is made to find out. */
 const LONGEST_RETRY_AFTER_MS = 900_000;
-
-/** Assumed: a probe without an answer holds the other calls up for 2 s at most; then the next one leaves. */
-const PROBE_PATIENCE_MS = 2_000;
 
 /**
  * A governor that begins to count.
@@ -85,16 +94,23 @@ export function createGovernor(config: GovernorConfig, nowMs: number, history?: 
     faultAtMs: null,
     faultCount: 0,
     refusedSentAtMs: [],
+    ...{ unsure: null, quietSinceMs: null, knockCount: 0, stillUntilMs: nowMs },
   };
 }
 
 /** The state after `event` at `nowMs`. */
 export function step(state: GovernorState, event: GovernorEvent, nowMs: number): GovernorState {
   const atMs = Math.max(nowMs, state.nowMs);
-  const now = grown({ ...state, nowMs: atMs }, atMs);
+  const now = withHearing(grown({ ...state, nowMs: atMs }, atMs), atMs);
   switch (event.type) {
     case "tick":
       return now;
+    case "unsure":
+      return withUnsure(now, event, atMs);
+    case "listen":
+      return { ...now, quietSinceMs: atMs };
+    case "withdrawn":
+      return afterWithdrawal({ ...now, inFlightSentAtMs: withoutInFlight(now, event.sentAtMs) }, atMs);
     case "sent":
       return afterSending(now, atMs);
     case "failed":
@@ -110,10 +126,13 @@ export function step(state: GovernorState, event: GovernorEvent, nowMs: number):
 export function admission(state: GovernorState, nowMs: number): Admission {
   const atMs = Math.max(nowMs, state.nowMs);
   const beside = reckoned(state, atMs);
-  const cap = ownCap(state, atMs, beside);
+  const cap = cautiousCap(state, ownCap(state, atMs, beside));
+  const knocking = isKnocking(state);
+  const capWithRoom = knocking ? Math.max(1, cap - state.knockCount + 1) : cap;
   const earliestMs = Math.max(
-    Math.min(roomAtMs(state, cap, atMs), capChangesAtMs(state, atMs), growsAtMs(state)),
-    paceAtMs(state, cap),
+    Math.min(roomAtMs(state, capWithRoom, atMs), capChangesAtMs(state, atMs), growsAtMs(state)),
+    knocking ? -Infinity : paceAtMs(state, cap),
+    cautionAtMs(state, atMs),
     phaseAtMs(state),
     besideSecondClientAtMs(state, beside, atMs),
   );
@@ -125,26 +144,22 @@ export function admission(state: GovernorState, nowMs: number): Admission {
 function afterSending(state: GovernorState, atMs: number): GovernorState {
   const reopening = state.phase === "closed" && atMs >= state.closedUntilMs;
   return {
-    ...state,
+    ...afterKnock(state, atMs),
     phase: reopening ? "probing" : state.phase,
     inFlightSentAtMs: [...state.inFlightSentAtMs, atMs],
-    burstCount: burstAfterSending(state, ownCap(state, atMs), atMs),
+    burstCount: burstAfterSending(state, cautiousCap(state, ownCap(state, atMs)), atMs),
     burstAtMs: atMs,
   };
 }
 
-function finish(
-  state: GovernorState,
-  { sentAtMs, rateLimit }: Exclude<GovernorEvent, { type: "tick" | "sent" }>,
-  atMs: number,
-): GovernorState {
+function finish(state: GovernorState, { sentAtMs, rateLimit }: CallEnd, atMs: number): GovernorState {
   const call = { sentAtMs: Math.min(sentAtMs, atMs), answeredAtMs: atMs };
   const finished = {
     ...state,
     inFlightSentAtMs: withoutInFlight(state, sentAtMs),
     finished: withFinished(state, call),
   };
-  return rateLimit === undefined ? finished : learn(finished, call, rateLimit);
+  return rateLimit === undefined ? finished : withHearing(learn(finished, call, rateLimit), atMs);
 }
 
 function reopen(
@@ -241,10 +256,10 @@ function readsCount({ used, remaining }: RateLimit): boolean {
   return used !== null || remaining !== null;
 }
 
-function phaseAtMs({ phase, closedUntilMs, inFlightSentAtMs }: GovernorState): number {
-  const lastSentAtMs = inFlightSentAtMs.at(-1);
-  const patientAtMs = lastSentAtMs === undefined ? -Infinity : lastSentAtMs + PROBE_PATIENCE_MS;
-  return { open: -Infinity, probing: patientAtMs, closed: Math.max(closedUntilMs, patientAtMs) }[phase];
+function phaseAtMs(state: GovernorState): number {
+  const oneAtATimeMs = patientAtMs(state);
+  const closedMs = Math.max(state.closedUntilMs, oneAtATimeMs);
+  return { open: -Infinity, probing: oneAtATimeMs, closed: closedMs }[state.phase];
 }
 
 function restoredCalls({ calls, certain }: CallHistory, nowMs: number): FinishedCall[] {

@@ -241,8 +241,8 @@ function withSample(state: GovernorState, reading: Reading): readonly SecondClie
     spanMs: last === null ? 0 : atMs - last.answeredAtMs,
     appearedCount: Math.max(0, rise),
   };
-  const lately = [...kept.filter((sample) => sample.atMs > atMs - RISE_SPAN * windowMs), latest];
-  const appeared = lately.reduce((sum, sample) => sum + appearedSince(sample, atMs - windowMs), 0);
+  const lately = latelyOf([...kept, latest], atMs, windowMs);
+  const appeared = sumAppeared(lately, atMs - windowMs);
   const above = reading.usedCount - possiblyCounted(state, reading);
   if (above <= 0 && appeared === 0) return kept;
   const lost = appeared < above && perhapsLost(state, atMs);
@@ -265,6 +265,19 @@ function withSample(state: GovernorState, reading: Reading): readonly SecondClie
     ...kept,
     { atMs, spanMs, appearedCount, provedCount, windowCount, mostCount, atOnceCount, holdsUntilMs },
   ];
+}
+
+/** Calls that appeared within a window and cannot be ours. */
+export function appearedLately({ samples, config: { windowMs } }: GovernorState, atMs: number): number {
+  return sumAppeared(latelyOf(samples, atMs, windowMs), atMs - windowMs);
+}
+
+function latelyOf<T extends Appearance>(samples: readonly T[], atMs: number, windowMs: number): T[] {
+  return samples.filter((sample) => sample.atMs > atMs - RISE_SPAN * windowMs);
+}
+
+function sumAppeared(samples: readonly Appearance[], sinceMs: number): number {
+  return samples.reduce((sum, sample) => sum + appearedSince(sample, sinceMs), 0);
 }
 
 /** Of the calls that appeared between two readings, those after `sinceMs` if they came evenly. */

@@ -68,8 +68,17 @@ export type GovernorEvent =
       readonly rateLimit?: RateLimit;
       readonly retryAfterMs?: number | null;
     }
+  /** It was let go and did not leave: the service knows nothing of it. */
+  | { readonly type: "withdrawn"; readonly sentAtMs: number }
+  /** Another collector may call the same account from now on, or surely none does; see `unsure.ts`. */
+  | { readonly type: "unsure"; readonly on: boolean; readonly mayCall: boolean }
+  /** Another collector may call it already: it is listened for first. */
+  | { readonly type: "listen" }
   /** Time passed. */
   | { readonly type: "tick" };
+
+/** The end of a call, whether it was answered or not. */
+export type CallEnd = Extract<GovernorEvent, { type: "answered" | "faulted" | "failed" }>;
 
 /** A call that is over. The server counted it between these two instants, or not at all. */
 export type FinishedCall = { readonly sentAtMs: number; readonly answeredAtMs: number };
@@ -170,6 +179,13 @@ export type GovernorState = {
   readonly faultCount: number;
   /** When refused calls had been sent: places in the window to go around. */
   readonly refusedSentAtMs: readonly number[];
+  /** While another collector may call the same account: whether we may, and what was known of others before. */
+  readonly unsure: { readonly mayCall: boolean; readonly knownCount: number } | null;
+  /** While we listen for it: when it was last heard, or we began; null when we do not. */
+  readonly quietSinceMs: number | null;
+  /** Calls of the knock that are still to make, and until when no call is made. */
+  readonly knockCount: number;
+  readonly stillUntilMs: number;
 };
 
 /** Whether a call may leave now, and if not, the earliest time worth asking again (any event may bring it nearer). */

@@ -23,7 +23,7 @@ test("a refusal closes the budget for a while, and says for how long", () => {
 
   expect(budgetState(open, 0)).toEqual({
     ...{ phase: "open", secondClientCount: 0, closedForMs: 0, closedBy: null },
-    ...{ limit: 60, limitFrom: "settings" },
+    ...{ limit: 60, limitFrom: "settings", unsure: false, listening: false },
   });
   expect(then).toMatchObject({ phase: "closed", closedBy: "refusal" });
   expect(then.closedForMs).toBeGreaterThan(0);

@@ -1,0 +1,138 @@
+/**
+ * A governor's state on its way from one collector to the next: as plain JSON, with times as they were before it was
+ * written, since two machines' clocks have nothing in common. What the writer may have sent since, the heir reckons as
+ * sent.
+ */
+import { admission, createGovernor, step, type CallHistory, type GovernorConfig } from "./governor.ts";
+import type { FinishedCall, GovernorState, SecondClientSample } from "./state.ts";
+import { KNOCK_COUNT } from "./unsure.ts";
+
+/** Changes when a state of before can no longer be read. */
+const VERSION = 1;
+
+/** Assumed: a holder goes on as one that is sure for 4 s after it has last told of itself, then as one that is not. */
+const SURE_MS = 4_000;
+
+/** What a holder did longer ago than this has left every count. */
+const REPLAYED_WINDOWS = 5;
+
+/** What a governor leaves to whoever calls the account next. Instants are whole ms before it was written, below 0. */
+export type HandedOver = Readonly<Record<string, unknown>> & { readonly version: typeof VERSION };
+
+/** What is inherited. */
+export type Inheritance = {
+  /** As `handOver` gave it, or whatever else was found. */
+  readonly handed: unknown;
+  /** How long ago it was written, at most, ms. */
+  readonly agoMs: number;
+  /** Whether nobody has sent since but what `history` tells of; else the writer may be sending still. */
+  readonly released: boolean;
+  /** What is known besides: calls sent since it was written count as well. */
+  readonly history?: CallHistory | undefined;
+};
+
+/** What is left of a state whose own config and caution stay behind. */
+type Left = Omit<GovernorState, "config" | "finished" | "unsure" | "quietSinceMs" | "knockCount"> & {
+  /** Pairs of when a call was sent and when it was answered. */
+  finishedAtMs: [number, number][];
+};
+
+/** The state as it is left to the next one; at its latest instant, see `step` with a `tick`. */
+export function handOver(state: GovernorState): HandedOver {
+  const { config, finished, unsure: _, quietSinceMs: __, knockCount: ___, samples, ...rest } = state;
+  const counted = finished.filter(({ answeredAtMs }) => answeredAtMs > state.nowMs - 2 * config.windowMs);
+  const left: Left = {
+    ...rest,
+    finishedAtMs: counted.map(({ sentAtMs, answeredAtMs }) => [sentAtMs, answeredAtMs]),
+    samples: telling(samples, state),
+  };
+  return { version: VERSION, ...(moved(left, -state.nowMs) as Left) };
+}
+
+/** The state of a collector that calls the account from `nowMs` on. */
+export function inherit(config: GovernorConfig, inheritance: Inheritance, nowMs: number): GovernorState {
+  const { handed, released, history } = inheritance;
+  const agoMs = Math.max(0, inheritance.agoMs);
+  const written = isReadable(handed) ? restored(config, handed, nowMs - agoMs) : fullState(config, nowMs);
+  const ended = { ...written, inFlightSentAtMs: [] };
+  const heir = released
+    ? ended
+    : { ...replayed(ended, nowMs), knockCount: Math.min(KNOCK_COUNT, config.limit) };
+  const own = createGovernor(config, nowMs, history && sentSince(history, agoMs));
+  const finished = [
+    ...heir.finished,
+    ...own.finished,
+    ...written.inFlightSentAtMs.map(() => unknownCall(config, nowMs)),
+  ].sort((a, b) => a.answeredAtMs - b.answeredAtMs);
+  const { phase, closedUntilMs } = own.closedUntilMs > Math.max(nowMs, heir.closedUntilMs) ? own : heir;
+  return { ...heir, nowMs, finished, phase, closedUntilMs, unsure: null };
+}
+
+/** The worst that the writer can have sent until `nowMs`: all that it was let, as early as it was. */
+function replayed(written: GovernorState, nowMs: number): GovernorState {
+  const { config } = written;
+  const unsureAtMs = written.nowMs + SURE_MS;
+  let state = step(written, { type: "tick" }, nowMs - REPLAYED_WINDOWS * config.windowMs);
+  for (let atMs = state.nowMs; atMs <= nowMs;) {
+    if (atMs >= unsureAtMs) state = step(state, { type: "unsure", on: true, mayCall: true }, atMs);
+    const allowed = admission(state, atMs);
+    if (allowed.maySend) {
+      const { sentAtMs } = unknownCall(config, atMs);
+      state = step(step(state, { type: "sent" }, atMs), { type: "failed", sentAtMs, how: "other" }, atMs);
+    } else atMs = atMs < unsureAtMs ? Math.min(unsureAtMs, allowed.notBeforeMs) : allowed.notBeforeMs;
+  }
+  return state;
+}
+
+/** A call that may have been made: sent so long ago that no count of the service's is expected to show it. */
+function unknownCall({ windowMs }: GovernorConfig, answeredAtMs: number): FinishedCall {
+  return { sentAtMs: answeredAtMs - 2 * windowMs, answeredAtMs };
+}
+
+function fullState(config: GovernorConfig, nowMs: number): GovernorState {
+  const finished = Array.from({ length: config.limit }, () => unknownCall(config, nowMs));
+  return { ...createGovernor(config, nowMs), finished };
+}
+
+function sentSince({ calls, ...history }: CallHistory, agoMs: number): CallHistory {
+  return { ...history, calls: calls.filter(({ sentAgoMs }) => sentAgoMs <= agoMs) };
+}
+
+function isReadable(handed: unknown): handed is HandedOver {
+  return (handed as Partial<HandedOver> | null | undefined)?.version === VERSION;
+}
+
+function restored(config: GovernorConfig, handed: HandedOver, writtenAtMs: number): GovernorState {
+  const { version: _, finishedAtMs, ...left } = moved(handed, writtenAtMs) as Left & { version: unknown };
+  const finished = finishedAtMs.map(([sentAtMs, answeredAtMs]) => ({ sentAtMs, answeredAtMs }));
+  return { ...left, config, finished, unsure: null, quietSinceMs: null, knockCount: 0 };
+}
+
+/** What tells as much as all of them: what appeared within the last window, the most of each one, and the last. */
+function telling(
+  samples: readonly SecondClientSample[],
+  { nowMs, config }: GovernorState,
+): SecondClientSample[] {
+  const most = new Map<number, SecondClientSample>();
+  for (const sample of samples) {
+    const age = Math.floor((nowMs - sample.atMs) / config.windowMs);
+    if (sample.windowCount >= (most.get(age)?.windowCount ?? 0)) most.set(age, sample);
+  }
+  const told = new Set(most.values());
+  return samples.filter(
+    (sample) =>
+      told.has(sample) ||
+      sample === samples.at(-1) ||
+      (sample.appearedCount > 0 && sample.atMs > nowMs - config.windowMs),
+  );
+}
+
+/** The value with all instants in it, known by their names, `byMs` later, in whole ms. */
+function moved(value: unknown, byMs: number, isInstant = false): unknown {
+  if (typeof value === "number") return isInstant ? Math.ceil(value + byMs) + 0 : value;
+  if (Array.isArray(value)) return value.map((each) => moved(each, byMs, isInstant));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, each]) => [name, moved(each, byMs, /(at|now|until)Ms$/i.test(name))]),
+  );
+}
