@@ -1,6 +1,6 @@
 /** The ledger's rows, loaded from the journal's notes in the same transaction as the quotes before them. */
 import { createHash } from "node:crypto";
-import { and, between, eq, gte, lt, ne, or, sql, type SQL } from "drizzle-orm";
+import { and, between, eq, inArray, ne, or, sql, type SQL } from "drizzle-orm";
 import type pg from "pg";
 import type { Instant } from "../clock.ts";
 import {
@@ -32,6 +32,9 @@ export const LEDGER_SOURCE_IDS: Readonly<Record<LedgerSource, number>> = { accou
 
 /** How the name of a watchlist begins in the ledger. */
 const WATCHLIST = "watchlist ";
+
+/** Whether a name of the ledger is a watchlist's: each account has its own of that name. */
+export const isWatchlist = (name: string): boolean => name.startsWith(WATCHLIST);
 
 /** @returns how many shares of slots were not there before */
 export async function insertLedger(client: pg.ClientBase, notes: readonly LedgerNote[]): Promise<number> {
@@ -144,8 +147,10 @@ class LedgerRows {
     });
   }
 
+  /** A share that is there already stays as it is, but for names that it did not know of: as with any two entries. */
   async #insertDown({ job, slots: times }: DownNote, share: Share, sourceId: number): Promise<number> {
     const { due } = share;
+    const [dueSetId, accountId] = [await this.#dueSetOf(due), await this.#accountOf(share)];
     const names = times.length * due.length > MAX_DOWN_ROWS ? [ALL_INSTRUMENTS] : due;
     const { rowCount } = await this.#client.query(
       `with fresh as (
@@ -158,8 +163,19 @@ class LedgerRows {
          on conflict do nothing
        )
        select from fresh`,
-      [job, times, due.length, await this.#dueSetOf(due), names, sourceId, await this.#accountOf(share)],
+      [job, times, due.length, dueSetId, names, sourceId, accountId],
     );
+    if (rowCount === times.length) return times.length;
+    const others = await this.#client.query<{ slotAt: string }>(
+      `select s.slot_at as "slotAt" from slots s join due_sets d on d.id = s.due_set_id
+       where (s.job, s.source_id, s.account_id) = ($1, $2, $3) and s.slot_at = any ($4) and s.due_set_id <> $5
+       and not d.instruments @> $6`,
+      [job, sourceId, accountId, times, dueSetId, due],
+    );
+    for (const { slotAt } of others.rows) {
+      const entry: SlotEntry = { job, slotAt, due: [...due], misses: due.map((name) => [name, "down"]) };
+      await this.#insertShare(entry, { job, slotAt, sourceId, accountId });
+    }
     return rowCount ?? 0;
   }
 
@@ -304,61 +320,69 @@ export async function missRefused(client: pg.ClientBase, settled: readonly Settl
 /** A share whose account is named. */
 type AccountShare = Required<Share>;
 
-/** The newest slot of each job in a market, before an instant of the job's own, and the shares that it had. */
-export async function readLastSlots(
+/** The newest share that each of the accounts has had of each job in a market, before an instant of the job's own. */
+export async function readLastShares(
   pool: pg.Pool,
-  source: LedgerSource,
+  { source, accounts: names }: { source: LedgerSource; accounts: readonly string[] },
   before: ReadonlyMap<string, Date>,
-): Promise<Map<string, { slotAt: Date; shares: AccountShare[] }>> {
+): Promise<(AccountShare & { job: string; slotAt: Date })[]> {
   const { rows } = await pool.query<Pick<ShareKey, "job" | "slotAt"> & AccountShare>(
-    `select w.job, s.slot_at as "slotAt", a.name as account, d.instruments as due
+    `select w.job, newest.slot_at as "slotAt", a.name as account, d.instruments as due
      from unnest($1::text[], $2::timestamptz[]) as w (job, before)
+     cross join accounts a
      cross join lateral (
-       select slot_at from slots
-       where slots.job = w.job and slots.source_id = $3 and slots.slot_at < w.before
+       select slot_at, due_set_id from slots
+       where slots.job = w.job and slots.source_id = $3 and slots.account_id = a.id and slots.slot_at < w.before
        order by slot_at desc limit 1
      ) newest
-     join slots s on s.job = w.job and s.source_id = $3 and s.slot_at = newest.slot_at
-     join accounts a on a.id = s.account_id
-     join due_sets d on d.id = s.due_set_id
+     join due_sets d on d.id = newest.due_set_id
+     where a.name = any ($4)
      order by w.job, a.id`,
-    [...[[...before.keys()], [...before.values()].map((at) => at.toISOString())], LEDGER_SOURCE_IDS[source]],
+    [
+      ...[[...before.keys()], [...before.values()].map((at) => at.toISOString())],
+      ...[LEDGER_SOURCE_IDS[source], names],
+    ],
   );
-  const last = new Map<string, { slotAt: Date; shares: AccountShare[] }>();
-  for (const { job, slotAt, ...share } of rows) {
-    const slot = last.get(job) ?? { slotAt: new Date(slotAt), shares: [] };
-    slot.shares.push(share);
-    last.set(job, slot);
-  }
-  return last;
+  return rows.map(({ slotAt, ...row }) => ({ ...row, slotAt: new Date(slotAt) }));
 }
 
 /** A window [from, to) of time. */
 type Window = { from: Date; to: Date };
 
-/** The slots of a job in a market that lie within a window; epoch ms. */
+/** A slot in the ledger: epoch ms, whether an account's own share of it is known, and what is due in those of others. */
+type KnownSlot = { ms: number; own: boolean; others: readonly (readonly string[])[] };
+
+/** The slots of a job in a market that lie within a window, ascending, as an account sees them. */
 export async function readSlotsWithin(
   pool: pg.Pool,
-  { job, source }: { job: string; source: LedgerSource },
+  { job, source, account }: { job: string; source: LedgerSource; account: string },
   { from, to }: Window,
-): Promise<Set<number>> {
-  const rows = await tablesOn(pool)
-    .selectDistinct({ slotAt: slots.slotAt })
-    .from(slots)
-    .where(
-      and(
-        ...[eq(slots.job, job), eq(slots.sourceId, LEDGER_SOURCE_IDS[source])],
-        ...[gte(slots.slotAt, from.toISOString()), lt(slots.slotAt, to.toISOString())],
-      ),
-    );
-  return new Set(rows.map(({ slotAt }) => new Date(slotAt).getTime()));
+): Promise<KnownSlot[]> {
+  const { rows } = await pool.query<{ at: string; own: boolean; others: number[] }>(
+    `select s.slot_at as at, bool_or(a.name = $3) as own,
+            coalesce(array_agg(s.due_set_id) filter (where a.name <> $3), '{}') as others
+     from slots s join accounts a on a.id = s.account_id
+     where s.job = $1 and s.source_id = $2 and s.slot_at >= $4 and s.slot_at < $5
+     group by s.slot_at order by s.slot_at`,
+    [job, LEDGER_SOURCE_IDS[source], account, from.toISOString(), to.toISOString()],
+  );
+  const ids = [...new Set(rows.flatMap(({ others }) => others))];
+  const sets = await tablesOn(pool).select().from(dueSets).where(inArray(dueSets.id, ids));
+  const dueOf = new Map(sets.map(({ id, instruments }) => [id, instruments]));
+  return rows.map(({ at, own, others }) => ({
+    ...{ ms: new Date(at).getTime(), own },
+    others: others.map((id) => dueOf.get(id) ?? []),
+  }));
 }
 
 /** A share of a slot that an earlier run left open. `endsAt` null: no other one comes. */
 type LeftOpen = AccountShare & { job: string; slotAt: Date; endsAt: Date | null };
 
-/** The shares of slots in a market that other runs than this one have opened and never settled. */
-export async function readLeftOpen(pool: pg.Pool, source: LedgerSource, run: string): Promise<LeftOpen[]> {
+/** The accounts' shares of slots in a market that other runs than this one have opened and never settled. */
+export async function readLeftOpen(
+  pool: pg.Pool,
+  { source, accounts: names, run }: { source: LedgerSource; accounts: readonly string[]; run: string },
+): Promise<LeftOpen[]> {
   const rows = await tablesOn(pool)
     .select({
       ...{ job: openSlots.job, slotAt: openSlots.slotAt, endsAt: openSlots.endsAt },
@@ -367,7 +391,12 @@ export async function readLeftOpen(pool: pg.Pool, source: LedgerSource, run: str
     .from(openSlots)
     .innerJoin(dueSets, eq(dueSets.id, openSlots.dueSetId))
     .innerJoin(accounts, eq(accounts.id, openSlots.accountId))
-    .where(and(eq(openSlots.sourceId, LEDGER_SOURCE_IDS[source]), ne(openSlots.run, run)))
+    .where(
+      and(
+        ...[eq(openSlots.sourceId, LEDGER_SOURCE_IDS[source]), ne(openSlots.run, run)],
+        inArray(accounts.name, [...names]),
+      ),
+    )
     .orderBy(openSlots.slotAt, openSlots.job, openSlots.accountId);
   return rows.map(({ slotAt, endsAt, ...row }) => ({
     ...{ ...row, slotAt: new Date(slotAt) },
@@ -446,7 +475,7 @@ export async function readStoredWithin(
       ...[wanted.delayed, LEDGER_SOURCE_IDS[wanted.source], latest],
     ],
   );
-  const watchlists = wanted.instruments.filter((name) => name.startsWith(WATCHLIST));
+  const watchlists = wanted.instruments.filter(isWatchlist);
   const { rows: listed } =
     watchlists.length === 0
       ? { rows: [] }

@@ -27,7 +27,7 @@ import { createNoteWriter, type NoteWriter } from "./ledgerNotes.ts";
 import { keepLoaderState, type LoaderStateFile } from "./loaderState.ts";
 import { meteredSend, meterNote } from "./metered.ts";
 import { calledAccount, openCollector } from "./pipeline.ts";
-import { settleDowntime } from "./settleDowntime.ts";
+import { openSettler } from "./settleDowntime.ts";
 import { openStations, type Stations } from "./stations.ts";
 
 /** A collection under way. */
@@ -174,11 +174,11 @@ async function begin(options: CollectionOptions, parts: Parts): Promise<() => Pr
   const startedAt = collector.start(clocks.away);
   void clocks.keep();
   const keepingClocks = setInterval(() => void clocks.keep(), KEEP_CLOCK_EVERY_MS);
-  const closing = new AbortController();
-  const settling = settleDowntime(archive.pool, {
-    ...{ sources: () => accounts.sources, loader, collector, notes, unsettled, run, startedAt },
-    ...{ clock, log, signal: closing.signal },
+  const mine = (): string[] => accounts.all.map(({ account }) => account.name);
+  const settler = openSettler(archive.pool, {
+    ...{ mine, sources: () => accounts.sources, loader, collector, notes, unsettled, run, clock, log },
   });
+  settler.taken(mine(), unsettled.since, startedAt);
   const stopFollowing = followJobs(resolve(config.jobsDir), {
     ...{ first, settings: config, log },
     onJobs: async (now) => {
@@ -189,11 +189,11 @@ async function begin(options: CollectionOptions, parts: Parts): Promise<() => Pr
   return async () => {
     stopFollowing();
     stopFollowingOperator();
-    closing.abort();
+    const settled = settler.close();
     clearInterval(keepingClocks);
     await collector.close(CALLS_GRACE_MS);
     calm.flush();
-    await atMost(LOAD_GRACE_MS, settling, clock);
+    await atMost(LOAD_GRACE_MS, settled, clock);
     await notes.flush();
     await clocks.keep();
     await stations.journal.close();

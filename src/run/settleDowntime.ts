@@ -1,7 +1,16 @@
-/** Accounts for the slots that earlier runs left open, or that passed while none ran, when collection begins again. */
+/**
+ * Accounts for the slots of this collector's accounts that other runs left open, or that passed while nobody called: when it
+ * begins with an account, and each minute for what a journal that comes late leaves open.
+ */
 import type pg from "pg";
 import type { Loader } from "../archive/loader.ts";
-import { readLastSlots, readLeftOpen, readSlotsWithin, readStoredWithin } from "../archive/ledgerRows.ts";
+import {
+  isWatchlist,
+  readLastShares,
+  readLeftOpen,
+  readSlotsWithin,
+  readStoredWithin,
+} from "../archive/ledgerRows.ts";
 import type { Clock } from "../clock.ts";
 import type { Collector, ScheduledJob } from "../collect/collector.ts";
 import { downtimeNotes, slotNote, slotsWhileDown } from "../collect/downtime.ts";
@@ -12,115 +21,233 @@ import type { Log } from "../log.ts";
 import type { NoteWriter } from "./ledgerNotes.ts";
 import type { RunMarker } from "./lastRun.ts";
 
-/** The run that settles what those before it left. */
+/** The run that settles what others left. */
 type Settling = {
+  /** The accounts that this collector calls now: of all others the open slots are somebody else's. */
+  mine: () => readonly string[];
   /** The markets that are polled. */
   sources: () => ReadonlySet<LedgerSource>;
   loader: Pick<Loader, "drain">;
   collector: Pick<Collector, "jobs">;
   notes: NoteWriter;
-  /** Since when the ledger may have gaps. */
-  unsettled: RunMarker;
+  /** Told when the ledger has no gaps any more. */
+  unsettled: Pick<RunMarker, "settle">;
   run: string;
-  startedAt: Date;
-  clock: Pick<Clock, "sleep">;
+  clock: Pick<Clock, "now" | "sleep">;
   log: Log;
-  /** Ends the attempts. */
-  signal: AbortSignal;
+};
+
+/** Settles until it is closed. */
+export type Settler = {
+  /**
+   * This collector begins to call these accounts, which are `mine` by now: their slots that are over and not in the ledger
+   * are noted as down, but for what is stored. Returns at once.
+   *
+   * @param since an earlier start, of a run that was killed before it had accounted for what lies before it
+   * @param at since when it calls them: the slot that lasted then, and those after it, are its own. Default: now
+   */
+  taken: (accounts: readonly string[], since: Date | null, at?: Date) => void;
+  /** Settles what others have left open of `mine` by now; it does so each minute by itself. Never rejects. */
+  look: () => Promise<void>;
+  /** Ends the attempts; resolves when what is under way has ended. */
+  close: () => Promise<void>;
 };
 
 /** The wait before the slots of a downtime are looked up again, when the database did not let us, in ms. */
 const SETTLE_AGAIN_MS = 30_000;
 
-/** Waits until the database has all of the last run, then notes the slots that passed in between. */
-export async function settleDowntime(pool: pg.Pool, settling: Settling): Promise<void> {
-  const { sources, loader, collector, notes, unsettled, run, startedAt, clock, log, signal } = settling;
-  while (!signal.aborted) {
-    try {
-      // The slots that this run has opened are its own, also where an earlier one had opened them.
-      await notes.flush();
-      await loader.drain();
-      const polled = { jobs: collector.jobs, startedAt };
-      const markets = [...sources()];
-      for (const source of markets)
-        (await accountForLeftOpen(pool, { ...polled, source, run })).forEach(notes.write);
-      await notes.flush();
-      await loader.drain();
-      for (const source of markets)
-        (await accountForDowntime(pool, { ...polled, source, since: unsettled.since })).forEach(notes.write);
-      await notes.flush();
-      if (notes.waiting() === 0) await unsettled.settle();
-      return;
-    } catch (error) {
-      log.warn(
-        { reason: (error as Error).message },
-        "the slots missed while nothing ran are not in the ledger yet; it is tried again",
-      );
-      await clock.sleep(SETTLE_AGAIN_MS, signal).catch(() => undefined);
+/** How often it is looked whether a journal that came late has left slots open, in ms. */
+const LOOK_EVERY_MS = 60_000;
+
+/** Begins to settle; nothing before accounts are taken. */
+export function openSettler(pool: pg.Pool, settling: Settling): Settler {
+  return new LastingSettler(pool, settling);
+}
+
+/** When this collector began with accounts, and since when their ledger may have gaps. */
+type Begun = { at: Date; since: Date };
+
+class LastingSettler implements Settler {
+  readonly #pool: pg.Pool;
+  readonly #settling: Settling;
+  readonly #closing = new AbortController();
+  readonly #timer: NodeJS.Timeout;
+  readonly #begun = new Map<string, Begun>();
+  /** Those of them that are not accounted for yet. */
+  readonly #fresh = new Set<Begun>();
+  #working: Promise<void> | null = null;
+
+  constructor(pool: pg.Pool, settling: Settling) {
+    this.#pool = pool;
+    this.#settling = settling;
+    this.#timer = setInterval(() => void this.look(), LOOK_EVERY_MS);
+  }
+
+  readonly taken: Settler["taken"] = (accounts, since, at = this.#settling.clock.now()) => {
+    const begun = { at, since: since ?? at };
+    for (const account of accounts) this.#begun.set(account, begun);
+    this.#fresh.add(begun);
+    void this.look();
+  };
+
+  readonly look = (): Promise<void> => (this.#working ??= this.#work().finally(() => (this.#working = null)));
+
+  readonly close = async (): Promise<void> => {
+    clearInterval(this.#timer);
+    this.#closing.abort();
+    await this.#working;
+  };
+
+  async #work(): Promise<void> {
+    const { clock, log } = this.#settling;
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      try {
+        await this.#settle();
+      } catch (error) {
+        // What only came late is looked for again in a minute.
+        if (this.#fresh.size === 0) return;
+        log.warn(
+          { reason: (error as Error).message },
+          "the slots missed while nothing ran are not in the ledger yet; it is tried again",
+        );
+        await clock.sleep(SETTLE_AGAIN_MS, signal).catch(() => undefined);
+      }
+      if (this.#fresh.size === 0) return;
     }
+  }
+
+  async #settle(): Promise<void> {
+    const { mine, sources, collector, notes, unsettled, run, clock } = this.#settling;
+    const fresh = [...this.#fresh];
+    // The slots that this run has opened are its own, also where an earlier one had opened them.
+    if (fresh.length > 0) await this.#loaded();
+    const [accounts, markets, { jobs }] = [mine(), [...sources()], collector];
+    let late = false;
+    for (const source of markets)
+      for (const note of await accountForLeftOpen(this.#pool, {
+        source,
+        jobs,
+        accounts,
+        now: clock.now(),
+        run,
+      })) {
+        notes.write(note);
+        late = true;
+      }
+    if (late) await this.#loaded();
+    for (const begun of new Set(this.#begun.values())) {
+      // A journal that came late may also have told for the first time what is due.
+      if (!late && !fresh.includes(begun)) continue;
+      const its = accounts.filter((account) => this.#begun.get(account) === begun);
+      for (const source of markets) {
+        const gap = { source, jobs, accounts: its, startedAt: begun.at, since: begun.since };
+        (await accountForDowntime(this.#pool, gap)).forEach(notes.write);
+      }
+    }
+    await notes.flush();
+    for (const begun of fresh) this.#fresh.delete(begun);
+    if (fresh.length > 0 && notes.waiting() === 0) await unsettled.settle();
+  }
+
+  /** Waits until the database has all of the journal. */
+  async #loaded(): Promise<void> {
+    await this.#settling.notes.flush();
+    await this.#settling.loader.drain();
   }
 }
 
-/**
- * The market and the jobs that are polled, and since when: the slot that lasted then, and those after it, are the running
- * collector's.
- */
-type Polled<Job> = { source: LedgerSource; jobs: readonly Job[]; startedAt: Date };
+/** The market, the jobs and the accounts that are polled. */
+type Polled<Job> = { source: LedgerSource; jobs: readonly Job[]; accounts: readonly string[] };
 
 /**
- * Notes for the slots of each job that are over and not in the ledger, each with the shares that the newest slot had. A job
- * that was never in it has none.
+ * Notes for the slots of each job that are over and in which nothing is known of an account, with the share that it had
+ * last. Of a job that it never had a share of it has none; nor of what is another account's by now.
  *
+ * @param polled.startedAt since when they are polled: the slot that lasted then, and those after it, are the running
+ *   collector's
  * @param polled.since an earlier start, of a run that was killed before it had accounted for what lies before it
  */
 export async function accountForDowntime(
   pool: pg.Pool,
-  { source, jobs, startedAt, since = startedAt }: Polled<ScheduledJob> & { since?: Date },
+  { jobs, startedAt, since = startedAt, ...whose }: Polled<ScheduledJob> & { startedAt: Date; since?: Date },
 ): Promise<LedgerNote[]> {
+  const { source } = whose;
   const lasting = (at: Date): Map<string, Date> =>
     new Map(jobs.map(({ job, schedule }) => [job.name, schedule.current(at) ?? at]));
   // Runs since then may have settled slots of their own: what lies before them tells where the gap begins.
-  const before = await readLastSlots(pool, source, lasting(since));
-  const newest = await readLastSlots(pool, source, lasting(startedAt));
+  const before = await readLastShares(pool, whose, lasting(since));
   const notes: LedgerNote[] = [];
-  for (const { job, schedule } of jobs) {
-    const last = newest.get(job.name);
-    if (!last) continue;
-    const { slotAt } = before.get(job.name) ?? { slotAt: new Date(Math.min(+since, +last.slotAt)) };
+  for (const { job: name, account, ...last } of await readLastShares(pool, whose, lasting(startedAt))) {
+    const polled = jobs.find(({ job }) => job.name === name);
+    if (!polled) continue;
+    const { job, schedule } = polled;
+    const known = before.find((share) => share.job === name && share.account === account);
+    const slotAt = known?.slotAt ?? new Date(Math.min(+since, +last.slotAt));
     const span = { from: twoSlotsBack(schedule, slotAt), to: startedAt };
-    const known = await readSlotsWithin(pool, { source, job: job.name }, span);
+    const slots = await readSlotsWithin(pool, { source, job: name, account }, span);
+    const own = new Set(slots.flatMap(({ ms, own }) => (own ? [ms] : [])));
     // What lies before the first slot that is known may be before the job.
-    const first = [...known].reduce((least, ms) => Math.min(least, ms), +slotAt);
+    const first = [...own].reduce((least, ms) => Math.min(least, ms), +slotAt);
     const windows = slotsWhileDown(schedule, new Date(first), startedAt).filter(
-      ({ from }) => !known.has(+from),
+      ({ from }) => !own.has(+from),
     );
-    if (windows.length === 0) continue;
-    const past = windows.map(({ from }) => ({ slotAt: from, stored: new Set<string>() }));
-    for (const { account, due } of last.shares) {
+    for (const { due, windows: part } of withoutOthers(last.due, windows, slots)) {
       const wanted = { source, account, instruments: due, delayed: job.delayed };
-      for (const [place, names] of await readStoredWithin(pool, windows, wanted))
-        for (const name of names) past[place]?.stored.add(name);
+      const stored = await readStoredWithin(pool, part, wanted);
+      const past = part.map(({ from }, place) => ({
+        slotAt: from,
+        stored: stored.get(place) ?? new Set<string>(),
+      }));
+      notes.push(...downtimeNotes(name, [{ account, due }], past).map((note) => ({ ...note, source })));
     }
-    notes.push(...downtimeNotes(job.name, last.shares, past).map((note) => ({ ...note, source })));
   }
   return notes;
 }
 
+type Span = { from: Date; to: Date };
+
 /**
- * Notes for the shares of slots that runs before this one have opened and never settled, as they were killed: what was
- * asked for within them and answered is stored.
+ * The windows by what is due in them of a share: the newest slot up to each tells what had become another account's. A
+ * watchlist never does, whatever its name.
+ */
+function withoutOthers(
+  due: readonly string[],
+  windows: readonly Span[],
+  slots: Awaited<ReturnType<typeof readSlotsWithin>>,
+): { due: string[]; windows: Span[] }[] {
+  const parts = new Map<string, { due: string[]; windows: Span[] }>();
+  let next = 0;
+  let left = [...due];
+  for (const window of windows) {
+    for (; (slots[next]?.ms ?? Infinity) <= +window.from; next += 1) {
+      const others = new Set(slots[next]?.others.flat());
+      left = others.size === 0 ? [...due] : due.filter((name) => isWatchlist(name) || !others.has(name));
+    }
+    const part = parts.get(left.join()) ?? { due: left, windows: [] };
+    part.windows.push(window);
+    if (left.length > 0) parts.set(left.join(), part);
+  }
+  return [...parts.values()];
+}
+
+/**
+ * Notes for the shares of slots that other runs have opened and never settled, as they were killed: what was asked for
+ * within them and answered is stored. A slot that lasts yet is whose job it is now.
  *
  * @param polled.run this run, whose own slots it settles itself
  */
 export async function accountForLeftOpen(
   pool: pg.Pool,
-  { source, jobs, startedAt, run }: Polled<Pick<ScheduledJob, "job">> & { run: string },
+  { source, accounts, jobs, now, run }: Polled<Pick<ScheduledJob, "job">> & { now: Date; run: string },
 ): Promise<LedgerNote[]> {
   const notes: LedgerNote[] = [];
-  for (const { job, account, slotAt, endsAt, due } of await readLeftOpen(pool, source, run)) {
-    const window = { from: slotAt, to: endsAt ?? startedAt };
+  for (const { job, account, slotAt, endsAt, due } of await readLeftOpen(pool, { source, accounts, run })) {
+    const polled = jobs.find((one) => one.job.name === job);
+    if (polled && endsAt !== null && endsAt > now) continue;
+    const window = { from: slotAt, to: endsAt ?? now };
     // Of a job whose file is gone nobody knows any more what it wanted: real-time quotes, as most do.
-    const delayed = jobs.find((one) => one.job.name === job)?.job.delayed ?? false;
+    const delayed = polled?.job.delayed ?? false;
     const stored = await readStoredWithin(pool, [window], { source, account, instruments: due, delayed });
     const note = slotNote(job, [{ account, due }], { slotAt, stored: stored.get(0) ?? new Set() });
     notes.push({ ...note, source });

@@ -291,6 +291,7 @@ describe("when a run is over, of each account", () => {
   };
   const polled = {
     ...{ source: "account" as const, startedAt: new Date(on20th("14:33")) },
+    accounts: ["default", "gone", "second", "third"],
     jobs: [scheduleJob(jobOf({ name: "list", symbols: ["AAPL", "IBM"] }), createCalendar())],
   };
 
@@ -302,7 +303,7 @@ describe("when a run is over, of each account", () => {
     );
     await answered("second", answerXml(equityXml("GE"), equityXml("IBM")), symbolsCall("GE", "IBM"));
 
-    const notes = await accountForLeftOpen(pool, { ...polled, run: NEXT });
+    const notes = await accountForLeftOpen(pool, { ...polled, now: polled.startedAt, run: NEXT });
     await load(...notes);
 
     expect(notes.map((note) => JSON.stringify(note).includes('"account":"'))).toEqual([false, true]);
@@ -312,7 +313,7 @@ describe("when a run is over, of each account", () => {
       "14:30 third 1=1+0",
     ]);
     expect(await rowsOfQuery(pool, "select from open_slots")).toEqual([]);
-    expect(await accountForLeftOpen(pool, { ...polled, run: NEXT })).toEqual([]);
+    expect(await accountForLeftOpen(pool, { ...polled, now: polled.startedAt, run: NEXT })).toEqual([]);
   });
 
   test("shares that one note has opened are settled all, but for one of which nothing is due any more", async () => {
@@ -326,7 +327,7 @@ describe("when a run is over, of each account", () => {
       others: [{ account: "second", due: ["IBM", "KO", "T"] }],
     } as LedgerNote);
 
-    await load(...(await accountForLeftOpen(pool, { ...polled, run: NEXT })));
+    await load(...(await accountForLeftOpen(pool, { ...polled, now: polled.startedAt, run: NEXT })));
 
     expect(await shares()).toEqual([
       "14:30 default 1=0+1: AAPL down",
@@ -340,7 +341,7 @@ describe("when a run is over, of each account", () => {
     const request = { form: "watchlist", watchlist: "MINE", delayed: false } as const;
     await answered("second", answerXml(equityXml("X")), request);
 
-    await load(...(await accountForLeftOpen(pool, { ...polled, run: NEXT })));
+    await load(...(await accountForLeftOpen(pool, { ...polled, now: polled.startedAt, run: NEXT })));
 
     expect(await shares()).toEqual(["14:30 default 1=0+1: watchlist MINE down", "14:30 second 1=1+0"]);
   });

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from "@jest/globals";
 import {
   insertLedger,
   MAX_DOWN_ROWS,
-  readLastSlots,
+  readLastShares,
   readStoredWithin,
 } from "../../src/archive/ledgerRows.ts";
 import { loadAll } from "../../src/archive/loader.ts";
@@ -153,7 +153,8 @@ test("a simulated slot never stands for an account's: each has its own row, down
   ]);
   const before = new Map([["list", on20th("15:00")]]);
   await load({ ...slotNote("14:40", ["AAPL"]), source: "simulated" });
-  expect((await readLastSlots(pool, "account", before)).get("list")?.slotAt).toEqual(on20th("14:30"));
+  const whose = { source: "account", accounts: ["default"] } as const;
+  expect(await readLastShares(pool, whose, before)).toMatchObject([{ slotAt: on20th("14:30") }]);
 });
 
 describe("slots that passed while nothing ran", () => {
@@ -161,7 +162,12 @@ describe("slots that passed while nothing ran", () => {
 
   async function restartAt(time: Date, ...jobs: Job[]): Promise<void> {
     await load(
-      ...(await accountForDowntime(pool, { source: "account", jobs: scheduled(...jobs), startedAt: time })),
+      ...(await accountForDowntime(pool, {
+        source: "account",
+        accounts: ["default"],
+        jobs: scheduled(...jobs),
+        startedAt: time,
+      })),
     );
   }
 
@@ -367,15 +373,22 @@ describe("a slot that a killed run left open", () => {
       answerRecord(at(62), answerXml(equityXml("B")), { request: symbolsCall("B"), requestedAt: at(60) }),
     );
     await world.load();
-    const now = { run: "01940000-0000-7000-8000-000000000002", startedAt: on20th("22:53") };
+    const now = { run: "01940000-0000-7000-8000-000000000002", now: on20th("22:53") };
     const jobs = [{ job: jobOf({ name: "list" }) }];
 
-    const notes = await accountForLeftOpen(world.pool, { source: "account", jobs, ...now });
+    const notes = await accountForLeftOpen(world.pool, {
+      source: "account",
+      accounts: ["default"],
+      jobs,
+      ...now,
+    });
     await world.append(...notes.map((note): JournalRecord => ({ kind: "note", at: at(180), note })));
     await world.load();
 
     expect(await rowsOfQuery(world.pool, LEDGER)).toEqual([{ slot: "22:50 3=2+1", missed: "B down" }]);
-    expect(await accountForLeftOpen(world.pool, { source: "account", jobs, ...now })).toEqual([]);
+    expect(
+      await accountForLeftOpen(world.pool, { source: "account", accounts: ["default"], jobs, ...now }),
+    ).toEqual([]);
   });
 
   test("is left to the run that has taken it up", async () => {
@@ -383,8 +396,10 @@ describe("a slot that a killed run left open", () => {
     await world.append(opened(RUN), opened("01940000-0000-7000-8000-000000000002"));
     await world.load();
 
-    const now = { run: "01940000-0000-7000-8000-000000000002", startedAt: on20th("22:50") };
-    expect(await accountForLeftOpen(world.pool, { source: "account", jobs: [], ...now })).toEqual([]);
+    const now = { run: "01940000-0000-7000-8000-000000000002", now: on20th("22:50") };
+    expect(
+      await accountForLeftOpen(world.pool, { source: "account", accounts: ["default"], jobs: [], ...now }),
+    ).toEqual([]);
   });
 });
 

@@ -37,7 +37,9 @@ async function settled(...times: string[]): Promise<void> {
 
 async function start(startedAt: Date, since?: Date): Promise<void> {
   const jobs = [scheduleJob(JOB, alwaysOpen)];
-  await load(...(await accountForDowntime(pool, { source: "account", jobs, startedAt, since })));
+  await load(
+    ...(await accountForDowntime(pool, { source: "account", accounts: ["default"], jobs, startedAt, since })),
+  );
 }
 
 async function ledger(): Promise<unknown[]> {

@@ -1,0 +1,288 @@
+/** The ledger of accounts that one collector takes over from another, on Postgres: each has a journal of its own. */
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
+import type pg from "pg";
+import { readCoverage } from "../../src/archive/coverageRows.ts";
+import { loadAll } from "../../src/archive/loader.ts";
+import { instantFromDate, systemClock } from "../../src/clock.ts";
+import type { LedgerNote, MissReason, Share } from "../../src/journal/ledger.ts";
+import type { JournalRecord } from "../../src/journal/record.ts";
+import { openJournal } from "../../src/journal/writer.ts";
+import { alwaysOpen } from "../../src/market/calendar/tradingCalendar.ts";
+import { createNoteWriter } from "../../src/run/ledgerNotes.ts";
+import { openSettler, type Settler } from "../../src/run/settleDowntime.ts";
+import { scheduleJob } from "../../src/schedule/slots.ts";
+import { jobOf } from "../collect/jobOf.ts";
+import { rowsOfQuery } from "../support/archive.ts";
+import { createTestClock } from "../support/clock.ts";
+import { freshDatabase } from "../support/database.ts";
+import { answerRecord, appendAll, symbolsCall } from "../support/journal.ts";
+import { tempDir } from "../support/tempDir.ts";
+import { answerXml, equityXml } from "../support/xml.ts";
+
+const JOBS = [scheduleJob(jobOf({ name: "list", session: "always", symbols: ["AAPL"] }), alwaysOpen)];
+const RUNS = { a: "01940000-0000-7000-8000-00000000000a", b: "01940000-0000-7000-8000-00000000000b" };
+const on20th = (time: string): Date => new Date(`2026-11-20T${time.padEnd(8, ":00")}Z`);
+const instant = (time: string) => instantFromDate(on20th(time));
+
+let pool: pg.Pool;
+const settlers: Settler[] = [];
+beforeEach(async () => ({ pool } = await freshDatabase()));
+afterEach(() => Promise.all(settlers.splice(0).map((settler) => settler.close())));
+
+const note = (content: LedgerNote): JournalRecord => ({ kind: "note", at: instant("15:00"), note: content });
+
+/** What an account has of a slot at the end. */
+function settled(
+  account: string,
+  time: string,
+  due: string[],
+  ...lost: [string, MissReason][]
+): JournalRecord {
+  return note({
+    type: "slots",
+    source: "account",
+    entries: [{ job: "list", slotAt: instant(time), account, due, misses: lost }],
+  });
+}
+
+function opened(run: string, account: string, time: string, due: string[]): JournalRecord {
+  const slotAt = on20th(time);
+  const endsAt = instantFromDate(new Date(+slotAt + 60_000));
+  const slot = { job: "list", slotAt: instantFromDate(slotAt), endsAt };
+  return note({ type: "opened", source: "account", run, ...slot, account, due });
+}
+
+function answered(account: string, time: string, ...symbols: string[]): JournalRecord {
+  const body = answerXml(...symbols.map((symbol) => equityXml(symbol)));
+  return answerRecord(instant(time), body, { account, request: symbolsCall(...symbols) });
+}
+
+/** A collector's journal, and loading it; it may be away meanwhile. */
+class Machine {
+  readonly dir = tempDir();
+  // By the machine's own clock and chance: segments of several journals have names of their own.
+  readonly append = (...records: JournalRecord[]): Promise<void> =>
+    appendAll(this.dir, records, { clock: systemClock });
+  readonly load = () => loadAll({ pool, journalDir: this.dir, clock: createTestClock() });
+}
+
+/** A collector that is alive: its settler writes to its journal, which is loaded at once. */
+async function alive(
+  machine: Machine,
+  { run = RUNS.b, mine, now }: { run?: string; mine: string[]; now: string },
+): Promise<{
+  settler: Settler;
+  take: (since?: Date) => Promise<void>;
+  look: () => Promise<void>;
+  told: number;
+}> {
+  const clock = { ...createTestClock(on20th(now).toISOString()), random: systemClock.random };
+  const journal = await openJournal({
+    dir: machine.dir,
+    clock,
+    upkeep: false,
+    onProblem: (why) => fail(why),
+  });
+  const alive = { told: 0 };
+  const notes = createNoteWriter(journal, {
+    ...{ clock, source: () => "account" as const, onKept: () => (alive.told += 1) },
+    onLost: () => fail(new Error("a note was lost")),
+  });
+  const settler = openSettler(pool, {
+    ...{ mine: () => mine, sources: () => new Set(["account" as const]), run, clock, notes },
+    loader: { drain: async () => void (await machine.load()) },
+    collector: { jobs: JOBS },
+    unsettled: { settle: () => Promise.resolve() },
+    log: { debug: fail, info: fail, warn: fail, error: fail },
+  });
+  settlers.push({ ...settler, close: () => settler.close().then(() => journal.close()) });
+  const look = () =>
+    settler
+      .look()
+      .then(machine.load)
+      .then(() => undefined);
+  const take = (since?: Date): Promise<void> => {
+    settler.taken(mine, since ?? null);
+    return look();
+  };
+  return Object.assign(alive, { settler, take, look });
+}
+
+function fail(why: unknown): never {
+  throw why;
+}
+
+/** Each share as `hh:mm account due=stored+missed: misses`. */
+async function ledger(): Promise<unknown[]> {
+  const rows = await rowsOfQuery(
+    pool,
+    `select to_char(slot_at, 'HH24:MI') || ' ' || a.name || ' ' || due || '=' || stored || '+' || missed || coalesce(
+       (select ': ' || string_agg(instrument || ' ' || reason, ', ' order by instrument) from misses m
+        where (m.job, m.slot_at, m.source_id, m.account_id) = (s.job, s.slot_at, s.source_id, s.account_id)), '') as share
+     from slots s join accounts a on a.id = s.account_id order by slot_at, a.name`,
+  );
+  return rows.map(({ share }) => share);
+}
+
+describe("slots of an account that nobody called", () => {
+  test("are down but for what is stored, whatever the other accounts have in them", async () => {
+    const [a, b] = [new Machine(), new Machine()];
+    await a.append(settled("one", "14:30", ["AAPL", "GE"]), answered("one", "14:31:05", "AAPL"));
+    await b.append(...["14:30", "14:31", "14:32"].map((time) => settled("two", time, ["KO"])));
+    await a.load();
+    await b.load();
+
+    await (await alive(b, { mine: ["one", "two"], now: "14:33:20" })).take();
+
+    expect(await ledger()).toEqual([
+      ...["14:30 one 2=2+0", "14:30 two 1=1+0", "14:31 one 2=1+1: GE down", "14:31 two 1=1+0"],
+      ...["14:32 one 2=0+2: AAPL down, GE down", "14:32 two 1=1+0"],
+    ]);
+  });
+
+  test("are none of a collector that has other accounts, whose open slots it leaves alone", async () => {
+    const [a, b] = [new Machine(), new Machine()];
+    await a.append(settled("one", "14:30", ["AAPL"]), opened(RUNS.a, "one", "14:31", ["AAPL"]));
+    await b.append(settled("two", "14:32", ["KO"]));
+    await a.load();
+    await b.load();
+
+    const other = await alive(b, { mine: ["two"], now: "14:33:20" });
+    await other.take();
+    await other.look();
+
+    expect(other.told).toBe(0);
+    expect(await rowsOfQuery(pool, "select run::text from open_slots")).toEqual([{ run: RUNS.a }]);
+  });
+
+  test("lack what had become another account's by then: an instrument is due in one share", async () => {
+    const [a, b] = [new Machine(), new Machine()];
+    await a.append(settled("one", "14:30", ["AAPL", "GE", "watchlist MINE"]));
+    await b.append(settled("two", "14:32", ["GE", "KO", "watchlist MINE"]));
+    await a.load();
+    await b.load();
+
+    await (await alive(b, { mine: ["one"], now: "14:34:20" })).take();
+
+    const without = "one 2=0+2: AAPL down, watchlist MINE down";
+    expect((await ledger()).filter((share) => String(share).includes("one"))).toEqual([
+      ...["14:30 one 3=3+0", "14:31 one 3=0+3: AAPL down, GE down, watchlist MINE down"],
+      ...[`14:32 ${without}`, `14:33 ${without}`],
+    ]);
+  });
+
+  test("are looked up again from the first start that nobody has accounted for", async () => {
+    const b = new Machine();
+    await b.append(settled("one", "14:30", ["AAPL"]), settled("one", "14:33", ["AAPL"]));
+    await b.load();
+
+    await (await alive(b, { mine: ["one"], now: "14:34:20" })).take(on20th("14:32:30"));
+
+    expect(await ledger()).toEqual([
+      ...["14:30 one 1=1+0", "14:31 one 1=0+1: AAPL down", "14:32 one 1=0+1: AAPL down", "14:33 one 1=1+0"],
+    ]);
+  });
+});
+
+describe("a journal that is loaded a day later", () => {
+  test("makes stored what was noted as down meanwhile, and what its run left open is settled then", async () => {
+    const [a, b] = [new Machine(), new Machine()];
+    await a.append(settled("one", "14:30", ["AAPL", "GE"]));
+    await a.load();
+    await a.append(
+      settled("one", "14:31", ["AAPL", "GE"], ["GE", "transport"]),
+      opened(RUNS.a, "one", "14:32", ["AAPL", "GE"]),
+      answered("one", "14:32:10", "GE"),
+    );
+    const other = await alive(b, { mine: ["one"], now: "14:34:20" });
+    await other.take();
+    const down = (time: string): string => `${time} one 2=0+2: AAPL down, GE down`;
+    expect(await ledger()).toEqual(["14:30 one 2=2+0", down("14:31"), down("14:32"), down("14:33")]);
+
+    await a.load();
+    await other.look();
+
+    expect(await ledger()).toEqual([
+      ...["14:30 one 2=2+0", "14:31 one 2=1+1: GE transport", "14:32 one 2=1+1: AAPL down", down("14:33")],
+    ]);
+    const before = other.told;
+    await other.look();
+    expect(other.told).toBe(before);
+  });
+
+  test("tells for the first time what was due of an account, and the gap after it is noted", async () => {
+    const [a, b] = [new Machine(), new Machine()];
+    await a.append(settled("one", "14:30", ["AAPL"]), opened(RUNS.a, "one", "14:31", ["AAPL"]));
+    const other = await alive(b, { mine: ["one"], now: "14:33:20" });
+    await other.take();
+    expect(await ledger()).toEqual([]);
+
+    await a.load();
+    await other.look();
+
+    expect(await ledger()).toEqual([
+      ...["14:30 one 1=1+0", "14:31 one 1=0+1: AAPL down", "14:32 one 1=0+1: AAPL down"],
+    ]);
+  });
+
+  test("leaves the slot that lasts to whoever calls the account now", async () => {
+    const [a, b] = [new Machine(), new Machine()];
+    await b.append(opened(RUNS.b, "one", "14:33", ["AAPL"]));
+    await a.append(opened(RUNS.a, "one", "14:33", ["AAPL"]));
+    const other = await alive(b, { mine: ["one"], now: "14:33:20" });
+    await other.take();
+
+    await a.load();
+    await other.look();
+
+    expect(other.told).toBe(0);
+  });
+});
+
+test("two collectors' journals, loaded in any order, give the same slots, misses and coverage", async () => {
+  const parts: JournalRecord[][] = [
+    [
+      settled("one", "14:30", ["AAPL", "GE"], ["GE", "budget"]),
+      opened(RUNS.a, "one", "14:31", ["AAPL", "GE"]),
+    ],
+    [answered("one", "14:31:05", "AAPL"), settled("one", "14:32", ["AAPL", "GE"], ["AAPL", "transport"])],
+    [
+      settled("one", "14:31", ["AAPL", "GE"], ["GE", "down"]),
+      settled("two", "14:31", ["KO"], ["KO", "overrun"]),
+      note({ ...{ type: "down", source: "account", job: "list" }, ...downOf("one", "AAPL", "GE", "NEW") }),
+    ],
+    [settled("one", "14:33", ["AAPL", "GE", "NEW"], ["NEW", "refused"]), settled("two", "14:32", ["KO"])],
+  ];
+  const seen = new Set<string>();
+  for (const order of permutations([0, 1, 2, 3])) {
+    ({ pool } = await freshDatabase());
+    for (const part of order) {
+      const machine = new Machine();
+      await machine.append(...(parts[part] ?? []));
+      await machine.load();
+    }
+    const coverage = await readCoverage(pool, "2026-11-20", "2026-11-20");
+    seen.add(JSON.stringify([await ledger(), coverage], null, 1));
+    expect(
+      await rowsOfQuery(pool, "select from slots where due <> stored + missed or due < 1 or missed < 0"),
+    ).toEqual([]);
+  }
+
+  expect([...seen]).toHaveLength(1);
+  expect(await ledger()).toEqual([
+    ...["14:30 one 2=1+1: GE budget", "14:31 one 2=1+1: GE down", "14:31 two 1=0+1: KO overrun"],
+    ...["14:32 one 3=1+2: AAPL transport, NEW down", "14:32 two 1=1+0", "14:33 one 3=2+1: NEW refused"],
+  ]);
+});
+
+/** Two slots of an account in which nobody called it. */
+function downOf(account: string, ...due: string[]): Share & { slots: string[] } {
+  return { account, due, slots: [instant("14:32"), instant("14:33")] };
+}
+
+function permutations<T>(items: readonly T[]): T[][] {
+  if (items.length < 2) return [[...items]];
+  return items.flatMap((item, place) =>
+    permutations([...items.slice(0, place), ...items.slice(place + 1)]).map((rest) => [item, ...rest]),
+  );
+}
