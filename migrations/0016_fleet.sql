@@ -18,7 +18,7 @@ begin
   end if;
 end
 $$;
-alter table collectors rename to account_holders;
+drop table collectors;
 
 create table collectors (
   id              uuid primary key,

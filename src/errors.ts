@@ -36,7 +36,22 @@ const table = {
   COLLECTOR_RUNNING: {
     retryable: false,
     exitCode: 2,
-    hint: "End that collector first. To run both, give this one its own data directory (QUOTEKEEPER_DATA_DIR) and its own database or account.",
+    hint: "End that collector first. To run both, give this one its own data directory (QUOTEKEEPER_DATA_DIR): they share the accounts.",
+  },
+  COLLECTOR_DIFFERS: {
+    retryable: false,
+    exitCode: 2,
+    hint: "All collectors of an archive go by the same job files, accounts and limits. Give this one what the others have, or its own database.",
+  },
+  COLLECTOR_UNKNOWN: {
+    retryable: false,
+    exitCode: 2,
+    hint: "Name one of those that have joined this archive, or give its id.",
+  },
+  COLLECTOR_ALIVE: {
+    retryable: false,
+    exitCode: 2,
+    hint: "End that collector first, or wait for 10 seconds if it has just been killed.",
   },
   COLLECTORS_TOO_MANY: {
     retryable: false,
@@ -51,7 +66,7 @@ const table = {
   COLLECTOR_REPLACED: {
     retryable: false,
     exitCode: 1,
-    hint: "Run only one of the two. The answers that this one received are in its journal; they are loaded when a collector next starts on its data directory.",
+    hint: "Give each collector a data directory of its own: one that was copied is not another collector. The answers that this one received are in its journal; they are loaded when a collector next starts on its data directory.",
   },
   LEASE_UNSURE: {
     retryable: true,

@@ -1,23 +1,5 @@
 -- What the migrations make. Written by `node scripts/dump-schema.js`, compared by test/archive/schemaDump.test.ts.
 
-create table account_holders (
-  account text not null,
-  holder text not null,
-  fence bigint not null,
-  beat bigint not null,
-  pid integer not null,
-  host text not null,
-  granted_at timestamp with time zone not null,
-  renewed_at timestamp with time zone not null,
-  released boolean not null,
-  constraint collectors_pkey PRIMARY KEY (account)
-);
-comment on column account_holders.account is 'simulated, or a keyed digest of the service''s address and the account''s credentials: nothing can be derived from it.';
-comment on column account_holders.holder is 'The run of a process, by a name of chance.';
-comment on column account_holders.fence is 'Counts the holders.';
-comment on column account_holders.beat is 'Counts the renewals. The times beside it are for people: nothing is decided by them.';
-comment on table account_holders is 'One row for each account, of the collector that holds it or held it last. It renews the row every 2 seconds; what is not renewed for 7 seconds, on the clock of whoever waits, is free.';
-
 create table accounts (
   id smallint not null,
   name text not null,
@@ -89,7 +71,7 @@ create table collectors (
   knows jsonb not null,
   journal_lag bigint,
   clock_offset_ms integer,
-  constraint collectors_pkey1 PRIMARY KEY (id),
+  constraint collectors_pkey PRIMARY KEY (id),
   constraint collectors_name_key UNIQUE (name),
   constraint collectors_number_check CHECK (number >= 0 AND number <= 255),
   constraint collectors_number_key UNIQUE (number)

@@ -1,5 +1,6 @@
 /**
  * npm run bench:governor -- [--seeds 1-24] [--minutes N] [--only TEXT] [--all] [--json] [--no-peers] [--accounts N]
+ *   [--fleet [RUNS]]
  *
  * Prints, for our governor and for what one would use instead, the share of the allowed calls used, the
  * refusals an hour and the longest pause: the worst cell per rule and scenario, or every cell with `--all`.
@@ -8,12 +9,16 @@
  *
  * With `--accounts N` instead: N accounts, each with its governor and its service, that share what just fills their
  * limits; exits 1 when they use less than 99 % of it, or are refused.
+ *
+ * With `--fleet` instead: a collector ends, is cut off or is paused, and another takes its account over; so many runs a
+ * row, 1,000 unless told otherwise, and the rows alone whose name `--only` fits. Exits 1 when a row misses its bound.
  */
 import { availableParallelism } from "node:os";
 import { parseArgs } from "node:util";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
 import { PEERS, runPeer, type PeerName } from "./peers.ts";
 import { keepsAccountBounds, printAccounts, runAccounts } from "./accounts.ts";
+import { keepsRowBounds, printFleet, runFleet } from "./fleet.ts";
 import { runOurs } from "./ours.ts";
 import { cellsOf, keepsBounds, peerCells } from "./matrix.ts";
 import { printAll, printMissed, printSummary, toJson, type Result } from "./report.ts";
@@ -24,7 +29,8 @@ if (isMainThread) await main();
 else parentPort?.postMessage(runSeeds(workerData as Task));
 
 async function main(): Promise<void> {
-  const { values: options } = parseArgs({
+  const { values: options, positionals } = parseArgs({
+    allowPositionals: true,
     options: {
       all: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
@@ -33,6 +39,7 @@ async function main(): Promise<void> {
       only: { type: "string", default: "" },
       "no-peers": { type: "boolean", default: false },
       accounts: { type: "string" },
+      fleet: { type: "boolean", default: false },
     },
   });
   const { only } = options;
@@ -42,6 +49,12 @@ async function main(): Promise<void> {
     const outcomes = runAccounts({ count: Number(options.accounts), minutes, seed: first });
     printAccounts(outcomes);
     process.exitCode = outcomes.every(keepsAccountBounds) ? 0 : 1;
+    return;
+  }
+  if (options.fleet) {
+    const outcomes = runFleet(Number(positionals[0] ?? 1_000), new RegExp(only));
+    printFleet(outcomes);
+    process.exitCode = outcomes.every(keepsRowBounds) ? 0 : 1;
     return;
   }
   const seeds = Array.from({ length: last - first + 1 }, (_, index) => first + index);

@@ -118,7 +118,8 @@ function startProcess(
   };
 }
 
-function eventOf({ outcome, header }: Answer, sentAtMs: number, wallMs: number): GovernorEvent {
+/** An answer in the governor's words. */
+export function eventOf({ outcome, header }: Answer, sentAtMs: number, wallMs: number): GovernorEvent {
   const rateLimit = readRateLimitHeaders(header);
   const seconds = header("Retry-After");
   const retryAfterMs = seconds === undefined ? null : 1_000 * Number(seconds);

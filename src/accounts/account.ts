@@ -5,7 +5,11 @@ import { QuotekeeperError } from "../errors.ts";
 import { DEFAULT_ACCOUNT } from "../journal/record.ts";
 
 /** An account that is polled. Its credentials stay in this process: all others know its name and limit. */
-export type Account = Readonly<{ name: string }> &
+export type Account = Readonly<{
+  name: string;
+  /** What becomes of its calls while the database does not confirm its lease; absent: they go on with care. */
+  whenUnsure?: "stop" | "go";
+}> &
   Pick<Config, "feed" | "limit" | "limitGiven" | "limitWindowMs">;
 
 /** What accounts hang on besides their file. */

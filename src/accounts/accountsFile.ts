@@ -34,6 +34,12 @@ export const accountsSchema = z.strictObject({
         windowMs: whole(1, 86_400_000)
           .optional()
           .describe("Length of that window in ms. Without it `QUOTES_LIMIT_WINDOW_MS`, which is 60000."),
+        whenUnsure: z
+          .enum(["stop", "go"])
+          .optional()
+          .describe(
+            "With several collectors: what becomes of the account's calls while the database cannot confirm whose it is. `go`, the default: they go on with care, three a window fewer and one at a time. `stop`: none is made until it can; for a service whose answers do not tell how many calls it has counted.",
+          ),
         consumerKeyFile: secret.describe("File of the OAuth consumer key."),
         consumerKeyVariable: secret.describe("Variable with the OAuth consumer key."),
         consumerSecretFile: secret.describe("File of the OAuth consumer secret."),
@@ -129,10 +135,10 @@ function accountsOf(file: string, text: string, settings: AccountSettings): Acco
       problems: problems.sort((a, b) => a.line - b.line).slice(0, MOST_PROBLEMS),
       others,
     };
-  const accounts = read.value.accounts.map(({ name, baseUrl, limit, windowMs }, index) => {
+  const accounts = read.value.accounts.map(({ name, baseUrl, limit, windowMs, whenUnsure }, index) => {
     const credentials = Object.freeze(secrets[index] as Secrets);
     return Object.freeze({
-      name,
+      ...{ name, ...(whenUnsure && { whenUnsure }) },
       feed: Object.freeze({ kind: "account" as const, baseUrl, credentials }),
       limit: limit ?? settings.limit,
       limitGiven: limit !== undefined || settings.limitGiven,

@@ -3,6 +3,9 @@
  *
  * An account is active -> refused, when it has been refused for `REFUSED_FOR_MS`, and active again with its first answer; or
  * drained, by the operator's word. One that is refused loses nothing meanwhile: who stands in for it asks again.
+ *
+ * Where several collectors share an archive, each calls some of the accounts, and all must come to the same shares: then
+ * what they have agreed on says who takes part, not what this one knows.
  */
 import { DEFAULT_ACCOUNT } from "../journal/record.ts";
 import { partition, type Partition, type Sharer, type Wanted } from "./partition.ts";
@@ -34,11 +37,38 @@ export class Shares {
   #pinned = new Map<string, string>();
   #parting: readonly Sharer[] = [];
   #ownerOf: Partition = () => null;
+  /** The names that take part as collectors have agreed; null: there is one collector. */
+  #agreed: readonly string[] | null = null;
+  /** Whether this collector calls an account; undefined: all of them. */
+  readonly #isCalled: ((account: string) => boolean) | undefined;
   /** The partition without those that are refused at the moment, by their names. */
   #without: { names: string; ownerOf: Partition } | null = null;
 
-  constructor(accounts: readonly Sharer[]) {
+  constructor(accounts: readonly Sharer[], isCalled?: (account: string) => boolean) {
     this.#accounts = accounts;
+    this.#isCalled = isCalled;
+  }
+
+  /** Who takes part from the next slot on, as the collectors have agreed; null: this one decides alone. */
+  agree(accounts: readonly string[] | null): void {
+    this.#agreed = accounts;
+  }
+
+  /** Whether an account shares the jobs and is another collector's to call. */
+  isElsewhere(account: string): boolean {
+    return this.#isCalled?.(account) === false && this.#accounts.some(({ name }) => name === account);
+  }
+
+  /** Whether the collectors have agreed on who takes part. */
+  get isAgreed(): boolean {
+    return this.#agreed !== null;
+  }
+
+  /** The accounts that have been refused for so long that others are to have their share. */
+  refusedSince(nowMs: number): string[] {
+    return [...this.#refused].flatMap(([name, { sinceMs }]) =>
+      nowMs - sinceMs >= REFUSED_FOR_MS ? [name] : [],
+    );
   }
 
   /** Other accounts share from now on; what was known of those that go is forgotten, also where one of that name comes. */
@@ -52,9 +82,13 @@ export class Shares {
     return this.#drained.has(account) ? "drained" : this.#refused.has(account) ? "refused" : "active";
   }
 
-  /** The account that asks for a name. */
+  /** The account that asks for a name. A contract that collectors have not agreed on yet is asked for with its underlying. */
   readonly ownerOf: OwnerOf = (name, delayed) =>
-    this.#ownerOf(name, delayed) ?? this.#pinned.get(name) ?? this.#accounts[0]?.name ?? DEFAULT_ACCOUNT;
+    this.#ownerOf(name, delayed) ??
+    this.#pinned.get(name) ??
+    this.#ownerOf(underlyingIn(name), delayed) ??
+    this.#accounts[0]?.name ??
+    DEFAULT_ACCOUNT;
 
   /**
    * Told before each slot of all that the jobs want now: what has not changed costs nothing.
@@ -104,7 +138,9 @@ export class Shares {
 
   /** Who asks in place of an account that was refused, for what bears a name; null: nobody can. */
   standIn(name: string, delayed: boolean): string | null {
-    const left = this.#parting.filter((account) => !this.#refused.has(account.name));
+    const left = this.#parting.filter(
+      ({ name }) => !this.#refused.has(name) && this.#isCalled?.(name) !== false,
+    );
     if (left.length === 0) return null;
     const names = left.map((account) => account.name).join();
     if (this.#without?.names !== names) this.#without = { names, ownerOf: partition(this.#wanted, left) };
@@ -113,7 +149,9 @@ export class Shares {
 
   /** Whether another account than this one takes part and is not refused. */
   hasAnother(account: string): boolean {
-    return this.#parting.some(({ name }) => name !== account && !this.#refused.has(name));
+    return this.#parting.some(
+      ({ name }) => name !== account && !this.#refused.has(name) && this.#isCalled?.(name) !== false,
+    );
   }
 
   /** The accounts that are refused, and due to be tried by one call. */
@@ -121,16 +159,25 @@ export class Shares {
     return [...this.#refused]
       .filter(([, { triedMs }]) => nowMs - triedMs >= PROBED_EVERY_MS)
       .map(([name]) => name)
-      .filter((name) => !this.takesPart(name) && !this.#drained.has(name));
+      .filter(
+        (name) => !this.takesPart(name) && !this.#drained.has(name) && this.#isCalled?.(name) !== false,
+      );
   }
 
   /** Where all are refused, they go on trying: nobody could stand in. */
   #partingAt(nowMs: number): Sharer[] {
+    const agreed = this.#agreed;
+    if (agreed !== null) return this.#accounts.filter(({ name }) => agreed.includes(name));
     const wanted = this.#accounts.filter(({ name }) => !this.#drained.has(name));
     const refusedForMs = (name: string): number => nowMs - (this.#refused.get(name)?.sinceMs ?? nowMs);
     const active = wanted.filter(({ name }) => refusedForMs(name) < REFUSED_FOR_MS);
     return active.length > 0 ? active : wanted;
   }
+}
+
+/** The symbol that a name of the ledger begins with: a contract's underlying. */
+function underlyingIn(name: string): string {
+  return name.split(":", 1)[0] ?? name;
 }
 
 function isSame(before: readonly Polled[], now: readonly Polled[]): boolean {

@@ -1,8 +1,9 @@
-/** The table of accounts: what the operator wants of each, and what its collector has said of it last. No secrets. */
-import { eq, inArray, sql } from "drizzle-orm";
+/** The table of accounts: what the operator wants of each, what its collector has said of it last, and who that is. No secrets. */
+import { eq, sql } from "drizzle-orm";
 import type pg from "pg";
+import { QuotekeeperError } from "../errors.ts";
 import { placeAccounts } from "./instruments.ts";
-import { accounts, accountHolders } from "./schema.ts";
+import { accounts, collectors } from "./schema.ts";
 import { tablesOn } from "./tableRows.ts";
 import { inTransaction } from "./transaction.ts";
 
@@ -80,25 +81,44 @@ export function accountState(row: AccountRow | undefined): "active" | "drained" 
   return row?.state === "refused" ? "refused" : "active";
 }
 
-/** Who collects what, by the keys of accounts. `owner` is `host:pid`, null when nobody does: then `fence` is the last one's. */
-export async function readOwners(
-  pool: Pick<pg.Pool, "query">,
-  keys: readonly string[],
-): Promise<Map<string, { owner: string | null; fence: number }>> {
-  const { account, host, pid, fence, released, renewedAt } = accountHolders;
-  const rows = await tablesOn(pool)
-    .select({
-      account,
-      owner: sql<
-        string | null
-      >`case when not ${released} and ${renewedAt} > clock_timestamp() - ${GONE_AFTER}::interval
-        then ${host} || ':' || ${pid} end`,
-      fence: sql`${fence}`.mapWith(Number),
-    })
-    .from(accountHolders)
-    .where(inArray(account, [...keys]));
-  return new Map(rows.map(({ account, ...row }) => [account, row]));
-}
+/** A collector as it was registered. */
+type ForgottenCollector = Pick<typeof collectors.$inferSelect, "id" | "number" | "name">;
 
-/** A collector that has not renewed its lease for so long is away: it does so every 2 s. */
-const GONE_AFTER = "10 s";
+/** Told of by none for so long, a collector is away: it tells of itself every 2 s. */
+const AWAY_AFTER = "10 s";
+
+/**
+ * Forgets a collector that will not come back: its number and its name are free. One that comes back nevertheless joins anew.
+ *
+ * @param named its name or its id
+ * @throws QuotekeeperError COLLECTOR_UNKNOWN, COLLECTOR_ALIVE
+ */
+export async function forgetCollector(
+  pool: Pick<pg.Pool, "query">,
+  named: string,
+): Promise<ForgottenCollector> {
+  const db = tablesOn(pool);
+  const { id, number, name, stopped, seenAt } = collectors;
+  const isNamed = sql`(${name} = ${named} or ${id}::text = lower(${named}))`;
+  const isAlive = sql`(not ${stopped} and ${seenAt} between clock_timestamp() - ${AWAY_AFTER}::interval and clock_timestamp())`;
+  const [forgotten] = await db
+    .delete(collectors)
+    .where(sql`${isNamed} and not ${isAlive}`)
+    .returning({ id, number, name });
+  if (forgotten) return forgotten;
+  const there = await db
+    .select({ name, isNamed: sql<boolean>`${isNamed}` })
+    .from(collectors)
+    .orderBy(number);
+  const alive = there.find((one) => one.isNamed);
+  if (alive)
+    throw new QuotekeeperError(
+      "COLLECTOR_ALIVE",
+      `${alive.name} has told of itself in the last ${AWAY_AFTER}`,
+    );
+  const names = there.map((one) => one.name).join(", ");
+  throw new QuotekeeperError(
+    "COLLECTOR_UNKNOWN",
+    names === "" ? `no collector has joined, and no ${named}` : `${named} is no collector of ${names}`,
+  );
+}

@@ -1,7 +1,7 @@
 import { exchangeTime } from "../market/calendar/dates.ts";
 
 /** A collector as others see it. */
-export type CollectorProcess = {
+type CollectorProcess = {
   pid: number;
   /** The machine's name. */
   host: string;

@@ -58,7 +58,7 @@ const TEXT_OIDS = new Set([20, 1082, 1114, 1184, 1700]);
  */
 export function createPool(
   connectionString: string,
-  { max = 4, readOnly = false, plannedOnce = false, lasting = false, settle = doNothing } = {},
+  { max = 4, readOnly = false, plannedOnce = false, lasting = false, answerMs = 0, settle = doNothing } = {},
 ): pg.Pool {
   const address = addressOf(connectionString);
   const login: pg.ClientConfig = {
@@ -75,6 +75,7 @@ export function createPool(
     {
       ...login,
       max,
+      ...(answerMs > 0 ? { query_timeout: answerMs } : {}),
       ...(lasting ? { idleTimeoutMillis: 0, verify: onlyOnce() } : {}),
       Client: ArchiveClient as unknown as new () => pg.ClientBase,
       onConnect: async (client) => {

@@ -1,7 +1,7 @@
 /**
  * The fleet in the database: which collectors are there, which of them calls each account, and what they go by. Every
- * statement stands for itself: nothing of a session is needed, so a pooler in transaction mode does. All times are the
- * database's own.
+ * statement stands for itself: nothing of a session is needed, so a pooler in transaction mode does, and a collector that is
+ * paused or cut off between two of them keeps no row locked, which others wait for. All times are the database's own.
  *
  * States and moves of an account's lease:
  * - nobody's -> held: `claim`, how "new";
@@ -13,6 +13,7 @@
  * Each claim has the fence after the one before; with an older one nothing is renewed.
  */
 import type pg from "pg";
+import { z } from "zod";
 import { QuotekeeperError } from "../errors.ts";
 import { placeAccounts } from "./instruments.ts";
 import { collectors, epochs, leaseHistory, leases } from "./schema.ts";
@@ -137,11 +138,15 @@ export type LeaseStore = {
     given: { dead: readonly string[]; seen: Pick<SeenLease, "fence" | "beat"> | null },
   ) => Promise<Granted | null>;
   /**
-   * Gives leases back, and says with `stops` that the collector ends.
+   * Gives leases back, and says with `stops` that the collector ends, and what of its journal is not loaded then.
    *
    * @returns accounts that were still ours
    */
-  release: (self: Self, held: readonly HeldLease[], stops: boolean) => Promise<string[]>;
+  release: (
+    self: Self,
+    held: readonly HeldLease[],
+    stops: Pick<Telling, "journalLag"> | null,
+  ) => Promise<string[]>;
   /**
    * Proposes the epoch after `after`, 0 when there is none. It begins at a half second, so that no slot lies on the border:
    * not before `leadMs` have passed, or for 0, where a collector is alone, at the last one.
@@ -154,6 +159,9 @@ export type LeaseStore = {
     given: { leadMs: number; by: string },
   ) => Promise<boolean>;
 };
+
+/** SQLSTATE 23505. */
+const UNIQUE_VIOLATION = "23505";
 
 /** How long a lease lasts that is not renewed. */
 const TTL = "interval '7 s'";
@@ -170,12 +178,12 @@ const list = (fields: string, from: string, order: string) =>
   `(select coalesce(json_agg(json_build_object(${fields}) order by ${order}), '[]') from ${from})`;
 
 /** The fields of a Look, out of what stands for the two tables. A governor's state stays where it is: it is long. */
-const lookAt = (collectorRows: string, leaseRows: string) => `
+const lookAt = (collectorRows: string, leaseRows: string, files = "c.files") => `
   'nowMs', ${milliseconds("now.at")},
   'collectors', ${list(
     `'id', c.id, 'number', c.number, 'name', c.name, 'run', c.run, 'beat', c.beat, 'stopped', c.stopped,
      'seenAgoMs', ${milliseconds("greatest(now.at - c.seen_at, interval '0')")},
-     'jobsDigest', c.jobs_digest, 'files', c.files, 'knows', c.knows`,
+     'jobsDigest', c.jobs_digest, 'files', ${files}, 'knows', c.knows`,
     `${collectorRows} c`,
     "c.number",
   )},
@@ -199,7 +207,10 @@ const MINE = `
   json_to_recordset($3) as h (account text, fence bigint, governor jsonb) join accounts a on a.name = h.account
   where l.account_id = a.id and l.fence = h.fence and l.holder = $1 and l.run = $2`;
 
-/** What a statement has written itself it does not see in the tables: the others are from there. */
+/**
+ * What a statement has written itself it does not see in the tables: the others are from there. Files that are as one's own are
+ * left out: an answer that no network buffer holds would keep the rows locked until somebody reads it.
+ */
 const ROUND = `
   with ${NOW},
   told as (
@@ -216,6 +227,7 @@ const ROUND = `
     `(select account_id, fence, holder, run, beat, released, renewed_at, expires_at from renewed
       union all select account_id, fence, holder, run, beat, released, renewed_at, expires_at from leases
       where account_id not in (select account_id from renewed))`,
+    "case when c.files <> $5 then c.files end",
   )},
     'renewed', (select coalesce(json_agg(name order by name collate "C"), '[]') from renewed),
     'isKnown', exists (select from told)) as look
@@ -238,17 +250,6 @@ const JOIN = `
     knows = excluded.knows, journal_lag = excluded.journal_lag, clock_offset_ms = excluded.clock_offset_ms
   returning number, name`;
 
-const HISTORY = columnList(
-  leaseHistory,
-  "accountId",
-  "fence",
-  "takenAt",
-  "holder",
-  "collector",
-  "how",
-  "previous",
-);
-
 /** The taker's name; one that was forgotten in this moment has its host's. */
 const TAKER = "coalesce((select name from collectors where id = $2), $4)";
 
@@ -261,7 +262,7 @@ const TAKE_NEW = `
     on conflict (account_id) do nothing
     returning account_id, fence, granted_at
   ), noted as (
-    insert into lease_history (${HISTORY}) select account_id, fence, granted_at, $2::uuid, ${TAKER}, 'new', null from granted
+    insert into lease_history (${columnList(leaseHistory, "accountId", "fence", "takenAt", "holder", "collector", "how", "previous")}) select account_id, fence, granted_at, $2::uuid, ${TAKER}, 'new', null from granted
   )
   select fence, 'new' as how, null as governor, null as "agoMs", null as previous, null as "renewedMs" from granted`;
 
@@ -281,7 +282,7 @@ const TAKE = `
     from now, before b where l.account_id = b.account_id and b.how is not null
     returning l.fence, now.at, b.how, b.governor, b.previous, b.renewed_at
   ), noted as (
-    insert into lease_history (${HISTORY}) select $1::smallint, fence, at, $2::uuid, ${TAKER}, how, previous from granted
+    insert into lease_history (${columnList(leaseHistory, "accountId", "fence", "takenAt", "holder", "collector", "how", "previous")}) select $1::smallint, fence, at, $2::uuid, ${TAKER}, how, previous from granted
   ), pruned as (
     delete from lease_history h using granted where h.account_id = $1 and h.taken_at < granted.at - ${KEPT}
   )
@@ -293,7 +294,8 @@ const TAKE = `
 const RELEASE = `
   with ${NOW},
   stopped as (
-    update collectors set stopped = true, seen_at = now.at, beat = beat + 1 from now where id = $1 and run = $2 and $4::boolean
+    update collectors set stopped = true, seen_at = now.at, beat = beat + 1, journal_lag = $5::bigint
+    from now where id = $1 and run = $2 and $4::boolean
   )
   update leases l set released = true, beat = l.beat + 1, renewed_at = now.at, expires_at = now.at, governor = h.governor
   from now, ${MINE} returning a.name`;
@@ -311,50 +313,69 @@ const PROPOSE = `
   )
   select number from proposed`;
 
+const digestsTold = z.record(z.string(), z.string()).catch({});
+const filesTold = z
+  .object({ jobs: digestsTold, accounts: digestsTold, calendar: z.string().catch("") })
+  .catch({ jobs: {}, accounts: {}, calendar: "" });
+const pricesTold = z
+  .object({ date: z.string(), of: z.record(z.string(), z.string()) })
+  .nullable()
+  .catch(null);
+const knowsTold = z
+  .object({ refused: z.array(z.string()), prices: pricesTold })
+  .catch({ refused: [], prices: null });
+
 /** The fleet's tables in a database. */
 export function leaseStore(pool: Pick<pg.Pool, "query" | "connect">): LeaseStore {
-  const asked = async <T>(statement: string, values: unknown[]): Promise<T> => {
+  const asked = async <T extends Look>(statement: string, values: unknown[]): Promise<T> => {
     const { rows } = await pool.query<{ look: T }>(statement, values);
-    return (rows[0] as { look: T }).look;
+    const { look } = rows[0] as { look: T };
+    for (const collector of look.collectors) {
+      // The columns hold whatever somebody has written there.
+      if (collector.files !== null) collector.files = filesTold.parse(collector.files);
+      collector.knows = knowsTold.parse(collector.knows);
+    }
+    for (const epoch of look.epochs) epoch.prices = pricesTold.parse(epoch.prices);
+    return look;
   };
   return {
     look: () => asked<Look>(LOOK, []),
-    join: (self, telling) =>
-      inTransaction(pool, async (client) => {
-        // Two that come at once would find the same number free.
-        await client.query("lock table collectors in share update exclusive mode");
-        const { id, run, host, pid, version } = self;
-        const { rows } = await client.query<{ number: number; name: string }>(JOIN, [
-          ...[id, run, host, pid, version],
-          ...columnsOf(telling),
-        ]);
-        if (!rows[0])
+    join: async ({ id, run, host, pid, version }, telling) => {
+      const values = [id, run, host, pid, version, ...columnsOf(telling)];
+      for (;;)
+        try {
+          const [joined] = (await pool.query<{ number: number; name: string }>(JOIN, values)).rows;
+          if (joined) return joined;
           throw new QuotekeeperError("COLLECTORS_TOO_MANY", "256 collectors have joined this archive");
-        return rows[0];
-      }),
-    round: ({ id, run }, telling, held) =>
-      asked(ROUND, [id, run, JSON.stringify(held), ...columnsOf(telling)]),
-    claim: (account, { id, run, host }, { dead, seen }) =>
-      inTransaction(pool, async (client) => {
-        const [place] = await placeAccounts(client, [account]);
-        const taker = [place, id, run, host];
-        const { rows } = await client.query<Granted>(TAKE_NEW, taker);
-        const granted =
-          rows[0] ??
-          (await client.query<Granted>(TAKE, [...taker, dead, seen?.fence ?? null, seen?.beat ?? null]))
-            .rows[0];
-        // `bigint` is text, or not, as the pool has it.
-        return granted
-          ? {
-              ...granted,
-              fence: Number(granted.fence),
-              agoMs: granted.agoMs === null ? null : Number(granted.agoMs),
-              renewedMs: granted.renewedMs === null ? null : Number(granted.renewedMs),
-            }
-          : null;
-      }),
+        } catch (error) {
+          // Another one came at the same moment, and has the number or the name now.
+          if ((error as { code?: unknown }).code !== UNIQUE_VIOLATION) throw error;
+        }
+    },
+    round: async ({ id, run }, telling, held) => {
+      const values = [id, run, JSON.stringify(held), ...columnsOf(telling)];
+      const round = await asked<Awaited<ReturnType<LeaseStore["round"]>>>(ROUND, values);
+      for (const collector of round.collectors) collector.files ??= telling.files;
+      return round;
+    },
+    claim: async (account, { id, run, host }, { dead, seen }) => {
+      const [place] = await inTransaction(pool, (client) => placeAccounts(client, [account]));
+      const taker = [place, id, run, host];
+      const watched = [dead, seen?.fence ?? null, seen?.beat ?? null];
+      const granted =
+        (await pool.query<Granted>(TAKE_NEW, taker)).rows[0] ??
+        (await pool.query<Granted>(TAKE, [...taker, ...watched])).rows[0];
+      if (!granted) return null;
+      const { fence, agoMs, renewedMs } = granted;
+      // `bigint` is text.
+      return {
+        ...{ ...granted, fence: Number(fence), agoMs: agoMs === null ? null : Number(agoMs) },
+        renewedMs: renewedMs === null ? null : Number(renewedMs),
+      };
+    },
     release: async ({ id, run }, held, stops) => {
-      const { rows } = await pool.query<{ name: string }>(RELEASE, [id, run, JSON.stringify(held), stops]);
+      const values = [id, run, JSON.stringify(held), stops !== null, stops?.journalLag];
+      const { rows } = await pool.query<{ name: string }>(RELEASE, values);
       return rows.map(({ name }) => name).toSorted();
     },
     propose: async (after, { jobsDigest, accounts, prices }, { leadMs, by }) => {

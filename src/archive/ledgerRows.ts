@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { and, between, eq, inArray, ne, or, sql, type SQL } from "drizzle-orm";
 import type pg from "pg";
-import type { Instant } from "../clock.ts";
+import { type Instant, instantFromDate } from "../clock.ts";
 import {
   type DownNote,
   type LedgerNote,
@@ -366,13 +366,22 @@ export async function readSlotsWithin(
      group by s.slot_at order by s.slot_at`,
     [job, LEDGER_SOURCE_IDS[source], account, from.toISOString(), to.toISOString()],
   );
-  const ids = [...new Set(rows.flatMap(({ others }) => others))];
-  const sets = await tablesOn(pool).select().from(dueSets).where(inArray(dueSets.id, ids));
-  const dueOf = new Map(sets.map(({ id, instruments }) => [id, instruments]));
+  const dueOf = await readDueSets(
+    pool,
+    rows.flatMap(({ others }) => others),
+  );
   return rows.map(({ at, own, others }) => ({
     ...{ ms: new Date(at).getTime(), own },
     others: others.map((id) => dueOf.get(id) ?? []),
   }));
+}
+
+async function readDueSets(pool: pg.Pool, ids: readonly number[]): Promise<Map<number, readonly string[]>> {
+  const sets = await tablesOn(pool)
+    .select()
+    .from(dueSets)
+    .where(inArray(dueSets.id, [...new Set(ids)]));
+  return new Map(sets.map(({ id, instruments }) => [id, instruments]));
 }
 
 /** A share of a slot that an earlier run left open. `endsAt` null: no other one comes. */
@@ -402,6 +411,83 @@ export async function readLeftOpen(
     ...{ ...row, slotAt: new Date(slotAt) },
     endsAt: endsAt === null ? null : new Date(endsAt),
   }));
+}
+
+/** A share of a slot with misses. */
+type LostShare = {
+  job: string;
+  account: string;
+  slotAt: Date;
+  /** When the account was first taken over from a collector that had died, since the slot began. */
+  takenAt: Date | null;
+  /** What was missed of it, and whether because nothing ran. */
+  lost: { name: string; down: boolean }[];
+};
+
+/**
+ * The shares of slots in a market that are settled, in which something was down or after whose beginning their account was
+ * taken over from a collector that had died.
+ *
+ * @param since from when on slots of each job are looked at
+ */
+export async function readLostShares(
+  pool: pg.Pool,
+  since: ReadonlyMap<string, Date>,
+  { source, to }: { source: LedgerSource; to: Date },
+): Promise<LostShare[]> {
+  const { rows } = await pool.query<{
+    job: string;
+    slotAt: string;
+    account: string;
+    takenAt: string | null;
+    dueSetId: number;
+    names: string[];
+    down: boolean[];
+  }>(
+    `select s.job, s.slot_at as "slotAt", a.name as account, taken.at as "takenAt", s.due_set_id as "dueSetId", m.*
+     from unnest($1::text[], $2::timestamptz[]) as w (job, since)
+     join slots s on s.job = w.job and s.slot_at >= w.since and s.slot_at < $3 and s.source_id = $4 and s.missed > 0
+     join accounts a on a.id = s.account_id
+     cross join lateral (
+       select min(taken_at) as at from lease_history h
+       where h.account_id = s.account_id and h.how = 'expired' and h.taken_at >= s.slot_at
+     ) taken
+     cross join lateral (
+       select array_agg(instrument order by instrument) as names, array_agg(reason = 'down' order by instrument) as down
+       from misses m
+       where m.job = s.job and m.slot_at = s.slot_at and m.source_id = s.source_id and m.account_id = s.account_id
+         and (m.reason = 'down' or taken.at is not null)
+     ) m
+     where m.names is not null and not exists (
+       select from open_slots o
+       where o.job = s.job and o.slot_at = s.slot_at and o.source_id = s.source_id and o.account_id = s.account_id
+     )
+     order by s.slot_at, s.job, s.account_id`,
+    [
+      ...[[...since.keys()], [...since.values()].map((at) => at.toISOString())],
+      ...[to.toISOString(), LEDGER_SOURCE_IDS[source]],
+    ],
+  );
+  const starred = rows.flatMap(({ names, dueSetId }) => (names[0] === ALL_INSTRUMENTS ? [dueSetId] : []));
+  const dueOf = await readDueSets(pool, starred);
+  return rows.map(({ names, down, slotAt, takenAt, dueSetId, ...share }) => ({
+    ...{ ...share, slotAt: new Date(slotAt), takenAt: takenAt === null ? null : new Date(takenAt) },
+    lost: names.flatMap((name, place) =>
+      (name === ALL_INSTRUMENTS ? (dueOf.get(dueSetId) ?? []) : [name]).map((each) => ({
+        ...{ name: each, down: down[place] === true },
+      })),
+    ),
+  }));
+}
+
+/** How long before a window the slots that may last in it can have begun, in ms: as with fills, a day. */
+const LONGEST_OPEN_MS = 86_400_000;
+
+/** Whether a share of a slot is open that lasted within a window, in any market. */
+export async function isAnyOpen(pool: pg.Pool, { from, to }: Window): Promise<boolean> {
+  const first = new Date(+from - LONGEST_OPEN_MS);
+  const within = between(openSlots.slotAt, instantFromDate(first), instantFromDate(to));
+  return (await tablesOn(pool).select().from(openSlots).where(within).limit(1)).length > 0;
 }
 
 /** Assumed: an answer arrives at most this long after it was asked for, in ms: three times the longest wait for one. */

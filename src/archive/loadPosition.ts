@@ -1,6 +1,9 @@
 /** How far the journal has been loaded: written down in the transaction of the rows, and locked while they go in. */
-import { eq, inArray, sql } from "drizzle-orm";
+import { eq, sql } from "drizzle-orm";
 import type pg from "pg";
+import { nodeFs } from "../journal/fs.ts";
+import { journalLag, type Lag } from "../journal/lag.ts";
+import { listSegments } from "../journal/segments.ts";
 import { journalPositions } from "./schema.ts";
 import { tablesOn } from "./tableRows.ts";
 import type { Batch, LoadReport } from "./batch.ts";
@@ -37,8 +40,26 @@ export async function readPositions(
   const rows = await tablesOn(pool)
     .select({ segment: journalPositions.segment, loadedTo: journalPositions.loadedTo })
     .from(journalPositions)
-    .where(segments === null ? undefined : inArray(journalPositions.segment, [...segments]));
+    // One value, not one for each name: a journal has a segment an hour.
+    .where(
+      segments === null ? undefined : sql`${journalPositions.segment} = any (${sql.param(segments)}::text[])`,
+    );
   return new Map(rows.map(({ segment, loadedTo }) => [segment, loadedTo]));
+}
+
+/**
+ * How far the database lies behind the journal of a directory; other machines' are not looked at.
+ *
+ * @param wanted the segments that count
+ */
+export async function readLag(
+  pool: pg.Pool,
+  journalDir: string,
+  wanted: (segment: string) => boolean = () => true,
+): Promise<Lag> {
+  const segments = await listSegments(journalDir, nodeFs, wanted);
+  const names = segments.map(({ name }) => name);
+  return journalLag(journalDir, await readPositions(pool, names), { segments });
 }
 
 /** The segment's position, begun at 0 where there is none, locked until the transaction ends. */

@@ -4,10 +4,10 @@
  */
 import { addCounts } from "./letterCounts.ts";
 import type pg from "pg";
-import { atMost, type Clock } from "../clock.ts";
+import { atMost, type Clock, dateOf, type Instant } from "../clock.ts";
 import { EVER } from "../journal/record.ts";
 import { listSegments } from "../journal/segments.ts";
-import { JOURNAL_POSITION, readPositions, type Part } from "./loadPosition.ts";
+import { JOURNAL_POSITION, readLag, readPositions, type Part } from "./loadPosition.ts";
 import { isRetryable } from "./databaseError.ts";
 import { followSightings } from "./instruments.ts";
 import { explain } from "./explain.ts";
@@ -24,8 +24,8 @@ export type LoaderOptions = {
   clock: Clock;
   /** Awaited before each batch is loaded; when it rejects nothing more is. */
   onBatch?: (batch: Batch) => Promise<void>;
-  /** Called after each commit. */
-  onLoaded?: (report: LoadReport) => void;
+  /** Called after each commit, with the time of the first record of what was loaded. */
+  onLoaded?: (report: LoadReport, first: Instant | null) => void;
   /** Called for bytes of the journal that hold no whole record; they are passed over. */
   onDamage?: (damage: DamagedBytes) => void;
   /** Called when a load failed; it is tried again after `waitMs`. */
@@ -47,6 +47,9 @@ const SCAN_EVERY_MS = 60_000;
 
 /** Wait after an error that trying again does not help; somebody has to act, and may. */
 const STUCK_WAIT_MS = 30_000;
+
+/** What is loaded this much later than it came is late, in ms: another collector may have taken over its account meanwhile. */
+const LATE_MS = 5_000;
 
 /** Loads everything the journal holds and the database has not, once. Throws the database's errors. */
 export async function loadAll(options: LoaderOptions): Promise<LoadReport> {
@@ -72,6 +75,8 @@ class JournalLoader {
   readonly #stretches: StretchLoader;
   readonly #reader = new PlainReader();
   #hasFollowed = false;
+  /** Segments that nobody writes to any more, and the database has all of. */
+  #whole: ReadonlySet<string> = new Set();
   /** What was loaded since the beginning. */
   report = NOTHING_LOADED;
 
@@ -80,9 +85,9 @@ class JournalLoader {
     this.#stretches = new StretchLoader({
       ...{ pool: options.pool, position: JOURNAL_POSITION, live: true },
       reread: (part) => this.#reread(part),
-      onLoaded: (loaded) => {
+      onLoaded: (loaded, first) => {
         this.report = addCounts(this.report, loaded);
-        options.onLoaded?.(loaded);
+        options.onLoaded?.(loaded, first);
       },
     });
   }
@@ -91,11 +96,25 @@ class JournalLoader {
     const { pool, journalDir, onBatch } = this.#options;
     if (!this.#hasFollowed && onBatch === undefined) await followSightings(pool);
     this.#hasFollowed = true;
-    const positions = await readPositions(pool);
-    for (const { name, bytes } of await listSegments(journalDir)) {
+    const segments = await listSegments(journalDir);
+    // Of its own alone: the other collectors of a database have as many, and each has its own journal.
+    const positions = await readPositions(
+      pool,
+      segments.map(({ name }) => name),
+    );
+    const whole = new Set<string>();
+    for (const { name, bytes, state } of segments) {
       const position = positions.get(name) ?? 0;
       if (bytes === null || bytes > position) await this.loadSegment(name, position);
+      else if (state !== "open") whole.add(name);
     }
+    this.#whole = whole;
+  }
+
+  /** How many bytes the database has not taken. Those that had all of it at the last look are not looked at again. */
+  async behind(): Promise<number> {
+    const { pool, journalDir } = this.#options;
+    return (await readLag(pool, journalDir, (segment) => !this.#whole.has(segment))).bytes;
   }
 
   async loadSegments(segments: readonly string[]): Promise<void> {
@@ -145,6 +164,10 @@ export type Loader = {
   notify: (segment: string) => void;
   /** Resolves when all that was in the journal at the call is loaded, or rejects with the error in the way. */
   drain: () => Promise<void>;
+  /** Bytes of the journal that the database has not taken; null when it cannot be asked. Cheap enough to be asked often. */
+  behind: () => Promise<number | null>;
+  /** Time of the oldest record that was loaded late since this was last asked; null: none was. */
+  takeLate: () => Instant | null;
   /** The error that keeps it from loading at the moment, null when all is well; after `close`, when all is loaded. */
   failure: () => unknown;
   /** Ends it: one last attempt to load what is there, within `graceMs`. */
@@ -176,10 +199,16 @@ class LastingLoader implements Loader {
   #waitMs = FIRST_WAIT_MS;
   #wake: () => void = () => undefined;
   #waiters: Waiter[] = [];
+  #late: Instant | null = null;
 
   constructor(options: LoaderOptions) {
     this.#options = options;
-    this.#journal = new JournalLoader(options);
+    const onLoaded: LoaderOptions["onLoaded"] = (report, first) => {
+      const isLate = first !== null && +options.clock.now() - +dateOf(first) > LATE_MS;
+      if (isLate && (this.#late === null || first < this.#late)) this.#late = first;
+      options.onLoaded?.(report, first);
+    };
+    this.#journal = new JournalLoader({ ...options, onLoaded });
     this.#running = this.#run();
   }
 
@@ -193,6 +222,14 @@ class LastingLoader implements Loader {
       this.#waiters.push({ resolve, reject });
       this.#want();
     });
+
+  readonly behind = (): Promise<number | null> => this.#journal.behind().catch(() => null);
+
+  readonly takeLate = (): Instant | null => {
+    const late = this.#late;
+    this.#late = null;
+    return late;
+  };
 
   readonly failure = (): unknown => this.#failure;
 

@@ -407,19 +407,6 @@ export const epochs = pgTable("epochs", {
   proposedBy: text("proposed_by").notNull(),
 });
 
-/** Which process collects which account, see `collectorLease.ts`. */
-export const accountHolders = pgTable("account_holders", {
-  account: text("account").primaryKey(),
-  holder: text("holder").notNull(),
-  fence: bigintText("fence").notNull(),
-  beat: bigintText("beat").notNull(),
-  pid: integer("pid").notNull(),
-  host: text("host").notNull(),
-  grantedAt: instant("granted_at").notNull(),
-  renewedAt: instant("renewed_at").notNull(),
-  released: boolean("released").notNull(),
-});
-
 /** The newest quote of each instrument. */
 export const latestQuotes = pgView("latest_quotes", {
   ...named(),

@@ -5,6 +5,7 @@
  * one that the database refuses, is left to `loadBatch`: the stretch is read again, batch by batch.
  */
 import type pg from "pg";
+import type { Instant } from "../clock.ts";
 import type { Batch, LoadReport } from "./batch.ts";
 import { copyLines, firstRows, rowTimes } from "./copyQuotes.ts";
 import { isPassing, createMemory, ensureRoom, loadBatch, strangeMonths } from "./loadBatch.ts";
@@ -42,8 +43,8 @@ type StretchLoaderOptions = {
   live?: boolean;
   /** Reads a part of a segment again, as batches. */
   reread: (part: Part) => AsyncIterable<Batch>;
-  /** Told of each load that was committed, in order. */
-  onLoaded: (report: LoadReport) => void;
+  /** Told of each load that was committed, in order, and of the time of its first record. */
+  onLoaded: (report: LoadReport, first: Instant | null) => void;
 };
 
 /** The position is not where a stretch begins: another program has loaded it. */
@@ -148,7 +149,7 @@ export class StretchLoader {
       this.#keepBars(live !== true);
       for (const [id, { row }] of placed.seen) this.#known.describe(id, row);
       addAllSeen(this.#later, later);
-      onLoaded(report);
+      onLoaded(report, firstOf(stretch.responses[0]?.observedAt, stretch.notes[0]?.at));
       return true;
     } catch (error) {
       await this.#undo(client, error as Error);
@@ -275,7 +276,7 @@ export class StretchLoader {
     for await (const batch of reread(part)) {
       const loaded = await loadBatch(pool, batch, { memory: this.#memory, position });
       if (loaded === null) throw new LoadedByAnother(batch);
-      onLoaded(loaded);
+      onLoaded(loaded, firstOf(batch.answers[0]?.record.observedAt, batch.notes[0]?.at));
     }
   }
 }
@@ -283,6 +284,10 @@ export class StretchLoader {
 /** Whether the batches may go in one by one: the error may be about some row, or passes. */
 function isOfData(error: unknown): boolean {
   return isPassing(error) || mayBeOfARow(error) || mayBeThereAlready(error);
+}
+
+function firstOf(...times: (Instant | undefined)[]): Instant | null {
+  return times.filter((at) => at !== undefined).sort()[0] ?? null;
 }
 
 /** What became of a stretch's quotes; `remember` is to be called when they are committed. */

@@ -1,10 +1,11 @@
-/** `quotekeeper accounts list|drain|resume`: the accounts that share the jobs, and which of them take part. */
+/** `quotekeeper accounts list|drain|resume|forget`: the accounts that share the jobs, which of them take part, and who collects them. */
 import { resolve } from "node:path";
 import { z } from "zod";
-import { type Account, accountKey, accountNamed } from "../accounts/account.ts";
+import { type Account, accountNamed } from "../accounts/account.ts";
 import { requireAccounts } from "../accounts/accountsFile.ts";
-import { accountState, readAccountRows, readOwners, wantAccount } from "../archive/accountRows.ts";
+import { accountState, forgetCollector, readAccountRows, wantAccount } from "../archive/accountRows.ts";
 import { readBudgetUse } from "../archive/budgetUse.ts";
+import { readFleet } from "../archive/fleetRows.ts";
 import { currentVersion } from "../archive/migrations.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { type Archive, archiveExists, requireArchive, requireSchema, withArchive } from "../run/archive.ts";
@@ -26,10 +27,7 @@ export const accountJson = z.strictObject({
     .describe(
       "`drained`: the operator has said that it is to make no calls. `refused`: the service has refused its credentials at its last call, and other accounts ask in its place.",
     ),
-  owner: z
-    .string()
-    .nullable()
-    .describe("The collector that calls it, as `host:process id`; null when none does."),
+  owner: z.string().nullable().describe("The name of the collector that calls it; null when none does."),
   fence: count
     .nullable()
     .describe("How often a collector has taken it; the last one has this number. Null: none has."),
@@ -39,6 +37,13 @@ export const accountJson = z.strictObject({
 /** `accounts list --json`. */
 export const accountsListJson = z.strictObject({
   accounts: z.array(accountJson).describe("The accounts that are configured, in their order."),
+});
+
+/** `accounts forget --json`. */
+export const accountsForgetJson = z.strictObject({
+  id: z.string().describe("The id of the collector that was forgotten."),
+  name: z.string().describe("Its name, which another one may have now."),
+  number: count.describe("Its number, which another one may have now."),
 });
 
 type ShownAccount = z.infer<typeof accountJson>;
@@ -70,6 +75,15 @@ export const addAccounts: AddCommand = (accounts, { run, edges }) => {
       .action((name: string, { json }: { json: boolean }) =>
         run((config) => change(config, edges, { verb, name, json })),
       );
+  accounts
+    .command("forget")
+    .description("a collector will not come back: its name and its number are free for another one")
+    .argument("<collector>", "the collector's name or id")
+    .option("--json", "print JSON", false)
+    .addHelpText("after", EXIT_CODES)
+    .action((collector: string, { json }: { json: boolean }) =>
+      run((config) => forget(config, edges, { collector, json })),
+    );
 };
 
 /** @returns 0 */
@@ -123,6 +137,22 @@ async function change(config: Config, edges: Edges, { verb, name, json }: Change
   return 0;
 }
 
+/** @returns 0 */
+async function forget(
+  config: Config,
+  edges: Edges,
+  given: { collector: string; json: boolean },
+): Promise<number> {
+  await requireArchive(config);
+  const forgotten = await withArchive(config, edges, async ({ pool, address }) => {
+    await requireSchema(pool, address);
+    return forgetCollector(pool, given.collector);
+  });
+  if (given.json) printJson(edges.stdout, accountsForgetJson, forgotten);
+  else say(edges.stdout, `${forgotten.name} is forgotten; what it has collected stays.`);
+  return 0;
+}
+
 async function show(
   { pool }: Archive,
   accounts: readonly Account[],
@@ -130,14 +160,13 @@ async function show(
 ): Promise<ShownAccount[]> {
   if ((await currentVersion(pool)) === 0) return accounts.map(unseen);
   const rows = await readAccountRows(pool);
-  const owners = await readOwners(pool, accounts.map(accountKey));
+  const { accounts: owned } = await readFleet(pool);
   const used = await readBudgetUse(pool, accounts, clock.now());
-  return accounts.map((account, place) => ({
-    ...unseen(account),
-    state: accountState(rows.find(({ name }) => name === account.name)),
-    ...owners.get(accountKey(account)),
-    callsUsed: used[place]?.calls ?? 0,
-  }));
+  return accounts.map((account, place) => {
+    const { owner = null, fence = null } = owned.find((one) => one.account === account.name) ?? {};
+    const state = accountState(rows.find(({ name }) => name === account.name));
+    return { ...unseen(account), state, owner, fence, callsUsed: used[place]?.calls ?? 0 };
+  });
 }
 
 /** An account of which nobody has said anything. */

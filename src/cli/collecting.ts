@@ -13,7 +13,6 @@ import type { DataDirLock } from "../run/beside/lock.ts";
 import { lendCalls } from "../run/beside/permits.ts";
 import type { Edges } from "../run/edges.ts";
 import type { JobSet } from "../run/followJobs.ts";
-import type { Leases } from "../run/leases.ts";
 import type { Archive } from "../run/archive.ts";
 import { type Collection, startCollection } from "../run/collection.ts";
 import type { openWeb } from "../run/openWeb.ts";
@@ -38,8 +37,8 @@ export type Opened = {
 type Collecting = {
   opened: Opened;
   lock: DataDirLock;
-  /** The accounts' are taken. */
-  leases: Leases;
+  /** This collector among others. */
+  fleet: NonNullable<Parameters<typeof startCollection>[0]["fleet"]>;
   /** What the files say. */
   jobs: JobSet;
   /** Whether the database has its schema. */
@@ -76,7 +75,7 @@ export async function prepareSchema(
 export async function collect(
   config: Config,
   { clock, bootId, stdout, stderr }: Edges,
-  { opened, lock, leases, jobs, schemaIsReady, openWeb: open, line, log, ending }: Collecting,
+  { opened, lock, fleet, jobs, schemaIsReady, openWeb: open, line, log, ending }: Collecting,
 ): Promise<void> {
   const { archive, reader } = opened;
   const meter = createMeter();
@@ -89,7 +88,7 @@ export async function collect(
     look(opened.collection);
   };
   const started = await startCollection({
-    ...{ config, archive, clock, bootId, log, meter, leases, jobs, schemaIsReady },
+    ...{ config, archive, clock, bootId, log, meter, fleet, jobs, schemaIsReady },
     onChange: oncePerTurn(refresh),
   });
   opened.collection = started;
@@ -121,7 +120,7 @@ async function ticking(refresh: () => void, interrupted: Promise<string>): Promi
 
 /** What an operator wants to find in a log of yesterday; no secret is among it. */
 function startFacts(config: Config, { archive, web }: Opened, { accounts }: Collection): object {
-  const called = accounts.all.map(({ account }) => account);
+  const called = accounts.sharing;
   const { simulated, address } = marketOf(called);
   return {
     version: VERSION,
@@ -135,7 +134,7 @@ function startFacts(config: Config, { archive, web }: Opened, { accounts }: Coll
 }
 
 function banner(config: Config, { archive, web }: Opened, { accounts }: Collection): string[] {
-  const called = accounts.all.map(({ account }) => account);
+  const called = accounts.sharing;
   const { simulated, address } = marketOf(called);
   const market = simulated
     ? [
@@ -170,7 +169,7 @@ function statusText({ accounts, collector, loader, loaded }: Collection, now: Da
   const correctionMs = corrections.find((ms) => ms !== 0) ?? 0;
   const seconds = nextPollAt ? Math.max(0, Math.ceil((nextPollAt.getTime() - now.getTime()) / 1000)) : null;
   return [
-    ...(accounts.all[0]?.feed.simulated ? ["SIMULATED"] : []),
+    ...(marketOf(accounts.sharing).simulated ? ["SIMULATED"] : []),
     `${callsUsed}/${limit} calls this minute`,
     `${quotes} rows stored`,
     seconds === null ? "no poll ahead" : `next poll in ${duration(seconds)}`,

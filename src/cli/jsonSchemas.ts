@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { gapsJson } from "./backfill/gaps.ts";
 import { backfillJson } from "./backfill/report.ts";
-import { accountsListJson, accountJson } from "./accounts.ts";
+import { accountsForgetJson, accountsListJson, accountJson } from "./accounts.ts";
 import { calendarJson } from "./calendar.ts";
 import { coverageJson } from "./coverage.ts";
 import { exportJson } from "./export.ts";
@@ -23,6 +23,7 @@ export const JSON_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   "accounts list": accountsListJson,
   "accounts drain": accountJson,
   "accounts resume": accountJson,
+  "accounts forget": accountsForgetJson,
   calendar: calendarJson,
   "jobs check": jobsCheckJson,
   migrate: migrateJson,

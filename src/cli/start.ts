@@ -6,6 +6,7 @@ import { requireJobs } from "../schedule/readJobs.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import type { QuotekeeperError } from "../errors.ts";
 import { requireToken } from "../web/guard/hosts.ts";
+import type { Fleet } from "../run/fleet.ts";
 import { lockDataDir, thisProcess } from "../run/beside/lock.ts";
 import type { Edges } from "../run/edges.ts";
 import type { Opened } from "./collecting.ts";
@@ -27,8 +28,8 @@ export const addCollect: AddCommand = (command, { run, edges }) => {
  * Runs until Ctrl-C or SIGTERM. Opens in order, closes in reverse.
  *
  * @returns 0 when it ended as asked, 1 when answers are left that the database has not taken
- * @throws QuotekeeperError COLLECTOR_RUNNING when another collector has the data directory, or the account in the database;
- *   COLLECTOR_REPLACED when one has taken the account over
+ * @throws QuotekeeperError COLLECTOR_RUNNING when another collector has the data directory; COLLECTOR_DIFFERS when others of
+ *   the archive go by other files; COLLECTOR_REPLACED when another process is this collector
  */
 async function start(config: Config, edges: Edges, { web: withWeb }: { web: boolean }): Promise<number> {
   const { clock, stdout } = edges;
@@ -52,22 +53,24 @@ async function start(config: Config, edges: Edges, { web: withWeb }: { web: bool
     await lock.release();
     throw error;
   });
-  const { collect, farewell, openLeases, prepareSchema, openWeb } = await loading;
+  const { collect, farewell, openFleet, prepareSchema, openWeb } = await loading;
   const opened: Opened = { archive, reader: archive.openReader(), web: null, collection: null };
-  const leases = openLeases(archive, { lock, clock, self, interrupted, warn });
+  let fleet: Fleet | null = null;
   let lost: QuotekeeperError | null = null;
   try {
     const schemaIsReady = await prepareSchema(archive, edges, warn);
-    await Promise.all(jobs.accounts.map(leases.take));
-    const ended = leases.lost.then((error) => (lost = error).code);
+    fleet = await openFleet(config, archive, { lock, clock, self, log, jobs });
+    const taken = await fleet.join();
+    const ended = fleet.lost.then((error) => (lost = error).code);
     const ending = Promise.race([interrupted, ended]);
-    const beside = { opened, lock, leases, jobs, schemaIsReady, openWeb };
+    const beside = { opened, lock, fleet: { fleet, taken }, jobs, schemaIsReady, openWeb };
     await collect(config, edges, { ...beside, line, log, ending });
   } finally {
+    fleet?.takeNoMore();
     await opened.web?.close();
     await opened.collection?.close();
     await opened.reader.end().catch(() => undefined);
-    const released = await leases.release();
+    const released = (await fleet?.release()) ?? true;
     await archive
       .close()
       .catch((error: unknown) => log.warn({ err: error }, "the database did not close cleanly"));
@@ -81,9 +84,9 @@ async function start(config: Config, edges: Edges, { web: withWeb }: { web: bool
 /** What comes behind the archive. */
 async function loadWork(withWeb: boolean) {
   const collecting = await import("./collecting.ts");
-  const { openLeases } = await import("../run/leases.ts");
+  const { openFleet } = await import("../run/openFleet.ts");
   const openWeb = withWeb ? (await import("../run/openWeb.ts")).openWeb : null;
   // Opened by the collection, which finds it loaded.
   await import("../collect/fetchQuotes.ts");
-  return { ...collecting, openLeases, openWeb };
+  return { ...collecting, openFleet, openWeb };
 }

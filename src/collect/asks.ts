@@ -60,6 +60,8 @@ export type PlanOptions = {
   alone?: (symbol: string) => boolean;
   /** Whose each is, where there are several accounts: no call asks for what is another's. */
   ownerOf?: OwnerOf | undefined;
+  /** Whether an account's calls are made here. Default: all are. */
+  isCalled?: (account: string) => boolean;
 };
 
 /**
@@ -90,12 +92,14 @@ export function planAsks(due: readonly DueJob[], options: PlanOptions, waiting: 
 /** The groups of each account's share. */
 function ofEachAccount(
   asks: readonly UrgentAsk[],
-  { ownerOf }: PlanOptions,
+  { ownerOf, isCalled }: PlanOptions,
   groupsOf: (asks: readonly UrgentAsk[]) => AskGroup[],
 ): AskGroup[] {
   if (!ownerOf) return groupsOf(asks);
   const owned = grouped(asks, ({ subject }) => ownerOf(subject.name, subject.call.delayed));
-  return [...owned].flatMap(([account, share]) => groupsOf(share).map((group) => ({ ...group, account })));
+  return [...owned].flatMap(([account, share]) =>
+    isCalled?.(account) === false ? [] : groupsOf(share).map((group) => ({ ...group, account })),
+  );
 }
 
 /** What a call asks for, as the ledger names it; a watchlist is one thing there, whatever it holds. */

@@ -28,6 +28,9 @@ type Expansion = {
 /** A contract list, or why there is none. */
 type Expanded = OptionContract[] | "priceless" | "broken";
 
+/** The prices that all collectors expand chains by on an exchange date, decimal text by symbol. */
+export type AgreedPrices = { date: string; of: Readonly<Record<string, string>> };
+
 /** Last prices by symbol, and what each chain was expanded to. A chain that is broken is told of once. */
 export class ChainBook {
   readonly #onBroken: (problem: Error) => void;
@@ -37,6 +40,10 @@ export class ChainBook {
   /** Contracts by exchange date and chain: a chain keeps its strikes through the session, whatever is reloaded. */
   readonly #expanded = new Map<string, OptionContract[] | "broken">();
   #waiting: Waiting[] = [];
+  /** Null: nothing is agreed on, because there is one collector. */
+  #agreed: AgreedPrices | null = null;
+  /** The prices that chains were expanded by. */
+  #used: AgreedPrices = { date: "", of: {} };
 
   /** @param onBroken called once a day for a chain that cannot be expanded */
   constructor(calendar: Calendar, onBroken: (problem: Error) => void) {
@@ -49,15 +56,29 @@ export class ChainBook {
     this.#calendar = calendar;
   }
 
-  /** What a job's own contracts and its chains are on an exchange date, without expired ones. */
-  expand({ options, chains }: Pick<Job, "options" | "chains">, today: string): Expansion {
+  /** What all collectors expand chains by from now on. */
+  agree(prices: AgreedPrices | null): void {
+    this.#agreed = prices;
+  }
+
+  /** The prices that chains stand by on an exchange date, for all collectors to agree on; null: on none. */
+  used(today: string): AgreedPrices | null {
+    return this.#used.date === today ? this.#used : null;
+  }
+
+  /**
+   * What a job's own contracts and its chains are on an exchange date, without expired ones.
+   *
+   * @param onlyAgreed without those that only this collector knows the price of
+   */
+  expand({ options, chains }: Pick<Job, "options" | "chains">, today: string, onlyAgreed = false): Expansion {
     const live = options.filter((contract) => !isExpired(contract, today));
     // The job's own list where it is all, as for its symbols.
     if (chains.length === 0)
       return { contracts: live.length === options.length ? options : live, priceless: [], broken: [] };
     const lacking = { priceless: new Set<string>(), broken: new Set<string>() };
     for (const chain of chains) {
-      const expanded = this.#contractsOf(chain, today);
+      const expanded = this.#contractsOf(chain, today, onlyAgreed);
       if (typeof expanded === "string") lacking[expanded].add(chain.underlying);
       else live.push(...expanded);
     }
@@ -127,12 +148,20 @@ export class ChainBook {
     return ready;
   }
 
-  #contractsOf(chain: Chain, today: string): Expanded {
-    const key = `${today} ${JSON.stringify(chain)}`;
+  #contractsOf(chain: Chain, today: string, onlyAgreed: boolean): Expanded {
+    const { underlying } = chain;
+    const needsPrice = !Array.isArray(chain.strikes);
+    const agreed = needsPrice && this.#agreed?.date === today ? this.#agreed.of[underlying] : undefined;
+    if (needsPrice && onlyAgreed && agreed === undefined) return "priceless";
+    const key = `${today} ${agreed ?? ""} ${JSON.stringify(chain)}`;
     const kept = this.#expanded.get(key);
     if (kept) return kept;
-    const price = Array.isArray(chain.strikes) ? "0" : this.#prices.get(chain.underlying);
+    const price = needsPrice ? (agreed ?? this.#prices.get(underlying)) : "0";
     if (price === undefined) return "priceless";
+    if (needsPrice) {
+      const before = this.#used.date === today ? this.#used.of : {};
+      this.#used = { date: today, of: { ...before, [underlying]: price } };
+    }
     for (const old of this.#expanded.keys()) if (old < today) this.#expanded.delete(old);
     const expanded = this.#tryToExpand(chain, price, today);
     this.#expanded.set(key, expanded);

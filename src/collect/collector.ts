@@ -10,7 +10,7 @@ import { asShares, type ClockStep, type LedgerNote, type Share, type SlotEntry }
 import { DEFAULT_ACCOUNT } from "../journal/record.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import { contractDate } from "../market/expirations.ts";
-import { ChainBook } from "./chainBook.ts";
+import { type AgreedPrices, ChainBook } from "./chainBook.ts";
 import { Dispatcher, type DispatcherOptions, type Result } from "./dispatcher.ts";
 import { downtimeNotes, LONGEST_DOWNTIME_MS } from "./downtime.ts";
 import type { BudgetState } from "./governor/budgetState.ts";
@@ -18,7 +18,7 @@ import { type ScheduledJob, scheduleJob } from "../schedule/slots.ts";
 import { Outcomes, pendingChain, underlyingOfPending } from "./outcomes.ts";
 import type { EarlierRuns } from "./earlierRuns.ts";
 import { type DueJob, dueNames, grouped, wantedOf } from "./asks.ts";
-import { type PlannedCall, planInTurn, withoutNames } from "./callPlan.ts";
+import { ownedOf, type PlannedCall, planInTurn, withoutNames } from "./callPlan.ts";
 import { startTicker, type TickUnit, type Ticker, type TickWindow } from "../schedule/ticker.ts";
 import { LOOK_AHEAD_WINDOWS, reservedCalls, shareOf, type SlotCost, slotCosts } from "./reserve.ts";
 import { type BeginningSlot, SlotBook } from "./slotBook.ts";
@@ -31,7 +31,10 @@ export type CalledAccount = Omit<DispatcherOptions, "clock" | "log" | "onResult"
 };
 
 /** The account as it takes its share: by its configured limit. */
-export function sharerOf({ name, governor: { limit, windowMs } }: CalledAccount): Sharer {
+export function sharerOf({
+  name,
+  governor: { limit, windowMs },
+}: Pick<CalledAccount, "name" | "governor">): Sharer {
   return { name, limit, windowMs };
 }
 
@@ -53,7 +56,25 @@ export type CollectorOptions = Pick<DispatcherOptions, "clock" | "log"> & {
   earlier: EarlierRuns | null;
   /** Called whenever something changed that `status` shows. */
   onChange?: () => void;
+  /** What several collectors have agreed on for the slots at an instant; null, and by default: this one decides alone. */
+  agreedAt?: (at: Date) => Agreed | null;
 };
+
+/** What all collectors of an archive go by: so each instrument is due at one account, whoever calls it. */
+export type Agreed = {
+  /** Names of the accounts that share the jobs. */
+  accounts: readonly string[];
+  /** What chains are expanded by; null: no price is known yet. */
+  prices: AgreedPrices | null;
+};
+
+/** Looks up what is stored of an account's share of a slot: names of what was asked for within its window. */
+export type StoredIn = (share: {
+  account: string;
+  instruments: readonly string[];
+  delayed: boolean;
+  window: { from: Date; to: Date };
+}) => Promise<ReadonlySet<string>>;
 
 /** An account of a running collector. */
 export type AccountStatus = {
@@ -94,6 +115,9 @@ const STEP_WORDS: Readonly<Record<ClockStep["kind"], string>> = {
 
 const NOTHING_STORED: ReadonlySet<string> = new Set();
 
+/** The longest wait for what is under way at an account that goes to another collector, in ms: a call lasts no longer. */
+const LEAVE_MS = 20_000;
+
 /**
  * What a turn of the event loop does at a slot's start: it opens slots until so many instruments are due at them, or hands so
  * many calls over. What has arrived would wait for thousands of them.
@@ -121,6 +145,8 @@ export class Collector {
   /** What the slots of the coming windows cost each account, and how long that holds, where it was asked for. */
   readonly #reserved = new Map<string, { costs: SlotCost[]; untilMs: number }>();
   readonly #ownerOf: OwnerOf | undefined;
+  /** Whether this collector calls an account, or it is of those that nobody shares: others are other collectors'. */
+  readonly #isCalled = (account: string): boolean => this.#options.shares?.isElsewhere(account) !== true;
   /** Accounts that are refused, and make a call at this slot to see whether they still are. */
   #probing: ReadonlySet<string> = new Set();
 
@@ -133,7 +159,7 @@ export class Collector {
         onOpened: (slot, shares) => this.#noteOpened(slot, shares),
         onSettled: (entries) => this.#note(entries),
       },
-      this.#ownerOf,
+      this.#ownerOf && { ownerOf: this.#ownerOf, isCalled: this.#isCalled },
     );
     this.#earlier = options.earlier;
     this.#jobs = jobs.map((job) => scheduleJob(job, calendar));
@@ -143,6 +169,7 @@ export class Collector {
       ...{ clock, log, slots: this.#slots, chains: this.#chains },
       lastSeenMs: options.earlier?.lastSeenMs ?? new Map(),
       ownerOf: this.#ownerOf,
+      isCalled: this.#isCalled,
       ask: (planned) => this.#add(planned),
       onExpanded: () => this.#share(contractDate(clock.now())),
       handOver: (planned) => this.#handOver(planned),
@@ -219,6 +246,90 @@ export class Collector {
     );
   }
 
+  /** Other accounts share the jobs from the next slot on, whoever calls them. */
+  shareAmong(gone: readonly string[], come: readonly Sharer[]): void {
+    this.#options.shares?.replace(gone, come);
+    this.#reserved.clear();
+  }
+
+  /**
+   * Calls an account that shares the jobs and that another collector, or none, has called until now: at once what its share of
+   * the slots that last still lacks.
+   *
+   * @param storedIn what others have stored of a share within its slot
+   */
+  async take(account: CalledAccount, storedIn: StoredIn): Promise<void> {
+    this.#employ(account);
+    this.#reserved.clear();
+    const { clock } = this.#options;
+    const now = clock.now();
+    this.#share(contractDate(now), now);
+    const lasting = this.#jobs.flatMap((scheduled) => {
+      const slot = scheduled.schedule.current(now);
+      return slot ? [{ ...scheduled, slot }] : [];
+    });
+    const stored = await Promise.all(
+      lasting.map(({ job, schedule, slot }) => {
+        const { name } = account;
+        const { contracts } = this.#chains.expand(job, contractDate(now));
+        const isIn = (instrument: string): boolean => this.#ownerOf?.(instrument, job.delayed) === name;
+        const instruments = dueNames({ job, symbols: job.symbols, contracts }).filter(isIn);
+        const window = { from: slot, to: new Date(schedule.endOf(slot).deadlineMs) };
+        return storedIn({ account: name, instruments, delayed: job.delayed, window });
+      }),
+    );
+    const due = lasting.flatMap((scheduled, place): DueJob[] => {
+      const { job, schedule, slot } = scheduled;
+      // Meanwhile the account may be another's again, the slot over, or its share open as the slot began just now.
+      const isOurs = this.#dispatchers.has(account.name) && this.#jobs.some((one) => one.job === job);
+      const isOver = schedule.endOf(slot).deadlineMs <= clock.now().getTime();
+      const ledgerSlot = { job: job.name, slotAt: instantFromDate(slot) };
+      if (!isOurs || isOver || this.#slots.isOpen(ledgerSlot, account.name)) return [];
+      const share = { account: account.name, stored: stored[place] ?? NOTHING_STORED };
+      return [this.#open(scheduled, contractDate(now), share).asked];
+    });
+    allOf(this.#plan(due));
+  }
+
+  /**
+   * Calls an account no more: another collector does. What waits for it is that one's to ask.
+   *
+   * @returns resolves when nothing of it is under way, and its shares of the slots that last are settled
+   */
+  async leave(name: string): Promise<void> {
+    const dispatcher = this.#dispatchers.get(name);
+    if (!dispatcher) return;
+    const waiting = this.#withdraw();
+    this.#dispatchers.delete(name);
+    this.#leaving.add(dispatcher);
+    this.#reserved.clear();
+    this.#share(contractDate(this.#options.clock.now()));
+    allOf(this.#plan([], waiting));
+    // One that shares the jobs no more is done with all that it had; of another collector's nothing is asked again.
+    const over = this.#isCalled(name) ? dispatcher.idle() : dispatcher.close(LEAVE_MS);
+    await over.finally(() => this.#leaving.delete(dispatcher));
+    if (!this.#isCalled(name)) this.#slots.settleAccount(name, "down");
+  }
+
+  /** What this collector would have all of them agree on: who is refused for long, and what chains were expanded by. */
+  knows(): { refused: string[]; prices: AgreedPrices | null } {
+    const { shares, clock } = this.#options;
+    return {
+      refused: shares?.refusedSince(clock.monotonicMs()) ?? [],
+      prices: this.#chains.used(contractDate(clock.now())),
+    };
+  }
+
+  /** What is known of an account's budget, for whoever calls it next; null: it is not called. */
+  handOver(account: string): ReturnType<Dispatcher["handOver"]> | null {
+    return this.#dispatchers.get(account)?.handOver() ?? null;
+  }
+
+  /** Whether the leases of the accounts are in doubt: then their calls leave with care. */
+  beUnsure(unsure: boolean): void {
+    for (const dispatcher of this.#dispatchers.values()) dispatcher.beUnsure(unsure);
+  }
+
   /** The accounts that are to make no calls, by the operator's word: from the next slot on. */
   drain(names: readonly string[]): void {
     this.#options.shares?.drain(names);
@@ -273,8 +384,14 @@ export class Collector {
 
   #add(planned: PlannedCall): void {
     const { account } = planned;
+    if (account !== null && !this.#isCalled(account))
+      this.#outcomes.take(planned, { kind: "missed", reason: "down" });
     // A watchlist that is pinned to it: nobody else has it.
-    if (account !== null && this.#options.shares?.takesPart(account) === false && !this.#probing.has(account))
+    else if (
+      account !== null &&
+      this.#options.shares?.takesPart(account) === false &&
+      !this.#probing.has(account)
+    )
       this.#outcomes.take(planned, { kind: "missed", reason: "down" });
     else this.#of(account).add(planned);
   }
@@ -397,7 +514,7 @@ export class Collector {
     if (due.length === 0) return;
     const today = contractDate(this.#options.clock.now());
     this.#outcomes.turnTo(today);
-    this.#share(today);
+    this.#share(today, new Date(Math.max(...due.map(({ slot }) => slot.getTime()))));
     const jobs: DueJob[] = [];
     let opened = 0;
     for (const scheduled of due) {
@@ -412,10 +529,15 @@ export class Collector {
   }
 
   /** Before a slot is opened it is settled whose everything is that the jobs want now, at whatever slots. */
-  #share(today: string): void {
-    this.#options.shares?.settle(
+  #share(today: string, at = this.#options.clock.now()): void {
+    const { shares, agreedAt } = this.#options;
+    if (!shares) return;
+    const agreed = agreedAt?.(at) ?? null;
+    shares.agree(agreed?.accounts ?? null);
+    this.#chains.agree(agreed?.prices ?? null);
+    shares.settle(
       this.#jobs.map(({ job }) => {
-        const { contracts, priceless } = this.#chains.expand(job, today);
+        const { contracts, priceless } = this.#chains.expand(job, today, agreed !== null);
         return {
           job,
           symbols: priceless.length === 0 ? job.symbols : [...job.symbols, ...priceless],
@@ -428,7 +550,9 @@ export class Collector {
   }
 
   *#plan(jobs: readonly DueJob[], waiting = this.#withdraw()): Iterable<void> {
-    this.#planned = this.#probed(planInTurn(jobs, this.#outcomes.planOptions, waiting));
+    const options = this.#outcomes.planOptions;
+    const ownerOf = this.#keeping(waiting);
+    this.#planned = this.#probed(planInTurn(jobs, { ...options, ownerOf }, waiting));
     let added = 0;
     for (const call of this.#planned) {
       this.#add(call);
@@ -436,6 +560,25 @@ export class Collector {
       if (added % ADDED_AT_ONCE === 0) yield;
     }
     this.#options.onChange?.();
+  }
+
+  /**
+   * Whose each instrument is, but that what waits at an account stays there when it has become another collector's: that one
+   * asks for it from the next slot on. What waits at an account that has gone to another collector is that one's to ask.
+   */
+  #keeping(waiting: readonly PlannedCall[]): OwnerOf | undefined {
+    const ownerOf = this.#ownerOf;
+    if (!ownerOf) return undefined;
+    const kept = new Map<string, string>();
+    for (const { account, call, wants } of waiting)
+      for (const [name, slots] of wants) {
+        if (this.#isCalled(ownerOf(name, call.delayed))) continue;
+        if (account !== null && this.#dispatchers.has(account)) kept.set(`${call.delayed} ${name}`, account);
+        else this.#outcomes.fate(slots, [name], "down");
+      }
+    return kept.size === 0
+      ? ownerOf
+      : (name, delayed) => kept.get(`${delayed} ${name}`) ?? ownerOf(name, delayed);
   }
 
   /** The same calls, one of them for each account that is to be tried: what it is refused, the others ask for. */
@@ -454,25 +597,34 @@ export class Collector {
     return [...this.#all.flatMap((dispatcher) => dispatcher.withdraw()), ...this.#planned];
   }
 
-  /** Opens a job's slot in the ledger; gives what is to be asked for it, and how many names are due. */
+  /**
+   * Opens a job's slot in the ledger; gives what is to be asked for it, and how many names are due.
+   *
+   * @param share the account whose share alone is opened, and what it has already; default: all shares
+   */
   #open(
     { job, schedule, slot }: ScheduledJob & { slot: Date },
     today: string,
+    share?: { account: string; stored: ReadonlySet<string> },
   ): { asked: DueJob; names: number } {
+    const isIn = (name: string): boolean => !share || this.#ownerOf?.(name, job.delayed) === share.account;
+    const hasPending = (underlying: string): boolean => isIn(pendingChain(underlying));
     const dueSlot = { job, slotAt: instantFromDate(slot), ...schedule.endOf(slot) };
     const { deadlineMs } = dueSlot;
-    const { contracts, priceless, broken } = this.#chains.expand(job, today);
+    const { contracts, ...lacks } = this.#chains.expand(job, today);
+    const [priceless, broken] = [lacks.priceless.filter(hasPending), lacks.broken.filter(hasPending)];
     const due = { ...dueSlot, symbols: job.symbols, contracts };
     const ledgerSlot = { job: job.name, slotAt: due.slotAt };
-    const stored = this.#earlier?.storedWithin(job, slot.getTime(), deadlineMs) ?? new Set();
-    const names = [...dueNames(due), ...[...priceless, ...broken].map(pendingChain)];
+    const stored = share?.stored ?? this.#earlier?.storedWithin(job, slot.getTime(), deadlineMs) ?? new Set();
+    const names = [...dueNames(due).filter(isIn), ...[...priceless, ...broken].map(pendingChain)];
     this.#slots.open({ ...ledgerSlot, deadlineMs, delayed: job.delayed, due: names });
     this.#slots.settle([ledgerSlot], [...stored], "stored");
     this.#slots.settle([ledgerSlot], broken.map(pendingChain), "malformed");
     this.#chains.await(dueSlot, job.chains, priceless);
     // The job's own list where it is all: slots that share it are taken apart once.
     const symbols = priceless.length === 0 ? job.symbols : [...new Set([...job.symbols, ...priceless])];
-    const lacking = withoutNames({ ...due, symbols }, stored);
+    const [own] = share ? ownedOf([{ ...due, symbols }], isIn) : [{ ...due, symbols }];
+    const lacking = withoutNames(own ?? { ...due, symbols: [], contracts: [] }, stored);
     return { asked: this.#outcomes.withoutResting(lacking), names: names.length };
   }
 
@@ -521,8 +673,10 @@ export class Collector {
     const past = slots.map((slotAt) => ({ slotAt, stored: NOTHING_STORED }));
     const ownerOf = this.#ownerOf;
     const owned = grouped(due, (name) => ownerOf?.(name, job.delayed) ?? DEFAULT_ACCOUNT);
-    const shares = Array.from(owned, ([account, names]) => ({ account, due: names }));
-    downtimeNotes(job.name, shares, past).forEach(this.#options.onNote);
+    const shares = Array.from(owned, ([account, names]) => ({ account, due: names })).filter(({ account }) =>
+      this.#isCalled(account),
+    );
+    if (shares.length > 0) downtimeNotes(job.name, shares, past).forEach(this.#options.onNote);
   }
 }
 

@@ -52,6 +52,8 @@ type OutcomesOptions = {
   lastSeenMs: ReadonlyMap<string, number>;
   /** Whose each instrument is; undefined: there is one account. */
   ownerOf: OwnerOf | undefined;
+  /** Whether this collector calls an account. */
+  isCalled: (account: string) => boolean;
 };
 
 /** When an instrument was last asked is forgotten after so long, in ms: chains bring new contracts every week. */
@@ -78,6 +80,7 @@ export class Outcomes {
       lastSeenMs: (name) => this.#lastSeenMs.get(name) ?? 0,
       ...(this.askBackoff.holds && { alone: (symbol) => this.askBackoff.isSuspect(symbol) }),
       ownerOf: this.#options.ownerOf,
+      isCalled: this.#options.isCalled,
     };
   }
 

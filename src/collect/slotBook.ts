@@ -34,6 +34,13 @@ export type BeginningSlot = Slot & {
 /** `unsettled`: how many outcomes each name still waits for, one for each time the slot was opened with it. */
 type OpenSlot = { slot: BeginningSlot; entry: SlotEntry; unsettled: Map<string, number> };
 
+/** Whose each instrument is, where there are several accounts. */
+type Owners = {
+  ownerOf: OwnerOf;
+  /** Whether this collector calls an account: the shares of others are theirs to account for. */
+  isCalled: (account: string) => boolean;
+};
+
 /** Told of slots. */
 type SlotListener = {
   /** A slot has begun, or something else is due in some of its shares than was said before: those, all of them at once. */
@@ -54,12 +61,28 @@ export class SlotBook {
   readonly #open = new Map<string, Map<string, OpenSlot>>();
   #recent: Stored[] = [];
   readonly #listener: SlotListener;
-  readonly #ownerOf: OwnerOf | undefined;
+  readonly #owners: Owners | undefined;
 
-  /** @param ownerOf whose each instrument is; undefined: there is one account */
-  constructor(listener: SlotListener, ownerOf?: OwnerOf) {
+  /** @param owners undefined: there is one account */
+  constructor(listener: SlotListener, owners?: Owners) {
     this.#listener = listener;
-    this.#ownerOf = ownerOf;
+    this.#owners = owners;
+  }
+
+  /** Whether an account's share of a slot is open. */
+  isOpen(slot: Slot, account: string): boolean {
+    return this.#open.get(slotKey(slot))?.has(account) === true;
+  }
+
+  /** Settles all that is open of an account, because this collector does not call it any more. */
+  settleAccount(account: string, reason: MissReason): void {
+    for (const shares of [...this.#open.values()]) {
+      const open = shares.get(account);
+      if (!open) continue;
+      for (const name of open.unsettled.keys()) open.entry.misses.push([name, reason]);
+      open.unsettled.clear();
+      this.#giveOut(open);
+    }
   }
 
   /**
@@ -102,14 +125,17 @@ export class SlotBook {
 
   /** The account in whose share each name is due: where it is due already, that one. */
   #shares(slot: Slot & { delayed: boolean }, names: readonly string[]): Map<string, string[]> {
-    const ownerOf = this.#ownerOf;
-    if (!ownerOf) return new Map(names.length === 0 ? [] : [[DEFAULT_ACCOUNT, [...names]]]);
+    const owners = this.#owners;
+    if (!owners) return new Map(names.length === 0 ? [] : [[DEFAULT_ACCOUNT, [...names]]]);
     const known = new Map(
       [...(this.#open.get(slotKey(slot)) ?? [])].flatMap(([account, { entry }]) =>
         entry.due.map((name): [string, string] => [name, account]),
       ),
     );
-    return grouped(names, (name) => known.get(name) ?? ownerOf(name, slot.delayed));
+    const shares = grouped(names, (name) => known.get(name) ?? owners.ownerOf(name, slot.delayed));
+    for (const account of shares.keys())
+      if (!this.#open.get(slotKey(slot))?.has(account) && !owners.isCalled(account)) shares.delete(account);
+    return shares;
   }
 
   /** The contracts of chains whose price came late are due in place of what stood for them. */

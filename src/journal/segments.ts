@@ -41,14 +41,19 @@ const GZIP_START_BYTES = 16;
  * states (a crash between two steps of its compression) is listed once, in the first of them: each
  * of the files is whole.
  *
+ * @param wanted which of them are; no file of the others is opened
  * @returns an empty list when the directory does not exist
  * @throws QuotekeeperError JOURNAL_UNREADABLE
  */
-export async function listSegments(dir: string, fs: JournalFs = nodeFs): Promise<SegmentInfo[]> {
+export async function listSegments(
+  dir: string,
+  fs: JournalFs = nodeFs,
+  wanted: (name: string) => boolean = () => true,
+): Promise<SegmentInfo[]> {
   const states = new Map<string, SegmentState>();
   for (const file of await filesOf(dir, fs)) {
     const segment = segmentOfFile(file);
-    if (segment === null) continue;
+    if (segment === null || !wanted(segment.name)) continue;
     const known = states.get(segment.name);
     if (known === undefined || SEGMENT_STATES.indexOf(segment.state) < SEGMENT_STATES.indexOf(known))
       states.set(segment.name, segment.state);

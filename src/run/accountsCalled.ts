@@ -1,39 +1,64 @@
-/** The accounts of a running collection: opened, given to the collector, and closed when they go. */
-import { type Account, accountKey } from "../accounts/account.ts";
-import type { CalledAccount, Collector } from "../collect/collector.ts";
+/** The accounts that this collector calls: opened when it takes them, given to the collector, and closed when they go. */
+import { type Account, accountKey, marketOf } from "../accounts/account.ts";
+import type { Sharer } from "../accounts/partition.ts";
+import { type CalledAccount, type Collector, sharerOf, type StoredIn } from "../collect/collector.ts";
 import type { LedgerSource } from "../journal/ledger.ts";
 import { DEFAULT_ACCOUNT } from "../journal/record.ts";
-import { type Calendar, createCalendar } from "../market/calendar/tradingCalendar.ts";
+import { alwaysOpen, type Calendar, createCalendar } from "../market/calendar/tradingCalendar.ts";
 import type { CalendarOverride } from "../market/calendar/overrides.ts";
-import type { Leases } from "./leases.ts";
+import type { Taken } from "./fleet.ts";
 import type { AccountStations, Stations } from "./stations.ts";
 
-/** What they are opened through, and who takes them. */
+/** What they are opened through. */
 type AccountsOptions = {
   stations: Pick<Stations, "open">;
-  leases: Pick<Leases, "take" | "giveUp">;
   called: (open: AccountStations) => CalledAccount;
+  /** The accounts that share the jobs. */
+  accounts: readonly Account[];
 };
 
-/** The accounts that are called now. */
+type AccountsCollector = Pick<Collector, "replaceAccounts" | "shareAmong" | "take" | "leave">;
+
+/** They. */
 export class AccountsCalled {
   readonly #options: AccountsOptions;
+  #accounts: readonly Account[];
   #open: AccountStations[] = [];
+  /** The market of the one that went last: its last slots are settled when it is gone. */
+  #left: LedgerSource | null = null;
 
   constructor(options: AccountsOptions) {
     this.#options = options;
+    this.#accounts = options.accounts;
   }
 
-  /** Opens the first ones, whose leases are taken. @returns they, for the collector */
-  async open(accounts: readonly Account[]): Promise<CalledAccount[]> {
+  /** Opens the first ones. @returns they, for the collector */
+  async open(taken: ReadonlyMap<string, Taken>): Promise<CalledAccount[]> {
+    const called: CalledAccount[] = [];
     // One after the other, so that those that are open are closed when one fails.
-    for (const account of accounts) this.#open.push(await this.#options.stations.open(account));
-    return this.#open.map(this.#options.called);
+    for (const account of this.#accounts) {
+      const how = taken.get(account.name);
+      if (!how) continue;
+      const open = await this.#options.stations.open(account);
+      this.#open.push(open);
+      called.push(this.#called(open, how));
+    }
+    return called;
   }
 
-  /** They, in their order. */
+  /** They, in the order of the accounts that share the jobs. */
   get all(): readonly AccountStations[] {
     return this.#open;
+  }
+
+  /** All that share the jobs, whoever calls them. */
+  get sharing(): readonly Account[] {
+    return this.#accounts;
+  }
+
+  /** Whether an account is called here. */
+  isCalled(name: string): boolean {
+    return this.#open.some(({ account }) => account.name === name);
   }
 
   /** The market that an account calls; until that has answered, and of one that is gone, the one that another calls. */
@@ -41,56 +66,75 @@ export class AccountsCalled {
     const own = this.#open.find(({ account }) => account.name === name)?.feed;
     const all = [own, ...this.#open.map(({ feed }) => feed)];
     const answered = all.map((feed) => feed?.answeredAs() ?? null).find((market) => market !== null);
-    return answered ?? (own ?? this.#open[0]?.feed)?.ledgerSource() ?? "account";
+    const market = marketOf(this.#accounts).simulated ? "simulated" : "account";
+    return answered ?? (own ?? this.#open[0]?.feed)?.ledgerSource() ?? this.#left ?? market;
   }
 
   /** The markets that all of them call: one, unless something is wrong. */
   get sources(): ReadonlySet<LedgerSource> {
-    return new Set(this.#open.map(({ account }) => this.sourceOf(account.name)));
+    const names = this.#open.length > 0 ? this.#open.map(({ account }) => account.name) : [undefined];
+    return new Set(names.map((name) => this.sourceOf(name)));
   }
 
   /** The trading calendar to keep. */
   calendar(overrides: readonly CalendarOverride[]): Calendar {
-    return this.#open[0]?.feed.calendar(overrides) ?? createCalendar(overrides);
+    return marketOf(this.#accounts).simulated ? alwaysOpen : createCalendar(overrides);
+  }
+
+  /** Begins to call an account that another collector, or none, has called until now. */
+  async take(
+    name: string,
+    taken: Taken,
+    to: { collector: AccountsCollector; storedIn: StoredIn },
+  ): Promise<void> {
+    const account = this.#accounts.find((one) => one.name === name);
+    if (!account || this.isCalled(name)) return;
+    const open = await this.#options.stations.open(account);
+    this.#open = this.#inOrder([...this.#open, open]);
+    await to.collector.take(this.#called(open, taken), to.storedIn);
+  }
+
+  /** Calls an account no more. @returns resolves when nothing of it is under way */
+  async leave(name: string, { collector }: { collector: AccountsCollector }): Promise<void> {
+    const gone = this.#open.find(({ account }) => account.name === name);
+    if (!gone) return;
+    this.#left = this.sourceOf(name);
+    this.#open = this.#open.filter((open) => open !== gone);
+    await collector.leave(name);
+    await gone.feed.close();
   }
 
   /**
-   * Goes on with these accounts. Those that are as before are not touched; one that has changed goes, and comes anew
-   * with what is noted of its calls.
+   * Goes on with these accounts. Of those that are called, one that is as before is not touched; one that has changed comes
+   * anew with what is noted of its calls; one that is gone is called until its lease is given back.
    *
-   * @throws what keeps a new one from being opened: then those before go on, all of them
+   * @throws what keeps a changed one from being opened: then those before go on, all of them
    */
-  async replace(accounts: readonly Account[], collector: Pick<Collector, "replaceAccounts">): Promise<void> {
-    const { stations, leases, called } = this.#options;
-    const gone = this.#open.filter(({ account }) => !accounts.some((other) => isSame(account, other)));
-    const come = accounts.filter((account) => !this.#open.some((open) => isSame(account, open.account)));
-    if (gone.length + come.length === 0) return;
+  async replace(accounts: readonly Account[], collector: AccountsCollector): Promise<void> {
+    const changed = accounts.filter(({ name }) => this.#isChanged(name, accounts) && this.isCalled(name));
     const opened: AccountStations[] = [];
-    const taken: Account[] = [];
     try {
-      for (const account of come) {
-        await leases.take(account);
-        taken.push(account);
-        opened.push(await stations.open(account));
-      }
+      for (const account of changed) opened.push(await this.#options.stations.open(account));
     } catch (error) {
       for (const { feed } of opened) await feed.close();
-      for (const account of taken) await leases.giveUp(account);
       throw error;
     }
-    const before = this.#open;
-    this.#open = accounts.flatMap(
-      (account) => [...opened, ...before].find((open) => isSame(open.account, account)) ?? [],
+    const names = changed.map(({ name }) => name);
+    const before = this.#open.filter(({ account }) => names.includes(account.name));
+    const sharing = (all: readonly Account[]): string[] => all.map(({ name }) => name);
+    const gone = sharing(this.#accounts).filter(
+      (name) => !sharing(accounts).includes(name) || this.#isChanged(name, accounts),
     );
-    const leaving = collector.replaceAccounts(
-      gone.map(({ account }) => account.name),
-      opened.map(called),
+    const come = accounts.filter(
+      ({ name }) => !sharing(this.#accounts).includes(name) || this.#isChanged(name, accounts),
     );
+    this.#accounts = accounts;
+    this.#open = this.#inOrder([...this.#open.filter((open) => !before.includes(open)), ...opened]);
+    collector.shareAmong(gone, come.map(accountSharer));
+    if (names.length === 0) return;
+    const leaving = collector.replaceAccounts(names, opened.map(this.#options.called));
     void leaving.then(async () => {
-      for (const { account, feed } of gone) {
-        await feed.close();
-        await leases.giveUp(account);
-      }
+      for (const { feed } of before) await feed.close();
     });
   }
 
@@ -98,10 +142,39 @@ export class AccountsCalled {
   async close(): Promise<void> {
     for (const { feed } of this.#open) await feed.close();
   }
+
+  #called(open: AccountStations, { granted, listens }: Taken): CalledAccount {
+    // After a run of our own that is dead, what was noted of its calls here says more.
+    const isAnothers = granted?.how === "released" || granted?.how === "expired";
+    const { governor = null, agoMs = null, how = "new" } = granted ?? {};
+    return {
+      ...this.#options.called(open),
+      ...{ startsListening: listens, whenUnsure: open.account.whenUnsure ?? "go" },
+      ...(isAnothers && { inherited: { handed: governor, agoMs: agoMs ?? 0, released: how === "released" } }),
+    };
+  }
+
+  #inOrder(open: readonly AccountStations[]): AccountStations[] {
+    const place = (name: string): number => {
+      const found = this.#accounts.findIndex((account) => account.name === name);
+      return found < 0 ? Infinity : found;
+    };
+    return [...open].sort((a, b) => place(a.account.name) - place(b.account.name));
+  }
+
+  #isChanged(name: string, accounts: readonly Account[]): boolean {
+    const [before, now] = [this.#accounts, accounts].map((all) => all.find((one) => one.name === name));
+    return before !== undefined && now !== undefined && !isSame(before, now);
+  }
+}
+
+/** An account as it takes its share, whoever calls it. */
+export function accountSharer({ name, limit, limitWindowMs }: Account): Sharer {
+  return sharerOf({ name, governor: { limit, windowMs: limitWindowMs } });
 }
 
 function isSame(one: Account, other: Account): boolean {
-  const identity = ({ name, limit, limitGiven, limitWindowMs }: Account): string =>
-    JSON.stringify([name, limit, limitGiven, limitWindowMs]);
+  const identity = ({ name, limit, limitGiven, limitWindowMs, whenUnsure }: Account): string =>
+    JSON.stringify([name, limit, limitGiven, limitWindowMs, whenUnsure]);
   return identity(one) === identity(other) && accountKey(one) === accountKey(other);
 }

@@ -21,6 +21,9 @@ const READERS = 2;
 /** How often readers whose statements last too long are looked for. */
 const END_READERS_EVERY_MS = 5_000;
 
+/** The connections for leases: one that hangs is given up, and the next one may not. */
+const LEASES = { max: 3, answerMs: 2_000 };
+
 /** An open archive. */
 export type Archive = {
   pool: pg.Pool;
@@ -32,6 +35,8 @@ export type Archive = {
   openReader: (options?: { plannedOnce: boolean }) => pg.Pool;
   /** One lasting connection of its own, for temporary tables; the caller ends it. */
   openScratch: () => pg.Pool;
+  /** Connections for the leases, whose statements wait for no other's, and not for long; the caller ends it. */
+  openLeases: () => pg.Pool;
   /** Whether it is the embedded server. */
   embedded: boolean;
   /** Brings the embedded server back if it went away; does nothing for another server. */
@@ -58,6 +63,7 @@ export async function openArchive(
       pool,
       openReader: (options) => createReaderPool(databaseReaderUrl, { max: READERS, ...options }),
       openScratch: () => createPool(databaseUrl, { max: 1, lasting: true }),
+      openLeases: () => createPool(databaseUrl, LEASES),
       address: describeDatabase(config.databaseUrl),
       readerUrl: withoutPassword(databaseReaderUrl),
       embedded: false,
@@ -87,6 +93,7 @@ function embeddedArchive(server: EmbeddedServer): Archive {
     openReader: (options) =>
       kept("viewerUrl", createReaderPool(server.viewerUrl, { max: READERS, ...options })),
     openScratch: () => kept("ownerUrl", createPool(server.ownerUrl, { max: 1, lasting: true })),
+    openLeases: () => kept("ownerUrl", createPool(server.ownerUrl, LEASES)),
     get address() {
       return describeDatabase(server.readerUrl);
     },

@@ -1,43 +1,49 @@
 /** The collecting half of `start` and `collect`: opens the stations in order, begins to poll, and ends it all again. */
 import { resolve } from "node:path";
 import type { Logger } from "pino";
+import type { Account } from "../accounts/account.ts";
 import { addCounts } from "../archive/letterCounts.ts";
 import { databaseError, isRetryable } from "../archive/databaseError.ts";
 import { type LoadReport, NOTHING_LOADED } from "../archive/batch.ts";
+import { readStoredWithin } from "../archive/ledgerRows.ts";
 import { type Loader, startLoader } from "../archive/loader.ts";
 import { migrate } from "../archive/migrations.ts";
 import { atMost, type Clock, instantFromDate } from "../clock.ts";
-import type { Collector } from "../collect/collector.ts";
+import type { Collector, StoredIn } from "../collect/collector.ts";
 import { scheduleJob } from "../schedule/slots.ts";
 import { requireJobs } from "../schedule/readJobs.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { createCalendar } from "../market/calendar/tradingCalendar.ts";
 import type { JournalFs } from "../journal/fs.ts";
 import type { JournalHealth } from "../journal/writer.ts";
+import type { LiveFleet } from "../web/api/types.ts";
 import type { Meter } from "../web/monitoring/meter.ts";
 import type { Archive } from "./archive.ts";
 import { readEarlierRuns } from "./callHistory.ts";
 import { calmLog } from "./calmLog.ts";
 import { type ClockFile, KEEP_CLOCK_EVERY_MS, openClockFile, beginRun } from "./lastRun.ts";
-import { AccountsCalled } from "./accountsCalled.ts";
+import { accountSharer, AccountsCalled } from "./accountsCalled.ts";
 import { followJobs, type JobSet } from "./followJobs.ts";
-import type { Leases } from "./leases.ts";
+import { filesSaid } from "./filesDigest.ts";
+import type { Fleet, Holder, Taken } from "./fleet.ts";
 import { followOperator } from "./operatorsWord.ts";
 import { createNoteWriter, type NoteWriter } from "./ledgerNotes.ts";
 import { keepLoaderState, type LoaderStateFile } from "./loaderState.ts";
 import { meteredSend, meterNote } from "./metered.ts";
 import { calledAccount, openCollector } from "./pipeline.ts";
-import { openSettler } from "./settleDowntime.ts";
+import { openSettler, type Settler } from "./settleDowntime.ts";
 import { openStations, type Stations } from "./stations.ts";
 
 /** A collection under way. */
 export type Collection = {
-  accounts: Pick<AccountsCalled, "all">;
+  accounts: Pick<AccountsCalled, "all" | "sharing">;
   collector: Collector;
   loader: Loader;
   /** What has been loaded since the start. */
   loaded: () => LoadReport;
   journalHealth: () => JournalHealth;
+  /** This collector among others; null where it was started without. */
+  fleet: () => LiveFleet | null;
   /** Sends nothing more, finishes what is under way, loads it. */
   close: () => Promise<void>;
 };
@@ -54,9 +60,9 @@ type CollectionOptions = {
   onChange: () => void;
   /** Told of calls and misses. */
   meter?: Meter;
-  /** Takes accounts, and says before each call whether one is still ours. Default: nobody else wants them. */
-  leases?: Pick<Leases, "take" | "sure" | "giveUp">;
-  /** Jobs, their calendar and the accounts, whose leases are taken. Default: what the files say. */
+  /** This collector among others, and the accounts that it begins with. Default: there are no others. */
+  fleet?: { fleet: Fleet; taken: ReadonlyMap<string, Taken> } | undefined;
+  /** Jobs, their calendar and the accounts. Default: what the files say. */
   jobs?: JobSet;
   /** Whether the database has its schema; if not, the loader sees to it as soon as it can. Default: not. */
   schemaIsReady?: boolean;
@@ -68,11 +74,11 @@ type CollectionOptions = {
 const CALLS_GRACE_MS = 1_500;
 const LOAD_GRACE_MS = 1_500;
 
-const NO_LEASES: NonNullable<CollectionOptions["leases"]> = {
-  take: () => Promise.resolve(),
-  sure: () => Promise.resolve(),
-  giveUp: () => Promise.resolve(),
-};
+/** Longest wait at the end for how much is not loaded, in ms. */
+const LAG_MS = 500;
+
+/** How long a take-over waits for what is stored of the slots that last, in ms: without it all is asked for again. */
+const STORED_MS = 1_000;
 
 /** Told how to close what was opened, as soon as it is. */
 type OnOpened = (close: () => Promise<unknown>) => void;
@@ -89,6 +95,7 @@ export async function startCollection(options: CollectionOptions): Promise<Colle
     return {
       ...{ collector, accounts, loader: loading.loader, loaded: loading.loaded },
       journalHealth: () => stations.journal.health(),
+      fleet: () => options.fleet?.fleet.state ?? null,
       close: await begin(options, parts),
     };
   } catch (error) {
@@ -114,7 +121,7 @@ type Parts = {
 };
 
 async function openParts(options: CollectionOptions, onOpened: OnOpened): Promise<Parts> {
-  const { config, clock, bootId, log, onChange, meter, leases = NO_LEASES } = options;
+  const { config, clock, bootId, log, onChange, meter, fleet } = options;
   const first = options.jobs ?? (await requireJobs(resolve(config.jobsDir), config));
   const stations = await openStations(config, {
     ...{ clock, bootId, journalFs: options.journalFs },
@@ -125,15 +132,15 @@ async function openParts(options: CollectionOptions, onOpened: OnOpened): Promis
   const loading = openLoading(options, dir);
   onOpened(() => loading.loader.close(0));
   const accounts = new AccountsCalled({
-    ...{ stations, leases },
+    ...{ stations, accounts: first.accounts },
     called: (open) =>
       calledAccount(open, {
-        ...{ stations, loader: loading.loader, mayCall: leases.sure },
+        ...{ stations, loader: loading.loader, lease: fleet?.fleet ?? ALONE },
         metered: (send, { name }) => (meter ? meteredSend(send, { meter, account: name, clock }) : send),
       }),
   });
   onOpened(() => accounts.close());
-  const called = await accounts.open(first.accounts);
+  const called = await accounts.open(fleet?.taken ?? all(first.accounts));
   const notes = createNoteWriter(journal, {
     ...{ clock, source: (account) => accounts.sourceOf(account), onKept: loading.loader.notify },
     onLost: (count) => log.error({ count }, "entries of the ledger were lost: the journal cannot be written"),
@@ -149,6 +156,8 @@ async function openParts(options: CollectionOptions, onOpened: OnOpened): Promis
   const clocks = await openClockFile(resolve(config.dataDir), clock, bootId);
   const collector = openCollector({
     ...{ accounts: called, run, earlier, jobs: first.jobs },
+    ...(fleet && { sharing: first.accounts.map(accountSharer), isCalled: (name) => accounts.isCalled(name) }),
+    ...(fleet && { agreedAt: (at) => fleet.fleet.agreedAt(at) }),
     ...{ calendar, exchange: createCalendar(first.calendar) },
     ...{ clock, log: calm.log, onChange },
     onNote: (note) => {
@@ -165,10 +174,9 @@ async function openParts(options: CollectionOptions, onOpened: OnOpened): Promis
 async function begin(options: CollectionOptions, parts: Parts): Promise<() => Promise<void>> {
   const { config, archive, clock, log } = options;
   const { stations, accounts, loading, notes, calm, clocks, collector, first, run } = parts;
-  const { loader, state } = loading;
+  const { loader, state, lag } = loading;
   const stopFollowingOperator = await followOperator({
-    ...{ pool: archive.pool, dataDir: resolve(config.dataDir), accounts, collector },
-    ...{ beNumber: stations.beNumber, clock, log },
+    ...{ pool: archive.pool, dataDir: resolve(config.dataDir), accounts, collector, clock, log },
   });
   const unsettled = await beginRun(resolve(config.dataDir), clock.now());
   const startedAt = collector.start(clocks.away);
@@ -182,10 +190,14 @@ async function begin(options: CollectionOptions, parts: Parts): Promise<() => Pr
   const stopFollowing = followJobs(resolve(config.jobsDir), {
     ...{ first, settings: config, log },
     onJobs: async (now) => {
-      await accounts.replace(now.accounts, collector);
-      collector.replaceJobs(now.jobs, accounts.calendar(now.calendar), createCalendar(now.calendar));
+      const use = async (): Promise<void> => {
+        await accounts.replace(now.accounts, collector);
+        collector.replaceJobs(now.jobs, accounts.calendar(now.calendar), createCalendar(now.calendar));
+      };
+      await (options.fleet ? options.fleet.fleet.useFiles(filesSaid(now), use) : use());
     },
   });
+  options.fleet?.fleet.begin(holderOf(options, { ...parts, settler }));
   return async () => {
     stopFollowing();
     stopFollowingOperator();
@@ -198,14 +210,71 @@ async function begin(options: CollectionOptions, parts: Parts): Promise<() => Pr
     await clocks.keep();
     await stations.journal.close();
     await loader.close(LOAD_GRACE_MS);
+    // A look that began before says less; the last round of the fleet says what this one finds.
+    if (options.fleet) await atMost(LAG_MS, lag.look().then(lag.look), clock);
     if (loader.failure() === null) state.works();
     await state.settled();
     await accounts.close();
   };
 }
 
-/** The loader, what it has loaded, and the file that tells other processes when it is stuck. */
-type Loading = { loader: Loader; loaded: () => LoadReport; state: LoaderStateFile };
+/** Calls the accounts that the fleet gives this collector. */
+function holderOf(
+  { archive, clock }: CollectionOptions,
+  { stations, accounts, loading, collector, settler }: Parts & { settler: Pick<Settler, "taken"> },
+): Holder {
+  const storedIn: StoredIn = async ({ window, ...share }) => {
+    const source = accounts.sourceOf(share.account);
+    let stored: ReadonlySet<string> = new Set();
+    const looked = readStoredWithin(archive.pool, [window], { source, ...share }).then(
+      (found) => (stored = found.get(0) ?? stored),
+      () => undefined,
+    );
+    await atMost(STORED_MS, looked, clock);
+    return stored;
+  };
+  return {
+    take: async (account, taken) => {
+      await accounts.take(account, taken, { collector, storedIn });
+      settler.taken([account], null);
+    },
+    leave: (account) => accounts.leave(account, { collector }),
+    handOver: (account) => collector.handOver(account),
+    beUnsure: (unsure) => collector.beUnsure(unsure),
+    knows: () => collector.knows(),
+    journalLag: () => {
+      void loading.lag.look();
+      return loading.lag.bytes();
+    },
+    beNumber: stations.beNumber,
+  };
+}
+
+const ALONE: Pick<Fleet, "sure" | "mayLeave"> = { sure: () => Promise.resolve(), mayLeave: () => true };
+
+function all(accounts: readonly Account[]): Map<string, Taken> {
+  return new Map(accounts.map(({ name }) => [name, { granted: null, listens: false }]));
+}
+
+/** The loader, what it has loaded and has not, and the file that tells other processes when it is stuck. */
+type Loading = {
+  loader: Loader;
+  loaded: () => LoadReport;
+  state: LoaderStateFile;
+  lag: ReturnType<typeof lagOf>;
+};
+
+/** How many bytes of the journal the database has not taken, as it was at the last look. */
+function lagOf(loader: Pick<Loader, "behind">) {
+  let bytes: number | null = null;
+  let looking: Promise<void> | null = null;
+  const look = (): Promise<void> =>
+    (looking ??= loader.behind().then((found) => {
+      bytes = found;
+      looking = null;
+    }));
+  return { bytes: () => bytes, look };
+}
 
 function openLoading(
   { config, archive, clock, log, onChange, schemaIsReady = false }: CollectionOptions,
@@ -242,5 +311,5 @@ function openLoading(
   });
   // What a run that was killed has left behind holds no longer once everything is loaded.
   void loader.drain().then(state.works, () => undefined);
-  return { loader, state, loaded: () => loaded };
+  return { loader, state, lag: lagOf(loader), loaded: () => loaded };
 }

@@ -22,8 +22,10 @@ export function meteredSend(
       meter.called(kept.answer.outcome, now());
       return kept;
     } catch (error) {
-      const notKept = error instanceof QuotekeeperError && error.code.startsWith("JOURNAL_");
-      if (!signal.aborted) meter.called(notKept ? "not_kept" : "no_answer", now());
+      const code = error instanceof QuotekeeperError ? error.code : null;
+      const notKept = code?.startsWith("JOURNAL_") === true;
+      // One that was not sent says nothing either.
+      if (!signal.aborted && code !== "LEASE_UNSURE") meter.called(notKept ? "not_kept" : "no_answer", now());
       throw error;
     }
   };

@@ -8,9 +8,8 @@ import { createCalendar, type Calendar } from "../market/calendar/tradingCalenda
 import { startWeb, type Web } from "../web/server.ts";
 import { VERSION } from "./version.ts";
 import { type Watched, webSources } from "./webSources.ts";
-import { readPositions } from "../archive/loadPosition.ts";
+import { readLag } from "../archive/loadPosition.ts";
 import { readMigrations } from "../archive/migrations.ts";
-import { journalLag } from "../journal/lag.ts";
 import type { NowSources } from "../web/live.ts";
 import { createMetrics, type MetricSources } from "../web/monitoring/metrics.ts";
 import { createReadiness } from "../web/monitoring/ready.ts";
@@ -67,13 +66,14 @@ async function openMonitoring(
     const live = now.live();
     if (!meter || !running || !live) return null;
     const { nextPollAt } = running.collector.status();
-    return { live, meter, nextPollAt, loaded: running.loaded(), journalFailing: failing() };
+    const [loaded, fleet] = [running.loaded(), running.fleet()];
+    return { live, meter, nextPollAt, loaded, fleet, journalFailing: failing() };
   };
   const metrics = createMetrics({
     ...{ version: VERSION, simulated: now.feed.simulated, clock, ready, collecting },
     marketOpen: (at) => calendar.phaseAt(at) === "regular",
     journal: now.journal,
-    lag: async () => journalLag(journalDir(config), await readPositions(reader)),
+    lag: () => readLag(reader, journalDir(config)),
     status: now.status,
   });
   return { metrics, ready };

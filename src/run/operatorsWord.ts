@@ -26,10 +26,8 @@ const wantedSchema = z.strictObject({ drained: z.array(z.string()) });
 type Told = {
   pool: pg.Pool;
   dataDir: string;
-  accounts: Pick<AccountsCalled, "all">;
+  accounts: Pick<AccountsCalled, "all" | "sharing">;
   collector: Pick<Collector, "status" | "drain">;
-  /** Told a number that no other collector of the database has. */
-  beNumber: (number: number) => void;
   clock: Clock;
   log: Log;
 };
@@ -42,7 +40,7 @@ export async function followOperator(told: Told): Promise<() => void> {
   if (drained.length > 0) told.collector.drain(drained);
 
   const look = async (): Promise<void> => {
-    const { pool, accounts, collector, beNumber, log } = told;
+    const { pool, accounts, collector, log } = told;
     const wanted = drainedIn(await readAccountRows(pool));
     if (wanted.join() !== drained.join()) {
       drained = wanted;
@@ -56,9 +54,9 @@ export async function followOperator(told: Told): Promise<() => void> {
       state: states.find(({ name }) => name === account.name)?.state ?? "active",
     }));
     if (JSON.stringify(now) === JSON.stringify(kept)) return;
-    // Each account has one collector, so the first of its numbers is nobody else's.
-    const had = kept.map(({ name }) => name);
-    beNumber(Math.min(...(await keepAccounts(pool, now, had))));
+    const sharing = accounts.sharing.map(({ name }) => name);
+    const gone = kept.flatMap(({ name }) => (sharing.includes(name) ? [] : [name]));
+    await keepAccounts(pool, now, gone);
     kept = now;
   };
 

@@ -6,6 +6,7 @@
  * what an answer becomes in `read/` and `archive/`.
  */
 import type { Account } from "../accounts/account.ts";
+import type { Sharer } from "../accounts/partition.ts";
 import { Shares } from "../accounts/shares.ts";
 import type { Loader } from "../archive/loader.ts";
 import type { Arrived } from "../collect/callEnds.ts";
@@ -14,18 +15,23 @@ import type { Send } from "../collect/dispatcher.ts";
 import type { PlannedCall } from "../collect/callPlan.ts";
 import type { ResponseRecord } from "../journal/record.ts";
 import { type Answer, classifyAnswer } from "../quotes-api/answer.ts";
+import type { Fleet } from "./fleet.ts";
 import type { AccountStations, Stations } from "./stations.ts";
 
 /** What a collector polls, whom it tells, and the stations it polls through. */
 type Joined = Omit<CollectorOptions, "accounts" | "shares"> & {
   accounts: readonly CalledAccount[];
+  /** All accounts that share the jobs; other collectors may call some of them. Default: those that are called here. */
+  sharing?: readonly Sharer[];
+  /** Whether an account is called here. Default: all are. */
+  isCalled?: (account: string) => boolean;
 };
 
 /** Joins schedule, plan and governor, which are the collector's, with what comes behind them. */
-export function openCollector({ accounts, ...polled }: Joined): Collector {
+export function openCollector({ accounts, sharing, isCalled, ...polled }: Joined): Collector {
   return new Collector({
     ...polled, // jobs and calendar: what is due, and when
-    shares: new Shares(accounts.map(sharerOf)), // whose each instrument is
+    shares: new Shares(sharing ?? accounts.map(sharerOf), isCalled), // whose each instrument is
     accounts, // each with its limit, the calls before this run that count, and the way of its calls
   });
 }
@@ -35,8 +41,8 @@ type Called = {
   stations: Pick<Stations, "requestId" | "journal">;
   /** Reads the journal from where it left off, and stores rows and its place in one transaction. */
   loader: Pick<Loader, "notify">;
-  /** Awaited before each call: rejects when no more calls of the account may leave. */
-  mayCall: (account: Account) => Promise<void>;
+  /** Awaited before each call, and asked once more when it is about to be written: whether the account is ours still. */
+  lease: Pick<Fleet, "sure" | "mayLeave">;
   /** Tells somebody of the calls that pass. */
   metered: (send: Send, account: Account) => Send;
 };
@@ -44,11 +50,13 @@ type Called = {
 /** An account as a collector calls it. */
 export function calledAccount(
   open: AccountStations,
-  { stations, loader, mayCall, metered }: Called,
+  { stations, loader, lease, metered }: Called,
 ): CalledAccount {
+  const { name } = open.account;
   const send: Send = async (planned, signal, onArrived) => {
-    await mayCall(open.account);
-    return collectCall(planned, { ...stations, ...open, loader }, { signal, onArrived }); // fetch -> journal -> read -> archive
+    await lease.sure(name);
+    const mayLeave = (): boolean => lease.mayLeave(name);
+    return collectCall(planned, { ...stations, ...open, loader }, { signal, onArrived, mayLeave }); // fetch -> journal -> read -> archive
   };
   return { ...open.budget, send: metered(send, open.account) };
 }
@@ -65,6 +73,14 @@ export type CallPath = Pick<AccountStations, "fetchQuotes" | "sourceOf"> & {
   loader: Pick<Loader, "notify">;
 };
 
+/** What a call under way is told by, and tells. */
+type Guarded = {
+  signal?: AbortSignal;
+  onArrived?: (arrived: Arrived) => void;
+  /** See `FetchQuotes`. */
+  mayLeave?: () => boolean;
+};
+
 /**
  * Takes one call through the stations. Rejects when no answer arrived, or it could not be kept.
  *
@@ -73,11 +89,11 @@ export type CallPath = Pick<AccountStations, "fetchQuotes" | "sourceOf"> & {
 export async function collectCall(
   { call, jobs, slotAt }: Pick<PlannedCall, "call" | "jobs" | "slotAt">,
   { account, requestId: newRequestId, calls, fetchQuotes, sourceOf, journal, loader }: CallPath,
-  { signal, onArrived }: { signal?: AbortSignal; onArrived?: (arrived: Arrived) => void } = {},
+  { signal, onArrived, mayLeave }: Guarded = {},
 ): Promise<Collected> {
   const requestId = newRequestId();
   const over = calls.leaves(requestId); // counted by the next run too, should this one be killed
-  const response = await fetchQuotes(call, signal).finally(over); // signed GET, admitted by the governor
+  const response = await fetchQuotes(call, signal, mayLeave).finally(over); // signed GET, admitted by the governor
   const answer = classifyAnswer(response);
   onArrived?.({ headers: response.headers, answer }); // the next call may be let go at once: it must be known by then
   const source = sourceOf(response);

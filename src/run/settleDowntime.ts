@@ -1,22 +1,25 @@
 /**
  * Accounts for the slots of this collector's accounts that other runs left open, or that passed while nobody called: when it
- * begins with an account, and each minute for what a journal that comes late leaves open.
+ * begins with an account, and each minute for what a journal that comes late leaves open. What its own journal brings late
+ * it accounts for itself, whoever has called the account since.
  */
 import type pg from "pg";
 import type { Loader } from "../archive/loader.ts";
 import {
+  isAnyOpen,
   isWatchlist,
   readLastShares,
   readLeftOpen,
+  readLostShares,
   readSlotsWithin,
   readStoredWithin,
 } from "../archive/ledgerRows.ts";
-import type { Clock } from "../clock.ts";
+import { type Clock, dateOf } from "../clock.ts";
 import type { Collector, ScheduledJob } from "../collect/collector.ts";
 import { downtimeNotes, slotNote, slotsWhileDown } from "../collect/downtime.ts";
 import { DEADLINES } from "../collect/fetchQuotes.ts";
 import type { JobSchedule } from "../schedule/slots.ts";
-import type { LedgerNote, LedgerSource } from "../journal/ledger.ts";
+import type { LedgerNote, LedgerSource, Share } from "../journal/ledger.ts";
 import type { Log } from "../log.ts";
 import type { NoteWriter } from "./ledgerNotes.ts";
 import type { RunMarker } from "./lastRun.ts";
@@ -27,7 +30,7 @@ type Settling = {
   mine: () => readonly string[];
   /** The markets that are polled. */
   sources: () => ReadonlySet<LedgerSource>;
-  loader: Pick<Loader, "drain">;
+  loader: Pick<Loader, "drain" | "takeLate">;
   collector: Pick<Collector, "jobs">;
   notes: NoteWriter;
   /** Told when the ledger has no gaps any more. */
@@ -75,6 +78,8 @@ class LastingSettler implements Settler {
   readonly #begun = new Map<string, Begun>();
   /** Those of them that are not accounted for yet. */
   readonly #fresh = new Set<Begun>();
+  /** The time in which lie the slots that late answers may be of. */
+  #late: Span | null = null;
   #working: Promise<void> | null = null;
 
   constructor(pool: pg.Pool, settling: Settling) {
@@ -122,16 +127,11 @@ class LastingSettler implements Settler {
     const fresh = [...this.#fresh];
     // The slots that this run has opened are its own, also where an earlier one had opened them.
     if (fresh.length > 0) await this.#loaded();
-    const [accounts, markets, { jobs }] = [mine(), [...sources()], collector];
+    const [accounts, markets] = [mine(), [...sources()]];
+    const polled = { jobs: collector.jobs, accounts };
     let late = false;
     for (const source of markets)
-      for (const note of await accountForLeftOpen(this.#pool, {
-        source,
-        jobs,
-        accounts,
-        now: clock.now(),
-        run,
-      })) {
+      for (const note of await accountForLeftOpen(this.#pool, { ...polled, source, now: clock.now(), run })) {
         notes.write(note);
         late = true;
       }
@@ -141,13 +141,30 @@ class LastingSettler implements Settler {
       if (!late && !fresh.includes(begun)) continue;
       const its = accounts.filter((account) => this.#begun.get(account) === begun);
       for (const source of markets) {
-        const gap = { source, jobs, accounts: its, startedAt: begun.at, since: begun.since };
+        const gap = { ...polled, source, accounts: its, startedAt: begun.at, since: begun.since };
         (await accountForDowntime(this.#pool, gap)).forEach(notes.write);
       }
     }
+    await this.#settleLate(markets);
     await notes.flush();
     for (const begun of fresh) this.#fresh.delete(begun);
     if (fresh.length > 0 && notes.waiting() === 0) await unsettled.settle();
+  }
+
+  /** Slots that are open yet are looked at again, a minute later: whoever settles them may know nothing of the answers. */
+  async #settleLate(markets: readonly LedgerSource[]): Promise<void> {
+    const { loader, collector, notes, clock } = this.#settling;
+    const first = loader.takeLate();
+    if (first !== null) {
+      const since = Math.min(+dateOf(first), +(this.#late?.from ?? Infinity));
+      this.#late = { from: new Date(since), to: clock.now() };
+    }
+    if (this.#late === null) return;
+    const isOpen = await isAnyOpen(this.#pool, this.#late);
+    for (const source of markets)
+      for (const note of await accountForLate(this.#pool, { source, jobs: collector.jobs, ...this.#late }))
+        notes.write(note);
+    if (!isOpen) this.#late = null;
   }
 
   /** Waits until the database has all of the journal. */
@@ -251,6 +268,44 @@ export async function accountForLeftOpen(
     const stored = await readStoredWithin(pool, [window], { source, account, instruments: due, delayed });
     const note = slotNote(job, [{ account, due }], { slotAt, stored: stored.get(0) ?? new Set() });
     notes.push({ ...note, source });
+  }
+  return notes;
+}
+
+/**
+ * Notes for the shares of slots of any account that were settled before answers to them came from a journal that was late:
+ * what was down, or an account that was taken over in the midst of the slot, has what was asked for within it, as if it had
+ * been loaded in time.
+ */
+async function accountForLate(
+  pool: pg.Pool,
+  { source, jobs, from, to }: Omit<Polled<ScheduledJob>, "accounts"> & Span,
+): Promise<LedgerNote[]> {
+  const since = jobs.map(({ job, schedule }): [string, Date] => [job.name, twoSlotsBack(schedule, from)]);
+  const alike = new Map<string, { share: Required<Share>; polled: ScheduledJob; windows: Span[] }>();
+  for (const { job, account, slotAt, takenAt, lost } of await readLostShares(pool, new Map(since), {
+    source,
+    to,
+  })) {
+    const polled = jobs.find((one) => one.job.name === job);
+    const { deadlineMs = 0 } = polled?.schedule.endOf(slotAt) ?? {};
+    const due = lost.flatMap(({ name, down }) =>
+      down || (takenAt !== null && +takenAt < deadlineMs) ? [name] : [],
+    );
+    if (!polled || due.length === 0) continue;
+    const key = JSON.stringify([job, account, due]);
+    const one = alike.get(key) ?? { share: { account, due }, polled, windows: [] };
+    one.windows.push({ from: slotAt, to: new Date(Math.min(deadlineMs, +to)) });
+    alike.set(key, one);
+  }
+  const notes: LedgerNote[] = [];
+  for (const { share, polled, windows } of alike.values()) {
+    const { name, delayed } = polled.job;
+    const wanted = { source, account: share.account, instruments: share.due, delayed };
+    for (const [place, stored] of await readStoredWithin(pool, windows, wanted)) {
+      const slotAt = windows[place]?.from ?? from;
+      notes.push({ ...slotNote(name, [{ ...share, due: [...stored] }], { slotAt, stored }), source });
+    }
   }
   return notes;
 }

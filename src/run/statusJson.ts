@@ -11,6 +11,8 @@ const line = z.strictObject({
       "database",
       "budget",
       "accounts",
+      "collectors",
+      "owners",
       "answers",
       "rows",
       "slots",
@@ -45,11 +47,53 @@ const budget = {
   serviceRemaining: z.int().nullable().describe("`X-RateLimit-Remaining` of the same answer."),
 };
 
+const fleet = {
+  collectors: z
+    .array(
+      z.strictObject({
+        id: z.string().describe("Stands in its data directory."),
+        name: z.string().describe("Its name: that of its host, or one like it."),
+        version: z.string().describe("Its quotekeeper's version."),
+        state: z
+          .enum(["running", "stopped", "gone"])
+          .describe("`gone`: not seen for a minute, and it has not said that it ends."),
+        seenAgoMs: count.describe("How long ago it was seen, in ms."),
+        journalLag: count
+          .nullable()
+          .describe("Bytes of its journal that the archive had not loaded then; null: not known."),
+        clockOffsetMs: z
+          .int()
+          .nullable()
+          .describe("How far its clock was ahead of the database's, in ms; null: not known."),
+        filesDiffer: z
+          .boolean()
+          .describe("Whether its job files or accounts are others than those in force."),
+      }),
+    )
+    .describe("All that have joined and are not forgotten."),
+  accounts: z
+    .array(
+      z.strictObject({
+        account: z.string().describe("Its name."),
+        owner: z.string().nullable().describe("The collector that calls it; null: none does."),
+        fence: count.nullable().describe("How often it was taken; null: never."),
+        renewedAgoMs: count
+          .nullable()
+          .describe("How long ago its lease was renewed, in ms; null: there is none."),
+        takeOvers: count.describe(
+          "How often in the last 24 hours it was taken from a collector that was not heard of.",
+        ),
+        takesPart: z.boolean().describe("Whether it shares the jobs at the moment."),
+      }),
+    )
+    .describe("Who calls each account."),
+};
+
 /** `status --json`. */
 export const statusJson = z.strictObject({
   at: instant.describe("When it was looked."),
   healthy: z.boolean().describe("Whether no line needs a person; the exit code is 0 then, else 1."),
-  lines: z.array(line).max(12).describe("What `status` prints without `--json`."),
+  lines: z.array(line).max(14).describe("What `status` prints without `--json`."),
   market: z
     .enum(["account", "simulated"])
     .nullable()
@@ -80,6 +124,15 @@ export const statusJson = z.strictObject({
       }),
     )
     .describe("Each account that is configured; none without a database."),
+  unsureSince: instant
+    .nullable()
+    .describe(
+      "Since when this machine's collector does not know whether its accounts are its own, because the database does not answer it; null: it knows, or there is no other collector.",
+    ),
+  fleet: z
+    .strictObject(fleet)
+    .nullable()
+    .describe("Several collectors on one archive; null where there is one, or no database."),
   lastAnswerAt: instant
     .nullable()
     .describe("Arrival of the newest answer of that market; null when there is none."),

@@ -5,6 +5,7 @@ import { type AccountRow, accountState, readAccountRows } from "../archive/accou
 import { readBudgetUse, readOtherCalls } from "../archive/budgetUse.ts";
 import { databaseError, isDatabaseError } from "../archive/databaseError.ts";
 import { explain, findReadOnly } from "../archive/explain.ts";
+import { type FleetRows, readFleet } from "../archive/fleetRows.ts";
 import { currentVersion, readMigrations } from "../archive/migrations.ts";
 import {
   type AccountAnswers,
@@ -27,7 +28,9 @@ import type { CalendarOverride } from "../market/calendar/overrides.ts";
 import { type Archive, archiveExists } from "./archive.ts";
 import { journalDir } from "./stations.ts";
 import type { Lag } from "../journal/lag.ts";
+import { fleetLines } from "./fleetStatus.ts";
 import { type JournalHealth, journalHealth } from "./journalHealth.ts";
+import { readLeaseFile } from "./leaseFile.ts";
 import {
   readLedgerStatus,
   answerLines,
@@ -85,6 +88,8 @@ export async function readStatus(looked: Looked): Promise<StatusReport> {
   });
   lines.push(await databaseLine(found.database, config, { now, lag: journal.lag }));
   lines.push(...budgetLines(accounts));
+  const unsureSince = (await readLeaseFile(resolve(config.dataDir)))?.unsureSince ?? null;
+  lines.push(...fleetLines(found.fleet, unsureSince));
   if (health) lines.push(...answerLines(health, now, accounts.length > 1 ? found.answers : []));
   if (ledger) lines.push(...ledgerLines(ledger));
   lines.push(...clockLines(found.clockSteps, now));
@@ -97,6 +102,7 @@ export async function readStatus(looked: Looked): Promise<StatusReport> {
     nextPoll: next && { job: next.job, at: next.at.toISOString() },
     budget: budgetOf(accounts),
     accounts: accounts.map(({ market: _market, outOfBudget: _out, ...account }) => account),
+    ...{ unsureSince, fleet: found.fleet },
     lastAnswerAt: health?.lastAnswerAt ?? null,
     lastHour: health?.lastHour ?? null,
     lastDay: ledger && {
@@ -170,6 +176,8 @@ type Found = {
   /** Whose answers the last hour's are. */
   answers: AccountAnswers[];
   clockSteps: Awaited<ReturnType<typeof readClockSteps>>;
+  /** Null: there is one collector, or none. */
+  fleet: FleetRows | null;
   version: number | null;
   tier: Tier | null;
   database: Line;
@@ -179,7 +187,7 @@ function nothing(state: LineState, text: string, version: number | null = null):
   const database: Line = { subject: "database", state, text };
   return {
     ...{ market: null, health: null, ledger: null, accounts: [], answers: [], clockSteps: [] },
-    ...{ version, tier: null, database },
+    ...{ fleet: null, version, tier: null, database },
   };
 }
 
@@ -240,6 +248,7 @@ async function readArchive(
   const answers = await readAccountAnswers(pool, configured, now);
   const known = { answers, missedOf: ledger.missedOf, now };
   const clockSteps = await readClockSteps(pool, new Date(now.getTime() - CLOCK_SAID_MS), now);
+  const fleet = await readFleet(pool);
   return {
     market: market.answers,
     health,
@@ -247,6 +256,7 @@ async function readArchive(
     accounts: await readAccountsStatus(pool, accounts, known),
     answers,
     clockSteps,
+    fleet: fleet.collectors.length > 1 ? fleet : null,
     version,
     tier,
     database: { subject: "database", state: "ok", text },

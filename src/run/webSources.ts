@@ -56,7 +56,7 @@ export function webSources(
 }
 
 function statusView(report: StatusReport): StatusView {
-  const { healthy, lines, budget, lastDay, lag, tier } = report;
+  const { healthy, lines, budget, lastDay, lag, tier, fleet, unsureSince } = report;
   const missed = Object.entries(lastDay?.missed ?? {}).map(([reason, count]) => ({
     ...{ reason, count, lastAt: lastDay?.lastMissedAt[reason] ?? report.at },
     goesOn: lastDay?.goesOn.includes(reason) ?? false,
@@ -64,6 +64,13 @@ function statusView(report: StatusReport): StatusView {
   return {
     ...{ healthy, lines, budget, lag, tier: tier && describeTier(tier) },
     lastDay: lastDay && { due: lastDay.due, missed },
+    fleet: fleet && {
+      owners: fleet.accounts.map(({ account, owner }) => ({ account, owner })),
+      gone: fleet.collectors.flatMap(({ name, state, seenAgoMs }) =>
+        state === "gone" ? [{ name, seenAgoMs }] : [],
+      ),
+    },
+    unsureSince,
   };
 }
 
@@ -126,7 +133,9 @@ function inSum(
     limitSet: accounts.reduce((sum, { limitSet }) => sum + limitSet, 0),
     windowMs: accounts[0]?.windowMs ?? 0,
     secondClient: accounts.reduce((sum, { secondClient }) => sum + secondClient, 0),
-    phase: open?.phase ?? "closed",
-    closedForMs: open ? 0 : Math.min(...accounts.map(({ closedForMs }) => closedForMs)),
+    // One that calls none, because others do, is not kept from anything.
+    phase: open?.phase ?? (accounts.length === 0 ? "open" : "closed"),
+    closedForMs:
+      open || accounts.length === 0 ? 0 : Math.min(...accounts.map(({ closedForMs }) => closedForMs)),
   };
 }

@@ -117,7 +117,7 @@ describe("the accounts", () => {
 
 const NAME = "expected a name of letters, digits, dots, dashes and underscores, at most 64 of them";
 const OPTIONS =
-  "expected name, baseUrl, limit, windowMs, consumerKeyFile, consumerKeyVariable, consumerSecretFile, consumerSecretVariable, accessTokenFile, accessTokenVariable, accessTokenSecretFile or accessTokenSecretVariable";
+  "expected name, baseUrl, limit, windowMs, whenUnsure, consumerKeyFile, consumerKeyVariable, consumerSecretFile, consumerSecretVariable, accessTokenFile, accessTokenVariable, accessTokenSecretFile or accessTokenSecretVariable";
 
 test.each([
   ["an empty list", "  []\n", ["1: accounts: expected at least one entry"]],

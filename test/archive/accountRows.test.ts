@@ -2,10 +2,10 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import {
   accountState,
+  forgetCollector,
   type KeptAccount,
   keepAccounts,
   readAccountRows,
-  readOwners,
   wantAccount,
 } from "../../src/archive/accountRows.ts";
 import { readBudgetUse } from "../../src/archive/budgetUse.ts";
@@ -18,7 +18,7 @@ const { pool } = await freshDatabase();
 
 beforeEach(async () => {
   await pool.query(
-    "truncate account_holders, responses; delete from accounts where id > 1; update accounts set wanted = null, state = null",
+    "truncate collectors, leases, responses; delete from accounts where id > 1; update accounts set wanted = null, state = null",
   );
 });
 
@@ -79,21 +79,50 @@ test("an account is drained as soon as the operator has said so, and is not when
   expect(accountState({ ...row, wanted: null, state: "gone" })).toBe("active");
 });
 
-test("an account is collected by who renews it, by the database's clock", async () => {
+/** A collector that has told of itself so long ago, by the database's clock. */
+async function joined(
+  number: number,
+  { seen = "1 s", stopped = false, name = `quotes-${number}` } = {},
+): Promise<string> {
+  const id = `00000000-0000-4000-8000-00000000000${number}`;
   await pool.query(
-    `insert into account_holders (account, holder, fence, beat, pid, host, granted_at, renewed_at, released)
-     select account, 'h', fence, 0, 4711, 'quotes-1', now(), clock_timestamp() - age, released
-     from (values ('held', 3, interval '9 s', false), ('away', 8, '11 s', false), ('released', 1, '1 s', true))
-       as c (account, fence, age, released)`,
+    `insert into collectors (id, number, name, run, pid, host, version, started_at, seen_at, beat, stopped, jobs_digest, files, knows)
+     values ($1, $2, $3, 'r', 1, 'h', '1', now(), clock_timestamp() - $4::interval, 0, $5, '', '{}', '{}')`,
+    [id, number, name, seen, stopped],
   );
+  return id;
+}
 
-  expect(await readOwners(pool, ["held", "away", "released", "nobody's"])).toEqual(
-    new Map([
-      ["held", { owner: "quotes-1:4711", fence: 3 }],
-      ["away", { owner: null, fence: 8 }],
-      ["released", { owner: null, fence: 1 }],
-    ]),
-  );
+describe("a collector that is forgotten", () => {
+  test("is one that has stopped, or has told nothing for a while: by its name or its id", async () => {
+    await joined(1, { stopped: true });
+    const id = await joined(2, { seen: "11 s" });
+    await joined(3, { seen: "-1 hour" });
+
+    expect(await forgetCollector(pool, "quotes-1")).toEqual({
+      ...{ id: "00000000-0000-4000-8000-000000000001", number: 1, name: "quotes-1" },
+    });
+    expect(await forgetCollector(pool, id.toUpperCase())).toMatchObject({ number: 2 });
+    // The database's clock was set back.
+    expect(await forgetCollector(pool, "quotes-3")).toMatchObject({ number: 3 });
+    expect((await pool.query("select from collectors")).rowCount).toBe(0);
+  });
+
+  test("is never one that is alive, and has to be one that has joined", async () => {
+    await expect(forgetCollector(pool, "quotes-1")).rejects.toMatchObject({
+      ...{ code: "COLLECTOR_UNKNOWN", exitCode: 2 },
+    });
+    await joined(1, { seen: "0 s" });
+    await joined(2, { stopped: true });
+
+    await expect(forgetCollector(pool, "quotes-1")).rejects.toMatchObject({
+      ...{ code: "COLLECTOR_ALIVE", exitCode: 2 },
+    });
+    await expect(forgetCollector(pool, "quotes-3")).rejects.toThrow(
+      "quotes-3 is no collector of quotes-1, quotes-2",
+    );
+    expect((await pool.query("select from collectors")).rowCount).toBe(2);
+  });
 });
 
 describe("the calls that accounts have used", () => {

@@ -220,6 +220,29 @@ describe("a loader beside the collector", () => {
     expect(reports.map(({ responses }) => responses)).toEqual([2]);
   });
 
+  test("tells how many bytes of its own journal the database has not, and not when it cannot ask", async () => {
+    const { pool, append, journalDir } = await loadingWorld();
+    await append(...answers(2));
+    await pool.query("insert into journal_positions values ('20261120T22-of-another-machine', 7, now())");
+    const bytes = async () =>
+      (await listSegments(journalDir)).reduce((sum, segment) => sum + (segment.bytes ?? 0), 0);
+    let begin: () => void = () => undefined;
+    const prepared = new Promise<void>((resolve) => (begin = resolve));
+    const { loader } = started({ pool, journalDir, prepare: () => prepared });
+
+    const atFirst = await loader.behind();
+    begin();
+    await loader.drain();
+    const loaded = await loader.behind();
+    const before = await bytes();
+    await append(...answers(1, 2));
+
+    expect([atFirst, loaded]).toEqual([before, 0]);
+    expect(await loader.behind()).toBe((await bytes()) - before);
+    const away = started({ pool: poolOn(`postgres://127.0.0.1:${await closedPort()}/x`), journalDir });
+    expect(await away.loader.behind()).toBeNull();
+  });
+
   test("loads at its end what is still in the journal", async () => {
     const { pool, journalDir, append } = await loadingWorld();
     const never = createTestClock(undefined, { onSleep: () => new Promise(() => undefined) });

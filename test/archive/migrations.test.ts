@@ -138,3 +138,40 @@ describe("the files of the history", () => {
     for (const { sql } of files) expect(sql).toMatch(/^-- \S.{10,}\n/);
   });
 });
+
+describe("to several collectors", () => {
+  /** A database of the version before, with a collector that has just renewed; `onWait` happens in each second of waiting. */
+  async function before(onWait: string) {
+    const { pool, url } = await empty();
+    const files = await readMigrations();
+    await migrate(pool, NOW, { files: files.filter(({ version }) => version < 16) });
+    await pool.query(
+      `insert into collectors (account, holder, fence, beat, pid, host, granted_at, renewed_at, released)
+       values ('key', 'run', 1, 1, 4711, 'quotes-1', now(), clock_timestamp(), false);
+       create function pg_sleep(double precision) returns void language sql as
+         $$update public.collectors set renewed_at = ${onWait}$$`,
+    );
+    const { rows } = await pool.query<{ name: string }>("select current_database() as name");
+    await pool.query(`alter database ${rows[0]?.name} set search_path = public, pg_catalog`);
+    return poolOn(url);
+  }
+
+  test("waits for one of an older version that was killed", async () => {
+    const pool = await before("renewed_at - interval '1 second'");
+
+    await migrate(pool, NOW);
+
+    expect(await currentVersion(pool)).toBeGreaterThanOrEqual(16);
+  });
+
+  test("is refused as long as one of an older version goes on, which is named", async () => {
+    const pool = await before("clock_timestamp()");
+
+    await expect(migrate(pool, NOW)).rejects.toMatchObject({
+      message: "a collector of an older version is running: process 4711 on quotes-1",
+      hint: "End it, then start this version.",
+    });
+
+    expect(await currentVersion(pool)).toBe(15);
+  });
+});

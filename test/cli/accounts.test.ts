@@ -82,8 +82,12 @@ test("who drains the last account that takes part is told that nothing is polled
   const { url, pool } = await freshDatabase();
   const env = settings({ DATABASE_URL: url, QUOTEKEEPER_SIMULATED_ACCOUNTS: "1" });
   await pool.query(
-    `insert into account_holders (account, holder, fence, beat, pid, host, granted_at, renewed_at, released)
-     values ('simulated', 'h', 5, 0, 4711, 'quotes-1', now(), clock_timestamp(), false)`,
+    `with joined as (
+       insert into collectors (id, number, name, run, pid, host, version, started_at, seen_at, beat, stopped, jobs_digest, files, knows)
+       values (gen_random_uuid(), 3, 'quotes-1', 'r', 4711, 'h', '1', now(), now(), 0, true, '', '{}', '{}') returning id
+     )
+     insert into leases (account_id, fence, holder, run, beat, granted_at, renewed_at, expires_at, released)
+     select 1, 5, id, 'r', 0, now(), now(), now() + interval '1 day', false from joined`,
   );
 
   const { exitCode, stdout } = await run(["accounts", "drain", "default"], env);
@@ -94,7 +98,25 @@ test("who drains the last account that takes part is told that nothing is polled
     stdout:
       "default makes no calls from the next slot on: NOTHING IS POLLED, because all accounts are drained.\n",
   });
-  expect(list.stdout).toMatch(/^default +drained +0 +50 +60 s +quotes-1:4711 +5$/m);
+  expect(list.stdout).toMatch(/^default +drained +0 +50 +60 s +quotes-1 +5$/m);
+});
+
+test("a collector is forgotten by its name, once", async () => {
+  const { url, pool } = await freshDatabase();
+  const env = settings({ DATABASE_URL: url });
+  await pool.query(
+    `insert into collectors (id, number, name, run, pid, host, version, started_at, seen_at, beat, stopped, jobs_digest, files, knows)
+     values (gen_random_uuid(), 3, 'quotes-1', 'r', 4711, 'h', '1', now(), now(), 0, true, '', '{}', '{}')`,
+  );
+
+  const forgotten = await run(["accounts", "forget", "quotes-1"], env);
+  const again = await run(["accounts", "forget", "quotes-1", "--json"], env);
+
+  expect(forgotten).toEqual({
+    ...{ exitCode: 0, stdout: "quotes-1 is forgotten; what it has collected stays.\n", stderr: "" },
+  });
+  expect(again).toMatchObject({ exitCode: 2, stdout: "" });
+  expect(JSON.parse(again.stderr)).toMatchObject({ error: { code: "COLLECTOR_UNKNOWN" } });
 });
 
 test("an account that is not configured is refused with the names of those that are, whatever is wrong with a job file", async () => {

@@ -75,6 +75,7 @@ describe("what is printed is what the schema says:", () => {
     ["accounts list", ["accounts", "list"]],
     ["accounts drain", ["accounts", "drain", "default"]],
     ["accounts resume", ["accounts", "resume", "default"]],
+    ["accounts forget", ["accounts", "forget", "quotes-1"]],
     ["journal list", ["journal", "list"]],
     ["journal verify", ["journal", "verify"]],
     ["journal repair", ["journal", "repair"]],
@@ -82,6 +83,10 @@ describe("what is printed is what the schema says:", () => {
     ["serve keys list", ["serve", "keys", "list"]],
     ["serve keys revoke", ["serve", "keys", "revoke", "a"]],
   ])("%s (%j)", async (command, argv) => {
+    await pool.query(
+      `insert into collectors (id, number, name, run, pid, host, version, started_at, seen_at, beat, stopped, jobs_digest, files, knows)
+       values (gen_random_uuid(), 0, 'quotes-1', 'r', 1, 'h', '1', now(), now(), 0, true, '', '{}', '{}') on conflict do nothing`,
+    );
     const outcome = await quotekeeper(...argv, "--json");
 
     expect(document(command, outcome)).toBeTruthy();

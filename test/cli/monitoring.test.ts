@@ -94,6 +94,13 @@ describe("a collection under way", () => {
     expect(values.get('quotekeeper_misses_total{account="default",reason="budget"}')).toBe(0);
     expect(values.get("quotekeeper_dead_letters_total")).toBe(0);
     expect(values.get("quotekeeper_database_up")).toBe(1);
+    expect(values.get('quotekeeper_lease_held{account="default"}')).toBe(1);
+    expect(values.get('quotekeeper_lease_fence{account="default"}')).toBe(1);
+    expect(values.get('quotekeeper_collectors{state="running"}')).toBe(1);
+    expect(values.get('quotekeeper_collectors{state="gone"}')).toBe(0);
+    expect(values.get("quotekeeper_lease_unsure")).toBe(0);
+    expect(values.get("quotekeeper_take_overs_total")).toBe(0);
+    expect(values.get("quotekeeper_clock_offset_seconds")).toBe(0);
     expect(values.get("process_resident_memory_bytes")).toBeGreaterThan(0);
     const named = [...text.matchAll(/^# HELP (quotekeeper_\S+)/gm)].map(([, name]) => name);
     expect(named.sort()).toEqual(Object.keys(METRICS).sort());

@@ -71,7 +71,7 @@ afterEach(async () => {
  * when the answer is on the disk; `log`: where calls are noted, and one that is cut off by the end is not over.
  */
 export type WorldOptions = Partial<
-  Pick<CollectorOptions, "calendar" | "exchange" | "earlier" | "shares"> &
+  Pick<CollectorOptions, "calendar" | "exchange" | "earlier" | "shares" | "agreedAt"> &
     Pick<CalledAccount, "governor" | "history" | "onClosed">
 > & {
   /** Names of the accounts, each with a service of its own. Default: there is one. */
@@ -141,6 +141,7 @@ export function startWorld(options: WorldOptions): World {
     run: "01940000-0000-7000-8000-000000000000",
     earlier: options.earlier ?? null,
     ...(options.shares && { shares: options.shares }),
+    ...(options.agreedAt && { agreedAt: options.agreedAt }),
     onNote: (note) => void notes.push(structuredClone(note)),
     accounts: (options.accounts ?? ["default"]).map(account),
   });

@@ -2,6 +2,7 @@ import { readdirSync } from "node:fs";
 import { describe, expect, test } from "@jest/globals";
 import { fillFixture, FIXTURE_AS_OF } from "../../scripts/sql/fixture.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
+import { joinFleet } from "../support/fleetRows.ts";
 import { fileText, yamlOf } from "./files.ts";
 
 type Target = { refId: string; datasource: { type: string; uid: string }; format: string; rawSql: string };
@@ -63,6 +64,16 @@ await pool.query(
 await pool.query("insert into journal_positions values ('a', 100, now())");
 await pool.query(
   "insert into dead_letters values ('2026-11-20 15:00+00', 1, 0, 'AAPL', 'malformed', 'bid is x', null)",
+);
+const holder = await joinFleet(pool, { number: 1 });
+await pool.query(
+  `insert into leases (account_id, fence, holder, run, beat, granted_at, renewed_at, expires_at, released)
+   values (1, 2, $1, 'r', 0, now(), now(), now() + interval '1 day', false), (2, 1, $1, 'r', 0, now(), now(), now(), true)`,
+  [holder],
+);
+await pool.query(
+  "insert into lease_history values (1, 2, '2026-11-20 15:00+00', $1, 'quotes-1', 'expired', 'quotes-2')",
+  [holder],
 );
 // One connection, which stays in that role.
 const client = poolOn(url, { max: 1 });
@@ -201,6 +212,17 @@ test("what is an account's is that of all, or of the accounts that are chosen", 
     new Set(["12 of 60", "42 of 100"]),
   );
   expect(await shownBy("Calls a minute by account", only("it's no account"))).toEqual([]);
+});
+
+test("of collectors it shows who calls what, and what was taken over", async () => {
+  expect(await shownBy("Collectors")).toMatchObject([{ name: "quotes-1", state: "running" }]);
+  expect(await shownBy("Who calls each account")).toMatchObject([
+    { account: "default", owner: "quotes-1", fence: "2" },
+    { account: "it's second", owner: "nobody", fence: "1" },
+  ]);
+  expect(await shownBy("Accounts that changed hands, newest first")).toMatchObject([
+    { account: "default", how: "expired", previous: "quotes-2", collector: "quotes-1" },
+  ]);
 });
 
 test("the data source reads as a role that can only read, with a password that stands in no file of ours", () => {

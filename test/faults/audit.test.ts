@@ -1,10 +1,14 @@
 /** That the audit finds what it is there to find: an audit that is blind proves nothing. */
 import { expect, test } from "@jest/globals";
+import { keepAccounts } from "../../src/archive/accountRows.ts";
+import { freshDatabase } from "../support/database.ts";
 import { answerRecord, at } from "../support/journal.ts";
 import { loadingWorld } from "../support/loading.ts";
 import { answerXml, equityXml } from "../support/xml.ts";
 import { Auditor } from "./kit/audit.ts";
+import { auditFleet } from "./kit/fleetAudit.ts";
 import { auditLedger } from "./kit/ledgerAudit.ts";
+import { staleCalls } from "./scenarios/fleet.ts";
 
 const DIVIDEND = { dividend: { amt: "0.31", exdate: "2026-08-12T00:00:00-04:00", yield: "2.02" } };
 
@@ -63,6 +67,50 @@ test.each([
   await pool.query(sql);
 
   expect((await check()).violations).not.toEqual([]);
+});
+
+test.each([
+  ["a quote is missing", "delete from quotes where instrument_id = 1"],
+  ["a price is another", "update quotes set last = last + 0.01 where instrument_id = 1"],
+  [
+    "an answer is there twice",
+    "insert into responses select (jsonb_populate_record(r, jsonb_build_object('request_id', gen_random_uuid()))).* from responses r limit 1",
+  ],
+  ["a dividend is missing", "delete from dividends"],
+])("found by the audit of several journals: %s", async (_what, sql) => {
+  const { pool, journalDir } = await loaded();
+  const before = await auditFleet(pool, [journalDir]);
+  await pool.query(sql);
+
+  expect(before).toEqual({ answers: 3, quotes: 6, dividends: 1, violations: [] });
+  expect((await auditFleet(pool, [journalDir])).violations).not.toEqual([]);
+});
+
+test("found: an answer that stands in two journals", async () => {
+  const { pool, journalDir } = await loaded();
+
+  expect((await auditFleet(pool, [journalDir, journalDir])).violations).not.toEqual([]);
+});
+
+test.each([
+  ["found: a call of one whose successor has called", [110, 120, 130], false, 1],
+  ["right: a call before the successor's first", [110, 140, 130], false, 0],
+  ["right: a call of one that was cut off, and cannot know", [110, 120, 130], true, 0],
+])("%s", async (_what, [first, successors, last], isCutOff, found) => {
+  const { pool } = await freshDatabase();
+  await keepAccounts(pool, [{ name: "main", callLimit: 60, windowMs: 6_000, state: "active" }]);
+  const member = (name: string, id: string) => ({ name, id, wasCutOff: () => isCutOff });
+  const one = member("one", "00000000-0000-4000-8000-000000000001");
+  const two = member("two", "00000000-0000-4000-8000-000000000002");
+  const taken =
+    "insert into lease_history select id, $1, to_timestamp($2), $3, $4, 'new', null from accounts";
+  await pool.query(taken, [1, 0.1, one.id, one.name]);
+  await pool.query(taken, [2, 0.115, two.id, two.name]);
+  const call = (atMs = 0, collector = "one") => ({ atMs, collector, account: "main", status: 200, id: "" });
+
+  const calls = [call(first), call(successors, "two"), call(last)];
+
+  expect(await staleCalls({ pool }, [one, two], calls)).toHaveLength(found);
 });
 
 test("answers that are not loaded yet are found only when all should be", async () => {

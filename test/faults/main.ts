@@ -1,6 +1,6 @@
 /**
  * npm run test:faults -- [--kills N] [--server-kills N] [--embedded-kills N] [--moves N] [--pairs N] [--away MS,MS]
- *                        [--from-start MS] [--commits N] [--seed N] [--only WORD]
+ *                        [--from-start MS] [--commits N] [--faults N] [--seed N] [--only WORD]
  *
  * Real collectors, a real PostgreSQL, a service that answers as fast as it is asked; one fault after the other. After
  * each, the database is compared with the journal and the ledger is added up. Prints what was done and exits 1 when
@@ -8,7 +8,7 @@
  */
 import { parseArgs } from "node:util";
 import { seeded } from "../../bench/governor/random.ts";
-import { DEMANDS, MOVABLE, SPARSE } from "./kit/demands.ts";
+import { DEMANDS, FLEET_LOAD, FLEET_RULES, MOVABLE, SATURATED_FLEET, SPARSE } from "./kit/demands.ts";
 import { startFeed } from "./kit/feed.ts";
 import { killPostmaster, startFaultServer } from "./kit/server.ts";
 import { startSharedService } from "./kit/sharedService.ts";
@@ -16,6 +16,8 @@ import { startProxy } from "./kit/proxy.ts";
 import { openEmbeddedWorld, openWorld, type World } from "./kit/world.ts";
 import { takeDatabaseAway } from "./scenarios/away.ts";
 import { fillDisk } from "./scenarios/fullDisk.ts";
+import { drawFaults, shareFleet } from "./scenarios/fleet.ts";
+import { upgradeFleet } from "./scenarios/fleetAway.ts";
 import { killCollectors } from "./scenarios/collectorKills.ts";
 import { loseCommits } from "./scenarios/lostCommits.ts";
 import { moveClocks } from "./scenarios/movedClocks.ts";
@@ -35,6 +37,7 @@ const { values: options } = parseArgs({
     away: { type: "string", default: "10000,60000" },
     "from-start": { type: "string", default: "10000" },
     commits: { type: "string", default: "20" },
+    faults: { type: "string", default: "200" },
     seed: { type: "string", default: "1" },
     only: { type: "string", default: "" },
   },
@@ -126,6 +129,35 @@ const scenarios: Scenario[] = [
       });
     },
   },
+  ...["fleet faults", "fleet saturated", "fleet clocks"].map((name) => ({
+    name,
+    run: async () => {
+      const limits = { limit: 60, windowMs: 6_000 };
+      const service = await startSharedService(sharedKeys(), { ...limits, rules: FLEET_RULES });
+      const isSaturated = name === "fleet saturated";
+      const load = isSaturated ? SATURATED_FLEET : FLEET_LOAD;
+      const world = { load, settings: sharedSecrets(), openFeed: async () => service };
+      const drawn = drawFaults(Number(options.faults) / (name === "fleet faults" ? 1 : 10), random);
+      return within(openWorld(server.url, world), (opened) =>
+        shareFleet(opened, {
+          ...{ service, ...limits, random, isTimed: !isSaturated, onFault: progress },
+          faults: name === "fleet clocks" ? drawn.flatMap((other) => ["clock", other] as const) : drawn,
+        }),
+      );
+    },
+  })),
+  ...(["use", "gaps"] as const).map((promised) => ({
+    name: `fleet upgraded, ${promised}`,
+    run: async () => {
+      const limits = { limit: 60, windowMs: 6_000 };
+      const service = await startSharedService(sharedKeys(), { ...limits, rules: FLEET_RULES });
+      const load = promised === "use" ? SATURATED_FLEET : FLEET_LOAD;
+      const world = { load, settings: sharedSecrets(), openFeed: async () => service };
+      return within(openWorld(server.url, world), (opened) =>
+        upgradeFleet(opened, { service, ...limits, awayMs: 60_000, promised }),
+      );
+    },
+  })),
   {
     name: "server",
     run: () =>

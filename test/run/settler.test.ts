@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type pg from "pg";
 import { readCoverage } from "../../src/archive/coverageRows.ts";
-import { loadAll } from "../../src/archive/loader.ts";
+import { loadAll, type Loader, startLoader } from "../../src/archive/loader.ts";
 import { instantFromDate, systemClock } from "../../src/clock.ts";
 import type { LedgerNote, MissReason, Share } from "../../src/journal/ledger.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
@@ -14,6 +14,8 @@ import { scheduleJob } from "../../src/schedule/slots.ts";
 import { jobOf } from "../collect/jobOf.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
+import { inTransaction } from "../../src/archive/transaction.ts";
+import { placeAccounts } from "../../src/archive/instruments.ts";
 import { freshDatabase } from "../support/database.ts";
 import { answerRecord, appendAll, symbolsCall } from "../support/journal.ts";
 import { tempDir } from "../support/tempDir.ts";
@@ -29,7 +31,10 @@ const settlers: Settler[] = [];
 beforeEach(async () => ({ pool } = await freshDatabase()));
 afterEach(() => Promise.all(settlers.splice(0).map((settler) => settler.close())));
 
-const note = (content: LedgerNote): JournalRecord => ({ kind: "note", at: instant("15:00"), note: content });
+/** A note, at its time; default: behind all slots. */
+const note = (content: LedgerNote, time = "14:34"): JournalRecord => ({
+  ...{ kind: "note", at: instant(time), note: content },
+});
 
 /** What an account has of a slot at the end. */
 function settled(
@@ -38,18 +43,21 @@ function settled(
   due: string[],
   ...lost: [string, MissReason][]
 ): JournalRecord {
-  return note({
-    type: "slots",
-    source: "account",
-    entries: [{ job: "list", slotAt: instant(time), account, due, misses: lost }],
-  });
+  return note(
+    {
+      type: "slots",
+      source: "account",
+      entries: [{ job: "list", slotAt: instant(time), account, due, misses: lost }],
+    },
+    `${time}:50`,
+  );
 }
 
 function opened(run: string, account: string, time: string, due: string[]): JournalRecord {
   const slotAt = on20th(time);
   const endsAt = instantFromDate(new Date(+slotAt + 60_000));
   const slot = { job: "list", slotAt: instantFromDate(slotAt), endsAt };
-  return note({ type: "opened", source: "account", run, ...slot, account, due });
+  return note({ type: "opened", source: "account", run, ...slot, account, due }, time);
 }
 
 function answered(account: string, time: string, ...symbols: string[]): JournalRecord {
@@ -74,6 +82,7 @@ async function alive(
   settler: Settler;
   take: (since?: Date) => Promise<void>;
   look: () => Promise<void>;
+  loader: Loader;
   told: number;
 }> {
   const clock = { ...createTestClock(on20th(now).toISOString()), random: systemClock.random };
@@ -88,14 +97,22 @@ async function alive(
     ...{ clock, source: () => "account" as const, onKept: () => (alive.told += 1) },
     onLost: () => fail(new Error("a note was lost")),
   });
+  const loader = startLoader({ pool, journalDir: machine.dir, clock });
   const settler = openSettler(pool, {
     ...{ mine: () => mine, sources: () => new Set(["account" as const]), run, clock, notes },
-    loader: { drain: async () => void (await machine.load()) },
+    loader,
     collector: { jobs: JOBS },
     unsettled: { settle: () => Promise.resolve() },
     log: { debug: fail, info: fail, warn: fail, error: fail },
   });
-  settlers.push({ ...settler, close: () => settler.close().then(() => journal.close()) });
+  settlers.push({
+    ...settler,
+    close: () =>
+      settler
+        .close()
+        .then(() => loader.close(60_000))
+        .then(() => journal.close()),
+  });
   const look = () =>
     settler
       .look()
@@ -105,7 +122,7 @@ async function alive(
     settler.taken(mine, since ?? null);
     return look();
   };
-  return Object.assign(alive, { settler, take, look });
+  return Object.assign(alive, { settler, take, look, loader });
 }
 
 function fail(why: unknown): never {
@@ -273,6 +290,75 @@ test("two collectors' journals, loaded in any order, give the same slots, misses
     ...["14:30 one 2=1+1: GE budget", "14:31 one 2=1+1: GE down", "14:31 two 1=0+1: KO overrun"],
     ...["14:32 one 3=1+2: AAPL transport, NEW down", "14:32 two 1=1+0", "14:33 one 3=2+1: NEW refused"],
   ]);
+});
+
+describe("a machine that returns a day later", () => {
+  const TAKEN = "14:31:12";
+  const parts: JournalRecord[][] = [
+    [settled("one", "14:30", ["AAPL", "GE"]), opened(RUNS.a, "one", "14:31", ["AAPL", "GE", "KO"])],
+    [opened(RUNS.b, "one", "14:31", ["AAPL", "GE", "KO"]), answered("one", "14:31:20", "AAPL")],
+    [
+      settled("one", "14:31", ["AAPL", "GE", "KO"], ["GE", "budget"], ["KO", "transport"]),
+      settled("one", "14:32", ["AAPL", "GE", "KO"], ["GE", "budget"]),
+      settled("two", "14:31", ["GE"], ["GE", "overrun"]),
+      note({ type: "down", source: "account", job: "list", ...downOf("three", "GE") }),
+    ],
+  ];
+  // The last of them is of no slot that changed hands: the account was taken over before.
+  const late = [answered("one", "14:31:05", "GE"), answered("one", "14:32:05", "GE")];
+  const HEALED = [
+    ...["14:30 one 2=2+0", "14:31 one 3=2+1: KO transport", "14:31 two 1=0+1: GE overrun"],
+    ...["14:32 one 3=2+1: GE budget", "14:32 three 1=1+0", "14:33 three 1=0+1: GE down"],
+  ];
+
+  async function takeOver(): Promise<void> {
+    const [id] = await inTransaction(pool, (client) => placeAccounts(client, ["one"]));
+    await pool.query(
+      `insert into lease_history (account_id, fence, taken_at, holder, collector, how)
+       values ($1, 2, $2, gen_random_uuid(), 'b', 'expired')`,
+      [id, on20th(TAKEN)],
+    );
+  }
+
+  const recount = () =>
+    rowsOfQuery(
+      pool,
+      `select from slots s join due_sets d on d.id = s.due_set_id
+       where s.due <> s.stored + s.missed or s.due <> cardinality(d.instruments) or s.missed <>
+         (select count(*) from misses m where (m.job, m.slot_at, m.source_id, m.account_id) = (s.job, s.slot_at, s.source_id, s.account_id))`,
+    );
+
+  test("has what its journal brings counted as stored, in whatever order it comes, once", async () => {
+    const seen = new Set<string>();
+    const orders = permutations([0, 1, 2, 3]).filter((order) => order.indexOf(1) < order.indexOf(2));
+    for (const order of orders) {
+      ({ pool } = await freshDatabase());
+      await takeOver();
+      const holder = await alive(new Machine(), { mine: ["one"], now: "20:00" });
+      const returning = new Machine();
+      let a: Awaited<ReturnType<typeof alive>> | null = null;
+      for (const part of order) {
+        const records = parts[part] ?? late;
+        const machine = parts[part] ? new Machine() : returning;
+        await machine.append(...records);
+        // Whoever comes with something late looks whether it fills a slot; at the end everything is there.
+        const comes = await alive(machine, { mine: [], now: "20:00" });
+        await comes.loader.drain();
+        await comes.look();
+        if (machine === returning) a = comes;
+      }
+      // What A opened may have come after all else.
+      await holder.look();
+      await a?.look();
+      expect(await ledger()).toEqual(HEALED);
+      expect(await recount()).toEqual([]);
+      seen.add(JSON.stringify(await readCoverage(pool, "2026-11-20", "2026-11-20")));
+      const told = a?.told;
+      await a?.look();
+      expect(a?.told).toBe(told);
+    }
+    expect([...seen]).toHaveLength(1);
+  });
 });
 
 /** Two slots of an account in which nobody called it. */

@@ -208,6 +208,7 @@ const COMMANDS: readonly (readonly [argv: readonly string[], more?: Record<strin
   [["jobs", "check"], BAD_JOBS],
   [["accounts", "list"]],
   [["accounts", "drain", HOSTILE]],
+  [["accounts", "forget", HOSTILE]],
   [["migrate"]],
   [["migrate"], { DATABASE_URL: `postgresql://u@127.0.0.1:1/q${HOSTILE}` }],
   [["journal", "list"]],
@@ -276,6 +277,9 @@ describe("all commands, with a hostile service, hostile files and a hostile data
   ])(
     "%s, that polls the service and is ended, does as little (on a terminal: %s)",
     async (command, isTTY) => {
+      // The one that stands there has gone, and its account is free.
+      await pool.query("update collectors set seen_at = now() - interval '1 hour'");
+      await pool.query("update leases set released = true");
       const hostile = await startStubService({ body: quoteXml(`SYM${IN_XML}`) });
       const dir = tempDir();
       mkdirSync(join(dir, "jobs"));
@@ -340,6 +344,15 @@ async function fillArchive(): Promise<void> {
   const due = ["AAPL", `GE${HOSTILE}`, `NO${HOSTILE}`];
   await insertLedger(client, [{ type: "slots", entries: [{ job: `job${HOSTILE}`, slotAt, due, misses }] }]);
   client.release();
+  await pool.query(
+    `with joined as (
+       insert into collectors (id, number, name, run, pid, host, version, started_at, seen_at, beat, stopped, jobs_digest, files, knows)
+       values (gen_random_uuid(), 0, 'quotes' || $1, 'r', 1, 'h', '1', now(), now(), 0, false, '', '{}', '{}') returning id
+     )
+     insert into leases (account_id, fence, holder, run, beat, granted_at, renewed_at, expires_at, released)
+     select 1, 1, id, 'r', 0, now(), now(), now() + interval '1 day', false from joined`,
+    [HOSTILE],
+  );
   await pool.query("update instruments set symbol = symbol || $1, description = $1, exchange = $1", [
     HOSTILE,
   ]);

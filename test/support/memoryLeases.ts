@@ -69,14 +69,14 @@ export function memoryLeases(clock: Pick<Clock, "now" | "sleep">): MemoryLeases 
         async (...given: A): Promise<R> => {
           // What was asked is what was sent: nobody changes it on its way.
           const sent = copy(given);
-          const now = (): LeaseFaults => ({ ...all.faults, ...own });
-          const slowMs = now().slowMs ?? 0;
+          const slowMs = (all.faults.slowMs ?? 0) + (own.slowMs ?? 0);
           if (slowMs > 0) await clock.sleep(slowMs);
-          const { away = false, silent = false, unanswered = false } = now();
-          if (silent) return new Promise(() => undefined);
-          if (away) throw refused();
+          const has = (fault: "away" | "silent" | "unanswered"): boolean =>
+            !!(all.faults[fault] || own[fault]);
+          if (has("silent")) return new Promise(() => undefined);
+          if (has("away")) throw refused();
           const result = copy(work(...sent));
-          if (unanswered) throw refused();
+          if (has("unanswered")) throw refused();
           return result;
         };
       return {
@@ -212,7 +212,7 @@ export function memoryLeases(clock: Pick<Clock, "now" | "sleep">): MemoryLeases 
     return unchanged && isExpired(lease) ? "expired" : null;
   }
 
-  function release(self: Self, held: readonly HeldLease[], stops: boolean): string[] {
+  function release(self: Self, held: readonly HeldLease[], stops: object | null): string[] {
     const collector = collectors.get(self.id);
     if (stops && collector?.run === self.run)
       Object.assign(collector, { stopped: true, seenAtMs: nowMs(), beat: collector.beat + 1 });

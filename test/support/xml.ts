@@ -31,10 +31,11 @@ export function equityXml(
 /** An option's `instrumentquote` with its underlying. */
 export function optionXml(
   { underlying = "MRDN", expiration = "2027-01-15", putcall = "1", strike = "120.0" },
-  { quote = {}, extended = {}, underlyingQuote = {} } = {} as {
+  { quote = {}, extended = {}, underlyingQuote = {}, underlyingDividend = {} } = {} as {
     quote?: Texts;
     extended?: Texts;
     underlyingQuote?: Texts;
+    underlyingDividend?: Texts;
   },
 ): string {
   return `<instrumentquote><greeks><delta>0.61</delta></greeks>
@@ -56,7 +57,7 @@ export function optionXml(
       ...extended,
     })}</extendedquote></quote>
     <underlying>${texts({ desc: `${underlying} INC`, exch: "NSD", sym: underlying })}</underlying>
-    <undlyquote>${quoteXml(underlyingQuote, {}, {})}</undlyquote>
+    <undlyquote>${quoteXml(underlyingQuote, {}, underlyingDividend)}</undlyquote>
     <unknownsymbol>false</unknownsymbol></instrumentquote>`;
 }
 

@@ -11,6 +11,7 @@ import { createMeter } from "../../src/web/monitoring/meter.ts";
 import { jobOf } from "../collect/jobOf.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase } from "../support/database.ts";
+import { joinFleet } from "../support/fleetRows.ts";
 import { startSimulatedService, TEST_CREDENTIALS } from "../support/simulatedService.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { until } from "../support/until.ts";
@@ -90,7 +91,8 @@ async function collecting(accounts: readonly [Account, Account]) {
       const now = (JSON.parse(await ask("/api/now")) as NowView).live;
       return now?.queued === 0 && holds(now) && now;
     }, "what the accounts come to");
-  return { pool, live, close, metrics: async () => valuesOf(await ask("/metrics")) };
+  const status = async () => (JSON.parse(await ask("/api/now")) as NowView).status;
+  return { pool, live, status, close, metrics: async () => valuesOf(await ask("/metrics")) };
 }
 
 const isRefused = ({ state }: Live["accounts"][number]): boolean => state === "refused";
@@ -170,4 +172,30 @@ test("what several accounts have wrong in the same words is told once, of all of
   const view = await live(({ accounts }) => accounts.every(isRefused));
 
   expect(view.problems).toMatchObject([{ code: "SERVICE_UNAUTHORIZED", accounts: ["main", "second"] }]);
+});
+
+test("of several collectors the page knows who calls each account, and who is gone", async () => {
+  const service = await startService();
+  const { pool, status, close } = await collecting([account("main", service), account("second", service)]);
+  await close();
+  const holder = await joinFleet(pool, { number: 1 });
+  await joinFleet(pool, { number: 2, name: "<b>quotes-2</b>", seen: "3 min" });
+  await pool.query("insert into accounts (id, name) values (101, 'held'), (102, 'free')");
+  await pool.query(
+    `insert into leases (account_id, fence, holder, run, beat, granted_at, renewed_at, expires_at, released)
+     select id, 1, $1, 'r', 0, now(), now(), now() + interval '1 day', id = 102 from accounts where id > 100`,
+    [holder],
+  );
+
+  const found = await status();
+
+  expect(found?.fleet).toEqual({
+    owners: [
+      { account: "free", owner: null },
+      { account: "held", owner: "quotes-1" },
+    ],
+    gone: [{ name: "<b>quotes-2</b>", seenAgoMs: expect.any(Number) }],
+  });
+  expect(found?.unsureSince).toBeNull();
+  expect(found?.lines).toContainEqual(expect.objectContaining({ subject: "collectors", state: "attention" }));
 });

@@ -30,6 +30,8 @@ export const SOURCES: NowSources = {
     lastDay: null,
     lag: null,
     tier: "plain PostgreSQL 18.4",
+    fleet: null,
+    unsureSince: null,
   }),
   journal: async () => ({ bytes: 1_000, segments: 1 }),
 };

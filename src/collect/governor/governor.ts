@@ -94,7 +94,7 @@ export function createGovernor(config: GovernorConfig, nowMs: number, history?: 
     faultAtMs: null,
     faultCount: 0,
     refusedSentAtMs: [],
-    ...{ unsure: null, quietSinceMs: null, knockCount: 0, stillUntilMs: nowMs },
+    ...{ unsure: null, quietSinceMs: null, knockCount: 0, stillUntilMs: nowMs, waryUntilMs: nowMs },
   };
 }
 

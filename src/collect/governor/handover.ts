@@ -5,7 +5,7 @@
  */
 import { admission, createGovernor, step, type CallHistory, type GovernorConfig } from "./governor.ts";
 import type { FinishedCall, GovernorState, SecondClientSample } from "./state.ts";
-import { KNOCK_COUNT } from "./unsure.ts";
+import { KNOCK_COUNT, WARY_WINDOWS } from "./unsure.ts";
 
 /** Changes when a state of before can no longer be read. */
 const VERSION = 1;
@@ -55,9 +55,7 @@ export function inherit(config: GovernorConfig, inheritance: Inheritance, nowMs:
   const agoMs = Math.max(0, inheritance.agoMs);
   const written = isReadable(handed) ? restored(config, handed, nowMs - agoMs) : fullState(config, nowMs);
   const ended = { ...written, inFlightSentAtMs: [] };
-  const heir = released
-    ? ended
-    : { ...replayed(ended, nowMs), knockCount: Math.min(KNOCK_COUNT, config.limit) };
+  const heir = released ? ended : wary(replayed(ended, nowMs), nowMs);
   const own = createGovernor(config, nowMs, history && sentSince(history, agoMs));
   const finished = [
     ...heir.finished,
@@ -66,6 +64,12 @@ export function inherit(config: GovernorConfig, inheritance: Inheritance, nowMs:
   ].sort((a, b) => a.answeredAtMs - b.answeredAtMs);
   const { phase, closedUntilMs } = own.closedUntilMs > Math.max(nowMs, heir.closedUntilMs) ? own : heir;
   return { ...heir, nowMs, finished, phase, closedUntilMs, unsure: null };
+}
+
+/** The state of one who knocks first, and takes what it reckons with for what it is. */
+function wary(state: GovernorState, nowMs: number): GovernorState {
+  const { limit, windowMs } = state.config;
+  return { ...state, knockCount: Math.min(KNOCK_COUNT, limit), waryUntilMs: nowMs + WARY_WINDOWS * windowMs };
 }
 
 /** The worst that the writer can have sent until `nowMs`: all that it was let, as early as it was. */

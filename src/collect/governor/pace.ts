@@ -5,6 +5,7 @@
  * there was room to: a full window earns none, so under constant demand calls spread evenly.
  */
 import { nextLeavesAtMs, roomAtMs, roomCount } from "./ownCalls.ts";
+import { cautiousCap } from "./unsure.ts";
 import type { GovernorConfig, GovernorState } from "./state.ts";
 
 /** Assumed: a third of the limit at once starts a program promptly and leaves the others their slots. */
@@ -16,7 +17,10 @@ const HASTE = 1.12;
 /** Assumed: beside a second client room is not ours alone; 3 % faster than our own share's rate is enough. */
 const HASTE_BESIDE = 1.03;
 
-/** Assumed: 10 % faster for each call of room, up to twice the rate, makes up for a pause within seconds. */
+/**
+ * Assumed: 10 % faster for each call of room, up to twice the rate, makes up for a pause within seconds. Calls made one
+ * at a time form no burst: they may be as fast as that always.
+ */
 const HASTE_PER_CALL = 0.1;
 const MOST_HASTE = 2;
 
@@ -28,9 +32,9 @@ export function largestBurst({ evenly }: GovernorConfig, cap: number): number {
 /** The time from one call to the next, ms, from the last call on. */
 function gapMs(state: GovernorState, cap: number): number {
   const { burstAtMs, config } = state;
-  if (cap < state.limit || config.evenly) return config.windowMs / (HASTE_BESIDE * cap);
+  if (cap < cautiousCap(state, state.limit) || config.evenly) return config.windowMs / (HASTE_BESIDE * cap);
   const room = roomCount(state, cap, burstAtMs);
-  const haste = Math.min(MOST_HASTE, HASTE + HASTE_PER_CALL * room);
+  const haste = state.unsure ? MOST_HASTE : Math.min(MOST_HASTE, HASTE + HASTE_PER_CALL * room);
   const leastMs = config.windowMs / (haste * cap);
   const leavesAtMs = nextLeavesAtMs(state, burstAtMs);
   return Math.max(leastMs, (leavesAtMs - burstAtMs) / (room + 1));

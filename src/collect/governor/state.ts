@@ -186,6 +186,8 @@ export type GovernorState = {
   /** Calls of the knock that are still to make, and until when no call is made. */
   readonly knockCount: number;
   readonly stillUntilMs: number;
+  /** Until when what the one before us sent is not known for certain. */
+  readonly waryUntilMs: number;
 };
 
 /** Whether a call may leave now, and if not, the earliest time worth asking again (any event may bring it nearer). */

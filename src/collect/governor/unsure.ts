@@ -20,15 +20,27 @@ const AFTER_KNOCK_MS = 2_000;
 /** Assumed: a call that was held back for want of a lease may be tried again after a quarter of a second. */
 const AFTER_WITHDRAWAL_MS = 250;
 
-/** Assumed: ten calls a window tell soon enough that the account is free again. */
+/**
+ * Assumed: ten calls a window tell soon enough that the account is free. While somebody is heard, four leave that one
+ * more of it.
+ */
 const LISTENING_SHARE = 0.1;
+const HEARING_SHARE = 0.25;
 
 /** Assumed: a call without an answer holds the others up for 2 s at most, where one at a time is made. */
 const PATIENCE_MS = 2_000;
 
+/**
+ * Assumed: what the one before sent after all, and when, is known to within three calls; for two windows, the heir keeps
+ * as many free.
+ */
+export const WARY_WINDOWS = 2;
+
 /** The calls a window that are ours to make, of `cap` that would be if we were surely alone. */
 export function cautiousCap(state: GovernorState, cap: number): number {
-  return isCautious(state) ? Math.max(1, cap - KNOCK_COUNT) : cap;
+  const { nowMs, waryUntilMs, knockCount } = state;
+  const isWary = nowMs < waryUntilMs && knockCount === 0;
+  return isWary || isCautious(state) ? Math.max(1, cap - KNOCK_COUNT) : cap;
 }
 
 /** When the next call may leave where one at a time is made. */
@@ -39,10 +51,11 @@ export function patientAtMs({ inFlightSentAtMs }: GovernorState): number {
 
 /** When caution allows the next call. */
 export function cautionAtMs(state: GovernorState, atMs: number): number {
-  const { config, unsure, quietSinceMs, stillUntilMs, burstAtMs } = state;
+  const { config, unsure, quietSinceMs, stillUntilMs, burstAtMs, lastReading } = state;
   if (unsure?.mayCall === false) return atMs + config.windowMs;
   if (!isCautious(state)) return stillUntilMs;
-  const rarelyMs = quietSinceMs === null ? -Infinity : burstAtMs + LISTENING_SHARE * config.windowMs;
+  const share = lastReading?.answeredAtMs === quietSinceMs ? HEARING_SHARE : LISTENING_SHARE;
+  const rarelyMs = quietSinceMs === null ? -Infinity : burstAtMs + share * config.windowMs;
   return Math.max(stillUntilMs, patientAtMs(state), rarelyMs);
 }
 

@@ -95,6 +95,23 @@ export type Live = LiveBudget & {
   problems: LiveProblem[];
 };
 
+/** What a collector knows of itself and the others, as of its last look: for the metrics. */
+export type LiveFleet = {
+  /** Those that the files name; `fence` null: held by nobody's word, because nobody could be asked. */
+  accounts: { name: string; held: boolean; fence: number | null }[];
+  unsure: boolean;
+  /** `gone`: not seen for a minute. */
+  collectors: { running: number; stopped: number; gone: number };
+  /** Running ones whose files are others than those in force. */
+  differing: number;
+  /** Accounts that this process has taken from one that was not heard of. */
+  takeOvers: number;
+  /** Since the database confirmed the leases; null: it never has. */
+  confirmedAgoMs: number | null;
+  /** How far this machine's clock is ahead of the database's. */
+  clockOffsetMs: number;
+};
+
 /** One of `status`'s lines. */
 export type StatusLine = { subject: string; state: "ok" | "attention" | "idle"; text: string };
 
@@ -113,6 +130,13 @@ export type StatusView = {
   lag: { bytes: number; oldestAt: string | null } | null;
   /** The storage tier in words. */
   tier: string | null;
+  /** Who calls each account, and collectors that are not seen; null: one collector, or not known. */
+  fleet: {
+    owners: { account: string; owner: string | null }[];
+    gone: { name: string; seenAgoMs: number }[];
+  } | null;
+  /** Since when this machine's collector does not know whether its accounts are its own; null: it knows. */
+  unsureSince: string | null;
 };
 
 /** The exchange's hours. */

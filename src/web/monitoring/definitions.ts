@@ -90,6 +90,49 @@ const table = {
     labels: ACCOUNT,
     collecting: true,
   },
+  quotekeeper_lease_held: {
+    kind: "gauge",
+    help: "1 while this collector calls the account, 0 while another one does, or none. The sum over all collectors is 1.",
+    labels: ACCOUNT,
+    collecting: true,
+  },
+  quotekeeper_lease_fence: {
+    kind: "gauge",
+    help: "How often the account was taken by a collector, this one's time included; absent while this one does not call it.",
+    labels: ACCOUNT,
+    collecting: true,
+  },
+  quotekeeper_lease_unsure: {
+    kind: "gauge",
+    help: "1 while this collector does not know whether its accounts are still its own, because the database does not answer it; 0 where there is no other.",
+    collecting: true,
+  },
+  quotekeeper_lease_round_age_seconds: {
+    kind: "gauge",
+    help: "Time since the database last confirmed the leases, which it does every 2 s; absent until then.",
+    collecting: true,
+  },
+  quotekeeper_take_overs_total: {
+    kind: "counter",
+    help: "Accounts that this collector has taken since its start from one that was not heard of.",
+    collecting: true,
+  },
+  quotekeeper_collectors: {
+    kind: "gauge",
+    help: "Collectors of the archive, as this one saw them last. gone: not seen for a minute, and not ended.",
+    labels: { state: ["running", "stopped", "gone"] },
+    collecting: true,
+  },
+  quotekeeper_collectors_differing: {
+    kind: "gauge",
+    help: "Running collectors whose job files or accounts are others than those in force.",
+    collecting: true,
+  },
+  quotekeeper_clock_offset_seconds: {
+    kind: "gauge",
+    help: "How far this machine's clock is ahead of the database's; less than 0.4 s is 0.",
+    collecting: true,
+  },
   quotekeeper_slot_lateness_seconds: {
     kind: "histogram",
     help: "Time from a slot's beginning until the answer of a call for it arrived.",

@@ -2,7 +2,7 @@
 import { collectDefaultMetrics, Counter, Gauge, Registry } from "prom-client";
 import type { LoadReport } from "../../archive/batch.ts";
 import { atMost, type Clock, dateOf, type Instant } from "../../clock.ts";
-import type { Live, StatusView } from "../api/types.ts";
+import type { Live, LiveFleet, StatusView } from "../api/types.ts";
 import { COUNTED_TABLES, labelNames, METRICS, type MetricName } from "./definitions.ts";
 import type { Meter } from "./meter.ts";
 import type { Readiness } from "./ready.ts";
@@ -25,6 +25,8 @@ export type MetricSources = {
     loaded: LoadReport;
     nextPollAt: Date | null;
     journalFailing: boolean;
+    /** This collector among others; null where it was started without. */
+    fleet: LiveFleet | null;
     meter: Meter;
   } | null;
 };
@@ -143,7 +145,7 @@ function addArchive(
 
 function addCollecting(
   add: Values,
-  { live, loaded, nextPollAt, journalFailing }: NonNullable<ReturnType<MetricSources["collecting"]>>,
+  { live, loaded, nextPollAt, journalFailing, fleet }: NonNullable<ReturnType<MetricSources["collecting"]>>,
 ): void {
   for (const { name: account, state, callsUsed, limit, secondClient, queued, phase } of live.accounts) {
     const own = { account };
@@ -156,10 +158,25 @@ function addCollecting(
     add("quotekeeper_account_refused", state === "refused" ? 1 : 0, own);
     add("quotekeeper_account_drained", state === "drained" ? 1 : 0, own);
   }
+  if (fleet) addFleet(add, fleet);
   add("quotekeeper_instruments_unknown", live.unknown.length);
   add("quotekeeper_journal_failing", journalFailing ? 1 : 0);
   if (nextPollAt) add("quotekeeper_next_poll_timestamp_seconds", nextPollAt.getTime() / 1_000);
   for (const table of COUNTED_TABLES) add("quotekeeper_rows_total", loaded[table], { table });
   add("quotekeeper_rows_repeated_total", loaded.repeated);
   add("quotekeeper_dead_letters_total", loaded.deadLetters);
+}
+
+function addFleet(add: Values, fleet: LiveFleet): void {
+  for (const { name: account, held, fence } of fleet.accounts) {
+    add("quotekeeper_lease_held", held ? 1 : 0, { account });
+    if (fence !== null) add("quotekeeper_lease_fence", fence, { account });
+  }
+  for (const [state, count] of Object.entries(fleet.collectors))
+    add("quotekeeper_collectors", count, { state });
+  add("quotekeeper_collectors_differing", fleet.differing);
+  add("quotekeeper_lease_unsure", fleet.unsure ? 1 : 0);
+  if (fleet.confirmedAgoMs !== null) add("quotekeeper_lease_round_age_seconds", fleet.confirmedAgoMs / 1_000);
+  add("quotekeeper_take_overs_total", fleet.takeOvers);
+  add("quotekeeper_clock_offset_seconds", fleet.clockOffsetMs / 1_000);
 }

@@ -73,7 +73,10 @@ describe("who is unsure", () => {
 
     expect(budgetState(one, one.nowMs)).toMatchObject({ unsure: true, listening: false });
     expect(budgetState(two, two.nowMs)).toMatchObject({ unsure: true, listening: true });
-    expect(admission(two, two.nowMs)).toEqual({ maySend: false, notBeforeMs: two.burstAtMs + 6_000 });
+    expect(admission(two, two.nowMs)).toEqual({ maySend: false, notBeforeMs: two.burstAtMs + 15_000 });
+    const [quiet] = calls(two, 1, () => 3);
+    expect(quiet.quietSinceMs).toBe(two.nowMs);
+    expect(admission(quiet, quiet.nowMs)).toEqual({ maySend: false, notBeforeMs: quiet.burstAtMs + 6_000 });
   });
 
   test("hears nobody in a second client that was known before", () => {
@@ -141,7 +144,10 @@ describe("who takes over from one that may still be calling", () => {
     expect(countedAt(now, atMs)).toBe(60);
     const then = admission(now, atMs);
     expect(then.maySend).toBe(false);
-    expect(!then.maySend && then.notBeforeMs).toBeGreaterThanOrEqual(atMs + 2_000);
+    // It keeps three calls free for two windows: what the one before sends until it hears the knock.
+    expect(!then.maySend && then.notBeforeMs).toBeGreaterThan(atMs + 3_000);
+    const later = step(now, { type: "tick" }, atMs + 120_000);
+    expect(later.nowMs < later.waryUntilMs).toBe(false);
   });
 });
 

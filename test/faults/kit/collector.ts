@@ -24,6 +24,9 @@ export type CollectorProcess = {
   descriptors: () => number | null;
   /** kill -9 of its process group; resolves when it is gone. */
   kill: () => Promise<void>;
+  /** Has it stand still, as a machine that sleeps does, and go on. */
+  pause: () => void;
+  goOn: () => void;
   /** SIGTERM; resolves with its exit code, null when it was killed. */
   end: () => Promise<number | null>;
 };
@@ -68,6 +71,8 @@ export function startCollector(bin: string, env: Record<string, string>, cwd: st
       if (running.has(child)) killGroup(pid);
       await ended;
     },
+    pause: () => void child.kill("SIGSTOP"),
+    goOn: () => void child.kill("SIGCONT"),
     end: async () => {
       if (running.has(child)) child.kill("SIGTERM");
       return ended;

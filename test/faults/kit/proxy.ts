@@ -1,4 +1,4 @@
-/** A TCP proxy before the database: it can be cut, restored, and made to swallow the answer to a COMMIT. */
+/** A TCP proxy before the database: it can be cut, made to swallow every byte or the answer to a COMMIT, and restored. */
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
 /** PostgreSQL's CommandComplete for COMMIT: `C`, length 11, the tag. */
@@ -10,7 +10,9 @@ export type Proxy = {
   url: string;
   /** Ends all connections and refuses new ones. */
   cut: () => Promise<void>;
-  /** Takes connections again, on the same port. */
+  /** All bytes go nowhere from now on, and nobody is told: connections stay, and new ones are taken. */
+  swallow: () => void;
+  /** Takes connections again, on the same port; those whose bytes went nowhere are ended. */
   restore: () => Promise<void>;
   /** The answers to the next `count` COMMITs are swallowed, and their connections closed. */
   swallowCommits: (count: number) => void;
@@ -24,6 +26,7 @@ export async function startProxy(databaseUrl: string, { up = true } = {}): Promi
   const target = new URL(databaseUrl);
   const sockets = new Set<Socket>();
   let toSwallow = 0;
+  let goesNowhere = false;
   let swallowed = 0;
 
   const serve = (client: Socket): void => {
@@ -40,8 +43,11 @@ export async function startProxy(databaseUrl: string, { up = true } = {}): Promi
         end();
       });
     }
-    client.pipe(database, { end: false });
+    client.on("data", (chunk: Buffer) => {
+      if (!goesNowhere) database.write(chunk);
+    });
     database.on("data", (chunk: Buffer) => {
+      if (goesNowhere) return;
       if (toSwallow > 0 && chunk.includes(COMMITTED)) {
         toSwallow -= 1;
         swallowed += 1;
@@ -64,7 +70,12 @@ export async function startProxy(databaseUrl: string, { up = true } = {}): Promi
   return {
     url: through.href,
     cut,
+    swallow: () => {
+      goesNowhere = true;
+    },
     restore: async () => {
+      if (goesNowhere) sockets.forEach((socket) => socket.destroy());
+      goesNowhere = false;
       server ??= await listening(serve, port);
     },
     swallowCommits: (count) => {

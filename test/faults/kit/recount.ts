@@ -23,15 +23,21 @@ export type Recount = {
   lost: number;
   /** The most slots in a row at which an instrument was due and not stored. */
   longestGap: number;
+  /** Each time that an instrument was not stored at two slots in a row or more; of those at the same slots the first one. */
+  gaps: Gap[];
   violations: string[];
 };
+
+/** From the first slot that lacks an instrument to the first one that has it again, epoch ms UTC. */
+export type Gap = { job: string; name: string; slots: number; fromMs: number; toMs: number };
 
 /** An answer as the journal has it. */
 type Answered = { id: string; account: string; askedMs: number; names: string[] };
 
 /** What is recounted. */
 export type RecountOf = {
-  journalDir: string;
+  /** The journals of all collectors. */
+  journalDirs: readonly string[];
   /** The service's own log. */
   arrivals: readonly Arrival[];
   jobs: readonly DueJob[];
@@ -44,14 +50,15 @@ export type RecountOf = {
 /** Compares the ledger with the recount. */
 export async function recount(
   pool: pg.Pool,
-  { journalDir, arrivals, jobs, ended, clockMoved = false }: RecountOf,
+  { journalDirs, arrivals, jobs, ended, clockMoved = false }: RecountOf,
 ): Promise<Recount> {
-  const answers = await readAnswers(journalDir);
+  const answers = (await Promise.all(journalDirs.map(readAnswers))).flat();
   const findings: string[] = [];
   const seen = new Map(arrivals.map((arrival) => [arrival.id, arrival]));
   for (const { id } of answers)
     if (!seen.delete(id)) findings.push(`answer ${id} never left the service, or came twice`);
   const totals = { slots: 0, due: 0, stored: 0, longestGap: 0 };
+  const gaps: Gap[] = [];
   for (const job of jobs) {
     const found = await readSlots(pool, job.name);
     const last = Math.min(Math.max(ended.fromMs, ...found.keys()), ended.toMs);
@@ -61,7 +68,9 @@ export async function recount(
       : ruler(job, Math.min(...found.keys(), ...askedOf(job, answers)), last);
     const expected = storedAt(job, slots, answers);
     findings.push(...askedTwice(job, answers));
-    totals.longestGap = Math.max(totals.longestGap, longestGap(job, expected));
+    const its = gapsOf(job, expected);
+    totals.longestGap = Math.max(totals.longestGap, ...its.map((gap) => gap.slots));
+    gaps.push(...its.filter((gap) => gap.slots > 1));
     const coverage = new Map<string, number>();
     for (const [slotMs, stored] of expected) {
       const at = new Date(slotMs).toISOString();
@@ -86,7 +95,7 @@ export async function recount(
   }
   const violations = findings.slice(0, MOST_FINDINGS);
   if (findings.length > MOST_FINDINGS) violations.push(`${findings.length - MOST_FINDINGS} more`);
-  return { ...totals, lost: seen.size, violations };
+  return { ...totals, gaps, lost: seen.size, violations };
 }
 
 /** Every step from the one that an instant lies in. */
@@ -134,15 +143,24 @@ function askedTwice({ names, stepMs }: DueJob, answers: readonly Answered[]): st
   return twice;
 }
 
-/** The most slots in a row, in their order, that lack a name. */
-function longestGap({ names }: DueJob, stored: ReadonlyMap<number, ReadonlySet<string>>): number {
-  const inOrder = [...stored].sort(([a], [b]) => a - b).map(([, found]) => found);
-  let longest = 0;
+/** Slots in a row, in their order, that lack a name. */
+function gapsOf(
+  { name: job, names, stepMs }: DueJob,
+  stored: ReadonlyMap<number, ReadonlySet<string>>,
+): Gap[] {
+  const inOrder = [...stored].sort(([a], [b]) => a - b);
+  const gaps = new Map<string, Gap>();
   for (const name of names) {
-    let gap = 0;
-    for (const found of inOrder) longest = Math.max(longest, (gap = found.has(name) ? 0 : gap + 1));
+    let slots = 0;
+    for (const [place, [slotMs, found]] of inOrder.entries()) {
+      slots = found.has(name) ? 0 : slots + 1;
+      if (slots === 0 || inOrder[place + 1]?.[1].has(name) === false) continue;
+      const fromMs = inOrder[place - slots + 1]?.[0] ?? slotMs;
+      const key = `${fromMs} ${slots}`;
+      if (!gaps.has(key)) gaps.set(key, { job, name, slots, fromMs, toMs: slotMs + stepMs });
+    }
   }
-  return longest;
+  return [...gaps.values()];
 }
 
 async function readAnswers(journalDir: string): Promise<Answered[]> {

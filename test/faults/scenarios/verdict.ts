@@ -91,7 +91,7 @@ export async function conclude(
   const { journalDir, jobs, feed } = world;
   const arrivals = feed.arrivals?.();
   const counted = arrivals
-    ? await recount(world.pool, { journalDir, jobs, arrivals, ended, clockMoved })
+    ? await recount(world.pool, { journalDirs: [journalDir], jobs, arrivals, ended, clockMoved })
     : null;
   return {
     scenario,

@@ -112,9 +112,18 @@ function startApart(env: Record<string, string>, argv: readonly string[] = ["col
 
 type Row = { pid: number; fence: string; released: boolean };
 
+/** The leases, and whose they are. */
 async function rows(pool: pg.Pool): Promise<Row[]> {
-  return (await pool.query<Row>("select pid, fence::text, released from account_holders order by account"))
-    .rows;
+  const { rows } = await pool.query<Row>(
+    `select c.pid, l.fence::text, l.released from leases l join collectors c on c.id = l.holder
+     order by l.account_id`,
+  );
+  return rows;
+}
+
+/** Processes of collectors that have joined and not said that they end. */
+async function joined(pool: pg.Pool): Promise<number> {
+  return (await pool.query("select from collectors where not stopped")).rowCount ?? 0;
 }
 
 async function answersIn(dataDir: string): Promise<{ requestedMs: number }[]> {
@@ -128,7 +137,7 @@ async function answersIn(dataDir: string): Promise<{ requestedMs: number }[]> {
 }
 
 describe("a second collector", () => {
-  test("on the same data directory, or for the same account in the database, ends with exit code 2 before any call, and names the first", async () => {
+  test("on the same data directory ends with exit code 2 before any call, and names the first", async () => {
     const { url, pool } = await freshDatabase();
     const service = await startService();
     const env = { ...settings(url), ...account(service.baseUrl) };
@@ -137,62 +146,76 @@ describe("a second collector", () => {
       async () => (await rows(pool)).length === 1 && service.arrivals.length > 0,
       "the first one's calls",
     );
-    const port = await closedPort();
-    const other = { ...settings(url), ...account(service.baseUrl), QUOTEKEEPER_HTTP_PORT: String(port) };
 
-    const [sameDirectory, sameAccount] = [await run(["collect"], env), await run(["start"], other)];
+    const second = await run(["collect"], env);
 
-    expect(sameDirectory).toMatchObject({ exitCode: 2, stdout: "" });
-    expect(sameDirectory.stderr).toContain(
+    expect(second).toMatchObject({ exitCode: 2, stdout: "" });
+    expect(second.stderr).toContain(
       `COLLECTOR_RUNNING: ${env.QUOTEKEEPER_DATA_DIR} is collected by process ${process.pid} on ${hostname()} since `,
     );
-    expect(sameAccount).toMatchObject({ exitCode: 2, stdout: "" });
-    expect(sameAccount.stderr).toContain(`COLLECTOR_RUNNING: this account at ${service.baseUrl} in `);
-    expect(sameAccount.stderr).toContain(` is collected by process ${process.pid} on ${hostname()} since `);
-    for (const secret of Object.values(TEST_CREDENTIALS)) {
-      expect(sameAccount.stderr).not.toContain(secret);
-      expect(JSON.stringify((await pool.query("select * from account_holders")).rows)).not.toContain(secret);
-    }
-    await expect(once(connect(port, "127.0.0.1"), "connect")).rejects.toMatchObject({ code: "ECONNREFUSED" });
-    expect(await answersIn(other.QUOTEKEEPER_DATA_DIR).catch(() => [])).toEqual([]);
-
     first.interrupt();
     expect(await first.ended).toBe(0);
     expect(await rows(pool)).toMatchObject([{ released: true }]);
   });
 
-  test("for another account in the same database collects beside it", async () => {
+  test("with the same files stands by, and goes on at once with what the first one gives back", async () => {
     const { url, pool } = await freshDatabase();
     const service = await startService();
-    const both = ["token-a", "token-b"].map((token) =>
-      startHere({ ...settings(url), ...account(service.baseUrl, token) }),
-    );
+    const [one, other] = [settings(url), settings(url)].map((env) => ({
+      ...env,
+      ...account(service.baseUrl),
+    }));
+    if (!one || !other) throw new Error("there are two");
+    const first = startHere(one);
+    await until(() => service.arrivals.length > 0, "the first one's calls");
+    const second = startApart(other);
+    await until(async () => (await joined(pool)) === 2, `the second one; it said: ${second.output()}`);
+    await until(() => service.arrivals.length > 2, "another slot");
+    const before = await answersIn(other.QUOTEKEEPER_DATA_DIR);
 
-    await until(
-      () => ["token-a", "token-b"].every((mine) => service.arrivals.some(({ token }) => token === mine)),
-      "calls of both",
-    );
+    first.interrupt();
+    expect(await first.ended).toBe(0);
+    await until(async () => (await rows(pool))[0]?.pid === second.pid, "the take-over");
+    await until(async () => (await answersIn(other.QUOTEKEEPER_DATA_DIR)).length > 0, "its first answer");
+    second.kill("SIGTERM");
 
-    expect(await rows(pool)).toHaveLength(2);
-    for (const one of both) one.interrupt();
-    expect(await Promise.all(both.map(({ ended }) => ended))).toEqual([0, 0]);
+    expect(before).toEqual([]);
+    expect(await second.ended).toBe(0);
+    const history = await pool.query<{ how: string }>("select how from lease_history order by fence");
+    expect(history.rows.map(({ how }) => how)).toEqual(["new", "released"]);
+    const kept = JSON.stringify((await pool.query("select * from collectors, leases")).rows);
+    for (const secret of Object.values(TEST_CREDENTIALS)) {
+      expect(second.output()).not.toContain(secret);
+      expect(kept).not.toContain(secret);
+    }
   });
 
-  test("with a simulated market of its own shares the database with no other", async () => {
+  test("with another account, or without one, ends with exit code 2 before any call, and says what differs", async () => {
     const { url, pool } = await freshDatabase();
-    const first = startHere(settings(url));
-    await until(async () => (await rows(pool)).length === 1, "the first one's row");
+    const service = await startService();
+    const first = startHere({ ...settings(url), ...account(service.baseUrl, "token-a") });
+    await until(async () => (await rows(pool)).length === 1, "the first one's lease");
+    const port = await closedPort();
+    const env = { ...settings(url), QUOTEKEEPER_HTTP_PORT: String(port) };
 
-    const second = await run(["collect"], settings(url));
+    const another = await run(["start"], { ...env, ...account(service.baseUrl, "token-b") });
+    const simulated = await run(["start"], env);
 
-    expect(second.exitCode).toBe(2);
-    expect(second.stderr).toContain("COLLECTOR_RUNNING: the simulated market in ");
+    for (const { exitCode, stdout, stderr } of [another, simulated]) {
+      expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+      expect(stderr).toContain("COLLECTOR_DIFFERS: ");
+      expect(stderr).toContain(
+        `is collected by ${hostname()} with other files: the account default (not the same)`,
+      );
+    }
+    expect(service.arrivals.some(({ token }) => token === "token-b")).toBe(false);
+    await expect(once(connect(port, "127.0.0.1"), "connect")).rejects.toMatchObject({ code: "ECONNREFUSED" });
     first.interrupt();
-    await first.ended;
+    expect(await first.ended).toBe(0);
   });
 });
 
-test("a collector that is stopped is replaced, and ends when it goes on; one that is killed is replaced at once", async () => {
+test("a collector that is stopped is replaced, and stands by when it goes on; one that is killed is replaced at once", async () => {
   const { url, pool } = await freshDatabase();
   const service = await startService();
   const env = { ...settings(url), ...account(service.baseUrl) };
@@ -205,15 +228,14 @@ test("a collector that is stopped is replaced, and ends when it goes on; one tha
   await until(async () => (await rows(pool))[0]?.pid === process.pid, "the take-over");
   const replacedAtMs = Date.now();
   first.kill("SIGCONT");
+  await until(() => first.output().includes("another collector calls the account"), "the first one's word");
+  first.kill("SIGTERM");
 
-  expect(await first.ended).toBe(1);
-  expect(first.output()).toContain("COLLECTOR_REPLACED: this account at ");
-  expect(first.output()).toContain(`is collected by process ${process.pid} on ${hostname()} since `);
+  expect(await first.ended).toBe(0);
   const late = (await answersIn(env.QUOTEKEEPER_DATA_DIR)).filter(
     ({ requestedMs }) => requestedMs > replacedAtMs,
   );
   expect(late).toEqual([]);
-  expect(second.stderr()).toContain(`Process ${first.pid} on ${hostname()} was the last to collect`);
   second.interrupt();
   expect(await second.ended).toBe(0);
 
@@ -223,15 +245,16 @@ test("a collector that is stopped is replaced, and ends when it goes on; one tha
   killed.kill("SIGKILL");
   await killed.ended;
   const next = startHere(env);
-  await until(async () => (await rows(pool))[0]?.pid === process.pid, "the next one's row");
-
   // Its data directory's lock proves the other one's death: nothing is waited for.
-  expect(next.stderr()).not.toContain("looking for some seconds");
+  await until(async () => {
+    const history = await pool.query("select from lease_history where how = 'restarted'");
+    return history.rowCount === 1;
+  }, "its lease");
   next.interrupt();
   expect(await next.ended).toBe(0);
 });
 
-test("while the database is away a collector collects; one that finds another there when it is back ends, with exit code 2", async () => {
+test("while the database is away a collector collects; when it is back, one that finds another there stands by", async () => {
   const { url, pool } = await freshDatabase();
   const service = await startService();
   const first = startHere({ ...settings(url), ...account(service.baseUrl) });
@@ -260,9 +283,10 @@ test("while the database is away a collector collects; one that finds another th
   });
   await once(proxy.listen(port, "127.0.0.1"), "listening");
   closers.push(() => proxy.close());
+  await until(() => second.stderr().includes("another collector calls the account"), "its word");
+  second.interrupt();
 
-  expect(await second.ended).toBe(2);
-  expect(second.stderr()).toContain("COLLECTOR_RUNNING: this account at ");
+  expect(await second.ended).toBe(0);
   expect(await rows(pool)).toMatchObject([{ fence: "1", released: false }]);
   first.interrupt();
   expect(await first.ended).toBe(0);

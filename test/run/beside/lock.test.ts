@@ -66,7 +66,7 @@ describe("the second collector on a data directory", () => {
     expect(refused).toMatchObject({ code: "COLLECTOR_RUNNING", exitCode: 2 });
     expect((refused as Error).message).toBe(
       `COLLECTOR_RUNNING: ${dataDir} is collected by process 4711 on quotes-1 since 2026-11-22 00:49 New York. End that ` +
-        "collector first. To run both, give this one its own data directory (QUOTEKEEPER_DATA_DIR) and its own database or account.",
+        "collector first. To run both, give this one its own data directory (QUOTEKEEPER_DATA_DIR): they share the accounts.",
     );
     expect(again.warned).toEqual([]);
   });

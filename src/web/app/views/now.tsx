@@ -1,6 +1,6 @@
 /** Now: the budget, what comes next, and what is wrong. Red only when a person is needed. */
 import { useEffect } from "preact/hooks";
-import type { JobView, Live, LiveAccount, NowView, StatusLine } from "../../api/types.ts";
+import type { JobView, Live, LiveAccount, NowView, StatusLine, StatusView } from "../../api/types.ts";
 import { Gauge, Minutes, UsedLine } from "../parts/budget.tsx";
 import { Code, Empty, Loading, ProblemNote } from "../parts/notes.tsx";
 import { MissedFor } from "../parts/why.tsx";
@@ -44,6 +44,7 @@ function Panels({ view }: { view: NowView }) {
         <Calls view={view} />
         <Missed view={view} />
         <Accounts accounts={live?.accounts ?? []} />
+        <Collectors status={view.status} />
         <Health view={view} />
       </div>
     </>
@@ -193,6 +194,39 @@ function AccountRow({ account }: { account: LiveAccount }) {
         </p>
       )}
     </li>
+  );
+}
+
+/** Who calls each account, where there are several collectors, and what is wrong with these. */
+function Collectors({ status }: { status: StatusView | null }) {
+  if (!status?.fleet && !status?.unsureSince) return null;
+  const { fleet, unsureSince } = status;
+  const wrong = [
+    ...(unsureSince
+      ? [
+          [
+            "this machine",
+            `does not know since ${exchangeMoment(unsureSince)} whether its accounts are its own`,
+          ],
+        ]
+      : []),
+    ...(fleet?.gone.map(({ name, seenAgoMs }) => [name, `was not seen for ${span(seenAgoMs)}`]) ?? []),
+  ];
+  return (
+    <section class="panel health" aria-labelledby="collectors">
+      <h2 id="collectors">Collectors</h2>
+      <ul class="lines">
+        {wrong.map(([subject = "", text = ""]) => (
+          <Line key={`of ${subject}`} line={{ subject, text, state: "attention" }} />
+        ))}
+        {fleet?.owners.map(({ account, owner }) => (
+          <Line
+            key={account}
+            line={{ subject: account, text: owner ?? "nobody", state: owner === null ? "idle" : "ok" }}
+          />
+        ))}
+      </ul>
+    </section>
   );
 }
 

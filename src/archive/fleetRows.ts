@@ -1,0 +1,75 @@
+/** What the tables say of the collectors of an archive and of who calls which account, for people. All of it is others' word. */
+import type pg from "pg";
+
+/** A collector. All times are by the database's clock. */
+export type CollectorRow = {
+  id: string;
+  name: string;
+  version: string;
+  /** `gone`: it has told nothing of itself for a minute, and has not said that it ends. */
+  state: "running" | "stopped" | "gone";
+  seenAgoMs: number;
+  /** Bytes of its journal that the archive had not loaded when it last told; null: not known. */
+  journalLag: number | null;
+  /** How far its clock is ahead of the database's; null: not known. */
+  clockOffsetMs: number | null;
+  /** Whether its files are others than those in force. */
+  filesDiffer: boolean;
+};
+
+/** Who calls an account. */
+export type OwnedAccount = {
+  account: string;
+  /** The collector's name, its id where it is forgotten; null when no lease is alive. */
+  owner: string | null;
+  /** That of the last lease; null: there was none. */
+  fence: number | null;
+  /** Since the lease was last renewed. */
+  renewedAgoMs: number | null;
+  /** How often it was taken in the last day from a holder that was not heard of. */
+  takeOvers: number;
+  /** Whether it shares the jobs at the moment. */
+  takesPart: boolean;
+};
+
+/** Collectors by number, accounts by name. */
+export type FleetRows = { collectors: CollectorRow[]; accounts: OwnedAccount[] };
+
+/** One that was not seen for so long, or in the future because the clock was set back since, is gone. */
+const GONE_AFTER_S = 60;
+
+/** A name is shown up to here. */
+const NAME_LENGTH = 100;
+
+const agoMs = (column: string): string =>
+  `floor(extract(epoch from greatest(clock_timestamp() - ${column}, interval '0')) * 1000)::float8`;
+
+const IN_FORCE =
+  "select jobs_digest, accounts from epochs where from_at <= clock_timestamp() order by number desc limit 1";
+
+const COLLECTORS = `
+  select c.id::text, left(c.name, ${NAME_LENGTH}) as name, left(c.version, ${NAME_LENGTH}) as version,
+    case when c.stopped then 'stopped'
+      when abs(extract(epoch from clock_timestamp() - c.seen_at)) > ${GONE_AFTER_S} then 'gone' else 'running' end as state,
+    ${agoMs("c.seen_at")} as "seenAgoMs", c.journal_lag::float8 as "journalLag", c.clock_offset_ms as "clockOffsetMs",
+    coalesce(c.jobs_digest <> e.jobs_digest, false) as "filesDiffer"
+  from collectors c left join (${IN_FORCE}) e on true order by c.number`;
+
+const ACCOUNTS = `
+  select a.name as account,
+    case when not l.released and clock_timestamp() between l.renewed_at and l.expires_at
+      then coalesce(left(c.name, ${NAME_LENGTH}), l.holder::text) end as owner,
+    l.fence::float8 as fence, case when l.account_id is not null then ${agoMs("l.renewed_at")} end as "renewedAgoMs",
+    (select count(*)::int from lease_history h where h.account_id = a.id and h.how = 'expired'
+      and h.taken_at > clock_timestamp() - interval '1 day') as "takeOvers",
+    coalesce(a.name = any (e.accounts), false) as "takesPart"
+  from accounts a left join (${IN_FORCE}) e on true
+    left join leases l on l.account_id = a.id left join collectors c on c.id = l.holder
+  where l.account_id is not null or a.name = any (e.accounts) order by a.name collate "C"`;
+
+/** Reads them; who can only read may. */
+export async function readFleet(pool: Pick<pg.Pool, "query">): Promise<FleetRows> {
+  const { rows: collectors } = await pool.query<CollectorRow>(COLLECTORS);
+  const { rows: accounts } = await pool.query<OwnedAccount>(ACCOUNTS);
+  return { collectors, accounts };
+}

@@ -1,0 +1,41 @@
+/** This process as a collector of its archive's fleet. */
+import { resolve } from "node:path";
+import { leaseStore } from "../archive/leaseRows.ts";
+import type { Clock } from "../clock.ts";
+import type { Config } from "../config/loadEnvironment.ts";
+import type { Log } from "../log.ts";
+import type { Archive } from "./archive.ts";
+import type { DataDirLock, Self } from "./beside/lock.ts";
+import { filesSaid } from "./filesDigest.ts";
+import { Fleet } from "./fleet.ts";
+import type { JobSet } from "./followJobs.ts";
+import { keepLeaseFile, newCollector, readLeaseFile } from "./leaseFile.ts";
+import { VERSION } from "./version.ts";
+
+/** Reads what the data directory knows of it; nothing is asked of the database yet. */
+export async function openFleet(
+  config: Pick<Config, "dataDir">,
+  archive: Pick<Archive, "openLeases" | "address">,
+  {
+    lock,
+    clock,
+    self,
+    log,
+    jobs,
+  }: { lock: Pick<DataDirLock, "id" | "dead">; clock: Clock; self: Self; log: Log; jobs: JobSet },
+): Promise<Fleet> {
+  const dataDir = resolve(config.dataDir);
+  const known = (await readLeaseFile(dataDir)) ?? newCollector(clock);
+  let keeping: Promise<void> = Promise.resolve();
+  const pool = archive.openLeases();
+  return new Fleet({
+    ...{ store: leaseStore(pool), clock, dead: lock.dead, known, log, address: archive.address },
+    self: { id: known.id, run: lock.id, host: self.host, pid: self.pid, version: VERSION },
+    keep: (now) => void (keeping = keeping.then(() => keepLeaseFile(dataDir, now))),
+    files: filesSaid(jobs),
+    close: async () => {
+      await keeping;
+      await pool.end().catch(() => undefined);
+    },
+  });
+}

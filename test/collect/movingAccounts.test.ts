@@ -1,0 +1,212 @@
+/** Two collectors that share four accounts, which move between them while slots last: the ledgers of both together. */
+import { expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { Shares } from "../../src/accounts/shares.ts";
+import { type Agreed, Collector, type StoredIn } from "../../src/collect/collector.ts";
+import { type LedgerNote, mergeEntries, sharesIn, type SlotEntry } from "../../src/journal/ledger.ts";
+import { alwaysOpen, createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
+import { contractsOf, symbolsNamed } from "./due.ts";
+import { entriesOf, failure, jobOf, quotesFor, startWorld, type World } from "./world.ts";
+
+const START = "2026-11-20T14:30:00Z";
+const NAMES = ["main", "second", "third", "fourth"];
+
+const JOBS = [
+  jobOf({ name: "list", symbols: symbolsNamed(700) }),
+  jobOf({ name: "contracts", options: contractsOf(60) }),
+  jobOf({
+    name: "chain",
+    chains: [
+      {
+        ...{ underlying: "AAPL", expirations: ["2026-12-18"] },
+        ...{ strikes: { around: "last", percent: "10", step: "1" }, types: ["CALL"] },
+      },
+    ],
+  }),
+];
+
+type Two = {
+  world: World;
+  collectors: { collector: Collector; called: Set<string>; notes: LedgerNote[] }[];
+  /** An account goes from one to the other; without `leaves` the first one is dead. */
+  move: (account: string, gapMs: number) => Promise<void>;
+};
+
+/** What both have agreed on, as it was from an instant on. */
+function startTwo(agreed: [from: string, agreed: Agreed][], failsEach = Infinity): Two {
+  const agreedAt = (at: Date): Agreed | null =>
+    agreed.findLast(([from]) => Date.parse(from) <= at.getTime())?.[1] ?? null;
+  const sharers = NAMES.map((name) => ({ name, limit: 60, windowMs: 60_000 }));
+  const calledBy = [new Set(["main", "second"]), new Set(["third", "fourth"])];
+  const sharesOf = (called: ReadonlySet<string>) => new Shares(sharers, (name) => called.has(name));
+  const [one, other] = calledBy as [Set<string>, Set<string>];
+  let answered = 0;
+  const world = startWorld({
+    ...{ start: START, jobs: JOBS, accounts: [...one], shares: sharesOf(one), agreedAt },
+    respond: ({ planned }) => {
+      answered += 1;
+      return answered % failsEach === 0
+        ? failure("server_error")
+        : quotesFor(planned, { last: { AAPL: "150.00" } });
+    },
+  });
+  const notes: LedgerNote[] = [];
+  const silent = () => undefined;
+  const second = new Collector({
+    ...{ jobs: JOBS, calendar: alwaysOpen, exchange: createCalendar(), clock: world.clock, earlier: null },
+    ...{ log: { debug: silent, info: silent, warn: silent, error: silent } },
+    ...{ run: "01940000-0000-7000-8000-000000000001", shares: sharesOf(other), agreedAt },
+    onNote: (note) => void notes.push(structuredClone(note)),
+    accounts: [...other].map(world.account),
+  });
+  second.start();
+  const collectors = [
+    { collector: world.collector, called: one, notes: world.notes },
+    { collector: second, called: other, notes },
+  ];
+  const storedIn: StoredIn = ({ instruments, window }) =>
+    Promise.resolve(storedWithin(world, instruments, window));
+  const move = async (account: string, gapMs: number): Promise<void> => {
+    const from = collectors.find(({ called }) => called.has(account));
+    const to = collectors.find((one) => one !== from);
+    from?.called.delete(account);
+    let hasLeft = false;
+    void from?.collector.leave(account).then(() => (hasLeft = true));
+    await world.pass(gapMs);
+    while (!hasLeft) await world.pass(100);
+    to?.called.add(account);
+    await to?.collector.take(world.account(account), storedIn);
+  };
+  return { world, collectors, move };
+}
+
+/** What was asked for within a window and answered, by the service's own log. */
+function storedWithin(
+  world: World,
+  names: readonly string[],
+  { from, to }: { from: Date; to: Date },
+): Set<string> {
+  const asked = world.calls.filter(
+    ({ brought, sentAt }) => brought && sentAt >= from.getTime() && sentAt < to.getTime(),
+  );
+  const stored = new Set(asked.flatMap((call) => call.names));
+  return new Set(names.filter((name) => stored.has(name)));
+}
+
+/** The ledgers of both together, by slot, as the archive merges them; of the slots that are over. */
+function slotsOf({ collectors, world }: Two, until: string): Map<string, SlotEntry[]> {
+  const shares = new Map<string, SlotEntry>();
+  for (const { notes } of collectors)
+    for (const entry of entriesOf(notes)) {
+      const key = `${entry.slotAt} ${entry.job} ${entry.account}`;
+      const before = shares.get(key);
+      shares.set(key, before ? mergeEntries(before, entry) : entry);
+    }
+  expect(world.calls.length).toBeGreaterThan(0);
+  const slots = new Map<string, SlotEntry[]>();
+  for (const entry of shares.values()) {
+    if (entry.slotAt >= until) continue;
+    const key = `${entry.slotAt} ${entry.job}`;
+    slots.set(key, [...(slots.get(key) ?? []), entry]);
+  }
+  return slots;
+}
+
+function expectRecounted(two: Two, until: string): void {
+  for (const [key, shares] of slotsOf(two, until)) {
+    const due = shares.flatMap((share) => share.due);
+    expect([key, due.length]).toEqual([key, new Set(due).size]);
+    const from = new Date(shares[0]?.slotAt ?? "");
+    const stored = storedWithin(two.world, due, { from, to: new Date(+from + 60_000) });
+    for (const { account, due: own, misses } of shares)
+      expect([key, account, misses.map(([name]) => name).sort()]).toEqual([
+        key,
+        account,
+        own.filter((name) => !stored.has(name)).sort(),
+      ]);
+  }
+}
+
+/** Shares of slots before an instant that a collector has opened and never settled. */
+function leftOpen({ collectors }: Two, until: string): string[] {
+  return collectors.flatMap(({ notes }) => {
+    const settled = new Set(
+      entriesOf(notes).map(({ slotAt, job, account }) => `${slotAt} ${job} ${account}`),
+    );
+    return notes
+      .flatMap((note) =>
+        note.type === "opened" && note.slotAt < until
+          ? sharesIn(note).map(({ account }) => `${note.slotAt} ${note.job} ${account}`)
+          : [],
+      )
+      .filter((share) => !settled.has(share));
+  });
+}
+
+/** What several answers to calls for one slot brought. */
+function broughtTwice({ world }: Two): string[] {
+  const brought = world.calls.flatMap(({ planned, names, brought }) =>
+    brought ? names.map((name) => `${planned.slotAt} ${name}`) : [],
+  );
+  const once = new Set<string>();
+  return brought.filter((one) => once.has(one) || !once.add(one));
+}
+
+const ALL: Agreed = { accounts: NAMES, prices: null };
+const PRICED: Agreed = { accounts: NAMES, prices: { date: "2026-11-20", of: { AAPL: "150.00" } } };
+const THREE: Agreed = { ...PRICED, accounts: NAMES.slice(0, 3) };
+
+test("each instrument is one account's in each slot, also while a chain's price is only one collector's", async () => {
+  const two = startTwo([
+    [START, ALL],
+    ["2026-11-20T14:31:30.500Z", PRICED],
+    ["2026-11-20T14:33:30.500Z", THREE],
+  ]);
+
+  await two.world.until("2026-11-20T14:36:00.000Z");
+
+  expectRecounted(two, "2026-11-20T14:35:00");
+  const slots = slotsOf(two, "2026-11-20T14:35:00");
+  for (const minute of ["14:30", "14:31", "14:32", "14:33", "14:34"]) {
+    const due = (job: string): number =>
+      (slots.get(`2026-11-20T${minute}:00.000000Z ${job}`) ?? []).flatMap((share) => share.due).length;
+    expect([minute, due("list"), due("contracts"), due("chain")]).toEqual([minute, 700, 60, 31]);
+  }
+  const misses = [...slots.values()].flat().flatMap((share) => share.misses);
+  expect(misses).toEqual([]);
+  const askers = new Map<string, Set<string>>();
+  for (const { planned, names, account } of two.world.calls)
+    for (const name of names) {
+      const key = `${planned.slotAt} ${name}`;
+      askers.set(key, (askers.get(key) ?? new Set()).add(account));
+    }
+  expect([...askers].filter(([, accounts]) => accounts.size > 1)).toEqual([]);
+});
+
+test("accounts move at any moment of a slot: due = stored + missed, and what was asked for is not asked again", async () => {
+  const move = fc.record({
+    account: fc.constantFrom(...NAMES),
+    afterMs: fc.integer({ min: 0, max: 70_000 }),
+    gapMs: fc.integer({ min: 0, max: 15_000 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(move, { minLength: 1, maxLength: 5 }), async (moves) => {
+      const two = startTwo([[START, PRICED]], 5);
+      try {
+        for (const { account, afterMs, gapMs } of moves) {
+          await two.world.pass(afterMs);
+          await two.move(account, gapMs);
+        }
+        const endsAt = new Date(two.world.clock.now().getTime() + 121_000);
+        await two.world.until(endsAt.toISOString());
+        expectRecounted(two, new Date(+endsAt - 60_000).toISOString().slice(0, 17));
+        expect(broughtTwice(two)).toEqual([]);
+        expect(leftOpen(two, new Date(+endsAt - 61_000).toISOString())).toEqual([]);
+      } finally {
+        await two.world.end(0);
+        await two.collectors[1]?.collector.close(0).catch(() => undefined);
+      }
+    }),
+    { numRuns: 12 },
+  );
+}, 120_000);
