@@ -74,6 +74,9 @@ type CollectionOptions = {
 const CALLS_GRACE_MS = 1_500;
 const LOAD_GRACE_MS = 1_500;
 
+/** How often is looked how much is not loaded, in ms: a journal of years has thousands of files to look at. */
+const LOOK_AT_LAG_EVERY_MS = 30_000;
+
 /** Longest wait at the end for how much is not loaded, in ms. */
 const LAG_MS = 500;
 
@@ -242,10 +245,7 @@ function holderOf(
     handOver: (account) => collector.handOver(account),
     beUnsure: (unsure) => collector.beUnsure(unsure),
     knows: () => collector.knows(),
-    journalLag: () => {
-      void loading.lag.look();
-      return loading.lag.bytes();
-    },
+    journalLag: loading.lag.bytes,
     beNumber: stations.beNumber,
   };
 }
@@ -264,16 +264,25 @@ type Loading = {
   lag: ReturnType<typeof lagOf>;
 };
 
-/** How many bytes of the journal the database has not taken, as it was at the last look. */
-function lagOf(loader: Pick<Loader, "behind">) {
+/** How many bytes of the journal the database has not taken, as it was at the last look; who asks has it looked again later. */
+function lagOf(loader: Pick<Loader, "behind">, { monotonicMs }: Pick<Clock, "monotonicMs">) {
   let bytes: number | null = null;
   let looking: Promise<void> | null = null;
-  const look = (): Promise<void> =>
-    (looking ??= loader.behind().then((found) => {
+  let lookedAtMs = -Infinity;
+  const look = (): Promise<void> => {
+    lookedAtMs = monotonicMs();
+    return (looking ??= loader.behind().then((found) => {
       bytes = found;
       looking = null;
     }));
-  return { bytes: () => bytes, look };
+  };
+  return {
+    bytes: () => {
+      if (monotonicMs() - lookedAtMs >= LOOK_AT_LAG_EVERY_MS) void look();
+      return bytes;
+    },
+    look,
+  };
 }
 
 function openLoading(
@@ -311,5 +320,5 @@ function openLoading(
   });
   // What a run that was killed has left behind holds no longer once everything is loaded.
   void loader.drain().then(state.works, () => undefined);
-  return { loader, state, lag: lagOf(loader), loaded: () => loaded };
+  return { loader, state, lag: lagOf(loader, clock), loaded: () => loaded };
 }

@@ -19,7 +19,6 @@ import {
 } from "../accounts/lease.ts";
 import type {
   Epoch,
-  FilesDigest,
   Granted,
   HeldLease,
   Knows,
@@ -109,6 +108,8 @@ export class Fleet {
   #waiting: { files: FilesSaid; use: () => Promise<void> } | null = null;
   #wake = new AbortController();
   #known: KnownLeases;
+  /** The same as it was kept last. */
+  #kept: KnownLeases | null = null;
   #look: Look | null = null;
   #epochs: readonly Epoch[] = [];
   #offsetMs = 0;
@@ -547,15 +548,13 @@ export class Fleet {
     if (!held || held.leaving) return;
     held.leaving = true;
     log.info({ account }, "the account is given back");
-    const governor = (): unknown => this.#holder?.handOver(account) ?? null;
-    const before = governor();
+    // What was known before its last calls ended: these count as answered when somebody else takes over.
+    const governor = this.#holder?.handOver(account) ?? null;
     await this.#holder?.leave(account).catch(() => undefined);
     const { fence } = held;
     this.#held.delete(account);
     if (fence !== null)
-      await this.#answered(
-        store.release(self, [{ account, fence, governor: governor() ?? before }], null),
-      ).catch(() => undefined);
+      await this.#answered(store.release(self, [{ account, fence, governor }], null)).catch(() => undefined);
   }
 
   /** What all are to go by, as this collector sees it: all see the same, and the first to say it has said it. */
@@ -593,7 +592,7 @@ export class Fleet {
     return {
       ...{ jobsDigest: digest, files },
       ...{ knows: this.#holder?.knows() ?? NOTHING, journalLag: this.#holder?.journalLag() ?? null },
-      clockOffsetMs: Math.round(Math.max(-2e9, Math.min(2e9, this.#offsetMs))),
+      clockOffsetMs: this.#offsetMs,
     };
   }
 
@@ -648,8 +647,6 @@ export class Fleet {
     this.#kept = now;
     this.#options.keep(now);
   }
-
-  #kept: KnownLeases | null = null;
 }
 
 const NOTHING: Knows = { refused: [], prices: null };
@@ -681,6 +678,6 @@ function leaseUnsure(account: string): QuotekeeperError {
 function differsFrom(other: SeenCollector, { files }: FilesSaid, address: string): QuotekeeperError {
   return new QuotekeeperError(
     "COLLECTOR_DIFFERS",
-    `${address} is collected by ${other.name} with other files: ${whatDiffers(files, other.files as FilesDigest)}`,
+    `${address} is collected by ${other.name} with other files: ${whatDiffers(files, other.files)}`,
   );
 }
