@@ -147,6 +147,8 @@ export class Collector {
   readonly #ownerOf: OwnerOf | undefined;
   /** Whether this collector calls an account, or it is of those that nobody shares: others are other collectors'. */
   readonly #isCalled = (account: string): boolean => this.#options.shares?.isElsewhere(account) !== true;
+  /** When accounts came to share the jobs while this ran, epoch ms UTC. */
+  readonly #sharesSinceMs = new Map<string, number>();
   /** Accounts that are refused, and make a call at this slot to see whether they still are. */
   #probing: ReadonlySet<string> = new Set();
 
@@ -250,6 +252,8 @@ export class Collector {
   shareAmong(gone: readonly string[], come: readonly Sharer[]): void {
     this.#options.shares?.replace(gone, come);
     this.#reserved.clear();
+    const nowMs = this.#options.clock.now().getTime();
+    for (const { name } of come) this.#sharesSinceMs.set(name, nowMs);
   }
 
   /**
@@ -264,9 +268,11 @@ export class Collector {
     const { clock } = this.#options;
     const now = clock.now();
     this.#share(contractDate(now), now);
+    // A slot that had begun before the account came to share the jobs stays in the shares that it was opened in.
+    const sinceMs = this.#sharesSinceMs.get(account.name) ?? -Infinity;
     const lasting = this.#jobs.flatMap((scheduled) => {
       const slot = scheduled.schedule.current(now);
-      return slot ? [{ ...scheduled, slot }] : [];
+      return slot && slot.getTime() > sinceMs ? [{ ...scheduled, slot }] : [];
     });
     const stored = await Promise.all(
       lasting.map(({ job, schedule, slot }) => {

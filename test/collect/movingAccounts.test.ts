@@ -183,6 +183,25 @@ test("each instrument is one account's in each slot, also while a chain's price 
   expect([...askers].filter(([, accounts]) => accounts.size > 1)).toEqual([]);
 });
 
+test("an account that comes to share the jobs in the midst of a slot has its share from the next slot on", async () => {
+  const sharer = (name: string) => ({ name, limit: 60, windowMs: 60_000 });
+  const called = new Set(NAMES.slice(0, 3));
+  const shares = new Shares([...called].map(sharer), (name) => called.has(name));
+  const world = startWorld({ start: START, jobs: JOBS.slice(0, 2), accounts: [...called], shares });
+  await world.until("2026-11-20T14:30:20Z");
+
+  world.collector.shareAmong([], [sharer("fourth")]);
+  called.add("fourth");
+  await world.collector.take(world.account("fourth"), () => Promise.resolve(new Set()));
+  await world.until("2026-11-20T14:31:50Z");
+
+  const asked = world.calls.flatMap(({ planned, names }) => names.map((name) => `${planned.slotAt} ${name}`));
+  expect(asked.length).toBe(2 * 760);
+  expect(new Set(asked).size).toBe(asked.length);
+  const slots = world.calls.flatMap(({ planned, account }) => (account === "fourth" ? [planned.slotAt] : []));
+  expect([...new Set(slots)]).toEqual(["2026-11-20T14:31:00.000000Z"]);
+});
+
 test("accounts move at any moment of a slot: due = stored + missed, and what was asked for is not asked again", async () => {
   const move = fc.record({
     account: fc.constantFrom(...NAMES),
