@@ -109,11 +109,12 @@ export type LeaseStore = {
   /** Looks, and changes nothing. */
   look: () => Promise<Look>;
   /**
-   * Registers; number and name stay those of an id that was there.
+   * Registers; number and name stay those of an id that was there. With them come all epochs that were in force since a day
+   * ago, and those ahead: slots that last yet began in them.
    *
    * @throws QuotekeeperError COLLECTORS_TOO_MANY when all 256 numbers are given away
    */
-  join: (self: Self, telling: Telling) => Promise<{ number: number; name: string }>;
+  join: (self: Self, telling: Telling) => Promise<{ number: number; name: string; epochs: Epoch[] }>;
   /**
    * Tells of oneself, renews and looks, in one round trip.
    *
@@ -177,6 +178,14 @@ const milliseconds = (interval: string) => `floor(extract(epoch from ${interval}
 const list = (fields: string, from: string, order: string) =>
   `(select coalesce(json_agg(json_build_object(${fields}) order by ${order}), '[]') from ${from})`;
 
+/** The epoch that was in force at an instant, and those after it. */
+const epochsFrom = (at: string) =>
+  list(
+    `'number', e.number, 'fromMs', ${milliseconds("e.from_at")}, 'jobsDigest', e.jobs_digest, 'accounts', e.accounts, 'prices', e.prices`,
+    `epochs e where e.number >= coalesce((select max(number) from epochs where from_at <= ${at}), 0)`,
+    "e.number",
+  );
+
 /** The fields of a Look, out of what stands for the two tables. A governor's state stays where it is: it is long. */
 const lookAt = (collectorRows: string, leaseRows: string, files = "c.files") => `
   'nowMs', ${milliseconds("now.at")},
@@ -193,11 +202,7 @@ const lookAt = (collectorRows: string, leaseRows: string, files = "c.files") => 
     `${leaseRows} l join accounts a on a.id = l.account_id`,
     'a.name collate "C"',
   )},
-  'epochs', ${list(
-    `'number', e.number, 'fromMs', ${milliseconds("e.from_at")}, 'jobsDigest', e.jobs_digest, 'accounts', e.accounts, 'prices', e.prices`,
-    "epochs e where e.number >= coalesce((select max(number) from epochs where from_at <= now.at), 0)",
-    "e.number",
-  )},
+  'epochs', ${epochsFrom("now.at")},
   'drained', (select coalesce(json_agg(name order by name collate "C"), '[]') from accounts where wanted = 'drained')`;
 
 const LOOK = `with ${NOW} select json_build_object(${lookAt("collectors", "leases")}) as look from now`;
@@ -248,7 +253,7 @@ const JOIN = `
     run = excluded.run, pid = excluded.pid, host = excluded.host, version = excluded.version, started_at = excluded.started_at,
     seen_at = excluded.seen_at, beat = c.beat + 1, stopped = false, jobs_digest = excluded.jobs_digest, files = excluded.files,
     knows = excluded.knows, journal_lag = excluded.journal_lag, clock_offset_ms = excluded.clock_offset_ms
-  returning number, name`;
+  returning number, name, ${epochsFrom("clock_timestamp() - interval '1 day'")} as epochs`;
 
 /** The taker's name; one that was forgotten in this moment has its host's. */
 const TAKER = "coalesce((select name from collectors where id = $2), $4)";
@@ -325,6 +330,10 @@ const knowsTold = z
   .object({ refused: z.array(z.string()), prices: pricesTold })
   .catch({ refused: [], prices: null });
 
+function readEpoch(epoch: Epoch): Epoch {
+  return { ...epoch, prices: pricesTold.parse(epoch.prices) };
+}
+
 /** The fleet's tables in a database. */
 export function leaseStore(pool: Pick<pg.Pool, "query" | "connect">): LeaseStore {
   const asked = async <T extends Look>(statement: string, values: unknown[]): Promise<T> => {
@@ -335,8 +344,7 @@ export function leaseStore(pool: Pick<pg.Pool, "query" | "connect">): LeaseStore
       if (collector.files !== null) collector.files = filesTold.parse(collector.files);
       collector.knows = knowsTold.parse(collector.knows);
     }
-    for (const epoch of look.epochs) epoch.prices = pricesTold.parse(epoch.prices);
-    return look;
+    return { ...look, epochs: look.epochs.map(readEpoch) };
   };
   return {
     look: () => asked<Look>(LOOK, []),
@@ -344,8 +352,8 @@ export function leaseStore(pool: Pick<pg.Pool, "query" | "connect">): LeaseStore
       const values = [id, run, host, pid, version, ...columnsOf(telling)];
       for (;;)
         try {
-          const [joined] = (await pool.query<{ number: number; name: string }>(JOIN, values)).rows;
-          if (joined) return joined;
+          const [joined] = (await pool.query<Awaited<ReturnType<LeaseStore["join"]>>>(JOIN, values)).rows;
+          if (joined) return { ...joined, epochs: joined.epochs.map(readEpoch) };
           throw new QuotekeeperError("COLLECTORS_TOO_MANY", "256 collectors have joined this archive");
         } catch (error) {
           // Another one came at the same moment, and has the number or the name now.

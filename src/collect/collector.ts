@@ -62,6 +62,8 @@ export type CollectorOptions = Pick<DispatcherOptions, "clock" | "log"> & {
 
 /** What all collectors of an archive go by: so each instrument is due at one account, whoever calls it. */
 export type Agreed = {
+  /** Counts on with each agreement. */
+  number: number;
   /** Names of the accounts that share the jobs. */
   accounts: readonly string[];
   /** What chains are expanded by; null: no price is known yet. */
@@ -112,6 +114,9 @@ const STEP_WORDS: Readonly<Record<ClockStep["kind"], string>> = {
   slept: "the machine slept",
   stopped: "the program could not run: the machine was busy, or the program was stopped",
 };
+
+/** A slot of a job. */
+type SlotOfJob = ScheduledJob & { slot: Date };
 
 const NOTHING_STORED: ReadonlySet<string> = new Set();
 
@@ -267,34 +272,46 @@ export class Collector {
     this.#reserved.clear();
     const { clock } = this.#options;
     const now = clock.now();
-    this.#share(contractDate(now), now);
+    const today = contractDate(now);
     // A slot that had begun before the account came to share the jobs stays in the shares that it was opened in.
     const sinceMs = this.#sharesSinceMs.get(account.name) ?? -Infinity;
     const lasting = this.#jobs.flatMap((scheduled) => {
       const slot = scheduled.schedule.current(now);
       return slot && slot.getTime() > sinceMs ? [{ ...scheduled, slot }] : [];
     });
-    const stored = await Promise.all(
-      lasting.map(({ job, schedule, slot }) => {
-        const { name } = account;
-        const { contracts } = this.#chains.expand(job, contractDate(now));
-        const isIn = (instrument: string): boolean => this.#ownerOf?.(instrument, job.delayed) === name;
+    const begun = this.#byAgreement(lasting).map(({ at, due }) => {
+      this.#share(today, at);
+      const stored = due.map((scheduled) => {
+        const { job, schedule, slot } = scheduled;
+        const { contracts } = this.#chains.expand(job, today);
+        const isIn = (instrument: string): boolean =>
+          this.#ownerOf?.(instrument, job.delayed) === account.name;
         const instruments = dueNames({ job, symbols: job.symbols, contracts }).filter(isIn);
         const window = { from: slot, to: new Date(schedule.endOf(slot).deadlineMs) };
-        return storedIn({ account: name, instruments, delayed: job.delayed, window });
-      }),
-    );
-    const due = lasting.flatMap((scheduled, place): DueJob[] => {
-      const { job, schedule, slot } = scheduled;
-      // Meanwhile the account may be another's again, the slot over, or its share open as the slot began just now.
-      const isOurs = this.#dispatchers.has(account.name) && this.#jobs.some((one) => one.job === job);
-      const isOver = schedule.endOf(slot).deadlineMs <= clock.now().getTime();
-      const ledgerSlot = { job: job.name, slotAt: instantFromDate(slot) };
-      if (!isOurs || isOver || this.#slots.isOpen(ledgerSlot, account.name)) return [];
-      const share = { account: account.name, stored: stored[place] ?? NOTHING_STORED };
-      return [this.#open(scheduled, contractDate(now), share).asked];
+        return storedIn({ account: account.name, instruments, delayed: job.delayed, window });
+      });
+      return Promise.all(stored).then((found) => ({ at, due, found }));
     });
-    allOf(this.#plan(due));
+    this.#share(today, now);
+    for (const { at, due, found } of await Promise.all(begun)) {
+      this.#share(today, at);
+      allOf(
+        this.#plan(due.flatMap((scheduled, place) => this.#taken(scheduled, account.name, found[place]))),
+      );
+    }
+    this.#share(contractDate(clock.now()));
+  }
+
+  /** What a share of a slot that lasts still lacks, for an account that was taken meanwhile. */
+  #taken(scheduled: SlotOfJob, account: string, stored: ReadonlySet<string> = NOTHING_STORED): DueJob[] {
+    const { clock } = this.#options;
+    const { job, schedule, slot } = scheduled;
+    // By now the account may be another's again, the slot over, or its share open as the slot began just now.
+    const isOurs = this.#dispatchers.has(account) && this.#jobs.some((one) => one.job === job);
+    const isOver = schedule.endOf(slot).deadlineMs <= clock.now().getTime();
+    const ledgerSlot = { job: job.name, slotAt: instantFromDate(slot) };
+    if (!isOurs || isOver || this.#slots.isOpen(ledgerSlot, account)) return [];
+    return [this.#open(scheduled, contractDate(clock.now()), { account, stored }).asked];
   }
 
   /**
@@ -513,25 +530,37 @@ export class Collector {
   }
 
   /**
-   * Opens the slots of what is due, all of them before any call is planned: what is asked for is in the ledger by then.
+   * Opens the slots of what is due, those of one agreement before any call is planned: what is asked for is in the ledger by
+   * then.
    * A step ends where so much has been done that whatever has arrived is to have its turn.
    */
-  *#poll(due: readonly (ScheduledJob & { slot: Date })[]): Iterable<void> {
+  *#poll(due: readonly SlotOfJob[]): Iterable<void> {
     if (due.length === 0) return;
     const today = contractDate(this.#options.clock.now());
     this.#outcomes.turnTo(today);
-    this.#share(today, new Date(Math.max(...due.map(({ slot }) => slot.getTime()))));
-    const jobs: DueJob[] = [];
-    let opened = 0;
-    for (const scheduled of due) {
-      const { names, asked } = this.#open(scheduled, today);
-      jobs.push(asked);
-      opened += names;
-      if (opened < OPENED_AT_ONCE) continue;
-      opened = 0;
-      yield;
+    for (const { at, due: agreed } of this.#byAgreement(due)) {
+      this.#share(today, at);
+      const jobs: DueJob[] = [];
+      let opened = 0;
+      for (const scheduled of agreed) {
+        const { names, asked } = this.#open(scheduled, today);
+        jobs.push(asked);
+        opened += names;
+        if (opened < OPENED_AT_ONCE) continue;
+        opened = 0;
+        yield;
+      }
+      yield* this.#plan(jobs);
     }
-    yield* this.#plan(jobs);
+  }
+
+  /** Slots by what the collectors had agreed on when they began, each with the newest such instant; the oldest first. */
+  #byAgreement(due: readonly SlotOfJob[]): { at: Date; due: SlotOfJob[] }[] {
+    const groups = grouped(due, ({ slot }) => this.#options.agreedAt?.(slot)?.number);
+    return Array.from(groups.values(), (agreed) => ({
+      at: new Date(Math.max(...agreed.map(({ slot }) => +slot))),
+      due: agreed,
+    })).sort((one, other) => +one.at - +other.at);
   }
 
   /** Before a slot is opened it is settled whose everything is that the jobs want now, at whatever slots. */
@@ -609,7 +638,7 @@ export class Collector {
    * @param share the account whose share alone is opened, and what it has already; default: all shares
    */
   #open(
-    { job, schedule, slot }: ScheduledJob & { slot: Date },
+    { job, schedule, slot }: SlotOfJob,
     today: string,
     share?: { account: string; stored: ReadonlySet<string> },
   ): { asked: DueJob; names: number } {

@@ -118,6 +118,7 @@ export class Fleet {
   #takeOvers = 0;
   #failed = false;
   #rounding: Promise<void> | null = null;
+  #joinedWith: readonly string[] = [];
   #running: Promise<void> = Promise.resolve();
   #tooMany = 0;
   #joined = false;
@@ -137,7 +138,8 @@ export class Fleet {
   }
 
   /**
-   * Joins, where the database answers, and takes what is free at once.
+   * Joins, where the database answers, and takes what is free at once. It is renewed from now on: to open a journal may take
+   * longer than a lease holds.
    *
    * @returns the accounts to begin with
    * @throws QuotekeeperError COLLECTOR_DIFFERS
@@ -165,15 +167,18 @@ export class Fleet {
     }
     this.#conclude();
     this.#keepFile();
+    this.#joinedWith = [...taken.keys()];
+    this.#running = this.#run();
     return taken;
   }
 
-  /** Goes on: renews, takes, and gives back, until it is released. */
+  /** Takes and gives back from now on, until it is released; what it has joined with is renewed already. */
   begin(holder: Holder): void {
     this.#holder = holder;
     if (this.#known.number !== null) holder.beNumber(this.#known.number);
     if (this.isUnsure) holder.beUnsure(true);
-    this.#running = this.#run();
+    // Another collector may have taken what was not called yet.
+    for (const account of this.#joinedWith) if (!this.#held.has(account)) void this.#leave(account);
   }
 
   /**
@@ -266,7 +271,9 @@ export class Fleet {
     if (!this.#known.others || this.#isAlone()) return null;
     const atMs = at.getTime() - this.#offsetMs;
     const inForce = this.#epochs.findLast(({ fromMs }) => fromMs <= atMs) ?? this.#epochs[0];
-    return inForce ? { accounts: inForce.accounts, prices: inForce.prices } : null;
+    if (!inForce) return null;
+    const { number, accounts, prices } = inForce;
+    return { number, accounts, prices };
   }
 
   /** Takes nothing more, because the process ends: what is held is renewed until it is released. */
@@ -315,7 +322,7 @@ export class Fleet {
           (look) => this.#see(look),
           () => this.#blind(),
         );
-      if (!this.#failed && !this.#ending) await this.#act().catch(() => undefined);
+      if (this.#holder && !this.#failed && !this.#ending) await this.#act().catch(() => undefined);
     }
   }
 
@@ -356,7 +363,8 @@ export class Fleet {
     const others = this.#alive().filter(({ id }) => id !== self.id);
     const differs = others.find(({ jobsDigest }) => jobsDigest !== this.#files.digest);
     if (differs) throw differsFrom(differs, this.#files, this.#options.address);
-    const { number, name } = await this.#answered(store.join(self, this.#telling()));
+    const { number, name, epochs } = await this.#answered(store.join(self, this.#telling()));
+    this.#epochs = joinedEpochs(epochs, this.#epochs);
     this.#joined = true;
     this.#confirmedAtMs = this.#now().monotonicMs;
     if (number !== this.#known.number) this.#holder?.beNumber(number);
@@ -372,7 +380,7 @@ export class Fleet {
     const { clock, self } = this.#options;
     const nowMs = clock.monotonicMs();
     this.#look = look;
-    this.#epochs = look.epochs;
+    this.#epochs = joinedEpochs(this.#epochs, look.epochs);
     this.#leases.saw(new Map(look.leases.map((lease) => [lease.account, lease])), nowMs);
     this.#collectors.saw(
       new Map(look.collectors.map(({ id, run, beat }) => [id, { fence: run, beat }])),
@@ -520,7 +528,12 @@ export class Fleet {
     }
     const to = collectors.find(({ id }) => id === lease?.holder)?.name ?? null;
     log.warn({ account, to }, "another collector calls the account: this one was paused or cut off");
-    void this.#holder?.leave(account).catch(() => undefined);
+    void this.#leave(account);
+  }
+
+  /** Has it called no more; never rejects. */
+  async #leave(account: string): Promise<void> {
+    await this.#holder?.leave(account).catch(() => undefined);
   }
 
   /** Gives back one account at a time where another collector has too few. */
@@ -550,7 +563,7 @@ export class Fleet {
     log.info({ account }, "the account is given back");
     // What was known before its last calls ended: these count as answered when somebody else takes over.
     const governor = this.#holder?.handOver(account) ?? null;
-    await this.#holder?.leave(account).catch(() => undefined);
+    await this.#leave(account);
     const { fence } = held;
     this.#held.delete(account);
     if (fence !== null)
@@ -647,6 +660,16 @@ export class Fleet {
     this.#kept = now;
     this.#options.keep(now);
   }
+}
+
+/** Most epochs that are remembered: slots that last yet began in one of them. */
+const EPOCHS_REMEMBERED = 100;
+
+/** What was known of epochs, and what is: the database forgets those that are over. */
+function joinedEpochs(known: readonly Epoch[], now: readonly Epoch[]): Epoch[] {
+  const [first] = now;
+  if (!first) return [...known];
+  return [...known.filter(({ number }) => number < first.number), ...now].slice(-EPOCHS_REMEMBERED);
 }
 
 const NOTHING: Knows = { refused: [], prices: null };

@@ -79,7 +79,7 @@ describe("a collector that joins", () => {
     await timed.query("delete from collectors where id = $1", [uuid(2)]);
     const again = await store.join(self(5, "r", "quotes-3"), telling());
 
-    expect([first, beside, elsewhere, third, again]).toEqual([
+    expect([first, beside, elsewhere, third, again]).toMatchObject([
       { number: 0, name: "quotes-1" },
       { number: 1, name: "quotes-1-1" },
       { number: 2, name: "quotes-1-3" },
@@ -95,7 +95,7 @@ describe("a collector that joins", () => {
     const back = await store.join(self(1, "later", "quotes-9"), telling({ jobsDigest: "e" }));
 
     expect(left).toEqual([{ stopped: true, journal_lag: "7" }]);
-    expect(back).toEqual({ number: 0, name: "quotes-1" });
+    expect(back).toMatchObject({ number: 0, name: "quotes-1" });
     expect((await store.look()).collectors).toMatchObject([
       { run: "later", stopped: false, jobsDigest: "e" },
     ]);
@@ -242,6 +242,19 @@ describe("an epoch", () => {
     ]);
     await setClock(Date.parse("2026-11-20T14:30:14.500Z"));
     expect((await store.look()).epochs).toMatchObject([{ number: 2 }]);
+  });
+
+  test("is told to one who joins if it was in force within a day: slots that last yet began in it", async () => {
+    for (const number of [0, 1, 2, 3]) {
+      await store.propose(number, next, number < 3 ? alone : { leadMs: 14_000, by: "quotes-1" });
+      await setClock(nowMs + 13 * 3_600_000);
+    }
+    await setClock(nowMs - 13 * 3_600_000);
+
+    const { epochs } = await store.join(self(1), telling());
+
+    expect(epochs.map(({ number }) => number)).toEqual([2, 3, 4]);
+    expect(epochs[2]).toEqual({ ...(await store.look()).epochs.at(-1) });
   });
 
   test("is kept for 400 days, and for as long as it is in force", async () => {

@@ -152,9 +152,9 @@ function broughtTwice({ world }: Two): string[] {
   return brought.filter((one) => once.has(one) || !once.add(one));
 }
 
-const ALL: Agreed = { accounts: NAMES, prices: null };
-const PRICED: Agreed = { accounts: NAMES, prices: { date: "2026-11-20", of: { AAPL: "150.00" } } };
-const THREE: Agreed = { ...PRICED, accounts: NAMES.slice(0, 3) };
+const ALL: Agreed = { number: 1, accounts: NAMES, prices: null };
+const PRICED: Agreed = { number: 2, accounts: NAMES, prices: { date: "2026-11-20", of: { AAPL: "150.00" } } };
+const THREE: Agreed = { ...PRICED, number: 3, accounts: NAMES.slice(0, 3) };
 
 test("each instrument is one account's in each slot, also while a chain's price is only one collector's", async () => {
   const two = startTwo([
@@ -202,15 +202,29 @@ test("an account that comes to share the jobs in the midst of a slot has its sha
   expect([...new Set(slots)]).toEqual(["2026-11-20T14:31:00.000000Z"]);
 });
 
-test("accounts move at any moment of a slot: due = stored + missed, and what was asked for is not asked again", async () => {
+/** The collectors have agreed on three accounts and on four in turn; a new agreement begins at a half second. */
+function inTurn(afterSeconds: readonly number[]): [from: string, agreed: Agreed][] {
+  let atMs = Date.parse(START) + 500;
+  return [
+    [START, PRICED],
+    ...afterSeconds.map((seconds, place): [string, Agreed] => {
+      atMs += seconds * 1_000;
+      const { accounts } = place % 2 === 0 ? THREE : PRICED;
+      return [new Date(atMs).toISOString(), { ...PRICED, accounts, number: 3 + place }];
+    }),
+  ];
+}
+
+test("accounts move and agreements change at any moment of a slot: due = stored + missed, and what was asked for is not asked again", async () => {
   const move = fc.record({
     account: fc.constantFrom(...NAMES),
     afterMs: fc.integer({ min: 0, max: 70_000 }),
     gapMs: fc.integer({ min: 0, max: 15_000 }),
   });
+  const changes = fc.array(fc.integer({ min: 1, max: 90 }), { maxLength: 5 });
   await fc.assert(
-    fc.asyncProperty(fc.array(move, { minLength: 1, maxLength: 5 }), async (moves) => {
-      const two = startTwo([[START, PRICED]], 5);
+    fc.asyncProperty(fc.array(move, { minLength: 1, maxLength: 5 }), changes, async (moves, afterSeconds) => {
+      const two = startTwo(inTurn(afterSeconds), 5);
       try {
         for (const { account, afterMs, gapMs } of moves) {
           await two.world.pass(afterMs);

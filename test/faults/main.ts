@@ -1,6 +1,6 @@
 /**
  * npm run test:faults -- [--kills N] [--server-kills N] [--embedded-kills N] [--moves N] [--pairs N] [--away MS,MS]
- *                        [--from-start MS] [--commits N] [--faults N] [--seed N] [--only WORD]
+ *                        [--from-start MS] [--commits N] [--faults N] [--fleet-away MS] [--seed N] [--only WORD]
  *
  * Real collectors, a real PostgreSQL, a service that answers as fast as it is asked; one fault after the other. After
  * each, the database is compared with the journal and the ledger is added up. Prints what was done and exits 1 when
@@ -38,6 +38,7 @@ const { values: options } = parseArgs({
     "from-start": { type: "string", default: "10000" },
     commits: { type: "string", default: "20" },
     faults: { type: "string", default: "200" },
+    "fleet-away": { type: "string", default: "60000" },
     seed: { type: "string", default: "1" },
     only: { type: "string", default: "" },
   },
@@ -154,7 +155,7 @@ const scenarios: Scenario[] = [
       const load = promised === "use" ? SATURATED_FLEET : FLEET_LOAD;
       const world = { load, settings: sharedSecrets(), openFeed: async () => service };
       return within(openWorld(server.url, world), (opened) =>
-        upgradeFleet(opened, { service, ...limits, awayMs: 60_000, promised }),
+        upgradeFleet(opened, { service, ...limits, awayMs: Number(options["fleet-away"]), promised }),
       );
     },
   })),

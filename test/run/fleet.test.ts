@@ -97,7 +97,7 @@ function world(accounts: readonly string[] = ACCOUNTS) {
 
   const start = async (
     name: string,
-    given: { known?: KnownLeases; dead?: string[]; files?: ReturnType<typeof files> } = {},
+    given: { known?: KnownLeases; dead?: string[]; files?: ReturnType<typeof files>; opensMs?: number } = {},
   ): Promise<Member> => {
     const process = { stopped: false };
     const faults: LeaseFaults = {};
@@ -127,7 +127,8 @@ function world(accounts: readonly string[] = ACCOUNTS) {
       journalLag: () => 0,
       beNumber: () => undefined,
     };
-    fleet.begin(holder);
+    if (given.opensMs === undefined) fleet.begin(holder);
+    else void clock.sleep(given.opensMs).then(() => fleet.begin(holder));
     const member: Member = { name, fleet, process, faults, calls, log, lost: null, known: () => known };
     void fleet.lost.then(({ code }) => (member.lost = code));
     all.push(member);
@@ -211,6 +212,26 @@ describe("accounts", () => {
     expect(counts(callers())).toEqual({ a: 2, b: 2 });
     expect(a.lost).toBeNull();
     expect(database.history.every(({ fence }) => fence > 0)).toBe(true);
+  });
+
+  test("stay a collector's whose journal takes long to open; what it loses meanwhile it does not call", async () => {
+    const { time, start, database } = world();
+    const a = await start("a", { opensMs: 60_000 });
+    const b = await start("b");
+    await time.pass(30_000);
+    const [opening, grants] = [a.fleet.held, database.history.length];
+    a.process.stopped = true;
+    await time.pass(12_000);
+    a.process.stopped = false;
+
+    await time.pass(3_000);
+    const lost = [a.fleet.held, a.calls.size, b.fleet.held];
+    await time.pass(35_000);
+
+    expect([opening.length, grants]).toEqual([4, 4]);
+    expect(lost).toEqual([[], 4, [...ACCOUNTS].sort()]);
+    expect([...a.calls].sort()).toEqual(a.fleet.held);
+    expect([a.calls.size, b.calls.size]).toEqual([2, 2]);
   });
 
   test("that are given back at an end are taken within two seconds", async () => {

@@ -99,8 +99,12 @@ export function memoryLeases(clock: Pick<Clock, "now" | "sleep">): MemoryLeases 
     return expiresAtMs <= nowMs() || renewedAtMs > nowMs();
   }
 
+  function epochsFrom(atMs: number): Epoch[] {
+    const inForce = epochs.findLast(({ fromMs }) => fromMs <= atMs)?.number ?? 0;
+    return epochs.filter(({ number }) => number >= inForce);
+  }
+
   function look(): Look {
-    const inForce = epochs.findLast(({ fromMs }) => fromMs <= nowMs())?.number ?? 0;
     return {
       nowMs: nowMs(),
       collectors: [...collectors.values()]
@@ -115,12 +119,12 @@ export function memoryLeases(clock: Pick<Clock, "now" | "sleep">): MemoryLeases 
           const { account, fence, holder, run, beat, released } = lease;
           return { account, fence, holder, run, beat, released, expired: isExpired(lease) };
         }),
-      epochs: epochs.filter(({ number }) => number >= inForce),
+      epochs: epochsFrom(nowMs()),
       drained: [...all.drained].toSorted(),
     };
   }
 
-  function join(self: Self, telling: Telling): { number: number; name: string } {
+  function join(self: Self, telling: Telling): { number: number; name: string; epochs: Epoch[] } {
     const known = collectors.get(self.id);
     const others = [...collectors.values()];
     const number =
@@ -134,7 +138,7 @@ export function memoryLeases(clock: Pick<Clock, "now" | "sleep">): MemoryLeases 
     const name = known?.name ?? [host, `${host}-${number}`, `${host}-${id}`].find(isFree) ?? "";
     const beat = known ? known.beat + 1 : 0;
     collectors.set(id, { ...self, number, name, beat, stopped: false, ...told(telling) });
-    return { number, name };
+    return { number, name, epochs: epochsFrom(nowMs() - 86_400_000) };
   }
 
   function told({ jobsDigest, files, knows }: Telling): {

@@ -3,6 +3,7 @@
  * written, since two machines' clocks have nothing in common. What the writer may have sent since, the heir reckons as
  * sent.
  */
+import { z } from "zod";
 import { admission, createGovernor, step, type CallHistory, type GovernorConfig } from "./governor.ts";
 import type { FinishedCall, GovernorState, SecondClientSample } from "./state.ts";
 import { KNOCK_COUNT, WARY_WINDOWS } from "./unsure.ts";
@@ -53,14 +54,15 @@ export function handOver(state: GovernorState): HandedOver {
 export function inherit(config: GovernorConfig, inheritance: Inheritance, nowMs: number): GovernorState {
   const { handed, released, history } = inheritance;
   const agoMs = Math.max(0, inheritance.agoMs);
-  const written = isReadable(handed) ? restored(config, handed, nowMs - agoMs) : fullState(config, nowMs);
-  const ended = { ...written, inFlightSentAtMs: [] };
+  const read = written.safeParse(handed);
+  const left = read.success ? restored(config, read.data, nowMs - agoMs) : fullState(config, nowMs);
+  const ended = { ...left, inFlightSentAtMs: [] };
   const heir = released ? ended : wary(replayed(ended, nowMs), nowMs);
   const own = createGovernor(config, nowMs, history && sentSince(history, agoMs));
   const finished = [
     ...heir.finished,
     ...own.finished,
-    ...written.inFlightSentAtMs.map(() => unknownCall(config, nowMs)),
+    ...left.inFlightSentAtMs.map(() => unknownCall(config, nowMs)),
   ].sort((a, b) => a.answeredAtMs - b.answeredAtMs);
   const { phase, closedUntilMs } = own.closedUntilMs > Math.max(nowMs, heir.closedUntilMs) ? own : heir;
   return { ...heir, nowMs, finished, phase, closedUntilMs, unsure: null };
@@ -73,10 +75,10 @@ function wary(state: GovernorState, nowMs: number): GovernorState {
 }
 
 /** The worst that the writer can have sent until `nowMs`: all that it was let, as early as it was. */
-function replayed(written: GovernorState, nowMs: number): GovernorState {
-  const { config } = written;
-  const unsureAtMs = written.nowMs + SURE_MS;
-  let state = step(written, { type: "tick" }, nowMs - REPLAYED_WINDOWS * config.windowMs);
+function replayed(left: GovernorState, nowMs: number): GovernorState {
+  const { config } = left;
+  const unsureAtMs = left.nowMs + SURE_MS;
+  let state = step(left, { type: "tick" }, nowMs - REPLAYED_WINDOWS * config.windowMs);
   for (let atMs = state.nowMs; atMs <= nowMs;) {
     if (atMs >= unsureAtMs) state = step(state, { type: "unsure", on: true, mayCall: true }, atMs);
     const allowed = admission(state, atMs);
@@ -102,12 +104,49 @@ function sentSince({ calls, ...history }: CallHistory, agoMs: number): CallHisto
   return { ...history, calls: calls.filter(({ sentAgoMs }) => sentAgoMs <= agoMs) };
 }
 
-function isReadable(handed: unknown): handed is HandedOver {
-  return (handed as Partial<HandedOver> | null | undefined)?.version === VERSION;
-}
+const finite = z.number();
+const finiteOrNull = finite.nullable();
+const finished = { sentAtMs: finite, answeredAtMs: finite };
 
-function restored(config: GovernorConfig, handed: HandedOver, writtenAtMs: number): GovernorState {
-  const { version: _, finishedAtMs, ...left } = moved(handed, writtenAtMs) as Left & { version: unknown };
+/** What others have written in the database is looked at before calls are made by it. */
+const written = z.object({
+  version: z.literal(VERSION),
+  phase: z.enum(["probing", "open", "closed"]),
+  ...{
+    nowMs: finite,
+    startedAtMs: finite,
+    continued: z.boolean(),
+    limit: finite.min(1),
+    seesCount: z.boolean(),
+  },
+  backOff: z
+    .object({
+      ...{ capCount: finite, stepCount: finite, tookStep: z.boolean() },
+      ...{ changedAtMs: finite, patienceWindows: finite },
+    })
+    .nullable(),
+  failures: z.object({
+    ...{ failedAtMs: z.array(finite), runCount: finite, countedAtMs: finite, closedCount: finite },
+    ...{ knownAtMs: finiteOrNull, cutAtMs: z.array(finite), unwellAtMs: finiteOrNull },
+  }),
+  inFlightSentAtMs: z.array(finite),
+  finishedAtMs: z.array(z.tuple([finite, finite])),
+  ...{ burstCount: finite, burstAtMs: finite },
+  lastReading: z.object({ ...finished, usedCount: finite }).nullable(),
+  samples: z.array(
+    z.object({
+      ...{ atMs: finite, spanMs: finite, appearedCount: finite, provedCount: finite },
+      ...{ windowCount: finite, mostCount: finite, atOnceCount: finite, holdsUntilMs: finite },
+    }),
+  ),
+  ...{ forgotAtMs: finiteOrNull, resetAtMs: finiteOrNull },
+  ...{ closedUntilMs: finite, closedBy: z.enum(["refusal", "retry_after", "failures"]) },
+  ...{ faultAtMs: finiteOrNull, faultCount: finite, refusedSentAtMs: z.array(finite) },
+  ...{ stillUntilMs: finite, waryUntilMs: finite },
+}) satisfies z.ZodType<Left & { version: typeof VERSION }>;
+
+function restored(config: GovernorConfig, handed: Left, writtenAtMs: number): GovernorState {
+  const { finishedAtMs, ...left } = moved(handed, writtenAtMs) as Left;
   const finished = finishedAtMs.map(([sentAtMs, answeredAtMs]) => ({ sentAtMs, answeredAtMs }));
   return { ...left, config, finished, unsure: null, quietSinceMs: null, knockCount: 0 };
 }

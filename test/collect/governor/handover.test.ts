@@ -144,6 +144,18 @@ test.each([null, undefined, {}, { version: 2, finishedAtMs: [] }])(
   },
 );
 
+test("a state of the right version that lacks anything, or has something else in its place, is one that cannot be read", () => {
+  const whole = written(drive([], SIXTY_A_MINUTE).state) as Record<string, unknown>;
+  for (const name of Object.keys(whole))
+    for (const wrong of [undefined, "1", [null], { atMs: "1" }]) {
+      const handed: unknown = { ...whole, [name]: wrong };
+
+      const heir = inherit(SIXTY_A_MINUTE, { handed, agoMs: 30_000, released: true }, HERE_MS);
+
+      expect([name, countedAt(heir, HERE_MS)]).toEqual([name, 60]);
+    }
+});
+
 test("a state is small, and its second client is known to the heir", () => {
   const samples = every(500, 0, 900_000).map((atMs) =>
     sampleAt(atMs, 10, { appearedCount: atMs % 3_000 ? 0 : 1 }),
