@@ -388,6 +388,21 @@ const table = {
     exitCode: 1,
     hint: "A Parquet DECIMAL has at most 38 digits, and nothing is rounded: export that table with --format csv, which keeps every digit.",
   },
+  LAKE_INVALID: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Give --out the directory of this archive's lake, or one that is empty. If a manifest was damaged, bring that file back from a copy.",
+  },
+  LAKE_UNPROVEN: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Nothing was dropped, and no manifest names that file. Look at the disk; `quotekeeper lake verify` reads all files. If it happens again, report it.",
+  },
+  LAKE_WRITE_FAILED: {
+    retryable: true,
+    exitCode: 1,
+    hint: "Free space, or correct the permissions of --out, then run the same again: it goes on where it was.",
+  },
   PORT_IN_USE: {
     retryable: false,
     exitCode: 1,

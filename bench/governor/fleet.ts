@@ -32,6 +32,8 @@ type RowBounds = { refusedPercent: number; firstQuoteMs: number; meanShare: numb
 /** What came of one run. */
 type RunOutcome = {
   refusedCount: number;
+  /** Whether its first quote came after the bound, because the heir reckons with a window that is full for so long. */
+  isFull: boolean;
   firstQuoteMs: number | null;
   takenMs: number | null;
   share: number | null;
@@ -44,6 +46,8 @@ export type RowOutcome = {
   refusedRuns: number;
   worstRefused: number;
   takenMs: number[];
+  fullRuns: number;
+  /** Of runs in which the budget allowed a call within the bound. */
   firstQuoteMs: number[];
   leastShare: number | null;
   meanShare: number | null;
@@ -114,7 +118,10 @@ function runRow(row: Row, runCount: number): RowOutcome {
     ...{ row, runCount, refusedRuns: refused.filter((count) => count > 0).length },
     worstRefused: Math.max(...refused),
     takenMs: outcomes.flatMap(({ takenMs }) => takenMs ?? []).sort((a, b) => a - b),
-    firstQuoteMs: outcomes.flatMap(({ firstQuoteMs }) => firstQuoteMs ?? []).sort((a, b) => a - b),
+    fullRuns: outcomes.filter(({ isFull }) => isFull).length,
+    firstQuoteMs: outcomes
+      .flatMap(({ isFull, firstQuoteMs }) => (isFull ? [] : (firstQuoteMs ?? [])))
+      .sort((a, b) => a - b),
     leastShare: shares.length === 0 ? null : Math.min(...shares),
     meanShare: shares.length === 0 ? null : shares.reduce((sum, share) => sum + share, 0) / shares.length,
   };
@@ -129,10 +136,17 @@ export function keepsRowBounds({ row: { bounds }, ...outcome }: RowOutcome): boo
   );
 }
 
-/** Prints a line per row. */
+/** Prints a line per row. `no room`: runs whose budget, as the heir reckons it, allowed no call within the bound. */
 export function printFleet(outcomes: readonly RowOutcome[]): void {
-  const heads = ["refused in", "worst", "taken, median/max", "first quote, median/max", "used, mean/least"];
-  const widths = [14, 7, 20, 25, 20];
+  const heads = [
+    "refused in",
+    "worst",
+    "no room",
+    "taken, median/max",
+    "first quote, median/max",
+    "used, mean/least",
+  ];
+  const widths = [14, 7, 9, 20, 25, 20];
   const line = (cells: readonly string[]): string =>
     cells.map((cell, index) => cell.padStart(widths[index] ?? 0)).join("");
   console.log("".padEnd(42) + line(heads));
@@ -142,6 +156,7 @@ export function printFleet(outcomes: readonly RowOutcome[]): void {
     const cells = [
       `${refusedRuns}/${runCount}`,
       String(worstRefused),
+      String(outcome.fullRuns),
       secondsOf(takenMs),
       secondsOf(firstQuoteMs),
       meanShare === null ? "" : `${percent(meanShare)} / ${percent(leastShare ?? 0)} %`,
@@ -176,6 +191,7 @@ class Run {
   readonly #first: Sender;
   #second: Sender | null = null;
   #takenMs: number | null = null;
+  #isFull = false;
   #refusedBefore = 0;
   #stopping = false;
 
@@ -206,10 +222,12 @@ class Run {
     const during = this.#first.quotedAtMs.filter((at) => at >= this.#eventMs && at < cutEndsMs).length;
     const dueMs = this.#second?.dueAtMs ?? null;
     const quotedMs = this.#second?.quotedAtMs[0] ?? null;
+    const firstQuoteMs = dueMs === null || quotedMs === null ? null : quotedMs - dueMs;
     return {
       refusedCount: this.#world.outcome().refusedCount - this.#refusedBefore,
+      isFull: this.#isFull && (firstQuoteMs ?? 0) > this.#row.bounds.firstQuoteMs,
       // What becomes due later is waited for from then on.
-      firstQuoteMs: dueMs === null || quotedMs === null ? null : quotedMs - dueMs,
+      firstQuoteMs,
       takenMs: this.#takenMs,
       share: event === "everybody cut" ? during / dueCount : null,
     };
@@ -300,6 +318,9 @@ class Run {
     const { time } = this.#world;
     this.#takenMs = time.nowMs - this.#eventMs;
     const state = inherit(CONFIG, { handed, agoMs, released }, 10 ** 6);
+    const allowed = admission(state, state.nowMs);
+    const boundMs = this.#row.bounds.firstQuoteMs - this.#takenMs;
+    this.#isFull = !allowed.maySend && allowed.notBeforeMs - state.nowMs > boundMs;
     this.#second = new Sender(this.#world, state, this.#row.demand, 1);
     this.#second.begin(this.#first.quotedInSlotUntil(this.#eventMs), this.#eventMs);
   }

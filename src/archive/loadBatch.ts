@@ -6,6 +6,7 @@ import { READ_ONLY, isWithoutPartition, sqlstateOf } from "./databaseError.ts";
 import { insertDeadLetters } from "./insert.ts";
 import type { SeenInstruments } from "./instruments.ts";
 import { addLetterCounts, countLetters } from "./letterCounts.ts";
+import { DatesOf, markLate } from "./lateDays.ts";
 import { loadNotes } from "./loadNotes.ts";
 import type { Instant } from "../clock.ts";
 import type { AnswerRows } from "../read/rowTypes.ts";
@@ -82,6 +83,7 @@ async function loadOnce(
     }
     const report = await storeBatch(client, batch);
     await position.move(client, batch, report);
+    await markLate(client, datesOf(batch));
     await client.query("commit");
     return report;
   } catch (error) {
@@ -130,6 +132,17 @@ export function monthsOf(answers: readonly AnswerRows[]): Map<string, Instant> {
     for (const { observedAt } of restored?.dividends ?? []) look(observedAt);
   }
   return months;
+}
+
+/** Exchange dates of a batch's rows, and of the slots that its notes tell of. */
+export function datesOf({ answers, notes }: Pick<Batch, "answers" | "notes">): string[] {
+  const dates = new DatesOf();
+  for (const { record, units } of answers) {
+    dates.add(record.observedAt);
+    for (const { observedAt } of units) dates.add(observedAt);
+  }
+  for (const { note } of notes) dates.addNote(note);
+  return dates.all;
 }
 
 /** Stores a batch's answers and notes, inside a transaction of the caller's. `seen` as in `storeAnswers`. */

@@ -5,6 +5,7 @@
 import { addCounts } from "./letterCounts.ts";
 import type pg from "pg";
 import { atMost, type Clock, dateOf, type Instant } from "../clock.ts";
+import { exchangeDate } from "../market/calendar/dates.ts";
 import { EVER } from "../journal/record.ts";
 import { listSegments } from "../journal/segments.ts";
 import { JOURNAL_POSITION, readLag, readPositions, type Part } from "./loadPosition.ts";
@@ -83,7 +84,8 @@ class JournalLoader {
   constructor(options: LoaderOptions) {
     this.#options = options;
     this.#stretches = new StretchLoader({
-      ...{ pool: options.pool, position: JOURNAL_POSITION, live: true },
+      ...{ pool: options.pool, position: JOURNAL_POSITION },
+      today: () => exchangeDate(options.clock.now()),
       reread: (part) => this.#reread(part),
       onLoaded: (loaded, first) => {
         this.report = addCounts(this.report, loaded);

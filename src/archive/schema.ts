@@ -28,6 +28,9 @@ const instant = (name: string) => timestamp(name, { withTimezone: true, mode: "s
 /** `bigint` as text. */
 const bigintText = customType<{ data: string; driverData: string }>({ dataType: () => "bigint" });
 
+/** The number of a transaction, as text. */
+const transactionText = customType<{ data: string; driverData: string }>({ dataType: () => "xid8" });
+
 const decimalColumn = (name: string) => numeric(name);
 const integerColumn = (name: string) => bigintText(name);
 
@@ -328,6 +331,22 @@ export const schemaMigrations = pgTable("schema_migrations", {
   sha256: text("sha256").notNull(),
   appliedAt: instant("applied_at").notNull(),
 });
+
+/** Exchange dates whose rows came or were changed when the date was over. */
+export const lateDays = pgTable("late_days", {
+  date: date("date", { mode: "string" }).primaryKey(),
+  changedBy: transactionText("changed_by").notNull(),
+  changedAt: instant("changed_at").notNull(),
+});
+
+/** Exchange dates of which quotes were dropped: the lake has all of them. */
+export const droppedDays = pgTable("dropped_days", {
+  date: date("date", { mode: "string" }).primaryKey(),
+  droppedAt: instant("dropped_at").notNull(),
+});
+
+/** One row: the name that tells this archive from others. */
+export const archiveIdentity = pgTable("archive_identity", { id: uuid("id").primaryKey() });
 
 /** Holds nothing: whoever migrates has locked it. */
 export const migrationLock = pgTable("migration_lock", {});

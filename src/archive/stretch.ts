@@ -5,6 +5,7 @@
  */
 import { setImmediate } from "node:timers/promises";
 import type { Instant } from "../clock.ts";
+import { DatesOf } from "./lateDays.ts";
 import { DEFAULT_ACCOUNT, type RecordSource, type ResponseRecord } from "../journal/record.ts";
 import type { DividendData } from "../quotes-api/document.ts";
 import { dividendOf, rowsOf } from "../read/answerToRows.ts";
@@ -53,6 +54,8 @@ export type Stretch = {
   hasFiles: boolean;
   /** A time in each of its months, by `2026-11`. */
   months: ReadonlyMap<string, Instant>;
+  /** Exchange dates of its rows and of the slots that its notes tell of. */
+  dates: readonly string[];
   sources: readonly RecordSource[];
   accounts: readonly string[];
   instruments: readonly Seen[];
@@ -79,6 +82,7 @@ export class Gathering {
   readonly #segment: string;
   readonly #from: number;
   readonly #months = new Map<string, Instant>();
+  readonly #dates = new DatesOf();
   readonly #sources = new Places<RecordSource>(sourceText);
   readonly #accounts = new Places<string>((name) => name);
   readonly #instruments: Seen[] = [];
@@ -124,6 +128,7 @@ export class Gathering {
   /** Takes in a note. */
   addNote(note: JournaledNote): void {
     this.#notes.push(note);
+    this.#dates.addNote(note.note);
   }
 
   /** Takes in an answer. */
@@ -169,12 +174,13 @@ export class Gathering {
     const source = this.#sources.place(record.source);
     const accountId = this.#accounts.place(record.account ?? DEFAULT_ACCOUNT);
     this.#responses.push({ ...row, sourceId: source, accountId });
-    this.#addMonth(record.observedAt);
+    this.#addTime(record.observedAt);
     this.#hasFiles ||= isFileCall(record.request);
     return source;
   }
 
-  #addMonth(at: Instant): void {
+  #addTime(at: Instant): void {
+    this.#dates.add(at);
     const month = monthText(at);
     if (!this.#months.has(month)) this.#months.set(month, at);
   }
@@ -201,7 +207,7 @@ export class Gathering {
       else series.firstAt = at;
     }
     addWord(series, at, row.dividend);
-    this.#addMonth(at);
+    this.#addTime(at);
   }
 
   #placeOfIdentity(row: InstrumentRow): number {
@@ -220,7 +226,12 @@ export class Gathering {
     return {
       ...{ segment: this.#segment, from: this.#from, to: this.to, quotes, extended },
       isAlone: isAlone || (this.#hasFiles && this.#mayRepeat),
-      ...{ months: this.#months, sources: this.#sources.all, accounts: this.#accounts.all },
+      ...{
+        months: this.#months,
+        dates: this.#dates.all,
+        sources: this.#sources.all,
+        accounts: this.#accounts.all,
+      },
       ...{
         instruments: this.#instruments,
         responses: this.#responses,

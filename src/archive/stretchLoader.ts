@@ -27,6 +27,7 @@ import { KnownInstruments } from "./knownInstruments.ts";
 import { addLetterCounts, countLetters } from "./letterCounts.ts";
 import { loadNotes } from "./loadNotes.ts";
 import { inTransaction } from "./transaction.ts";
+import { markLate } from "./lateDays.ts";
 import type { LoadPosition, Part } from "./loadPosition.ts";
 import type { Numbers } from "../read/copyLines.ts";
 import type { Stretch } from "./stretch.ts";
@@ -37,10 +38,10 @@ type StretchLoaderOptions = {
   /** How far this load has come. */
   position: LoadPosition;
   /**
-   * Whether it loads answers as they come. Then the transaction of an answer's quotes leaves `last_seen_at` of instruments
-   * to one that follows it, unless the answer says something new of them.
+   * Where it loads answers as they come: the exchange date, of which rows are not late. Then the transaction of an answer's
+   * quotes leaves `last_seen_at` of instruments to one that follows it, unless the answer says something new of them.
    */
-  live?: boolean;
+  today?: () => string;
   /** Reads a part of a segment again, as batches. */
   reread: (part: Part) => AsyncIterable<Batch>;
   /** Told of each load that was committed, in order, and of the time of its first record. */
@@ -124,7 +125,7 @@ export class StretchLoader {
   }
 
   async #store(stretch: Stretch): Promise<boolean> {
-    const { position, onLoaded, live } = this.#options;
+    const { position, onLoaded, today } = this.#options;
     const client = await this.#begin(stretch);
     try {
       const placed = await this.#place(client, stretch);
@@ -143,10 +144,15 @@ export class StretchLoader {
       const { remember, ...counts } = stored;
       const report = { ...stretch.report, ...counts, slots, deadLetters, lost };
       await position.move(client, stretch, report);
+      const now = today?.();
+      await markLate(
+        client,
+        stretch.dates.filter((date) => date !== now),
+      );
       await client.query("commit");
       client.release();
       remember?.();
-      this.#keepBars(live !== true);
+      this.#keepBars(today === undefined);
       for (const [id, { row }] of placed.seen) this.#known.describe(id, row);
       addAllSeen(this.#later, later);
       onLoaded(report, firstOf(stretch.responses[0]?.observedAt, stretch.notes[0]?.at));
@@ -223,7 +229,7 @@ export class StretchLoader {
   /** Takes out those that were only seen again. @returns them */
   #split(seen: SeenInstruments): SeenInstruments {
     const later: SeenInstruments = new Map();
-    if (this.#options.live !== true) return later;
+    if (this.#options.today === undefined) return later;
     for (const [id, one] of seen) if (this.#known.isDescribed(id, one.row)) later.set(id, one);
     for (const id of later.keys()) seen.delete(id);
     return later;

@@ -25,6 +25,7 @@ const COPIED = [
   "derived_closes",
   "clock_steps",
   "journal_positions",
+  "late_days",
 ];
 
 /** Those of them whose rows the database numbers. */

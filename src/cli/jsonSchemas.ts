@@ -8,6 +8,7 @@ import { coverageJson } from "./coverage.ts";
 import { exportJson } from "./export.ts";
 import { jobsCheckJson } from "./jobs.ts";
 import { journalAcceptJson, journalListJson, journalRepairJson, journalVerifyJson } from "./journal.ts";
+import { lakeJson, lakeRestoreJson, lakeVerifyJson } from "./lake.ts";
 import { migrateJson } from "./migrate.ts";
 import { planJson } from "./plan.ts";
 import { pollJson } from "./poll.ts";
@@ -29,6 +30,9 @@ export const JSON_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   migrate: migrateJson,
   backfill: z.union([backfillJson, gapsJson]),
   export: exportJson,
+  lake: lakeJson,
+  "lake verify": lakeVerifyJson,
+  "lake restore": lakeRestoreJson,
   "journal list": journalListJson,
   "journal verify": journalVerifyJson,
   "journal accept": journalAcceptJson,

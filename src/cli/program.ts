@@ -76,6 +76,10 @@ const COMMANDS: Readonly<Record<string, { does: string; load: () => Promise<AddC
     does: "the archive as files for other engines, a directory for each exchange date",
     load: async () => (await import("./export.ts")).addExport,
   },
+  lake: {
+    does: "whole days of the archive as proven Parquet files, those that are not there yet; `lake verify` reads them, `lake restore` brings quotes back",
+    load: async () => (await import("./lake.ts")).addLake,
+  },
   completion: {
     does: "a script that completes commands, options and their values in a shell",
     load: async () => (await import("./completion.ts")).addCompletion,

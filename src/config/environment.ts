@@ -62,6 +62,9 @@ const databaseUrl = text
 /** Where job files are looked for, below the working directory, and where `start` puts the examples. */
 export const DEFAULT_JOBS_DIR = "./jobs";
 
+/** Days of quotes that `lake --drop-hot` leaves in the database where nobody says how many. */
+export const HOT_DAYS = 90;
+
 /** Names of the file of accounts in that directory. */
 export const ACCOUNTS_FILES: readonly string[] = ["accounts.yaml", "accounts.yml"];
 
@@ -234,6 +237,21 @@ export const environmentSchema = z.object({
       "The most megabytes (of 1,000,000 bytes) that the journal may take on the disk. An answer that would exceed this is refused with an error and recorded as missed; nothing is ever deleted to make room.",
     )
     .register(variableMeta, { unit: "megabytes", shownDefault: "unset: as much as the disk has" }),
+  QUOTEKEEPER_LAKE_DIR: text
+    .optional()
+    .describe(
+      "A directory for whole days as Parquet files, see docs/lake.md. With it, `start` and `collect` write each day there when it is over.",
+    )
+    .register(variableMeta, { shownDefault: "unset: no lake" }),
+  QUOTEKEEPER_LAKE_HOT_DAYS: whole(1, 36_500)
+    .optional()
+    .describe(
+      "How many days of quotes `lake --drop-hot` leaves in the database. Older ones are dropped where a proven file of the lake has them; bars, dividends and the ledger stay. `start` and `collect` drop none unless this is set.",
+    )
+    .register(variableMeta, {
+      unit: "days",
+      shownDefault: `unset: ${HOT_DAYS} for --drop-hot, and nothing is dropped by itself`,
+    }),
   QUOTEKEEPER_RETENTION_DAYS: whole(1, 36_500)
     .optional()
     .describe(

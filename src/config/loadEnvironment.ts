@@ -66,6 +66,9 @@ export type Config = Readonly<{
   journalReaders: Environment["QUOTEKEEPER_JOURNAL_READERS"];
   /** Undefined: nothing is ever dropped. */
   retentionDays?: number | undefined;
+  /** Where the lake is; see `QUOTEKEEPER_LAKE_DIR`. */
+  lakeDir?: string | undefined;
+  lakeHotDays?: number | undefined;
 }>;
 
 const BYTES_PER_MB = 1_000_000;
@@ -311,6 +314,8 @@ function toConfig(
         : values.QUOTEKEEPER_JOURNAL_MAX_MB * BYTES_PER_MB,
     journalReaders: values.QUOTEKEEPER_JOURNAL_READERS,
     retentionDays: values.QUOTEKEEPER_RETENTION_DAYS,
+    lakeDir: values.QUOTEKEEPER_LAKE_DIR,
+    lakeHotDays: values.QUOTEKEEPER_LAKE_HOT_DAYS,
   });
 }
 

@@ -19,6 +19,7 @@ import {
   writeManifest,
   isManifest,
 } from "./manifest.ts";
+import type { Compress } from "./parquetColumn.ts";
 import { type PlannedTable, type WriteOptions, writeTable } from "./writeTable.ts";
 import { lstat, readdir, rename, rm } from "node:fs/promises";
 import { makeDirectories } from "../journal/makeDirectories.ts";
@@ -100,8 +101,7 @@ async function writeTables(
     planned.push({ table, columns: await snapshot.columns(table), days: await snapshot.days(table, range) });
   const expected = planned.flatMap(({ days }) => days).reduce((sum, { rows }) => sum + (rows ?? 0), 0);
 
-  const zstd = copyingWhole(await Zstd.load());
-  const compress = (bytes: Uint8Array): Uint8Array => zstd.compress(bytes, ZSTD_LEVEL);
+  const compress = await zstandard();
   let rows = 0;
   const written: ExportedTable[] = [];
   for (const one of planned) {
@@ -116,6 +116,12 @@ async function writeTables(
     );
   }
   return written;
+}
+
+/** Zstandard, at its own default level unless another is given. */
+export async function zstandard(level = ZSTD_LEVEL): Promise<Compress> {
+  const zstd = copyingWhole(await Zstd.load());
+  return (bytes) => zstd.compress(bytes, level);
 }
 
 /**

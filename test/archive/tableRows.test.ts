@@ -19,6 +19,11 @@ const TABLES = Object.values<unknown>({ ...mainSchema, ...backfillSchema })
 
 /** Statements whose rows come whole from a table of the same columns: file, statement, and why no columns are named. */
 const WHOLE_ROWS = [
+  [
+    "lake/hotRows.ts",
+    "insert into ${table}",
+    "the columns are those that the database has, for rows of its own that come back",
+  ],
   ["tempCopies.ts", "insert into pg_temp.${table}", "a copy is made with the columns that the database has"],
   ["tempCopies.ts", "insert into pg_temp.extended_quotes", "so is this one"],
   ["tempCopies.ts", "insert into pg_temp.quotes", "so is this one"],

@@ -227,6 +227,9 @@ const COMMANDS: readonly (readonly [argv: readonly string[], more?: Record<strin
   [["start"], { QUOTES_LIMIT: HOSTILE }],
   [["web"], { QUOTEKEEPER_HTTP_PORT: HOSTILE }],
   [["completion", HOSTILE]],
+  [["lake", "--out", HOSTILE]],
+  [["lake", "verify", "--out", HOSTILE]],
+  [["lake", "restore", "--out", HOSTILE, "--from", "2026-11-01", "--to", "2026-11-30"]],
 ];
 
 describe("all commands, with a hostile service, hostile files and a hostile database", () => {

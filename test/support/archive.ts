@@ -37,7 +37,8 @@ async function tablesOf(pool: pg.Pool): Promise<string[]> {
   const { rows } = await pool.query<{ name: string }>(
     `select relname as name from pg_class
      where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
-       and relname not in ('schema_migrations', 'migration_lock', 'collectors', 'leases', 'lease_history', 'epochs')
+       and relname not in ('schema_migrations', 'migration_lock', 'collectors', 'leases', 'lease_history', 'epochs', 'archive_identity',
+         'late_days', 'dropped_days')
      order by relname`,
   );
   return rows.map(({ name }) => name);

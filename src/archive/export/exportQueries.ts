@@ -2,6 +2,7 @@
 import pg from "pg";
 import type { ExportColumn, ExportTable } from "./tables.ts";
 import { EXPORT_SOURCE_ID } from "../../read/exportRows.ts";
+import type { Instant } from "../../clock.ts";
 import { harmlessSql } from "../../read/cell.ts";
 import { INSTRUMENT_NAME } from "../instruments.ts";
 
@@ -11,6 +12,8 @@ export type ExportRange = {
   to: string | null;
   /** Symbols of the instruments and of the underlyings of options; null: all. */
   symbols: readonly string[] | null;
+  /** Only rows of this time, from `from` on and before `to`; absent: of all times. */
+  within?: { from: Instant; to: Instant };
 };
 
 const NEW_YORK = "'America/New_York'";
@@ -44,6 +47,45 @@ export function rowsQuery(
   return `select ${list} ${fromWhere(table, range, joins)} order by ${order}`;
 }
 
+/**
+ * The digests of a table's columns: how many values are not NULL, and the sum of (value + 1) times the row's number in the
+ * export's order, so that no two rows can change places. Values that are no numbers count as: a time, the microseconds since
+ * 1970; a date, the days since then; `true`, 1; a text, the first 32 bits of its MD5. All is exact.
+ */
+export function digestsQuery(
+  table: ExportTable,
+  columns: readonly ExportColumn[],
+  range: ExportRange,
+): string {
+  const order = table.order.map((column) => `t.${column}`).join(", ");
+  const joins = columns.some(({ sql }) => sql === "i.name") ? NAMED_INSTRUMENTS : "";
+  const values = columns.map(({ kind, sql }, place) => `${numberSql(kind, sql)} as v${place}`);
+  const sums = columns.map(
+    (_, place) => `count(v${place})::text, coalesce(sum((v${place} + 1) * n), 0)::text`,
+  );
+  const rows = `select row_number() over (order by ${order}) as n, ${values.join(", ")} ${fromWhere(table, range, joins)}`;
+  return `select count(*)::text as rows, array[${sums.join(", ")}] as digests from (${rows}) r`;
+}
+
+function numberSql(kind: ExportColumn["kind"], sql: string): string {
+  switch (kind) {
+    case "time":
+      return `extract(epoch from ${sql}) * 1000000`;
+    case "date":
+      return `(${sql} - date '1970-01-01')::bigint`;
+    case "boolean":
+      return `(${sql})::int::bigint`;
+    case "integer":
+      return `(${sql})::bigint`;
+    case "bigint":
+      return `(${sql})::numeric`;
+    case "decimal":
+      return sql;
+    case "text":
+      return `('x' || left(md5((${sql})::text), 8))::bit(32)::bigint`;
+  }
+}
+
 /** Rows without their instrument are rows all the same. With `offset 0` a name is made once, not for each row of it. */
 const NAMED_INSTRUMENTS = ` left join (select id, ${INSTRUMENT_NAME} as name from instruments i offset 0) i on i.id = t.instrument_id`;
 
@@ -60,6 +102,12 @@ function fromWhere(table: ExportTable, range: ExportRange, joins = ""): string {
   const { day } = table;
   const conditions = [
     ...(day ? bounds(`t.${day.column}`, day.kind, range) : []),
+    ...(day && range.within
+      ? [
+          `t.${day.column} >= ${pg.escapeLiteral(range.within.from)}`,
+          `t.${day.column} < ${pg.escapeLiteral(range.within.to)}`,
+        ]
+      : []),
     ...narrowing(table, range.symbols),
     ...(table.name === "sources" ? [`t.id <> ${EXPORT_SOURCE_ID}`] : []),
   ];

@@ -2,9 +2,10 @@
 import { addAbortSignal } from "node:stream";
 import type pg from "pg";
 import { to as copyTo } from "pg-copy-streams";
+import type { Instant } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { type ExportColumn, readColumns, type ExportTable } from "./tables.ts";
-import { daysQuery, type ExportRange, type RowFormat, rowsQuery } from "./exportQueries.ts";
+import { daysQuery, digestsQuery, type ExportRange, type RowFormat, rowsQuery } from "./exportQueries.ts";
 
 /** Rows on their way out. */
 type RowStream = {
@@ -13,6 +14,9 @@ type RowStream = {
   /** How many rows the server has sent, once the bytes are over. */
   count: () => number;
 };
+
+/** What tells a column's values of a day from others: see `digestsQuery`. `sum` without zeros that mean nothing. */
+export type ColumnDigest = { name: string; values: number; sum: string };
 
 /** The archive at one instant. */
 export type ArchiveSnapshot = {
@@ -24,6 +28,14 @@ export type ArchiveSnapshot = {
     columns: readonly ExportColumn[],
     wanted: { range: ExportRange; format: RowFormat },
   ) => RowStream;
+  /** The transactions it sees, and when it was made, UTC. */
+  identity: () => Promise<{ snapshot: string; at: Instant }>;
+  /** The digests of columns, in their order: see `digestsQuery`. */
+  digests: (
+    table: ExportTable,
+    columns: readonly ExportColumn[],
+    range: ExportRange,
+  ) => Promise<{ rows: number; columns: ColumnDigest[] }>;
   /** The symbols among these that the archive has no instrument of. */
   unknownSymbols: (symbols: readonly string[]) => Promise<string[]>;
 };
@@ -90,6 +102,13 @@ function snapshotOf(client: pg.ClientBase, signal: AbortSignal): ArchiveSnapshot
       addAbortSignal(signal, stream);
       return { bytes: stream, count: () => stream.rowCount };
     },
+    identity: async () => {
+      const { rows } = await client.query<{ snapshot: string; at: Instant }>(
+        `select pg_current_snapshot()::text as snapshot, to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at`,
+      );
+      return rows[0] as (typeof rows)[number];
+    },
+    digests: (table, columns, range) => digestsOf(client, { table, columns }, range),
     unknownSymbols: async (symbols) => {
       const { rows } = await client.query<{ symbol: string }>(
         `select symbol from unnest($1::text[]) with ordinality as w (symbol, place)
@@ -100,4 +119,29 @@ function snapshotOf(client: pg.ClientBase, signal: AbortSignal): ArchiveSnapshot
       return rows.map(({ symbol }) => symbol);
     },
   };
+}
+
+/** The digests of a table's columns, in their order: see `digestsQuery`. */
+export async function digestsOf(
+  client: pg.ClientBase,
+  { table, columns }: { table: ExportTable; columns: readonly ExportColumn[] },
+  range: ExportRange,
+): Promise<{ rows: number; columns: ColumnDigest[] }> {
+  const { rows } = await client.query<{ rows: string; digests: string[] }>(
+    digestsQuery(table, columns, range),
+  );
+  const { rows: count, digests } = rows[0] as (typeof rows)[number];
+  return {
+    rows: Number(count),
+    columns: columns.map(({ name }, place) => ({
+      name,
+      values: Number(digests[2 * place]),
+      sum: plainDecimal(digests[2 * place + 1] ?? ""),
+    })),
+  };
+}
+
+/** A decimal without zeros behind its last digit. */
+function plainDecimal(text: string): string {
+  return text.includes(".") ? text.replace(/\.?0+$/u, "") : text;
 }

@@ -5,8 +5,10 @@
 import type pg from "pg";
 import { derivedCloses } from "../backfillSchema.ts";
 import { INSTRUMENT_NAME } from "../instruments.ts";
+import { markLate } from "../lateDays.ts";
 import { columnList } from "../tableRows.ts";
 import type { Instant } from "../../clock.ts";
+import { inTransaction } from "../transaction.ts";
 
 /** A quote this long before the close, or later on the same date, shows the close; earlier ones do not. */
 const NEAR_CLOSE = "15 minutes";
@@ -63,18 +65,23 @@ const DERIVED = `
  * @returns how many closes are new
  */
 export async function deriveCloses(pool: pg.Pool, { from, to, now }: DeriveOptions): Promise<number> {
-  await pool.query(
-    `delete from derived_closes h using sessions s
+  return inTransaction(pool, async (client) => {
+    const gone = await client.query<{ date: string }>(
+      `delete from derived_closes h using sessions s
      where s.date = h.date and h.date between coalesce($1::date, '-infinity') and coalesce($2::date, 'infinity')
-       and exists (${SHOWS_CLOSE})`,
-    [from, to],
-  );
-  const { rowCount } = await pool.query(
-    `insert into derived_closes (${columnList(derivedCloses, "instrumentId", "date", "sourceId", "close", "derivedFrom", "derivedAt")})
+       and exists (${SHOWS_CLOSE})
+     returning h.date::text`,
+      [from, to],
+    );
+    const made = await client.query<{ date: string }>(
+      `insert into derived_closes (${columnList(derivedCloses, "instrumentId", "date", "sourceId", "close", "derivedFrom", "derivedAt")})
      select instrument_id, date, source_id, close, derived_from, $3 from (${DERIVED}) d
      order by 1, 2, 3
-     on conflict do nothing`,
-    [from, to, now],
-  );
-  return rowCount ?? 0;
+     on conflict do nothing
+     returning date::text`,
+      [from, to, now],
+    );
+    await markLate(client, [...new Set([...gone.rows, ...made.rows].map(({ date }) => date))]);
+    return made.rows.length;
+  });
 }

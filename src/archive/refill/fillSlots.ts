@@ -2,6 +2,7 @@
 import type pg from "pg";
 import { fills } from "../backfillSchema.ts";
 import { INSTRUMENT_NAME } from "../instruments.ts";
+import { markLate } from "../lateDays.ts";
 import { misses, type slots } from "../schema.ts";
 import { columnList } from "../tableRows.ts";
 import type { Instant } from "../../clock.ts";
@@ -104,7 +105,16 @@ async function fillDay(
     const dayEnds = new Date(Date.parse(day) + DAY_MS).toISOString();
     const values = [day, dayEnds, delayedJobs, from, to, by, now];
     const { rowCount } = await client.query(`insert into found_fills ${FOUND}`, values);
-    if ((rowCount ?? 0) > 0) await settle(client);
+    if ((rowCount ?? 0) > 0) {
+      await settle(client);
+      const { rows } = await client.query<{ date: string }>(
+        "select distinct (slot_at at time zone 'America/New_York')::date::text as date from found_fills",
+      );
+      await markLate(
+        client,
+        rows.map(({ date }) => date),
+      );
+    }
     return rowCount ?? 0;
   });
 }

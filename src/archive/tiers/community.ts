@@ -162,44 +162,17 @@ select fill_log_returns();
 drop materialized view bar_pieces;
 drop materialized view volume_pieces`;
 
-/**
- * The job of retention. Before the quotes go, all bars of their sessions are kept, and the volumes that their rows alone knew
- * are written into the sessions' bars, which are marked: rows of theirs that come again make no bar anew before all are there.
- */
+/** The job of retention. Before the quotes go, what their rows alone knew of bars is kept. */
 export const RETENTION = `
 create or replace procedure drop_old_quotes(job_id integer, config jsonb) language plpgsql as $$
 declare
   boundary timestamptz := now() - make_interval(days => (config->>'days')::int);
   dropped_to timestamptz;
-  of_date date;
 begin
   select max(range_end) into dropped_to
   from timescaledb_information.chunks
   where hypertable_schema = current_schema() and hypertable_name = 'quotes' and range_end <= boundary;
-  for of_date in
-    select distinct date from session_bars where not quotes_dropped and first_at < dropped_to order by 1
-  loop
-    perform from session_bars
-    where date = of_date and not quotes_dropped and first_at < dropped_to
-    order by instrument_id, source_id, delayed
-    for update;
-    perform keep_intraday_bars(array_agg(instrument_id), array_agg(source_id), array_agg(delayed), array_agg(date), true)
-    from session_bars
-    where date = of_date and not quotes_dropped and first_at < dropped_to;
-  end loop;
-  update session_bars b
-  set quotes_dropped = true,
-      volume = coalesce(b.volume, (
-        select e.volume
-        from extended_quotes e
-        join quotes q
-          on q.instrument_id = e.instrument_id and q.observed_at = e.observed_at and q.source_id = e.source_id
-        where e.instrument_id = b.instrument_id and e.source_id = b.source_id and e.volume is not null
-          and e.observed_at between b.first_at and b.last_at and q.delayed = b.delayed
-        order by e.observed_at desc
-        limit 1
-      ))
-  where not b.quotes_dropped and b.first_at < dropped_to;
+  perform keep_bars_of_dropped('-infinity', dropped_to);
 ${RETAINED_TABLES.map((table) => `  perform drop_chunks('${table}', older_than => boundary);`).join("\n")}
 end
 $$`;

@@ -14,7 +14,8 @@ import type { Instant } from "../../clock.ts";
 import { hashOf, uuidOf, type Piece, type PieceBatch } from "../files/piece.ts";
 import type { KnownPiece } from "../../archive/refill/knownPieces.ts";
 import { invalid, type OpenedExport, type TakenBack } from "./openExport.ts";
-import { exportedCsvRows, parquetRows } from "./exportedRows.ts";
+import { exportedCsvRows } from "./exportedCsv.ts";
+import { parquetRows } from "../../export/readParquet.ts";
 
 /** Most rows of a piece, and pieces that are journaled and loaded together. */
 const PIECE_ROWS = 1_000;

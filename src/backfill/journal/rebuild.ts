@@ -5,7 +5,14 @@
 import type pg from "pg";
 import { addAllSeen, findSeen, restoreInstruments } from "../../archive/instruments.ts";
 import { restoredSightings } from "../../archive/refill/restore.ts";
-import { createMemory, ensureRoom, monthsOf, storeBatch } from "../../archive/loadBatch.ts";
+import { markLate } from "../../archive/lateDays.ts";
+import {
+  createMemory,
+  datesOf as datesTouchedBy,
+  ensureRoom,
+  monthsOf,
+  storeBatch,
+} from "../../archive/loadBatch.ts";
 import type { Batch } from "../../archive/batch.ts";
 import { dateOf } from "../../clock.ts";
 import { segmentHour } from "../../journal/segmentName.ts";
@@ -105,6 +112,7 @@ async function rebuildDate(
   let bytes = 0;
   const memory = createMemory();
   const dates = new Set<string>();
+  const touched = new Set<string>();
   const slots: SlotKey[] = [];
   const rebuildSegment = async (client: pg.PoolClient, name: string): Promise<void> => {
     for await (const batch of batchesOf(options, name)) {
@@ -114,6 +122,7 @@ async function rebuildDate(
       const others = datesOf(batch).filter((date) => !dates.has(date));
       if (trial === null) await removeBars(client, others);
       for (const date of others) dates.add(date);
+      for (const date of datesTouchedBy(batch)) touched.add(date);
       slots.push(...(await replaceBatch(client, batch, { ...options, restoring })));
       restoring.ends.set(batch.segment, batch.to);
       bytes += batch.to - batch.from;
@@ -124,6 +133,7 @@ async function rebuildDate(
     for (const { name } of segments) await rebuildSegment(client, name);
     await restoreFills(client, slots);
     if (trial === null) await remakeBars(client, dates);
+    await markLate(client, [...touched].sort());
   }).catch((error: unknown) => {
     tally.report = before;
     throw error;

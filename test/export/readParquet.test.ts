@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { Zstd } from "@hpcc-js/wasm-zstd";
 import { expect, test } from "@jest/globals";
 import { to as copyTo } from "pg-copy-streams";
-import type { ExportColumn } from "../../../src/archive/export/tables.ts";
-import type { PieceRow } from "../../../src/read/exportRows.ts";
-import { parquetRows } from "../../../src/backfill/exported/exportedRows.ts";
-import { ROW_GROUP_ROWS } from "../../../src/export/parquetColumn.ts";
-import { writeParquetFile } from "../../../src/export/parquetFile.ts";
-import { freshDatabase } from "../../support/database.ts";
-import { tempDir } from "../../support/tempDir.ts";
+import type { ExportColumn } from "../../src/archive/export/tables.ts";
+import type { PieceRow } from "../../src/read/exportRows.ts";
+import { parquetRows } from "../../src/export/readParquet.ts";
+import { ROW_GROUP_ROWS } from "../../src/export/parquetColumn.ts";
+import { writeParquetFile } from "../../src/export/parquetFile.ts";
+import { freshDatabase } from "../support/database.ts";
+import { tempDir } from "../support/tempDir.ts";
 
 test("rows of several row groups come back in their order, every digit of them", async () => {
   const columns: ExportColumn[] = (

@@ -1,0 +1,251 @@
+/** `quotekeeper lake`: whole days of the archive as proven Parquet files, and quotes that only these keep. */
+import { resolve } from "node:path";
+import { Option } from "commander";
+import { z } from "zod";
+import { HOT_DAYS } from "../config/environment.ts";
+import type { Config } from "../config/loadEnvironment.ts";
+import { QuotekeeperError } from "../errors.ts";
+import { dropHot } from "../lake/dropHot.ts";
+import { LakeFiles } from "../lake/lakeFiles.ts";
+import { restoreLake } from "../lake/restoreLake.ts";
+import { verifyLake } from "../lake/verifyLake.ts";
+import { withLake, writeLake } from "../lake/writeLake.ts";
+import { archiveExists, requireSchema, withArchive } from "../run/archive.ts";
+import { type Edges, endingAtInterrupt } from "../run/edges.ts";
+import { count } from "../run/jsonWords.ts";
+import { VERSION } from "../run/version.ts";
+import { parseDate } from "./arguments.ts";
+import { type AddCommand, EXIT_CODES } from "./command.ts";
+import { oneLine, say } from "./terminal/harmless.ts";
+import { printJson } from "./terminal/printJson.ts";
+import { StatusLine } from "./terminal/statusLine.ts";
+import { thousands } from "./terminal/table.ts";
+import type pg from "pg";
+
+const date = z.iso.date();
+const stretch = { from: z.string().describe("UTC"), to: z.string().describe("UTC") };
+
+/** `lake --json`. */
+export const lakeJson = z.strictObject({
+  out: z.string().describe("The lake's directory."),
+  written: z.array(date).describe("Exchange dates written for the first time."),
+  rewritten: z.array(date).describe("Dates written again, because rows came late or were changed."),
+  kept: z
+    .array(date)
+    .describe("Dates of which the archive has fewer quotes than the lake: those files stay as they are."),
+  files: count.describe("Files written."),
+  rows: count.describe("Rows in them."),
+  bytes: count.describe("Their bytes."),
+  through: date.nullable().describe("The last date that the lake has; null: it has none."),
+  dropped: z
+    .array(z.strictObject({ ...stretch, quotes: count.describe("Quotes in it.") }))
+    .describe("Stretches of time whose quotes only the lake has from now on."),
+  notDropped: z
+    .array(z.strictObject({ ...stretch, why: z.string() }))
+    .describe("Stretches that are old enough and stay in the database, and why."),
+});
+
+/** `lake verify --json`. */
+export const lakeVerifyJson = z.strictObject({
+  out: z.string().describe("The lake's directory."),
+  dates: count.describe("Exchange dates that have a manifest."),
+  files: count.describe("Files read."),
+  rows: count.describe("Rows that the manifests name."),
+  bytes: count.describe("Bytes that the manifests name."),
+  faults: z
+    .array(z.strictObject({ path: z.string().describe("Below the directory."), what: z.string() }))
+    .describe("What is not as the manifests have it; the exit code is 1 when there is any."),
+});
+
+/** `lake restore --json`. */
+export const lakeRestoreJson = z.strictObject({
+  out: z.string().describe("The lake's directory."),
+  dates: z.array(date).describe("Exchange dates that are whole again."),
+  rows: z
+    .strictObject({ quotes: count, extended_quotes: count })
+    .describe("Rows that were not in the archive, by table."),
+});
+
+type Common = { out?: string; json: boolean };
+
+const OUT = "--out <directory>";
+const OUT_HELP = "the lake's directory; default: QUOTEKEEPER_LAKE_DIR";
+
+/** `lake`, with `verify` and `restore`. */
+export const addLake: AddCommand = (lake, { run, edges }) => {
+  lake
+    .option(OUT, OUT_HELP)
+    .addOption(
+      new Option("--through <date>", "last exchange date to write, YYYY-MM-DD; default: yesterday").argParser(
+        parseDate,
+      ),
+    )
+    .option(
+      "--drop-hot",
+      "drop quotes from the database that are in proven files and older than QUOTEKEEPER_LAKE_HOT_DAYS",
+      false,
+    )
+    .option("--json", "print JSON", false)
+    .action((options: Common & { through?: string; dropHot: boolean }) =>
+      run((config) => write(config, edges, { ...options, out: outOf(config, edges, options) })),
+    );
+  lake
+    .command("verify")
+    .description(
+      "reads every file of the lake and compares it with its manifest; exit code 1 when one differs",
+    )
+    .option(OUT, OUT_HELP)
+    .option("--json", "print JSON", false)
+    .addHelpText("after", EXIT_CODES)
+    .action((options: Common) =>
+      run((config) => verify(config, edges, { ...options, out: outOf(config, edges, options) })),
+    );
+  lake
+    .command("restore")
+    .description("brings quotes back that were dropped from the database")
+    .option(OUT, OUT_HELP)
+    .addOption(
+      new Option("--from <date>", "first exchange date, YYYY-MM-DD")
+        .argParser(parseDate)
+        .makeOptionMandatory(),
+    )
+    .addOption(
+      new Option("--to <date>", "last exchange date, YYYY-MM-DD").argParser(parseDate).makeOptionMandatory(),
+    )
+    .option("--json", "print JSON", false)
+    .addHelpText("after", EXIT_CODES)
+    .action((options: Common & { from: string; to: string }) => {
+      if (options.from > options.to)
+        lake.error(`error: --from ${options.from} is later than --to ${options.to}`, { exitCode: 2 });
+      return run((config) => restore(config, edges, { ...options, out: outOf(config, edges, options) }));
+    });
+};
+
+function outOf({ lakeDir }: Config, { directory }: Edges, { out }: Common): string {
+  const given = out ?? lakeDir;
+  if (given === undefined)
+    throw new QuotekeeperError("USAGE", "name the lake's directory: --out, or QUOTEKEEPER_LAKE_DIR");
+  return resolve(directory, given);
+}
+
+const DAY_MS = 86_400_000;
+
+/** @returns 0; 1 when the lake has quotes that the archive has lost */
+async function write(
+  config: Config,
+  edges: Edges,
+  { out, json, through, dropHot: drops }: Common & { out: string; through?: string; dropHot: boolean },
+): Promise<number> {
+  const show = display(edges);
+  const { report, dropped } = await withPool(config, edges, async (pool, signal) => {
+    const report = await writeLake({
+      ...{ pool, out, signal, through: through ?? null, program: `quotekeeper ${VERSION}` },
+      onProgress: ({ date: of, done, dates, table, rows }) =>
+        show.line(`${done} of ${dates} dates | ${[of, table].join(" ").trim()} | ${thousands(rows)} rows`),
+    });
+    const before = new Date(edges.clock.now().getTime() - (config.lakeHotDays ?? HOT_DAYS) * DAY_MS);
+    const dropped = drops
+      ? await withLake({ pool, out }, ({ files }) => dropHot(pool, { files, before, signal }))
+      : { dropped: [], kept: [] };
+    return { report, dropped };
+  }).finally(show.end);
+  if (json)
+    printJson(edges.stdout, lakeJson, { out, ...report, dropped: dropped.dropped, notDropped: dropped.kept });
+  else
+    say(
+      edges.stdout,
+      report.files === 0
+        ? `Nothing to write: ${through === undefined && report.through === null ? "no day is over yet" : `the lake has all through ${report.through}`}.`
+        : `${report.written.length} dates written and ${report.rewritten.length} written again, through ${report.through}: ${thousands(report.rows)} rows in ${report.files} files, ${(report.bytes / 1e6).toFixed(1)} MB: ${oneLine(out)}`,
+      ...report.kept.map(
+        (of) =>
+          `${of}: the archive has fewer quotes than the lake, so its files stay; \`quotekeeper lake restore\` brings them back`,
+      ),
+      ...dropped.dropped.map(
+        ({ from, to, quotes }) => `dropped ${thousands(quotes)} quotes from ${from} to ${to}`,
+      ),
+      ...dropped.kept.map(({ from, to, why }) => `kept ${from} to ${to} in the database: ${why}`),
+    );
+  return report.kept.length > 0 ? 1 : 0;
+}
+
+/** @returns 1 when a file is not what its manifest says; else 0 */
+async function verify(
+  config: Config,
+  edges: Edges,
+  { out, json }: Common & { out: string },
+): Promise<number> {
+  const show = display(edges);
+  const report = await endingAtInterrupt(edges, async (signal) => {
+    const files = new LakeFiles(out);
+    if ((await files.read()) === null) throw new QuotekeeperError("LAKE_INVALID", `${out} holds no lake`);
+    return verifyLake(files, {
+      signal,
+      onFile: (path, rows) => show.line(`${path} | ${thousands(rows)} rows`),
+    });
+  }).finally(show.end);
+  if (json) printJson(edges.stdout, lakeVerifyJson, { out, ...report });
+  else
+    say(
+      edges.stdout,
+      ...report.faults.map(({ path, what }) => `${path}: ${what}`),
+      `${report.dates} dates, ${report.files} files, ${thousands(report.rows)} rows, ${(report.bytes / 1e6).toFixed(1)} MB: ${report.faults.length === 0 ? "all as the manifests say" : `${report.faults.length} are not as the manifests say`}.`,
+    );
+  return report.faults.length > 0 ? 1 : 0;
+}
+
+/** @returns 0 */
+async function restore(
+  config: Config,
+  edges: Edges,
+  { out, json, from, to }: Common & { out: string; from: string; to: string },
+): Promise<number> {
+  const show = display(edges);
+  const report = await withPool(config, edges, (pool, signal) =>
+    withLake({ pool, out }, ({ files }) =>
+      restoreLake(pool, {
+        ...{ files, from, to, signal },
+        onDate: (of, rows) => show.line(`${of} | ${thousands(rows)} quotes`),
+      }),
+    ),
+  ).finally(show.end);
+  if (json) printJson(edges.stdout, lakeRestoreJson, { out, ...report });
+  else
+    say(
+      edges.stdout,
+      `${report.dates.length} dates are whole again: ${thousands(report.rows.quotes)} quotes and ${thousands(report.rows.extended_quotes)} extended quotes came back.`,
+    );
+  return 0;
+}
+
+async function withPool<T>(
+  config: Config,
+  edges: Edges,
+  work: (pool: pg.Pool, signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  if (!(await archiveExists(config)))
+    throw new QuotekeeperError("ARCHIVE_EMPTY", `${resolve(config.dataDir)} holds no archive`);
+  return endingAtInterrupt(edges, (signal) =>
+    withArchive(config, { clock: edges.clock }, async ({ pool, address }) => {
+      await requireSchema(pool, address);
+      return work(pool, signal);
+    }),
+  );
+}
+
+/** How often the progress is shown, in ms. */
+const SHOW_EVERY_MS = 200;
+
+function display({ stderr, clock }: Edges): { line: (text: string) => void; end: () => void } {
+  const line = new StatusLine(stderr, clock);
+  let shownAtMs = -Infinity;
+  return {
+    line: (text) => {
+      const nowMs = clock.monotonicMs();
+      if (!stderr.isTTY || nowMs - shownAtMs < SHOW_EVERY_MS) return;
+      shownAtMs = nowMs;
+      line.show(text);
+    },
+    end: () => line.end(),
+  };
+}

@@ -1,0 +1,111 @@
+/** Drops quotes from the database that are in the lake: whole partitions or chunks, and only behind files that are proven anew. */
+import type pg from "pg";
+import { digestsOf } from "../archive/export/snapshot.ts";
+import { EXPORT_TABLES, readColumns } from "../archive/export/tables.ts";
+import { dropRange, type HotRange, readHotRanges } from "../archive/lake/hotRows.ts";
+import { readLateDays } from "../archive/lake/lakeRows.ts";
+import { dateOf, instantFromDate, microsOf } from "../clock.ts";
+import { addDays, exchangeDate } from "../market/calendar/dates.ts";
+import { fileDigests } from "./fileDigests.ts";
+import { type DayManifest, type LakeFiles, tableOf } from "./lakeFiles.ts";
+import { HOT_TABLES, isSame } from "./lakeTables.ts";
+
+/** What was dropped. */
+type DropReport = {
+  /** Stretches of time whose partitions went, UTC, and how many quotes were in them. */
+  dropped: { from: string; to: string; quotes: number }[];
+  /** Stretches that are old enough and stay, and why. */
+  kept: { from: string; to: string; why: string }[];
+};
+
+/**
+ * Drops what ends before `before`. Each stretch goes in one transaction: its rows are looked at once more while nobody can
+ * change them, and each exchange date of theirs must be in a file that is read again and has the very same rows.
+ *
+ * @throws the database's errors; a stretch is whole or gone
+ */
+export async function dropHot(
+  pool: pg.Pool,
+  { files, before, signal }: { files: LakeFiles; before: Date; signal: AbortSignal },
+): Promise<DropReport> {
+  const report: DropReport = { dropped: [], kept: [] };
+  for (const range of await readHotRanges(pool, instantFromDate(before))) {
+    signal.throwIfAborted();
+    const { from, to } = range;
+    const days = await readDays(files, datesOf(range));
+    const quotes = await dropRange(pool, range, {
+      dates: [...days.keys()],
+      prove: (client) => proven(client, { files, range, days }),
+    });
+    if (typeof quotes === "number") {
+      if (quotes > 0) report.dropped.push({ from, to, quotes });
+    } else report.kept.push({ from, to, why: quotes });
+  }
+  return report;
+}
+
+function writtenOf({
+  date,
+  source: { snapshot },
+  writtenAt,
+}: DayManifest): Parameters<typeof readLateDays>[1][number] {
+  return { date, snapshot, writtenAt };
+}
+
+function datesOf({ from, to }: HotRange): string[] {
+  const dates: string[] = [];
+  const last = exchangeDate(new Date(dateOf(to).getTime() - 1));
+  for (let date = exchangeDate(dateOf(from)); date <= last; date = addDays(date, 1)) dates.push(date);
+  return dates;
+}
+
+async function readDays(files: LakeFiles, dates: readonly string[]): Promise<Map<string, DayManifest>> {
+  const days = new Map<string, DayManifest>();
+  for (const date of dates) {
+    const day = await files.readDay(date);
+    if (day?.complete) days.set(date, day);
+  }
+  return days;
+}
+
+/** @returns how many quotes there are, all of which are in proven files; or why they must stay */
+async function proven(
+  client: pg.ClientBase,
+  { files, range, days }: { files: LakeFiles; range: HotRange; days: ReadonlyMap<string, DayManifest> },
+): Promise<number | string> {
+  const [from, to] = [microsOf(range.from), microsOf(range.to)];
+  const late = await readLateDays(client, Array.from(days.values(), writtenOf));
+  let quotes = 0;
+  for (const name of HOT_TABLES) {
+    const table = EXPORT_TABLES.find((one) => one.name === name);
+    if (!table) continue;
+    const columns = await readColumns(client, name);
+    for (const date of datesOf(range)) {
+      const within = { from: range.from, to: range.to };
+      const truth = await digestsOf(
+        client,
+        { table, columns },
+        { from: date, to: date, symbols: null, within },
+      );
+      if (truth.rows === 0) continue;
+      const day = days.get(date);
+      const file = day && tableOf(day, name);
+      if (!day || !file) return `${date} is not in the lake`;
+      if (late.includes(date)) return `${date} has changed since it was written`;
+      if (!(await files.is(file))) return `${file.path} is not what its manifest says`;
+      const found = await fileDigests(files.pathOf(file), { column: "observed_at", from, to });
+      if (
+        !isSame(
+          {
+            ...found,
+            columns: file.columns.map((column, place) => ({ ...column, ...found.columns[place] })),
+          },
+          truth,
+        )
+      )
+        return `${file.path} does not have all ${name} of ${date}`;
+      if (name === "quotes") quotes += truth.rows;
+    }
+  }
+  return quotes;
+}

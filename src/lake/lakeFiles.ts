@@ -1,0 +1,207 @@
+/**
+ * A lake on the disk: Parquet files of whole exchange dates, and for each date a manifest that says what its files are.
+ *
+ *     DIR/lake.json                               which archive it is of, and the tables that have no date
+ *     DIR/instruments/instruments.parquet         such a table, as it was last
+ *     DIR/quotes/date=2026-11-20/quotes.parquet   a table's rows of a date
+ *     DIR/days/2026-11-20.json                    the date's manifest: what is not named there does not count
+ *
+ * A file is named when it is on the disk and proven. One that takes another's place is named beside it first, then put there,
+ * then named alone: wherever that was cut short, the file is one of both.
+ */
+import { createHash } from "node:crypto";
+import { readdir, rename, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { z } from "zod";
+import { QuotekeeperError } from "../errors.ts";
+import { syncDirectory } from "../journal/fs.ts";
+import { makeDirectories } from "../journal/makeDirectories.ts";
+import { createHashedFile } from "../export/manifest.ts";
+import { openFile, readTextFile } from "../plainFiles.ts";
+
+const LAKE = "lake.json";
+const DAYS = "days";
+
+/** Where files are written before they are whole. */
+const STAGE = ".writing";
+
+const table = z.object({
+  name: z.string(),
+  path: z.string().describe("below the lake's directory, with /"),
+  revision: z.int().min(1).describe("counts how often the table of this date was written"),
+  rows: z.int(),
+  bytes: z.int(),
+  sha256: z.string().length(64),
+  columns: z.array(
+    z.object({
+      name: z.string(),
+      type: z.string().describe("in SQL's words"),
+      nullable: z.boolean(),
+      values: z.int().describe("how many are not NULL"),
+      sum: z.string().describe("see docs/lake.md, Digests"),
+    }),
+  ),
+});
+
+/** A table's file: of a date, or of no date. */
+export type LakeTable = z.infer<typeof table>;
+
+const dayManifest = z.object({
+  kind: z.literal("quotekeeper-lake-day"),
+  version: z.literal(1),
+  date: z.iso.date(),
+  program: z.string(),
+  writtenAt: z.string().describe("UTC, by the database's clock, when its rows were looked at"),
+  source: z.object({
+    from: z.string().describe("where the exchange date begins, UTC"),
+    to: z.string().describe("where it ends, UTC"),
+    snapshot: z.string().describe("the database's transactions that are in the files"),
+  }),
+  complete: z.boolean().describe("false: a run was cut short before all tables of the date were written"),
+  tables: z.array(table),
+  replacing: table.nullable().describe("a file that is about to take the place of one above"),
+});
+
+/** What a date's files are. */
+export type DayManifest = z.infer<typeof dayManifest>;
+
+const lakeManifest = z.object({
+  kind: z.literal("quotekeeper-lake"),
+  version: z.literal(1),
+  archive: z.uuid().describe("the archive's name, see the table archive_identity"),
+  program: z.string(),
+  writtenAt: z.string(),
+  tables: z.array(table).describe("tables that have no date"),
+});
+
+/** What a lake is, and the tables of it that have no date. */
+export type LakeManifest = z.infer<typeof lakeManifest>;
+
+/** Where a lake puts a file: what else a manifest may say is not followed. */
+const OWN_PATH = /^([a-z_0-9]+)\/(?:date=\d{4}-\d\d-\d\d\/)?\1\.parquet$/u;
+
+/** The lake's directory. */
+export class LakeFiles {
+  readonly dir: string;
+
+  constructor(dir: string) {
+    this.dir = dir;
+  }
+
+  /** What the lake is; null: there is none, and the directory is empty or missing. @throws QuotekeeperError LAKE_INVALID */
+  async read(): Promise<LakeManifest | null> {
+    const text = await this.#text(LAKE);
+    if (text !== null) return parsed(lakeManifest, text, join(this.dir, LAKE));
+    const names = await readdir(this.dir).catch(() => []);
+    if (names.some((name) => name !== STAGE)) throw invalid(`${this.dir} has files in it, and is no lake`);
+    return null;
+  }
+
+  async write(manifest: Omit<LakeManifest, "kind" | "version">): Promise<void> {
+    await this.#replace(LAKE, { kind: "quotekeeper-lake", version: 1, ...manifest });
+  }
+
+  /** Dates that have a manifest, ascending. */
+  async dates(): Promise<string[]> {
+    const names = await readdir(join(this.dir, DAYS)).catch(() => []);
+    return names.flatMap((name) => /^(\d{4}-\d\d-\d\d)\.json$/u.exec(name)?.[1] ?? []).sort();
+  }
+
+  /** A date's manifest; null: it has none. @throws QuotekeeperError LAKE_INVALID */
+  async readDay(date: string): Promise<DayManifest | null> {
+    const path = `${DAYS}/${date}.json`;
+    const text = await this.#text(path);
+    return text === null ? null : parsed(dayManifest, text, join(this.dir, path));
+  }
+
+  async writeDay(day: Omit<DayManifest, "kind" | "version">): Promise<void> {
+    await this.#replace(`${DAYS}/${day.date}.json`, { kind: "quotekeeper-lake-day", version: 1, ...day });
+  }
+
+  /** Where a file is. */
+  pathOf({ path }: Pick<LakeTable, "path">): string {
+    if (!OWN_PATH.test(path)) throw invalid(`${this.dir} names ${path}, which is no file of a lake`);
+    return join(this.dir, path);
+  }
+
+  /** A directory to write into, empty. */
+  async stage(): Promise<string> {
+    const dir = join(this.dir, STAGE);
+    await rm(dir, { recursive: true, force: true });
+    await makeDirectories(dir);
+    return dir;
+  }
+
+  async clearStage(): Promise<void> {
+    await rm(join(this.dir, STAGE), { recursive: true, force: true });
+  }
+
+  /** Puts a file that is on the disk at its place. */
+  async put(from: string, file: Pick<LakeTable, "path">): Promise<void> {
+    const path = this.pathOf(file);
+    await makeDirectories(dirname(path));
+    await rename(from, path);
+    await syncDirectory(dirname(path));
+  }
+
+  /** Whether the file that is there is this one. */
+  async is(file: Pick<LakeTable, "path" | "bytes" | "sha256">): Promise<boolean> {
+    const hash = createHash("sha256");
+    try {
+      const handle = await openFile(this.pathOf(file), { links: false });
+      const { size } = await handle.stat();
+      if (size !== file.bytes) return await handle.close().then(() => false);
+      for await (const chunk of handle.createReadStream()) hash.update(chunk as Buffer);
+    } catch (error) {
+      if (error instanceof QuotekeeperError) throw error;
+      return false;
+    }
+    return hash.digest("hex") === file.sha256;
+  }
+
+  async #text(path: string): Promise<string | null> {
+    return readTextFile(join(this.dir, path)).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === "ENOENT" || error.code === "ENOTDIR") return null;
+      throw invalid(`${join(this.dir, path)} cannot be read (${error.code ?? error.message})`);
+    });
+  }
+
+  async #replace(path: string, manifest: object): Promise<void> {
+    const whole = join(this.dir, path);
+    await makeDirectories(dirname(whole));
+    const beside = `${whole}.tmp`;
+    await rm(beside, { force: true });
+    const file = await createHashedFile(beside);
+    try {
+      await file.write(Buffer.from(`${JSON.stringify(manifest, null, 1)}\n`));
+      await file.finish();
+    } finally {
+      await file.abandon();
+    }
+    await rename(beside, whole);
+    await syncDirectory(dirname(whole));
+  }
+}
+
+/** The table of a date; undefined: it has no rows there. */
+export function tableOf({ tables }: Pick<DayManifest, "tables">, name: string): LakeTable | undefined {
+  return tables.find((one) => one.name === name);
+}
+
+function parsed<T>(schema: z.ZodType<T>, text: string, path: string): T {
+  let json: unknown = null;
+  try {
+    json = JSON.parse(text);
+  } catch {
+    // It is told below.
+  }
+  const read = schema.safeParse(json);
+  if (read.success) return read.data;
+  const [issue] = read.error.issues;
+  throw invalid(`${path} is no manifest of a lake: ${issue?.path.join(".") ?? ""} ${issue?.message ?? ""}`);
+}
+
+/** The error for a lake that is not as the program writes it. */
+export function invalid(detail: string): QuotekeeperError {
+  return new QuotekeeperError("LAKE_INVALID", detail);
+}

@@ -1,0 +1,311 @@
+/** A lake is written, changed, dropped behind and brought back; each time the truth is looked up another way. */
+import {
+  copyFileSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import type pg from "pg";
+import { markLate } from "../../src/archive/lateDays.ts";
+import type { DayManifest } from "../../src/lake/lakeFiles.ts";
+import { run } from "../cli/edges.ts";
+import { duckdbRows } from "../export/duckdb.ts";
+import { exportableArchive } from "../export/world.ts";
+import { rowsOfQuery } from "../support/archive.ts";
+import { freshDatabase } from "../support/database.ts";
+import { see, type Seen } from "../support/observations.ts";
+import { tempDir } from "../support/tempDir.ts";
+
+type Lake = (args?: string) => Promise<{ exitCode: number; json: Record<string, unknown>; stderr: string }>;
+type World = { pool: pg.Pool; out: string; lake: Lake };
+
+function lakeOf({ pool, url }: { pool: pg.Pool; url: string }): World {
+  const out = join(tempDir(), "lake");
+  const lake: Lake = async (args = "") => {
+    const words = args.split(" ").filter((word) => word !== "");
+    const env = { DATABASE_URL: url, QUOTEKEEPER_LAKE_HOT_DAYS: "30" };
+    const { exitCode, stdout, stderr } = await run(["lake", ...words, "--out", out, "--json"], env);
+    return { exitCode, stderr, json: stdout === "" ? {} : (JSON.parse(stdout) as Record<string, unknown>) };
+  };
+  return { pool, out, lake };
+}
+
+function dayOf(out: string, date: string): DayManifest {
+  return JSON.parse(readFileSync(join(out, "days", `${date}.json`), "utf8")) as DayManifest;
+}
+
+/** A session a week, of two stocks and months ago, with quotes on both sides of UTC's midnight. */
+async function old(): Promise<World> {
+  const database = await freshDatabase();
+  await database.pool.query(
+    "insert into instruments (id, security_type, symbol, first_seen_at, last_seen_at) values (1, 'CS', 'AAPL', now(), now()), (2, 'CS', 'MSFT', now(), now())",
+  );
+  const days = ["2026-01-05", "2026-01-12", "2026-01-31", "2026-02-02"];
+  const seen = days.flatMap((day, nth): Seen[] =>
+    [1, 2].flatMap((id) =>
+      ["09:31:00.000001", "16:00", "19:30"].map((time, place) => ({
+        ...{ at: `${day} ${time}`, id, bid: `${100 + nth}.${place}1`, ask: `${100 + nth}.${place}3` },
+        ...{
+          last: place === 2 ? null : `${100 + nth}.${place}2`,
+          volume: String(1_000 * place),
+          delta: null,
+        },
+      })),
+    ),
+  );
+  await see(database.pool, ...seen);
+  return lakeOf(database);
+}
+
+const ALL = `select to_jsonb(q)::text || coalesce(to_jsonb(e)::text, '') as row
+  from quotes q left join extended_quotes e using (instrument_id, observed_at, source_id) order by 1`;
+const BARS =
+  "select to_jsonb(b)::text as row from bars_1d b union all select to_jsonb(b)::text from bars_5m b order by 1";
+
+async function late(pool: pg.Pool, ...dates: string[]): Promise<void> {
+  const client = await pool.connect();
+  await markLate(client, dates);
+  client.release();
+}
+
+describe("a lake", () => {
+  test("has each day that is over, in files that hold what the database has", async () => {
+    const { pool, out, lake } = lakeOf(await exportableArchive());
+
+    const first = await lake("--through 2026-11-20");
+    const again = await lake("--through 2026-11-20");
+
+    expect(first).toMatchObject({
+      exitCode: 0,
+      json: { written: ["2026-11-19", "2026-11-20"], rewritten: [], through: "2026-11-20" },
+    });
+    expect(again).toMatchObject({ exitCode: 0, json: { written: [], rewritten: [], files: 0 } });
+    const sums = (double: string): string => `select count(*)::text as n, sum(bid)::${double}::text as bid`;
+    const [ours] = await rowsOfQuery(pool, `${sums("float8")} from quotes`);
+    expect(await duckdbRows(`${sums("double")} from read_parquet('${out}/quotes/*/*.parquet')`)).toEqual([
+      ours,
+    ]);
+    expect(dayOf(out, "2026-11-20")).toMatchObject({
+      ...{ complete: true, replacing: null },
+      source: { from: "2026-11-20T05:00:00.000Z", to: "2026-11-21T05:00:00.000Z" },
+    });
+    expect((await lake("verify")).json).toMatchObject({ dates: 2, faults: [] });
+    expect(readdirSync(out)).not.toContain(".writing");
+  });
+
+  test("has digests that any engine can check: values, and sums by the rows' order", async () => {
+    const { out, lake } = await old();
+    await lake();
+
+    const columns = dayOf(out, "2026-01-12").tables.find(({ name }) => name === "quotes")?.columns ?? [];
+    const [found] = await duckdbRows(
+      `select count("last") as values, sum((coalesce("last", -1) + 1) * n) as sum, sum((epoch_us(observed_at)::hugeint + 1) * n) as times,
+         sum((('0x' || left(md5(instrument), 8))::bigint + 1) * n) as texts
+       from (select *, row_number() over (order by instrument_id, observed_at, source_id) as n
+             from read_parquet('${out}/quotes/date=2026-01-12/*.parquet'))`,
+    );
+
+    const digestOf = (name: string) => columns.find((column) => column.name === name);
+    expect(found).toMatchObject({
+      values: String(digestOf("last")?.values),
+      texts: digestOf("instrument")?.sum,
+    });
+    expect(Number(found?.["sum"])).toBe(Number(digestOf("last")?.sum));
+    expect(found?.["times"]).toBe(digestOf("observed_at")?.sum);
+  });
+
+  test("gets a day's files anew when rows of it came late, and only those that are not the same", async () => {
+    const { pool, out, lake } = await old();
+    await lake();
+    const before = dayOf(out, "2026-01-12");
+
+    await see(pool, { at: "2026-01-12 12:00", bid: "1.5", ask: "1.6", last: "1.55" });
+    const unmarked = await lake();
+    await late(pool, "2026-01-12", "2026-01-31", "2026-01-13");
+    const marked = await lake();
+    const again = await lake();
+
+    expect(unmarked.json).toMatchObject({ rewritten: [] });
+    expect(marked.json).toMatchObject({ written: [], rewritten: ["2026-01-12"] });
+    expect(again.json).toMatchObject({ rewritten: [], files: 0 });
+    const after = dayOf(out, "2026-01-12");
+    const revisions = (day: DayManifest) =>
+      Object.fromEntries(day.tables.map(({ name, revision }) => [name, revision]));
+    expect(revisions(before)).toMatchObject({ quotes: 1, extended_quotes: 1 });
+    expect(revisions(after)).toMatchObject({ quotes: 2, extended_quotes: 2, bars_1d: 2 });
+    expect((await lake("verify")).json).toMatchObject({ faults: [] });
+  });
+
+  test("of another archive, or a directory with other files, is left alone", async () => {
+    const { pool, out, lake } = await old();
+    await lake();
+    await pool.query("update archive_identity set id = gen_random_uuid()");
+    const another = await lake();
+    rmSync(join(out, "lake.json"));
+    const none = await lake();
+
+    expect([another, none]).toEqual([
+      expect.objectContaining({
+        exitCode: 1,
+        stderr: expect.stringContaining("is the lake of another archive") as unknown,
+      }),
+      expect.objectContaining({
+        exitCode: 1,
+        stderr: expect.stringContaining("has files in it, and is no lake") as unknown,
+      }),
+    ]);
+  });
+
+  test("that was cut short goes on: what no manifest names is written again, and a file is one of two", async () => {
+    const { out, lake } = await old();
+    await lake();
+    const whole = dayOf(out, "2026-02-02");
+    const quotes = join(out, "quotes/date=2026-02-02/quotes.parquet");
+
+    // Killed before the date was complete, with a file that no manifest names.
+    const manifest = join(out, "days/2026-02-02.json");
+    writeFileSync(manifest, JSON.stringify({ ...whole, complete: false, tables: whole.tables.slice(0, 1) }));
+    const first = await lake();
+    const healed = dayOf(out, "2026-02-02");
+    // Killed between naming a file beside another and putting it there.
+    const [other] = dayOf(out, "2026-01-05").tables.filter(({ name }) => name === "quotes");
+    writeFileSync(
+      manifest,
+      JSON.stringify({ ...healed, replacing: { ...other, path: "quotes/date=2026-02-02/quotes.parquet" } }),
+    );
+    await lake();
+    const kept = dayOf(out, "2026-02-02");
+    // Killed behind that.
+    const mine = healed.tables.find(({ name }) => name === "quotes");
+    copyFileSync(join(out, "quotes/date=2026-01-05/quotes.parquet"), quotes);
+    writeFileSync(manifest, JSON.stringify({ ...healed, replacing: { ...other, path: mine?.path } }));
+    await lake();
+    const put = dayOf(out, "2026-02-02");
+
+    expect(first.exitCode).toBe(0);
+    expect(healed.complete).toBe(true);
+    expect(healed.tables.map(({ sha256 }) => sha256).sort()).toEqual(
+      whole.tables.map(({ sha256 }) => sha256).sort(),
+    );
+    expect(kept).toMatchObject({ replacing: null });
+    expect(kept.tables.find(({ name }) => name === "quotes")?.sha256).toBe(mine?.sha256);
+    expect(put.tables.find(({ name }) => name === "quotes")?.sha256).toBe(other?.sha256);
+  });
+
+  test("whose file was changed, cut or lost says so, and names it", async () => {
+    const { out, lake } = await old();
+    await lake();
+    const path = (date: string) => join(out, `quotes/date=${date}/quotes.parquet`);
+    truncateSync(path("2026-01-05"), 100);
+    rmSync(path("2026-01-12"));
+    const bytes = readFileSync(path("2026-01-31"));
+    bytes.writeUInt8(bytes.readUInt8(40) ^ 1, 40);
+    writeFileSync(path("2026-01-31"), bytes);
+
+    const { exitCode, json } = await lake("verify");
+
+    expect(exitCode).toBe(1);
+    expect((json["faults"] as { path: string }[]).map((fault) => fault.path)).toEqual(
+      ["2026-01-05", "2026-01-12", "2026-01-31"].map((date) => `quotes/date=${date}/quotes.parquet`),
+    );
+  });
+
+  test.each([
+    ["--through 2099-01-01", 2, "is not over in New York"],
+    ["restore --from 2026-02-01 --to 2026-01-01", 2, "is later than"],
+  ])("%s is refused", async (args, code, why) => {
+    const { lake } = await old();
+
+    const { exitCode, stderr } = await lake(args);
+
+    expect([exitCode, stderr]).toEqual([code, expect.stringContaining(why)]);
+  });
+});
+
+describe("quotes", () => {
+  test("are dropped by whole months behind proven files, and come back the same; bars stay meanwhile", async () => {
+    const { pool, lake } = await old();
+    const [rows, bars] = [await rowsOfQuery(pool, ALL), await rowsOfQuery(pool, BARS)];
+
+    const dropped = await lake("--drop-hot");
+    const left = await rowsOfQuery(pool, ALL);
+    const barsLeft = await rowsOfQuery(pool, BARS);
+    const again = await lake("--drop-hot");
+    const restored = await lake("restore --from 2026-01-01 --to 2026-12-31");
+
+    expect(dropped).toMatchObject({
+      exitCode: 0,
+      json: {
+        notDropped: [],
+        dropped: [
+          { from: "2026-01-01T00:00:00.000000Z", to: "2026-02-01T00:00:00.000000Z", quotes: 16 },
+          { from: "2026-02-01T00:00:00.000000Z", to: "2026-03-01T00:00:00.000000Z", quotes: 8 },
+        ],
+      },
+    });
+    expect(left).toEqual([]);
+    expect(barsLeft).toEqual(bars);
+    expect(again).toMatchObject({ exitCode: 0, json: { dropped: [], rewritten: [], files: 0 } });
+    expect(restored).toMatchObject({ exitCode: 0, json: { rows: { quotes: 24, extended_quotes: 24 } } });
+    expect(await rowsOfQuery(pool, ALL)).toEqual(rows);
+    expect(await rowsOfQuery(pool, BARS)).toEqual(bars);
+    expect((await pool.query("select from dropped_days")).rowCount).toBe(0);
+  });
+
+  test("stay where a date has changed, or a file is not whole", async () => {
+    const { pool, out, lake } = await old();
+    await lake();
+    await see(pool, { at: "2026-02-02 12:00", bid: "1.5", ask: "1.6", last: "1.55" });
+    truncateSync(join(out, "quotes/date=2026-01-12/quotes.parquet"), 100);
+
+    const { json } = await lake("--drop-hot --through 2026-01-30");
+
+    expect(json).toMatchObject({
+      dropped: [],
+      notDropped: [
+        { why: "quotes/date=2026-01-12/quotes.parquet is not what its manifest says" },
+        { why: "quotes/date=2026-02-02/quotes.parquet does not have all quotes of 2026-02-02" },
+      ],
+    });
+    expect((await pool.query("select from quotes")).rowCount).toBe(25);
+  });
+
+  test("that come late to a day that was dropped join the others, and the day goes again", async () => {
+    const { pool, out, lake } = await old();
+    await lake("--drop-hot");
+
+    await see(pool, { at: "2026-01-12 12:00", bid: "1.5", ask: "1.6", last: "1.55" });
+    await late(pool, "2026-01-12");
+    const rewritten = await lake();
+    const rows = await rowsOfQuery(pool, ALL);
+    const dropped = await lake("--drop-hot");
+
+    expect(rewritten.json).toMatchObject({ rewritten: ["2026-01-12"] });
+    expect(rows).toHaveLength(7);
+    expect(dayOf(out, "2026-01-12").tables.find(({ name }) => name === "quotes")).toMatchObject({
+      rows: 7,
+      revision: 2,
+    });
+    expect(dropped.json).toMatchObject({ dropped: [{ quotes: 7 }], notDropped: [] });
+    expect((await pool.query("select from quotes")).rowCount).toBe(0);
+  });
+
+  test("that somebody has deleted stay in the lake", async () => {
+    const { pool, out, lake } = await old();
+    await lake();
+
+    await pool.query("delete from quotes where observed_at < '2026-01-06'");
+    await late(pool, "2026-01-05");
+    const { exitCode, json } = await lake();
+
+    expect({ exitCode, json }).toMatchObject({ exitCode: 1, json: { kept: ["2026-01-05"] } });
+    expect(dayOf(out, "2026-01-05").tables.find(({ name }) => name === "quotes")).toMatchObject({
+      rows: 6,
+      revision: 1,
+    });
+  });
+});
