@@ -388,6 +388,11 @@ const table = {
     exitCode: 1,
     hint: "A Parquet DECIMAL has at most 38 digits, and nothing is rounded: export that table with --format csv, which keeps every digit.",
   },
+  LAKE_BUSY: {
+    retryable: true,
+    exitCode: 1,
+    hint: "Let it finish, or run this again when it has ended. `start` and `collect` write to the lake by themselves when QUOTEKEEPER_LAKE_DIR is set.",
+  },
   LAKE_INVALID: {
     retryable: false,
     exitCode: 1,

@@ -2,12 +2,13 @@
  * One column of a row group, made of PostgreSQL's binary values: each value is kept once, with the place of it for each
  * row that has it. Nothing is made of a value in between, no text and no object: this is where an export spends its time.
  *
- * Pages, levels and encodings: the Parquet format, https://parquet.apache.org/docs/file-format/data-pages/. Their headers
- * and runs are hyparquet-writer's.
+ * Pages, levels and encodings: the Parquet format, https://parquet.apache.org/docs/file-format/data-pages/. Their headers,
+ * runs and differences are hyparquet-writer's.
  */
 import type { ColumnChunk, Encoding, Statistics } from "hyparquet";
 import { ByteWriter, type SchemaElement, type Writer } from "hyparquet-writer";
 import { writePageHeader } from "hyparquet-writer/src/datapage.js";
+import { deltaBinaryPack } from "hyparquet-writer/src/delta.js";
 import { writeRleBitPackedHybrid } from "hyparquet-writer/src/encoding.js";
 
 /** Zstandard, as a function from bytes to bytes. */
@@ -28,6 +29,9 @@ export type CopiedRows = {
 
 /** Slots of the table of known values: twice as many as there can be values. */
 const SLOTS = 2 * ROW_GROUP_ROWS;
+
+/** With so few values nothing is shorter than a dictionary. */
+const FEW_VALUES = 2;
 
 /** A dictionary has to halve a column at least: so hyparquet-writer does it too, and prices that hardly repeat get none. */
 const LEAST_GAIN = 2;
@@ -99,35 +103,53 @@ export abstract class ParquetColumn {
     const { type = "BYTE_ARRAY", name, repetition_type } = this.element;
     const numbers = this.#numbers.subarray(0, this.#present);
     const rows = this.#rows;
-    const encoding = this.#encoding(numbers);
+    const { encoding, dictionary, page } = this.#smallest(numbers, compress);
     const start = writer.offset;
     let uncompressed = 0;
-    if (encoding === "RLE_DICTIONARY") uncompressed += this.#writeDictionary(writer, compress);
+    if (dictionary) uncompressed += writeDictionary(writer, dictionary, this.distinct);
     const data = writer.offset;
     const levels = repetition_type === "OPTIONAL" ? this.#levels.subarray(0, rows) : null;
-    const page = this.#page(encoding, numbers);
-    uncompressed += writeData(writer, {
-      page,
-      encoding,
-      levels,
-      rows,
-      nulls: rows - numbers.length,
-      compress,
-    });
+    const nulls = rows - numbers.length;
+    uncompressed += writeData(writer, { page, encoding, levels, rows, nulls });
     const chunk: ColumnChunk = {
       file_offset: BigInt(start),
       meta_data: {
         ...{ type, path_in_schema: [name], codec: "ZSTD", num_values: BigInt(rows) },
-        encodings: encoding === "RLE_DICTIONARY" ? ["PLAIN", encoding] : [encoding],
+        encodings: dictionary ? ["PLAIN", encoding] : [encoding],
         total_compressed_size: BigInt(writer.offset - start),
         total_uncompressed_size: BigInt(uncompressed),
         data_page_offset: BigInt(data),
-        ...(encoding === "RLE_DICTIONARY" && { dictionary_page_offset: BigInt(start) }),
+        ...(dictionary && { dictionary_page_offset: BigInt(start) }),
         statistics: { ...this.bounds(), null_count: BigInt(rows - numbers.length) },
       },
     };
     this.clear();
     return chunk;
+  }
+
+  /** The encoding that takes the least room: whole numbers by their differences or by a dictionary, which is tried out. */
+  #smallest(numbers: Int32Array, compress: Compress): EncodedColumn {
+    const { type } = this.element;
+    if (type === "BOOLEAN") return this.#encoded("RLE", numbers, compress);
+    const integers = type === "INT32" || type === "INT64";
+    if (integers && numbers.length > 0) {
+      const dictionary = this.#encoded("RLE_DICTIONARY", numbers, compress);
+      if (this.distinct <= FEW_VALUES || this.integers(numbers) === null) return dictionary;
+      const delta = this.#encoded("DELTA_BINARY_PACKED", numbers, compress);
+      return lengthOf(delta) < lengthOf(dictionary) ? delta : dictionary;
+    }
+    const indexBytes = Math.ceil((numbers.length * bitsOf(this.distinct)) / 8);
+    const withDictionary = this.distinctBytes() + indexBytes;
+    const gains = LEAST_GAIN * withDictionary <= this.plainBytes(numbers) && numbers.length > 0;
+    return this.#encoded(gains ? "RLE_DICTIONARY" : "PLAIN", numbers, compress);
+  }
+
+  #encoded(encoding: Encoding, numbers: Int32Array, compress: Compress): EncodedColumn {
+    const page = compressed(this.#page(encoding, numbers), compress);
+    return {
+      ...{ encoding, page },
+      dictionary: encoding === "RLE_DICTIONARY" ? compressed(this.#dictionary(), compress) : null,
+    };
   }
 
   /** Forgets all rows. */
@@ -136,29 +158,10 @@ export abstract class ParquetColumn {
     this.#rows = this.#present = this.distinct = 0;
   }
 
-  #encoding(numbers: Int32Array): Encoding {
-    if (this.element.type === "BOOLEAN") return "RLE";
-    const indexBytes = Math.ceil((numbers.length * bitsOf(this.distinct)) / 8);
-    const withDictionary = this.distinctBytes() + indexBytes;
-    return LEAST_GAIN * withDictionary <= this.plainBytes(numbers) && numbers.length > 0
-      ? "RLE_DICTIONARY"
-      : "PLAIN";
-  }
-
-  #writeDictionary(writer: Writer, compress: Compress): number {
-    const plain = new ByteWriter(this.distinctBytes());
+  #dictionary(): ByteWriter {
+    const plain = new ByteWriter(Math.max(1, this.distinctBytes()));
     for (let number = 0; number < this.distinct; number++) this.write(plain, number);
-    const compressed = compress(plain.getBytes());
-    const start = writer.offset;
-    writePageHeader(writer, {
-      type: "DICTIONARY_PAGE",
-      uncompressed_page_size: plain.offset,
-      compressed_page_size: compressed.length,
-      dictionary_page_header: { num_values: this.distinct, encoding: "PLAIN" },
-    });
-    const headerBytes = writer.offset - start;
-    writer.appendBytes(compressed);
-    return headerBytes + plain.offset;
+    return plain;
   }
 
   #page(encoding: Encoding, numbers: Int32Array): ByteWriter {
@@ -167,6 +170,8 @@ export abstract class ParquetColumn {
     );
     if (encoding === "PLAIN") {
       for (let n = 0; n < numbers.length; n++) this.write(page, numbers[n] as number);
+    } else if (encoding === "DELTA_BINARY_PACKED") {
+      deltaBinaryPack(page, this.integers(numbers) ?? [], this.element.type === "INT32" ? "INT32" : "INT64");
     } else if (encoding === "RLE") {
       const bits = new ByteWriter();
       writeRleBitPackedHybrid(bits, this.bits(numbers), 1);
@@ -177,6 +182,11 @@ export abstract class ParquetColumn {
       writeRleBitPackedHybrid(page, numbers, bitsOf(this.distinct));
     }
     return page;
+  }
+
+  /** Whole numbers as they are; null where their differences are hardly shorter. */
+  protected integers(_numbers: Int32Array): number[] | bigint[] | null {
+    return null;
   }
 
   /** Booleans as 0 and 1. */
@@ -193,26 +203,52 @@ function bitsOf(count: number): number {
   return Math.ceil(Math.log2(Math.max(1, count)));
 }
 
+/** Bytes before and after they were compressed. */
+type Compressed = { plain: number; bytes: Uint8Array };
+
+/** What becomes of a column. */
+type EncodedColumn = { encoding: Encoding; dictionary: Compressed | null; page: Compressed };
+
+function compressed(page: ByteWriter, compress: Compress): Compressed {
+  return { plain: page.offset, bytes: compress(page.getBytes()) };
+}
+
+function lengthOf({ dictionary, page }: EncodedColumn): number {
+  return page.bytes.length + (dictionary?.bytes.length ?? 0);
+}
+
+/** @returns its bytes before they were compressed */
+function writeDictionary(writer: Writer, { plain, bytes }: Compressed, values: number): number {
+  const start = writer.offset;
+  writePageHeader(writer, {
+    type: "DICTIONARY_PAGE",
+    uncompressed_page_size: plain,
+    compressed_page_size: bytes.length,
+    dictionary_page_header: { num_values: values, encoding: "PLAIN" },
+  });
+  const headerBytes = writer.offset - start;
+  writer.appendBytes(bytes);
+  return headerBytes + plain;
+}
+
 type DataPage = {
-  page: ByteWriter;
+  page: Compressed;
   encoding: Encoding;
   /** Null where the column has no NULL by its type. */
   levels: Uint8Array | null;
   rows: number;
   nulls: number;
-  compress: Compress;
 };
 
 /** @returns its bytes before they were compressed */
-function writeData(writer: Writer, { page, encoding, levels, rows, nulls, compress }: DataPage): number {
+function writeData(writer: Writer, { page, encoding, levels, rows, nulls }: DataPage): number {
   const runs = new ByteWriter();
   if (levels) writeRleBitPackedHybrid(runs, levels, 1);
-  const compressed = compress(page.getBytes());
   const start = writer.offset;
   writePageHeader(writer, {
     type: "DATA_PAGE_V2",
-    uncompressed_page_size: runs.offset + page.offset,
-    compressed_page_size: runs.offset + compressed.length,
+    uncompressed_page_size: runs.offset + page.plain,
+    compressed_page_size: runs.offset + page.bytes.length,
     data_page_header_v2: {
       ...{ num_values: rows, num_nulls: nulls, num_rows: rows, encoding, is_compressed: true },
       ...{ definition_levels_byte_length: runs.offset, repetition_levels_byte_length: 0 },
@@ -220,6 +256,6 @@ function writeData(writer: Writer, { page, encoding, levels, rows, nulls, compre
   });
   const headerBytes = writer.offset - start;
   writer.appendBytes(runs.getBytes());
-  writer.appendBytes(compressed);
-  return headerBytes + runs.offset + page.offset;
+  writer.appendBytes(page.bytes);
+  return headerBytes + runs.offset + page.plain;
 }

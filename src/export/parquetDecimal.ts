@@ -64,6 +64,10 @@ export function widened(type: DecimalType, needed: Digits): DecimalType | null {
     whole: type.precision - type.scale,
     fraction: type.scale,
   });
+  // What was narrower on purpose becomes what is common first.
+  const common = { whole: COMMON_DECIMAL.precision - COMMON_DECIMAL.scale, fraction: COMMON_DECIMAL.scale };
+  if (type.scale < common.fraction && needed.whole <= common.whole && needed.fraction <= common.fraction)
+    return COMMON_DECIMAL;
   if (whole + fraction > MOST_DIGITS) {
     // The room that nobody used so far is given up.
     return needed.whole + needed.fraction > MOST_DIGITS

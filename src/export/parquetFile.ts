@@ -24,6 +24,8 @@ type ParquetFileOptions = {
   /** COPY's binary format. */
   bytes: AsyncIterable<Buffer>;
   compress: Compress;
+  /** Rows of a row group; default: as many as there may be. */
+  groupRows?: number | undefined;
   /** Told of rows as they are read. */
   onRows: (count: number) => void;
 };
@@ -34,7 +36,7 @@ type ParquetFileOptions = {
  * @throws DecimalsTooWide; the file system's errors
  */
 export async function writeParquetFile(options: ParquetFileOptions): Promise<FileFacts & { rows: number }> {
-  const { path, columns, types, bytes, compress, onRows } = options;
+  const { path, columns, types, bytes, compress, groupRows = ROW_GROUP_ROWS, onRows } = options;
   const file = await createHashedFile(path);
   try {
     const output = new FileBytes(file);
@@ -42,12 +44,12 @@ export async function writeParquetFile(options: ParquetFileOptions): Promise<Fil
       ...{ writer: output, codec: "ZSTD", compressors: { ZSTD: compress }, createdBy: "quotekeeper" },
       schema: parquetSchema(columns, types),
     });
-    const group = new RowGroup(columns, types);
+    const group = new RowGroup({ columns, types, size: groupRows });
     let count = 0;
     for await (const rows of copiedRows(bytes, columns.length)) {
       for (let from = 0; from < rows.count;) {
         from = group.take(rows, from);
-        if (group.rows === ROW_GROUP_ROWS) await group.finish(writer, compress);
+        if (group.rows === groupRows) await group.finish(writer, compress);
       }
       count += rows.count;
       onRows(rows.count);
@@ -64,10 +66,20 @@ export async function writeParquetFile(options: ParquetFileOptions): Promise<Fil
 /** Rows by column. Once a decimal did not fit, nothing is written any more, and the rest is only measured. */
 class RowGroup {
   readonly #columns: readonly ParquetColumn[];
+  readonly #size: number;
   readonly tooWide = new Map<string, Digits | null>();
   rows = 0;
 
-  constructor(columns: readonly ExportColumn[], types: DecimalTypes) {
+  constructor({
+    columns,
+    types,
+    size,
+  }: {
+    columns: readonly ExportColumn[];
+    types: DecimalTypes;
+    size: number;
+  }) {
+    this.#size = size;
     const [, ...elements] = parquetSchema(columns, types);
     this.#columns = elements.map((element, place) => {
       const { name, kind } = columns[place] ?? { name: element.name, kind: "text" };
@@ -77,7 +89,7 @@ class RowGroup {
 
   /** Takes rows until it is full. @returns the first that it has not taken */
   take(rows: CopiedRows, from: number): number {
-    const to = Math.min(rows.count, from + ROW_GROUP_ROWS - this.rows);
+    const to = Math.min(rows.count, from + this.#size - this.rows);
     this.#columns.forEach((column, place) => column.take(rows, place, { from, to }));
     this.rows += to - from;
     return to;

@@ -35,6 +35,9 @@ export type WriteOptions = {
   /** Whether texts of CSV stay as they are, formulas of a spreadsheet among them. */
   raw: boolean;
   compress: Compress;
+  /** Types of decimals to begin with, and rows of a row group; default: those of an export. */
+  types?: DecimalTypes;
+  groupRows?: number;
   signal: AbortSignal;
   /** Told of rows as they are written; a negative count takes rows back that are written again. */
   onRows: (date: string | null, count: number) => void;
@@ -48,7 +51,7 @@ export type WriteOptions = {
  */
 export async function writeTable(planned: PlannedTable, options: WriteOptions): Promise<ExportedTable> {
   const { table, columns } = planned;
-  let types: DecimalTypes = QUOTIENTS;
+  let types: DecimalTypes = options.types ?? QUOTIENTS;
   for (;;) {
     let written = 0;
     const onRows = (date: string | null, count: number): void => {
@@ -113,7 +116,7 @@ type PlannedFile = {
 
 async function writeFile(
   { table, columns, types, date, path }: PlannedFile,
-  { snapshot, range, format, raw, compress, onRows }: WriteOptions,
+  { snapshot, range, format, raw, compress, groupRows, onRows }: WriteOptions,
 ): Promise<{ rows: number; bytes: number; sha256: string }> {
   const ofDay = date === null ? range : { ...range, from: date, to: date };
   const told = (count: number): void => onRows(date, count);
@@ -124,7 +127,7 @@ async function writeFile(
   const facts =
     format === "csv"
       ? await writeCsvFile(path, bytes, told)
-      : await writeParquetFile({ path, columns, types, bytes, compress, onRows: told });
+      : await writeParquetFile({ path, columns, types, bytes, compress, groupRows, onRows: told });
   if (facts.rows !== count()) throw new Error(`${path}: ${facts.rows} rows of ${count()} that were sent`);
   return facts;
 }

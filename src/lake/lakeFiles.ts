@@ -72,6 +72,11 @@ const lakeManifest = z.object({
   program: z.string(),
   writtenAt: z.string(),
   tables: z.array(table).describe("tables that have no date"),
+  decimals: z
+    .record(z.string(), z.record(z.string(), z.object({ precision: z.int(), scale: z.int() })))
+    .describe(
+      "by table and column: all files of a table have the same types, so that every engine reads them as one",
+    ),
 });
 
 /** What a lake is, and the tables of it that have no date. */

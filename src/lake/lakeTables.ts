@@ -1,6 +1,8 @@
 /** Which tables the lake has, and when a file is the same as what the archive has. */
 import type { ColumnDigest } from "../archive/export/snapshot.ts";
-import { EXPORT_TABLES } from "../archive/export/tables.ts";
+import { COMMON_DECIMAL, type DecimalType } from "../export/parquetDecimal.ts";
+import { QUOTIENTS } from "../export/parquetFile.ts";
+import { EXPORT_TABLES, type ExportColumn } from "../archive/export/tables.ts";
 import type { LakeTable } from "./lakeFiles.ts";
 
 /** Left to the database: as many bars as quotes where these come once a minute, and what is made of other tables. */
@@ -14,6 +16,51 @@ export const TABLES_WITHOUT_DATES = EXPORT_TABLES.filter(({ partitioned }) => !p
 
 /** Tables whose rows `--drop-hot` drops. */
 export const HOT_TABLES = ["quotes", "extended_quotes"] as const;
+
+/** What quotes begin with: most prices are cents. One that needs more places has all files of its table written again. */
+const NARROW: DecimalType = { precision: 18, scale: 4 };
+
+/** Columns that have more places as a rule. */
+const WIDE = new Set(["delta"]);
+
+/** Rows of a row group: values of few instruments are near each other, and one instrument is found in few groups. */
+export const LAKE_GROUP_ROWS = 8_192;
+
+/** The decimals of a table's files. @param known those of the lake so far */
+export function decimalsOf(
+  table: string,
+  columns: readonly ExportColumn[],
+  known: Readonly<Record<string, DecimalType>> | undefined,
+): Record<string, DecimalType> {
+  const isHot = HOT_TABLES.some((name) => name === table);
+  return Object.fromEntries(
+    columns.flatMap(({ name, kind }) => {
+      const first = QUOTIENTS[name] ?? (isHot && !WIDE.has(name) ? NARROW : COMMON_DECIMAL);
+      return kind === "decimal" ? [[name, known?.[name] ?? first]] : [];
+    }),
+  );
+}
+
+/** What a manifest says of a file's decimals. */
+export function writtenDecimals({ columns }: Pick<LakeTable, "columns">): Record<string, DecimalType> {
+  return Object.fromEntries(
+    columns.flatMap(({ name, type }) => {
+      const [, precision, scale] = /^DECIMAL\((\d+),(\d+)\)$/u.exec(type) ?? [];
+      return scale === undefined ? [] : [[name, { precision: Number(precision), scale: Number(scale) }]];
+    }),
+  );
+}
+
+/** Whether a file has these decimals; of columns that are new since nobody asks. */
+export function hasDecimals(
+  file: Pick<LakeTable, "columns">,
+  decimals: Readonly<Record<string, DecimalType>>,
+): boolean {
+  return Object.entries(writtenDecimals(file)).every(([name, { precision, scale }]) => {
+    const wanted = decimals[name];
+    return wanted === undefined || (wanted.precision === precision && wanted.scale === scale);
+  });
+}
 
 /** Whether a file's digests are those, to the last column. */
 export function isSame(

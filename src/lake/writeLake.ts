@@ -15,7 +15,7 @@ import {
 import { type ArchiveSnapshot, type ColumnDigest, withSnapshot } from "../archive/export/snapshot.ts";
 import type { ExportColumn, ExportTable } from "../archive/export/tables.ts";
 import { isRetryable } from "../archive/databaseError.ts";
-import { withSourceLock } from "../archive/refill/runs.ts";
+import { withLakeLock } from "../archive/refill/runs.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { zstandard } from "../export/exportArchive.ts";
 import type { Compress } from "../export/parquetColumn.ts";
@@ -30,7 +30,16 @@ import {
   type LakeTable,
   tableOf,
 } from "./lakeFiles.ts";
-import { DAY_TABLES, HOT_TABLES, isSame, TABLES_WITHOUT_DATES } from "./lakeTables.ts";
+import {
+  DAY_TABLES,
+  decimalsOf,
+  hasDecimals,
+  HOT_TABLES,
+  isSame,
+  LAKE_GROUP_ROWS,
+  TABLES_WITHOUT_DATES,
+  writtenDecimals,
+} from "./lakeTables.ts";
 import { restoreDay } from "./restoreLake.ts";
 
 /** How far it is. */
@@ -84,13 +93,13 @@ export async function writeLake(options: LakeOptions): Promise<LakeReport> {
 /**
  * Opens the lake of an archive, one program at a time.
  *
- * @throws QuotekeeperError LAKE_INVALID when the directory is another archive's lake, or none
+ * @throws QuotekeeperError LAKE_INVALID when the directory is another archive's lake, or none; LAKE_BUSY
  */
 export async function withLake<T>(
   { pool, out }: Pick<LakeOptions, "pool" | "out">,
   work: (lake: { files: LakeFiles; archive: string; known: LakeManifest | null }) => Promise<T>,
 ): Promise<T> {
-  return withSourceLock(pool, "quotekeeper lake", async () => {
+  return withLakeLock(pool, async () => {
     const files = new LakeFiles(out);
     const archive = await readArchiveIdentity(pool);
     const known = await files.read().catch(namingWrites(out));
@@ -103,8 +112,8 @@ export async function withLake<T>(
 class LakeWriter {
   readonly #options: LakeOptions;
   readonly #files: LakeFiles;
-  readonly #archive: string;
-  readonly #lake: LakeManifest | null;
+  /** What `lake.json` says, or will. */
+  #lake: LakeManifest;
   readonly #report: LakeReport = {
     ...{ written: [], rewritten: [], kept: [], files: 0, rows: 0, bytes: 0, through: null },
   };
@@ -119,8 +128,17 @@ class LakeWriter {
   ) {
     this.#options = options;
     this.#files = files;
-    this.#archive = archive;
-    this.#lake = known;
+    this.#lake = known ?? {
+      ...{
+        kind: "quotekeeper-lake",
+        version: 1,
+        archive,
+        program: options.program,
+        writtenAt: "",
+        tables: [],
+        decimals: {},
+      },
+    };
   }
 
   async write(): Promise<LakeReport> {
@@ -140,14 +158,17 @@ class LakeWriter {
       if (day) known.set(date, await this.#settled(day));
     }
     const dates = await this.#due(known, through);
-    if (dates.length > 0 || this.#lake === null) await this.#writeWithoutDates();
+    if (dates.length > 0 || this.#lake.tables.length === 0) await this.#writeWithoutDates();
     this.#dropped = await readDroppedDays(pool);
-    this.#place.dates = dates.length;
-    for (const date of dates) {
-      signal.throwIfAborted();
-      const day = await this.#writeDay(date, known.get(date) ?? null);
-      if (day) known.set(date, day);
-      this.#place.done += 1;
+    // A type that has become wider has the days before written again.
+    for (let due = dates; due.length > 0; due = this.#mistyped(known)) {
+      this.#place.dates += due.length;
+      for (const date of due) {
+        signal.throwIfAborted();
+        const day = await this.#writeDay(date, known.get(date) ?? null);
+        if (day) known.set(date, day);
+        this.#place.done += 1;
+      }
     }
     await this.#files.clearStage();
     return { ...this.#report, through: [...known.keys()].sort().at(-1) ?? null };
@@ -174,8 +195,17 @@ class LakeWriter {
     const late = await readLateDays(pool, written);
     // One of which only some files are named was cut short.
     const cut = [...known.values()].flatMap(({ date, complete }) => (complete ? [] : [date]));
-    const due = [...late, ...cut].filter((date) => date <= through);
+    const due = [...late, ...cut, ...this.#mistyped(known)].filter((date) => date <= through);
     return [...new Set([...due, ...(await readDatesWithRows(pool, last, through))])].sort();
+  }
+
+  /** Dates of which a file has other decimals than the lake. */
+  #mistyped(known: ReadonlyMap<string, DayManifest>): string[] {
+    const { decimals } = this.#lake;
+    const isOther = (file: LakeTable): boolean => !hasDecimals(file, decimals[file.name] ?? {});
+    return [...known.values()].flatMap(({ date, tables }) =>
+      tables.some(isOther) && !this.#report.kept.includes(date) ? [date] : [],
+    );
   }
 
   async #writeWithoutDates(): Promise<void> {
@@ -183,26 +213,33 @@ class LakeWriter {
     const tables: LakeTable[] = [];
     const at = await withSnapshot(pool, signal, async (snapshot) => {
       for (const table of TABLES_WITHOUT_DATES) {
-        const before = this.#lake?.tables.find(({ name }) => name === table.name);
+        const before = this.#lake.tables.find(({ name }) => name === table.name);
         const written = await this.#proven(snapshot, table, { date: null, before });
         if (written) await this.#files.put(written.from, written.file);
         tables.push(...(written ? [written.file] : before ? [before] : []));
       }
       return (await snapshot.identity()).at;
     });
-    await this.#files.write({ archive: this.#archive, program, writtenAt: at, tables });
+    await this.#keep({ program, writtenAt: at, tables });
+  }
+
+  async #keep(changed: Partial<LakeManifest>): Promise<void> {
+    this.#lake = { ...this.#lake, ...changed };
+    await this.#files.write(this.#lake);
   }
 
   /** @returns null for a date without any row */
   async #writeDay(date: string, known: DayManifest | null): Promise<DayManifest | null> {
     const { pool, signal } = this.#options;
     // Rows of it may have come since they were dropped, and only all of them together are the date.
-    if (known && this.#dropped.has(date) && (await hasQuotes(pool, date)))
+    const isDropped = known !== null && this.#dropped.has(date);
+    if (isDropped && ((await hasQuotes(pool, date)) || this.#mistyped(new Map([[date, known]])).length > 0))
       await restoreDay(pool, { files: this.#files, day: known });
     const before = this.#report.files;
     const day = await withSnapshot(pool, signal, (snapshot) => this.#writeDayOf(snapshot, date, known));
     if (day && known === null) this.#report.written.push(date);
-    else if (day && this.#report.files > before) this.#report.rewritten.push(date);
+    else if (day && this.#report.files > before && !this.#report.written.includes(date))
+      this.#report.rewritten.push(date);
     return day;
   }
 
@@ -257,7 +294,8 @@ class LakeWriter {
     const columns = table.partitioned ? all.filter((column) => column.name !== "date") : all;
     const truth = await snapshot.digests(table, columns, range);
     if (date !== null && truth.rows === 0 && !before) return null;
-    if (before && isSame(before, truth)) return null;
+    const types = decimalsOf(name, columns, this.#lake.decimals[name]);
+    if (before && isSame(before, truth) && hasDecimals(before, types)) return null;
     if (date !== null && before && truth.rows < before.rows && isHot(name)) {
       if (!this.#dropped.has(date) && !this.#report.kept.includes(date)) this.#report.kept.push(date);
       return null;
@@ -265,7 +303,7 @@ class LakeWriter {
     const planned = { table, columns: all, days: [{ date, rows: truth.rows }] };
     const written = await writeTable(planned, {
       ...{ snapshot, range, dir: this.#stage, format: "parquet", raw: false, compress: this.#compress },
-      ...{ signal: this.#options.signal, onWidened: () => undefined },
+      ...{ signal: this.#options.signal, types, groupRows: LAKE_GROUP_ROWS, onWidened: () => undefined },
       onRows: (_, rows) => this.#tell(date, name, rows),
     });
     const [made] = written.files;
@@ -282,6 +320,10 @@ class LakeWriter {
         "LAKE_UNPROVEN",
         `${made.path} does not hold what the archive says of its rows`,
       );
+    if (!hasDecimals(file, this.#lake.decimals[name] ?? {}) || this.#lake.decimals[name] === undefined)
+      await this.#keep({
+        decimals: { ...this.#lake.decimals, [name]: { ...types, ...writtenDecimals(file) } },
+      });
     this.#report.files += 1;
     this.#report.rows += made.rows;
     this.#report.bytes += made.bytes;

@@ -1,12 +1,5 @@
 /** A lake is written, changed, dropped behind and brought back; each time the truth is looked up another way. */
-import {
-  copyFileSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from "node:fs";
+import { copyFileSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import type pg from "pg";
@@ -138,6 +131,37 @@ describe("a lake", () => {
     expect(revisions(before)).toMatchObject({ quotes: 1, extended_quotes: 1 });
     expect(revisions(after)).toMatchObject({ quotes: 2, extended_quotes: 2, bars_1d: 2 });
     expect((await lake("verify")).json).toMatchObject({ faults: [] });
+  });
+
+  test("has one type for each column: a price with more places has all files of its table written again", async () => {
+    const { pool, out, lake } = await old();
+    await lake("--drop-hot --through 2026-01-30");
+    const typeOf = (date: string) =>
+      dayOf(out, date)
+        .tables.find(({ name }) => name === "quotes")
+        ?.columns.find(({ name }) => name === "bid")?.type;
+    const narrow = typeOf("2026-01-12");
+
+    await see(pool, { at: "2026-02-02 12:00", bid: "1.000005", ask: "1.6", last: "1.55" });
+    const { exitCode, json } = await lake();
+
+    expect([narrow, exitCode]).toEqual(["DECIMAL(18,4)", 0]);
+    expect(json).toMatchObject({
+      written: ["2026-01-31", "2026-02-02"],
+      rewritten: ["2026-01-05", "2026-01-12"],
+    });
+    expect(["2026-01-05", "2026-01-12", "2026-01-31", "2026-02-02"].map(typeOf)).toEqual(
+      Array.from({ length: 4 }, () => "DECIMAL(18,8)"),
+    );
+    const [theirs] = await duckdbRows(
+      `select sum(bid) as bid, count(*) as n from read_parquet('${out}/quotes/*/*.parquet')`,
+    );
+    const [ours] = await rowsOfQuery(
+      pool,
+      "select sum(bid)::numeric(38,8)::text as bid, count(*)::text as n from quotes",
+    );
+    expect(theirs).toEqual(ours);
+    expect((await lake()).json).toMatchObject({ files: 0 });
   });
 
   test("of another archive, or a directory with other files, is left alone", async () => {

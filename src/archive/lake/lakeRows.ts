@@ -8,10 +8,14 @@ export async function readArchiveIdentity(pool: pg.Pool): Promise<string> {
   return rows[0]?.id ?? "";
 }
 
-/** Today's exchange date by the database's clock. */
+/** Assumed: a load that began when a date was not over is committed a quarter of an hour after its end. */
+const LOADS_END_AFTER = "15 minutes";
+
+/** The exchange date that is not over by the database's clock, or has been for a moment only. */
 export async function readToday(pool: pg.Pool): Promise<string> {
   const { rows } = await pool.query<{ today: string }>(
-    "select (now() at time zone 'America/New_York')::date::text as today",
+    "select ((now() - $1::interval) at time zone 'America/New_York')::date::text as today",
+    [LOADS_END_AFTER],
   );
   return rows[0]?.today ?? "";
 }
