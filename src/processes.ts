@@ -1,4 +1,5 @@
 /** The only place that asks the machine about processes. */
+import { spawn } from "node:child_process";
 
 /** What this process knows of processes. */
 export type Processes = {
@@ -45,4 +46,31 @@ export function environmentOf(env: Environment, program: "npm" | "other"): NodeJ
   const isNeeded = (name: string): boolean =>
     NEEDED.test(name) || (program === "npm" && NEEDED_BY_NPM.test(name));
   return Object.fromEntries(Object.entries(env).filter(([name]) => isNeeded(name)));
+}
+
+/**
+ * Runs this very program, as it was started, with other words.
+ *
+ * @param signal ends it as Ctrl-C does
+ * @returns what it printed, once it has ended; how, stands there
+ */
+export function runItself(
+  words: readonly string[],
+  signal: AbortSignal,
+): Promise<{ stdout: string; stderr: string }> {
+  return new Promise((resolve) => {
+    const argv = [...process.execArgv, process.argv[1] ?? "", ...words];
+    const child = spawn(process.execPath, argv, {
+      ...{ signal, killSignal: "SIGINT" as const, stdio: ["ignore", "pipe", "pipe"] as const },
+    });
+    const printed = { stdout: "", stderr: "" };
+    child.stdout.on("data", (text: Buffer) => (printed.stdout += text.toString()));
+    child.stderr.on("data", (text: Buffer) => (printed.stderr += text.toString()));
+    // One that could not be started says so, and never closes.
+    child.once("error", (error) => {
+      printed.stderr += error.message;
+      if (child.pid === undefined) resolve(printed);
+    });
+    child.once("close", () => resolve(printed));
+  });
 }

@@ -27,6 +27,7 @@ import { followJobs, type JobSet } from "./followJobs.ts";
 import { filesSaid } from "./filesDigest.ts";
 import type { Fleet, Holder, Taken } from "./fleet.ts";
 import { followOperator } from "./operatorsWord.ts";
+import { keepLake, type LakeState } from "./lakeJob.ts";
 import { createNoteWriter, type NoteWriter } from "./ledgerNotes.ts";
 import { keepLoaderState, type LoaderStateFile } from "./loaderState.ts";
 import { meteredSend, meterNote } from "./metered.ts";
@@ -42,6 +43,8 @@ export type Collection = {
   /** What has been loaded since the start. */
   loaded: () => LoadReport;
   journalHealth: () => JournalHealth;
+  /** What came of the lake last; null: there is none, or no run has ended yet. */
+  lake: () => LakeState | null;
   /** This collector among others; null where it was started without. */
   fleet: () => LiveFleet | null;
   /** Sends nothing more, finishes what is under way, loads it. */
@@ -99,7 +102,7 @@ export async function startCollection(options: CollectionOptions): Promise<Colle
       ...{ collector, accounts, loader: loading.loader, loaded: loading.loaded },
       journalHealth: () => stations.journal.health(),
       fleet: () => options.fleet?.fleet.state ?? null,
-      close: await begin(options, parts),
+      ...(await begin(options, parts)),
     };
   } catch (error) {
     // What was opened before the station that failed has its files, sockets and connections.
@@ -173,8 +176,8 @@ async function openParts(options: CollectionOptions, onOpened: OnOpened): Promis
   return { stations, accounts, loading, notes, calm, clocks, collector, first, run };
 }
 
-/** Begins to poll, and to settle what no run before this one did. @returns how to end it */
-async function begin(options: CollectionOptions, parts: Parts): Promise<() => Promise<void>> {
+/** Begins to poll, to settle what no run before this one did, and to write the lake. */
+async function begin(options: CollectionOptions, parts: Parts): Promise<Pick<Collection, "lake" | "close">> {
   const { config, archive, clock, log } = options;
   const { stations, accounts, loading, notes, calm, clocks, collector, first, run } = parts;
   const { loader, state, lag } = loading;
@@ -201,9 +204,11 @@ async function begin(options: CollectionOptions, parts: Parts): Promise<() => Pr
     },
   });
   options.fleet?.fleet.begin(holderOf(options, { ...parts, settler }));
-  return async () => {
+  const lake = config.lakeDir === undefined ? null : keepLake(lakeOf(options));
+  const close = async (): Promise<void> => {
     stopFollowing();
     stopFollowingOperator();
+    const written = lake?.close();
     const settled = settler.close();
     clearInterval(keepingClocks);
     await collector.close(CALLS_GRACE_MS);
@@ -218,7 +223,13 @@ async function begin(options: CollectionOptions, parts: Parts): Promise<() => Pr
     if (loader.failure() === null) state.works();
     await state.settled();
     await accounts.close();
+    await written;
   };
+  return { lake: () => lake?.state() ?? null, close };
+}
+
+function lakeOf({ config, clock, log }: CollectionOptions): Parameters<typeof keepLake>[0] {
+  return { dataDir: resolve(config.dataDir), dropsHot: config.lakeHotDays !== undefined, clock, log };
 }
 
 /** Calls the accounts that the fleet gives this collector. */

@@ -4,6 +4,7 @@ import { marketOf, settingsAccounts } from "../accounts/account.ts";
 import { readWithoutReader } from "../archive/readerRole.ts";
 import type { Log } from "../log.ts";
 import { readJobs } from "../schedule/readJobs.ts";
+import { addDays, exchangeInstant } from "../market/calendar/dates.ts";
 import { createCalendar, type Calendar } from "../market/calendar/tradingCalendar.ts";
 import { startWeb, type Web } from "../web/server.ts";
 import { VERSION } from "./version.ts";
@@ -66,8 +67,9 @@ async function openMonitoring(
     const live = now.live();
     if (!meter || !running || !live) return null;
     const { nextPollAt } = running.collector.status();
-    const [loaded, fleet] = [running.loaded(), running.fleet()];
-    return { live, meter, nextPollAt, loaded, fleet, journalFailing: failing() };
+    const [loaded, fleet, through] = [running.loaded(), running.fleet(), running.lake()?.through ?? null];
+    const lakeThrough = through === null ? null : exchangeInstant(addDays(through, 1), "00:00");
+    return { live, meter, nextPollAt, loaded, fleet, lakeThrough, journalFailing: failing() };
   };
   const metrics = createMetrics({
     ...{ version: VERSION, simulated: now.feed.simulated, clock, ready, collecting },

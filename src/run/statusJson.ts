@@ -12,6 +12,7 @@ const line = z.strictObject({
       "budget",
       "accounts",
       "collectors",
+      "lake",
       "owners",
       "answers",
       "rows",

@@ -43,6 +43,7 @@ import {
   nextLine,
   nextPollOf,
 } from "./statusFacts.ts";
+import { lakeLine, readLakeState } from "./lakeJob.ts";
 import { readLoaderState } from "./loaderState.ts";
 import { inNewYork } from "./durations.ts";
 import type { AccountStatus, Line, LineState, StatusReport } from "./statusTypes.ts";
@@ -93,6 +94,7 @@ export async function readStatus(looked: Looked): Promise<StatusReport> {
   if (health) lines.push(...answerLines(health, now, accounts.length > 1 ? found.answers : []));
   if (ledger) lines.push(...ledgerLines(ledger));
   lines.push(...clockLines(found.clockSteps, now));
+  if (config.lakeDir !== undefined) lines.push(lakeLine(await readLakeState(resolve(config.dataDir))));
   lines.push({ subject: "journal", state: journal.state, text: journal.text });
   return {
     at: now.toISOString(),

@@ -251,7 +251,7 @@ describe("a lake", () => {
 });
 
 describe("quotes", () => {
-  test("are dropped by whole months behind proven files, and come back the same; bars stay meanwhile", async () => {
+  test("are dropped by whole partitions behind proven files, and come back the same; bars stay meanwhile", async () => {
     const { pool, lake } = await old();
     const [rows, bars] = [await rowsOfQuery(pool, ALL), await rowsOfQuery(pool, BARS)];
 
@@ -261,16 +261,10 @@ describe("quotes", () => {
     const again = await lake("--drop-hot");
     const restored = await lake("restore --from 2026-01-01 --to 2026-12-31");
 
-    expect(dropped).toMatchObject({
-      exitCode: 0,
-      json: {
-        notDropped: [],
-        dropped: [
-          { from: "2026-01-01T00:00:00.000000Z", to: "2026-02-01T00:00:00.000000Z", quotes: 16 },
-          { from: "2026-02-01T00:00:00.000000Z", to: "2026-03-01T00:00:00.000000Z", quotes: 8 },
-        ],
-      },
-    });
+    // Months on plain PostgreSQL, chunks of 28 days on hypertables.
+    const quotes = (dropped.json["dropped"] as { quotes: number }[]).map((range) => range.quotes);
+    expect([dropped.exitCode, dropped.json["notDropped"], quotes.length]).toEqual([0, [], 2]);
+    expect(quotes.reduce((sum, count) => sum + count, 0)).toBe(24);
     expect(left).toEqual([]);
     expect(barsLeft).toEqual(bars);
     expect(again).toMatchObject({ exitCode: 0, json: { dropped: [], rewritten: [], files: 0 } });

@@ -102,6 +102,11 @@ const table = {
     labels: ACCOUNT,
     collecting: true,
   },
+  quotekeeper_lake_through_timestamp_seconds: {
+    kind: "gauge",
+    help: "Where the last exchange date ends that the lake has; absent without QUOTEKEEPER_LAKE_DIR, and before the first run has ended.",
+    collecting: true,
+  },
   quotekeeper_lease_unsure: {
     kind: "gauge",
     help: "1 while this collector does not know whether its accounts are still its own, because the database does not answer it; 0 where there is no other.",

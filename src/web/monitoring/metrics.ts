@@ -27,6 +27,8 @@ export type MetricSources = {
     journalFailing: boolean;
     /** This collector among others; null where it was started without. */
     fleet: LiveFleet | null;
+    /** Where the last exchange date ends that the lake has; null: there is none. */
+    lakeThrough: Date | null;
     meter: Meter;
   } | null;
 };
@@ -145,7 +147,14 @@ function addArchive(
 
 function addCollecting(
   add: Values,
-  { live, loaded, nextPollAt, journalFailing, fleet }: NonNullable<ReturnType<MetricSources["collecting"]>>,
+  {
+    live,
+    loaded,
+    nextPollAt,
+    journalFailing,
+    fleet,
+    lakeThrough,
+  }: NonNullable<ReturnType<MetricSources["collecting"]>>,
 ): void {
   for (const { name: account, state, callsUsed, limit, secondClient, queued, phase } of live.accounts) {
     const own = { account };
@@ -159,6 +168,7 @@ function addCollecting(
     add("quotekeeper_account_drained", state === "drained" ? 1 : 0, own);
   }
   if (fleet) addFleet(add, fleet);
+  if (lakeThrough) add("quotekeeper_lake_through_timestamp_seconds", lakeThrough.getTime() / 1_000);
   add("quotekeeper_instruments_unknown", live.unknown.length);
   add("quotekeeper_journal_failing", journalFailing ? 1 : 0);
   if (nextPollAt) add("quotekeeper_next_poll_timestamp_seconds", nextPollAt.getTime() / 1_000);

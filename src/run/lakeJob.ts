@@ -1,0 +1,141 @@
+/**
+ * The lake beside a collector: `quotekeeper lake` in a process of its own, now and then, so that nothing waits for it. What came
+ * of it last stands in a file of the data directory, for `status`.
+ */
+import { join } from "node:path";
+import { z } from "zod";
+import type { Clock } from "../clock.ts";
+import type { Log } from "../log.ts";
+import { readTextFile, replaceFile } from "../plainFiles.ts";
+import { runItself } from "../processes.ts";
+import { inNewYork } from "./durations.ts";
+import type { Line } from "./statusTypes.ts";
+
+/** How often it is looked whether a day is over, or has changed, in ms; and when at first: a start has other things to do. */
+const LOOK_EVERY_MS = 3_600_000;
+const FIRST_LOOK_MS = 60_000;
+
+const FILE = "lake-state.json";
+
+const stateSchema = z.strictObject({
+  at: z.iso.datetime(),
+  /** The last exchange date that the lake has; null: none yet. */
+  through: z.iso.date().nullable(),
+  /** Dates of which the archive has fewer quotes than the lake. */
+  kept: z.array(z.iso.date()),
+  /** Since when runs fail, and why; null: the last one did not. */
+  failed: z.object({ since: z.iso.datetime(), message: z.string() }).nullable(),
+});
+
+/** What came of the runs. */
+export type LakeState = z.infer<typeof stateSchema>;
+
+/** What of a run's output counts; the rest is for people. */
+const reported = z.object({
+  ...{ through: z.iso.date().nullable(), kept: z.array(z.iso.date()) },
+  ...{ written: z.array(z.string()), rewritten: z.array(z.string()), dropped: z.array(z.unknown()) },
+  notDropped: z.array(z.object({ from: z.string(), to: z.string(), why: z.string() })),
+});
+
+const refused = z.object({ error: z.object({ code: z.string(), detail: z.string() }) });
+
+/** It; `close` ends a run that is under way, which the next start goes on with. */
+type LakeJob = { state: () => LakeState | null; close: () => Promise<void> };
+
+/** Begins to write the lake, and drops old quotes behind it where `dropsHot`. */
+export function keepLake({
+  dataDir,
+  dropsHot,
+  clock,
+  log,
+  run = runItself,
+}: {
+  dataDir: string;
+  dropsHot: boolean;
+  clock: Clock;
+  log: Log;
+  /** Default: this program, in a process of its own. */
+  run?: typeof runItself;
+}): LakeJob {
+  const closing = new AbortController();
+  let state: LakeState | null = null;
+  const look = async (): Promise<void> => {
+    const words = ["lake", "--json", ...(dropsHot ? ["--drop-hot"] : [])];
+    const next = learn(await run(words, closing.signal), { before: state, at: clock.now().toISOString() });
+    if (closing.signal.aborted || next === null) return;
+    tell(log, state, next);
+    state = next;
+    await replaceFile(join(dataDir, FILE), JSON.stringify(state)).catch(() => undefined);
+  };
+  const running = (async () => {
+    state = await readLakeState(dataDir);
+    await clock.sleep(FIRST_LOOK_MS, closing.signal);
+    for (;;) {
+      await look();
+      await clock.sleep(LOOK_EVERY_MS, closing.signal);
+    }
+  })().catch(() => undefined);
+  return {
+    state: () => state,
+    close: async () => {
+      closing.abort();
+      await running;
+    },
+  };
+}
+
+/** What a run's output means; null: another program was at work. */
+function learn(
+  { stdout, stderr }: { stdout: string; stderr: string },
+  { before, at }: { before: LakeState | null; at: string },
+): LakeState | null {
+  const report = reported.safeParse(json(stdout));
+  if (report.success) return { at, through: report.data.through, kept: report.data.kept, failed: null };
+  const line = stderr.trimEnd().split("\n").at(-1) ?? "";
+  const error = refused.safeParse(json(line));
+  if (error.success && error.data.error.code === "LAKE_BUSY") return null;
+  const { code, detail } = error.success ? error.data.error : { code: "LAKE_WRITE_FAILED", detail: line };
+  const message = `${code}: ${detail}`;
+  const since = before?.failed?.since ?? at;
+  return { at, through: before?.through ?? null, kept: before?.kept ?? [], failed: { since, message } };
+}
+
+function json(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+function tell(log: Log, before: LakeState | null, now: LakeState): void {
+  if (now.failed && now.failed.message !== before?.failed?.message)
+    log.error({ reason: now.failed.message }, "the lake could not be written; it is tried again each hour");
+  else if (!now.failed && before?.failed) log.info({ through: now.through }, "the lake is written again");
+  else if (!now.failed && now.through !== before?.through)
+    log.info({ through: now.through }, "the lake has all days through this one");
+}
+
+/** What stands in the data directory; null: no run has ended yet. */
+export async function readLakeState(dataDir: string): Promise<LakeState | null> {
+  try {
+    return stateSchema.parse(JSON.parse(await readTextFile(join(dataDir, FILE))));
+  } catch {
+    return null;
+  }
+}
+
+/** What `status` says of it. */
+export function lakeLine(state: LakeState | null): Line {
+  const line = (how: Line["state"], text: string): Line => ({ subject: "lake", state: how, text });
+  if (state === null) return line("idle", "nothing is written yet");
+  const { through, failed, kept } = state;
+  if (failed)
+    return line("attention", `${failed.message} So it is since ${inNewYork(new Date(failed.since))}.`);
+  if (kept.length > 0)
+    return line(
+      "attention",
+      `the archive has fewer quotes of ${kept.slice(0, 3).join(", ")}${kept.length > 3 ? " and others" : ""} than the lake: \`quotekeeper lake restore\` brings them back`,
+    );
+  return line("ok", through === null ? "no day is over yet" : `all days through ${through}`);
+}

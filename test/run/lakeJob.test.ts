@@ -1,0 +1,86 @@
+/** The lake beside a collector: when it is written, and what is told of it. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { keepLake, lakeLine, readLakeState } from "../../src/run/lakeJob.ts";
+import { run } from "../cli/edges.ts";
+import { freshDatabase } from "../support/database.ts";
+import { see } from "../support/observations.ts";
+import { steppedClock } from "../support/steppedClock.ts";
+import { tempDir } from "../support/tempDir.ts";
+import { until } from "../support/until.ts";
+
+async function job(dropsHot = false) {
+  const { url, pool } = await freshDatabase();
+  await pool.query(
+    "insert into instruments (id, security_type, symbol, first_seen_at, last_seen_at) values (1, 'CS', 'AAPL', now(), now())",
+  );
+  await see(pool, { at: "2026-01-05 10:00", bid: "1.5", ask: "1.6", last: "1.55" });
+  const [out, dataDir] = [join(tempDir(), "lake"), tempDir()];
+  const env = { DATABASE_URL: url, QUOTEKEEPER_LAKE_DIR: out, QUOTEKEEPER_DATA_DIR: dataDir };
+  const stepped = steppedClock();
+  const said: string[] = [];
+  const say = (fields: object, message: string): void =>
+    void said.push(`${message} ${JSON.stringify(fields)}`);
+  let runs = 0;
+  const lake = keepLake({
+    ...{ dataDir, dropsHot, clock: stepped.clock },
+    log: { debug: say, info: say, warn: say, error: say },
+    run: async (words) => {
+      const outcome = await run([...words], env);
+      runs += 1;
+      return outcome;
+    },
+  });
+  /** Goes on to the next look, and through it. */
+  const look = async (): Promise<void> => {
+    const before = runs;
+    await until(() => stepped.asleep() > 0, "the job asleep");
+    stepped.step();
+    await until(() => runs > before && stepped.asleep() > 0, "a run having ended");
+  };
+  return { pool, out, dataDir, said, lake, look };
+}
+
+test("days that are over are written, a failure is told once, and it is tried again", async () => {
+  const { out, dataDir, said, lake, look } = await job();
+  const nothing = lakeLine(await readLakeState(dataDir));
+
+  await look();
+  const written = lakeLine(await readLakeState(dataDir));
+  writeFileSync(join(out, "lake.json"), "{}");
+  await look();
+  const failed = lakeLine(await readLakeState(dataDir));
+  await look();
+  const tellings = said.filter((line) => line.startsWith("the lake could not be written")).length;
+  const since = lake.state()?.failed?.since;
+  await lake.close();
+
+  expect([nothing.state, written]).toEqual([
+    "idle",
+    { subject: "lake", state: "ok", text: "all days through 2026-01-05" },
+  ]);
+  expect(failed).toMatchObject({
+    state: "attention",
+    text: expect.stringContaining("LAKE_INVALID") as unknown,
+  });
+  expect([tellings, since]).toEqual([1, "2026-11-22T06:50:00.000Z"]);
+  expect(lake.state()?.through).toBe("2026-01-05");
+});
+
+test("quotes are dropped behind it where that is wanted, and quotes that the archive has lost are named", async () => {
+  const { pool, dataDir, lake, look } = await job(true);
+
+  await look();
+  const left = (await pool.query("select from quotes")).rowCount;
+  await pool.query("delete from dropped_days");
+  await pool.query("insert into late_days values ('2026-01-05', pg_current_xact_id(), clock_timestamp())");
+  await look();
+  await lake.close();
+
+  expect(left).toBe(0);
+  expect(lakeLine(await readLakeState(dataDir))).toMatchObject({
+    state: "attention",
+    text: expect.stringContaining("fewer quotes of 2026-01-05 than the lake") as unknown,
+  });
+});
