@@ -23,18 +23,20 @@ const TOGETHER = 16;
 /**
  * Writes the journal, compressed as it would be after a day.
  *
+ * @param firstMs where it begins
  * @returns how many answers, and the bytes of their bodies
  */
 export async function writeSample(
   dir: string,
   quoteCount: number,
+  firstMs = FIRST_MS,
 ): Promise<{ answers: number; bodyBytes: number }> {
   const random = seeded(7);
-  let nowMs = FIRST_MS;
+  let nowMs = firstMs;
   const clock: Clock = {
     now: () => new Date(nowMs),
-    monotonicMs: () => nowMs - FIRST_MS,
-    uptimeMs: () => nowMs - FIRST_MS,
+    monotonicMs: () => nowMs - firstMs,
+    uptimeMs: () => nowMs - firstMs,
     sleep: () => Promise.resolve(),
     random: (length) => Buffer.from(Array.from({ length }, () => random() * 256)),
   };
@@ -46,9 +48,9 @@ export async function writeSample(
   let bodyBytes = 0;
   for (let first = 0; first < answers; first += TOGETHER) {
     const records = Array.from({ length: Math.min(TOGETHER, answers - first) }, (_, n) =>
-      sampleAnswer(first + n, random),
+      sampleAnswer(first + n, random, firstMs),
     );
-    nowMs = FIRST_MS + Math.floor(((first + records.length) * 60_000) / PER_MINUTE);
+    nowMs = firstMs + Math.floor(((first + records.length) * 60_000) / PER_MINUTE);
     bodyBytes += records.reduce((sum, { body }) => sum + body.byteLength, 0);
     await Promise.all(records.map((record) => journal.append(record)));
     if (first % (TOGETHER * 64) === 0) await journal.compressClosed();
@@ -61,9 +63,9 @@ export async function writeSample(
 }
 
 /** The answer at a place of the journal: equities at the even ones, options at the odd ones. */
-export function sampleAnswer(place: number, random: Random): ResponseRecord {
+export function sampleAnswer(place: number, random: Random, firstMs = FIRST_MS): ResponseRecord {
   const observedAt = instantOf(
-    BigInt(FIRST_MS) * 1_000n + (BigInt(place) * 60_000_000n) / BigInt(PER_MINUTE) + BigInt(place % 997),
+    BigInt(firstMs) * 1_000n + (BigInt(place) * 60_000_000n) / BigInt(PER_MINUTE) + BigInt(place % 997),
   );
   const round = Math.floor(place / 2);
   const isOptions = place % 2 === 1;

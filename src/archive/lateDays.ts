@@ -4,6 +4,7 @@ import { dateOf, type Instant } from "../clock.ts";
 import type { LedgerNote } from "../journal/ledger.ts";
 import { exchangeDate } from "../market/calendar/dates.ts";
 import { lateDays } from "./schema.ts";
+import { remembered } from "../remembered.ts";
 import { columnList } from "./tableRows.ts";
 
 /** As far as the hour: the exchange's days begin at a whole one. */
@@ -29,18 +30,18 @@ export class DatesOf {
   }
 
   get all(): string[] {
-    return [...new Set([...this.#hours].flatMap(dateOfHour))].sort();
+    return [...new Set([...this.#hours].flatMap((hour) => dateOfHour(hour)))].sort();
   }
 }
 
-/** A note may tell of a time that is none: it is refused where it is stored. */
-function dateOfHour(hour: string): string[] {
+/** The exchange date of an hour. A note may tell of a time that is none: it is refused where it is stored. */
+const dateOfHour = remembered(1_000, (hour: string): string[] => {
   try {
     return [exchangeDate(dateOf(`${hour}:00:00.000000Z`))];
   } catch {
     return [];
   }
-}
+});
 
 /** Notes, in the transaction that brings or changes rows of these exchange dates, those of them that are over. */
 export async function markLate(client: pg.ClientBase, dates: readonly string[]): Promise<void> {

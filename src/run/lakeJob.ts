@@ -112,7 +112,7 @@ function tell(log: Log, before: LakeState | null, now: LakeState): void {
   if (now.failed && now.failed.message !== before?.failed?.message)
     log.error({ reason: now.failed.message }, "the lake could not be written; it is tried again each hour");
   else if (!now.failed && before?.failed) log.info({ through: now.through }, "the lake is written again");
-  else if (!now.failed && now.through !== before?.through)
+  else if (!now.failed && now.through !== null && now.through !== before?.through)
     log.info({ through: now.through }, "the lake has all days through this one");
 }
 
