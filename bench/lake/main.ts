@@ -1,29 +1,35 @@
 /**
- * npm run bench:lake -- [--json] [--quotes N] [--kills N] [--seed N]
+ * npm run bench:lake -- [--json] [--quotes N] [--kills N] [--seed N] [--restored N] [--url URL --out DIR]
  *
  * Writes the lake of a made-up market, killed on the way so many times, and looks at what is there by other means: DuckDB's sums
- * beside PostgreSQL's, every file read by `lake verify`, rows dropped and brought back beside what they were. Prints bytes a
- * quote, quotes a second beside psql's `\copy` of the same rows, the most memory, and how long one instrument's day takes out
- * of a year of such days. Exits 1 when a quote takes more than MOST_BYTES_A_QUOTE, or anything differs.
+ * beside PostgreSQL's, every file read by `lake verify`, rows dropped, and those of so many dates brought back beside what they
+ * were. Prints bytes a quote, quotes a second beside psql's `\copy` of such rows, the most memory, and how long one
+ * instrument's day takes out of a year. Exits 1 when a quote takes more than MOST_BYTES_A_QUOTE, or anything differs.
+ *
+ * With a database of one's own and a directory for the lake both stay, and a run that was ended goes on where it was.
  */
 import { spawn } from "node:child_process";
-import { linkSync, mkdirSync, readdirSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { DuckDBInstance } from "@duckdb/node-api";
+import type pg from "pg";
 import { createPool } from "../../src/archive/connect.ts";
-import { ensurePartitions } from "../../src/archive/partitions.ts";
-import { instantFromDate } from "../../src/clock.ts";
-import { backslashCopy, prepareText } from "../backfill/limit.ts";
+import { psql } from "../backfill/limit.ts";
 import { runProgram } from "../backfill/program.ts";
-import { writeSample } from "../backfill/sample.ts";
 import { seeded } from "../governor/random.ts";
 import { median } from "../ingest/report.ts";
 import { openBenchServer } from "../ingest/server.ts";
+import { sessionDates } from "../queries/market.ts";
+import { fillInstruments, fillSession, SESSION_QUOTES } from "./market.ts";
 
 /** Of both tables, files as they lie on the disk. */
 const MOST_BYTES_A_QUOTE = 20;
+
+/** `\copy` is measured with so many quotes. */
+const COPIED_QUOTES = 1_000_000;
 
 const BIN = fileURLToPath(new URL("../../bin/quotekeeper.js", import.meta.url));
 
@@ -33,65 +39,71 @@ const { values: options } = parseArgs({
     quotes: { type: "string", default: "1000000" },
     kills: { type: "string", default: "5" },
     seed: { type: "string", default: "1" },
+    restored: { type: "string", default: "100000" },
+    url: { type: "string" },
+    out: { type: "string" },
   },
 });
 
 const COLUMNS = ["bid", "ask", "last", "change", "pct_change"] as const;
 
-/** A Monday of a month that is over: whole months are dropped. */
-const FIRST_MS = Date.UTC(2026, 8, 14, 14, 30);
-
 const SESSIONS_A_YEAR = 252;
-const DAY_MS = 86_400_000;
 
-const server = await openBenchServer();
+const sessions = sessionDates(Number(options.quotes), new Date());
+let killsDone = 0;
+
+const server = options.url ? await theirs(options.url) : await openBenchServer();
 try {
+  const out = options.out ?? join(server.dir, "lake");
   const dataDir = join(server.dir, "data");
-  const out = join(server.dir, "lake");
-  mkdirSync(join(dataDir, "journal"), { recursive: true });
-  await writeSample(join(dataDir, "journal"), Number(options.quotes), FIRST_MS);
+  mkdirSync(dataDir, { recursive: true });
   const env = { DATABASE_URL: server.url, QUOTEKEEPER_DATA_DIR: dataDir, QUOTEKEEPER_LAKE_HOT_DAYS: "1" };
-  await runProgram(["backfill", "--journal"], env);
-  await server.pool.query("vacuum analyze");
-  await prepareText(server.url, server.dir);
+  await fill();
 
-  // Once by itself, to know how long it takes; then killed on the way, into another directory.
-  const alone = await runProgram(["lake", "--out", join(server.dir, "alone"), "--json"], env);
-  const random = seeded(Number(options.seed));
   const kills = Number(options.kills);
-  for (let kill = 0; kill < kills; kill++)
-    await killed(["lake", "--out", out], env, (alone.ms * (0.2 + 0.8 * random())) / 2);
-  await runProgram(["lake", "--out", out, "--json"], env);
-  await runProgram(["lake", "verify", "--out", out, "--json"], env);
-  const [ours, theirs] = [await sumsOfPostgres(), await sumsOfDuckdb(out)];
+  const random = seeded(Number(options.seed));
+  const instants = Array.from({ length: kills }, () => Math.floor(random() * (sessions.length - 1))).sort(
+    (a, b) => a - b,
+  );
+  const beganMs = performance.now();
+  for (const dates of instants)
+    await killed(["lake", "--out", out], { env, out, dates, delayMs: random() * 1_000 });
+  const last = await runProgram(["lake", "--out", out, "--json"], env);
+  const wroteMs = performance.now() - beganMs;
+  const verified = await runProgram(["lake", "verify", "--out", out, "--json"], env);
+  const [ours, duckdbs] = [await sumsOfPostgres(), await sumsOfDuckdb(out)];
   const bytes = await bytesOf(out);
+  const copiedASecond = await copyRate();
 
-  await server.pool.query("create database copied template template0");
-  const url = new URL(server.url);
-  url.pathname = "/copied";
-  await runProgram(["migrate"], { DATABASE_URL: url.href });
-  await makeRoom(url.href);
-  const copyMs = await backslashCopy(url.href, server.dir);
-
-  const before = await digest();
+  const lakeDates = readdirSync(join(out, "days"))
+    .map((name) => name.slice(0, 10))
+    .sort();
+  const [from = "", to = ""] = [lakeDates[0], lakeDates.slice(0, Number(options.restored)).at(-1)];
+  const before = await digest(from, to);
   const dropped = await runProgram(["lake", "--out", out, "--drop-hot", "--json"], env);
   const restored = await runProgram(
-    ["lake", "restore", "--out", out, "--from", "2000-01-01", "--to", "2099-12-31", "--json"],
+    ["lake", "restore", "--out", out, "--from", from, "--to", to, "--json"],
     env,
   );
-  const after = await digest();
-  const oneDayMs = await timeOneDay(out);
+  const after = await digest(from, to);
 
   const quotes = Number(ours["n"]);
+  const quotesASecond = quotes / (wroteMs / 1_000);
   const figures = {
-    ...{ quotes, kills, bytesAQuote: bytes / quotes, peakMegabytes: (alone.peakBytes ?? 0) / 1e6 },
-    quotesASecond: Math.round(quotes / (alone.ms / 1_000)),
-    shareOfCopy: copyMs / (2 * alone.ms),
-    oneInstrumentsDayMs: oneDayMs,
-    sumsAgree: JSON.stringify(ours) === JSON.stringify(theirs),
+    ...{ quotes, dates: lakeDates.length, kills: killsDone, bytesAQuote: bytes / quotes },
+    peakMegabytes: (last.peakBytes ?? 0) / 1e6,
+    ...{ quotesASecond: Math.round(quotesASecond), shareOfCopy: quotesASecond / copiedASecond },
+    ...{ verifiedASecond: Math.round(quotes / (verified.ms / 1_000)) },
+    oneInstrumentsDayMs: await timeOneDay(out, lakeDates),
+    sumsAgree: JSON.stringify(ours) === JSON.stringify(duckdbs),
     restoredEqual: before === after,
-    dropped: (JSON.parse(dropped.stdout) as { dropped: unknown[] }).dropped,
+    dropped: (JSON.parse(dropped.stdout) as { dropped: { quotes: number }[] }).dropped.reduce(
+      (sum, range) => sum + range.quotes,
+      0,
+    ),
+    droppedMs: Math.round(dropped.ms),
     restored: (JSON.parse(restored.stdout) as { rows: unknown }).rows,
+    restoredMs: Math.round(restored.ms),
   };
   console.log(options.json ? JSON.stringify(figures) : figures);
   if (figures.bytesAQuote > MOST_BYTES_A_QUOTE || !figures.sumsAgree || !figures.restoredEqual)
@@ -100,15 +112,55 @@ try {
   await server.close();
 }
 
-/** Runs the program and kills it after so long, if it has not ended by then. */
-async function killed(argv: readonly string[], env: Record<string, string>, afterMs: number): Promise<void> {
+async function theirs(
+  url: string,
+): Promise<{ pool: pg.Pool; url: string; dir: string; close: () => Promise<void> }> {
+  const pool = createPool(url);
+  const dir = mkdtempSync(join(tmpdir(), "quotekeeper-lake-"));
+  await runProgram(["migrate"], { DATABASE_URL: url, QUOTEKEEPER_DATA_DIR: join(dir, "migrated") });
+  const close = async (): Promise<void> => {
+    await pool.end();
+    rmSync(dir, { recursive: true, force: true });
+  };
+  return { pool, url, dir, close };
+}
+
+/** Sessions that are not there yet. */
+async function fill(): Promise<void> {
+  const client = await server.pool.connect();
+  const { rows } = await client.query<{ at: Date | null }>("select max(observed_at) as at from quotes");
+  const newest = rows[0]?.at ?? null;
+  if (newest === null) await fillInstruments(client);
+  for (const [place, { open }] of sessions.entries())
+    if (newest === null || open > newest) await fillSession(client, open, place);
+  if (newest === null) await client.query("vacuum analyze");
+  client.release();
+}
+
+/** Runs the program and kills it in the midst of what follows after so many dates, if it has not ended by then. */
+async function killed(
+  argv: readonly string[],
+  { env, out, dates, delayMs }: { env: Record<string, string>; out: string; dates: number; delayMs: number },
+): Promise<void> {
   const child = spawn(process.execPath, [BIN, ...argv], {
     env: { PATH: process.env["PATH"] ?? "", ...env },
     stdio: "ignore",
   });
-  const timer = setTimeout(() => child.kill("SIGKILL"), afterMs);
-  await new Promise((resolve) => child.once("close", resolve));
-  clearTimeout(timer);
+  const ended = new Promise<NodeJS.Signals | null>((resolve) =>
+    child.once("close", (_, signal) => resolve(signal)),
+  );
+  const looking = setInterval(() => {
+    if (datesIn(out) < dates) return;
+    clearInterval(looking);
+    setTimeout(() => child.kill("SIGKILL"), delayMs).unref();
+  }, 50);
+  if ((await ended) === "SIGKILL") killsDone += 1;
+  clearInterval(looking);
+}
+
+function datesIn(out: string): number {
+  const days = join(out, "days");
+  return existsSync(days) ? readdirSync(days).length : 0;
 }
 
 async function sumsOfPostgres(): Promise<Record<string, string>> {
@@ -119,17 +171,31 @@ async function sumsOfPostgres(): Promise<Record<string, string>> {
   return rows[0] ?? {};
 }
 
-/** Partitions for the sample's months. */
-async function makeRoom(url: string): Promise<void> {
-  const pool = createPool(url);
-  const client = await pool.connect();
-  await ensurePartitions(client, instantFromDate(new Date(FIRST_MS)), instantFromDate(new Date(FIRST_MS)));
-  client.release();
-  await pool.end();
+/** Quotes a second that psql's `\\copy` brings into empty tables with the archive's keys, extended ones included; of the newest. */
+async function copyRate(): Promise<number> {
+  const both = ["quotes", "extended_quotes"].map((table) => ({
+    table,
+    file: join(server.dir, `${table}.txt`),
+  }));
+  const newest = "order by observed_at desc, instrument_id, source_id";
+  const output = await psql(server.url, [
+    ...both.map(
+      ({ table, file }) => `\\copy (select * from ${table} ${newest} limit ${COPIED_QUOTES}) to '${file}'`,
+    ),
+    ...both
+      .map(({ table }) => `create temp table copied_${table} (like ${table} including all)`)
+      .map((sql) => `${sql};`),
+    "\\timing on",
+    ...both.map(({ table, file }) => `\\copy copied_${table} from '${file}'`),
+  ]);
+  const times = [...output.matchAll(/^Time: ([\d.]+) ms/gm)].map(([, ms]) => Number(ms));
+  if (times.length !== both.length) throw new Error(`psql did not copy: ${output}`);
+  const quotes = Math.min(COPIED_QUOTES, sessions.length * SESSION_QUOTES);
+  return quotes / (times.reduce((sum, ms) => sum + ms, 0) / 1_000);
 }
 
-/** Of every number of every row: zeros behind the last digit are not in a Parquet file. */
-async function digest(): Promise<string> {
+/** Of every number of every row of some dates: zeros behind the last digit are not in a Parquet file. */
+async function digest(from: string, to: string): Promise<string> {
   const found: unknown[] = [];
   for (const table of ["quotes", "extended_quotes"]) {
     const { rows: columns } = await server.pool.query<{ name: string }>(
@@ -138,16 +204,16 @@ async function digest(): Promise<string> {
       [table],
     );
     const sums = columns.map(
-      ({ name }) =>
-        `sum(hash_numeric_extended(${name}::numeric, 0)::numeric * (instrument_id + extract(epoch from observed_at) * 1000000))`,
+      ({ name }, n) =>
+        `sum(hash_numeric_extended(${name}::numeric, 0)::numeric * (instrument_id + extract(epoch from observed_at) * 1000000)) as c${n}`,
     );
-    found.push(
-      (
-        await server.pool.query(
-          `select count(*), ${sums.map((sum, n) => `${sum} as c${n}`).join(", ")} from ${table}`,
-        )
-      ).rows,
+    const { rows } = await server.pool.query(
+      `select count(*), ${sums.join(", ")} from ${table}
+       where observed_at >= $1::date::timestamp at time zone 'America/New_York'
+         and observed_at < ($2::date + 1)::timestamp at time zone 'America/New_York'`,
+      [from, to],
     );
+    found.push(rows);
   }
   return JSON.stringify(found);
 }
@@ -168,28 +234,27 @@ async function bytesOf(out: string): Promise<number> {
   return Number(row?.["bytes"]);
 }
 
-/** The median of five, in ms: an instrument from the middle, one date of a year of such dates. */
-async function timeOneDay(out: string): Promise<number> {
+/** The median of five, in ms: an instrument from the middle, one date of a year; links make up for dates that are not there. */
+async function timeOneDay(out: string, dates: readonly string[]): Promise<number> {
   const year = join(server.dir, "year");
-  const [date = ""] = readdirSync(join(out, "quotes"));
   for (let day = 0; day < SESSIONS_A_YEAR; day++) {
-    const dir = join(year, `date=${new Date(FIRST_MS + day * DAY_MS).toISOString().slice(0, 10)}`);
+    const dir = join(year, `date=${new Date(Date.UTC(2020, 0, 1 + day)).toISOString().slice(0, 10)}`);
     mkdirSync(dir, { recursive: true });
-    linkSync(join(out, "quotes", date, "quotes.parquet"), join(dir, "quotes.parquet"));
+    symlinkSync(
+      join(out, "quotes", `date=${dates[day % dates.length]}`, "quotes.parquet"),
+      join(dir, "quotes.parquet"),
+    );
   }
-  const [found] = await duckdb(
-    `select instrument from read_parquet('${out}/quotes/${date}/*.parquet') group by 1 order by 1 offset 300 limit 1`,
-  );
-  const wanted = new Date(FIRST_MS + 200 * DAY_MS).toISOString().slice(0, 10);
   const instance = await DuckDBInstance.create(":memory:");
   const connection = await instance.connect();
   const times: number[] = [];
   for (let round = 0; round < 5; round++) {
     const startMs = performance.now();
-    await connection.runAndReadAll(
-      `select * from read_parquet('${year}/*/*.parquet') where date = '${wanted}' and instrument = '${found?.["instrument"]}'`,
+    const reader = await connection.runAndReadAll(
+      `select * from read_parquet('${year}/*/*.parquet') where date = '2020-07-19' and instrument = 'S123'`,
     );
     times.push(performance.now() - startMs);
+    if (reader.currentRowCount === 0) throw new Error("that day has no such instrument");
   }
   connection.closeSync();
   instance.closeSync();
