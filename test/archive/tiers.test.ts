@@ -4,10 +4,12 @@ import { migrate } from "../../src/archive/migrations.ts";
 import { readRetention } from "../../src/archive/tiers/community.ts";
 import { describeTier, readTier } from "../../src/archive/tiers/tier.ts";
 import { loadAll } from "../../src/archive/loader.ts";
+import { run } from "../cli/edges.ts";
 import { contentOf, rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase, poolOn, type TestDatabase } from "../support/database.ts";
 import { answerRecord, appendAll, at } from "../support/journal.ts";
+import { execute } from "../support/postgres/server.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { answerXml, equityXml, optionXml } from "../support/xml.ts";
 
@@ -64,7 +66,7 @@ async function journalOf(pool: pg.Pool, count: number) {
   };
   const append = (from: number) =>
     appendAll(journalDir, answers(5, from), { clock: createTestClock(at(60 * from)) });
-  return { load, replay, append };
+  return { dir: journalDir, load, replay, append };
 }
 
 /** What every view answers. */
@@ -89,6 +91,10 @@ const compressAll = (pool: pg.Pool) =>
   pool.query(
     "select compress_chunk(c) from unnest('{quotes,extended_quotes,intraday_bars}'::regclass[]) t cross join show_chunks(t) c",
   );
+
+/** As the default of 100,000 rows a statement is for a day of thousands of instruments. */
+const limitDecompression = (pool: pg.Pool, database: string) =>
+  pool.query(`alter database ${database} set timescaledb.max_tuples_decompressed_per_dml_transaction = 10`);
 
 describe("the storage tier", () => {
   test("is found out: a migrated database tells which it has", async () => {
@@ -244,6 +250,30 @@ describe("on TimescaleDB Community", () => {
     },
   );
 
+  communityTest(
+    "a rebuild of compressed days is not held up by the rows that TimescaleDB lets a statement decompress",
+    async () => {
+      const { pool, url, name } = await freshDatabase();
+      const journal = await journalOf(pool, 60);
+      await journal.load();
+      const content = await contentOf(pool);
+      await compressAll(pool);
+      // As 100,000, its default, is for a day of thousands of instruments.
+      await pool.query(
+        `alter database ${name} set timescaledb.max_tuples_decompressed_per_dml_transaction = 10`,
+      );
+
+      const { exitCode, stderr } = await run(["backfill", "--journal", journal.dir, "--rebuild"], {
+        ...{ DATABASE_URL: url, QUOTEKEEPER_DATA_DIR: tempDir() },
+      });
+
+      expect([exitCode, stderr]).toEqual([0, expect.not.stringContaining("decompression limit")]);
+      const { backfills, ...rebuilt } = await contentOf(pool);
+      expect(backfills).toBeDefined();
+      expect(content).toMatchObject(rebuilt);
+    },
+  );
+
   communityTest("the key is enforced in compressed chunks", async () => {
     const { pool } = await freshDatabase();
     await (await journalOf(pool, 30)).load();
@@ -267,14 +297,16 @@ describe("on TimescaleDB Community", () => {
   });
 
   communityTest(
-    "retention keeps the bars of quotes that a loader brought, before it drops them",
+    "retention keeps the bars of quotes that a loader brought, before it drops them, compressed ones too",
     async () => {
-      const { pool } = await freshDatabase();
+      const { pool, url, name } = await freshDatabase();
       await (await journalOf(pool, 200)).load();
       const before = (await viewsOf(pool)) as Record<string, unknown>;
+      await compressAll(pool);
+      await limitDecompression(pool, name);
 
       // All that is older than a day a century from now.
-      await pool.query("call drop_old_quotes(0, '{\"days\": -36500}')");
+      await execute(url, ["call drop_old_quotes(0, '{\"days\": -36500}')"]);
 
       expect(await rowsOfQuery(pool, "select count(*) as n from quotes")).toEqual([{ n: "0" }]);
       const after = (await viewsOf(pool)) as Record<string, unknown>;

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import type pg from "pg";
 import { markLate } from "../../src/archive/lateDays.ts";
+import { readTier } from "../../src/archive/tiers/tier.ts";
 import type { DayManifest } from "../../src/lake/lakeFiles.ts";
 import { run } from "../cli/edges.ts";
 import { duckdbRows } from "../export/duckdb.ts";
@@ -327,3 +328,55 @@ describe("quotes", () => {
     });
   });
 });
+
+const { pool: offered } = await freshDatabase();
+const isCommunity = (await readTier(offered)).name === "community";
+
+async function compress(pool: pg.Pool): Promise<void> {
+  await pool.query(
+    `select compress_chunk(c, if_not_compressed => true)
+     from unnest('{quotes,extended_quotes,intraday_bars,responses}'::regclass[]) t cross join show_chunks(t) c`,
+  );
+}
+
+(isCommunity ? test : test.skip)(
+  "compressed quotes are dropped and come back as others do, a single day of a chunk and late ones too; bars stay",
+  async () => {
+    const { pool, out, lake } = await old();
+    await compress(pool);
+    const [rows, bars] = [await rowsOfQuery(pool, ALL), await rowsOfQuery(pool, BARS)];
+    const quotesOf = ({ json }: Awaited<ReturnType<Lake>>): number =>
+      (json["dropped"] as { quotes: number }[]).reduce((sum, { quotes }) => sum + quotes, 0);
+
+    const dropped = await lake("--drop-hot");
+    const barsLeft = await rowsOfQuery(pool, BARS);
+    // One day of its chunk, compressed again beside what is not there.
+    await lake("restore --from 2026-01-12 --to 2026-01-12");
+    await compress(pool);
+    const again = await lake("--drop-hot");
+    // A late quote makes a chunk of its own, which has been compressed when the lake is written.
+    await see(pool, { at: "2026-01-12 12:00", bid: "1.5", ask: "1.6", last: "1.55" });
+    await late(pool, "2026-01-12");
+    await compress(pool);
+    const rewritten = await lake("--drop-hot");
+    const restored = await lake("restore --from 2026-01-01 --to 2026-12-31");
+    await compress(pool);
+    const twice = await lake("restore --from 2026-01-01 --to 2026-12-31");
+
+    expect([quotesOf(dropped), quotesOf(again), quotesOf(rewritten)]).toEqual([24, 6, 7]);
+    expect([dropped, again, rewritten].map(({ json }) => json["notDropped"])).toEqual([[], [], []]);
+    expect(barsLeft).toEqual(bars);
+    expect(rewritten.json).toMatchObject({ rewritten: ["2026-01-12"] });
+    expect([restored.json["rows"], twice.json["rows"]]).toEqual([
+      { quotes: 25, extended_quotes: 25 },
+      { quotes: 0, extended_quotes: 0 },
+    ]);
+    expect((await lake("verify")).json).toMatchObject({ faults: [] });
+    expect(dayOf(out, "2026-01-12").tables.find(({ name }) => name === "quotes")).toMatchObject({
+      ...{ rows: 7, revision: 2 },
+    });
+    await pool.query("delete from quotes where last = 1.55");
+    await pool.query("delete from extended_quotes where observed_at = '2026-01-12 17:00+00'");
+    expect(await rowsOfQuery(pool, ALL)).toEqual(rows);
+  },
+);
