@@ -35,18 +35,18 @@ const QUOTES_PER_CALL = 325;
 /** Answers before the ones that count: connections, prepared statements and compiled code are there by then. */
 const WARM_UP = 12;
 
-/** Loads `count` answers each way, in turn. */
+/** Loads `count` answers of `perCall` quotes each way, in turn. */
 export async function benchLive(
-  server: BenchServer,
+  server: Pick<BenchServer, "pool" | "dir">,
   fromMinute: number,
-  count: number,
+  { count, perCall = QUOTES_PER_CALL }: { count: number; perCall?: number },
 ): Promise<LiveFigures> {
   const rounds = count + WARM_UP;
   // Each way has every third answer: none comes behind a later one of its instruments.
-  const polls = { symbolCount: QUOTES_PER_CALL, perCall: QUOTES_PER_CALL, minutes: 3 * rounds, fromMinute };
+  const polls = { symbolCount: perCall, perCall, minutes: 3 * rounds, fromMinute };
   const answers = records(polls, 2);
   const figures: LiveFigures = {
-    ...{ quoteCount: QUOTES_PER_CALL, byHand: [], parse: [], commit: [], fromJournal: [] },
+    ...{ quoteCount: perCall, byHand: [], parse: [], commit: [], fromJournal: [] },
   };
   const hand = handWriter(server);
   const memory = memoryLoader(server);
@@ -78,7 +78,7 @@ export async function benchLive(
 }
 
 /** What somebody would write who has nothing to look up, to check or to move. */
-function handWriter({ pool }: BenchServer): (units: readonly QuoteUnit[]) => Promise<void> {
+function handWriter({ pool }: Pick<BenchServer, "pool">): (units: readonly QuoteUnit[]) => Promise<void> {
   return async (units) => {
     const client = await pool.connect();
     await client.query("begin");
@@ -99,7 +99,7 @@ function handWriter({ pool }: BenchServer): (units: readonly QuoteUnit[]) => Pro
 
 function memoryLoader({
   pool,
-}: BenchServer): (answer: ReturnType<typeof rowsOf>, place: number) => Promise<void> {
+}: Pick<BenchServer, "pool">): (answer: ReturnType<typeof rowsOf>, place: number) => Promise<void> {
   let committed: () => void = () => undefined;
   let later = Promise.resolve();
   const loader = new StretchLoader({
@@ -118,7 +118,7 @@ function memoryLoader({
   };
 }
 
-async function journalLoader({ pool, dir }: BenchServer) {
+async function journalLoader({ pool, dir }: Pick<BenchServer, "pool" | "dir">) {
   const journalDir = join(dir, "journal");
   const journal = await openJournal({ dir: journalDir, clock: systemClock, onProblem: rethrow });
   let loaded: () => void = () => undefined;

@@ -24,7 +24,7 @@ const minutes = Number(options.minutes);
 const server = await openBenchServer();
 try {
   const bulk = await benchBulk(server, minutes, Number(options.rounds));
-  const live = await benchLive(server, minutes, Number(options.answers));
+  const live = await benchLive(server, minutes, { count: Number(options.answers) });
   const report = reportOf(bulk, live);
   if (options.json) console.log(JSON.stringify(report, null, 2));
   else printReport(report);

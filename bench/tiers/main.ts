@@ -16,6 +16,7 @@ import { createPool } from "../../src/archive/connect.ts";
 import { describeTier, readTier } from "../../src/archive/tiers/tier.ts";
 import { execute, startTestServer } from "../../test/support/postgres/server.ts";
 import { runProgram } from "../backfill/program.ts";
+import { benchLive } from "../ingest/live.ts";
 import { median } from "../ingest/report.ts";
 import { writeMarket } from "./market.ts";
 
@@ -129,9 +130,23 @@ async function measure(
       process.exitCode = 1;
     }
     rmSync(out, { recursive: true });
+    await live(url, figures);
     for (const name of ["replay", "compress", "lake", "lake verify", "lake --drop-hot", "lake restore"])
       if (figures[name] !== undefined) figures[name] = (figures[name] * 1e6) / quotes;
     return { tier: describeTier(tier), figures: { quotes, ...figures } };
+  } finally {
+    await pool.end();
+  }
+}
+
+/** Milliseconds from an answer's append to the journal, fsync included, through commit: one after the other. */
+async function live(url: string, figures: Figures): Promise<void> {
+  const pool = createPool(url);
+  const journal = mkdtempSync(join(dir, "live-"));
+  try {
+    const { fromJournal, byHand } = await benchLive({ pool, dir: journal }, 0, { count: 60, perCall: 100 });
+    figures["live answer, ms"] = median(fromJournal);
+    figures["by hand, ms"] = median(byHand);
   } finally {
     await pool.end();
   }

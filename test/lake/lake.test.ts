@@ -32,9 +32,14 @@ function dayOf(out: string, date: string): DayManifest {
   return JSON.parse(readFileSync(join(out, "days", `${date}.json`), "utf8")) as DayManifest;
 }
 
-/** A session a week, of two stocks and months ago, with quotes on both sides of UTC's midnight. */
-async function old(): Promise<World> {
+/**
+ * A session a week, of two stocks and months ago, with quotes on both sides of UTC's midnight.
+ *
+ * @param settle what is said to the database before its first row
+ */
+async function old(settle = "select 1"): Promise<World> {
   const database = await freshDatabase();
+  await database.pool.query(settle);
   await database.pool.query(
     "insert into instruments (id, security_type, symbol, first_seen_at, last_seen_at) values (1, 'CS', 'AAPL', now(), now()), (2, 'CS', 'MSFT', now(), now())",
   );
@@ -330,7 +335,7 @@ describe("quotes", () => {
 });
 
 const { pool: offered } = await freshDatabase();
-const isCommunity = (await readTier(offered)).name === "community";
+const tier = (await readTier(offered)).name;
 
 async function compress(pool: pg.Pool): Promise<void> {
   await pool.query(
@@ -339,7 +344,24 @@ async function compress(pool: pg.Pool): Promise<void> {
   );
 }
 
-(isCommunity ? test : test.skip)(
+(tier === "plain" ? test.skip : test)(
+  "quotes go by weeks where the operator has made chunks so short",
+  async () => {
+    const { lake } = await old(
+      "select set_chunk_time_interval(t, interval '7 days') from unnest('{quotes,extended_quotes}'::regclass[]) t",
+    );
+
+    const { json } = await lake("--drop-hot");
+
+    const dropped = json["dropped"] as { from: string; to: string; quotes: number }[];
+    expect(dropped.map(({ from, to }) => (Date.parse(to) - Date.parse(from)) / 86_400_000)).toEqual([
+      7, 7, 7,
+    ]);
+    expect(dropped.map(({ quotes }) => quotes)).toEqual([6, 6, 12]);
+  },
+);
+
+(tier === "community" ? test : test.skip)(
   "compressed quotes are dropped and come back as others do, a single day of a chunk and late ones too; bars stay",
   async () => {
     const { pool, out, lake } = await old();
