@@ -2,6 +2,8 @@ import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
+import { digestsQuery, rowsQuery } from "../../src/archive/export/exportQueries.ts";
+import { EXPORT_TABLES, type ExportTable, readColumns } from "../../src/archive/export/tables.ts";
 import type { Manifest } from "../../src/export/manifest.ts";
 import { run } from "../cli/edges.ts";
 import { rowsOfQuery } from "../support/archive.ts";
@@ -435,3 +437,46 @@ describe("the place of an export", () => {
     expect(stderr).toMatch(/^EXPORT_WRITE_FAILED: .*below: E[A-Z]+\. Free space/m);
   });
 });
+
+test("a day that the server's statistics do not know yet is read with one look at each row's instrument", async () => {
+  const { pool } = await freshDatabase();
+  const [instruments, minutes] = [50, 60];
+  await pool.query(
+    `insert into instruments (id, security_type, symbol, first_seen_at, last_seen_at)
+     select n, 'CS', 'S' || n, now(), now() from generate_series(1, ${instruments}) n`,
+  );
+  const fill = (date: string) =>
+    pool.query(
+      `insert into quotes (observed_at, instrument_id, source_id, delayed, last)
+       select $1::timestamptz + m * interval '1 minute', i, 1, false, 1
+       from generate_series(1, ${instruments}) i cross join generate_series(1, ${minutes}) m`,
+      [`${date} 15:00+00`],
+    );
+  await fill("2026-11-18");
+  await pool.query("analyze");
+  await fill("2026-11-20");
+  const table = EXPORT_TABLES.find(({ name }) => name === "quotes") as ExportTable;
+  const client = await pool.connect();
+  const columns = await readColumns(client, "quotes");
+  client.release();
+  const day = { from: "2026-11-20", to: "2026-11-20", symbols: null };
+
+  for (const query of [
+    digestsQuery(table, columns, day),
+    rowsQuery(table, columns, { range: day, format: "binary" }),
+  ]) {
+    const [plan] = await rowsOfQuery(pool, `explain (analyze, timing off, format json) ${query}`);
+
+    const looked = nodesOf(plan?.["QUERY PLAN"]).filter((node) => node["Relation Name"] === "instruments");
+    const rows = looked.map((node) => Number(node["Actual Rows"]) * Number(node["Actual Loops"]));
+    expect(rows.length).toBeGreaterThan(0);
+    expect(Math.max(...rows)).toBeLessThanOrEqual(instruments * minutes);
+  }
+});
+
+/** All nodes of a plan. */
+function nodesOf(value: unknown): Record<string, unknown>[] {
+  if (typeof value !== "object" || value === null) return [];
+  const below = Object.values(value).flatMap(nodesOf);
+  return "Node Type" in value ? [value as Record<string, unknown>, ...below] : below;
+}
