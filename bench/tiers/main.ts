@@ -7,7 +7,7 @@
  * Everything it makes is gone at the end. Exits 1 when rows are not the same at the end as they were.
  */
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -15,7 +15,7 @@ import type pg from "pg";
 import { createPool } from "../../src/archive/connect.ts";
 import { describeTier, readTier } from "../../src/archive/tiers/tier.ts";
 import { execute, startTestServer } from "../../test/support/postgres/server.ts";
-import { runProgram } from "../backfill/program.ts";
+import { type Ran, runProgram } from "../backfill/program.ts";
 import { benchLive } from "../ingest/live.ts";
 import { median } from "../ingest/report.ts";
 import { writeMarket } from "./market.ts";
@@ -32,6 +32,8 @@ const { values: options } = parseArgs({
 
 /** Of one server and round: seconds for a million quotes, bytes a quote. */
 type Figures = Record<string, number>;
+
+const timedOnes = new Set(["replay", "compress", "lake", "lake verify", "lake --drop-hot", "lake restore"]);
 
 const dir = mkdtempSync(join(tmpdir(), "quotekeeper-tiers-"));
 const embedded = options.server.length === 0 ? await startTestServer() : null;
@@ -81,10 +83,13 @@ async function measure(
   try {
     const empty = await databaseBytes(pool);
     const quotesOf = async (): Promise<number> => oneNumber(pool, "select count(*) as n from quotes");
-    const timed = async (name: string, work: () => Promise<unknown>): Promise<void> => {
+    const server = await postmasterOf(pool);
+    const timed = async (name: string, work: () => Promise<Ran | void>): Promise<void> => {
+      const cpuMs = serverCpuMs(server);
       const startMs = performance.now();
-      await work();
+      const ran = await work();
       figures[name] = (performance.now() - startMs) / 1_000;
+      figures[`${name}, processor`] = (serverCpuMs(server) - cpuMs + (ran?.cpuMs ?? 0)) / 1_000;
     };
     await timed("replay", () => runProgram(["backfill", "--journal", "--json"], env));
     const quotes = await quotesOf();
@@ -111,8 +116,9 @@ async function measure(
     const before = await digest(pool);
     const out = join(dir, "lake");
     await timed("lake", async () => {
-      const { stdout } = await runProgram(["lake", "--out", out, "--json"], env);
-      figures["lake bytes"] = (JSON.parse(stdout) as { bytes: number }).bytes / quotes;
+      const ran = await runProgram(["lake", "--out", out, "--json"], env);
+      figures["lake bytes"] = (JSON.parse(ran.stdout) as { bytes: number }).bytes / quotes;
+      return ran;
     });
     await timed("lake verify", () => runProgram(["lake", "verify", "--out", out, "--json"], env));
     await timed("lake --drop-hot", () => runProgram(["lake", "--out", out, "--drop-hot", "--json"], env));
@@ -131,8 +137,8 @@ async function measure(
     }
     rmSync(out, { recursive: true });
     await live(url, figures);
-    for (const name of ["replay", "compress", "lake", "lake verify", "lake --drop-hot", "lake restore"])
-      if (figures[name] !== undefined) figures[name] = (figures[name] * 1e6) / quotes;
+    for (const [name, seconds] of Object.entries(figures))
+      if (timedOnes.has(name.replace(", processor", ""))) figures[name] = (seconds * 1e6) / quotes;
     return { tier: describeTier(tier), figures: { quotes, ...figures } };
   } finally {
     await pool.end();
@@ -161,14 +167,19 @@ async function measureMove(server: string, dump: string): Promise<void> {
     const quotes = await oneNumber(pool, "select count(*) as n from quotes");
     if (quotes === 0) throw new Error(stderr.toString());
     const before = await digest(pool);
+    const postmaster = await postmasterOf(pool);
+    const cpuMs = serverCpuMs(postmaster);
     const { ms } = await runProgram(["migrate", "--to-timescaledb"], { DATABASE_URL: url });
+    const moveCpuMs = serverCpuMs(postmaster) - cpuMs;
     const after = await digest(pool);
     const tier = await readTier(pool);
     if (after !== before || tier.name === "plain") {
       console.error(`${describeTier(tier)}: the rows that were moved are others`);
       process.exitCode = 1;
     }
-    note(`moved to ${describeTier(tier)}`, { quotes, move: (ms * 1e3) / quotes });
+    note(`moved to ${describeTier(tier)}`, {
+      ...{ quotes, move: (ms * 1e3) / quotes, "move, processor": (moveCpuMs * 1e3) / quotes },
+    });
   } finally {
     await pool.end();
     await dropped(server, "moved");
@@ -207,6 +218,36 @@ async function tableBytes(pool: pg.Pool, table: string): Promise<number> {
       ? `select hypertable_size('${table}') as n`
       : `select coalesce(sum(pg_total_relation_size(relid)), pg_total_relation_size('${table}')) as n from pg_partition_tree('${table}')`,
   );
+}
+
+/** The process id of a server on this machine; null for another's. */
+async function postmasterOf(pool: pg.Pool): Promise<string | null> {
+  const { rows } = await pool.query<{ dir: string }>("select current_setting('data_directory') as dir");
+  const file = join(rows[0]?.dir ?? "", "postmaster.pid");
+  return existsSync(file) ? (readFileSync(file, "utf8").split("\n")[0] ?? null) : null;
+}
+
+/** Processor time of a server and all that it has started, ended or not: the wall's clock tells what else the machine does. */
+function serverCpuMs(postmaster: string | null): number {
+  if (postmaster === null) return NaN;
+  const stats = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name) && existsSync(`/proc/${name}/stat`))
+    .map((pid) => ({ pid, fields: statOf(pid) }));
+  const ticks = stats
+    .filter(({ pid, fields }) => pid === postmaster || fields[1] === postmaster)
+    // utime and stime; those of children that have ended are the postmaster's.
+    .flatMap(({ pid, fields }) => fields.slice(11, pid === postmaster ? 15 : 13));
+  return ticks.reduce((sum, tick) => sum + 10 * Number(tick), 0);
+}
+
+function statOf(pid: string): string[] {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, "utf8")
+      .replace(/^.*\) /s, "")
+      .split(" ");
+  } catch {
+    return []; // It has ended meanwhile.
+  }
 }
 
 /** What the policies would do in their own time. */
