@@ -11,11 +11,11 @@ COPY scripts ./scripts
 COPY src ./src
 RUN npm run build
 
-# Without what only development needs, and without the embedded PostgreSQL, which is for machines without a server.
+# Without what only development needs; the embedded PostgreSQL, for machines without a server, is a part of that.
 FROM ${NODE} AS dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
-RUN npm ci --omit=dev --omit=optional --ignore-scripts && npm cache clean --force
+RUN npm ci --omit=dev --ignore-scripts && npm cache clean --force
 
 FROM ${NODE}
 RUN apt-get update \

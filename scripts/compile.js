@@ -26,8 +26,8 @@ export async function compile(root, target, more = []) {
       [...PROGRAM, ...more].map((entry) => [entry, join(root, "src", `${entry}.ts`)]),
     ),
     platform: "node",
-    // pg looks for it, and does without.
-    external: [/^node:/, "pg-native"],
+    // pg looks for it, and does without. DuckDB is an optional package, which brings machine code.
+    external: [/^node:/, "pg-native", "@duckdb/node-api"],
     // pg looks at `navigator` to learn what it runs in. Without one, as in Node 20, it loads all of fetch() to find out: 30 ms.
     transform: { target: "node20", define: { navigator: '{"userAgent":"Node.js"}' } },
     checks: { eval: false, pluginTimings: false },

@@ -408,6 +408,26 @@ const table = {
     exitCode: 1,
     hint: "Free space, or correct the permissions of --out, then run the same again: it goes on where it was.",
   },
+  DUCKDB_MISSING: {
+    retryable: false,
+    exitCode: 1,
+    hint: "`quotekeeper sql` needs this optional package: run `npm install --no-save @duckdb/node-api@1.5.5-r.5`, or `npm ci` without --omit=optional. All other commands work without it.",
+  },
+  SQL_WRONG: {
+    retryable: false,
+    exitCode: 2,
+    hint: "Correct the statement; its dialect is DuckDB's. `show tables` lists what can be asked, `describe quotes` its columns.",
+  },
+  SQL_REFUSED: {
+    retryable: false,
+    exitCode: 2,
+    hint: "`quotekeeper sql` reads the archive and does nothing else: see docs/lake-sql.md.",
+  },
+  SQL_FAILED: {
+    retryable: false,
+    exitCode: 1,
+    hint: "Ask for fewer days or columns if memory or the disk is full; TMPDIR says where room is taken. `quotekeeper lake verify` looks for damaged files.",
+  },
   PORT_IN_USE: {
     retryable: false,
     exitCode: 1,

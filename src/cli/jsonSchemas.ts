@@ -13,6 +13,7 @@ import { migrateJson } from "./migrate.ts";
 import { planJson } from "./plan.ts";
 import { pollJson } from "./poll.ts";
 import { keysAddJson, keysListJson, keysRevokeJson } from "./serveKeys.ts";
+import { sqlJson } from "./sqlAnswer.ts";
 import { statusJson } from "../run/statusJson.ts";
 
 /** By the command's words behind `quotekeeper`, in the order in which people read them. */
@@ -33,6 +34,7 @@ export const JSON_SCHEMAS: Readonly<Record<string, z.ZodType>> = {
   lake: lakeJson,
   "lake verify": lakeVerifyJson,
   "lake restore": lakeRestoreJson,
+  sql: sqlJson,
   "journal list": journalListJson,
   "journal verify": journalVerifyJson,
   "journal accept": journalAcceptJson,

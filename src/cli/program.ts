@@ -80,6 +80,10 @@ const COMMANDS: Readonly<Record<string, { does: string; load: () => Promise<AddC
     does: "whole days of the archive as proven Parquet files, those that are not there yet; `lake verify` reads them, `lake restore` brings quotes back",
     load: async () => (await import("./lake.ts")).addLake,
   },
+  sql: {
+    does: "asks the archive in SQL, lake and database as one, with DuckDB in the process; it only reads",
+    load: async () => (await import("./sql.ts")).addSql,
+  },
   completion: {
     does: "a script that completes commands, options and their values in a shell",
     load: async () => (await import("./completion.ts")).addCompletion,

@@ -3,7 +3,7 @@ import type pg from "pg";
 import { digestsOf } from "../archive/export/snapshot.ts";
 import { EXPORT_TABLES, readColumns } from "../archive/export/tables.ts";
 import { dropRange, type HotRange, readHotRanges } from "../archive/lake/hotRows.ts";
-import { readLateDays } from "../archive/lake/lakeRows.ts";
+import { readLateDays, type WrittenDay } from "../archive/lake/lakeRows.ts";
 import { dateOf, instantFromDate, microsOf } from "../clock.ts";
 import { addDays, exchangeDate } from "../market/calendar/dates.ts";
 import { fileDigests } from "./fileDigests.ts";
@@ -44,11 +44,8 @@ export async function dropHot(
   return report;
 }
 
-function writtenOf({
-  date,
-  source: { snapshot },
-  writtenAt,
-}: DayManifest): Parameters<typeof readLateDays>[1][number] {
+/** What the database is asked about a date's files with. */
+export function writtenOf({ date, source: { snapshot }, writtenAt }: DayManifest): WrittenDay {
   return { date, snapshot, writtenAt };
 }
 

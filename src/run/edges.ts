@@ -13,6 +13,8 @@ export type Sink = {
   columns: number;
   /** Height in lines; absent where no terminal is. */
   rows?: number | undefined;
+  /** Resolves when what was written has left the process, as far as it goes: whoever writes much does not pile it up. */
+  drained?: () => Promise<void>;
   /** Calls back whenever the terminal has got another size. Returns how to stop listening. */
   onResize?: (callback: () => void) => () => void;
 };
@@ -28,6 +30,8 @@ export type Edges = {
   stdout: Sink;
   /** Logs and complaints. */
   stderr: Sink;
+  /** Standard input; absent where nothing can be read. */
+  stdin?: () => NodeJS.ReadableStream & { isTTY?: boolean };
   env: Readonly<Record<string, string | undefined>>;
   /** Working directory, where `.env` is looked for. */
   directory: string;
@@ -67,6 +71,8 @@ export function processEdges(): Edges {
     stdout: sink(process.stdout, () => interruptions.tell(READER_GONE)),
     // A log that nobody reads stops nothing.
     stderr: sink(process.stderr, () => undefined),
+    // Looked at by whoever reads it alone: it opens what is there.
+    stdin: () => process.stdin,
     env: process.env,
     directory: process.cwd(),
     onInterrupt: interruptions.listen,
@@ -91,6 +97,12 @@ function sink(stream: NodeJS.WriteStream, onGone: () => void): Sink {
       if (!gone) stream.write(text);
     },
     isTTY: stream.isTTY === true,
+    drained: async () => {
+      if (gone || !stream.writableNeedDrain) return;
+      await new Promise<void>((resolve) => {
+        for (const event of ["drain", "error", "close"]) stream.once(event, () => resolve());
+      });
+    },
     get columns() {
       return stream.columns || 80;
     },

@@ -31,7 +31,8 @@ function loadedBy(...args: string[]): string[] {
     .filter((url) => url.includes("/dist/"))
     .map((url) => readFileSync(fileURLToPath(url), "utf8"))
     .join("\n");
-  return Object.entries(LIBRARIES).flatMap(([name, word]) => (code.includes(word) ? [name] : []));
+  const bundled = Object.entries(LIBRARIES).flatMap(([name, word]) => (code.includes(word) ? [name] : []));
+  return files.some((url) => url.includes("/@duckdb/")) ? [...bundled, "duckdb"] : bundled;
 }
 
 test("a command loads the libraries that it needs, and no others", () => {
@@ -40,4 +41,10 @@ test("a command loads the libraries that it needs, and no others", () => {
   expect(loadedBy("poll", "--help")).toEqual(["pg", "zod", "commander"]);
   expect(loadedBy("collect", "--help")).toEqual(["pino-pretty", "zod", "commander"]);
   expect(loadedBy("export", "--help")).toContain("hyparquet-writer");
+});
+
+test("DuckDB is loaded when a statement is asked, and not to say how", () => {
+  expect(loadedBy("lake", "--help")).not.toContain("duckdb");
+  expect(loadedBy("sql", "--help")).not.toContain("duckdb");
+  expect(loadedBy("sql", "--lake-only", "--lake", tempDir(), "select 1")).toContain("duckdb");
 });

@@ -1,7 +1,6 @@
 /** The SQL of an export. COPY takes no parameters: what comes from outside is quoted here, and nowhere else. */
 import pg from "pg";
 import type { ExportColumn, ExportTable } from "./tables.ts";
-import { EXPORT_SOURCE_ID } from "../../read/exportRows.ts";
 import type { Instant } from "../../clock.ts";
 import { harmlessSql } from "../../read/cell.ts";
 import { INSTRUMENT_NAME } from "../instruments.ts";
@@ -14,6 +13,8 @@ export type ExportRange = {
   symbols: readonly string[] | null;
   /** Only rows of this time, from `from` on and before `to`; absent: of all times. */
   within?: { from: Instant; to: Instant };
+  /** Only rows of these instruments; absent or null: of all. */
+  instruments?: readonly number[] | null;
 };
 
 const NEW_YORK = "'America/New_York'";
@@ -113,10 +114,13 @@ function fromWhere(table: ExportTable, range: ExportRange, joins = ""): string {
         ]
       : []),
     ...narrowing(table, range.symbols),
-    ...(table.name === "sources" ? [`t.id <> ${EXPORT_SOURCE_ID}`] : []),
+    ...(range.instruments && table.symbol === "instrument_id"
+      ? [`t.instrument_id = any (array[${range.instruments.map(Number).join(", ")}]::integer[])`]
+      : []),
+    ...(table.leftOut === undefined ? [] : [`not (${table.leftOut})`]),
   ];
   const where = conditions.length > 0 ? ` where ${conditions.join(" and ")}` : "";
-  return `from ${table.name} t${joins}${where}`;
+  return `from ${table.from ?? table.name} t${joins}${where}`;
 }
 
 function bounds(sql: string, kind: "time" | "date", { from, to }: ExportRange): string[] {

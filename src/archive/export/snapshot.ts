@@ -4,6 +4,7 @@ import type pg from "pg";
 import { to as copyTo } from "pg-copy-streams";
 import type { Instant } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
+import { readArchiveIdentity, readDroppedDays, readLateDays, type WrittenDay } from "../lake/lakeRows.ts";
 import { type ExportColumn, readColumns, type ExportTable } from "./tables.ts";
 import { daysQuery, digestsQuery, type ExportRange, type RowFormat, rowsQuery } from "./exportQueries.ts";
 
@@ -38,6 +39,12 @@ export type ArchiveSnapshot = {
   ) => Promise<{ rows: number; columns: ColumnDigest[] }>;
   /** The symbols among these that the archive has no instrument of. */
   unknownSymbols: (symbols: readonly string[]) => Promise<string[]>;
+  /** What the archive knows for its lake: see lake/lakeRows.ts. */
+  lake: {
+    identity: () => Promise<string>;
+    lateDays: (written: readonly WrittenDay[]) => Promise<string[]>;
+    droppedDays: () => Promise<Set<string>>;
+  };
 };
 
 /**
@@ -109,6 +116,11 @@ function snapshotOf(client: pg.ClientBase, signal: AbortSignal): ArchiveSnapshot
       return rows[0] as (typeof rows)[number];
     },
     digests: (table, columns, range) => digestsOf(client, { table, columns }, range),
+    lake: {
+      identity: () => readArchiveIdentity(client),
+      lateDays: (written) => readLateDays(client, written),
+      droppedDays: () => readDroppedDays(client),
+    },
     unknownSymbols: async (symbols) => {
       const { rows } = await client.query<{ symbol: string }>(
         `select symbol from unnest($1::text[]) with ordinality as w (symbol, place)

@@ -1,6 +1,7 @@
 /** The tables and views that `export` can write: how each is cut into days, ordered and narrowed to symbols. */
 import pg from "pg";
 import { QuotekeeperError } from "../../errors.ts";
+import { EXPORT_SOURCE_ID } from "../../read/exportRows.ts";
 
 /** One table or view of the archive. Its columns are read from the database itself. */
 export type ExportTable = {
@@ -24,6 +25,10 @@ export type ExportTable = {
    * `whole`: other tables need it whole. Null: it cannot be narrowed to symbols.
    */
   symbol: "instrument_id" | "symbol" | "name" | "whole" | null;
+  /** SQL of rows that no file has. */
+  leftOut?: string;
+  /** SQL of what is read, where it is not the table of that name. */
+  from?: string;
 };
 
 const QUOTE_ROWS = {
@@ -61,6 +66,7 @@ export const EXPORT_TABLES: readonly ExportTable[] = [
     byDefault: true,
     day: null,
     order: ["id"],
+    leftOut: `t.id = ${EXPORT_SOURCE_ID}`,
   },
   {
     ...REFERENCE,

@@ -3,8 +3,8 @@ import type pg from "pg";
 import type { Instant } from "../../clock.ts";
 
 /** The archive's name of chance. */
-export async function readArchiveIdentity(pool: pg.Pool): Promise<string> {
-  const { rows } = await pool.query<{ id: string }>("select id from archive_identity");
+export async function readArchiveIdentity(db: Pick<pg.ClientBase, "query">): Promise<string> {
+  const { rows } = await db.query<{ id: string }>("select id from archive_identity");
   return rows[0]?.id ?? "";
 }
 
@@ -48,7 +48,7 @@ export async function readDatesWithRows(
 }
 
 /** What a day's files were made of: see the manifests. */
-type WrittenDay = { date: string; snapshot: string; writtenAt: Instant };
+export type WrittenDay = { date: string; snapshot: string; writtenAt: Instant };
 
 /**
  * Exchange dates whose rows came, or were changed, when the date was over, and when it was not written yet, or after that.
@@ -74,8 +74,8 @@ export async function readLateDays(
 }
 
 /** Exchange dates of which quotes were dropped behind the lake's files. */
-export async function readDroppedDays(pool: pg.Pool): Promise<Set<string>> {
-  const { rows } = await pool.query<{ date: string }>("select date::text as date from dropped_days");
+export async function readDroppedDays(db: Pick<pg.ClientBase, "query">): Promise<Set<string>> {
+  const { rows } = await db.query<{ date: string }>("select date::text as date from dropped_days");
   return new Set(rows.map(({ date }) => date));
 }
 

@@ -1,0 +1,239 @@
+/** `quotekeeper sql`: one statement, or a prompt for many, over the lake and the database as one archive. */
+import { mkdtemp, open, readdir, rename, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join, basename, resolve } from "node:path";
+import { Option } from "commander";
+import type pg from "pg";
+import type { Config } from "../config/loadEnvironment.ts";
+import { QuotekeeperError } from "../errors.ts";
+import type { Instant } from "../clock.ts";
+import { syncDirectory } from "../journal/fs.ts";
+import { LakeFiles } from "../lake/lakeFiles.ts";
+import { askSql } from "../lake/sql/askSql.ts";
+import { readTextFile } from "../plainFiles.ts";
+import { isGone, PROCESSES } from "../processes.ts";
+import { archiveExists, requireSchema, withArchive } from "../run/archive.ts";
+import { type Edges, Interrupted, READER_GONE } from "../run/edges.ts";
+import { parseInstant } from "./arguments.ts";
+import type { AddCommand } from "./command.ts";
+import { showAnswer, type SqlFormat } from "./sqlAnswer.ts";
+import { oneLine, say } from "./terminal/harmless.ts";
+import { StatusLine } from "./terminal/statusLine.ts";
+import { thousands } from "./terminal/table.ts";
+
+type Options = {
+  file?: string;
+  lake?: string;
+  lakeOnly: boolean;
+  asOf?: Instant;
+  json: boolean;
+  csv: boolean;
+  raw: boolean;
+  parquet?: string;
+};
+
+/** A statement, where it is asked, and how the answer is shown. */
+export const addSql: AddCommand = (command, { run, edges }) => {
+  const format = (flag: string, help: string): Option => new Option(flag, help).default(false);
+  command
+    .argument("[statement]", "what to ask; without it, it is read from standard input, or asked for")
+    .option("--file <file>", "read the statement from a file")
+    .option("--lake <directory>", "the lake's directory; default: QUOTEKEEPER_LAKE_DIR")
+    .option("--lake-only", "ask the lake alone, without the database", false)
+    .addOption(
+      new Option(
+        "--as-of <time>",
+        "the time for which option_chain_latest shows contracts, with its offset; default: now",
+      ).argParser(parseInstant),
+    )
+    .addOption(format("--json", "print JSON").conflicts(["csv", "parquet"]))
+    .addOption(format("--csv", "print CSV").conflicts(["parquet"]))
+    .option(
+      "--raw",
+      "in CSV write every text exactly as it is, even if a spreadsheet would run it as a formula",
+      false,
+    )
+    .option("--parquet <file>", "write a Parquet file; it appears when it is whole")
+    .action((statement: string | undefined, options: Options) => {
+      if (statement !== undefined && options.file !== undefined)
+        command.error("error: give the statement or --file, not both", { exitCode: 2 });
+      if (options.raw && !options.csv) command.error("error: --raw is for --csv", { exitCode: 2 });
+      return run((config) => sql(config, edges, { ...options, statement }));
+    });
+};
+
+/** @returns 0; whatever is in the way throws */
+async function sql(
+  config: Config,
+  edges: Edges,
+  options: Options & { statement: string | undefined },
+): Promise<number> {
+  const text = await statementOf(edges, options);
+  const dir = lakeDirOf(config, edges, options);
+  const lake = dir === null ? null : new LakeFiles(dir);
+  if (lake === null) {
+    if (options.lakeOnly)
+      throw new QuotekeeperError(
+        "USAGE",
+        "--lake-only: name the lake's directory, by --lake or QUOTEKEEPER_LAKE_DIR",
+      );
+    say(edges.stderr, "No lake is named (--lake, QUOTEKEEPER_LAKE_DIR): the database alone is asked.");
+  }
+  const ask = (pool: pg.Pool | null): Promise<number> => askAll({ pool, lake, edges, options, text });
+  if (options.lakeOnly) return ask(null);
+  if (!(await archiveExists(config)))
+    throw new QuotekeeperError(
+      "ARCHIVE_EMPTY",
+      `${resolve(config.dataDir)} holds no archive${lake === null ? "" : "; with --lake-only the lake alone is asked"}`,
+    );
+  try {
+    return await withArchive(config, { clock: edges.clock }, async ({ pool, address }) => {
+      await requireSchema(pool, address);
+      return ask(pool);
+    });
+  } catch (error) {
+    if (lake !== null && error instanceof QuotekeeperError && error.code === "DATABASE_UNREACHABLE")
+      throw new QuotekeeperError(error.code, `${error.detail}; with --lake-only the lake alone is asked`, {
+        cause: error,
+      });
+    throw error;
+  }
+}
+
+function lakeDirOf({ lakeDir }: Config, { directory }: Edges, { lake }: Options): string | null {
+  const given = lake ?? lakeDir;
+  return given === undefined ? null : resolve(directory, given);
+}
+
+/** @returns null where a person is to be asked */
+async function statementOf(
+  edges: Edges,
+  { statement, file }: Options & { statement: string | undefined },
+): Promise<string | null> {
+  if (statement !== undefined) return statement;
+  if (file !== undefined) {
+    const path = resolve(edges.directory, file);
+    return readTextFile(path).catch((error: NodeJS.ErrnoException) => {
+      throw new QuotekeeperError("USAGE", `--file ${path} cannot be read (${error.code ?? error.message})`);
+    });
+  }
+  const stdin = edges.stdin?.();
+  if (!stdin) throw new QuotekeeperError("USAGE", "give a statement, or --file");
+  if (stdin.isTTY) return null;
+  const pieces: Buffer[] = [];
+  for await (const piece of stdin) pieces.push(Buffer.from(piece as Buffer));
+  return Buffer.concat(pieces).toString("utf8");
+}
+
+type Asked = {
+  pool: pg.Pool | null;
+  lake: LakeFiles | null;
+  edges: Edges;
+  options: Options;
+  text: string | null;
+};
+
+async function askAll({ text, ...asked }: Asked): Promise<number> {
+  if (text !== null) {
+    await askOne(text, asked);
+    return 0;
+  }
+  const { prompt } = await import("./sqlPrompt.ts");
+  return prompt(asked.edges, (statement, edges) => askOne(statement, { ...asked, edges }));
+}
+
+/** @throws Interrupted after Ctrl-C; QuotekeeperError */
+async function askOne(text: string, { pool, lake, edges, options }: Omit<Asked, "text">): Promise<void> {
+  const { json, csv, raw, parquet, asOf } = options;
+  const ended = new AbortController();
+  const stopListening = edges.onInterrupt((signal) => ended.abort(new Interrupted(signal)));
+  const out = parquet === undefined ? null : resolve(edges.directory, parquet);
+  // Beside its place, so that it is put there in one step.
+  const beside = out === null ? null : join(dirname(out), `.${basename(out)}.partial-${PROCESSES.pid}`);
+  const dir = await makeTempDir();
+  const progress = createProgress(edges);
+  const format: SqlFormat = json ? "json" : csv ? (raw ? "raw csv" : "csv") : "table";
+  try {
+    await askSql(
+      text,
+      {
+        ...{
+          pool,
+          lake,
+          dir,
+          asOf: asOf ?? null,
+          signal: ended.signal,
+          parquet: beside,
+          onRows: progress.rows,
+        },
+      },
+      async (answer) => {
+        progress.end();
+        if (beside === null || out === null) return showAnswer(answer, format, edges);
+        const file = await open(beside, "r+");
+        await file.sync().finally(() => file.close());
+        await rename(beside, out);
+        await syncDirectory(dirname(out));
+        const rows = Number((await answer.getRows())[0]?.[0]);
+        say(edges.stdout, `${thousands(rows)} rows: ${oneLine(out)}`);
+      },
+    );
+  } catch (error) {
+    const reason: unknown = ended.signal.reason;
+    // Whoever has seen enough of the answer gets no more of it.
+    if (reason instanceof Interrupted && reason.message === READER_GONE) return;
+    throw ended.signal.aborted ? reason : namingWrites(error, out);
+  } finally {
+    progress.end();
+    stopListening();
+    if (beside !== null) await rm(beside, { force: true });
+    await rm(dir, { recursive: true, force: true });
+  }
+}
+
+/** What the file system refuses to take names its operation; DuckDB's errors have their names already. */
+function namingWrites(error: unknown, out: string | null): unknown {
+  const { syscall, code, message } = error as NodeJS.ErrnoException;
+  if (out === null || error instanceof QuotekeeperError || (syscall !== "rename" && syscall !== "open"))
+    return error;
+  return new QuotekeeperError("USAGE", `--parquet ${out} cannot be written (${code ?? message})`, {
+    cause: error,
+  });
+}
+
+const TEMP = "quotekeeper-sql-";
+
+/** A directory that only we can read. What a killed process has left is taken away. */
+async function makeTempDir(): Promise<string> {
+  for (const name of await readdir(tmpdir()).catch(() => [])) {
+    const [, pid] = new RegExp(`^${TEMP}(\\d+)-\\w{6}$`, "u").exec(name) ?? [];
+    if (pid !== undefined && Number(pid) !== PROCESSES.pid && isGone(Number(pid), PROCESSES))
+      await rm(join(tmpdir(), name), { recursive: true, force: true }).catch(() => undefined);
+  }
+  return mkdtemp(join(tmpdir(), `${TEMP}${PROCESSES.pid}-`));
+}
+
+/** How often the progress is shown, in ms. */
+const SHOW_EVERY_MS = 200;
+
+/** Rows of the database on their way, where a person looks. */
+function createProgress({ stderr, clock }: Edges): {
+  rows: (table: string, count: number) => void;
+  end: () => void;
+} {
+  const line = new StatusLine(stderr, clock);
+  let [sum, shownAtMs, shown] = [0, clock.monotonicMs(), false];
+  return {
+    rows: (table, count) => {
+      sum += count;
+      const nowMs = clock.monotonicMs();
+      if (!stderr.isTTY || nowMs - shownAtMs < SHOW_EVERY_MS) return;
+      [shownAtMs, shown] = [nowMs, true];
+      line.show(`reading the database's ${table} | ${thousands(sum)} rows`);
+    },
+    end: () => {
+      if (shown) line.end();
+      shown = false;
+    },
+  };
+}

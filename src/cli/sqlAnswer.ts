@@ -1,0 +1,120 @@
+/** How the answer to a statement is shown: a table, JSON or CSV, a piece at a time. */
+import type { DuckDBResult } from "@duckdb/node-api";
+import { z } from "zod";
+import { columnOf, type JsonValue, type SqlColumn, textOf } from "../lake/sql/values.ts";
+import { harmless } from "../read/cell.ts";
+import type { Edges } from "../run/edges.ts";
+import { count } from "../run/jsonWords.ts";
+import { say } from "./terminal/harmless.ts";
+import { table, thousands } from "./terminal/table.ts";
+
+/** `sql --json`. */
+export const sqlJson = z.strictObject({
+  columns: z.array(
+    z.strictObject({
+      name: z.string().describe("One that is there twice has a number behind it."),
+      type: z.string().describe("DuckDB's word for it."),
+    }),
+  ),
+  rows: z
+    .array(z.record(z.string(), z.json()))
+    .describe("By column. Decimals are text, as are whole numbers beyond 2^53; lists and objects are such."),
+  count: count.describe("Rows."),
+});
+
+/** Rows that a table shows: each column is as wide as its widest value, so that they are all read first. */
+const MOST_IN_TABLE = 10_000;
+
+/** Ways of showing an answer. */
+export type SqlFormat = "table" | "json" | "csv" | "raw csv";
+
+/** @param edges.drained resolves when what was written has left, so that it does not pile up */
+export async function showAnswer(answer: DuckDBResult, format: SqlFormat, edges: Edges): Promise<void> {
+  const types = answer.columnTypes();
+  const columns = answer
+    .deduplicatedColumnNames()
+    .map((name, place) => columnOf(name, types[place] as never));
+  if (format === "table") return showTable(answer, columns, edges);
+  const write = async (text: string): Promise<void> => {
+    edges.stdout.write(text);
+    await edges.stdout.drained?.();
+  };
+  if (format === "json") return writeJson(answer, columns, write);
+  const line = (texts: readonly (string | null)[]): string => `${texts.map(csvCell).join(",")}\n`;
+  await write(line(columns.map(({ name }) => (format === "csv" ? harmless(name) : name))));
+  for await (const rows of pieces(answer, columns))
+    await write(
+      rows
+        .map((row) =>
+          line(
+            row.map((value, place) => {
+              if (value === null) return null;
+              const text = textOf(value);
+              return format === "csv" && columns[place]?.isText ? harmless(text) : text;
+            }),
+          ),
+        )
+        .join(""),
+    );
+}
+
+/** RFC 4180; nothing is NULL, and an empty text has quotes. */
+function csvCell(text: string | null): string {
+  if (text === null) return "";
+  return text === "" || /[",\r\n]/u.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+async function* pieces(
+  answer: DuckDBResult,
+  columns: readonly SqlColumn[],
+): AsyncGenerator<JsonValue[][], void> {
+  for (;;) {
+    const chunk = await answer.fetchChunk();
+    if (!chunk || chunk.rowCount === 0) return;
+    yield chunk.getRows().map((row) => columns.map(({ json }, place) => json(row[place] ?? null)));
+  }
+}
+
+/** One document, written as it comes. */
+async function writeJson(
+  answer: DuckDBResult,
+  columns: readonly SqlColumn[],
+  write: (text: string) => Promise<void>,
+): Promise<void> {
+  const described = columns.map(({ name, type }) => ({ name, type }));
+  await write(`{\n  "columns": ${JSON.stringify(described)},\n  "rows": [`);
+  let rows = 0;
+  for await (const piece of pieces(answer, columns)) {
+    const texts = piece.map((row) =>
+      JSON.stringify(Object.fromEntries(row.map((value, place) => [columns[place]?.name, value]))),
+    );
+    await write(`${rows === 0 ? "" : ","}\n    ${texts.join(",\n    ")}`);
+    rows += texts.length;
+  }
+  await write(`${rows === 0 ? "" : "\n  "}],\n  "count": ${rows}\n}\n`);
+}
+
+async function showTable(
+  answer: DuckDBResult,
+  columns: readonly SqlColumn[],
+  { stdout, stderr, env }: Edges,
+): Promise<void> {
+  const shown: (string | null)[][] = [];
+  let isWhole = true;
+  for await (const piece of pieces(answer, columns)) {
+    const room = MOST_IN_TABLE - shown.length;
+    shown.push(
+      ...piece.slice(0, room).map((row) => row.map((value) => (value === null ? null : textOf(value)))),
+    );
+    isWhole = piece.length <= room;
+    if (!isWhole) break;
+  }
+  const headed = columns.map(({ name, isNumber }) =>
+    isNumber ? { heading: name, right: true } : { heading: name, wrap: ",_" },
+  );
+  if (columns[0]?.name === "explain_key") stdout.write(shown.map((row) => `${row.join("\n")}\n`).join(""));
+  else stdout.write(table(headed, shown, { stdout, env }));
+  if (!isWhole)
+    say(stderr, `the first ${thousands(shown.length)} rows; --csv, --json and --parquet write all of them`);
+  else if (stdout.isTTY) say(stderr, `${thousands(shown.length)} ${shown.length === 1 ? "row" : "rows"}`);
+}
