@@ -2,7 +2,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "@jest/globals";
 import { ask as askPostgres, readQuestions } from "../../scripts/sql/page.ts";
-import { acrossTheBorder } from "./sqlWorld.ts";
+import { DUCK_NAMES } from "../../src/archive/lake/duckViews.ts";
+import { acrossTheBorder, plain } from "./sqlWorld.ts";
 
 const world = await acrossTheBorder();
 const questions = readQuestions(readFileSync(new URL("../../docs/sql.md", import.meta.url), "utf8"));
@@ -15,19 +16,6 @@ async function answerOf(statement: string): Promise<{ names: string[]; rows: unk
   const { columns, rows } = JSON.parse(stdout) as Answer;
   const names = columns.map(({ name }) => name);
   return { names, rows: rows.map((row) => names.map((name) => row[name])) };
-}
-
-/** Numbers as numbers, times as instants: whatever they look like. */
-function plain(value: unknown): unknown {
-  if (typeof value === "string" && /^-?\d+(\.\d+)?(e[-+]?\d+)?$/u.test(value)) return plain(Number(value));
-  if (typeof value === "number") return Number(value.toPrecision(9));
-  if (typeof value === "string" && /^\d{4}-\d\d-\d\d[ T]\d\d:/u.test(value))
-    return value
-      .replace(" ", "T")
-      .replace(/\+00$/u, "Z")
-      .replace(/\.(\d+?)0*Z$/u, ".$1Z")
-      .replace(/\.0?Z$/u, "Z");
-  return value;
 }
 
 describe("the questions of docs/sql.md", () => {
@@ -49,3 +37,37 @@ describe("the questions of docs/sql.md", () => {
     },
   );
 });
+
+test("every table and view has the columns of PostgreSQL's, in their order, and their types", async () => {
+  const { rows } = await answerOf("show tables");
+  expect(rows).toHaveLength(DUCK_NAMES.length);
+  for (const name of DUCK_NAMES) {
+    const { rows: theirs } = await world.alone.query<{ name: string; type: string }>(
+      `select a.attname as name, y.typname as type from pg_attribute a join pg_type y on y.oid = a.atttypid
+       where a.attrelid = to_regclass($1) and a.attnum > 0 and not a.attisdropped order by a.attnum`,
+      [name],
+    );
+    const ours = (await answerOf(`describe ${name}`)).rows;
+
+    expect([name, ours.map(([column]) => column)]).toEqual([name, theirs.map((one) => one.name)]);
+    ours.forEach(([column, type], place) =>
+      expect(`${name}.${String(column)} ${String(type)}`).toMatch(
+        new RegExp(`^${name}.${theirs[place]?.name} ${TYPES[theirs[place]?.type ?? ""] ?? "none"}$`, "u"),
+      ),
+    );
+  }
+});
+
+/** DuckDB's words for PostgreSQL's types; a quotient of decimals is a double there. */
+const TYPES: Readonly<Record<string, string>> = {
+  ...{
+    int2: "SMALLINT",
+    int4: "INTEGER",
+    int8: "(BIGINT|HUGEINT)",
+    text: "VARCHAR",
+    bool: "BOOLEAN",
+    date: "DATE",
+  },
+  ...{ timestamptz: "TIMESTAMP WITH TIME ZONE", numeric: "(DECIMAL.*|DOUBLE)", jsonb: "JSON", uuid: "UUID" },
+  ...{ _text: "VARCHAR\\[\\]" },
+};

@@ -78,3 +78,16 @@ export async function acrossTheBorder(): Promise<{
   const ask: AskSql = (statement, ...words) => run(["sql", ...words, "--as-of", AS_OF, statement], env);
   return { alone, pool, url, lake, ask };
 }
+
+/** Numbers as numbers, times as instants: whatever they look like. */
+export function plain(value: unknown): unknown {
+  if (typeof value === "string" && /^-?\d+(\.\d+)?(e[-+]?\d+)?$/u.test(value)) return plain(Number(value));
+  if (typeof value === "number") return Number(value.toPrecision(9));
+  if (typeof value === "string" && /^\d{4}-\d\d-\d\d[ T]\d\d:/u.test(value))
+    return value
+      .replace(" ", "T")
+      .replace(/\+00$/u, "Z")
+      .replace(/\.(\d+?)0*Z$/u, ".$1Z")
+      .replace(/\.0?Z$/u, "Z");
+  return value;
+}

@@ -75,7 +75,7 @@ export function filledTable(table: DuckTable, rows: Rows): string[] {
   const both = rows.both.map(
     (group) =>
       `${lakeRows(table, group, rows)} where not exists (
-         select from ${readParquet(rows.hot, false)} h
+         select 1 from ${readParquet(rows.hot, false)} h
          where h.instrument_id = r.instrument_id and h.observed_at = r.observed_at and h.source_id = r.source_id
        )`,
   );
