@@ -629,9 +629,45 @@ comment on view latest_quotes is 'The newest quote of each instrument: one row p
 --   moneyness numeric
 comment on view option_chain_latest is 'One row per underlying, expiration and strike, until the expiration''s close; moneyness is the underlying''s last over the strike.';
 
+-- view option_surface, which reads instruments
+--   instrument_id integer,
+--   underlying text,
+--   expiration date,
+--   option_type text,
+--   strike numeric,
+--   source text,
+--   source_name text,
+--   delayed boolean,
+--   observed_at timestamp with time zone,
+--   spot numeric,
+--   moneyness numeric,
+--   years double precision,
+--   bid numeric,
+--   mid numeric,
+--   ask numeric,
+--   iv_bid double precision,
+--   iv_mid double precision,
+--   iv_ask double precision,
+--   delta double precision,
+--   gamma double precision,
+--   vega double precision,
+--   theta double precision,
+--   rho double precision,
+--   service_delta numeric,
+--   delta_difference double precision
+comment on view option_surface is 'Implied volatilities and greeks of the contracts that have not expired: now, or at the instant of the setting quotekeeper.as_of.';
+
 -- function add_bar_parts(parts bar_part[]) returns TABLE(instrument_id integer, source_id smallint, delayed boolean, written_by text), text d6727c6617968ba285eb6f457c163246
 
+-- function asof(at timestamp with time zone, symbols text[]) returns TABLE(instrument text, instrument_id integer, source text, source_name text, delayed boolean, observed_at timestamp with time zone, age interval, bid numeric, ask numeric, last numeric, volume bigint), text f10cef9f5bc16f1957f6d205e159d6e2
+
 -- function bar_beginning(at timestamp with time zone, width interval, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone) returns timestamp with time zone, text c045b20211fd79a32098719cce840753
+
+-- function bars(instrument text, width interval, from_at timestamp with time zone, to_at timestamp with time zone) returns TABLE(instrument_id integer, source text, source_name text, delayed boolean, date date, session text, bar_at timestamp with time zone, open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint), text 00b327f9c2017a3ffad67ed758e47d90
+
+-- function chain_at(underlying text, at timestamp with time zone) returns TABLE(instrument_id integer, underlying_id integer, underlying text, expiration date, option_type text, strike numeric, source text, source_name text, source_id smallint, delayed boolean, observed_at timestamp with time zone, bid numeric, ask numeric, mid numeric, last numeric, volume bigint, delta numeric, spot numeric, moneyness numeric), text 8cf01b79dd837703e010109ff6547984
+
+-- function expires_at(expiration date) returns timestamp with time zone, text 0ade1ba7ff99b85e0a9bd577d0e3be1b
 
 -- function fill_log_returns() returns void, text 214c2f0556cf89ab6eb851e6835d149b
 
@@ -640,6 +676,10 @@ comment on view option_chain_latest is 'One row per underlying, expiration and s
 -- function follow_lost_quotes() returns trigger, text f56b7d08224516743002f58c85f34865
 
 -- function follow_lost_volumes() returns trigger, text 1e37e5e2c026d85c83e5765cf452aa2a
+
+-- function implied_volatility(option_type text, price double precision, spot double precision, strike double precision, years double precision, rate double precision DEFAULT 0, dividend_yield double precision DEFAULT 0) returns double precision, text 04c2c0dca8495577dd9edd94f376995c
+
+-- function instrument_name(symbol text, expiration date, option_type text, strike numeric) returns text, text 055a892498f241516d0446c92ca34ee8
 
 -- function keep_bars() returns trigger, text 9791c796a7ff850979a44153693f21a9
 
@@ -655,7 +695,19 @@ comment on view option_chain_latest is 'One row per underlying, expiration and s
 
 -- function newest_bars(of_instrument integer, of_source smallint, of_delayed boolean, of_date date, from_at timestamp with time zone, to_at timestamp with time zone, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone, width interval) returns TABLE(session text, bar_at timestamp with time zone, open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint), text cc6c372f94a4cc84a484e2b236781c31
 
+-- function normal_cdf(x double precision) returns double precision, text df1acf81fb19a116bb8a2baae6f9a812
+
+-- function normal_tail(z double precision) returns double precision, text 8f842902825a9079ddae616104fd2283
+
+-- function option_dividend_yield() returns double precision, text f52f1d88253f4f43a056cb408a439506
+
+-- function option_rate() returns double precision, text 4310775eb27cb603b48afd9a5444aacb
+
+-- function option_value(option_type text, spot double precision, strike double precision, years double precision, volatility double precision, rate double precision DEFAULT 0, dividend_yield double precision DEFAULT 0, OUT value double precision, OUT delta double precision, OUT gamma double precision, OUT vega double precision, OUT theta double precision, OUT rho double precision) returns record, text 6eb09c5af009444e17a546b4183c1fb2
+
 -- function quote_bars(of_instrument integer, of_source smallint, of_delayed boolean, from_at timestamp with time zone, to_at timestamp with time zone, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone, width interval) returns TABLE(session text, bar_at timestamp with time zone, open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint), text 963c032a1eed05c2aa49d3c6df190c1c
+
+-- function quotes_at(at timestamp with time zone) returns TABLE(instrument_id integer, security_type text, symbol text, expiration date, option_type text, strike numeric, description text, underlying_id integer, source text, source_name text, source_id smallint, delayed boolean, observed_at timestamp with time zone, bid numeric, ask numeric, last numeric, change numeric, pct_change numeric, bid_size bigint, ask_size bigint, volume bigint, delta numeric), text bea2c52e5ae06da1231bba7bcdd2c800
 
 -- function recompute_session_bars(from_date date, to_date date) returns bigint, text 8944e7a7b1a086d0848e4590f78e6655
 
@@ -665,4 +717,10 @@ comment on view option_chain_latest is 'One row per underlying, expiration and s
 
 -- function refresh_session_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[]) returns void, text a98f070667b023e9d5f65de1c6d506eb
 
+-- function returns(instrument text, width interval, from_at timestamp with time zone, to_at timestamp with time zone) returns TABLE(instrument_id integer, source text, source_name text, delayed boolean, date date, session text, bar_at timestamp with time zone, close numeric, log_return numeric, percent numeric), text 2ca53e405c6b3fca11f34e78a957be80
+
 -- function session_of(at timestamp with time zone, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone) returns text, text b1b0965e0f24d0035ce9296a1c86a689
+
+-- function spread_stats(instrument text, from_at timestamp with time zone, to_at timestamp with time zone) returns TABLE(instrument_id integer, source text, source_name text, delayed boolean, session text, quotes bigint, two_sided bigint, crossed bigint, narrowest numeric, median numeric, p95 numeric, widest numeric, mean numeric, mean_basis_points numeric), text 716ada95aa80cea312c3009e507d2891
+
+-- function surface_at(underlying text, at timestamp with time zone) returns TABLE(instrument_id integer, underlying text, expiration date, option_type text, strike numeric, source text, source_name text, delayed boolean, observed_at timestamp with time zone, spot numeric, moneyness numeric, years double precision, bid numeric, mid numeric, ask numeric, iv_bid double precision, iv_mid double precision, iv_ask double precision, delta double precision, gamma double precision, vega double precision, theta double precision, rho double precision, service_delta numeric, delta_difference double precision), text c1aeba0761fa9ba3618925abdcec25d9

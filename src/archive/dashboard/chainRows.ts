@@ -86,38 +86,29 @@ function toContract(row: ContractRow): Contract {
   };
 }
 
-/** Parameters of a statement, and which quotes count. */
-type QuoteAt = { sourceId: string; delayed: string; until: string; wanted?: string };
+/** What has expired is shown as it was at its last moment. */
+const CONTRACTS = `
+  select c.underlying as symbol, c.expiration, c.option_type, trim_scale(c.strike) as strike, c.observed_at, c.bid, c.ask,
+         trim_scale(c.mid) as mid, c.last, c.delta, c.volume
+  from chain_at($1, least($5::timestamptz, expires_at($2) - interval '1 microsecond')) c
+  where c.expiration = $2 and c.source_id = $3 and c.delayed = $4
+  order by c.strike, c.option_type`;
 
-/** The newest quote that is wanted, at or before an instant: session_bars says on which day, so that servers pass over the others. */
-const quoteAt = ({ sourceId, delayed, until, wanted = "true" }: QuoteAt): string => `
+/** The newest quote with a price, at or before an instant: session_bars says on which day, so that servers pass over the others. */
+const UNDERLYING = `
+  select q.last, q.observed_at
+  from instruments i
   cross join lateral (
     select b.first_at, b.last_at from session_bars b
-    where b.instrument_id = i.id and b.source_id = ${sourceId} and b.delayed = ${delayed}
-      and b.first_at <= ${until}::timestamptz
+    where b.instrument_id = i.id and b.source_id = $2 and b.delayed = $3 and b.first_at <= $4::timestamptz
     order by b.date desc limit 1
   ) b
   cross join lateral (
     select q.* from quotes q
-    where q.instrument_id = i.id and q.source_id = ${sourceId} and q.delayed = ${delayed}
-      and q.observed_at between b.first_at and least(b.last_at, ${until}::timestamptz) and ${wanted}
+    where q.instrument_id = i.id and q.source_id = $2 and q.delayed = $3
+      and q.observed_at between b.first_at and least(b.last_at, $4::timestamptz) and q.last > 0
     order by q.observed_at desc limit 1
-  ) q`;
-
-const CONTRACTS = `
-  select i.symbol, i.expiration, i.option_type, trim_scale(i.strike) as strike, q.observed_at, q.bid, q.ask,
-         case when q.ask > 0 then trim_scale((q.bid + q.ask) / 2) end as mid,
-         case when q.last > 0 then q.last end as last, e.delta, e.volume
-  from instruments i ${quoteAt({ sourceId: "$3", delayed: "$4", until: "$5" })}
-  left join lateral (
-    select e.delta, e.volume from extended_quotes e
-    where e.instrument_id = i.id and e.source_id = $3 and e.observed_at = q.observed_at limit 1
-  ) e on true
-  where i.symbol = $1 and i.expiration = $2 and i.option_type is not null
-  order by i.strike, i.option_type`;
-
-const UNDERLYING = `
-  select q.last, q.observed_at from instruments i ${quoteAt({ sourceId: "$2", delayed: "$3", until: "$4", wanted: "q.last > 0" })}
+  ) q
   where i.symbol = $1 and i.option_type is null
   order by q.observed_at desc limit 1`;
 

@@ -1,0 +1,269 @@
+/** Bars of any width, returns and spreads, beside what is reckoned from the raw rows one by one. */
+import { describe, expect, test } from "@jest/globals";
+import fc from "fast-check";
+import type pg from "pg";
+import { rowsOfQuery } from "../support/archive.ts";
+import { archive, see, type Seen } from "../support/observations.ts";
+
+const FROM = "2026-11-17 00:00 America/New_York";
+const TO = "2026-11-28 00:00 America/New_York";
+
+/** Minutes of exchange dates: a usual one, the day before a holiday, a half day, a Saturday. */
+const DATES = ["2026-11-18", "2026-11-25", "2026-11-27", "2026-11-21"];
+
+const price = fc.option(fc.integer({ min: 0, max: 500 }), { nil: null });
+const observation = fc.record({
+  date: fc.constantFrom(...DATES),
+  second: fc.integer({ min: 3 * 3_600, max: 21 * 3_600 }),
+  delayed: fc.boolean(),
+  bid: price,
+  ask: price,
+  last: price,
+  volume: fc.option(fc.nat(1_000), { nil: null }),
+});
+
+function seenOf({
+  date,
+  second,
+  bid,
+  ask,
+  last,
+  volume,
+  delayed,
+}: ReturnType<typeof observation.generate>["value"]): Seen {
+  const time = new Date(second * 1_000).toISOString().slice(11, 19);
+  const text = (number: number | null): string | null => (number === null ? null : String(number / 4));
+  return {
+    ...{ at: `${date} ${time}`, delayed, bid: text(bid), ask: text(ask), last: text(last) },
+    volume: volume === null ? null : String(volume),
+  };
+}
+
+type Row = {
+  at: number;
+  date: string;
+  delayed: boolean;
+  bid: number | null;
+  ask: number | null;
+  last: number | null;
+  volume: number | null;
+  /** Where each part of the exchange's day begins; null on a day without a session. */
+  parts: [number, number, number, number] | null;
+};
+
+async function rawRows(pool: pg.Pool): Promise<Row[]> {
+  const { rows } = await pool.query<{ row: Row }>(
+    `select json_build_object('at', extract(epoch from q.observed_at), 'date', d.date, 'delayed', q.delayed, 'bid', q.bid, 'ask', q.ask, 'last', q.last,
+       'volume', e.volume, 'parts', (select json_build_array(extract(epoch from pre_at), extract(epoch from open_at), extract(epoch from close_at), extract(epoch from post_at))
+                                     from sessions s where s.date = d.date)) as row
+     from quotes q join extended_quotes e using (instrument_id, observed_at, source_id)
+     cross join lateral (select (q.observed_at at time zone 'America/New_York')::date as date) d
+     order by q.delayed, q.observed_at`,
+  );
+  return rows.map(({ row }) => row);
+}
+
+const NAMES = ["closed", "pre", "regular", "post", "closed"];
+
+/** The bars of some rows, one series and date after the other. */
+function barsOf(rows: readonly Row[], seconds: number): unknown[] {
+  const bars = new Map<
+    string,
+    { at: number; session: string; date: string; delayed: boolean; rows: Row[] }
+  >();
+  for (const row of rows) {
+    const part = row.parts ? row.parts.filter((begins) => row.at >= begins).length : 0;
+    // Before the first part bars are counted from it as well; without a session from the beginning of 2000.
+    const origin = row.parts?.[Math.max(0, part - 1)] ?? Date.UTC(2000, 0, 1) / 1_000;
+    const at = origin + Math.floor((row.at - origin) / seconds) * seconds;
+    const session = NAMES[part] ?? "";
+    const key = [row.delayed, row.date, session, at].join();
+    const bar = bars.get(key) ?? { at, session, date: row.date, delayed: row.delayed, rows: [] };
+    bar.rows.push(row);
+    bars.set(key, bar);
+  }
+  const shownBefore = new Map<string, number>();
+  return [...bars.values()].map(({ at, session, date, delayed, rows: own }) => {
+    const prices = own.flatMap(({ last }) => (last !== null && last > 0 ? [last] : []));
+    const spreads = own.flatMap(({ bid, ask }) =>
+      bid !== null && ask !== null && bid > 0 && ask > 0 ? [ask - bid] : [],
+    );
+    const volumes = own.flatMap(({ volume }) => (volume === null ? [] : [volume]));
+    const series = [delayed, date].join();
+    const [shown, before] = [volumes.at(-1), shownBefore.get(series) ?? volumes[0]];
+    if (shown !== undefined) shownBefore.set(series, shown);
+    return {
+      ...{ at, date, delayed, session, n: own.length },
+      ...{ open: prices[0] ?? null, close: prices.at(-1) ?? null },
+      ...{
+        high: prices.length > 0 ? Math.max(...prices) : null,
+        low: prices.length > 0 ? Math.min(...prices) : null,
+      },
+      spread:
+        spreads.length > 0
+          ? Number((spreads.reduce((sum, one) => sum + one) / spreads.length).toFixed(9))
+          : null,
+      volume: shown === undefined || before === undefined ? null : shown < before ? shown : shown - before,
+    };
+  });
+}
+
+describe("bars of any width", () => {
+  test("are those that the raw rows make, kept before or not", async () => {
+    const pool = await archive("AAPL");
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(observation, { minLength: 1, maxLength: 30 }),
+        fc.array(observation, { minLength: 1, maxLength: 10 }),
+        fc.constantFrom(13, 60, 7 * 60, 600, 900, 3_600, 4 * 3_600),
+        async (first, later, seconds) => {
+          await pool.query("truncate quotes, extended_quotes, session_bars, intraday_bars");
+          await see(pool, ...first.map(seenOf));
+          await pool.query("select keep_ended_bars('2026-11-01', '2026-11-30')");
+          await see(pool, ...later.map(seenOf));
+
+          const found = await rowsOfQuery(
+            pool,
+            `select json_build_object('at', extract(epoch from bar_at), 'date', date, 'delayed', delayed, 'session', session, 'n', quote_count,
+               'open', open, 'close', close, 'high', high, 'low', low, 'spread', round(mean_spread, 9), 'volume', volume) as bar
+             from bars('AAPL', make_interval(secs => $1), $2, $3) order by delayed, bar_at`,
+            [seconds, FROM, TO],
+          );
+
+          expect(found.map(({ bar }) => bar)).toEqual(barsOf(await rawRows(pool), seconds));
+        },
+      ),
+      { numRuns: 25 },
+    );
+  });
+
+  test("of days and more hold the sessions of each, weeks from Monday on", async () => {
+    const pool = await archive("AAPL", "MSFT");
+    await see(
+      pool,
+      ...["2026-10-30", "2026-11-02", "2026-11-06", "2026-11-09"].flatMap((date, nth) =>
+        ["10:00", "15:00"].map((time, place) => ({
+          ...{ at: `${date} ${time}`, bid: "1.00", ask: `1.${nth + 1}0`, last: `${10 * nth + place + 1}` },
+          volume: String(100 * (place + 1)),
+        })),
+      ),
+      { at: "2026-11-09 10:00", id: 2, last: "1" },
+    );
+
+    const bars = (width: string) =>
+      rowsOfQuery(
+        pool,
+        `select date, open, high, low, close, trim_scale(mean_spread) as spread, quote_count as n, volume
+         from bars('AAPL', $1, '2026-10-01 00:00-04', '2026-12-01 00:00-05') order by date`,
+        [width],
+      );
+
+    const days = await bars("1 day");
+    expect(days.map(({ date, close }) => [date, close])).toEqual([
+      ["2026-10-30", "2"],
+      ["2026-11-02", "12"],
+      ["2026-11-06", "22"],
+      ["2026-11-09", "32"],
+    ]);
+    expect(await bars("7 days")).toEqual([
+      days[0],
+      {
+        date: "2026-11-02",
+        open: "11",
+        high: "22",
+        low: "11",
+        close: "22",
+        spread: "0.25",
+        n: "4",
+        volume: "400",
+      },
+      days[3],
+    ]);
+    expect((await bars("1 mon")).map(({ date, open, close }) => [date, open, close])).toEqual([
+      ["2026-10-30", "1", "2"],
+      ["2026-11-02", "11", "32"],
+    ]);
+    expect(
+      await rowsOfQuery(
+        pool,
+        "select date, percent::float8 from returns('AAPL', '1 day', '2026-11-01 00:00-04', '2026-12-01 00:00-05') order by date",
+      ),
+    ).toEqual([
+      { date: "2026-11-02", percent: null },
+      { date: "2026-11-06", percent: 83.333333 },
+      { date: "2026-11-09", percent: 45.454545 },
+    ]);
+  });
+
+  test("have the returns of bars_5m", async () => {
+    const pool = await archive("AAPL");
+    await see(
+      pool,
+      ...Array.from({ length: 40 }, (_, n) => ({
+        at: `2026-11-20 ${String(9 + Math.floor(n / 6)).padStart(2, "0")}:${String((n % 6) * 10).padStart(2, "0")}`,
+        last: n % 7 === 3 ? "0" : String(100 + ((n * 37) % 11)),
+      })),
+    );
+
+    const kept = await rowsOfQuery(
+      pool,
+      "select bar_at, close, log_return from bars_5m where date = '2026-11-20' and close is not null order by bar_at",
+    );
+    const found = await rowsOfQuery(
+      pool,
+      `select bar_at, close, log_return from returns('AAPL', '5 minutes', '2026-11-20 00:00-05', '2026-11-21 00:00-05') order by bar_at`,
+    );
+
+    expect(found).toEqual(kept);
+    expect(found.filter(({ log_return }) => log_return !== null).length).toBeGreaterThan(20);
+  });
+});
+
+test("spread_stats counts what has two sides, and passes over what has not", async () => {
+  const pool = await archive("AAPL");
+  await see(
+    pool,
+    { at: "2026-11-20 09:00", bid: "1.00", ask: "1.50" },
+    ...["1.02", "1.04", "1.10", "1.00", "0.99"].map((ask, n) => ({
+      at: `2026-11-20 10:0${n}`,
+      bid: "1.00",
+      ask,
+    })),
+    { at: "2026-11-20 10:30", bid: "0", ask: "1.00" },
+    { at: "2026-11-20 10:31", bid: "1.00", ask: null },
+    { at: "2026-11-21 10:31", bid: "1.00", ask: "9.00" },
+  );
+
+  const rows = await rowsOfQuery(
+    pool,
+    `select session, quotes, two_sided, crossed, narrowest, median, p95, widest, mean, mean_basis_points
+     from spread_stats('AAPL', '2026-11-20 00:00-05', '2026-11-21 00:00-05') order by session`,
+  );
+
+  expect(rows).toEqual([
+    {
+      ...{
+        session: "pre",
+        quotes: "1",
+        two_sided: "1",
+        crossed: "0",
+        narrowest: "0.50",
+        median: "0.50",
+        p95: "0.50",
+      },
+      ...{ widest: "0.50", mean: "0.5", mean_basis_points: "4000.0000" },
+    },
+    {
+      ...{
+        session: "regular",
+        quotes: "7",
+        two_sided: "5",
+        crossed: "2",
+        narrowest: "-0.01",
+        median: "0.02",
+        p95: "0.10",
+      },
+      ...{ widest: "0.10", mean: "0.03", mean_basis_points: "288.4110" },
+    },
+  ]);
+});
