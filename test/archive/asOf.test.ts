@@ -51,7 +51,7 @@ describe("at any instant", () => {
     const pool = await world();
     await fc.assert(
       fc.asyncProperty(fc.array(observation, { minLength: 1, maxLength: 40 }), hours, async (seen, hour) => {
-        await pool.query("truncate quotes, extended_quotes");
+        await pool.query("truncate quotes, extended_quotes, session_bars, intraday_bars");
         await see(pool, ...seen.map(({ hour: of, ...rest }): Seen => ({ ...rest, at: at(of) })));
         const instant = [at(hour)];
         const T = "($1::timestamp at time zone 'America/New_York')";
