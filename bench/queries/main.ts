@@ -52,7 +52,7 @@ async function run(database: pg.Pool): Promise<number> {
   );
   if (isDocumented) return (await askDocumented(database, dates)) > 0 ? 1 : 0;
   console.log(
-    `${"question".padEnd(42)}${"view".padStart(12)}${"target".padStart(12)}${"raw tables".padStart(14)}`,
+    `${"question".padEnd(52)}${"view".padStart(12)}${"target".padStart(12)}${"raw tables".padStart(14)}`,
   );
   let missed = 0;
   for (const question of questions(dates)) {
@@ -60,7 +60,7 @@ async function run(database: pg.Pool): Promise<number> {
     const raw = await median(database, question.raw, question, RAW_ROUNDS);
     if (view > question.targetMs) missed += 1;
     console.log(
-      `${question.name.padEnd(42)}${ms(view).padStart(12)}${`< ${question.targetMs} ms`.padStart(12)}${ms(raw).padStart(14)}`,
+      `${question.name.padEnd(52)}${ms(view).padStart(12)}${`< ${question.targetMs} ms`.padStart(12)}${ms(raw).padStart(14)}`,
     );
   }
   return missed > 0 ? 1 : 0;

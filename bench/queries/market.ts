@@ -8,6 +8,9 @@ import { instantFromDate } from "../../src/clock.ts";
 /** Instruments that are quoted. */
 export const INSTRUMENTS = 500;
 
+/** Contracts on the 250th of them, quoted each half hour. */
+export const CONTRACTS = 100;
+
 /** Observations of one session: 09:30 to 16:00, one a minute. */
 const MINUTES = 390;
 
@@ -21,12 +24,18 @@ export function sessionDates(rows: number, now: Date): { date: string; open: Dat
   return sessions.slice(-count).map(({ date, open }) => ({ date, open }));
 }
 
-/** Makes the instruments, and sources beside the one that has rows: real archives have several. */
+/** Makes the instruments, the contracts behind the stocks, and sources beside the one that has rows: real archives have several. */
 export async function fillInstruments(client: pg.ClientBase): Promise<void> {
   await client.query(
     `insert into instruments (security_type, symbol, first_seen_at, last_seen_at)
      select 'CS', 'S' || lpad(n::text, 3, '0'), now(), now() from generate_series(1, $1::int) n`,
     [INSTRUMENTS],
+  );
+  await client.query(
+    `insert into instruments (security_type, symbol, underlying_id, expiration, option_type, strike, contract_size, first_seen_at, last_seen_at)
+     select 'OPT', 'S250', u.id, date '2031-12-19', case n % 2 when 0 then 'CALL' else 'PUT' end, 245 + n / 2, 100, now(), now()
+     from generate_series(1, $1::int) n cross join instruments u where u.symbol = 'S250'`,
+    [CONTRACTS],
   );
   await client.query("insert into sources (name, kind) values ('old files', 'import')");
 }
@@ -50,6 +59,18 @@ export async function fillSession(client: pg.ClientBase, open: Date, place: numb
     `insert into extended_quotes (observed_at, instrument_id, source_id, bid_size, ask_size, volume)
      select $1::timestamptz + m * interval '1 minute' + (i / 100) * interval '200 ms', i, 1, 3, 4, (m + 1) * (1000 + i)
      from generate_series(0, ${MINUTES - 1}) m cross join generate_series(1, ${INSTRUMENTS}) i`,
+    [from],
+  );
+  await client.query(
+    `insert into quotes (observed_at, instrument_id, source_id, delayed, bid, ask, last)
+     select $1::timestamptz + m * interval '30 minutes' + interval '500 ms', ${INSTRUMENTS} + n, 1, false, 60, 61, 60.5
+     from generate_series(0, ${MINUTES / 30 - 1}) m cross join generate_series(1, ${CONTRACTS}) n`,
+    [from],
+  );
+  await client.query(
+    `insert into extended_quotes (observed_at, instrument_id, source_id, volume, delta)
+     select $1::timestamptz + m * interval '30 minutes' + interval '500 ms', ${INSTRUMENTS} + n, 1, 0, 0.6
+     from generate_series(0, ${MINUTES / 30 - 1}) m cross join generate_series(1, ${CONTRACTS}) n`,
     [from],
   );
 }
