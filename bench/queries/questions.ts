@@ -107,7 +107,7 @@ export function questions(dates: readonly string[]): Question[] {
       name: "bars of 7 minutes, one instrument, one day",
       targetMs: 20,
       view: "select * from bars('S250', '7 minutes', $1::timestamp at time zone 'America/New_York', ($1::date + 1)::timestamp at time zone 'America/New_York')",
-      raw: `select date_bin('7 minutes', q.observed_at, '2026-01-01 14:30+00') as bar_at, ${RAW_BAR} from ${BOTH}
+      raw: `select date_bin('7 minutes', q.observed_at, ($1::date + time '09:30') at time zone 'America/New_York') as bar_at, ${RAW_BAR} from ${BOTH}
             join instruments i on i.id = q.instrument_id
             where i.symbol = 'S250' and i.option_type is null and q.observed_at >= ${DAY_FROM} and q.observed_at < ($1::date + 1)::timestamp at time zone 'America/New_York'
             group by 1`,
