@@ -12,15 +12,19 @@ create table accounts (
   constraint accounts_state_check CHECK (state = ANY (ARRAY['active'::text, 'drained'::text, 'refused'::text, 'gone'::text])),
   constraint accounts_wanted_check CHECK (wanted = ANY (ARRAY['active'::text, 'drained'::text]))
 );
-comment on column accounts.call_limit is 'Calls in a window of window_ms; NULL: no collector has said it.';
-comment on column accounts.wanted is 'What the operator has said last; NULL: nothing.';
-comment on column accounts.state is 'What is so, as its collector has said last; NULL: none has.';
+comment on column accounts.id is 'Number of the account; 1 is default. Origin: the program.';
+comment on column accounts.name is 'Its name. Origin: accounts.yaml.';
+comment on column accounts.call_limit is 'Calls in a window of window_ms; NULL: no collector has said it. Origin: QUOTES_LIMIT, accounts.yaml or the service.';
+comment on column accounts.window_ms is 'Length of the window in ms; NULL: no collector has said it. Origin: QUOTES_LIMIT_WINDOW_MS or accounts.yaml.';
+comment on column accounts.wanted is 'What the operator has said last: active or drained; NULL: nothing. Origin: quotekeeper accounts resume and drain.';
+comment on column accounts.state is 'What is so, as its collector has said last; NULL: none has. Origin: the program.';
 comment on table accounts is 'Who polls, by the names in the journal. An account without a name is default. No secrets: these stay on the machines.';
 
 create table archive_identity (
   id uuid not null,
   constraint archive_identity_pkey PRIMARY KEY (id)
 );
+comment on column archive_identity.id is 'A UUID by chance. Origin: the program.';
 comment on table archive_identity is 'One row: a name of chance, which tells this archive from others. A lake is of one archive.';
 
 create table backfill_positions (
@@ -30,6 +34,9 @@ create table backfill_positions (
   constraint backfill_positions_pkey PRIMARY KEY (backfill_id, segment),
   constraint backfill_positions_backfill_id_fkey FOREIGN KEY (backfill_id) REFERENCES backfills(id)
 );
+comment on column backfill_positions.backfill_id is 'The backfill: backfills.id. Origin: the program.';
+comment on column backfill_positions.segment is 'Name of the journal''s file. Origin: the program.';
+comment on column backfill_positions.read_to is 'All before this place is read, in bytes from the beginning of the file, uncompressed. Origin: the program.';
 comment on table backfill_positions is 'How far a backfill under way has read each segment of a journal.';
 
 create table backfills (
@@ -45,8 +52,14 @@ create table backfills (
   constraint backfills_kind_check CHECK (kind = ANY (ARRAY['journal'::text, 'xml'::text, 'csv'::text, 'parquet'::text, 'sweep'::text]))
 );
 CREATE UNIQUE INDEX backfills_unfinished ON backfills USING btree (digest) WHERE (finished_at IS NULL);
-comment on column backfills.digest is 'SHA-256 of kind and asked: what makes two runs the same backfill.';
-comment on column backfills.began_empty is 'Whether the ledger held no slot when it began: then it restores, and fills nothing.';
+comment on column backfills.id is 'Number of the backfill. Origin: the program.';
+comment on column backfills.kind is 'journal, xml, csv, parquet or sweep. Origin: the program.';
+comment on column backfills.asked is 'What was asked for, without secrets. Origin: the command''s flags.';
+comment on column backfills.digest is 'SHA-256 of kind and asked: what makes two runs the same backfill. Origin: the program.';
+comment on column backfills.began_empty is 'Whether the ledger held no slot when it began: then it restores, and fills nothing. Origin: the program.';
+comment on column backfills.started_at is 'When it began. UTC. Origin: the program.';
+comment on column backfills.finished_at is 'When it ended; NULL: it has not, or was ended in its midst. UTC. Origin: the program.';
+comment on column backfills.report is 'What it has done so far, in counts. Origin: the program.';
 comment on table backfills is 'One row for each backfill. One that was ended in its midst goes on when the same is asked again.';
 
 create table clock_steps (
@@ -56,8 +69,9 @@ create table clock_steps (
   constraint clock_steps_pkey PRIMARY KEY (moved_at, kind, step_ms),
   constraint clock_steps_kind_check CHECK (kind = ANY (ARRAY['set_back'::text, 'set_forward'::text, 'slept'::text, 'stopped'::text]))
 );
-comment on column clock_steps.moved_at is 'What the clock said when it was noticed, within seconds after the step; before the step it said moved_at - step_ms.';
-comment on column clock_steps.step_ms is 'By how many ms the clock was set, below 0: back; or for how long the machine slept, or the program could not run.';
+comment on column clock_steps.moved_at is 'What the clock said when it was noticed, within seconds after the step; before the step it said moved_at - step_ms. UTC. Origin: the program.';
+comment on column clock_steps.step_ms is 'By how many ms the clock was set, below 0: back; or for how long the machine slept, or the program could not run. Origin: the program.';
+comment on column clock_steps.kind is 'set_back or set_forward: the clock was set; slept: the machine was asleep; stopped: the program could not run. Origin: the program.';
 comment on table clock_steps is 'What was amiss with the clock of the machine that collects: it was set back or set forward, the machine slept, or the program could not run (stopped).';
 
 create table collectors (
@@ -82,16 +96,22 @@ create table collectors (
   constraint collectors_number_check CHECK (number >= 0 AND number <= 255),
   constraint collectors_number_key UNIQUE (number)
 );
-comment on column collectors.id is 'Stands in the data directory: a collector is the same after a restart.';
-comment on column collectors.number is 'What its receive times, in microseconds, leave as the rest by 256: so no two collectors give an answer the same one.';
-comment on column collectors.run is 'The run of its process, by a name of chance.';
-comment on column collectors.beat is 'Counts what it has told. Whoever waits for it to die looks at this, on a clock of its own.';
-comment on column collectors.stopped is 'Whether it has said that it ends.';
-comment on column collectors.jobs_digest is 'A digest of its job files and accounts: all collectors have the same.';
-comment on column collectors.files is 'The digests of these one by one, to say what differs. No secrets.';
-comment on column collectors.knows is 'What it wants in the next epoch: accounts that the service refuses, and prices that chains hang on.';
-comment on column collectors.journal_lag is 'Bytes of its journal that the archive has not loaded; NULL: not known.';
-comment on column collectors.clock_offset_ms is 'How far its clock is ahead of the database''s, in ms.';
+comment on column collectors.id is 'Stands in the data directory: a collector is the same after a restart. Origin: the program.';
+comment on column collectors.number is 'What its receive times, in microseconds, leave as the rest by 256: so no two collectors give an answer the same one. Origin: the program.';
+comment on column collectors.name is 'Its name, which no other collector has. Origin: the program.';
+comment on column collectors.run is 'The run of its process, by a name of chance. Origin: the program.';
+comment on column collectors.pid is 'Number of its process. Origin: the operating system.';
+comment on column collectors.host is 'Name of its machine. Origin: the operating system.';
+comment on column collectors.version is 'Version of the program. Origin: the program.';
+comment on column collectors.started_at is 'When its run began, by the database''s clock. UTC. Origin: the program.';
+comment on column collectors.seen_at is 'When it told of itself last, by the database''s clock. UTC. Origin: the program.';
+comment on column collectors.beat is 'Counts what it has told. Whoever waits for it to die looks at this, on a clock of its own. Origin: the program.';
+comment on column collectors.stopped is 'Whether it has said that it ends. Origin: the program.';
+comment on column collectors.jobs_digest is 'A digest of its job files and accounts: all collectors have the same. Origin: the program.';
+comment on column collectors.files is 'The digests of these one by one, to say what differs. No secrets. Origin: the program.';
+comment on column collectors.knows is 'What it wants in the next epoch: accounts that the service refuses, and prices that chains hang on. Origin: the program.';
+comment on column collectors.journal_lag is 'Bytes of its journal that the archive has not loaded; NULL: not known. Origin: the program.';
+comment on column collectors.clock_offset_ms is 'How far its clock is ahead of the database''s, in ms. Origin: the program.';
 comment on table collectors is 'Every collector that has ever joined, until an operator forgets it. It tells of itself every 2 seconds.';
 
 create table dead_letters (
@@ -104,6 +124,14 @@ create table dead_letters (
   fragment text,
   constraint dead_letters_pkey PRIMARY KEY (observed_at, source_id, ordinal)
 );
+comment on column dead_letters.observed_at is 'observed_at of the answer; of a note of the ledger when that was written. UTC. Origin: the program.';
+comment on column dead_letters.source_id is 'Where it comes from: sources.id. Origin: the program.';
+comment on column dead_letters.ordinal is 'Number of the dead letter within its answer, from 0. Origin: the program.';
+comment on column dead_letters.instrument is 'Name of the instrument, as in misses; NULL: it could not be told. Origin: the program.';
+comment on column dead_letters.reason is 'malformed: not to be read; not_asked: of an instrument nobody asked for; answered_twice: there was another one; odd_field: one field could not be read and is NULL; refused_by_database: the database did not take it. Origin: the program.';
+comment on column dead_letters.detail is 'What was wrong, in a sentence. Origin: the program.';
+comment on column dead_letters.fragment is 'The piece of the answer, cut where it is long; NULL: there is none. Origin: the answer.';
+comment on table dead_letters is 'What arrived and could not be stored as a row. The whole answer is in the journal.';
 
 create table derived_closes (
   instrument_id integer not null,
@@ -117,7 +145,12 @@ create table derived_closes (
   constraint derived_closes_source_id_fkey FOREIGN KEY (source_id) REFERENCES sources(id)
 );
 CREATE INDEX derived_closes_date ON derived_closes USING btree (date);
-comment on column derived_closes.derived_from is 'observed_at of the quote that said previous_close.';
+comment on column derived_closes.instrument_id is 'Whose close: instruments.id. Origin: the program.';
+comment on column derived_closes.date is 'Date of the session that has no quote near its end, New York. Origin: the program.';
+comment on column derived_closes.source_id is 'Where the later quote comes from: sources.id. Origin: the program.';
+comment on column derived_closes.close is 'The close, in dollars per share. Origin: extended_quotes.previous_close of the next session.';
+comment on column derived_closes.derived_from is 'observed_at of the quote that said previous_close. UTC. Origin: the program.';
+comment on column derived_closes.derived_at is 'When it was derived. UTC. Origin: the program.';
 comment on table derived_closes is 'The close of a session of which the archive holds no quote near its end, derived from previous_close of the next session.';
 
 create table dividends (
@@ -129,13 +162,21 @@ create table dividends (
   yield numeric,
   constraint dividends_pkey PRIMARY KEY (instrument_id, observed_at, source_id)
 );
-comment on column dividends.yield is 'NULL where the service sent 4.9E-324, which means "no dividend".';
+comment on column dividends.observed_at is 'When the answer with the quote had arrived, UTC, in microseconds; of an import the time that the file gives. The service sends no time of a quote. Origin: the program.';
+comment on column dividends.instrument_id is 'What is quoted: instruments.id. Origin: the program.';
+comment on column dividends.source_id is 'Where it comes from: sources.id. Origin: the program.';
+comment on column dividends.ex_date is 'First date on which the share trades without the dividend, New York; NULL: not sent. Origin: exdate of dividenddata.';
+comment on column dividends.amount is 'Dividend, in dollars per share; NULL: not sent; 0 beside an old ex_date: no dividend. Origin: amt of dividenddata.';
+comment on column dividends.yield is 'Dividend yield, as sent; the service does not say whether it is a ratio or in percent. NULL: not sent, or sent as 4.9E-324, which means "no dividend". Origin: yield of dividenddata.';
+comment on table dividends is 'A row when a dividend is first seen, or differs from the last one.';
 
 create table dropped_days (
   date date not null,
   dropped_at timestamp with time zone not null,
   constraint dropped_days_pkey PRIMARY KEY (date)
 );
+comment on column dropped_days.date is 'The date, New York. Origin: the program.';
+comment on column dropped_days.dropped_at is 'When the quotes were dropped. UTC. Origin: the program.';
 comment on table dropped_days is 'Exchange dates of which quotes and extended quotes were dropped: the lake has all of them.';
 
 create table due_sets (
@@ -145,7 +186,10 @@ create table due_sets (
   constraint due_sets_pkey PRIMARY KEY (id),
   constraint due_sets_digest_key UNIQUE (digest)
 );
-comment on column due_sets.digest is 'SHA-256 of the sorted names, one a line.';
+comment on column due_sets.id is 'Number of the set. Origin: the program.';
+comment on column due_sets.digest is 'SHA-256 of the sorted names, one a line. Origin: the program.';
+comment on column due_sets.instruments is 'Names of the instruments: AAPL, AAPL:2026-12-18:CALL:150, or watchlist and its name. Origin: the job files.';
+comment on table due_sets is 'What a job polls changes seldom: each set of instruments is kept once.';
 
 create table epochs (
   number integer not null,
@@ -156,8 +200,12 @@ create table epochs (
   proposed_by text not null,
   constraint epochs_pkey PRIMARY KEY (number)
 );
-comment on column epochs.accounts is 'The accounts that share the jobs, by name.';
-comment on column epochs.prices is 'The prices that chains were expanded by: {"date": exchange date, "of": {symbol: price}}.';
+comment on column epochs.number is 'Number of the epoch. Of those that have begun the highest is in force. Origin: the program.';
+comment on column epochs.from_at is 'Slots from this time on go by it. UTC. Origin: the program.';
+comment on column epochs.jobs_digest is 'Digest of the job files and accounts it was made with. Origin: collectors.jobs_digest.';
+comment on column epochs.accounts is 'The accounts that share the jobs, by name. Origin: the program.';
+comment on column epochs.prices is 'The prices that chains were expanded by: {"date": exchange date, "of": {symbol: price}}. Origin: the program.';
+comment on column epochs.proposed_by is 'The collector that wrote it. Origin: the program.';
 comment on table epochs is 'What all collectors go by, from the first slot at from_at or later on: else an instrument would be two accounts'' or none''s.';
 
 create table extended_quotes (
@@ -186,6 +234,26 @@ CREATE TRIGGER follow_changed_volumes AFTER UPDATE ON extended_quotes REFERENCIN
 CREATE TRIGGER follow_deleted_volumes AFTER DELETE ON extended_quotes REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION follow_lost_volumes();
 CREATE TRIGGER follow_truncated_volumes AFTER TRUNCATE ON extended_quotes FOR EACH STATEMENT EXECUTE FUNCTION follow_lost_volumes();
 CREATE TRIGGER keep_bars AFTER INSERT ON extended_quotes REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION keep_bars();
+comment on column extended_quotes.observed_at is 'When the answer with the quote had arrived, UTC, in microseconds; of an import the time that the file gives. The service sends no time of a quote. Origin: the program.';
+comment on column extended_quotes.instrument_id is 'What is quoted: instruments.id. Origin: the program.';
+comment on column extended_quotes.source_id is 'Where it comes from: sources.id. Origin: the program.';
+comment on column extended_quotes.bid_size is 'Size at the bid, as sent: shares, of an option contracts; the service does not say whether in lots. NULL: not sent. Origin: bidsize of extendedquote.';
+comment on column extended_quotes.ask_size is 'Size at the ask, as sent: shares, of an option contracts; the service does not say whether in lots. NULL: not sent. Origin: asksize of extendedquote.';
+comment on column extended_quotes.open is 'Opening price, in dollars per share; NULL: not sent. Origin: openprice of extendedquote.';
+comment on column extended_quotes.high is 'Highest price of the session so far, in dollars per share; NULL: not sent. Origin: highprice of extendedquote.';
+comment on column extended_quotes.low is 'Lowest price of the session so far, in dollars per share; NULL: not sent. Origin: lowprice of extendedquote.';
+comment on column extended_quotes.previous_close is 'Close of the session before, in dollars per share; NULL: not sent. Origin: prevclose of extendedquote.';
+comment on column extended_quotes.volume is 'Shares traded, of an option contracts; NULL: not sent. The bars take it for the sum of the day so far. Origin: volume of extendedquote.';
+comment on column extended_quotes.session_volume is 'Shares traded in the session; the service does not say how that differs from volume. NULL: not sent, as for options. Origin: sessionvolume of extendedquote.';
+comment on column extended_quotes.earnings_per_share is 'Earnings per share, in dollars, below 0 for a loss; NULL: not sent, as for options. Origin: earningspershare of extendedquote.';
+comment on column extended_quotes.pe_ratio is 'Price by earnings, a ratio; NULL: not sent, as for options. Origin: priceearningsratio of extendedquote.';
+comment on column extended_quotes.high_52_week is 'Highest price of 52 weeks, in dollars per share; NULL: not sent, as for options. Origin: high52price of extendedquote.';
+comment on column extended_quotes.low_52_week is 'Lowest price of 52 weeks, in dollars per share; NULL: not sent, as for options. Origin: low52price of extendedquote.';
+comment on column extended_quotes.contract_high is 'Of an option: its highest price, in dollars per share; the service does not say since when. Else NULL. Origin: contracthigh of extendedquote.';
+comment on column extended_quotes.contract_low is 'Of an option: its lowest price, in dollars per share; the service does not say since when. Else NULL. Origin: contractlow of extendedquote.';
+comment on column extended_quotes.contract_size is 'Of an option: units of the underlying in one contract; else NULL. Origin: contractsize of extendedquote.';
+comment on column extended_quotes.delta is 'Of an option: change of its price in dollars when the underlying rises by 1 dollar; else NULL. Origin: delta of extendedquote, or of greeks where that is missing.';
+comment on table extended_quotes is 'The other fields of the quotes, under the same key.';
 
 create table fills (
   job text not null,
@@ -203,8 +271,17 @@ create table fills (
   constraint fills_filled_by_check CHECK (filled_by = ANY (ARRAY['journal'::text, 'xml'::text, 'csv'::text, 'parquet'::text, 'sweep'::text, 'gaps'::text]))
 );
 CREATE INDEX fills_slot_at ON fills USING btree (slot_at);
-comment on column fills.reason is 'Why it was missed before.';
-comment on column fills.observed_at is 'The quote that fills it.';
+comment on column fills.job is 'Name of the job. Origin: the job file.';
+comment on column fills.slot_at is 'When the job was due. UTC. Origin: schedule of the job.';
+comment on column fills.source_id is 'Which market was polled: sources.id. Origin: the program.';
+comment on column fills.instrument is 'AAPL, or AAPL:2026-12-18:CALL:150. Origin: the program.';
+comment on column fills.reason is 'Why it was missed before. Origin: misses.reason.';
+comment on column fills.observed_at is 'The quote that fills it. UTC. Origin: quotes.observed_at.';
+comment on column fills.fill_source_id is 'Where that quote comes from: sources.id. Origin: the program.';
+comment on column fills.filled_by is 'The kind of backfill: journal, xml, csv, parquet, sweep or gaps. Origin: the program.';
+comment on column fills.filled_at is 'When the slot was filled. UTC. Origin: the program.';
+comment on column fills.account_id is 'The account whose share it is: accounts.id. slots has a row for the share of each account: add them up. Origin: the program.';
+comment on table fills is 'Slots that were missed, and whose quote came to the archive later. What was in misses is here then.';
 
 create table instruments (
   id integer not null generated by default as identity,
@@ -226,6 +303,18 @@ create table instruments (
   constraint instruments_underlying_id_fkey FOREIGN KEY (underlying_id) REFERENCES instruments(id)
 );
 CREATE INDEX instruments_symbol ON instruments USING btree (symbol);
+comment on column instruments.id is 'Number of the instrument. Origin: the program.';
+comment on column instruments.security_type is 'Kind of security, such as CS (common stock) or OPT (option). Where it was never sent: CS for an underlying, else UNKNOWN. Origin: sectyp of instrument.';
+comment on column instruments.symbol is 'Symbol; of an option that of its underlying. Origin: sym of instrument or underlying.';
+comment on column instruments.exchange is 'Code of the exchange, such as NSD or CMP, as sent last; NULL: never sent. Origin: exch of instrument or underlying.';
+comment on column instruments.description is 'Name for people, as sent last; NULL: never sent. Origin: desc of instrument or underlying.';
+comment on column instruments.underlying_id is 'Of an option: instruments.id of its underlying; else NULL. Origin: the program.';
+comment on column instruments.expiration is 'Of an option: the date on which it expires, New York; else NULL. Origin: matdt of instrument.';
+comment on column instruments.option_type is 'Of an option: CALL or PUT; else NULL. Origin: putcall of instrument, 1 is CALL and 0 PUT.';
+comment on column instruments.strike is 'Of an option: its strike price, in dollars for one share of the underlying; else NULL. Origin: strkpx of instrument.';
+comment on column instruments.contract_size is 'Of an option: units of the underlying in one contract, as sent last; NULL: never sent. Origin: contractsize of extendedquote.';
+comment on column instruments.first_seen_at is 'observed_at of its oldest quote. UTC. Origin: the program.';
+comment on column instruments.last_seen_at is 'observed_at of its newest quote. UTC. Origin: the program.';
 comment on table instruments is 'What is quoted. The symbol of an option is that of its underlying.';
 
 create table intraday_bars (
@@ -250,9 +339,23 @@ create table intraday_bars (
   constraint intraday_bars_minutes_check CHECK (minutes = ANY (ARRAY[5, 60]))
 );
 CREATE INDEX intraday_bars_date ON intraday_bars USING btree (((minutes)::integer), date);
-comment on column intraday_bars.volume is 'The last one shown in the bar.';
-comment on column intraday_bars.volume_before is 'The last one shown earlier on that date, or the first one of the bar where there is none.';
-comment on column intraday_bars.log_return is 'Of five minutes: natural logarithm of close by the close before it on that date, to 12 places; NULL where that is of another session.';
+comment on column intraday_bars.bar_at is 'When the bar begins. UTC. Origin: the program.';
+comment on column intraday_bars.date is 'The exchange''s date, New York. Origin: the program.';
+comment on column intraday_bars.instrument_id is 'What is quoted: instruments.id. Origin: the program.';
+comment on column intraday_bars.source_id is 'Where it comes from: sources.id. Origin: the program.';
+comment on column intraday_bars.minutes is 'Length of the bar in minutes: 5 or 60. Origin: the program.';
+comment on column intraday_bars.delayed is 'Whether it is of delayed quotes; false: of real-time ones. Origin: quotes.delayed.';
+comment on column intraday_bars.session is 'Part of the session: pre, regular, post, or closed for all other time. Origin: sessions.';
+comment on column intraday_bars.spread_count is 'How many quotes have a bid and an ask above 0. Origin: the program.';
+comment on column intraday_bars.quote_count is 'How many quotes it is made of. Origin: the program.';
+comment on column intraday_bars.volume is 'Shares traded on the date, of an option contracts: the last number shown in the bar; NULL: none. Origin: extended_quotes.volume.';
+comment on column intraday_bars.volume_before is 'The last number shown earlier on that date, or the first one of the bar where there is none; NULL: none. Shares, of an option contracts. Origin: extended_quotes.volume.';
+comment on column intraday_bars.open is 'First price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
+comment on column intraday_bars.high is 'Highest price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
+comment on column intraday_bars.low is 'Lowest price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
+comment on column intraday_bars.close is 'Last price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
+comment on column intraday_bars.spread_sum is 'Sum of ask less bid, in dollars per share, of the quotes in which both are above 0. Origin: quotes.ask and quotes.bid.';
+comment on column intraday_bars.log_return is 'Of five minutes: natural logarithm of close by the close before it on that date, a number without unit, to 12 places; NULL where that is of another session. Origin: quotes.last.';
 comment on table intraday_bars is 'Bars that end by session_bars.bars_to. What is newer, a quarter of an hour at most, is read from the rows.';
 
 create table journal_positions (
@@ -261,6 +364,10 @@ create table journal_positions (
   loaded_at timestamp with time zone not null,
   constraint journal_positions_pkey PRIMARY KEY (segment)
 );
+comment on column journal_positions.segment is 'Name of the file. Origin: the program.';
+comment on column journal_positions.loaded_to is 'All before this place is loaded, in bytes from the beginning of the file, uncompressed. Origin: the program.';
+comment on column journal_positions.loaded_at is 'When this was written. UTC. Origin: the program.';
+comment on table journal_positions is 'How far each file of the journal is loaded. Moves in the transaction that stores the rows.';
 
 create table late_days (
   date date not null,
@@ -268,8 +375,9 @@ create table late_days (
   changed_at timestamp with time zone not null,
   constraint late_days_pkey PRIMARY KEY (date)
 );
-comment on column late_days.changed_by is 'The last transaction that did so: a snapshot tells whether it has seen it.';
-comment on column late_days.changed_at is 'When that was.';
+comment on column late_days.date is 'The date, New York. Origin: the program.';
+comment on column late_days.changed_by is 'The last transaction that did so: a snapshot tells whether it has seen it. Origin: the program.';
+comment on column late_days.changed_at is 'When that was. UTC. Origin: the program.';
 comment on table late_days is 'Exchange dates of which rows came or were changed after the date was over.';
 
 create table lease_history (
@@ -284,7 +392,13 @@ create table lease_history (
   constraint lease_history_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),
   constraint lease_history_how_check CHECK (how = ANY (ARRAY['new'::text, 'released'::text, 'restarted'::text, 'expired'::text]))
 );
-comment on column lease_history.how is 'new: nobody had it; released: it was given back; restarted: the run before on the same data directory was dead; expired: its holder was not heard of.';
+comment on column lease_history.account_id is 'The account: accounts.id. Origin: the program.';
+comment on column lease_history.fence is 'Number of the holder among all that the account has had. Origin: leases.fence.';
+comment on column lease_history.taken_at is 'When it was taken, by the database''s clock. UTC. Origin: the program.';
+comment on column lease_history.holder is 'Who took it: collectors.id. Origin: the program.';
+comment on column lease_history.collector is 'The name of who took it. Origin: collectors.name.';
+comment on column lease_history.how is 'new: nobody had it; released: it was given back; restarted: the run before on the same data directory was dead; expired: its holder was not heard of. Origin: the program.';
+comment on column lease_history.previous is 'The name of who had it before; NULL: nobody, or a collector that is forgotten. Origin: collectors.name.';
 comment on table lease_history is 'Who took each account when, and from whom.';
 
 create table leases (
@@ -301,9 +415,16 @@ create table leases (
   constraint leases_pkey PRIMARY KEY (account_id),
   constraint leases_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );
-comment on column leases.fence is 'Counts the holders: who renews with an older number has lost it.';
-comment on column leases.beat is 'Counts the renewals. A jump of the database''s clock takes nothing from a holder whose beat goes on.';
-comment on column leases.governor is 'What the holder knows of the account''s budget, for whoever comes after it.';
+comment on column leases.account_id is 'The account: accounts.id. Origin: the program.';
+comment on column leases.fence is 'Counts the holders: who renews with an older number has lost it. Origin: the program.';
+comment on column leases.holder is 'The collector that calls it: collectors.id. Origin: the program.';
+comment on column leases.run is 'The run of that collector''s process. Origin: collectors.run.';
+comment on column leases.beat is 'Counts the renewals. A jump of the database''s clock takes nothing from a holder whose beat goes on. Origin: the program.';
+comment on column leases.granted_at is 'When the holder took it, by the database''s clock. UTC. Origin: the program.';
+comment on column leases.renewed_at is 'When the holder renewed it last, by the database''s clock. UTC. Origin: the program.';
+comment on column leases.expires_at is 'Until when it holds if nobody renews it, by the database''s clock. UTC. Origin: the program.';
+comment on column leases.released is 'Whether the holder has given it back. Origin: the program.';
+comment on column leases.governor is 'What the holder knows of the account''s budget, for whoever comes after it. Origin: the program.';
 comment on table leases is 'Which collector calls an account. It renews this every 2 seconds; what was not renewed for 7 seconds another one takes.';
 
 create table migration_lock (
@@ -321,7 +442,13 @@ create table misses (
   constraint misses_reason_check CHECK (reason = ANY (ARRAY['closed'::text, 'budget'::text, 'overrun'::text, 'refused'::text, 'unknown_symbol'::text, 'absent_from_answer'::text, 'malformed'::text, 'transport'::text, 'unauthorized'::text, 'down'::text]))
 );
 CREATE INDEX misses_slot_at ON misses USING btree (slot_at);
-comment on column misses.instrument is 'AAPL, AAPL:2026-12-18:CALL:150, or * for all that was due (long downtime).';
+comment on column misses.job is 'Name of the job. Origin: the job file.';
+comment on column misses.slot_at is 'When the job was due. UTC. Origin: schedule of the job.';
+comment on column misses.source_id is 'Which market was polled: sources.id. Origin: the program.';
+comment on column misses.instrument is 'AAPL, AAPL:2026-12-18:CALL:150, or * for all that was due (long downtime). Origin: the program.';
+comment on column misses.reason is 'Why: closed, budget, overrun, refused, unknown_symbol, absent_from_answer, malformed, transport, unauthorized or down; the glossary explains them. Origin: the program.';
+comment on column misses.account_id is 'The account whose share it is: accounts.id. slots has a row for the share of each account: add them up. Origin: the program.';
+comment on table misses is 'Each instrument that was due at a slot and has no quote of it.';
 
 create table open_slots (
   job text not null,
@@ -336,8 +463,14 @@ create table open_slots (
   constraint open_slots_due_set_id_fkey FOREIGN KEY (due_set_id) REFERENCES due_sets(id),
   constraint open_slots_source_id_fkey FOREIGN KEY (source_id) REFERENCES sources(id)
 );
-comment on column open_slots.ends_at is 'When the slot is over; null when no other one comes.';
-comment on column open_slots.run is 'The run of the collector that opened it.';
+comment on column open_slots.job is 'Name of the job. Origin: the job file.';
+comment on column open_slots.slot_at is 'When the job was due. UTC. Origin: schedule of the job.';
+comment on column open_slots.source_id is 'Which market was polled: sources.id. Origin: the program.';
+comment on column open_slots.ends_at is 'When the slot is over; NULL: no other one comes. UTC. Origin: schedule of the job.';
+comment on column open_slots.due_set_id is 'Which instruments were due: due_sets.id. Origin: the program.';
+comment on column open_slots.run is 'The run of the collector that opened it. Origin: the program.';
+comment on column open_slots.account_id is 'The account whose share it is: accounts.id. slots has a row for the share of each account: add them up. Origin: the program.';
+comment on table open_slots is 'Slots that have begun and are not settled yet.';
 
 create table quotes (
   observed_at timestamp with time zone not null,
@@ -355,6 +488,16 @@ CREATE TRIGGER follow_changed_quotes AFTER UPDATE ON quotes REFERENCING OLD TABL
 CREATE TRIGGER follow_deleted_quotes AFTER DELETE ON quotes REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION follow_lost_quotes();
 CREATE TRIGGER follow_truncated_quotes AFTER TRUNCATE ON quotes FOR EACH STATEMENT EXECUTE FUNCTION follow_lost_quotes();
 CREATE TRIGGER keep_session_bars AFTER INSERT ON quotes REFERENCING NEW TABLE AS inserted FOR EACH STATEMENT EXECUTE FUNCTION keep_session_bars();
+comment on column quotes.observed_at is 'When the answer with the quote had arrived, UTC, in microseconds; of an import the time that the file gives. The service sends no time of a quote. Origin: the program.';
+comment on column quotes.instrument_id is 'What is quoted: instruments.id. Origin: the program.';
+comment on column quotes.source_id is 'Where it comes from: sources.id. Origin: the program.';
+comment on column quotes.delayed is 'Whether delayed quotes were asked for; false: real-time ones. Origin: parameter delayed of the call.';
+comment on column quotes.bid is 'Bid, in dollars per share, of an option per share of its underlying; NULL: not sent; 0: sent so, as after hours, and means that nobody bids. Origin: bidprice of quote or undlyquote.';
+comment on column quotes.ask is 'Ask, in dollars per share, of an option per share of its underlying; NULL: not sent; 0: sent so, as after hours, and means that nobody asks. Origin: askprice of quote or undlyquote.';
+comment on column quotes.last is 'Price of the last trade, in dollars per share, of an option per share of its underlying; NULL: not sent; 0: sent so, and no trade. Origin: lastprice of quote or undlyquote.';
+comment on column quotes.change is 'By how much the price has changed, in dollars per share; below 0 when it fell; NULL: not sent. The service does not say since when; in all known answers since previous_close. Origin: change of quote or undlyquote.';
+comment on column quotes.pct_change is 'By how much the price has changed, in percent: 1.5 is 1.5 %; below 0 when it fell; NULL: not sent. Origin: pctchange of quote or undlyquote.';
+comment on table quotes is 'What each answer says of an instrument''s prices. A field that could not be read is NULL too, and in dead_letters.';
 
 create table responses (
   observed_at timestamp with time zone not null,
@@ -377,7 +520,25 @@ create table responses (
   account_id smallint not null default 1,
   constraint responses_pkey PRIMARY KEY (observed_at, source_id, request_id)
 );
-comment on column responses.rate_limit_expire is 'X-RateLimit-Expire as sent; not to be trusted as a time.';
+comment on column responses.observed_at is 'When the answer had arrived, in microseconds. It names the answer: no two of a collector have the same. UTC. Origin: the program.';
+comment on column responses.source_id is 'Where it comes from: sources.id. Origin: the program.';
+comment on column responses.request_id is 'A UUIDv7, made before the call was sent. Origin: the program.';
+comment on column responses.requested_at is 'When the call was sent, by the machine''s clock. UTC. Origin: the program.';
+comment on column responses.job is 'The jobs that the call was for, with commas between them; NULL: it was made by hand. Origin: the job files.';
+comment on column responses.request is 'What was asked for, without credentials. Origin: the program.';
+comment on column responses.http_status is 'HTTP status of the answer, such as 200 or 429. Origin: the answer.';
+comment on column responses.outcome is 'What came of the call: quotes, quota_fault, unauthorized, too_long, refused, server_error or malformed. Origin: the program.';
+comment on column responses.response_id is 'The service''s own name for the answer; NULL: not sent. Origin: attribute id of response.';
+comment on column responses.server_date is 'The service''s clock when it answered, in whole seconds, UTC; NULL: not sent. Origin: header Date.';
+comment on column responses.rate_limit_used is 'Calls that the service has counted against the limit; NULL: not sent. Origin: header X-RateLimit-Used.';
+comment on column responses.rate_limit_remaining is 'Calls that the limit still allows; NULL: not sent. Origin: header X-RateLimit-Remaining.';
+comment on column responses.rate_limit_limit is 'Calls that the limit allows in all; NULL: not sent. Origin: header X-RateLimit-Limit.';
+comment on column responses.rate_limit_expire is 'Unix time in seconds, as sent; not to be trusted as a time. NULL: not sent. Origin: header X-RateLimit-Expire.';
+comment on column responses.body_bytes is 'Length of the body, in bytes. Origin: the answer.';
+comment on column responses.journal_segment is 'The file of the journal that holds the whole answer. Origin: the program.';
+comment on column responses.journal_offset is 'Where in that file it stands, in bytes from the beginning, uncompressed. Origin: the program.';
+comment on column responses.account_id is 'The account that made the call: accounts.id. Origin: the program.';
+comment on table responses is 'Each answer of the service, and each piece of an imported file, without its body, which is in the journal.';
 
 create table schema_migrations (
   version integer not null,
@@ -386,6 +547,11 @@ create table schema_migrations (
   applied_at timestamp with time zone not null default now(),
   constraint schema_migrations_pkey PRIMARY KEY (version)
 );
+comment on column schema_migrations.version is 'Number of the migration. Origin: the program.';
+comment on column schema_migrations.name is 'Name of its file in migrations/. Origin: the program.';
+comment on column schema_migrations.sha256 is 'SHA-256 of that file. Origin: the program.';
+comment on column schema_migrations.applied_at is 'When it was applied, by the database''s clock. UTC. Origin: the program.';
+comment on table schema_migrations is 'The migrations that this database has had.';
 
 create table session_bars (
   instrument_id integer not null,
@@ -409,10 +575,24 @@ create table session_bars (
   constraint session_bars_pkey PRIMARY KEY (instrument_id, source_id, delayed, date)
 );
 CREATE INDEX session_bars_date ON session_bars USING btree (date);
-comment on column session_bars.date is 'The exchange''s, America/New_York.';
-comment on column session_bars.volume is 'NULL while extended_quotes has it: the last one shown on that date. Written down before retention drops those rows.';
-comment on column session_bars.quotes_dropped is 'Retention has dropped quotes of it: the bar knows more than the rows, and stays until as many rows are there again.';
-comment on column session_bars.bars_to is 'intraday_bars has the bars that end by then: all of a date that is not its series'' last, others up to the last quarter of an hour.';
+comment on column session_bars.instrument_id is 'What is quoted: instruments.id. Origin: the program.';
+comment on column session_bars.source_id is 'Where it comes from: sources.id. Origin: the program.';
+comment on column session_bars.delayed is 'Whether it is of delayed quotes; false: of real-time ones. Origin: quotes.delayed.';
+comment on column session_bars.date is 'The exchange''s date, New York. Origin: the program.';
+comment on column session_bars.first_at is 'observed_at of its first quote. UTC. Origin: quotes.observed_at.';
+comment on column session_bars.last_at is 'observed_at of its last quote. UTC. Origin: quotes.observed_at.';
+comment on column session_bars.open is 'First price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
+comment on column session_bars.high is 'Highest price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
+comment on column session_bars.low is 'Lowest price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
+comment on column session_bars.close is 'Last price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
+comment on column session_bars.open_at is 'observed_at of the quote with that first price; NULL: no trade was seen. UTC. Origin: quotes.observed_at.';
+comment on column session_bars.close_at is 'observed_at of the quote with that last price; NULL: no trade was seen. UTC. Origin: quotes.observed_at.';
+comment on column session_bars.spread_sum is 'Sum of ask less bid, in dollars per share, of the quotes in which both are above 0. Origin: quotes.ask and quotes.bid.';
+comment on column session_bars.spread_count is 'How many quotes have a bid and an ask above 0. Origin: the program.';
+comment on column session_bars.quote_count is 'How many quotes it is made of. Origin: the program.';
+comment on column session_bars.volume is 'Shares traded, of an option contracts: the last number shown on that date. NULL while extended_quotes has it; written down before retention drops those rows. Origin: extended_quotes.volume.';
+comment on column session_bars.quotes_dropped is 'Retention has dropped quotes of it: the bar knows more than the rows, and stays until as many rows are there again. Origin: the program.';
+comment on column session_bars.bars_to is 'intraday_bars has the bars that end by then: all of a date that is not its series'' last, others up to the last quarter of an hour. UTC. Origin: the program.';
 comment on table session_bars is 'Kept by a trigger on quotes, in the transaction that inserts them. Prices are those of last above 0: 0 is no trade.';
 
 create table sessions (
@@ -428,6 +608,13 @@ create table sessions (
 );
 CREATE TRIGGER follow_calendar AFTER INSERT OR DELETE ON sessions FOR EACH ROW EXECUTE FUNCTION follow_calendar();
 CREATE TRIGGER follow_corrections AFTER UPDATE ON sessions FOR EACH ROW WHEN (old.pre_at IS DISTINCT FROM new.pre_at OR old.open_at IS DISTINCT FROM new.open_at OR old.close_at IS DISTINCT FROM new.close_at OR old.post_at IS DISTINCT FROM new.post_at) EXECUTE FUNCTION follow_calendar();
+comment on column sessions.date is 'Date of the session, New York. Origin: the program.';
+comment on column sessions.kind is 'regular, or early: it closes before 16:00 in New York. Origin: the program.';
+comment on column sessions.pre_at is 'When trading before the open begins. UTC. Origin: the program.';
+comment on column sessions.open_at is 'When the exchange opens. UTC. Origin: the program.';
+comment on column sessions.close_at is 'When it closes. UTC. Origin: the program.';
+comment on column sessions.post_at is 'When trading after the close ends. UTC. Origin: the program.';
+comment on column sessions.reason is 'Why it opens late or closes early; NULL: an ordinary day. Origin: the program.';
 comment on table sessions is 'The exchange''s calendar, written by the program at each migration. A date that is not here has no session.';
 
 create table slots (
@@ -446,7 +633,15 @@ create table slots (
   constraint slots_source_id_fkey FOREIGN KEY (source_id) REFERENCES sources(id)
 );
 CREATE INDEX slots_slot_at ON slots USING btree (slot_at);
-comment on column slots.account_id is 'A slot has a row for the share of each account: add them up.';
+comment on column slots.job is 'Name of the job. Origin: the job file.';
+comment on column slots.slot_at is 'When the job was due. UTC. Origin: schedule of the job.';
+comment on column slots.source_id is 'Which market was polled: sources.id. Origin: the program.';
+comment on column slots.due is 'How many instruments were to be polled. Origin: the program.';
+comment on column slots.stored is 'How many of them have a quote. Origin: the program.';
+comment on column slots.missed is 'How many of them have none; misses says which and why. Origin: the program.';
+comment on column slots.due_set_id is 'Which instruments were due: due_sets.id. Origin: the program.';
+comment on column slots.account_id is 'The account whose share it is: accounts.id. slots has a row for the share of each account: add them up. Origin: the program.';
+comment on table slots is 'What came of each slot of each job: due = stored + missed, always.';
 
 create table sources (
   id smallint not null generated by default as identity,
@@ -456,6 +651,9 @@ create table sources (
   constraint sources_kind_check CHECK (kind = ANY (ARRAY['account'::text, 'simulated'::text, 'import'::text])),
   constraint sources_kind_name_key UNIQUE (kind, name)
 );
+comment on column sources.id is 'Number of the source: 1 is the service, 2 the simulated market; imports count from 100. Origin: the program.';
+comment on column sources.name is 'Which service, simulated market or import it is, in words. Origin: the program.';
+comment on column sources.kind is 'account: an account at the service; simulated: made up; import: from a file. Origin: the program.';
 comment on table sources is 'Where rows come from. Simulated and real rows can never be mistaken for one another.';
 
 -- view bars_1d, which reads extended_quotes, instruments, intraday_bars, quotes, session_bars, sessions, sources
@@ -479,6 +677,26 @@ comment on table sources is 'Where rows come from. Simulated and real rows can n
 --   quote_count bigint,
 --   volume bigint,
 --   source_name text
+comment on column bars_1d.instrument_id is 'What is quoted: instruments.id. Origin: the program.';
+comment on column bars_1d.security_type is 'Kind of security, such as CS (common stock) or OPT (option). Where it was never sent: CS for an underlying, else UNKNOWN. Origin: sectyp of instrument.';
+comment on column bars_1d.symbol is 'Symbol; of an option that of its underlying. Origin: sym of instrument or underlying.';
+comment on column bars_1d.expiration is 'Of an option: the date on which it expires, New York; else NULL. Origin: matdt of instrument.';
+comment on column bars_1d.option_type is 'Of an option: CALL or PUT; else NULL. Origin: putcall of instrument, 1 is CALL and 0 PUT.';
+comment on column bars_1d.strike is 'Of an option: its strike price, in dollars for one share of the underlying; else NULL. Origin: strkpx of instrument.';
+comment on column bars_1d.source is 'Kind of source: account, simulated or import. Origin: sources.kind.';
+comment on column bars_1d.delayed is 'Whether it is of delayed quotes; false: of real-time ones. Origin: quotes.delayed.';
+comment on column bars_1d.date is 'The exchange''s date, New York. Origin: the program.';
+comment on column bars_1d.session is 'regular, early, or closed: no session on that date. Origin: sessions.kind.';
+comment on column bars_1d.first_at is 'observed_at of its first quote. UTC. Origin: quotes.observed_at.';
+comment on column bars_1d.last_at is 'observed_at of its last quote. UTC. Origin: quotes.observed_at.';
+comment on column bars_1d.open is 'First price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
+comment on column bars_1d.high is 'Highest price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
+comment on column bars_1d.low is 'Lowest price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
+comment on column bars_1d.close is 'Last price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
+comment on column bars_1d.mean_spread is 'Mean of ask less bid, in dollars per share, of the quotes in which both are above 0; NULL: none. Origin: quotes.ask and quotes.bid.';
+comment on column bars_1d.quote_count is 'How many quotes it is made of. Origin: the program.';
+comment on column bars_1d.volume is 'Shares traded on the date, of an option contracts: the last number shown; NULL: none. Origin: extended_quotes.volume.';
+comment on column bars_1d.source_name is 'Name of the source. Origin: sources.name.';
 comment on view bars_1d is 'One bar for each exchange date. session is regular, early, or closed; volume is the last one shown.';
 
 -- view bars_1h, which reads instruments, intraday_bars, session_bars, sessions, sources
@@ -501,6 +719,25 @@ comment on view bars_1d is 'One bar for each exchange date. session is regular, 
 --   quote_count bigint,
 --   volume bigint,
 --   source_name text
+comment on column bars_1h.instrument_id is 'What is quoted: instruments.id. Origin: the program.';
+comment on column bars_1h.security_type is 'Kind of security, such as CS (common stock) or OPT (option). Where it was never sent: CS for an underlying, else UNKNOWN. Origin: sectyp of instrument.';
+comment on column bars_1h.symbol is 'Symbol; of an option that of its underlying. Origin: sym of instrument or underlying.';
+comment on column bars_1h.expiration is 'Of an option: the date on which it expires, New York; else NULL. Origin: matdt of instrument.';
+comment on column bars_1h.option_type is 'Of an option: CALL or PUT; else NULL. Origin: putcall of instrument, 1 is CALL and 0 PUT.';
+comment on column bars_1h.strike is 'Of an option: its strike price, in dollars for one share of the underlying; else NULL. Origin: strkpx of instrument.';
+comment on column bars_1h.source is 'Kind of source: account, simulated or import. Origin: sources.kind.';
+comment on column bars_1h.delayed is 'Whether it is of delayed quotes; false: of real-time ones. Origin: quotes.delayed.';
+comment on column bars_1h.date is 'The exchange''s date, New York. Origin: the program.';
+comment on column bars_1h.session is 'Part of the session: pre, regular, post, or closed for all other time. Origin: sessions.';
+comment on column bars_1h.bar_at is 'When the bar begins. UTC. Origin: the program.';
+comment on column bars_1h.open is 'First price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
+comment on column bars_1h.high is 'Highest price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
+comment on column bars_1h.low is 'Lowest price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
+comment on column bars_1h.close is 'Last price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
+comment on column bars_1h.mean_spread is 'Mean of ask less bid, in dollars per share, of the quotes in which both are above 0; NULL: none. Origin: quotes.ask and quotes.bid.';
+comment on column bars_1h.quote_count is 'How many quotes it is made of. Origin: the program.';
+comment on column bars_1h.volume is 'Shares traded in the bar, of an option contracts: what volume has grown since the bar before, in a date''s first bar since the first number shown; NULL: none was shown. Origin: extended_quotes.volume.';
+comment on column bars_1h.source_name is 'Name of the source. Origin: sources.name.';
 comment on view bars_1h is 'Bars of 1 hour in exchange time, of the observations of `last`. Name date in the where clause: it is what makes it fast.';
 
 -- view bars_1m, which reads instruments, session_bars, sessions, sources
@@ -523,6 +760,25 @@ comment on view bars_1h is 'Bars of 1 hour in exchange time, of the observations
 --   quote_count bigint,
 --   volume bigint,
 --   source_name text
+comment on column bars_1m.instrument_id is 'What is quoted: instruments.id. Origin: the program.';
+comment on column bars_1m.security_type is 'Kind of security, such as CS (common stock) or OPT (option). Where it was never sent: CS for an underlying, else UNKNOWN. Origin: sectyp of instrument.';
+comment on column bars_1m.symbol is 'Symbol; of an option that of its underlying. Origin: sym of instrument or underlying.';
+comment on column bars_1m.expiration is 'Of an option: the date on which it expires, New York; else NULL. Origin: matdt of instrument.';
+comment on column bars_1m.option_type is 'Of an option: CALL or PUT; else NULL. Origin: putcall of instrument, 1 is CALL and 0 PUT.';
+comment on column bars_1m.strike is 'Of an option: its strike price, in dollars for one share of the underlying; else NULL. Origin: strkpx of instrument.';
+comment on column bars_1m.source is 'Kind of source: account, simulated or import. Origin: sources.kind.';
+comment on column bars_1m.delayed is 'Whether it is of delayed quotes; false: of real-time ones. Origin: quotes.delayed.';
+comment on column bars_1m.date is 'The exchange''s date, New York. Origin: the program.';
+comment on column bars_1m.session is 'Part of the session: pre, regular, post, or closed for all other time. Origin: sessions.';
+comment on column bars_1m.bar_at is 'When the bar begins. UTC. Origin: the program.';
+comment on column bars_1m.open is 'First price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
+comment on column bars_1m.high is 'Highest price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
+comment on column bars_1m.low is 'Lowest price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
+comment on column bars_1m.close is 'Last price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
+comment on column bars_1m.mean_spread is 'Mean of ask less bid, in dollars per share, of the quotes in which both are above 0; NULL: none. Origin: quotes.ask and quotes.bid.';
+comment on column bars_1m.quote_count is 'How many quotes it is made of. Origin: the program.';
+comment on column bars_1m.volume is 'Shares traded in the bar, of an option contracts: what volume has grown since the bar before, in a date''s first bar since the first number shown; NULL: none was shown. Origin: extended_quotes.volume.';
+comment on column bars_1m.source_name is 'Name of the source. Origin: sources.name.';
 comment on view bars_1m is 'Bars of 1 minute in exchange time, of the observations of `last`. Name date in the where clause: it is what makes it fast.';
 
 -- view bars_5m, which reads instruments, intraday_bars, session_bars, sessions, sources
@@ -546,6 +802,26 @@ comment on view bars_1m is 'Bars of 1 minute in exchange time, of the observatio
 --   volume bigint,
 --   source_name text,
 --   log_return numeric
+comment on column bars_5m.instrument_id is 'What is quoted: instruments.id. Origin: the program.';
+comment on column bars_5m.security_type is 'Kind of security, such as CS (common stock) or OPT (option). Where it was never sent: CS for an underlying, else UNKNOWN. Origin: sectyp of instrument.';
+comment on column bars_5m.symbol is 'Symbol; of an option that of its underlying. Origin: sym of instrument or underlying.';
+comment on column bars_5m.expiration is 'Of an option: the date on which it expires, New York; else NULL. Origin: matdt of instrument.';
+comment on column bars_5m.option_type is 'Of an option: CALL or PUT; else NULL. Origin: putcall of instrument, 1 is CALL and 0 PUT.';
+comment on column bars_5m.strike is 'Of an option: its strike price, in dollars for one share of the underlying; else NULL. Origin: strkpx of instrument.';
+comment on column bars_5m.source is 'Kind of source: account, simulated or import. Origin: sources.kind.';
+comment on column bars_5m.delayed is 'Whether it is of delayed quotes; false: of real-time ones. Origin: quotes.delayed.';
+comment on column bars_5m.date is 'The exchange''s date, New York. Origin: the program.';
+comment on column bars_5m.session is 'Part of the session: pre, regular, post, or closed for all other time. Origin: sessions.';
+comment on column bars_5m.bar_at is 'When the bar begins. UTC. Origin: the program.';
+comment on column bars_5m.open is 'First price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
+comment on column bars_5m.high is 'Highest price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
+comment on column bars_5m.low is 'Lowest price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
+comment on column bars_5m.close is 'Last price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
+comment on column bars_5m.mean_spread is 'Mean of ask less bid, in dollars per share, of the quotes in which both are above 0; NULL: none. Origin: quotes.ask and quotes.bid.';
+comment on column bars_5m.quote_count is 'How many quotes it is made of. Origin: the program.';
+comment on column bars_5m.volume is 'Shares traded in the bar, of an option contracts: what volume has grown since the bar before, in a date''s first bar since the first number shown; NULL: none was shown. Origin: extended_quotes.volume.';
+comment on column bars_5m.source_name is 'Name of the source. Origin: sources.name.';
+comment on column bars_5m.log_return is 'Natural logarithm of close by the close before it in the same session, a number without unit, to 12 places; NULL where there is none. Origin: quotes.last.';
 comment on view bars_5m is 'Bars of 5 minutes in exchange time, of the observations of `last`. Name date in the where clause: it is what makes it fast.';
 
 -- view coverage_daily, which reads due_sets, misses, slots, sources
@@ -556,6 +832,13 @@ comment on view bars_5m is 'Bars of 5 minutes in exchange time, of the observati
 --   stored bigint,
 --   missed bigint,
 --   reasons jsonb
+comment on column coverage_daily.date is 'Date of the slots, New York. Origin: slots.slot_at.';
+comment on column coverage_daily.source is 'Kind of source: account, simulated or import. Origin: sources.kind.';
+comment on column coverage_daily.instrument is 'Name of the instrument: AAPL, AAPL:2026-12-18:CALL:150, or watchlist and its name. Origin: due_sets.instruments.';
+comment on column coverage_daily.expected is 'How many times it was due. Origin: slots and due_sets.';
+comment on column coverage_daily.stored is 'How many of them have a quote. Origin: slots and misses.';
+comment on column coverage_daily.missed is 'How many of them have none. Origin: misses.';
+comment on column coverage_daily.reasons is 'How many were missed for each reason, such as {"budget": 2}. Origin: misses.reason.';
 comment on view coverage_daily is 'date is the exchange''s, America/New_York.';
 
 -- view dividend_calendar, which reads dividends, instruments, sources
@@ -574,6 +857,21 @@ comment on view coverage_daily is 'date is the exchange''s, America/New_York.';
 --   is_newest boolean,
 --   is_ahead boolean,
 --   source_name text
+comment on column dividend_calendar.instrument_id is 'What is quoted: instruments.id. Origin: the program.';
+comment on column dividend_calendar.security_type is 'Kind of security, such as CS (common stock) or OPT (option). Where it was never sent: CS for an underlying, else UNKNOWN. Origin: sectyp of instrument.';
+comment on column dividend_calendar.symbol is 'Symbol; of an option that of its underlying. Origin: sym of instrument or underlying.';
+comment on column dividend_calendar.source is 'Kind of source: account, simulated or import. Origin: sources.kind.';
+comment on column dividend_calendar.observed_at is 'When the answer with the quote had arrived, UTC, in microseconds; of an import the time that the file gives. The service sends no time of a quote. Origin: the program.';
+comment on column dividend_calendar.ex_date is 'First date on which the share trades without the dividend, New York; NULL: not sent. Origin: exdate of dividenddata.';
+comment on column dividend_calendar.amount is 'Dividend, in dollars per share; NULL: not sent; 0 beside an old ex_date: no dividend. Origin: amt of dividenddata.';
+comment on column dividend_calendar.yield is 'Dividend yield, as sent; the service does not say whether it is a ratio or in percent. NULL: not sent, or sent as 4.9E-324, which means "no dividend". Origin: yield of dividenddata.';
+comment on column dividend_calendar.previous_ex_date is 'ex_date of the row before, New York; NULL: there is none, or it was not sent. Origin: dividends.ex_date.';
+comment on column dividend_calendar.previous_amount is 'amount of the row before, in dollars per share; NULL: there is none, or it was not sent. Origin: dividends.amount.';
+comment on column dividend_calendar.previous_yield is 'yield of the row before, as sent, a ratio or in percent; NULL: there is none, or it was not sent. Origin: dividends.yield.';
+comment on column dividend_calendar.change is 'What differs from the row before: ex_date, amount or yield; first: there is none. Origin: the program.';
+comment on column dividend_calendar.is_newest is 'Whether no later row of the instrument and source is there. Origin: the program.';
+comment on column dividend_calendar.is_ahead is 'Whether it is the newest, and its ex_date is today in New York or later. Origin: the program.';
+comment on column dividend_calendar.source_name is 'Name of the source. Origin: sources.name.';
 comment on view dividend_calendar is 'is_ahead: what is announced and to come. change: what differs from what was said before.';
 
 -- view latest_quotes, which reads extended_quotes, instruments, quotes, session_bars, sources
@@ -597,6 +895,26 @@ comment on view dividend_calendar is 'is_ahead: what is announced and to come. c
 --   volume bigint,
 --   delta numeric,
 --   source_name text
+comment on column latest_quotes.instrument_id is 'What is quoted: instruments.id. Origin: the program.';
+comment on column latest_quotes.security_type is 'Kind of security, such as CS (common stock) or OPT (option). Where it was never sent: CS for an underlying, else UNKNOWN. Origin: sectyp of instrument.';
+comment on column latest_quotes.symbol is 'Symbol; of an option that of its underlying. Origin: sym of instrument or underlying.';
+comment on column latest_quotes.expiration is 'Of an option: the date on which it expires, New York; else NULL. Origin: matdt of instrument.';
+comment on column latest_quotes.option_type is 'Of an option: CALL or PUT; else NULL. Origin: putcall of instrument, 1 is CALL and 0 PUT.';
+comment on column latest_quotes.strike is 'Of an option: its strike price, in dollars for one share of the underlying; else NULL. Origin: strkpx of instrument.';
+comment on column latest_quotes.description is 'Name for people, as sent last; NULL: never sent. Origin: desc of instrument or underlying.';
+comment on column latest_quotes.source is 'Kind of source: account, simulated or import. Origin: sources.kind.';
+comment on column latest_quotes.delayed is 'Whether delayed quotes were asked for; false: real-time ones. Origin: parameter delayed of the call.';
+comment on column latest_quotes.observed_at is 'When the answer with the quote had arrived, UTC, in microseconds; of an import the time that the file gives. The service sends no time of a quote. Origin: the program.';
+comment on column latest_quotes.bid is 'Bid, in dollars per share, of an option per share of its underlying; NULL: not sent; 0: sent so, as after hours, and means that nobody bids. Origin: bidprice of quote or undlyquote.';
+comment on column latest_quotes.ask is 'Ask, in dollars per share, of an option per share of its underlying; NULL: not sent; 0: sent so, as after hours, and means that nobody asks. Origin: askprice of quote or undlyquote.';
+comment on column latest_quotes.last is 'Price of the last trade, in dollars per share, of an option per share of its underlying; NULL: not sent; 0: sent so, and no trade. Origin: lastprice of quote or undlyquote.';
+comment on column latest_quotes.change is 'By how much the price has changed, in dollars per share; below 0 when it fell; NULL: not sent. The service does not say since when; in all known answers since previous_close. Origin: change of quote or undlyquote.';
+comment on column latest_quotes.pct_change is 'By how much the price has changed, in percent: 1.5 is 1.5 %; below 0 when it fell; NULL: not sent. Origin: pctchange of quote or undlyquote.';
+comment on column latest_quotes.bid_size is 'Size at the bid, as sent: shares, of an option contracts; the service does not say whether in lots. NULL: not sent. Origin: bidsize of extendedquote.';
+comment on column latest_quotes.ask_size is 'Size at the ask, as sent: shares, of an option contracts; the service does not say whether in lots. NULL: not sent. Origin: asksize of extendedquote.';
+comment on column latest_quotes.volume is 'Shares traded, of an option contracts; NULL: not sent. The bars take it for the sum of the day so far. Origin: volume of extendedquote.';
+comment on column latest_quotes.delta is 'Of an option: change of its price in dollars when the underlying rises by 1 dollar; else NULL. Origin: delta of extendedquote, or of greeks where that is missing.';
+comment on column latest_quotes.source_name is 'Name of the source. Origin: sources.name.';
 comment on view latest_quotes is 'The newest quote of each instrument: one row per source, real-time and delayed apart.';
 
 -- view option_chain_latest, which reads instruments, latest_quotes, sessions
@@ -627,6 +945,33 @@ comment on view latest_quotes is 'The newest quote of each instrument: one row p
 --   source_name text,
 --   underlying_last numeric,
 --   moneyness numeric
+comment on column option_chain_latest.underlying is 'Symbol of the underlying. Origin: instruments.symbol.';
+comment on column option_chain_latest.expiration is 'Of an option: the date on which it expires, New York; else NULL. Origin: matdt of instrument.';
+comment on column option_chain_latest.strike is 'Of an option: its strike price, in dollars for one share of the underlying; else NULL. Origin: strkpx of instrument.';
+comment on column option_chain_latest.source is 'Kind of source: account, simulated or import. Origin: sources.kind.';
+comment on column option_chain_latest.delayed is 'Whether delayed quotes were asked for; false: real-time ones. Origin: parameter delayed of the call.';
+comment on column option_chain_latest.underlying_id is 'Of an option: instruments.id of its underlying; else NULL. Origin: the program.';
+comment on column option_chain_latest.call_instrument_id is 'The call: instruments.id; NULL: there is none, and so is all of call_. Origin: the program.';
+comment on column option_chain_latest.call_observed_at is 'Of the call: when the answer with the quote had arrived, UTC, in microseconds; of an import the time that the file gives. The service sends no time of a quote. Origin: the program.';
+comment on column option_chain_latest.call_bid is 'Of the call: bid, in dollars per share, of an option per share of its underlying; NULL: not sent; 0: sent so, as after hours, and means that nobody bids. Origin: bidprice of quote or undlyquote.';
+comment on column option_chain_latest.call_ask is 'Of the call: ask, in dollars per share, of an option per share of its underlying; NULL: not sent; 0: sent so, as after hours, and means that nobody asks. Origin: askprice of quote or undlyquote.';
+comment on column option_chain_latest.call_mid is 'Middle of bid and ask of the call, in dollars per share; NULL: no ask. Origin: quotes.bid and quotes.ask.';
+comment on column option_chain_latest.call_spread is 'Ask less bid of the call, in dollars per share; NULL: no ask. Origin: quotes.ask and quotes.bid.';
+comment on column option_chain_latest.call_last is 'Of the call: price of the last trade, in dollars per share, of an option per share of its underlying; NULL: not sent; 0: sent so, and no trade. Origin: lastprice of quote or undlyquote.';
+comment on column option_chain_latest.call_delta is 'Of the call: change of its price in dollars when the underlying rises by 1 dollar; else NULL. Origin: delta of extendedquote, or of greeks where that is missing.';
+comment on column option_chain_latest.call_volume is 'Of the call: shares traded, of an option contracts; NULL: not sent. The bars take it for the sum of the day so far. Origin: volume of extendedquote.';
+comment on column option_chain_latest.put_instrument_id is 'The put: instruments.id; NULL: there is none, and so is all of put_. Origin: the program.';
+comment on column option_chain_latest.put_observed_at is 'Of the put: when the answer with the quote had arrived, UTC, in microseconds; of an import the time that the file gives. The service sends no time of a quote. Origin: the program.';
+comment on column option_chain_latest.put_bid is 'Of the put: bid, in dollars per share, of an option per share of its underlying; NULL: not sent; 0: sent so, as after hours, and means that nobody bids. Origin: bidprice of quote or undlyquote.';
+comment on column option_chain_latest.put_ask is 'Of the put: ask, in dollars per share, of an option per share of its underlying; NULL: not sent; 0: sent so, as after hours, and means that nobody asks. Origin: askprice of quote or undlyquote.';
+comment on column option_chain_latest.put_mid is 'Middle of bid and ask of the put, in dollars per share; NULL: no ask. Origin: quotes.bid and quotes.ask.';
+comment on column option_chain_latest.put_spread is 'Ask less bid of the put, in dollars per share; NULL: no ask. Origin: quotes.ask and quotes.bid.';
+comment on column option_chain_latest.put_last is 'Of the put: price of the last trade, in dollars per share, of an option per share of its underlying; NULL: not sent; 0: sent so, and no trade. Origin: lastprice of quote or undlyquote.';
+comment on column option_chain_latest.put_delta is 'Of the put: change of its price in dollars when the underlying rises by 1 dollar; else NULL. Origin: delta of extendedquote, or of greeks where that is missing.';
+comment on column option_chain_latest.put_volume is 'Of the put: shares traded, of an option contracts; NULL: not sent. The bars take it for the sum of the day so far. Origin: volume of extendedquote.';
+comment on column option_chain_latest.source_name is 'Name of the source. Origin: sources.name.';
+comment on column option_chain_latest.underlying_last is 'Newest last price of the underlying, in dollars per share; NULL: not known; 0: sent so, and no trade. Origin: quotes.last.';
+comment on column option_chain_latest.moneyness is 'underlying_last by strike, a ratio; NULL: no price. Origin: quotes.last and instruments.strike.';
 comment on view option_chain_latest is 'One row per underlying, expiration and strike, until the expiration''s close; moneyness is the underlying''s last over the strike.';
 
 -- view option_surface, which reads instruments
@@ -655,6 +1000,31 @@ comment on view option_chain_latest is 'One row per underlying, expiration and s
 --   rho double precision,
 --   service_delta numeric,
 --   delta_difference double precision
+comment on column option_surface.instrument_id is 'What is quoted: instruments.id. Origin: the program.';
+comment on column option_surface.underlying is 'Symbol of the underlying. Origin: instruments.symbol.';
+comment on column option_surface.expiration is 'Of an option: the date on which it expires, New York; else NULL. Origin: matdt of instrument.';
+comment on column option_surface.option_type is 'Of an option: CALL or PUT; else NULL. Origin: putcall of instrument, 1 is CALL and 0 PUT.';
+comment on column option_surface.strike is 'Of an option: its strike price, in dollars for one share of the underlying; else NULL. Origin: strkpx of instrument.';
+comment on column option_surface.source is 'Kind of source: account, simulated or import. Origin: sources.kind.';
+comment on column option_surface.source_name is 'Name of the source. Origin: sources.name.';
+comment on column option_surface.delayed is 'Whether delayed quotes were asked for; false: real-time ones. Origin: parameter delayed of the call.';
+comment on column option_surface.observed_at is 'When the answer with the quote had arrived, UTC, in microseconds; of an import the time that the file gives. The service sends no time of a quote. Origin: the program.';
+comment on column option_surface.spot is 'Price of the underlying when the contract was quoted, in dollars per share: the middle of its bid and ask, or last where one of them is missing; NULL: none within a day. Origin: quotes.';
+comment on column option_surface.moneyness is 'spot by strike, a ratio; NULL: no spot. Origin: quotes and instruments.strike.';
+comment on column option_surface.years is 'From observed_at to the close at which the contract expires, in years of 365 days. Origin: the program.';
+comment on column option_surface.bid is 'Bid, in dollars per share, of an option per share of its underlying; NULL: not sent; 0: sent so, as after hours, and means that nobody bids. Origin: bidprice of quote or undlyquote.';
+comment on column option_surface.mid is 'Middle of bid and ask, in dollars per share; NULL: no ask. Origin: quotes.bid and quotes.ask.';
+comment on column option_surface.ask is 'Ask, in dollars per share, of an option per share of its underlying; NULL: not sent; 0: sent so, as after hours, and means that nobody asks. Origin: askprice of quote or undlyquote.';
+comment on column option_surface.iv_bid is 'Implied volatility per year at the bid: 0.2 is 20 %; NULL: no bid, or none gives this price. Origin: the program.';
+comment on column option_surface.iv_mid is 'Implied volatility per year at mid: 0.2 is 20 %; NULL: no bid, or none gives this price. Origin: the program.';
+comment on column option_surface.iv_ask is 'Implied volatility per year at the ask: 0.2 is 20 %; NULL: no ask, or none gives this price. Origin: the program.';
+comment on column option_surface.delta is 'Change of the value in dollars when the underlying rises by 1 dollar, at iv_mid; NULL without it. Origin: the program.';
+comment on column option_surface.gamma is 'Change of delta when the underlying rises by 1 dollar, at iv_mid; NULL without it. Origin: the program.';
+comment on column option_surface.vega is 'Change of the value in dollars per share when volatility rises by 1, as from 20 % to 120 %, at iv_mid; NULL without it. Origin: the program.';
+comment on column option_surface.theta is 'Change of the value in dollars per share, for each year that passes, at iv_mid; NULL without it. Origin: the program.';
+comment on column option_surface.rho is 'Change of the value in dollars per share when the interest rate rises by 1, as from 4 % to 104 %, at iv_mid; NULL without it. Origin: the program.';
+comment on column option_surface.service_delta is 'Of an option: change of its price in dollars when the underlying rises by 1 dollar; else NULL. Origin: delta of extendedquote, or of greeks where that is missing.';
+comment on column option_surface.delta_difference is 'delta less service_delta, in dollars per dollar; NULL where one is missing. Origin: the program.';
 comment on view option_surface is 'Implied volatilities and greeks of the contracts that have not expired: now, or at the instant of the setting quotekeeper.as_of.';
 
 -- function add_bar_parts(parts bar_part[]) returns TABLE(instrument_id integer, source_id smallint, delayed boolean, written_by text), text d6727c6617968ba285eb6f457c163246

@@ -1,8 +1,10 @@
-/** Every generated page: where it lies, and its text. */
+/** The generated pages: where each lies, and its text. */
+import type pg from "pg";
 import { format } from "prettier";
 import { fileURLToPath } from "node:url";
 import { accountsPage } from "./accounts.ts";
 import { assumptionsPage, readAssumptions } from "./assumptions.ts";
+import { columnsPage, readRelations } from "./columns.ts";
 import { commandsPage } from "./commands.ts";
 import { configurationPage, environmentExample } from "./configuration.ts";
 import { errorsPage } from "./errors.ts";
@@ -15,12 +17,8 @@ const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 /** A generated file; the path starts at the top of the checkout. */
 export type Page = { path: string; text: string };
 
-/** All of them, as they should be. */
+/** All that are made from the code alone, as they should be. */
 export async function generatePages(): Promise<Page[]> {
-  const markdown = async (path: string, text: string): Promise<Page> => ({
-    path,
-    text: await format(text, { parser: "markdown", printWidth: 110 }),
-  });
   return [
     await markdown("docs/configuration.md", configurationPage()),
     { path: ".env.example", text: environmentExample() },
@@ -36,4 +34,17 @@ export async function generatePages(): Promise<Page[]> {
     },
     await markdown("docs/assumptions.md", assumptionsPage(readAssumptions(ROOT))),
   ];
+}
+
+/**
+ * The page that a database says itself.
+ *
+ * @param pool of a migrated one
+ */
+export async function databasePage(pool: pg.Pool): Promise<Page> {
+  return markdown("docs/columns.md", columnsPage(await readRelations(pool)));
+}
+
+async function markdown(path: string, text: string): Promise<Page> {
+  return { path, text: await format(text, { parser: "markdown", printWidth: 110 }) };
 }

@@ -8,6 +8,11 @@ import type pg from "pg";
 const OWN = `c.relnamespace = 'public'::regnamespace
   and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')`;
 
+const COMMENTS = `array(
+         select format('comment on column %I.%I is %L', c.relname, a.attname, col_description(c.oid, a.attnum))
+         from pg_attribute a where a.attrelid = c.oid and col_description(c.oid, a.attnum) is not null order by a.attnum
+       ) as comments`;
+
 const TABLES = `
 select c.relname as name, obj_description(c.oid, 'pg_class') as comment,
        array(
@@ -31,10 +36,7 @@ select c.relname as name, obj_description(c.oid, 'pg_class') as comment,
          select pg_get_triggerdef(t.oid, true) from pg_trigger t
          where t.tgrelid = c.oid and not t.tgisinternal and t.tgname not like 'ts\\_%' order by t.tgname
        ) as triggers,
-       array(
-         select format('comment on column %I.%I is %L', c.relname, a.attname, col_description(c.oid, a.attnum))
-         from pg_attribute a where a.attrelid = c.oid and col_description(c.oid, a.attnum) is not null order by a.attnum
-       ) as comments
+       ${COMMENTS}
 from pg_class c
 where ${OWN} and c.relkind in ('r', 'p') and not c.relispartition
 order by c.relname`;
@@ -49,7 +51,8 @@ select c.relname as name, obj_description(c.oid, 'pg_class') as comment,
          select distinct n.relname::text
          from pg_rewrite r join pg_depend d on d.objid = r.oid join pg_class n on n.oid = d.refobjid
          where r.ev_class = c.oid and n.oid <> c.oid and n.relkind in ('r', 'p', 'v') order by 1
-       ) as reads
+       ) as reads,
+       ${COMMENTS}
 from pg_class c
 where ${OWN} and c.relkind = 'v'
 order by c.relname`;
@@ -63,7 +66,7 @@ where c.pronamespace = 'public'::regnamespace and c.prokind = 'f'
 order by c.proname, 2`;
 
 type Table = Record<"columns" | "constraints" | "indexes" | "triggers" | "comments", string[]> & Commented;
-type View = Record<"columns" | "reads", string[]> & Commented;
+type View = Record<"columns" | "reads" | "comments", string[]> & Commented;
 type Commented = { name: string; comment: string | null };
 type Function = Record<"name" | "arguments" | "result" | "body", string>;
 
@@ -101,11 +104,12 @@ function plainIndex(definition: string): string {
  * PostgreSQL's versions print the text of one view differently: its columns and what it reads say enough, its text is
  * in the migration.
  */
-function viewText({ name, comment, columns, reads }: View): string {
+function viewText({ name, comment, columns, reads, comments }: View): string {
   return [
     "",
     `-- view ${name}, which reads ${reads.join(", ")}`,
     `--   ${columns.join(",\n--   ")}`,
+    ...comments.map((line) => `${line};`),
     ...commentText("view", { name, comment }),
   ].join("\n");
 }

@@ -1,6 +1,9 @@
 import { afterAll, describe, expect, test } from "@jest/globals";
 import type pg from "pg";
+import { readRelations } from "../../scripts/docs/columns.ts";
 import { migrate } from "../../src/archive/migrations.ts";
+import { moveToHypertables } from "../../src/archive/tiers/hypertables.ts";
+import { inTransaction } from "../../src/archive/transaction.ts";
 import { readRetention } from "../../src/archive/tiers/community.ts";
 import { describeTier, readTier } from "../../src/archive/tiers/tier.ts";
 import { loadAll } from "../../src/archive/loader.ts";
@@ -125,6 +128,28 @@ describe("the storage tier", () => {
   );
 });
 
+// Everywhere: what stands in for TimescaleDB leaves the new tables as they are, and all else is exchanged as on a server with it.
+test("the exchange of tables keeps every column of tables and views, and what is said of it", async () => {
+  const { pool } = await plainDatabase();
+  const relations = await readRelations(pool);
+  await pool.query(
+    `create schema stand_in;
+     create function stand_in.create_hypertable(
+       regclass, text, chunk_time_interval interval, create_default_indexes boolean
+     ) returns void language sql as ''`,
+  );
+
+  await inTransaction(pool, async (client) => {
+    await client.query("set local search_path = public, stand_in");
+    await moveToHypertables(client);
+  });
+
+  expect(await readRelations(pool)).toEqual(relations);
+  expect(await rowsOfQuery(pool, "select relkind from pg_class where oid = 'quotes'::regclass")).toEqual([
+    { relkind: "r" },
+  ]);
+});
+
 describe("on TimescaleDB", () => {
   timescaleTest("an empty database gets hypertables at once", async () => {
     const { pool } = await freshDatabase({ migrated: false });
@@ -157,10 +182,12 @@ describe("on TimescaleDB", () => {
     const journal = await journalOf(pool, 50);
     await journal.load();
     const [content, views] = [await contentOf(pool), await viewsOf(pool)];
+    const relations = await readRelations(pool);
 
     await migrate(pool, NOW, { toTimescaledb: true });
 
     expect(await readTier(pool)).toMatchObject({ name: offered.name });
+    expect(await readRelations(pool)).toEqual(relations);
     expect(await contentOf(pool)).toEqual(content);
     expect(await viewsOf(pool)).toEqual(views);
     expect(

@@ -60,7 +60,7 @@ async function moveTable(client: pg.ClientBase, table: (typeof PARTITIONED_TABLE
 }
 
 /**
- * The schema's views, which hold on to the tables they were made on, and the tables' triggers and grants; in an order
+ * The schema's views, which hold on to the tables they were made on, and the triggers, grants and comments; in an order
  * in which they can be made again: a view is younger than those it reads. Without the triggers that follow lost quotes:
  * TimescaleDB refuses transition tables of deleted rows where it compresses (timescale/timescaledb#7574).
  */
@@ -73,15 +73,14 @@ async function readDependents(client: pg.ClientBase): Promise<{ names: string[];
      order by c.oid`,
   );
   const comments = await client.query<Restoring>(
-    `select format('comment on view %s is %L', c.oid::regclass, obj_description(c.oid, 'pg_class')) as statement
+    `select format('comment on %s %s is %L',
+                   case when d.objsubid > 0 then 'column' when c.relkind = 'v' then 'view' else 'table' end,
+                   c.oid::regclass || coalesce('.' || quote_ident(a.attname), ''), d.description) as statement
      from pg_class c
+     join pg_description d on d.objoid = c.oid and d.classoid = 'pg_class'::regclass
+     left join pg_attribute a on a.attrelid = c.oid and a.attnum = d.objsubid and d.objsubid > 0
      where c.relkind = 'v' and c.relnamespace = current_schema()::regnamespace and not ${OF_AN_EXTENSION}
-       and obj_description(c.oid, 'pg_class') is not null`,
-  );
-  const tableComments = await client.query<Restoring>(
-    `select format('comment on table %s is %L', c.oid::regclass, obj_description(c.oid, 'pg_class')) as statement
-     from pg_class c
-     where c.oid = any ($1::regclass[]) and obj_description(c.oid, 'pg_class') is not null`,
+       or c.oid = any ($1::regclass[])`,
     [PARTITIONED_TABLES],
   );
   const triggers = await client.query<Restoring>(
@@ -99,7 +98,7 @@ async function readDependents(client: pg.ClientBase): Promise<{ names: string[];
   );
   return {
     names: views.rows.map(({ name }) => name),
-    restoring: [views, comments, tableComments, triggers, grants].flatMap(({ rows }) => rows),
+    restoring: [views, comments, triggers, grants].flatMap(({ rows }) => rows),
   };
 }
 
