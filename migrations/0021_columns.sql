@@ -216,11 +216,18 @@ comment on column late_days.date is 'The date, New York.';
 comment on column dropped_days.date is 'The date, New York.';
 comment on column dropped_days.dropped_at is 'When the quotes were dropped.';
 
-comment on table schema_migrations is 'The migrations that this database has had.';
-comment on column schema_migrations.version is 'Number of the migration.';
-comment on column schema_migrations.name is 'Name of its file in migrations/.';
-comment on column schema_migrations.sha256 is 'SHA-256 of that file.';
-comment on column schema_migrations.applied_at is 'When it was applied, by the database''s clock.';
+-- Of this one there is none where migrations are only tried.
+do $$
+begin
+  if to_regclass('schema_migrations') is not null then
+    comment on table schema_migrations is 'The migrations that this database has had.';
+    comment on column schema_migrations.version is 'Number of the migration. Origin: the program.';
+    comment on column schema_migrations.name is 'Name of its file in migrations/. Origin: the program.';
+    comment on column schema_migrations.sha256 is 'SHA-256 of that file. Origin: the program.';
+    comment on column schema_migrations.applied_at is 'When it was applied, by the database''s clock. UTC. Origin: the program.';
+  end if;
+end
+$$;
 
 comment on column session_bars.delayed is 'Whether it is of delayed quotes; false: of real-time ones. Origin: quotes.delayed.';
 comment on column session_bars.date is 'The exchange''s date, New York.';
@@ -394,7 +401,7 @@ begin
       accounts,archive_identity,backfill_positions,backfills,bars_1d,bars_1h,bars_1m,bars_5m,clock_steps,collectors,coverage_daily,
       dead_letters,derived_closes,dividend_calendar,dividends,dropped_days,due_sets,epochs,extended_quotes,fills,instruments,
       intraday_bars,journal_positions,late_days,latest_quotes,lease_history,leases,misses,open_slots,option_chain_latest,
-      option_surface,quotes,responses,schema_migrations,session_bars,sessions,slots,sources
+      option_surface,quotes,responses,session_bars,sessions,slots,sources
     }'::regclass[])
   loop
     execute format(

@@ -5,7 +5,7 @@ import { columnOf, type JsonValue, type SqlColumn, textOf } from "../lake/sql/va
 import { harmless } from "../read/cell.ts";
 import type { Edges } from "../run/edges.ts";
 import { count } from "../run/jsonWords.ts";
-import { say } from "./terminal/harmless.ts";
+import { oneLine, say } from "./terminal/harmless.ts";
 import { table, thousands } from "./terminal/table.ts";
 
 /** `sql --json`. */
@@ -41,7 +41,7 @@ export async function showAnswer(answer: DuckDBResult, format: SqlFormat, edges:
   };
   if (format === "json") return writeJson(answer, columns, write);
   const line = (texts: readonly (string | null)[]): string => `${texts.map(csvCell).join(",")}\n`;
-  await write(line(columns.map(({ name }) => (format === "csv" ? harmless(name) : name))));
+  await write(line(columns.map(({ name }) => (format === "csv" ? oneLine(harmless(name)) : name))));
   for await (const rows of pieces(answer, columns))
     await write(
       rows
@@ -50,7 +50,7 @@ export async function showAnswer(answer: DuckDBResult, format: SqlFormat, edges:
             row.map((value, place) => {
               if (value === null) return null;
               const text = textOf(value);
-              return format === "csv" && columns[place]?.isText ? harmless(text) : text;
+              return format === "csv" && columns[place]?.isText ? oneLine(harmless(text)) : text;
             }),
           ),
         )
@@ -110,7 +110,7 @@ async function showTable(
     if (!isWhole) break;
   }
   const headed = columns.map(({ name, isNumber }) =>
-    isNumber ? { heading: name, right: true } : { heading: name, wrap: ",_" },
+    isNumber ? { heading: oneLine(name), right: true } : { heading: oneLine(name), wrap: ",_" },
   );
   if (columns[0]?.name === "explain_key") stdout.write(shown.map((row) => `${row.join("\n")}\n`).join(""));
   else stdout.write(table(headed, shown, { stdout, env }));

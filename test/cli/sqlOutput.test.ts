@@ -17,6 +17,8 @@ import { capturedEdges, run } from "./edges.ts";
 import { acrossTheBorder } from "./sqlWorld.ts";
 
 const { ask, pool, url, lake } = await acrossTheBorder();
+/** Files of another test's process lie in the same place. */
+const OWN_FILES = `quotekeeper-sql-${process.pid}-`;
 const env = { DATABASE_URL: url, QUOTEKEEPER_LAKE_DIR: lake };
 
 describe("an answer", () => {
@@ -224,7 +226,7 @@ describe("a statement", () => {
   });
 
   test("is ended by Ctrl-C, and leaves nothing behind", async () => {
-    const before = readdirSync(tmpdir()).filter((name) => name.startsWith("quotekeeper-sql-"));
+    const before = readdirSync(tmpdir()).filter((name) => name.startsWith(OWN_FILES));
     const { edges, interrupt, stdout } = capturedEdges({ env });
 
     const ended = runProgram(
@@ -236,15 +238,14 @@ describe("a statement", () => {
       edges,
     );
     await until(
-      () =>
-        readdirSync(tmpdir()).some((name) => name.startsWith("quotekeeper-sql-") && !before.includes(name)),
+      () => readdirSync(tmpdir()).some((name) => name.startsWith(OWN_FILES) && !before.includes(name)),
       "the statement runs",
     );
     interrupt();
 
     expect(await ended).toBe(130);
     expect(stdout().length).toBeLessThan(10);
-    expect(readdirSync(tmpdir()).filter((name) => name.startsWith("quotekeeper-sql-"))).toEqual(before);
+    expect(readdirSync(tmpdir()).filter((name) => name.startsWith(OWN_FILES))).toEqual(before);
   });
 });
 
@@ -346,10 +347,7 @@ test("at the prompt statements go over lines, errors do not end it, and Ctrl-C e
   stdin.write(
     "select a.range from range(10000000) a, range(10000000) b where hash(a.range + b.range) = 1;\n",
   );
-  await until(
-    () => readdirSync(tmpdir()).some((name) => name.startsWith(`quotekeeper-sql-${process.pid}-`)),
-    "the statement runs",
-  );
+  await until(() => readdirSync(tmpdir()).some((name) => name.startsWith(OWN_FILES)), "the statement runs");
   stdin.write("\u0003");
   await until(() => /^ended$/mu.test(stderr()), "the statement ends");
   stdin.write("\\q\n");

@@ -18,8 +18,19 @@ export async function late(pool: pg.Pool, ...dates: string[]): Promise<void> {
   client.release();
 }
 
-/** Partitions of a day each, in place of November's, so that days can be dropped one by one. */
-export async function cutIntoDays(pool: pg.Pool): Promise<void> {
+/** Fills an archive whose days can be dropped one by one. */
+async function fillByDays(pool: pg.Pool): Promise<void> {
+  const { rows } = await pool.query("select from pg_class where oid = 'quotes'::regclass and relkind = 'p'");
+  if (rows.length === 0)
+    await pool.query(
+      "select set_chunk_time_interval(t, interval '1 day') from unnest('{quotes,extended_quotes}'::regclass[]) t",
+    );
+  await fillFixture(pool);
+  if (rows.length > 0) await cutIntoDays(pool);
+}
+
+/** Partitions of a day each, in place of November's. */
+async function cutIntoDays(pool: pg.Pool): Promise<void> {
   for (const table of ["quotes", "extended_quotes"]) {
     const { rows } = await pool.query<{ name: string }>(
       `select inhrelid::regclass::text as name from pg_inherits
@@ -66,8 +77,7 @@ export async function acrossTheBorder(): Promise<{
   await fillFixture(alone);
   await alone.query(LATE_ROWS);
   const { pool, url } = await freshDatabase();
-  await fillFixture(pool);
-  await cutIntoDays(pool);
+  await fillByDays(pool);
   const lake = join(tempDir(), "lake");
   const env = { DATABASE_URL: url, QUOTEKEEPER_LAKE_HOT_DAYS: "1", QUOTEKEEPER_LAKE_DIR: lake };
   const clock = { ...systemClock, now: () => new Date("2026-11-20T06:00:00Z") };

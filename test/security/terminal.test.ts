@@ -228,6 +228,11 @@ const COMMANDS: readonly (readonly [argv: readonly string[], more?: Record<strin
   [["web"], { QUOTEKEEPER_HTTP_PORT: HOSTILE }],
   [["completion", HOSTILE]],
   [["lake", "--out", HOSTILE]],
+  [["sql", "select description, observed_at from latest_quotes order by 1"]],
+  [["sql", `select '${HOSTILE}' as "${HOSTILE.replaceAll('"', '""')}"`]],
+  [["sql", "--csv", "select description from instruments order by 1"]],
+  [["sql", HOSTILE]],
+  [["sql", "--file", HOSTILE]],
   [["lake", "verify", "--out", HOSTILE]],
   [["lake", "restore", "--out", HOSTILE, "--from", "2026-11-01", "--to", "2026-11-30"]],
 ];
