@@ -136,9 +136,10 @@ export function mayBeOfARow(error: unknown): error is { code: string; message: s
  */
 export function isOfItsRow(error: unknown): error is { code: string; message: string } {
   if (!mayBeOfARow(error)) return false;
-  const { constraint, column, where } = error as Fields;
-  // The innermost place comes first: a trigger's function before the COPY that fired it.
-  const [place = ""] = (where ?? "").split("\n");
+  const { where } = error as Fields;
+  const { constraint, column } = namesIn(error);
+  // The innermost place comes first: a trigger's function before the COPY that fired it. Citus says on which node it was.
+  const [place = ""] = (where ?? "").replace(ON_A_NODE, "").split("\n");
   const ofValue = COPIED_COLUMN.test(place) || PARAMETER.test(place);
   const inCopy = place.startsWith("COPY ");
   if (error.code === NO_SUCH_CHARACTER) return ofValue || inCopy;
@@ -150,10 +151,23 @@ export function isOfItsRow(error: unknown): error is { code: string; message: st
 
 /**
  * Code and words of a refusal, for a dead letter. TimescaleDB makes a chunk for the row it then refuses, and takes it back
- * with the row: its number would be another at each load, and the letter a new one.
+ * with the row: its number would be another at each load, and the letter a new one. Nor is a shard's number of Citus the row's.
  */
 export function refusalOf({ code, message }: { code: string; message: string }): string {
-  return `${code}: ${message.replaceAll(/_hyper_\d+_\d+_chunk/g, "chunk")}`;
+  return `${code}: ${message.replaceAll(/_hyper_\d+_\d+_chunk/g, "chunk").replaceAll(/"(\w+_\d{4}_\d\d)_\d{6,}"/g, '"$1"')}`;
+}
+
+/** The first line of the place of an error on another node. */
+const ON_A_NODE = /^while executing command on [^\n]*\n?/;
+
+/** What an error names. Of one on another node Citus hands on the words alone. */
+function namesIn(error: unknown): Pick<Fields, "constraint" | "column"> {
+  const { constraint, column, where = "" } = error as Fields;
+  if (!ON_A_NODE.test(where)) return { ...(constraint && { constraint }), ...(column && { column }) };
+  const { message = "" } = error as { message?: string };
+  const [, named] = /constraint "([^"]+)"$/.exec(message) ?? [];
+  const [, of] = /column "([^"]+)"/.exec(message) ?? [];
+  return { ...(named && { constraint: named }), ...(of && { column: of }) };
 }
 
 /** `COPY quotes, line 3, column bid: "x"`; the words between are the server's language. */
@@ -172,7 +186,7 @@ export function mayBeThereAlready(error: unknown): boolean {
 
 /** 23514 without a constraint's name: a partition was taken away meanwhile. That is no fault of the row. */
 export function isWithoutPartition(error: unknown): boolean {
-  return sqlstateOf(error) === CHECK_VIOLATION && (error as Fields).constraint === undefined;
+  return sqlstateOf(error) === CHECK_VIOLATION && namesIn(error).constraint === undefined;
 }
 
 /** The SQLSTATE of an error; empty when it has none. */

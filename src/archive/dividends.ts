@@ -5,6 +5,7 @@ import { dividendChanges, type DividendWord, type KeptDividend, sameText } from 
 import { compareKeys, inTimeOrder, type Key, type PlacedUnit } from "./quoteColumns.ts";
 import { dividends } from "./schema.ts";
 import { upsertAll } from "./tableRows.ts";
+import { isOnCitus } from "./tiers/citus.ts";
 import { dividendOf } from "../read/answerToRows.ts";
 
 /** What the quotes of one series, an instrument from a source, say of its dividend. */
@@ -183,8 +184,11 @@ async function readBeside(
 ): Promise<Map<DividendSeries, Beside[]>> {
   const words = series.flatMap((one) => one.words.map(({ observedAt }) => ({ one, observedAt })));
   const { rows } = await client.query<{ next: Instant | null; is_new: boolean }>({
-    name: "read quotes beside dividends",
-    text: `select ${instantText("n.observed_at")} as next, not exists (
+    ...((await isOnCitus(client))
+      ? { text: BESIDE_ON_CITUS }
+      : {
+          name: "read quotes beside dividends",
+          text: `select ${instantText("n.observed_at")} as next, not exists (
         select from quotes q
         where q.instrument_id = w.instrument_id and q.source_id = w.source_id and q.observed_at = w.observed_at
       ) as is_new
@@ -196,6 +200,7 @@ async function readBeside(
         order by q.observed_at limit 1
       ) n on true
       order by w.place`,
+        }),
     values: [
       words.map(({ one }) => one.instrumentId),
       words.map(({ one }) => one.sourceId),
@@ -209,6 +214,22 @@ async function readBeside(
   });
   return beside;
 }
+
+/** The same with one look for all words: a worker can be asked for the first row of each of its own alone. */
+const BESIDE_ON_CITUS = `
+  with w as materialized (
+    select * from unnest($1::int[], $2::smallint[], $3::timestamptz[])
+      with ordinality as w (instrument_id, source_id, observed_at, place)
+  ), found as materialized (
+    select w.place, min(q.observed_at) filter (where q.observed_at > w.observed_at) as next,
+           bool_or(q.observed_at = w.observed_at) as is_there
+    from w join quotes q
+      on q.instrument_id = w.instrument_id and q.source_id = w.source_id and q.observed_at >= w.observed_at
+    group by w.place
+  )
+  select ${instantText("f.next")} as next, f.is_there is not true as is_new
+  from w left join found f on f.place = w.place
+  order by w.place`;
 
 async function dropRows(client: pg.ClientBase, keys: readonly Key[]): Promise<void> {
   if (keys.length === 0) return;

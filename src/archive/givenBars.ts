@@ -19,6 +19,9 @@ export const BEGIN_WITH_BARS = "begin; set local quotekeeper.bars_given = 'on'";
 /** What such a transaction says when it will not after all. */
 export const BARS_FROM_ROWS = "set local quotekeeper.bars_given = 'off'";
 
+/** What stands in place of a transaction on Citus, where bars are always kept from the rows: what is remembered says when. */
+const ROWS_TELL = "rows";
+
 /** Parts of the bars of a series since the last one that was kept. */
 type Remembered = {
   /** `1,2`: instrument and source. */
@@ -134,7 +137,10 @@ export class GivenBars {
           waiting.areSomeOver = true;
           continue;
         }
-        const isWhole = known?.writtenBy.some((one) => before.has(`${name},${one}`)) ?? false;
+        const isWhole =
+          known?.writtenBy.some(
+            (one) => before.has(`${name},${one}`) || before.has(`${name},${ROWS_TELL}`),
+          ) ?? false;
         const parts = isWhole ? [...(known?.parts ?? []), ...fresh] : fresh;
         this.#remembered.set(name, { series: series[place] ?? "", parts, writtenBy: [by] });
         waiting.names.add(name);

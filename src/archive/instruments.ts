@@ -6,6 +6,7 @@ import { clean, instrumentColumns, SAID } from "./insert.ts";
 import { isDescribedAlike, type KnownInstruments } from "./knownInstruments.ts";
 import { accounts, instruments, sources } from "./schema.ts";
 import { columnList } from "./tableRows.ts";
+import { isOnCitus } from "./tiers/citus.ts";
 import type { InstrumentRow, QuoteUnit } from "../read/rowTypes.ts";
 
 /** The name of an instrument as the ledger writes it, `AAPL` or `AAPL:2026-12-18:CALL:150`: SQL of a row `i`. */
@@ -23,7 +24,7 @@ export type SeenInstruments = Map<number, Seen>;
  * would wait for each other. A table that hardly changes stands for all; no reader can keep this lock of it from us, see
  * lockHistory in migrate.ts.
  */
-export const ADDING_LOCK = "lock table sources in share update exclusive mode";
+export const ADDING_LOCK = "lock table accounts in share update exclusive mode";
 
 /** Numbers of a batch's instruments. */
 type PlacedInstruments = {
@@ -236,17 +237,10 @@ export async function refreshInstruments(client: pg.ClientBase, seen: SeenInstru
   if (seen.size === 0) return;
   const entries = [...seen.values()];
   const rows = entries.map(({ row }) => row);
+  const onCitus = await isOnCitus(client);
   await client.query({
-    name: "refresh instruments",
-    text: `with w as materialized (
-       select given.*
-       from instruments i
-       join unnest($1::int[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::timestamptz[], $7::timestamptz[])
-         as given (id, exchange, description, contract_size, underlying, first_seen_at, last_seen_at)
-         on given.id = i.id and (given.last_seen_at > i.last_seen_at or given.first_seen_at < i.first_seen_at)
-       order by i.id
-       for no key update of i
-     )
+    name: `refresh instruments${onCitus ? " on nodes" : ""}`,
+    text: `${onCitus ? "" : REFRESHED_IN_ORDER}
      update instruments i
      set first_seen_at = least(i.first_seen_at, w.first_seen_at),
          last_seen_at = greatest(i.last_seen_at, w.last_seen_at),
@@ -255,8 +249,7 @@ export async function refreshInstruments(client: pg.ClientBase, seen: SeenInstru
          contract_size = case when w.last_seen_at >= i.last_seen_at then coalesce(w.contract_size, i.contract_size) else i.contract_size end,
          underlying_id = coalesce(i.underlying_id,
            (select u.id from instruments u where u.symbol = w.underlying and u.option_type is null order by u.id limit 1))
-     from w
-     where i.id = w.id`,
+     from ${onCitus ? `${REFRESHED} where w.id = i.id and ${IS_NEWS}` : "w where i.id = w.id"}`,
     values: [
       [...seen.keys()],
       ...instrumentColumns(rows).slice(5),
@@ -267,6 +260,18 @@ export async function refreshInstruments(client: pg.ClientBase, seen: SeenInstru
   });
 }
 
+const REFRESHED = `unnest($1::int[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::timestamptz[], $7::timestamptz[])
+  as w (id, exchange, description, contract_size, underlying, first_seen_at, last_seen_at)`;
+
+const IS_NEWS = "(w.last_seen_at > i.last_seen_at or w.first_seen_at < i.first_seen_at)";
+
+/** Of a table that all nodes have Citus locks the whole for whoever writes, and knows no `for update` in a statement's part. */
+const REFRESHED_IN_ORDER = `with w as materialized (
+    select w.* from instruments i join ${REFRESHED} on w.id = i.id and ${IS_NEWS}
+    order by i.id
+    for no key update of i
+  )`;
+
 /** Days before the last load of which bars are looked at: more than a load and what follows it ever take. */
 const FOLLOWED_DAYS = 3;
 
@@ -275,16 +280,15 @@ const FOLLOWED_DAYS = 3;
  * it. Looks at the bars of the last days that were loaded, which are kept with the quotes.
  */
 export async function followSightings(pool: pg.Pool): Promise<void> {
+  const locked = (await isOnCitus(pool)) ? "" : "order by i.id for no key update of i";
   await pool.query(`
-    with newest as (
+    with newest as materialized (
       select b.instrument_id as id, max(b.last_at) as last_at
       from session_bars b
       where b.date >= (select max(loaded_at) from journal_positions)::date - ${FOLLOWED_DAYS}
       group by b.instrument_id
     ), w as materialized (
-      select i.id, n.last_at from instruments i join newest n on n.id = i.id and n.last_at > i.last_seen_at
-      order by i.id
-      for no key update of i
+      select i.id, n.last_at from instruments i join newest n on n.id = i.id and n.last_at > i.last_seen_at ${locked}
     )
     update instruments i set last_seen_at = greatest(i.last_seen_at, w.last_at) from w where i.id = w.id`);
 }
@@ -304,10 +308,11 @@ export async function restoreInstruments(
   whole: boolean,
 ): Promise<void> {
   const all = [...seen].sort(([a], [b]) => a - b);
+  const restore = RESTORE((await isOnCitus(client)) ? "" : "order by i.id for no key update of i");
   for (let from = 0; from < all.length; from += RESTORED_TOGETHER) {
     const some = all.slice(from, from + RESTORED_TOGETHER);
     const rows = some.map(([, { row }]) => withWrittenStrike(row));
-    await client.query(RESTORE, [
+    await client.query(restore, [
       some.map(([id]) => id),
       ...instrumentColumns(rows).slice(4),
       rows.map(({ underlying }) => underlying),
@@ -318,7 +323,7 @@ export async function restoreInstruments(
   }
 }
 
-const RESTORE = `
+const RESTORE = (locked: string): string => `
   with w as materialized (
     select i.id, given.strike,
       case when $9 then given.exchange when newest then coalesce(given.exchange, i.exchange) else i.exchange end as exchange,
@@ -334,8 +339,7 @@ const RESTORE = `
       as given (id, strike, exchange, description, contract_size, underlying, first, last)
     join instruments i on i.id = given.id
     cross join lateral (select i.last_seen_at <= given.last as newest) n
-    order by i.id
-    for no key update of i
+    ${locked}
   )
   update instruments i
   set strike = w.strike, exchange = w.exchange, description = w.description, contract_size = w.contract_size,
@@ -365,7 +369,8 @@ export async function placeSources(
     await client.query(
       `insert into sources (${columnList(sources, "kind", "name")})
        select w.kind, w.name from unnest($1::text[], $2::text[]) as w (kind, name)
-       where not exists (select from sources s where s.kind = w.kind and s.name = w.name)
+       left join sources s on s.kind = w.kind and s.name = w.name
+       where s.id is null
        order by w.kind, w.name
        on conflict do nothing`,
       values,

@@ -16,6 +16,7 @@ import { DEFAULT_ACCOUNT } from "../journal/record.ts";
 import { clean } from "./insert.ts";
 import { INSTRUMENT_NAME, placeAccounts } from "./instruments.ts";
 import { accounts, clockSteps, deadLetters, dueSets, misses, openSlots, slots } from "./schema.ts";
+import { isOnCitus } from "./tiers/citus.ts";
 import { columnList, insertAll, tablesOn, upsertAll } from "./tableRows.ts";
 
 /**
@@ -539,21 +540,9 @@ export async function readStoredWithin(
     hit.map((place) => windows[place]?.from.toISOString()),
     hit.map((place) => windows[place]?.to.toISOString()),
   ];
+  const onCitus = await isOnCitus(pool);
   const { rows: quoted } = await pool.query<{ place: number; name: string }>(
-    `with wanted as (
-       select i.id, n.name
-       from (select i.id, ${INSTRUMENT_NAME} as name from instruments i where i.symbol = any ($5)) i
-       join unnest($4::text[]) as n (name) on n.name = i.name
-     )
-     select distinct w.place, wanted.name
-     from unnest($1::int[], $2::timestamptz[], $3::timestamptz[]) as w (place, since, until)
-     cross join wanted
-     where exists (
-       select from quotes q join responses r on r.observed_at = q.observed_at and r.source_id = q.source_id
-       where q.instrument_id = wanted.id and q.delayed = $6 and q.source_id = $7
-       and q.observed_at >= w.since and q.observed_at < w.until + make_interval(secs => $8)
-       and r.requested_at >= w.since and r.requested_at < w.until
-     )`,
+    onCitus ? QUOTED_ON_CITUS : QUOTED,
     [
       ...spans,
       wanted.instruments,
@@ -566,7 +555,9 @@ export async function readStoredWithin(
     watchlists.length === 0
       ? { rows: [] }
       : await pool.query<{ place: number; name: string }>(
-          `select distinct w.place, n.name
+          onCitus
+            ? LISTED_ON_CITUS
+            : `select distinct w.place, n.name
            from unnest($1::int[], $2::timestamptz[], $3::timestamptz[]) as w (place, since, until)
            cross join unnest($4::text[]) as n (name)
            join responses r on r.observed_at >= w.since and r.observed_at < w.until + make_interval(secs => $7)
@@ -583,6 +574,52 @@ export async function readStoredWithin(
     stored.set(place, (stored.get(place) ?? new Set()).add(name));
   return stored;
 }
+
+const QUOTED = `with wanted as (
+       select i.id, n.name
+       from (select i.id, ${INSTRUMENT_NAME} as name from instruments i where i.symbol = any ($5)) i
+       join unnest($4::text[]) as n (name) on n.name = i.name
+     )
+     select distinct w.place, wanted.name
+     from unnest($1::int[], $2::timestamptz[], $3::timestamptz[]) as w (place, since, until)
+     cross join wanted
+     where exists (
+       select from quotes q join responses r on r.observed_at = q.observed_at and r.source_id = q.source_id
+       where q.instrument_id = wanted.id and q.delayed = $6 and q.source_id = $7
+       and q.observed_at >= w.since and q.observed_at < w.until + make_interval(secs => $8)
+       and r.requested_at >= w.since and r.requested_at < w.until
+     )`;
+
+// The same by joins: a worker has no answers, and looks for quotes by what it is given of them.
+
+const QUOTED_ON_CITUS = `
+  with wanted as materialized (
+    select i.id, n.name
+    from (select i.id, ${INSTRUMENT_NAME} as name from instruments i where i.symbol = any ($5)) i
+    join unnest($4::text[]) as n (name) on n.name = i.name
+  ), answers as materialized (
+    select w.place, r.observed_at
+    from unnest($1::int[], $2::timestamptz[], $3::timestamptz[]) as w (place, since, until)
+    join responses r on r.observed_at >= w.since and r.observed_at < w.until + make_interval(secs => $8)
+      and r.requested_at >= w.since and r.requested_at < w.until and r.source_id = $7
+  )
+  select distinct a.place, w.name
+  from quotes q
+  join wanted w on w.id = q.instrument_id
+  join answers a on a.observed_at = q.observed_at
+  where q.delayed = $6 and q.source_id = $7`;
+
+const LISTED_ON_CITUS = `
+  with answers as materialized (
+    select w.place, n.name, r.observed_at
+    from unnest($1::int[], $2::timestamptz[], $3::timestamptz[]) as w (place, since, until)
+    cross join unnest($4::text[]) as n (name)
+    join responses r on r.observed_at >= w.since and r.observed_at < w.until + make_interval(secs => $7)
+      and r.requested_at >= w.since and r.requested_at < w.until and r.source_id = $6
+      and r.request ->> 'form' = 'watchlist' and $8 || (r.request ->> 'watchlist') = n.name
+      and (r.request ->> 'delayed')::boolean = $5 and r.account_id = (select id from accounts where name = $9)
+  )
+  select distinct a.place, a.name from quotes q join answers a on a.observed_at = q.observed_at where q.source_id = $6`;
 
 /** Places of the windows in which anything was asked that was answered. After a long downtime these are few of very many. */
 async function windowsWithAnswers(

@@ -15,6 +15,7 @@ import { explain } from "./explain.ts";
 import { LoadedByAnother, StretchLoader } from "./stretchLoader.ts";
 import { type Batch, type LoadReport, NOTHING_LOADED } from "./batch.ts";
 import { type DamagedBytes, readBatches, SMALL_BATCH_BYTES } from "./readBatches.ts";
+import { commitsSettled } from "./tiers/citus.ts";
 import { PlainReader } from "../read/plainRows.ts";
 import { readStretches } from "./readStretches.ts";
 
@@ -96,6 +97,8 @@ class JournalLoader {
 
   async loadAll(): Promise<void> {
     const { pool, journalDir, onBatch } = this.#options;
+    // A load before this one may have been killed, or its server.
+    if (!this.#hasFollowed) await commitsSettled(pool);
     if (!this.#hasFollowed && onBatch === undefined) await followSightings(pool);
     this.#hasFollowed = true;
     const segments = await listSegments(journalDir);

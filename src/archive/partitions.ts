@@ -6,6 +6,7 @@ import type pg from "pg";
 import type { Instant } from "../clock.ts";
 import { ADDING_LOCK } from "./instruments.ts";
 import { ensureSessions, FIRST_YEAR } from "./sessions.ts";
+import { isOnCitus } from "./tiers/citus.ts";
 
 /** Tables that are partitioned by `observed_at`. */
 export const PARTITIONED_TABLES = ["responses", "quotes", "extended_quotes", "dividends"] as const;
@@ -75,7 +76,8 @@ async function ensureMonths(client: pg.ClientBase, months: readonly number[]): P
   if (yearless) await ensureSessions(client, years);
   if (missing.length === 0) return;
   const names = new Set(missing);
-  for (const one of wanted) if (names.has(one.name)) await makePartition(client, one);
+  const followed = !(await isOnCitus(client));
+  for (const one of wanted) if (names.has(one.name)) await makePartition(client, { ...one, followed });
 }
 
 /** Tables that bars are made of, and the names of their triggers. */
@@ -90,10 +92,10 @@ const FOLLOWED: Readonly<Record<string, { kept: string; keeper: string; follower
  */
 async function makePartition(
   client: pg.ClientBase,
-  { table, month, name }: { table: string; month: number; name: string },
+  { table, month, name, followed }: { table: string; month: number; name: string; followed: boolean },
 ): Promise<void> {
-  // Statements that name the partition itself pass its table's triggers by.
-  const { kept, keeper, follower } = FOLLOWED[table] ?? {};
+  // Statements that name the partition itself pass its table's triggers by. Tables of Citus have none.
+  const { kept, keeper, follower } = (followed && FOLLOWED[table]) || {};
   const triggers =
     kept === undefined
       ? ""

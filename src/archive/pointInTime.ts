@@ -7,6 +7,8 @@ import type pg from "pg";
 import type { Instant } from "../clock.ts";
 import type { InstrumentKey } from "../market/instrument.ts";
 import { DIVIDEND_FIELDS, EXTENDED_FIELDS, PRICE_FIELDS } from "../quotes-api/fields.ts";
+import { answered, found } from "./pointInTimeOnCitus.ts";
+import { isOnCitus } from "./tiers/citus.ts";
 
 /** Kinds of sources, see `RecordSource`. */
 export type SourceKind = "account" | "simulated" | "import";
@@ -67,31 +69,51 @@ export async function readPointInTime(
   questions: readonly Question[],
   kinds: readonly SourceKind[],
 ): Promise<PointInTimeRow[]> {
+  const asked = [
+    questions.map(({ key }) => (key.kind === "option" ? key.underlying : key.symbol)),
+    questions.map(({ key }) => (key.kind === "option" ? key.expiration : null)),
+    questions.map(({ key }) => (key.kind === "option" ? key.optionType : null)),
+    questions.map(({ key }) => (key.kind === "option" ? key.strike : null)),
+    questions.map(({ realTimeAt }) => realTimeAt),
+    questions.map(({ delayedAt }) => delayedAt),
+  ];
+  if (await isOnCitus(pool)) {
+    const { rows: found } = await pool.query<FoundInstrument>(FOUND_ON_CITUS, asked);
+    const { rows } = await pool.query<PointInTimeRow>(ANSWERED_ON_CITUS, [
+      ...[found.map(({ place }) => place), found.map(({ id }) => id)],
+      found.map(({ underlying_id: id }) => id),
+      ...[found.map(({ real_time_at: at }) => at), found.map(({ delayed_at: at }) => at)],
+      ...[kinds, questions.length],
+    ]);
+    return rows;
+  }
   const { rows } = await pool.query<PointInTimeRow>({
     name: "point in time",
     text: STATEMENT,
-    values: [
-      questions.map(({ key }) => (key.kind === "option" ? key.underlying : key.symbol)),
-      questions.map(({ key }) => (key.kind === "option" ? key.expiration : null)),
-      questions.map(({ key }) => (key.kind === "option" ? key.optionType : null)),
-      questions.map(({ key }) => (key.kind === "option" ? key.strike : null)),
-      questions.map(({ realTimeAt }) => realTimeAt),
-      questions.map(({ delayedAt }) => delayedAt),
-      kinds,
-    ],
+    values: [...asked, kinds],
   });
   return rows;
 }
 
+/** Which instrument a question may mean. */
+type FoundInstrument = {
+  place: number;
+  id: number;
+  underlying_id: number | null;
+  real_time_at: string | null;
+  delayed_at: string | null;
+};
+
 /**
  * What is visible in the database, as a text: while it is the same, nothing was committed, and every statement gives what
  * it gave before. It is the snapshot of the statement. Null where that cannot be told: the snapshot of a standby server
- * does not name all transactions that are under way.
+ * does not name all transactions that are under way, and that of a coordinator none of its workers' (Citus).
  */
 const STATE = "case when pg_is_in_recovery() then null else pg_current_snapshot()::text end as state";
 
 /** The state of the database now. @throws the database's errors as they are */
 export async function readState(pool: pg.Pool): Promise<string | null> {
+  if (await isOnCitus(pool)) return null;
   const { rows } = await pool.query<{ state: string | null }>({ name: "state", text: `select ${STATE}` });
   return rows[0]?.state ?? null;
 }
@@ -126,8 +148,7 @@ const KINDS_OF_QUOTES =
  * partitions but one. Where it names a day whose quotes have gone, nothing is said of a later quote: next_at is the
  * question's own instant.
  */
-const STATEMENT = `
-with recursive types (security_type) as (
+const FOUND = `types (security_type) as (
   select min(security_type) from instruments
   union all
   select (select min(i.security_type) from instruments i where i.security_type > t.security_type)
@@ -146,7 +167,14 @@ found as (
     on i.security_type = t.security_type and i.symbol = a.symbol
    and i.expiration is null and i.option_type is null and i.strike is null
   where a.option_type is null
-),
+)`;
+
+const FOUND_ON_CITUS = found(FOUND);
+
+const ANSWERED_ON_CITUS = answered({ columnsOf, dividend });
+
+const STATEMENT = `
+with recursive ${FOUND},
 answered as (
 select distinct on (f.place)
        f.place::int as place, f.security_type, f.symbol, f.exchange, f.description,
@@ -222,9 +250,11 @@ export type Extent = { from: Instant; to: Instant };
 /** The extent of rows of some kinds of sources. Reads a row for each instrument and day: for the start of a program. */
 export async function readExtent(pool: pg.Pool, kinds: readonly SourceKind[]): Promise<Extent | null> {
   const { rows } = await pool.query<{ from: string | null; to: string | null }>(
-    `select to_char(min(b.first_at) at time zone 'UTC', $2) as from, to_char(max(b.last_at) at time zone 'UTC', $2) as to
-     from session_bars b join sources s on s.id = b.source_id
-     where s.kind = any ($1::text[])`,
+    `with e as materialized (
+       select min(b.first_at) as first_at, max(b.last_at) as last_at from session_bars b join sources s on s.id = b.source_id
+       where s.kind = any ($1::text[])
+     )
+     select to_char(first_at at time zone 'UTC', $2) as from, to_char(last_at at time zone 'UTC', $2) as to from e`,
     [kinds, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'],
   );
   const { from = null, to = null } = rows[0] ?? {};

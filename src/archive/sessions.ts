@@ -4,6 +4,7 @@ import type pg from "pg";
 import { createCalendar } from "../market/calendar/tradingCalendar.ts";
 import { sessions } from "./schema.ts";
 import { tablesOn, upsertAll } from "./tableRows.ts";
+import { isOnCitus } from "./tiers/citus.ts";
 
 /** First year that is written: the calendar's own. Of rows before it nobody knows whether the market was open. */
 export const FIRST_YEAR = 1990;
@@ -49,8 +50,30 @@ async function writeYear(client: pg.ClientBase, year: number): Promise<void> {
     ...{ closeAt: at.close.toISOString(), postAt: at.post.toISOString() },
   }));
   const dates = given.map(({ date }) => date);
+  const before = (await isOnCitus(client)) ? await readHours(client, from, to) : null;
   await tablesOn(client)
     .delete(sessions)
     .where(and(between(sessions.date, from, to), sql`${sessions.date} <> all (${sql.param(dates)}::date[])`));
   await upsertAll(client, sessions, given);
+  if (before === null) return;
+  const after = await readHours(client, from, to);
+  const changed = [...new Set([...before.keys(), ...after.keys()])].filter(
+    (date) => before.get(date) !== after.get(date),
+  );
+  // Triggers do it elsewhere.
+  await client.query(
+    `select refresh_intraday_bars(array_agg(instrument_id), array_agg(source_id), array_agg(delayed), array_agg(date))
+     from (select instrument_id, source_id, delayed, date from session_bars where date = any ($1::date[]) offset 0) b
+     having count(*) > 0`,
+    [changed],
+  );
+}
+
+/** The hours of the sessions of some dates, as text. */
+async function readHours(client: pg.ClientBase, from: string, to: string): Promise<Map<string, string>> {
+  const { rows } = await client.query<{ date: string; hours: string }>(
+    "select date::text, concat_ws(' ', pre_at, open_at, close_at, post_at) as hours from sessions where date between $1 and $2",
+    [from, to],
+  );
+  return new Map(rows.map(({ date, hours }) => [date, hours]));
 }

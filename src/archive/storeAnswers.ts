@@ -28,6 +28,7 @@ import type { Instant } from "../clock.ts";
 import { DEFAULT_ACCOUNT, type RecordSource } from "../journal/record.ts";
 import { EXTENDED_QUOTES, type PlacedUnit, type QuoteColumn, QUOTES } from "./quoteColumns.ts";
 import { isOfItsRow, mayBeOfARow, mayBeThereAlready, refusalOf } from "./databaseError.ts";
+import { type FollowedRow, followRows, isOnCitus } from "./tiers/citus.ts";
 import { undo } from "./transaction.ts";
 import { countLetters, type LetterCount } from "./letterCounts.ts";
 import { unitName } from "../read/answerToRows.ts";
@@ -212,12 +213,17 @@ async function insertWhole(
   }));
   const dividends = (await insertDividends(client, wordsOf(placed))) ?? 0;
   const quotes = await insertQuotes(client, placed);
+  if (await isOnCitus(client)) await followRows(client, placed.map(rowOf));
   // Last, because it locks rows that other loaders want as well.
   await refreshInstruments(client, here);
   addAllSeen(seen, here);
   const fromFiles = quotes === units.length ? [] : units.filter((unit) => unit.fromFile);
   if (fromFiles.length > 0) lost.push(...(await contestedUnits(client, fromFiles, placed)));
   return { quotes, dividends };
+}
+
+function rowOf({ unit: { observedAt, delayed }, instrumentId, sourceId }: PlacedUnit): FollowedRow {
+  return { instrumentId, sourceId, delayed, observedAt };
 }
 
 /** Rows of files that say something else than the row that is there: passed over, and not to be lost sight of. */
@@ -256,7 +262,7 @@ const SQL = `
     with ordinality as w (${COLUMNS.map(({ name }) => name).join(", ")}, place)
   join quotes q on q.instrument_id = w.instrument_id and q.observed_at = w.observed_at and q.source_id = w.source_id
   left join extended_quotes e
-    on e.instrument_id = w.instrument_id and e.observed_at = w.observed_at and e.source_id = w.source_id
+    on e.instrument_id = q.instrument_id and e.observed_at = q.observed_at and e.source_id = q.source_id
   where (${names("w", QUOTES)}) is distinct from (${names("q", QUOTES)})
      or (e.instrument_id is not null and (${names("w", EXTENDED_QUOTES)}) is distinct from (${names("e", EXTENDED_QUOTES)}))`;
 

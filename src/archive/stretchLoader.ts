@@ -28,6 +28,7 @@ import { addLetterCounts, countLetters } from "./letterCounts.ts";
 import { loadNotes } from "./loadNotes.ts";
 import { inTransaction } from "./transaction.ts";
 import { markLate } from "./lateDays.ts";
+import { type FollowedRow, followRows, isOnCitus } from "./tiers/citus.ts";
 import type { LoadPosition, Part } from "./loadPosition.ts";
 import type { Numbers } from "../read/copyLines.ts";
 import type { Stretch } from "./stretch.ts";
@@ -122,6 +123,8 @@ export class StretchLoader {
     await this.#storing?.done.catch(() => undefined);
     this.#storing = null;
     await this.#keepAllBars().catch(() => undefined);
+    // What hindered the bars then hinders no later load: they are kept with those of the next one.
+    this.#keeping = Promise.resolve();
   }
 
   async #store(stretch: Stretch): Promise<boolean> {
@@ -218,6 +221,7 @@ export class StretchLoader {
       // Parts are given in the order of their times.
       await this.#keeping;
       const remember = bars && (await this.#bars.give(client, bars, numbers));
+      if (bars === null && (await isOnCitus(client))) await followRows(client, rowsOf(stretch, numbers));
       return { responses: added, quotes: stretch.report.units, dividends: changed, repeated: 0, remember };
     }
     if (added > 0 || stretch.hasFiles || !(await areQuotesThere(client, stretch, numbers))) return null;
@@ -287,6 +291,17 @@ export class StretchLoader {
   }
 }
 
+/** Which rows a stretch has; whether one is delayed stands in its line alone. */
+function rowsOf(stretch: Stretch, numbers: readonly Numbers[]): FollowedRow[] {
+  const times = rowTimes(stretch.quotes);
+  const firsts = firstRows(stretch.series);
+  return numbers.flatMap((one, place) =>
+    times
+      .slice(firsts[place], firsts[place + 1])
+      .flatMap((observedAt) => [false, true].map((delayed) => ({ ...one, delayed, observedAt }))),
+  );
+}
+
 /** Whether the batches may go in one by one: the error may be about some row, or passes. */
 function isOfData(error: unknown): boolean {
   return isPassing(error) || mayBeOfARow(error) || mayBeThereAlready(error);
@@ -340,6 +355,7 @@ async function areQuotesThere(
   numbers: readonly Numbers[],
 ): Promise<boolean> {
   const times = rowTimes(stretch.quotes);
+  if (await isOnCitus(client)) return areKeysThere(client, times, keysOf(stretch, numbers));
   const places = stretch.series.flatMap(({ rows }, place) => Array.from({ length: rows }, () => place + 1));
   const bounds = boundsOf(stretch, times);
   const { rows } = await client.query<Record<"quotes" | "extended_quotes", number>>({
@@ -361,6 +377,35 @@ async function areQuotesThere(
     ],
   });
   return rows[0]?.quotes === times.length && rows[0].extended_quotes === times.length;
+}
+
+/** The instrument and source of each row of a stretch. */
+function keysOf({ series }: Stretch, numbers: readonly Numbers[]): Numbers[] {
+  return series.flatMap(({ rows }, place) =>
+    Array.from({ length: rows }, () => numbers[place] ?? { instrumentId: 0, sourceId: 0 }),
+  );
+}
+
+/** The same by whole keys: each worker looks its own ones up. */
+async function areKeysThere(
+  client: pg.ClientBase,
+  times: readonly Instant[],
+  keys: readonly Numbers[],
+): Promise<boolean> {
+  const counts = ["quotes", "extended_quotes"].map(
+    (table) => `select count(*)::int as n
+      from unnest($1::int[], $2::smallint[], $3::timestamptz[]) as w (instrument_id, source_id, observed_at)
+      join ${table} q on q.instrument_id = w.instrument_id and q.source_id = w.source_id and q.observed_at = w.observed_at`,
+  );
+  for (const text of counts) {
+    const { rows } = await client.query<{ n: number }>(text, [
+      keys.map(({ instrumentId }) => instrumentId),
+      keys.map(({ sourceId }) => sourceId),
+      times,
+    ]);
+    if (rows[0]?.n !== times.length) return false;
+  }
+  return true;
 }
 
 function countThere(table: string): string {

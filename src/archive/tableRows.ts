@@ -15,6 +15,7 @@ import {
   type PreparedQueryConfig,
 } from "drizzle-orm/pg-core";
 import type pg from "pg";
+import { isOnCitus } from "./tiers/citus.ts";
 
 /** A connection, or a pool of them. */
 type Queryable = Pick<pg.ClientBase, "query"> | Pick<pg.Pool, "query">;
@@ -111,11 +112,13 @@ async function insertUnnested(
 ): Promise<number> {
   if (arrays[0]?.length === 0) return 0;
   const types = Object.values(getTableColumns(table)).map(unnestedType);
+  // Citus counts the rows that it was given, those among them that were there already as well.
+  const returning = (await isOnCitus(client as pg.Pool)) ? "returning 1" : "";
   const { rowCount } = await (client as Pick<pg.ClientBase, "query">).query({
-    name: `${name} ${getTableName(table)}`,
+    name: `${name} ${getTableName(table)} ${returning}`,
     text: `insert into ${getTableName(table)} as kept (${allColumns(table)})
       select * from unnest(${types.map((type, place) => `$${place + 1}::${type}[]`).join(", ")})
-      on conflict ${onConflict}`,
+      on conflict ${onConflict} ${returning}`,
     values: arrays,
   });
   return rowCount ?? 0;
@@ -138,7 +141,11 @@ function replacing(table: PgTable): string {
   const keys =
     primaryKeys.length > 0 ? primaryKeys.flatMap((key) => key.columns) : columns.filter((one) => one.primary);
   const values = columns.filter((column) => !keys.some(({ name }) => name === column.name));
-  const texts = (row: string): string => values.map(({ name }) => `${row}.${name}::text`).join(", ");
+  // Decimals alone have several texts. Of a time the text is the session's, and Citus takes no such expression here.
+  const texts = (row: string): string =>
+    values
+      .map((column) => `${row}.${column.name}${column.getSQLType().startsWith("numeric") ? "::text" : ""}`)
+      .join(", ");
   return `(${keys.map(({ name }) => name).join(", ")}) do update
     set ${values.map(({ name }) => `${name} = excluded.${name}`).join(", ")}
     where (${texts("kept")}) is distinct from (${texts("excluded")})`;

@@ -6,6 +6,7 @@
 import type pg from "pg";
 import { newestVersion, readMigrations } from "./migrations.ts";
 import { instrumentColumns } from "./insert.ts";
+import { readTier } from "./tiers/tier.ts";
 import type { Batch } from "./batch.ts";
 import { dividendOf } from "../read/answerToRows.ts";
 import { QuotekeeperError } from "../errors.ts";
@@ -49,9 +50,13 @@ export class TempCopies {
   /** The archive's schema, quoted; null: the database was never migrated, and has nothing. */
   readonly #schema: string | null;
 
-  private constructor(pool: pg.Pool, schema: string | null) {
+  /** Whether its quotes are cut over nodes. */
+  readonly #isCut: boolean;
+
+  private constructor(pool: pg.Pool, schema: string | null, isCut: boolean) {
     this.pool = pool;
     this.#schema = schema;
+    this.#isCut = isCut;
   }
 
   /**
@@ -71,6 +76,7 @@ export class TempCopies {
     const client = await pool.connect();
     try {
       const tables = [...COPIED, ...TAKEN];
+      const isCut = (await readTier(client)).name === "citus";
       const definitions = await (version === 0
         ? foreseeDefinitions(client, tables)
         : readDefinitions(client, tables));
@@ -82,7 +88,7 @@ export class TempCopies {
       for (const definition of definitions) await makeCopy(client, definition, schema);
       await client.query("commit");
       client.release();
-      return new TempCopies(pool, schema);
+      return new TempCopies(pool, schema, isCut);
     } catch (error) {
       client.release(error as Error);
       throw error;
@@ -102,7 +108,10 @@ export class TempCopies {
          on conflict do nothing`,
         [times],
       );
-    await client.query(takeQuotes(this.#schema), unitColumns(batch));
+    if (!this.#isCut) await client.query(takeQuotes(this.#schema), unitColumns(batch));
+    else
+      for (const table of ["extended_quotes", "quotes"])
+        await client.query(takeFromNodes(this.#schema, table), unitColumns(batch));
   }
 
   /** Copies all that bears the times of a batch's answers, which a rebuild takes out. */
@@ -151,7 +160,7 @@ export class TempCopies {
     if (this.#schema === null) return { changed: 0, gone: 0 };
     const { rows } = await this.pool.query<Record<keyof Rebuilt, string>>(
       `select count(*) filter (where n.instrument_id is null) as gone,
-              count(*) filter (where n.instrument_id is not null and (q::text, e::text) is distinct from (n::text, x::text))
+              count(*) filter (where n.instrument_id is not null and (q::text, ${textOf("e")}) is distinct from (n::text, ${textOf("x")}))
                 as changed
        from (select observed_at, source_id from pg_temp.responses
              union select observed_at, source_id from pg_temp.quotes) a
@@ -166,6 +175,9 @@ export class TempCopies {
     return { changed: Number(rows[0]?.changed), gone: Number(rows[0]?.gone) };
   }
 }
+
+/** A row as text, null where there is none: of one that a coordinator joins its text would be that of a row of nulls. */
+const textOf = (row: string): string => `case when ${row}.instrument_id is not null then ${row}::text end`;
 
 async function makeCopy(
   client: pg.ClientBase,
@@ -220,6 +232,33 @@ function takeQuotes(schema: string): string {
     on conflict do nothing`;
 }
 
+/** The same of a table that is cut over nodes. */
+function takeFromNodes(schema: string, table: string): string {
+  return `
+    with given as materialized (
+      select distinct i.id as instrument_id, s.id as source_id, w.observed_at, w.says
+      from unnest($1::text[], $2::date[], $3::text[], $4::numeric[], $5::timestamptz[], $6::text[], $7::text[], $8::bool[])
+        as w (symbol, expiration, option_type, strike, observed_at, kind, name, says)
+      join pg_temp.instruments i on i.symbol = w.symbol
+        and (i.expiration, i.option_type, i.strike) is not distinct from (w.expiration, w.option_type, w.strike)
+      join pg_temp.sources s on s.kind = w.kind and s.name = w.name
+    ), following as materialized (
+      select g.instrument_id, min(q.observed_at) as observed_at, g.source_id
+      from given g join ${schema}.quotes q
+        on q.instrument_id = g.instrument_id and q.source_id = g.source_id and q.observed_at > g.observed_at
+      where g.says
+      group by g.instrument_id, g.source_id, g.observed_at
+    ), keys as materialized (
+      select instrument_id, observed_at, source_id from given
+      union
+      select instrument_id, observed_at, source_id from following
+    )
+    insert into pg_temp.${table}
+    select q.* from keys k join ${schema}.${table} q
+      on q.instrument_id = k.instrument_id and q.observed_at = k.observed_at and q.source_id = k.source_id
+    on conflict do nothing`;
+}
+
 function unitColumns({ answers }: Batch): unknown[][] {
   const units = answers.flatMap(({ record: { source }, units: all }) =>
     all.map((unit) => ({ unit, source: unit.restored?.source ?? source })),
@@ -240,10 +279,14 @@ const DEFINITIONS = `
   select c.relname as table,
     array[format('create temp table %I (%s)', c.relname, concat_ws(', ',
       (select string_agg(concat_ws(' ', quote_ident(a.attname), format_type(a.atttypid, a.atttypmod),
-           'default ' || pg_get_expr(d.adbin, d.adrelid),
-           case when a.attidentity <> '' then 'generated by default as identity' end,
+           case when not n.is_numbered then 'default ' || pg_get_expr(d.adbin, d.adrelid) end,
+           -- Where a column is numbered by a sequence of its own (Citus), that is the archive's.
+           case when n.is_numbered then 'generated by default as identity' end,
            case when a.attnotnull then 'not null' end), ', ' order by a.attnum)
        from pg_attribute a left join pg_attrdef d on d.adrelid = a.attrelid and d.adnum = a.attnum
+       cross join lateral (
+         select a.attidentity <> '' or coalesce(pg_get_expr(d.adbin, d.adrelid), '') like 'nextval(%' as is_numbered
+       ) n
        where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped),
       (select string_agg(format('constraint %I %s', k.conname, pg_get_constraintdef(k.oid)), ', ')
        from pg_constraint k where k.conrelid = c.oid and k.contype in ('p', 'u', 'c'))

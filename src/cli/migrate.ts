@@ -21,11 +21,12 @@ export const migrateJson = z.strictObject({
   retentionDays: count.nullable().describe("Days of quotes that are kept; null: all."),
 });
 
-/** The schema, and on request the move to TimescaleDB. */
+/** The schema, and on request the move to TimescaleDB or Citus. */
 export const addMigrate: AddCommand = (command, { run, edges }) => {
   command
     .option("--json", "print JSON", false)
     .option("--to-timescaledb", "moves a database that holds rows to TimescaleDB as well", false)
+    .option("--to-citus", "moves the database to Citus: its quotes lie on the workers then", false)
     .action((options: MigrateOptions) => run((config) => migrate(config, edges, options)));
 };
 
@@ -34,13 +35,15 @@ type MigrateOptions = {
   json: boolean;
   /** Moves a database that holds rows to TimescaleDB as well. */
   toTimescaledb?: boolean;
+  /** Moves the database to Citus. */
+  toCitus?: boolean;
 };
 
 /** @returns 0; a database that cannot be migrated, or moved as asked, throws */
 async function migrate(
   config: Config,
   edges: Edges,
-  { json, toTimescaledb = false }: MigrateOptions,
+  { json, toTimescaledb = false, toCitus = false }: MigrateOptions,
 ): Promise<number> {
   return withArchive(config, edges, async ({ pool, address }) => {
     const { version, applied, withoutReader } = await migrateDatabase(
@@ -48,6 +51,7 @@ async function migrate(
       instantFromDate(edges.clock.now()),
       {
         ...(toTimescaledb && { toTimescaledb }),
+        ...(toCitus && { toCitus }),
         retentionDays: config.retentionDays ?? null,
       },
     );

@@ -228,9 +228,8 @@ function observationsOf(
 async function lose(seen: readonly Seen[]): Promise<void> {
   for (const table of ["quotes", "extended_quotes"])
     await pool.query(
-      `delete from ${table} t using unnest($1::text[]) as l (at)
-       where t.observed_at = l.at::timestamp at time zone 'America/New_York' and t.instrument_id = $2`,
-      [seen.map(({ at }) => at), seen[0]?.id],
+      `delete from ${table} where observed_at = any ($1::timestamptz[]) and instrument_id = $2`,
+      [seen.map(({ at }) => `${at} America/New_York`), seen[0]?.id],
     );
 }
 

@@ -15,7 +15,7 @@ await fillFixture(withZeros);
 await withZeros.query(
   `update quotes set last = 0, bid = 0, ask = 0
    where instrument_id = 3 and (observed_at at time zone 'America/New_York')::date = '2026-11-19'
-      or extract(epoch from observed_at)::bigint / 300 % 7 = 0
+      or extract(epoch from observed_at at time zone 'UTC')::bigint / 300 % 7 = 0
       or (observed_at at time zone 'America/New_York')::time < '04:10'
       or (observed_at at time zone 'America/New_York')::time between '09:30' and '09:40'
       or (observed_at at time zone 'America/New_York')::time between '15:30' and '16:10'

@@ -27,6 +27,14 @@ const WHOLE_ROWS = [
   ["tempCopies.ts", "insert into pg_temp.${table}", "a copy is made with the columns that the database has"],
   ["tempCopies.ts", "insert into pg_temp.extended_quotes", "so is this one"],
   ["tempCopies.ts", "insert into pg_temp.quotes", "so is this one"],
+  ...["intraday_bars", "session_bars"].map(
+    (table) =>
+      [
+        "tiers/citusBars.ts",
+        `insert into ${table}`,
+        "its columns are named, as in the functions of the other tiers that these stand for",
+      ] as const,
+  ),
   [
     "tiers/community.ts",
     "insert into intraday_bars",

@@ -1,19 +1,24 @@
 /**
  * npm run test:faults -- [--kills N] [--server-kills N] [--embedded-kills N] [--moves N] [--pairs N] [--away MS,MS]
- *                        [--from-start MS] [--commits N] [--faults N] [--fleet-away MS] [--seed N] [--only WORD]
+ *                        [--from-start MS] [--commits N] [--node-kills N] [--faults N] [--fleet-away MS] [--seed N] [--only WORD]
  *
  * Real collectors, a real PostgreSQL, a service that answers as fast as it is asked; one fault after the other. After
  * each, the database is compared with the journal and the ledger is added up. Prints what was done and exits 1 when
  * anything does not hold. The instants are random: the seed makes a run similar, not the same.
  */
 import { parseArgs } from "node:util";
+import { createPool } from "../../src/archive/connect.ts";
+import { migrate } from "../../src/archive/migrations.ts";
+import { instantFromDate, systemClock } from "../../src/clock.ts";
 import { seeded } from "../../bench/governor/random.ts";
 import { DEMANDS, FLEET_LOAD, FLEET_RULES, MOVABLE, SATURATED_FLEET, SPARSE } from "./kit/demands.ts";
 import { startFeed } from "./kit/feed.ts";
 import { killPostmaster, startFaultServer } from "./kit/server.ts";
 import { startSharedService } from "./kit/sharedService.ts";
 import { startProxy } from "./kit/proxy.ts";
-import { openEmbeddedWorld, openWorld, type World } from "./kit/world.ts";
+import { openEmbeddedWorld, openWorld, openWorldOn, type World } from "./kit/world.ts";
+import { openCitusCluster } from "./kit/citusCluster.ts";
+import { killNodes } from "./scenarios/nodeKills.ts";
 import { takeDatabaseAway } from "./scenarios/away.ts";
 import { fillDisk } from "./scenarios/fullDisk.ts";
 import { drawFaults, shareFleet } from "./scenarios/fleet.ts";
@@ -37,6 +42,7 @@ const { values: options } = parseArgs({
     away: { type: "string", default: "10000,60000" },
     "from-start": { type: "string", default: "10000" },
     commits: { type: "string", default: "20" },
+    "node-kills": { type: "string", default: "5" },
     faults: { type: "string", default: "200" },
     "fleet-away": { type: "string", default: "60000" },
     seed: { type: "string", default: "1" },
@@ -191,6 +197,27 @@ const scenarios: Scenario[] = [
       }, false),
   },
 ];
+
+const citusUrl = process.env["TEST_CITUS_URL"];
+scenarios.push({
+  name: "citus",
+  run: async () => {
+    const kills = Number(options["node-kills"]);
+    if (!citusUrl)
+      return {
+        scenario: "kill -9 of Citus nodes",
+        did: "left out: TEST_CITUS_URL names no coordinator",
+        figures: {},
+        violations: [],
+      };
+    const cluster = await openCitusCluster(citusUrl);
+    const pool = createPool(cluster.databaseUrl, { max: 1 });
+    await migrate(pool, instantFromDate(systemClock.now()), { toCitus: true }).finally(() => pool.end());
+    return within(openWorldOn(cluster.databaseUrl), (world) =>
+      killNodes(world, cluster, { kills, random, onKill: progress }),
+    ).finally(cluster.close);
+  },
+});
 
 const NOT_HERE = {
   scenario: "the journal's disk full",

@@ -4,6 +4,7 @@ import { barPartsOf } from "../../src/archive/barParts.ts";
 import { copyLines, type SeriesLines } from "../../src/archive/copyQuotes.ts";
 import { BEGIN_WITH_BARS, type GivenBars } from "../../src/archive/givenBars.ts";
 import { ensurePartitions } from "../../src/archive/partitions.ts";
+import { isOnCitus } from "../../src/archive/tiers/citus.ts";
 import { CopyLines } from "../../src/read/copyLines.ts";
 import { freshDatabase } from "./database.ts";
 
@@ -62,6 +63,13 @@ export async function see(pool: pg.Pool, ...seen: Seen[]): Promise<void> {
        on conflict do nothing`,
       [...keys, seen.map(({ volume = null }) => volume), seen.map(({ delta = null }) => delta)],
     );
+    // Where no trigger does it, whoever writes asks for the bars.
+    if (await isOnCitus(client))
+      await client.query(
+        `select follow_rows(array_agg(id), array_agg(source), array_agg(delayed), array_agg(at::timestamp at time zone 'America/New_York'))
+         from unnest($1::text[], $2::int[], $3::smallint[], $4::bool[]) as t (at, id, source, delayed)`,
+        [...keys, seen.map(({ delayed = false }) => delayed)],
+      );
   } finally {
     client.release();
   }

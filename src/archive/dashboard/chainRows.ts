@@ -2,6 +2,7 @@
 import type pg from "pg";
 import { isoOf } from "../queries.ts";
 import type { ChainKey, ChainView, Contract, SourceKind } from "./dashboardTypes.ts";
+import { isOnCitus } from "../tiers/citus.ts";
 import { isoOrNull, nameOf } from "./quotes.ts";
 
 /** Which chain, and when. */
@@ -17,6 +18,23 @@ type ChainQuery = {
 /** Exchange dates of the time slider. */
 const MOST_SPANS = 60;
 
+/** The series of options, and when each was seen last. */
+const SERIES = `from instruments i
+     cross join sources s
+     cross join (values (false), (true)) as d (delayed)
+     cross join lateral (
+       select b.last_at from session_bars b
+       where b.instrument_id = i.id and b.source_id = s.id and b.delayed = d.delayed
+       order by b.date desc limit 1
+     ) b`;
+
+const ALL_SERIES = `from (
+       select b.instrument_id, b.source_id, b.delayed, max(b.last_at) as last_at from session_bars b group by 1, 2, 3
+     ) b
+     join instruments i on i.id = b.instrument_id
+     join sources s on s.id = b.source_id
+     cross join lateral (select b.delayed) d`;
+
 /** Every expiration that has quotes, by underlying. */
 export async function readChainKeys(pool: pg.Pool): Promise<ChainKey[]> {
   const { rows } = await pool.query<{
@@ -31,14 +49,7 @@ export async function readChainKeys(pool: pg.Pool): Promise<ChainKey[]> {
   }>(
     `select i.symbol, i.expiration, s.kind as source, s.id as source_id, s.name as source_name, d.delayed,
             count(*) as contracts, max(b.last_at) as last_at
-     from instruments i
-     cross join sources s
-     cross join (values (false), (true)) as d (delayed)
-     cross join lateral (
-       select b.last_at from session_bars b
-       where b.instrument_id = i.id and b.source_id = s.id and b.delayed = d.delayed
-       order by b.date desc limit 1
-     ) b
+     ${(await isOnCitus(pool)) ? ALL_SERIES : SERIES}
      where i.option_type is not null
      group by i.symbol, i.expiration, s.id, d.delayed
      order by i.symbol, i.expiration, s.id, d.delayed`,
@@ -54,8 +65,11 @@ export async function readChainKeys(pool: pg.Pool): Promise<ChainKey[]> {
 export async function readChain(pool: pg.Pool, query: ChainQuery): Promise<ChainView> {
   const { symbol, expiration, sourceId, delayed, at } = query;
   const until = at ?? "infinity";
-  const contracts = await pool.query<ContractRow>(CONTRACTS, [symbol, expiration, sourceId, delayed, until]);
-  const underlying = await pool.query<{ last: string | null; observed_at: string }>(UNDERLYING, [
+  const onCitus = await isOnCitus(pool);
+  const contracts = await pool.query<ContractRow>(onCitus ? CONTRACTS_ON_CITUS : CONTRACTS, [
+    ...[symbol, expiration, sourceId, delayed, until],
+  ]);
+  const underlying = await pool.query<{ last: string | null; observed_at: string }>(underlyingSql(onCitus), [
     ...[symbol, sourceId, delayed, until],
   ]);
   const spans = await pool.query<{ date: string; from_at: string; to_at: string }>(SPANS, [
@@ -94,21 +108,51 @@ const CONTRACTS = `
   where c.expiration = $2 and c.source_id = $3 and c.delayed = $4
   order by c.strike, c.option_type`;
 
-/** The newest quote with a price, at or before an instant: session_bars says on which day, so that servers pass over the others. */
-const UNDERLYING = `
-  select q.last, q.observed_at
-  from instruments i
-  cross join lateral (
-    select b.first_at, b.last_at from session_bars b
-    where b.instrument_id = i.id and b.source_id = $2 and b.delayed = $3 and b.first_at <= $4::timestamptz
-    order by b.date desc limit 1
-  ) b
+/** Parameters of a statement, and which quotes count. */
+type QuoteAt = { sourceId: string; delayed: string; until: string; wanted?: string; onCitus: boolean };
+
+/** The newest quote that is wanted, at or before an instant: session_bars says on which day, so that servers pass over the others. */
+const quoteAt = ({ sourceId, delayed, until, wanted = "true", onCitus }: QuoteAt): string => `
+  ${onCitus ? newestBar({ sourceId, delayed, until }) : barAt({ sourceId, delayed, until })}
   cross join lateral (
     select q.* from quotes q
-    where q.instrument_id = i.id and q.source_id = $2 and q.delayed = $3
-      and q.observed_at between b.first_at and least(b.last_at, $4::timestamptz) and q.last > 0
+    where q.instrument_id = b.instrument_id and q.source_id = ${sourceId} and q.delayed = ${delayed}
+      and q.observed_at between b.first_at and least(b.last_at, ${until}::timestamptz) and ${wanted}
     order by q.observed_at desc limit 1
-  ) q
+  ) q`;
+
+/** Of each instrument one look into the index. */
+const barAt = ({ sourceId, delayed, until }: Omit<QuoteAt, "onCitus">): string => `cross join lateral (
+    select b.instrument_id, b.first_at, b.last_at from session_bars b
+    where b.instrument_id = i.id and b.source_id = ${sourceId} and b.delayed = ${delayed}
+      and b.first_at <= ${until}::timestamptz
+    order by b.date desc limit 1
+  ) b`;
+
+/** The same where a look cannot begin at `instruments`, of which each node has a copy. */
+const newestBar = ({ sourceId, delayed, until }: Omit<QuoteAt, "onCitus">): string => `join session_bars b
+    on b.instrument_id = i.id and b.source_id = ${sourceId} and b.delayed = ${delayed} and b.first_at <= ${until}::timestamptz
+   and not exists (
+     select from session_bars l
+     where l.instrument_id = b.instrument_id and l.source_id = b.source_id and l.delayed = b.delayed and l.date > b.date
+       and l.first_at <= ${until}::timestamptz
+   )`;
+
+/** Workers do not know chain_at. */
+const CONTRACTS_ON_CITUS = `
+  select i.symbol, i.expiration, i.option_type, trim_scale(i.strike) as strike, q.observed_at, q.bid, q.ask,
+         case when q.ask > 0 then trim_scale((q.bid + q.ask) / 2) end as mid,
+         case when q.last > 0 then q.last end as last, e.delta, e.volume
+  from instruments i ${quoteAt({ sourceId: "$3", delayed: "$4", until: "$5", onCitus: true })}
+  left join lateral (
+    select e.delta, e.volume from extended_quotes e
+    where e.instrument_id = b.instrument_id and e.source_id = $3 and e.observed_at = q.observed_at limit 1
+  ) e on true
+  where i.symbol = $1 and i.expiration = $2 and i.option_type is not null
+  order by i.strike, i.option_type`;
+
+const underlyingSql = (onCitus: boolean): string => `
+  select q.last, q.observed_at from instruments i ${quoteAt({ sourceId: "$2", delayed: "$3", until: "$4", wanted: "q.last > 0", onCitus })}
   where i.symbol = $1 and i.option_type is null
   order by q.observed_at desc limit 1`;
 

@@ -99,8 +99,7 @@ export async function readNames(
 export async function readHasSimulatedRows(pool: pg.Pool): Promise<boolean> {
   const { rows } = await pool.query<{ found: boolean }>(
     `select exists (
-       select from sources s
-       where s.kind = 'simulated' and exists (select from session_bars b where b.source_id = s.id)
+       select 1 from session_bars b join sources s on s.id = b.source_id where s.kind = 'simulated'
      ) as found`,
   );
   return rows[0]?.found === true;

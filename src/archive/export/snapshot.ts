@@ -5,6 +5,7 @@ import { to as copyTo } from "pg-copy-streams";
 import type { Instant } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { readArchiveIdentity, readDroppedDays, readLateDays, type WrittenDay } from "../lake/lakeRows.ts";
+import { commitsSettled } from "../tiers/citus.ts";
 import { type ExportColumn, readColumns, type ExportTable } from "./tables.ts";
 import { daysQuery, digestsQuery, type ExportRange, type RowFormat, rowsQuery } from "./exportQueries.ts";
 
@@ -79,6 +80,8 @@ export async function withSnapshot<T>(
     );
     if (!rows[0]?.there)
       throw new QuotekeeperError("ARCHIVE_EMPTY", "the database has no tables of quotekeeper");
+    // The coordinator's state is that of the statement before; the workers' begins with the first question to them.
+    await commitsSettled(client);
     const result = await work(snapshotOf(client, signal));
     await client.query("commit");
     failed = false;

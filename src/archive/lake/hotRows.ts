@@ -7,6 +7,7 @@ import { type Instant, instantOf } from "../../clock.ts";
 import { ensurePartitionsFor } from "../partitions.ts";
 import { droppedDays } from "../schema.ts";
 import { columnList } from "../tableRows.ts";
+import { isOnCitus } from "../tiers/citus.ts";
 import { inTransaction } from "../transaction.ts";
 
 /** A stretch of time whose quotes are kept together: a partition, or chunks. Instants are UTC. */
@@ -103,8 +104,19 @@ export async function bringBack(pool: pg.Pool, date: string, all: readonly Lines
     const counts: number[] = [];
     for (const one of all) counts.push(await insertLines(client, one));
     await client.query("delete from dropped_days where date = $1", [date]);
+    // Elsewhere the rows' triggers have seen to their bars.
+    if (await isOnCitus(client)) await client.query("select recompute_session_bars($1, $1)", [date]);
     return counts;
   });
+}
+
+/** Of rows that are there already Citus says that it has put them in. */
+async function countThere(client: pg.ClientBase, table: string): Promise<number> {
+  const { rows } = await client.query<{ n: number }>(
+    `select count(*)::int as n from pg_temp.brought_back b
+     join ${table} t on t.instrument_id = b.instrument_id and t.observed_at = b.observed_at and t.source_id = b.source_id`,
+  );
+  return rows[0]?.n ?? 0;
 }
 
 async function insertLines(client: pg.ClientBase, { table, lines, span }: LinesBack): Promise<number> {
@@ -125,10 +137,11 @@ async function insertLines(client: pg.ClientBase, { table, lines, span }: LinesB
   const times = span();
   if (times === null) return 0;
   await ensurePartitionsFor(client, [instantOf(times.first), instantOf(times.last)]);
+  const there = (await isOnCitus(client)) ? await countThere(client, table) : null;
   const { rowCount } = await client.query(
     `insert into ${table} (${list}) select ${list} from pg_temp.brought_back
      order by instrument_id, observed_at, source_id on conflict do nothing`,
   );
   await client.query("drop table pg_temp.brought_back");
-  return rowCount ?? 0;
+  return (rowCount ?? 0) - (there ?? 0);
 }

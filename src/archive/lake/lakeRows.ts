@@ -83,7 +83,7 @@ export async function readDroppedDays(db: Pick<pg.ClientBase, "query">): Promise
 export async function hasQuotes(pool: pg.Pool, date: string): Promise<boolean> {
   const { rows } = await pool.query<{ there: boolean }>(
     `select exists (
-       select from quotes
+       select 1 from quotes
        where observed_at >= $1::date::timestamp at time zone 'America/New_York'
          and observed_at < ($1::date + 1)::timestamp at time zone 'America/New_York'
      ) as there`,

@@ -8,6 +8,8 @@ import { INSTRUMENT_NAME } from "../instruments.ts";
 import { markLate } from "../lateDays.ts";
 import { columnList } from "../tableRows.ts";
 import type { Instant } from "../../clock.ts";
+import { isOnCitus } from "../tiers/citus.ts";
+import { type Wanted, withNear } from "../tiers/near.ts";
 import { inTransaction } from "../transaction.ts";
 
 /** A quote this long before the close, or later on the same date, shows the close; earlier ones do not. */
@@ -66,22 +68,74 @@ const DERIVED = `
  */
 export async function deriveCloses(pool: pg.Pool, { from, to, now }: DeriveOptions): Promise<number> {
   return inTransaction(pool, async (client) => {
-    const gone = await client.query<{ date: string }>(
-      `delete from derived_closes h using sessions s
+    const wanted = (await isOnCitus(client)) ? await closesNear(client, from, to) : [];
+    const [gone, made] = await withNear(client, wanted, () => derive(client, { from, to, now }));
+    await markLate(client, [...new Set([...gone, ...made].map(({ date }) => date))]);
+    return made.length;
+  });
+}
+
+/**
+ * Quotes near the ends of sessions that may be derived, and those of the sessions after them. The holes are asked for first, by
+ * themselves: Citus crashes on a join of the ledger with what is cut.
+ */
+async function closesNear(client: pg.ClientBase, from: string | null, to: string | null): Promise<Wanted[]> {
+  const { rows } = await client.query<
+    Record<"instrument_id" | "source_id", number> & Record<"near" | "until" | "opens" | "closes", string>
+  >(
+    `select h.instrument_id, h.source_id, (s.close_at - interval '${NEAR_CLOSE}')::text as near,
+       ((s.date + 1)::timestamp at time zone 'America/New_York')::text as until, n.open_at::text as opens, n.close_at::text as closes
+     from (select instrument_id, source_id, date from (${HOLES}) h
+           union
+           select instrument_id, source_id, date from derived_closes
+           where date between coalesce($1::date, '-infinity') and coalesce($2::date, 'infinity')) h
+     join sessions s on s.date = h.date
+     left join sessions n on n.date = (select min(x.date) from sessions x where x.date > s.date)`,
+    [from, to],
+  );
+  const keys = [rows.map((row) => row.instrument_id), rows.map((row) => row.source_id)];
+  const between = (table: string, ...span: [unknown[], unknown[]]): Wanted => ({
+    table,
+    rows: `join unnest($1::int[], $2::smallint[], $3::timestamptz[], $4::timestamptz[]) as h (instrument_id, source_id, since, until)
+        on h.instrument_id = t.instrument_id and h.source_id = t.source_id and t.observed_at >= h.since and t.observed_at < h.until
+      on conflict do nothing`,
+    values: [...keys, ...span],
+  });
+  return [
+    { table: "sessions" },
+    { table: "instruments" },
+    between(
+      "quotes",
+      rows.map((row) => row.near),
+      rows.map((row) => row.until),
+    ),
+    between(
+      "extended_quotes",
+      rows.map((row) => row.opens),
+      rows.map((row) => row.closes),
+    ),
+  ];
+}
+
+/** The dates of closes that are taken back, and of those that are new. */
+async function derive(
+  client: pg.ClientBase,
+  { from, to, now }: DeriveOptions,
+): Promise<[{ date: string }[], { date: string }[]]> {
+  const gone = await client.query<{ date: string }>(
+    `delete from derived_closes h using sessions s
      where s.date = h.date and h.date between coalesce($1::date, '-infinity') and coalesce($2::date, 'infinity')
        and exists (${SHOWS_CLOSE})
      returning h.date::text`,
-      [from, to],
-    );
-    const made = await client.query<{ date: string }>(
-      `insert into derived_closes (${columnList(derivedCloses, "instrumentId", "date", "sourceId", "close", "derivedFrom", "derivedAt")})
+    [from, to],
+  );
+  const made = await client.query<{ date: string }>(
+    `insert into derived_closes (${columnList(derivedCloses, "instrumentId", "date", "sourceId", "close", "derivedFrom", "derivedAt")})
      select instrument_id, date, source_id, close, derived_from, $3 from (${DERIVED}) d
      order by 1, 2, 3
      on conflict do nothing
      returning date::text`,
-      [from, to, now],
-    );
-    await markLate(client, [...new Set([...gone.rows, ...made.rows].map(({ date }) => date))]);
-    return made.rows.length;
-  });
+    [from, to, now],
+  );
+  return [gone.rows, made.rows];
 }

@@ -5,6 +5,8 @@ import { INSTRUMENT_NAME } from "../instruments.ts";
 import { markLate } from "../lateDays.ts";
 import { misses, type slots } from "../schema.ts";
 import { columnList } from "../tableRows.ts";
+import { isOnCitus } from "../tiers/citus.ts";
+import { type Wanted, withNear } from "../tiers/near.ts";
 import type { Instant } from "../../clock.ts";
 import { inTransaction } from "../transaction.ts";
 
@@ -104,7 +106,10 @@ async function fillDay(
     await beginFound(client);
     const dayEnds = new Date(Date.parse(day) + DAY_MS).toISOString();
     const values = [day, dayEnds, delayedJobs, from, to, by, now];
-    const { rowCount } = await client.query(`insert into found_fills ${FOUND}`, values);
+    const symbols = (await isOnCitus(client)) ? await missedSymbols(client, [day, dayEnds]) : [];
+    const { rowCount } = await withNear(client, quotesNear(symbols, [day, dayEnds]), () =>
+      client.query(`insert into found_fills ${FOUND}`, values),
+    );
     if ((rowCount ?? 0) > 0) {
       await settle(client);
       const { rows } = await client.query<{ date: string }>(
@@ -120,6 +125,34 @@ async function fillDay(
 }
 
 const DAY_MS = 86_400_000;
+
+/** The symbols of all that was missed between two times. */
+async function missedSymbols(client: pg.ClientBase, span: [string, string]): Promise<string[]> {
+  const { rows } = await client.query<{ symbol: string }>(
+    `select distinct split_part(name, ':', 1) as symbol
+     from misses m
+     join slots s using (job, slot_at, source_id, account_id)
+     join due_sets d on d.id = s.due_set_id
+     cross join lateral unnest(case when m.instrument = '*' then d.instruments else array[m.instrument] end) as name
+     where m.slot_at >= $1 and m.slot_at < $2`,
+    span,
+  );
+  return rows.map(({ symbol }) => symbol);
+}
+
+/** What may fill slots between two times, which last a day at most. */
+function quotesNear(symbols: readonly string[], [from, to]: [string, string]): Wanted[] {
+  return [
+    { table: "sources" },
+    { table: "instruments", rows: "where t.symbol = any ($1)", values: [symbols] },
+    {
+      table: "quotes",
+      rows: `join instruments i on i.id = t.instrument_id
+        where i.symbol = any ($1) and t.observed_at >= $2 and t.observed_at < $3::timestamptz + interval '1 day'`,
+      values: [symbols, from, to],
+    },
+  ];
+}
 
 /** Makes the table of what is found, which ends with the transaction. */
 async function beginFound(client: pg.ClientBase): Promise<void> {
@@ -192,6 +225,34 @@ export function slotKeyValues(keys: readonly SlotKey[]): unknown[] {
 export async function restoreFills(client: pg.ClientBase, keys: readonly SlotKey[]): Promise<void> {
   if (keys.length === 0) return;
   await beginFound(client);
+  const near = (await isOnCitus(client)) ? await fillsNear(client, keys) : [];
+  await withNear(client, near, () => refind(client, keys));
+  await settle(client);
+}
+
+/** What has filled shares of slots. The ledger is asked first, by itself: Citus crashes on a join of it with what is cut. */
+async function fillsNear(client: pg.ClientBase, keys: readonly SlotKey[]): Promise<Wanted[]> {
+  const { rows } = await client.query<{ symbol: string; observed_at: string; source_id: number }>(
+    `select split_part(f.instrument, ':', 1) as symbol, f.observed_at::text, f.fill_source_id as source_id
+     from fills f join ${SLOT_KEYS}
+       on f.job = w.job and f.slot_at = w.slot_at and f.source_id = w.source_id and f.account_id = w.account_id`,
+    slotKeyValues(keys),
+  );
+  const symbols = rows.map(({ symbol }) => symbol);
+  return [
+    { table: "instruments", rows: "where t.symbol = any ($1)", values: [symbols] },
+    {
+      table: "quotes",
+      rows: `join instruments i on i.id = t.instrument_id
+        join unnest($1::text[], $2::timestamptz[], $3::smallint[]) as f (symbol, observed_at, source_id)
+          on f.observed_at = t.observed_at and f.source_id = t.source_id and i.symbol = f.symbol
+        on conflict do nothing`,
+      values: [symbols, rows.map((row) => row.observed_at), rows.map((row) => row.source_id)],
+    },
+  ];
+}
+
+async function refind(client: pg.ClientBase, keys: readonly SlotKey[]): Promise<void> {
   await client.query(
     `with gone as (
        delete from fills f using ${SLOT_KEYS}
@@ -211,5 +272,4 @@ export async function restoreFills(client: pg.ClientBase, keys: readonly SlotKey
      )`,
     slotKeyValues(keys),
   );
-  await settle(client);
 }

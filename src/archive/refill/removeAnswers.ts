@@ -1,6 +1,8 @@
 /** Takes the rows of answers out of the archive, so that they can be put in anew in the same transaction. */
 import type pg from "pg";
 import { instrumentColumns } from "../insert.ts";
+import { sourceText } from "../instruments.ts";
+import { type Wanted, withNear } from "../tiers/near.ts";
 import type { AnswerRows, QuoteUnit } from "../../read/rowTypes.ts";
 import type { JournaledNote } from "../loadNotes.ts";
 import { SLOT_KEYS, type SlotKey, slotKeyValues } from "./fillSlots.ts";
@@ -21,11 +23,14 @@ export async function removeAnswers(client: pg.ClientBase, answers: readonly Ans
     `create temp table if not exists removed_answers (observed_at timestamptz, source_id smallint) on commit delete rows`,
   );
   await client.query("truncate removed_answers");
+  const sources = await client.query<{ id: number; kind: string; name: string }>(
+    "select id, kind, name from sources",
+  );
+  const numbers = new Map(sources.rows.map((source) => [sourceText(source), source.id]));
+  const there = answers.filter(({ record }) => numbers.has(sourceText(record.source)));
   await client.query(
     `with given as (
-       select w.observed_at, s.id as source_id, w.request_id
-       from unnest($1::timestamptz[], $2::text[], $3::text[], $4::uuid[]) as w (observed_at, kind, name, request_id)
-       join sources s on s.kind = w.kind and s.name = w.name
+       select * from unnest($1::timestamptz[], $2::smallint[], $3::uuid[]) as w (observed_at, source_id, request_id)
      ), gone as (
        delete from responses r using given g
        where r.observed_at = g.observed_at and r.source_id = g.source_id and r.request_id = g.request_id
@@ -37,10 +42,9 @@ export async function removeAnswers(client: pg.ClientBase, answers: readonly Ans
        where r.observed_at = g.observed_at and r.source_id = g.source_id and r.request_id <> g.request_id
      )`,
     [
-      answers.map(({ record }) => record.observedAt),
-      answers.map(({ record }) => record.source.kind),
-      answers.map(({ record }) => record.source.name),
-      answers.map(({ record }) => record.requestId),
+      there.map(({ record }) => record.observedAt),
+      there.map(({ record }) => numbers.get(sourceText(record.source))),
+      there.map(({ record }) => record.requestId),
     ],
   );
   await client.query("analyze removed_answers");
@@ -63,14 +67,25 @@ export async function removeStrayDividends(
   client: pg.ClientBase,
   answers: readonly AnswerRows[],
 ): Promise<void> {
-  await client.query(
-    `delete from dividends d using removed_answers r
+  const bounds = boundsOf(answers.map(({ record }) => record.observedAt));
+  const there: Wanted = {
+    table: "quotes",
+    rows: `join (select d.instrument_id, d.observed_at, d.source_id from dividends d
+                 join removed_answers r on d.observed_at = r.observed_at and d.source_id = r.source_id
+                 where d.observed_at between $1 and $2) d
+        on t.instrument_id = d.instrument_id and t.observed_at = d.observed_at and t.source_id = d.source_id`,
+    values: bounds,
+  };
+  await withNear(client, [there], () =>
+    client.query(
+      `delete from dividends d using removed_answers r
      where d.observed_at = r.observed_at and d.source_id = r.source_id and d.observed_at between $1 and $2
        and not exists (
          select from quotes q
          where q.instrument_id = d.instrument_id and q.observed_at = d.observed_at and q.source_id = d.source_id
        )`,
-    boundsOf(answers.map(({ record }) => record.observedAt)),
+      bounds,
+    ),
   );
 }
 

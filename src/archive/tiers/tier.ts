@@ -1,23 +1,26 @@
 /**
- * The three storage tiers. Tables, columns and views have the same names in each; what differs is how rows are laid
+ * The four storage tiers. Tables, columns and views have the same names in each; what differs is how rows are laid
  * out. The database itself says which one it is, nothing is configured.
  */
 import type pg from "pg";
 import { transactionOn } from "../transaction.ts";
 import { QuotekeeperError } from "../../errors.ts";
+import { moveToCitus, readCitus, settleCitus } from "./citus.ts";
 import { settleCommunity } from "./community.ts";
 import { holdsNothing, moveToHypertables } from "./hypertables.ts";
 
-/** `plain`: native range partitions; `apache`: hypertables; `community`: also compression and aggregates. */
-type TierName = "plain" | "apache" | "community";
+/** `plain`: native range partitions; `apache`: hypertables; `community`: also compression and aggregates; `citus`: cut over nodes. */
+type TierName = "plain" | "apache" | "community" | "citus";
 
 /** How a database stores the archive. */
 export type Tier = {
   name: TierName;
   /** Version of the PostgreSQL server, `15.18`. */
   postgres: string;
-  /** Version of TimescaleDB in this database; null on the plain tier. */
+  /** Version of TimescaleDB in this database; null on a tier without it. */
   timescaledb: string | null;
+  /** Version of Citus, and how many nodes hold rows; null on a tier without it. */
+  citus: { version: string; workers: number } | null;
   /** The tables are plain, and the server has TimescaleDB loaded: `quotekeeper migrate --to-timescaledb` is possible. */
   canMove: boolean;
 };
@@ -46,16 +49,21 @@ export async function readTier(db: Queryable | pg.Pool): Promise<Tier> {
             coalesce((select relkind = 'r' from pg_class where oid = to_regclass('quotes')), false) as hypertables`,
   );
   const [{ postgres, installed, loaded, license, hypertables } = unknownServer] = rows;
+  const { version, workers, holds } = await readCitus(db as Queryable);
+  if (version !== null && holds)
+    return { name: "citus", postgres, timescaledb: null, citus: { version, workers }, canMove: false };
   if (!hypertables || installed === null)
-    return { name: "plain", postgres, timescaledb: null, canMove: loaded };
+    return { name: "plain", postgres, timescaledb: null, citus: null, canMove: loaded };
   const name = license === "timescale" ? "community" : "apache";
-  return { name, postgres, timescaledb: installed, canMove: false };
+  return { name, postgres, timescaledb: installed, citus: null, canMove: false };
 }
 
 const unknownServer = { postgres: "?", installed: null, loaded: false, license: null, hypertables: false };
 
 /** The tier in words, for people: `PostgreSQL 18.4` or `TimescaleDB 2.24.1 Community on PostgreSQL 15.18`. */
-export function describeTier({ name, postgres, timescaledb, canMove }: Tier): string {
+export function describeTier({ name, postgres, timescaledb, citus, canMove }: Tier): string {
+  if (citus !== null)
+    return `Citus ${citus.version} on PostgreSQL ${postgres}, ${citus.workers} ${citus.workers === 1 ? "node holds" : "nodes hold"} the quotes`;
   if (name !== "plain")
     return `TimescaleDB ${timescaledb} ${name === "apache" ? "Apache" : "Community"} on PostgreSQL ${postgres}`;
   return `plain PostgreSQL ${postgres}${canMove ? " (TimescaleDB is there: `quotekeeper migrate --to-timescaledb` moves to it)" : ""}`;
@@ -67,6 +75,8 @@ export function describeTier({ name, postgres, timescaledb, canMove }: Tier): st
 export type StorageWishes = {
   /** true: a database that holds rows is moved to TimescaleDB too; undefined: an empty one alone; false: none is. */
   toTimescaledb?: boolean;
+  /** true: the database is moved to Citus, rows or none. */
+  toCitus?: boolean;
   /** Days of quotes to keep; null: all; undefined: as it was. Community alone drops any. */
   retentionDays?: number | null;
 };
@@ -76,10 +86,11 @@ const INSUFFICIENT_PRIVILEGE = "42501";
 
 /**
  * @param client holds the migration lock
- * @throws QuotekeeperError DATABASE_REFUSED when a move is wanted and the server has no TimescaleDB to move to
+ * @throws QuotekeeperError DATABASE_REFUSED when a move is wanted and the server has nothing to move to
  */
 export async function settleTier(client: pg.ClientBase, wishes: StorageWishes): Promise<void> {
   const tier = await readTier(client);
+  if (tier.name === "citus" || wishes.toCitus) return settleOnCitus(client, tier, wishes);
   if (wishes.toTimescaledb && tier.name === "plain" && !tier.canMove)
     throw new QuotekeeperError(
       "DATABASE_REFUSED",
@@ -101,4 +112,23 @@ async function move(client: pg.ClientBase, { toTimescaledb = false }: StorageWis
     // Nobody asked for the move: an archive whose user may not add extensions stays plain.
     if (toTimescaledb || (error as { code?: string }).code !== INSUFFICIENT_PRIVILEGE) throw error;
   }
+}
+
+async function settleOnCitus(
+  client: pg.ClientBase,
+  tier: Tier,
+  { toTimescaledb }: StorageWishes,
+): Promise<void> {
+  if (toTimescaledb)
+    throw new QuotekeeperError(
+      "DATABASE_REFUSED",
+      "the archive is on Citus or is to be: TimescaleDB cannot be there as well",
+    );
+  if (tier.name === "apache" || tier.name === "community")
+    throw new QuotekeeperError(
+      "DATABASE_REFUSED",
+      "the archive is on TimescaleDB, from which there is no move to Citus: load the journal into another database",
+    );
+  if (tier.name === "plain") await moveToCitus(client);
+  await settleCitus(client);
 }

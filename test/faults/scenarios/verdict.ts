@@ -61,6 +61,7 @@ export async function conclude(
     figures,
     peakMb,
     clockMoved = false,
+    settled,
   }: {
     scenario: string;
     did: string;
@@ -69,12 +70,15 @@ export async function conclude(
     peakMb: number;
     /** The wall clock was set meanwhile: slots come twice or not at all, and answers bear later times than it. */
     clockMoved?: boolean;
+    /** Awaited when the collector has ended, before anything is compared. */
+    settled?: () => Promise<void>;
   },
 ): Promise<Verdict> {
   const violations: string[] = [];
   const endedFromMs = systemClock.now().getTime();
   const exitCode = await collector.end();
   const ended = { fromMs: endedFromMs, toMs: systemClock.now().getTime() };
+  await settled?.();
   const atEnd = await world.auditor.check();
   const left = atEnd.journaled - atEnd.loaded;
   // It says by its exit code whether the database has taken everything. On a slow machine the last load may still be

@@ -8,6 +8,7 @@ import type { AddressInfo } from "node:net";
 import { createPool } from "../../../src/archive/connect.ts";
 import { migrate } from "../../../src/archive/migrations.ts";
 import { systemClock, instantFromDate } from "../../../src/clock.ts";
+import { citusNodes, joinCitus } from "./citusNodes.ts";
 import { execute, startTestServer, type TestServer } from "./server.ts";
 
 /** The open desk; `url` is for the test files. */
@@ -16,44 +17,68 @@ export type Desk = { url: string; close: () => Promise<void> };
 /** How long a worker of the server may take to leave the template, in ms: no bound, it ends what hangs. */
 const GONE_WITHIN_MS = 600_000;
 
-/** @param databaseUrl a server to use, whose user may create databases; null: start one when the first is wanted */
-export async function openDesk(databaseUrl: string | null): Promise<Desk> {
+/**
+ * @param databaseUrl a server to use, whose user may create databases; null: start one when the first is wanted
+ * @param citusUrl a coordinator to use instead: a database is made on each of its nodes, and the archive is moved to Citus in it
+ */
+export async function openDesk(databaseUrl: string | null, citusUrl: string | null = null): Promise<Desk> {
   const run = randomBytes(4).toString("hex");
   const template = `quotekeeper_test_${run}_template`;
+  const empty = citusUrl === null ? "template0" : `quotekeeper_test_${run}_empty`;
   const made = new Set<string>();
+  let nodes: string[] = [];
   let server: TestServer | null = null;
   let turn: Promise<unknown> = Promise.resolve();
 
   async function serverWithTemplate(): Promise<TestServer> {
     if (server !== null) return server;
-    const started = databaseUrl === null ? await startTestServer() : { url: databaseUrl, close: nothing };
+    const given = citusUrl ?? databaseUrl;
+    const started = given === null ? await startTestServer() : { url: given, close: nothing };
     server = started;
+    nodes = citusUrl === null ? [started.url] : await citusNodes(citusUrl);
+    if (citusUrl !== null) {
+      made.add(empty);
+      await everywhere(`create database ${empty}`);
+      await joinCitus(nodes.map((node) => urlOf(node, empty)));
+      await settle(empty);
+    }
     made.add(template);
-    await execute(started.url, [`create database ${template}`]);
-    const pool = createPool(urlOf(started, template), { max: 1 });
-    await migrate(pool, instantFromDate(systemClock.now()));
+    await copy(template, citusUrl === null ? "template1" : empty);
+    const pool = createPool(urlOf(started.url, template), { max: 1 });
+    await migrate(pool, instantFromDate(systemClock.now()), citusUrl === null ? {} : { toCitus: true });
     await pool.end();
-    // TimescaleDB's workers connect to it, and a database in use cannot be copied: those to come, and the one there.
-    await execute(started.url, [
-      `alter database ${template} allow_connections false`,
-      `select pg_terminate_backend(pid, ${GONE_WITHIN_MS}) from pg_stat_activity where datname = '${template}'`,
-    ]);
+    await settle(template);
     return started;
+  }
+
+  /** Nobody else may come. TimescaleDB's workers connect to it as well, and a database in use cannot be copied. */
+  async function settle(name: string): Promise<void> {
+    await everywhere(`alter database ${name} allow_connections false`, ending(name));
+  }
+
+  /** Citus's own worker comes back to a template, some seconds after it was ended. */
+  async function copy(name: string, origin: string, strategy = ""): Promise<void> {
+    const ended = citusUrl === null ? [] : [ending(origin)];
+    await everywhere(...ended, `create database ${name} template ${origin} ${strategy}`);
+  }
+
+  async function everywhere(...statements: string[]): Promise<void> {
+    await Promise.all(nodes.map((node) => execute(node, statements)));
   }
 
   async function answer({ method, url = "" }: IncomingMessage): Promise<string> {
     if (method === "DELETE") {
-      if (server !== null && made.delete(url.slice(1))) await execute(server.url, [dropping(url.slice(1))]);
+      if (server !== null && made.delete(url.slice(1))) await everywhere(dropping(url.slice(1)));
       return "";
     }
     const running = await serverWithTemplate();
     const name = `quotekeeper_test_${run}_${made.size}_${randomBytes(3).toString("hex")}`;
     made.add(name);
-    const origin = url === "/empty" ? "template0" : template;
+    const origin = url === "/empty" ? empty : template;
     // Copied as files: half the work of a copy by way of the log, on a server that waits for no disk.
     const strategy = databaseUrl === null ? "strategy file_copy" : "";
-    await execute(running.url, [`create database ${name} template ${origin} ${strategy}`]);
-    return urlOf(running, name);
+    await copy(name, origin, strategy);
+    return urlOf(running.url, name);
   }
 
   const http = createServer((request, response) => {
@@ -73,17 +98,22 @@ export async function openDesk(databaseUrl: string | null): Promise<Desk> {
       http.close();
       await turn;
       if (server === null) return;
-      if (databaseUrl !== null) await execute(server.url, [...made].map(dropping));
+      if (databaseUrl !== null || citusUrl !== null)
+        for (const name of made) await everywhere(dropping(name));
       await server.close();
     },
   };
+}
+
+function ending(name: string): string {
+  return `select pg_terminate_backend(pid, ${GONE_WITHIN_MS}) from pg_stat_activity where datname = '${name}'`;
 }
 
 function dropping(name: string): string {
   return `drop database if exists ${name} with (force)`;
 }
 
-function urlOf({ url }: TestServer, database: string): string {
+function urlOf(url: string, database: string): string {
   const of = new URL(url);
   of.pathname = `/${database}`;
   return of.href;

@@ -21,7 +21,7 @@ export default async function setup() {
   process.env.TEST_PROGRAM = join(programs, "dist");
   allowTypescript();
   const { openDesk } = await import("./desk.ts");
-  const desk = await openDesk(process.env.TEST_DATABASE_URL || null);
+  const desk = await openDesk(process.env.TEST_DATABASE_URL || null, process.env.TEST_CITUS_URL || null);
   // Workers inherit the environment; the teardown runs in this process.
   process.env.TEST_DATABASE_DESK = desk.url;
   globalThis.testDatabaseDesk = desk;
