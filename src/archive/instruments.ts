@@ -24,7 +24,7 @@ export type SeenInstruments = Map<number, Seen>;
  * would wait for each other. A table that hardly changes stands for all; no reader can keep this lock of it from us, see
  * lockHistory in migrate.ts.
  */
-export const ADDING_LOCK = "lock table accounts in share update exclusive mode";
+export const ADDING_LOCK = "lock table due_sets in share update exclusive mode";
 
 /** Numbers of a batch's instruments. */
 type PlacedInstruments = {
