@@ -69,7 +69,7 @@ function columnsOf(of: PgTable | PgView): DuckColumn[] {
 
 /**
  * Series whose newest quote is not in the database any more, and when that was; rows for COPY. The bars of sessions know of
- * all quotes that there ever were.
+ * all quotes that there ever were. One look for each series: as `not exists` servers read all quotes.
  */
 export const NEWEST_GONE: ExportTable = {
   ...{ about: "", byDefault: false, day: null, partitioned: false, counted: false, symbol: "symbol" },
@@ -86,9 +86,13 @@ export const NEWEST_GONE: ExportTable = {
       order by b.date desc
       limit 1
     ) b
-    where not exists (
-      select from quotes q where q.instrument_id = i.id and q.observed_at = b.last_at and q.source_id = s.id
-    )
+    left join lateral (
+      select true as is_there
+      from quotes q
+      where q.instrument_id = i.id and q.observed_at = b.last_at and q.source_id = s.id
+      limit 1
+    ) q on true
+    where q.is_there is null
   )`,
   order: ["instrument_id", "source_id", "delayed"],
 };
