@@ -308,7 +308,14 @@ describe("a quote that the database refuses among 3,000", () => {
     ).toEqual([{ instrument: `S${place % 100}`, there: true }]);
   });
 
-  test("is none when a partition is missing: that stops the load, and no quote is lost to it", async () => {
+  /** Citus has no triggers on tables that are cut. */
+  const isOnCitus = Boolean(process.env["TEST_CITUS_URL"]);
+  if (isOnCitus)
+    process.stderr.write(
+      "Left out on Citus, which has no triggers on cut tables: a load that finds no partition.\n",
+    );
+
+  (isOnCitus ? test.skip : test)("is none when a partition is missing: that stops the load, and no quote is lost to it", async () => {
     const { pool, append, load } = await loadingWorld();
     await append(...manyAnswers(1));
     await pool.query(`create function no_partition() returns trigger language plpgsql as

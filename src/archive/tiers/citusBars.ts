@@ -42,6 +42,15 @@ const REPLACED = [
 const ARRAYS = `array_agg(b.instrument_id) as instrument_ids, array_agg(b.source_id) as source_ids,
          array_agg(b.delayed) as delayed_flags, array_agg(b.date) as dates`;
 
+/**
+ * The highest and the lowest of a group's values, as the latest of equal ones was written: `0.10` and `0.100` are equal, and min()
+ * takes that of them which comes to it last. Workers read rows in any order.
+ */
+const highest = (value: string, at: string, where = `${value} is not null`): string =>
+  `(array_agg(${value} order by ${value} desc, ${at} desc) filter (where ${where}))[1]`;
+const lowest = (value: string, at: string, where = `${value} is not null`): string =>
+  `(array_agg(${value} order by ${value}, ${at} desc) filter (where ${where}))[1]`;
+
 const ADD_BAR_PARTS = `
 create or replace function add_bar_parts(parts bar_part[]) returns table (
   instrument_id integer, source_id smallint, delayed boolean, written_by text
@@ -61,7 +70,7 @@ begin
     select p.instrument_id, p.source_id, p.delayed, (p.first_at at time zone 'America/New_York')::date,
            min(p.first_at), max(p.last_at),
            (array_agg(p.open order by p.open_at) filter (where p.open is not null))[1],
-           max(p.high), min(p.low),
+           ${highest("p.high", "p.first_at")}, ${lowest("p.low", "p.first_at")},
            (array_agg(p.close order by p.close_at desc) filter (where p.close is not null))[1],
            min(p.open_at), max(p.close_at), sum(p.spread_sum), sum(p.spread_count), sum(p.quote_count)
     from unnest(parts) p
@@ -115,7 +124,7 @@ begin
     open_at, close_at, spread_sum, spread_count, quote_count)
   select q.instrument_id, q.source_id, q.delayed, a.date, min(q.observed_at), max(q.observed_at),
          (array_agg(q.last order by q.observed_at) filter (where q.last > 0))[1],
-         max(q.last) filter (where q.last > 0), min(q.last) filter (where q.last > 0),
+         ${highest("q.last", "q.observed_at", "q.last > 0")}, ${lowest("q.last", "q.observed_at", "q.last > 0")},
          (array_agg(q.last order by q.observed_at desc) filter (where q.last > 0))[1],
          min(q.observed_at) filter (where q.last > 0), max(q.observed_at) filter (where q.last > 0),
          coalesce(sum(q.ask - q.bid) filter (where q.bid > 0 and q.ask > 0), 0),
@@ -222,8 +231,8 @@ begin
            session_of(date_bin('5 minutes', q.observed_at, '2000-01-01 00:00+00'), t.pre_at, t.open_at, t.close_at, t.post_at)
              as session,
            (array_agg(q.last order by q.observed_at) filter (where q.last > 0))[1] as open,
-           max(q.last) filter (where q.last > 0) as high,
-           min(q.last) filter (where q.last > 0) as low,
+           ${highest("q.last", "q.observed_at", "q.last > 0")} as high,
+           ${lowest("q.last", "q.observed_at", "q.last > 0")} as low,
            (array_agg(q.last order by q.observed_at desc) filter (where q.last > 0))[1] as close,
            coalesce(sum(q.ask - q.bid) filter (where q.bid > 0 and q.ask > 0), 0) as spread_sum,
            count(*) filter (where q.bid > 0 and q.ask > 0) as spread_count,
@@ -258,7 +267,7 @@ begin
     spread_sum, spread_count, quote_count, volume, volume_before)
   select b.instrument_id, b.source_id, b.delayed, b.date, 60,
          bar_beginning(b.bar_at, interval '1 hour', t.pre_at, t.open_at, t.close_at, t.post_at), b.session,
-         (array_agg(b.open order by b.bar_at) filter (where b.open is not null))[1], max(b.high), min(b.low),
+         (array_agg(b.open order by b.bar_at) filter (where b.open is not null))[1], ${highest("b.high", "b.bar_at")}, ${lowest("b.low", "b.bar_at")},
          (array_agg(b.close order by b.bar_at desc) filter (where b.close is not null))[1],
          sum(b.spread_sum), sum(b.spread_count), sum(b.quote_count),
          (array_agg(b.volume order by b.bar_at desc) filter (where b.volume is not null))[1],
