@@ -315,16 +315,19 @@ describe("a quote that the database refuses among 3,000", () => {
       "Left out on Citus, which has no triggers on cut tables: a load that finds no partition.\n",
     );
 
-  (isOnCitus ? test.skip : test)("is none when a partition is missing: that stops the load, and no quote is lost to it", async () => {
-    const { pool, append, load } = await loadingWorld();
-    await append(...manyAnswers(1));
-    await pool.query(`create function no_partition() returns trigger language plpgsql as
+  (isOnCitus ? test.skip : test)(
+    "is none when a partition is missing: that stops the load, and no quote is lost to it",
+    async () => {
+      const { pool, append, load } = await loadingWorld();
+      await append(...manyAnswers(1));
+      await pool.query(`create function no_partition() returns trigger language plpgsql as
       $$ begin raise exception 'no partition' using errcode = '23514'; end $$;
       create trigger no_partition before insert on extended_quotes for each statement execute function no_partition()`);
 
-    await expect(load()).rejects.toMatchObject({ code: "23514" });
-    expect(await countsOf(pool)).toMatchObject({ quotes: 0, dead_letters: 0 });
-  });
+      await expect(load()).rejects.toMatchObject({ code: "23514" });
+      expect(await countsOf(pool)).toMatchObject({ quotes: 0, dead_letters: 0 });
+    },
+  );
 });
 
 describe("what is stored is what was read", () => {

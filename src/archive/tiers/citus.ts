@@ -77,6 +77,11 @@ export async function followRows(client: Queryable, rows: readonly FollowedRow[]
   });
 }
 
+/** For the rest of a transaction: each worker is asked over one connection, shard by shard. */
+export async function oneConnectionEach(db: Queryable): Promise<void> {
+  await db.query("set local citus.multi_shard_modify_mode = 'sequential'");
+}
+
 /** What a worker has prepared and not committed: a coordinator commits on itself first, and then on its workers. */
 const PREPARED = `select coalesce(string_agg(gid, ' '), '') from pg_prepared_xacts where gid like 'citus\\_%' and database = current_database()`;
 
