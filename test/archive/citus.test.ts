@@ -73,6 +73,24 @@ async function plainDatabase() {
 }
 
 describe("on Citus", () => {
+  citusTest("functions that are not there say so", async () => {
+    const { pool } = await freshDatabase();
+
+    for (const call of [
+      "quotes_at(now())",
+      "chain_at('AAPL', now())",
+      "asof(now(), '{AAPL}')",
+      "surface_at('AAPL', now())",
+      "bars('AAPL', '1 hour', now(), now())",
+      "returns('AAPL', '1 hour', now(), now())",
+      "spread_stats('AAPL', now(), now())",
+    ])
+      await expect(pool.query(`select * from ${call}`)).rejects.toMatchObject({
+        code: "0A000",
+        message: expect.stringMatching(/ is not there on Citus$/),
+      });
+  });
+
   citusTest("an empty database stays plain until the move is asked for", async () => {
     const { pool } = await plainDatabase();
 

@@ -234,3 +234,44 @@ function sideOf(type: "CALL" | "PUT"): string {
 
 /** All of them, in the order in which they can be made. `bars_1d` is that of every tier. */
 export const CITUS_VIEWS: readonly string[] = [LATEST_QUOTES, BARS_1M, BARS_5M, BARS_1H, OPTION_CHAIN_LATEST];
+
+/** Functions that ask for rows by their arguments, and what tells the same here. Citus plans no such SQL function. */
+const NOT_THERE = [
+  ["quotes_at(timestamptz)", "latest_quotes"],
+  ["chain_at(text, timestamptz)", "option_chain_latest"],
+  ["asof(timestamptz, text[])", "latest_quotes"],
+  ["surface_at(text, timestamptz)", "option_chain_latest"],
+  ["bars(text, interval, timestamptz, timestamptz)", "bars_1m, bars_5m, bars_1h and bars_1d"],
+  ["returns(text, interval, timestamptz, timestamptz)", "log_return of bars_5m"],
+  ["spread_stats(text, timestamptz, timestamptz)", "quotes"],
+] as const;
+
+const SAY_SO = `
+create or replace function not_on_citus(what text, instead text) returns integer language plpgsql stable as $$
+begin
+  raise exception using errcode = '0A000', message = what || ' is not there on Citus', hint = 'ask ' || instead;
+end
+$$`;
+
+/**
+ * They say so, with the arguments and columns of other tiers; the view `option_surface`, which asks surface_at, says it too. In SQL,
+ * as the others are: some have an argument and a column of one name.
+ */
+export const CITUS_NOT_THERE: readonly string[] = [
+  SAY_SO,
+  ...NOT_THERE.map(
+    ([signature, instead]) => `
+do $do$
+declare
+  f record;
+begin
+  select p.proname as name, pg_get_function_arguments(p.oid) as arguments, pg_get_function_result(p.oid) as result,
+         (select string_agg('null::' || format_type(t.type, null), ', ' order by t.place)
+          from unnest(p.proallargtypes, p.proargmodes) with ordinality as t (type, mode, place) where t.mode = 't') as columns
+  into f from pg_proc p where p.oid = '${signature}'::regprocedure;
+  execute format('create or replace function %s(%s) returns %s language sql stable as %L', f.name, f.arguments, f.result,
+    format('select %s from not_on_citus(%L, %L)', f.columns, '${signature}', '${instead}'));
+end
+$do$`,
+  ),
+];
