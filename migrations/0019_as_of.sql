@@ -81,6 +81,14 @@ language sql stable parallel safe as $$
 $$;
 comment on function instrument_name(text, date, text, numeric) is 'AAPL, or AAPL:2026-12-18:CALL:150.';
 
+create function instruments_named(name text) returns setof instruments language sql stable parallel safe as $$
+  select i.*
+  from instruments i
+  where i.symbol = split_part($1, ':', 1) and instrument_name(i.symbol, i.expiration, i.option_type, i.strike) = $1
+$$;
+comment on function instruments_named(text) is
+  'Instruments of a name, AAPL or AAPL:2026-12-18:CALL:150: one for each security type that has it.';
+
 create function asof(at timestamptz, symbols text[]) returns table (
   instrument text, instrument_id integer, source text, source_name text, delayed boolean, observed_at timestamptz, age interval,
   bid numeric, ask numeric, last numeric, volume bigint
@@ -104,10 +112,10 @@ create function surface_at(underlying text, at timestamptz) returns table (
 ) language sql stable parallel safe as $$
   select c.instrument_id, c.underlying, c.expiration, c.option_type, c.strike, c.source, c.source_name, c.delayed,
          c.observed_at, c.spot, c.moneyness, y.years, c.bid, c.mid, c.ask,
-         implied_volatility(c.option_type, nullif(c.bid, 0)::double precision, c.spot::double precision, c.strike::double precision, y.years, y.rate, y.yield),
+         implied_volatility(c.option_type, nullif(c.bid, 0), c.spot, c.strike, y.years, y.rate, y.yield),
          v.iv,
-         implied_volatility(c.option_type, nullif(c.ask, 0)::double precision, c.spot::double precision, c.strike::double precision, y.years, y.rate, y.yield),
-         g.delta, g.gamma, g.vega, g.theta, g.rho, c.delta, g.delta - c.delta::double precision
+         implied_volatility(c.option_type, nullif(c.ask, 0), c.spot, c.strike, y.years, y.rate, y.yield),
+         g.delta, g.gamma, g.vega, g.theta, g.rho, c.delta, g.delta - c.delta
   from chain_at($1, $2) c
   cross join lateral (
     select extract(epoch from expires_at(c.expiration) - c.observed_at)::double precision / (365 * 86400) as years,
@@ -116,13 +124,11 @@ create function surface_at(underlying text, at timestamptz) returns table (
   ) y
   cross join lateral (
     select case when c.bid > 0 then
-      implied_volatility(c.option_type, c.mid::double precision, c.spot::double precision, c.strike::double precision, y.years, y.rate, y.yield)
+      implied_volatility(c.option_type, c.mid, c.spot, c.strike, y.years, y.rate, y.yield)
     end as iv
     offset 0
   ) v
-  cross join lateral option_value(
-    c.option_type, c.spot::double precision, c.strike::double precision, y.years, v.iv, y.rate, y.yield
-  ) g
+  cross join lateral option_value(c.option_type, c.spot, c.strike, y.years, v.iv, y.rate, y.yield) g
 $$;
 comment on function surface_at(text, timestamptz) is
   'Implied volatilities and greeks of an underlying''s contracts at an instant; NULL where bid or ask do not tell one.';

@@ -9,7 +9,7 @@ create function bars(instrument text, width interval, from_at timestamptz, to_at
   select d.instrument_id, s.kind, s.name, d.delayed, d.date, b.session, b.bar_at,
          b.open, b.high, b.low, b.close, b.mean_spread, b.quote_count,
          case when b.shown < b.before then b.shown else b.shown - b.before end
-  from instruments i
+  from instruments_named($1) i
   join session_bars d on d.instrument_id = i.id
   left join sources s on s.id = d.source_id
   left join sessions t on t.date = d.date
@@ -55,16 +55,14 @@ create function bars(instrument text, width interval, from_at timestamptz, to_at
       group by 1, 2
     ) p
   ) b
-  where $2 < interval '1 day' and i.symbol = split_part($1, ':', 1)
-    and instrument_name(i.symbol, i.expiration, i.option_type, i.strike) = $1
-    and d.date between ($3 at time zone 'America/New_York')::date and ($4 at time zone 'America/New_York')::date
+  where $2 < interval '1 day' and d.date between ($3 at time zone 'America/New_York')::date and ($4 at time zone 'America/New_York')::date
     and b.bar_at >= $3 and b.bar_at < $4
   union all
   select d.instrument_id, b.source, b.source_name, d.delayed, min(d.date), null, min(d.first_at),
          (array_agg(d.open order by d.date) filter (where d.open is not null))[1], max(d.high), min(d.low),
          (array_agg(d.close order by d.date desc) filter (where d.close is not null))[1],
          sum(d.spread_sum) / nullif(sum(d.spread_count), 0), sum(d.quote_count)::bigint, sum(b.volume)::bigint
-  from instruments i
+  from instruments_named($1) i
   join session_bars d on d.instrument_id = i.id
   join sources s on s.id = d.source_id
   join bars_1d b
@@ -73,9 +71,7 @@ create function bars(instrument text, width interval, from_at timestamptz, to_at
     select extract(year from d.date) * 12 + extract(month from d.date) - 1 as month,
            extract(year from $2) * 12 + extract(month from $2) as months
   ) m
-  where $2 >= interval '1 day' and i.symbol = split_part($1, ':', 1)
-    and instrument_name(i.symbol, i.expiration, i.option_type, i.strike) = $1
-    and d.date between ($3 at time zone 'America/New_York')::date and ($4 at time zone 'America/New_York')::date
+  where $2 >= interval '1 day' and d.date between ($3 at time zone 'America/New_York')::date and ($4 at time zone 'America/New_York')::date
     and d.first_at >= $3 and d.first_at < $4
   group by d.instrument_id, b.source, b.source_name, d.delayed,
            case when m.months > 0 then m.month - m.month % m.months
@@ -108,14 +104,13 @@ create function spread_stats(instrument text, from_at timestamptz, to_at timesta
   select q.instrument_id, s.kind, s.name, q.delayed, e.session, count(*), count(p.spread), count(*) filter (where p.spread <= 0),
          min(p.spread), percentile_disc(0.5) within group (order by p.spread), percentile_disc(0.95) within group (order by p.spread),
          max(p.spread), trim_scale(round(avg(p.spread), 8)), round(avg(10000 * p.spread / ((q.ask + q.bid) / 2)), 4)
-  from instruments i
+  from instruments_named($1) i
   join quotes q on q.instrument_id = i.id
   join sources s on s.id = q.source_id
   left join sessions t on t.date = (q.observed_at at time zone 'America/New_York')::date
   cross join lateral (select session_of(q.observed_at, t.pre_at, t.open_at, t.close_at, t.post_at) as session) e
   cross join lateral (select case when q.bid > 0 and q.ask > 0 then q.ask - q.bid end as spread) p
-  where i.symbol = split_part($1, ':', 1) and instrument_name(i.symbol, i.expiration, i.option_type, i.strike) = $1
-    and q.observed_at >= $2 and q.observed_at < $3
+  where q.observed_at >= $2 and q.observed_at < $3
   group by q.instrument_id, s.kind, s.name, q.delayed, e.session
 $$;
 comment on function spread_stats(text, timestamptz, timestamptz) is

@@ -1033,7 +1033,7 @@ comment on view option_surface is 'Implied volatilities and greeks of the contra
 
 -- function bar_beginning(at timestamp with time zone, width interval, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone) returns timestamp with time zone, text c045b20211fd79a32098719cce840753
 
--- function bars(instrument text, width interval, from_at timestamp with time zone, to_at timestamp with time zone) returns TABLE(instrument_id integer, source text, source_name text, delayed boolean, date date, session text, bar_at timestamp with time zone, open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint), text 00b327f9c2017a3ffad67ed758e47d90
+-- function bars(instrument text, width interval, from_at timestamp with time zone, to_at timestamp with time zone) returns TABLE(instrument_id integer, source text, source_name text, delayed boolean, date date, session text, bar_at timestamp with time zone, open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint), text 3e8d1e2a85744a947b3f128e850245da
 
 -- function chain_at(underlying text, at timestamp with time zone) returns TABLE(instrument_id integer, underlying_id integer, underlying text, expiration date, option_type text, strike numeric, source text, source_name text, source_id smallint, delayed boolean, observed_at timestamp with time zone, bid numeric, ask numeric, mid numeric, last numeric, volume bigint, delta numeric, spot numeric, moneyness numeric), text 8cf01b79dd837703e010109ff6547984
 
@@ -1050,6 +1050,8 @@ comment on view option_surface is 'Implied volatilities and greeks of the contra
 -- function implied_volatility(option_type text, price double precision, spot double precision, strike double precision, years double precision, rate double precision DEFAULT 0, dividend_yield double precision DEFAULT 0) returns double precision, text 04c2c0dca8495577dd9edd94f376995c
 
 -- function instrument_name(symbol text, expiration date, option_type text, strike numeric) returns text, text 055a892498f241516d0446c92ca34ee8
+
+-- function instruments_named(name text) returns SETOF instruments, text feee03b617a0ab4946a0391d1b7c9c63
 
 -- function keep_bars() returns trigger, text 9791c796a7ff850979a44153693f21a9
 
@@ -1091,6 +1093,6 @@ comment on view option_surface is 'Implied volatilities and greeks of the contra
 
 -- function session_of(at timestamp with time zone, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone) returns text, text b1b0965e0f24d0035ce9296a1c86a689
 
--- function spread_stats(instrument text, from_at timestamp with time zone, to_at timestamp with time zone) returns TABLE(instrument_id integer, source text, source_name text, delayed boolean, session text, quotes bigint, two_sided bigint, crossed bigint, narrowest numeric, median numeric, p95 numeric, widest numeric, mean numeric, mean_basis_points numeric), text 716ada95aa80cea312c3009e507d2891
+-- function spread_stats(instrument text, from_at timestamp with time zone, to_at timestamp with time zone) returns TABLE(instrument_id integer, source text, source_name text, delayed boolean, session text, quotes bigint, two_sided bigint, crossed bigint, narrowest numeric, median numeric, p95 numeric, widest numeric, mean numeric, mean_basis_points numeric), text 2aa4a76fc7bbd798f41d5e306e26afad
 
--- function surface_at(underlying text, at timestamp with time zone) returns TABLE(instrument_id integer, underlying text, expiration date, option_type text, strike numeric, source text, source_name text, delayed boolean, observed_at timestamp with time zone, spot numeric, moneyness numeric, years double precision, bid numeric, mid numeric, ask numeric, iv_bid double precision, iv_mid double precision, iv_ask double precision, delta double precision, gamma double precision, vega double precision, theta double precision, rho double precision, service_delta numeric, delta_difference double precision), text c1aeba0761fa9ba3618925abdcec25d9
+-- function surface_at(underlying text, at timestamp with time zone) returns TABLE(instrument_id integer, underlying text, expiration date, option_type text, strike numeric, source text, source_name text, delayed boolean, observed_at timestamp with time zone, spot numeric, moneyness numeric, years double precision, bid numeric, mid numeric, ask numeric, iv_bid double precision, iv_mid double precision, iv_ask double precision, delta double precision, gamma double precision, vega double precision, theta double precision, rho double precision, service_delta numeric, delta_difference double precision), text ea5dd5afb9668cac40d510e31553e739

@@ -1,6 +1,6 @@
 /** A journal of a made-up market: answers of 325 quotes, equities and options in turn, the same from the same seed. */
 import { type Clock, instantOf } from "../../src/clock.ts";
-import { openJournal } from "../../src/journal/writer.ts";
+import { type Journal, openJournal } from "../../src/journal/writer.ts";
 import type { ResponseRecord } from "../../src/journal/record.ts";
 import { uuidv7 } from "../../src/journal/segmentName.ts";
 import { type Random, seeded } from "../governor/random.ts";
@@ -32,34 +32,58 @@ export async function writeSample(
   firstMs = FIRST_MS,
 ): Promise<{ answers: number; bodyBytes: number }> {
   const random = seeded(7);
-  let nowMs = firstMs;
-  const clock: Clock = {
-    now: () => new Date(nowMs),
-    monotonicMs: () => nowMs - firstMs,
-    uptimeMs: () => nowMs - firstMs,
-    sleep: () => Promise.resolve(),
-    random: (length) => Buffer.from(Array.from({ length }, () => random() * 256)),
-  };
-  const onProblem = (problem: Error): void => {
-    throw problem;
-  };
-  const journal = await openJournal({ dir, clock, onProblem, upkeep: false });
+  const { journal, moveTo, end } = await openSampleJournal(dir, { firstMs, random });
   const answers = Math.ceil(quoteCount / PER_ANSWER);
   let bodyBytes = 0;
   for (let first = 0; first < answers; first += TOGETHER) {
     const records = Array.from({ length: Math.min(TOGETHER, answers - first) }, (_, n) =>
       sampleAnswer(first + n, random, firstMs),
     );
-    nowMs = firstMs + Math.floor(((first + records.length) * 60_000) / PER_MINUTE);
+    moveTo(firstMs + Math.floor(((first + records.length) * 60_000) / PER_MINUTE));
     bodyBytes += records.reduce((sum, { body }) => sum + body.byteLength, 0);
     await Promise.all(records.map((record) => journal.append(record)));
     if (first % (TOGETHER * 64) === 0) await journal.compressClosed();
   }
-  // All hours are over.
-  nowMs += 7_200_000;
-  await journal.compressClosed();
-  await journal.close();
+  await end();
   return { answers, bodyBytes };
+}
+
+/**
+ * A journal whose clock is moved by whoever writes it.
+ *
+ * @returns `end` closes it, compressed as it would be after a day
+ */
+export async function openSampleJournal(
+  dir: string,
+  { firstMs, random }: { firstMs: number; random: Random },
+): Promise<{ journal: Journal; moveTo: (ms: number) => void; end: () => Promise<void> }> {
+  let nowMs = firstMs;
+  const clock: Clock = {
+    now: () => new Date(nowMs),
+    monotonicMs: () => nowMs - firstMs,
+    uptimeMs: () => nowMs - firstMs,
+    sleep: () => Promise.resolve(),
+    random: (length) => randomBytes(random, length),
+  };
+  const onProblem = (problem: Error): void => {
+    throw problem;
+  };
+  const journal = await openJournal({ dir, clock, onProblem, upkeep: false });
+  return {
+    journal,
+    moveTo: (ms) => (nowMs = ms),
+    end: async () => {
+      // All hours are over.
+      nowMs += 7_200_000;
+      await journal.compressClosed();
+      await journal.close();
+    },
+  };
+}
+
+/** As many bytes of chance. */
+export function randomBytes(random: Random, length: number): Buffer {
+  return Buffer.from(Array.from({ length }, () => random() * 256));
 }
 
 /** The answer at a place of the journal: equities at the even ones, options at the odd ones. */
@@ -75,7 +99,7 @@ export function sampleAnswer(place: number, random: Random, firstMs = FIRST_MS):
   const body = `<?xml version="1.0" encoding="UTF-8"?>\n<response id="${place}"><quotes>${items.join("")}</quotes></response>`;
   return {
     kind: "response",
-    requestId: uuidv7(Date.parse(observedAt), Buffer.from(Array.from({ length: 10 }, () => random() * 256))),
+    requestId: uuidv7(Date.parse(observedAt), randomBytes(random, 10)),
     ...{ observedAt, requestedAt: observedAt, slotAt: null, status: 200, jobs: ["bench"] },
     source: { kind: "simulated", name: "simulated" },
     request: { form: "watchlist", watchlist: isOptions ? "options" : "equities", delayed: false },

@@ -1,12 +1,12 @@
 /** A journal of the simulated market: whole sessions, each symbol once a minute, a hundred symbols a call. */
 import { createSimulatedMarket } from "../../src/serve/simulated/market.ts";
-import { type Clock, instantOf } from "../../src/clock.ts";
+import { instantOf } from "../../src/clock.ts";
 import type { ResponseRecord } from "../../src/journal/record.ts";
 import { uuidv7 } from "../../src/journal/segmentName.ts";
-import { openJournal } from "../../src/journal/writer.ts";
 import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { writeDocumentBytes } from "../../src/quotes-api/writeDocument.ts";
-import { seeded } from "../governor/random.ts";
+import { openSampleJournal, randomBytes } from "../backfill/sample.ts";
+import { type Random, seeded } from "../governor/random.ts";
 
 /** Minutes of a regular session. */
 const MINUTES = 390;
@@ -27,47 +27,34 @@ export async function writeMarket(dir: string, { symbols, sessions }: Sample): P
     .slice(0, sessions);
   const random = seeded(11);
   const firstMs = days[0]?.open.getTime() ?? 0;
-  let nowMs = firstMs;
-  const clock: Clock = {
-    now: () => new Date(nowMs),
-    monotonicMs: () => nowMs - firstMs,
-    uptimeMs: () => nowMs - firstMs,
-    sleep: () => Promise.resolve(),
-    random: (length) => Buffer.from(Array.from({ length }, () => random() * 256)),
-  };
-  const onProblem = (problem: Error): never => {
-    throw problem;
-  };
-  const journal = await openJournal({ dir, clock, onProblem, upkeep: false });
+  const { journal, moveTo, end } = await openSampleJournal(dir, { firstMs, random });
   const market = createSimulatedMarket({ seed: 1 });
   const names = Array.from({ length: symbols }, (_, n) => `SIM${String(n).padStart(4, "0")}`);
   for (const { open } of days)
     for (let minute = 0; minute < MINUTES; minute++) {
-      nowMs = open.getTime() + minute * 60_000;
+      const minuteMs = open.getTime() + minute * 60_000;
+      moveTo(minuteMs);
       const records: ResponseRecord[] = [];
       for (let first = 0; first < symbols; first += PER_CALL) {
-        const atMs = nowMs + (first / PER_CALL) * 1_000;
+        const atMs = minuteMs + (first / PER_CALL) * 1_000;
         const instruments = names
           .slice(first, first + PER_CALL)
           .map((symbol) => market.quote({ kind: "security", symbol }, new Date(atMs)));
-        records.push(answer(atMs, writeDocumentBytes({ id: "bench", instruments }), clock));
+        records.push(answer(atMs, writeDocumentBytes({ id: "bench", instruments }), random));
       }
-      nowMs += 59_000;
+      moveTo(minuteMs + 59_000);
       await Promise.all(records.map((record) => journal.append(record)));
       if (minute % 60 === 0) await journal.compressClosed();
     }
-  // All hours are over.
-  nowMs += 7_200_000;
-  await journal.compressClosed();
-  await journal.close();
+  await end();
   return days.map(({ date }) => date);
 }
 
-function answer(atMs: number, body: Uint8Array, { random }: Clock): ResponseRecord {
+function answer(atMs: number, body: Uint8Array, random: Random): ResponseRecord {
   const observedAt = instantOf(BigInt(atMs) * 1_000n + 123n);
   return {
     kind: "response",
-    requestId: uuidv7(atMs, Buffer.from(random(10))),
+    requestId: uuidv7(atMs, randomBytes(random, 10)),
     ...{ observedAt, requestedAt: observedAt, slotAt: null, status: 200, jobs: ["bench"] },
     source: { kind: "simulated", name: "simulated" },
     request: { form: "watchlist", watchlist: "bench", delayed: false },

@@ -4,7 +4,7 @@ import type { Instant } from "../clock.ts";
 import { dividendChanges, type DividendWord, type KeptDividend, sameText } from "./dividendChanges.ts";
 import { compareKeys, inTimeOrder, type Key, type PlacedUnit } from "./quoteColumns.ts";
 import { dividends } from "./schema.ts";
-import { upsertAll } from "./tableRows.ts";
+import { instantText, upsertAll } from "./tableRows.ts";
 import { isOnCitus } from "./tiers/citus.ts";
 import { dividendOf } from "../read/answerToRows.ts";
 
@@ -126,10 +126,6 @@ export async function areDividendsThere(
 function saysAnything({ words }: DividendSeries): boolean {
   return words.some(({ dividend }) => dividend !== null);
 }
-
-/** An instant as the program writes it: SQL of a column. */
-const instantText = (column: string): string =>
-  `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
 
 /** What the table has of a series, and whether the archive may have quotes as new as the first word. */
 type Kept = { late: boolean; rows: KeptDividend[] };

@@ -554,22 +554,10 @@ export async function readStoredWithin(
   const { rows: listed } =
     watchlists.length === 0
       ? { rows: [] }
-      : await pool.query<{ place: number; name: string }>(
-          onCitus
-            ? LISTED_ON_CITUS
-            : `select distinct w.place, n.name
-           from unnest($1::int[], $2::timestamptz[], $3::timestamptz[]) as w (place, since, until)
-           cross join unnest($4::text[]) as n (name)
-           join responses r on r.observed_at >= w.since and r.observed_at < w.until + make_interval(secs => $7)
-             and r.requested_at >= w.since and r.requested_at < w.until and r.source_id = $6
-             and r.request ->> 'form' = 'watchlist' and $8 || (r.request ->> 'watchlist') = n.name
-             and (r.request ->> 'delayed')::boolean = $5 and r.account_id = (select id from accounts where name = $9)
-           where exists (select from quotes q where q.observed_at = r.observed_at and q.source_id = r.source_id)`,
-          [
-            ...[...spans, watchlists, wanted.delayed, LEDGER_SOURCE_IDS[wanted.source], latest, WATCHLIST],
-            wanted.account ?? DEFAULT_ACCOUNT,
-          ],
-        );
+      : await pool.query<{ place: number; name: string }>(onCitus ? LISTED_ON_CITUS : LISTED, [
+          ...[...spans, watchlists, wanted.delayed, LEDGER_SOURCE_IDS[wanted.source], latest, WATCHLIST],
+          wanted.account ?? DEFAULT_ACCOUNT,
+        ]);
   for (const { place, name } of [...quoted, ...listed])
     stored.set(place, (stored.get(place) ?? new Set()).add(name));
   return stored;
@@ -589,6 +577,17 @@ const QUOTED = `with wanted as (
        and q.observed_at >= w.since and q.observed_at < w.until + make_interval(secs => $8)
        and r.requested_at >= w.since and r.requested_at < w.until
      )`;
+
+/** Answers of watchlists, by the window and the list that they belong to. */
+const LISTING = `unnest($1::int[], $2::timestamptz[], $3::timestamptz[]) as w (place, since, until)
+    cross join unnest($4::text[]) as n (name)
+    join responses r on r.observed_at >= w.since and r.observed_at < w.until + make_interval(secs => $7)
+      and r.requested_at >= w.since and r.requested_at < w.until and r.source_id = $6
+      and r.request ->> 'form' = 'watchlist' and $8 || (r.request ->> 'watchlist') = n.name
+      and (r.request ->> 'delayed')::boolean = $5 and r.account_id = (select id from accounts where name = $9)`;
+
+const LISTED = `select distinct w.place, n.name from ${LISTING}
+  where exists (select from quotes q where q.observed_at = r.observed_at and q.source_id = r.source_id)`;
 
 // The same by joins: a worker has no answers, and looks for quotes by what it is given of them.
 
@@ -611,13 +610,7 @@ const QUOTED_ON_CITUS = `
 
 const LISTED_ON_CITUS = `
   with answers as materialized (
-    select w.place, n.name, r.observed_at
-    from unnest($1::int[], $2::timestamptz[], $3::timestamptz[]) as w (place, since, until)
-    cross join unnest($4::text[]) as n (name)
-    join responses r on r.observed_at >= w.since and r.observed_at < w.until + make_interval(secs => $7)
-      and r.requested_at >= w.since and r.requested_at < w.until and r.source_id = $6
-      and r.request ->> 'form' = 'watchlist' and $8 || (r.request ->> 'watchlist') = n.name
-      and (r.request ->> 'delayed')::boolean = $5 and r.account_id = (select id from accounts where name = $9)
+    select w.place, n.name, r.observed_at from ${LISTING}
   )
   select distinct a.place, a.name from quotes q join answers a on a.observed_at = q.observed_at where q.source_id = $6`;
 

@@ -9,6 +9,7 @@ import type { InstrumentKey } from "../market/instrument.ts";
 import { DIVIDEND_FIELDS, EXTENDED_FIELDS, PRICE_FIELDS } from "../quotes-api/fields.ts";
 import { answered, found } from "./pointInTimeOnCitus.ts";
 import { isOnCitus } from "./tiers/citus.ts";
+import { instantText } from "./tableRows.ts";
 
 /** Kinds of sources, see `RecordSource`. */
 export type SourceKind = "account" | "simulated" | "import";
@@ -241,7 +242,7 @@ later as (
 )
 -- The last of two columns of one name is the one that is read.
 select r.*, a.place::int as place, ${STATE},
-       to_char(l.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as next_at
+       ${instantText("l.at")} as next_at
 from asked a left join answered r on r.place = a.place left join later l on l.place = a.place`;
 
 /** From when to when the archive has quotes of some kinds; null when it has none. */
@@ -250,12 +251,10 @@ export type Extent = { from: Instant; to: Instant };
 /** The extent of rows of some kinds of sources. Reads a row for each instrument and day: for the start of a program. */
 export async function readExtent(pool: pg.Pool, kinds: readonly SourceKind[]): Promise<Extent | null> {
   const { rows } = await pool.query<{ from: string | null; to: string | null }>(
-    `with e as materialized (
-       select min(b.first_at) as first_at, max(b.last_at) as last_at from session_bars b join sources s on s.id = b.source_id
-       where s.kind = any ($1::text[])
-     )
-     select to_char(first_at at time zone 'UTC', $2) as from, to_char(last_at at time zone 'UTC', $2) as to from e`,
-    [kinds, 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"'],
+    `select ${instantText("min(b.first_at)")} as from, ${instantText("max(b.last_at)")} as to
+     from session_bars b join sources s on s.id = b.source_id
+     where s.kind = any ($1::text[])`,
+    [kinds],
   );
   const { from = null, to = null } = rows[0] ?? {};
   return from === null || to === null ? null : { from, to };

@@ -2,6 +2,7 @@
  * The look of pointInTime.ts over tables that are cut by instrument: step by step, each as one question to all workers. What a
  * step has found is few rows, which the next one joins by their keys.
  */
+import { instantText } from "./tableRows.ts";
 
 /** What the statement is made of: parts of the one for other tiers. */
 type Parts = {
@@ -88,7 +89,7 @@ select i.security_type, i.symbol, i.exchange, i.description, i.expiration, i.opt
        qq.found as q_found, qd.found as q_dividend_found, ${columnsOf("q")},
        uq.found as u_found, ud.found as u_dividend_found, ${columnsOf("u")},
        p.place, null as state,
-       to_char(l.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as next_at
+       ${instantText("l.at")} as next_at
 from generate_series(1, $7::int) as p (place)
 left join newest n on n.place = p.place
 left join instruments i on i.id = n.id

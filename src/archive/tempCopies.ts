@@ -200,17 +200,20 @@ async function makeCopy(
   await client.query(`analyze pg_temp.${table}`);
 }
 
-/** By instrument and time, as the keys have it. The quote that follows one with a dividend tells whether that changes back. */
-function takeQuotes(schema: string): string {
-  return `
-    with given as materialized (
+/** The keys of a batch's quotes: `given`. */
+const GIVEN = `given as materialized (
       select distinct i.id as instrument_id, s.id as source_id, w.observed_at, w.says
       from unnest($1::text[], $2::date[], $3::text[], $4::numeric[], $5::timestamptz[], $6::text[], $7::text[], $8::bool[])
         as w (symbol, expiration, option_type, strike, observed_at, kind, name, says)
       join pg_temp.instruments i on i.symbol = w.symbol
         and (i.expiration, i.option_type, i.strike) is not distinct from (w.expiration, w.option_type, w.strike)
       join pg_temp.sources s on s.kind = w.kind and s.name = w.name
-    ), keys as materialized (
+    )`;
+
+/** By instrument and time, as the keys have it. The quote that follows one with a dividend tells whether that changes back. */
+function takeQuotes(schema: string): string {
+  return `
+    with ${GIVEN}, keys as materialized (
       select instrument_id, observed_at, source_id from given
       union
       select g.instrument_id, n.observed_at, g.source_id from given g
@@ -235,14 +238,7 @@ function takeQuotes(schema: string): string {
 /** The same of a table that is cut over nodes. */
 function takeFromNodes(schema: string, table: string): string {
   return `
-    with given as materialized (
-      select distinct i.id as instrument_id, s.id as source_id, w.observed_at, w.says
-      from unnest($1::text[], $2::date[], $3::text[], $4::numeric[], $5::timestamptz[], $6::text[], $7::text[], $8::bool[])
-        as w (symbol, expiration, option_type, strike, observed_at, kind, name, says)
-      join pg_temp.instruments i on i.symbol = w.symbol
-        and (i.expiration, i.option_type, i.strike) is not distinct from (w.expiration, w.option_type, w.strike)
-      join pg_temp.sources s on s.kind = w.kind and s.name = w.name
-    ), following as materialized (
+    with ${GIVEN}, following as materialized (
       select g.instrument_id, min(q.observed_at) as observed_at, g.source_id
       from given g join ${schema}.quotes q
         on q.instrument_id = g.instrument_id and q.source_id = g.source_id and q.observed_at > g.observed_at

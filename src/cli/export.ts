@@ -107,9 +107,6 @@ type ExportRequest = {
   json: boolean;
 };
 
-/** How often the progress is shown, in ms: every few thousand rows would be every few milliseconds. */
-const SHOW_EVERY_MS = 200;
-
 /** @returns 0; whatever is in the way throws, and then nothing is at `out` that was not there before */
 async function exportFiles(config: Config, edges: Edges, request: ExportRequest): Promise<number> {
   const tables = chosenTables(request);
@@ -176,11 +173,9 @@ function createDisplay(config: Config, { clock, stderr, env }: Edges): Display {
   const line = new StatusLine(stderr, clock);
   const log = createLogger(config.logLevel, line.above(stderr), env);
   const startedAtMs = clock.monotonicMs();
-  let shownAtMs = -Infinity;
   let tableShown = "";
   return {
     progress: (progress) => {
-      const nowMs = clock.monotonicMs();
       if (!stderr.isTTY && progress.table !== tableShown) {
         tableShown = progress.table;
         log.info(
@@ -188,9 +183,7 @@ function createDisplay(config: Config, { clock, stderr, env }: Edges): Display {
           "exporting",
         );
       }
-      if (!stderr.isTTY || nowMs - shownAtMs < SHOW_EVERY_MS) return;
-      shownAtMs = nowMs;
-      line.show(progressText(progress, nowMs - startedAtMs));
+      line.progress(() => progressText(progress, clock.monotonicMs() - startedAtMs));
     },
     widened: (name, column, type) =>
       log.warn(

@@ -136,19 +136,21 @@ async function write(
   edges: Edges,
   { out, json, through, dropHot: drops }: Common & { out: string; through?: string; dropHot: boolean },
 ): Promise<number> {
-  const show = display(edges);
+  const line = new StatusLine(edges.stderr, edges.clock);
   const { report, dropped } = await withPool(config, edges, async (pool, signal) => {
     const report = await writeLake({
       ...{ pool, out, signal, through: through ?? null, program: `quotekeeper ${VERSION}` },
       onProgress: ({ date: of, done, dates, table, rows }) =>
-        show.line(`${done} of ${dates} dates | ${[of, table].join(" ").trim()} | ${thousands(rows)} rows`),
+        line.progress(
+          () => `${done} of ${dates} dates | ${[of, table].join(" ").trim()} | ${thousands(rows)} rows`,
+        ),
     });
     const before = new Date(edges.clock.now().getTime() - (config.lakeHotDays ?? HOT_DAYS) * DAY_MS);
     const dropped = drops
       ? await withLake({ pool, out }, ({ files }) => dropHot(pool, { files, before, signal }))
       : { dropped: [], kept: [] };
     return { report, dropped };
-  }).finally(show.end);
+  }).finally(() => line.end());
   if (json)
     printJson(edges.stdout, lakeJson, { out, ...report, dropped: dropped.dropped, notDropped: dropped.kept });
   else
@@ -175,15 +177,15 @@ async function verify(
   edges: Edges,
   { out, json }: Common & { out: string },
 ): Promise<number> {
-  const show = display(edges);
+  const line = new StatusLine(edges.stderr, edges.clock);
   const report = await endingAtInterrupt(edges, async (signal) => {
     const files = new LakeFiles(out);
     if ((await files.read()) === null) throw new QuotekeeperError("LAKE_INVALID", `${out} holds no lake`);
     return verifyLake(files, {
       signal,
-      onFile: (path, rows) => show.line(`${path} | ${thousands(rows)} rows`),
+      onFile: (path, rows) => line.progress(() => `${path} | ${thousands(rows)} rows`),
     });
-  }).finally(show.end);
+  }).finally(() => line.end());
   if (json) printJson(edges.stdout, lakeVerifyJson, { out, ...report });
   else
     say(
@@ -200,15 +202,15 @@ async function restore(
   edges: Edges,
   { out, json, from, to }: Common & { out: string; from: string; to: string },
 ): Promise<number> {
-  const show = display(edges);
+  const line = new StatusLine(edges.stderr, edges.clock);
   const report = await withPool(config, edges, (pool, signal) =>
     withLake({ pool, out }, ({ files }) =>
       restoreLake(pool, {
         ...{ files, from, to, signal },
-        onDate: (of, rows) => show.line(`${of} | ${thousands(rows)} quotes`),
+        onDate: (of, rows) => line.progress(() => `${of} | ${thousands(rows)} quotes`),
       }),
     ),
-  ).finally(show.end);
+  ).finally(() => line.end());
   if (json) printJson(edges.stdout, lakeRestoreJson, { out, ...report });
   else
     say(
@@ -231,21 +233,4 @@ async function withPool<T>(
       return work(pool, signal);
     }),
   );
-}
-
-/** How often the progress is shown, in ms. */
-const SHOW_EVERY_MS = 200;
-
-function display({ stderr, clock }: Edges): { line: (text: string) => void; end: () => void } {
-  const line = new StatusLine(stderr, clock);
-  let shownAtMs = -Infinity;
-  return {
-    line: (text) => {
-      const nowMs = clock.monotonicMs();
-      if (!stderr.isTTY || nowMs - shownAtMs < SHOW_EVERY_MS) return;
-      shownAtMs = nowMs;
-      line.show(text);
-    },
-    end: () => line.end(),
-  };
 }

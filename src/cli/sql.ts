@@ -18,7 +18,7 @@ import { parseInstant } from "./arguments.ts";
 import type { AddCommand } from "./command.ts";
 import { showAnswer, type SqlFormat } from "./sqlAnswer.ts";
 import { oneLine, say } from "./terminal/harmless.ts";
-import { StatusLine } from "./terminal/statusLine.ts";
+import { SHOW_EVERY_MS, StatusLine } from "./terminal/statusLine.ts";
 import { thousands } from "./terminal/table.ts";
 
 type Options = {
@@ -213,23 +213,21 @@ async function makeTempDir(): Promise<string> {
   return mkdtemp(join(tmpdir(), `${TEMP}${PROCESSES.pid}-`));
 }
 
-/** How often the progress is shown, in ms. */
-const SHOW_EVERY_MS = 200;
-
 /** Rows of the database on their way, where a person looks. */
 function createProgress({ stderr, clock }: Edges): {
   rows: (table: string, count: number) => void;
   end: () => void;
 } {
   const line = new StatusLine(stderr, clock);
-  let [sum, shownAtMs, shown] = [0, clock.monotonicMs(), false];
+  const startedAtMs = clock.monotonicMs();
+  let [sum, shown] = [0, false];
   return {
     rows: (table, count) => {
       sum += count;
-      const nowMs = clock.monotonicMs();
-      if (!stderr.isTTY || nowMs - shownAtMs < SHOW_EVERY_MS) return;
-      [shownAtMs, shown] = [nowMs, true];
-      line.show(`reading the database's ${table} | ${thousands(sum)} rows`);
+      // What is done at once leaves no line behind.
+      if (!stderr.isTTY || clock.monotonicMs() - startedAtMs < SHOW_EVERY_MS) return;
+      shown = true;
+      line.progress(() => `reading the database's ${table} | ${thousands(sum)} rows`);
     },
     end: () => {
       if (shown) line.end();

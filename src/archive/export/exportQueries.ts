@@ -4,6 +4,7 @@ import type { ExportColumn, ExportTable } from "./tables.ts";
 import type { Instant } from "../../clock.ts";
 import { harmlessSql } from "../../read/cell.ts";
 import { INSTRUMENT_NAME } from "../instruments.ts";
+import { instantText } from "../tableRows.ts";
 
 /** What is exported of a table. Dates are the exchange's, both included; null: no bound. */
 export type ExportRange = {
@@ -99,7 +100,7 @@ function valueSql(kind: ExportColumn["kind"], sql: string, format: RowFormat): s
   // Whatever has no kind of its own is read as its text.
   if (format === "binary") return kind === "text" ? `(${sql})::text` : sql;
   if (kind === "text" && format === "csv") return harmlessSql(sql);
-  if (kind === "time") return `to_char(${sql} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
+  if (kind === "time") return instantText(sql);
   return kind === "boolean" ? `(${sql})::text` : sql;
 }
 

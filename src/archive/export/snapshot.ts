@@ -8,6 +8,7 @@ import { readArchiveIdentity, readDroppedDays, readLateDays, type WrittenDay } f
 import { commitsSettled } from "../tiers/citus.ts";
 import { type ExportColumn, readColumns, type ExportTable } from "./tables.ts";
 import { daysQuery, digestsQuery, type ExportRange, type RowFormat, rowsQuery } from "./exportQueries.ts";
+import { instantText } from "../tableRows.ts";
 
 /** Rows on their way out. */
 type RowStream = {
@@ -114,7 +115,7 @@ function snapshotOf(client: pg.ClientBase, signal: AbortSignal): ArchiveSnapshot
     },
     identity: async () => {
       const { rows } = await client.query<{ snapshot: string; at: Instant }>(
-        `select pg_current_snapshot()::text as snapshot, to_char(now() at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at`,
+        `select pg_current_snapshot()::text as snapshot, ${instantText("now()")} as at`,
       );
       return rows[0] as (typeof rows)[number];
     },

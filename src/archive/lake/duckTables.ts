@@ -12,6 +12,8 @@ export type DuckColumn = { name: string; type: string };
 export type DuckTable = {
   name: string;
   columns: readonly DuckColumn[];
+  /** Whether the lake has a file of each exchange date. */
+  isDated: boolean;
   /** How the database gives its rows. */
   rows: ExportTable;
 };
@@ -56,7 +58,7 @@ export const DUCK_TABLES: readonly DuckTable[] = Object.entries(OF).map(([name, 
   if (!rows) throw new Error(`nothing says how the rows of ${name} are read`);
   // One file has all rows of a stretch, and each row its date.
   const { leftOut: _, ...all } = rows;
-  return { name, columns: columnsOf(of), rows: { ...all, partitioned: false } };
+  return { name, columns: columnsOf(of), isDated: rows.partitioned, rows: { ...all, partitioned: false } };
 });
 
 function columnsOf(of: PgTable | PgView): DuckColumn[] {

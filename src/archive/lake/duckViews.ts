@@ -89,7 +89,7 @@ export function filledTable(table: DuckTable, rows: Rows): string[] {
 }
 
 function lakeRows(table: DuckTable, { paths, columns }: FileGroup, { decimals }: Rows): string {
-  const isDated = table.rows.day !== null && table.name !== "sessions";
+  const { isDated } = table;
   const list = table.columns.map((column) => {
     const isThere = columns.includes(column.name) || (isDated && column.name === "date");
     return isThere

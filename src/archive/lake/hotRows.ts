@@ -6,7 +6,7 @@ import { from as copyFrom } from "pg-copy-streams";
 import { type Instant, instantOf } from "../../clock.ts";
 import { ensurePartitionsFor } from "../partitions.ts";
 import { droppedDays } from "../schema.ts";
-import { columnList } from "../tableRows.ts";
+import { columnList, instantText } from "../tableRows.ts";
 import { isOnCitus } from "../tiers/citus.ts";
 import { inTransaction } from "../transaction.ts";
 
@@ -32,10 +32,8 @@ export async function readHotRanges(pool: pg.Pool, before: Instant): Promise<Hot
            range_start as from_at, range_end as to_at
          from timescaledb_information.chunks
          where hypertable_schema = current_schema() and hypertable_name in ('quotes', 'extended_quotes')`;
-  const text = (column: string): string =>
-    `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`;
   const ranges = await pool.query<HotRange>(
-    `select ${text("from_at")} as from, ${text("to_at")} as to,
+    `select ${instantText("from_at")} as from, ${instantText("to_at")} as to,
        json_agg(json_build_object('table', "table", 'partition', partition) order by "table" desc) as tables
      from (${partitions}) p
      where to_at <= $1 group by from_at, to_at

@@ -2,6 +2,7 @@
 import type pg from "pg";
 import { type Instant, instantOf, microsOf } from "../../clock.ts";
 import type { LetterCount } from "../letterCounts.ts";
+import { instantText } from "../tableRows.ts";
 
 /** Where a piece is, and how many rows it has. */
 export type KnownPiece = { observedAt: Instant; segment: string; rows: number };
@@ -14,7 +15,7 @@ export async function readKnownPieces(
 ): Promise<Map<string, KnownPiece>> {
   const { rows } = await pool.query<KnownPiece & { id: string }>(
     `select request_id as id, journal_segment as segment, (request ->> 'rows')::int as rows,
-       to_char(observed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "observedAt"
+       ${instantText("observed_at")} as "observedAt"
      from responses
      where source_id = (select id from sources where kind = 'import' and name = $1) and request ->> 'form' = $2`,
     [name, form],
@@ -30,7 +31,7 @@ export async function readTimesAround(
 ): Promise<{ request_id: string; observed_at: Instant; journal_segment: string }[]> {
   const { rows } = await pool.query<{ request_id: string; observed_at: Instant; journal_segment: string }>(
     `select distinct r.request_id, r.journal_segment,
-       to_char(r.observed_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as observed_at
+       ${instantText("r.observed_at")} as observed_at
      from unnest($1::timestamptz[]) as w (time)
      cross join lateral (
        select r.request_id, r.observed_at, r.journal_segment from responses r

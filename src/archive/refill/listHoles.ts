@@ -1,6 +1,7 @@
 /** The holes of the ledger, as people ask for them: by job, day and reason. */
 import type pg from "pg";
 import type { Instant } from "../../clock.ts";
+import { instantText } from "../tableRows.ts";
 
 /** Misses of one job on one exchange date for one reason. */
 export type Hole = {
@@ -28,8 +29,8 @@ export async function listHoles(
     Record<"job" | "date" | "source" | "reason" | "from" | "to", string> & Counts
   >(
     `select m.job, (m.slot_at at time zone 'America/New_York')::date as date, o.kind as source, m.reason,
-            to_char(min(m.slot_at) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "from",
-            to_char(max(m.slot_at) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as "to",
+            ${instantText("min(m.slot_at)")} as "from",
+            ${instantText("max(m.slot_at)")} as "to",
             count(distinct m.slot_at)::int as slots,
             greatest(count(distinct m.instrument) filter (where m.instrument <> '*'), max(m.starred))::int as instruments,
             sum(case when m.instrument = '*' then m.due else 1 end)::int as misses

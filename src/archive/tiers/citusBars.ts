@@ -1,6 +1,6 @@
 /**
  * The functions that keep bars, as Citus can run them. The tables they read and write are cut by instrument, and no trigger
- * stands on them: the loader gives the bars of its rows, and whoever writes rows in another way asks for theirs (followRows.ts).
+ * stands on them: the loader gives the bars of its rows, and whoever writes rows in another way asks for theirs (`followRows`).
  * Each statement joins on the instrument, so every worker does its own part of it. Nothing is remembered between transactions:
  * bars of five minutes are made from the rows.
  *
@@ -94,14 +94,13 @@ begin
     delayed_flags := delayed_flags || added.delayed;
     dates := dates || added.date;
   end loop;
-  select array_agg(l.instrument_id) as instrument_ids, array_agg(l.source_id) as source_ids,
-         array_agg(l.delayed) as delayed_flags, array_agg(l.date) as dates
+  select ${ARRAYS}
   into late
   from (
     select p.instrument_id, p.source_id, p.delayed, (p.first_at at time zone 'America/New_York')::date from unnest(parts) p
     except
     select * from unnest(instrument_ids, source_ids, delayed_flags, dates)
-  ) l (instrument_id, source_id, delayed, date);
+  ) b (instrument_id, source_id, delayed, date);
   if late.dates is not null then
     perform refresh_session_bars(late.instrument_ids, late.source_ids, late.delayed_flags, late.dates);
   end if;
@@ -395,13 +394,12 @@ begin
   from unnest(instrument_ids, source_ids, delayed_flags, times) as a (instrument_id, source_id, delayed, at)
   group by 1, 2, 3, 4
   on conflict (instrument_id, source_id, delayed, date) do update set quote_count = kept.quote_count where false;
-  select array_agg(a.instrument_id) as instrument_ids, array_agg(a.source_id) as source_ids,
-         array_agg(a.delayed) as delayed_flags, array_agg(a.date) as dates
+  select ${ARRAYS}
   into asked
   from (
     select distinct a.instrument_id, a.source_id, a.delayed, (a.at at time zone 'America/New_York')::date as date
     from unnest(instrument_ids, source_ids, delayed_flags, times) as a (instrument_id, source_id, delayed, at)
-  ) a;
+  ) b;
   if asked.dates is not null then
     perform refresh_session_bars(asked.instrument_ids, asked.source_ids, asked.delayed_flags, asked.dates);
   end if;

@@ -10,6 +10,9 @@ const PLAIN_LATER_MS = 600_000;
 
 const CLEAR_LINE = own("\r\u001b[2K");
 
+/** How often what goes on fast is shown, in ms: every few thousand rows would be every few milliseconds. */
+export const SHOW_EVERY_MS = 200;
+
 /** Lines that come often. */
 const PLAIN_FIRST_LINES = 6;
 
@@ -37,6 +40,11 @@ export class StatusLine {
     this.#writtenAtMs = nowMs;
     this.#shown = text;
     this.#out.write(this.#out.isTTY ? `${CLEAR_LINE}${cutTo(text, this.#out.columns - 1)}` : `${text}\n`);
+  }
+
+  /** Shows on a terminal how far something is, now and then; `text` is asked for only where it is shown. */
+  progress(text: () => string): void {
+    if (this.#out.isTTY && this.#clock.monotonicMs() - this.#writtenAtMs >= SHOW_EVERY_MS) this.show(text());
   }
 
   /** A sink of the same terminal whose lines appear above the live line. */

@@ -217,10 +217,9 @@ class Filler {
     const border = this.#borderOf(table, bounds, snapshot);
     const columns = snapshot ? await hotColumns(snapshot, table) : [];
     const hot: HotFile[] = [];
-    for (const dates of snapshot ? border.hot : [])
-      hot.push(
-        ...(await this.#write(snapshot as ArchiveSnapshot, { table, columns, bounds: { ...bounds, dates } })),
-      );
+    if (snapshot)
+      for (const dates of border.hot)
+        hot.push(...(await this.#write(snapshot, { table, columns, bounds: { ...bounds, dates } })));
     const rows: sql.Rows = {
       decimals: decimals([...border.lake, ...border.both], hot),
       lake: this.#groups(border.lake),
@@ -230,8 +229,7 @@ class Filler {
     await this.#run(sql.filledTable(table, rows));
   }
 
-  #borderOf({ name, rows }: DuckTable, bounds: Bounds, snapshot: ArchiveSnapshot | null): Border {
-    const isDated = rows.day !== null && name !== "sessions";
+  #borderOf({ name, isDated }: DuckTable, bounds: Bounds, snapshot: ArchiveSnapshot | null): Border {
     if (isDated) return borderOf(name, this.#days, bounds);
     const lake = snapshot ? [] : (this.#lake?.tables ?? []).filter((file) => file.name === name);
     return { lake, both: [], hot: [bounds.dates] };
@@ -326,9 +324,9 @@ class Filler {
 }
 
 /** A table's own columns, without the words that an export adds to its numbers. */
-async function hotColumns(snapshot: ArchiveSnapshot, { name, rows }: DuckTable): Promise<ExportColumn[]> {
-  const columns = await snapshot.columns({ ...rows, name });
-  return columns.filter((column) => /^(?:to_jsonb\()?t\./u.test(column.sql));
+async function hotColumns(snapshot: ArchiveSnapshot, { columns, rows }: DuckTable): Promise<ExportColumn[]> {
+  const own = new Set(columns.map(({ name }) => name));
+  return (await snapshot.columns(rows)).filter(({ name }) => own.has(name));
 }
 
 /** The bounds are in whole ms, and the rows are not. */

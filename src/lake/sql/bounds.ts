@@ -101,13 +101,14 @@ function rangeOf<T extends string | number>(
   conditions: readonly Condition[],
   read: (value: string) => T | null,
 ): { from: T | null; to: T | null } {
-  let [from, to]: (T | null)[] = [null, null];
+  let from: T | null = null;
+  let to: T | null = null;
   for (const { operator, value } of conditions) {
     const bound = read(value);
-    if (operator !== "<" && operator !== "<=") from = later(from ?? null, bound);
-    if (operator !== ">" && operator !== ">=") to = earlier(to ?? null, bound);
+    if (operator !== "<" && operator !== "<=") from = later(from, bound);
+    if (operator !== ">" && operator !== ">=") to = earlier(to, bound);
   }
-  return { from: from ?? null, to: to ?? null };
+  return { from, to };
 }
 
 function later<T extends string | number>(a: T | null, b: T | null): T | null {
