@@ -2,6 +2,7 @@
 import { databaseError, isDatabaseError } from "../archive/databaseError.ts";
 import { explain } from "../archive/explain.ts";
 import { type Extent, readExtent } from "../archive/pointInTime.ts";
+import { isOnCitus } from "../archive/tiers/citus.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
 import type { Instant } from "../clock.ts";
@@ -90,14 +91,15 @@ async function openArchived(config: Config, edges: Edges, request: SourceRequest
     throw new QuotekeeperError("ARCHIVE_EMPTY", `there is no archive in ${config.dataDir} yet`);
   }
   const archive = await openArchive(config, edges.clock);
-  // One statement, asked again and again: planning it anew takes longer than running it.
-  const pool = archive.openReader({ plannedOnce: true });
-  const close = async (): Promise<void> => {
-    await pool.end();
-    await archive.close();
-  };
+  let close = (): Promise<void> => archive.close();
   try {
     await requireSchema(archive.pool, archive.address);
+    // One statement, asked again and again: planning it anew takes longer than running it. Citus plans by the values alone.
+    const pool = archive.openReader({ plannedOnce: !(await isOnCitus(archive.pool)) });
+    close = async () => {
+      await pool.end();
+      await archive.close();
+    };
     const { rows, extent } = await chooseRows(pool, request.rows);
     const playback = playbackOf(request, extent, edges);
     return {
