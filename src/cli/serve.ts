@@ -164,6 +164,7 @@ async function serve(config: Config, edges: Edges, request: ServeRequest): Promi
   const opened = await openSource(config, edges, request);
   try {
     const lock = await lockDataDir(resolve(config.dataDir), options);
+    await lock.forgetDead();
     try {
       return await serveFrom(opened, { config, edges, request, faults, log });
     } finally {

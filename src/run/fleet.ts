@@ -62,6 +62,8 @@ type Joining = {
   self: Self;
   /** Runs on this data directory that are surely dead. */
   dead: readonly string[];
+  /** Told once, when no later run has to know of them; never rejects. */
+  forgetDead: () => Promise<void>;
   known: KnownLeases;
   keep: (known: KnownLeases) => void;
   files: FilesSaid;
@@ -122,6 +124,7 @@ export class Fleet {
   #running: Promise<void> = Promise.resolve();
   #tooMany = 0;
   #joined = false;
+  #hasForgotten = false;
   #ending = false;
   #lose: (error: QuotekeeperError) => void = () => undefined;
   /** Resolves with the error to end with: another process is this collector, or the files differ from the others'. */
@@ -152,6 +155,7 @@ export class Fleet {
         const granted = await this.#claim(account, null);
         if (granted) taken.set(account, { granted, listens: false });
       }
+      await this.#forgetDead();
     } catch (error) {
       if (error instanceof QuotekeeperError && error.code === "COLLECTOR_DIFFERS") throw error;
       this.#setFailed(true);
@@ -343,6 +347,7 @@ export class Fleet {
       if (!isKnown) this.#joined = false;
       for (const { account } of held) if (!renewed.includes(account)) await this.#lostTo(account, look);
       await this.#takePresumed(look);
+      await this.#forgetDead();
       this.#setFailed(false);
       this.#concludedAt = sentAt;
       this.#confirmedAtMs = sentAt.monotonicMs;
@@ -510,6 +515,13 @@ export class Fleet {
       const lease = look.leases.find((one) => one.account === account);
       if (this.#isOthers(lease, this.#alive())) await this.#lostTo(account, look);
     }
+  }
+
+  /** Not before what they held is taken: this run may be killed as well, and the next one must know. */
+  async #forgetDead(): Promise<void> {
+    if (this.#hasForgotten) return;
+    this.#hasForgotten = true;
+    await this.#options.forgetDead();
   }
 
   /** Another collector has it: this one was paused, or cut off, for so long that it was taken for dead. */

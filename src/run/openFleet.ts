@@ -22,14 +22,28 @@ export async function openFleet(
     self,
     log,
     jobs,
-  }: { lock: Pick<DataDirLock, "id" | "dead">; clock: Clock; self: Self; log: Log; jobs: JobSet },
+  }: {
+    lock: Pick<DataDirLock, "id" | "dead" | "forgetDead">;
+    clock: Clock;
+    self: Self;
+    log: Log;
+    jobs: JobSet;
+  },
 ): Promise<Fleet> {
   const dataDir = resolve(config.dataDir);
   const known = (await readLeaseFile(dataDir)) ?? newCollector(clock);
   let keeping: Promise<void> = Promise.resolve();
   const pool = archive.openLeases();
   return new Fleet({
-    ...{ store: leaseStore(pool), clock, dead: lock.dead, known, log, address: archive.address },
+    ...{
+      store: leaseStore(pool),
+      clock,
+      dead: lock.dead,
+      forgetDead: lock.forgetDead,
+      known,
+      log,
+      address: archive.address,
+    },
     self: { id: known.id, run: lock.id, host: self.host, pid: self.pid, version: VERSION },
     keep: (now) => void (keeping = keeping.then(() => keepLeaseFile(dataDir, now))),
     files: filesSaid(jobs),

@@ -92,6 +92,7 @@ function world(accounts: readonly string[] = ACCOUNTS) {
     calls: Set<string>;
     log: string[];
     lost: string | null;
+    forgets: number;
     known: () => KnownLeases;
   };
 
@@ -110,12 +111,17 @@ function world(accounts: readonly string[] = ACCOUNTS) {
       void log.push(`${message} ${JSON.stringify(fields)}`);
     const fleet = new Fleet({
       ...{ store: database.client(faults), clock, dead: given.dead ?? [], known, address: "db/quotes" },
+      forgetDead: async () => void (member.forgets += 1),
       self: { id: known.id, run: String(runs).padStart(16, "0"), host: name, pid: runs, version: "1" },
       keep: (now) => (known = now),
       files: given.files ?? files(accounts),
       log: { debug: () => undefined, info: say, warn: say, error: say },
       close: () => Promise.resolve(),
     });
+    const member: Member = {
+      ...{ name, fleet, process, faults, calls, log, lost: null, forgets: 0 },
+      known: () => known,
+    };
     const taken = await fleet.join();
     for (const account of taken.keys()) calls.add(account);
     const holder: Holder = {
@@ -129,7 +135,6 @@ function world(accounts: readonly string[] = ACCOUNTS) {
     };
     if (given.opensMs === undefined) fleet.begin(holder);
     else void clock.sleep(given.opensMs).then(() => fleet.begin(holder));
-    const member: Member = { name, fleet, process, faults, calls, log, lost: null, known: () => known };
     void fleet.lost.then(({ code }) => (member.lost = code));
     all.push(member);
     return member;
@@ -193,6 +198,42 @@ describe("accounts", () => {
     expect(database.history.filter(({ how, previous }) => how === "expired" && previous === "a").length).toBe(
       2,
     );
+  });
+
+  test("of a run that died before are the next one's at once, and not before that is it forgotten", async () => {
+    const { time, database, start, callers } = world(["one"]);
+    const a = await start("a");
+    a.process.stopped = true;
+    const given = { known: a.known(), dead: ["0".repeat(15) + "1"] };
+    database.faults.away = true;
+
+    const killed = await start("b", given);
+    await time.pass(3_000);
+    killed.process.stopped = true;
+    database.faults.away = false;
+    const next = await start("c", given);
+
+    expect([killed.forgets, next.forgets]).toEqual([0, 1]);
+    expect(callers()).toEqual({ one: ["c"] });
+    expect(database.history.map(({ how }) => how)).toEqual(["new", "restarted"]);
+    await time.pass(10_000);
+    expect(next.forgets).toBe(1);
+  });
+
+  test("of a run that died while the database was away are taken when it is back, and then that one is forgotten", async () => {
+    const { time, database, start } = world(["one"]);
+    const a = await start("a");
+    a.process.stopped = true;
+    database.faults.away = true;
+    const next = await start("b", { known: a.known(), dead: ["0".repeat(15) + "1"] });
+    await time.pass(5_000);
+    const before = next.forgets;
+
+    database.faults.away = false;
+    await time.pass(5_000);
+
+    expect([before, next.forgets]).toEqual([0, 1]);
+    expect(database.history.map(({ how }) => how)).toEqual(["new", "restarted"]);
   });
 
   test("of one that is paused for an hour are not called by it when it wakes up, and it goes on with its share", async () => {

@@ -17,6 +17,9 @@ const SURE_MS = 4_000;
 /** What a holder did longer ago than this has left every count. */
 const REPLAYED_WINDOWS = 5;
 
+/** Most calls that are reckoned one by one: each costs as much as there are before it. */
+const REPLAYED_COUNT = 1_000;
+
 /** What a governor leaves to whoever calls the account next. Instants are whole ms before it was written, below 0. */
 export type HandedOver = Readonly<Record<string, unknown>> & { readonly version: typeof VERSION };
 
@@ -55,7 +58,9 @@ export function inherit(config: GovernorConfig, inheritance: Inheritance, nowMs:
   const { handed, released, history } = inheritance;
   const agoMs = Math.max(0, inheritance.agoMs);
   const read = written.safeParse(handed);
-  const left = read.success ? restored(config, read.data, nowMs - agoMs) : fullState(config, nowMs);
+  const left = read.success
+    ? restored(config, read.data, nowMs - agoMs)
+    : full(createGovernor(config, nowMs), nowMs);
   const ended = { ...left, inFlightSentAtMs: [] };
   const heir = released ? ended : wary(replayed(ended, nowMs), nowMs);
   const own = createGovernor(config, nowMs, history && sentSince(history, agoMs));
@@ -79,10 +84,12 @@ function replayed(left: GovernorState, nowMs: number): GovernorState {
   const { config } = left;
   const unsureAtMs = left.nowMs + SURE_MS;
   let state = step(left, { type: "tick" }, nowMs - REPLAYED_WINDOWS * config.windowMs);
+  let count = 0;
   for (let atMs = state.nowMs; atMs <= nowMs;) {
     if (atMs >= unsureAtMs) state = step(state, { type: "unsure", on: true, mayCall: true }, atMs);
     const allowed = admission(state, atMs);
     if (allowed.maySend) {
+      if ((count += 1) > REPLAYED_COUNT) return full(state, nowMs);
       const { sentAtMs } = unknownCall(config, atMs);
       state = step(step(state, { type: "sent" }, atMs), { type: "failed", sentAtMs, how: "other" }, atMs);
     } else atMs = atMs < unsureAtMs ? Math.min(unsureAtMs, allowed.notBeforeMs) : allowed.notBeforeMs;
@@ -95,9 +102,10 @@ function unknownCall({ windowMs }: GovernorConfig, answeredAtMs: number): Finish
   return { sentAtMs: answeredAtMs - 2 * windowMs, answeredAtMs };
 }
 
-function fullState(config: GovernorConfig, nowMs: number): GovernorState {
-  const finished = Array.from({ length: config.limit }, () => unknownCall(config, nowMs));
-  return { ...createGovernor(config, nowMs), finished };
+/** The limit as if it were used up just now. */
+function full(state: GovernorState, nowMs: number): GovernorState {
+  const finished = Array.from({ length: state.config.limit }, () => unknownCall(state.config, nowMs));
+  return { ...state, nowMs, finished };
 }
 
 function sentSince({ calls, ...history }: CallHistory, agoMs: number): CallHistory {

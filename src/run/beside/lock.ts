@@ -10,7 +10,8 @@
  *
  * Two cannot hold: of two, whoever's socket came later has asked the other. A holder says that it holds; a contender waits
  * for one of a smaller name, and one that was asked by a smaller name first looks around again before it takes the lock.
- * Only the holder removes what dead ones have left: so it knows which of them died.
+ * Only the holder removes what dead ones have left: so it knows which of them died. It does so when it has made use of that: until
+ * then it may be killed itself, and the next one has to know.
  */
 import { createHash } from "node:crypto";
 import { once } from "node:events";
@@ -35,6 +36,8 @@ export type DataDirLock = {
   id: string;
   /** The names of runs on this data directory that are surely dead. */
   dead: readonly string[];
+  /** Removes what they have left, so that no later run knows of them; never rejects. */
+  forgetDead: () => Promise<void>;
   /** Takes the conversations of programs beside that ask for something else than who holds the lock; until then they wait. */
   serve: (serve: Serve) => void;
   /** Gives it up. @param options.asDead leaves the socket behind, so that the next holder knows this run to be over */
@@ -136,11 +139,17 @@ export async function lockDataDir(
   for (const each of [dataDir, dirname(dir), dir]) await ensureDataDir(each);
   const own = { id: Buffer.from(clock.random(8)).toString("hex"), since: clock.now().toISOString() };
   const door = new Door(own, self);
-  const lock = { id: own.id, dead: [] as string[], serve: door.serve, release: door.close };
+  const held = (dead: readonly string[]): DataDirLock => ({
+    ...{ id: own.id, serve: door.serve, release: door.close },
+    dead: dead.map((file) => NAME.exec(file)?.[2] ?? ""),
+    forgetDead: async () => {
+      for (const file of dead) await rm(join(dir, file), { force: true }).catch(() => undefined);
+    },
+  });
   try {
-    if (process.platform === "win32") await takePipe(door, dataDir, options);
-    else lock.dead = await takeSocket(door, dataDir, { ...options, warn });
-    return lock;
+    if (process.platform !== "win32") return held(await takeSocket(door, dataDir, { ...options, warn }));
+    await takePipe(door, dataDir, options);
+    return held([]);
   } catch (error) {
     await door.close();
     if (error instanceof QuotekeeperError) throw error;
@@ -148,7 +157,7 @@ export async function lockDataDir(
     warn(
       `${dir} cannot hold a socket (${errnoOf(error)}), so that a second ${work.who} on this data directory would not be noticed: see that there is none.`,
     );
-    return lock;
+    return held([]);
   }
 }
 
@@ -238,7 +247,7 @@ class Door {
   }
 }
 
-/** Contends for the lock by a socket in the data directory. @returns the ids of dead runs */
+/** Contends for the lock by a socket in the data directory. @returns the sockets of dead runs */
 async function takeSocket(
   door: Door,
   dataDir: string,
@@ -258,26 +267,12 @@ async function takeSocket(
       throw await notAnswering(dataDir, mute.file, work);
     if (!mute && !door.waits && !answers.some((one) => goesFirst(one, door.own))) {
       door.holds = true;
-      return tidy(dir, around, { work, warn });
+      for (const { file, answer: found } of around)
+        if (found === "elsewhere") warn(mayRunElsewhere(join(dir, file), work));
+      return around.flatMap(({ file, answer: found }) => (found === "dead" ? [file] : []));
     }
     await clock.sleep(AGAIN_MS);
   }
-}
-
-/** Removes what dead runs have left. @returns their ids */
-async function tidy(
-  dir: string,
-  around: readonly Neighbour[],
-  { work, warn }: { work: LockedWork; warn: (message: string) => void },
-): Promise<string[]> {
-  const dead = around.filter(({ answer: found }) => found === "dead");
-  for (const { file } of dead) await rm(join(dir, file), { force: true });
-  for (const { file, answer: found } of around)
-    if (found === "elsewhere")
-      warn(
-        `${join(dir, file)} is of a ${work.who} on another machine, or of this one before it was started anew: whether that one still runs cannot be seen from here. See that it does not, and remove the file.`,
-      );
-  return dead.map(({ file }) => NAME.exec(file)?.[2] ?? "");
 }
 
 /** Asks at each socket of the directory but one's own. @throws the system's error */
@@ -379,6 +374,10 @@ function goesFirst(one: Run, other: Run): boolean {
 
 function alreadyRunning(dataDir: string, holder: Answer, { code, done }: LockedWork): QuotekeeperError {
   return new QuotekeeperError(code, `${dataDir} is ${done} by ${processInWords(holder)}`);
+}
+
+function mayRunElsewhere(file: string, { who }: LockedWork): string {
+  return `${file} is of a ${who} on another machine, or of this one before it was started anew: whether that one still runs cannot be seen from here. See that it does not, and remove the file.`;
 }
 
 async function notAnswering(

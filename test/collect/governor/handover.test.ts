@@ -122,6 +122,19 @@ describe("a state that was not released", () => {
     expect(heir).toMatchObject({ unsure: null, quietSinceMs: null, knockCount: 3 });
   });
 
+  test("is reckoned as full at once where its calls are too many to count one by one", () => {
+    const config = { limit: 100_000, windowMs: 1_000 };
+
+    const heir = inherit(
+      config,
+      { handed: written(createGovernor(config, 0)), agoMs: 7_000, released: false },
+      HERE_MS,
+    );
+
+    expect(countedAt(heir, HERE_MS)).toBe(100_000);
+    expect(admission(heir, HERE_MS)).toEqual({ maySend: false, notBeforeMs: HERE_MS + 1_010 });
+  });
+
   test("teaches nothing of a service that forgets, when the calls it reckons with were not made", () => {
     const heir = inherit(
       SIXTY_A_MINUTE,

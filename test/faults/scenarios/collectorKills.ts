@@ -32,12 +32,18 @@ export async function killCollectors(
   const { feed, auditor } = world;
   let collector = world.collect();
   const memory = watchMemory(() => collector);
+  const untilAsked = (before: number, what: string): Promise<true> =>
+    until(() => {
+      if (!collector.isRunning())
+        throw new Error(`the collector ended before ${what}: ${collector.output()}`);
+      return feed.answered() > before;
+    }, what);
   try {
     for (let kill = 1; kill <= kills; kill++) {
       if (random() < WHILE_STARTING) await delay(random() * STARTS_WITHIN_MS);
       else {
         const before = feed.answered();
-        await until(() => feed.answered() > before, `the first answer after kill ${kill - 1}`);
+        await untilAsked(before, `the first answer after kill ${kill - 1}`);
         await delay(random() * LIVES_MS);
       }
       await collector.kill();
@@ -47,7 +53,7 @@ export async function killCollectors(
       collector = world.collect();
     }
     const answered = feed.answered();
-    await until(() => feed.answered() > answered, "the last collector's first answer");
+    await untilAsked(answered, "the last collector's first answer");
     await catchUp(world);
     await accountedFor(world);
   } catch (error) {

@@ -140,11 +140,23 @@ describe("what others have left in the directory", () => {
     await deadSocket(dataDir, STALE);
     await deadSocket(dataDir, `new-78-00000000000000bb-0123abcd-quotes-1`);
 
-    const { id, dead, warned } = await lock(dataDir);
+    const { id, dead, warned, forgetDead } = await lock(dataDir);
 
     expect(dead.toSorted()).toEqual(["00000000000000aa", "00000000000000bb"]);
+    await forgetDead();
     expect(readdirSync(join(dataDir, "collector"))).toEqual([expect.stringContaining(id)]);
     expect(warned).toEqual([]);
+  });
+
+  test("one that died before it made use of it leaves the others' names to the next", async () => {
+    const dataDir = tempDir();
+    await deadSocket(dataDir, STALE);
+    await (await lock(dataDir)).release({ asDead: true });
+
+    const { dead } = await lock(dataDir);
+
+    expect(dead).toHaveLength(2);
+    expect(dead).toContain("00000000000000aa");
   });
 
   test("so does one from before the machine was started anew", async () => {
