@@ -14,6 +14,9 @@ import { offerExampleJobs } from "../run/exampleJobs.ts";
 import { createLogger } from "./terminal/logger.ts";
 import { StatusLine } from "./terminal/statusLine.ts";
 
+/** How long a database that has answered just now is asked for the leases before this collector begins without, in ms. */
+const JOIN_PATIENCE_MS = 15_000;
+
 /** Collector and dashboard. */
 export const addStart: AddCommand = (command, { run, edges }) => {
   command.action(() => run((config) => start(config, edges, { web: true })));
@@ -59,11 +62,12 @@ async function start(config: Config, edges: Edges, { web: withWeb }: { web: bool
   let lost: QuotekeeperError | null = null;
   try {
     const schemaIsReady = await prepareSchema(archive, edges, warn);
-    fleet = await openFleet(config, archive, { lock, clock, self, log, jobs });
-    const taken = await fleet.join();
-    const ended = fleet.lost.then((error) => (lost = error).code);
+    const joining = (fleet = await openFleet(config, archive, { lock, clock, self, log, jobs }));
+    void interrupted.then(() => joining.takeNoMore());
+    const taken = await joining.join(schemaIsReady ? JOIN_PATIENCE_MS : 0);
+    const ended = joining.lost.then((error) => (lost = error).code);
     const ending = Promise.race([interrupted, ended]);
-    const beside = { opened, lock, fleet: { fleet, taken }, jobs, schemaIsReady, openWeb };
+    const beside = { opened, lock, fleet: { fleet: joining, taken }, jobs, schemaIsReady, openWeb };
     await collect(config, edges, { ...beside, line, log, ending });
   } finally {
     fleet?.takeNoMore();

@@ -144,21 +144,18 @@ export class Fleet {
    * Joins, where the database answers, and takes what is free at once. It is renewed from now on: to open a journal may take
    * longer than a lease holds.
    *
+   * @param patienceMs how long a database that does not answer is asked again: one that has just answered is slow, and may know
+   *   of others
    * @returns the accounts to begin with
    * @throws QuotekeeperError COLLECTOR_DIFFERS
    */
-  async join(): Promise<Map<string, Taken>> {
-    const taken = new Map<string, Taken>();
-    try {
-      await this.#enter();
-      for (const account of this.#mayTake(this.#alive())) {
-        const granted = await this.#claim(account, null);
-        if (granted) taken.set(account, { granted, listens: false });
-      }
-      await this.#forgetDead();
-    } catch (error) {
-      if (error instanceof QuotekeeperError && error.code === "COLLECTOR_DIFFERS") throw error;
-      this.#setFailed(true);
+  async join(patienceMs = 0): Promise<Map<string, Taken>> {
+    const { clock } = this.#options;
+    const untilMs = clock.monotonicMs() + patienceMs;
+    let taken = await this.#tryToJoin();
+    while (!this.#joined && !this.#ending && clock.monotonicMs() < untilMs) {
+      await clock.sleep(LOOK_EVERY_MS);
+      taken = await this.#tryToJoin();
     }
     if (!this.#joined) {
       // Who has never seen others has all; who has goes on with what was its own, and listens first.
@@ -173,6 +170,24 @@ export class Fleet {
     this.#keepFile();
     this.#joinedWith = [...taken.keys()];
     this.#running = this.#run();
+    return taken;
+  }
+
+  /** @returns what was free */
+  async #tryToJoin(): Promise<Map<string, Taken>> {
+    const taken = new Map<string, Taken>();
+    try {
+      await this.#enter();
+      for (const account of this.#mayTake(this.#alive())) {
+        const granted = await this.#claim(account, null);
+        if (granted) taken.set(account, { granted, listens: false });
+      }
+      await this.#forgetDead();
+      this.#setFailed(false);
+    } catch (error) {
+      if (error instanceof QuotekeeperError && error.code === "COLLECTOR_DIFFERS") throw error;
+      this.#setFailed(true);
+    }
     return taken;
   }
 

@@ -98,7 +98,13 @@ function world(accounts: readonly string[] = ACCOUNTS) {
 
   const start = async (
     name: string,
-    given: { known?: KnownLeases; dead?: string[]; files?: ReturnType<typeof files>; opensMs?: number } = {},
+    given: {
+      known?: KnownLeases;
+      dead?: string[];
+      files?: ReturnType<typeof files>;
+      opensMs?: number;
+      patienceMs?: number;
+    } = {},
   ): Promise<Member> => {
     const process = { stopped: false };
     const faults: LeaseFaults = {};
@@ -122,7 +128,7 @@ function world(accounts: readonly string[] = ACCOUNTS) {
       ...{ name, fleet, process, faults, calls, log, lost: null, forgets: 0 },
       known: () => known,
     };
-    const taken = await fleet.join();
+    const taken = await fleet.join(given.patienceMs);
     for (const account of taken.keys()) calls.add(account);
     const holder: Holder = {
       take: async (account) => void calls.add(account),
@@ -198,6 +204,36 @@ describe("accounts", () => {
     expect(database.history.filter(({ how, previous }) => how === "expired" && previous === "a").length).toBe(
       2,
     );
+  });
+
+  test("are not presumed to be free by one that comes while the database is slow", async () => {
+    const { time, database, start, callers, all } = world(["one"]);
+    await start("a");
+    database.faults.silent = true;
+
+    const joining = start("b", { patienceMs: 15_000 });
+    await time.pass(6_000);
+    const meanwhile = callers();
+    database.faults.silent = false;
+    await time.pass(3_000);
+    await joining;
+
+    expect(meanwhile).toEqual({ one: ["a"] });
+    expect(callers()).toEqual({ one: ["a"] });
+    expect(all.map(({ lost }) => lost)).toEqual([null, null]);
+  });
+
+  test("are all of one that comes where the database has answered and does so no more, after a while", async () => {
+    const { time, database, start, callers } = world(["one"]);
+    database.faults.silent = true;
+
+    const joining = start("a", { patienceMs: 15_000 });
+    await time.pass(14_000);
+    const meanwhile = callers();
+    await time.pass(4_000);
+    await joining;
+
+    expect([meanwhile, callers()]).toEqual([{ one: [] }, { one: ["a"] }]);
   });
 
   test("of a run that died before are the next one's at once, and not before that is it forgotten", async () => {
