@@ -79,13 +79,14 @@ describe("at any instant", () => {
         // The exchange closes at 16:00 on both Fridays.
         const contracts = await rowsOfQuery(
           pool,
-          `select n.instrument_id, n.source_id, n.delayed, n.observed_at, n.bid, n.ask, nullif(n.last, 0) as last,
-                  (select case when u.bid > 0 and u.ask > 0 then (u.bid + u.ask) / 2 else u.last end from quotes u
-                   where u.instrument_id = 1 and u.source_id = n.source_id and u.delayed = n.delayed
+          `with n as materialized (${NEWEST}), u as materialized (select * from quotes where instrument_id = 1)
+           select n.instrument_id, n.source_id, n.delayed, n.observed_at, n.bid, n.ask, nullif(n.last, 0) as last,
+                  (select case when u.bid > 0 and u.ask > 0 then (u.bid + u.ask) / 2 else u.last end from u
+                   where u.source_id = n.source_id and u.delayed = n.delayed
                      and u.observed_at <= n.observed_at and u.observed_at > n.observed_at - interval '1 day'
                      and (u.last > 0 or (u.bid > 0 and u.ask > 0))
                    order by u.observed_at desc limit 1) as spot
-           from (${NEWEST}) n
+           from n
            where n.instrument_id in (3, 4) and $1 < '2026-11-20 16:00' or n.instrument_id = 5 and $1 < '2026-11-13 16:00'
            order by 1, 2, 3`,
           instant,
@@ -94,7 +95,8 @@ describe("at any instant", () => {
         expect(some).toEqual(
           await rowsOfQuery(
             pool,
-            `select instrument_id, delayed, observed_at, ${T} - observed_at as age from (${NEWEST}) n where instrument_id in (2, 3)
+            `with n as materialized (${NEWEST})
+             select instrument_id, delayed, observed_at, ${T} - observed_at as age from n where instrument_id in (2, 3)
              order by instrument_id, (select kind from sources where id = source_id), delayed`,
             instant,
           ),

@@ -65,11 +65,8 @@ export async function readChainKeys(pool: pg.Pool): Promise<ChainKey[]> {
 export async function readChain(pool: pg.Pool, query: ChainQuery): Promise<ChainView> {
   const { symbol, expiration, sourceId, delayed, at } = query;
   const until = at ?? "infinity";
-  const onCitus = await isOnCitus(pool);
-  const contracts = await pool.query<ContractRow>(onCitus ? CONTRACTS_ON_CITUS : CONTRACTS, [
-    ...[symbol, expiration, sourceId, delayed, until],
-  ]);
-  const underlying = await pool.query<{ last: string | null; observed_at: string }>(underlyingSql(onCitus), [
+  const contracts = await pool.query<ContractRow>(CONTRACTS, [symbol, expiration, sourceId, delayed, until]);
+  const underlying = await pool.query<{ last: string | null; observed_at: string }>(UNDERLYING, [
     ...[symbol, sourceId, delayed, until],
   ]);
   const spans = await pool.query<{ date: string; from_at: string; to_at: string }>(SPANS, [
@@ -108,52 +105,23 @@ const CONTRACTS = `
   where c.expiration = $2 and c.source_id = $3 and c.delayed = $4
   order by c.strike, c.option_type`;
 
-/** Parameters of a statement, and which quotes count. */
-type QuoteAt = { sourceId: string; delayed: string; until: string; wanted?: string; onCitus: boolean };
-
-/** The newest quote that is wanted, at or before an instant: session_bars says on which day, so that servers pass over the others. */
-const quoteAt = ({ sourceId, delayed, until, wanted = "true", onCitus }: QuoteAt): string => `
-  ${onCitus ? newestBar({ sourceId, delayed, until }) : barAt({ sourceId, delayed, until })}
+/** session_bars says on which day its newest quote was, so that servers pass over the others. */
+const UNDERLYING = `
+  select q.last, q.observed_at
+  from session_bars b
+  join instruments i on i.id = b.instrument_id
   cross join lateral (
     select q.* from quotes q
-    where q.instrument_id = b.instrument_id and q.source_id = ${sourceId} and q.delayed = ${delayed}
-      and q.observed_at between b.first_at and least(b.last_at, ${until}::timestamptz) and ${wanted}
+    where q.instrument_id = b.instrument_id and q.source_id = b.source_id and q.delayed = b.delayed
+      and q.observed_at between b.first_at and least(b.last_at, $4::timestamptz) and q.last > 0
     order by q.observed_at desc limit 1
-  ) q`;
-
-/** Of each instrument one look into the index. */
-const barAt = ({ sourceId, delayed, until }: Omit<QuoteAt, "onCitus">): string => `cross join lateral (
-    select b.instrument_id, b.first_at, b.last_at from session_bars b
-    where b.instrument_id = i.id and b.source_id = ${sourceId} and b.delayed = ${delayed}
-      and b.first_at <= ${until}::timestamptz
-    order by b.date desc limit 1
-  ) b`;
-
-/** The same where a look cannot begin at `instruments`, of which each node has a copy. */
-const newestBar = ({ sourceId, delayed, until }: Omit<QuoteAt, "onCitus">): string => `join session_bars b
-    on b.instrument_id = i.id and b.source_id = ${sourceId} and b.delayed = ${delayed} and b.first_at <= ${until}::timestamptz
-   and not exists (
-     select from session_bars l
-     where l.instrument_id = b.instrument_id and l.source_id = b.source_id and l.delayed = b.delayed and l.date > b.date
-       and l.first_at <= ${until}::timestamptz
-   )`;
-
-/** Workers do not know chain_at. */
-const CONTRACTS_ON_CITUS = `
-  select i.symbol, i.expiration, i.option_type, trim_scale(i.strike) as strike, q.observed_at, q.bid, q.ask,
-         case when q.ask > 0 then trim_scale((q.bid + q.ask) / 2) end as mid,
-         case when q.last > 0 then q.last end as last, e.delta, e.volume
-  from instruments i ${quoteAt({ sourceId: "$3", delayed: "$4", until: "$5", onCitus: true })}
-  left join lateral (
-    select e.delta, e.volume from extended_quotes e
-    where e.instrument_id = b.instrument_id and e.source_id = $3 and e.observed_at = q.observed_at limit 1
-  ) e on true
-  where i.symbol = $1 and i.expiration = $2 and i.option_type is not null
-  order by i.strike, i.option_type`;
-
-const underlyingSql = (onCitus: boolean): string => `
-  select q.last, q.observed_at from instruments i ${quoteAt({ sourceId: "$2", delayed: "$3", until: "$4", wanted: "q.last > 0", onCitus })}
-  where i.symbol = $1 and i.option_type is null
+  ) q
+  where i.symbol = $1 and i.option_type is null and b.source_id = $2 and b.delayed = $3 and b.first_at <= $4::timestamptz
+    and not exists (
+      select from session_bars l
+      where l.instrument_id = b.instrument_id and l.source_id = b.source_id and l.delayed = b.delayed and l.date > b.date
+        and l.first_at <= $4::timestamptz
+    )
   order by q.observed_at desc limit 1`;
 
 const SPANS = `

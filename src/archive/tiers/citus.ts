@@ -9,8 +9,9 @@ import type { Instant } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { READER } from "../readerName.ts";
 import { transactionOn } from "../transaction.ts";
+import { CITUS_ASKED } from "./citusAsked.ts";
 import { CITUS_FUNCTIONS } from "./citusBars.ts";
-import { CITUS_NOT_THERE, CITUS_VIEWS } from "./citusViews.ts";
+import { CITUS_VIEWS } from "./citusViews.ts";
 
 /** Tables that are cut by `instrument_id`. */
 const DISTRIBUTED = ["quotes", "extended_quotes", "session_bars", "intraday_bars"] as const;
@@ -264,7 +265,7 @@ async function numberBySequence(client: pg.ClientBase, table: (typeof NUMBERED)[
  */
 export async function settleCitus(client: pg.ClientBase): Promise<void> {
   await letReaderIn(client);
-  const statements = [...CITUS_FUNCTIONS, ...CITUS_VIEWS, ...CITUS_NOT_THERE];
+  const statements = [...CITUS_FUNCTIONS, ...CITUS_VIEWS, ...CITUS_ASKED];
   const { rows } = await client.query<{ there: string | null; version: number }>(
     `select obj_description(to_regprocedure('follow_rows(integer[], smallint[], boolean[], timestamptz[])'), 'pg_proc') as there,
        (select max(version) from schema_migrations) as version`,

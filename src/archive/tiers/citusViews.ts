@@ -36,11 +36,11 @@ const KEPT_BEFORE = `(
                limit 1
              )`;
 
-/** Which bars of a session bar `d` are made when they are asked for. */
+/** Which bars of a session bar `d` are made when they are asked for; the parts are SQL. */
 type Made = { width: string; from: string; pieces?: string; before?: string };
 
 /** What `newest_bars` and `quote_bars` are elsewhere. */
-const made = ({ width, from, pieces = "", before = "null" }: Made): string => `
+export const made = ({ width, from, pieces = "", before = "null" }: Made): string => `
   select p.instrument_id, p.session, p.bar_at, p.open, p.high, p.low, p.close, p.mean_spread, p.quote_count,
          case when p.shown < p.before then p.shown else p.shown - p.before end as volume
   from (
@@ -49,7 +49,7 @@ const made = ({ width, from, pieces = "", before = "null" }: Made): string => `
            ) as before
     from (
       select r.instrument_id, session_of(r.at, t.pre_at, t.open_at, t.close_at, t.post_at) as session,
-             bar_beginning(r.at, interval '${width}', t.pre_at, t.open_at, t.close_at, t.post_at) as bar_at,
+             bar_beginning(r.at, ${width}, t.pre_at, t.open_at, t.close_at, t.post_at) as bar_at,
              (array_agg(r.open order by r.at) filter (where r.open is not null))[1] as open,
              max(r.high) as high,
              min(r.low) as low,
@@ -138,7 +138,7 @@ select ${SERIES},
        b.volume,
        s.name as source_name
 ${OF_SESSION_BARS}
-cross join lateral (${made({ width: "1 minute", from: "d.first_at" })}) b`;
+cross join lateral (${made({ width: "interval '1 minute'", from: "d.first_at" })}) b`;
 
 const LOG_RETURN = `case
            when lag(n.session) over closes = n.session then log_return(n.close, lag(n.close) over closes)
@@ -167,7 +167,7 @@ ${OF_SESSION_BARS}
 cross join lateral (
   select n.*,
          ${LOG_RETURN}
-  from (${made({ width: "5 minutes", from: NEWEST_FROM, before: KEPT_BEFORE })}) n
+  from (${made({ width: "interval '5 minutes'", from: NEWEST_FROM, before: KEPT_BEFORE })}) n
   window closes as (partition by n.instrument_id, n.close is null order by n.bar_at)
 ) b
 where d.bars_to is distinct from 'infinity'`;
@@ -183,7 +183,7 @@ select ${SERIES},
        b.volume,
        s.name
 ${OF_SESSION_BARS}
-cross join lateral (${made({ width: "1 hour", from: NEWEST_FROM, pieces: KEPT_PIECES, before: KEPT_BEFORE })}) b
+cross join lateral (${made({ width: "interval '1 hour'", from: NEWEST_FROM, pieces: KEPT_PIECES, before: KEPT_BEFORE })}) b
 where d.bars_to is distinct from 'infinity'`;
 
 /** Of `latest_quotes` it reads the options' for their sides, and those of the underlyings beside them. */
@@ -234,44 +234,3 @@ function sideOf(type: "CALL" | "PUT"): string {
 
 /** All of them, in the order in which they can be made. `bars_1d` is that of every tier. */
 export const CITUS_VIEWS: readonly string[] = [LATEST_QUOTES, BARS_1M, BARS_5M, BARS_1H, OPTION_CHAIN_LATEST];
-
-/** Functions that ask for rows by their arguments, and what tells the same here. Citus plans no such SQL function. */
-const NOT_THERE = [
-  ["quotes_at(timestamptz)", "latest_quotes"],
-  ["chain_at(text, timestamptz)", "option_chain_latest"],
-  ["asof(timestamptz, text[])", "latest_quotes"],
-  ["surface_at(text, timestamptz)", "option_chain_latest"],
-  ["bars(text, interval, timestamptz, timestamptz)", "bars_1m, bars_5m, bars_1h and bars_1d"],
-  ["returns(text, interval, timestamptz, timestamptz)", "log_return of bars_5m"],
-  ["spread_stats(text, timestamptz, timestamptz)", "quotes"],
-] as const;
-
-const SAY_SO = `
-create or replace function not_on_citus(what text, instead text) returns integer language plpgsql stable as $$
-begin
-  raise exception using errcode = '0A000', message = what || ' is not there on Citus', hint = 'ask ' || instead;
-end
-$$`;
-
-/**
- * They say so, with the arguments and columns of other tiers; the view `option_surface`, which asks surface_at, says it too. In SQL,
- * as the others are: some have an argument and a column of one name.
- */
-export const CITUS_NOT_THERE: readonly string[] = [
-  SAY_SO,
-  ...NOT_THERE.map(
-    ([signature, instead]) => `
-do $do$
-declare
-  f record;
-begin
-  select p.proname as name, pg_get_function_arguments(p.oid) as arguments, pg_get_function_result(p.oid) as result,
-         (select string_agg('null::' || format_type(t.type, null), ', ' order by t.place)
-          from unnest(p.proallargtypes, p.proargmodes) with ordinality as t (type, mode, place) where t.mode = 't') as columns
-  into f from pg_proc p where p.oid = '${signature}'::regprocedure;
-  execute format('create or replace function %s(%s) returns %s language sql stable as %L', f.name, f.arguments, f.result,
-    format('select %s from not_on_citus(%L, %L)', f.columns, '${signature}', '${instead}'));
-end
-$do$`,
-  ),
-];
