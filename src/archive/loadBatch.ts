@@ -12,6 +12,7 @@ import type { Instant } from "../clock.ts";
 import type { AnswerRows } from "../read/rowTypes.ts";
 import { storeAnswers } from "./storeAnswers.ts";
 import { monthText } from "./stretch.ts";
+import { oneConnectionEach } from "./tiers/citus.ts";
 import { type Batch, countsOf, type LoadReport } from "./batch.ts";
 
 /**
@@ -77,6 +78,7 @@ async function loadOnce(
     // Outside the batch's transaction: partitions stay useful if it fails, and lock nothing meanwhile.
     await ensureRoom(client, monthsOf(batch.answers), memory);
     await client.query("begin");
+    await oneConnectionEach(client);
     if (!(await position.take(client, batch))) {
       await client.query("rollback");
       return null;

@@ -28,7 +28,7 @@ import type { Instant } from "../clock.ts";
 import { DEFAULT_ACCOUNT, type RecordSource } from "../journal/record.ts";
 import { EXTENDED_QUOTES, type PlacedUnit, type QuoteColumn, QUOTES } from "./quoteColumns.ts";
 import { isOfItsRow, mayBeOfARow, mayBeThereAlready, refusalOf } from "./databaseError.ts";
-import { type FollowedRow, followRows, isOnCitus, oneConnectionEach } from "./tiers/citus.ts";
+import { type FollowedRow, followRows, isOnCitus } from "./tiers/citus.ts";
 import { undo } from "./transaction.ts";
 import { countLetters, type LetterCount } from "./letterCounts.ts";
 import { unitName } from "../read/answerToRows.ts";
@@ -172,8 +172,6 @@ async function insertUnits(
     return { quotes: 0, dividends: 0 };
   }
   if (only || !mayBeOfARow(error)) throw error;
-  // On Citus several of these follow each other in one transaction, over the same connections.
-  if (await isOnCitus(target.client)) await oneConnectionEach(target.client);
   const middle = Math.ceil(units.length / 2);
   const rest = isThere ? "merge" : way;
   const left = await insertUnits(target, units.slice(0, middle), rest);

@@ -28,7 +28,7 @@ import { addLetterCounts, countLetters } from "./letterCounts.ts";
 import { loadNotes } from "./loadNotes.ts";
 import { inTransaction } from "./transaction.ts";
 import { markLate } from "./lateDays.ts";
-import { type FollowedRow, followRows, isOnCitus } from "./tiers/citus.ts";
+import { type FollowedRow, followRows, isOnCitus, oneConnectionEach } from "./tiers/citus.ts";
 import type { LoadPosition, Part } from "./loadPosition.ts";
 import type { Numbers } from "../read/copyLines.ts";
 import type { Stretch } from "./stretch.ts";
@@ -172,6 +172,7 @@ export class StretchLoader {
     const client = await pool.connect();
     try {
       await client.query(stretch.bars ? BEGIN_WITH_BARS : "begin");
+      await oneConnectionEach(client);
       if (!(await position.take(client, stretch))) throw new LoadedByAnother(stretch);
       return client;
     } catch (error) {

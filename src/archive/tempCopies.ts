@@ -160,17 +160,20 @@ export class TempCopies {
     if (this.#schema === null) return { changed: 0, gone: 0 };
     const { rows } = await this.pool.query<Record<keyof Rebuilt, string>>(
       `select count(*) filter (where n.instrument_id is null) as gone,
-              count(*) filter (where n.instrument_id is not null and (q::text, ${textOf("e")}) is distinct from (n::text, ${textOf("x")}))
+              count(*) filter (where n.instrument_id is not null and (q::text, ${textOf("e")}) is distinct from (n.quote, n.extended))
                 as changed
        from (select observed_at, source_id from pg_temp.responses
              union select observed_at, source_id from pg_temp.quotes) a
        join ${this.#schema}.quotes q on q.observed_at = a.observed_at and q.source_id = a.source_id
        left join ${this.#schema}.extended_quotes e
          on e.instrument_id = q.instrument_id and e.observed_at = q.observed_at and e.source_id = q.source_id
-       left join pg_temp.quotes n
-         on n.instrument_id = q.instrument_id and n.observed_at = q.observed_at and n.source_id = q.source_id
-       left join pg_temp.extended_quotes x
-         on x.instrument_id = q.instrument_id and x.observed_at = q.observed_at and x.source_id = q.source_id`,
+       -- A table that Citus sends to its workers has there the columns alone that are named, and nulls for the others.
+       left join (
+         select r.instrument_id, r.observed_at, r.source_id, r::text as quote, ${textOf("x")} as extended
+         from pg_temp.quotes r
+         left join pg_temp.extended_quotes x
+           on x.instrument_id = r.instrument_id and x.observed_at = r.observed_at and x.source_id = r.source_id
+       ) n on n.instrument_id = q.instrument_id and n.observed_at = q.observed_at and n.source_id = q.source_id`,
     );
     return { changed: Number(rows[0]?.changed), gone: Number(rows[0]?.gone) };
   }

@@ -61,7 +61,7 @@ export async function shutGate({ env, pool }: BackfillWorld): Promise<Gate> {
       child.kill("SIGKILL");
       if (!hasEnded(child)) await once(child, "exit");
       // What it waited for comes to nothing, as it does when a server finds its client gone.
-      await holder.query("select pg_terminate_backend($1)", [pid]);
+      await holder.query("select pg_terminate_backend($1::int)", [pid]);
       await until(async () => (await waiting()).length === 0, "its transaction being rolled back");
       const { rows } = await pool.query<{ n: number }>("select count(*)::int as n from responses");
       const n = rows[0]?.n ?? 0;

@@ -1,5 +1,6 @@
 /** A small archive to export, with what makes exports go wrong: borders of days, wide numbers, absent values. */
 import { ensurePartitions } from "../../src/archive/partitions.ts";
+import { followOwnRows } from "../support/archive.ts";
 import { freshDatabase, type TestDatabase } from "../support/database.ts";
 
 /** Two equities, one option, three exchange dates. Times are chosen so that UTC's dates are not New York's. */
@@ -46,5 +47,6 @@ export async function exportableArchive(): Promise<TestDatabase> {
   } finally {
     client.release();
   }
+  await followOwnRows(database.pool);
   return database;
 }

@@ -78,9 +78,13 @@ export async function followRows(client: Queryable, rows: readonly FollowedRow[]
   });
 }
 
-/** For the rest of a transaction: each worker is asked over one connection, shard by shard. */
+/**
+ * For the rest of a transaction each worker is asked over one connection: what was written to a copied table over one cannot be
+ * joined with rows that were written over another (25001). Citus opens more of them when a worker takes longer than some
+ * milliseconds. For transactions that write to both; elsewhere it does nothing.
+ */
 export async function oneConnectionEach(db: Queryable): Promise<void> {
-  await db.query("set local citus.multi_shard_modify_mode = 'sequential'");
+  if (await isOnCitus(db)) await db.query("set local citus.multi_shard_modify_mode = 'sequential'");
 }
 
 /** What a worker has prepared and not committed: a coordinator commits on itself first, and then on its workers. */
@@ -248,8 +252,13 @@ async function dropReferences(client: pg.ClientBase): Promise<void> {
 }
 
 async function numberBySequence(client: pg.ClientBase, table: (typeof NUMBERED)[number]): Promise<void> {
+  const { rows: names } = await client.query<{ name: string }>(
+    "select pg_get_serial_sequence($1, 'id') as name",
+    [table],
+  );
   const { rows } = await client.query<{ next: string; type: string }>(
-    `select coalesce(max(id), 0) + 1 as next, pg_typeof(max(id))::text as type from ${table}`,
+    `select greatest(coalesce(max(t.id), 0) + 1, max(n.next)) as next, pg_typeof(max(t.id))::text as type
+     from (select last_value + is_called::int as next from ${names[0]?.name}) n left join ${table} t on true`,
   );
   const [{ next, type } = { next: "1", type: "integer" }] = rows;
   await client.query(

@@ -28,6 +28,7 @@ import {
   removeNotes,
   removeStrayDividends,
 } from "../../archive/refill/removeAnswers.ts";
+import { oneConnectionEach } from "../../archive/tiers/citus.ts";
 import { inTransaction } from "../../archive/transaction.ts";
 import type { LoadPosition } from "../../archive/loadPosition.ts";
 import { overtaken } from "../../archive/refill/runs.ts";
@@ -130,6 +131,7 @@ async function rebuildDate(
     }
   };
   await inTransaction(pool, async (client) => {
+    await oneConnectionEach(client);
     for (const { name } of segments) await rebuildSegment(client, name);
     await restoreFills(client, slots);
     if (trial === null) await remakeBars(client, dates);

@@ -8,7 +8,7 @@ import type { Manifest } from "../../../src/export/manifest.ts";
 import { run } from "../../cli/edges.ts";
 import { duckdbRows } from "../../export/duckdb.ts";
 import { exportableArchive } from "../../export/world.ts";
-import { contentOf, rowsOfQuery } from "../../support/archive.ts";
+import { contentOf, followOwnRows, rowsOfQuery } from "../../support/archive.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { tempDir } from "../../support/tempDir.ts";
 import { type BackfillWorld, backfillWorld, journal } from "../world.ts";
@@ -38,6 +38,7 @@ async function archiveToExport() {
   await pool.query(`
     insert into dividends (observed_at, instrument_id, source_id, ex_date, amount, yield) values
       ('2026-11-20 04:59:59.999999+00', 1, 1, '2026-11-25', 0.260, 0.0045), ('2026-11-18 15:00+00', 41, 7, null, 1.5, null)`);
+  await followOwnRows(pool);
   return archive;
 }
 
