@@ -345,7 +345,7 @@ comment on column intraday_bars.instrument_id is 'What is quoted: instruments.id
 comment on column intraday_bars.source_id is 'Where it comes from: sources.id. Origin: the program.';
 comment on column intraday_bars.minutes is 'Length of the bar in minutes: 5 or 60. Origin: the program.';
 comment on column intraday_bars.delayed is 'Whether it is of delayed quotes; false: of real-time ones. Origin: quotes.delayed.';
-comment on column intraday_bars.session is 'Part of the session: pre, regular, post, or closed for all other time. Origin: sessions.';
+comment on column intraday_bars.session is 'Part of the session: pre, regular, post, or closed for all other time; of the simulated market always regular. Origin: sessions.';
 comment on column intraday_bars.spread_count is 'How many quotes have a bid and an ask above 0. Origin: the program.';
 comment on column intraday_bars.quote_count is 'How many quotes it is made of. Origin: the program.';
 comment on column intraday_bars.volume is 'Shares traded on the date, of an option contracts: the last number shown in the bar; NULL: none. Origin: extended_quotes.volume.';
@@ -686,7 +686,7 @@ comment on column bars_1d.strike is 'Of an option: its strike price, in dollars 
 comment on column bars_1d.source is 'Kind of source: account, simulated or import. Origin: sources.kind.';
 comment on column bars_1d.delayed is 'Whether it is of delayed quotes; false: of real-time ones. Origin: quotes.delayed.';
 comment on column bars_1d.date is 'The exchange''s date, New York. Origin: the program.';
-comment on column bars_1d.session is 'regular, early, or closed: no session on that date. Origin: sessions.kind.';
+comment on column bars_1d.session is 'regular, early, or closed: no session on that date; of the simulated market always regular. Origin: sessions.kind.';
 comment on column bars_1d.first_at is 'observed_at of its first quote. UTC. Origin: quotes.observed_at.';
 comment on column bars_1d.last_at is 'observed_at of its last quote. UTC. Origin: quotes.observed_at.';
 comment on column bars_1d.open is 'First price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
@@ -728,7 +728,7 @@ comment on column bars_1h.strike is 'Of an option: its strike price, in dollars 
 comment on column bars_1h.source is 'Kind of source: account, simulated or import. Origin: sources.kind.';
 comment on column bars_1h.delayed is 'Whether it is of delayed quotes; false: of real-time ones. Origin: quotes.delayed.';
 comment on column bars_1h.date is 'The exchange''s date, New York. Origin: the program.';
-comment on column bars_1h.session is 'Part of the session: pre, regular, post, or closed for all other time. Origin: sessions.';
+comment on column bars_1h.session is 'Part of the session: pre, regular, post, or closed for all other time; of the simulated market always regular. Origin: sessions.';
 comment on column bars_1h.bar_at is 'When the bar begins. UTC. Origin: the program.';
 comment on column bars_1h.open is 'First price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
 comment on column bars_1h.high is 'Highest price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
@@ -769,7 +769,7 @@ comment on column bars_1m.strike is 'Of an option: its strike price, in dollars 
 comment on column bars_1m.source is 'Kind of source: account, simulated or import. Origin: sources.kind.';
 comment on column bars_1m.delayed is 'Whether it is of delayed quotes; false: of real-time ones. Origin: quotes.delayed.';
 comment on column bars_1m.date is 'The exchange''s date, New York. Origin: the program.';
-comment on column bars_1m.session is 'Part of the session: pre, regular, post, or closed for all other time. Origin: sessions.';
+comment on column bars_1m.session is 'Part of the session: pre, regular, post, or closed for all other time; of the simulated market always regular. Origin: sessions.';
 comment on column bars_1m.bar_at is 'When the bar begins. UTC. Origin: the program.';
 comment on column bars_1m.open is 'First price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
 comment on column bars_1m.high is 'Highest price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
@@ -811,7 +811,7 @@ comment on column bars_5m.strike is 'Of an option: its strike price, in dollars 
 comment on column bars_5m.source is 'Kind of source: account, simulated or import. Origin: sources.kind.';
 comment on column bars_5m.delayed is 'Whether it is of delayed quotes; false: of real-time ones. Origin: quotes.delayed.';
 comment on column bars_5m.date is 'The exchange''s date, New York. Origin: the program.';
-comment on column bars_5m.session is 'Part of the session: pre, regular, post, or closed for all other time. Origin: sessions.';
+comment on column bars_5m.session is 'Part of the session: pre, regular, post, or closed for all other time; of the simulated market always regular. Origin: sessions.';
 comment on column bars_5m.bar_at is 'When the bar begins. UTC. Origin: the program.';
 comment on column bars_5m.open is 'First price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
 comment on column bars_5m.high is 'Highest price above 0, in dollars per share; NULL: no trade was seen. Origin: quotes.last.';
@@ -1033,7 +1033,7 @@ comment on view option_surface is 'Implied volatilities and greeks of the contra
 
 -- function bar_beginning(at timestamp with time zone, width interval, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone) returns timestamp with time zone, text c045b20211fd79a32098719cce840753
 
--- function bars(instrument text, width interval, from_at timestamp with time zone, to_at timestamp with time zone) returns TABLE(instrument_id integer, source text, source_name text, delayed boolean, date date, session text, bar_at timestamp with time zone, open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint), text 3e8d1e2a85744a947b3f128e850245da
+-- function bars(instrument text, width interval, from_at timestamp with time zone, to_at timestamp with time zone) returns TABLE(instrument_id integer, source text, source_name text, delayed boolean, date date, session text, bar_at timestamp with time zone, open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint), text b4389f4aa7fd4af712cfb3310abb553f
 
 -- function chain_at(underlying text, at timestamp with time zone) returns TABLE(instrument_id integer, underlying_id integer, underlying text, expiration date, option_type text, strike numeric, source text, source_name text, source_id smallint, delayed boolean, observed_at timestamp with time zone, bid numeric, ask numeric, mid numeric, last numeric, volume bigint, delta numeric, spot numeric, moneyness numeric), text 8cf01b79dd837703e010109ff6547984
 
@@ -1059,7 +1059,7 @@ comment on view option_surface is 'Implied volatilities and greeks of the contra
 
 -- function keep_ended_bars(from_date date, to_date date, parts bar_part[] DEFAULT '{}'::bar_part[], written text[] DEFAULT '{}'::text[], others_too boolean DEFAULT true) returns void, text a36fcda1fdf1b75474f47c54309cac54
 
--- function keep_intraday_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[], all_are_over boolean DEFAULT false, parts bar_part[] DEFAULT '{}'::bar_part[], written text[] DEFAULT '{}'::text[]) returns void, text 1aa9c224c25b32ccaffb7b2d5a464815
+-- function keep_intraday_bars(instrument_ids integer[], source_ids smallint[], delayed_flags boolean[], dates date[], all_are_over boolean DEFAULT false, parts bar_part[] DEFAULT '{}'::bar_part[], written text[] DEFAULT '{}'::text[]) returns void, text e19a869bde04906a1076c29e5c729883
 
 -- function keep_session_bars() returns trigger, text 6ebdf13b7b328084f8ab6b48f8bf8237
 
@@ -1070,6 +1070,8 @@ comment on view option_surface is 'Implied volatilities and greeks of the contra
 -- function normal_cdf(x double precision) returns double precision, text df1acf81fb19a116bb8a2baae6f9a812
 
 -- function normal_tail(z double precision) returns double precision, text 8f842902825a9079ddae616104fd2283
+
+-- function opens_at(source_id smallint, date date, open_at timestamp with time zone) returns timestamp with time zone, text 566a683e8d8639f629039b4f0037676b
 
 -- function option_dividend_yield() returns double precision, text f52f1d88253f4f43a056cb408a439506
 
@@ -1093,6 +1095,6 @@ comment on view option_surface is 'Implied volatilities and greeks of the contra
 
 -- function session_of(at timestamp with time zone, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone) returns text, text b1b0965e0f24d0035ce9296a1c86a689
 
--- function spread_stats(instrument text, from_at timestamp with time zone, to_at timestamp with time zone) returns TABLE(instrument_id integer, source text, source_name text, delayed boolean, session text, quotes bigint, two_sided bigint, crossed bigint, narrowest numeric, median numeric, p95 numeric, widest numeric, mean numeric, mean_basis_points numeric), text 2aa4a76fc7bbd798f41d5e306e26afad
+-- function spread_stats(instrument text, from_at timestamp with time zone, to_at timestamp with time zone) returns TABLE(instrument_id integer, source text, source_name text, delayed boolean, session text, quotes bigint, two_sided bigint, crossed bigint, narrowest numeric, median numeric, p95 numeric, widest numeric, mean numeric, mean_basis_points numeric), text e26b9a1b5e2e28773472a2e9c0db730f
 
 -- function surface_at(underlying text, at timestamp with time zone) returns TABLE(instrument_id integer, underlying text, expiration date, option_type text, strike numeric, source text, source_name text, delayed boolean, observed_at timestamp with time zone, spot numeric, moneyness numeric, years double precision, bid numeric, mid numeric, ask numeric, iv_bid double precision, iv_mid double precision, iv_ask double precision, delta double precision, gamma double precision, vega double precision, theta double precision, rho double precision, service_delta numeric, delta_difference double precision), text ea5dd5afb9668cac40d510e31553e739

@@ -14,7 +14,7 @@ import { migrate } from "../../src/archive/migrations.ts";
 import { describeTier, readTier } from "../../src/archive/tiers/tier.ts";
 import { instantFromDate, systemClock } from "../../src/clock.ts";
 import { openJournal } from "../../src/journal/writer.ts";
-import { readQuestionsFor } from "../queries/documented.ts";
+import { documentedQuestions } from "../queries/documented.ts";
 import { fillInstruments, fillSession, sessionDates } from "../queries/market.ts";
 import { DOCUMENTED_ROWS } from "../queries/documented.ts";
 import { benchLive } from "../ingest/live.ts";
@@ -112,7 +112,7 @@ async function compareQuestions(plain: pg.Pool, citus: pg.Pool): Promise<void> {
   const sessions = sessionDates(DOCUMENTED_ROWS, new Date()).slice(-SESSIONS);
   for (const pool of [plain, citus]) await fill(pool, sessions);
   let same = 0;
-  const questions = readQuestionsFor(sessions.map(({ date }) => date));
+  const questions = documentedQuestions();
   for (const { title, sql } of questions) {
     const times = [plain, citus].map((): number[] => []);
     const answers = ["", ""];

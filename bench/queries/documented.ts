@@ -16,13 +16,13 @@ const MOST_TIMES = 10;
 
 const ROUNDS = 5;
 
-/** @param dates exchange dates that are filled, ascending. @returns how many questions take too long */
-export async function askDocumented(database: pg.Pool, dates: readonly string[]): Promise<number> {
+/** @returns how many questions take too long */
+export async function askDocumented(database: pg.Pool): Promise<number> {
   const times = (sql: string) => medianOf(database, sql);
   const latest = await times("select * from latest_quotes");
   console.log(`latest_quotes of 500 instruments: ${latest.toFixed(1)} ms`);
   let missed = 0;
-  for (const { title, sql } of readQuestionsFor(dates)) {
+  for (const { title, sql } of documentedQuestions()) {
     const ratio = (await times(sql)) / latest;
     if (ratio > MOST_TIMES) missed += 1;
     console.log(`${title.padEnd(64)}${ratio.toFixed(1).padStart(8)} times as long`);
@@ -30,26 +30,10 @@ export async function askDocumented(database: pg.Pool, dates: readonly string[])
   return missed;
 }
 
-/** The questions, of the bench's sessions and stocks. @param dates exchange dates that are filled, ascending */
-export function readQuestionsFor(dates: readonly string[]): { title: string; sql: string }[] {
-  const page = readFileSync(new URL("../../docs/sql.md", import.meta.url), "utf8");
-  return readQuestions(page).map(({ title, sql }) => ({ title, sql: ofDates(sql, dates) }));
+/** The page's questions, which every archive answers. */
+export function documentedQuestions(): { title: string; sql: string }[] {
+  return readQuestions(readFileSync(new URL("../../docs/sql.md", import.meta.url), "utf8"));
 }
-
-/** The page's three sessions and two stocks are the newest ones and two of the bench. */
-function ofDates(sql: string, dates: readonly string[]): string {
-  const named = new Map([
-    ...["2026-11-18", "2026-11-19", "2026-11-20"].map(
-      (date, place) => [date, dates.at(place - 3) ?? date] as const,
-    ),
-    ["2026-11-21", dayAfter(dates.at(-1) ?? "2026-11-20")],
-    ["AAPL", "S250"],
-    ["MSFT", "S251"],
-  ]);
-  return sql.replaceAll(/2026-11-\d\d|AAPL|MSFT/g, (text) => named.get(text) ?? text);
-}
-
-const dayAfter = (date: string): string => new Date(Date.parse(date) + 86_400_000).toISOString().slice(0, 10);
 
 async function medianOf(database: pg.Pool, sql: string): Promise<number> {
   const times: number[] = [];

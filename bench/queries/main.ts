@@ -50,7 +50,7 @@ async function run(database: pg.Pool): Promise<number> {
   console.log(
     `${describeTier(tier)}: ${rows.toLocaleString("en")} rows in quotes, as many in extended_quotes, ${(bytes / 1e9).toFixed(1)} GB`,
   );
-  if (isDocumented) return (await askDocumented(database, dates)) > 0 ? 1 : 0;
+  if (isDocumented) return (await askDocumented(database)) > 0 ? 1 : 0;
   console.log(
     `${"question".padEnd(52)}${"view".padStart(12)}${"target".padStart(12)}${"raw tables".padStart(14)}`,
   );

@@ -43,8 +43,11 @@ insert into quotes (observed_at, instrument_id, source_id, delayed, bid, ask, la
 select at, id, 1, false, round(last - half, 2), round(last + half, 2), round(last, 2), null, null from made`;
 
 const EXTENDED = `
-insert into extended_quotes (observed_at, instrument_id, source_id, bid_size, ask_size, volume)
-select at, id, 1, 100 + n, 200 - n, volume from made`;
+insert into extended_quotes (observed_at, instrument_id, source_id, bid_size, ask_size, volume, open, previous_close)
+select m.at, m.id, 1, 100 + m.n, 200 - m.n, m.volume, round(o.last, 2), round(p.last, 2)
+from made m
+left join made o on o.id = m.id and o.day = m.day and o.n = 66 and m.n >= 66
+left join made p on p.id = m.id and p.day = m.day - 1 and p.n = 143`;
 
 /** The time value of a contract falls with its distance from the money; the parity of the 155 strike is a little off. */
 const CONTRACTS = `

@@ -29,11 +29,15 @@ export async function answerPage(page: string, pool: pg.Pool): Promise<string> {
   return answered;
 }
 
-/** What a statement gives at the fixture's time. */
-export async function ask(pool: pg.Pool, sql: string): Promise<{ names: string[]; rows: unknown[][] }> {
+/** What a statement gives. @param asOf what time it is in the archive; default: the fixture's */
+export async function ask(
+  pool: pg.Pool,
+  sql: string,
+  asOf = FIXTURE_AS_OF,
+): Promise<{ names: string[]; rows: unknown[][] }> {
   const client = await pool.connect();
   try {
-    await client.query(`begin; set local quotekeeper.as_of = '${FIXTURE_AS_OF}'`);
+    await client.query(`begin; set local quotekeeper.as_of = '${asOf}'`);
     const { rows, fields } = await client.query<unknown[]>({ text: sql, rowMode: "array" });
     return { names: fields.map(({ name }) => name), rows };
   } finally {

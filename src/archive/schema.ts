@@ -60,6 +60,9 @@ export const sources = pgTable(
   (table) => [unique().on(table.kind, table.name)],
 );
 
+/** The simulated market's number, as the first migration gave it: the source whose sessions are not the exchange's. */
+export const SIMULATED_SOURCE = 2;
+
 /** Who polls, and what the operator and the collectors say of them. */
 export const accounts = pgTable("accounts", {
   id: smallint("id").primaryKey(),

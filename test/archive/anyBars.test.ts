@@ -11,11 +11,15 @@ const TO = "2026-11-28 00:00 America/New_York";
 /** Minutes of exchange dates: a usual one, the day before a holiday, a half day, a Saturday. */
 const DATES = ["2026-11-18", "2026-11-25", "2026-11-27", "2026-11-21"];
 
+/** The simulated market: each of its dates is one session. */
+const SIMULATED = 2;
+
 const price = fc.option(fc.integer({ min: 0, max: 500 }), { nil: null });
 const observation = fc.record({
   date: fc.constantFrom(...DATES),
-  second: fc.integer({ min: 3 * 3_600, max: 21 * 3_600 }),
+  second: fc.integer({ min: 0, max: 24 * 3_600 - 1 }),
   delayed: fc.boolean(),
+  source: fc.constantFrom(1, SIMULATED),
   bid: price,
   ask: price,
   last: price,
@@ -30,11 +34,12 @@ function seenOf({
   last,
   volume,
   delayed,
+  source,
 }: ReturnType<typeof observation.generate>["value"]): Seen {
   const time = new Date(second * 1_000).toISOString().slice(11, 19);
   const text = (number: number | null): string | null => (number === null ? null : String(number / 4));
   return {
-    ...{ at: `${date} ${time}`, delayed, bid: text(bid), ask: text(ask), last: text(last) },
+    ...{ at: `${date} ${time}`, delayed, source, bid: text(bid), ask: text(ask), last: text(last) },
     volume: volume === null ? null : String(volume),
   };
 }
@@ -43,6 +48,9 @@ type Row = {
   at: number;
   date: string;
   delayed: boolean;
+  source: number;
+  /** When its date begins in New York. */
+  midnight: number;
   bid: number | null;
   ask: number | null;
   last: number | null;
@@ -53,12 +61,13 @@ type Row = {
 
 async function rawRows(pool: pg.Pool): Promise<Row[]> {
   const { rows } = await pool.query<{ row: Row }>(
-    `select json_build_object('at', extract(epoch from q.observed_at), 'date', d.date, 'delayed', q.delayed, 'bid', q.bid, 'ask', q.ask, 'last', q.last,
+    `select json_build_object('at', extract(epoch from q.observed_at), 'date', d.date, 'delayed', q.delayed, 'source', q.source_id,
+       'midnight', extract(epoch from d.date::timestamp at time zone 'America/New_York'), 'bid', q.bid, 'ask', q.ask, 'last', q.last,
        'volume', e.volume, 'parts', (select json_build_array(extract(epoch from pre_at), extract(epoch from open_at), extract(epoch from close_at), extract(epoch from post_at))
                                      from sessions s where s.date = d.date)) as row
      from quotes q join extended_quotes e using (instrument_id, observed_at, source_id)
      cross join lateral (select (q.observed_at at time zone 'America/New_York')::date as date) d
-     order by q.delayed, q.observed_at`,
+     order by q.delayed, q.source_id, q.observed_at`,
   );
   return rows.map(({ row }) => row);
 }
@@ -69,31 +78,35 @@ const NAMES = ["closed", "pre", "regular", "post", "closed"];
 function barsOf(rows: readonly Row[], seconds: number): unknown[] {
   const bars = new Map<
     string,
-    { at: number; session: string; date: string; delayed: boolean; rows: Row[] }
+    { at: number; session: string; date: string; delayed: boolean; source: number; rows: Row[] }
   >();
   for (const row of rows) {
     const part = row.parts ? row.parts.filter((begins) => row.at >= begins).length : 0;
     // Before the first part bars are counted from it as well; without a session from the beginning of 2000.
-    const origin = row.parts?.[Math.max(0, part - 1)] ?? Date.UTC(2000, 0, 1) / 1_000;
+    const origin =
+      row.source === SIMULATED
+        ? row.midnight
+        : (row.parts?.[Math.max(0, part - 1)] ?? Date.UTC(2000, 0, 1) / 1_000);
     const at = origin + Math.floor((row.at - origin) / seconds) * seconds;
-    const session = NAMES[part] ?? "";
-    const key = [row.delayed, row.date, session, at].join();
-    const bar = bars.get(key) ?? { at, session, date: row.date, delayed: row.delayed, rows: [] };
+    const session = row.source === SIMULATED ? "regular" : (NAMES[part] ?? "");
+    const key = [row.delayed, row.source, row.date, session, at].join();
+    const { date, delayed, source } = row;
+    const bar = bars.get(key) ?? { at, session, date, delayed, source, rows: [] };
     bar.rows.push(row);
     bars.set(key, bar);
   }
   const shownBefore = new Map<string, number>();
-  return [...bars.values()].map(({ at, session, date, delayed, rows: own }) => {
+  return [...bars.values()].map(({ at, session, date, delayed, source, rows: own }) => {
     const prices = own.flatMap(({ last }) => (last !== null && last > 0 ? [last] : []));
     const spreads = own.flatMap(({ bid, ask }) =>
       bid !== null && ask !== null && bid > 0 && ask > 0 ? [ask - bid] : [],
     );
     const volumes = own.flatMap(({ volume }) => (volume === null ? [] : [volume]));
-    const series = [delayed, date].join();
+    const series = [delayed, source, date].join();
     const [shown, before] = [volumes.at(-1), shownBefore.get(series) ?? volumes[0]];
     if (shown !== undefined) shownBefore.set(series, shown);
     return {
-      ...{ at, date, delayed, session, n: own.length },
+      ...{ at, date, delayed, source, session, n: own.length },
       ...{ open: prices[0] ?? null, close: prices.at(-1) ?? null },
       ...{
         high: prices.length > 0 ? Math.max(...prices) : null,
@@ -124,9 +137,10 @@ describe("bars of any width", () => {
 
           const found = await rowsOfQuery(
             pool,
-            `select json_build_object('at', extract(epoch from bar_at), 'date', date, 'delayed', delayed, 'session', session, 'n', quote_count,
+            `select json_build_object('at', extract(epoch from bar_at), 'date', date, 'delayed', delayed, 'source', s.id, 'session', session, 'n', quote_count,
                'open', open, 'close', close, 'high', high, 'low', low, 'spread', round(mean_spread, 9), 'volume', volume) as bar
-             from bars('AAPL', make_interval(secs => $1), $2, $3) order by delayed, bar_at`,
+             from bars('AAPL', make_interval(secs => $1), $2, $3) b join sources s on s.kind = b.source and s.name = b.source_name
+             order by delayed, s.id, bar_at`,
             [seconds, FROM, TO],
           );
 
@@ -265,5 +279,24 @@ test("spread_stats counts what has two sides, and passes over what has not", asy
       },
       ...{ widest: "0.10", mean: "0.03", mean_basis_points: "288.4110" },
     },
+  ]);
+});
+
+test("the simulated market's spreads are those of one session at any hour, also of a weekend", async () => {
+  const pool = await archive("AAPL");
+  await see(
+    pool,
+    ...["2026-11-20 03:00", "2026-11-20 10:00", "2026-11-21 12:00"].map((at, n) => ({
+      ...{ at, source: SIMULATED, bid: "1.00", ask: `1.0${n + 1}` },
+    })),
+  );
+
+  const rows = await rowsOfQuery(
+    pool,
+    "select source, session, quotes, narrowest, widest from spread_stats('AAPL', '2026-11-20 00:00-05', '2026-11-22 00:00-05')",
+  );
+
+  expect(rows).toEqual([
+    { source: "simulated", session: "regular", quotes: "3", narrowest: "0.01", widest: "0.03" },
   ]);
 });

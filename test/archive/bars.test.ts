@@ -71,36 +71,44 @@ function daysCounted(rows: readonly Row[]) {
   }));
 }
 
-/** Where a bar begins: bars are counted anew from 04:00, the open, the close and 20:00. */
-function beginning(at: number, width: number): number {
-  const base =
-    [clock(20), clock(16), clock(9, 30), clock(4)].find((one) => at - midnight(at) >= one) ?? clock(0);
+/** Instruments whose quotes are the simulated market's; the account's are all others. */
+const simulated = new Set<number>();
+const SIMULATED = 2;
+
+/** Whether the exchange has a session, holidays apart: the simulated market has none of it, but its own. */
+const isWeekend = (at: number): boolean => [0, 6].includes(new Date(at).getUTCDay());
+
+/** Where a bar begins: bars are counted anew from 04:00, the open, the close and 20:00; the simulated market's from midnight. */
+function beginning(at: number, width: number, id: number): number {
+  const anew = simulated.has(id) || isWeekend(at) ? [] : [clock(20), clock(16), clock(9, 30), clock(4)];
+  const base = anew.find((one) => at - midnight(at) >= one) ?? clock(0);
   return midnight(at) + base + Math.floor((at - midnight(at) - base) / width) * width;
 }
 
-function sessionOf(at: number): string {
+function sessionOf(at: number, id: number): string {
+  if (simulated.has(id)) return "regular";
   const time = at - midnight(at);
-  if (time < clock(4) || time >= clock(20)) return "closed";
+  if (isWeekend(at) || time < clock(4) || time >= clock(20)) return "closed";
   return time < clock(9, 30) ? "pre" : time < clock(16) ? "regular" : "post";
 }
 
-function barsCounted(rows: readonly Row[], width: number) {
+function barsCounted(rows: readonly Row[], width: number, id: number) {
   return grouped(rows, ({ at }) => dateOf(at)).flatMap(([, ofDate]) => {
     let before: bigint | null = null;
     let closed: { session: string; close: bigint } | null = null;
-    return grouped(ofDate, ({ at }) => String(beginning(at, width))).map(([at, ofBar]) => {
+    return grouped(ofDate, ({ at }) => String(beginning(at, width, id))).map(([at, ofBar]) => {
       const shown = lastShown(ofBar);
       const first = ofBar.find(({ volume }) => volume !== null)?.volume ?? 0n;
       const volume: bigint | null = shown === null ? null : shown - (before ?? first);
       before = shown ?? before;
       const bar = barOf(ofBar);
-      const session = sessionOf(Number(at));
+      const session = sessionOf(Number(at), id);
       const logReturn =
         bar.close !== null && closed?.session === session
           ? (Math.log(Number(bar.close)) - Math.log(Number(closed.close))).toFixed(9)
           : null;
       if (bar.close !== null) closed = { session, close: bar.close };
-      return { at: Number(at), ...bar, volume, logReturn };
+      return { at: Number(at), session, ...bar, volume, logReturn };
     });
   });
 }
@@ -130,14 +138,14 @@ async function daysKept(id: number) {
 async function barsKept(id: number, width: string) {
   const found = await rowsOfQuery(
     pool,
-    `select ${ms("bar_at")} at, ${cents}, 100 * mean_spread as spread, quote_count as count, volume,
+    `select ${ms("bar_at")} at, session, ${cents}, 100 * mean_spread as spread, quote_count as count, volume,
             ${width === "5m" ? "log_return" : "null::float8"} as "logReturn"
      from bars_${width} where instrument_id = $1 order by bar_at`,
     [id],
   );
-  return found.map(({ at, spread, logReturn, ...rest }) => ({
+  return found.map(({ at, session, spread, logReturn, ...rest }) => ({
     ...Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, whole(value)])),
-    ...{ at: Number(at), spread: spread === null ? null : Number(spread).toFixed(6) },
+    ...{ at: Number(at), session, spread: spread === null ? null : Number(spread).toFixed(6) },
     logReturn: logReturn === null ? null : (Number(logReturn) + 0).toFixed(9),
   }));
 }
@@ -151,7 +159,7 @@ async function expectKept(id: number, rows: readonly Row[]): Promise<void> {
   if (last === undefined) return;
   const to = last.at - (last.at % LONGEST_UNKEPT);
   const over = (at: number, width: number) =>
-    dateOf(at) < dateOf(last.at) || (width === HOUR ? beginning(to, width) > at : at < to);
+    dateOf(at) < dateOf(last.at) || (width === HOUR ? beginning(to, width, id) > at : at < to);
   const kept = await rowsOfQuery(
     pool,
     `select minutes, ${ms("bar_at")} at, quote_count as count from intraday_bars where instrument_id = $1 order by 1, 2`,
@@ -159,7 +167,7 @@ async function expectKept(id: number, rows: readonly Row[]): Promise<void> {
   );
   expect(kept.map(({ minutes, at, count }) => [Number(minutes), Number(at), BigInt(String(count))])).toEqual(
     [5 * MINUTE, HOUR].flatMap((width) =>
-      barsCounted(rows, width)
+      barsCounted(rows, width, id)
         .filter(({ at }) => over(at, width))
         .map(({ at, count }) => [width / MINUTE, at, count]),
     ),
@@ -176,7 +184,7 @@ async function expectCounted(id: number): Promise<void> {
     ["1h", HOUR],
   ] as const)
     expect(await barsKept(id, width)).toEqual(
-      barsCounted(rows, length).map(({ spreads, logReturn, ...bar }) => ({
+      barsCounted(rows, length, id).map(({ spreads, logReturn, ...bar }) => ({
         ...{ ...bar, logReturn: width === "5m" ? logReturn : null },
         spread: spreads === null ? null : (Number(spreads[0]) / Number(spreads[1])).toFixed(6),
       })),
@@ -185,8 +193,9 @@ async function expectCounted(id: number): Promise<void> {
 
 const price = fc.constantFrom(null, "0", "0.00", "9.90", "10", "10.05", "11.5");
 const observation = fc.record({
-  date: fc.constantFrom("2026-11-20", "2026-11-30"),
-  minute: fc.integer({ min: 4 * 60, max: 20 * 60 + 30 }),
+  // A Friday, a Saturday, a Monday.
+  date: fc.constantFrom("2026-11-20", "2026-11-28", "2026-11-30"),
+  minute: fc.integer({ min: 0, max: 24 * 60 - 1 }),
   ...{ bid: price, ask: price, last: price, traded: fc.option(fc.nat(50)) },
 });
 /** What becomes of some: a load that knows what it did before brings them in their order, others do it in any, or they are lost. */
@@ -217,6 +226,7 @@ function observationsOf(
       return {
         at: `${date} ${time}`,
         id,
+        ...(simulated.has(id) && { source: SIMULATED }),
         bid,
         ask,
         last,
@@ -242,6 +252,7 @@ test("whatever is loaded in whatever order, lost and loaded again, bars of every
       async (drawn, steps) => {
         id += 1;
         await add(pool, id);
+        if (id % 2 === 0) simulated.add(id);
         const all = observationsOf(id, drawn);
         const given = new GivenBars();
         for (const { way, places } of steps) {
@@ -284,6 +295,7 @@ test("a load remembers what it gave, unless somebody else has changed something 
       async (drawn, pieces, isNarrow) => {
         id += 1;
         await add(pool, id);
+        if (id % 2 === 0) simulated.add(id);
         const all = observationsOf(
           id,
           drawn.map((one) => ({ ...one, minute: isNarrow ? 570 + (one.minute % 70) : one.minute })),

@@ -4,6 +4,7 @@ import type pg from "pg";
 import { migrate, readMigrations } from "../../src/archive/migrations.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase } from "../support/database.ts";
+import { see, type Seen } from "../support/observations.ts";
 
 const NOW = "2026-11-20T22:50:00.000000Z";
 const REPAIR = "0009_bars_follow_rows.sql";
@@ -102,4 +103,61 @@ test("on a hypertable bars of which retention has dropped quotes are marked, and
     { date: "2026-11-18", dropped: true },
     { date: "2026-11-19", dropped: false },
   ]);
+});
+
+test("bars of the simulated market become those of its own sessions, and all others stay as they are", async () => {
+  const bars = (pool: pg.Pool, sources: number[]) =>
+    rowsOfQuery(
+      pool,
+      `select source_id, date, minutes, bar_at, session, open, high, low, close, spread_sum, spread_count, quote_count, volume,
+              volume_before, log_return
+       from intraday_bars where source_id = any ($1) order by source_id, date, minutes, bar_at`,
+      [sources],
+    );
+  // Over the opens and closes of a Friday, in a Saturday's morning, and after it, so that these dates are over.
+  const seen = [1, 2].flatMap((source) =>
+    [
+      "2026-11-20 03:50",
+      "2026-11-20 09:20",
+      "2026-11-20 15:50",
+      "2026-11-20 19:50",
+      "2026-11-21 09:20",
+    ].flatMap((from, part) =>
+      Array.from({ length: 9 }, (_, n): Seen => {
+        const at = new Date(Date.parse(`${from}Z`) + n * 150_000)
+          .toISOString()
+          .slice(0, 19)
+          .replace("T", " ");
+        return {
+          at,
+          source,
+          bid: "9.5",
+          ask: "10",
+          last: n === 4 ? null : String(10 + ((part + n * 7) % 5)),
+          volume: String(10 * n),
+        };
+      }),
+    ),
+  );
+  const { pool } = await freshDatabase({ migrated: false });
+  const files = (await readMigrations()).filter(({ name }) => name < "0022");
+  await migrate(pool, NOW, { files, toTimescaledb: false });
+  await pool.query(
+    "insert into instruments (id, security_type, symbol, first_seen_at, last_seen_at) values (1, 'CS', 'AAPL', now(), now())",
+  );
+  await see(pool, ...seen);
+  const [before, real] = [await bars(pool, [2]), await bars(pool, [1])];
+
+  await migrate(pool, NOW, { toTimescaledb: false });
+
+  const { pool: anew } = await freshDatabase();
+  await anew.query(
+    "insert into instruments (id, security_type, symbol, first_seen_at, last_seen_at) values (1, 'CS', 'AAPL', now(), now())",
+  );
+  await see(anew, ...seen);
+  const after = await bars(pool, [2]);
+  expect(after).not.toEqual(before);
+  expect(after).toEqual(await bars(anew, [2]));
+  expect(await bars(pool, [1])).toEqual(real);
+  expect(real.length).toBeGreaterThan(20);
 });

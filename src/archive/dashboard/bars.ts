@@ -1,6 +1,7 @@
 /** Bars of one series, with the bid and ask at their ends, the calendar and the dividends beside them. */
 import type pg from "pg";
 import { isoOf } from "../queries.ts";
+import { SIMULATED_SOURCE } from "../schema.ts";
 import type { Bar, BarsView, DividendView, Interval, SessionView } from "./dashboardTypes.ts";
 
 /** An instrument as one source gave it, real-time or delayed. */
@@ -45,7 +46,8 @@ export async function readBars(
   return {
     interval,
     bars: bars.map(toBar),
-    sessions: await sessionsBetween(pool, from, to),
+    // The simulated market has no hours that it keeps, and bars of it are missing nowhere but between others.
+    sessions: series.sourceId === SIMULATED_SOURCE ? [] : await sessionsBetween(pool, from, to),
     dividends: await dividendsOf(pool, series, from),
     more,
   };

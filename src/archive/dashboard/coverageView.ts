@@ -12,7 +12,9 @@ export async function readCoverageView(pool: pg.Pool, from: string, to: string):
     [from, to],
   );
   const cells = await readCoverage(pool, from, to);
-  const sessions = new Set(rows.map(({ date }) => date));
+  // The simulated market never closes.
+  const simulated = cells.filter(({ source }) => source === "simulated");
+  const sessions = new Set([...rows, ...simulated].map(({ date }) => date));
   const dates = [...new Set([...sessions, ...cells.map(({ date }) => date)])].sort();
   const accounts = sumByAccount(await readCoverageShares(pool, { from, to }));
   return { dates: dates.map((date) => ({ date, session: sessions.has(date) })), cells, accounts };

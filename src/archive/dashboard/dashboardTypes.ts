@@ -71,6 +71,7 @@ export type DividendView = { exDate: string; amount: string | null; yield: strin
 export type BarsView = {
   interval: Interval;
   bars: Bar[];
+  /** The exchange's; of the simulated market there are none. */
   sessions: SessionView[];
   dividends: DividendView[];
   /** Whether older sessions exist than those that were sent. */

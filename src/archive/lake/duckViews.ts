@@ -4,6 +4,7 @@
  * DuckDB's words.
  */
 import type { Instant } from "../../clock.ts";
+import { SIMULATED_SOURCE } from "../schema.ts";
 import { DUCK_TABLES, type DuckColumn, type DuckTable } from "./duckTables.ts";
 
 /** A DECIMAL's digits, and how many of them are behind the point. */
@@ -205,6 +206,7 @@ with seen as (
          case when q.bid > 0 and q.ask > 0 then q.ask - q.bid end as spread,
          e.volume,
          case
+           when q.source_id = ${SIMULATED_SOURCE} then 'regular'
            when q.observed_at >= t.post_at then 'closed'
            when q.observed_at >= t.close_at then 'post'
            when q.observed_at >= t.open_at then 'regular'

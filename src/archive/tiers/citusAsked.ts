@@ -3,6 +3,7 @@
  * within a function only where it knows the values of its arguments, as in PL/pgSQL; and it finds neither tables in a function that
  * PostgreSQL puts into the statement around it. What stands on these alone (`surface_at`, `returns`) is as everywhere.
  */
+import { hoursOf, sessionsOf } from "./citusBars.ts";
 import { made } from "./citusViews.ts";
 
 /** Of the functions: what they say of an argument and a column of one name, the column is meant. */
@@ -224,12 +225,15 @@ const SPREAD_STATS = asking(
          max(p.spread), trim_scale(round(avg(p.spread), 8)), round(avg(10000 * p.spread / ((p.ask + p.bid) / 2)), 4)
   from (
     select q.instrument_id, s.kind, s.name, q.delayed, q.bid, q.ask,
-           session_of(q.observed_at, t.pre_at, t.open_at, t.close_at, t.post_at) as session,
+           session_of(q.observed_at, ${hoursOf("q")}) as session,
            case when q.bid > 0 and q.ask > 0 then q.ask - q.bid end as spread
-    from quotes q
+    from (
+      select q.*, (q.observed_at at time zone 'America/New_York')::date as date
+      from quotes q
+      where q.instrument_id = any (array(select i.id from instruments_named($1) i)) and q.observed_at >= $2 and q.observed_at < $3
+    ) q
     join sources s on s.id = q.source_id
-    left join sessions t on t.date = (q.observed_at at time zone 'America/New_York')::date
-    where q.instrument_id = any (array(select i.id from instruments_named($1) i)) and q.observed_at >= $2 and q.observed_at < $3
+    ${sessionsOf("q")}
   ) p
   group by p.instrument_id, p.kind, p.name, p.delayed, p.session`,
 );

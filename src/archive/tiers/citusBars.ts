@@ -8,6 +8,17 @@
  * also waits for transactions that are committed here and not yet on their workers, so that what is read next has their rows.
  */
 
+import { SIMULATED_SOURCE } from "../schema.ts";
+
+/** Joins the hours `t` of a row's date: the simulated market has none of the exchange's. */
+export const sessionsOf = (row: string): string =>
+  `left join sessions t on t.date = ${row}.date and ${row}.source_id <> ${SIMULATED_SOURCE}`;
+
+/** These hours, for `session_of` and `bar_beginning`. As `opens_at`, which workers need not have. */
+export const hoursOf = (row: string): string =>
+  `t.pre_at, case when ${row}.source_id = ${SIMULATED_SOURCE}
+             then ${row}.date::timestamp at time zone 'America/New_York' else t.open_at end, t.close_at, t.post_at`;
+
 /** The bars of arrays, one for each place. */
 const ASKED =
   "unnest(instrument_ids, source_ids, delayed_flags, dates) as a (instrument_id, source_id, delayed, date)";
@@ -227,7 +238,7 @@ begin
   from (
     select q.instrument_id, q.source_id, q.delayed, a.date,
            date_bin('5 minutes', q.observed_at, '2000-01-01 00:00+00') as bar_at,
-           session_of(date_bin('5 minutes', q.observed_at, '2000-01-01 00:00+00'), t.pre_at, t.open_at, t.close_at, t.post_at)
+           session_of(date_bin('5 minutes', q.observed_at, '2000-01-01 00:00+00'), ${hoursOf("a")})
              as session,
            (array_agg(q.last order by q.observed_at) filter (where q.last > 0))[1] as open,
            ${highest("q.last", "q.observed_at", "q.last > 0")} as high,
@@ -247,7 +258,7 @@ begin
     left join extended_quotes e
       on e.instrument_id = q.instrument_id and e.observed_at = q.observed_at and e.source_id = q.source_id
      and e.observed_at >= day_from and e.observed_at < day_to
-    left join sessions t on t.date = a.date
+    ${sessionsOf("a")}
     where q.observed_at >= day_from and q.observed_at < day_to
     group by 1, 2, 3, 4, 5, 6
   ) n
@@ -265,7 +276,7 @@ begin
   insert into intraday_bars (instrument_id, source_id, delayed, date, minutes, bar_at, session, open, high, low, close,
     spread_sum, spread_count, quote_count, volume, volume_before)
   select b.instrument_id, b.source_id, b.delayed, b.date, 60,
-         bar_beginning(b.bar_at, interval '1 hour', t.pre_at, t.open_at, t.close_at, t.post_at), b.session,
+         bar_beginning(b.bar_at, interval '1 hour', ${hoursOf("a")}), b.session,
          (array_agg(b.open order by b.bar_at) filter (where b.open is not null))[1], ${highest("b.high", "b.bar_at")}, ${lowest("b.low", "b.bar_at")},
          (array_agg(b.close order by b.bar_at desc) filter (where b.close is not null))[1],
          sum(b.spread_sum), sum(b.spread_count), sum(b.quote_count),
@@ -274,11 +285,11 @@ begin
   from intraday_bars b
   join unnest(asked.instrument_ids, asked.source_ids, asked.delayed_flags, asked.dates, asked.froms, asked.untils)
     as a (instrument_id, source_id, delayed, date, from_at, until) on ${IS_ASKED}
-  left join sessions t on t.date = a.date
+  ${sessionsOf("a")}
   where b.minutes = 5
-    and b.bar_at >= coalesce(bar_beginning(a.from_at, interval '1 hour', t.pre_at, t.open_at, t.close_at, t.post_at), '-infinity')
+    and b.bar_at >= coalesce(bar_beginning(a.from_at, interval '1 hour', ${hoursOf("a")}), '-infinity')
     and (a.until = 'infinity'
-      or b.bar_at < bar_beginning(a.until, interval '1 hour', t.pre_at, t.open_at, t.close_at, t.post_at))
+      or b.bar_at < bar_beginning(a.until, interval '1 hour', ${hoursOf("a")}))
   group by 1, 2, 3, 4, 6, 7
   on conflict (instrument_id, date, source_id, delayed, minutes, bar_at) do update set ${REPLACED};
 

@@ -3,6 +3,8 @@
  * `session_bars`, which lies beside them on their worker, and nowhere else: not at `instruments`, and not within a function.
  */
 
+import { hoursOf, sessionsOf } from "./citusBars.ts";
+
 const SERIES = `d.instrument_id,
        i.security_type,
        i.symbol,
@@ -21,10 +23,10 @@ left join sources s on s.id = d.source_id`;
 const KEPT_PIECES = `select k.instrument_id, k.bar_at as at, k.open, k.high, k.low, k.close, k.spread_sum, k.spread_count,
                k.quote_count, k.volume_before as first_shown, k.volume as shown
         from intraday_bars k
-        left join sessions t on t.date = k.date
+        ${sessionsOf("k")}
         where k.instrument_id = d.instrument_id and k.date = d.date and k.source_id = d.source_id and k.delayed = d.delayed
           and k.minutes = 5
-          and k.bar_at >= bar_beginning(coalesce(d.bars_to, d.first_at), interval '1 hour', t.pre_at, t.open_at, t.close_at, t.post_at)
+          and k.bar_at >= bar_beginning(coalesce(d.bars_to, d.first_at), interval '1 hour', ${hoursOf("k")})
         union all
         `;
 
@@ -48,8 +50,8 @@ export const made = ({ width, from, pieces = "", before = "null" }: Made): strin
              lag(b.shown) over (partition by b.instrument_id, b.shown is null order by b.bar_at), ${before}, b.first_shown
            ) as before
     from (
-      select r.instrument_id, session_of(r.at, t.pre_at, t.open_at, t.close_at, t.post_at) as session,
-             bar_beginning(r.at, ${width}, t.pre_at, t.open_at, t.close_at, t.post_at) as bar_at,
+      select r.instrument_id, session_of(r.at, ${hoursOf("d")}) as session,
+             bar_beginning(r.at, ${width}, ${hoursOf("d")}) as bar_at,
              (array_agg(r.open order by r.at) filter (where r.open is not null))[1] as open,
              max(r.high) as high,
              min(r.low) as low,
@@ -70,7 +72,7 @@ export const made = ({ width, from, pieces = "", before = "null" }: Made): strin
         where q.instrument_id = d.instrument_id and q.source_id = d.source_id and q.delayed = d.delayed
           and q.observed_at between ${from} and d.last_at
       ) r (instrument_id, at, open, high, low, close, spread_sum, spread_count, quote_count, first_shown, shown)
-      left join sessions t on t.date = d.date
+      ${sessionsOf("d")}
       group by 1, 2, 3
     ) b
   ) p`;

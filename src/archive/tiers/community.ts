@@ -1,5 +1,6 @@
 /** What TimescaleDB Community adds: compression, and retention if it is wanted. */
 import type pg from "pg";
+import { SIMULATED_SOURCE } from "../schema.ts";
 
 /** Rows of a chunk are compressed when all of them are older than this. */
 const COMPRESS_AFTER = "7 days";
@@ -125,7 +126,7 @@ export const TAKE_PIECES = `
 insert into intraday_bars (instrument_id, source_id, delayed, date, minutes, bar_at, session, open, high, low, close,
   spread_sum, spread_count, quote_count, volume, volume_before)
 select b.instrument_id, b.source_id, b.delayed, d.date, 5, b.bar_at,
-       session_of(b.bar_at, t.pre_at, t.open_at, t.close_at, t.post_at),
+       session_of(b.bar_at, t.pre_at, opens_at(d.source_id, d.date, t.open_at), t.close_at, t.post_at),
        case when b.open > 0 then b.open end, case when b.high > 0 then b.high end, case when b.low > 0 then b.low end,
        case when b.close > 0 then b.close end, coalesce(b.spread_sum, 0), b.spread_count, b.quote_count, v.shown,
        case when v.shown is not null then coalesce(
@@ -137,13 +138,13 @@ join bar_pieces b
  and b.bar_at >= d.date::timestamp at time zone 'America/New_York'
  and b.bar_at < (d.date + 1)::timestamp at time zone 'America/New_York'
 left join volume_pieces v on v.instrument_id = b.instrument_id and v.source_id = b.source_id and v.bar_at = b.bar_at
-left join sessions t on t.date = d.date
+left join sessions t on t.date = d.date and d.source_id <> ${SIMULATED_SOURCE}
 where d.quotes_dropped
 on conflict do nothing;
 insert into intraday_bars (instrument_id, source_id, delayed, date, minutes, bar_at, session, open, high, low, close,
   spread_sum, spread_count, quote_count, volume, volume_before)
 select b.instrument_id, b.source_id, b.delayed, b.date, 60,
-       bar_beginning(b.bar_at, interval '1 hour', t.pre_at, t.open_at, t.close_at, t.post_at), b.session,
+       bar_beginning(b.bar_at, interval '1 hour', t.pre_at, opens_at(d.source_id, d.date, t.open_at), t.close_at, t.post_at), b.session,
        (array_agg(b.open order by b.bar_at) filter (where b.open is not null))[1], max(b.high), min(b.low),
        (array_agg(b.close order by b.bar_at desc) filter (where b.close is not null))[1],
        sum(b.spread_sum), sum(b.spread_count), sum(b.quote_count),
@@ -153,7 +154,7 @@ from session_bars d
 join intraday_bars b
   on b.instrument_id = d.instrument_id and b.source_id = d.source_id and b.delayed = d.delayed and b.date = d.date
  and b.minutes = 5
-left join sessions t on t.date = d.date
+left join sessions t on t.date = d.date and d.source_id <> ${SIMULATED_SOURCE}
 where d.quotes_dropped
 group by b.instrument_id, b.source_id, b.delayed, b.date, 6, b.session
 on conflict do nothing;
