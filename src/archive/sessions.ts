@@ -4,7 +4,7 @@ import type pg from "pg";
 import { createCalendar } from "../market/calendar/tradingCalendar.ts";
 import { sessions } from "./schema.ts";
 import { tablesOn, upsertAll } from "./tableRows.ts";
-import { isOnCitus, oneConnectionEach } from "./tiers/citus.ts";
+import { isOnCitus } from "./tiers/citus.ts";
 
 /** First year that is written: the calendar's own. Of rows before it nobody knows whether the market was open. */
 export const FIRST_YEAR = 1990;
@@ -50,7 +50,6 @@ async function writeYear(client: pg.ClientBase, year: number): Promise<void> {
     ...{ closeAt: at.close.toISOString(), postAt: at.post.toISOString() },
   }));
   const dates = given.map(({ date }) => date);
-  await oneConnectionEach(client);
   const before = (await isOnCitus(client)) ? await readHours(client, from, to) : null;
   await tablesOn(client)
     .delete(sessions)

@@ -14,6 +14,12 @@ import { exportableArchive } from "./world.ts";
 
 const archive = await exportableArchive();
 
+const isOnCitus = Boolean(process.env["TEST_CITUS_URL"]);
+if (isOnCitus)
+  process.stderr.write(
+    "Left out on Citus, whose nodes have no common snapshot, and plan by themselves: an export beside a load, its plan.\n",
+  );
+
 type Exported = { exitCode: number; stdout: string; stderr: string; out: string };
 
 async function exported(
@@ -344,23 +350,26 @@ describe("what is exported", () => {
     ]);
   });
 
-  test("is of one state of the database, whatever is loaded meanwhile", async () => {
-    const world = await exportableArchive();
-    const loading = world.pool.query(
-      `insert into quotes (observed_at, instrument_id, source_id, delayed, last)
+  (isOnCitus ? test.skip : test)(
+    "is of one state of the database, whatever is loaded meanwhile",
+    async () => {
+      const world = await exportableArchive();
+      const loading = world.pool.query(
+        `insert into quotes (observed_at, instrument_id, source_id, delayed, last)
        select '2026-11-20 16:00+00'::timestamptz + n * interval '1 microsecond', 1, 1, false, 1 from generate_series(1, 20000) n`,
-    );
+      );
 
-    const { out } = await exported("--format parquet --tables quotes,bars_1d", { url: world.url });
-    await loading;
+      const { out } = await exported("--format parquet --tables quotes,bars_1d", { url: world.url });
+      await loading;
 
-    const [{ n } = {}] = await duckdbRows(`select count(*) as n from '${out}/quotes/*/*.parquet'`);
-    const [{ bars } = {}] = await duckdbRows(
-      `select sum(quote_count) as bars from '${out}/bars_1d/*/*.parquet'`,
-    );
-    expect(["5", "20005"]).toContain(n);
-    expect(bars).toBe(n);
-  });
+      const [{ n } = {}] = await duckdbRows(`select count(*) as n from '${out}/quotes/*/*.parquet'`);
+      const [{ bars } = {}] = await duckdbRows(
+        `select sum(quote_count) as bars from '${out}/bars_1d/*/*.parquet'`,
+      );
+      expect(["5", "20005"]).toContain(n);
+      expect(bars).toBe(n);
+    },
+  );
 });
 
 describe("the manifest", () => {
@@ -438,41 +447,44 @@ describe("the place of an export", () => {
   });
 });
 
-test("a day that the server's statistics do not know yet is read with one look at each row's instrument", async () => {
-  const { pool } = await freshDatabase();
-  const [instruments, minutes] = [50, 60];
-  await pool.query(
-    `insert into instruments (id, security_type, symbol, first_seen_at, last_seen_at)
+(isOnCitus ? test.skip : test)(
+  "a day that the server's statistics do not know yet is read with one look at each row's instrument",
+  async () => {
+    const { pool } = await freshDatabase();
+    const [instruments, minutes] = [50, 60];
+    await pool.query(
+      `insert into instruments (id, security_type, symbol, first_seen_at, last_seen_at)
      select n, 'CS', 'S' || n, now(), now() from generate_series(1, ${instruments}) n`,
-  );
-  const fill = (date: string) =>
-    pool.query(
-      `insert into quotes (observed_at, instrument_id, source_id, delayed, last)
+    );
+    const fill = (date: string) =>
+      pool.query(
+        `insert into quotes (observed_at, instrument_id, source_id, delayed, last)
        select $1::timestamptz + m * interval '1 minute', i, 1, false, 1
        from generate_series(1, ${instruments}) i cross join generate_series(1, ${minutes}) m`,
-      [`${date} 15:00+00`],
-    );
-  await fill("2026-11-18");
-  await pool.query("analyze");
-  await fill("2026-11-20");
-  const table = EXPORT_TABLES.find(({ name }) => name === "quotes") as ExportTable;
-  const client = await pool.connect();
-  const columns = await readColumns(client, "quotes");
-  client.release();
-  const day = { from: "2026-11-20", to: "2026-11-20", symbols: null };
+        [`${date} 15:00+00`],
+      );
+    await fill("2026-11-18");
+    await pool.query("analyze");
+    await fill("2026-11-20");
+    const table = EXPORT_TABLES.find(({ name }) => name === "quotes") as ExportTable;
+    const client = await pool.connect();
+    const columns = await readColumns(client, "quotes");
+    client.release();
+    const day = { from: "2026-11-20", to: "2026-11-20", symbols: null };
 
-  for (const query of [
-    digestsQuery(table, columns, day),
-    rowsQuery(table, columns, { range: day, format: "binary" }),
-  ]) {
-    const [plan] = await rowsOfQuery(pool, `explain (analyze, timing off, format json) ${query}`);
+    for (const query of [
+      digestsQuery(table, columns, day),
+      rowsQuery(table, columns, { range: day, format: "binary" }),
+    ]) {
+      const [plan] = await rowsOfQuery(pool, `explain (analyze, timing off, format json) ${query}`);
 
-    const looked = nodesOf(plan?.["QUERY PLAN"]).filter((node) => node["Relation Name"] === "instruments");
-    const rows = looked.map((node) => Number(node["Actual Rows"]) * Number(node["Actual Loops"]));
-    expect(rows.length).toBeGreaterThan(0);
-    expect(Math.max(...rows)).toBeLessThanOrEqual(instruments * minutes);
-  }
-});
+      const looked = nodesOf(plan?.["QUERY PLAN"]).filter((node) => node["Relation Name"] === "instruments");
+      const rows = looked.map((node) => Number(node["Actual Rows"]) * Number(node["Actual Loops"]));
+      expect(rows.length).toBeGreaterThan(0);
+      expect(Math.max(...rows)).toBeLessThanOrEqual(instruments * minutes);
+    }
+  },
+);
 
 /** All nodes of a plan. */
 function nodesOf(value: unknown): Record<string, unknown>[] {

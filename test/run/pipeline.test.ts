@@ -68,20 +68,25 @@ type Row = Record<string, string | null>;
 async function storedRow(collecting: Collecting, observedAt: string, key: Row): Promise<Row | undefined> {
   const [row] = await rowsOfQuery(
     collecting.pool,
-    `select i.*, e.*, q.*, d.*, i.contract_size as contract_size_of_instrument, s.kind as source,
-       u.symbol as underlying
-     from quotes q
-     join extended_quotes e using (instrument_id, observed_at, source_id)
-     join instruments i on i.id = q.instrument_id
-     left join instruments u on u.id = i.underlying_id
-     join sources s on s.id = q.source_id
+    // On Citus a look into a table of the coordinator goes by rows that are there already.
+    `with f as materialized (
+       select i.*, e.*, q.*, i.contract_size as contract_size_of_instrument, s.kind as source, u.symbol as underlying,
+         q.instrument_id as of_instrument, q.observed_at as of_time
+       from quotes q
+       join extended_quotes e using (instrument_id, observed_at, source_id)
+       join instruments i on i.id = q.instrument_id
+       left join instruments u on u.id = i.underlying_id
+       join sources s on s.id = q.source_id
+       where q.observed_at = $1 and i.symbol = $2 and i.expiration is not distinct from $3
+         and i.option_type is not distinct from $4 and i.strike is not distinct from $5
+     )
+     select f.*, d.*
+     from f
      left join lateral (
        select amount, ex_date, yield from dividends
-       where dividends.instrument_id = q.instrument_id and dividends.observed_at <= q.observed_at
+       where dividends.instrument_id = f.of_instrument and dividends.observed_at <= f.of_time
        order by dividends.observed_at desc limit 1
-     ) d on true
-     where q.observed_at = $1 and i.symbol = $2 and i.expiration is not distinct from $3
-       and i.option_type is not distinct from $4 and i.strike is not distinct from $5`,
+     ) d on true`,
     [observedAt, key["symbol"], key["expiration"], key["option_type"], key["strike"]],
   );
   return (

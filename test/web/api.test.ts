@@ -13,6 +13,7 @@ import type {
 import { readBars } from "../../src/archive/dashboard/bars.ts";
 import { readChain } from "../../src/archive/dashboard/chainRows.ts";
 import { readQuotes } from "../../src/archive/dashboard/quotes.ts";
+import { followOwnRows } from "../support/archive.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { openDashboard, SOURCES } from "./dashboard.ts";
 
@@ -96,6 +97,7 @@ async function quote(
     "insert into extended_quotes (observed_at, instrument_id, source_id, volume, delta) values ($1, $2, $3, $4, $5)",
     [...key, volume, delta ?? null],
   );
+  await followOwnRows(pool);
 }
 
 async function ask<T>(path: string): Promise<T> {
@@ -271,6 +273,7 @@ describe("a price of 0", () => {
       insert into quotes (observed_at, instrument_id, source_id, delayed, bid, ask, last)
       values ('2026-11-20 14:30:10Z', 1, 1, false, 149, 151, 150), ('2026-11-20 14:30:50Z', 1, 1, false, 0, 0, 0),
              ('2026-11-20 14:30:50Z', 2, 1, false, 0, 0, 0)`);
+    await followOwnRows(database.pool);
     const series = { instrumentId: 1, sourceId: 1, delayed: false };
 
     const chain = await readChain(database.pool, {
@@ -335,6 +338,7 @@ describe("events", () => {
     await pool.query(
       "insert into quotes (observed_at, instrument_id, source_id, delayed, last) values (clock_timestamp() + interval '1 s', 1, 1, false, 12.3400)",
     );
+    await followOwnRows(pool);
     let brought: QuoteRow[] | null = null;
     while (brought === null) {
       const { value } = await events.next();

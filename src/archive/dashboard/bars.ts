@@ -92,7 +92,7 @@ async function daily(
      join sources s on s.kind = b.source and s.name = b.source_name
      left join lateral (
        select q.bid, q.ask from quotes q
-       where q.instrument_id = $1 and q.source_id = $2 and q.delayed = $3
+       where q.instrument_id = b.instrument_id and q.source_id = $2 and q.delayed = $3
          and q.observed_at = b.last_at and q.bid > 0 and q.ask > 0
        limit 1
      ) q on true

@@ -5,7 +5,7 @@ import { to as copyTo } from "pg-copy-streams";
 import type { Instant } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { readArchiveIdentity, readDroppedDays, readLateDays, type WrittenDay } from "../lake/lakeRows.ts";
-import { commitsSettled } from "../tiers/citus.ts";
+import { commitsSettled, isOnCitus } from "../tiers/citus.ts";
 import { type ExportColumn, readColumns, type ExportTable } from "./tables.ts";
 import { daysQuery, digestsQuery, type ExportRange, type RowFormat, rowsQuery } from "./exportQueries.ts";
 import { instantText } from "../tableRows.ts";
@@ -46,6 +46,7 @@ export type ArchiveSnapshot = {
     identity: () => Promise<string>;
     lateDays: (written: readonly WrittenDay[]) => Promise<string[]>;
     droppedDays: () => Promise<Set<string>>;
+    isOnCitus: () => Promise<boolean>;
   };
 };
 
@@ -124,6 +125,7 @@ function snapshotOf(client: pg.ClientBase, signal: AbortSignal): ArchiveSnapshot
       identity: () => readArchiveIdentity(client),
       lateDays: (written) => readLateDays(client, written),
       droppedDays: () => readDroppedDays(client),
+      isOnCitus: () => isOnCitus(client),
     },
     unknownSymbols: async (symbols) => {
       const { rows } = await client.query<{ symbol: string }>(

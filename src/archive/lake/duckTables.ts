@@ -69,14 +69,8 @@ function columnsOf(of: PgTable | PgView): DuckColumn[] {
   }));
 }
 
-/**
- * Series whose newest quote is not in the database any more, and when that was; rows for COPY. The bars of sessions know of
- * all quotes that there ever were. One look for each series: as `not exists` servers read all quotes.
- */
-export const NEWEST_GONE: ExportTable = {
-  ...{ about: "", byDefault: false, day: null, partitioned: false, counted: false, symbol: "symbol" },
-  name: "newest_gone",
-  from: `(
+/** One look for each series: as `not exists` servers read all quotes. */
+const NEWEST_GONE = `
     select i.id as instrument_id, i.symbol, s.id as source_id, d.delayed, b.last_at
     from instruments i
     cross join sources s
@@ -94,12 +88,39 @@ export const NEWEST_GONE: ExportTable = {
       where q.instrument_id = i.id and q.observed_at = b.last_at and q.source_id = s.id
       limit 1
     ) q on true
-    where q.is_there is null
-  )`,
-  order: ["instrument_id", "source_id", "delayed"],
-};
+    where q.is_there is null`;
 
-/** The columns of `NEWEST_GONE`. */
+/** The same, begun at the bars: a worker looks for rows of its own series alone. */
+const NEWEST_GONE_ON_CITUS = `
+    select b.instrument_id, i.symbol, b.source_id, b.delayed, b.last_at
+    from session_bars b
+    join instruments i on i.id = b.instrument_id
+    left join lateral (
+      select true as is_there
+      from quotes q
+      where q.instrument_id = b.instrument_id and q.observed_at = b.last_at and q.source_id = b.source_id
+      limit 1
+    ) q on true
+    where q.is_there is null and not exists (
+      select from session_bars l
+      where l.instrument_id = b.instrument_id and l.source_id = b.source_id and l.delayed = b.delayed and l.date > b.date
+    )`;
+
+/**
+ * Series whose newest quote is not in the database any more, and when that was; rows for COPY. The bars of sessions know of
+ * all quotes that there ever were.
+ */
+export function newestGone(onCitus: boolean): ExportTable {
+  return {
+    ...{ about: "", byDefault: false, day: null, partitioned: false, counted: false, symbol: "symbol" },
+    name: "newest_gone",
+    from: `(${onCitus ? NEWEST_GONE_ON_CITUS : NEWEST_GONE}
+  )`,
+    order: ["instrument_id", "source_id", "delayed"],
+  };
+}
+
+/** The columns of `newestGone`. */
 export const NEWEST_GONE_COLUMNS = [
   { name: "instrument_id", kind: "integer", nullable: false, sql: "t.instrument_id" },
   { name: "source_id", kind: "integer", nullable: false, sql: "t.source_id" },

@@ -388,7 +388,7 @@ export function copyToParquet(select: string, path: string): string {
   return `copy (\n${select.replace(/;(?:\s|--[^\n]*|\/\*[^]*?\*\/)*$/u, "")}\n) to ${quoted(path)} (format parquet, compression zstd)`;
 }
 
-/** Rows of a file of `NEWEST_GONE`. */
+/** Rows of a file of `newestGone`. */
 export function newestOf(path: string): string {
   return readParquet([path], false);
 }

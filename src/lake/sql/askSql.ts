@@ -10,7 +10,7 @@ import type { ExportColumn } from "../../archive/export/tables.ts";
 import {
   DUCK_TABLES,
   type DuckTable,
-  NEWEST_GONE,
+  newestGone,
   NEWEST_GONE_COLUMNS,
 } from "../../archive/lake/duckTables.ts";
 import * as sql from "../../archive/lake/duckViews.ts";
@@ -242,7 +242,7 @@ class Filler {
     const hot = snapshot ? await this.#write(snapshot, { table, columns, bounds }) : [];
     const [gone] = snapshot
       ? await this.#write(snapshot, {
-          table: { ...table, name: "newest_gone", rows: NEWEST_GONE },
+          table: { ...table, name: "newest_gone", rows: newestGone(await snapshot.lake.isOnCitus()) },
           columns: NEWEST_GONE_COLUMNS,
           bounds,
         })

@@ -66,9 +66,17 @@ export async function openDesk(databaseUrl: string | null, citusUrl: string | nu
     await Promise.all(nodes.map((node) => execute(node, statements)));
   }
 
+  /**
+   * On one node after the other: Citus's own worker may be connecting to another node, which waits while that one drops its
+   * database, and the first could not drop its own meanwhile.
+   */
+  async function drop(name: string): Promise<void> {
+    for (const node of nodes) await execute(node, [`drop database if exists ${name} with (force)`]);
+  }
+
   async function answer({ method, url = "" }: IncomingMessage): Promise<string> {
     if (method === "DELETE") {
-      if (server !== null && made.delete(url.slice(1))) await everywhere(dropping(url.slice(1)));
+      if (server !== null && made.delete(url.slice(1))) await drop(url.slice(1));
       return "";
     }
     const running = await serverWithTemplate();
@@ -98,8 +106,7 @@ export async function openDesk(databaseUrl: string | null, citusUrl: string | nu
       http.close();
       await turn;
       if (server === null) return;
-      if (databaseUrl !== null || citusUrl !== null)
-        for (const name of made) await everywhere(dropping(name));
+      if (databaseUrl !== null || citusUrl !== null) for (const name of made) await drop(name);
       await server.close();
     },
   };
@@ -107,10 +114,6 @@ export async function openDesk(databaseUrl: string | null, citusUrl: string | nu
 
 function ending(name: string): string {
   return `select pg_terminate_backend(pid, ${GONE_WITHIN_MS}) from pg_stat_activity where datname = '${name}'`;
-}
-
-function dropping(name: string): string {
-  return `drop database if exists ${name} with (force)`;
 }
 
 function urlOf(url: string, database: string): string {
