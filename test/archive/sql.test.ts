@@ -54,3 +54,29 @@ test.each(questions.map((question) => [question.title, question] as const))(
     expect(changes.filter((change) => change !== null && Math.abs(Number(change)) === 100)).toEqual([]);
   },
 );
+
+test("movers that nothing says the close before of rank last, also one that changed by all it is worth", async () => {
+  const { pool: young } = await freshDatabase();
+  await fillFixture(young);
+  await young.query(
+    `insert into instruments (id, security_type, symbol, first_seen_at, last_seen_at)
+     select id, 'CS', symbol, now(), now() from (values (21, 'NEW'), (22, 'DOUBLED'), (23, 'FROM0')) v (id, symbol)`,
+  );
+  await young.query(
+    `insert into quotes (observed_at, instrument_id, source_id, delayed, last, change)
+     values ('2026-11-20 20:00:00+00', 21, 1, false, 5, null), ('2026-11-20 20:00:00+00', 22, 1, false, 5, 2.5),
+            ('2026-11-20 20:00:00+00', 23, 1, false, 5, 5)`,
+  );
+  const movers = questions.find(({ title }) => title.startsWith("7."));
+
+  const { rows } = await ask(young, movers?.sql ?? "");
+
+  expect(rows.map(([symbol, , percent]) => [symbol, percent])).toEqual([
+    ["DOUBLED", "100.00"],
+    ["MSFT", "-0.68"],
+    ["AAPL", "0.62"],
+    ["IBM", "0.19"],
+    ["FROM0", null],
+    ["NEW", null],
+  ]);
+});

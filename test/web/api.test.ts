@@ -210,6 +210,17 @@ describe("bars", () => {
     expect(simulated.more).toBe(false);
   });
 
+  test("of the simulated market are of a session at any hour, and its sessions are the dates themselves", async () => {
+    const { bars, sessions } = await ask<BarsView>("/api/bars?instrument=1&source=2&interval=1d&sessions=5");
+    const minutes = await ask<BarsView>("/api/bars?instrument=1&source=2&interval=1m&sessions=5");
+
+    expect(bars.map(({ date, session }) => [date, session])).toEqual([["2026-11-20", "regular"]]);
+    expect(sessions.map(({ openAt, closeAt }) => [Date.parse(openAt), Date.parse(closeAt)])).toEqual([
+      [Date.parse("2026-11-20T05:00:00Z"), Date.parse("2026-11-21T05:00:00Z")],
+    ]);
+    expect(minutes.sessions).toEqual([]);
+  });
+
   test("as a file name their source in every line; absent values are empty", async () => {
     const { get } = await openDashboard({ pool: reader });
 

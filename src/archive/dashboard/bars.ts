@@ -1,5 +1,7 @@
 /** Bars of one series, with the bid and ask at their ends, the calendar and the dividends beside them. */
 import type pg from "pg";
+import { instantFromDate } from "../../clock.ts";
+import { alwaysOpen } from "../../market/calendar/tradingCalendar.ts";
 import { isoOf } from "../queries.ts";
 import { SIMULATED_SOURCE } from "../schema.ts";
 import type { Bar, BarsView, DividendView, Interval, SessionView } from "./dashboardTypes.ts";
@@ -46,8 +48,10 @@ export async function readBars(
   return {
     interval,
     bars: bars.map(toBar),
-    // The simulated market has no hours that it keeps, and bars of it are missing nowhere but between others.
-    sessions: series.sourceId === SIMULATED_SOURCE ? [] : await sessionsBetween(pool, from, to),
+    sessions:
+      series.sourceId === SIMULATED_SOURCE
+        ? simulatedSessions(interval, from, to)
+        : await sessionsBetween(pool, from, to),
     dividends: await dividendsOf(pool, series, from),
     more,
   };
@@ -105,6 +109,14 @@ async function daily(
 
 function toBar({ bar_at, mean_spread, quote_count, ...row }: Row): Bar {
   return { ...row, at: isoOf(bar_at), meanSpread: mean_spread, quoteCount: quote_count };
+}
+
+/** Each date is one. From midnight to the first quote nothing is missing, and so there are no hours within dates. */
+function simulatedSessions(interval: Interval, from: string, to: string): SessionView[] {
+  if (interval !== "1d") return [];
+  return alwaysOpen.sessions(from, to).map(({ date, kind, open, close }) => ({
+    ...{ date, kind, openAt: instantFromDate(open), closeAt: instantFromDate(close) },
+  }));
 }
 
 async function sessionsBetween(pool: pg.Pool, from: string, to: string): Promise<SessionView[]> {

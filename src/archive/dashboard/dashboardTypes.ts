@@ -71,7 +71,7 @@ export type DividendView = { exDate: string; amount: string | null; yield: strin
 export type BarsView = {
   interval: Interval;
   bars: Bar[];
-  /** The exchange's; of the simulated market there are none. */
+  /** The exchange's; of the simulated market its dates, beside bars of days alone. */
   sessions: SessionView[];
   dividends: DividendView[];
   /** Whether older sessions exist than those that were sent. */
