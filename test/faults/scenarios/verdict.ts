@@ -88,7 +88,8 @@ export async function conclude(
     violations.push(
       `the last collector ended with ${exitCode}, ${left} answers not loaded: ${collector.output().slice(-500)}`,
     );
-  if (left > 0) await loadAll({ pool: world.pool, journalDir: world.journalDir, clock: systemClock });
+  // Also where no answer is left: notes of the last slots may be, which the ledger is made of.
+  await loadAll({ pool: world.pool, journalDir: world.journalDir, clock: systemClock });
   const { journaled, quotes, ...rest } = await world.auditor.check({ complete: true });
   violations.push(...rest.violations);
   const ledger = await auditLedger(world.pool, clockMoved ? [] : world.jobs);
