@@ -17,6 +17,7 @@ import { clean } from "./insert.ts";
 import { INSTRUMENT_NAME, placeAccounts } from "./instruments.ts";
 import { accounts, clockSteps, deadLetters, dueSets, misses, openSlots, slots } from "./schema.ts";
 import { isOnCitus } from "./tiers/citus.ts";
+import { withNear } from "./tiers/near.ts";
 import { columnList, insertAll, tablesOn, upsertAll } from "./tableRows.ts";
 
 /**
@@ -267,6 +268,11 @@ export async function missRefused(client: pg.ClientBase, settled: readonly Settl
     .where(and(eq(deadLetters.reason, "refused_by_database"), between(deadLetters.observedAt, since, until)))
     .limit(1);
   if (letters.length === 0) return;
+  const near = { table: "quotes", rows: "where t.observed_at between $1 and $2", values: [since, until] };
+  await withNear(client, [near], () => missAsMalformed(client, settled));
+}
+
+async function missAsMalformed(client: pg.ClientBase, settled: readonly SettledSlot[]): Promise<void> {
   await client.query(
     `with settled as (
        select e.job, e.slot_at, e.source_id, a.id as account_id, e.settled_at

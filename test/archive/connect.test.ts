@@ -97,7 +97,7 @@ test("a lasting connection that breaks is not replaced: what a second one would 
   const lasting = createPool(url, { max: 1, lasting: true });
   try {
     const { rows } = await lasting.query<{ pid: number }>("select pg_backend_pid() as pid");
-    await pool.query("select pg_terminate_backend($1, 10000)", [rows[0]?.pid]);
+    await pool.query("select pg_terminate_backend($1::int, 10000)", [rows[0]?.pid]);
 
     // The first use meets the broken connection, if the pool has not heard of it yet.
     await lasting.query("select 1").catch(() => undefined);

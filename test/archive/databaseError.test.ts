@@ -61,7 +61,7 @@ describe("trying again", () => {
     const client = await pool.connect();
     const { rows } = await client.query<{ pid: number }>("select pg_backend_pid() as pid");
     const broken = once(client, "error");
-    await pool.query("select pg_terminate_backend($1)", [rows[0]?.pid]);
+    await pool.query("select pg_terminate_backend($1::int)", [rows[0]?.pid]);
     await broken;
 
     const error: unknown = await client.query("select 1").catch((reason: unknown) => reason);

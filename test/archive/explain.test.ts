@@ -14,6 +14,12 @@ import { answerRecord, appendAll, at } from "../support/journal.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { answerXml, equityXml } from "../support/xml.ts";
 
+/** Citus has relations of its own in the schema, and its nodes let in nobody who may not log in. */
+const isOnCitus = Boolean(process.env["TEST_CITUS_URL"]);
+const testBeside = isOnCitus ? test.skip : test;
+if (isOnCitus)
+  process.stderr.write("Left out on Citus: who may not make tables there, and whose tables stand beside.\n");
+
 const roles: string[] = [];
 const home = new URL((await freshDatabase({ migrated: false })).url);
 home.pathname = "/postgres";
@@ -92,7 +98,7 @@ describe("a database that is read only", () => {
 });
 
 describe("a right that is missing", () => {
-  test("to make tables is named with the statement that gives it, and that is enough", async () => {
+  testBeside("to make tables is named with the statement that gives it, and that is enough", async () => {
     const database = await freshDatabase({ migrated: false });
     const pool = await poolAs(database, await makeRole());
 
@@ -137,7 +143,7 @@ describe("a right that is missing", () => {
   });
 });
 
-test("tables of another role beside which the archive is to be made are named", async () => {
+testBeside("tables of another role beside which the archive is to be made are named", async () => {
   const database = await freshDatabase({ migrated: false });
   const role = await makeRole();
   await database.pool.query(`create table orders (x int); grant create on schema public to ${role}`);

@@ -87,7 +87,10 @@ test("the primary keys, unique constraints and references are those that Drizzle
       return `${name} f ${list(own)} to ${getTableConfig(foreignTable).name}`;
     }),
   ]);
-  expect(found.map(({ key }) => key).sort()).toEqual(said.sort());
+  // The move to Citus drops references to tables of which every node has a copy.
+  const isThere = (key: string): boolean =>
+    !process.env["TEST_CITUS_URL"] || !/^(?!instruments ).* f .* to (sources|instruments)$/.test(key);
+  expect(found.map(({ key }) => key).sort()).toEqual(said.filter(isThere).sort());
 });
 
 test("every key of a table that grows holds its time column", () => {

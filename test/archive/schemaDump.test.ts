@@ -8,15 +8,22 @@ const kept = readFileSync(new URL("../schema.sql", import.meta.url), "utf8");
 
 const ADMITTING = /^CREATE TRIGGER admit_quotes.*\n|^-- function admit_quotes.*\n\n/gm;
 
-test("the migrations make the schema of test/schema.sql, on this server and its storage tier", async () => {
-  const { pool } = await freshDatabase();
-  const { name } = await readTier(pool);
-  const expected =
-    name === "plain"
-      ? kept
-      : kept.replaceAll(/^CREATE TRIGGER follow_(deleted|changed|truncated)_.*\n/gm, "");
+/** There the move writes functions and views anew, and drops triggers and references: test/archive/citus.test.ts. */
+const isOnCitus = Boolean(process.env["TEST_CITUS_URL"]);
+if (isOnCitus) process.stderr.write("Left out on Citus, where the move changes it: the schema's dump.\n");
 
-  // Community has a trigger that lets bars see into compressed chunks.
-  const dumped = await dumpSchema(pool);
-  expect(name === "community" ? dumped.replaceAll(ADMITTING, "") : dumped).toBe(expected);
-});
+(isOnCitus ? test.skip : test)(
+  "the migrations make the schema of test/schema.sql, on this server and its storage tier",
+  async () => {
+    const { pool } = await freshDatabase();
+    const { name } = await readTier(pool);
+    const expected =
+      name === "plain"
+        ? kept
+        : kept.replaceAll(/^CREATE TRIGGER follow_(deleted|changed|truncated)_.*\n/gm, "");
+
+    // Community has a trigger that lets bars see into compressed chunks.
+    const dumped = await dumpSchema(pool);
+    expect(name === "community" ? dumped.replaceAll(ADMITTING, "") : dumped).toBe(expected);
+  },
+);

@@ -19,7 +19,7 @@ import { answerXml, equityXml, optionXml } from "../support/xml.ts";
 const NOW = "2026-11-20T22:50:00.000000Z";
 
 const offered = await readTier((await freshDatabase()).pool);
-const onTimescale = offered.name !== "plain";
+const onTimescale = offered.timescaledb !== null;
 const onCommunity = offered.name === "community";
 const timescaleTest = onTimescale ? test : test.skip;
 const communityTest = onCommunity ? test : test.skip;
@@ -104,7 +104,9 @@ describe("the storage tier", () => {
     expect(describeTier(offered)).toMatch(
       onTimescale
         ? /^TimescaleDB [\d.]+ (Apache|Community) on PostgreSQL \d+\.\d+$/
-        : /^plain PostgreSQL \d+\.\d+/,
+        : offered.citus === null
+          ? /^plain PostgreSQL \d+\.\d+/
+          : /^Citus [\d.]+ on PostgreSQL \d+\.\d+/,
     );
   });
 
@@ -123,7 +125,7 @@ describe("the storage tier", () => {
         code: "DATABASE_REFUSED",
         message: expect.stringContaining("TimescaleDB"),
       });
-      expect(await readTier(pool)).toMatchObject({ name: "plain" });
+      expect(await readTier(pool)).toMatchObject({ name: offered.name });
     },
   );
 });

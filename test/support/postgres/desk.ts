@@ -17,6 +17,9 @@ export type Desk = { url: string; close: () => Promise<void> };
 /** How long a worker of the server may take to leave the template, in ms: no bound, it ends what hangs. */
 const GONE_WITHIN_MS = 600_000;
 
+/** SQLSTATE of a database that somebody uses: PostgreSQL, Appendix A. And how often a drop is tried then. */
+const [OBJECT_IN_USE, DROPS] = ["55006", 5];
+
 /**
  * @param databaseUrl a server to use, whose user may create databases; null: start one when the first is wanted
  * @param citusUrl a coordinator to use instead: a database is made on each of its nodes, and the archive is moved to Citus in it
@@ -68,10 +71,18 @@ export async function openDesk(databaseUrl: string | null, citusUrl: string | nu
 
   /**
    * On one node after the other: Citus's own worker may be connecting to another node, which waits while that one drops its
-   * database, and the first could not drop its own meanwhile.
+   * database. It may also have come just now; then it is ended with the next attempt.
    */
   async function drop(name: string): Promise<void> {
-    for (const node of nodes) await execute(node, [`drop database if exists ${name} with (force)`]);
+    const statements = [`drop database if exists ${name} with (force)`];
+    for (const node of nodes)
+      for (let attempt = 1; ; attempt++)
+        try {
+          await execute(node, statements);
+          break;
+        } catch (error) {
+          if (attempt === DROPS || (error as { code?: string }).code !== OBJECT_IN_USE) throw error;
+        }
   }
 
   async function answer({ method, url = "" }: IncomingMessage): Promise<string> {
