@@ -586,8 +586,13 @@ export class Collector {
 
   *#plan(jobs: readonly DueJob[], waiting = this.#withdraw()): Iterable<void> {
     const options = this.#outcomes.planOptions;
-    const ownerOf = this.#keeping(waiting);
-    this.#planned = this.#probed(planInTurn(jobs, { ...options, ownerOf }, waiting));
+    // What waits at an account that has gone to another collector is that one's to ask, whoever has the instrument by now.
+    const isAnothers = ({ account }: PlannedCall): boolean =>
+      account !== null && !this.#dispatchers.has(account) && !this.#isCalled(account);
+    for (const call of waiting.filter(isAnothers))
+      this.#outcomes.take(call, { kind: "missed", reason: "down" });
+    const ours = waiting.filter((call) => !isAnothers(call));
+    this.#planned = this.#probed(planInTurn(jobs, { ...options, ownerOf: this.#keeping(ours) }, ours));
     let added = 0;
     for (const call of this.#planned) {
       this.#add(call);
@@ -599,15 +604,17 @@ export class Collector {
 
   /**
    * Whose each instrument is, but that what waits at an account stays there when it has become another collector's: that one
-   * asks for it from the next slot on. What waits at an account that has gone to another collector is that one's to ask.
+   * asks for it from the next slot on. By an agreement it stays in any case: whoever takes that account over within the slot asks
+   * for all of its share.
    */
   #keeping(waiting: readonly PlannedCall[]): OwnerOf | undefined {
     const ownerOf = this.#ownerOf;
     if (!ownerOf) return undefined;
     const kept = new Map<string, string>();
+    const isAgreed = (this.#options.agreedAt?.(this.#options.clock.now()) ?? null) !== null;
     for (const { account, call, wants } of waiting)
       for (const [name, slots] of wants) {
-        if (this.#isCalled(ownerOf(name, call.delayed))) continue;
+        if (!isAgreed && this.#isCalled(ownerOf(name, call.delayed))) continue;
         if (account !== null && this.#dispatchers.has(account)) kept.set(`${call.delayed} ${name}`, account);
         else this.#outcomes.fate(slots, [name], "down");
       }

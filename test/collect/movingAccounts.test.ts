@@ -240,6 +240,18 @@ test("accounts move and agreements change at any moment of a slot: due = stored 
         await two.collectors[1]?.collector.close(0).catch(() => undefined);
       }
     }),
-    { numRuns: 12 },
+    {
+      numRuns: 12,
+      examples: [
+        // It goes in the moment in which it shares the jobs no more.
+        [
+          [
+            { account: "main", afterMs: 44_109, gapMs: 5_924 },
+            { account: "fourth", afterMs: 10_467, gapMs: 0 },
+          ],
+          [60],
+        ],
+      ],
+    },
   );
 }, 120_000);
