@@ -2,6 +2,7 @@
 import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { startLoader, type Loader } from "../../src/archive/loader.ts";
 import { type InjectedBatch, injectedBatch, RECORDS, ROWS } from "../fuzz/engineErrors.ts";
+import { isOnCitus } from "../../src/archive/tiers/citus.ts";
 import { contentOf, countsOf, rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
 import { poolOn } from "../support/database.ts";
@@ -68,6 +69,7 @@ describe("in a trigger of any table", () => {
     ],
     ...["session_bars", "journal_positions"],
   ];
+  const CUT_OR_COPIED = ["instruments", "quotes", "extended_quotes", "session_bars"];
   const FAULT = (table: string, when: string): string => `
     create or replace function fault() returns trigger language plpgsql as
       $$ begin raise exception 'injected' using errcode = '22P02', constraint = 'c', column = 'last', table = '${table}'; end $$;
@@ -79,7 +81,12 @@ describe("in a trigger of any table", () => {
     await alone.load();
     const { url, pool, journalDir, append } = await loadingWorld();
     const admin = poolOn(url, { max: 1 });
-    const left = TABLES.flatMap((table) => [
+    const tables = (await isOnCitus(pool))
+      ? TABLES.filter((table) => !CUT_OR_COPIED.includes(table))
+      : TABLES;
+    if (tables !== TABLES)
+      process.stderr.write("Left out on Citus, whose cut tables have no triggers: theirs.\n");
+    const left = tables.flatMap((table) => [
       [table, "before insert or update"] as const,
       [table, "after insert or update"] as const,
     ]);
@@ -104,7 +111,7 @@ describe("in a trigger of any table", () => {
 
     await recovered;
 
-    expect(met).toEqual(Array.from({ length: 2 * TABLES.length }, () => "22P02"));
+    expect(met).toEqual(Array.from({ length: 2 * tables.length }, () => "22P02"));
     expect(loaders[0]?.failure()).toBeNull();
     expect(withoutIds(await contentOf(pool))).toEqual(withoutIds(await contentOf(alone.pool)));
   });
