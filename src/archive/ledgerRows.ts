@@ -15,7 +15,16 @@ import {
 import { DEFAULT_ACCOUNT } from "../journal/record.ts";
 import { clean } from "./insert.ts";
 import { INSTRUMENT_NAME, placeAccounts } from "./instruments.ts";
-import { accounts, clockSteps, deadLetters, dueSets, misses, openSlots, slots } from "./schema.ts";
+import {
+  accounts,
+  clockSteps,
+  deadLetters,
+  dueSets,
+  misses,
+  openSlots,
+  SIMULATED_SOURCE,
+  slots,
+} from "./schema.ts";
 import { isOnCitus } from "./tiers/citus.ts";
 import { withNear } from "./tiers/near.ts";
 import { columnList, insertAll, tablesOn, upsertAll } from "./tableRows.ts";
@@ -30,7 +39,10 @@ export const MAX_DOWN_ROWS = 100_000;
 const ALL_INSTRUMENTS = "*";
 
 /** The numbers of the two sources that are polled; the first migration gives them. */
-export const LEDGER_SOURCE_IDS: Readonly<Record<LedgerSource, number>> = { account: 1, simulated: 2 };
+export const LEDGER_SOURCE_IDS: Readonly<Record<LedgerSource, number>> = {
+  account: 1,
+  simulated: SIMULATED_SOURCE,
+};
 
 /** How the name of a watchlist begins in the ledger. */
 const WATCHLIST = "watchlist ";

@@ -587,11 +587,9 @@ export class Collector {
   *#plan(jobs: readonly DueJob[], waiting = this.#withdraw()): Iterable<void> {
     const options = this.#outcomes.planOptions;
     // What waits at an account that has gone to another collector is that one's to ask, whoever has the instrument by now.
-    const isAnothers = ({ account }: PlannedCall): boolean =>
-      account !== null && !this.#dispatchers.has(account) && !this.#isCalled(account);
-    for (const call of waiting.filter(isAnothers))
-      this.#outcomes.take(call, { kind: "missed", reason: "down" });
-    const ours = waiting.filter((call) => !isAnothers(call));
+    const ours = waiting.filter(({ account }) => this.#isOurs(account));
+    for (const call of waiting)
+      if (!this.#isOurs(call.account)) this.#outcomes.take(call, { kind: "missed", reason: "down" });
     this.#planned = this.#probed(planInTurn(jobs, { ...options, ownerOf: this.#keeping(ours) }, ours));
     let added = 0;
     for (const call of this.#planned) {
@@ -600,6 +598,11 @@ export class Collector {
       if (added % ADDED_AT_ONCE === 0) yield;
     }
     this.#options.onChange?.();
+  }
+
+  /** Whether what waits at an account is this collector's still; one that is in no file any more was. */
+  #isOurs(account: string | null): boolean {
+    return account === null || this.#dispatchers.has(account) || this.#isCalled(account);
   }
 
   /**
@@ -611,12 +614,12 @@ export class Collector {
     const ownerOf = this.#ownerOf;
     if (!ownerOf) return undefined;
     const kept = new Map<string, string>();
-    const isAgreed = (this.#options.agreedAt?.(this.#options.clock.now()) ?? null) !== null;
     for (const { account, call, wants } of waiting)
       for (const [name, slots] of wants) {
-        if (!isAgreed && this.#isCalled(ownerOf(name, call.delayed))) continue;
-        if (account !== null && this.#dispatchers.has(account)) kept.set(`${call.delayed} ${name}`, account);
-        else this.#outcomes.fate(slots, [name], "down");
+        const isOurs = this.#isCalled(ownerOf(name, call.delayed));
+        if (account !== null && this.#dispatchers.has(account)) {
+          if (!isOurs || this.#options.shares?.isAgreed) kept.set(`${call.delayed} ${name}`, account);
+        } else if (!isOurs) this.#outcomes.fate(slots, [name], "down");
       }
     return kept.size === 0
       ? ownerOf

@@ -202,6 +202,18 @@ test("an account that comes to share the jobs in the midst of a slot has its sha
   expect([...new Set(slots)]).toEqual(["2026-11-20T14:31:00.000000Z"]);
 });
 
+test("what waits at an account that is taken out of the file goes to others, and is missed where nobody asks for it", async () => {
+  const two = startTwo([[START, PRICED]]);
+  const [one] = two.collectors;
+  await two.world.until("2026-11-20T14:30:00.200Z");
+
+  one?.called.delete("second");
+  void one?.collector.replaceAccounts(["second"], []);
+  await two.world.until("2026-11-20T14:31:30Z");
+
+  expectRecounted(two, "2026-11-20T14:31:00");
+});
+
 /** The collectors have agreed on three accounts and on four in turn; a new agreement begins at a half second. */
 function inTurn(afterSeconds: readonly number[]): [from: string, agreed: Agreed][] {
   let atMs = Date.parse(START) + 500;

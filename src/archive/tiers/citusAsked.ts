@@ -4,7 +4,7 @@
  * PostgreSQL puts into the statement around it. What stands on these alone (`surface_at`, `returns`) is as everywhere.
  */
 import { hoursOf, sessionsOf } from "./citusBars.ts";
-import { made } from "./citusViews.ts";
+import { keptPieces, made } from "./citusViews.ts";
 
 /** Of the functions: what they say of an argument and a column of one name, the column is meant. */
 const asking = (signature: string, body: string): string => `
@@ -82,16 +82,18 @@ const ASOF = asking(
   where instrument_name(q.symbol, q.expiration, q.option_type, q.strike) = any ($2)`,
 );
 
+const CHAIN = `returns table (
+  instrument_id integer, underlying_id integer, underlying text, expiration date, option_type text, strike numeric,
+  source text, source_name text, source_id smallint, delayed boolean, observed_at timestamptz,
+  bid numeric, ask numeric, mid numeric, last numeric, volume bigint, delta numeric, spot numeric, moneyness numeric
+)`;
+
 /**
  * Contracts and their underlying lie on different workers, so the quotes of a day of the underlying come to the coordinator. There
  * they are put in order with the contracts': each contract has the last price before it.
  */
 const CHAIN_ROWS = asking(
-  `chain_rows(text, timestamptz) returns table (
-  instrument_id integer, underlying_id integer, underlying text, expiration date, option_type text, strike numeric,
-  source text, source_name text, source_id smallint, delayed boolean, observed_at timestamptz,
-  bid numeric, ask numeric, mid numeric, last numeric, volume bigint, delta numeric, spot numeric, moneyness numeric
-)`,
+  `chain_rows(text, timestamptz) ${CHAIN}`,
   `query
   with contracts as materialized (
     ${quotesAt("$2", "i.symbol = $1 and i.option_type is not null")}
@@ -135,11 +137,7 @@ const CHAIN_ROWS = asking(
 
 /** PL/pgSQL has no argument and column of one name. */
 const CHAIN_AT = `
-create or replace function chain_at(underlying text, at timestamptz) returns table (
-  instrument_id integer, underlying_id integer, underlying text, expiration date, option_type text, strike numeric,
-  source text, source_name text, source_id smallint, delayed boolean, observed_at timestamptz,
-  bid numeric, ask numeric, mid numeric, last numeric, volume bigint, delta numeric, spot numeric, moneyness numeric
-) language sql stable as $$
+create or replace function chain_at(underlying text, at timestamptz) ${CHAIN} language sql stable as $$
   select * from chain_rows($1, $2)
 $$`;
 
@@ -164,14 +162,6 @@ comment on function underlyings() is 'Symbols that have contracts.'`;
 const KEPT_TO =
   "case when extract(epoch from $2) % 300 = 0 then coalesce(d.bars_to, '-infinity') else '-infinity' end";
 
-const KEPT_PIECES = `select k.instrument_id, k.bar_at as at, k.open, k.high, k.low, k.close, k.spread_sum, k.spread_count,
-               k.quote_count, k.volume_before as first_shown, k.volume as shown
-        from intraday_bars k
-        where k.instrument_id = d.instrument_id and k.date = d.date and k.source_id = d.source_id and k.delayed = d.delayed
-          and k.minutes = 5 and k.bar_at < ${KEPT_TO}
-        union all
-        `;
-
 const DATES =
   "d.date between ($3 at time zone 'America/New_York')::date and ($4 at time zone 'America/New_York')::date";
 
@@ -192,7 +182,7 @@ begin
            b.open, b.high, b.low, b.close, b.mean_spread, b.quote_count, b.volume
     from session_bars d
     left join sources s on s.id = d.source_id
-    cross join lateral (${made({ width: "$2", from: `greatest(${KEPT_TO}, d.first_at)`, pieces: KEPT_PIECES })}) b
+    cross join lateral (${made({ width: "$2", from: `greatest(${KEPT_TO}, d.first_at)`, pieces: keptPieces(`< ${KEPT_TO}`) })}) b
     where d.instrument_id = any (ids) and ${DATES} and b.bar_at >= $3 and b.bar_at < $4;
   else
     return query

@@ -19,16 +19,25 @@ const OF_SESSION_BARS = `from session_bars d
 join instruments i on i.id = d.instrument_id
 left join sources s on s.id = d.source_id`;
 
-/** Bars that are kept, of an hour that goes on: `newest_bars` reads them beside the quotes. */
-const KEPT_PIECES = `select k.instrument_id, k.bar_at as at, k.open, k.high, k.low, k.close, k.spread_sum, k.spread_count,
+/** Bars of five minutes that are kept, of a session bar `d`, those of which a condition holds; quotes follow. */
+export const keptPieces = (
+  which: string,
+  join = "",
+): string => `select k.instrument_id, k.bar_at as at, k.open, k.high, k.low, k.close, k.spread_sum, k.spread_count,
                k.quote_count, k.volume_before as first_shown, k.volume as shown
         from intraday_bars k
-        ${sessionsOf("k")}
+        ${join}
         where k.instrument_id = d.instrument_id and k.date = d.date and k.source_id = d.source_id and k.delayed = d.delayed
           and k.minutes = 5
-          and k.bar_at >= bar_beginning(coalesce(d.bars_to, d.first_at), interval '1 hour', ${hoursOf("k")})
+          and k.bar_at ${which}
         union all
         `;
+
+/** Those of an hour that goes on: `newest_bars` reads them beside the quotes. */
+const KEPT_PIECES = keptPieces(
+  `>= bar_beginning(coalesce(d.bars_to, d.first_at), interval '1 hour', ${hoursOf("k")})`,
+  sessionsOf("k"),
+);
 
 const KEPT_BEFORE = `(
                select k.volume from intraday_bars k
