@@ -12,13 +12,11 @@ import { createTestClock } from "../support/clock.ts";
 import { freshDatabase, poolOn, type TestDatabase } from "../support/database.ts";
 import { answerRecord, appendAll, at } from "../support/journal.ts";
 import { tempDir } from "../support/tempDir.ts";
+import { unlessOnCitus } from "../support/unlessOnCitus.ts";
 import { answerXml, equityXml } from "../support/xml.ts";
 
 /** Citus has relations of its own in the schema, and its nodes let in nobody who may not log in. */
-const isOnCitus = Boolean(process.env["TEST_CITUS_URL"]);
-const testBeside = isOnCitus ? test.skip : test;
-if (isOnCitus)
-  process.stderr.write("Left out on Citus: who may not make tables there, and whose tables stand beside.\n");
+const testBeside = unlessOnCitus("who may not make tables there, and whose tables stand beside.");
 
 const roles: string[] = [];
 const home = new URL((await freshDatabase({ migrated: false })).url);

@@ -14,6 +14,7 @@ import { poolOn } from "../support/database.ts";
 import { answerRecord, at } from "../support/journal.ts";
 import { loadingWorld } from "../support/loading.ts";
 import { answerXml, equityXml, optionXml } from "../support/xml.ts";
+import { unlessOnCitus } from "../support/unlessOnCitus.ts";
 
 /** Answers about equities and options, with absent fields, exponents, dividends that change, and a malformed item. */
 function manyAnswers(count: number, from = 0) {
@@ -309,13 +310,9 @@ describe("a quote that the database refuses among 3,000", () => {
   });
 
   /** Citus has no triggers on tables that are cut. */
-  const isOnCitus = Boolean(process.env["TEST_CITUS_URL"]);
-  if (isOnCitus)
-    process.stderr.write(
-      "Left out on Citus, which has no triggers on cut tables: a load that finds no partition.\n",
-    );
+  const testTriggers = unlessOnCitus("which has no triggers on cut tables: a load that finds no partition.");
 
-  (isOnCitus ? test.skip : test)(
+  testTriggers(
     "is none when a partition is missing: that stops the load, and no quote is lost to it",
     async () => {
       const { pool, append, load } = await loadingWorld();

@@ -1,18 +1,18 @@
 import { readFileSync } from "node:fs";
-import { expect, test } from "@jest/globals";
+import { expect } from "@jest/globals";
 import { readTier } from "../../src/archive/tiers/tier.ts";
 import { dumpSchema } from "../../scripts/schema/dump.ts";
 import { freshDatabase } from "../support/database.ts";
+import { unlessOnCitus } from "../support/unlessOnCitus.ts";
 
 const kept = readFileSync(new URL("../schema.sql", import.meta.url), "utf8");
 
 const ADMITTING = /^CREATE TRIGGER admit_quotes.*\n|^-- function admit_quotes.*\n\n/gm;
 
 /** There the move writes functions and views anew, and drops triggers and references: test/archive/citus.test.ts. */
-const isOnCitus = Boolean(process.env["TEST_CITUS_URL"]);
-if (isOnCitus) process.stderr.write("Left out on Citus, where the move changes it: the schema's dump.\n");
+const testDump = unlessOnCitus("where the move changes it: the schema's dump.");
 
-(isOnCitus ? test.skip : test)(
+testDump(
   "the migrations make the schema of test/schema.sql, on this server and its storage tier",
   async () => {
     const { pool } = await freshDatabase();

@@ -9,6 +9,7 @@ import { describeDatabase } from "../../src/config/databaseUrl.ts";
 import { freshDatabase } from "../support/database.ts";
 import { selfSigned } from "../support/selfSigned.ts";
 import { execute, makeServerDir, openOwnServer, type OwnServer } from "../support/postgres/server.ts";
+import { unlessOnCitus } from "../support/unlessOnCitus.ts";
 
 let dir: string;
 let server: OwnServer;
@@ -131,11 +132,10 @@ test("a certificate for another name is good enough for verify-ca, and refused b
 });
 
 /** Citus gives its nodes TLS by itself. */
-const isOnCitus = Boolean(process.env["TEST_CITUS_URL"]);
-if (isOnCitus) process.stderr.write("Left out on Citus, whose nodes have TLS: a server without it.\n");
+const testWithout = unlessOnCitus("whose nodes have TLS: a server without it.");
 
 describe("a server without TLS", () => {
-  (isOnCitus ? test.skip : test)("is reached with prefer, and refused by the mode that insists", async () => {
+  testWithout("is reached with prefer, and refused by the mode that insists", async () => {
     const { url } = await freshDatabase({ migrated: false });
 
     expect(await encrypted(url, "sslmode=prefer")).toBe(false);

@@ -11,14 +11,13 @@ import { freshDatabase } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { duckdbRows } from "./duckdb.ts";
 import { exportableArchive } from "./world.ts";
+import { unlessOnCitus } from "../support/unlessOnCitus.ts";
 
 const archive = await exportableArchive();
 
-const isOnCitus = Boolean(process.env["TEST_CITUS_URL"]);
-if (isOnCitus)
-  process.stderr.write(
-    "Left out on Citus, whose nodes have no common snapshot, and plan by themselves: an export beside a load, its plan.\n",
-  );
+const testSnapshot = unlessOnCitus(
+  "whose nodes have no common snapshot, and plan by themselves: an export beside a load, its plan.",
+);
 
 type Exported = { exitCode: number; stdout: string; stderr: string; out: string };
 
@@ -350,26 +349,23 @@ describe("what is exported", () => {
     ]);
   });
 
-  (isOnCitus ? test.skip : test)(
-    "is of one state of the database, whatever is loaded meanwhile",
-    async () => {
-      const world = await exportableArchive();
-      const loading = world.pool.query(
-        `insert into quotes (observed_at, instrument_id, source_id, delayed, last)
+  testSnapshot("is of one state of the database, whatever is loaded meanwhile", async () => {
+    const world = await exportableArchive();
+    const loading = world.pool.query(
+      `insert into quotes (observed_at, instrument_id, source_id, delayed, last)
        select '2026-11-20 16:00+00'::timestamptz + n * interval '1 microsecond', 1, 1, false, 1 from generate_series(1, 20000) n`,
-      );
+    );
 
-      const { out } = await exported("--format parquet --tables quotes,bars_1d", { url: world.url });
-      await loading;
+    const { out } = await exported("--format parquet --tables quotes,bars_1d", { url: world.url });
+    await loading;
 
-      const [{ n } = {}] = await duckdbRows(`select count(*) as n from '${out}/quotes/*/*.parquet'`);
-      const [{ bars } = {}] = await duckdbRows(
-        `select sum(quote_count) as bars from '${out}/bars_1d/*/*.parquet'`,
-      );
-      expect(["5", "20005"]).toContain(n);
-      expect(bars).toBe(n);
-    },
-  );
+    const [{ n } = {}] = await duckdbRows(`select count(*) as n from '${out}/quotes/*/*.parquet'`);
+    const [{ bars } = {}] = await duckdbRows(
+      `select sum(quote_count) as bars from '${out}/bars_1d/*/*.parquet'`,
+    );
+    expect(["5", "20005"]).toContain(n);
+    expect(bars).toBe(n);
+  });
 });
 
 describe("the manifest", () => {
@@ -447,7 +443,7 @@ describe("the place of an export", () => {
   });
 });
 
-(isOnCitus ? test.skip : test)(
+testSnapshot(
   "a day that the server's statistics do not know yet is read with one look at each row's instrument",
   async () => {
     const { pool } = await freshDatabase();
