@@ -33,13 +33,20 @@ function go(to: string, { replace = false } = {}): void {
   address.value = new URL(location.href);
 }
 
-/** Changes parameters of the address that is shown; empty ones are left out. */
-export function setParameters(changes: Record<string, string>): void {
+/**
+ * Changes parameters of the address that is shown; empty ones are left out.
+ *
+ * @param options.step whether the browser's Back returns to what was shown before: after a choice it does, while somebody
+ *   types or draws it does not
+ */
+export function setParameters(changes: Record<string, string>, { step = true } = {}): void {
   const search = new URLSearchParams(address.value.search);
   for (const [name, value] of Object.entries(changes))
     if (value === "") search.delete(name);
     else search.set(name, value);
-  go(href(address.value.pathname, Object.fromEntries(search)), { replace: true });
+  const to = href(address.value.pathname, Object.fromEntries(search));
+  if (to === address.value.pathname + address.value.search) return;
+  go(to, { replace: !step });
 }
 
 /** Follows links within the page without loading it anew, and the browser's own buttons. */

@@ -6,25 +6,33 @@ import { Await, Empty, Loading, SourceTag } from "../parts/notes.tsx";
 import { Segments } from "../parts/segments.tsx";
 import { nowMs } from "../lib/pageClock.ts";
 import { age, decimal, direction, grouped, signed } from "../lib/format.ts";
-import { useApi, changed, quoteList, seriesKey, trouble } from "../lib/store.ts";
+import { InstrumentSearch } from "../parts/search.tsx";
+import { useSeries } from "../lib/series.ts";
+import { useApi, changed, seriesKey, trouble } from "../lib/store.ts";
 import { INTERVALS, intervalFor, rangeFor, RANGES, sessionsOf } from "../lib/ranges.ts";
 import { href, parameter, setParameters } from "../lib/router.ts";
 
 /** The view. */
 export function InstrumentView() {
-  const rows = quoteList.value;
-  if (rows === null) return trouble.value ? null : <Loading what="the instruments" />;
   const wanted = parameter("name").toUpperCase();
-  const row = chosen(rows, wanted);
+  const rows = useSeries(wanted);
+  if (rows === null) return trouble.value ? null : <Loading what="the instrument" />;
+  const row = chosen(rows);
   return (
     <div class="view">
       <div class="bar">
         <h1 tabIndex={-1}>{row?.instrument ?? "Instrument"}</h1>
-        <Picker rows={rows} row={row} />
+        <InstrumentSearch
+          key={row?.instrument ?? ""}
+          label="Go to another instrument"
+          placeholder="Another instrument"
+          choose={(name) => setParameters({ name, source: "", delayed: "" })}
+        />
+        <Sources series={rows} row={row} />
       </div>
       {row ? (
         <Series key={seriesKey(row)} row={row} />
-      ) : rows.length === 0 ? (
+      ) : wanted === "" ? (
         <Empty title="No quotes yet">The first ones arrive within seconds of a job's first slot.</Empty>
       ) : (
         <Empty title={`Nothing is stored of ${wanted}`}>Choose another instrument above.</Empty>
@@ -33,35 +41,17 @@ export function InstrumentView() {
   );
 }
 
-function chosen(rows: readonly QuoteRow[], name: string): QuoteRow | null {
-  if (name === "") return rows[0] ?? null;
-  const named = rows.filter(({ instrument }) => instrument.toUpperCase() === name);
+function chosen(series: readonly QuoteRow[]): QuoteRow | null {
   const source = parameter("source");
   const delayed = parameter("delayed") === "true";
-  return named.find((row) => String(row.sourceId) === source && row.delayed === delayed) ?? named[0] ?? null;
+  return (
+    series.find((row) => String(row.sourceId) === source && row.delayed === delayed) ?? series[0] ?? null
+  );
 }
 
-function Picker({ rows, row }: { rows: readonly QuoteRow[]; row: QuoteRow | null }) {
-  const series = rows.filter(({ instrument }) => instrument === row?.instrument);
-  const names = [...new Set(rows.map(({ instrument }) => instrument))];
+function Sources({ series, row }: { series: readonly QuoteRow[]; row: QuoteRow | null }) {
   return (
     <>
-      <input
-        key={row?.instrument ?? ""}
-        type="search"
-        list="instruments"
-        aria-label="Go to another instrument"
-        placeholder="Another instrument"
-        onChange={(event) => {
-          const name = event.currentTarget.value.trim();
-          if (name !== "") setParameters({ name, source: "", delayed: "" });
-        }}
-      />
-      <datalist id="instruments">
-        {names.map((name) => (
-          <option key={name} value={name} />
-        ))}
-      </datalist>
       {series.length > 1 && (
         <select
           aria-label="Source"

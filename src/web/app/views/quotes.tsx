@@ -63,7 +63,7 @@ export function QuotesView() {
           value={search}
           onInput={(event) => {
             setSearch(event.currentTarget.value);
-            setParameters({ search: event.currentTarget.value });
+            setParameters({ search: event.currentTarget.value }, { step: false });
           }}
         />
         <Segments
