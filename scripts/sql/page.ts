@@ -1,4 +1,4 @@
-/** docs/sql.md: its questions, and what the fixture's archive answers to them. */
+/** docs/sql.md: its questions, and what the fixture's archive answers to them. docs/cookbook.md has its tasks in the same form. */
 import type pg from "pg";
 import { FIXTURE_AS_OF } from "./fixture.ts";
 
@@ -19,22 +19,21 @@ export function readQuestions(page: string): Question[] {
 /** The page with the results that the database gives now. */
 export async function answerPage(page: string, pool: pg.Pool): Promise<string> {
   let answered = page;
-  for (const { sql, result } of readQuestions(page)) {
-    const now = await answer(pool, sql);
-    answered = answered.replace(
-      `${sql}\`\`\`\n\n\`\`\`text\n${result}`,
-      () => `${sql}\`\`\`\n\n\`\`\`text\n${now}`,
-    );
-  }
+  for (const question of readQuestions(page))
+    answered = withResult(answered, question, await answer(pool, question.sql));
   return answered;
 }
 
+/** The page with another result below a question's statement. */
+export function withResult(page: string, { sql, result }: Question, now: string): string {
+  return page.replace(`${sql}\`\`\`\n\n\`\`\`text\n${result}`, () => `${sql}\`\`\`\n\n\`\`\`text\n${now}`);
+}
+
+/** What a statement gives: the names of its columns, and its rows. */
+export type Answer = { names: string[]; rows: unknown[][] };
+
 /** What a statement gives. @param asOf what time it is in the archive; default: the fixture's */
-export async function ask(
-  pool: pg.Pool,
-  sql: string,
-  asOf = FIXTURE_AS_OF,
-): Promise<{ names: string[]; rows: unknown[][] }> {
+export async function ask(pool: pg.Pool, sql: string, asOf = FIXTURE_AS_OF): Promise<Answer> {
   const client = await pool.connect();
   try {
     await client.query(`begin; set local quotekeeper.as_of = '${asOf}'`);
@@ -46,9 +45,13 @@ export async function ask(
   }
 }
 
-/** A result as a table of text; numbers to the right, as psql prints them. */
+/** What the fixture's archive answers, as a table of text. */
 export async function answer(pool: pg.Pool, sql: string): Promise<string> {
-  const { names, rows } = await ask(pool, sql);
+  return textTable(await ask(pool, sql));
+}
+
+/** An answer as a table of text; numbers to the right, as psql prints them. */
+export function textTable({ names, rows }: Answer): string {
   const lines = rows.map((row) => row.map((value: unknown) => (value === null ? "" : shown(value))));
   const widths = names.map((name, place) =>
     Math.max(name.length, ...lines.map((line) => line[place]?.length ?? 0)),
