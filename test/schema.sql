@@ -1081,7 +1081,7 @@ comment on view option_surface is 'Implied volatilities and greeks of the contra
 
 -- function quote_bars(of_instrument integer, of_source smallint, of_delayed boolean, from_at timestamp with time zone, to_at timestamp with time zone, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone, width interval) returns TABLE(session text, bar_at timestamp with time zone, open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint), text 963c032a1eed05c2aa49d3c6df190c1c
 
--- function quotes_at(at timestamp with time zone) returns TABLE(instrument_id integer, security_type text, symbol text, expiration date, option_type text, strike numeric, description text, underlying_id integer, source text, source_name text, source_id smallint, delayed boolean, observed_at timestamp with time zone, bid numeric, ask numeric, last numeric, change numeric, pct_change numeric, bid_size bigint, ask_size bigint, volume bigint, delta numeric), text bea2c52e5ae06da1231bba7bcdd2c800
+-- function quotes_at(at timestamp with time zone) returns TABLE(instrument_id integer, security_type text, symbol text, expiration date, option_type text, strike numeric, description text, underlying_id integer, source text, source_name text, source_id smallint, delayed boolean, observed_at timestamp with time zone, bid numeric, ask numeric, last numeric, change numeric, pct_change numeric, bid_size bigint, ask_size bigint, volume bigint, delta numeric), text 843aedb7b3bcbe1010872ec8246b7c30
 
 -- function recompute_session_bars(from_date date, to_date date) returns bigint, text 8944e7a7b1a086d0848e4590f78e6655
 

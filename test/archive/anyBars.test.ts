@@ -173,7 +173,7 @@ describe("bars of any width", () => {
          from bars('AAPL', $1, '2026-11-01 00:00-04', '2026-12-01 00:00-05') order by date, close`,
         [width],
       );
-      const each = { n: String(3 - n), source_name: expect.any(String) as string };
+      const each = { n: String(3 - n), source_name: expect.any(String) as unknown };
       expect(found).toEqual(
         days.flatMap((date) => [
           { ...each, date, delayed: false, close: "1", volume: String(10 * (3 - n)) },
