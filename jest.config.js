@@ -5,6 +5,7 @@ export default {
   // Without contexts: see there. So nothing is for jest to transform.
   testRunner: "<rootDir>/test/support/jest-circus/runner.js",
   testEnvironment: "<rootDir>/test/support/jest-circus/environment.js",
+  testSequencer: "<rootDir>/test/support/jest-circus/sequencer.js",
   transform: {},
   injectGlobals: false,
   // One turn more after each test, so that a promise it left to fail is known as its own.

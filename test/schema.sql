@@ -1033,7 +1033,7 @@ comment on view option_surface is 'Implied volatilities and greeks of the contra
 
 -- function bar_beginning(at timestamp with time zone, width interval, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone) returns timestamp with time zone, text c045b20211fd79a32098719cce840753
 
--- function bars(instrument text, width interval, from_at timestamp with time zone, to_at timestamp with time zone) returns TABLE(instrument_id integer, source text, source_name text, delayed boolean, date date, session text, bar_at timestamp with time zone, open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint), text b4389f4aa7fd4af712cfb3310abb553f
+-- function bars(instrument text, width interval, from_at timestamp with time zone, to_at timestamp with time zone) returns TABLE(instrument_id integer, source text, source_name text, delayed boolean, date date, session text, bar_at timestamp with time zone, open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint), text 426ac4d3b39720946cb65c09a0e01a30
 
 -- function chain_at(underlying text, at timestamp with time zone) returns TABLE(instrument_id integer, underlying_id integer, underlying text, expiration date, option_type text, strike numeric, source text, source_name text, source_id smallint, delayed boolean, observed_at timestamp with time zone, bid numeric, ask numeric, mid numeric, last numeric, volume bigint, delta numeric, spot numeric, moneyness numeric), text 8cf01b79dd837703e010109ff6547984
 
@@ -1081,7 +1081,7 @@ comment on view option_surface is 'Implied volatilities and greeks of the contra
 
 -- function quote_bars(of_instrument integer, of_source smallint, of_delayed boolean, from_at timestamp with time zone, to_at timestamp with time zone, pre_at timestamp with time zone, open_at timestamp with time zone, close_at timestamp with time zone, post_at timestamp with time zone, width interval) returns TABLE(session text, bar_at timestamp with time zone, open numeric, high numeric, low numeric, close numeric, mean_spread numeric, quote_count bigint, volume bigint), text 963c032a1eed05c2aa49d3c6df190c1c
 
--- function quotes_at(at timestamp with time zone) returns TABLE(instrument_id integer, security_type text, symbol text, expiration date, option_type text, strike numeric, description text, underlying_id integer, source text, source_name text, source_id smallint, delayed boolean, observed_at timestamp with time zone, bid numeric, ask numeric, last numeric, change numeric, pct_change numeric, bid_size bigint, ask_size bigint, volume bigint, delta numeric), text bea2c52e5ae06da1231bba7bcdd2c800
+-- function quotes_at(at timestamp with time zone) returns TABLE(instrument_id integer, security_type text, symbol text, expiration date, option_type text, strike numeric, description text, underlying_id integer, source text, source_name text, source_id smallint, delayed boolean, observed_at timestamp with time zone, bid numeric, ask numeric, last numeric, change numeric, pct_change numeric, bid_size bigint, ask_size bigint, volume bigint, delta numeric), text 843aedb7b3bcbe1010872ec8246b7c30
 
 -- function recompute_session_bars(from_date date, to_date date) returns bigint, text 8944e7a7b1a086d0848e4590f78e6655
 

@@ -17,9 +17,10 @@ import { createLogger } from "../src/cli/terminal/logger.ts";
 import { runProgram } from "../src/cli/program.ts";
 import { openFetchQuotes } from "../src/collect/fetchQuotes.ts";
 import { loadConfig } from "../src/config/loadEnvironment.ts";
-import { createObserver } from "../src/clock.ts";
+import { createObserver, systemClock } from "../src/clock.ts";
 import { openJournal } from "../src/journal/writer.ts";
 import { percentEncode } from "../src/quotes-api/percentEncode.ts";
+import { PAUSE_MS } from "../src/web/guard/tries.ts";
 import { capturedEdges, run } from "./cli/edges.ts";
 import { compileProgram } from "./support/compileProgram.ts";
 import { selfSigned } from "./support/selfSigned.ts";
@@ -29,6 +30,7 @@ import { freshDatabase, poolOn } from "./support/database.ts";
 import { symbolsCall } from "./support/journal.ts";
 import { closedPort, startStubService, type StubAnswer, type StubService } from "./support/stubService.ts";
 import { tempDir } from "./support/tempDir.ts";
+import { until } from "./support/until.ts";
 import { answerXml, equityXml } from "./support/xml.ts";
 
 /** Odd characters, so that a credential is written differently in a URL, in XML and in JSON. */
@@ -288,8 +290,16 @@ describe("while `start` runs against a service that quotes what it refuses", () 
     const jobs = tempDir();
     writeFileSync(
       join(jobs, "job.yaml"),
-      'name: j\nschedule: "* * * * *"\nsession: always\nsymbols: [AAPL]\n',
+      // Each second: a minute's next slot would be waited for.
+      'name: j\nschedule: "* * * * * *"\nsession: always\nsymbols: [AAPL]\n',
     );
+    // Wrong tokens are looked at with a pause between: it passes before each page.
+    let aheadMs = 0;
+    const clock = {
+      ...systemClock,
+      now: () => new Date(Date.now() + aheadMs),
+      monotonicMs: () => systemClock.monotonicMs() + aheadMs,
+    };
     const {
       edges,
       stdout,
@@ -297,6 +307,7 @@ describe("while `start` runs against a service that quotes what it refuses", () 
       interrupt,
       said: saidOn,
     } = capturedEdges({
+      clock,
       env: settings(service.baseUrl, {
         ...{ QUOTEKEEPER_JOBS_DIR: jobs, QUOTEKEEPER_HTTP_PORT: "0", QUOTEKEEPER_WEB_TOKEN: WEB_TOKEN },
       }),
@@ -304,12 +315,13 @@ describe("while `start` runs against a service that quotes what it refuses", () 
 
     const ended = runProgram(["start"], edges);
     const [, dashboard = ""] = await saidOn(/Dashboard +(\S+)/);
-    while (!stderr().includes("SERVICE_UNAUTHORIZED")) await new Promise((resolve) => setImmediate(resolve));
+    await until(() => stderr().includes("SERVICE_UNAUTHORIZED"), "the refusal");
     const pages: string[] = [];
     const statuses = new Set<number>();
     for (const path of PAGES) {
       const address = `${dashboard.replace(/\/$/, "")}${path}`;
       for (const headers of CALLERS) {
+        aheadMs += PAUSE_MS;
         const response = await fetch(address, { headers });
         statuses.add(response.status);
         const text = path === "/api/events" ? firstEvents(response) : response.text();

@@ -42,7 +42,7 @@ async function peakOf(pid: number | undefined): Promise<number | null> {
 }
 
 /** The processor time that a process has taken so far; null where the system does not say. */
-async function cpuOf(pid: number | undefined): Promise<number | null> {
+export async function cpuOf(pid: number | undefined): Promise<number | null> {
   const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => "");
   // Fields after the name in parentheses: utime and stime are the 12th and 13th, in ticks of 10 ms.
   const [user, system] = stat

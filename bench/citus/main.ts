@@ -138,7 +138,10 @@ async function fill(pool: pg.Pool, sessions: readonly { date: string; open: Date
   for (const table of ["quotes", "extended_quotes", "session_bars", "intraday_bars", "instruments"])
     await client.query(`delete from ${table}`);
   await client.query("select setval('instruments_id_seq', 1, false)");
-  await fillInstruments(client);
+  await fillInstruments(
+    client,
+    sessions.map(({ date }) => date),
+  );
   for (const [place, { open: at }] of sessions.entries()) await fillSession(client, at, place);
   await client.query("select recompute_session_bars($1, $2)", [sessions[0]?.date, sessions.at(-1)?.date]);
   await client.query("vacuum analyze");

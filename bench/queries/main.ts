@@ -1,9 +1,11 @@
 /**
  * `npm run bench:queries [-- --rows 20000000]`: how long the views take over that many quotes, beside the same
- * question asked of the raw tables; medians. It works in a database of its own, dropped at the end: on the server of
- * TEST_DATABASE_URL, or on an embedded one. Exit code 1 when a view misses its target. With `--documented` the questions of
- * docs/sql.md instead.
+ * question asked of the raw tables, and the functions of docs/sql.md beside `latest_quotes`; medians. It works in a database
+ * of its own, dropped at the end: on the server of TEST_DATABASE_URL, or on an embedded one. With `--database NAME` that one is
+ * made and kept, or used as it is, so that it is filled once. `--functions` asks the functions alone, `--plans` prints what the
+ * server does for each of them, `--documented` asks the questions of docs/sql.md. Exit code 1 when a bound is missed.
  */
+import { parseArgs } from "node:util";
 import { performance } from "node:perf_hooks";
 import type pg from "pg";
 import { migrate } from "../../src/archive/migrations.ts";
@@ -12,6 +14,7 @@ import { describeTier, readTier } from "../../src/archive/tiers/tier.ts";
 import { execute, startTestServer } from "../../test/support/postgres/server.ts";
 import { instantFromDate } from "../../src/clock.ts";
 import { askDocumented, DOCUMENTED_ROWS } from "./documented.ts";
+import { askFunctions, printPlans } from "./functions.ts";
 import { fillInstruments, fillSession, sessionDates } from "./market.ts";
 import { type Question, questions } from "./questions.ts";
 
@@ -20,37 +23,49 @@ const ROUNDS = 9;
 const RAW_ROUNDS = 3;
 const MOST_BYTES = 8e9;
 
-const at = process.argv.indexOf("--rows");
-const isDocumented = process.argv.includes("--documented");
-const wanted = at > 0 ? Number(process.argv[at + 1]) : isDocumented ? DOCUMENTED_ROWS : 20_000_000;
+const { values: options } = parseArgs({
+  options: {
+    rows: { type: "string" },
+    documented: { type: "boolean", default: false },
+    functions: { type: "boolean", default: false },
+    plans: { type: "boolean", default: false },
+    database: { type: "string" },
+  },
+});
+const wanted = Number(options.rows ?? (options.documented ? DOCUMENTED_ROWS : 20_000_000));
 const server = process.env["TEST_DATABASE_URL"]
   ? { url: process.env["TEST_DATABASE_URL"], close: async () => undefined }
   : await startTestServer();
-const name = `quotekeeper_bench_${process.pid}`;
+const name = options.database ?? `quotekeeper_bench_${process.pid}`;
 const url = new URL(server.url);
 url.pathname = `/${name}`;
-await execute(server.url, [`create database ${name}`]);
+const isKept = options.database !== undefined && (await isThere());
+if (!isKept) await execute(server.url, [`create database ${name}`]);
 const pool = createPool(url.href, { max: 1 });
 try {
   process.exitCode = await run(pool);
 } finally {
   await pool.end();
-  await execute(server.url, [`drop database ${name} with (force)`]);
+  if (options.database === undefined) await execute(server.url, [`drop database ${name} with (force)`]);
   await server.close();
 }
 
 async function run(database: pg.Pool): Promise<number> {
-  await migrate(database, instantFromDate(new Date()));
-  const dates = await fill(database);
+  if (!isKept) await fill(database);
+  const dates = await datesOf(database);
   const rows = await oneNumber(database, "select count(*) as n from quotes");
-  const tier = await readTier(database);
-  if (tier.name === "community") await settle(database, dates.at(-1) ?? "");
-  await database.query("vacuum analyze");
   const bytes = await databaseBytes(database);
   console.log(
-    `${describeTier(tier)}: ${rows.toLocaleString("en")} rows in quotes, as many in extended_quotes, ${(bytes / 1e9).toFixed(1)} GB`,
+    `${describeTier(await readTier(database))}: ${rows.toLocaleString("en")} rows in quotes, as many in extended_quotes, ${(bytes / 1e9).toFixed(1)} GB`,
   );
-  if (isDocumented) return (await askDocumented(database)) > 0 ? 1 : 0;
+  if (options.plans) await printPlans(database, dates);
+  if (options.documented) return (await askDocumented(database)) > 0 ? 1 : 0;
+  const missed = options.functions ? 0 : await askViews(database, dates);
+  return missed + (await askFunctions(database, dates)) > 0 ? 1 : 0;
+}
+
+/** @returns how many views take too long */
+async function askViews(database: pg.Pool, dates: readonly string[]): Promise<number> {
   console.log(
     `${"question".padEnd(52)}${"view".padStart(12)}${"target".padStart(12)}${"raw tables".padStart(14)}`,
   );
@@ -63,14 +78,16 @@ async function run(database: pg.Pool): Promise<number> {
       `${question.name.padEnd(52)}${ms(view).padStart(12)}${`< ${question.targetMs} ms`.padStart(12)}${ms(raw).padStart(14)}`,
     );
   }
-  return missed > 0 ? 1 : 0;
+  return missed;
 }
 
-async function fill(database: pg.Pool): Promise<string[]> {
+async function fill(database: pg.Pool): Promise<void> {
+  await migrate(database, instantFromDate(new Date()));
   const sessions = sessionDates(wanted, new Date());
+  const dates = sessions.map(({ date }) => date);
   const client = await database.connect();
   try {
-    await fillInstruments(client);
+    await fillInstruments(client, dates);
     for (const [place, { date, open }] of sessions.entries()) {
       await fillSession(client, open, place);
       if ((await databaseBytes(client)) > MOST_BYTES)
@@ -79,7 +96,22 @@ async function fill(database: pg.Pool): Promise<string[]> {
   } finally {
     client.release();
   }
-  return sessions.map(({ date }) => date);
+  if ((await readTier(database)).name === "community") await settle(database, dates.at(-1) ?? "");
+  await database.query("vacuum analyze");
+}
+
+async function datesOf(database: pg.Pool): Promise<string[]> {
+  const { rows } = await database.query<{ date: string }>(
+    "select distinct date::text from session_bars where instrument_id = 1 order by 1",
+  );
+  return rows.map(({ date }) => date);
+}
+
+async function isThere(): Promise<boolean> {
+  const all = createPool(server.url, { max: 1 });
+  const { rows } = await all.query("select from pg_database where datname = $1", [name]);
+  await all.end();
+  return rows.length > 0;
 }
 
 /** What the policies would do in their own time. */

@@ -151,6 +151,40 @@ describe("bars of any width", () => {
     );
   });
 
+  test("of days and more come apart by source and kind of feed", async () => {
+    const pool = await archive("AAPL");
+    await see(
+      pool,
+      ...["2026-11-18", "2026-11-19"].flatMap((date) => [
+        { at: `${date} 10:00:01`, last: "1", volume: "10" },
+        { at: `${date} 10:00:02`, delayed: true, last: "2", volume: "20" },
+        { at: `${date} 10:00:03`, source: 2, last: "3", volume: "30" },
+      ]),
+    );
+
+    for (const [width, days] of [
+      ["1 day", ["2026-11-18", "2026-11-19"]],
+      ["7 days", ["2026-11-18"]],
+    ] as const) {
+      const n = days.length;
+      const found = await rowsOfQuery(
+        pool,
+        `select date, source_name, delayed, close, quote_count as n, volume
+         from bars('AAPL', $1, '2026-11-01 00:00-04', '2026-12-01 00:00-05') order by date, close`,
+        [width],
+      );
+      const each = { n: String(3 - n), source_name: expect.any(String) as unknown };
+      expect(found).toEqual(
+        days.flatMap((date) => [
+          { ...each, date, delayed: false, close: "1", volume: String(10 * (3 - n)) },
+          { ...each, date, delayed: true, close: "2", volume: String(20 * (3 - n)) },
+          { ...each, date, delayed: false, close: "3", volume: String(30 * (3 - n)) },
+        ]),
+      );
+      expect(new Set(found.map(({ source_name }) => source_name)).size).toBe(2);
+    }
+  });
+
   test("of days and more hold the sessions of each, weeks from Monday on", async () => {
     const pool = await archive("AAPL", "MSFT");
     await see(
