@@ -17,7 +17,7 @@ export type HelpIndex = {
 export type Hit = { slug: string; title: string; anchor: string; heading: string };
 
 /** Hits that a reader still looks at. */
-const MOST_HITS = 20;
+export const MOST_HITS = 20;
 
 /** From this length on, a word is also found inside of others: `url` in `QUOTES_BASE_URL`. */
 const INSIDE_FROM = 3;

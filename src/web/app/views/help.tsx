@@ -4,7 +4,7 @@ import "../style/help.css";
 import type { Problem } from "../../api/types.ts";
 import { ProblemNote } from "../parts/notes.tsx";
 import { ApiProblem, ask } from "../lib/api.ts";
-import { type HelpIndex, type HelpPage, type Hit, search, snippet } from "../lib/helpSearch.ts";
+import { type HelpIndex, type HelpPage, type Hit, MOST_HITS, search, snippet } from "../lib/helpSearch.ts";
 import { go, heading, parameter, path, setParameters } from "../lib/router.ts";
 import { meta } from "../lib/store.ts";
 
@@ -85,7 +85,7 @@ function Hits({ index, question }: { index: HelpIndex; question: string }) {
   return (
     <>
       <h1 tabIndex={-1} aria-live="polite">
-        {hits.length === 0 ? `No page says anything of “${question}”` : `Found in ${hits.length} places`}
+        {hits.length === 0 ? `No page says anything of “${question}”` : found(hits.length)}
       </h1>
       <ol class="hits" onKeyDown={move}>
         {hits.map((hit) => (
@@ -100,6 +100,11 @@ function Hits({ index, question }: { index: HelpIndex; question: string }) {
       </ol>
     </>
   );
+}
+
+function found(count: number): string {
+  if (count === 1) return "Found in one place";
+  return count < MOST_HITS ? `Found in ${count} places` : `The likeliest ${count} places`;
 }
 
 /** Files that were loaded: hits show pieces of pages, and whoever goes back does not wait. */
