@@ -9,6 +9,9 @@ COPY tsconfig.json vite.config.js ./
 COPY bin ./bin
 COPY scripts ./scripts
 COPY src ./src
+# The dashboard's Help.
+COPY docs ./docs
+COPY README.md CHANGELOG.md ./
 RUN npm run build
 
 # Without what only development needs; the embedded PostgreSQL, for machines without a server, is a part of that.

@@ -54,7 +54,7 @@ function write(path, content) {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, content);
   // Packed once, here: the server sends it as it is to whoever takes it.
-  if (/\.(html|js|css)$/.test(path)) writeFileSync(`${path}.gz`, gzipSync(content, { level: 9 }));
+  if (/\.(html|js|css|json)$/.test(path)) writeFileSync(`${path}.gz`, gzipSync(content, { level: 9 }));
 }
 
 /** Drafts of builds that were killed. */

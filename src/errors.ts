@@ -156,12 +156,12 @@ const table = {
   WATCHLISTS_INVALID: {
     retryable: false,
     exitCode: 2,
-    hint: "Correct the file that --watchlists names: it lists ids, each with its symbols, as docs/serve.md shows.",
+    hint: "Correct the file that --watchlists names: it lists ids, each with its symbols, as docs/serve-market.md shows.",
   },
   FAULTS_INVALID: {
     retryable: false,
     exitCode: 2,
-    hint: "Correct --faults; docs/serve.md describes each fault.",
+    hint: "Correct --faults; docs/serve-faults.md describes each fault.",
   },
   ACCOUNTS_DRAINED: {
     retryable: false,
@@ -186,12 +186,12 @@ const table = {
   BACKFILL_MAP_INVALID: {
     retryable: false,
     exitCode: 2,
-    hint: "Correct the lines of the --map file named above; docs/backfill.md describes each option.",
+    hint: "Correct the lines of the --map file named above; docs/backfill-csv.md describes each option.",
   },
   BACKFILL_EXPORT_INVALID: {
     retryable: false,
     exitCode: 2,
-    hint: "Name the directory of a finished, unchanged export of the default tables; docs/backfill.md says what is imported from it.",
+    hint: "Name the directory of a finished, unchanged export of the default tables; docs/backfill-export.md says what is imported from it.",
   },
   BACKFILL_OVERTAKEN: {
     retryable: true,
@@ -201,7 +201,7 @@ const table = {
   SWEEP_INVALID: {
     retryable: false,
     exitCode: 2,
-    hint: "Correct the places named above; docs/backfill.md shows what a sweep can be given.",
+    hint: "Correct the places named above; docs/sweep.md shows what a sweep can be given.",
   },
   SWEEP_NO_ROOM: {
     retryable: false,
@@ -246,7 +246,7 @@ const table = {
   DATABASE_TLS_FAILED: {
     retryable: false,
     exitCode: 1,
-    hint: "Choose another sslmode in DATABASE_URL, or name the authority of the server's certificate with sslrootcert=FILE; docs/deploy.md explains each mode.",
+    hint: "Choose another sslmode in DATABASE_URL, or name the authority of the server's certificate with sslrootcert=FILE; docs/database-server.md explains each mode.",
   },
   DATABASE_FAILED: {
     retryable: false,
@@ -306,7 +306,7 @@ const table = {
   JOURNAL_RECORD_TOO_LARGE: {
     retryable: false,
     exitCode: 1,
-    hint: "The record was not written; docs/journal.md names the limits.",
+    hint: "The record was not written; docs/journal-format.md names the limits.",
   },
   JOURNAL_CLOSED: {
     retryable: false,
@@ -321,7 +321,7 @@ const table = {
   JOURNAL_DAMAGED: {
     retryable: false,
     exitCode: 1,
-    hint: "All other records are whole. `quotekeeper journal verify` lists what is damaged; docs/journal.md says what may have caused it.",
+    hint: "All other records are whole. `quotekeeper journal verify` lists what is damaged; docs/journal-damage.md says what may have caused it.",
   },
   JOURNAL_INCOMPLETE: {
     retryable: false,

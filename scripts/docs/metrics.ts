@@ -22,7 +22,7 @@ export function metricsPage(): string {
     GENERATED,
     "# Metrics",
     "Source: `src/web/monitoring/definitions.ts`.",
-    "`quotekeeper start` and `quotekeeper web` answer `/metrics` in Prometheus' text format, at the address of the dashboard. With `QUOTEKEEPER_WEB_TOKEN` set, it wants the token as `Authorization: Bearer`. [deploy.md](deploy.md) shows the scrape configuration and alert rules.",
+    "`quotekeeper start` and `quotekeeper web` answer `/metrics` in Prometheus' text format, at the address of the dashboard. With `QUOTEKEEPER_WEB_TOKEN` set, it wants the token as `Authorization: Bearer`. [Watch it](monitoring.md) shows the scrape configuration and alert rules.",
     "Labels have the values named here and no others: no symbol, no address, no credential is ever one. What is an account's has the label `account`, also where there is one; `sum without (account)` is the whole. Its series are there from its first moment, and go when it does. What cannot be found out at the moment is absent, and not 0. Counters begin anew with the process. `process_*` and `nodejs_*` are [prom-client](https://www.npmjs.com/package/prom-client)'s own.",
     markdownTable(["Metric", "Kind", "Labels", "What it says"], rows),
     `The buckets of \`quotekeeper_slot_lateness_seconds\` end at ${LATENESS_BUCKETS.join(", ")} seconds.`,

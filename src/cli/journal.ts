@@ -46,7 +46,7 @@ const place = z.strictObject({
 const damage = z.strictObject({
   offset: count.describe("Offset in the uncompressed segment."),
   length: count.describe("Length in bytes."),
-  reason: reason.describe("What is wrong, see docs/journal.md."),
+  reason: reason.describe("What is wrong, see docs/journal-damage.md."),
 });
 
 /** `journal list --json`. */
@@ -100,7 +100,7 @@ export const journalVerifyJson = z.strictObject({
         segment: z.string().describe("Name of the segment; `segments.jsonl`: the list of segments."),
         problem: z
           .enum(["missing", "foreign", "reordered", "altered", "list_lost"])
-          .describe("What is wrong, see docs/journal.md."),
+          .describe("What is wrong, see docs/journal-damage.md."),
         detail: z.string().describe("What was expected or found."),
       }),
     )
@@ -138,7 +138,7 @@ export const journalRepairJson = z.strictObject({
         segment: z.string().describe("Name of the segment."),
         offset: count.describe("Offset of the stretch in the uncompressed segment."),
         length: count.describe("Its length in bytes."),
-        reason: reason.describe("What is wrong, see docs/journal.md."),
+        reason: reason.describe("What is wrong, see docs/journal-damage.md."),
         file: z.string().describe("File name of the copy."),
         fileBytes: count.describe("Size of the copy."),
         sha256: z.string().describe("SHA-256 of the copy."),

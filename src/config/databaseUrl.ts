@@ -13,7 +13,7 @@ const SSL_MODES = ["disable", "prefer", "require", "verify-ca", "verify-full", "
  */
 export const SCRAM = "scram-sha-256";
 
-/** How much TLS is wanted, see docs/deploy.md. */
+/** How much TLS is wanted, see docs/database-server.md. */
 export type SslMode = (typeof SSL_MODES)[number];
 
 const ENCODED =

@@ -10,7 +10,7 @@ import { PACKAGE_ROOT } from "../packageRoot.ts";
 import { refusal } from "./live.ts";
 
 /** Paths of the page: each is a view, drawn by the same document. */
-const VIEW_PATHS = ["/", "/quotes", "/instrument", "/chain", "/coverage"];
+const VIEW_PATHS = ["/", "/quotes", "/instrument", "/chain", "/coverage", "/help", "/help/*"];
 
 const PAGE = "index.html";
 
@@ -23,7 +23,10 @@ const BUILT = join(PACKAGE_ROOT, "dist", "dashboard");
  */
 export async function serveAssets(app: FastifyInstance, root: string | null = builtInto()): Promise<void> {
   await app.register(async (page) => {
-    page.addHook("onRoute", (route) => void (route.config = { ...route.config, open: true }));
+    page.addHook("onRoute", (route) => {
+      // The login needs no documentation.
+      if (!route.url.startsWith("/docs/")) route.config = { ...route.config, open: true };
+    });
     if (root !== null)
       await page.register(files, {
         ...{ root, wildcard: false, index: false, preCompressed: true, cacheControl: false },

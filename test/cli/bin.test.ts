@@ -7,7 +7,10 @@ import { describe, expect, test } from "@jest/globals";
 import { tempDir } from "../support/tempDir.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
-const CHECKOUT = ["bin", "scripts", "src", "package.json", "tsconfig.json", "vite.config.js"];
+const CHECKOUT = [
+  ...["bin", "scripts", "src", "docs", "README.md", "CHANGELOG.md"],
+  ...["package.json", "tsconfig.json", "vite.config.js"],
+];
 
 function placeOf(names: readonly string[], main: string | null = null): string {
   const root = tempDir();

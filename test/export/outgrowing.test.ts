@@ -8,13 +8,15 @@ import { freshDatabase } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { duckdbRows } from "./duckdb.ts";
 
-const page = readFileSync(new URL("../../docs/outgrowing.md", import.meta.url), "utf8");
+const pages = ["outgrowing", "lake-duckdb"]
+  .map((name) => readFileSync(new URL(`../../docs/${name}.md`, import.meta.url), "utf8"))
+  .join("\n");
 const lake = join(tempDir(), "lake");
 const { pool, url } = await freshDatabase();
 await fillFixture(pool);
 const written = await run(["lake", "--out", lake], { DATABASE_URL: url });
 
-const statements = [...page.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, sql = ""]) => sql);
+const statements = [...pages.matchAll(/```sql\n([\s\S]*?)```/g)].map(([, sql = ""]) => sql);
 const duckdb = statements.filter((sql) => sql.includes("read_parquet"));
 
 test("the page shows four statements for DuckDB", () => {

@@ -17,8 +17,13 @@ const machines = {
 };
 
 /** What is answered without the token: the login, the page it stands on with its files, and whether the process lives. */
-const OPEN = ["/", "/quotes", "/instrument", "/chain", "/coverage", "/icon.svg", "/healthz", "/api/login"];
+const OPEN = [
+  ...["/", "/quotes", "/instrument", "/chain", "/coverage", "/help", "/help/*"],
+  ...["/icon.svg", "/healthz", "/api/login"],
+];
 const isOpen = (path: string): boolean => OPEN.includes(path) || path.startsWith("/assets/");
+/** The pages of Help, of which one stands for all. */
+const isPage = (path: string): boolean => path.startsWith("/docs/") && path !== "/docs/dashboard.json";
 
 /** Every route that the server adds, found out while it does: one that comes later is walked too. */
 const routes: { method: string; path: string }[] = [];
@@ -84,23 +89,24 @@ async function walk(
 
 describe("the routes of the dashboard", () => {
   test("are known to this test, one by one", () => {
-    const closed = new Set(routes.map(({ path }) => path).filter((path) => !isOpen(path)));
+    const closed = new Set(routes.map(({ path }) => path).filter((path) => !isOpen(path) && !isPage(path)));
 
     expect([...closed].sort()).toEqual([
       ...["/api/bars", "/api/bars.csv", "/api/chain", "/api/chains", "/api/coverage", "/api/events"],
-      ...["/api/logout", "/api/meta", "/api/misses", "/api/now", "/api/quotes", "/metrics", "/readyz"],
+      ...["/api/logout", "/api/meta", "/api/misses", "/api/now", "/api/quotes", "/docs/dashboard.json"],
+      ...["/metrics", "/readyz"],
     ]);
   });
 
   test("want the token, all but the login and health, however they are spelled", async () => {
-    const closed = routes.filter(({ path }) => !isOpen(path));
+    const closed = routes.filter(({ path }) => !isOpen(path) && !isPage(path));
 
     expect(await walk(closed, new URL(address).host, [401, 400])).toEqual([]);
   });
 
   test("answer to no name but their own, with a token too, however they are spelled", async () => {
     const [file] = routes.filter(({ path }) => path.startsWith("/assets/"));
-    const others = routes.filter(({ path }) => !path.startsWith("/assets/"));
+    const others = routes.filter(({ path }) => !path.startsWith("/assets/") && !isPage(path));
 
     expect(await walk([...others, ...(file ? [file] : [])], "evil.example", [421, 400])).toEqual([]);
   });

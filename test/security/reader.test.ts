@@ -196,8 +196,8 @@ describe("a reader of the embedded database", () => {
   });
 });
 
-test("what only a superuser can take from readers stands in docs/deploy.md, for servers of one's own", () => {
-  expect(readFileSync("docs/deploy.md", "utf8")).toContain(TAKEN_FROM_EVERYBODY);
+test("what only a superuser can take from readers stands in docs/database-server.md, for servers of one's own", () => {
+  expect(readFileSync("docs/database-server.md", "utf8")).toContain(TAKEN_FROM_EVERYBODY);
 });
 
 describe("a reader of a server of one's own, where it can take advisory locks", () => {

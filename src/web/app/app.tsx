@@ -1,9 +1,11 @@
 /** The frame around every view: navigation, marks, footer. */
 import { useSignalEffect } from "@preact/signals";
+import type { FunctionComponent } from "preact";
+import { useEffect, useState } from "preact/hooks";
 import { Header } from "./parts/header.tsx";
 import { ProblemNote } from "./parts/notes.tsx";
-import { tokenWanted } from "./lib/api.ts";
-import { path, VIEWS } from "./lib/router.ts";
+import { AWAY, tokenWanted } from "./lib/api.ts";
+import { view } from "./lib/router.ts";
 import { meta, simulated, trouble } from "./lib/store.ts";
 import { ChainView } from "./views/chain.tsx";
 import { CoveragePage } from "./views/coverage.tsx";
@@ -15,8 +17,8 @@ import { QuotesView } from "./views/quotes.tsx";
 /** The whole page. */
 export function App() {
   useSignalEffect(() => {
-    const view = VIEWS.find((each) => each.path === path.value)?.name ?? "Nothing here";
-    document.title = `${simulated.value ? "SIMULATED · " : ""}${view} · quotekeeper`;
+    const name = view.value?.name ?? "Nothing here";
+    document.title = `${simulated.value ? "SIMULATED · " : ""}${name} · quotekeeper`;
   });
   if (tokenWanted.value) return <LoginView />;
   return (
@@ -35,7 +37,7 @@ export function App() {
 }
 
 function View() {
-  switch (path.value) {
+  switch (view.value?.path) {
     case "/":
       return <NowPage />;
     case "/quotes":
@@ -46,9 +48,25 @@ function View() {
       return <ChainView />;
     case "/coverage":
       return <CoveragePage />;
+    case "/help":
+      return <Help />;
     default:
       return <h1 tabIndex={-1}>There is no such view</h1>;
   }
+}
+
+/** Loaded when it is opened. */
+function Help() {
+  const [Loaded, setLoaded] = useState<FunctionComponent | null>(null);
+  const [away, setAway] = useState(false);
+  useEffect(() => {
+    import("./views/help.tsx").then(
+      ({ HelpView }) => setLoaded(() => HelpView),
+      () => setAway(true),
+    );
+  }, []);
+  if (away) return <ProblemNote problem={AWAY} />;
+  return Loaded ? <Loaded /> : <h1 tabIndex={-1}>Help</h1>;
 }
 
 function Footer() {

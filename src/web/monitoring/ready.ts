@@ -1,5 +1,5 @@
 /**
- * Alive, ready, healthy (docs/deploy.md): `/healthz` answers while the process does. `/readyz` says whether it does its
+ * Alive, ready, healthy (docs/monitoring.md): `/healthz` answers while the process does. `/readyz` says whether it does its
  * work now: reads the archive, and where it collects, keeps answers. Whether a person is needed is for `status`.
  */
 import type pg from "pg";

@@ -1,16 +1,15 @@
-/** What docs/backfill.md shows of maps works as it stands there, and names every option. */
+/** What docs/backfill-csv.md shows of maps works as it stands there, and names every option. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "@jest/globals";
 import { mapSchema } from "../../../src/backfill/csv/mapSchema.ts";
 import { backfillWorld } from "../world.ts";
 import { backfill, files, letters, rows } from "./csvFiles.ts";
 
-const PAGE = readFileSync(new URL("../../../docs/backfill.md", import.meta.url), "utf8");
-const SECTION = PAGE.split(/^## /mu).find((section) => section.startsWith("Quotes from elsewhere")) ?? "";
+const PAGE = readFileSync(new URL("../../../docs/backfill-csv.md", import.meta.url), "utf8");
 
 /** The code blocks of a language, in their order. */
 function blocks(language: string): string[] {
-  return [...SECTION.matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, "gsu"))].map(
+  return [...PAGE.matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, "gsu"))].map(
     ([, text = ""]) => text,
   );
 }
@@ -51,7 +50,7 @@ test("a map of option quotes with OCC symbols is imported as the documentation s
 });
 
 test("each option of a map is a line of the documentation, with its default", () => {
-  const documented = [...SECTION.matchAll(/^\| `(\w+)` +\| ([^|]+?) +\|/gmu)].map(([, name, value]) => [
+  const documented = [...PAGE.matchAll(/^\| `(\w+)` +\| ([^|]+?) +\|/gmu)].map(([, name, value]) => [
     name,
     value,
   ]);

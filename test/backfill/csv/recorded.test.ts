@@ -43,7 +43,7 @@ test.each(readdirSync(RECORDED))("a file in the shape of %s becomes its quotes",
 });
 
 test("the maps for vendors' files are those of the documentation", () => {
-  const page = readFileSync(new URL("../../../docs/backfill.md", import.meta.url), "utf8");
+  const page = readFileSync(new URL("../../../docs/vendor-maps.md", import.meta.url), "utf8");
   const blocks = [...page.matchAll(/```yaml\n(.*?)```/gsu)].map(
     ([, text = ""]) => parseYaml(text) as unknown,
   );

@@ -15,7 +15,8 @@ export class ApiProblem extends Error {
 /** Whether the server wants a token first. */
 export const tokenWanted = signal(false);
 
-const AWAY: Problem = {
+/** Nobody answers. */
+export const AWAY: Problem = {
   code: "SERVER_AWAY",
   detail: "the dashboard's server does not answer",
   hint: "Is `quotekeeper start` or `quotekeeper web` still running? The page goes on by itself when it is back.",

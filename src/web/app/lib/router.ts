@@ -8,12 +8,21 @@ export const VIEWS = [
   { path: "/instrument", name: "Instrument" },
   { path: "/chain", name: "Chain" },
   { path: "/coverage", name: "Coverage" },
+  { path: "/help", name: "Help" },
 ] as const;
 
 const address = signal(new URL(location.href));
 
 /** The view's path. */
 export const path = computed(() => address.value.pathname);
+
+/** The view that is shown, which also has what lies below its path; undefined at an address of none. */
+export const view = computed(() =>
+  VIEWS.find(({ path: own }) => path.value === own || (own !== "/" && path.value.startsWith(`${own}/`))),
+);
+
+/** The heading that the address names; the empty text where it names none. */
+export const heading = computed(() => address.value.hash.slice(1));
 
 /** A parameter of the address; the empty text where it is not given. */
 export function parameter(name: string): string {
@@ -27,7 +36,7 @@ export function href(to: string, parameters: Record<string, string> = {}): strin
 }
 
 /** Goes there; `replace` leaves no step in the browser's history. */
-function go(to: string, { replace = false } = {}): void {
+export function go(to: string, { replace = false } = {}): void {
   if (replace) history.replaceState(null, "", to);
   else history.pushState(null, "", to);
   address.value = new URL(location.href);
@@ -49,17 +58,23 @@ export function setParameters(changes: Record<string, string>, { step = true } =
   go(to, { replace: !step });
 }
 
-/** Follows links within the page without loading it anew, and the browser's own buttons. */
+/** Follows links within the page without loading it anew, and the browser's own buttons; `?` opens Help. */
 export function startRouter(): void {
+  addEventListener("keydown", (event) => {
+    const typing = (event.target as Element | null)?.closest?.("input:not([type=range]), select, textarea");
+    if (event.key === "?" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) go("/help");
+  });
   addEventListener("popstate", () => (address.value = new URL(location.href)));
   document.addEventListener("click", (event) => {
     const link = (event.target as Element | null)?.closest?.("a");
     if (!link || event.defaultPrevented || event.button !== 0) return;
     if (event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     if (link.origin !== location.origin || link.target !== "" || link.hasAttribute("download")) return;
+    // To a place of what is shown: the browser goes there, and says so as it does for Back.
+    if (link.hash !== "" && link.pathname + link.search === location.pathname + location.search) return;
     event.preventDefault();
     const moved = link.pathname !== location.pathname;
-    go(link.pathname + link.search);
+    go(link.pathname + link.search + link.hash);
     // Who reads with the ears, or with the keys, goes on at the new view's heading.
     if (moved) requestAnimationFrame(() => document.querySelector<HTMLElement>("main h1")?.focus());
   });

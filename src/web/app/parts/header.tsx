@@ -2,7 +2,7 @@
 import { exchangeMoment, exchangeTime, ZONE_NAME } from "../lib/format.ts";
 import { logOut } from "../lib/api.ts";
 import { nowMs } from "../lib/pageClock.ts";
-import { path, VIEWS } from "../lib/router.ts";
+import { view, VIEWS } from "../lib/router.ts";
 import { connected, meta, now, simulated } from "../lib/store.ts";
 import { nextTheme, theme } from "../lib/theme.ts";
 
@@ -21,7 +21,7 @@ export function Header() {
       )}
       <nav aria-label="Views">
         {VIEWS.map(({ path: to, name }) => (
-          <a key={to} href={to} aria-current={path.value === to ? "page" : undefined}>
+          <a key={to} href={to} aria-current={view.value?.path === to ? "page" : undefined}>
             {name}
           </a>
         ))}

@@ -1,0 +1,255 @@
+/**
+ * What holds of every view, also of one that comes later: the views are those that the page's own navigation names, in
+ * light and dark, on a phone, a tablet and a desk.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { fileURLToPath } from "node:url";
+import { gzipSync } from "node:zlib";
+import { beforeAll, describe, expect, test } from "@jest/globals";
+import type { CDPSession, Page } from "playwright-core";
+import { exchangeTime } from "../../../src/web/app/lib/format.ts";
+import { createTestClock } from "../../support/clock.ts";
+import { openDashboard } from "../dashboard.ts";
+import { openPage, openWorld, type World } from "./world.ts";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const BUILT = fileURLToPath(new URL("../../../dist/dashboard/", import.meta.url));
+
+const WIDTHS = [360, 768, 1280];
+const MOST_SCRIPT_BYTES = 130_000;
+
+/** Places besides those of the navigation: something is chosen there. */
+const MORE = ["/instrument?name=AAPL&range=5D&interval=5m", "/help/dashboard", "/help?search=token"];
+
+let world: World;
+let views: string[];
+beforeAll(async () => {
+  world = await openWorld();
+  const { page } = await openPage(world.browser);
+  await page.goto(world.address);
+  const links = page.locator("nav[aria-label=Views] a");
+  await links.first().waitFor();
+  const named = await links.evaluateAll((all) => all.map((link) => link.getAttribute("href") ?? ""));
+  views = [...named, ...MORE];
+});
+
+/** Opens a view and waits until it is drawn: its heading is there, and nothing that is still loading. */
+async function show(page: Page, path: string): Promise<void> {
+  await page.goto(world.address + path);
+  await page.waitForSelector("main h1");
+  await page.waitForFunction(() => document.querySelector("main .skeleton") === null);
+  await page.waitForLoadState("networkidle").catch(() => undefined);
+}
+
+/** Everything that axe finds, however slight. */
+async function faultsOf(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  return page.evaluate(async () => {
+    type Violation = { id: string; impact: string; nodes: { html: string }[] };
+    const { axe } = globalThis as unknown as { axe: { run: () => Promise<{ violations: Violation[] }> } };
+    const { violations } = await axe.run();
+    return violations.map(
+      ({ id, impact, nodes }) => `${impact} ${id}: ${nodes.length} times, first ${nodes[0]?.html}`,
+    );
+  });
+}
+
+describe.each([{ dark: true }, { dark: false }])("with dark: $dark", ({ dark }) => {
+  test.each(WIDTHS)(
+    "every view, %i pixels wide, is without fault and complaint, asks no other server, and moves sideways in its tables alone",
+    async (width) => {
+      const { page, complaints } = await openPage(world.browser, { dark, width });
+      const strangers: string[] = [];
+      page.on("request", (request) => {
+        if (new URL(request.url()).origin !== world.address) strangers.push(request.url());
+      });
+      const found: Record<string, unknown> = {};
+      const expected: Record<string, unknown> = {};
+
+      for (const view of views) {
+        await show(page, view);
+        const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+        found[view] = { faults: await faultsOf(page), sideways: Math.max(0, wide - width) };
+        expected[view] = { faults: [], sideways: 0 };
+      }
+
+      expect(views.length).toBeGreaterThan(MORE.length + 4);
+      expect(found).toEqual(expected);
+      expect({ complaints, strangers }).toEqual({ complaints: [], strangers: [] });
+    },
+  );
+});
+
+/** Presses Tab through the whole view. @returns controls that it did not come by, and those on which nobody sees it */
+async function tabThrough(page: Page): Promise<{ passedOver: string[]; unseen: string[]; stops: number }> {
+  const unseen: string[] = [];
+  let stops = 0;
+  // Stops of one list are alike: Tab goes through no more of them than this.
+  for (; stops < 1_500; stops++) {
+    await page.keyboard.press("Tab");
+    const at = await page.evaluate(() => {
+      const element = document.activeElement;
+      if (element === null || element === document.body || element.hasAttribute("data-reached")) return null;
+      element.setAttribute("data-reached", "");
+      const { outlineStyle, outlineWidth, boxShadow } = getComputedStyle(element);
+      const seen = (outlineStyle !== "none" && outlineWidth !== "0px") || boxShadow !== "none";
+      return { seen, html: element.outerHTML.slice(0, 120) };
+    });
+    if (at === null) break;
+    if (!at.seen) unseen.push(at.html);
+  }
+  const passedOver = await page.evaluate(() =>
+    [
+      ...document.querySelectorAll<HTMLElement>(
+        "a[href], button, input, select, summary, textarea, [tabindex]",
+      ),
+    ]
+      .filter((element) => element.tabIndex >= 0 && !element.matches(":disabled, [data-reached]"))
+      .filter((element) => element.checkVisibility({ visibilityProperty: true }))
+      .map((element) => element.outerHTML.slice(0, 120)),
+  );
+  return { passedOver, unseen, stops };
+}
+
+test("with the Tab key alone every control of every view is reached, and is seen to be", async () => {
+  const { page } = await openPage(world.browser);
+  const found: Record<string, unknown> = {};
+  const expected: Record<string, unknown> = {};
+
+  for (const view of views) {
+    await show(page, view);
+    // From the top, also where a view has chosen a field of its own.
+    await page.evaluate(() => (document.activeElement as HTMLElement | null)?.blur());
+    await page.locator(".skip").focus();
+    await page.locator(".skip").evaluate((link) => link.setAttribute("data-reached", ""));
+    const { passedOver, unseen, stops } = await tabThrough(page);
+    found[view] = { passedOver, unseen, some: stops > 5 };
+    expected[view] = { passedOver: [], unseen: [], some: true };
+  }
+
+  expect(found).toEqual(expected);
+});
+
+test("the link past the navigation leads to the content", async () => {
+  const { page } = await openPage(world.browser);
+  await show(page, "/quotes");
+
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Enter");
+
+  await page.waitForFunction(() => document.activeElement?.id === "main");
+  expect(new URL(page.url()).pathname).toBe("/quotes");
+});
+
+test("the script of the whole page is less than 130 kB compressed, and the first view needs less", () => {
+  const scripts = readdirSync(`${BUILT}assets`).filter((name) => name.endsWith(".js"));
+  const sizeOf = (name: string): number =>
+    gzipSync(readFileSync(`${BUILT}assets/${name}`), { level: 9 }).length;
+  const html = readFileSync(`${BUILT}index.html`, "utf8");
+
+  const all = scripts.reduce((sum, name) => sum + sizeOf(name), 0);
+  const first = scripts.filter((name) => html.includes(name)).reduce((sum, name) => sum + sizeOf(name), 0);
+
+  process.stderr.write(`Script, compressed: ${first} bytes for the first view, ${all} with all others.\n`);
+  expect(first).toBeGreaterThan(10_000);
+  expect(first).toBeLessThan(all);
+  expect(all).toBeLessThan(MOST_SCRIPT_BYTES);
+});
+
+test("every view says when it was first painted, and the run how soon that was", async () => {
+  const { page } = await openPage(world.browser);
+  const took: string[] = [];
+
+  for (const view of views) {
+    const times: number[] = [];
+    for (let load = 0; load < 3; load++) {
+      await show(page, view);
+      times.push(
+        await page.evaluate(
+          () => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? Infinity,
+        ),
+      );
+    }
+    expect([view, times.every((ms) => Number.isFinite(ms))]).toEqual([view, true]);
+    took.push(`${view} ${Math.round(Math.min(...times))}`);
+  }
+
+  process.stderr.write(`First paint, ms, the quickest of three: ${took.join(", ")}.\n`);
+});
+
+const HOUR_S = 3_600;
+/** After so many events whatever the page keeps is there. */
+const WARM_S = 600;
+const QUOTES_EVERY_S = 6;
+/** A leak of one quote's row for each that arrived would be more. */
+const MOST_GROWTH_BYTES = 3_000_000;
+
+async function kept(session: CDPSession): Promise<{ bytes: number; nodes: number }> {
+  // What one collection lets go of, the next one frees.
+  for (let time = 0; time < 3; time++) await session.send("HeapProfiler.collectGarbage");
+  const { usedSize } = await session.send("Runtime.getHeapUsage");
+  const { nodes } = await session.send("Memory.getDOMCounters");
+  return { bytes: usedSize, nodes };
+}
+
+/** Where the next hour begins: after the quotes of the one before, which would otherwise all be news. */
+let hourStartMs = Date.now();
+
+const secondOfDay = (time: string): number =>
+  time.split(":").reduce((sum, part) => sum * 60 + Number(part), 0);
+
+/** In the page: whether its clock shows that second of the day or one after it. */
+function hasCome(second: number): boolean {
+  const shown = /(\d\d):(\d\d):(\d\d)/.exec(document.querySelector(".connection")?.textContent ?? "");
+  if (!shown) return false;
+  const [, hours, minutes, seconds] = shown.map(Number);
+  const ahead = (hours ?? 0) * 3_600 + (minutes ?? 0) * 60 + (seconds ?? 0) - second;
+  return (ahead + 86_400) % 86_400 < 43_200;
+}
+
+test.each(["/", "/quotes"])(
+  "an hour of events, played quickly, leaves no more in memory at %s",
+  async (view) => {
+    const { page } = await openPage(world.browser);
+    const session = await page.context().newCDPSession(page);
+    const timeShown = (): string => exchangeTime(clock.now().toISOString());
+    let events = 0;
+    let over: () => void = () => undefined;
+    const ended = new Promise<void>((resolve) => (over = resolve));
+    const measured: { bytes: number; nodes: number }[] = [];
+    const clock = createTestClock(new Date(hourStartMs).toISOString(), {
+      onSleep: async (ms) => {
+        if (ms !== 1_000 || events >= HOUR_S) return;
+        events += 1;
+        if (events % QUOTES_EVERY_S === 0)
+          await world.pool.query(
+            `insert into quotes (observed_at, instrument_id, source_id, delayed, last, bid, ask)
+           select $1::timestamptz, id, 2, false, 100 + random(), 100, 101 from instruments`,
+            [new Date(clock.now().getTime() + 500)],
+          );
+        // The page keeps up: what waits in a socket would count for nothing.
+        if (events % 60 === 0) await page.waitForFunction(hasCome, secondOfDay(timeShown()));
+        if (events === WARM_S || events === HOUR_S) measured.push(await kept(session));
+        if (events === HOUR_S) over();
+      },
+    });
+    const { address } = await openDashboard({ pool: world.pool, clock });
+
+    await page.goto(address + view);
+    await ended;
+    hourStartMs += (HOUR_S + 60) * 1_000;
+
+    const [warm, end] = measured;
+    const growth = {
+      bytes: (end?.bytes ?? 0) - (warm?.bytes ?? 0),
+      nodes: (end?.nodes ?? 0) - (warm?.nodes ?? 0),
+    };
+    process.stderr.write(
+      `After ${WARM_S} s ${view} keeps ${warm?.bytes} bytes and ${warm?.nodes} nodes; an hour later ${growth.bytes} and ${growth.nodes} more.\n`,
+    );
+    expect(measured).toHaveLength(2);
+    expect(growth.bytes).toBeLessThan(MOST_GROWTH_BYTES);
+    expect(growth.nodes).toBeLessThan(500);
+  },
+);
