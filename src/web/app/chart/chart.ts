@@ -12,7 +12,7 @@ import {
   type Time,
 } from "lightweight-charts";
 import { isOfDates } from "../../../archive/dashboard/widths.ts";
-import type { Drawing } from "../lib/drawing.ts";
+import { captionOf, type Drawing } from "../lib/drawing.ts";
 import { placeLabel } from "../lib/format.ts";
 import {
   type ChartColors,
@@ -28,7 +28,7 @@ import {
 } from "./data.ts";
 import { BehindBars } from "./layer.ts";
 import { Overlays } from "./overlays.ts";
-import { type Caption, download, pictureOf } from "./picture.ts";
+import { download, pictureOf } from "./picture.ts";
 
 const FONT = '"IBM Plex Mono", ui-monospace, monospace';
 
@@ -119,14 +119,17 @@ export class Chart {
     this.#chart.setCrosshairPosition(price, at.time, this.#bars);
   }
 
-  /** Saves what is in view as a picture. @param name the file's */
-  async save(caption: Caption, name: string): Promise<void> {
+  /** Saves what is in view as a picture. */
+  async save(): Promise<void> {
+    const drawing = this.#drawn;
+    const seen = this.#chart.timeScale().getVisibleLogicalRange();
+    const [from, to] = [this.#within(Math.ceil(seen?.from ?? 0)), this.#within(Math.floor(seen?.to ?? 0))];
+    if (!drawing || from === null || to === null) return;
+    const caption = captionOf(drawing, { from, to });
     const canvas = this.#chart.takeScreenshot(true, false);
     const ratio = canvas.width / this.#element.clientWidth;
-    await download(
-      pictureOf(canvas, caption, { colors: readColors(this.#element), font: FONT, ratio }),
-      name,
-    );
+    const colors = readColors(this.#element);
+    await download(pictureOf(canvas, caption, { colors, font: FONT, ratio }), caption.file);
   }
 
   #within(place: number): number | null {

@@ -54,7 +54,7 @@ export function candles(places: readonly Place[], scale: Scale): (CandlestickDat
   });
 }
 
-/** A line; it is not drawn where it has no value. */
+/** A line; where it has no value it is broken. */
 export function lineData(
   places: readonly Place[],
   { unit, values }: Line,
@@ -63,7 +63,10 @@ export function lineData(
   return places.map(({ time }, index) => {
     const value = values[index] ?? null;
     const drawn = unit === "percent" ? value : scale(value);
-    return drawn === null ? { time } : { time, value: drawn };
+    if (drawn === null) return { time };
+    // The library joins what stands on both sides of an empty place; a point's colour is that of the way to the next one.
+    const isLast = (values[index + 1] ?? null) === null;
+    return { time, value: drawn, ...(isLast && { color: "transparent" }) };
   });
 }
 

@@ -1,12 +1,6 @@
 /** A chart as a picture: what is drawn, below a line that says of what, and in which colours. */
+import type { Caption } from "../lib/drawing.ts";
 import type { ChartColors } from "./data.ts";
-
-/** What stands above the chart. `color` is a name of the style sheet's. */
-export type Caption = {
-  title: string;
-  simulated: boolean;
-  lines: { text: string; color: keyof ChartColors }[];
-};
 
 /** Heights and margins, px of the page. */
 const LINE = 22;

@@ -3,7 +3,16 @@ import { barKey, isOfDates } from "../../../archive/dashboard/widths.ts";
 import { type Indicator, indicatorKey, indicatorLabel, numberOf, valuesOf } from "../../api/indicators.ts";
 import type { BarsView, MissRow } from "../../api/types.ts";
 import { type Slot, withGaps } from "./chartGaps.ts";
-import { decimal, exchangeMoment, expirationDate, grouped, signed, span } from "./format.ts";
+import {
+  decimal,
+  exchangeMoment,
+  exchangeTime,
+  expirationDate,
+  grouped,
+  signed,
+  span,
+  ZONE_NAME,
+} from "./format.ts";
 import { type Hole, holesOf } from "./holes.ts";
 import { reasonOf } from "./reasons.ts";
 
@@ -191,31 +200,38 @@ export function spoken({ time, facts, lines: values, hole }: Readout, lines: rea
   ].join(", ");
 }
 
-/** What a picture of a drawing says of itself, and the name of its file. */
-export function captionOf(
-  drawing: Drawing,
-  range: string,
-): {
-  caption: { title: string; simulated: boolean; lines: { text: string; color: LineColor }[] };
+/** What a picture says of itself, and the name of its file. */
+export type Caption = {
+  title: string;
+  simulated: boolean;
+  lines: { text: string; color: `series-${1 | 2 | 3 | 4 | 5}` }[];
   file: string;
-} {
+};
+
+/** @param seen the first and the last place that are in the picture */
+export function captionOf(drawing: Drawing, seen: { from: number; to: number }): Caption {
   const { view, slots, lines } = drawing;
-  const [first, last] = [slots[0], slots.at(-1)];
-  const time = first && last ? `${timeOf(first, drawing)} to ${timeOf(last, drawing)}` : "";
-  const simulated = view.source === "simulated";
-  const { lines: values } = readoutOf(drawing, newestPlace(drawing));
+  const { instrument, interval, delayed, source } = view;
+  const [first, last] = [slots[seen.from], slots[seen.to]];
+  const moment = (slot: Slot | undefined): string =>
+    !slot
+      ? ""
+      : isOfDates(interval)
+        ? slot.date
+        : `${slot.date} ${exchangeTime(slot.at, { seconds: false })}`;
+  const { lines: values } = readoutOf(
+    drawing,
+    slots.slice(0, seen.to + 1).findLastIndex(({ bar }) => bar !== null),
+  );
+  const zone = isOfDates(interval) ? "" : ` ${ZONE_NAME}`;
   const dates = [...new Set([first?.date, last?.date])].join("_");
-  const file = [view.instrument, view.interval, dates, ...(simulated ? ["SIMULATED"] : [])].join("-");
+  const file = [instrument, interval, dates, ...(source === "simulated" ? ["SIMULATED"] : [])].join("-");
   return {
-    caption: {
-      title: `${view.instrument}${view.delayed ? ", delayed" : ""}  ${view.interval}  ${range}  ${time}`,
-      simulated,
-      lines: lines.map(({ label, color }, index) => ({
-        ...{ text: `${label} ${values[index]}`, color: `series-${color}` as LineColor },
-      })),
-    },
+    title: `${instrument}${delayed ? ", delayed" : ""}  ${interval}  ${moment(first)} to ${moment(last)}${zone}`,
+    simulated: source === "simulated",
+    lines: lines.map(({ label, color }, index) => ({
+      ...{ text: `${label} ${values[index]}`, color: `series-${color}` as Caption["lines"][number]["color"] },
+    })),
     file: `${file.replace(/[^A-Za-z0-9._-]+/g, "_")}.png`,
   };
 }
-
-type LineColor = `series-${1 | 2 | 3 | 4 | 5}`;

@@ -103,6 +103,9 @@ function Compare({ compare, instrument }: { compare: readonly string[]; instrume
   );
 }
 
+/** No archive is older. */
+const EARLIEST = "1990-01-01";
+
 /** A free range, in exchange dates. */
 function Dates({ range }: { range: ChosenRange }) {
   const dates = "name" in range ? { from: "", to: "" } : range;
@@ -113,8 +116,12 @@ function Dates({ range }: { range: ChosenRange }) {
           {end === "from" ? "From" : "To"}
           <input
             type="date"
+            min={EARLIEST}
             value={dates[end]}
-            onChange={(event) => setParameters({ ...dates, [end]: event.currentTarget.value, range: "" })}
+            onChange={({ currentTarget: { validity, value } }) => {
+              // A year is typed digit by digit, and 0020 is no choice.
+              if (validity.valid) setParameters({ ...dates, [end]: value, range: "" });
+            }}
           />
         </label>
       ))}

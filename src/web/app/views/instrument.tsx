@@ -13,7 +13,7 @@ import {
 } from "../parts/chartControls.tsx";
 import { Await, Empty, Loading, SourceTag } from "../parts/notes.tsx";
 import { nowMs } from "../lib/pageClock.ts";
-import { captionOf, type Drawing, drawingOf } from "../lib/drawing.ts";
+import { type Drawing, drawingOf } from "../lib/drawing.ts";
 import { age, decimal, direction, exchangeDateOf, grouped, signed } from "../lib/format.ts";
 import { InstrumentSearch } from "../parts/search.tsx";
 import { useSeries } from "../lib/series.ts";
@@ -108,11 +108,6 @@ function Series({ row }: { row: QuoteRow }) {
     [view, missed.data, indicators.map(indicatorKey).join()],
   );
   const chart: ChartRef = useRef(null);
-  const save = (): void => {
-    if (!drawing) return;
-    const { caption, file } = captionOf(drawing, rangeLabel(range));
-    void chart.current?.then((each) => each.save(caption, file));
-  };
   return (
     <>
       <Header row={row} />
@@ -123,7 +118,7 @@ function Series({ row }: { row: QuoteRow }) {
           ...query,
           ...withoutEmpty({ indicators: indicators.map(indicatorKey).join(",") }),
         })}
-        savePicture={save}
+        savePicture={() => void chart.current?.then((each) => each.save())}
       />
       <Await loaded={loaded} what="the bars">
         {({ bars }) =>
