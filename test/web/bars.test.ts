@@ -38,7 +38,7 @@ beforeAll(async () => {
   await pool.query(
     `insert into quotes (observed_at, instrument_id, source_id, delayed, last)
      select open_at + minute * interval '1 minute', 3, 1, false, 5
-     from (select open_at from sessions where date < '2026-11-01' and kind = 'regular' order by date desc limit 30) s
+     from (select open_at from sessions where date > '2026-11-30' and kind = 'regular' order by date limit 30) s
      cross join generate_series(0, 389) as minute`,
   );
   await followOwnRows(pool);
