@@ -300,7 +300,7 @@ describe("a drawing", () => {
 
   test("as CSV has the misses beside the bar that had begun, indicators and the closes of others", () => {
     const compared = [{ instrument: "KO", closes: { "2026-11-20T14:31:00Z": "51" } }];
-    const misses = [miss("14:29"), miss("14:30", { reason: "budget", count: 2 }), miss("14:32")];
+    const misses = [miss("14:29"), miss("14:30", { reason: "budget", count: 2 }), miss("14:31")];
 
     const lines = barsCsv(view(bars, { compared }), { misses, indicators: indicatorsOf("sma2,spread,vwap") })
       .trim()

@@ -279,8 +279,6 @@ test("the chart is saved as a picture and as CSV, which name symbol, width, time
   const column = (name: string): string[] =>
     lines.slice(1).map((line) => line[lines[0]?.indexOf(name) ?? -1] ?? "");
 
-  if (process.env["SHOTS"])
-    (await import("node:fs")).writeFileSync(`${process.env["SHOTS"]}/picture.png`, png.body);
   expect(png.name).toBe(`MSFT-5m-${date}-SIMULATED.png`);
   expect(png.body.subarray(0, 4).toString("latin1")).toBe("\u0089PNG");
   // Its width and height stand at the beginning: as wide as the chart, and higher.
@@ -324,13 +322,6 @@ describe.each([{ dark: true }, { dark: false }])("with dark: $dark", ({ dark }) 
       expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
       expect(await faultsOf(page)).toEqual([]);
       expect(complaints).toEqual([]);
-      if (process.env["SHOTS"])
-        await page.waitForTimeout(500).then(() =>
-          page.screenshot({
-            fullPage: false,
-            path: `${process.env["SHOTS"]}/chart-${width}-${dark ? "dark" : "light"}.png`,
-          }),
-        );
     },
   );
 });
