@@ -92,9 +92,9 @@ describe("the routes of the dashboard", () => {
     const closed = new Set(routes.map(({ path }) => path).filter((path) => !isOpen(path) && !isPage(path)));
 
     expect([...closed].sort()).toEqual([
-      ...["/api/bars", "/api/bars.csv", "/api/chain", "/api/chains", "/api/coverage", "/api/events"],
-      ...["/api/logout", "/api/meta", "/api/misses", "/api/now", "/api/quotes", "/docs/dashboard.json"],
-      ...["/metrics", "/readyz"],
+      ...["/api/bars", "/api/bars.csv", "/api/bars/misses", "/api/chain", "/api/chains", "/api/coverage"],
+      ...["/api/events", "/api/logout", "/api/meta", "/api/misses", "/api/now", "/api/quotes"],
+      ...["/docs/dashboard.json", "/metrics", "/readyz"],
     ]);
   });
 
@@ -159,10 +159,11 @@ test("a NUL or another control character in a parameter is refused before the da
       "/api/misses?date=2026-11-20&instrument=A%1b[2J&source=account",
       "/api/chain?symbol=A&expiration=2026-12-18&source=1&at=2026-11-20T15:00:00Z%00",
       "/api/bars?instrument=1%00&source=1",
+      "/api/bars?instrument=1&source=1&compare=A%00",
       "/api/coverage?from=2026-11-20%00&to=2026-11-20",
     ].map((path) => get(path)),
   );
 
-  expect(answers.map(({ status }) => status)).toEqual(Array(6).fill(400));
+  expect(answers.map(({ status }) => status)).toEqual(Array(7).fill(400));
   expect(await answers[0]?.json()).toMatchObject({ error: { code: "QUERY_INVALID" } });
 });

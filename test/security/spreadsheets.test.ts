@@ -5,7 +5,7 @@ import { beforeAll, expect, test } from "@jest/globals";
 import { parse } from "csv-parse/sync";
 import fc from "fast-check";
 import { exact, harmless, harmlessSql } from "../../src/read/cell.ts";
-import { barsCsv } from "../../src/web/api/routes.ts";
+import { barsCsv } from "../../src/web/api/barsFile.ts";
 import { backfillWorld, type BackfillWorld } from "../backfill/world.ts";
 import { backfill, files } from "../backfill/csv/csvFiles.ts";
 import { run } from "../cli/edges.ts";
@@ -139,9 +139,17 @@ test("the dashboard's CSV is as harmless", () => {
     ...{ open: price, high: price, low: price, close: price, bid: price, ask: price },
     ...{ meanSpread: "-0.5", quoteCount: "1" },
   };
-  const of = { source: "account", delayed: false, interval: "1d" } as const;
+  const of = { source: "account", delayed: false, interval: "1d", asked: "1d", more: false } as const;
+  const beside = { sessions: [], dividends: [], compared: [{ instrument: "@A", closes: {} }] };
+  const at = { firstAt: "2026-11-18T15:00:00Z", lastAt: "2026-11-18T15:00:00Z" };
 
-  const csv = barsCsv([bar as never], { ...of, instrument: "=1+1" });
+  const csv = barsCsv(
+    { ...of, ...beside, instrument: "=1+1", bars: [bar as never] },
+    { misses: [{ job: "=j", reason: "down", count: 2, ...at }], indicators: [] },
+  );
 
-  expect(csv.split("\r\n")[1]).toMatch(/^'=1\+1,account,false,1d,2026-11-18,regular,.*,-1\.25,/);
+  expect(csv.split("\r\n")[0]).toMatch(/,close_@A$/);
+  expect(csv.split("\r\n")[1]).toMatch(
+    /^'=1\+1,account,false,1d,2026-11-18,regular,.*,-1\.25,.*,2,'=j down 2,$/,
+  );
 });

@@ -228,8 +228,8 @@ describe("bars", () => {
 
     expect(response.headers.get("content-disposition")).toBe('attachment; filename="AAPL-1m-SIMULATED.csv"');
     expect((await response.text()).split("\r\n")).toEqual([
-      "instrument,source,delayed,interval,date,session,bar_at,open,high,low,close,bid,ask,mean_spread,quote_count,volume",
-      "AAPL,simulated,false,1m,2026-11-20,regular,2026-11-20T14:31:00Z,1.25,1.25,1.25,1.25,,,,1,",
+      "instrument,source,delayed,interval,date,session,bar_at,open,high,low,close,bid,ask,mean_spread,quote_count,volume,missing,reasons",
+      "AAPL,simulated,false,1m,2026-11-20,regular,2026-11-20T14:31:00Z,1.25,1.25,1.25,1.25,,,,1,,0,",
       "",
     ]);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { QuotekeeperError } from "../../src/errors.ts";
-import { csvName, barsCsv } from "../../src/web/api/routes.ts";
+import { csvName, barsCsv } from "../../src/web/api/barsFile.ts";
 import type { Bar, SessionView } from "../../src/web/api/types.ts";
 import { atTheMoney, instantOfStop, stopCount, strikeRows } from "../../src/web/app/lib/strikes.ts";
 import { heatLevel, heatRows } from "../../src/web/app/lib/heat.ts";
@@ -20,7 +20,6 @@ import {
   signed,
 } from "../../src/web/app/lib/format.ts";
 import { withGaps } from "../../src/web/app/lib/chartGaps.ts";
-import { intervalFor, rangeFor } from "../../src/web/app/lib/ranges.ts";
 import { reasonOf } from "../../src/web/app/lib/reasons.ts";
 import { problemOf } from "../../src/web/live.ts";
 import { marketAt } from "../../src/web/now.ts";
@@ -72,6 +71,28 @@ describe("gaps of a chart", () => {
     const bars = [bar("2026-11-18T15:00:00Z"), bar("2026-11-20T15:00:00Z")];
 
     expect(drawn(bars, { interval: "1d", sessions })).toBe("#.#");
+  });
+
+  test("of weeks are weeks of sessions without a bar, whichever their first date is", () => {
+    const sessions = ["2026-11-03", "2026-11-12", "2026-11-13", "2026-11-20"].map((date) => ({
+      ...SESSION,
+      date,
+    }));
+    const bars = [bar("2026-11-03T15:00:00Z"), bar("2026-11-20T15:00:00Z")];
+
+    expect(drawn(bars, { interval: "1w", sessions })).toBe("#.#");
+  });
+
+  test("fill all of a session that has no bar, as far as it has come", () => {
+    const yesterday = { openAt: "2026-11-19T14:30:00Z", closeAt: "2026-11-19T14:33:00Z" };
+    const sessions = [{ ...SESSION, ...yesterday, date: "2026-11-19" }, SESSION];
+
+    expect(drawn([at("14:30"), at("14:31")], { sessions, nowMs: Date.parse("2026-11-20T14:32:00Z") })).toBe(
+      "...##",
+    );
+    expect(
+      drawn([bar("2026-11-19T14:32:00Z")], { sessions, nowMs: Date.parse("2026-11-20T14:34:00Z") }),
+    ).toBe("..#....");
   });
 
   test("of a hole that nobody closed end somewhere", () => {
@@ -156,22 +177,6 @@ describe("values as people read them", () => {
     expect(exchangeMoment("2026-11-20T14:30:00Z")).toBe("Fri 20 Nov 09:30 New York");
     expect(placeLabel(exchangeSeconds("2026-07-20T13:31:00Z"), false)).toBe("2026-07-20 09:31 New York");
     expect(placeLabel(Date.parse("2026-07-20T00:00:00Z") / 1_000, true)).toBe("2026-07-20");
-  });
-});
-
-describe("ranges and intervals", () => {
-  test("a long range takes the finest interval it can be drawn in", () => {
-    expect([
-      intervalFor("1D", "1m"),
-      intervalFor("1M", "1m"),
-      intervalFor("1Y", "5m"),
-      intervalFor("All", "1m"),
-    ]).toEqual(["1m", "5m", "1h", "1d"]);
-    expect(intervalFor("1D", "1d")).toBe("1d");
-  });
-
-  test("a fine interval shortens the range", () => {
-    expect([rangeFor("1m", "All"), rangeFor("5m", "1Y"), rangeFor("1d", "3M")]).toEqual(["5D", "1M", "3M"]);
   });
 });
 
@@ -277,7 +282,10 @@ describe("the market's hours", () => {
 
 test("a file's fields with commas and quotes are quoted, and its name holds no other signs", () => {
   const of = { instrument: 'A,"B"/C', source: "account", delayed: false, interval: "1d" } as const;
+  const beside = { asked: "1d", sessions: [], dividends: [], compared: [], more: false } as const;
 
-  expect(barsCsv([at("14:30")], of).split("\r\n")[1]).toMatch(/^"A,""B""\/C",account,false,1d,/);
+  const csv = barsCsv({ ...of, ...beside, bars: [at("14:30")] } as never, { misses: [], indicators: [] });
+
+  expect(csv.split("\r\n")[1]).toMatch(/^"A,""B""\/C",account,false,1d,/);
   expect(csvName(of)).toBe("A_B_C-1d.csv");
 });

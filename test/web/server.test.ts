@@ -95,7 +95,7 @@ describe("the dashboard's server", () => {
     const answers = await Promise.all(
       [
         "/api/bars?instrument=x&source=2",
-        "/api/bars?instrument=1&source=2&interval=2m",
+        "/api/bars?instrument=1&source=2&interval=7m",
         "/api/chain?symbol=A&expiration=2026-02-30&source=2",
         "/api/coverage?from=2026-11-20&to=2026-11-19",
         "/api/misses?date=2026-11-20&instrument=A&source=moon",

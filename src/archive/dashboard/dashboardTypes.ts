@@ -3,6 +3,10 @@
  * times are ISO 8601 in UTC.
  */
 
+import type { Interval } from "./widths.ts";
+
+export type { Interval } from "./widths.ts";
+
 /** Where rows come from. */
 export type SourceKind = "account" | "simulated" | "import";
 
@@ -42,13 +46,11 @@ export type QuoteRow = QuoteLine & {
 /** Answers of one minute by outcome. */
 export type MinuteCalls = { at: string; outcome: string; calls: number };
 
-/** Widths of bars. */
-export type Interval = "1m" | "5m" | "1h" | "1d";
-
-/** One bar. `bid` and `ask` are the last ones of the bar that were above 0. */
+/** One bar. `bid` and `ask` are the last ones of the bar that were above 0. Of a week `date` is the first one with quotes. */
 export type Bar = {
   date: string;
-  session: "pre" | "regular" | "post" | "closed" | "early";
+  /** Null in bars of weeks. */
+  session: "pre" | "regular" | "post" | "closed" | "early" | null;
   at: string;
   open: string | null;
   high: string | null;
@@ -67,14 +69,32 @@ export type SessionView = { date: string; kind: "regular" | "early"; openAt: str
 /** A dividend as the service last told it. */
 export type DividendView = { exDate: string; amount: string | null; yield: string | null };
 
+/** Closes of another instrument by its bars: by `at`, of bars of days by their date, of weeks by their Monday. */
+export type ComparedView = { instrument: string; closes: Record<string, string> };
+
 /** Bars of one series, with what is drawn beside them. */
 export type BarsView = {
+  instrument: string;
+  source: SourceKind;
+  delayed: boolean;
+  /** What is sent: wider than what was asked for where that would be more bars than can be drawn. */
   interval: Interval;
+  asked: Interval;
   bars: Bar[];
   /** The exchange's; of the simulated market its dates, beside bars of days alone. */
   sessions: SessionView[];
   dividends: DividendView[];
+  /** One for each that was asked for, in that order; no closes where its source has none. */
+  compared: ComparedView[];
   /** Whether older sessions exist than those that were sent. */
+  more: boolean;
+};
+
+/** Misses of an instrument within one bar, for one reason. Times are those of the first and the last slot. */
+export type MissedBars = {
+  /** Ascending. */
+  misses: MissRow[];
+  /** Whether older ones were left out. */
   more: boolean;
 };
 

@@ -78,23 +78,6 @@ function toQuote(row: Row): QuoteRow {
   };
 }
 
-/** What names a series in a file that is downloaded. */
-export async function readNames(
-  pool: pg.Pool,
-  instrument: number,
-  source: number,
-): Promise<{ instrument: string; source: SourceKind }> {
-  const { rows } = await pool.query<Named & { kind: SourceKind }>(
-    `select i.symbol, i.expiration, i.option_type, i.strike, s.kind
-     from instruments i, sources s where i.id = $1 and s.id = $2`,
-    [instrument, source],
-  );
-  const [row] = rows;
-  return row
-    ? { instrument: nameOf(row), source: row.kind }
-    : { instrument: String(instrument), source: "import" };
-}
-
 /** Whether the archive has any quote of a simulated market. */
 export async function readHasSimulatedRows(pool: pg.Pool): Promise<boolean> {
   const { rows } = await pool.query<{ found: boolean }>(

@@ -13,6 +13,7 @@ export type {
   SessionView,
   DividendView,
   BarsView,
+  MissedBars,
   ChainKey,
   Contract,
   ChainView,

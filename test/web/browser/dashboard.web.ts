@@ -1,15 +1,14 @@
 import { readdirSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
 import type { Live, LiveAccount, NowView } from "../../../src/web/api/types.ts";
+import { faultsOf } from "./faults.ts";
 import { HOLE, PAST_JOB } from "./history.ts";
 import { until } from "../../support/until.ts";
 import { openPage, openWorld, type World } from "./world.ts";
 
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const IMAGES = fileURLToPath(new URL("../../../docs/images/", import.meta.url));
 const BUILT = fileURLToPath(new URL("../../../dist/dashboard/assets/", import.meta.url));
 
@@ -42,30 +41,6 @@ async function show(page: Page, path: string, drawn: string): Promise<void> {
 async function texts(page: Page, selector: string): Promise<string[]> {
   const found = await page.locator(selector).allTextContents();
   return found.map((text) => text.replace(/[\u2007\u202f\s]+/g, ""));
-}
-
-/** What axe finds that is serious or worse. */
-async function faultsOf(page: Page): Promise<string[]> {
-  await page.evaluate(AXE);
-  return page.evaluate(async () => {
-    const { axe } = globalThis as unknown as {
-      axe: {
-        run: () => Promise<{
-          violations: { id: string; impact: string; nodes: { html: string; failureSummary: string }[] }[];
-        }>;
-      };
-    };
-    const { violations } = await axe.run();
-    return violations
-      .filter(({ impact }) => impact === "serious" || impact === "critical")
-      .map(
-        ({ id, nodes }) =>
-          `${id}: ${nodes
-            .slice(0, 3)
-            .map(({ html, failureSummary }) => `${html} ${failureSummary}`)
-            .join(" | ")}`,
-      );
-  });
 }
 
 async function rowsOf<Row extends object>(sql: string, values: unknown[] = []): Promise<Row[]> {
@@ -221,51 +196,6 @@ test("quotes: sorted by a heading, upwards, downwards and not; narrowed by a sea
   expect(sorted).toBe("descending");
   expect(await texts(page, "table.quotes tbody th a")).toEqual(["AAPL"]);
   expect(page.url()).toContain("search=apple");
-});
-
-test("instrument: the bars of the table and of the file are those of the view", async () => {
-  const { page } = await openPage(world.browser);
-  const date = world.dates.at(-2) ?? "";
-
-  await show(page, "/instrument?name=MSFT&range=5D&interval=5m", "table.bars tbody tr");
-  const more = page.getByRole("button", { name: "Show more" });
-  while (await more.isVisible()) await more.click();
-  const shown = await texts(page, "table.bars tbody tr td:nth-child(7)");
-  const waiting = page.waitForEvent("download");
-  await page.getByRole("link", { name: "CSV" }).click();
-  const download = await waiting;
-  const csv = readFileSync(await download.path(), "utf8")
-    .trim()
-    .split("\r\n")
-    .map((line) => line.split(","));
-  const bars = await rowsOf<{ close: string; bar_at: string }>(
-    `select b.close from bars_5m b where b.symbol = 'MSFT' and b.option_type is null and b.source = 'simulated'
-       and b.date = $1 order by b.bar_at desc`,
-    [date],
-  );
-
-  const closes = bars.map(({ close }) => close);
-  expect(closes.length).toBeGreaterThan(90);
-  expect(shown.join(" ")).toContain(closes.join(" "));
-  expect(csv.filter((line) => line[4] === date).map((line) => line[10])).toEqual([...closes].reverse());
-  expect(download.suggestedFilename()).toBe("MSFT-5m-SIMULATED.csv");
-});
-
-test("instrument: ranges and intervals go together, and the address keeps both", async () => {
-  const { page, complaints } = await openPage(world.browser);
-  await show(page, "/instrument?name=AAPL", ".chart[data-drawn] canvas");
-
-  await page.getByRole("button", { name: "1M", exact: true }).click();
-  await page.waitForSelector('.chart[data-drawn="AAPL 1M 5m"]');
-  await page.getByRole("button", { name: "1d", exact: true }).click();
-  await page.waitForSelector('.chart[data-drawn="AAPL 1M 1d"]');
-  const days = await texts(page, "table.bars tbody tr td:nth-child(1)");
-  await page.getByRole("button", { name: "1m", exact: true }).click();
-  await page.waitForSelector('.chart[data-drawn="AAPL 5D 1m"]');
-
-  expect(days.length).toBeGreaterThanOrEqual(world.dates.length);
-  expect(page.url()).toContain("range=5D");
-  expect(complaints).toEqual([]);
 });
 
 test("chain: bids, mids, asks and deltas of calls and puts are the database's; the nearest strike is marked", async () => {

@@ -1,4 +1,4 @@
-/** The instrument's chart: candles, volume, bid-ask band, shaded hours, dividends; drawn with lightweight-charts. */
+/** The instrument's chart: candles, volume, band, shaded hours, holes, dividends, and lines; drawn with lightweight-charts. */
 import {
   CandlestickSeries,
   createChart,
@@ -11,9 +11,9 @@ import {
   type ITextWatermarkPluginApi,
   type Time,
 } from "lightweight-charts";
-import type { BarsView } from "../../api/types.ts";
+import { isOfDates } from "../../../archive/dashboard/widths.ts";
+import { captionOf, type Drawing } from "../lib/drawing.ts";
 import { placeLabel } from "../lib/format.ts";
-import { withGaps } from "../lib/chartGaps.ts";
 import {
   type ChartColors,
   readColors,
@@ -21,13 +21,14 @@ import {
   columns,
   dividendMarkers,
   layer,
+  type Place,
   placed,
   priceFormat,
+  scaleOf,
 } from "./data.ts";
 import { BehindBars } from "./layer.ts";
-
-/** What is drawn. */
-type Drawing = { view: BarsView; simulated: boolean; nowMs: number };
+import { Overlays } from "./overlays.ts";
+import { download, pictureOf } from "./picture.ts";
 
 const FONT = '"IBM Plex Mono", ui-monospace, monospace';
 
@@ -55,10 +56,15 @@ export class Chart {
   readonly #behind = new BehindBars();
   readonly #markers: ISeriesMarkersPluginApi<Time>;
   readonly #watermark: ITextWatermarkPluginApi<Time>;
+  readonly #overlays: Overlays;
   #drawn: Drawing | null = null;
+  #places: readonly Place[] = [];
 
-  /** @param element what it fills */
-  constructor(element: HTMLElement) {
+  /**
+   * @param element what it fills
+   * @param pointAt is told the place below a mouse or a finger; null: none
+   */
+  constructor(element: HTMLElement, pointAt: (place: number | null) => void) {
     this.#element = element;
     this.#chart = createChart(element, FRAME);
     this.#bars = this.#chart.addSeries(CandlestickSeries, { priceLineVisible: true });
@@ -72,6 +78,10 @@ export class Chart {
     this.#bars.attachPrimitive(this.#behind);
     this.#markers = createSeriesMarkers(this.#bars, []);
     this.#watermark = createTextWatermark(this.#chart.panes()[0] ?? never(), { lines: [] });
+    this.#overlays = new Overlays(this.#chart);
+    this.#chart.subscribeCrosshairMove(({ point, logical }) =>
+      pointAt(point && logical !== undefined ? this.#within(logical) : null),
+    );
     this.repaint();
   }
 
@@ -94,18 +104,54 @@ export class Chart {
     this.#chart.remove();
   }
 
-  #draw({ view, simulated, nowMs }: Drawing, colors: ChartColors): void {
-    const slots = withGaps(view.bars, { interval: view.interval, sessions: view.sessions, nowMs });
+  /** Puts the crosshair on a place, and the place into view; null: takes it away. */
+  point(place: number | null): void {
+    const at = place === null ? undefined : this.#places[place];
+    if (place === null || !at) return this.#chart.clearCrosshairPosition();
+    const scale = this.#chart.timeScale();
+    const seen = scale.getVisibleLogicalRange();
+    if (seen && (place < seen.from || place > seen.to)) {
+      const half = (seen.to - seen.from) / 2;
+      scale.setVisibleLogicalRange({ from: place - half, to: place + half });
+    }
+    const bar = this.#places.slice(0, place + 1).findLast(({ slot }) => slot.bar?.close)?.slot.bar;
+    const price = scaleOf(this.#drawn?.base ?? null)(bar?.close) ?? 0;
+    this.#chart.setCrosshairPosition(price, at.time, this.#bars);
+  }
+
+  /** Saves what is in view as a picture. */
+  async save(): Promise<void> {
+    const drawing = this.#drawn;
+    const seen = this.#chart.timeScale().getVisibleLogicalRange();
+    const [from, to] = [this.#within(Math.ceil(seen?.from ?? 0)), this.#within(Math.floor(seen?.to ?? 0))];
+    if (!drawing || from === null || to === null) return;
+    const caption = captionOf(drawing, { from, to });
+    const canvas = this.#chart.takeScreenshot(true, false);
+    const ratio = canvas.width / this.#element.clientWidth;
+    const colors = readColors(this.#element);
+    await download(pictureOf(canvas, caption, { colors, font: FONT, ratio }), caption.file);
+  }
+
+  #within(place: number): number | null {
+    return this.#places.length === 0 ? null : Math.max(0, Math.min(this.#places.length - 1, place));
+  }
+
+  #draw(drawing: Drawing, colors: ChartColors): void {
+    const { view, slots, base } = drawing;
+    const simulated = view.source === "simulated";
     const places = placed(slots, view.interval);
+    this.#places = places;
+    const toScale = scaleOf(base);
     const { data, scale } = columns(places, colors);
-    const daily = view.interval === "1d";
+    const daily = isOfDates(view.interval);
     this.#chart.timeScale().applyOptions({ timeVisible: !daily });
     this.#chart.applyOptions({ localization: { timeFormatter: (time: number) => placeLabel(time, daily) } });
-    this.#bars.applyOptions({ priceFormat: priceFormat(slots) });
-    this.#bars.setData(candles(places));
+    this.#bars.applyOptions({ priceFormat: priceFormat(drawing) });
+    this.#bars.setData(candles(places, toScale));
     this.#volume.applyOptions({ autoscaleInfoProvider: () => scale });
     this.#volume.setData(data);
-    this.#behind.show(layer(places, view.interval), colors);
+    this.#overlays.draw(drawing, { places, scale: toScale, colors });
+    this.#behind.show(layer(places, drawing, toScale), colors);
     this.#markers.setMarkers(dividendMarkers(view, places, colors));
     const lines = [
       { text: "SIMULATED", color: colors["sim-faint"], fontSize: 54, fontFamily: FONT, fontStyle: "500" },
@@ -120,7 +166,11 @@ export class Chart {
 
   #style(colors: ChartColors): void {
     this.#chart.applyOptions({
-      layout: { background: { color: "transparent" }, textColor: colors.dim },
+      layout: {
+        background: { color: "transparent" },
+        textColor: colors.dim,
+        panes: { separatorColor: colors.line, separatorHoverColor: colors.band },
+      },
       grid: { vertLines: { color: colors.line }, horzLines: { color: colors.line } },
       rightPriceScale: { borderColor: colors.line },
       timeScale: { borderColor: colors.line },

@@ -1,40 +1,80 @@
-/** From bars to what the chart's series take. */
+/** From a drawing to what the chart's series take. */
 import type {
   AutoscaleInfo,
   CandlestickData,
   HistogramData,
+  LineData,
+  PriceFormat,
   SeriesMarker,
   Time,
   UTCTimestamp,
   WhitespaceData,
 } from "lightweight-charts";
 import type { BarsView, Interval } from "../../api/types.ts";
+import { isOfDates, WIDTH_MS } from "../../../archive/dashboard/widths.ts";
+import { numberOf } from "../../api/indicators.ts";
 import { exchangeSeconds } from "../lib/format.ts";
-import { type Slot, WIDTH_MS } from "../lib/chartGaps.ts";
+import type { Slot } from "../lib/chartGaps.ts";
+import { type Drawing, type Line, percentOf } from "../lib/drawing.ts";
 import type { LayerPoint } from "./layer.ts";
 
 /** A place of the time axis. */
-type Place = { time: UTCTimestamp; slot: Slot };
+export type Place = { time: UTCTimestamp; slot: Slot };
+
+/** A price as it is drawn: itself, or percent of the first close shown. */
+export type Scale = (price: string | number | null | undefined) => number | null;
+
+/** @param base see `Drawing` */
+export function scaleOf(base: number | null): Scale {
+  return (price) => {
+    const value = typeof price === "string" ? Number(price) : (price ?? null);
+    return base === null ? value : percentOf(value, base);
+  };
+}
 
 /** Times as exchange clocks show them, dates as such; strictly ascending also where clocks are set back. */
 export function placed(slots: readonly Slot[], interval: Interval): Place[] {
   let before = -Infinity;
   return slots.map((slot) => {
-    const shown = interval === "1d" ? Date.parse(slot.at) / 1_000 : exchangeSeconds(slot.at);
+    const shown = isOfDates(interval) ? Date.parse(slot.at) / 1_000 : exchangeSeconds(slot.at);
     before = Math.max(shown, before + 1);
     return { time: before as UTCTimestamp, slot };
   });
 }
 
 /** Candles; empty places where there is no price. */
-export function candles(places: readonly Place[]): (CandlestickData | WhitespaceData)[] {
+export function candles(places: readonly Place[], scale: Scale): (CandlestickData | WhitespaceData)[] {
   return places.map(({ time, slot: { bar } }) => {
-    if (!bar || bar.open === null || bar.high === null || bar.low === null || bar.close === null)
-      return { time };
-    return {
-      time,
-      ...{ open: Number(bar.open), high: Number(bar.high), low: Number(bar.low), close: Number(bar.close) },
-    };
+    const open = scale(bar?.open);
+    const high = scale(bar?.high);
+    const low = scale(bar?.low);
+    const close = scale(bar?.close);
+    if (open === null || high === null || low === null || close === null) return { time };
+    return { time, ...{ open, high, low, close } };
+  });
+}
+
+/** A line; where it has no value it is broken. */
+export function lineData(
+  places: readonly Place[],
+  { unit, values }: Line,
+  scale: Scale,
+): (LineData | WhitespaceData)[] {
+  return places.map(({ time }, index) => {
+    const value = values[index] ?? null;
+    const drawn = unit === "percent" ? value : scale(value);
+    if (drawn === null) return { time };
+    // The library joins what stands on both sides of an empty place; a point's colour is that of the way to the next one.
+    const isLast = (values[index + 1] ?? null) === null;
+    return { time, value: drawn, ...(isLast && { color: "transparent" }) };
+  });
+}
+
+/** The mean spread of each bar. */
+export function spreads(places: readonly Place[]): (HistogramData | WhitespaceData)[] {
+  return places.map(({ time, slot: { bar } }) => {
+    const value = numberOf(bar?.meanSpread);
+    return value === null ? { time } : { time, value };
   });
 }
 
@@ -61,19 +101,28 @@ export function columns(
 const APART = 4;
 
 /** What is drawn behind the candles. */
-export function layer(places: readonly Place[], interval: Interval): LayerPoint[] {
-  return places.map(({ time, slot: { session, bar } }, index) => {
+export function layer(
+  places: readonly Place[],
+  { view: { interval }, holes }: Drawing,
+  scale: Scale,
+): LayerPoint[] {
+  const points: LayerPoint[] = places.map(({ time, slot: { session, bar } }, index) => {
     const before = places[index - 1]?.time ?? time;
     return {
-      ...{ time, shaded: session !== "regular" && session !== "early" },
-      apart: interval !== "1d" && (time - before) * 1_000 > APART * WIDTH_MS[interval],
-      ...{ bid: numberOf(bar?.bid), ask: numberOf(bar?.ask) },
+      shaded: session !== null && session !== "regular" && session !== "early",
+      apart: !isOfDates(interval) && (time - before) * 1_000 > APART * WIDTH_MS[interval],
+      ...{ bid: scale(bar?.bid), ask: scale(bar?.ask), hole: null },
     };
   });
+  for (const { from, to, empty, missed } of holes)
+    for (const point of points.slice(from, to + 1)) point.hole = { empty, known: missed.length > 0 };
+  return points;
 }
 
-/** As many decimals as the prices have. */
-export function priceFormat(slots: readonly Slot[]): { type: "price"; precision: number; minMove: number } {
+/** As many decimals as the prices have; two of percent. */
+export function priceFormat({ slots, base }: Drawing): PriceFormat {
+  if (base !== null)
+    return { type: "custom", minMove: 0.01, formatter: (value: number) => `${value.toFixed(2)} %` };
   const precision = slots.reduce((most, { bar }) => {
     const decimals = /\.(\d+?)0*$/.exec(bar?.close ?? "")?.[1]?.length ?? 0;
     return Math.max(most, decimals);
@@ -103,17 +152,29 @@ export function dividendMarkers(
   });
 }
 
-function numberOf(text: string | null | undefined): number | null {
-  return typeof text === "string" ? Number(text) : null;
-}
-
 // The style sheet's colours, for what is drawn on a canvas.
 
 /** Names of the variables a chart is drawn with. */
-export type ChartColors = Record<
-  "ink" | "dim" | "line" | "panel" | "up" | "down" | "accent" | "band" | "shade" | "volume" | "sim-faint",
-  string
->;
+export type ChartColors = Record<(typeof COLOR_NAMES)[number], string>;
+
+const COLOR_NAMES = [
+  ...([
+    "ink",
+    "dim",
+    "line",
+    "panel",
+    "up",
+    "down",
+    "accent",
+    "band",
+    "shade",
+    "volume",
+    "sim",
+    "sim-faint",
+    "hole",
+  ] as const),
+  ...(["series-1", "series-2", "series-3", "series-4", "series-5"] as const),
+];
 
 /** Reads them as they are at the moment, light or dark. */
 export function readColors(element: HTMLElement): ChartColors {
@@ -123,11 +184,7 @@ export function readColors(element: HTMLElement): ChartColors {
     probe.style.color = `var(--${name})`;
     return getComputedStyle(probe).color;
   };
-  const colors: ChartColors = {
-    ...{ ink: read("ink"), dim: read("dim"), line: read("line"), panel: read("panel"), up: read("up") },
-    ...{ down: read("down"), accent: read("accent"), band: read("band"), shade: read("shade") },
-    ...{ volume: read("volume"), "sim-faint": read("sim-faint") },
-  };
+  const colors = Object.fromEntries(COLOR_NAMES.map((name) => [name, read(name)])) as ChartColors;
   probe.remove();
   return colors;
 }

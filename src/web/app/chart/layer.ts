@@ -1,4 +1,7 @@
-/** What is drawn behind the bars: shaded hours outside the regular session, and the band between bid and ask. */
+/**
+ * What is drawn behind the bars: shaded hours outside the regular session, the band between bid and ask, and holes: a
+ * stretch where bars are missing, and a mark on the axis wherever quotes are.
+ */
 import type {
   AutoscaleInfo,
   IPrimitivePaneRenderer,
@@ -7,25 +10,28 @@ import type {
   Logical,
   SeriesAttachedParameter,
   Time,
-  UTCTimestamp,
 } from "lightweight-charts";
 
 /** One place of the time axis. */
 export type LayerPoint = {
-  time: UTCTimestamp;
   /** Whether much time lies between it and the place before: the band does not reach over it. */
   apart: boolean;
   shaded: boolean;
   bid: number | null;
   ask: number | null;
+  /** Quotes are missing here. `empty`: there is no bar; `known`: the ledger has the reason. */
+  hole: { empty: boolean; known: boolean } | null;
 };
 
-type Colors = { band: string; shade: string };
+type Colors = { band: string; shade: string; hole: string; sim: string; dim: string };
+
+/** Height of the mark of a hole, px. */
+const MARK = 4;
 
 /** A layer behind a series. */
 export class BehindBars implements ISeriesPrimitive<Time> {
   #points: readonly LayerPoint[] = [];
-  #colors: Colors = { band: "transparent", shade: "transparent" };
+  #colors: Colors | null = null;
   #attached: SeriesAttachedParameter<Time> | null = null;
 
   attached(attached: SeriesAttachedParameter<Time>): void {
@@ -57,48 +63,102 @@ export class BehindBars implements ISeriesPrimitive<Time> {
   }
 
   paneViews(): readonly IPrimitivePaneView[] {
-    return [{ zOrder: () => "bottom", renderer: () => this.#renderer() }];
+    return [
+      { zOrder: () => "bottom", renderer: () => this.#renderer(drawBehind) },
+      // Above the volume's columns.
+      { zOrder: () => "top", renderer: () => this.#renderer(drawMarks) },
+    ];
   }
 
-  #renderer(): IPrimitivePaneRenderer | null {
-    const attached = this.#attached;
-    if (!attached) return null;
+  #renderer(
+    draw: (canvas: Canvas, placed: readonly Placed[], colors: Colors) => void,
+  ): IPrimitivePaneRenderer | null {
+    const [attached, colors] = [this.#attached, this.#colors];
+    if (!attached || !colors) return null;
     const { chart, series } = attached;
     const scale = chart.timeScale();
-    const placed = this.#points.map((point) => ({
-      ...{ x: scale.timeToCoordinate(point.time), shaded: point.shaded, apart: point.apart },
-      bid: point.bid === null ? null : series.priceToCoordinate(point.bid),
-      ask: point.ask === null ? null : series.priceToCoordinate(point.ask),
-    }));
+    const seen = scale.getVisibleLogicalRange();
+    if (!seen) return null;
+    const first = Math.max(0, Math.floor(seen.from) - 1);
     const half = scale.options().barSpacing / 2;
-    const colors = this.#colors;
+    const coordinate = (price: number | null): number | null =>
+      price === null ? null : series.priceToCoordinate(price);
+    const placed = this.#points.slice(first, Math.max(0, Math.ceil(seen.to)) + 2).map((point, index) => ({
+      ...{ ...point, half, x: scale.logicalToCoordinate((first + index) as Logical) },
+      ...{ bid: coordinate(point.bid), ask: coordinate(point.ask) },
+    }));
     return {
       draw: (target) =>
-        target.useMediaCoordinateSpace(({ context, mediaSize }) => {
-          context.fillStyle = colors.shade;
-          let from: number | null = null;
-          let to = 0;
-          const flush = (): void => {
-            if (from !== null) context.fillRect(from, 0, to - from, mediaSize.height);
-            from = null;
-          };
-          for (const { x, shaded } of placed) {
-            if (x === null) continue;
-            if (!shaded) {
-              flush();
-              continue;
-            }
-            from ??= x - half;
-            to = x + half;
-          }
-          flush();
-          drawBand(context, placed, colors.band);
-        }),
+        target.useMediaCoordinateSpace(({ context, mediaSize: { height } }) =>
+          draw({ context, height }, placed, colors),
+        ),
     };
   }
 }
 
-type Placed = { apart: boolean; x: number | null; bid: number | null; ask: number | null };
+type Canvas = { context: CanvasRenderingContext2D; height: number };
+
+type Placed = Omit<LayerPoint, "bid" | "ask"> & {
+  x: number | null;
+  half: number;
+  bid: number | null;
+  ask: number | null;
+};
+
+function drawBehind(canvas: Canvas, placed: readonly Placed[], colors: Colors): void {
+  const { context, height } = canvas;
+  stretches(
+    placed,
+    ({ shaded }) => shaded,
+    (from, to) => {
+      context.fillStyle = colors.shade;
+      context.fillRect(from, 0, to - from, height);
+    },
+  );
+  stretches(
+    placed,
+    ({ hole }) => hole?.empty === true,
+    (from, to) => {
+      context.fillStyle = colors.hole;
+      context.fillRect(from, 0, to - from, height);
+    },
+  );
+  drawBand(context, placed, colors.band);
+}
+
+function drawMarks({ context, height }: Canvas, placed: readonly Placed[], colors: Colors): void {
+  for (const known of [true, false])
+    stretches(
+      placed,
+      ({ hole }) => hole?.known === known,
+      (from, to) => {
+        context.fillStyle = known ? colors.sim : colors.dim;
+        // Neighbours of a pixel's width or less are still seen.
+        context.fillRect(from, height - MARK, Math.max(2, to - from), MARK);
+      },
+    );
+}
+
+/** Runs of neighbouring places of a kind, from where the first begins to where the last ends. */
+function stretches(
+  placed: readonly Placed[],
+  isOfKind: (point: Placed) => boolean,
+  draw: (from: number, to: number) => void,
+): void {
+  let [from, to]: [number | null, number] = [null, 0];
+  for (const point of placed) {
+    const { x, half } = point;
+    if (x === null) continue;
+    if (isOfKind(point)) {
+      from ??= x - half;
+      to = x + half;
+    } else {
+      if (from !== null) draw(from, to);
+      from = null;
+    }
+  }
+  if (from !== null) draw(from, to);
+}
 
 /** One shape for each run of places that have both sides: a gap stays a gap. */
 function drawBand(context: CanvasRenderingContext2D, placed: readonly Placed[], color: string): void {

@@ -1,16 +1,9 @@
 /** Where bars are missing although quotes were due: there a chart shows a gap, and closed hours none. Pure. */
+import { mondayOf, WIDTH_MS } from "../../../archive/dashboard/widths.ts";
 import type { Bar, Interval, SessionView } from "../../api/types.ts";
 
 /** A place of a chart: a bar, or an empty one. */
 export type Slot = { at: string; date: string; session: Bar["session"]; bar: Bar | null };
-
-/** Widths in ms. */
-export const WIDTH_MS: Readonly<Record<Interval, number>> = {
-  "1m": 60_000,
-  "5m": 300_000,
-  "1h": 3_600_000,
-  "1d": 86_400_000,
-};
 
 /** A spacing is a hole when it is this many times what is usual. */
 const HOLE = 1.5;
@@ -20,7 +13,7 @@ const MOST_EMPTY = 400;
 
 /**
  * The bars with empty places between them. Within one part of one day, from its first bar to its last; in the regular
- * session, from the open to the close as far as it has come. What is usual is learnt from the bars, so that a job of
+ * session, from the open to the close as far as it has come; all of a session without a bar. What is usual is learnt from the bars, so that a job of
  * every five minutes has no gaps in bars of one.
  *
  * @param bars ascending
@@ -30,19 +23,30 @@ export function withGaps(
   bars: readonly Bar[],
   { interval, sessions, nowMs }: { interval: Interval; sessions: readonly SessionView[]; nowMs: number },
 ): Slot[] {
-  if (interval === "1d") return byDay(bars, sessions);
+  if (interval === "1d") return byDate(bars, sessions, (date) => date);
+  if (interval === "1w") return byDate(bars, sessions, mondayOf);
   const step = Math.max(WIDTH_MS[interval], usualSpacing(bars));
   const hours = new Map(sessions.map((session) => [session.date, session]));
-  return groups(bars).flatMap((group) => {
+  const withBars = new Set(bars.map(({ date }) => date));
+  const without = sessions
+    .filter(({ date }) => !withBars.has(date))
+    .map(({ date, openAt, closeAt }) =>
+      empty({
+        date,
+        session: "regular",
+        step,
+        fromMs: Date.parse(openAt),
+        toMs: Math.min(Date.parse(closeAt), nowMs),
+      }),
+    );
+  const drawn = groups(bars).map((group) => {
     const [first] = group;
     if (!first) return [];
     const { date, session } = first;
     const regular = session === "regular" ? hours.get(date) : undefined;
     const slots: Slot[] = [];
-    const fill = (fromMs: number, toMs: number): void => {
-      for (let at = fromMs, n = 0; at < toMs && n < MOST_EMPTY; at += step, n += 1)
-        slots.push({ at: new Date(at).toISOString(), date, session, bar: null });
-    };
+    const fill = (fromMs: number, toMs: number): void =>
+      void slots.push(...empty({ date, session, step, fromMs, toMs }));
     const firstMs = Date.parse(first.at);
     if (regular) fill(Date.parse(regular.openAt), firstMs - (HOLE - 1) * step);
     let beforeMs = firstMs - step;
@@ -55,14 +59,33 @@ export function withGaps(
     if (regular) fill(beforeMs + step, Math.min(Date.parse(regular.closeAt), nowMs - HOLE * step));
     return slots;
   });
+  if (without.length === 0) return drawn.flat();
+  return [...drawn, ...without].sort((a, b) => ((a[0]?.at ?? "") < (b[0]?.at ?? "") ? -1 : 1)).flat();
 }
 
-function byDay(bars: readonly Bar[], sessions: readonly SessionView[]): Slot[] {
-  const barOf = new Map(bars.map((bar) => [bar.date, bar]));
-  const dates = [...new Set([...sessions.map(({ date }) => date), ...barOf.keys()])].sort();
+/** Empty places from one time to another, as many as a hole may have. */
+function empty({
+  fromMs,
+  toMs,
+  step,
+  ...of
+}: Pick<Slot, "date" | "session"> & { fromMs: number; toMs: number; step: number }): Slot[] {
+  const slots: Slot[] = [];
+  for (let at = fromMs; at < toMs && slots.length < MOST_EMPTY; at += step)
+    slots.push({ at: new Date(at).toISOString().replace(".000Z", "Z"), ...of, bar: null });
+  return slots;
+}
+
+function byDate(
+  bars: readonly Bar[],
+  sessions: readonly SessionView[],
+  placeOf: (date: string) => string,
+): Slot[] {
+  const barOf = new Map(bars.map((bar) => [placeOf(bar.date), bar]));
+  const dates = [...new Set([...sessions.map(({ date }) => placeOf(date)), ...barOf.keys()])].sort();
   return dates.map((date) => {
     const bar = barOf.get(date) ?? null;
-    return { at: `${date}T00:00:00Z`, date, session: bar?.session ?? "regular", bar };
+    return { at: `${date}T00:00:00Z`, date, session: bar?.session ?? null, bar };
   });
 }
 

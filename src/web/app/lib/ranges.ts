@@ -1,4 +1,5 @@
-/** Ranges and widths of the instrument's chart, and which go together. Pure. */
+/** Ranges of the instrument's chart, and how the address holds them. Pure. */
+import { INTERVALS } from "../../../archive/dashboard/widths.ts";
 import type { Interval } from "../../api/types.ts";
 
 /** The ranges, as sessions with quotes. */
@@ -11,32 +12,34 @@ export const RANGES = [
   { name: "All", label: "all sessions", sessions: 10_000 },
 ] as const;
 
-/** Name of a range. */
-type Range = (typeof RANGES)[number]["name"];
+/** A range of sessions, or of exchange dates; a date that is not given leaves its end open. */
+export type ChosenRange =
+  { name: (typeof RANGES)[number]["name"]; sessions: number } | { from: string; to: string };
 
-/** The widths, each with the most sessions it is drawn for. */
-export const INTERVALS: readonly { name: Interval; most: number }[] = [
-  { name: "1m", most: 5 },
-  { name: "5m", most: 25 },
-  { name: "1h", most: 260 },
-  { name: "1d", most: 10_000 },
-];
-
-/** How many sessions a range has. */
-export function sessionsOf(range: Range): number {
-  return RANGES.find(({ name }) => name === range)?.sessions ?? 1;
+/** The range that an address holds: dates come before names. */
+export function rangeOf({ range, from, to }: { range: string; from: string; to: string }): ChosenRange {
+  const dates = { from: isDate(from) ? from : "", to: isDate(to) ? to : "" };
+  if (dates.from !== "" || dates.to !== "")
+    return dates.from !== "" && dates.to !== "" && dates.to < dates.from ? { from: to, to: from } : dates;
+  return RANGES.find(({ name }) => name === range) ?? RANGES[0];
 }
 
-/** The finest width at least as coarse as the wanted one that the range can be drawn in. */
-export function intervalFor(range: Range, wanted: Interval): Interval {
-  const sessions = sessionsOf(range);
-  const from = INTERVALS.findIndex(({ name }) => name === wanted);
-  return INTERVALS.slice(from).find(({ most }) => most >= sessions)?.name ?? "1d";
+/** A range as people read it: `5D`, `2026-11-16 to 2026-11-20`. */
+export function rangeLabel(range: ChosenRange): string {
+  if ("name" in range) return range.name;
+  if (range.from === "") return `until ${range.to}`;
+  return range.to === "" ? `since ${range.from}` : `${range.from} to ${range.to}`;
 }
 
-/** The longest range at most as long as the wanted one that the width can draw. */
-export function rangeFor(interval: Interval, wanted: Range): Range {
-  const most = INTERVALS.find(({ name }) => name === interval)?.most ?? 1;
-  const upTo = RANGES.findIndex(({ name }) => name === wanted);
-  return RANGES.slice(0, upTo + 1).findLast(({ sessions }) => sessions <= most)?.name ?? "1D";
+/** The width that an address holds. */
+export function intervalOf(text: string): Interval {
+  return INTERVALS.find((name) => name === text) ?? "1m";
+}
+
+function isDate(text: string): boolean {
+  return (
+    /^\d{4}-\d\d-\d\d$/.test(text) &&
+    !Number.isNaN(Date.parse(text)) &&
+    new Date(text).toISOString().startsWith(text)
+  );
 }

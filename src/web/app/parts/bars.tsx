@@ -1,126 +1,112 @@
-/** Bars of an instrument: their chart, whose library is loaded when the first one is drawn, and their table. */
-import { useEffect, useRef, useState } from "preact/hooks";
-import type { Bar, BarsView } from "../../api/types.ts";
+/** The chart of an instrument, whose library is loaded when the first one is drawn, and what stands under its crosshair. */
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Chart } from "../chart/chart.ts";
-import { nowMs } from "../lib/pageClock.ts";
-import { decimal, exchangeTime, grouped, padded, placesOf, shortDate, ZONE_NAME } from "../lib/format.ts";
+import { type Drawing, newestPlace, readoutOf, spoken } from "../lib/drawing.ts";
 import { shownDark } from "../lib/theme.ts";
+import { Holes, Legend, ReadoutLine } from "./readout.tsx";
 
-/** Rows of the table at once. */
-const ROWS = 120;
+/** Holds the chart, once its library is there. */
+export type ChartRef = { current: Promise<Chart> | null };
 
-/** @param name of what is drawn; another one, another range or width begins anew */
-export function BarsChart({ view, simulated, name }: { view: BarsView; simulated: boolean; name: string }) {
+/** How many places a key moves the crosshair by; the others go to the ends. */
+const STEPS: Readonly<Record<string, number>> = {
+  ArrowLeft: -1,
+  ArrowRight: 1,
+  ArrowDown: -1,
+  ArrowUp: 1,
+  PageDown: -20,
+  PageUp: 20,
+  Home: -Infinity,
+  End: Infinity,
+};
+
+/**
+ * @param name of what is drawn; another one, another range or width begins anew
+ * @param chart is given the chart when it is there
+ * @param remove takes a line away, by its key
+ */
+export function BarsChart({
+  drawing,
+  name,
+  chart,
+  remove,
+}: {
+  drawing: Drawing;
+  name: string;
+  chart: ChartRef;
+  remove: (key: string) => void;
+}) {
   const element = useRef<HTMLDivElement>(null);
-  const chart = useRef<Promise<Chart> | null>(null);
+  const [pointed, setPointed] = useState<number | null>(null);
+  useChart({ element, chart, setPointed }, { drawing, name });
+  const last = drawing.slots.length - 1;
+  const place = Math.min(pointed ?? newestPlace(drawing), last);
+  const readout = useMemo(() => readoutOf(drawing, place), [drawing, place]);
+  const point = (to: number | null): void => {
+    setPointed(to);
+    void chart.current?.then((each) => each.point(to));
+  };
+  return (
+    <>
+      <Legend lines={drawing.lines} values={readout.lines} remove={remove} />
+      <ReadoutLine readout={readout} />
+      <div
+        class="chart"
+        ref={element}
+        tabIndex={0}
+        role="slider"
+        aria-label={`Bars of ${name}: the arrow keys move the crosshair`}
+        aria-valuemin={0}
+        aria-valuemax={last}
+        aria-valuenow={place}
+        aria-valuetext={spoken(readout, drawing.lines)}
+        onKeyDown={(event) => {
+          const step = STEPS[event.key];
+          if (step === undefined && event.key !== "Escape") return;
+          event.preventDefault();
+          point(step === undefined ? null : Math.max(0, Math.min(last, place + step)));
+        }}
+      />
+      <Holes
+        drawing={drawing}
+        show={(hole) => {
+          point(hole.from);
+          element.current?.focus();
+        }}
+      />
+    </>
+  );
+}
+
+/** Opens the chart once, and draws whatever there is to draw. */
+function useChart(
+  {
+    element,
+    chart,
+    setPointed,
+  }: {
+    element: { current: HTMLDivElement | null };
+    chart: ChartRef;
+    setPointed: (place: number | null) => void;
+  },
+  { drawing, name }: { drawing: Drawing; name: string },
+): void {
   const fitted = useRef("");
   const dark = shownDark.value;
   useEffect(() => {
     const host = element.current;
     if (!host) return;
-    const opened = import("../chart/chart.ts").then((drawing) => new drawing.Chart(host));
+    const opened = import("../chart/chart.ts").then((drawn) => new drawn.Chart(host, setPointed));
     chart.current = opened;
     return () => void opened.then((each) => each.remove());
   }, []);
   useEffect(() => {
+    if (fitted.current !== name) setPointed(null);
     void chart.current?.then((each) => {
-      each.show({ view, simulated, nowMs: nowMs.peek() }, { fit: fitted.current !== name });
+      each.show(drawing, { fit: fitted.current !== name });
       fitted.current = name;
       element.current?.setAttribute("data-drawn", name);
     });
-  }, [view, simulated, name]);
+  }, [drawing, name]);
   useEffect(() => void chart.current?.then((each) => each.repaint()), [dark]);
-  return (
-    <div
-      class="chart"
-      ref={element}
-      role="img"
-      aria-label={`Chart of ${name}, ${view.bars.length} bars. The table below has the same figures.`}
-    />
-  );
-}
-
-/** The same bars, newest first. */
-export function BarsTable({ view: { bars, interval, more } }: { view: BarsView }) {
-  const [shown, setShown] = useState(ROWS);
-  const newest = [...bars].reverse();
-  const places = {
-    price: placesOf(
-      bars.flatMap(({ open, high, low, close, bid, ask }) => [open, high, low, close, bid, ask]),
-    ),
-    spread: placesOf(bars.map(({ meanSpread }) => meanSpread)),
-  };
-  return (
-    <>
-      <div class="scroll" tabIndex={0} role="region" aria-label="Bars">
-        <table class="bars">
-          <caption class="unseen">Bars, newest first</caption>
-          <thead>
-            <tr>
-              <th scope="col" class="text">
-                Date
-              </th>
-              {interval !== "1d" && <th scope="col">Time, {ZONE_NAME}</th>}
-              <th scope="col" class="text">
-                Session
-              </th>
-              {["Open", "High", "Low", "Close", "Bid", "Ask", "Mean spread", "Quotes", "Volume"].map(
-                (name) => (
-                  <th key={name} scope="col">
-                    {name}
-                  </th>
-                ),
-              )}
-            </tr>
-          </thead>
-          <tbody>
-            {newest.slice(0, shown).map((bar) => (
-              <BarRow key={bar.at} bar={bar} daily={interval === "1d"} places={places} />
-            ))}
-          </tbody>
-        </table>
-      </div>
-      <p class="after">
-        {bars.length} bars{more ? "; older sessions are stored as well: choose a longer range" : ""}.{" "}
-        {newest.length > shown && (
-          <button type="button" onClick={() => setShown(shown + 10 * ROWS)}>
-            Show more
-          </button>
-        )}
-      </p>
-    </>
-  );
-}
-
-function BarRow({
-  bar,
-  daily,
-  places,
-}: {
-  bar: Bar;
-  daily: boolean;
-  places: { price: number; spread: number };
-}) {
-  const price = (text: string | null): string => padded(decimal(text), places.price);
-  return (
-    <tr data-session={bar.session}>
-      <td class="text">{shortDate(bar.date)}</td>
-      {!daily && <td>{exchangeTime(bar.at, { seconds: false })}</td>}
-      <td class="text dim">{bar.session}</td>
-      <td>{price(bar.open)}</td>
-      <td>{price(bar.high)}</td>
-      <td>{price(bar.low)}</td>
-      <td class="strong">{price(bar.close)}</td>
-      <td>{price(bar.bid)}</td>
-      <td>{price(bar.ask)}</td>
-      <td class="dim">{padded(shortSpread(bar.meanSpread), places.spread)}</td>
-      <td class="dim">{grouped(bar.quoteCount)}</td>
-      <td>{grouped(bar.volume)}</td>
-    </tr>
-  );
-}
-
-/** A mean has as many digits as division gives; four decimals are what people compare. */
-function shortSpread(meanSpread: string | null): string {
-  return meanSpread === null ? decimal(null) : meanSpread.replace(/(\.\d{4})\d+$/, "$1");
 }

@@ -1,15 +1,24 @@
-/** One instrument: its bars, as a chart, as a table, and as a file. */
-import { useEffect, useState } from "preact/hooks";
-import type { BarsView, QuoteRow } from "../../api/types.ts";
-import { BarsChart, BarsTable } from "../parts/bars.tsx";
+/** One instrument: its bars, as a chart, as a table, and as files. */
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { indicatorKey, indicatorsOf } from "../../api/indicators.ts";
+import type { BarsView, MissedBars, QuoteRow } from "../../api/types.ts";
+import { BarsChart, type ChartRef } from "../parts/bars.tsx";
+import { BarsTable } from "../parts/barsTable.tsx";
+import {
+  ChartControls,
+  type Choice,
+  MOST_COMPARED,
+  setCompare,
+  setIndicators,
+} from "../parts/chartControls.tsx";
 import { Await, Empty, Loading, SourceTag } from "../parts/notes.tsx";
-import { Segments } from "../parts/segments.tsx";
 import { nowMs } from "../lib/pageClock.ts";
-import { age, decimal, direction, grouped, signed } from "../lib/format.ts";
+import { type Drawing, drawingOf } from "../lib/drawing.ts";
+import { age, decimal, direction, exchangeDateOf, grouped, signed } from "../lib/format.ts";
 import { InstrumentSearch } from "../parts/search.tsx";
 import { useSeries } from "../lib/series.ts";
-import { useApi, changed, seriesKey, trouble } from "../lib/store.ts";
-import { INTERVALS, intervalFor, rangeFor, RANGES, sessionsOf } from "../lib/ranges.ts";
+import { type Loaded, useApi, changed, seriesKey, trouble } from "../lib/store.ts";
+import { intervalOf, rangeLabel, rangeOf } from "../lib/ranges.ts";
 import { href, parameter, setParameters } from "../lib/router.ts";
 
 /** The view. */
@@ -18,6 +27,14 @@ export function InstrumentView() {
   const rows = useSeries(wanted);
   if (rows === null) return trouble.value ? null : <Loading what="the instrument" />;
   const row = chosen(rows);
+  return <Shown {...{ rows, row, wanted }} />;
+}
+
+function Shown({ rows, row, wanted }: { rows: readonly QuoteRow[]; row: QuoteRow | null; wanted: string }) {
+  // Whoever is given the address sees the same instrument, whichever is the first of the archive then.
+  useEffect(() => {
+    if (wanted === "" && row) setParameters({ name: row.instrument }, { step: false });
+  }, [wanted, row?.instrument]);
   return (
     <div class="view">
       <div class="bar">
@@ -74,60 +91,129 @@ function Sources({ series, row }: { series: readonly QuoteRow[]; row: QuoteRow |
 }
 
 function Series({ row }: { row: QuoteRow }) {
-  const range = RANGES.find(({ name }) => name === parameter("range"))?.name ?? "1D";
-  const asked = INTERVALS.find(({ name }) => name === parameter("interval"))?.name ?? "1m";
-  const interval = intervalFor(range, asked);
-  const [version, setVersion] = useState(0);
-  const isNew = changed.value.has(seriesKey(row));
-  useEffect(() => {
-    if (isNew) setVersion((before) => before + 1);
-  }, [row.observedAt]);
-  const query = {
-    ...{ instrument: String(row.instrumentId), source: String(row.sourceId), delayed: String(row.delayed) },
-    ...{ interval, sessions: String(sessionsOf(range)) },
+  const choice = chosenOf();
+  const { range, interval, compare, indicators } = choice;
+  const version = useVersion(row, "name" in range ? "" : range.to);
+  const series = { instrument: String(row.instrumentId), source: String(row.sourceId) };
+  const query: Record<string, string> = {
+    ...{ ...series, delayed: String(row.delayed), interval },
+    ...("name" in range ? { sessions: String(range.sessions) } : withoutEmpty(range)),
+    ...withoutEmpty({ compare: compare.join(",") }),
   };
   const loaded = useApi<BarsView>("/api/bars", query, version);
-  const simulated = row.source === "simulated";
+  const view = loaded.data;
+  const missed = useMissed(view, series, version);
+  const drawing = useMemo(
+    () => view && drawingOf(view, { misses: missed.data?.misses ?? [], indicators, nowMs: nowMs.peek() }),
+    [view, missed.data, indicators.map(indicatorKey).join()],
+  );
+  const chart: ChartRef = useRef(null);
   return (
     <>
       <Header row={row} />
-      <div class="bar">
-        <Segments
-          label="Range"
-          names={RANGES}
-          chosen={range}
-          choose={(name) => setParameters({ range: name, interval: intervalFor(name, asked) })}
-        />
-        <Segments
-          label="Interval"
-          names={INTERVALS}
-          chosen={interval}
-          choose={(name) => setParameters({ interval: name, range: rangeFor(name, range) })}
-        />
-        <span class="legend">
-          <i class="key-band" /> bid to ask <i class="key-shade" /> outside regular hours <b>D</b> dividend
-        </span>
-        <a class="button" download href={href("/api/bars.csv", query)}>
-          CSV
-        </a>
-      </div>
+      <ChartControls
+        choice={choice}
+        instrument={row.instrument}
+        csv={href("/api/bars.csv", {
+          ...query,
+          ...withoutEmpty({ indicators: indicators.map(indicatorKey).join(",") }),
+        })}
+        savePicture={() => void chart.current?.then((each) => each.save())}
+      />
       <Await loaded={loaded} what="the bars">
-        {(view) =>
-          view.bars.length === 0 ? (
-            <Empty title="No bars">Nothing is stored of this series.</Empty>
+        {({ bars }) =>
+          bars.length === 0 || !drawing ? (
+            <Empty title="No bars">Nothing is stored of this series in this range.</Empty>
           ) : (
             <>
+              <Notes drawing={drawing} />
               <BarsChart
-                view={view}
-                simulated={simulated}
-                name={`${row.instrument} ${range} ${view.interval}`}
+                {...{ drawing, chart }}
+                name={`${row.instrument} ${rangeLabel(range)} ${drawing.view.interval}`}
+                remove={(key) => removeLine(choice, key)}
               />
-              <BarsTable view={view} />
+              {missed.data?.more && <p class="after">Older holes than these are not told.</p>}
+              <Key />
+              <BarsTable view={drawing.view} />
             </>
           )
         }
       </Await>
     </>
+  );
+}
+
+/** What the ledger says of the time that is drawn: a reading of its own, so that it holds up no bar. */
+function useMissed(
+  view: BarsView | null,
+  series: { instrument: string; source: string },
+  version: number,
+): Loaded<MissedBars> {
+  const [from, to] = [view?.bars[0]?.date, view?.bars.at(-1)?.date];
+  const query = view && from && to ? { ...series, interval: view.interval, from, to } : null;
+  return useApi<MissedBars>("/api/bars/misses", query, version);
+}
+
+function withoutEmpty(parameters: Record<string, string>): Record<string, string> {
+  return Object.fromEntries(Object.entries(parameters).filter(([, value]) => value !== ""));
+}
+
+/** What the address says. */
+function chosenOf(): Choice {
+  const compare = parameter("compare").split(",");
+  return {
+    range: rangeOf({ range: parameter("range"), from: parameter("from"), to: parameter("to") }),
+    interval: intervalOf(parameter("interval")),
+    compare: [...new Set(compare)].filter((name) => name !== "").slice(0, MOST_COMPARED),
+    indicators: indicatorsOf(parameter("indicators")),
+  };
+}
+
+/** Changes with each new quote, unless the range ends before it. */
+function useVersion(row: QuoteRow, until: string): number {
+  const [version, setVersion] = useState(0);
+  const isNew = changed.value.has(seriesKey(row));
+  const isSeen = until === "" || until >= exchangeDateOf(Date.parse(row.observedAt));
+  useEffect(() => {
+    if (isNew && isSeen) setVersion((before) => before + 1);
+  }, [row.observedAt]);
+  return version;
+}
+
+function removeLine({ compare, indicators }: Choice, key: string): void {
+  if (compare.includes(key)) setCompare(compare.filter((each) => each !== key));
+  else setIndicators(indicators.filter((each) => indicatorKey(each) !== key));
+}
+
+/** What is drawn otherwise than it was asked for, and what percents are of. */
+function Notes({ drawing: { view, lines, base } }: { drawing: Drawing }) {
+  const without = lines.filter(
+    ({ unit, values }) => unit === "percent" && values.every((one) => one === null),
+  );
+  return (
+    <>
+      {view.interval !== view.asked && (
+        <p class="after" role="status">
+          Drawn in bars of {view.interval}: those of {view.asked} would be more than a chart can show at once.
+        </p>
+      )}
+      {without.length > 0 && (
+        <p class="after" role="status">
+          Nothing is stored of {without.map(({ label }) => label).join(", ")} from this source in this range.
+        </p>
+      )}
+      {base !== null && <p class="after">In percent from the first bar shown.</p>}
+    </>
+  );
+}
+
+function Key() {
+  return (
+    <p class="legend">
+      <i class="key-band" /> bid to ask <i class="key-shade" /> outside regular hours <i class="key-hole" />{" "}
+      no quotes <i class="key-known" /> the ledger says why <i class="key-unknown" /> it does not <b>D</b>{" "}
+      dividend
+    </p>
   );
 }
 

@@ -1,0 +1,63 @@
+/** Why quotes are missing in a chart: the ledger's misses of one instrument, bar by bar. */
+import type pg from "pg";
+import { isoOf } from "../queries.ts";
+import type { MissedBars } from "./dashboardTypes.ts";
+import { nameOf } from "./quotes.ts";
+import { type Interval, WIDTH_MS } from "./widths.ts";
+
+/** Which: of an instrument and the market it was polled from, in exchange dates, both included. */
+type MissedQuery = { instrument: number; source: number; interval: Interval; from: string; to: string };
+
+/** Most rows of one answer: two for each bar that can be drawn. */
+const MOST_ROWS = 20_000;
+
+/** Sessions begin and end at half hours: misses that are put together by the half hour lie within one bar, however wide. */
+const WIDEST_MS = 1_800_000;
+
+/** By bar, job and reason. Bars of dates have those of a date together. */
+export async function readMissedBars(
+  pool: pg.Pool,
+  { instrument, source, interval, from, to }: MissedQuery,
+): Promise<MissedBars> {
+  const named = await pool.query<Parameters<typeof nameOf>[0]>(
+    "select symbol, expiration, option_type, strike from instruments where id = $1",
+    [instrument],
+  );
+  const [key] = named.rows;
+  if (!key) return { misses: [], more: false };
+  const width = WIDTH_MS[interval] < WIDTH_MS["1d"] ? Math.min(WIDTH_MS[interval], WIDEST_MS) : null;
+  const { rows } = await pool.query<{
+    job: string;
+    reason: string;
+    count: string;
+    first_at: string;
+    last_at: string;
+  }>(
+    `select m.job, m.reason, count(*) as count, min(m.slot_at) as first_at, max(m.slot_at) as last_at
+     from misses m
+     where m.source_id = $2
+       and m.slot_at >= $3::date::timestamp at time zone 'America/New_York'
+       and m.slot_at < ($4::date + 1)::timestamp at time zone 'America/New_York'
+       and (m.instrument = $1 or (m.instrument = '*' and exists (
+         select from slots s join due_sets d on d.id = s.due_set_id
+         where s.job = m.job and s.slot_at = m.slot_at and s.source_id = m.source_id and s.account_id = m.account_id
+           and $1 = any (d.instruments)
+       )))
+     group by m.job, m.reason, case
+       when $5::float8 is null then (m.slot_at at time zone 'America/New_York')::date::timestamptz
+       else date_bin(make_interval(secs => $5), m.slot_at, '2000-01-01 00:00Z') end
+     order by min(m.slot_at) desc, m.job, m.reason
+     limit $6`,
+    [nameOf(key), source, from, to, width === null ? null : width / 1_000, MOST_ROWS + 1],
+  );
+  return {
+    misses: rows
+      .slice(0, MOST_ROWS)
+      .map(({ job, reason, count, first_at, last_at }) => ({
+        ...{ job, reason, count: Number(count) },
+        ...{ firstAt: isoOf(first_at), lastAt: isoOf(last_at) },
+      }))
+      .reverse(),
+    more: rows.length > MOST_ROWS,
+  };
+}

@@ -1,0 +1,76 @@
+/** Bars as a CSV file: what the chart draws, in numbers. Pure. */
+import { harmless } from "../../read/cell.ts";
+import { barKey } from "../../archive/dashboard/widths.ts";
+import { type Indicator, indicatorKey, valuesOf } from "./indicators.ts";
+import type { Bar, BarsView, MissRow } from "./types.ts";
+
+const HEADING =
+  "instrument,source,delayed,interval,date,session,bar_at,open,high,low,close,bid,ask,mean_spread,quote_count,volume,missing,reasons";
+
+/**
+ * A line for each bar; every one says where its prices come from. Absent values are empty. Behind the bar stand the quotes
+ * that were due from its beginning until the next one's and are missing, by job and reason; the indicators; and the closes
+ * of other instruments.
+ *
+ * @param misses ascending
+ */
+export function barsCsv(
+  view: BarsView,
+  { misses, indicators }: { misses: readonly MissRow[]; indicators: readonly Indicator[] },
+): string {
+  const { instrument, source, delayed, interval, bars, compared } = view;
+  const computed = indicators.filter(({ name }) => name !== "spread");
+  const values = computed.map((indicator) => valuesOf(indicator, bars));
+  const missing = missesByBar(bars, misses);
+  const heading = [
+    HEADING,
+    ...computed.map(indicatorKey),
+    ...compared.map((other) => field(harmless(`close_${other.instrument}`))),
+  ];
+  const lines = bars.map(({ date, session, at, open, high, low, close, bid, ask, ...rest }, index) =>
+    [
+      ...[harmless(instrument), source, String(delayed), interval, date, session, at],
+      ...[open, high, low, close, bid, ask, rest.meanSpread, rest.quoteCount, rest.volume],
+      String(missing[index]?.reduce((sum, { count }) => sum + count, 0) ?? 0),
+      harmless(
+        (missing[index] ?? []).map(({ job, reason, count }) => `${job} ${reason} ${count}`).join("; "),
+      ),
+      ...values.map((of) => shortNumber(of[index] ?? null)),
+      ...compared.map(({ closes }) => closes[barKey({ at, date }, interval)] ?? null),
+    ]
+      .map(field)
+      .join(","),
+  );
+  return `${[heading.join(","), ...lines].join("\r\n")}\r\n`;
+}
+
+/** By the bar that had begun; what was missed before the first one stands with it. */
+function missesByBar(bars: readonly Bar[], misses: readonly MissRow[]): MissRow[][] {
+  const starts = bars.map(({ at }) => Date.parse(at));
+  const found: MissRow[][] = bars.map(() => []);
+  let place = 0;
+  for (const miss of misses) {
+    while ((starts[place + 1] ?? Infinity) <= Date.parse(miss.firstAt)) place += 1;
+    found[place]?.push(miss);
+  }
+  return found;
+}
+
+/** The file's name: simulated prices say so there too. */
+export function csvName({
+  instrument,
+  source,
+  interval,
+}: Pick<BarsView, "instrument" | "source" | "interval">): string {
+  const name = `${instrument}-${interval}${source === "simulated" ? "-SIMULATED" : ""}`;
+  return `${name.replace(/[^A-Za-z0-9._-]+/g, "_")}.csv`;
+}
+
+function shortNumber(value: number | null): string | null {
+  return value === null ? null : String(Number(value.toFixed(6)));
+}
+
+function field(text: string | null): string {
+  if (text === null) return "";
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

@@ -1,0 +1,80 @@
+/** What is drawn over the bars and below them: lines of other instruments and of averages, and the pane of the spread. */
+import { HistogramSeries, type IChartApi, type ISeriesApi, LineSeries } from "lightweight-charts";
+import type { Drawing, Line } from "../lib/drawing.ts";
+import { type ChartColors, lineData, type Place, priceFormat, type Scale, spreads } from "./data.ts";
+
+/** How high the pane of the spread is, of the bars' height. */
+const SPREAD_HEIGHT = 0.3;
+
+const PLAIN = { priceLineVisible: false, lastValueVisible: false };
+
+/** Dashed, as the library numbers styles. */
+const DASHED = 2;
+
+/** The lines and the pane of one chart. */
+export class Overlays {
+  readonly #chart: IChartApi;
+  readonly #lines = new Map<string, ISeriesApi<"Line">>();
+  #spread: ISeriesApi<"Histogram"> | null = null;
+
+  constructor(chart: IChartApi) {
+    this.#chart = chart;
+  }
+
+  /** Draws those of a drawing; others are taken away. */
+  draw(drawing: Drawing, on: { places: readonly Place[]; scale: Scale; colors: ChartColors }): void {
+    this.#drawLines(drawing, on);
+    this.#drawSpread(drawing, on);
+  }
+
+  #drawLines(
+    drawing: Drawing,
+    { places, scale, colors }: { places: readonly Place[]; scale: Scale; colors: ChartColors },
+  ): void {
+    const wanted = new Map(drawing.lines.map((line) => [`${line.unit} ${line.key}`, line]));
+    for (const [key, series] of this.#lines)
+      if (!wanted.has(key)) {
+        this.#chart.removeSeries(series);
+        this.#lines.delete(key);
+      }
+    for (const [key, line] of wanted) {
+      const series =
+        this.#lines.get(key) ?? this.#chart.addSeries(LineSeries, { ...PLAIN, crosshairMarkerRadius: 3 });
+      this.#lines.set(key, series);
+      series.applyOptions({ ...styleOf(line, colors), priceFormat: priceFormat(drawing) });
+      series.setData(lineData(places, line, scale));
+    }
+  }
+
+  #drawSpread(
+    { spread }: Drawing,
+    { places, colors }: { places: readonly Place[]; colors: ChartColors },
+  ): void {
+    if (!spread) {
+      // Its pane goes with it.
+      if (this.#spread) this.#chart.removeSeries(this.#spread);
+      this.#spread = null;
+      return;
+    }
+    if (!this.#spread) {
+      this.#spread = this.#chart.addSeries(HistogramSeries, { ...PLAIN, title: "Spread" }, 1);
+      this.#chart.panes()[1]?.setStretchFactor(SPREAD_HEIGHT);
+    }
+    this.#spread.applyOptions({
+      color: colors.accent,
+      priceFormat: { type: "price", precision: 4, minMove: 0.0001 },
+    });
+    this.#spread.setData(spreads(places));
+  }
+}
+
+/** Averages are dashed: they are of this instrument. */
+function styleOf(
+  { unit, color }: Line,
+  colors: ChartColors,
+): { color: string; lineStyle: number; lineWidth: 1 | 2 } {
+  return {
+    color: colors[`series-${color}` as keyof ChartColors],
+    ...(unit === "percent" ? { lineStyle: 0, lineWidth: 2 } : { lineStyle: DASHED, lineWidth: 1 }),
+  };
+}

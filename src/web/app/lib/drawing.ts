@@ -1,0 +1,237 @@
+/** What a chart draws: the places of its axis, lines over them, and holes; and what stands at one place. Pure. */
+import { barKey, isOfDates } from "../../../archive/dashboard/widths.ts";
+import { type Indicator, indicatorKey, indicatorLabel, numberOf, valuesOf } from "../../api/indicators.ts";
+import type { BarsView, MissRow } from "../../api/types.ts";
+import { type Slot, withGaps } from "./chartGaps.ts";
+import {
+  decimal,
+  exchangeMoment,
+  exchangeTime,
+  expirationDate,
+  grouped,
+  signed,
+  span,
+  ZONE_NAME,
+} from "./format.ts";
+import { type Hole, holesOf } from "./holes.ts";
+import { reasonOf } from "./reasons.ts";
+
+/** A line over the bars; its values by place. `color` is the number of one of the style sheet's. */
+export type Line = {
+  key: string;
+  label: string;
+  /** Prices of this instrument, or percent of another one. */
+  unit: "price" | "percent";
+  color: number;
+  values: (number | null)[];
+};
+
+/** A chart. */
+export type Drawing = {
+  view: BarsView;
+  slots: Slot[];
+  lines: Line[];
+  /** Whether the spread has a pane. */
+  spread: boolean;
+  /** The close that percents are of; null: prices are drawn. */
+  base: number | null;
+  holes: Hole[];
+};
+
+/** How many colours the style sheet has for lines. */
+const COLORS = 5;
+
+/** @param options.misses what the ledger knows, ascending */
+export function drawingOf(
+  view: BarsView,
+  {
+    misses,
+    indicators,
+    nowMs,
+  }: { misses: readonly MissRow[]; indicators: readonly Indicator[]; nowMs: number },
+): Drawing {
+  const { interval, sessions, compared } = view;
+  const slots = withGaps(view.bars, { interval, sessions, nowMs });
+  const bars = slots.map(({ bar, date }) => bar ?? { ...NOTHING, date });
+  const averages = indicators.filter(
+    // Of a single bar a volume-weighted price says nothing.
+    ({ name }) => name !== "spread" && !(name === "vwap" && isOfDates(interval)),
+  );
+  const closes = slots.flatMap(({ bar }) => numberOf(bar?.close) ?? []);
+  return {
+    ...{ view, slots, spread: indicators.some(({ name }) => name === "spread") },
+    base: compared.length > 0 ? (closes[0] ?? null) : null,
+    lines: [
+      ...compared.map(({ instrument, closes: of }, index) => ({
+        ...{ key: instrument, label: instrument, unit: "percent" as const, color: 1 + index },
+        values: inPercent(slots.map((slot) => numberOf(of[barKey(slot, interval)]))),
+      })),
+      ...averages.map((indicator, index) => ({
+        ...{ key: indicatorKey(indicator), label: indicatorLabel(indicator), unit: "price" as const },
+        color: COLORS - (index % COLORS),
+        values: valuesOf(indicator, bars).map((value, place) => (slots[place]?.bar ? value : null)),
+      })),
+    ],
+    holes: holesOf(slots, misses, interval),
+  };
+}
+
+const NOTHING = { high: null, low: null, close: null, volume: null, meanSpread: null };
+
+/** Percent from the first value. */
+function inPercent(values: readonly (number | null)[]): (number | null)[] {
+  const base = values.find((value) => value !== null) ?? null;
+  return values.map((value) => percentOf(value, base));
+}
+
+/** How far a value is from another, in percent. */
+export function percentOf(value: number | null, base: number | null): number | null {
+  return value === null || base === null || base === 0 ? null : (value / base - 1) * 100;
+}
+
+/** What stands at one place of a chart. */
+export type Readout = {
+  time: string;
+  /** Absent at a place without a bar. */
+  facts: { name: string; value: string; tone?: "up" | "down" | "" }[];
+  /** Values of the lines, in their order. */
+  lines: string[];
+  /** Where quotes are missing: how many, whose and why; else null. */
+  hole: string | null;
+};
+
+/** The place of the newest bar; -1 where there is none. */
+export function newestPlace({ slots }: Drawing): number {
+  return slots.findLastIndex(({ bar }) => bar !== null);
+}
+
+/** @param place of `drawing.slots` */
+export function readoutOf(drawing: Drawing, place: number): Readout {
+  const { slots, lines, holes } = drawing;
+  const slot = slots[place];
+  const hole = holes.find(({ from, to }) => place >= from && place <= to);
+  return {
+    time: slot ? timeOf(slot, drawing) : "",
+    facts: slot?.bar ? factsOf(slot.bar, closeBefore(slots, place)) : [],
+    lines: lines.map(({ unit, values }) => shown(values[place] ?? null, unit)),
+    hole: hole ? holeText(hole) : null,
+  };
+}
+
+/** When a place is. */
+function timeOf({ at, date }: Slot, { view: { interval } }: Drawing): string {
+  if (interval === "1w") return `Week of ${expirationDate(date)}`;
+  return isOfDates(interval) ? expirationDate(date) : exchangeMoment(at);
+}
+
+function closeBefore(slots: readonly Slot[], place: number): string | null {
+  return (
+    slots.slice(0, Math.max(0, place)).findLast(({ bar }) => bar !== null && bar.close !== null)?.bar
+      ?.close ?? null
+  );
+}
+
+function factsOf(bar: NonNullable<Slot["bar"]>, before: string | null): Readout["facts"] {
+  const { open, high, low, close, volume, meanSpread } = bar;
+  const [now, then] = [numberOf(close), numberOf(before)];
+  const percent = percentOf(now, then);
+  const change = now === null || then === null ? null : (now - then).toFixed(decimalsOf(close, before));
+  return [
+    { name: "Open", value: decimal(open) },
+    { name: "High", value: decimal(high) },
+    { name: "Low", value: decimal(low) },
+    { name: "Close", value: decimal(close) },
+    {
+      name: "Change",
+      value:
+        change === null
+          ? decimal(null)
+          : `${signed(change)}${percent === null ? "" : ` (${shown(percent, "percent")})`}`,
+      tone: change === null || Number(change) === 0 ? "" : change.startsWith("-") ? "down" : "up",
+    },
+    { name: "Volume", value: grouped(volume) },
+    { name: "Spread", value: shortSpread(meanSpread) },
+  ];
+}
+
+/** A mean has as many digits as division gives; four decimals are what people compare. */
+export function shortSpread(meanSpread: string | null): string {
+  return meanSpread === null ? decimal(null) : meanSpread.replace(/(\.\d{4})\d+$/, "$1");
+}
+
+function decimalsOf(...texts: (string | null)[]): number {
+  return Math.max(...texts.map((text) => text?.split(".")[1]?.length ?? 0));
+}
+
+function shown(value: number | null, unit: Line["unit"]): string {
+  if (value === null) return decimal(null);
+  return unit === "percent" ? `${signed(value.toFixed(2))} %` : value.toFixed(Math.abs(value) < 10 ? 4 : 2);
+}
+
+/** How many quotes are missing in a hole, whose and why. */
+export function holeText({ missed }: Hole): string {
+  if (missed.length === 0)
+    return "No quotes, and the ledger has no entry: none were due, or they have not been loaded.";
+  return missed
+    .map(({ job, reason, count, firstAt, lastAt }) => {
+      const lasted = Date.parse(lastAt) - Date.parse(firstAt);
+      const when =
+        firstAt === lastAt ? exchangeMoment(firstAt) : `${exchangeMoment(firstAt)}, for ${span(lasted)}`;
+      return `${grouped(count)} missing: ${reasonOf(reason).title} (job ${job}, ${when})`;
+    })
+    .join("; ");
+}
+
+/** From when to when the places of a hole are. */
+export function holeTime(hole: Hole, drawing: Drawing): string {
+  const [first, last] = [drawing.slots[hole.from], drawing.slots[hole.to]];
+  if (!first || !last) return "";
+  const from = timeOf(first, drawing);
+  return hole.from === hole.to ? from : `${from} to ${timeOf(last, drawing)}`;
+}
+
+/** A readout as one sentence, for who hears it. */
+export function spoken({ time, facts, lines: values, hole }: Readout, lines: readonly Line[]): string {
+  return [
+    time,
+    ...facts.map(({ name, value }) => `${name.toLowerCase()} ${value}`),
+    ...lines.map(({ label }, index) => `${label} ${values[index]}`),
+    ...(hole === null ? [] : [hole]),
+  ].join(", ");
+}
+
+/** What a picture says of itself, and the name of its file. */
+export type Caption = {
+  title: string;
+  simulated: boolean;
+  lines: { text: string; color: `series-${1 | 2 | 3 | 4 | 5}` }[];
+  file: string;
+};
+
+/** @param seen the first and the last place that are in the picture */
+export function captionOf(drawing: Drawing, seen: { from: number; to: number }): Caption {
+  const { view, slots, lines } = drawing;
+  const { instrument, interval, delayed, source } = view;
+  const [first, last] = [slots[seen.from], slots[seen.to]];
+  const moment = (slot: Slot | undefined): string =>
+    !slot
+      ? ""
+      : isOfDates(interval)
+        ? slot.date
+        : `${slot.date} ${exchangeTime(slot.at, { seconds: false })}`;
+  const { lines: values } = readoutOf(
+    drawing,
+    slots.slice(0, seen.to + 1).findLastIndex(({ bar }) => bar !== null),
+  );
+  const zone = isOfDates(interval) ? "" : ` ${ZONE_NAME}`;
+  const dates = [...new Set([first?.date, last?.date])].join("_");
+  const file = [instrument, interval, dates, ...(source === "simulated" ? ["SIMULATED"] : [])].join("-");
+  return {
+    title: `${instrument}${delayed ? ", delayed" : ""}  ${interval}  ${moment(first)} to ${moment(last)}${zone}`,
+    simulated: source === "simulated",
+    lines: lines.map(({ label, color }, index) => ({
+      ...{ text: `${label} ${values[index]}`, color: `series-${color}` as Caption["lines"][number]["color"] },
+    })),
+    file: `${file.replace(/[^A-Za-z0-9._-]+/g, "_")}.png`,
+  };
+}

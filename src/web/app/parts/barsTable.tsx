@@ -1,0 +1,89 @@
+/** Bars of an instrument as a table. */
+import { useState } from "preact/hooks";
+import { isOfDates } from "../../../archive/dashboard/widths.ts";
+import type { Bar, BarsView } from "../../api/types.ts";
+import { shortSpread } from "../lib/drawing.ts";
+import { decimal, exchangeTime, grouped, padded, placesOf, shortDate, ZONE_NAME } from "../lib/format.ts";
+
+/** Rows of the table at once. */
+const ROWS = 120;
+
+/** The bars of the chart, newest first. */
+export function BarsTable({ view: { bars, interval, more } }: { view: BarsView }) {
+  const [shown, setShown] = useState(ROWS);
+  const newest = [...bars].reverse();
+  const places = {
+    price: placesOf(
+      bars.flatMap(({ open, high, low, close, bid, ask }) => [open, high, low, close, bid, ask]),
+    ),
+    spread: placesOf(bars.map(({ meanSpread }) => meanSpread)),
+  };
+  return (
+    <>
+      <div class="scroll" tabIndex={0} role="region" aria-label="Bars">
+        <table class="bars">
+          <caption class="unseen">Bars, newest first</caption>
+          <thead>
+            <tr>
+              <th scope="col" class="text">
+                Date
+              </th>
+              {!isOfDates(interval) && <th scope="col">Time, {ZONE_NAME}</th>}
+              <th scope="col" class="text">
+                Session
+              </th>
+              {["Open", "High", "Low", "Close", "Bid", "Ask", "Mean spread", "Quotes", "Volume"].map(
+                (name) => (
+                  <th key={name} scope="col">
+                    {name}
+                  </th>
+                ),
+              )}
+            </tr>
+          </thead>
+          <tbody>
+            {newest.slice(0, shown).map((bar) => (
+              <BarRow key={bar.at} bar={bar} daily={isOfDates(interval)} places={places} />
+            ))}
+          </tbody>
+        </table>
+      </div>
+      <p class="after">
+        {bars.length} bars{more ? "; older sessions are stored as well: choose a longer range" : ""}.{" "}
+        {newest.length > shown && (
+          <button type="button" onClick={() => setShown(shown + 10 * ROWS)}>
+            Show more
+          </button>
+        )}
+      </p>
+    </>
+  );
+}
+
+function BarRow({
+  bar,
+  daily,
+  places,
+}: {
+  bar: Bar;
+  daily: boolean;
+  places: { price: number; spread: number };
+}) {
+  const price = (text: string | null): string => padded(decimal(text), places.price);
+  return (
+    <tr data-session={bar.session}>
+      <td class="text">{shortDate(bar.date)}</td>
+      {!daily && <td>{exchangeTime(bar.at, { seconds: false })}</td>}
+      <td class="text dim">{bar.session ?? "–"}</td>
+      <td>{price(bar.open)}</td>
+      <td>{price(bar.high)}</td>
+      <td>{price(bar.low)}</td>
+      <td class="strong">{price(bar.close)}</td>
+      <td>{price(bar.bid)}</td>
+      <td>{price(bar.ask)}</td>
+      <td class="dim">{padded(shortSpread(bar.meanSpread), places.spread)}</td>
+      <td class="dim">{grouped(bar.quoteCount)}</td>
+      <td>{grouped(bar.volume)}</td>
+    </tr>
+  );
+}

@@ -1,0 +1,186 @@
+/** What a chart is chosen with. The address holds every choice, and each is a step for Back. */
+import { useState } from "preact/hooks";
+import { INTERVALS } from "../../../archive/dashboard/widths.ts";
+import {
+  type Indicator,
+  indicatorKey,
+  indicatorLabel,
+  indicatorsOf,
+  LONGEST,
+  MOST_AVERAGES,
+} from "../../api/indicators.ts";
+import type { Interval } from "../../api/types.ts";
+import { type ChosenRange, RANGES } from "../lib/ranges.ts";
+import { setParameters } from "../lib/router.ts";
+import { InstrumentSearch } from "./search.tsx";
+import { Segments } from "./segments.tsx";
+
+/** Most instruments beside the one that is shown. */
+export const MOST_COMPARED = 5;
+
+/** What is chosen. */
+export type Choice = {
+  range: ChosenRange;
+  interval: Interval;
+  compare: readonly string[];
+  indicators: readonly Indicator[];
+};
+
+/** What stands in the address for the instruments or indicators that are chosen. */
+export function setCompare(names: readonly string[]): void {
+  setParameters({ compare: names.join(",") });
+}
+
+/** The same for indicators. */
+export function setIndicators(indicators: readonly Indicator[]): void {
+  setParameters({ indicators: indicators.map(indicatorKey).join(",") });
+}
+
+/** @param instrument the one that is shown: it is not compared with itself */
+export function ChartControls({
+  choice,
+  instrument,
+  csv,
+  savePicture,
+}: {
+  choice: Choice;
+  instrument: string;
+  csv: string;
+  savePicture: () => void;
+}) {
+  const [open, setOpen] = useState(false);
+  const { range, interval, compare } = choice;
+  return (
+    <div class="bar chart-controls" data-open={open}>
+      <Segments
+        label="Range"
+        names={RANGES}
+        chosen={"name" in range ? range.name : undefined}
+        choose={(name) => setParameters({ range: name, from: "", to: "" })}
+      />
+      <select
+        aria-label="Interval"
+        value={interval}
+        onChange={(event) => setParameters({ interval: event.currentTarget.value })}
+      >
+        {INTERVALS.map((name) => (
+          <option key={name} value={name}>
+            {name}
+          </option>
+        ))}
+      </select>
+      <button type="button" class="fold" aria-expanded={open} onClick={() => setOpen(!open)}>
+        More
+      </button>
+      <div class="folded">
+        <Dates range={range} />
+        <Compare {...{ compare, instrument }} />
+        <Indicators indicators={choice.indicators} />
+        <span class="files">
+          <button type="button" onClick={savePicture}>
+            PNG
+          </button>
+          <a class="button" download href={csv}>
+            CSV
+          </a>
+        </span>
+      </div>
+    </div>
+  );
+}
+
+function Compare({ compare, instrument }: { compare: readonly string[]; instrument: string }) {
+  if (compare.length >= MOST_COMPARED) return <span class="dim">{MOST_COMPARED} are compared</span>;
+  return (
+    <InstrumentSearch
+      key={compare.join()}
+      label="Compare with an instrument"
+      placeholder="Compare with"
+      choose={(name) => {
+        if (name !== instrument && !compare.includes(name)) setCompare([...compare, name]);
+      }}
+    />
+  );
+}
+
+/** No archive is older. */
+const EARLIEST = "1990-01-01";
+
+/** A free range, in exchange dates. */
+function Dates({ range }: { range: ChosenRange }) {
+  const dates = "name" in range ? { from: "", to: "" } : range;
+  return (
+    <>
+      {(["from", "to"] as const).map((end) => (
+        <label key={end} class="date">
+          {end === "from" ? "From" : "To"}
+          <input
+            type="date"
+            min={EARLIEST}
+            value={dates[end]}
+            onChange={({ currentTarget: { validity, value } }) => {
+              // A year is typed digit by digit, and 0020 is no choice.
+              if (validity.valid) setParameters({ ...dates, [end]: value, range: "" });
+            }}
+          />
+        </label>
+      ))}
+    </>
+  );
+}
+
+const SWITCHES: readonly Indicator[] = [{ name: "vwap" }, { name: "spread" }];
+
+function Indicators({ indicators }: { indicators: readonly Indicator[] }) {
+  const keys = indicators.map(indicatorKey);
+  return (
+    <>
+      {SWITCHES.map((indicator) => {
+        const on = keys.includes(indicator.name);
+        return (
+          <button
+            key={indicator.name}
+            type="button"
+            class="switch"
+            aria-pressed={on}
+            onClick={() =>
+              setIndicators(
+                on ? indicators.filter(({ name }) => name !== indicator.name) : [...indicators, indicator],
+              )
+            }
+          >
+            {indicatorLabel(indicator)}
+          </button>
+        );
+      })}
+      {keys.filter((key) => key.includes("ma")).length < MOST_AVERAGES && (
+        <form
+          class="average"
+          onSubmit={(event) => {
+            event.preventDefault();
+            const form = new FormData(event.currentTarget);
+            setIndicators(
+              indicatorsOf([...keys, `${String(form.get("kind"))}${String(form.get("length"))}`].join(",")),
+            );
+          }}
+        >
+          <select name="kind" aria-label="Kind of moving average">
+            <option value="sma">SMA</option>
+            <option value="ema">EMA</option>
+          </select>
+          <input
+            name="length"
+            type="number"
+            aria-label="Length in bars"
+            min={1}
+            max={LONGEST}
+            step={1}
+            required
+            defaultValue="20"
+          />
+          <button type="submit">Add</button>
+        </form>
+      )}
+    </>
+  );
+}
