@@ -37,7 +37,7 @@ const COMMANDS: Readonly<Record<string, { does: string; load: () => Promise<AddC
     load: async () => (await import("./serveKeys.ts")).addServeKeys,
   },
   status: {
-    does: "what is healthy, late or lost, in ten lines at most; exit code 1 when something needs a person",
+    does: "what is healthy, late or lost, a line each; exit code 1 when something needs a person",
     load: async () => (await import("./status.ts")).addStatus,
   },
   migrate: {
