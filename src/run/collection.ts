@@ -220,12 +220,12 @@ async function begin(options: CollectionOptions, parts: Parts): Promise<Pick<Col
     const settled = settler.close();
     clearInterval(keepingClocks);
     await collector.close(CALLS_GRACE_MS);
-    calm.flush();
     await atMost(LOAD_GRACE_MS, settled, clock);
     await notes.flush();
     await clocks.keep();
     await stations.journal.close();
     await loader.close(LOAD_GRACE_MS);
+    calm.flush();
     // A look that began before says less; the last round of the fleet says what this one finds.
     if (options.fleet) await atMost(LAG_MS, lag.look().then(lag.look), clock);
     if (loader.failure() === null) state.works();
