@@ -7,7 +7,7 @@ import { dirname, join, resolve } from "node:path";
 import { z } from "zod";
 import { ACCOUNTS_FILES, baseUrl, plainName, staysPrivate, whole } from "../config/environment.ts";
 import { CONTAINER_SECRETS } from "../config/loadEnvironment.ts";
-import { type FileProblem, jobsInvalid, MOST_PROBLEMS, readYamlFile } from "../config/yamlFile.ts";
+import { type FileProblem, inOrder, jobsInvalid, readYamlFile } from "../config/yamlFile.ts";
 import { openToOthers, readTextFile, readTextFileSync } from "../plainFiles.ts";
 import { type Account, type AccountSettings, settingsAccounts } from "./account.ts";
 
@@ -72,6 +72,8 @@ type Secrets = Record<(typeof CREDENTIALS)[number], string>;
 /** What a jobs directory says of accounts: none where there is a problem. */
 type AccountsReport = {
   accounts: Account[];
+  /** The names of all that are meant, also where something is wrong; none where they are not known. */
+  names: string[];
   problems: FileProblem[];
   /** The files of secrets that are named there. */
   others: string[];
@@ -79,7 +81,7 @@ type AccountsReport = {
 
 /** The accounts of a jobs directory; without the file, the settings' ones. Problems are returned, never thrown. */
 export async function readAccounts(dir: string, settings: AccountSettings): Promise<AccountsReport> {
-  const report: AccountsReport = { accounts: [], problems: [], others: [] };
+  const report: AccountsReport = { accounts: [], names: [], problems: [], others: [] };
   const told = (file: string, message: string): void => void report.problems.push({ file, line: 1, message });
   const unread = ({ code, message }: NodeJS.ErrnoException): string => `cannot be read (${code ?? message})`;
   const names = await readdir(dir).catch((error: NodeJS.ErrnoException): string[] => {
@@ -88,8 +90,11 @@ export async function readAccounts(dir: string, settings: AccountSettings): Prom
     return [];
   });
   const [name, another] = ACCOUNTS_FILES.filter((one) => names.includes(one));
-  if (name === undefined)
-    return report.problems.length > 0 ? report : { ...report, accounts: settingsAccounts(settings) };
+  if (name === undefined) {
+    if (report.problems.length > 0) return report;
+    const accounts = settingsAccounts(settings);
+    return { ...report, accounts, names: accounts.map((account) => account.name) };
+  }
   const file = join(dir, name);
   if (another !== undefined) told(join(dir, another), `${name} is here as well: keep one of them`);
   const text = await readTextFile(file).catch((error: NodeJS.ErrnoException) => {
@@ -99,9 +104,9 @@ export async function readAccounts(dir: string, settings: AccountSettings): Prom
   if (text === null) return report;
   if (settings.simulatedAccounts > 1)
     told(file, "QUOTEKEEPER_SIMULATED_ACCOUNTS is for the simulated market: unset it, or remove this file");
-  const { accounts, problems, others } = accountsOf(file, text, settings);
+  const { accounts, problems, ...found } = accountsOf(file, text, settings);
   report.problems.push(...problems);
-  report.others = others;
+  Object.assign(report, found);
   if (problems.length === 0 && !holdsFeed(accounts, settings))
     told(
       file,
@@ -132,7 +137,8 @@ function accountsOf(file: string, text: string, settings: AccountSettings): Acco
   if (!read.ok || problems.length > 0)
     return {
       accounts: [],
-      problems: problems.sort((a, b) => a.line - b.line).slice(0, MOST_PROBLEMS),
+      problems: inOrder(problems),
+      names: entries.flatMap(({ name }) => name ?? []),
       others,
     };
   const accounts = read.value.accounts.map(({ name, baseUrl, limit, windowMs, whenUnsure }, index) => {
@@ -145,7 +151,7 @@ function accountsOf(file: string, text: string, settings: AccountSettings): Acco
       limitWindowMs: windowMs ?? settings.limitWindowMs,
     });
   });
-  return { accounts, problems, others };
+  return { accounts, names: accounts.map(({ name }) => name), problems, others };
 }
 
 /** What the schema of one account cannot say: of its secrets, of the settings, and of two accounts. */

@@ -66,7 +66,9 @@ export function databaseError(error: unknown, address: string): QuotekeeperError
   if (error instanceof QuotekeeperError) return error;
   const { code, message } = error as { code?: string; message?: string };
   const text = message || (error as AggregateError).errors?.[0]?.message;
-  const detail = [error instanceof DatabaseProblem ? undefined : code, text].filter(Boolean).join(" ");
+  // Node's own messages name their code.
+  const named = error instanceof DatabaseProblem || text?.includes(code ?? "");
+  const detail = [named ? undefined : code, text].filter(Boolean).join(" ");
   return new QuotekeeperError(databaseErrorCode(error), `${address}: ${detail}`, { cause: error });
 }
 

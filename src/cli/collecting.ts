@@ -7,6 +7,7 @@ import { currentVersion, migrate } from "../archive/migrations.ts";
 import { instantFromDate } from "../clock.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
+import type { Log } from "../log.ts";
 import { createMeter } from "../web/monitoring/meter.ts";
 import type { Web } from "../web/server.ts";
 import type { DataDirLock } from "../run/beside/lock.ts";
@@ -17,6 +18,7 @@ import type { Archive } from "../run/archive.ts";
 import { type Collection, startCollection } from "../run/collection.ts";
 import type { openWeb } from "../run/openWeb.ts";
 import { createEvents } from "../run/troubles.ts";
+import type { CalmLog } from "../run/calmLog.ts";
 import type { createLogger } from "./terminal/logger.ts";
 import { type Account, accountKey, marketOf } from "../accounts/account.ts";
 import type { StatusLine } from "./terminal/statusLine.ts";
@@ -47,26 +49,23 @@ type Collecting = {
   openWeb: typeof openWeb | null;
   line: StatusLine;
   log: ReturnType<typeof createLogger>;
+  calm: CalmLog;
   /** The signal, or the code of the error, that ends it. */
   ending: Promise<string>;
 };
 
 /** The schema now, if the database takes it; if it can later, the loader sees to it. @returns whether it is there */
-export async function prepareSchema(
-  archive: Archive,
-  { clock }: Edges,
-  warn: (message: string) => void,
-): Promise<boolean> {
+export async function prepareSchema(archive: Archive, { clock }: Edges, log: Log): Promise<boolean> {
   try {
     const { withoutReader } = await migrate(archive.pool, instantFromDate(clock.now()));
-    if (withoutReader !== null) warn(withoutReader);
+    if (withoutReader !== null) log.warn({}, withoutReader);
     await currentVersion(archive.pool);
     return true;
   } catch (error) {
     if (error instanceof QuotekeeperError || !isDatabaseError(error)) throw error;
     const problem = databaseError(await explain(archive.pool, error), archive.address);
     if (!collectingGoesOn(problem)) throw problem;
-    warn(`${problem.message} Collection goes on meanwhile.`);
+    log.warn({}, `${problem.message} Collection goes on meanwhile.`);
     return false;
   }
 }
@@ -75,12 +74,12 @@ export async function prepareSchema(
 export async function collect(
   config: Config,
   { clock, bootId, stdout, stderr }: Edges,
-  { opened, lock, fleet, jobs, schemaIsReady, openWeb: open, line, log, ending }: Collecting,
+  { opened, lock, fleet, jobs, schemaIsReady, openWeb: open, line, log, calm, ending }: Collecting,
 ): Promise<void> {
   const { archive, reader } = opened;
   const meter = createMeter();
   const collection = (): Collection | null => opened.collection;
-  if (open) opened.web = await open({ config, archive, reader, clock, collection, meter }, log);
+  if (open) opened.web = await open({ config, archive, reader, clock, collection, meter }, calm);
   const look = createEvents(log);
   const refresh = (): void => {
     if (!opened.collection) return;
@@ -88,7 +87,7 @@ export async function collect(
     look(opened.collection);
   };
   const started = await startCollection({
-    ...{ config, archive, clock, bootId, log, meter, fleet, jobs, schemaIsReady },
+    ...{ config, archive, clock, bootId, log, calm, meter, fleet, jobs, schemaIsReady },
     onChange: oncePerTurn(refresh),
   });
   opened.collection = started;
@@ -137,14 +136,11 @@ function banner(config: Config, { archive, web }: Opened, { accounts }: Collecti
   const called = accounts.sharing;
   const { simulated, address } = marketOf(called);
   const market = simulated
-    ? [
-        "Market     SIMULATED: these quotes are made up. Its service runs on loopback and never closes,",
-        "           so the jobs' sessions do not apply. Set QUOTES_BASE_URL to poll a real account.",
-      ]
-    : [`Market     ${address}`];
+    ? "SIMULATED: these quotes are made up. Its service runs on loopback and never closes, so the jobs' sessions do not apply. Set QUOTES_BASE_URL to poll a real account."
+    : address;
   return [
     "",
-    ...market,
+    `Market     ${market}`,
     ...(called.length > 1 ? [`Accounts   ${called.map(limitInWords).join(", ")}`] : []),
     `Database   ${archive.readerUrl}${archive.embedded ? " (read only, no password, this machine only)" : ""}`,
     ...(web ? [`Dashboard  ${web.address}`] : []),
@@ -197,7 +193,12 @@ function duration(seconds: number): string {
 export function farewell(collection: Collection | null, { stdout }: Edges): number {
   if (!collection) return 0;
   const { quotes, responses } = collection.loaded();
-  say(stdout, `Stored ${quotes} quotes of ${responses} answers. The next start goes on with the same data.`);
+  const { answered, kept } = collection.calls;
+  say(
+    stdout,
+    `${counted(answered, "call was", "calls were")} answered; ${counted(kept, "answer is", "answers are")} in the journal.`,
+    `Stored ${counted(quotes, "quote")} of ${counted(responses, "answer")} in the database. The next start goes on with the same data.`,
+  );
   const failure = collection.loader.failure();
   if (failure === null) return 0;
   const what =
@@ -206,6 +207,10 @@ export function farewell(collection: Collection | null, { stdout }: Edges): numb
       : "The database has not taken all of it: the rest";
   say(stdout, `${what} is safe in the journal and is loaded at the next start.`);
   return 1;
+}
+
+function counted(count: number, one: string, many = `${one}s`): string {
+  return `${count} ${count === 1 ? one : many}`;
 }
 
 /** The same, when the event loop comes round: at a slot's start a thousand calls may end at once. */

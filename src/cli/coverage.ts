@@ -21,7 +21,6 @@ import type { Config } from "../config/loadEnvironment.ts";
 import type { Edges } from "../run/edges.ts";
 import { type Archive, requireArchive, requireSchema, withArchive } from "../run/archive.ts";
 import { table } from "./terminal/table.ts";
-import { widthOf } from "./terminal/screen.ts";
 import { oneLine, say } from "./terminal/harmless.ts";
 
 const counts = {
@@ -144,53 +143,37 @@ function accountsTable(accounts: readonly AccountCoverage[], { stdout, env }: Ed
   const columns = ["Account", "Due", "Stored", "Missed", "Why"].map((heading, index) => ({
     heading,
     right: index > 0 && index < 4,
+    ...(heading === "Why" && { wrap: "" }),
   }));
   const cells = accounts.map(({ account, expected, stored, missed, reasons }) => [
-    ...[oneLine(account), String(expected), String(stored), String(missed), why(reasons, LEAST_WHY)],
+    ...[oneLine(account), String(expected), String(stored), String(missed), why(reasons)],
   ]);
   return table(columns, cells, { stdout, env });
 }
 
 function worstTable(worst: readonly CoverageRow[], { stdout, env }: Edges): string {
-  const listed = worst.slice(0, MOST_ROWS).map((row) => ({
-    ...row,
-    instrument: oneLine(row.instrument),
-    of: `${row.stored} of ${row.expected}`,
-  }));
-  const widest = (texts: readonly string[]): number => Math.max(...texts.map(widthOf));
-  // What the date (10), the instrument and the count leave, with two blanks after each.
-  const taken = [10, widest(listed.map(({ instrument }) => instrument).concat("Instrument"))];
-  const used = [...taken, widest(listed.map(({ of }) => of).concat("Stored"))].reduce(
-    (sum, w) => sum + w + 2,
-    0,
-  );
-  const room = Math.max(LEAST_WHY, Math.min(stdout.columns, WIDTH) - used);
   const columns = ["Date", "Instrument", "Stored", "Why"].map((heading, index) => ({
     heading,
     right: index === 2,
     ...(index === 1 && { wrap: ":" }),
+    ...(index === 3 && { wrap: "" }),
   }));
-  const cells = listed.map(({ date, instrument, of, reasons }) => [date, instrument, of, why(reasons, room)]);
+  const cells = worst
+    .slice(0, MOST_ROWS)
+    .map(({ date, instrument, stored, expected, reasons }) => [
+      ...[date, oneLine(instrument), `${stored} of ${expected}`, why(reasons)],
+    ]);
   const rest =
     worst.length > MOST_ROWS ? `and ${worst.length - MOST_ROWS} more rows; --json lists all.\n` : "";
   return `${table(columns, cells, { stdout, env })}${rest}`;
 }
 
-/** Width of the output, in characters, and the least of it that the reasons get. */
-const WIDTH = 80;
-const LEAST_WHY = 20;
-
-/** The reasons by their count, as many as there is room for. */
-function why(reasons: CoverageRow["reasons"], room: number): string {
-  const texts = Object.entries(reasons)
+/** The reasons, the most frequent first. */
+function why(reasons: CoverageRow["reasons"]): string {
+  return Object.entries(reasons)
     .sort(([, a], [, b]) => b - a)
-    .map(([reason, count]) => `${reason} ${count}`);
-  let text = texts[0] ?? "";
-  for (const next of texts.slice(1)) {
-    if (text.length + next.length + ", ...".length + 2 > room) return `${text}, ...`;
-    text += `, ${next}`;
-  }
-  return text;
+    .map(([reason, count]) => `${reason} ${count}`)
+    .join(", ");
 }
 
 /** Shares of what was due, from nothing to all, as one character each. */

@@ -183,7 +183,7 @@ async function plan(
   else if (budget.slots.length === 0) {
     const reason = calendar.closedReason(day);
     say(edges.stdout, `No job is due on ${day}${reason === null ? "" : ` (closed: ${reason})`}.`);
-  } else edges.stdout.write(describe(budget, day, edges));
+  } else say(edges.stdout, ...describe(budget, day, edges).replace(/\n$/, "").split("\n"));
   if (priceless.length > 0) {
     const why = problem ?? "the archive has no price yet";
     say(

@@ -17,7 +17,7 @@ import { type Arrived, answeredEnd } from "../collect/callEnds.ts";
 import { budgetState } from "../collect/governor/budgetState.ts";
 import { admission, createGovernor, type GovernorState, step } from "../collect/governor/governor.ts";
 import type { Config } from "../config/loadEnvironment.ts";
-import { QuotekeeperError } from "../errors.ts";
+import { ERRORS, QuotekeeperError } from "../errors.ts";
 import { instantFromDate } from "../clock.ts";
 import { exchangeTime } from "../market/calendar/dates.ts";
 import { type Collected, collectCall } from "../run/pipeline.ts";
@@ -62,6 +62,8 @@ export const pollJson = z.strictObject({
       z.strictObject({
         code: z.string().describe("Code of the error, see docs/errors.md."),
         message: z.string().describe("What is wrong and what to do."),
+        detail: z.string().describe("What is wrong, naming the thing and the value."),
+        hint: z.string().describe("What to do."),
       }),
     )
     .describe("What was asked for and is not there; the exit code is 1 then."),
@@ -266,10 +268,13 @@ function report(
     ...collected.flatMap((one, place) => problemsOf(one, matched[place] ?? null, stored)),
   ];
   if (json) {
-    const errors = problems.map(({ code, message }) => ({ code, message }));
+    const errors = problems.map(({ code, message, detail }) => ({
+      ...{ code, message, detail },
+      hint: ERRORS[code].hint,
+    }));
     printJson(edges.stdout, pollJson, { quotes: [...lines], errors });
   } else if (lines.length > 0) edges.stdout.write(quoteTable(lines, edges));
-  for (const { message } of problems) say(edges.stderr, message);
+  if (!json) for (const { message } of problems) say(edges.stderr, message);
   for (const line of matched.flatMap((one) => one?.flatMap(oddFieldsOf) ?? [])) say(edges.stderr, line);
   return problems.length > 0 ? 1 : 0;
 }

@@ -37,7 +37,7 @@ const COMMANDS: Readonly<Record<string, { does: string; load: () => Promise<AddC
     load: async () => (await import("./serveKeys.ts")).addServeKeys,
   },
   status: {
-    does: "what is healthy, late or lost, in ten lines at most; exit code 1 when something needs a person",
+    does: "what is healthy, late or lost, a line each; exit code 1 when something needs a person",
     load: async () => (await import("./status.ts")).addStatus,
   },
   migrate: {
@@ -92,14 +92,17 @@ const COMMANDS: Readonly<Record<string, { does: string; load: () => Promise<AddC
 
 /** The whole command line; `done` gets the exit code of the command that ran. */
 export async function createProgram(edges: Edges, done: (exitCode: number) => void): Promise<Command> {
-  return programWith(Object.keys(COMMANDS), edges, done);
+  return programWith(Object.keys(COMMANDS), edges, { done });
 }
 
-/** @param loaded names of the commands whose options and arguments are wanted; of the others there is a line of help */
+/**
+ * @param loaded names of the commands whose options and arguments are wanted; of the others there is a line of help
+ * @param options.asJson whether what is wrong is said as JSON, by whoever runs it
+ */
 async function programWith(
   loaded: readonly string[],
   edges: Edges,
-  done: (exitCode: number) => void,
+  { done, asJson = false }: { done: (exitCode: number) => void; asJson?: boolean },
 ): Promise<Command> {
   const program = new Command("quotekeeper")
     .description(
@@ -114,14 +117,14 @@ async function programWith(
       writeOut: (text) => edges.stdout.write(text),
       writeErr: (text) => edges.stderr.write(text),
       // It repeats what was given, which may come from a file; only its own advice stands in a line of its own.
-      outputError: (text) => say(edges.stderr, ...text.trimEnd().split(/\n(?=\(Did you mean )/)),
+      outputError: (text) => asJson || say(edges.stderr, ...text.trimEnd().split(/\n(?=\(Did you mean )/)),
       getOutHelpWidth: () => edges.stdout.columns,
       getErrHelpWidth: () => edges.stderr.columns,
     })
     .exitOverride()
     // What stands behind `serve keys add` belongs to it, also where `serve` has an option of the same name.
     .enablePositionalOptions()
-    .showHelpAfterError("(add --help for what is possible)");
+    .showHelpAfterError(!asJson && "(add --help for what is possible)");
   const run: Cli["run"] = async (work) => {
     for (const unknown of misspeltSettings(edges.env, edges.directory))
       say(edges.stderr, describeUnknown(unknown));
@@ -156,7 +159,10 @@ export async function runProgram(argv: readonly string[], outside: Edges): Promi
   const edges = harmlessEdges(outside);
   let exitCode = 0;
   try {
-    const program = await programWith(namedIn(argv), edges, (code) => (exitCode = code));
+    const program = await programWith(namedIn(argv), edges, {
+      done: (code) => (exitCode = code),
+      asJson: argv.includes("--json"),
+    });
     await program.parseAsync([...argv], { from: "user" });
     return exitCode;
   } catch (error) {

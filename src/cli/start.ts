@@ -10,6 +10,7 @@ import type { Fleet } from "../run/fleet.ts";
 import { lockDataDir, thisProcess } from "../run/beside/lock.ts";
 import type { Edges } from "../run/edges.ts";
 import type { Opened } from "./collecting.ts";
+import { calmLog } from "../run/calmLog.ts";
 import { offerExampleJobs } from "../run/exampleJobs.ts";
 import { createLogger } from "./terminal/logger.ts";
 import { StatusLine } from "./terminal/statusLine.ts";
@@ -38,6 +39,7 @@ async function start(config: Config, edges: Edges, { web: withWeb }: { web: bool
   const { clock, stdout } = edges;
   const line = new StatusLine(stdout, clock);
   const log = createLogger(config.logLevel, line.above(edges.stderr), edges.env);
+  const calm = calmLog(log, clock);
   const interrupted = new Promise<string>((resolveSignal) => void edges.onInterrupt(resolveSignal));
   await offerExampleJobs(config, stdout);
   const jobs = await requireJobs(resolve(config.jobsDir), config);
@@ -61,14 +63,14 @@ async function start(config: Config, edges: Edges, { web: withWeb }: { web: bool
   let fleet: Fleet | null = null;
   let lost: QuotekeeperError | null = null;
   try {
-    const schemaIsReady = await prepareSchema(archive, edges, warn);
+    const schemaIsReady = await prepareSchema(archive, edges, calm);
     const joining = (fleet = await openFleet(config, archive, { lock, clock, self, log, jobs }));
     void interrupted.then(() => joining.takeNoMore());
     const taken = await joining.join(schemaIsReady ? JOIN_PATIENCE_MS : 0);
     const ended = joining.lost.then((error) => (lost = error).code);
     const ending = Promise.race([interrupted, ended]);
     const beside = { opened, lock, fleet: { fleet: joining, taken }, jobs, schemaIsReady, openWeb };
-    await collect(config, edges, { ...beside, line, log, ending });
+    await collect(config, edges, { ...beside, line, log, calm, ending });
   } finally {
     fleet?.takeNoMore();
     await opened.web?.close();

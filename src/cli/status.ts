@@ -7,7 +7,8 @@ import type { Edges, Sink } from "../run/edges.ts";
 import { statusJson } from "../run/statusJson.ts";
 import { printJson, printJsonLine } from "./terminal/printJson.ts";
 import { type Archive, openArchive } from "../run/archive.ts";
-import { createScreen, cutTo, wrapTo, type Paint, painter, type StyleName } from "./terminal/screen.ts";
+import { createScreen, type Paint, painter, type StyleName } from "./terminal/screen.ts";
+import { cutTo, wrapTo } from "./terminal/width.ts";
 import { inNewYork } from "../run/durations.ts";
 import { type ArchiveDoor, readStatus } from "../run/statusReport.ts";
 import type { Line, LineState, StatusReport } from "../run/statusTypes.ts";
@@ -43,8 +44,9 @@ export async function status(
   try {
     if (watchEverySeconds !== null) return await watch({ config, edges, door }, { json, watchEverySeconds });
     const report = await readStatus({ config, clock: edges.clock, door });
+    const { isTTY, columns } = edges.stdout;
     if (json) printJson(edges.stdout, statusJson, report);
-    else say(edges.stdout, ...textOf(report, edges));
+    else say(edges.stdout, ...statusLines(report.lines, { isTTY, columns }, edges.env));
     return exitCodeOf(report);
   } finally {
     await door.end();
@@ -66,7 +68,12 @@ async function watch(
   let shown: StatusReport | null = null;
   const show = (report: StatusReport): void => {
     shown = report;
-    screen.draw([headingOf(report, watchEverySeconds, stdout), ...textOf(report, edges)]);
+    const { isTTY, columns, rows } = stdout;
+    const place = { isTTY, columns, rows: rows === undefined ? undefined : rows - 1 };
+    screen.draw([
+      headingOf(report, watchEverySeconds, stdout),
+      ...statusLines(report.lines, place, edges.env),
+    ]);
   };
   const stopResizing = json ? undefined : stdout.onResize?.(() => shown && stdout.isTTY && show(shown));
   let exitCode = 0;
@@ -91,10 +98,6 @@ async function watch(
 function headingOf({ at }: StatusReport, everySeconds: number, { isTTY, columns }: Sink): string {
   const heading = `${inNewYork(new Date(at))}, every ${everySeconds === 1 ? "second" : `${everySeconds} s`}`;
   return isTTY ? cutTo(`${heading}; Ctrl-C ends it`, columns - 1) : heading;
-}
-
-function textOf({ lines }: StatusReport, { stdout, env }: Edges): string[] {
-  return statusLines(lines, stdout, env);
 }
 
 function exitCodeOf({ healthy }: StatusReport): number {
@@ -123,7 +126,7 @@ const STYLES: Record<LineState, StyleName> = { ok: "green", attention: "red", id
 /** Columns of the subject and the mark, with the blank behind each. One column more stays free: a cursor stands there. */
 const LEFT = 20;
 
-/** Where the text would get fewer columns than this, one that goes on takes the whole width of the next lines. */
+/** Where the text would get fewer columns than this, it takes the whole width of the next lines. */
 const LEAST_TEXT = 20;
 
 /** Blanks before such lines. */
@@ -132,39 +135,47 @@ const INDENT = "  ";
 /** Characters behind which a line may go on in the next, besides blanks. */
 const SEPARATORS = "/,;:";
 
-/** Lines that the report is to have at most, when nothing needs a person. */
-const MOST_LINES = 10;
+/** Where the lines are printed; `rows`: as many of them as there is room for, where that is not without end. */
+type Place = Pick<Sink, "isTTY" | "columns"> & { rows?: number | undefined };
 
 /**
- * The lines, ready to print, each without its end. On a terminal a line that is too wide goes on in the next, as far as
- * all of it stays within ten; beyond that a line that needs nobody is cut. Elsewhere nothing is cut.
+ * The lines, ready to print, each without its end. On a terminal a line that is too wide goes on in the next; one that
+ * needs nobody is cut where otherwise not all of them would be seen at once. Elsewhere nothing is broken.
  */
 export function statusLines(
   lines: readonly Line[],
-  sink: Pick<Sink, "isTTY" | "columns">,
+  sink: Place,
   env: Readonly<Record<string, string | undefined>>,
 ): string[] {
   const paint = painter(sink, env);
-  const width = Math.max(1, sink.columns - 1);
-  const room = width - LEFT;
-  let spare = MOST_LINES - lines.length;
+  const width = sink.isTTY ? Math.max(1, sink.columns - 1) : Infinity;
+  let spare = (sink.rows ?? Infinity) - lines.length;
   return lines.flatMap((line) => {
-    const { subject, state } = line;
-    const text = oneLine(line.text);
-    const left = `${subject.padEnd(9)} ${paint(STYLES[state], MARKS[state].padEnd(9))} `;
-    if (!sink.isTTY) return [`${left}${text}`];
-    if (room < LEAST_TEXT) return narrow({ ...line, text }, width, paint);
-    const [first = "", ...more] = wrapTo(text, room, SEPARATORS);
-    if (state !== "attention" && more.length > spare) return [`${left}${cutTo(text, room)}`];
-    spare -= more.length;
-    return [`${left}${first}`, ...more.map((part) => `${" ".repeat(LEFT)}${part}`)];
+    const shown = inFull(line, width, paint);
+    if (line.state !== "attention" && shown.length - 1 > Math.max(0, spare))
+      return [cutTo(`${leftOf(line)} ${oneLine(line.text)}`, width)];
+    spare -= shown.length - 1;
+    return shown;
   });
 }
 
-/** On a strip of a terminal: what needs nobody in one line, what needs a person in full, below its subject. */
-function narrow({ subject, state, text }: Line, width: number, paint: Paint): string[] {
-  const left = `${subject.padEnd(9)} ${MARKS[state]}`;
-  if (state !== "attention") return [cutTo(`${left} ${text}`, width)];
-  const below = wrapTo(text, Math.max(1, width - INDENT.length), SEPARATORS);
-  return [paint(STYLES[state], cutTo(left, width)), ...below.map((part) => `${INDENT}${part}`)];
+/** A line in as many as it needs: its text beside its subject, or below it where that leaves too little room. */
+function inFull(line: Line, width: number, paint: Paint): string[] {
+  const style = STYLES[line.state];
+  const text = oneLine(line.text);
+  const below = width - LEFT < LEAST_TEXT;
+  const indent = below ? INDENT : " ".repeat(LEFT);
+  const parts = width === Infinity ? [text] : wrapTo(text, Math.max(1, width - indent.length), SEPARATORS);
+  if (below)
+    return [
+      ...wrapTo(leftOf(line), width).map((part) => paint(style, part)),
+      ...parts.map((part) => `${indent}${part}`),
+    ];
+  const [first = "", ...more] = parts;
+  const left = `${line.subject.padEnd(9)} ${paint(style, MARKS[line.state].padEnd(9))} `;
+  return [`${left}${first}`, ...more.map((part) => `${indent}${part}`)];
+}
+
+function leftOf({ subject, state }: Line): string {
+  return `${subject.padEnd(9)} ${MARKS[state]}`;
 }

@@ -7,6 +7,7 @@ import { requireToken } from "../web/guard/hosts.ts";
 import type { Edges } from "../run/edges.ts";
 import { archiveExists, withArchive } from "../run/archive.ts";
 import { createLogger } from "./terminal/logger.ts";
+import { calmLog } from "../run/calmLog.ts";
 import { openWeb } from "../run/openWeb.ts";
 import { say } from "./terminal/harmless.ts";
 
@@ -21,7 +22,7 @@ async function web(config: Config, edges: Edges): Promise<number> {
   requireToken(config.httpHost, config.webToken ?? null);
   if (!(await archiveExists(config)))
     throw new QuotekeeperError("ARCHIVE_EMPTY", `there is no archive in ${resolve(config.dataDir)}`);
-  const log = createLogger(config.logLevel, edges.stderr, edges.env);
+  const log = calmLog(createLogger(config.logLevel, edges.stderr, edges.env), clock);
   const interrupted = new Promise<void>((resolve) => void edges.onInterrupt(() => resolve()));
   return withArchive(config, { clock }, async (archive) => {
     const reader = archive.openReader();

@@ -38,8 +38,16 @@ export function jobsInvalid(problems: readonly FileProblem[]): QuotekeeperError 
 /** Longest part of a value that a message shows. */
 const SHOWN_LENGTH = 40;
 
-/** Most problems of a file that are told; whoever mends these finds the others. */
-export const MOST_PROBLEMS = 20;
+/** Most problems of a file that are told one by one: a file of something else has nothing but those. */
+const MOST_PROBLEMS = 100;
+
+/** Problems of one file in the order of their lines; of very many the last one says how many more there are. */
+export function inOrder(problems: readonly FileProblem[]): FileProblem[] {
+  const sorted = [...problems].sort((a, b) => a.line - b.line);
+  const [first, ...more] = sorted.slice(MOST_PROBLEMS);
+  const rest = first ? [{ ...first, message: `from here on are ${more.length + 1} more problems` }] : [];
+  return [...sorted.slice(0, MOST_PROBLEMS), ...rest];
+}
 
 /**
  * What a file may hold before it is parsed: the parser takes a hundred bytes of memory for each byte, and at some depth
@@ -55,7 +63,7 @@ const PLAIN_NUMBER = /^[-+]?(\d+\.?\d*|\.\d+)$/;
  *
  * @param form.textKeys names whose scalars are kept as they are written
  * @param form.hidden true: nothing that stands in the file is told, because somebody may have put a secret there
- * @returns the value, or all problems in the order of their lines; then the value as it stands, undefined when it is no YAML
+ * @returns the value, or all problems in the order of their lines; then the value as it stands, undefined when it is not YAML
  */
 export function readYamlFile<S extends z.ZodType>(
   file: string,
@@ -81,32 +89,43 @@ export function readYamlFile<S extends z.ZodType>(
   const document = documentOf(tokens, text.length);
   const lineAt = (offset: number | undefined): number => lines.linePos(offset ?? 0).line || 1;
   const lineOf = (path: readonly PropertyKey[]): number => lineAt(find(document.contents, path).offset);
-  const failed = (problems: { line: number; message: string }[]) => ({
-    ok: false as const,
-    lineOf,
-    problems: problems
-      .sort((a, b) => a.line - b.line)
-      .slice(0, MOST_PROBLEMS)
-      .map((problem) => ({ file, ...problem })),
-  });
-
-  const broken = [...syntaxProblems(document, text, hidden), ...aliasProblems(document, hidden)];
-  if (broken.length > 0) {
-    const found = broken.map(({ offset, message }) => ({ line: lineAt(offset), message }));
-    // One slip, such as a missing quote, breaks the rest of its line in several ways: the first one says it.
-    return failed(found.filter(({ line }, index) => index === found.findIndex((one) => one.line === line)));
-  }
+  const slips = [...syntaxProblems(document, text, hidden), ...aliasProblems(document, hidden)].map(
+    ({ offset, ...slip }) => ({ line: lineAt(offset), ...slip }),
+  );
   const value = valueOf(document.contents, null, textKeys);
   const parsed = schema.safeParse(value, { error: plainError });
-  if (parsed.success) return { ok: true, value: parsed.data, lineOf };
-  const problems = parsed.error.issues.flatMap(problemsOf).map((problem) => {
+  if (parsed.success && slips.length === 0) return { ok: true, value: parsed.data, lineOf };
+  const wrong = (parsed.error?.issues ?? []).flatMap(problemsOf).map((problem) => {
     const shown = written(find(document.contents, problem.path), text);
     return {
       line: lineOf(problem.path),
+      isThere: shown !== undefined && problem.path.length > 0,
       message: sentence(problem, hidden && shown !== undefined ? null : shown),
     };
   });
-  return { ...failed(problems), value };
+  const { isWhole, isSure } = rangeOf(slips);
+  const problems = [
+    // One slip, such as a missing quote, breaks the rest of its line in several ways: the first one says it.
+    ...slips.filter(({ line }, index) => index === slips.findIndex((one) => one.line === line)),
+    ...wrong.filter(isSure),
+  ].map(({ line, message }) => ({ file, line, message }));
+  return { ok: false, lineOf, problems: inOrder(problems), ...(isWhole && { value }) };
+}
+
+/** What can be said of a file that is not quite YAML, and whether all of it is still what its author wrote. */
+function rangeOf(slips: readonly { line: number; isLocal: boolean }[]): {
+  isWhole: boolean;
+  isSure: (problem: { line: number; isThere: boolean }) => boolean;
+} {
+  const local = new Set(slips.filter(({ isLocal }) => isLocal).map(({ line }) => line));
+  const broken = slips.filter(({ line }) => !local.has(line)).map(({ line }) => line);
+  const isWhole = broken.length === 0;
+  const until = Math.min(...broken);
+  return {
+    isWhole,
+    // Behind a slip, and of what is missing, the parser may only have lost its way.
+    isSure: ({ line, isThere }) => !local.has(line) && (isWhole || (isThere && line < until)),
+  };
 }
 
 /**
@@ -152,12 +171,14 @@ function namesOne(text: string, names: readonly string[]): boolean {
   return new RegExp(`(^|[{,])\\s*["']?(${names.join("|")})["']?\\s*:`, "m").test(text);
 }
 
-type Slip = { offset: number; message: string };
+/** `isLocal`: the rest of the file is not touched by it. */
+type Slip = { offset: number; message: string; isLocal: boolean };
 
 function syntaxProblems(document: Document.Parsed, text: string, hidden: boolean): Slip[] {
   return document.errors.map(({ code, message, pos: [offset] }) => {
     const wrong = hidden ? "an option" : (/[^\s:]+/.exec(text.slice(offset))?.[0] ?? "");
-    return { offset, message: yamlSentence({ code, message: hidden ? code : message }, wrong) };
+    const isLocal = code === "BAD_ALIAS" || code === "DUPLICATE_KEY";
+    return { offset, isLocal, message: yamlSentence({ code, message: hidden ? code : message }, wrong) };
   });
 }
 
@@ -167,7 +188,7 @@ function aliasProblems(document: Document.Parsed, hidden: boolean): Slip[] {
   visit(document, {
     Alias: (_key, { source, range }) => {
       const message = `*${hidden ? "" : source} stands for another place of the file: write the value itself`;
-      found.push({ offset: range?.[0] ?? 0, message });
+      found.push({ offset: range?.[0] ?? 0, isLocal: true, message });
     },
   });
   return found;

@@ -20,7 +20,7 @@ import type { LiveFleet } from "../web/api/types.ts";
 import type { Meter } from "../web/monitoring/meter.ts";
 import type { Archive } from "./archive.ts";
 import { readEarlierRuns } from "./callHistory.ts";
-import { calmLog } from "./calmLog.ts";
+import type { CalmLog } from "./calmLog.ts";
 import { type ClockFile, KEEP_CLOCK_EVERY_MS, openClockFile, beginRun } from "./lastRun.ts";
 import { accountSharer, AccountsCalled } from "./accountsCalled.ts";
 import { followJobs, type JobSet } from "./followJobs.ts";
@@ -30,7 +30,7 @@ import { followOperator } from "./operatorsWord.ts";
 import { keepLake, type LakeState } from "./lakeJob.ts";
 import { createNoteWriter, type NoteWriter } from "./ledgerNotes.ts";
 import { keepLoaderState, type LoaderStateFile } from "./loaderState.ts";
-import { meteredSend, meterNote } from "./metered.ts";
+import { type CallCounts, countedSend, meteredSend, meterNote } from "./metered.ts";
 import { calledAccount, openCollector } from "./pipeline.ts";
 import { openSettler, type Settler } from "./settleDowntime.ts";
 import { openStations, type Stations } from "./stations.ts";
@@ -42,6 +42,8 @@ export type Collection = {
   loader: Loader;
   /** What has been loaded since the start. */
   loaded: () => LoadReport;
+  /** What came of the calls since the start. */
+  calls: Readonly<CallCounts>;
   journalHealth: () => JournalHealth;
   /** What came of the lake last; null: there is none, or no run has ended yet. */
   lake: () => LakeState | null;
@@ -58,7 +60,10 @@ type CollectionOptions = {
   clock: Clock;
   /** What tells this boot of the machine from all others; null where the system does not say. */
   bootId: string | null;
+  /** For what is said each time. */
   log: Logger;
+  /** For what may last. */
+  calm: CalmLog;
   /** Called when something changed that a status line shows. */
   onChange: () => void;
   /** Told of calls and misses. */
@@ -97,9 +102,9 @@ export async function startCollection(options: CollectionOptions): Promise<Colle
   const opened: (() => Promise<unknown>)[] = [];
   try {
     const parts = await openParts(options, (close) => void opened.unshift(close));
-    const { stations, accounts, collector, loading } = parts;
+    const { stations, accounts, collector, loading, calls } = parts;
     return {
-      ...{ collector, accounts, loader: loading.loader, loaded: loading.loaded },
+      ...{ collector, accounts, calls, loader: loading.loader, loaded: loading.loaded },
       journalHealth: () => stations.journal.health(),
       fleet: () => options.fleet?.fleet.state ?? null,
       ...(await begin(options, parts)),
@@ -117,9 +122,9 @@ type Parts = {
   accounts: AccountsCalled;
   loading: Loading;
   notes: NoteWriter;
-  calm: ReturnType<typeof calmLog>;
   clocks: ClockFile;
   collector: Collector;
+  calls: CallCounts;
   /** What the files said at the start. */
   first: JobSet;
   /** The name of this run in the ledger's notes. */
@@ -127,7 +132,7 @@ type Parts = {
 };
 
 async function openParts(options: CollectionOptions, onOpened: OnOpened): Promise<Parts> {
-  const { config, clock, bootId, log, onChange, meter, fleet } = options;
+  const { config, clock, bootId, log, calm, onChange, meter, fleet } = options;
   const first = options.jobs ?? (await requireJobs(resolve(config.jobsDir), config));
   const stations = await openStations(config, {
     ...{ clock, bootId, journalFs: options.journalFs },
@@ -135,6 +140,7 @@ async function openParts(options: CollectionOptions, onOpened: OnOpened): Promis
   });
   onOpened(stations.close);
   const { dir, journal } = stations;
+  const calls: CallCounts = { answered: 0, kept: 0 };
   const loading = openLoading(options, dir);
   onOpened(() => loading.loader.close(0));
   const accounts = new AccountsCalled({
@@ -142,7 +148,10 @@ async function openParts(options: CollectionOptions, onOpened: OnOpened): Promis
     called: (open) =>
       calledAccount(open, {
         ...{ stations, loader: loading.loader, lease: fleet?.fleet ?? ALONE },
-        metered: (send, { name }) => (meter ? meteredSend(send, { meter, account: name, clock }) : send),
+        metered: (send, { name }) => {
+          const counted = countedSend(send, calls);
+          return meter ? meteredSend(counted, { meter, account: name, clock }) : counted;
+        },
       }),
   });
   onOpened(() => accounts.close());
@@ -151,7 +160,6 @@ async function openParts(options: CollectionOptions, onOpened: OnOpened): Promis
     ...{ clock, source: (account) => accounts.sourceOf(account), onKept: loading.loader.notify },
     onLost: (count) => log.error({ count }, "entries of the ledger were lost: the journal cannot be written"),
   });
-  const calm = calmLog(log, clock);
   onOpened(async () => calm.flush());
   const run = stations.requestId();
   const calendar = accounts.calendar(first.calendar);
@@ -165,7 +173,7 @@ async function openParts(options: CollectionOptions, onOpened: OnOpened): Promis
     ...(fleet && { sharing: first.accounts.map(accountSharer), isCalled: (name) => accounts.isCalled(name) }),
     ...(fleet && { agreedAt: (at) => fleet.fleet.agreedAt(at) }),
     ...{ calendar, exchange: createCalendar(first.calendar) },
-    ...{ clock, log: calm.log, onChange },
+    ...{ clock, log: calm, onChange },
     onNote: (note) => {
       if (meter) meterNote(note, meter);
       notes.write(note);
@@ -173,13 +181,13 @@ async function openParts(options: CollectionOptions, onOpened: OnOpened): Promis
     },
   });
   onOpened(() => collector.close(0));
-  return { stations, accounts, loading, notes, calm, clocks, collector, first, run };
+  return { stations, accounts, loading, notes, clocks, collector, calls, first, run };
 }
 
 /** Begins to poll, to settle what no run before this one did, and to write the lake. */
 async function begin(options: CollectionOptions, parts: Parts): Promise<Pick<Collection, "lake" | "close">> {
-  const { config, archive, clock, log } = options;
-  const { stations, accounts, loading, notes, calm, clocks, collector, first, run } = parts;
+  const { config, archive, clock, log, calm } = options;
+  const { stations, accounts, loading, notes, clocks, collector, first, run } = parts;
   const { loader, state, lag } = loading;
   const stopFollowingOperator = await followOperator({
     ...{ pool: archive.pool, dataDir: resolve(config.dataDir), accounts, collector, clock, log },
@@ -190,7 +198,7 @@ async function begin(options: CollectionOptions, parts: Parts): Promise<Pick<Col
   const keepingClocks = setInterval(() => void clocks.keep(), KEEP_CLOCK_EVERY_MS);
   const mine = (): string[] => accounts.all.map(({ account }) => account.name);
   const settler = openSettler(archive.pool, {
-    ...{ mine, sources: () => accounts.sources, loader, collector, notes, unsettled, run, clock, log },
+    ...{ mine, sources: () => accounts.sources, loader, collector, notes, unsettled, run, clock, log: calm },
   });
   settler.taken(mine(), unsettled.since, startedAt);
   const stopFollowing = followJobs(resolve(config.jobsDir), {
@@ -212,12 +220,12 @@ async function begin(options: CollectionOptions, parts: Parts): Promise<Pick<Col
     const settled = settler.close();
     clearInterval(keepingClocks);
     await collector.close(CALLS_GRACE_MS);
-    calm.flush();
     await atMost(LOAD_GRACE_MS, settled, clock);
     await notes.flush();
     await clocks.keep();
     await stations.journal.close();
     await loader.close(LOAD_GRACE_MS);
+    calm.flush();
     // A look that began before says less; the last round of the fleet says what this one finds.
     if (options.fleet) await atMost(LAG_MS, lag.look().then(lag.look), clock);
     if (loader.failure() === null) state.works();
@@ -297,11 +305,10 @@ function lagOf(loader: Pick<Loader, "behind">, { monotonicMs }: Pick<Clock, "mon
 }
 
 function openLoading(
-  { config, archive, clock, log, onChange, schemaIsReady = false }: CollectionOptions,
+  { config, archive, clock, log, calm, onChange, schemaIsReady = false }: CollectionOptions,
   journalDir: string,
 ): Loading {
   const state = keepLoaderState(resolve(config.dataDir), clock);
-  const calm = calmLog(log, clock);
   let loaded = NOTHING_LOADED;
   const loader = startLoader({
     ...{ pool: archive.pool, journalDir, clock, revive: archive.revive },
@@ -321,7 +328,7 @@ function openLoading(
       state.failed(problem);
       // A disk that is full is waited for as well, but a person has to see to it.
       const level = isRetryable(error) && problem.code !== "DISK_FULL" ? "warn" : "error";
-      calm.log[level]({ waitMs }, problem.message);
+      calm[level]({ waitMs }, problem.message);
     },
     onRecovered: () => {
       calm.flush();

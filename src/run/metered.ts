@@ -31,6 +31,26 @@ export function meteredSend(
   };
 }
 
+/** What came of the calls of a run. */
+export type CallCounts = {
+  /** Calls that the service answered. */
+  answered: number;
+  /** Those whose answer is in the journal. */
+  kept: number;
+};
+
+/** The same, counted. */
+export function countedSend(send: Send, counts: CallCounts): Send {
+  return async (planned, signal, onArrived) => {
+    const kept = await send(planned, signal, (arrived) => {
+      counts.answered += 1;
+      onArrived(arrived);
+    });
+    counts.kept += 1;
+    return kept;
+  };
+}
+
 /** The misses of a note of the ledger, or the step of the clock. */
 export function meterNote(note: LedgerNote, meter: Meter): void {
   if (note.type === "clock") meter.clockStepped(note);

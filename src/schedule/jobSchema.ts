@@ -104,23 +104,27 @@ export const jobSchema = z
         "Chains, which stand for many option contracts; expired ones drop out by themselves. Each contract is a call of its own.",
       ),
   })
-  .superRefine((job, context) => {
-    const lists = ["symbols", "symbolsFile", "watchlist"] as const;
-    const given = lists.filter((name) => job[name] !== undefined);
-    if (given.length > 1) {
-      context.addIssue({
-        code: "custom",
-        path: [given[1] ?? ""],
-        message: `a job has only one of ${lists.join(", ")}, and ${given[0]} is there too`,
-      });
-    }
-    if (given.length === 0 && !job.options && !job.chains) {
-      context.addIssue({
-        code: "custom",
-        message: `the job polls nothing: give one of ${lists.join(", ")}, or options, or chains`,
-      });
-    }
-  });
+  .superRefine(
+    (job, context) => {
+      const lists = ["symbols", "symbolsFile", "watchlist"] as const;
+      const given = lists.filter((name) => job[name] !== undefined);
+      if (given.length > 1) {
+        context.addIssue({
+          code: "custom",
+          path: [given[1] ?? ""],
+          message: `a job has only one of ${lists.join(", ")}, and ${given[0]} is there too`,
+        });
+      }
+      if (given.length === 0 && !job.options && !job.chains) {
+        context.addIssue({
+          code: "custom",
+          message: `the job polls nothing: give one of ${lists.join(", ")}, or options, or chains`,
+        });
+      }
+    },
+    // Also where something else is wrong: every mistake is told at once.
+    { when: ({ value }) => typeof value === "object" && value !== null },
+  );
 
 /** A job file as it is written, checked. */
 export type JobFile = z.infer<typeof jobSchema>;

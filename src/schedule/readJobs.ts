@@ -1,7 +1,8 @@
 /** Reads the job files of a directory, all of them, and reports every problem at once. */
 import { readdir } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { ACCOUNTS_FILES } from "../config/environment.ts";
+import { z } from "zod";
+import { ACCOUNTS_FILES, plainName } from "../config/environment.ts";
 import { alternatives } from "../config/wording.ts";
 import type { Account, AccountSettings } from "../accounts/account.ts";
 import { readAccounts } from "../accounts/accountsFile.ts";
@@ -10,7 +11,7 @@ import { calendarFileSchema, type CalendarOverride } from "../market/calendar/ov
 import { isSymbol, type OptionContract } from "../market/instrument.ts";
 import { readTextFile } from "../plainFiles.ts";
 import { type JobFile, jobSchema, MAX_SYMBOLS, TEXT_KEYS } from "./jobSchema.ts";
-import { type FileProblem, jobsInvalid, readYamlFile } from "../config/yamlFile.ts";
+import { type FileProblem, inOrder, jobsInvalid, readYamlFile } from "../config/yamlFile.ts";
 
 /** A job, ready to be scheduled. */
 export type Job = {
@@ -56,7 +57,9 @@ const NO_TEXT_KEYS: ReadonlySet<string> = new Set(["date", "close", "reason"]);
  */
 export async function readJobs(dir: string, settings: AccountSettings | null = null): Promise<JobsReport> {
   const report: JobsReport = { jobs: [], calendar: [], accounts: [], problems: [], others: [] };
-  if (settings) Object.assign(report, await readAccounts(dir, settings));
+  const { names: accounts, ...found } = settings ? await readAccounts(dir, settings) : { names: [] };
+  Object.assign(report, found);
+  const known: Known = { names: new Map(), accounts };
   for (const name of await yamlNames(dir)) {
     const file = join(dir, name);
     const text = await readTextFile(file).catch((error: NodeJS.ErrnoException) => {
@@ -69,7 +72,7 @@ export async function readJobs(dir: string, settings: AccountSettings | null = n
     });
     if (text === null) continue;
     if (basename(name) === CALENDAR_FILE) readCalendar(file, text, report);
-    else await readJob(file, text, report);
+    else await readJob(file, text, { report, known });
   }
   return report;
 }
@@ -110,58 +113,66 @@ function readCalendar(file: string, text: string, report: JobsReport): void {
   else report.problems.push(...read.problems);
 }
 
-async function readJob(file: string, text: string, report: JobsReport): Promise<void> {
+/** What jobs are held to besides their own schema. */
+type Known = {
+  /** The file of each name. */
+  names: Map<string, string>;
+  /** None: nobody asked for them, or they are not known. */
+  accounts: readonly string[];
+};
+
+/** As much of a wrong file as is looked at all the same. */
+const looseSchema = z
+  .object({
+    name: plainName.optional().catch(undefined),
+    account: plainName.optional().catch(undefined),
+    symbolsFile: z.string().min(1).optional().catch(undefined),
+  })
+  .catch({});
+
+async function readJob(
+  file: string,
+  text: string,
+  { report, known }: { report: JobsReport; known: Known },
+): Promise<void> {
   const read = readYamlFile(file, text, { schema: jobSchema, textKeys: TEXT_KEYS });
-  if (!read.ok) {
-    report.problems.push(...read.problems);
-    return;
+  const problems = read.ok ? [] : [...read.problems];
+  const { name, account, symbolsFile } = read.ok ? read.value : looseSchema.parse(read.value);
+  const told = (option: string, message: string): void =>
+    void problems.push({ file, line: read.lineOf([option]), message });
+  const twin = name === undefined ? undefined : known.names.get(name);
+  if (twin !== undefined)
+    told("name", `name is ${name}: ${twin} has it already, and each job needs a name of its own`);
+  else if (name !== undefined) known.names.set(name, file);
+  if (account !== undefined && known.accounts.length > 0 && !known.accounts.includes(account)) {
+    // Nothing of a wrong file of accounts is told: a secret may stand in it.
+    const expected = report.accounts.length > 0 ? `: expected ${alternatives(known.accounts)}` : "";
+    told("account", `account is ${account}, and there is none of that name${expected}`);
   }
-  const twin = report.jobs.find(({ name }) => name === read.value.name);
-  if (twin) {
-    report.problems.push({
-      file,
-      line: read.lineOf(["name"]),
-      message: `name is ${read.value.name}: ${twin.file} has it already, and each job needs a name of its own`,
-    });
-    return;
-  }
-  const { account } = read.value;
-  const accounts = report.accounts.map(({ name }) => name);
-  // None: nobody asked for them, or their file is wrong and they are not known.
-  if (account !== undefined && accounts.length > 0 && !accounts.includes(account)) {
-    report.problems.push({
-      file,
-      line: read.lineOf(["account"]),
-      message: `account is ${account}, and there is none of that name: expected ${alternatives(accounts)}`,
-    });
-    return;
-  }
-  const symbols = await symbolsOf(read.value, { file, line: read.lineOf(["symbolsFile"]) }, report);
-  if (symbols !== null) report.jobs.push(toJob(read.value, file, symbols));
+  const listed = symbolsFile === undefined ? null : await readList(resolve(dirname(file), symbolsFile), told);
+  if (listed) report.others.push(listed.path);
+  report.problems.push(...inOrder(problems), ...(listed?.problems ?? []));
+  const symbols = listed ? listed.symbols : read.ok ? [...new Set(read.value.symbols ?? [])] : null;
+  if (read.ok && problems.length === 0 && symbols !== null)
+    report.jobs.push(toJob(read.value, file, symbols));
 }
 
-async function symbolsOf(
-  job: JobFile,
-  { file, line }: { file: string; line: number },
-  { problems, others }: JobsReport,
-): Promise<string[] | null> {
-  if (job.symbolsFile === undefined) return [...new Set(job.symbols ?? [])];
-  const path = resolve(dirname(file), job.symbolsFile);
-  others.push(path);
+/** The symbols of a job's own file; null where something is wrong with it. */
+async function readList(
+  path: string,
+  told: (option: string, message: string) => void,
+): Promise<{ path: string; symbols: string[] | null; problems: FileProblem[] }> {
   try {
     const { symbols: placed, wrong } = readSymbols(await readTextFile(path));
     const symbols = [...placed.keys()];
-    problems.push(...wrong.map((bad) => ({ file: path, ...bad })));
     if (symbols.length === 0 && wrong.length === 0)
-      problems.push({ file, line, message: `symbolsFile ${path} holds no symbol` });
-    return wrong.length === 0 && symbols.length > 0 ? symbols : null;
+      told("symbolsFile", `symbolsFile ${path} holds no symbol`);
+    const problems = wrong.map((bad) => ({ file: path, ...bad }));
+    return { path, symbols: wrong.length === 0 && symbols.length > 0 ? symbols : null, problems };
   } catch (error) {
-    problems.push({
-      file,
-      line,
-      message: `symbolsFile ${path} cannot be read (${(error as NodeJS.ErrnoException).code})`,
-    });
-    return null;
+    const { code } = error as NodeJS.ErrnoException;
+    told("symbolsFile", `symbolsFile ${path} cannot be read (${code})`);
+    return { path, symbols: null, problems: [] };
   }
 }
 

@@ -238,12 +238,13 @@ test("all problems are named at once: those of the options, of the secrets and b
   ]);
 });
 
-test("more than twenty problems are not told: whoever mends these finds the others", async () => {
-  const text = Array.from({ length: 30 }, () => accountYaml("main", { limit: "0" })).join("");
+test("of more than a hundred problems the last line says how many more there are", async () => {
+  const text = Array.from({ length: 60 }, () => accountYaml("main", { limit: "0" })).join("");
 
   const told = await problemsOf(text);
 
-  expect(told).toHaveLength(20);
+  expect(told).toHaveLength(101);
+  expect(told[100]).toMatch(/^\d+: from here on are 78 more problems$/);
   expect(told[0]).toMatch(/^8: accounts\[0\]\.limit/);
 });
 

@@ -163,3 +163,34 @@ describe("a command that fails prints its error as the last line of stderr, and 
     expect(outcome.stderr).not.toContain("canary");
   });
 });
+
+test("a flag that there is not is one line of JSON at every command, and nothing else", async () => {
+  for (const command of Object.keys(JSON_SCHEMAS)) {
+    const outcome = await run([...command.split(" "), "--json", "--nonsense"], env, clock);
+
+    expect({ command, ...outcome }).toMatchObject({ command, exitCode: 2, stdout: "" });
+    const [line = "", ...more] = outcome.stderr.trimEnd().split("\n");
+    expect(more).toEqual([]);
+    expect(errorJson.parse(JSON.parse(line)).error).toMatchObject({
+      code: "USAGE",
+      hint: expect.stringContaining("--help"),
+    });
+  }
+});
+
+test("what poll asked for and did not get is in its document, with code, detail and hint, and on stderr no more", async () => {
+  const { exitCode, stdout, stderr } = await quotekeeper("poll", "--symbols", "AAPL,NOSUCH", "--json");
+
+  expect(exitCode).toBe(1);
+  expect(JSON.parse(stdout)).toMatchObject({
+    quotes: [{ instrument: "AAPL" }],
+    errors: [
+      {
+        code: "UNKNOWN_SYMBOL",
+        detail: "the service does not know NOSUCH",
+        hint: expect.stringContaining("Check the spelling"),
+      },
+    ],
+  });
+  expect(stderr).not.toContain("NOSUCH");
+});

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { widthOf } from "../../src/cli/terminal/screen.ts";
+import { widthOf } from "../../src/cli/terminal/width.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { type Clock, systemClock } from "../../src/clock.ts";
 import { readSegment } from "../../src/journal/reader.ts";

@@ -30,7 +30,7 @@ function serverOf(dataDir: string): number {
 }
 
 /** A `quotekeeper start` of its own process, with nothing configured but where its files are. */
-function start(bin: string, dataDir: string) {
+function start(bin: string, dataDir: string, settings: Record<string, string> = {}) {
   const child = spawn(process.execPath, [bin, "start"], {
     cwd: dataDir,
     env: {
@@ -38,6 +38,7 @@ function start(bin: string, dataDir: string) {
       QUOTEKEEPER_DATA_DIR: dataDir,
       QUOTEKEEPER_JOBS_DIR: JOBS,
       QUOTEKEEPER_HTTP_PORT: "0",
+      ...settings,
     },
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -208,4 +209,27 @@ test("a first start polls every example instrument, shows where, ends at Ctrl-C,
   const everything = JSON.stringify([first.written, second.written]);
   expect(everything).not.toContain(ownerPassword);
   expect(everything).not.toMatch(/oauth_|consumerSecret|accessToken/i);
+});
+
+test("a database that is away is told of once, without a stack, and the end says what is kept", async () => {
+  const dataDir = tempDir();
+  const away = { DATABASE_URL: "postgresql://nobody@127.0.0.1:1/nothing" };
+  const program = start(compileProgram(tempDir()), dataDir, away);
+  const address = await program.seen(() => program.line("Dashboard"), "its address");
+
+  for (let request = 0; request < 5; request++) await fetch(`${address}/api/quotes`);
+  await program.seen(() => /\b[1-9]\d*\/60 calls/.exec(program.written.stdout), "a call");
+  const exitCode = await program.end("SIGINT");
+
+  const { stdout, stderr } = program.written;
+  expect(exitCode).toBe(1);
+  expect(stderr.match(/Start the server or correct DATABASE_URL/g)).toHaveLength(1);
+  expect(stderr.match(/the dashboard could not read the archive/g)?.length).toBeLessThanOrEqual(2);
+  expect(stderr).not.toMatch(/\bat \S+ \(/);
+  const [, answered, kept] =
+    /(\d+) calls? w\w+ answered; (\d+) answers? \w+ in the journal/.exec(stdout) ?? [];
+  expect(Number(answered)).toBeGreaterThan(0);
+  expect(kept).toBe(answered);
+  expect(stdout).toContain("Stored 0 quotes of 0 answers in the database.");
+  expect(stdout).toContain("the rest is safe in the journal");
 });

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
 import { expect, test } from "@jest/globals";
 import { JSON_SCHEMAS } from "../../src/cli/jsonSchemas.ts";
-import { widthOf } from "../../src/cli/terminal/screen.ts";
+import { widthOf } from "../../src/cli/terminal/width.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { createTestClock } from "../support/clock.ts";
 import { freshDatabase } from "../support/database.ts";

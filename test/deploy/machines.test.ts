@@ -46,6 +46,15 @@ describe("the alert rules", () => {
     expect({ status, said: stdout + stderr }).toMatchObject({ status: 0 });
   });
 
+  whereInstalled("and the scrape configuration pass Prometheus' own check as they are shipped", () => {
+    const { status, stdout, stderr } = promtool("check", "config", "../../deploy/prometheus/prometheus.yml");
+
+    expect({ status, said: stdout + stderr }).toEqual({
+      status: 0,
+      said: expect.stringContaining(`SUCCESS: ${rules.length} rules found`),
+    });
+  });
+
   test.each(rules.map(({ alert, expr }) => [alert, expr]))(
     "%s asks metrics and labels that there are",
     (_alert, expr = "") => {

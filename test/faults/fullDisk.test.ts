@@ -5,6 +5,7 @@ import { afterEach, expect, test } from "@jest/globals";
 import { systemClock } from "../../src/clock.ts";
 import { openArchive } from "../../src/run/archive.ts";
 import { type Collection, startCollection } from "../../src/run/collection.ts";
+import { calmLog } from "../../src/run/calmLog.ts";
 import { createLogger } from "../../src/cli/terminal/logger.ts";
 import { loadConfig } from "../../src/config/loadEnvironment.ts";
 import { nodeFs, type JournalFs } from "../../src/journal/fs.ts";
@@ -83,7 +84,7 @@ test("a disk full at open, write or fsync: the polls are missed and not loaded, 
   const stderr = { isTTY: false, columns: 80, write: (text: string) => void (logged += text) };
   const log = createLogger("error", stderr);
   const collection: Collection = await startCollection({
-    ...{ config, archive, clock: systemClock, log, journalFs: fs, onChange: () => undefined },
+    ...{ config, archive, clock: systemClock, log, calm: calmLog(log, systemClock), journalFs: fs, onChange: () => undefined },
     bootId: null,
   });
   let closing: Promise<void> | null = null;

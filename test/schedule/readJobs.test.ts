@@ -1,5 +1,5 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
-import { join, relative } from "node:path";
+import { basename, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "@jest/globals";
 import { type JobsReport, readJobs, requireJobs } from "../../src/schedule/readJobs.ts";
@@ -328,6 +328,35 @@ describe("a directory of job files", () => {
     ]);
   });
 
+  test("names every mistake in one pass, also where one hides another", async () => {
+    const dir = jobsDir({
+      "a.yaml": `name: twin\nschedule: "* * * * *"\nsymbols: [AAPL]\n`,
+      "b.yaml": `name: twin\nschedule: "* * *"\ncolour: red\naccount: nobody\nsymbols: [AAPL]\nsymbolsFile: ./none.txt\n`,
+      "c.yaml": `name: twin\nname: c\nschedule: * * * * *\nsession: noon\n`,
+      "d.yaml": `name: d\nsession: noon\nschedule: "* * * * *"\nsymbols: [AAPL\npriority: high\n`,
+    });
+
+    const { jobs, problems } = await readJobs(dir, loadConfig({}, dir));
+
+    expect(jobs.map(({ file }) => basename(file))).toEqual(["a.yaml"]);
+    expect(
+      problems.map(({ file, line, message }) => `${basename(file)}:${line}: ${message.split(/[:,(]/)[0]}`),
+    ).toEqual([
+      "b.yaml:1: name is twin",
+      'b.yaml:2: schedule is "* * *"',
+      "b.yaml:3: colour is not an option here",
+      "b.yaml:4: account is nobody",
+      "b.yaml:6: symbolsFile is ./none.txt",
+      `b.yaml:6: symbolsFile ${join(dir, "none.txt")} cannot be read `,
+      "c.yaml:1: the job polls nothing",
+      "c.yaml:2: name is given twice",
+      "c.yaml:3: a value that begins with * stands in quotes",
+      "c.yaml:4: session is noon",
+      "d.yaml:2: session is noon",
+      "d.yaml:5: this is not YAML",
+    ]);
+  });
+
   test("with two jobs of one name keeps the first and names both files", async () => {
     const job = `name: twin\nschedule: "* * * * *"\nsymbols: [AAPL]\n`;
     const dir = jobsDir({ "a.yaml": job, "b.yaml": `# copied\n${job}` });
@@ -372,8 +401,14 @@ describe("a directory of job files", () => {
       ],
     });
     expect(unasked).toMatchObject({ jobs: [{ name: "a" }, { name: "b" }], accounts: [], problems: [] });
-    // Which there are is not known then.
-    expect(problems.map(({ file }) => file)).toEqual(problems.map(() => join(dir, "accounts.yaml")));
+    const unknown = (name: string, file: string, line: number) => ({
+      ...{ file: join(dir, file), line },
+      message: `account is ${name}, and there is none of that name`,
+    });
+    expect(problems.filter(({ file }) => !file.endsWith("accounts.yaml"))).toEqual([
+      unknown("second", "a.yaml", 3),
+      unknown("third", "b.yaml", 4),
+    ]);
   });
 
   test("with mistakes in the calendar names them beside those of the jobs", async () => {

@@ -7,7 +7,8 @@ import { insertLedger } from "../../src/archive/ledgerRows.ts";
 import type { Sink } from "../../src/run/edges.ts";
 import { harmlessSink, oneLine, own, say } from "../../src/cli/terminal/harmless.ts";
 import { createLogger } from "../../src/cli/terminal/logger.ts";
-import { painter, widthOf } from "../../src/cli/terminal/screen.ts";
+import { painter } from "../../src/cli/terminal/screen.ts";
+import { widthOf } from "../../src/cli/terminal/width.ts";
 import { table } from "../../src/cli/terminal/table.ts";
 import { createProgram, runProgram } from "../../src/cli/program.ts";
 import { instantFromDate } from "../../src/clock.ts";
@@ -42,7 +43,7 @@ const DANGEROUS = /[^\P{Cc}\n]|[\p{Cf}\p{Zl}\p{Zp}\p{Cs}]|^ {0,4}FORGED/mu;
 
 /** Sequences that only our own code may send, to a terminal. */
 const OURS =
-  /\r?\u001b\[(?:1|22|2|22|31|39|32|33|36|90|0)m|\r?\u001b\[(?:2K|K|J|H|\?1049[hl]|\?25[hl]|\?7[hl])/g;
+  /\r?\u001b\[(?:1|22|2|22|31|39|32|33|36|90|0)m|\r?\u001b\[(?:2K|K|J|H|\d+A|\?1049[hl]|\?25[hl]|\?7[hl])/g;
 
 function recording(isTTY = false) {
   let written = "";

@@ -6,6 +6,7 @@
  */
 import { randomFillSync } from "node:crypto";
 import type { Edges, Sink } from "../../run/edges.ts";
+import { fold } from "./width.ts";
 
 /** Digits that nobody outside can guess, as long as this process lives; they are never printed. */
 const SECRET = [...randomFillSync(new Uint16Array(3))].map((digits) => 1_000 + (digits % 9_000)).join(";");
@@ -43,9 +44,11 @@ export function linesOfStack(stack: string): string[] {
   return stack.split(/\n(?= +at |caused by: )/).map(oneLine);
 }
 
-/** Prints lines, each of them one whatever it holds. */
-export function say(sink: Pick<Sink, "write">, ...lines: readonly string[]): void {
-  sink.write(lines.map((line) => `${oneLine(line)}\n`).join(""));
+/** Prints lines, each of them one whatever it holds; on a terminal one that is too wide goes on in the next, at a blank. */
+export function say(sink: Pick<Sink, "write"> & Partial<Sink>, ...lines: readonly string[]): void {
+  const room = sink.isTTY && sink.columns ? sink.columns : Infinity;
+  const shown = lines.flatMap((line) => fold(oneLine(line), room));
+  sink.write(shown.map((line) => `${line}\n`).join(""));
 }
 
 /** The edges with the one way out: nothing gets past it but text, ends of lines, and what is `own`. */

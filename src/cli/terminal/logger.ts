@@ -5,6 +5,7 @@ import type { Config } from "../../config/loadEnvironment.ts";
 import { exchangeTime } from "../../market/calendar/dates.ts";
 import type { Sink } from "../../run/edges.ts";
 import { linesOfStack, oneLine, own } from "./harmless.ts";
+import { fold } from "./width.ts";
 import { wantsColour } from "./screen.ts";
 
 /** What is never in a log, whatever somebody passes by mistake: not at the top, and not three levels deep. */
@@ -35,7 +36,7 @@ export function createLogger(
   stderr: Sink,
   env: Readonly<Record<string, string | undefined>> = {},
 ): Logger {
-  const shown = stderr.isTTY ? forPeople(wantsColour(stderr, env)) : String;
+  const shown = stderr.isTTY ? forPeople(stderr, wantsColour(stderr, env)) : String;
   const destination = { write: (line: string) => stderr.write(shown(line)) };
   return pino(
     { level, redact: REDACTED, base: undefined, timestamp: pino.stdTimeFunctions.isoTime },
@@ -44,7 +45,7 @@ export function createLogger(
 }
 
 /** What a person is shown of a line that pino wrote. */
-function forPeople(colorize: boolean): (line: string) => string {
+function forPeople(terminal: Pick<Sink, "columns">, colorize: boolean): (line: string) => string {
   const prettify = prettyFactory({
     colorize,
     ignore: "pid,hostname",
@@ -53,7 +54,12 @@ function forPeople(colorize: boolean): (line: string) => string {
     singleLine: true,
   });
   // Colours that are there when all fields are one line each are the prettifier's.
-  return (line) => prettify(harmlessFields(JSON.parse(line))).replace(/\u001b\[[\d;]*m/g, own);
+  return (line) =>
+    prettify(harmlessFields(JSON.parse(line)))
+      .replace(/\u001b\[[\d;]*m/g, own)
+      .split("\n")
+      .flatMap((part) => fold(part, terminal.columns))
+      .join("\n");
 }
 
 /** The fields of a line, each text in one line; stacks in theirs. */

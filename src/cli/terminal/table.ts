@@ -1,7 +1,8 @@
 /** Aligned tables that fit the terminal. */
 import type { Sink } from "../../run/edges.ts";
 import { oneLine } from "./harmless.ts";
-import { type Paint, painter, widthOf, wrapTo } from "./screen.ts";
+import { type Paint, painter } from "./screen.ts";
+import { fold, widthOf, wrapTo } from "./width.ts";
 
 /** Columns of a table: heading, whether it holds numbers, and whether its text may go on in the next line. */
 type Column = {
@@ -28,9 +29,9 @@ const LEAST_WRAPPED = 12;
 
 /**
  * An aligned table without lines; the headings bold on a terminal that wants colour. Numbers stand with their decimal
- * points below each other. Where columns that may wrap are
- * given, it is no wider than the sink: they go on in another line, and when that is not enough, each row becomes a
- * block of a heading and a value a line. Numbers are never cut.
+ * points below each other. On a terminal, and where columns that may wrap are given, it is no wider than the sink: those
+ * go on in another line, and when that is not enough, each row becomes a block of a heading and a value a line. Nothing
+ * is ever cut.
  */
 export function table(
   columns: readonly Column[],
@@ -38,7 +39,8 @@ export function table(
   { stdout, env }: TableEdges,
 ): string {
   const paint = painter(stdout, env);
-  const room = stdout.columns ?? Infinity;
+  const fits = stdout.isTTY || columns.some(({ wrap }) => wrap !== undefined);
+  const room = (fits && stdout.columns) || Infinity;
   const harmless = rows.map((row) => row.map((cell) => (cell === null ? null : oneLine(cell))));
   const pointed = alignDecimals(columns, harmless);
   // A name in one piece is worth more than a wide gap.
@@ -48,7 +50,7 @@ export function table(
       if (fitting) return aligned(columns, fitting, { gap, paint });
     }
   }
-  return blocks(columns, harmless, paint);
+  return blocks(columns, harmless, { paint, room });
 }
 
 /** The rows, with wide texts broken, if they may be, so that the table is no wider than `room`; null when it cannot be. */
@@ -61,10 +63,11 @@ function fitted(
     rows.reduce((most, row) => Math.max(most, widthOf(row[index] ?? "")), widthOf(heading)),
   );
   let excess = widths.reduce((sum, width) => sum + width + gap, -gap) - room;
-  if (excess <= 0 || columns.every(({ wrap }) => wrap === undefined)) return rows;
+  if (excess <= 0) return rows;
   if (!wrapping) return null;
   let broken = rows;
-  for (const [index, { heading, wrap }] of columns.entries()) {
+  // The last first: what comes first names the row.
+  for (const [index, { heading, wrap }] of [...columns.entries()].reverse()) {
     const width = widths[index] ?? 0;
     const least = Math.max(LEAST_WRAPPED, widthOf(heading));
     if (wrap === undefined || excess <= 0 || width <= least) continue;
@@ -107,19 +110,22 @@ function aligned(
 }
 
 /** A block for each row: its first cell, and under it a heading and a value a line. */
-function blocks(columns: readonly Column[], rows: readonly (readonly Cell[])[], paint: Paint): string {
+function blocks(
+  columns: readonly Column[],
+  rows: readonly (readonly Cell[])[],
+  { paint, room }: { paint: Paint; room: number },
+): string {
   const widest = Math.max(...columns.slice(1).map(({ heading }) => widthOf(heading)));
   return rows
-    .map(([first, ...cells]) =>
-      [
-        paint("bold", first ?? ""),
-        ...cells.flatMap((cell, index) => {
-          const heading = columns[index + 1]?.heading ?? "";
-          return cell === null ? [] : [`  ${heading}${" ".repeat(widest - widthOf(heading))}  ${cell}`];
-        }),
-        "",
-      ].join("\n"),
-    )
+    .flatMap(([first, ...cells]) => [
+      ...fold(paint("bold", first ?? ""), room),
+      ...cells.flatMap((cell, index) => {
+        const heading = columns[index + 1]?.heading ?? "";
+        if (cell === null || cell === "") return [];
+        return fold(`  ${heading}${" ".repeat(widest - widthOf(heading))}  ${cell}`, room);
+      }),
+    ])
+    .map((line) => `${line}\n`)
     .join("");
 }
 

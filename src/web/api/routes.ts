@@ -37,7 +37,10 @@ export function addApi(app: FastifyInstance, { pool, log, address, meta, now }: 
       } catch (error) {
         const why = await whyUnreadable(pool, error);
         if (why === "empty") return reply.code(503).send(nothingYet(address));
-        log.warn({ err: error, path }, "the dashboard could not read the archive");
+        log.warn(
+          isRetryable(error) ? { reason: (error as Error).message } : { err: error, path },
+          "the dashboard could not read the archive",
+        );
         return reply.code(503).send(unavailable(why, address));
       }
     });

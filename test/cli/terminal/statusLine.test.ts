@@ -12,16 +12,50 @@ function writing(isTTY: boolean, columns = 80) {
 
 const ERASE = "\r\u001b[2K";
 
-test("on a terminal the line is written over in place, cut to the terminal's width", () => {
+test("on a terminal the line is written over in place, and after its end no more", () => {
   const { sink, written } = writing(true, 10);
   const line = new StatusLine(sink, createTestClock());
 
   line.show("1 row");
   line.show("1 row");
-  line.show("123456789012");
+  line.show("2 rows");
+  line.end();
+  line.show("3 rows");
+  line.above(sink).write("a warning\n");
   line.end();
 
-  expect(written).toEqual([`${ERASE}1 row`, `${ERASE}12345678…`, "\n"]);
+  expect(written).toEqual([`${ERASE}1 row`, `${ERASE}2 rows`, "\n", "a warning\n"]);
+});
+
+test.each([
+  [80, ["SIMULATED | 26/60 calls this minute | 64 rows stored | next poll in 17 s"]],
+  [60, ["SIMULATED | 26/60 calls this minute | 64 rows stored", "next poll in 17 s"]],
+  [40, ["SIMULATED | 26/60 calls this minute", "64 rows stored | next poll in 17 s"]],
+  [20, ["SIMULATED", "26/60 calls this", "minute", "64 rows stored", "next poll in 17 s"]],
+])("at %i columns it is as many lines as it needs, and all of them are written over", (columns, lines) => {
+  const { sink, written } = writing(true, columns);
+  const line = new StatusLine(sink, createTestClock());
+
+  line.show("SIMULATED | 26/60 calls this minute | 64 rows stored | next poll in 17 s");
+  line.show("done");
+
+  const above = lines.length - 1;
+  expect(written).toEqual([
+    `${ERASE}${lines.join("\n")}`,
+    `${above > 0 ? `\r\u001b[${above}A\u001b[J` : ERASE}done`,
+  ]);
+});
+
+test("in a window that was made narrower the old line stays, and the new one stands below", () => {
+  const written: string[] = [];
+  const terminal = { isTTY: true, columns: 80, write: (text: string) => void written.push(text) };
+  const line = new StatusLine(harmlessSink(terminal), createTestClock());
+
+  line.show("26/60 calls this minute | 64 rows stored");
+  terminal.columns = 30;
+  line.show("27/60 calls this minute | 65 rows stored");
+
+  expect(written.at(-1)).toBe("\n27/60 calls this minute\n65 rows stored");
 });
 
 test("a log line on the same terminal appears above the live line, which stays whole", () => {

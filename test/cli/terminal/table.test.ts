@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { table } from "../../../src/cli/terminal/table.ts";
-import { widthOf } from "../../../src/cli/terminal/screen.ts";
+import { widthOf } from "../../../src/cli/terminal/width.ts";
 
 const COLUMNS = [{ heading: "Instrument" }, { heading: "Last", right: true }];
 

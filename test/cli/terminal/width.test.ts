@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { cutTo, widthOf, wrapTo } from "../../../src/cli/terminal/screen.ts";
+import { cutTo, widthOf, wrapTo } from "../../../src/cli/terminal/width.ts";
 
 test("a wide character takes two columns, a combining one and a colour none", () => {
   expect(widthOf("日本")).toBe(4);
