@@ -9,9 +9,11 @@ import { QuotekeeperError } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import { problemOf, refusal } from "../live.ts";
 import { readBars } from "../../archive/dashboard/bars.ts";
-import { readChain, readChainKeys } from "../../archive/dashboard/chainRows.ts";
+import { readChain, readChainKeys, readTerm } from "../../archive/dashboard/chainRows.ts";
 import { readCoverageView, readMisses } from "../../archive/dashboard/coverageView.ts";
 import { readNames, readQuotes } from "../../archive/dashboard/quotes.ts";
+import { chainCsv } from "./chainCsv.ts";
+import { csvField, csvName } from "./csv.ts";
 import type { ApiError, Bar, Interval, Meta, NowView, SourceKind } from "./types.ts";
 import { harmless } from "../../read/cell.ts";
 
@@ -59,12 +61,26 @@ export function addApi(app: FastifyInstance, { pool, log, address, meta, now }: 
     const of = { ...(await readNames(pool, instrument, source)), delayed, interval };
     return reply
       .type("text/csv; charset=utf-8")
-      .header("content-disposition", `attachment; filename="${csvName(of)}"`)
+      .header(
+        "content-disposition",
+        `attachment; filename="${csvName([of.instrument, interval], of.source)}"`,
+      )
       .send(barsCsv(bars, of));
   });
   get("/api/chain", chainQuery, ({ symbol, expiration, source, delayed, at }) =>
     readChain(pool, { symbol, expiration, sourceId: source, delayed, at: at ?? null }),
   );
+  get("/api/chain/term", chainQuery, ({ symbol, expiration, source, delayed, at }) =>
+    readTerm(pool, { symbol, expiration, sourceId: source, delayed, at: at ?? null }),
+  );
+  get("/api/chain.csv", chainFileQuery, async ({ source, expiration, at, ...query }, reply) => {
+    const of = { ...query, sourceId: source, expiration: expiration ?? null, at: at ?? null };
+    const { name, text } = await chainCsv(pool, of);
+    return reply
+      .type("text/csv; charset=utf-8")
+      .header("content-disposition", `attachment; filename="${name}"`)
+      .send(text);
+  });
   get("/api/coverage", coverageQuery, ({ from, to }) => readCoverageView(pool, from, to));
   get("/api/misses", missesQuery, (query) => readMisses(pool, query));
 }
@@ -112,21 +128,10 @@ export function barsCsv(
       ...[harmless(instrument), source, String(delayed), interval, date, session, at],
       ...[open, high, low, close, bid, ask, rest.meanSpread, rest.quoteCount, rest.volume],
     ]
-      .map(field)
+      .map(csvField)
       .join(","),
   );
   return `${[HEADING, ...lines].join("\r\n")}\r\n`;
-}
-
-/** The file's name: simulated prices say so there too. */
-export function csvName(of: { instrument: string; source: SourceKind; interval: Interval }): string {
-  const name = `${of.instrument}-${of.interval}${of.source === "simulated" ? "-SIMULATED" : ""}`;
-  return `${name.replace(/[^A-Za-z0-9._-]+/g, "_")}.csv`;
-}
-
-function field(text: string | null): string {
-  if (text === null) return "";
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 const date = z.iso.date();
@@ -163,6 +168,9 @@ const chainQuery = z.object({
   delayed: flag,
   at: z.iso.datetime({ offset: true }).optional(),
 });
+
+/** What of chains goes into a file: one expiration, or all. */
+const chainFileQuery = chainQuery.partial({ expiration: true });
 
 /** Coverage of the exchange dates from one to another. */
 const coverageQuery = z

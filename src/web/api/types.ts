@@ -16,7 +16,10 @@ export type {
   ChainKey,
   Contract,
   ChainView,
-  CoverageCell,
+  TermPoint,
+  CoverageRow,
+  PackedCell,
+  AccountCoverage,
   CoverageView,
   MissRow,
 } from "../../archive/dashboard/dashboardTypes.ts";
