@@ -297,7 +297,8 @@ describe("chain", () => {
         ).length,
       );
 
-    await place.hover();
+    const box = await place.boundingBox();
+    await page.mouse.move((box?.x ?? 0) + 2, (box?.y ?? 0) + 40);
 
     const told = await page.locator("[data-picture=smile] .told").textContent();
     expect(told).toContain(`Strike 390, calls ${(100 * (row?.iv_mid ?? 0)).toFixed(2)} %`);
@@ -312,7 +313,7 @@ describe("chain", () => {
     await page.waitForURL(/within=5/);
     await page.locator("summary").click();
     await page.getByLabel("Gamma").check();
-    await page.getByLabel("Volume", { exact: true }).nth(1).uncheck();
+    await page.locator(".menu").getByLabel("Volume", { exact: true }).uncheck();
     await page.waitForURL(/columns=last%2Civ%2Cdelta%2Cgamma%2Cbid%2Cmid%2Cask/);
     const strikes = new Set(near.map(({ strike }) => strike));
     const points = await page.locator("[data-picture=smile] [data-tone=call] circle").count();
@@ -323,7 +324,7 @@ describe("chain", () => {
     expect(await page.locator("td[data-cell=gamma]").count()).toBe(near.length);
     expect(await page.locator("td[data-cell=volume]").count()).toBe(0);
 
-    await page.getByLabel("Volume", { exact: true }).first().selectOption("1000");
+    await page.locator(".choice select").nth(1).selectOption("1000");
     await page.waitForSelector("text=No contract passes the filter");
     await page.goBack();
     await page.waitForSelector(TABLE);
