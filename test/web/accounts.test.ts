@@ -79,7 +79,13 @@ async function collecting(accounts: readonly [Account, Account]) {
   const web = await openWeb({ ...edges, reader, collection: () => collection }, silent);
   closers.push(web.close);
   collection = await startCollection({
-    ...{ ...edges, bootId: null, log: silent as never, calm: { ...silent, flush: () => undefined }, onChange: () => undefined },
+    ...{
+      ...edges,
+      bootId: null,
+      log: silent as never,
+      calm: { ...silent, flush: () => undefined },
+      onChange: () => undefined,
+    },
     jobs: { jobs, calendar: [], accounts, others: [] },
   });
   const { close } = collection;

@@ -252,7 +252,9 @@ describe("the option chain", () => {
     const chain = await ask<ChainView>(path);
 
     expect(
-      chain.contracts.map(({ instrument, bid, mid, ask: a, delta }) => [instrument, bid, mid, a, delta]),
+      chain.contracts.map(({ instrument, bid, mid, ask: a, serviceDelta }) => [
+        ...[instrument, bid, mid, a, serviceDelta],
+      ]),
     ).toEqual([
       ["AAPL:2026-12-18:CALL:150", "9.00", "9.125", "9.25", "0.61"],
       ["AAPL:2026-12-18:PUT:150", "8.40", "8.5", "8.60", "-0.40"],
@@ -304,16 +306,18 @@ describe("a price of 0", () => {
 
 describe("coverage", () => {
   test("has the sessions as columns, and what was due, stored and missed", async () => {
-    const { dates, cells } = await ask<CoverageView>("/api/coverage?from=2026-11-19&to=2026-11-22");
+    const { dates, rows } = await ask<CoverageView>("/api/coverage?from=2026-11-19&to=2026-11-22");
 
     expect(dates).toEqual([
       { date: "2026-11-19", session: true },
       { date: "2026-11-20", session: true },
     ]);
-    expect(cells).toContainEqual({
-      ...{ date: "2026-11-20", source: "account", instrument: "MSFT", expected: 3, stored: 1, missed: 2 },
-      reasons: { budget: 1, down: 1 },
-    });
+    expect(rows).toEqual([
+      { instrument: "MSFT", source: "simulated", cells: [null, [1, 1]] },
+      { instrument: "MSFT", source: "account", cells: [null, [3, 2]] },
+      { instrument: "AAPL", source: "account", cells: [null, [3, 1]] },
+      { instrument: "AAPL", source: "simulated", cells: [null, 1] },
+    ]);
   });
 
   test("tells why: misses of the instrument and those of all, of one source", async () => {

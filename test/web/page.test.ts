@@ -1,10 +1,18 @@
 import { describe, expect, test } from "@jest/globals";
 import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { QuotekeeperError } from "../../src/errors.ts";
-import { csvName, barsCsv } from "../../src/web/api/barsFile.ts";
+import { barsCsv } from "../../src/web/api/barsFile.ts";
+import { csvName } from "../../src/web/api/csv.ts";
 import type { Bar, SessionView } from "../../src/web/api/types.ts";
-import { atTheMoney, instantOfStop, stopCount, strikeRows } from "../../src/web/app/lib/strikes.ts";
-import { heatLevel, heatRows } from "../../src/web/app/lib/heat.ts";
+import {
+  atTheMoney,
+  instantOfStop,
+  passes,
+  stopCount,
+  stopOfInstant,
+  strikeRows,
+} from "../../src/web/app/lib/strikes.ts";
+import { foundRows, heatLevel, storedShare, sumOf, unpacked } from "../../src/web/app/lib/heat.ts";
 import {
   age,
   bytes,
@@ -183,7 +191,8 @@ describe("values as people read them", () => {
 describe("a chain", () => {
   const contract = (strike: string, optionType: "CALL" | "PUT") => ({
     ...{ instrument: "", strike, optionType, observedAt: "", bid: null, ask: null },
-    ...{ mid: null, last: null, delta: null, volume: null },
+    ...{ mid: null, last: null, volume: null, spot: null, moneyness: null, ivBid: null, ivMid: null },
+    ...{ ivAsk: null, delta: null, gamma: null, vega: null, theta: null, serviceDelta: null },
   });
 
   test("has calls and puts of a strike side by side, by the number and not by the text", () => {
@@ -211,21 +220,56 @@ describe("a chain", () => {
       "2026-11-20T15:02:00.000Z",
       null,
     ]);
+    for (const stop of [0, 1, 2, 3])
+      expect(stopOfInstant(spans, instantOfStop(spans, stop) ?? "")).toBe(stop);
+    expect(
+      ["2026-11-01T00:00:00Z", "2026-11-19T23:00:00Z", "2026-12-01T00:00:00Z"].map((each) =>
+        stopOfInstant(spans, each),
+      ),
+    ).toEqual([0, 1, 4]);
+  });
+
+  test("shows the contracts near the money that were traded, and none of which that is not known", () => {
+    const of = (moneyness: number | null, volume: string | null) => ({
+      ...contract("100", "CALL"),
+      ...{ moneyness, volume },
+    });
+    const shown = (filter: { within: number | null; volume: number }): boolean[] =>
+      [of(1.05, "9"), of(0.95, "10"), of(1.051, null), of(null, "11")].map((each) => passes(each, filter));
+
+    expect(shown({ within: null, volume: 0 })).toEqual([true, true, true, true]);
+    expect(shown({ within: 5, volume: 0 })).toEqual([true, true, false, false]);
+    expect(shown({ within: null, volume: 10 })).toEqual([false, true, false, true]);
+    expect(shown({ within: 5, volume: 10 })).toEqual([false, true, false, false]);
   });
 });
 
 describe("the heat map", () => {
-  const cell = (instrument: string, expected: number, stored: number) => ({
-    ...{ date: "2026-11-20", source: "account" as const, instrument, expected, stored },
-    ...{ missed: expected - stored, reasons: {} },
+  const cell = (expected: number, stored: number) => ({ expected, stored, missed: expected - stored });
+
+  test("unpacks a field: nothing due, all stored, something missed; and sums a row", () => {
+    const row = { instrument: "A", source: "account", cells: [null, 390, [390, 42], 0] } as const;
+
+    expect(row.cells.map((each) => unpacked(each as null))).toEqual([
+      null,
+      cell(390, 390),
+      cell(390, 348),
+      cell(0, 0),
+    ]);
+    expect(sumOf({ ...row, cells: [null, 390, [390, 42]] })).toEqual(cell(780, 738));
   });
 
-  test("begins with the worst, then securities, then options", () => {
-    const cells = [cell("A:2026-12-18:CALL:5", 10, 10), cell("B", 10, 10), cell("C", 10, 1)];
+  test("is narrowed by a part of a name, and to what misses something, without a change of the order", () => {
+    const row = (instrument: string, ...cells: (null | number | [number, number])[]) => ({
+      ...{ instrument, source: "account" as const, cells },
+    });
+    const rows = [row("TSLA", [5, 5]), row("AAPL", 5), row("AAPL:2026-12-18:CALL:5", null, [5, 1])];
+    const names = (search: string, missing: boolean): string[] =>
+      foundRows({ rows }, { search, missing }).map(({ instrument }) => instrument);
 
-    expect(
-      heatRows({ dates: [{ date: "2026-11-20", session: true }], cells }).map(({ instrument }) => instrument),
-    ).toEqual(["C", "B", "A:2026-12-18:CALL:5"]);
+    expect(names(" aapl ", false)).toEqual(["AAPL", "AAPL:2026-12-18:CALL:5"]);
+    expect(names("", true)).toEqual(["TSLA", "AAPL:2026-12-18:CALL:5"]);
+    expect(names("aapl", true)).toEqual(["AAPL:2026-12-18:CALL:5"]);
   });
 
   test("tells whole from nearly whole, and little from nothing", () => {
@@ -236,8 +280,11 @@ describe("the heat map", () => {
         [100, 50],
         [100, 1],
         [100, 0],
-      ].map(([e = 0, s = 0]) => heatLevel(cell("A", e, s))),
+      ].map(([e = 0, s = 0]) => heatLevel(cell(e, s))),
     ).toEqual(["full", "high", "part", "low", "none"]);
+    expect([cell(10, 10), cell(100_000, 99_999), cell(3, 1)].map(storedShare)).toEqual([
+      ...["100.0 %", "99.9 %", "33.3 %"],
+    ]);
   });
 });
 
@@ -287,5 +334,5 @@ test("a file's fields with commas and quotes are quoted, and its name holds no o
   const csv = barsCsv({ ...of, ...beside, bars: [at("14:30")] } as never, { misses: [], indicators: [] });
 
   expect(csv.split("\r\n")[1]).toMatch(/^"A,""B""\/C",account,false,1d,/);
-  expect(csvName(of)).toBe("A_B_C-1d.csv");
+  expect(csvName([of.instrument, of.interval], of.source)).toBe("A_B_C-1d.csv");
 });

@@ -1,12 +1,12 @@
 /** Option chains: which there are, and one of them as it was at an instant. */
 import type pg from "pg";
 import { isoOf } from "../queries.ts";
-import type { ChainKey, ChainView, Contract, SourceKind } from "./dashboardTypes.ts";
+import type { ChainKey, ChainView, Contract, OptionRates, SourceKind, TermPoint } from "./dashboardTypes.ts";
 import { isOnCitus } from "../tiers/citus.ts";
 import { isoOrNull, nameOf } from "./quotes.ts";
 
 /** Which chain, and when. */
-type ChainQuery = {
+export type ChainQuery = {
   symbol: string;
   expiration: string;
   sourceId: number;
@@ -61,11 +61,11 @@ export async function readChainKeys(pool: pg.Pool): Promise<ChainKey[]> {
   }));
 }
 
-/** Calls and puts of one expiration, each as it was last observed at or before the instant. */
+/** Calls and puts of one expiration, each as it was last observed at or before the instant, with its volatility. */
 export async function readChain(pool: pg.Pool, query: ChainQuery): Promise<ChainView> {
   const { symbol, expiration, sourceId, delayed, at } = query;
   const until = at ?? "infinity";
-  const contracts = await pool.query<ContractRow>(CONTRACTS, [symbol, expiration, sourceId, delayed, until]);
+  const contracts = await readContracts(pool, query);
   const underlying = await pool.query<{ last: string | null; observed_at: string }>(UNDERLYING, [
     ...[symbol, sourceId, delayed, until],
   ]);
@@ -73,37 +73,129 @@ export async function readChain(pool: pg.Pool, query: ChainQuery): Promise<Chain
     ...[symbol, expiration, sourceId, delayed, MOST_SPANS],
   ]);
   return {
+    ...(await readOptionRates(pool)),
     underlyingLast: underlying.rows[0]?.last ?? null,
     underlyingObservedAt: isoOrNull(underlying.rows[0]?.observed_at ?? null),
-    contracts: contracts.rows.map(toContract),
+    contracts: contracts.map(toContract),
     spans: spans.rows
       .map(({ date, from_at, to_at }) => ({ date, from: isoOf(from_at), to: isoOf(to_at) }))
       .reverse(),
   };
 }
 
-type ContractRow = Omit<Contract, "instrument" | "optionType" | "observedAt"> & {
+/** What the volatilities rest on. */
+export async function readOptionRates(pool: pg.Pool): Promise<OptionRates> {
+  const { rows } = await pool.query<{ rate: number; yield: number }>(
+    "select option_rate() as rate, option_dividend_yield() as yield",
+  );
+  const [{ rate, yield: dividendYield } = { rate: 0, yield: 0 }] = rows;
+  return { rate, dividendYield };
+}
+
+/** At the money, by expiration, at the instant at which the chain is shown. */
+export async function readTerm(pool: pg.Pool, query: ChainQuery): Promise<TermPoint[]> {
+  const { symbol, expiration, sourceId, delayed, at } = query;
+  const { rows } = await pool.query<{
+    expiration: string;
+    strike: string;
+    years: number;
+    iv_bid: number | null;
+    iv_mid: number;
+    iv_ask: number | null;
+  }>(TERM, [symbol, expiration, sourceId, delayed, at ?? "now"]);
+  return rows.map(({ iv_bid, iv_mid, iv_ask, ...row }) => ({
+    ...row,
+    ...{ ivBid: iv_bid, ivMid: iv_mid, ivAsk: iv_ask },
+  }));
+}
+
+/** A contract as the database gives it; also what a file has of it. */
+export type ContractRow = {
   symbol: string;
   expiration: string;
   option_type: "CALL" | "PUT";
+  strike: string;
+  source: SourceKind;
+  source_name: string;
   observed_at: string;
+  bid: string | null;
+  mid: string | null;
+  ask: string | null;
+  last: string | null;
+  volume: string | null;
+  spot: string | null;
+  moneyness: number | null;
+  years: number | null;
+  iv_bid: number | null;
+  iv_mid: number | null;
+  iv_ask: number | null;
+  delta: number | null;
+  gamma: number | null;
+  vega: number | null;
+  theta: number | null;
+  rho: number | null;
+  service_delta: string | null;
 };
 
+/** @param query.expiration null: all that had not expired at the instant */
+export async function readContracts(
+  pool: pg.Pool,
+  {
+    symbol,
+    expiration,
+    sourceId,
+    delayed,
+    at,
+  }: Omit<ChainQuery, "expiration"> & { expiration: string | null },
+): Promise<ContractRow[]> {
+  const values = [symbol, expiration, sourceId, delayed, at ?? (expiration === null ? "now" : "infinity")];
+  return (await pool.query<ContractRow>(CONTRACTS, values)).rows;
+}
+
 function toContract(row: ContractRow): Contract {
-  const { option_type, observed_at, strike, bid, ask, mid, last, delta, volume } = row;
+  const { option_type, observed_at, strike, bid, ask, mid, last, volume } = row;
+  const { spot, moneyness, iv_bid, iv_mid, iv_ask, delta, gamma, vega, theta, service_delta } = row;
   return {
     ...{ instrument: nameOf(row), strike, optionType: option_type, observedAt: isoOf(observed_at) },
-    ...{ bid, ask, mid, last, delta, volume },
+    ...{ bid, ask, mid, last, volume, spot, moneyness, ivBid: iv_bid, ivMid: iv_mid, ivAsk: iv_ask },
+    ...{ delta, gamma, vega, theta, serviceDelta: service_delta },
   };
 }
 
 /** What has expired is shown as it was at its last moment. */
+const INSTANT = "least($5::timestamptz, expires_at($2::date) - interval '1 microsecond')";
+
+/** Volatilities have one source, `surface_at`; what it leaves out of the quote is `chain_at`'s. */
 const CONTRACTS = `
-  select c.underlying as symbol, c.expiration, c.option_type, trim_scale(c.strike) as strike, c.observed_at, c.bid, c.ask,
-         trim_scale(c.mid) as mid, c.last, c.delta, c.volume
-  from chain_at($1, least($5::timestamptz, expires_at($2) - interval '1 microsecond')) c
-  where c.expiration = $2 and c.source_id = $3 and c.delayed = $4
-  order by c.strike, c.option_type`;
+  with c as materialized (
+    select * from chain_at($1, ${INSTANT}) c
+    where ($2::date is null or c.expiration = $2) and c.source_id = $3 and c.delayed = $4
+  ), s as materialized (
+    select * from surface_at($1, ${INSTANT}) s
+    where ($2::date is null or s.expiration = $2) and s.delayed = $4
+      and (s.source, s.source_name) = (select kind, name from sources where id = $3)
+  )
+  select c.underlying as symbol, c.expiration, c.option_type, trim_scale(c.strike) as strike, c.source, c.source_name, c.observed_at,
+         c.bid, trim_scale(c.mid) as mid, c.ask, c.last, c.volume, trim_scale(c.spot) as spot, c.moneyness::double precision,
+         s.years, s.iv_bid, s.iv_mid, s.iv_ask, s.delta, s.gamma, s.vega, s.theta, s.rho, c.delta as service_delta
+  from c join s on s.instrument_id = c.instrument_id
+  order by c.expiration, c.strike, c.option_type`;
+
+/** Far from the money a volatility need not be found. */
+const TERM = `
+  with s as materialized (
+    select s.expiration, s.strike, s.spot, s.years, s.iv_bid, s.iv_mid, s.iv_ask
+    from surface_at($1, ${INSTANT}) s
+    where s.delayed = $4 and s.moneyness between 0.9 and 1.1
+      and (s.source, s.source_name) = (select kind, name from sources where id = $3)
+  )
+  select distinct on (p.expiration) p.expiration, trim_scale(p.strike) as strike, p.years, p.iv_bid, p.iv_mid, p.iv_ask
+  from (
+    select expiration, strike, avg(years) as years, avg(iv_bid) as iv_bid, avg(iv_mid) as iv_mid, avg(iv_ask) as iv_ask,
+           min(abs(strike - spot)) as away
+    from s group by expiration, strike having count(iv_mid) > 0
+  ) p
+  order by p.expiration, p.away, p.strike`;
 
 /** session_bars says on which day its newest quote was, so that servers pass over the others. */
 const UNDERLYING = `

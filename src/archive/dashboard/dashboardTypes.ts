@@ -110,7 +110,10 @@ export type ChainKey = {
   lastAt: string;
 };
 
-/** One contract of a chain at an instant. */
+/**
+ * One contract of a chain at an instant. Volatilities and greeks are estimates, hence numbers, as `surface_at` gives them: per year,
+ * vega per 1 of volatility, theta per year; null where bid and ask do not tell one.
+ */
 export type Contract = {
   instrument: string;
   strike: string;
@@ -120,12 +123,26 @@ export type Contract = {
   ask: string | null;
   mid: string | null;
   last: string | null;
-  delta: string | null;
   volume: string | null;
+  /** The underlying's price when the contract was quoted, and its ratio to the strike. */
+  spot: string | null;
+  moneyness: number | null;
+  ivBid: number | null;
+  ivMid: number | null;
+  ivAsk: number | null;
+  delta: number | null;
+  gamma: number | null;
+  vega: number | null;
+  theta: number | null;
+  /** The service's own delta. */
+  serviceDelta: string | null;
 };
 
+/** What nobody quotes and the volatilities rest on: per year, continuous. */
+export type OptionRates = { rate: number; dividendYield: number };
+
 /** A chain at an instant, and the spans in which it was observed. */
-export type ChainView = {
+export type ChainView = OptionRates & {
   underlyingLast: string | null;
   underlyingObservedAt: string | null;
   contracts: Contract[];
@@ -133,24 +150,43 @@ export type ChainView = {
   spans: { date: string; from: string; to: string }[];
 };
 
-/** One instrument on one exchange date. expected = stored + missed. */
-export type CoverageCell = {
-  date: string;
+/** The volatility at the money of one expiration: the mean of call and put at the strike nearest to the underlying. */
+export type TermPoint = {
+  expiration: string;
+  strike: string;
+  /** Until the contracts end, from when they were quoted. */
+  years: number;
+  ivBid: number | null;
+  ivMid: number;
+  ivAsk: number | null;
+};
+
+/** An instrument's day: null where nothing was due, how often it was due where all is stored, else that and how often it was missed. */
+export type PackedCell = null | number | [expected: number, missed: number];
+
+/** An instrument of one market, with a cell for each date of the view. */
+export type CoverageRow = { instrument: string; source: SourceKind; cells: PackedCell[] };
+
+/** What was due to one account, in one market. expected = stored + missed. */
+export type AccountCoverage = {
+  account: string;
   source: SourceKind;
-  instrument: string;
   expected: number;
   stored: number;
   missed: number;
   reasons: Record<string, number>;
 };
 
-/** Coverage of the newest sessions. */
+/** Coverage of some dates. */
 export type CoverageView = {
   /** Exchange dates, ascending: sessions, and other days on which something was due. */
   dates: { date: string; session: boolean }[];
-  cells: CoverageCell[];
+  /** The worst first: packed, because thousands of instruments are tens of thousands of cells. */
+  rows: CoverageRow[];
+  /** Ids of the sources that the rows name. */
+  sourceIds: Partial<Record<SourceKind, number>>;
   /** What of it was due to each account, where several had shares. */
-  accounts: (Omit<CoverageCell, "date" | "instrument"> & { account: string })[];
+  accounts: AccountCoverage[];
 };
 
 /** Why slots of one instrument are missing on one date. */

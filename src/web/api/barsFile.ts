@@ -2,6 +2,7 @@
 import { harmless } from "../../read/cell.ts";
 import { barKey } from "../../archive/dashboard/widths.ts";
 import { type Indicator, indicatorKey, valuesOf } from "./indicators.ts";
+import { csvField } from "./csv.ts";
 import type { Bar, BarsView, MissRow } from "./types.ts";
 
 const HEADING =
@@ -25,7 +26,7 @@ export function barsCsv(
   const heading = [
     HEADING,
     ...computed.map(indicatorKey),
-    ...compared.map((other) => field(harmless(`close_${other.instrument}`))),
+    ...compared.map((other) => csvField(harmless(`close_${other.instrument}`))),
   ];
   const lines = bars.map(({ date, session, at, open, high, low, close, bid, ask, ...rest }, index) =>
     [
@@ -38,7 +39,7 @@ export function barsCsv(
       ...values.map((of) => shortNumber(of[index] ?? null)),
       ...compared.map(({ closes }) => closes[barKey({ at, date }, interval)] ?? null),
     ]
-      .map(field)
+      .map(csvField)
       .join(","),
   );
   return `${[heading.join(","), ...lines].join("\r\n")}\r\n`;
@@ -56,21 +57,6 @@ function missesByBar(bars: readonly Bar[], misses: readonly MissRow[]): MissRow[
   return found;
 }
 
-/** The file's name: simulated prices say so there too. */
-export function csvName({
-  instrument,
-  source,
-  interval,
-}: Pick<BarsView, "instrument" | "source" | "interval">): string {
-  const name = `${instrument}-${interval}${source === "simulated" ? "-SIMULATED" : ""}`;
-  return `${name.replace(/[^A-Za-z0-9._-]+/g, "_")}.csv`;
-}
-
 function shortNumber(value: number | null): string | null {
   return value === null ? null : String(Number(value.toFixed(6)));
-}
-
-function field(text: string | null): string {
-  if (text === null) return "";
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

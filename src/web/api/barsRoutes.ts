@@ -5,7 +5,8 @@ import { z } from "zod";
 import { readBars } from "../../archive/dashboard/bars.ts";
 import { readMissedBars } from "../../archive/dashboard/missedBars.ts";
 import { INTERVALS } from "../../archive/dashboard/widths.ts";
-import { barsCsv, csvName } from "./barsFile.ts";
+import { barsCsv } from "./barsFile.ts";
+import { csvName } from "./csv.ts";
 import { INDICATORS, indicatorsOf } from "./indicators.ts";
 import { date, flag, id, name } from "./queryFields.ts";
 
@@ -65,7 +66,10 @@ export function addBars(get: Get, pool: pg.Pool): void {
         : await readMissedBars(pool, { ...query, interval: view.interval, from, to });
     return reply
       .type("text/csv; charset=utf-8")
-      .header("content-disposition", `attachment; filename="${csvName(view)}"`)
+      .header(
+        "content-disposition",
+        `attachment; filename="${csvName([view.instrument, view.interval], view.source)}"`,
+      )
       .send(barsCsv(view, { misses, indicators: query.indicators }));
   });
 }

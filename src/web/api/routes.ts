@@ -8,10 +8,11 @@ import { currentVersion } from "../../archive/migrations.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import type { Log } from "../../log.ts";
 import { problemOf, refusal } from "../live.ts";
-import { readChain, readChainKeys } from "../../archive/dashboard/chainRows.ts";
+import { readChain, readChainKeys, readTerm } from "../../archive/dashboard/chainRows.ts";
 import { readCoverageView, readMisses } from "../../archive/dashboard/coverageView.ts";
 import { readQuotes } from "../../archive/dashboard/quotes.ts";
 import { addBars, type Get } from "./barsRoutes.ts";
+import { chainCsv } from "./chainCsv.ts";
 import { date, flag, id, name } from "./queryFields.ts";
 import type { ApiError, Meta, NowView } from "./types.ts";
 
@@ -53,6 +54,17 @@ export function addApi(app: FastifyInstance, { pool, log, address, meta, now }: 
   get("/api/chain", chainQuery, ({ symbol, expiration, source, delayed, at }) =>
     readChain(pool, { symbol, expiration, sourceId: source, delayed, at: at ?? null }),
   );
+  get("/api/chain/term", chainQuery, ({ symbol, expiration, source, delayed, at }) =>
+    readTerm(pool, { symbol, expiration, sourceId: source, delayed, at: at ?? null }),
+  );
+  get("/api/chain.csv", chainFileQuery, async ({ source, expiration, at, ...query }, reply) => {
+    const of = { ...query, sourceId: source, expiration: expiration ?? null, at: at ?? null };
+    const { name, text } = await chainCsv(pool, of);
+    return reply
+      .type("text/csv; charset=utf-8")
+      .header("content-disposition", `attachment; filename="${name}"`)
+      .send(text);
+  });
   get("/api/coverage", coverageQuery, ({ from, to }) => readCoverageView(pool, from, to));
   get("/api/misses", missesQuery, (query) => readMisses(pool, query));
 }
@@ -94,6 +106,9 @@ const chainQuery = z.object({
   delayed: flag,
   at: z.iso.datetime({ offset: true }).optional(),
 });
+
+/** What of chains goes into a file: one expiration, or all. */
+const chainFileQuery = chainQuery.partial({ expiration: true });
 
 /** Coverage of the exchange dates from one to another. */
 const coverageQuery = z

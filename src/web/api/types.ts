@@ -17,7 +17,10 @@ export type {
   ChainKey,
   Contract,
   ChainView,
-  CoverageCell,
+  TermPoint,
+  CoverageRow,
+  PackedCell,
+  AccountCoverage,
   CoverageView,
   MissRow,
 } from "../../archive/dashboard/dashboardTypes.ts";

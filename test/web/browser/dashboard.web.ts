@@ -4,8 +4,6 @@ import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
 import type { Live, LiveAccount, NowView } from "../../../src/web/api/types.ts";
-import { faultsOf } from "./faults.ts";
-import { HOLE, PAST_JOB } from "./history.ts";
 import { until } from "../../support/until.ts";
 import { openPage, openWorld, type World } from "./world.ts";
 
@@ -22,7 +20,7 @@ const VIEWS = [
     drawn: ".chart[data-drawn] canvas",
   },
   { name: "chain", path: "/chain?underlying=AAPL", drawn: "table.chain tbody tr" },
-  { name: "coverage", path: "/coverage", drawn: "table.heat tbody tr" },
+  { name: "coverage", path: "/coverage", drawn: "[data-instrument]" },
 ];
 
 const MOST_SCRIPT_BYTES = 250_000;
@@ -198,104 +196,6 @@ test("quotes: sorted by a heading, upwards, downwards and not; narrowed by a sea
   expect(page.url()).toContain("search=apple");
 });
 
-test("chain: bids, mids, asks and deltas of calls and puts are the database's; the nearest strike is marked", async () => {
-  const { page } = await openPage(world.browser);
-  await show(page, "/chain?underlying=AAPL&expiration=2026-12-18", "table.chain tbody tr");
-
-  const shown = await until(async () => {
-    const expected = await rowsOf<{
-      strike: string;
-      call_mid: string;
-      call_delta: string;
-      put_mid: string;
-      put_delta: string;
-    }>(
-      `select trim_scale(strike) as strike, trim_scale(call_mid) as call_mid, round(call_delta, 3) as call_delta,
-              trim_scale(put_mid) as put_mid, round(put_delta, 3) as put_delta
-       from option_chain_latest where underlying = 'AAPL' and expiration = '2026-12-18' and source = 'simulated' order by strike`,
-    );
-    const [strikes, mids, deltas] = await Promise.all([
-      page
-        .locator("table.chain tbody tr")
-        .evaluateAll((rows) => rows.map((row) => Number((row as HTMLElement).dataset["strike"]))),
-      texts(page, "table.chain td[data-cell=mid]"),
-      texts(page, "table.chain td[data-cell=delta]"),
-    ]);
-    const same =
-      JSON.stringify(strikes) === JSON.stringify(expected.map(({ strike }) => Number(strike))) &&
-      JSON.stringify(mids) ===
-        JSON.stringify(expected.flatMap(({ call_mid, put_mid }) => [call_mid, put_mid])) &&
-      JSON.stringify(deltas.map(Number)) ===
-        JSON.stringify(expected.flatMap(({ call_delta, put_delta }) => [call_delta, put_delta].map(Number)));
-    return same && expected;
-  }, "the database's values in the chain");
-  const [{ strike } = { strike: "" }] = await rowsOf<{ strike: string }>(
-    `select trim_scale(strike) as strike from option_chain_latest where underlying = 'AAPL' and expiration = '2026-12-18'
-     order by abs(strike - underlying_last) limit 1`,
-  );
-
-  expect(shown.length).toBe(13);
-  expect(Number(await page.locator("tr[data-money=at]").getAttribute("data-strike"))).toBe(Number(strike));
-});
-
-test("chain: the slider shows it as it was", async () => {
-  const { page } = await openPage(world.browser);
-  await show(page, "/chain?underlying=AAPL&expiration=2027-01-15", "table.chain tbody tr");
-
-  const asked = page.waitForRequest(
-    (request) => request.url().includes("/api/chain?") && request.url().includes("at="),
-  );
-  await page.locator("#time").fill("200");
-  const at = new URL((await asked).url()).searchParams.get("at") ?? "";
-  const expected = await rowsOf<{ bid: string }>(
-    `select (select q.bid from quotes q where q.instrument_id = i.id and q.observed_at <= $1 order by q.observed_at desc limit 1) as bid
-     from instruments i where i.symbol = 'AAPL' and i.expiration = '2027-01-15' order by i.strike, i.option_type`,
-    [at],
-  );
-
-  await page.waitForFunction(
-    (bids) =>
-      JSON.stringify(
-        [...document.querySelectorAll("td[data-cell=bid]")].map((cell) =>
-          cell.textContent?.replace(/[\u2007\s]/g, ""),
-        ),
-      ) === bids,
-    JSON.stringify(expected.map(({ bid }) => bid)),
-  );
-  expect(await page.locator("output").textContent()).not.toContain("now");
-});
-
-test("chain: arrow keys go from one expiration to the next", async () => {
-  const { page } = await openPage(world.browser);
-  await show(page, "/chain?underlying=AAPL&expiration=2026-12-18", "table.chain tbody tr");
-
-  await page.getByRole("tab").first().focus();
-  await page.keyboard.press("ArrowRight");
-
-  expect(await page.locator("[role=tab][aria-selected=true]").textContent()).toContain("15 Jan 2027");
-  expect(await page.evaluate(() => document.activeElement?.id)).toBe("tab-2027-01-15");
-});
-
-test("coverage: each field says what the ledger says, and a click tells why", async () => {
-  const { page } = await openPage(world.browser);
-  await show(page, "/coverage", "table.heat tbody tr");
-  const date = world.dates.at(-2) ?? "";
-  const cell = page.locator(`tr[data-instrument=JPM] button[data-place]`).filter({ hasText: /./ }).first();
-  const [row] = await rowsOf<{ expected: string; stored: string; missed: string }>(
-    "select expected, stored, missed from coverage_daily where instrument = 'JPM' and date = $1",
-    [date],
-  );
-
-  await cell.click();
-  await page.waitForSelector(".why .missed");
-  const why = (await page.locator(".why").textContent()) ?? "";
-
-  expect(Number(row?.missed)).toBe(HOLE.to - HOLE.from);
-  expect(await cell.getAttribute("aria-label")).toContain(`${row?.stored} of ${row?.expected} stored`);
-  expect(why).toContain(`${row?.missed} not running`);
-  expect(why).toContain(`job ${PAST_JOB}`);
-});
-
 test("an archive that cannot be read says what to do, the mark SIMULATED stays, and it goes on by itself", async () => {
   const { page } = await openPage(world.browser);
   const error = {
@@ -318,28 +218,6 @@ test("an archive that cannot be read says what to do, the mark SIMULATED stays, 
   await page.waitForSelector(".note", { state: "detached" });
 
   expect(await page.locator(".note").count()).toBe(0);
-});
-
-test("coverage: arrow keys go from field to field, Enter tells why, and the reasons are those of the field", async () => {
-  const { page } = await openPage(world.browser);
-  await show(page, "/coverage", "table.heat tbody tr");
-  await page.locator(".heat button[data-level=part]").first().focus();
-  const from = await page.evaluate(() => document.activeElement?.getAttribute("data-place") ?? "");
-
-  await page.keyboard.press("ArrowDown");
-  const to = await page.evaluate(() => document.activeElement?.getAttribute("data-place") ?? "");
-  await page.keyboard.press("Enter");
-  await page.waitForSelector(".why-sum");
-  const [row = 0, column = 0] = from.split("/").map(Number);
-
-  expect(to).toBe(`${row + 1}/${column}`);
-  expect(await page.locator(".why h2").textContent()).toContain(
-    (await page.locator(`tr:has([data-place="${to}"])`).getAttribute("data-instrument")) ?? "nothing",
-  );
-
-  await page.locator(".heat button[data-level=empty]").first().click();
-
-  expect(await page.locator(".why").textContent()).toContain("Nothing was due");
 });
 
 test("an error that needs a person is red, with its remedy; one that heals by itself is not", async () => {

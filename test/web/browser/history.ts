@@ -42,6 +42,10 @@ export async function fillPast(pool: pg.Pool, now: Date, chain: readonly Instrum
     .slice(-SESSIONS);
   const equities = await identify(pool, SYMBOLS.map(security));
   const contracts = await identify(pool, chain);
+  await pool.query(
+    `update instruments o set underlying_id = u.id from instruments u
+     where u.symbol = o.symbol and u.option_type is null and o.option_type is not null`,
+  );
   for (const [index, session] of sessions.entries()) {
     const holed = index === sessions.length - 2;
     const at = minutesOf(session).filter((ms) => !holed || !isInHole(session, ms));

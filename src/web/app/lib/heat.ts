@@ -1,45 +1,53 @@
-/** The heat map's rows and colours. Pure. */
-import type { CoverageCell, CoverageView, SourceKind } from "../../api/types.ts";
+/** Cells of Coverage: what they hold, how they are coloured, and which rows are shown. Pure. */
+import type { CoverageRow, CoverageView, PackedCell } from "../../api/types.ts";
 
-/** One row: an instrument of one source, with its cell of each date or null where nothing was due. */
-export type HeatRow = {
-  instrument: string;
-  source: SourceKind;
-  cells: (CoverageCell | null)[];
-  expected: number;
-  missed: number;
-};
+/** An instrument's day. expected = stored + missed. */
+export type HeatCell = { expected: number; stored: number; missed: number };
 
-/** Rows, worst first, each with a cell for each date of the view. */
-export function heatRows({ dates, cells }: Pick<CoverageView, "dates" | "cells">): HeatRow[] {
-  const places = new Map(dates.map(({ date }, place) => [date, place]));
-  const rows = new Map<string, HeatRow>();
-  for (const cell of cells) {
-    const { instrument, source } = cell;
-    const key = `${source} ${instrument}`;
-    const row = rows.get(key) ?? { instrument, source, cells: dates.map(() => null), expected: 0, missed: 0 };
-    rows.set(key, row);
-    row.cells[places.get(cell.date) ?? 0] = cell;
-    row.expected += cell.expected;
-    row.missed += cell.missed;
+/** Null where nothing was due. */
+export function unpacked(cell: PackedCell | undefined): HeatCell | null {
+  if (cell === null || cell === undefined) return null;
+  const [expected, missed] = typeof cell === "number" ? [cell, 0] : cell;
+  return { expected, missed, stored: expected - missed };
+}
+
+/** All days of a row. */
+export function sumOf({ cells }: CoverageRow): HeatCell {
+  const sum = { expected: 0, stored: 0, missed: 0 };
+  for (const packed of cells) {
+    const cell = unpacked(packed);
+    sum.expected += cell?.expected ?? 0;
+    sum.stored += cell?.stored ?? 0;
+    sum.missed += cell?.missed ?? 0;
   }
-  const share = ({ missed, expected }: HeatRow): number => (expected === 0 ? 0 : missed / expected);
-  const isOption = ({ instrument }: HeatRow): number => (instrument.includes(":") ? 1 : 0);
-  return [...rows.values()].sort(
-    (a, b) =>
-      share(b) - share(a) ||
-      isOption(a) - isOption(b) ||
-      a.instrument.localeCompare(b.instrument, "en", { numeric: true }),
-  );
+  return sum;
+}
+
+/** How much of it is stored, `99.2 %`; never 100 where something is missing. */
+export function storedShare({ expected, stored }: HeatCell): string {
+  const share = expected === 0 ? 100 : (100 * stored) / expected;
+  return `${(stored < expected ? Math.min(99.9, share) : share).toFixed(1)} %`;
 }
 
 /** Levels of a cell, best first. */
-type HeatLevel = "full" | "high" | "part" | "low" | "none";
+export type HeatLevel = "full" | "high" | "part" | "low" | "none";
 
 /** All stored, at least 95 %, at least half, less, nothing. */
-export function heatLevel({ expected, stored }: CoverageCell): HeatLevel {
+export function heatLevel({ expected, stored }: HeatCell): HeatLevel {
   if (stored >= expected) return "full";
   if (stored === 0) return "none";
   const share = stored / expected;
   return share >= 0.95 ? "high" : share >= 0.5 ? "part" : "low";
+}
+
+/** Rows whose instrument has the text in its name; of those, if wanted, the ones that miss something. */
+export function foundRows(
+  { rows }: Pick<CoverageView, "rows">,
+  { search, missing }: { search: string; missing: boolean },
+): CoverageRow[] {
+  const words = search.trim().toUpperCase();
+  return rows.filter(
+    ({ instrument, cells }) =>
+      instrument.toUpperCase().includes(words) && (!missing || cells.some((cell) => Array.isArray(cell))),
+  );
 }

@@ -52,3 +52,28 @@ export function instantOfStop(spans: ChainView["spans"], stop: number): string |
 function minutesOf({ from, to }: ChainView["spans"][number]): number {
   return Math.max(1, Math.ceil((Date.parse(to) - Date.parse(from)) / MINUTE_MS));
 }
+
+/** Where the slider stands at an instant: the stop whose chain is the newest that was observed by then. */
+export function stopOfInstant(spans: ChainView["spans"], at: string): number {
+  const ms = Date.parse(at);
+  let before = 0;
+  let stop = 0;
+  for (const each of spans) {
+    const from = Date.parse(each.from);
+    if (ms < from) break;
+    const minutes = minutesOf(each);
+    stop = before + Math.min(minutes - 1, Math.max(0, Math.ceil((ms - from) / MINUTE_MS) - 1));
+    before += minutes;
+  }
+  return stop;
+}
+
+/** Which contracts are shown. `within`: how far the underlying may be from the strike, percent; null: any, with any moneyness. */
+export type ContractFilter = { within: number | null; volume: number };
+
+/** Whether a contract is shown; one whose moneyness or volume is not known has neither. */
+export function passes({ moneyness, volume }: Contract, filter: ContractFilter): boolean {
+  const near =
+    filter.within === null || (moneyness !== null && 100 * Math.abs(moneyness - 1) <= filter.within + 1e-9);
+  return near && (filter.volume === 0 || Number(volume ?? 0) >= filter.volume);
+}

@@ -1,64 +1,95 @@
-/** The table of a chain: calls on the left and puts on the right of each strike. */
-import type { ComponentChildren } from "preact";
+/** The table of a chain: calls on the left and puts on the right of each strike, or below each other where it is narrow. */
 import type { ChainView, Contract } from "../../api/types.ts";
+import type { Column } from "../lib/chainColumns.ts";
 import { atTheMoney, type StrikeRow, strikeRows } from "../lib/strikes.ts";
-import { decimal, exchangeMoment, grouped, padded, placesOf } from "../lib/format.ts";
+import { exchangeMoment, padded, placesOf } from "../lib/format.ts";
 import { href } from "../lib/router.ts";
 
 /** A contract that was observed this much before the newest one is dimmed, ms. */
 const STALE_MS = 15 * 60_000;
 
-/** Decimals of the price columns, so that points stand below each other. */
-type Places = Record<"last" | "bid" | "mid" | "ask", number>;
+/** What is shown of a chain. */
+export type Shown = {
+  chain: ChainView;
+  /** Those that pass the filter. */
+  contracts: readonly Contract[];
+  columns: readonly Column[];
+  /** Where all the quotes come from. */
+  sourceId: number;
+  delayed: boolean;
+};
 
-const SIDE = ["Volume", "Last", "Delta", "Bid", "Mid", "Ask"];
+/** What each row is drawn with: decimals of the prices, so that points stand below each other, and the newest quote's time. */
+type OfChain = Pick<Shown, "columns" | "sourceId" | "delayed"> & {
+  places: ReadonlyMap<string, number>;
+  newestMs: number;
+  last: number | null;
+  money: string | null;
+};
 
-/** Each contract leads to its instrument. @param sourceId where all the quotes come from */
-export function ChainTable({ chain, sourceId }: { chain: ChainView; sourceId: number }) {
-  const rows = strikeRows(chain.contracts);
-  const money = atTheMoney(rows, chain.underlyingLast);
-  const of = (name: keyof Places): number => placesOf(chain.contracts.map((each) => each[name]));
-  const places = { last: of("last"), bid: of("bid"), mid: of("mid"), ask: of("ask") };
-  const newestMs = Math.max(...chain.contracts.map(({ observedAt }) => Date.parse(observedAt)));
+function ofChain({ chain, columns, sourceId, delayed }: Shown): OfChain {
+  const { contracts, underlyingLast } = chain;
+  const places = columns
+    .filter(({ price }) => price)
+    .map(({ key, text }) => [key, placesOf(contracts.map(text))] as const);
+  return {
+    ...{ columns, sourceId, delayed, places: new Map(places) },
+    newestMs: Math.max(...contracts.map(({ observedAt }) => Date.parse(observedAt))),
+    last: underlyingLast === null ? null : Number(underlyingLast),
+    money: atTheMoney(strikeRows(contracts), underlyingLast),
+  };
+}
+
+/** Each contract leads to its instrument. */
+export function ChainTable(shown: Shown) {
+  const { columns } = shown;
+  const each = ofChain(shown);
+  const mirrored = [...columns].reverse();
   return (
     <div class="scroll" tabIndex={0} role="region" aria-label="Calls and puts">
       <table class="chain">
         <caption class="unseen">Calls on the left, puts on the right of each strike</caption>
         <thead>
           <tr>
-            <th colSpan={SIDE.length} scope="colgroup" class="side">
+            <th colSpan={columns.length} scope="colgroup" class="side">
               Calls
             </th>
             <td />
-            <th colSpan={SIDE.length} scope="colgroup" class="side">
+            <th colSpan={columns.length} scope="colgroup" class="side">
               Puts
             </th>
           </tr>
           <tr>
-            {SIDE.map((name) => (
-              <th key={name} scope="col">
+            {columns.map(({ key, name, title }) => (
+              <th key={key} scope="col" title={title}>
                 {name}
               </th>
             ))}
             <th scope="col" class="strike">
               Strike
             </th>
-            {[...SIDE].reverse().map((name) => (
-              <th key={name} scope="col">
+            {mirrored.map(({ key, name, title }) => (
+              <th key={key} scope="col" title={title}>
                 {name}
               </th>
             ))}
           </tr>
         </thead>
         <tbody>
-          {rows.map((row) => (
-            <Strike
-              key={row.strike}
-              row={row}
-              money={money}
-              last={chain.underlyingLast}
-              {...{ sourceId, places, newestMs }}
-            />
+          {strikeRows(shown.contracts).map(({ strike, call, put }) => (
+            <tr key={strike} data-strike={strike} data-money={strike === each.money ? "at" : undefined}>
+              <Cells of={each} contract={call} inside={isInside(each, strike, "CALL")} linked />
+              <th scope="row" class="strike">
+                {strike}
+                {strike === each.money && <AtTheMoney />}
+              </th>
+              <Cells
+                of={{ ...each, columns: mirrored }}
+                contract={put}
+                inside={isInside(each, strike, "PUT")}
+                linked
+              />
+            </tr>
           ))}
         </tbody>
       </table>
@@ -66,74 +97,113 @@ export function ChainTable({ chain, sourceId }: { chain: ChainView; sourceId: nu
   );
 }
 
-/** What each row of a chain is drawn with. */
-type OfChain = { sourceId: number; places: Places; newestMs: number };
+/** Which sides are shown where only one of them has room. */
+export type Side = "both" | "calls" | "puts";
 
-function Strike({
-  row: { strike, call, put },
-  money,
-  last,
-  ...ofChain
-}: OfChain & { row: StrikeRow; money: string | null; last: string | null }) {
-  const price = last === null ? null : Number(last);
-  const callIn = price !== null && Number(strike) < price;
-  const putIn = price !== null && Number(strike) > price;
+/** A row for each contract; cells that have no room beside each other go on in the next line. */
+export function ChainList({ side, ...shown }: Shown & { side: Side }) {
+  const each = ofChain(shown);
   return (
-    <tr data-strike={strike} data-money={strike === money ? "at" : undefined}>
-      <Side contract={call} inside={callIn} {...ofChain} />
-      <th scope="row" class="strike">
-        {strike}
-        {strike === money && (
-          <abbr class="atm" title="at the money">
-            ATM
-          </abbr>
+    <table class="chain chain-list" role="table">
+      <caption class="unseen">A row for each contract, by strike</caption>
+      <thead role="rowgroup">
+        <tr role="row">
+          <th role="columnheader" scope="col" class="strike">
+            Strike
+          </th>
+          {shown.columns.map(({ key, name, title }) => (
+            <th key={key} role="columnheader" scope="col" title={title}>
+              {name}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody role="rowgroup">
+        {strikeRows(shown.contracts).flatMap((row) =>
+          sidesOf(row, side).map((contract, place) => (
+            <tr
+              key={contract.instrument}
+              role="row"
+              data-strike={row.strike}
+              data-type={contract.optionType}
+              data-first={place === 0 ? "" : undefined}
+              data-money={row.strike === each.money ? "at" : undefined}
+            >
+              <th role="rowheader" scope="row" class="strike">
+                <a href={addressOf(contract, each)}>
+                  {row.strike} <small>{contract.optionType === "CALL" ? "C" : "P"}</small>
+                </a>
+                {row.strike === each.money && <AtTheMoney />}
+              </th>
+              <Cells of={each} contract={contract} inside={isInside(each, row.strike, contract.optionType)} />
+            </tr>
+          )),
         )}
-      </th>
-      <Side contract={put} inside={putIn} {...ofChain} mirrored />
-    </tr>
+      </tbody>
+    </table>
   );
 }
 
-function Side({
+function sidesOf({ call, put }: StrikeRow, side: Side): Contract[] {
+  return [side === "puts" ? null : call, side === "calls" ? null : put].filter((each) => each !== null);
+}
+
+function AtTheMoney() {
+  return (
+    <abbr class="atm" title="at the money">
+      ATM
+    </abbr>
+  );
+}
+
+function isInside({ last }: OfChain, strike: string, optionType: Contract["optionType"]): boolean {
+  if (last === null) return false;
+  return optionType === "CALL" ? Number(strike) < last : Number(strike) > last;
+}
+
+function addressOf({ instrument }: Contract, { sourceId, delayed }: OfChain): string {
+  return href("/instrument", {
+    ...{ name: instrument, source: String(sourceId) },
+    ...(delayed && { delayed: "true" }),
+  });
+}
+
+/** @param linked whether one of the cells leads to the contract: that of mid, or the first one */
+function Cells({
+  of,
   contract,
   inside,
-  mirrored = false,
-  sourceId,
-  places,
-  newestMs,
-}: OfChain & { contract: Contract | null; inside: boolean; mirrored?: boolean }) {
-  const behindMs = contract ? newestMs - Date.parse(contract.observedAt) : 0;
-  const stale = behindMs > STALE_MS;
-  const to = contract && href("/instrument", { name: contract.instrument, source: String(sourceId) });
-  const title = contract ? `${contract.instrument}, observed ${exchangeMoment(contract.observedAt)}` : "";
-  const price = (name: keyof Places): string => padded(decimal(contract?.[name] ?? null), places[name]);
-  const mid = price("mid");
-  const cells: { name: string; look: string; content: ComponentChildren }[] = [
-    { name: "volume", look: "dim", content: grouped(contract?.volume ?? null) },
-    { name: "last", look: "", content: price("last") },
-    { name: "delta", look: "delta", content: shortDelta(contract?.delta ?? null) },
-    { name: "bid", look: "", content: price("bid") },
-    { name: "mid", look: "strong", content: to ? <a href={to}>{mid}</a> : mid },
-    { name: "ask", look: "", content: price("ask") },
-  ];
+  linked = false,
+}: {
+  of: OfChain;
+  contract: Contract | null;
+  inside: boolean;
+  linked?: boolean;
+}) {
+  const { columns, places, newestMs } = of;
+  const stale = contract !== null && newestMs - Date.parse(contract.observedAt) > STALE_MS;
+  const title = contract
+    ? `${contract.instrument}, observed ${exchangeMoment(contract.observedAt)}`
+    : undefined;
+  const link = columns.find(({ key }) => key === "mid") ?? columns[0];
   return (
     <>
-      {(mirrored ? cells.reverse() : cells).map(({ name, look, content }) => (
-        <td
-          key={name}
-          class={`${look} ${stale ? "dim" : ""}`}
-          data-cell={name}
-          data-in={inside ? "" : undefined}
-          title={title}
-        >
-          {content}
-        </td>
-      ))}
+      {columns.map((column) => {
+        const { key, look = "", text } = column;
+        const shown = contract === null ? "" : padded(text(contract), places.get(key) ?? 0);
+        return (
+          <td
+            key={key}
+            role={linked ? undefined : "cell"}
+            class={`${look} ${stale ? "dim" : ""}`}
+            data-cell={key}
+            data-in={inside ? "" : undefined}
+            title={title}
+          >
+            {linked && contract && column === link ? <a href={addressOf(contract, of)}>{shown}</a> : shown}
+          </td>
+        );
+      })}
     </>
   );
-}
-
-/** Three decimals are what people compare; the rest is in the archive. */
-function shortDelta(delta: string | null): string {
-  return delta === null ? decimal(null) : Number(delta).toFixed(3);
 }

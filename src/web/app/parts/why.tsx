@@ -1,21 +1,26 @@
-/** Beside the map of Coverage: why something is missing. */
+/** Of a field of Coverage: why something is missing, and the way to its chart. */
 import type { ComponentChildren } from "preact";
-import type { CoverageCell, MissRow } from "../../api/types.ts";
+import type { MissRow, SourceKind } from "../../api/types.ts";
+import type { HeatCell } from "../lib/heat.ts";
 import { exchangeTime, grouped, shortDate, ZONE_NAME } from "../lib/format.ts";
+import { href } from "../lib/router.ts";
 import { useApi } from "../lib/store.ts";
 import { reasonOf } from "../lib/reasons.ts";
 import { Await, Code, Empty } from "./notes.tsx";
 
 /** Names a field of the map: its numbers may change while it is looked at. */
-export type Field = Pick<CoverageCell, "date" | "instrument" | "source">;
+export type Field = { date: string; instrument: string; source: SourceKind };
 
-/** Whether both name the same field. */
-export function isSame(field: Field, other: Field | null): boolean {
-  return field.date === other?.date && field.instrument === other.instrument && field.source === other.source;
-}
-
-/** What the ledger says of one field. */
-export function Why({ field, cell }: { field: Field | null; cell: CoverageCell | null }) {
+/** Beside the map: what the ledger says of one field. @param sourceId of the field's source */
+export function Why({
+  field,
+  cell,
+  sourceId,
+}: {
+  field: Field | null;
+  cell: HeatCell | null;
+  sourceId: number | undefined;
+}) {
   return (
     <aside class="why panel" aria-live="polite" aria-label="Why">
       {field === null ? (
@@ -27,18 +32,26 @@ export function Why({ field, cell }: { field: Field | null; cell: CoverageCell |
           <h2>
             {field.instrument}, {shortDate(field.date)}
           </h2>
-          {cell === null ? (
-            <p class="dim">Nothing was due: no job asked for it that day.</p>
-          ) : (
-            <Sum cell={cell} />
-          )}
+          <FieldFacts {...{ field, cell, sourceId }} />
         </>
       )}
     </aside>
   );
 }
 
-function Sum({ cell }: { cell: CoverageCell }) {
+/** Numbers, reasons, and the chart of that date. */
+export function FieldFacts({
+  field,
+  cell,
+  sourceId,
+}: {
+  field: Field;
+  cell: HeatCell | null;
+  sourceId: number | undefined;
+}) {
+  if (cell === null) return <p class="dim">Nothing was due: no job asked for it that day.</p>;
+  const { date, instrument, source } = field;
+  const of = { name: instrument, ...(sourceId !== undefined && { source: String(sourceId) }) };
   return (
     <>
       <p class="why-sum">
@@ -49,14 +62,19 @@ function Sum({ cell }: { cell: CoverageCell }) {
         <p class="dim">Every quote that was due is there.</p>
       ) : (
         // Keyed: the reasons of one field never stand below the name of another.
-        <Reasons key={`${cell.date} ${cell.source} ${cell.instrument}`} cell={cell} />
+        <Reasons key={`${date} ${source} ${instrument}`} field={field} missed={cell.missed} />
+      )}
+      {!instrument.startsWith("watchlist ") && (
+        <a class="button" href={href("/instrument", { ...of, from: date, to: date })}>
+          Chart of this day
+        </a>
       )}
     </>
   );
 }
 
-function Reasons({ cell: { date, instrument, source, missed } }: { cell: CoverageCell }) {
-  const loaded = useApi<MissRow[]>("/api/misses", { date, instrument, source }, missed);
+function Reasons({ field, missed }: { field: Field; missed: number }) {
+  const loaded = useApi<MissRow[]>("/api/misses", field, missed);
   return (
     <Await loaded={loaded} what="the reasons">
       {(rows) => (

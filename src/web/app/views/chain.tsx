@@ -1,19 +1,30 @@
-/** An option chain: calls and puts side by side, now or at a past instant. */
-import { useState } from "preact/hooks";
-import type { ChainKey, ChainView as Chain } from "../../api/types.ts";
-import { ChainTable } from "../parts/chainTable.tsx";
+/** An option chain, now or at a past instant: calls and puts with their volatilities and greeks, and pictures of them. */
+import { computed } from "@preact/signals";
+import { useEffect } from "preact/hooks";
+import type { ChainKey, ChainView as Chain, TermPoint } from "../../api/types.ts";
+import { ColumnChoice, filterOf, Filters, TimeSlider } from "../parts/chainControls.tsx";
+import { ChainPictures } from "../parts/chainPictures.tsx";
+import { ChainList, ChainTable, type Side } from "../parts/chainTable.tsx";
 import { Await, Empty, SourceTag } from "../parts/notes.tsx";
-import { instantOfStop, stopCount } from "../lib/strikes.ts";
+import { Segments } from "../parts/segments.tsx";
+import { type Column, columnsOf } from "../lib/chainColumns.ts";
+import { passes } from "../lib/strikes.ts";
+import { isMixed } from "../lib/mixed.ts";
+import { narrow } from "../lib/narrow.ts";
 import { nowMs } from "../lib/pageClock.ts";
-import { decimal, exchangeDateOf, exchangeMoment, expirationDate } from "../lib/format.ts";
+import { decimal, exchangeDateOf, expirationDate } from "../lib/format.ts";
 import { useApi } from "../lib/store.ts";
-import { parameter, setParameters } from "../lib/router.ts";
+import { href, parameter, path, setParameters } from "../lib/router.ts";
 
 const keyOf = ({ symbol, sourceId, delayed }: ChainKey): string => `${symbol}/${sourceId}/${delayed}`;
 
+const minute = computed(() => Math.floor(nowMs.value / 60_000));
+/** The newest chain is read again as often as quotes can come. */
+const quarter = computed(() => Math.floor(nowMs.value / 15_000));
+
 /** The view. */
 export function ChainView() {
-  const loaded = useApi<ChainKey[]>("/api/chains", {}, Math.floor(nowMs.value / 60_000));
+  const loaded = useApi<ChainKey[]>("/api/chains", {}, minute.value);
   return (
     <div class="view">
       <Await loaded={loaded} what="the chains">
@@ -34,39 +45,72 @@ export function ChainView() {
 
 function Chains({ keys }: { keys: readonly ChainKey[] }) {
   const underlyings = [...new Map(keys.map((key) => [keyOf(key), key])).values()];
-  const fullest = [...underlyings].sort((a, b) => contractsOf(keys, b) - contractsOf(keys, a))[0];
-  const asked = parameter("underlying");
-  const of = underlyings.find((key) => keyOf(key) === asked || key.symbol === asked) ?? fullest;
-  if (!of) return null;
-  const expirations = keys.filter((key) => keyOf(key) === keyOf(of));
+  const of = chosenOf(keys, underlyings);
+  const expirations = of ? keys.filter((key) => keyOf(key) === keyOf(of)) : [];
   const today = exchangeDateOf(nowMs.peek());
   const wanted = parameter("expiration");
   const expiration =
     expirations.find((key) => key.expiration === wanted) ??
     expirations.find((key) => key.expiration >= today) ??
     expirations[0];
-  if (!expiration) return null;
+  // An address that is passed on shows the same, also where nothing was chosen.
+  const address = expiration && addressOf(expiration);
+  useEffect(() => {
+    if (address && path.peek() === "/chain") setParameters(address, { step: false });
+  }, [Object.values(address ?? {}).join()]);
+  const mixed = isMixed(underlyings.map(({ source }) => source));
   return (
     <>
       <div class="bar">
-        <h1 tabIndex={-1}>{of.symbol} options</h1>
+        <h1 tabIndex={-1}>{of ? `${of.symbol} options` : "Option chain"}</h1>
         <select
           aria-label="Underlying"
-          value={keyOf(of)}
-          onChange={(event) => setParameters({ underlying: event.currentTarget.value, expiration: "" })}
+          value={of ? keyOf(of) : ""}
+          onChange={(event) => {
+            const to = underlyings.find((key) => keyOf(key) === event.currentTarget.value);
+            if (to) setParameters({ ...addressOf(to), expiration: "" });
+          }}
         >
+          {!of && <option value="">choose</option>}
           {underlyings.map((key) => (
             <option key={keyOf(key)} value={keyOf(key)}>
-              {key.symbol} {key.source === "simulated" ? "SIMULATED" : key.sourceName}
+              {key.symbol}
+              {mixed ? ` ${key.source === "simulated" ? "SIMULATED" : key.sourceName}` : ""}
               {key.delayed ? ", delayed" : ""}
             </option>
           ))}
         </select>
-        <SourceTag source={of.source} name={of.sourceName} />
+        {of && mixed && <SourceTag source={of.source} name={of.sourceName} />}
       </div>
-      <Tabs expirations={expirations} chosen={expiration} />
-      <OneChain key={`${keyOf(of)} ${expiration.expiration}`} of={expiration} />
+      {expiration ? (
+        <>
+          <Tabs expirations={expirations} chosen={expiration} />
+          <OneChain key={`${keyOf(expiration)} ${expiration.expiration}`} of={expiration} />
+        </>
+      ) : (
+        <Empty title={`No options of ${parameter("underlying")} are stored`}>
+          Choose another underlying above.
+        </Empty>
+      )}
     </>
+  );
+}
+
+function addressOf({ symbol, sourceId, delayed, expiration }: ChainKey): Record<string, string> {
+  return { underlying: symbol, source: String(sourceId), delayed: delayed ? "true" : "", expiration };
+}
+
+/** The address's underlying, or the one of which most is stored. */
+function chosenOf(keys: readonly ChainKey[], underlyings: readonly ChainKey[]): ChainKey | undefined {
+  const asked = parameter("underlying").toUpperCase();
+  const fullest = [...underlyings].sort((a, b) => contractsOf(keys, b) - contractsOf(keys, a));
+  if (asked === "") return fullest[0];
+  const found = fullest.filter(({ symbol }) => symbol.toUpperCase() === asked);
+  return (
+    found.find(
+      ({ sourceId, delayed }) =>
+        String(sourceId) === parameter("source") && delayed === (parameter("delayed") === "true"),
+    ) ?? found[0]
   );
 }
 
@@ -108,22 +152,21 @@ function Tabs({ expirations, chosen }: { expirations: readonly ChainKey[]; chose
   );
 }
 
-function OneChain({ of: { symbol, expiration, sourceId, delayed } }: { of: ChainKey }) {
-  const [chosen, choose] = useState<Stop | null>(null);
-  // The newest chain is read again as often as quotes can come.
-  const version = chosen === null ? Math.floor(nowMs.value / 15_000) : 0;
-  const query = {
-    ...{ symbol, expiration, source: String(sourceId), delayed: String(delayed) },
-    ...(chosen !== null && { at: chosen.at }),
-  };
-  const loaded = useApi<Chain>("/api/chain", query, version);
+function OneChain({ of }: { of: ChainKey }) {
+  const { symbol, expiration, sourceId, delayed } = of;
+  const at = parameter("at");
+  const pictures = parameter("pictures") !== "off";
+  const which = { symbol, source: String(sourceId), delayed: String(delayed), ...(at !== "" && { at }) };
+  const query = { ...which, expiration };
+  const loaded = useApi<Chain>("/api/chain", query, at === "" ? quarter.value : 0);
+  const term = useApi<TermPoint[]>("/api/chain/term", pictures ? query : null, at === "" ? minute.value : 0);
   return (
     <div id="chain" role="tabpanel" aria-labelledby={`tab-${expiration}`} tabIndex={0}>
       <Await loaded={loaded} what="the chain">
         {(chain) => (
           <>
             <div class="bar time">
-              <Slider spans={chain.spans} {...{ chosen, choose }} />
+              <TimeSlider spans={chain.spans} />
               <span class="underlying">
                 {symbol} <b>{decimal(chain.underlyingLast)}</b>
               </span>
@@ -131,7 +174,10 @@ function OneChain({ of: { symbol, expiration, sourceId, delayed } }: { of: Chain
             {chain.contracts.length === 0 ? (
               <Empty title="Nothing was stored by then">Move the slider to a later time.</Empty>
             ) : (
-              <ChainTable chain={chain} sourceId={sourceId} />
+              <Shown
+                {...{ of, chain, term, pictures }}
+                files={[href("/api/chain.csv", query), href("/api/chain.csv", which)]}
+              />
             )}
           </>
         )}
@@ -140,41 +186,93 @@ function OneChain({ of: { symbol, expiration, sourceId, delayed } }: { of: Chain
   );
 }
 
-/** Where the slider stands, and the instant there, ISO 8601. */
-type Stop = { stop: number; at: string };
-
-/** @param chosen null: the newest, which is the last stop */
-function Slider({
-  spans,
-  chosen,
-  choose,
+/** What the filter leaves, as pictures and as a table. @param files addresses of the expiration's and of all contracts */
+function Shown({
+  of: { sourceId, delayed },
+  chain,
+  term,
+  pictures,
+  files,
 }: {
-  spans: Chain["spans"];
-  chosen: Stop | null;
-  choose: (stop: Stop | null) => void;
+  of: ChainKey;
+  chain: Chain;
+  term: ReturnType<typeof useApi<TermPoint[]>>;
+  pictures: boolean;
+  files: readonly [string, string];
 }) {
-  const last = Math.max(1, stopCount(spans) - 1);
+  const filter = filterOf();
+  const contracts = chain.contracts.filter((contract) => passes(contract, filter));
+  const columns = columnsOf(parameter("columns"), narrow.value ? "narrow" : "wide");
+  const side = (["calls", "puts"] as const).find((each) => each === parameter("side")) ?? "both";
+  const shown = { chain, contracts, columns, sourceId, delayed };
   return (
     <>
-      <label for="time">Chain at</label>
-      <input
-        id="time"
-        type="range"
-        min={0}
-        max={last}
-        value={chosen?.stop ?? last}
-        disabled={stopCount(spans) < 2}
-        aria-valuetext={chosen ? exchangeMoment(chosen.at) : "the newest"}
-        onInput={(event) => {
-          const stop = Number(event.currentTarget.value);
-          const at = instantOfStop(spans, stop);
-          choose(at === null ? null : { stop, at });
-        }}
-      />
-      <output for="time">{chosen ? exchangeMoment(chosen.at) : "now, live"}</output>
-      <button type="button" disabled={chosen === null} onClick={() => choose(null)}>
-        Now
-      </button>
+      <Choices {...{ columns, side, pictures, files }} />
+      {pictures && (
+        <ChainPictures
+          {...{ contracts, term }}
+          axis={parameter("x") === "moneyness" ? "moneyness" : "strike"}
+        />
+      )}
+      {contracts.length === 0 ? (
+        <Empty title="No contract passes the filter">Choose another moneyness or volume above.</Empty>
+      ) : narrow.value ? (
+        <ChainList {...shown} side={side} />
+      ) : (
+        <ChainTable {...shown} />
+      )}
+      <p class="after">
+        {contracts.length} of {chain.contracts.length} contracts. Volatilities of Black, Scholes and Merton,
+        percent a year, with a rate of {percent(chain.rate)} and a dividend yield of{" "}
+        {percent(chain.dividendYield)} a year: the settings <code>quotekeeper.rate</code> and{" "}
+        <code>quotekeeper.dividend_yield</code> of the database.
+      </p>
     </>
   );
+}
+
+function Choices({
+  columns,
+  side,
+  pictures,
+  files: [ofExpiration, ofAll],
+}: {
+  columns: readonly Column[];
+  side: Side;
+  pictures: boolean;
+  files: readonly [string, string];
+}) {
+  return (
+    <div class="bar">
+      <Filters />
+      {narrow.value && (
+        <Segments
+          label="Sides"
+          names={[{ name: "both" }, { name: "calls" }, { name: "puts" }]}
+          chosen={side}
+          choose={(to) => setParameters({ side: to === "both" ? "" : to })}
+        />
+      )}
+      <ColumnChoice shown={columns} />
+      <button
+        type="button"
+        aria-pressed={pictures}
+        onClick={() => setParameters({ pictures: pictures ? "off" : "" })}
+      >
+        Pictures
+      </button>
+      <span class="files">
+        <a class="button" href={ofExpiration} download>
+          CSV
+        </a>
+        <a class="button" href={ofAll} download>
+          CSV, all expirations
+        </a>
+      </span>
+    </div>
+  );
+}
+
+function percent(share: number): string {
+  return `${Number((100 * share).toPrecision(6))} %`;
 }

@@ -1,0 +1,106 @@
+/** Coverage where it is narrow: a line for each instrument, and the dates of the one that is chosen. */
+import { useRef } from "preact/hooks";
+import type { CoverageRow, CoverageView, SourceKind } from "../../api/types.ts";
+import { heatLevel, storedShare, sumOf, unpacked } from "../lib/heat.ts";
+import { useWindow } from "../lib/windowed.ts";
+import { labelOf } from "./heatMap.tsx";
+import { SourceTag } from "./notes.tsx";
+import { FieldFacts } from "./why.tsx";
+
+/** Height of a line, pixels; views.css has the same. */
+const LINE_HEIGHT = 52;
+
+type Instrument = { instrument: string; source: SourceKind };
+
+/** Of thousands, those that are seen are drawn. */
+export function HeatList({
+  rows,
+  dates,
+  mixed,
+  choose,
+}: {
+  rows: readonly CoverageRow[];
+  dates: CoverageView["dates"];
+  mixed: boolean;
+  choose: (instrument: Instrument) => void;
+}) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const { from, to } = useWindow(scroller, { rowHeight: LINE_HEIGHT, count: rows.length });
+  return (
+    <div class="scroll heat-scroll" ref={scroller}>
+      <ul
+        class="heat-list"
+        aria-label="Instruments, the worst first"
+        style={{ paddingTop: `${from * LINE_HEIGHT}px`, height: `${rows.length * LINE_HEIGHT}px` }}
+      >
+        {rows.slice(from, to).map((row, index) => (
+          <li
+            key={`${row.source} ${row.instrument}`}
+            aria-posinset={from + index + 1}
+            aria-setsize={rows.length}
+            data-instrument={row.instrument}
+          >
+            <button type="button" onClick={() => choose(row)}>
+              <span>
+                {row.instrument} {mixed && <SourceTag source={row.source} name={row.source} />}
+              </span>
+              <b>{storedShare(sumOf(row))}</b>
+              <Strip row={row} dates={dates} />
+            </button>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+/** The fields of a row, too small for a finger: its line tells them one by one. */
+function Strip({ row, dates }: { row: CoverageRow; dates: CoverageView["dates"] }) {
+  return (
+    <i class="strip" aria-hidden="true">
+      {row.cells.map((packed, column) => {
+        const cell = unpacked(packed);
+        return <i key={dates[column]?.date} data-level={cell ? heatLevel(cell) : "empty"} />;
+      })}
+    </i>
+  );
+}
+
+/** The dates of one instrument, the newest first; the chosen one with its reasons. */
+export function HeatDays({
+  row,
+  dates,
+  chosen,
+  choose,
+  sourceId,
+}: {
+  row: CoverageRow;
+  dates: CoverageView["dates"];
+  chosen: string;
+  choose: (date: string) => void;
+  sourceId: number | undefined;
+}) {
+  const { instrument, source } = row;
+  const days = dates.map(({ date }, column) => ({ date, cell: unpacked(row.cells[column]) })).reverse();
+  return (
+    <ul class="heat-days" aria-label={`Dates of ${instrument}`}>
+      {days.map(({ date, cell }) => (
+        <li key={date}>
+          <button
+            type="button"
+            data-level={cell ? heatLevel(cell) : "empty"}
+            aria-expanded={date === chosen}
+            onClick={() => choose(date === chosen ? "" : date)}
+          >
+            {labelOf(date, cell)}
+          </button>
+          {date === chosen && (
+            <div class="day-facts">
+              <FieldFacts {...{ field: { date, instrument, source }, cell, sourceId }} />
+            </div>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,227 @@
+/** The map of Coverage: sessions by instruments, of which the rows that are seen are drawn. */
+import { Component } from "preact";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { CoverageRow, CoverageView } from "../../api/types.ts";
+import { type HeatCell, heatLevel, storedShare, sumOf, unpacked } from "../lib/heat.ts";
+import { shortDate } from "../lib/format.ts";
+import { useWindow } from "../lib/windowed.ts";
+import { SourceTag } from "./notes.tsx";
+import type { Field } from "./why.tsx";
+
+/** Height of a row, pixels; views.css has the same. */
+const ROW_HEIGHT = 28;
+
+/** With more dates than this a field has no room for a number. */
+const MOST_NUMBERED = 31;
+
+type Dates = CoverageView["dates"];
+
+/** A field by its row and column. */
+type Place = { row: number; column: number };
+
+/** Where a key goes from a place; null: nowhere. @param page rows that are seen at once */
+function moved({ row, column }: Place, { key, ctrlKey }: KeyboardEvent, page: number): Place | null {
+  switch (key) {
+    case "ArrowUp":
+      return { row: row - 1, column };
+    case "ArrowDown":
+      return { row: row + 1, column };
+    case "ArrowLeft":
+      return { row, column: column - 1 };
+    case "ArrowRight":
+      return { row, column: column + 1 };
+    case "PageUp":
+      return { row: row - page, column };
+    case "PageDown":
+      return { row: row + page, column };
+    case "Home":
+      return { row: ctrlKey ? 0 : row, column: 0 };
+    case "End":
+      return { row: ctrlKey ? Infinity : row, column: Infinity };
+    default:
+      return null;
+  }
+}
+
+const clamp = (value: number, count: number): number => Math.max(0, Math.min(count - 1, value));
+
+/** Arrow keys go from field to field, Enter chooses. @param mixed whether each row says where it is from */
+export function HeatMap({
+  rows,
+  dates,
+  mixed,
+  chosen,
+  choose,
+}: {
+  rows: readonly CoverageRow[];
+  dates: Dates;
+  mixed: boolean;
+  chosen: Field | null;
+  choose: (field: Field) => void;
+}) {
+  const scroller = useRef<HTMLDivElement>(null);
+  const window = useWindow(scroller, { rowHeight: ROW_HEIGHT, count: rows.length });
+  const { focus, setFocus, onKeyDown } = useFields(scroller, { rows: rows.length, columns: dates.length });
+  // Where the field with the focus is scrolled away, the first one that is drawn can be reached instead.
+  const isSeen = focus.row >= window.from && focus.row < window.to;
+  const entry = { row: isSeen ? focus.row : window.from, column: clamp(focus.column, dates.length) };
+  return (
+    <div class="scroll heat-scroll" onKeyDown={onKeyDown} ref={scroller}>
+      <table
+        class="heat"
+        role="grid"
+        aria-label="Sessions by instruments. Arrow keys move, Enter tells why."
+        aria-rowcount={rows.length + 1}
+        data-dense={dates.length > MOST_NUMBERED ? "" : undefined}
+      >
+        <Head dates={dates} />
+        <tbody>
+          <Spacer rows={window.from} />
+          {rows.slice(window.from, window.to).map((row, index) => {
+            const place = window.from + index;
+            const isOf = chosen?.instrument === row.instrument && chosen.source === row.source;
+            return (
+              <Row
+                key={`${row.source} ${row.instrument}`}
+                {...{ row, place, dates, mixed, choose, setFocus }}
+                focused={entry.row === place ? entry.column : null}
+                chosen={isOf ? chosen.date : null}
+              />
+            );
+          })}
+          <Spacer rows={rows.length - window.to} />
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** The field that has the focus, and the keys that move it: also to rows that are not drawn yet. */
+function useFields(
+  scroller: { current: HTMLElement | null },
+  { rows, columns }: { rows: number; columns: number },
+) {
+  const [focus, setFocus] = useState<Place>({ row: 0, column: columns - 1 });
+  const goes = useRef(false);
+  useLayoutEffect(() => {
+    const field = scroller.current?.querySelector<HTMLElement>(`[data-place="${focus.row}/${focus.column}"]`);
+    if (!goes.current || !field) return;
+    goes.current = false;
+    field.focus();
+  });
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const element = scroller.current;
+    const page = Math.floor((element?.clientHeight ?? 0) / ROW_HEIGHT) - 2;
+    const to = moved(focus, event, page);
+    if (!to || !element) return;
+    event.preventDefault();
+    const place = { row: clamp(to.row, rows), column: clamp(to.column, columns) };
+    reveal(element, place.row);
+    goes.current = true;
+    setFocus(place);
+  };
+  return { focus, setFocus, onKeyDown };
+}
+
+/** Brings a row below the heading and above the end of what is seen. */
+function reveal(scroller: HTMLElement, row: number): void {
+  const head = scroller.querySelector("thead")?.clientHeight ?? 0;
+  const top = row * ROW_HEIGHT;
+  const room = scroller.clientHeight - head - ROW_HEIGHT;
+  if (top < scroller.scrollTop) scroller.scrollTop = top;
+  else if (top > scroller.scrollTop + room) scroller.scrollTop = top - room;
+}
+
+/** Stands for rows that are not drawn. */
+function Spacer({ rows }: { rows: number }) {
+  return rows > 0 ? (
+    <tr class="spacer" aria-hidden="true" style={{ height: `${rows * ROW_HEIGHT}px` }} />
+  ) : null;
+}
+
+function Head({ dates }: { dates: Dates }) {
+  return (
+    <thead>
+      <tr aria-rowindex={1}>
+        <th scope="col" class="text">
+          Instrument
+        </th>
+        {dates.map(({ date, session }) => (
+          <th
+            key={date}
+            scope="col"
+            data-session={session ? "" : undefined}
+            title={session ? undefined : "no session of the exchange"}
+          >
+            <span>{shortDate(date)}</span>
+          </th>
+        ))}
+        <th scope="col">Stored</th>
+      </tr>
+    </thead>
+  );
+}
+
+type RowOptions = {
+  row: CoverageRow;
+  place: number;
+  dates: Dates;
+  mixed: boolean;
+  /** The column that the keys can reach, and the date that is chosen; null: none of this row. */
+  focused: number | null;
+  chosen: string | null;
+  choose: (field: Field) => void;
+  setFocus: (place: Place) => void;
+};
+
+const OF_ROW = ["row", "place", "dates", "mixed", "focused", "chosen"] as const;
+
+/** Drawn anew when something of it has changed: not for each row that comes into sight. */
+class Row extends Component<RowOptions> {
+  override shouldComponentUpdate(next: RowOptions): boolean {
+    return OF_ROW.some((name) => next[name] !== this.props[name]);
+  }
+
+  override render() {
+    const { row, place, dates, mixed, focused, chosen, choose, setFocus } = this.props;
+    const { instrument, source, cells } = row;
+    return (
+      <tr data-instrument={instrument} aria-rowindex={place + 2}>
+        <th scope="row" class="text">
+          {instrument} {mixed && <SourceTag source={source} name={source} />}
+        </th>
+        {cells.map((packed, column) => {
+          const cell = unpacked(packed);
+          const date = dates[column]?.date ?? "";
+          return (
+            <td key={date} role="gridcell" aria-selected={date === chosen}>
+              <button
+                type="button"
+                data-place={`${place}/${column}`}
+                data-level={cell ? heatLevel(cell) : "empty"}
+                tabIndex={column === focused ? 0 : -1}
+                aria-label={`${instrument} ${labelOf(date, cell)}`}
+                onFocus={() => setFocus({ row: place, column })}
+                onClick={() => choose({ date, instrument, source })}
+              >
+                {cell && cell.missed > 0 && dates.length <= MOST_NUMBERED ? compact(cell.missed) : ""}
+              </button>
+            </td>
+          );
+        })}
+        <td>{storedShare(sumOf(row))}</td>
+      </tr>
+    );
+  }
+}
+
+/** What a field says: `Fri 20 Nov: −42, 348 of 390 stored`. */
+export function labelOf(date: string, cell: HeatCell | null): string {
+  if (cell === null) return `${shortDate(date)}: nothing was due`;
+  const missed = cell.missed > 0 ? `${compact(cell.missed)}, ` : "";
+  return `${shortDate(date)}: ${missed}${cell.stored} of ${cell.expected} stored`;
+}
+
+function compact(count: number): string {
+  return count < 1_000 ? `−${count}` : `−${Math.round(count / 1_000)}k`;
+}

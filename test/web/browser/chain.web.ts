@@ -1,0 +1,657 @@
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { beforeAll, describe, expect, test } from "@jest/globals";
+import type { Page } from "playwright-core";
+import type { ChainKey, CoverageView } from "../../../src/web/api/types.ts";
+import { until } from "../../support/until.ts";
+import { HOLE, PAST_JOB } from "./history.ts";
+import { openPage, openWorld, type World } from "./world.ts";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** Where screenshots are put for somebody to look at; none: they are not taken. */
+const SHOTS = process.env["CHAIN_SHOTS"];
+
+const FAR = "2027-01-15";
+const CHAIN = `/chain?underlying=AAPL&source=2&expiration=${FAR}`;
+const MANY = 5_000;
+
+let world: World;
+/** Two instants of the past at which contracts had been quoted, ISO 8601. */
+let noon: string;
+let later: string;
+beforeAll(async () => {
+  world = await openWorld();
+  await addMany();
+  const rows = await rowsOf<{ at: string }>(
+    `select to_char(b.last_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') as at from session_bars b
+     join instruments i on i.id = b.instrument_id
+     where i.expiration = '${FAR}' and i.option_type = 'CALL' and i.strike = 390 order by b.date`,
+  );
+  noon = new Date(Date.parse(rows[0]?.at ?? "") - 3 * 3_600_000).toISOString();
+  later = new Date(Date.parse(rows[2]?.at ?? "") - 2 * 3_600_000).toISOString();
+});
+
+/** A job of thousands of instruments in the ledger: twenty dates, all of them missed once a day, some more often. */
+async function addMany(): Promise<void> {
+  await world.pool.query(
+    `insert into due_sets (digest, instruments)
+     select 'many', array_agg('S' || lpad(n::text, 4, '0')) from generate_series(1, ${MANY}) n`,
+  );
+  await world.pool.query(
+    `insert into slots (job, slot_at, source_id, due, stored, missed, due_set_id)
+     select 'many', d + time '15:00' + m * interval '5 minutes', 2, ${MANY},
+            ${MANY} - lost, lost, (select id from due_sets where digest = 'many')
+     from generate_series(current_date - 20, current_date - 1, interval '1 day') d, generate_series(0, 30) m,
+          lateral (select case when m = 3 then ${MANY} when m % 10 = 0 then 100 else 0 end as lost) l`,
+  );
+  await world.pool.query(
+    `insert into misses (job, slot_at, source_id, instrument, reason)
+     select job, slot_at, 2, '*', 'down' from slots where job = 'many' and stored = 0
+     union all
+     select job, slot_at, 2, 'S' || lpad((1 + n * 37 % ${MANY})::text, 4, '0'), 'budget'
+     from slots, generate_series(1, 100) n where job = 'many' and missed = 100`,
+  );
+}
+
+async function rowsOf<Row extends object>(sql: string, values: unknown[] = []): Promise<Row[]> {
+  return (await world.pool.query<Row>(sql, values)).rows;
+}
+
+async function show(page: Page, path: string, drawn: string): Promise<void> {
+  await page.goto(world.address + path);
+  await page.waitForSelector(drawn);
+}
+
+/** The text of cells as people read it: without the room behind short decimals. */
+async function texts(page: Page, selector: string): Promise<string[]> {
+  const found = await page.locator(selector).allTextContents();
+  return found.map((text) => text.replace(/[\u2007\u202f\s]+/g, ""));
+}
+
+const TABLE = "table.chain tbody tr";
+
+type SurfaceRow = Record<"strike" | "option_type" | "bid" | "mid" | "ask", string> &
+  Record<
+    "iv_bid" | "iv_mid" | "iv_ask" | "delta" | "gamma" | "vega" | "theta" | "moneyness",
+    number | null
+  > & {
+    service_delta: string | null;
+  };
+
+/** What SQL says of the contracts of an expiration at an instant. */
+async function surface(at: string, expiration = FAR): Promise<SurfaceRow[]> {
+  return rowsOf<SurfaceRow>(
+    `select trim_scale(strike) as strike, option_type, bid, trim_scale(mid) as mid, ask, iv_bid, iv_mid, iv_ask,
+            delta, gamma, vega, theta, moneyness::float8, service_delta
+     from surface_at('AAPL', $1) where source = 'simulated' and expiration = $2 order by strike, option_type`,
+    [at, expiration],
+  );
+}
+
+/** The calls' cells of a column, of what is drawn. */
+const callsOf = (page: Page, key: string): Promise<string[]> =>
+  page
+    .locator("table.chain tbody tr")
+    .evaluateAll(
+      (rows, name) =>
+        rows.map(
+          (row) => row.querySelector(`[data-cell=${name}]`)?.textContent?.replace(/[\u2007\s]/g, "") ?? "",
+        ),
+      key,
+    );
+
+describe("chain", () => {
+  test("every number of a past instant is what SQL says; the strike nearest to the underlying is marked", async () => {
+    const { page, complaints } = await openPage(world.browser);
+    const columns = "iv-bid,iv,iv-ask,delta,service-delta,gamma,vega,theta,bid,mid,ask";
+    await show(page, `${CHAIN}&at=${noon}&columns=${columns}`, TABLE);
+    const rows = await surface(noon);
+
+    const calls = rows.filter((row) => row.option_type === "CALL");
+    const fixed = (value: number | null | undefined, places: number): string =>
+      value === null || value === undefined ? "–" : value.toFixed(places);
+    const shown = await Promise.all(columns.split(",").map((key) => callsOf(page, key)));
+    const [{ strike } = { strike: "" }] = await rowsOf<{ strike: string }>(
+      `select trim_scale(c.strike) as strike from chain_at('AAPL', $1) c
+       where c.source = 'simulated' and c.expiration = '${FAR}' order by abs(c.strike - (
+         select q.last from quotes q join instruments i on i.id = q.instrument_id
+         where i.symbol = 'AAPL' and i.option_type is null and q.observed_at <= $1 order by q.observed_at desc limit 1)) limit 1`,
+      [noon],
+    );
+
+    expect(calls.length).toBe(13);
+    expect(calls.filter(({ iv_mid }) => iv_mid !== null).length).toBeGreaterThan(8);
+    expect(shown).toEqual([
+      calls.map((row) => fixed(row.iv_bid === null ? null : 100 * row.iv_bid, 2)),
+      calls.map((row) => fixed(row.iv_mid === null ? null : 100 * row.iv_mid, 2)),
+      calls.map((row) => fixed(row.iv_ask === null ? null : 100 * row.iv_ask, 2)),
+      calls.map((row) => fixed(row.delta, 3)),
+      calls.map((row) => fixed(row.service_delta === null ? null : Number(row.service_delta), 3)),
+      calls.map((row) => fixed(row.gamma, 4)),
+      calls.map((row) => fixed(row.vega === null ? null : row.vega / 100, 3)),
+      calls.map((row) => fixed(row.theta === null ? null : row.theta / 365, 3)),
+      ...[calls.map(({ bid }) => bid), calls.map(({ mid }) => mid), calls.map(({ ask }) => ask)],
+    ]);
+    expect(Number(await page.locator("tr[data-money=at]").getAttribute("data-strike"))).toBe(Number(strike));
+    expect(await page.locator("main .after").textContent()).toContain(
+      "rate of 4 % and a dividend yield of 0 %",
+    );
+    expect(complaints).toEqual([]);
+  });
+
+  test("of now follows the newest quotes", async () => {
+    const { page } = await openPage(world.browser);
+    await show(page, "/chain?underlying=AAPL&expiration=2026-12-18&columns=bid,mid,service-delta", TABLE);
+
+    const agreed = await until(async () => {
+      const expected = await rowsOf<{ strike: string; call_mid: string; call_delta: string }>(
+        `select trim_scale(strike) as strike, trim_scale(call_mid) as call_mid, round(call_delta, 3) as call_delta
+         from option_chain_latest where underlying = 'AAPL' and expiration = '2026-12-18' and source = 'simulated' order by strike`,
+      );
+      const [mids, deltas] = [await callsOf(page, "mid"), await callsOf(page, "service-delta")];
+      return (
+        JSON.stringify([mids, deltas.map(Number)]) ===
+        JSON.stringify([
+          expected.map(({ call_mid }) => call_mid),
+          expected.map(({ call_delta }) => Number(call_delta)),
+        ])
+      );
+    }, "the database's values in the chain");
+
+    expect(agreed).toBe(true);
+  });
+
+  test("the slider shows it as it was and leaves no steps behind; going back to now is one; the address shows the same", async () => {
+    const { page } = await openPage(world.browser);
+    await show(page, "/coverage", "[data-instrument]");
+    await page.getByRole("link", { name: "Chain" }).click();
+    await page.waitForSelector(TABLE);
+    await page.getByRole("tab").nth(1).click();
+    await page.waitForSelector(`[role=tab][aria-selected=true]#tab-${FAR}`);
+
+    for (const stop of [210, 230, 200]) await page.locator("#time").fill(String(stop));
+    await page.waitForURL(/at=/);
+    const address = page.url();
+    const at = new URL(address).searchParams.get("at") ?? "";
+    const expected = await rowsOf<{ bid: string }>(
+      `select (select q.bid from quotes q where q.instrument_id = i.id and q.observed_at <= $1 order by q.observed_at desc limit 1) as bid
+       from instruments i where i.symbol = 'AAPL' and i.expiration = '${FAR}' order by i.strike, i.option_type`,
+      [at],
+    );
+    const bids = JSON.stringify(expected.map(({ bid }) => bid));
+    const drawn = (wanted: string): boolean =>
+      JSON.stringify(
+        [...document.querySelectorAll("td[data-cell=bid]")].map((cell) =>
+          cell.textContent?.replace(/[\u2007\s]/g, ""),
+        ),
+      ) === wanted;
+    await page.waitForFunction(drawn, bids);
+    expect(await page.locator("output").textContent()).not.toContain("now");
+    expect(Object.fromEntries(new URL(address).searchParams)).toMatchObject({
+      ...{ underlying: "AAPL", source: "2", expiration: FAR },
+    });
+
+    const { page: other } = await openPage(world.browser);
+    await other.goto(address);
+    await other.waitForFunction(drawn, bids);
+    expect(await other.locator("#time").inputValue()).toBe("200");
+
+    await page.getByRole("button", { name: "Now", exact: true }).click();
+    await page.waitForFunction(() => document.querySelector("output")?.textContent === "now, live");
+    await page.goBack();
+    expect(page.url()).toBe(address);
+    await page.goBack();
+    await page.waitForSelector("[role=tab][aria-selected=true]#tab-2026-12-18");
+    await page.goBack();
+    await page.waitForURL(/\/coverage/);
+  });
+
+  test("arrow keys go from one expiration to the next", async () => {
+    const { page } = await openPage(world.browser);
+    await show(page, "/chain?underlying=AAPL&expiration=2026-12-18", TABLE);
+
+    await page.getByRole("tab").first().focus();
+    await page.keyboard.press("ArrowRight");
+    await page.waitForSelector(`[role=tab][aria-selected=true]#tab-${FAR}`);
+
+    expect(await page.evaluate(() => document.activeElement?.id)).toBe(`tab-${FAR}`);
+  });
+
+  /** The points of a picture in the units of its axes, found from where its ticks stand. */
+  async function drawnPoints(page: Page, picture: string, tone: string): Promise<{ x: number; y: number }[]> {
+    return page.locator(`[data-picture=${picture}] svg`).evaluate((svg, wanted) => {
+      const number = (element: Element | undefined, name: string): number =>
+        Number(element?.getAttribute(name));
+      const axis = (selector: string, along: string): ((pixel: number) => number) => {
+        const ticks = [...svg.querySelectorAll(`.axes text.${selector}`)];
+        const [first, last] = [ticks[0], ticks.at(-1)];
+        const [a, b] = [number(first, "data-tick"), number(last, "data-tick")];
+        const [from, to] = [number(first, along), number(last, along)];
+        return (pixel) => a + ((pixel - from) / (to - from)) * (b - a);
+      };
+      const [x, y] = [axis("x", "x"), axis("y", "y")];
+      return [...svg.querySelectorAll(`[data-tone=${wanted}] circle`)].map((point) => ({
+        x: x(number(point, "cx")),
+        y: y(number(point, "cy")),
+      }));
+    }, tone);
+  }
+
+  test("the smile's points are those of SQL, against strike and moneyness, and follow the instant", async () => {
+    const { page } = await openPage(world.browser);
+    const check = async (at: string, axis: "strike" | "moneyness"): Promise<void> => {
+      await show(page, `${CHAIN}&at=${at}&x=${axis}`, "[data-picture=smile] circle");
+      const rows = (await surface(at)).filter(({ iv_mid }) => iv_mid !== null);
+      for (const [tone, type] of [
+        ["call", "CALL"],
+        ["put", "PUT"],
+      ] as const) {
+        const points = await drawnPoints(page, "smile", tone);
+        const expected = rows
+          .filter(({ option_type }) => option_type === type)
+          .map((row) => ({ x: Number(row[axis]), y: 100 * (row.iv_mid ?? 0) }))
+          .sort((a, b) => a.x - b.x);
+        expect(expected.length).toBeGreaterThan(8);
+        expect(points).toEqual(
+          expected.map(({ x, y }) => ({ x: expect.closeTo(x, 6), y: expect.closeTo(y, 6) })),
+        );
+      }
+    };
+
+    await check(noon, "strike");
+    await check(later, "moneyness");
+  });
+
+  test("the term structure's points are the means at the money that SQL gives, and say so to who does not see them", async () => {
+    const { page } = await openPage(world.browser);
+    await show(page, `${CHAIN}&at=${noon}`, "[data-picture=term] circle");
+    const expected = await rowsOf<{ days: number; iv: number }>(
+      `select avg(years) * 365 as days, 100 * avg(iv_mid) as iv from surface_at('AAPL', $1) s
+       where source = 'simulated' and iv_mid is not null and abs(strike - spot) = (
+         select min(abs(o.strike - o.spot)) from surface_at('AAPL', $1) o
+         where o.source = 'simulated' and o.expiration = s.expiration and o.iv_mid is not null)
+       group by expiration order by expiration`,
+      [noon],
+    );
+
+    const points = await drawnPoints(page, "term", "term");
+
+    expect(expected).toHaveLength(2);
+    expect(points.map(({ x }) => x)).toEqual(expected.map(({ days }) => expect.closeTo(days, 3)));
+    expect(points.map(({ y }) => y)).toEqual(expected.map(({ iv }) => expect.closeTo(iv, 6)));
+    const label = await page.locator("[data-picture=term] svg").getAttribute("aria-label");
+    expect(label).toContain(`: ${expected[0]?.iv.toFixed(2)} %`);
+  });
+
+  test("below the pointer a picture tells what is there", async () => {
+    const { page } = await openPage(world.browser);
+    await show(page, `${CHAIN}&at=${noon}`, "[data-picture=smile] circle");
+    const row = (await surface(noon)).find((each) => each.strike === "390" && each.option_type === "CALL");
+    const place = await page
+      .locator("[data-picture=smile] [data-tone=call] circle")
+      .nth(
+        (await surface(noon)).filter(
+          ({ option_type, iv_mid, strike }) =>
+            option_type === "CALL" && iv_mid !== null && Number(strike) < 390,
+        ).length,
+      );
+
+    const box = await place.boundingBox();
+    await page.mouse.move((box?.x ?? 0) + 2, (box?.y ?? 0) + 40);
+
+    const told = await page.locator("[data-picture=smile] .told").textContent();
+    expect(told).toContain(`Strike 390, calls ${(100 * (row?.iv_mid ?? 0)).toFixed(2)} %`);
+  });
+
+  test("filters and columns stand in the address, and both table and picture follow", async () => {
+    const { page } = await openPage(world.browser);
+    await show(page, `${CHAIN}&at=${noon}`, TABLE);
+    const near = (await surface(noon)).filter(({ moneyness }) => Math.abs((moneyness ?? 9) - 1) <= 0.05);
+
+    await page.getByLabel("Moneyness").selectOption("5");
+    await page.waitForURL(/within=5/);
+    await page.locator("summary").click();
+    await page.getByLabel("Gamma").check();
+    await page.locator(".menu").getByLabel("Volume", { exact: true }).uncheck();
+    await page.waitForURL(/columns=last%2Civ%2Cdelta%2Cgamma%2Cbid%2Cmid%2Cask/);
+    const strikes = new Set(near.map(({ strike }) => strike));
+    const points = await page.locator("[data-picture=smile] [data-tone=call] circle").count();
+
+    expect(await page.locator(TABLE).count()).toBe(strikes.size);
+    expect(strikes.size).toBeLessThan(13);
+    expect(points).toBe(near.filter((row) => row.option_type === "CALL" && row.iv_mid !== null).length);
+    expect(await page.locator("td[data-cell=gamma]").count()).toBe(near.length);
+    expect(await page.locator("td[data-cell=volume]").count()).toBe(0);
+
+    await page.locator(".choice select").nth(1).selectOption("1000");
+    await page.waitForSelector("text=No contract passes the filter");
+    await page.goBack();
+    await page.waitForSelector(TABLE);
+  });
+
+  test("a contract leads to its history, of the same source", async () => {
+    const { page } = await openPage(world.browser);
+    await show(page, `${CHAIN}&at=${noon}`, TABLE);
+
+    await page.locator(`${TABLE}[data-strike="390"] td[data-cell=mid] a`).first().click();
+    await page.waitForURL(/\/instrument/);
+
+    expect(Object.fromEntries(new URL(page.url()).searchParams)).toEqual({
+      ...{ name: `AAPL:${FAR}:CALL:390`, source: "2" },
+    });
+  });
+
+  test("the file is the whole chain of that instant, whatever the filter, and says SIMULATED in its name", async () => {
+    const { page } = await openPage(world.browser);
+    await show(page, `${CHAIN}&at=${noon}&within=2`, TABLE);
+    const waiting = page.waitForEvent("download");
+    await page.getByRole("link", { name: "CSV", exact: true }).click();
+    const download = await waiting;
+    const [heading = "", ...lines] = readFileSync(await download.path(), "utf8")
+      .trim()
+      .split("\r\n");
+    const names = heading.split(",");
+    const rows = lines.map((line) => line.split(","));
+    const column = (name: string): (string | undefined)[] => rows.map((row) => row[names.indexOf(name)]);
+    const expected = await surface(noon);
+
+    expect(download.suggestedFilename()).toMatch(/^AAPL-2027-01-15-\d{8}T\d{6}Z-SIMULATED\.csv$/);
+    expect(column("iv_mid").map(Number)).toEqual(expected.map(({ iv_mid }) => iv_mid ?? 0));
+    expect(column("gamma").map(Number)).toEqual(expected.map(({ gamma }) => gamma ?? 0));
+    expect(column("service_delta")).toEqual(expected.map(({ service_delta }) => service_delta ?? ""));
+    expect(new Set(column("source"))).toEqual(new Set(["simulated"]));
+  });
+
+  test("360 pixels wide there is a row for each contract, and a choice of sides", async () => {
+    const { page, complaints } = await openPage(world.browser, { width: 360, height: 740 });
+    await show(page, `${CHAIN}&at=${noon}&pictures=off`, TABLE);
+    const rows = await surface(noon);
+
+    const both = await page.locator(TABLE).count();
+    const names = await texts(page, `${TABLE} th`);
+    await page.getByRole("button", { name: "puts" }).click();
+    await page.waitForURL(/side=puts/);
+    const puts = await callsOf(page, "bid");
+
+    expect(both).toBe(26);
+    expect(names.map((name) => name.replace("ATM", ""))).toEqual(
+      rows.map(({ strike, option_type }) => `${strike}${option_type.slice(0, 1)}`),
+    );
+    expect(puts).toEqual(rows.filter(({ option_type }) => option_type === "PUT").map(({ bid }) => bid));
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
+    expect(
+      await page
+        .locator(`${TABLE} td`)
+        .evaluateAll((cells) =>
+          cells.every(
+            (cell) => cell.getBoundingClientRect().right <= 360 && cell.scrollWidth <= cell.clientWidth,
+          ),
+        ),
+    ).toBe(true);
+    expect(complaints).toEqual([]);
+  });
+
+  test("SIMULATED stands once, in the bar on top; where sources are mixed, at each underlying", async () => {
+    const { page } = await openPage(world.browser);
+    await show(page, CHAIN, TABLE);
+    const once = [await page.locator("header .sim").count(), await page.locator("main .sim").count()];
+    const plain = await page.getByLabel("Underlying").locator("option").allTextContents();
+    const keys = (await (await fetch(`${world.address}/api/chains`)).json()) as ChainKey[];
+    const bought = keys.map((key) => ({ ...key, source: "account", sourceId: 1, sourceName: "account" }));
+    await page.route("**/api/chains", (route) => route.fulfill({ json: [...keys, ...bought] }));
+
+    await show(page, CHAIN, TABLE);
+
+    expect(once).toEqual([1, 0]);
+    expect(plain).toEqual(["AAPL"]);
+    expect(await page.locator("main .bar .sim").count()).toBe(1);
+    expect(await page.getByLabel("Underlying").locator("option").allTextContents()).toEqual([
+      ...["AAPL SIMULATED", "AAPL account"],
+    ]);
+  });
+
+  test("an underlying of which no options are stored is said so, and others are offered", async () => {
+    const { page } = await openPage(world.browser);
+    await show(page, "/chain?underlying=NOTHING", ".empty");
+
+    expect(await page.locator(".empty").textContent()).toContain("No options of NOTHING are stored");
+    await page.getByLabel("Underlying").selectOption({ label: "AAPL" });
+    await page.waitForSelector(TABLE);
+  });
+});
+
+describe("coverage", () => {
+  const FIELD = "[data-place]";
+
+  test("each field says what the ledger says, a click tells why, and the way leads to the chart of that day", async () => {
+    const { page } = await openPage(world.browser);
+    await show(page, "/coverage?search=JPM", FIELD);
+    const date = world.dates.at(-2) ?? "";
+    const cell = page.locator(`tr[data-instrument=JPM] ${FIELD}`).filter({ hasText: /./ }).first();
+    const [row] = await rowsOf<{ expected: string; stored: string; missed: string }>(
+      "select expected, stored, missed from coverage_daily where instrument = 'JPM' and date = $1",
+      [date],
+    );
+
+    await cell.click();
+    await page.waitForSelector(".why .missed");
+    const why = (await page.locator(".why").textContent()) ?? "";
+
+    expect(Number(row?.missed)).toBe(HOLE.to - HOLE.from);
+    expect(await cell.getAttribute("aria-label")).toContain(`${row?.stored} of ${row?.expected} stored`);
+    expect(why).toContain(`${row?.missed} not running`);
+    expect(why).toContain(`job ${PAST_JOB}`);
+    expect(Object.fromEntries(new URL(page.url()).searchParams)).toEqual({
+      ...{ search: "JPM", instrument: "JPM", source: "simulated", date },
+    });
+
+    await page.getByRole("link", { name: "Chart of this day" }).click();
+    await page.waitForURL(/\/instrument/);
+    expect(Object.fromEntries(new URL(page.url()).searchParams)).toMatchObject({
+      ...{ name: "JPM", source: "2", from: date, to: date },
+    });
+    await page.goBack();
+    await page.waitForSelector(".why .missed");
+    expect(await page.locator("[aria-selected=true] [data-place]").getAttribute("aria-label")).toContain(
+      "JPM",
+    );
+  });
+
+  test("arrow keys go from field to field, Enter tells why, and the reasons are those of the field", async () => {
+    const { page } = await openPage(world.browser);
+    await show(page, "/coverage", FIELD);
+    await page.locator(".heat button[data-level=part]").first().focus();
+    const from = await page.evaluate(() => document.activeElement?.getAttribute("data-place") ?? "");
+
+    await page.keyboard.press("ArrowDown");
+    const to = await page.evaluate(() => document.activeElement?.getAttribute("data-place") ?? "");
+    await page.keyboard.press("Enter");
+    await page.waitForSelector(".why-sum");
+    const [row = 0, column = 0] = from.split("/").map(Number);
+
+    expect(to).toBe(`${row + 1}/${column}`);
+    expect(await page.locator(".why h2").textContent()).toContain(
+      (await page.locator(`tr:has([data-place="${to}"])`).getAttribute("data-instrument")) ?? "nothing",
+    );
+
+    await page.goto(`${world.address}/coverage?span=3+months&search=JPM`);
+    await page.locator(".heat button[data-level=empty]").first().click();
+    await page.waitForSelector("text=Nothing was due");
+  });
+
+  test("of thousands of instruments those that are seen are drawn, and keys and search reach each", async () => {
+    const { page, complaints } = await openPage(world.browser);
+    const answered = page.waitForResponse((response) => response.url().includes("/api/coverage"));
+    await show(page, "/coverage?span=1+month", FIELD);
+    const view = (await (await answered).json()) as CoverageView;
+    const [last] = await rowsOf<{ instrument: string }>(
+      `select instrument from coverage_daily where date >= current_date - 31
+       group by instrument order by sum(missed) / sum(expected), instrument like '%:%' desc, instrument desc limit 1`,
+    );
+    const rowCount = await page.locator("table.heat").getAttribute("aria-rowcount");
+    const drawn = await page.locator("table.heat tbody tr[data-instrument]").count();
+
+    await page.locator(FIELD).first().focus();
+    await page.keyboard.press("Control+End");
+    await page.waitForSelector(`tr[aria-rowindex="${view.rows.length + 1}"]`);
+    const focused = await page.evaluate(() => document.activeElement?.getAttribute("aria-label"));
+    await page.getByRole("searchbox").fill("S4999");
+    await page.waitForSelector('table.heat[aria-rowcount="2"]');
+    const found = await page.locator("tr[data-instrument]").getAttribute("data-instrument");
+
+    expect(view.rows.length).toBeGreaterThan(MANY);
+    expect(Number(rowCount)).toBe(view.rows.length + 1);
+    expect(drawn).toBeLessThan(60);
+    expect(focused).toContain(last?.instrument ?? "nothing");
+    expect(found).toBe("S4999");
+    expect(page.url()).toContain("search=S4999");
+    expect(complaints).toEqual([]);
+  });
+
+  test("what interactions with thousands of instruments take is told", async () => {
+    const { page } = await openPage(world.browser);
+    await show(page, "/coverage?span=1+month", FIELD);
+    /** From the input to the next picture, ms, as the browser counts it; it counts in steps of 8. */
+    await page.evaluate(() => {
+      const took: { name: string; ms: number }[] = [];
+      Object.assign(globalThis, { took });
+      new PerformanceObserver((list) => {
+        for (const { name, duration } of list.getEntries()) took.push({ name, ms: duration });
+      }).observe({ type: "event", durationThreshold: 16, buffered: true } as PerformanceObserverInit);
+    });
+
+    await page.getByRole("searchbox").pressSequentially("S49");
+    await page.getByRole("searchbox").fill("");
+    await page.getByRole("button", { name: "Only what misses something" }).click();
+    await page.locator(FIELD).nth(40).click();
+    await page.waitForSelector(".why-sum");
+    for (const key of ["PageDown", "PageDown", "Control+End", "Control+Home"]) await page.keyboard.press(key);
+    await page.mouse.wheel(0, 40_000);
+    await page.waitForTimeout(300);
+    const took = await page.evaluate(
+      () => (globalThis as unknown as { took: { name: string; ms: number }[] }).took,
+    );
+
+    const slowest = [...took].sort((a, b) => b.ms - a.ms).slice(0, 3);
+    process.stderr.write(
+      `Coverage of ${MANY} instruments: the slowest inputs took ${slowest.map(({ name, ms }) => `${name} ${ms} ms`).join(", ") || "less than 16 ms"}.\n`,
+    );
+    expect(await page.locator("tr[data-instrument]").count()).toBeGreaterThan(0);
+  });
+
+  test("the address has the filters, choices are steps for Back, and the map uses the width of the page", async () => {
+    const { page } = await openPage(world.browser);
+    await show(page, "/coverage", FIELD);
+    await page.getByRole("searchbox").pressSequentially("KO");
+    await page.getByRole("button", { name: "Only what misses something" }).click();
+    await page.getByRole("button", { name: "1 month" }).click();
+    await page.waitForURL(/span=1/);
+    const address = page.url();
+    const { page: other } = await openPage(world.browser);
+    await other.goto(address);
+    await other.waitForSelector(FIELD);
+
+    expect(await texts(other, "tr[data-instrument] th")).toEqual(["KO"]);
+    expect(await other.locator("[aria-pressed=true]").allTextContents()).toEqual([
+      ...["1 month", "Only what misses something"],
+    ]);
+    const table = await other
+      .locator("table.heat")
+      .evaluate((element) => element.getBoundingClientRect().width);
+    const room = await other.locator(".heat-scroll").evaluate((element) => element.clientWidth);
+    const all = await other.locator(".heat-and-why").evaluate((element) => element.clientWidth);
+    expect(table).toBeGreaterThanOrEqual(room - 1);
+    expect(all).toBeGreaterThan(1_280 - 40);
+
+    await page.goBack();
+    await page.goBack();
+    expect(page.url()).toContain("search=KO");
+    expect(page.url()).not.toContain("missing");
+  });
+
+  test("360 pixels wide an instrument is a line, and leads to its dates, their reasons and the chart", async () => {
+    const { page, complaints } = await openPage(world.browser, { width: 360, height: 740 });
+    await show(page, "/coverage?search=JPM", ".heat-list [data-instrument]");
+    const date = world.dates.at(-2) ?? "";
+
+    await page.locator("[data-instrument=JPM] button").click();
+    await page.locator(".heat-days button").filter({ hasText: "−42" }).click();
+    await page.waitForSelector(".heat-days .missed");
+
+    expect(await page.locator(".day-facts").textContent()).toContain("42 not running");
+    expect(await page.getByRole("link", { name: "Chart of this day" }).getAttribute("href")).toContain(
+      `from=${date}&to=${date}`,
+    );
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
+    await page.getByRole("button", { name: "All instruments" }).click();
+    await page.waitForSelector(".heat-list [data-instrument=JPM]");
+    expect(complaints).toEqual([]);
+
+    await page.goto(`${world.address}/coverage`);
+    await page.waitForSelector(".heat-list li");
+    expect(await page.locator(".heat-list li").count()).toBeLessThan(60);
+    expect(Number(await page.locator(".heat-list li").first().getAttribute("aria-setsize"))).toBeGreaterThan(
+      MANY,
+    );
+  });
+
+  test("SIMULATED stands once, in the bar on top; at each row only where sources are mixed", async () => {
+    const { page } = await openPage(world.browser);
+    await show(page, "/coverage", FIELD);
+    const once = [await page.locator("header .sim").count(), await page.locator("main .sim").count()];
+    const view = (await (
+      await fetch(`${world.address}/api/coverage?from=${world.dates[0]}&to=${world.dates.at(-1)}`)
+    ).json()) as CoverageView;
+    const row = { instrument: "REAL", source: "account", cells: view.dates.map(() => 5) };
+    await page.route("**/api/coverage?**", (route) =>
+      route.fulfill({ json: { ...view, rows: [row, ...view.rows.slice(0, 3)] } }),
+    );
+
+    await show(page, "/coverage", FIELD);
+
+    expect(once).toEqual([1, 0]);
+    expect(await page.locator("main .sim").count()).toBe(3);
+    expect(await page.locator("tr[data-instrument=REAL] .tag").textContent()).toBe("account");
+  });
+});
+
+const LOOKED_AT = [
+  { name: "chain", path: () => `${CHAIN}&at=${noon}`, drawn: "[data-picture=term] circle" },
+  {
+    name: "chain-columns",
+    path: () =>
+      `${CHAIN}&at=${noon}&x=moneyness&within=5&columns=iv,delta,service-delta,gamma,vega,theta,bid,mid,ask`,
+    drawn: "[data-picture=term] circle",
+  },
+  { name: "coverage", path: () => "/coverage?span=1+month", drawn: "[data-instrument]" },
+  {
+    name: "coverage-why",
+    path: () => `/coverage?instrument=JPM&source=simulated&date=${world.dates.at(-2)}`,
+    drawn: ".missed",
+  },
+];
+
+describe.each([360, 768, 1280])("%d pixels wide", (width) => {
+  test.each(LOOKED_AT.flatMap((view) => [true, false].map((dark) => ({ ...view, dark }))))(
+    "$name, dark: $dark, has no fault for who reads with ears or keys, no complaint and no scroll sideways",
+    async ({ name, path, drawn, dark }) => {
+      const { page, complaints } = await openPage(world.browser, { dark, width });
+      await show(page, path(), drawn);
+
+      await page.evaluate(AXE);
+      const faults = await page.evaluate(async () => {
+        const { axe } = globalThis as unknown as {
+          axe: { run: () => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
+        };
+        const { violations } = await axe.run();
+        return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
+      });
+      if (SHOTS) await page.screenshot({ path: `${SHOTS}/${name}-${width}-${dark ? "dark" : "light"}.png` });
+
+      expect(faults).toEqual([]);
+      expect(complaints).toEqual([]);
+      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+    },
+  );
+});
