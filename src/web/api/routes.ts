@@ -11,7 +11,10 @@ import { problemOf, refusal } from "../live.ts";
 import { readBars } from "../../archive/dashboard/bars.ts";
 import { readChain, readChainKeys } from "../../archive/dashboard/chainRows.ts";
 import { readCoverageView, readMisses } from "../../archive/dashboard/coverageView.ts";
+import { findInstruments } from "../../archive/dashboard/findInstruments.ts";
 import { readNames, readQuotes } from "../../archive/dashboard/quotes.ts";
+import type { Events } from "./events.ts";
+import { QUOTE_COLUMNS, type QuoteColumn, tableOf } from "./quoteTable.ts";
 import type { ApiError, Bar, Interval, Meta, NowView, SourceKind } from "./types.ts";
 import { harmless } from "../../read/cell.ts";
 
@@ -23,10 +26,11 @@ type ApiOptions = {
   address: string;
   meta: () => Promise<Meta>;
   now: () => Promise<NowView>;
+  events: Events;
 };
 
 /** Adds the routes below `/api/`. */
-export function addApi(app: FastifyInstance, { pool, log, address, meta, now }: ApiOptions): void {
+export function addApi(app: FastifyInstance, { pool, log, address, meta, now, events }: ApiOptions): void {
   const get = <Schema extends z.ZodType>(
     path: string,
     schema: Schema | null,
@@ -48,7 +52,12 @@ export function addApi(app: FastifyInstance, { pool, log, address, meta, now }: 
 
   get("/api/meta", null, meta);
   get("/api/now", null, now);
-  get("/api/quotes", null, () => readQuotes(pool));
+  get("/api/quotes", quotesQuery, async ({ names, columns }) => {
+    const rows = await readQuotes(pool, names);
+    return columns ? tableOf(rows, columns) : rows;
+  });
+  get("/api/instruments", searchQuery, ({ search }) => findInstruments(pool, search));
+  addEventsRoute(app, events);
   get("/api/chains", null, () => readChainKeys(pool));
   get("/api/bars", barsQuery, ({ instrument, source, delayed, interval, sessions }) =>
     readBars(pool, { instrumentId: instrument, sourceId: source, delayed }, { interval, sessions }),
@@ -67,6 +76,19 @@ export function addApi(app: FastifyInstance, { pool, log, address, meta, now }: 
   );
   get("/api/coverage", coverageQuery, ({ from, to }) => readCoverageView(pool, from, to));
   get("/api/misses", missesQuery, (query) => readMisses(pool, query));
+}
+
+function addEventsRoute(app: FastifyInstance, { listen }: Events): void {
+  app.get("/api/events", async (request, reply) => {
+    const query = eventsQuery.safeParse(request.query);
+    if (!query.success) return reply.code(400).send(refused(query.error));
+    const { quotes, columns = QUOTE_COLUMNS } = query.data;
+    const wanted = quotes === undefined ? null : { names: quotes, columns };
+    const headers = reply.getHeaders() as Record<string, string>;
+    if (!listen(reply.raw, { wanted, headers, accepted: request.headers["accept-encoding"] as string }))
+      return reply.code(503).send();
+    return reply.hijack();
+  });
 }
 
 function refused({ issues }: z.ZodError): ApiError {
@@ -145,6 +167,30 @@ const name = z
   .min(1)
   .max(200)
   .regex(/^\P{Cc}*$/u, "expected no control characters");
+
+/** Instruments of one page that are asked for by name: as many as an address has room for. */
+const MOST_NAMES = 250;
+
+const names = z
+  .string()
+  .transform((text) => text.toUpperCase().split(","))
+  .pipe(z.array(name).max(MOST_NAMES));
+const columns = z
+  .string()
+  .transform((text) => text.split(",").filter(Boolean))
+  .pipe(z.array(z.enum(QUOTE_COLUMNS)));
+
+/** Which quotes; with columns the answer is a table. */
+const quotesQuery = z.object({ names: names.optional(), columns: columns.optional() });
+
+/** Which quotes come as events: those of some instruments, or `all`; default: none. */
+const eventsQuery = z.object({
+  quotes: z.union([z.literal("all"), names]).optional(),
+  columns: columns.optional(),
+});
+
+/** What is searched for; nothing finds the first instruments. */
+const searchQuery = z.object({ search: z.union([z.literal(""), name]).default("") });
 
 /** Which bars. */
 const barsQuery = z.object({
