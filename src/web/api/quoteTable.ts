@@ -10,7 +10,10 @@ export const QUOTE_COLUMNS = [
   ...(["bidSize", "askSize", "volume", "delta", "description"] as const),
 ];
 
-/** One of them. */
+/** Instruments that are asked for by name at once, at most: as many as an address has room for. */
+export const MOST_NAMES = 250;
+
+/** One of the columns. */
 export type QuoteColumn = (typeof QUOTE_COLUMNS)[number];
 
 /** The id of the instrument, its name, the source's id, whether delayed, the receive time; then the columns. */

@@ -14,7 +14,7 @@ import { readCoverageView, readMisses } from "../../archive/dashboard/coverageVi
 import { findInstruments } from "../../archive/dashboard/findInstruments.ts";
 import { readNames, readQuotes } from "../../archive/dashboard/quotes.ts";
 import type { Events } from "./events.ts";
-import { QUOTE_COLUMNS, type QuoteColumn, tableOf } from "./quoteTable.ts";
+import { MOST_NAMES, QUOTE_COLUMNS, tableOf } from "./quoteTable.ts";
 import type { ApiError, Bar, Interval, Meta, NowView, SourceKind } from "./types.ts";
 import { harmless } from "../../read/cell.ts";
 
@@ -167,9 +167,6 @@ const name = z
   .min(1)
   .max(200)
   .regex(/^\P{Cc}*$/u, "expected no control characters");
-
-/** Instruments of one page that are asked for by name: as many as an address has room for. */
-const MOST_NAMES = 250;
 
 const names = z
   .string()

@@ -49,6 +49,12 @@ export function setParameters(changes: Record<string, string>, { step = true } =
   go(to, { replace: !step });
 }
 
+/** Goes to another view. Who reads with the ears, or with the keys, goes on at its heading. */
+export function visit(to: string): void {
+  go(to);
+  requestAnimationFrame(() => document.querySelector<HTMLElement>("main h1")?.focus());
+}
+
 /** Follows links within the page without loading it anew, and the browser's own buttons. */
 export function startRouter(): void {
   addEventListener("popstate", () => (address.value = new URL(location.href)));
@@ -59,8 +65,7 @@ export function startRouter(): void {
     if (link.origin !== location.origin || link.target !== "" || link.hasAttribute("download")) return;
     event.preventDefault();
     const moved = link.pathname !== location.pathname;
-    go(link.pathname + link.search);
-    // Who reads with the ears, or with the keys, goes on at the new view's heading.
-    if (moved) requestAnimationFrame(() => document.querySelector<HTMLElement>("main h1")?.focus());
+    if (moved) visit(link.pathname + link.search);
+    else go(link.pathname + link.search);
   });
 }
