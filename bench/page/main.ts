@@ -19,6 +19,9 @@ import { countedWire } from "../../test/web/browser/wire.ts";
 /** What must be reached. */
 const TARGETS = { interactionMs: 100, bytesAMinute: 50_000, firstPaintMs: 500, scriptBytes: 130_000 };
 
+/** Each figure of time is the median of so many: other programs use the machine too. */
+const ROUNDS = 5;
+
 const ASSETS = fileURLToPath(new URL("../../dist/dashboard/assets/", import.meta.url));
 const place = process.argv.indexOf("--minutes");
 const minutes = place < 0 ? 1 : Number(process.argv[place + 1]);
@@ -80,15 +83,21 @@ async function measure(page: Page, wire: { address: string; received: () => numb
   const bytes = scripts.map((file) => gzipSync(readFileSync(ASSETS + file), { level: 9 }).length);
   report("JavaScript, gzip", sum(bytes), { unit: "bytes", most: TARGETS.scriptBytes });
   for (const path of ["/", "/quotes"]) {
+    const paints: number[] = [];
     const before = wire.received();
-    await page.goto(wire.address + path);
-    await page.waitForSelector(path === "/" ? "[data-testid=calls-used]" : "tr[data-row]");
-    await page.waitForTimeout(500);
-    const paint = await page.evaluate(
-      () => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? Infinity,
-    );
-    report(`${path}: first contentful paint`, paint, { unit: "ms", most: TARGETS.firstPaintMs });
-    report(`${path}: bytes until it is drawn`, wire.received() - before, { unit: "bytes", most: null });
+    for (let load = 0; load < ROUNDS; load++) {
+      await page.goto(wire.address + path);
+      await page.waitForSelector(path === "/" ? "[data-testid=calls-used]" : "tr[data-row]");
+      await page.waitForTimeout(500);
+      paints.push(
+        await page.evaluate(
+          () => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? Infinity,
+        ),
+      );
+    }
+    report(`${path}: first contentful paint`, median(paints), { unit: "ms", most: TARGETS.firstPaintMs });
+    const each = (wire.received() - before) / ROUNDS;
+    report(`${path}: bytes of a load, the mean`, each, { unit: "bytes", most: null });
   }
   await interactions(page);
   await page.goto(`${wire.address}/`);
@@ -102,10 +111,19 @@ async function measure(page: Page, wire: { address: string; received: () => numb
 
 /** What a reader does, and the longest time that it held up the page: input until the next paint, and the longest task. */
 async function interactions(page: Page): Promise<void> {
+  let minute = 0;
   const acts: [string, () => Promise<unknown>][] = [
-    ["sort by volume", () => page.locator("th[data-column=volume]").click()],
-    ["sort by it downwards", () => page.locator("th[data-column=volume]").click()],
-    ["sort by instrument", () => page.locator("th[data-column=instrument]").click()],
+    ["sort by volume", () => page.locator("thead th[data-column=volume]").click()],
+    ["sort by it downwards", () => page.locator("thead th[data-column=volume]").click()],
+    ["sort by instrument", () => page.locator("thead th[data-column=instrument]").click()],
+    [
+      "sort undone",
+      () =>
+        page
+          .locator("thead th[data-column=instrument]")
+          .click()
+          .then(() => page.locator("thead th[data-column=instrument]").click()),
+    ],
     ["options alone", () => page.getByRole("button", { name: "Options", exact: true }).click()],
     ["all again", () => page.getByRole("button", { name: "All", exact: true }).click()],
     ["search, a letter at a time", () => page.getByRole("searchbox").pressSequentially("number 29")],
@@ -121,7 +139,7 @@ async function interactions(page: Page): Promise<void> {
       "a minute of all instruments arrives",
       async () => {
         const version = await page.evaluate(() => document.querySelector("tr[data-row] td")?.textContent);
-        await quoteCrowd(pool, 5);
+        await quoteCrowd(pool, ++minute);
         await page.waitForFunction(
           (old) => document.querySelector("tr[data-row] td")?.textContent !== old,
           version,
@@ -130,14 +148,17 @@ async function interactions(page: Page): Promise<void> {
     ],
   ];
   await page.evaluate(watch);
-  for (const [what, act] of acts) {
-    await page.evaluate(() => ((globalThis as unknown as Watched).longest = { task: 0, event: 0 }));
-    await act();
-    await page.waitForTimeout(700);
-    const { task, event } = await page.evaluate(() => (globalThis as unknown as Watched).longest);
-    const ms = Math.max(task, event);
-    report(`Quotes: ${what}`, ms, { unit: "ms", most: TARGETS.interactionMs });
-  }
+  const took = new Map<string, number[]>(acts.map(([what]) => [what, []]));
+  for (let round = 0; round < ROUNDS; round++)
+    for (const [what, act] of acts) {
+      await page.evaluate(() => ((globalThis as unknown as Watched).longest = { task: 0, event: 0 }));
+      await act();
+      await page.waitForTimeout(700);
+      const { task, event } = await page.evaluate(() => (globalThis as unknown as Watched).longest);
+      took.get(what)?.push(Math.max(task, event));
+    }
+  for (const [what, times] of took)
+    report(`Quotes: ${what}`, median(times), { unit: "ms", most: TARGETS.interactionMs });
 }
 
 type Watched = { longest: { task: number; event: number } };
@@ -167,10 +188,14 @@ async function memory(page: Page, { address }: { address: string }): Promise<voi
   await page.waitForTimeout(5_000);
   report("Quotes: heap at the beginning", await heap(), { unit: "MB", most: null });
   for (let minute = 0; minute < minutes; minute++) {
-    await quoteCrowd(pool, 10 + minute);
+    await quoteCrowd(pool, 100 + minute);
     await page.waitForTimeout(60_000);
   }
   report(`Quotes: heap after ${minutes} min`, await heap(), { unit: "MB", most: null });
+}
+
+function median(numbers: readonly number[]): number {
+  return [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? Infinity;
 }
 
 function sum(numbers: readonly number[]): number {

@@ -5,7 +5,6 @@
  */
 import type { ServerResponse } from "node:http";
 import type { Writable } from "node:stream";
-import type { FastifyInstance } from "fastify";
 import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log.ts";
 import { packedStream, takesGzip } from "./packed.ts";
@@ -65,22 +64,14 @@ export function createEvents({ clock, log, now, quotesSince }: EventSources): Ev
 
   const sendQuotes = async (): Promise<void> => {
     const wanting = [...listeners].filter(({ wanted }) => wanted !== null);
-    if (wanting.length === 0) {
-      since = null;
-      return;
-    }
+    if (wanting.length === 0) return void (since = null);
     const back = new Date(clock.now().getTime() - BACK_MS).toISOString();
     if (since === null || (newcomer && back < since)) since = back;
     newcomer = false;
     const rows = await quotesSince(since);
     if (rows.length === 0) return;
     since = rows.reduce((newest, { observedAt }) => (observedAt > newest ? observedAt : newest), since);
-    const texts = new Map<string, string | null>();
-    for (const listener of wanting) {
-      if (!texts.has(listener.key)) texts.set(listener.key, quotesText(rows, listener.wanted));
-      const text = texts.get(listener.key);
-      if (text) write(listener, text);
-    }
+    tell(wanting, rows);
   };
 
   const run = async (): Promise<void> => {
@@ -145,6 +136,16 @@ function write({ raw, stream }: Listener, text: string): void {
 
 const eventText = (event: string, data: unknown): string =>
   `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+
+/** Tells each what it shows of new rows; who shows the same is told the same text. */
+function tell(wanting: readonly Listener[], rows: readonly QuoteRow[]): void {
+  const texts = new Map<string, string | null>();
+  for (const listener of wanting) {
+    if (!texts.has(listener.key)) texts.set(listener.key, quotesText(rows, listener.wanted));
+    const text = texts.get(listener.key);
+    if (text) write(listener, text);
+  }
+}
 
 /** Null: none of them is shown. */
 function quotesText(rows: readonly QuoteRow[], wanted: WantedQuotes): string | null {

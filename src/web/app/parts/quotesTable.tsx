@@ -19,16 +19,18 @@ const placesIn = (rows: readonly QuoteRow[]): Places =>
 
 type TableProps = {
   rows: readonly QuoteRow[];
+  /** Those that a search has left out too: columns stay as wide while somebody types. */
+  all: readonly QuoteRow[];
   /** Besides the first one. */
   columns: readonly WatchColumn[];
   sort: string;
 };
 
 /** The table. The arrow keys, Page Up and Down, Home and End go from row to row. */
-export function QuotesTable({ rows, columns, sort }: TableProps) {
+export function QuotesTable({ rows, all, columns, sort }: TableProps) {
   const body = useRef<HTMLTableSectionElement>(null);
   const { from, to, height } = useRowWindow(body, rows.length);
-  const places = useMemo(() => placesIn(rows), [rows]);
+  const places = useMemo(() => placesIn(all), [all]);
   const [focusKey, setFocusKey] = useState("");
   const moving = useRef(false);
   const found = focusKey === "" ? -1 : rows.findIndex((row) => seriesKey(row) === focusKey);
@@ -41,19 +43,15 @@ export function QuotesTable({ rows, columns, sort }: TableProps) {
     row?.querySelector("a")?.focus({ preventScroll: true });
   });
   const onKeyDown = (event: KeyboardEvent): void => {
-    const page = Math.max(1, to - from - 18);
-    const steps: Record<string, number> = {
-      ...{ ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -rows.length, End: rows.length },
-    };
-    const step = steps[event.key];
-    if (step === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
+    const step = stepOf(event, { page: Math.max(1, to - from - 18), all: rows.length });
+    if (step === null) return;
     event.preventDefault();
     const row = rows[Math.min(rows.length - 1, Math.max(0, focused + step))];
     if (!row) return;
     moving.current = true;
     setFocusKey(seriesKey(row));
   };
-  const all = [INSTRUMENT, ...columns];
+  const headings = [INSTRUMENT, ...columns];
   return (
     <div class="scroll watch">
       <table class="quotes" role="grid" aria-rowcount={rows.length + 1}>
@@ -62,14 +60,14 @@ export function QuotesTable({ rows, columns, sort }: TableProps) {
         </caption>
         <thead role="rowgroup">
           <tr role="row" aria-rowindex={1}>
-            {all.map((column) => (
+            {headings.map((column) => (
               <Heading key={column.key} column={column} sort={sort} />
             ))}
           </tr>
         </thead>
         <tbody role="rowgroup" ref={body} onKeyDown={onKeyDown}>
           {pieces(rows.length, { from, to }, found < 0 ? null : found).map((piece) => {
-            if ("room" in piece) return <Room rows={piece.room} {...{ height, span: all.length }} />;
+            if ("room" in piece) return <Room rows={piece.room} {...{ height, span: headings.length }} />;
             const row = rows[piece.row];
             return (
               row && (
@@ -85,6 +83,15 @@ export function QuotesTable({ rows, columns, sort }: TableProps) {
       </table>
     </div>
   );
+}
+
+/** How many rows a key goes on; null: it goes nowhere. */
+function stepOf(event: KeyboardEvent, { page, all }: { page: number; all: number }): number | null {
+  if (event.ctrlKey || event.metaKey || event.altKey) return null;
+  const steps: Record<string, number> = {
+    ...{ ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -all, End: all },
+  };
+  return steps[event.key] ?? null;
 }
 
 /** Where rows would be that are not drawn. */

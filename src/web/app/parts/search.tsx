@@ -17,6 +17,25 @@ async function search(text: string, abort?: AbortSignal): Promise<readonly Found
   return ask<FoundInstrument[]>("/api/instruments", { search: text }, abort).catch(() => []);
 }
 
+/** What is found of what is typed, anew with each sign; `search` finds it at once. */
+function useFound(typed: string, open: boolean) {
+  const [found, setFound] = useState<Found>({ text: "", options: [] });
+  useEffect(() => {
+    if (!open) return;
+    const abort = new AbortController();
+    void search(typed, abort.signal).then((options) => {
+      if (!abort.signal.aborted) setFound({ text: typed, options });
+    });
+    return () => abort.abort();
+  }, [typed, open]);
+  const searchNow = async (): Promise<readonly FoundInstrument[]> => {
+    const options = await search(typed);
+    setFound({ text: typed, options });
+    return options;
+  };
+  return { found, search: searchNow };
+}
+
 type Props = {
   label: string;
   placeholder: string;
@@ -29,19 +48,11 @@ type Props = {
 export function InstrumentSearch({ label, placeholder, choose, slash = false }: Props) {
   const list = useId();
   const [text, setText] = useState("");
-  const [found, setFound] = useState<Found>({ text: "", options: [] });
   const [open, setOpen] = useState(false);
   const [at, setAt] = useState(-1);
   const typed = text.trim();
-  const options = found.options;
-  useEffect(() => {
-    if (!open) return;
-    const abort = new AbortController();
-    void search(typed, abort.signal).then((now) => {
-      if (!abort.signal.aborted) setFound({ text: typed, options: now });
-    });
-    return () => abort.abort();
-  }, [typed, open]);
+  const { found, search: searchNow } = useFound(typed, open);
+  const { options } = found;
   const close = (): void => {
     setOpen(false);
     setAt(-1);
@@ -54,10 +65,9 @@ export function InstrumentSearch({ label, placeholder, choose, slash = false }: 
   };
   /** Enter may be quicker than the answer. */
   const takeBest = async (): Promise<void> => {
-    const best = at >= 0 || found.text === typed ? options : await search(typed);
+    const best = at >= 0 || found.text === typed ? options : await searchNow();
     const name = best[Math.max(0, at)]?.instrument;
     if (name !== undefined) take(name);
-    else setFound({ text: typed, options: [] });
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];

@@ -206,31 +206,11 @@ function Order({ list: { name, instruments }, say }: { list: Watchlist; say: (te
     <ol class="order" ref={rows} aria-label={`Instruments of ${name}`}>
       {instruments.map((instrument, place) => (
         <li key={instrument} data-dragged={place === dragged ? "" : undefined}>
-          <button
-            type="button"
-            class="quiet handle"
-            aria-label={`Move ${instrument}, ${place + 1} of ${instruments.length}: arrow keys`}
-            onKeyDown={(event) => {
-              const to = { ArrowUp: place - 1, ArrowDown: place + 1, Home: 0, End: instruments.length }[
-                event.key
-              ];
-              if (to === undefined) return;
-              event.preventDefault();
-              const handle = event.currentTarget;
-              move(place, to);
-              // A row that is moved in the document loses its focus.
-              requestAnimationFrame(() => handle.focus());
-            }}
-            onPointerDown={(event) => {
-              event.currentTarget.setPointerCapture(event.pointerId);
-              setDragged(place);
-            }}
-            onPointerMove={(event) => drag(event.clientY)}
-            onPointerUp={() => setDragged(null)}
-            onPointerCancel={() => setDragged(null)}
-          >
-            ⠿
-          </button>
+          <Handle
+            {...{ instrument, place, drag, setDragged }}
+            count={instruments.length}
+            move={(to) => move(place, to)}
+          />
           <span>{instrument}</span>
           <button
             type="button"
@@ -245,5 +225,44 @@ function Order({ list: { name, instruments }, say }: { list: Watchlist; say: (te
         </li>
       ))}
     </ol>
+  );
+}
+
+type HandleProps = {
+  instrument: string;
+  place: number;
+  count: number;
+  move: (to: number) => void;
+  /** To a height of the page. */
+  drag: (y: number) => void;
+  setDragged: (place: number | null) => void;
+};
+
+function Handle({ instrument, place, count, move, drag, setDragged }: HandleProps) {
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const to = { ArrowUp: place - 1, ArrowDown: place + 1, Home: 0, End: count }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    const handle = event.currentTarget as HTMLElement;
+    move(to);
+    // A row that is moved in the document loses its focus.
+    requestAnimationFrame(() => handle.focus());
+  };
+  return (
+    <button
+      type="button"
+      class="quiet handle"
+      aria-label={`Move ${instrument}, ${place + 1} of ${count}: arrow keys`}
+      onKeyDown={onKeyDown}
+      onPointerDown={(event) => {
+        event.currentTarget.setPointerCapture(event.pointerId);
+        setDragged(place);
+      }}
+      onPointerMove={(event) => drag(event.clientY)}
+      onPointerUp={() => setDragged(null)}
+      onPointerCancel={() => setDragged(null)}
+    >
+      ⠿
+    </button>
   );
 }

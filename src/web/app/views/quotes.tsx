@@ -107,7 +107,12 @@ function Quotes({ list }: { list: Watchlist | null }) {
       </p>
       {list && <NotStored list={list} rows={rows} />}
       {first ? (
-        <QuotesTable rows={found} columns={areMixed ? [...columns, SOURCE] : columns} sort={sort} />
+        <QuotesTable
+          rows={found}
+          all={rows}
+          columns={areMixed ? [...columns, SOURCE] : columns}
+          sort={sort}
+        />
       ) : rows.length > 0 ? (
         <Empty title="Nothing matches">Search for a symbol, such as AAPL, or a part of a name.</Empty>
       ) : list ? (
