@@ -6,7 +6,7 @@ import { QuotekeeperError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import { createEvents } from "./api/events.ts";
-import { addPacking } from "./api/packed.ts";
+import { addPacking } from "./api/packing.ts";
 import { addApi } from "./api/routes.ts";
 import { serveAssets } from "./assets.ts";
 import { installGuard } from "./guard/guard.ts";

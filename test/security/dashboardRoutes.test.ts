@@ -88,7 +88,16 @@ describe("the routes of the dashboard", () => {
 
     expect([...closed].sort()).toEqual([
       ...["/api/bars", "/api/bars.csv", "/api/chain", "/api/chains", "/api/coverage", "/api/events"],
-      ...["/api/instruments", "/api/logout", "/api/meta", "/api/misses", "/api/now", "/api/quotes", "/metrics", "/readyz"],
+      ...[
+        "/api/instruments",
+        "/api/logout",
+        "/api/meta",
+        "/api/misses",
+        "/api/now",
+        "/api/quotes",
+        "/metrics",
+        "/readyz",
+      ],
     ]);
   });
 

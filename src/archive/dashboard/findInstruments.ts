@@ -22,7 +22,7 @@ type Asked = {
 type ContractWord = { expiration: string | null; strike: string | null; optionType: string | null };
 
 /** Reads what was typed. */
-export function askedFor(text: string): Asked {
+function askedFor(text: string): Asked {
   const typed = text.trim().toUpperCase();
   const [underlying = "", ...rest] = typed.split(/[\s:]+/).filter(Boolean);
   const words = rest.map(contractWord);

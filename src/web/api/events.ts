@@ -7,7 +7,7 @@ import type { ServerResponse } from "node:http";
 import type { Writable } from "node:stream";
 import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log.ts";
-import { packedStream, takesGzip } from "./packed.ts";
+import { packedStream, takesGzip } from "./packing.ts";
 import { type QuoteColumn, tableOf } from "./quoteTable.ts";
 import type { NowView, QuoteRow } from "./types.ts";
 
@@ -24,7 +24,7 @@ const MOST_LISTENERS = 64;
 const MOST_WAITING_BYTES = 4 * 1024 * 1024;
 
 /** Which quotes a page shows. `names` in capitals, or all of them; null: none. */
-export type WantedQuotes = { names: readonly string[] | "all"; columns: readonly QuoteColumn[] } | null;
+type WantedQuotes = { names: readonly string[] | "all"; columns: readonly QuoteColumn[] } | null;
 
 /** Where the events come from. */
 type EventSources = {
@@ -96,11 +96,7 @@ export function createEvents({ clock, log, now, quotesSince }: EventSources): Ev
       const listener = { raw, stream: open(raw, options), wanted, key: JSON.stringify(wanted) };
       newcomer = true;
       listeners.add(listener);
-      raw.on("close", () => {
-        listeners.delete(listener);
-        listener.stream.destroy();
-      });
-      raw.on("error", () => listeners.delete(listener));
+      whenGone(listener, () => listeners.delete(listener));
       running ??= run();
       return true;
     },
@@ -126,6 +122,14 @@ function open(raw: ServerResponse, { headers, accepted }: ListenOptions): Writab
   const stream = packed ?? raw;
   stream.write("retry: 2000\n\n");
   return stream;
+}
+
+function whenGone({ raw, stream }: Listener, forget: () => void): void {
+  raw.on("close", () => {
+    forget();
+    stream.destroy();
+  });
+  raw.on("error", forget);
 }
 
 function write({ raw, stream }: Listener, text: string): void {

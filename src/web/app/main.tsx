@@ -12,7 +12,7 @@ import "./style/find.css";
 import "./style/quotes.css";
 import { render } from "preact";
 import { App } from "./app.tsx";
-import { startFeed } from "./lib/feed.ts";
+import { startFeed } from "./lib/pageFeed.ts";
 import { startClock } from "./lib/pageClock.ts";
 import { startRouter } from "./lib/router.ts";
 import { startSlash } from "./parts/search.tsx";

@@ -9,7 +9,7 @@ const AROUND = 8;
 const USUAL_HEIGHT = 30;
 
 /** What stands in a table: a row by its place, or the room of rows that are not drawn. */
-export type Piece = { row: number } | { room: number };
+type Piece = { row: number } | { room: number };
 
 /**
  * The pieces of a table, in order. Pure.

@@ -2,7 +2,7 @@
 import { useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { QUOTE_COLUMNS, type QuoteColumn } from "../../api/quoteTable.ts";
 import type { FoundInstrument, QuoteRow } from "../../api/types.ts";
-import { followQuotes } from "./feed.ts";
+import { followQuotes } from "./pageFeed.ts";
 import { useApi } from "./store.ts";
 
 /**

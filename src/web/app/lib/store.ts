@@ -1,4 +1,4 @@
-/** What all views share: the frame, the Now view, and whether they can be had; `feed.ts` keeps them up to date. */
+/** What all views share: the frame, the Now view, and whether they can be had; `pageFeed.ts` keeps them up to date. */
 import { computed, signal } from "@preact/signals";
 import type { Meta, NowView, Problem, QuoteRow } from "../../api/types.ts";
 import { ApiProblem, ask } from "./api.ts";

@@ -56,12 +56,22 @@ export const USUAL: readonly string[] = COLUMNS.map(({ key }) => key).filter(
 export function matching(rows: readonly QuoteRow[], search: string, kind: string): readonly QuoteRow[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0 && kind === "") return rows;
-  return rows.filter(({ instrument, description, optionType, source }) => {
-    if (kind === "securities" && optionType !== null) return false;
-    if (kind === "options" && optionType === null) return false;
-    const text = `${instrument} ${description ?? ""} ${source}`.toLowerCase();
-    return words.every((word) => text.includes(word));
+  return rows.filter((row) => {
+    if (kind === "securities" && row.optionType !== null) return false;
+    if (kind === "options" && row.optionType === null) return false;
+    return words.every((word) => textOf(row).includes(word));
   });
+}
+
+/** What rows are searched in, made once a row and not once a letter. */
+const texts = new WeakMap<QuoteRow, string>();
+
+function textOf(row: QuoteRow): string {
+  const known = texts.get(row);
+  if (known !== undefined) return known;
+  const text = `${row.instrument} ${row.description ?? ""} ${row.source}`.toLowerCase();
+  texts.set(row, text);
+  return text;
 }
 
 // One for all: to make one takes longer than to compare.

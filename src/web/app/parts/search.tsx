@@ -44,6 +44,17 @@ type Props = {
   slash?: boolean;
 };
 
+const PLAIN = {
+  autocomplete: "off",
+  spellcheck: false,
+  autocapitalize: "characters",
+  "aria-autocomplete": "list",
+} as const;
+
+/** The next place of so many options, round and round; -1, above the first one, is the field itself. */
+const stepped = (at: number, step: number, count: number): number =>
+  ((at + 1 + step + count + 1) % (count + 1)) - 1;
+
 /** The field. `choose` is given the instrument's name. */
 export function InstrumentSearch({ label, placeholder, choose, slash = false }: Props) {
   const list = useId();
@@ -74,8 +85,7 @@ export function InstrumentSearch({ label, placeholder, choose, slash = false }: 
     if (step !== undefined) {
       event.preventDefault();
       setOpen(true);
-      // Above the first one is the field itself.
-      if (options.length > 0) setAt(((at + 1 + step + options.length + 1) % (options.length + 1)) - 1);
+      setAt(stepped(at, step, options.length));
     } else if (event.key === "Enter") {
       event.preventDefault();
       if (typed !== "" || at >= 0) void takeBest();
@@ -88,21 +98,17 @@ export function InstrumentSearch({ label, placeholder, choose, slash = false }: 
   return (
     <div class="find">
       <input
-        {...{ type: "text", role: "combobox", value: text, placeholder, onKeyDown }}
-        {...{ autocomplete: "off", spellcheck: false, autocapitalize: "characters" }}
-        aria-label={label}
-        aria-expanded={open}
-        aria-controls={list}
-        aria-autocomplete="list"
+        {...{ type: "text", role: "combobox", value: text, placeholder, onKeyDown, ...PLAIN }}
+        {...{ "aria-label": label, "aria-expanded": open, "aria-controls": list }}
         aria-keyshortcuts={slash ? "/" : undefined}
         aria-activedescendant={open && options[at] ? `${list}-${at}` : undefined}
         data-slash={slash ? "" : undefined}
         onFocus={() => setOpen(true)}
         onBlur={close}
         onInput={(event) => {
+          close();
           setText(event.currentTarget.value);
           setOpen(true);
-          setAt(-1);
         }}
       />
       <Options {...{ list, label, at, take, open, typed }} found={found} />

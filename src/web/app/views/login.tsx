@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { Problem } from "../../api/types.ts";
 import { ProblemNote } from "../parts/notes.tsx";
 import { ApiProblem, logIn } from "../lib/api.ts";
-import { readAndFollow } from "../lib/feed.ts";
+import { readAndFollow } from "../lib/pageFeed.ts";
 
 /** A form in place of every view. */
 export function LoginView() {

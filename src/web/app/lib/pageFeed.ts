@@ -9,7 +9,7 @@ import { setServerTime } from "./pageClock.ts";
 import { changed, connected, meta, now, seriesKey, trouble } from "./store.ts";
 
 /** Which quotes a view shows, and who takes them. */
-export type Wanted = {
+type Wanted = {
   /** Of some instruments, or of all. */
   names: readonly string[] | "all";
   columns: readonly QuoteColumn[];
