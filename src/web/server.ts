@@ -5,7 +5,8 @@ import type { Clock } from "../clock.ts";
 import { QuotekeeperError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
-import { addEvents } from "./api/events.ts";
+import { createEvents } from "./api/events.ts";
+import { addPacking } from "./api/packing.ts";
 import { addApi } from "./api/routes.ts";
 import { serveAssets } from "./assets.ts";
 import { installGuard } from "./guard/guard.ts";
@@ -13,7 +14,7 @@ import { requireToken } from "./guard/hosts.ts";
 import { type NowSources, refusal } from "./live.ts";
 import { addMachines, type Machines } from "./monitoring/machineRoutes.ts";
 import { createNowReader } from "./now.ts";
-import { readHasSimulatedRows, readQuotesSince } from "../archive/dashboard/quotes.ts";
+import { readQuotesSince, readSourcesStored } from "../archive/dashboard/quotes.ts";
 import type { Meta } from "./api/types.ts";
 
 /** What the server is made of. */
@@ -65,15 +66,16 @@ export async function startWeb(options: WebOptions): Promise<Web> {
   const now = createNowReader({ pool, clock, log, sources, calendar });
   await installGuard(app, { token, names, clock });
   addMachines(app, { machines: options.machines ?? null, log });
-  addApi(app, { pool, log, address, now, meta: createMetaReader(options) });
-  const endEvents = addEvents(app, { clock, log, now, quotesSince: (since) => readQuotesSince(pool, since) });
+  addPacking(app);
+  const events = createEvents({ clock, log, now, quotesSince: (since) => readQuotesSince(pool, since) });
+  addApi(app, { pool, log, address, now, events, meta: createMetaReader(options) });
   await serveAssets(app);
   try {
     const listening = await app.listen({ host, port });
     return {
       address: listening,
       close: async () => {
-        await endEvents();
+        await events.end();
         await app.close();
       },
     };
@@ -97,27 +99,35 @@ export async function startWeb(options: WebOptions): Promise<Web> {
 
 const UNREADABLE = refusal("ADDRESS_UNREADABLE", "the address cannot be decoded");
 
+/** How long what the archive says of its sources counts, ms: it is found out by a look at all bars. */
+const SOURCES_KNOWN_MS = 60_000;
+
 /** Reads the page's frame. An archive that was never read leaves the mark to the feed. */
-function createMetaReader(options: {
-  pool: pg.Pool;
-  log: Log;
-  token: string | null;
-  attribution: string | null;
-  version: string;
-  sources: NowSources;
-}): () => Promise<Meta> {
-  const { pool, log, token, attribution, version, sources } = options;
+function createMetaReader({ pool, log, clock, token, attribution, version, sources }: WebOptions) {
   // Rows are not taken out of an archive: once there, the mark stays, also while the database is away.
   let simulated = sources.feed.simulated;
-  return async () => {
-    simulated ||= await hasSimulatedRows(pool, log);
-    return { version, attribution, simulated, live: sources.live() !== null, protected: token !== null };
+  let mixed = false;
+  let askedAtMs = -Infinity;
+  const lookAtSources = async (): Promise<void> => {
+    if ((simulated && mixed) || clock.monotonicMs() - askedAtMs < SOURCES_KNOWN_MS) return;
+    const stored = await readSourcesStored(pool).catch((error: unknown) => {
+      log.debug({ err: error }, "the dashboard could not look for the archive's sources");
+      return null;
+    });
+    if (stored === null) return;
+    askedAtMs = clock.monotonicMs();
+    simulated ||= stored.some(({ kind }) => kind === "simulated");
+    mixed = stored.length > 1;
   };
-}
-
-async function hasSimulatedRows(pool: pg.Pool, log: Log): Promise<boolean> {
-  return readHasSimulatedRows(pool).catch((error: unknown) => {
-    log.debug({ err: error }, "the dashboard could not look for simulated rows");
-    return false;
-  });
+  return async (): Promise<Meta> => {
+    await lookAtSources();
+    return {
+      version,
+      attribution,
+      simulated,
+      mixed,
+      live: sources.live() !== null,
+      protected: token !== null,
+    };
+  };
 }

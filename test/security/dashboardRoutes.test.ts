@@ -92,9 +92,16 @@ describe("the routes of the dashboard", () => {
     const closed = new Set(routes.map(({ path }) => path).filter((path) => !isOpen(path) && !isPage(path)));
 
     expect([...closed].sort()).toEqual([
-      ...["/api/bars", "/api/bars.csv", "/api/bars/misses", "/api/chain", "/api/chains", "/api/coverage"],
-      ...["/api/events", "/api/logout", "/api/meta", "/api/misses", "/api/now", "/api/quotes"],
-      ...["/docs/dashboard.json", "/metrics", "/readyz"],
+      ...[
+        "/api/bars",
+        "/api/bars.csv",
+        "/api/bars/misses",
+        "/api/chain",
+        "/api/chain.csv",
+        "/api/chain/term",
+      ],
+      ...["/api/chains", "/api/coverage", "/api/events", "/api/instruments", "/api/logout", "/api/meta"],
+      ...["/api/misses", "/api/now", "/api/quotes", "/docs/dashboard.json", "/metrics", "/readyz"],
     ]);
   });
 

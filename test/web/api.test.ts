@@ -10,6 +10,7 @@ import type {
   NowView,
   QuoteRow,
 } from "../../src/web/api/types.ts";
+import { type QuoteTable, rowsOf } from "../../src/web/api/quoteTable.ts";
 import { readBars } from "../../src/archive/dashboard/bars.ts";
 import { readChain } from "../../src/archive/dashboard/chainRows.ts";
 import { readQuotes } from "../../src/archive/dashboard/quotes.ts";
@@ -346,7 +347,7 @@ describe("events", () => {
   test("bring the Now view at once, and a quote as soon as it is stored", async () => {
     const { get } = await openDashboard({ pool: reader, clock: systemClock });
     const ended = new AbortController();
-    const response = await get("/api/events", { signal: ended.signal });
+    const response = await get("/api/events?quotes=all", { signal: ended.signal });
     const events = eventsOf(response);
 
     const first = await events.next();
@@ -357,7 +358,7 @@ describe("events", () => {
     let brought: QuoteRow[] | null = null;
     while (brought === null) {
       const { value } = await events.next();
-      if (value?.event === "quotes") brought = value.data as QuoteRow[];
+      if (value?.event === "quotes") brought = rowsOf(value.data as QuoteTable);
     }
     ended.abort();
 

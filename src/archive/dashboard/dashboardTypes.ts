@@ -43,6 +43,9 @@ export type QuoteRow = QuoteLine & {
   spread: string | null;
 };
 
+/** An instrument that a search finds. */
+export type FoundInstrument = { instrument: string; description: string | null };
+
 /** Answers of one minute by outcome. */
 export type MinuteCalls = { at: string; outcome: string; calls: number };
 

@@ -1,7 +1,7 @@
 /** The newest quote of each series, all of them or what has changed. */
 import type pg from "pg";
 import { isoOf } from "../queries.ts";
-import { instrumentName } from "../../market/instrument.ts";
+import { instrumentName, readContractName } from "../../market/instrument.ts";
 import type { QuoteRow, SourceKind } from "./dashboardTypes.ts";
 
 type Row = Named & {
@@ -35,10 +35,39 @@ const FROM = "from latest_quotes q join sources s on s.kind = q.source and s.nam
 
 const ORDER = "order by q.expiration nulls first, q.symbol, q.strike, q.option_type, s.id, q.delayed";
 
-/** All of them, securities before options. */
-export async function readQuotes(pool: pg.Pool): Promise<QuoteRow[]> {
-  const { rows } = await pool.query<Row>(`select ${COLUMNS} ${FROM} ${ORDER}`);
+/**
+ * Them, securities before options.
+ *
+ * @param names of the instruments, in any case; default: all of them
+ */
+export async function readQuotes(pool: pg.Pool, names?: readonly string[]): Promise<QuoteRow[]> {
+  if (names === undefined)
+    return (await pool.query<Row>(`select ${COLUMNS} ${FROM} ${ORDER}`)).rows.map(toQuote);
+  const ids = await readIds(pool, names);
+  if (ids.length === 0) return [];
+  const { rows } = await pool.query<Row>(
+    `select ${COLUMNS} ${FROM} where q.instrument_id = any ($1::integer[]) ${ORDER}`,
+    [ids],
+  );
   return rows.map(toQuote);
+}
+
+/** Ids of instruments by their names; there may be several of one name, and none. */
+async function readIds(pool: pg.Pool, names: readonly string[]): Promise<number[]> {
+  const parts = names.map((name) => {
+    const contract = readContractName(name.toUpperCase());
+    return typeof contract === "string"
+      ? { symbol: name.toUpperCase() }
+      : { ...contract, symbol: contract.underlying };
+  });
+  const { rows } = await pool.query<{ id: number }>(
+    `select distinct i.id from instruments i
+     join json_to_recordset($1) as n (symbol text, expiration date, "optionType" text, strike numeric)
+       on upper(i.symbol) = n.symbol and i.expiration is not distinct from n.expiration
+       and i.option_type is not distinct from n."optionType" and i.strike is not distinct from n.strike`,
+    [JSON.stringify(parts)],
+  );
+  return rows.map(({ id }) => id);
 }
 
 /**
@@ -78,14 +107,13 @@ function toQuote(row: Row): QuoteRow {
   };
 }
 
-/** Whether the archive has any quote of a simulated market. */
-export async function readHasSimulatedRows(pool: pg.Pool): Promise<boolean> {
-  const { rows } = await pool.query<{ found: boolean }>(
-    `select exists (
-       select 1 from session_bars b join sources s on s.id = b.source_id where s.kind = 'simulated'
-     ) as found`,
+/** The sources that the archive has quotes of. */
+export async function readSourcesStored(pool: pg.Pool): Promise<{ kind: SourceKind; name: string }[]> {
+  const { rows } = await pool.query<{ kind: SourceKind; name: string }>(
+    `select s.kind, s.name from sources s
+     join (select distinct source_id from session_bars) b on b.source_id = s.id`,
   );
-  return rows[0]?.found === true;
+  return rows;
 }
 
 /** What names an instrument in a row. */

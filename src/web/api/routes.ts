@@ -10,10 +10,13 @@ import type { Log } from "../../log.ts";
 import { problemOf, refusal } from "../live.ts";
 import { readChain, readChainKeys, readTerm } from "../../archive/dashboard/chainRows.ts";
 import { readCoverageView, readMisses } from "../../archive/dashboard/coverageView.ts";
+import { findInstruments } from "../../archive/dashboard/findInstruments.ts";
 import { readQuotes } from "../../archive/dashboard/quotes.ts";
 import { addBars, type Get } from "./barsRoutes.ts";
 import { chainCsv } from "./chainCsv.ts";
+import type { Events } from "./events.ts";
 import { date, flag, id, name } from "./queryFields.ts";
+import { MOST_NAMES, QUOTE_COLUMNS, tableOf } from "./quoteTable.ts";
 import type { ApiError, Meta, NowView } from "./types.ts";
 
 /** What the routes are made of. */
@@ -24,10 +27,11 @@ type ApiOptions = {
   address: string;
   meta: () => Promise<Meta>;
   now: () => Promise<NowView>;
+  events: Events;
 };
 
 /** Adds the routes below `/api/`. */
-export function addApi(app: FastifyInstance, { pool, log, address, meta, now }: ApiOptions): void {
+export function addApi(app: FastifyInstance, { pool, log, address, meta, now, events }: ApiOptions): void {
   const get: Get = (path, schema, answer) =>
     void app.get(path, async (request, reply) => {
       reply.header("cache-control", "no-store");
@@ -48,7 +52,12 @@ export function addApi(app: FastifyInstance, { pool, log, address, meta, now }: 
 
   get("/api/meta", null, meta);
   get("/api/now", null, now);
-  get("/api/quotes", null, () => readQuotes(pool));
+  get("/api/quotes", quotesQuery, async ({ names, columns }) => {
+    const rows = await readQuotes(pool, names);
+    return columns ? tableOf(rows, columns) : rows;
+  });
+  get("/api/instruments", searchQuery, ({ search }) => findInstruments(pool, search));
+  addEventsRoute(app, events);
   get("/api/chains", null, () => readChainKeys(pool));
   addBars(get, pool);
   get("/api/chain", chainQuery, ({ symbol, expiration, source, delayed, at }) =>
@@ -67,6 +76,19 @@ export function addApi(app: FastifyInstance, { pool, log, address, meta, now }: 
   });
   get("/api/coverage", coverageQuery, ({ from, to }) => readCoverageView(pool, from, to));
   get("/api/misses", missesQuery, (query) => readMisses(pool, query));
+}
+
+function addEventsRoute(app: FastifyInstance, { listen }: Events): void {
+  app.get("/api/events", async (request, reply) => {
+    const query = eventsQuery.safeParse(request.query);
+    if (!query.success) return reply.code(400).send(refused(query.error));
+    const { quotes, columns = QUOTE_COLUMNS } = query.data;
+    const wanted = quotes === undefined ? null : { names: quotes, columns };
+    const headers = reply.getHeaders() as Record<string, string>;
+    if (!listen(reply.raw, { wanted, headers, accepted: request.headers["accept-encoding"] as string }))
+      return reply.code(503).send();
+    return reply.hijack();
+  });
 }
 
 function refused({ issues }: z.ZodError): ApiError {
@@ -97,6 +119,27 @@ function nothingYet(address: string): ApiError {
 function unavailable(error: unknown, address: string): ApiError {
   return { error: problemOf(error instanceof QuotekeeperError ? error : databaseError(error, address)) };
 }
+
+const names = z
+  .string()
+  .transform((text) => text.toUpperCase().split(","))
+  .pipe(z.array(name).max(MOST_NAMES));
+const columns = z
+  .string()
+  .transform((text) => text.split(",").filter(Boolean))
+  .pipe(z.array(z.enum(QUOTE_COLUMNS)));
+
+/** Which quotes; with columns the answer is a table. */
+const quotesQuery = z.object({ names: names.optional(), columns: columns.optional() });
+
+/** Which quotes come as events: those of some instruments, or `all`; default: none. */
+const eventsQuery = z.object({
+  quotes: z.union([z.literal("all"), names]).optional(),
+  columns: columns.optional(),
+});
+
+/** What is searched for; nothing finds the first instruments. */
+const searchQuery = z.object({ search: z.union([z.literal(""), name]).default("") });
 
 /** Which chain, and when. */
 const chainQuery = z.object({

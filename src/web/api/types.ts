@@ -7,6 +7,7 @@ import type { MinuteCalls } from "../../archive/dashboard/dashboardTypes.ts";
 export type {
   SourceKind,
   QuoteRow,
+  FoundInstrument,
   MinuteCalls,
   Interval,
   Bar,
@@ -32,6 +33,8 @@ export type Meta = {
   attribution: string | null;
   /** Whether the market that is polled, or any row of the archive, is simulated. */
   simulated: boolean;
+  /** Whether the archive has quotes of more than one source. */
+  mixed: boolean;
   /** Whether a collector runs in this process. */
   live: boolean;
   /** Whether a token is asked for. */

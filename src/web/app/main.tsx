@@ -8,19 +8,26 @@ import "./style/base.css";
 import "./style/frame.css";
 import "./style/parts.css";
 import "./style/views.css";
+import "./style/find.css";
+import "./style/quotes.css";
 import { render } from "preact";
 import { App } from "./app.tsx";
+import { startFeed } from "./lib/pageFeed.ts";
 import { startClock } from "./lib/pageClock.ts";
 import { startRouter } from "./lib/router.ts";
-import { startStore } from "./lib/store.ts";
+import { startSlash } from "./parts/search.tsx";
 import { startTheme } from "./lib/theme.ts";
+import { startWatchlists } from "./lib/watchlists.ts";
 
 startTheme();
+startSlash();
+startWatchlists();
 startClock();
 startRouter();
-startStore();
 const root = document.getElementById("app");
 if (root) {
   root.replaceChildren();
   render(<App />, root);
 }
+// The views are there, and have said what they want.
+startFeed();

@@ -60,17 +60,23 @@ export async function openWorld(): Promise<World> {
   const address = await run("start", {
     QUOTEKEEPER_ATTRIBUTION: "Market data by Broker Example, made up here",
   });
+  const browser = await openBrowser();
+  await until(async () => {
+    const { rows } = await pool.query<{ n: string }>("select count(*) as n from responses");
+    return Number(rows[0]?.n) >= 10;
+  }, "ten answers stored");
+  return { address, pool, databaseUrl: url, browser, dates, run };
+}
+
+/** A browser; it is closed when the test file ends. */
+export async function openBrowser(): Promise<Browser> {
   const browser = await chromium.launch({
     executablePath: process.env["CHROMIUM"] ?? "/usr/bin/chromium",
     timeout: 0,
     args: ["--headless", "--no-sandbox", "--disable-gpu"],
   });
   closers.push(() => browser.close());
-  await until(async () => {
-    const { rows } = await pool.query<{ n: string }>("select count(*) as n from responses");
-    return Number(rows[0]?.n) >= 10;
-  }, "ten answers stored");
-  return { address, pool, databaseUrl: url, browser, dates, run };
+  return browser;
 }
 
 function writeJobs(dir: string, strikes: readonly number[]): void {

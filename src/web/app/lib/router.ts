@@ -58,6 +58,12 @@ export function setParameters(changes: Record<string, string>, { step = true } =
   go(to, { replace: !step });
 }
 
+/** Goes to another view. Who reads with the ears, or with the keys, goes on at its heading. */
+export function visit(to: string): void {
+  go(to);
+  requestAnimationFrame(() => document.querySelector<HTMLElement>("main h1")?.focus());
+}
+
 /** Follows links within the page without loading it anew, and the browser's own buttons; `?` opens Help. */
 export function startRouter(): void {
   addEventListener("keydown", (event) => {
@@ -74,8 +80,8 @@ export function startRouter(): void {
     if (link.hash !== "" && link.pathname + link.search === location.pathname + location.search) return;
     event.preventDefault();
     const moved = link.pathname !== location.pathname;
-    go(link.pathname + link.search + link.hash);
-    // Who reads with the ears, or with the keys, goes on at the new view's heading.
-    if (moved) requestAnimationFrame(() => document.querySelector<HTMLElement>("main h1")?.focus());
+    const to = link.pathname + link.search + link.hash;
+    if (moved) visit(to);
+    else go(to);
   });
 }

@@ -1,16 +1,13 @@
-/** What all views share: the frame, the Now view and the newest quotes, kept up to date by the server's events. */
+/** What all views share: the frame, the Now view, and whether they can be had; `pageFeed.ts` keeps them up to date. */
 import { computed, signal } from "@preact/signals";
 import type { Meta, NowView, Problem, QuoteRow } from "../../api/types.ts";
-import { ApiProblem, ask, tokenWanted } from "./api.ts";
-import { setServerTime } from "./pageClock.ts";
+import { ApiProblem, ask } from "./api.ts";
 import { useEffect, useState } from "preact/hooks";
 
 /** What the page is of; null until it is known. */
 export const meta = signal<Meta | null>(null);
 /** The Now view; null until it is known. */
 export const now = signal<NowView | null>(null);
-/** By `seriesKey`; null until they are known. */
-const quotes = signal<ReadonlyMap<string, QuoteRow> | null>(null);
 /** Keys of the quotes that the last event brought. */
 export const changed = signal<ReadonlySet<string>>(new Set());
 /** Whether events arrive. */
@@ -23,88 +20,11 @@ export function seriesKey({ instrumentId, sourceId, delayed }: QuoteRow): string
   return `${instrumentId}/${sourceId}/${delayed}`;
 }
 
-/** The quotes in the server's order, securities before options. */
-export const quoteList = computed(() => (quotes.value === null ? null : [...quotes.value.values()]));
+/** Whether anything of the archive, or the market that is polled, is made up. */
+export const simulated = computed(() => meta.value?.simulated === true);
 
-/** Whether anything that is shown may be made up: as the server says, or as a quote itself does. */
-export const simulated = computed(
-  () =>
-    meta.value?.simulated === true || quoteList.value?.some(({ source }) => source === "simulated") === true,
-);
-
-/** How often everything is read anew, ms: rows that arrive late, by import, come in no event. */
-const ANEW_MS = 60_000;
-
-/** After how long a stream that was refused is asked for again, ms. */
-const AGAIN_MS = 3_000;
-
-/** Reads it all once. What cannot be read costs itself alone: the marks stay when the quotes cannot be had. */
-export async function load(): Promise<void> {
-  const problems = await Promise.all([
-    read<Meta>("/api/meta", (frame) => (meta.value = frame)),
-    read<NowView>("/api/now", takeNow),
-    read<QuoteRow[]>("/api/quotes", (rows) => {
-      quotes.value = new Map(rows.map((row) => [seriesKey(row), row]));
-    }),
-  ]);
-  trouble.value = problems.find((problem) => problem !== null) ?? null;
-}
-
-async function read<T>(path: string, take: (answer: T) => void): Promise<Problem | null> {
-  try {
-    take(await ask<T>(path));
-    return null;
-  } catch (error) {
-    if (!(error instanceof ApiProblem)) throw error;
-    return error.problem;
-  }
-}
-
-let stream: EventSource | null = null;
-
-/** Follows the server's events; a stream that breaks is taken up again by the browser. */
-export function follow(): void {
-  stream?.close();
-  stream = new EventSource("/api/events");
-  stream.addEventListener("open", () => {
-    // What passed while nobody listened comes in no event.
-    if (connected.value === "away") void load();
-    connected.value = "live";
-  });
-  stream.addEventListener("error", () => {
-    connected.value = "away";
-    // The browser tries again by itself, unless the server had an answer that is no stream.
-    if (stream?.readyState === EventSource.CLOSED && !tokenWanted.value) setTimeout(follow, AGAIN_MS);
-  });
-  stream.addEventListener("now", (event) => takeNews(JSON.parse(event.data as string) as NowView));
-  stream.addEventListener("quotes", (event) => takeQuotes(JSON.parse(event.data as string) as QuoteRow[]));
-  stream.addEventListener("trouble", () => void load());
-}
-
-/** Begins: reads, follows, and reads anew from time to time. */
-export function startStore(): void {
-  void load();
-  follow();
-  setInterval(() => void load(), ANEW_MS);
-}
-
-function takeNow(view: NowView): void {
-  now.value = view;
-  setServerTime(view.at);
-}
-
-/** What could not be read before can be had as soon as the archive answers again. */
-function takeNews(view: NowView): void {
-  takeNow(view);
-  if (trouble.value !== null && view.minutes !== null) void load();
-}
-
-function takeQuotes(rows: readonly QuoteRow[]): void {
-  const known = new Map(quotes.value ?? []);
-  for (const row of rows) known.set(seriesKey(row), row);
-  quotes.value = known;
-  changed.value = new Set(rows.map(seriesKey));
-}
+/** Whether the archive has quotes of several sources: then each says where it comes from. */
+export const mixed = computed(() => meta.value?.mixed === true);
 
 // One thing a view reads: loading, there, or not to be had.
 

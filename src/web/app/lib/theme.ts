@@ -1,5 +1,6 @@
 /** Light or dark: the system's choice, or the reader's own. */
 import { signal } from "@preact/signals";
+import { keep, kept } from "./kept.ts";
 
 const THEMES = ["system", "light", "dark"] as const;
 
@@ -20,11 +21,7 @@ const system = matchMedia("(prefers-color-scheme: dark)");
 export function nextTheme(): void {
   const next = THEMES[(THEMES.indexOf(theme.value) + 1) % THEMES.length] ?? "system";
   theme.value = next;
-  try {
-    localStorage.setItem(KEY, next);
-  } catch {
-    // A browser that keeps nothing shows the system's choice next time.
-  }
+  keep(KEY, next);
   show();
 }
 
@@ -42,10 +39,6 @@ function show(): void {
 }
 
 function stored(): Theme {
-  try {
-    const kept = localStorage.getItem(KEY);
-    return THEMES.find((each) => each === kept) ?? "system";
-  } catch {
-    return "system";
-  }
+  const known = kept(KEY);
+  return THEMES.find((each) => each === known) ?? "system";
 }

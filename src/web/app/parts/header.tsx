@@ -4,6 +4,7 @@ import { logOut } from "../lib/api.ts";
 import { nowMs } from "../lib/pageClock.ts";
 import { view, VIEWS } from "../lib/router.ts";
 import { connected, meta, now, simulated } from "../lib/store.ts";
+import { FindInstrument } from "./search.tsx";
 import { nextTheme, theme } from "../lib/theme.ts";
 
 /** The bar on top of every view. */
@@ -26,6 +27,7 @@ export function Header() {
           </a>
         ))}
       </nav>
+      <FindInstrument />
       <div class="top-end">
         <Market />
         <Connection />

@@ -1,34 +1,198 @@
-/** A field that finds an instrument of the archive by its name. */
-import { quoteList } from "../lib/store.ts";
+/** A field that finds an instrument of the archive as one types: by symbol, contract or description. */
+import { useEffect, useId, useRef, useState } from "preact/hooks";
+import type { FoundInstrument } from "../../api/types.ts";
+import { ask } from "../lib/api.ts";
+import { recent, remember } from "../lib/recent.ts";
+import { href, path, setParameters, visit } from "../lib/router.ts";
 
-/** The field. `choose` is given the instrument's name. */
-export function InstrumentSearch({
-  label,
-  placeholder,
-  choose,
-}: {
+type Found = { text: string; options: readonly FoundInstrument[] };
+
+/** What stands below a field in which nothing is typed. */
+const lastUsed = (): FoundInstrument[] =>
+  recent.value.map((instrument) => ({ instrument, description: null }));
+
+/** The best matches of what was typed. A server that is away finds nothing: its note stands above the view. */
+async function search(text: string, abort?: AbortSignal): Promise<readonly FoundInstrument[]> {
+  if (text === "") return lastUsed();
+  return ask<FoundInstrument[]>("/api/instruments", { search: text }, abort).catch(() => []);
+}
+
+/** What is found of what is typed, anew with each sign; `search` finds it at once. */
+function useFound(typed: string, open: boolean) {
+  const [found, setFound] = useState<Found>({ text: "", options: [] });
+  useEffect(() => {
+    if (!open) return;
+    const abort = new AbortController();
+    void search(typed, abort.signal).then((options) => {
+      if (!abort.signal.aborted) setFound({ text: typed, options });
+    });
+    return () => abort.abort();
+  }, [typed, open]);
+  const searchNow = async (): Promise<readonly FoundInstrument[]> => {
+    const options = await search(typed);
+    setFound({ text: typed, options });
+    return options;
+  };
+  return { found, search: searchNow };
+}
+
+type Props = {
   label: string;
   placeholder: string;
   choose: (name: string) => void;
-}) {
-  const names = [...new Set((quoteList.value ?? []).map(({ instrument }) => instrument))];
+  /** Whether the key `/` leads to it. */
+  slash?: boolean;
+};
+
+const PLAIN = {
+  autocomplete: "off",
+  spellcheck: false,
+  autocapitalize: "characters",
+  "aria-autocomplete": "list",
+} as const;
+
+/** The next place of so many options, round and round; -1, above the first one, is the field itself. */
+const stepped = (at: number, step: number, count: number): number =>
+  ((at + 1 + step + count + 1) % (count + 1)) - 1;
+
+/** The field. `choose` is given the instrument's name. */
+export function InstrumentSearch({ label, placeholder, choose, slash = false }: Props) {
+  const list = useId();
+  const [text, setText] = useState("");
+  const [open, setOpen] = useState(false);
+  const [at, setAt] = useState(-1);
+  const typed = text.trim();
+  const { found, search: searchNow } = useFound(typed, open);
+  const { options } = found;
+  const close = (): void => {
+    setOpen(false);
+    setAt(-1);
+  };
+  const take = (name: string): void => {
+    close();
+    setText("");
+    remember(name);
+    choose(name);
+  };
+  /** Enter may be quicker than the answer. */
+  const takeBest = async (): Promise<void> => {
+    const best = at >= 0 || found.text === typed ? options : await searchNow();
+    const name = best[Math.max(0, at)]?.instrument;
+    if (name !== undefined) take(name);
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step !== undefined) {
+      event.preventDefault();
+      setOpen(true);
+      setAt(stepped(at, step, options.length));
+    } else if (event.key === "Enter") {
+      event.preventDefault();
+      if (typed !== "" || at >= 0) void takeBest();
+    } else if (event.key === "Escape") {
+      event.preventDefault();
+      if (open) close();
+      else setText("");
+    }
+  };
   return (
-    <>
+    <div class="find">
       <input
-        type="search"
-        list="instruments"
-        aria-label={label}
-        placeholder={placeholder}
-        onChange={(event) => {
-          const name = event.currentTarget.value.trim();
-          if (name !== "") choose(name);
+        {...{ type: "text", role: "combobox", value: text, placeholder, onKeyDown, ...PLAIN }}
+        {...{ "aria-label": label, "aria-expanded": open, "aria-controls": list }}
+        aria-keyshortcuts={slash ? "/" : undefined}
+        aria-activedescendant={open && options[at] ? `${list}-${at}` : undefined}
+        data-slash={slash ? "" : undefined}
+        onFocus={() => setOpen(true)}
+        onBlur={close}
+        onInput={(event) => {
+          close();
+          setText(event.currentTarget.value);
+          setOpen(true);
         }}
       />
-      <datalist id="instruments">
-        {names.map((name) => (
-          <option key={name} value={name} />
-        ))}
-      </datalist>
-    </>
+      <Options {...{ list, label, at, take, open, typed }} found={found} />
+    </div>
   );
+}
+
+type OptionsProps = {
+  list: string;
+  label: string;
+  at: number;
+  take: (name: string) => void;
+  open: boolean;
+  typed: string;
+  found: Found;
+};
+
+function Options({ list, label, at, take, open, typed, found: { text, options } }: OptionsProps) {
+  const chosen = useRef<HTMLLIElement>(null);
+  useEffect(() => chosen.current?.scrollIntoView({ block: "nearest" }), [at]);
+  const none = text === typed && options.length === 0;
+  const heading =
+    typed === ""
+      ? none
+        ? "Type a symbol, a contract such as AAPL 150C, or a name."
+        : "Last used"
+      : none
+        ? `Nothing matches ${typed}.`
+        : "";
+  return (
+    <div class="found" hidden={!open}>
+      {heading !== "" && (
+        <p role="status" class="dim">
+          {heading}
+        </p>
+      )}
+      <ul id={list} role="listbox" aria-label={label}>
+        {options.map(({ instrument, description }, place) => (
+          <li
+            key={instrument}
+            id={`${list}-${place}`}
+            ref={place === at ? chosen : undefined}
+            role="option"
+            aria-selected={place === at}
+            // Before the field loses its focus, and with it the list its place.
+            onPointerDown={(event) => {
+              event.preventDefault();
+              take(instrument);
+            }}
+          >
+            <b>{instrument}</b> <span class="dim">{description ?? ""}</span>
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+/** The one in the bar on top of every view: it leads to the instrument's chart. */
+export function FindInstrument() {
+  return (
+    <InstrumentSearch
+      slash
+      label="Find an instrument"
+      placeholder="Find an instrument  /"
+      choose={(name) => {
+        // What else was chosen for the chart stays.
+        if (path.value === "/instrument") setParameters({ name, source: "", delayed: "" });
+        else visit(href("/instrument", { name }));
+      }}
+    />
+  );
+}
+
+/** Lets the key `/` lead to the search, wherever nobody types. */
+export function startSlash(): void {
+  document.addEventListener("keydown", (event) => {
+    const target = event.target as Element | null;
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (target?.closest("input, textarea, select, [contenteditable]")) return;
+    const field = document.querySelector<HTMLInputElement>("[data-slash]");
+    if (!field) return;
+    event.preventDefault();
+    field.focus();
+    field.select();
+  });
 }

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import type { Problem } from "../../api/types.ts";
 import { ProblemNote } from "../parts/notes.tsx";
 import { ApiProblem, logIn } from "../lib/api.ts";
-import { follow, load } from "../lib/store.ts";
+import { readAndFollow } from "../lib/pageFeed.ts";
 
 /** A form in place of every view. */
 export function LoginView() {
@@ -13,8 +13,7 @@ export function LoginView() {
     event.preventDefault();
     try {
       await logIn(token);
-      await load();
-      follow();
+      readAndFollow();
     } catch (error) {
       if (!(error instanceof ApiProblem)) throw error;
       setProblem(error.problem);

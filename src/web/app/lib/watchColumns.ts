@@ -1,0 +1,100 @@
+/** The columns of the watch table, and which rows stand in it, in which order. Pure. */
+import type { QuoteColumn } from "../../api/quoteTable.ts";
+import type { QuoteRow } from "../../api/types.ts";
+
+/** One column. */
+export type WatchColumn = {
+  key: string;
+  name: string;
+  /** What rows are ordered by; null sorts last. */
+  by: (row: QuoteRow) => number | string | null;
+  /** What of a quote it shows; null: what every row has. */
+  of: QuoteColumn | null;
+  text?: boolean;
+};
+
+const number = (text: string | null): number | null => (text === null ? null : Number(text));
+
+/** A column of numbers. */
+const figure = (key: string, name: string, of: Exclude<QuoteColumn, "description">): WatchColumn => ({
+  ...{ key, name, of },
+  by: (row) => number(row[of]),
+});
+
+/** The first column, which is always there. */
+export const INSTRUMENT: WatchColumn = {
+  ...{ key: "instrument", name: "Instrument", by: ({ instrument }) => instrument, of: null, text: true },
+};
+
+/** Where a row comes from: it stands there where sources are mixed. */
+export const SOURCE: WatchColumn = {
+  ...{ key: "source", name: "Source", by: ({ source }) => source, of: null, text: true },
+};
+
+/** Those that can be chosen, in the order in which they stand. */
+export const COLUMNS: readonly WatchColumn[] = [
+  figure("last", "Last", "last"),
+  figure("change", "Change", "change"),
+  figure("pct", "%", "pctChange"),
+  figure("bid", "Bid", "bid"),
+  figure("ask", "Ask", "ask"),
+  figure("bidSize", "Bid size", "bidSize"),
+  figure("askSize", "Ask size", "askSize"),
+  figure("spread", "Spread", "spread"),
+  figure("volume", "Volume", "volume"),
+  figure("delta", "Delta", "delta"),
+  { key: "age", name: "Age", by: ({ observedAt }) => -Date.parse(observedAt), of: null },
+  { key: "description", name: "Description", by: (row) => row.description, of: "description", text: true },
+];
+
+/** What is shown as long as nobody chooses, by key. */
+export const USUAL: readonly string[] = COLUMNS.map(({ key }) => key).filter(
+  (key) => !["bidSize", "askSize", "delta"].includes(key),
+);
+
+/** Rows in which all words are found. */
+export function matching(rows: readonly QuoteRow[], search: string, kind: string): readonly QuoteRow[] {
+  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
+  if (words.length === 0 && kind === "") return rows;
+  return rows.filter((row) => {
+    if (kind === "securities" && row.optionType !== null) return false;
+    if (kind === "options" && row.optionType === null) return false;
+    return words.every((word) => textOf(row).includes(word));
+  });
+}
+
+/** What rows are searched in, made once a row and not once a letter. */
+const texts = new WeakMap<QuoteRow, string>();
+
+function textOf(row: QuoteRow): string {
+  const known = texts.get(row);
+  if (known !== undefined) return known;
+  const text = `${row.instrument} ${row.description ?? ""} ${row.source}`.toLowerCase();
+  texts.set(row, text);
+  return text;
+}
+
+// One for all: to make one takes longer than to compare.
+const collator = new Intl.Collator("en", { numeric: true });
+
+/** @param sort key of a column, `-` before it: downwards; another text leaves the rows as they are */
+export function ordered(rows: readonly QuoteRow[], sort: string): readonly QuoteRow[] {
+  const down = sort.startsWith("-");
+  const column = [INSTRUMENT, ...COLUMNS, SOURCE].find(({ key }) => key === sort.replace("-", ""));
+  if (!column) return rows;
+  return rows
+    .map((row) => ({ row, by: column.by(row) }))
+    .sort(({ by: x }, { by: y }) => {
+      if (x === null || y === null) return x === y ? 0 : x === null ? 1 : -1;
+      const order = typeof x === "string" ? collator.compare(x, String(y)) : x - Number(y);
+      return down ? -order : order;
+    })
+    .map(({ row }) => row);
+}
+
+/** Rows as a watchlist orders its instruments. */
+export function asListed(rows: readonly QuoteRow[], instruments: readonly string[]): readonly QuoteRow[] {
+  const places = new Map(instruments.map((name, place) => [name.toUpperCase(), place]));
+  const place = ({ instrument }: QuoteRow): number => places.get(instrument.toUpperCase()) ?? Infinity;
+  return [...rows].sort((a, b) => place(a) - place(b));
+}

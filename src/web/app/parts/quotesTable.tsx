@@ -1,0 +1,206 @@
+/** The watch table: as many rows as are in sight, of as many as there are. */
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { QuoteRow } from "../../api/types.ts";
+import { SourceTag } from "./notes.tsx";
+import { age, decimal, direction, grouped, padded, placesOf, signed } from "../lib/format.ts";
+import { nowMs } from "../lib/pageClock.ts";
+import { href, setParameters } from "../lib/router.ts";
+import { pieces, useRowWindow } from "../lib/rowWindow.ts";
+import { changed, seriesKey } from "../lib/store.ts";
+import { INSTRUMENT, type WatchColumn } from "../lib/watchColumns.ts";
+
+/** Decimals of each column of prices, so that points stand below each other. */
+type Places = Record<PriceColumn, number>;
+type PriceColumn = (typeof PRICES)[number];
+const PRICES = ["last", "change", "pctChange", "bid", "ask", "spread"] as const;
+
+const placesIn = (rows: readonly QuoteRow[]): Places =>
+  Object.fromEntries(PRICES.map((name) => [name, placesOf(rows.map((row) => row[name]))])) as Places;
+
+type TableProps = {
+  rows: readonly QuoteRow[];
+  /** Those that a search has left out too: columns stay as wide while somebody types. */
+  all: readonly QuoteRow[];
+  /** Besides the first one. */
+  columns: readonly WatchColumn[];
+  sort: string;
+};
+
+/** The table. The arrow keys, Page Up and Down, Home and End go from row to row. */
+export function QuotesTable({ rows, all, columns, sort }: TableProps) {
+  const body = useRef<HTMLTableSectionElement>(null);
+  const { from, to, height } = useRowWindow(body, rows.length);
+  const places = useMemo(() => placesIn(all), [all]);
+  const [focusKey, setFocusKey] = useState("");
+  const moving = useRef(false);
+  const found = focusKey === "" ? -1 : rows.findIndex((row) => seriesKey(row) === focusKey);
+  const focused = Math.max(0, found);
+  useLayoutEffect(() => {
+    if (!moving.current) return;
+    moving.current = false;
+    const row = body.current?.querySelector(`[data-row="${focused}"]`);
+    row?.scrollIntoView({ block: "nearest" });
+    row?.querySelector("a")?.focus({ preventScroll: true });
+  });
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const step = stepOf(event, { page: Math.max(1, to - from - 18), all: rows.length });
+    if (step === null) return;
+    event.preventDefault();
+    const row = rows[Math.min(rows.length - 1, Math.max(0, focused + step))];
+    if (!row) return;
+    moving.current = true;
+    setFocusKey(seriesKey(row));
+  };
+  const headings = [INSTRUMENT, ...columns];
+  return (
+    <div class="scroll watch">
+      <table class="quotes" role="grid" aria-rowcount={rows.length + 1}>
+        <caption class="unseen">
+          The newest quote of each instrument. Arrow keys go from row to row, Enter shows the chart.
+        </caption>
+        <thead role="rowgroup">
+          <tr role="row" aria-rowindex={1}>
+            {headings.map((column) => (
+              <Heading key={column.key} column={column} sort={sort} />
+            ))}
+          </tr>
+        </thead>
+        <tbody role="rowgroup" ref={body} onKeyDown={onKeyDown}>
+          {pieces(rows.length, { from, to }, found < 0 ? null : found).map((piece) => {
+            if ("room" in piece) return <Room rows={piece.room} {...{ height, span: headings.length }} />;
+            const row = rows[piece.row];
+            return (
+              row && (
+                <Row
+                  key={seriesKey(row)}
+                  {...{ row, columns, places, place: piece.row, tabbed: piece.row === focused }}
+                  onFocus={() => setFocusKey(seriesKey(row))}
+                />
+              )
+            );
+          })}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+/** How many rows a key goes on; null: it goes nowhere. */
+function stepOf(event: KeyboardEvent, { page, all }: { page: number; all: number }): number | null {
+  if (event.ctrlKey || event.metaKey || event.altKey) return null;
+  const steps: Record<string, number> = {
+    ...{ ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -all, End: all },
+  };
+  return steps[event.key] ?? null;
+}
+
+/** Where rows would be that are not drawn. */
+function Room({ rows, height, span }: { rows: number; height: number; span: number }) {
+  return (
+    <tr class="room" aria-hidden="true" style={{ height: `${rows * height}px` }}>
+      <td colSpan={span} />
+    </tr>
+  );
+}
+
+function Heading({ column: { key, name, text }, sort }: { column: WatchColumn; sort: string }) {
+  const up = sort === key;
+  const down = sort === `-${key}`;
+  return (
+    <th
+      scope="col"
+      role="columnheader"
+      data-column={key}
+      class={text ? "text" : ""}
+      aria-sort={up ? "ascending" : down ? "descending" : undefined}
+    >
+      <button type="button" onClick={() => setParameters({ sort: up ? `-${key}` : down ? "" : key })}>
+        {name}
+        <i aria-hidden="true">{up ? "▲" : down ? "▼" : ""}</i>
+      </button>
+    </th>
+  );
+}
+
+type RowProps = {
+  row: QuoteRow;
+  columns: readonly WatchColumn[];
+  places: Places;
+  place: number;
+  tabbed: boolean;
+  onFocus: () => void;
+};
+
+function Row({ row, columns, places, place, tabbed, onFocus }: RowProps) {
+  const { instrument, observedAt } = row;
+  const fresh = changed.value.has(seriesKey(row));
+  return (
+    <tr
+      role="row"
+      data-row={place}
+      aria-rowindex={place + 2}
+      data-instrument={instrument}
+      data-fresh={fresh ? observedAt : undefined}
+    >
+      <th scope="row" role="rowheader" class="text" data-column="instrument">
+        <a href={instrumentHref(row)} tabIndex={tabbed ? 0 : -1} onFocus={onFocus}>
+          {instrument}
+        </a>
+        {row.delayed && <span class="tag">delayed</span>}
+      </th>
+      {columns.map(({ key, text }) => (
+        <td
+          role="gridcell"
+          data-column={key}
+          class={`${text ? "text dim" : ""} ${toneOf(key, row)} ${key === "last" && fresh ? "flash" : ""}`}
+          key={key === "last" ? `last ${observedAt}` : key}
+        >
+          <Cell column={key} row={row} places={places} />
+        </td>
+      ))}
+    </tr>
+  );
+}
+
+function toneOf(column: string, { change, pctChange }: QuoteRow): string {
+  const tones: Record<string, string> = {
+    ...{ last: "strong", change: direction(change), pct: direction(pctChange) },
+    ...{ spread: "dim", age: "dim", bidSize: "dim", askSize: "dim" },
+  };
+  return tones[column] ?? "";
+}
+
+function Cell({ column, row, places }: { column: string; row: QuoteRow; places: Places }) {
+  switch (column) {
+    case "change":
+      return padded(signed(row.change), places.change);
+    case "pct":
+      return padded(signed(row.pctChange), places.pctChange);
+    case "last":
+    case "bid":
+    case "ask":
+    case "spread":
+      return padded(decimal(row[column]), places[column]);
+    case "bidSize":
+    case "askSize":
+    case "volume":
+      return grouped(row[column]);
+    case "age":
+      return age(row.observedAt, nowMs.value);
+    case "source":
+      return <SourceTag source={row.source} name={row.sourceName} />;
+    case "description":
+      return row.description ?? "";
+    default:
+      return decimal(row.delta);
+  }
+}
+
+/** Where one series is shown. */
+function instrumentHref({ instrument, sourceId, delayed }: QuoteRow): string {
+  return href("/instrument", {
+    name: instrument,
+    source: String(sourceId),
+    ...(delayed && { delayed: "true" }),
+  });
+}
