@@ -10,7 +10,7 @@ import { PACKAGE_ROOT } from "../packageRoot.ts";
 import { refusal } from "./live.ts";
 
 /** Paths of the page: each is a view, drawn by the same document. */
-const VIEW_PATHS = ["/", "/quotes", "/instrument", "/chain", "/coverage"];
+const VIEW_PATHS = ["/", "/quotes", "/instrument", "/chain", "/coverage", "/health", "/jobs", "/accounts"];
 
 const PAGE = "index.html";
 

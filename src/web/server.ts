@@ -14,6 +14,7 @@ import { type NowSources, refusal } from "./live.ts";
 import { addMachines, type Machines } from "./monitoring/machineRoutes.ts";
 import { createNowReader } from "./now.ts";
 import { readHasSimulatedRows, readQuotesSince } from "../archive/dashboard/quotes.ts";
+import type { JobsView } from "./api/operatorTypes.ts";
 import type { Meta } from "./api/types.ts";
 
 /** What the server is made of. */
@@ -39,6 +40,8 @@ export type WebOptions = {
   calendar: Calendar;
   /** The Now view's facts. */
   sources: NowSources;
+  /** The job files and their plan; without it there is no such view. */
+  jobs?: () => Promise<JobsView>;
   /** What `/metrics` and `/readyz` answer; without it there is `/healthz` alone. */
   machines?: Machines;
 };
@@ -65,7 +68,9 @@ export async function startWeb(options: WebOptions): Promise<Web> {
   const now = createNowReader({ pool, clock, log, sources, calendar });
   await installGuard(app, { token, names, clock });
   addMachines(app, { machines: options.machines ?? null, log });
-  addApi(app, { pool, log, address, now, meta: createMetaReader(options) });
+  const configured = sources.feed.simulated ? ("simulated" as const) : ("account" as const);
+  const operator = { clock, configured, jobs: options.jobs ?? null };
+  addApi(app, { pool, log, address, now, operator, meta: createMetaReader(options) });
   const endEvents = addEvents(app, { clock, log, now, quotesSince: (since) => readQuotesSince(pool, since) });
   await serveAssets(app);
   try {

@@ -14,6 +14,7 @@ import { readCoverageView, readMisses } from "../../archive/dashboard/coverageVi
 import { readNames, readQuotes } from "../../archive/dashboard/quotes.ts";
 import type { ApiError, Bar, Interval, Meta, NowView, SourceKind } from "./types.ts";
 import { harmless } from "../../read/cell.ts";
+import { addOperatorRoutes, type OperatorOptions } from "./operatorRoutes.ts";
 
 /** What the routes are made of. */
 type ApiOptions = {
@@ -23,10 +24,11 @@ type ApiOptions = {
   address: string;
   meta: () => Promise<Meta>;
   now: () => Promise<NowView>;
+  operator: Omit<OperatorOptions, "pool">;
 };
 
 /** Adds the routes below `/api/`. */
-export function addApi(app: FastifyInstance, { pool, log, address, meta, now }: ApiOptions): void {
+export function addApi(app: FastifyInstance, { pool, log, address, meta, now, operator }: ApiOptions): void {
   const get = <Schema extends z.ZodType>(
     path: string,
     schema: Schema | null,
@@ -67,6 +69,7 @@ export function addApi(app: FastifyInstance, { pool, log, address, meta, now }: 
   );
   get("/api/coverage", coverageQuery, ({ from, to }) => readCoverageView(pool, from, to));
   get("/api/misses", missesQuery, (query) => readMisses(pool, query));
+  addOperatorRoutes(get, { pool, ...operator });
 }
 
 function refused({ issues }: z.ZodError): ApiError {

@@ -5,9 +5,12 @@ import { ProblemNote } from "./parts/notes.tsx";
 import { tokenWanted } from "./lib/api.ts";
 import { path, VIEWS } from "./lib/router.ts";
 import { meta, simulated, trouble } from "./lib/store.ts";
+import { AccountsPage } from "./views/accounts.tsx";
 import { ChainView } from "./views/chain.tsx";
 import { CoveragePage } from "./views/coverage.tsx";
+import { HealthPage } from "./views/health.tsx";
 import { InstrumentView } from "./views/instrument.tsx";
+import { JobsPage } from "./views/jobs.tsx";
 import { LoginView } from "./views/login.tsx";
 import { NowPage } from "./views/now.tsx";
 import { QuotesView } from "./views/quotes.tsx";
@@ -46,6 +49,12 @@ function View() {
       return <ChainView />;
     case "/coverage":
       return <CoveragePage />;
+    case "/health":
+      return <HealthPage />;
+    case "/jobs":
+      return <JobsPage />;
+    case "/accounts":
+      return <AccountsPage />;
     default:
       return <h1 tabIndex={-1}>There is no such view</h1>;
   }

@@ -8,6 +8,7 @@ import "./style/base.css";
 import "./style/frame.css";
 import "./style/parts.css";
 import "./style/views.css";
+import "./style/operator.css";
 import { render } from "preact";
 import { App } from "./app.tsx";
 import { startClock } from "./lib/pageClock.ts";

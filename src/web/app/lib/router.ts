@@ -8,6 +8,9 @@ export const VIEWS = [
   { path: "/instrument", name: "Instrument" },
   { path: "/chain", name: "Chain" },
   { path: "/coverage", name: "Coverage" },
+  { path: "/health", name: "Health" },
+  { path: "/jobs", name: "Jobs" },
+  { path: "/accounts", name: "Accounts" },
 ] as const;
 
 const address = signal(new URL(location.href));
