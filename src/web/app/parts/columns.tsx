@@ -13,6 +13,9 @@ export type Column = {
 
 const HEIGHT = 100;
 
+/** More columns than these stand without a gap: of a pixel nothing can be spared. */
+const MOST_APART = 200;
+
 /**
  * The picture. Columns stand where their time is, so that a time without one is a hole.
  *
@@ -69,6 +72,7 @@ export function Columns({
             <Stack
               {...{ column, scale }}
               x={(Date.parse(column.at) - fromMs) / span.widthMs}
+              gap={width > MOST_APART ? 0 : 0.08}
               pressed={choose !== undefined}
             />
           </g>
@@ -93,11 +97,13 @@ function Stack({
   column: { parts },
   x,
   scale,
+  gap,
   pressed,
 }: {
   column: Column;
   x: number;
   scale: number;
+  gap: number;
   pressed: boolean;
 }) {
   let top = HEIGHT;
@@ -110,7 +116,7 @@ function Stack({
           // What is there is seen, however little it is beside the rest.
           const height = Math.max(2, value * scale);
           top -= height;
-          return <rect key={tone} data-tone={tone} x={x + 0.08} width="0.84" y={top} height={height} />;
+          return <rect key={tone} data-tone={tone} x={x + gap} width={1 - 2 * gap} y={top} height={height} />;
         })}
     </>
   );

@@ -71,7 +71,7 @@ function HoleTable({ holes, total }: HolesView) {
   return (
     <div>
       <div class="scroll tall" tabIndex={0} role="region" aria-label="Slots that missed">
-        <table>
+        <table class="stacks">
           <thead>
             <tr>
               <th scope="col" class="text">
@@ -114,7 +114,7 @@ function Hole({ hole, several }: { hole: HoleRow; several: boolean }) {
   const why = Object.entries(reasons).sort(([, one], [, other]) => other - one);
   return (
     <tr aria-selected={chosen}>
-      <td class="text">
+      <td class="text" data-name="Slot">
         <button
           type="button"
           class="plain"
@@ -124,13 +124,21 @@ function Hole({ hole, several }: { hole: HoleRow; several: boolean }) {
           {dayAndTime(at)}
         </button>
       </td>
-      <td class="text">{job}</td>
-      {several && <td class="text">{account}</td>}
-      <td>
+      <td class="text" data-name="Job">
+        {job}
+      </td>
+      {several && (
+        <td class="text" data-name="Account">
+          {account}
+        </td>
+      )}
+      <td data-name="Stored">
         {grouped(stored)} <span class="dim">of {grouped(due)}</span>
       </td>
-      <td>{grouped(missed)}</td>
-      <td class="text">{why.map(([reason, n]) => `${reasonOf(reason).title} ${grouped(n)}`).join(", ")}</td>
+      <td data-name="Missed">{grouped(missed)}</td>
+      <td class="text" data-name="Why">
+        {why.map(([reason, n]) => `${reasonOf(reason).title} ${grouped(n)}`).join(", ")}
+      </td>
     </tr>
   );
 }
@@ -202,7 +210,7 @@ function Calls({ calls, slotAt, several }: { calls: readonly SlotCall[]; slotAt:
   return (
     <>
       <div class="scroll tall" tabIndex={0} role="region" aria-label="Calls of this slot">
-        <table class="calls">
+        <table class="calls stacks">
           <thead>
             <tr>
               {[...(several ? ["Account"] : []), ...HEADINGS].map((name) => (
@@ -232,16 +240,27 @@ function CallRow({ call, slotAt, several }: { call: SlotCall; slotAt: string; se
   const afterMs = Date.parse(observedAt) - Date.parse(slotAt);
   return (
     <tr data-outcome={outcome}>
-      {several && <td class="text">{account}</td>}
-      <td class="text">{asked}</td>
-      <td class="text">{outcome}</td>
-      <td>{httpStatus}</td>
-      <td title={`sent ${exchangeTime(requestedAt)}, answered ${exchangeTime(observedAt)} ${ZONE_NAME}`}>
+      {several && (
+        <td class="text" data-name="Account">
+          {account}
+        </td>
+      )}
+      <td class="text" data-name="Asked for">
+        {asked}
+      </td>
+      <td class="text" data-name="Outcome">
+        {outcome}
+      </td>
+      <td data-name="HTTP">{httpStatus}</td>
+      <td
+        data-name="After the slot"
+        title={`sent ${exchangeTime(requestedAt)}, answered ${exchangeTime(observedAt)} ${ZONE_NAME}`}
+      >
         {late(afterMs)}
       </td>
-      <td>{used === null ? "–" : `${used} of ${limit ?? "–"}`}</td>
-      <td>{bytes(bodyBytes)}</td>
-      <td class="text">
+      <td data-name="Used">{used === null ? "–" : `${used} of ${limit ?? "–"}`}</td>
+      <td data-name="Bytes">{bytes(bodyBytes)}</td>
+      <td class="text" data-name="Journal">
         {call.segment} <span class="dim">at {call.offset}</span>
       </td>
     </tr>

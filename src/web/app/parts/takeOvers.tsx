@@ -21,8 +21,8 @@ export function TakeOvers({ rows }: { rows: readonly TakeOver[] }) {
   if (rows.length === 0)
     return <Empty title="None in this time">Each account stayed with the collector that called it.</Empty>;
   return (
-    <div class="scroll tall" tabIndex={0} role="region" aria-label="Accounts that changed hands">
-      <table class="taken">
+    <div class="scroll tall" tabIndex={0} role="region" aria-label="Take-overs, newest first">
+      <table class="taken stacks">
         <thead>
           <tr>
             {[`Time, ${ZONE_NAME}`, "Account", "Now called by", "Before", "Why"].map((name) => (
@@ -39,11 +39,21 @@ export function TakeOvers({ rows }: { rows: readonly TakeOver[] }) {
               data-how={how}
               data-fresh={nowMs.value - Date.parse(at) < FRESH_MS ? "" : undefined}
             >
-              <td class="text">{dayAndTime(at)}</td>
-              <td class="text">{account}</td>
-              <td class="text">{collector}</td>
-              <td class="text dim">{previous ?? "nobody"}</td>
-              <td class="text">{HOW[how]}</td>
+              <td class="text" data-name="Time">
+                {dayAndTime(at)}
+              </td>
+              <td class="text" data-name="Account">
+                {account}
+              </td>
+              <td class="text" data-name="Now called by">
+                {collector}
+              </td>
+              <td class="text dim" data-name="Before">
+                {previous ?? "nobody"}
+              </td>
+              <td class="text" data-name="Why">
+                {HOW[how]}
+              </td>
             </tr>
           ))}
         </tbody>

@@ -250,7 +250,7 @@ function AskedFor({ job }: { job: JobAsk }) {
   const more = (count: number, shown: readonly string[]): string =>
     count > shown.length ? ` and ${grouped(count - shown.length)} more` : "";
   return (
-    <div class="asked">
+    <div class="asked" tabIndex={0} role="region" aria-label={`What ${job.name} asks for`}>
       {symbolCount > 0 && (
         <p>
           <b>
