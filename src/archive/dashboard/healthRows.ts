@@ -42,7 +42,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
 /** The finest width with at most some hundred columns. */
-export function stepOf({ from, to }: Span): Step {
+function stepOf({ from, to }: Span): Step {
   const spanMs = Date.parse(to) - Date.parse(from);
   if (spanMs <= 12 * HOUR_MS) return "minute";
   return spanMs <= 28 * DAY_MS ? "hour" : "day";

@@ -27,7 +27,7 @@ export type Lateness = {
 };
 
 /** How an account came to a collector; see the column `lease_history.how`. */
-export type HowTaken = "new" | "released" | "restarted" | "expired";
+type HowTaken = "new" | "released" | "restarted" | "expired";
 
 /** An account that a collector took. */
 export type TakeOver = {

@@ -44,7 +44,7 @@ export async function readHoles(
 }
 
 /** Which slot. */
-export type SlotKey = { job: string; at: string; source: SourceKind };
+type SlotKey = { job: string; at: string; source: SourceKind };
 
 /** One slot with its calls; null: the ledger has no such slot. */
 export async function readSlot(pool: Pool, key: SlotKey): Promise<SlotView | null> {

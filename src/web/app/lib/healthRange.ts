@@ -12,7 +12,7 @@ export const HEALTH_SPANS = [
 ] as const;
 
 /** Name of a preset. */
-export type HealthSpan = (typeof HEALTH_SPANS)[number]["name"];
+type HealthSpan = (typeof HEALTH_SPANS)[number]["name"];
 
 /** What is shown; `preset` is undefined where somebody has chosen both ends. Instants are ISO 8601, in whole minutes. */
 type Shown = { from: string; to: string; preset: HealthSpan | undefined };
