@@ -35,7 +35,7 @@ const PURE = [
   "src/schedule/{clockSteps,jobSchedule,jobSchema,slots}.ts",
   "src/accounts/{account,partition,shares}.ts",
   "src/collect/governor/**/*.ts",
-  "src/collect/{askBackoff,badSymbolSearch,batchSize,budgetPlan,budgetWalk,callEnds,callPlan,chainBook,downtime}.ts",
+  "src/collect/{askBackoff,badSymbolSearch,batchSize,budgetPlan,budgetWalk,callEnds,callPlan,chainBook,dayPlan,downtime}.ts",
   "src/collect/{earlierRuns,grouped,outcomes,reserve,slotBook}.ts",
   "src/backfill/progress.ts",
   "src/backfill/csv/{mapSchema,pieces}.ts",

@@ -12,7 +12,7 @@ import { rolldown } from "rolldown";
 const LIBRARY = /^.*[\\/]node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)/;
 
 /** The program, and the threads that it starts. */
-const PROGRAM = ["cli/main", "archive/stretchThread"];
+const PROGRAM = ["cli/main", "archive/stretchThread", "run/planThread"];
 
 /**
  * @param root the checkout

@@ -6,28 +6,18 @@ import { parseDate } from "./arguments.ts";
 import type { AddCommand } from "./command.ts";
 import { printJson } from "./terminal/printJson.ts";
 import { resolve } from "node:path";
-import type { Sharer } from "../accounts/partition.ts";
 import { readLatestQuotes } from "../archive/queries.ts";
-import { FIRST_BATCH_SIZE } from "../collect/batchSize.ts";
 import { grouped } from "../collect/asks.ts";
-import { type BudgetPlan, GOVERNOR_REACH, planAccounts, planBudget } from "../collect/budgetPlan.ts";
+import { GOVERNOR_REACH } from "../collect/budgetPlan.ts";
 import { ChainBook } from "../collect/chainBook.ts";
-import { scheduleJob } from "../schedule/slots.ts";
-import type { DueJob } from "../collect/asks.ts";
+import { type DayPlan, dueOn, nextSession, planDay } from "../collect/dayPlan.ts";
 import { type Job, requireJobs } from "../schedule/readJobs.ts";
 import type { Config } from "../config/loadEnvironment.ts";
-import { instantFromDate } from "../clock.ts";
-import { type Calendar, createCalendar } from "../market/calendar/tradingCalendar.ts";
-import { exchangeDate } from "../market/calendar/dates.ts";
+import { createCalendar } from "../market/calendar/tradingCalendar.ts";
 import { type Edges, Interrupted } from "../run/edges.ts";
 import { archiveExists, requireSchema, withArchive } from "../run/archive.ts";
 import { table } from "./terminal/table.ts";
 import { oneLine, say } from "./terminal/harmless.ts";
-
-/** Days looked ahead for the next session: longer than any closure. */
-const LOOK_AHEAD_DAYS = 14;
-
-const DAY_MS = 86_400_000;
 
 const together = {
   callsPerPass: countJson.describe("Calls of the fullest slot."),
@@ -110,41 +100,7 @@ export const planJson = z.strictObject({
     .describe("Watchlists that are pinned to an account that is not configured: nobody asks for them."),
 });
 
-type PlanJson = z.infer<typeof planJson>;
-
-/** What is said of a part of the plan. */
-const togetherOf = ({ callsPerPass, passMs, fits, missedAtReach, starving }: BudgetPlan) => ({
-  ...{ callsPerPass, passMs, fits, missedAtReach, starving },
-});
-
-type Plan = BudgetPlan & Pick<PlanJson, "limit" | "windowMs" | "accounts" | "withOneMore" | "unasked">;
-
-/** The plan of all accounts. One that asks for everything needs no shares, and no second reckoning. */
-function planOf(due: readonly DueJob[], accounts: readonly Sharer[]): Plan {
-  const [only] = accounts;
-  const alone =
-    accounts.length === 1 && due.every(({ job: { account = only?.name } }) => account === only?.name)
-      ? only
-      : null;
-  const shared = alone ? null : planAccounts(due, accounts, FIRST_BATCH_SIZE);
-  const plans = alone
-    ? [planBudget(due, alone, FIRST_BATCH_SIZE)]
-    : (shared?.accounts.map(({ plan }) => plan) ?? []);
-  const [first] = plans;
-  if (!first) throw new Error("there is no account");
-  return {
-    ...(shared?.total ?? first),
-    limit: accounts.reduce((sum, { limit }) => sum + limit, 0),
-    windowMs: Math.max(...accounts.map(({ windowMs }) => windowMs)),
-    accounts: accounts.map(({ name, limit, windowMs }, place) => {
-      const plan = plans[place] ?? first;
-      const callsADay = plan.slots.reduce((sum, { calls }) => sum + calls, 0);
-      return { name, limit, windowMs, ...togetherOf(plan), callsADay };
-    }),
-    withOneMore: shared && togetherOf(shared.withOneMore),
-    unasked: shared?.unasked ?? [],
-  };
-}
+type Plan = Omit<DayPlan, "hungriest">;
 
 /** One exchange date. */
 export const addPlan: AddCommand = (command, { run, edges }) => {
@@ -175,7 +131,7 @@ async function plan(
   chains.price(prices);
   const due = jobs.flatMap((job) => dueOn(job, day, { calendar, chains }));
   const priceless = [...new Set(jobs.flatMap((job) => chains.expand(job, day).priceless))];
-  const budget = planOf(
+  const { hungriest: _hungriest, ...budget } = planDay(
     due,
     accounts.map(({ name, limit, limitWindowMs }) => ({ name, limit, windowMs: limitWindowMs })),
   );
@@ -192,31 +148,6 @@ async function plan(
     );
   }
   return budget.fits ? 0 : 1;
-}
-
-/** The session that is under way or comes next. */
-function nextSession(calendar: Calendar, now: Date): string {
-  const today = exchangeDate(now);
-  const last = new Date(now.getTime() + LOOK_AHEAD_DAYS * DAY_MS);
-  const sessions = calendar.sessions(today, exchangeDate(last));
-  return sessions.find(({ post }) => post > now)?.date ?? today;
-}
-
-/** A job at each of its slots on an exchange date. */
-function dueOn(
-  job: Job,
-  date: string,
-  { calendar, chains }: { calendar: Calendar; chains: ChainBook },
-): DueJob[] {
-  const { schedule } = scheduleJob(job, calendar);
-  const { contracts, priceless } = chains.expand(job, date);
-  const symbols = [...new Set([...job.symbols, ...priceless])];
-  // An exchange's day lies within two of UTC; slots are kept by the date the exchange's clock shows at them.
-  const midnight = Date.parse(`${date}T00:00:00Z`);
-  return schedule
-    .slotsBetween(new Date(midnight - 1), new Date(midnight + 2 * DAY_MS))
-    .filter((slot) => exchangeDate(slot) === date)
-    .map((slot) => ({ job, slotAt: instantFromDate(slot), ...schedule.endOf(slot), symbols, contracts }));
 }
 
 async function lastPrices(
@@ -310,7 +241,7 @@ function oneMore({ fits, passMs }: Plan, more: NonNullable<Plan["withOneMore"]>)
   return `${account} a pass takes ${duration(more.passMs)}, not ${duration(passMs)}.`;
 }
 
-function verdict({ fits, fitsEveryMs, starving, missedAtReach, jobs }: BudgetPlan): string {
+function verdict({ fits, fitsEveryMs, starving, missedAtReach, jobs }: Plan): string {
   if (fits && missedAtReach > 0) {
     const due = jobs.reduce((sum, job) => sum + job.due, 0);
     return [
@@ -330,7 +261,7 @@ function verdict({ fits, fitsEveryMs, starving, missedAtReach, jobs }: BudgetPla
 const MOST_BATCHES = 12;
 
 /** Slots and calls of each hour of New York, and the most calls of one of its minutes. */
-function hoursOf({ slots }: BudgetPlan): { hour: string; slots: number; calls: number; most: number }[] {
+function hoursOf({ slots }: Plan): { hour: string; slots: number; calls: number; most: number }[] {
   const minutes = grouped(slots, ({ at }) => newYorkTime(at));
   const hours = grouped([...minutes], ([time]) => `${time.slice(0, 2)}:00`);
   return [...hours].map(([hour, ofHour]) => {

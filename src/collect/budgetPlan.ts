@@ -51,6 +51,8 @@ export type BudgetPlan = {
   missedAtReach: number;
   /** The jobs that do not fit. */
   starving: string[];
+  /** Instruments that no call reaches in time, and at how many slots of the day: those with the most, some of them. */
+  hungriest: { instrument: string; slots: number }[];
   /**
    * The shortest interval that fits, in ms: for all of it together while it fits; else for the starving jobs, the
    * others as they are, and null when an hour is too short.
@@ -76,6 +78,9 @@ const MINUTE_MS = 60_000;
  * docs/decisions/governor.md; `npm run bench:governor` holds it to that.
  */
 export const GOVERNOR_REACH = 0.99;
+
+/** Starving instruments that are named. */
+const MOST_HUNGRY = 50;
 
 /** Intervals that cron can say, in minutes. */
 const INTERVALS = [2, 3, 4, 5, 6, 10, 12, 15, 20, 30, 60];
@@ -106,6 +111,7 @@ export function planBudget(due: readonly DueJob[], governor: GovernorConfig, bat
     fits: starving.length === 0,
     missedAtReach: starving.length > 0 ? 0 : missedAt(gapMs / GOVERNOR_REACH, due, batchSize),
     starving,
+    hungriest: hungriestOf(walk.hungry),
     fitsEveryMs: starving.length === 0 ? passMs : shortestInterval(due, starving, { gapMs, batchSize }),
   };
 }
@@ -176,12 +182,43 @@ function totalOf(plans: readonly BudgetPlan[]): BudgetPlan {
   const passMs = Math.max(0, ...plans.map((plan) => plan.passMs));
   return {
     ...{ slots, jobs, starving, fits, passMs },
+    // An instrument has one account, but for its delayed quotes.
+    hungriest: hungriestOf(plans.flatMap((plan) => plan.hungriest.map((one) => [one.instrument, one.slots]))),
     batches: plans.flatMap(({ batches }) => batches),
     callsPerPass: Math.max(0, ...slots.map(({ calls }) => calls)),
     fullPassMs: latest(plans.map(({ fullPassMs }) => fullPassMs)),
     missedAtReach: fits ? sumOf(plans.map(({ missedAtReach }) => missedAtReach)) : 0,
     fitsEveryMs: fits ? passMs : latest(plans.filter((plan) => !plan.fits).map((plan) => plan.fitsEveryMs)),
   };
+}
+
+function hungriestOf(hungry: Iterable<readonly [string, number]>): BudgetPlan["hungriest"] {
+  return [...hungry]
+    .map(([instrument, slots]) => ({ instrument, slots }))
+    .sort((a, b) => b.slots - a.slots || (a.instrument < b.instrument ? -1 : 1))
+    .slice(0, MOST_HUNGRY);
+}
+
+/**
+ * Calls of each minute of a day, of all accounts together, by its time in epoch ms.
+ *
+ * @param accounts those that share what is due; one alone asks for everything
+ */
+export function callsByMinute(
+  due: readonly DueJob[],
+  accounts: readonly Sharer[],
+  batchSize: number,
+): Map<number, number> {
+  const ownerOf = accounts.length > 1 ? partition(wantedOf(due), accounts) : null;
+  const shares = ownerOf
+    ? accounts.map(({ name }) => ownedOf(due, (asked, delayed) => ownerOf(asked, delayed) === name))
+    : [due];
+  const minutes = new Map<number, number>();
+  for (const [slotAt, { length }] of shares.flatMap((share) => [...callsBySlot(share, batchSize)])) {
+    const minute = Math.floor(Date.parse(slotAt) / MINUTE_MS) * MINUTE_MS;
+    minutes.set(minute, (minutes.get(minute) ?? 0) + length);
+  }
+  return minutes;
 }
 
 function sumOf(counts: readonly number[]): number {
@@ -274,6 +311,8 @@ function slotsInOrder(due: readonly DueJob[]): [string, DueJob[]][] {
 type BudgetWalk = {
   /** Instruments that no call reached in time, by job; jobs without any are left out. */
   starved: Map<string, number>;
+  /** At how many slots each of them starved, once for each job. */
+  hungry: Map<string, number>;
   /** When the last call of each slot left, ms after it, by its time; null where some never did. */
   doneMs: Map<string, number | null>;
   /** When everything had been asked once, ms after the first slot; null when something never was. */
@@ -293,6 +332,7 @@ class Walker {
   readonly #gapMs: number;
   readonly #batchSize: number;
   readonly #starved = new Map<string, number>();
+  readonly #hungry = new Map<string, number>();
   readonly #doneMs = new Map<string, number | null>();
   /** When each instrument was asked first, and last. */
   readonly #firstMs = new Map<string, number>();
@@ -334,6 +374,7 @@ class Walker {
     const complete = [...due].every((names) => names.every((name) => this.#firstMs.has(name)));
     return {
       starved: this.#starved,
+      hungry: this.#hungry,
       doneMs: this.#doneMs,
       fullPassMs: complete ? passes.reduce((longest, each) => Math.max(longest, each), 0) : null,
     };
@@ -351,6 +392,11 @@ class Walker {
       if (this.#doneMs.get(slotAt) !== null) this.#doneMs.set(slotAt, atMs - Date.parse(slotAt));
   }
 
+  #starve({ subject: { name }, by }: Ask, left: Wishes | null): void {
+    const lost = by.wants.length - (left?.wants.length ?? 0);
+    this.#hungry.set(name, (this.#hungry.get(name) ?? 0) + lost);
+  }
+
   /** What is wanted still; the rest is starved. */
   #lasting(groups: readonly AskGroup[], atMs: number): Ask[] {
     type Fate = { by: Wishes; left: Wishes | null; count: number };
@@ -365,7 +411,10 @@ class Walker {
         if (fate.count === 0) known.set(by, fate);
         fate.count += 1;
         if (fate.left === by) lasting.push(ask);
-        else if (fate.left) lasting.push({ subject: ask.subject, by: fate.left });
+        else {
+          this.#starve(ask, fate.left);
+          if (fate.left) lasting.push({ subject: ask.subject, by: fate.left });
+        }
       }
     for (const [{ wants }, { count }] of known)
       for (const { job, slotAt } of wants.filter(({ deadlineMs }) => deadlineMs <= atMs)) {

@@ -142,7 +142,7 @@ function watchJobs(
 }
 
 /** Names, sizes and times of all files, as one text. */
-async function signature(dir: string, others: readonly string[]): Promise<string> {
+export async function signature(dir: string, others: readonly string[]): Promise<string> {
   const names = await readdir(dir).catch(() => []);
   const paths = [...names.sort().map((name) => join(dir, name)), ...others];
   const parts = await Promise.all(

@@ -7,6 +7,7 @@ import { readJobs } from "../schedule/readJobs.ts";
 import { addDays, exchangeInstant } from "../market/calendar/dates.ts";
 import { createCalendar, type Calendar } from "../market/calendar/tradingCalendar.ts";
 import { startWeb, type Web } from "../web/server.ts";
+import { createJobsReader } from "./jobsView.ts";
 import { VERSION } from "./version.ts";
 import { type Watched, webSources } from "./webSources.ts";
 import { readLag } from "../archive/loadPosition.ts";
@@ -39,6 +40,7 @@ export async function openWeb(watched: Watched, log: Log): Promise<Web> {
     address: archive.address,
     calendar,
     sources,
+    jobs: createJobsReader({ config, reader, clock }),
     machines: await openMonitoring(watched, { now: sources, calendar }),
   });
 }

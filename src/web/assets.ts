@@ -10,7 +10,8 @@ import { PACKAGE_ROOT } from "../packageRoot.ts";
 import { refusal } from "./live.ts";
 
 /** Paths of the page: each is a view, drawn by the same document. */
-const VIEW_PATHS = ["/", "/quotes", "/instrument", "/chain", "/coverage", "/help", "/help/*"];
+const VIEWS = ["quotes", "instrument", "chain", "coverage", "health", "jobs", "accounts", "help"];
+const VIEW_PATHS = ["/", ...VIEWS.map((view) => `/${view}`), "/help/*"];
 
 const PAGE = "index.html";
 

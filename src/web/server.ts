@@ -15,6 +15,7 @@ import { type NowSources, refusal } from "./live.ts";
 import { addMachines, type Machines } from "./monitoring/machineRoutes.ts";
 import { createNowReader } from "./now.ts";
 import { readQuotesSince, readSourcesStored } from "../archive/dashboard/quotes.ts";
+import type { JobsView } from "./api/operatorTypes.ts";
 import type { Meta } from "./api/types.ts";
 
 /** What the server is made of. */
@@ -40,6 +41,8 @@ export type WebOptions = {
   calendar: Calendar;
   /** The Now view's facts. */
   sources: NowSources;
+  /** The job files and their plan; without it there is no such view. */
+  jobs?: () => Promise<JobsView>;
   /** What `/metrics` and `/readyz` answer; without it there is `/healthz` alone. */
   machines?: Machines;
 };
@@ -68,7 +71,9 @@ export async function startWeb(options: WebOptions): Promise<Web> {
   addMachines(app, { machines: options.machines ?? null, log });
   addPacking(app);
   const events = createEvents({ clock, log, now, quotesSince: (since) => readQuotesSince(pool, since) });
-  addApi(app, { pool, log, address, now, events, meta: createMetaReader(options) });
+  const configured = sources.feed.simulated ? ("simulated" as const) : ("account" as const);
+  const operator = { clock, configured, jobs: options.jobs ?? null };
+  addApi(app, { pool, log, address, now, events, operator, meta: createMetaReader(options) });
   await serveAssets(app);
   try {
     const listening = await app.listen({ host, port });

@@ -16,6 +16,15 @@ import { loadingWorld } from "../support/loading.ts";
 
 const MINUTE_MS = 60_000;
 
+const minuteOf = (ms: number): number => Math.floor(ms / MINUTE_MS);
+
+/** The service's own count, of the calls of a minute. */
+const limitHeaders = (used: number): Record<string, string> => ({
+  "x-ratelimit-used": String(used),
+  "x-ratelimit-remaining": String(60 - used),
+  "x-ratelimit-limit": "60",
+});
+
 /** One, and what time it is there. */
 export type NewcomersArchive = { pool: pg.Pool; now: Instant };
 
@@ -49,6 +58,9 @@ export async function newcomersArchive(start: string, minutes: number): Promise<
       answers.push({
         ...answerRecord(call.observedAt as Instant, "", { source: SOURCE, request, jobs: names, slotAt }),
         ...{ requestedAt: instantFromDate(new Date(call.sentAt)), body: bodies.get(call) as Buffer },
+        headers: limitHeaders(
+          world.calls.filter(({ sentAt }) => minuteOf(sentAt) === minuteOf(call.sentAt)).length,
+        ),
       });
       await Promise.resolve();
     },

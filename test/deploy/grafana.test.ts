@@ -1,40 +1,10 @@
-import { readdirSync } from "node:fs";
 import { describe, expect, test } from "@jest/globals";
 import { fillFixture, FIXTURE_AS_OF } from "../../scripts/sql/fixture.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { joinFleet } from "../support/fleetRows.ts";
 import { fileText, yamlOf } from "./files.ts";
+import { dashboards, DIR, expandedAt, type Values } from "./grafanaSql.ts";
 
-type Target = { refId: string; datasource: { type: string; uid: string }; format: string; rawSql: string };
-type Panel = {
-  id: number;
-  type: string;
-  title: string;
-  datasource: { uid: string };
-  gridPos: { x: number; y: number; w: number; h: number };
-  targets: Target[];
-};
-type Variable = {
-  name: string;
-  type: string;
-  query: string;
-  datasource?: { uid: string };
-  current: { value?: string };
-};
-type Dashboard = {
-  uid: string;
-  title: string;
-  timezone: string;
-  schemaVersion: number;
-  panels: Panel[];
-  templating: { list: Variable[] };
-};
-
-const DIR = "deploy/grafana/dashboards";
-const dashboards = readdirSync(new URL(`../../${DIR}`, import.meta.url)).map((name) => ({
-  name,
-  dashboard: JSON.parse(fileText(`${DIR}/${name}`)) as Dashboard,
-}));
 const { datasources } = yamlOf<{
   datasources: { uid: string; type: string; user: string; secureJsonData: object }[];
 }>("deploy/grafana/provisioning/datasources/quotekeeper.yaml");
@@ -82,37 +52,10 @@ await client.query(`set quotekeeper.as_of = '${FIXTURE_AS_OF}'`);
 
 const FROM = "2026-11-20T05:00:00Z";
 const TO = "2026-11-21T05:00:00Z";
-type Values = Record<string, string | readonly string[]>;
 const ACCOUNTS = ["default", "it's second"];
 const VALUES: Values = { source: "account", instrument: "AAPL", bars: "5m", account: ACCOUNTS };
 
-/** SQL as Grafana sends it: macros of its PostgreSQL data source, then the dashboard's variables. */
-function expanded(sql: string, values = VALUES): string {
-  const seconds = (text: string): number => {
-    const [, count = "5", unit = "m"] = /^'?(\d+)([smh])'?$/.exec(text === "$__interval" ? "5m" : text) ?? [];
-    return Number(count) * { s: 1, m: 60, h: 3_600 }[unit as "s" | "m" | "h"];
-  };
-  const group = (column: string, interval: string): string =>
-    `floor(extract(epoch from ${column})/${seconds(interval)})*${seconds(interval)}`;
-  return sql
-    .replace(
-      /\$__timeGroupAlias\(([\w.]+), ('\w+'|\$__interval)\)/g,
-      (_, column: string, interval: string) => `${group(column, interval)} AS "time"`,
-    )
-    .replace(/\$__timeGroup\(([\w.]+), ('\w+'|\$__interval)\)/g, (_, column: string, interval: string) =>
-      group(column, interval),
-    )
-    .replace(/\$__timeFilter\(([\w.]+)\)/g, `$1 BETWEEN '${FROM}' AND '${TO}'`)
-    .replaceAll("$__timeFrom()", `'${FROM}'`)
-    .replaceAll("$__timeTo()", `'${TO}'`)
-    .replace(/\$\{(\w+):sqlstring\}/g, (_, name: string) =>
-      [values[name] ?? ""]
-        .flat()
-        .map((value) => `'${value.replaceAll("'", "''")}'`)
-        .join(),
-    )
-    .replace(/\$\{(\w+):raw\}/g, (_, name: string) => String(values[name] ?? ""));
-}
+const expanded = (sql: string, values = VALUES): string => expandedAt(sql, values, { from: FROM, to: TO });
 
 /** What a panel of the collection's health shows. */
 async function shownBy(title: string, values: Values = VALUES): Promise<Record<string, unknown>[]> {

@@ -92,16 +92,11 @@ describe("the routes of the dashboard", () => {
     const closed = new Set(routes.map(({ path }) => path).filter((path) => !isOpen(path) && !isPage(path)));
 
     expect([...closed].sort()).toEqual([
-      ...[
-        "/api/bars",
-        "/api/bars.csv",
-        "/api/bars/misses",
-        "/api/chain",
-        "/api/chain.csv",
-        "/api/chain/term",
-      ],
-      ...["/api/chains", "/api/coverage", "/api/events", "/api/instruments", "/api/logout", "/api/meta"],
-      ...["/api/misses", "/api/now", "/api/quotes", "/docs/dashboard.json", "/metrics", "/readyz"],
+      ...["/api/accounts", "/api/bars", "/api/bars.csv", "/api/bars/misses", "/api/chain"],
+      ...["/api/chain.csv", "/api/chain/term", "/api/chains", "/api/coverage", "/api/events"],
+      ...["/api/health", "/api/holes", "/api/instruments", "/api/jobs", "/api/logout"],
+      ...["/api/meta", "/api/misses", "/api/now", "/api/quotes", "/api/slot"],
+      ...["/docs/dashboard.json", "/metrics", "/readyz"],
     ]);
   });
 

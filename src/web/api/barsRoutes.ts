@@ -1,5 +1,4 @@
 /** The routes that the instrument's chart is drawn from: bars, what is missing between them, and both as a file. */
-import type { FastifyReply } from "fastify";
 import type pg from "pg";
 import { z } from "zod";
 import { readBars } from "../../archive/dashboard/bars.ts";
@@ -8,14 +7,7 @@ import { INTERVALS } from "../../archive/dashboard/widths.ts";
 import { barsCsv } from "./barsFile.ts";
 import { csvName } from "./csv.ts";
 import { INDICATORS, indicatorsOf } from "./indicators.ts";
-import { date, flag, id, name } from "./queryFields.ts";
-
-/** Adds a route whose answer is JSON, unless it says otherwise by the reply. `schema` null: it takes no query. */
-export type Get = <Schema extends z.ZodType>(
-  path: string,
-  schema: Schema | null,
-  answer: (query: z.infer<Schema>, reply: FastifyReply) => Promise<unknown>,
-) => void;
+import { date, flag, type Get, id, name } from "./queryFields.ts";
 
 /** Most instruments beside the one that is drawn. */
 const MOST_COMPARED = 5;

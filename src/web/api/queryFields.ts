@@ -1,5 +1,13 @@
-/** What queries of the API are made of. */
+/** How a route of the API is added, and what its query is made of. */
+import type { FastifyReply } from "fastify";
 import { z } from "zod";
+
+/** Adds a route whose answer is JSON, unless it says otherwise by the reply. `schema` null: it takes no query. */
+export type Get = <Schema extends z.ZodType>(
+  path: string,
+  schema: Schema | null,
+  answer: (query: z.infer<Schema>, reply: FastifyReply) => Promise<unknown>,
+) => void;
 
 /** An exchange date. */
 export const date = z.iso.date();

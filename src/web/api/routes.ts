@@ -12,10 +12,11 @@ import { readChain, readChainKeys, readTerm } from "../../archive/dashboard/chai
 import { readCoverageView, readMisses } from "../../archive/dashboard/coverageView.ts";
 import { findInstruments } from "../../archive/dashboard/findInstruments.ts";
 import { readQuotes } from "../../archive/dashboard/quotes.ts";
-import { addBars, type Get } from "./barsRoutes.ts";
+import { addBars } from "./barsRoutes.ts";
 import { chainCsv } from "./chainCsv.ts";
 import type { Events } from "./events.ts";
-import { date, flag, id, name } from "./queryFields.ts";
+import { addOperatorRoutes, type OperatorOptions } from "./operatorRoutes.ts";
+import { date, flag, type Get, id, name } from "./queryFields.ts";
 import { MOST_NAMES, QUOTE_COLUMNS, tableOf } from "./quoteTable.ts";
 import type { ApiError, Meta, NowView } from "./types.ts";
 
@@ -28,10 +29,12 @@ type ApiOptions = {
   meta: () => Promise<Meta>;
   now: () => Promise<NowView>;
   events: Events;
+  operator: Omit<OperatorOptions, "pool">;
 };
 
 /** Adds the routes below `/api/`. */
-export function addApi(app: FastifyInstance, { pool, log, address, meta, now, events }: ApiOptions): void {
+export function addApi(app: FastifyInstance, options: ApiOptions): void {
+  const { pool, log, address, meta, now, events, operator } = options;
   const get: Get = (path, schema, answer) =>
     void app.get(path, async (request, reply) => {
       reply.header("cache-control", "no-store");
@@ -76,6 +79,7 @@ export function addApi(app: FastifyInstance, { pool, log, address, meta, now, ev
   });
   get("/api/coverage", coverageQuery, ({ from, to }) => readCoverageView(pool, from, to));
   get("/api/misses", missesQuery, (query) => readMisses(pool, query));
+  addOperatorRoutes(get, { pool, ...operator });
 }
 
 function addEventsRoute(app: FastifyInstance, { listen }: Events): void {

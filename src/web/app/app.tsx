@@ -7,9 +7,12 @@ import { ProblemNote } from "./parts/notes.tsx";
 import { AWAY, tokenWanted } from "./lib/api.ts";
 import { view } from "./lib/router.ts";
 import { meta, simulated, trouble } from "./lib/store.ts";
+import { AccountsPage } from "./views/accounts.tsx";
 import { ChainView } from "./views/chain.tsx";
 import { CoveragePage } from "./views/coverage.tsx";
+import { HealthPage } from "./views/health.tsx";
 import { InstrumentView } from "./views/instrument.tsx";
+import { JobsPage } from "./views/jobs.tsx";
 import { LoginView } from "./views/login.tsx";
 import { NowPage } from "./views/now.tsx";
 import { QuotesView } from "./views/quotes.tsx";
@@ -48,6 +51,12 @@ function View() {
       return <ChainView />;
     case "/coverage":
       return <CoveragePage />;
+    case "/health":
+      return <HealthPage />;
+    case "/jobs":
+      return <JobsPage />;
+    case "/accounts":
+      return <AccountsPage />;
     case "/help":
       return <Help />;
     default:

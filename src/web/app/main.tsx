@@ -10,6 +10,7 @@ import "./style/parts.css";
 import "./style/views.css";
 import "./style/find.css";
 import "./style/quotes.css";
+import "./style/operator.css";
 import { render } from "preact";
 import { App } from "./app.tsx";
 import { startFeed } from "./lib/pageFeed.ts";

@@ -8,6 +8,9 @@ export const VIEWS = [
   { path: "/instrument", name: "Instrument" },
   { path: "/chain", name: "Chain" },
   { path: "/coverage", name: "Coverage" },
+  { path: "/health", name: "Health" },
+  { path: "/jobs", name: "Jobs" },
+  { path: "/accounts", name: "Accounts" },
   { path: "/help", name: "Help" },
 ] as const;
 

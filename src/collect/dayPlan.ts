@@ -1,0 +1,106 @@
+/** What the jobs cost over one exchange date, for all accounts: for `quotekeeper plan` and for the dashboard. Pure. */
+import type { Sharer } from "../accounts/partition.ts";
+import { instantFromDate } from "../clock.ts";
+import { exchangeDate } from "../market/calendar/dates.ts";
+import type { Calendar } from "../market/calendar/tradingCalendar.ts";
+import type { Job } from "../schedule/readJobs.ts";
+import { scheduleJob } from "../schedule/slots.ts";
+import type { DueJob } from "./asks.ts";
+import { FIRST_BATCH_SIZE } from "./batchSize.ts";
+import { type BudgetPlan, callsByMinute, planAccounts, planBudget } from "./budgetPlan.ts";
+import type { ChainBook } from "./chainBook.ts";
+
+/** Days looked ahead for the next session: longer than any closure. */
+const LOOK_AHEAD_DAYS = 14;
+
+const DAY_MS = 86_400_000;
+
+/** What is said of a part of the plan. */
+type PlanPart = Pick<BudgetPlan, "callsPerPass" | "passMs" | "fits" | "missedAtReach" | "starving">;
+
+const partOf = ({ callsPerPass, passMs, fits, missedAtReach, starving }: BudgetPlan): PlanPart => ({
+  ...{ callsPerPass, passMs, fits, missedAtReach, starving },
+});
+
+/** The plan of a day. Of several accounts the limit is the sum, and the window the longest. */
+export type DayPlan = BudgetPlan & {
+  limit: number;
+  windowMs: number;
+  /** Each account's share. */
+  accounts: (Sharer & PlanPart & { callsADay: number })[];
+  /** All of it with one more account of 60 calls a minute; null where there is but one account. */
+  withOneMore: PlanPart | null;
+  /** Watchlists that nobody asks for. */
+  unasked: string[];
+};
+
+/** The plan of all accounts. One that asks for everything needs no shares, and no second reckoning. */
+export function planDay(due: readonly DueJob[], accounts: readonly Sharer[]): DayPlan {
+  const [only] = accounts;
+  const alone =
+    accounts.length === 1 && due.every(({ job: { account = only?.name } }) => account === only?.name)
+      ? only
+      : null;
+  const shared = alone ? null : planAccounts(due, accounts, FIRST_BATCH_SIZE);
+  const plans = alone
+    ? [planBudget(due, alone, FIRST_BATCH_SIZE)]
+    : (shared?.accounts.map(({ plan }) => plan) ?? []);
+  const [first] = plans;
+  if (!first) throw new Error("there is no account");
+  return {
+    ...(shared?.total ?? first),
+    limit: accounts.reduce((sum, { limit }) => sum + limit, 0),
+    windowMs: Math.max(...accounts.map(({ windowMs }) => windowMs)),
+    accounts: accounts.map(({ name, limit, windowMs }, place) => {
+      const plan = plans[place] ?? first;
+      const callsADay = plan.slots.reduce((sum, { calls }) => sum + calls, 0);
+      return { name, limit, windowMs, ...partOf(plan), callsADay };
+    }),
+    withOneMore: shared && partOf(shared.withOneMore),
+    unasked: shared?.unasked ?? [],
+  };
+}
+
+/** The session that is under way or comes next. */
+export function nextSession(calendar: Calendar, now: Date): string {
+  const today = exchangeDate(now);
+  const last = new Date(now.getTime() + LOOK_AHEAD_DAYS * DAY_MS);
+  const sessions = calendar.sessions(today, exchangeDate(last));
+  return sessions.find(({ post }) => post > now)?.date ?? today;
+}
+
+/** A job at each of its slots on an exchange date. */
+export function dueOn(
+  job: Job,
+  date: string,
+  { calendar, chains }: { calendar: Calendar; chains: ChainBook },
+): DueJob[] {
+  const { schedule } = scheduleJob(job, calendar);
+  const { contracts, priceless } = chains.expand(job, date);
+  const symbols = [...new Set([...job.symbols, ...priceless])];
+  // An exchange's day lies within two of UTC; slots are kept by the date the exchange's clock shows at them.
+  const midnight = Date.parse(`${date}T00:00:00Z`);
+  return schedule
+    .slotsBetween(new Date(midnight - 1), new Date(midnight + 2 * DAY_MS))
+    .filter((slot) => exchangeDate(slot) === date)
+    .map((slot) => ({ job, slotAt: instantFromDate(slot), ...schedule.endOf(slot), symbols, contracts }));
+}
+
+/** Assumed to be no symbol of anybody: of the length that is just allowed. */
+const ANOTHER_SYMBOL = "ANOTHER.SYMBOL.THAT.NOBODY.ASKED";
+
+/** Calls of the fullest minute of a day. */
+export const mostAMinute = (due: readonly DueJob[], accounts: readonly Sharer[]): number =>
+  Math.max(0, ...callsByMinute(due, accounts, FIRST_BATCH_SIZE).values());
+
+/** The same when a job asks for one symbol more. */
+export function withOneMoreSymbol(due: readonly DueJob[], name: string): DueJob[] {
+  const longer = new Map<readonly string[], readonly string[]>();
+  return due.map((slot) => {
+    if (slot.job.name !== name) return slot;
+    // The slots of a job share their list, by which what follows from it is found out once.
+    const symbols = longer.get(slot.symbols) ?? [...slot.symbols, ANOTHER_SYMBOL];
+    longer.set(slot.symbols, symbols);
+    return { ...slot, symbols };
+  });
+}

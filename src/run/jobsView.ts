@@ -1,0 +1,161 @@
+/**
+ * The job files as the dashboard shows them, with their mistakes and their plan. They are read when they have changed, and
+ * planned once for each change and day, in a thread of its own: thousands of instruments take a second of a processor.
+ */
+import { basename, dirname, resolve } from "node:path";
+import { Worker } from "node:worker_threads";
+import type pg from "pg";
+import { readLastPrices } from "../archive/dashboard/lastPrices.ts";
+import type { Clock } from "../clock.ts";
+import { nextSession } from "../collect/dayPlan.ts";
+import { ACCOUNTS_FILES } from "../config/environment.ts";
+import type { FileProblem } from "../config/yamlFile.ts";
+import type { Config } from "../config/loadEnvironment.ts";
+import { createCalendar } from "../market/calendar/tradingCalendar.ts";
+import { instrumentName, option } from "../market/instrument.ts";
+import type { Chain } from "../market/optionChain.ts";
+import { readTextFile } from "../plainFiles.ts";
+import { cronWords } from "../schedule/cronWords.ts";
+import { type Job, type JobsReport, noJobs, readJobs } from "../schedule/readJobs.ts";
+import type { BrokenFile, JobAsk, JobsView, PlanView } from "../web/api/operatorTypes.ts";
+import { problemOf } from "../web/live.ts";
+import { accountSharer } from "./accountsCalled.ts";
+import { signature } from "./followJobs.ts";
+import { type PlanRequest, planView } from "./planView.ts";
+
+/** Chains whose underlyings have no price yet are looked at again after so many ms. */
+const PRICES_AGAIN_MS = 30_000;
+
+/** Symbols and contracts of a job that are shown. */
+const MOST_SHOWN = 200;
+
+/** Lines shown before and after a mistake, mistakes of a file, and signs of a line. */
+const AROUND = 15;
+const MOST_PROBLEMS = 50;
+const LINE_LENGTH = 200;
+
+/** What the page looks at. */
+type JobsOptions = { config: Config; reader: pg.Pool; clock: Clock };
+
+type Known = { key: string; atMs: number; view: Promise<JobsView> };
+
+/** Tells what the files say now. Never rejects: what is wrong stands in the answer. */
+export function createJobsReader({ config, reader, clock }: JobsOptions): () => Promise<JobsView> {
+  const dir = resolve(config.jobsDir);
+  let others: readonly string[] = [];
+  let known: Known | null = null;
+  const find = async (): Promise<JobsView> => {
+    const report = await readJobs(dir, config);
+    others = report.others;
+    return viewOf(report, { dir, reader, clock });
+  };
+  return async () => {
+    const today = clock.now().toISOString().slice(0, 13);
+    const key = `${today} ${await signature(dir, others)}`;
+    const nowMs = clock.monotonicMs();
+    if (known?.key === key) {
+      const view = await known.view;
+      const waits = (view.plan?.priceless.length ?? 0) > 0 && nowMs - known.atMs >= PRICES_AGAIN_MS;
+      if (!waits) return view;
+    }
+    const view = find().catch((error: Error): JobsView => ({
+      dir,
+      jobs: [],
+      broken: [],
+      plan: null,
+      problem: problemOf(error),
+    }));
+    known = { key, atMs: nowMs, view };
+    return view;
+  };
+}
+
+async function viewOf(
+  report: JobsReport,
+  { dir, reader, clock }: { dir: string; reader: pg.Pool; clock: Clock },
+): Promise<JobsView> {
+  const { jobs, calendar, problems } = report;
+  const view = { dir, jobs: jobs.map(askOf), broken: await brokenFiles(dir, problems) };
+  if (jobs.length === 0)
+    return { ...view, plan: null, problem: problems.length > 0 ? null : problemOf(noJobs(dir)) };
+  // Accounts whose file is wrong are not known, and nothing can be planned without a limit.
+  if (report.accounts.length === 0) return { ...view, plan: null, problem: null };
+  try {
+    const underlyings = jobs.flatMap((job) => job.chains.map(({ underlying }) => underlying));
+    const plan = await planInThread({
+      ...{ jobs, calendar, accounts: report.accounts.map(accountSharer) },
+      prices: await readLastPrices(reader, [...new Set(underlyings)]).catch(() => []),
+      date: nextSession(createCalendar(calendar), clock.now()),
+    });
+    return { ...view, plan, problem: null };
+  } catch (error) {
+    return { ...view, plan: null, problem: problemOf(error as Error) };
+  }
+}
+
+/** Where the program runs from its sources there is no file for a thread, and this one plans. */
+async function planInThread(request: PlanRequest): Promise<PlanView> {
+  if (import.meta.url.endsWith(".ts")) return planView(request);
+  // The programs are built into one folder, and threads beside it (scripts/compile.js).
+  const thread = new Worker(new URL("../run/planThread.js", import.meta.url), { workerData: request });
+  try {
+    return await new Promise<PlanView>((resolvePlan, reject) => {
+      thread.once("message", resolvePlan).once("error", reject);
+      thread.once("exit", () => reject(new Error("the thread that plans has ended")));
+    });
+  } finally {
+    await thread.terminate();
+  }
+}
+
+function askOf(job: Job): JobAsk {
+  const { name, schedule, timezone, session, delayed, priority, account = null, watchlist } = job;
+  return {
+    ...{ name, schedule, timezone, session, delayed, priority, account, watchlist },
+    ...{ file: basename(job.file), words: cronWords(schedule) },
+    ...{ symbols: job.symbols.slice(0, MOST_SHOWN), symbolCount: job.symbols.length },
+    symbolsFile: job.symbolsFile && basename(job.symbolsFile),
+    options: job.options.slice(0, MOST_SHOWN).map((contract) => instrumentName(option(contract))),
+    optionCount: job.options.length,
+    chains: job.chains.map(chainWords),
+  };
+}
+
+/** `AAPL: calls and puts of the next 2 monthly expirations, strikes within 4 % of the last price, every 5`. */
+function chainWords({ underlying, expirations, strikes, types }: Chain): string {
+  const kinds = types.map((type) => `${type.toLowerCase()}s`).join(" and ");
+  const dates = Array.isArray(expirations)
+    ? expirations.join(", ")
+    : `the next ${expirations.next} ${expirations.kind} expirations`;
+  const prices = Array.isArray(strikes)
+    ? `strikes ${strikes.join(", ")}`
+    : `strikes within ${strikes.percent} % of the last price, every ${strikes.step}`;
+  return `${underlying}: ${kinds} of ${dates}, ${prices}`;
+}
+
+async function brokenFiles(dir: string, problems: readonly FileProblem[]): Promise<BrokenFile[]> {
+  const files = [...new Set(problems.map(({ file }) => file))];
+  return Promise.all(
+    files.map(async (file) => {
+      const of = problems.filter((problem) => problem.file === file).slice(0, MOST_PROBLEMS);
+      const told = of.map(({ line, message }) => ({ line, message }));
+      return { file: basename(file), problems: told, lines: await linesAround(dir, file, told) };
+    }),
+  );
+}
+
+/** The text of job files alone: a list of symbols may be somebody's secrets by mistake, and accounts hang on some. */
+async function linesAround(
+  dir: string,
+  file: string,
+  problems: BrokenFile["problems"],
+): Promise<BrokenFile["lines"]> {
+  const isJobFile =
+    dirname(file) === dir && /\.ya?ml$/.test(file) && !ACCOUNTS_FILES.includes(basename(file));
+  const text = isJobFile ? await readTextFile(file).catch(() => "") : "";
+  if (text === "") return [];
+  return text.split("\n").flatMap((content, index) => {
+    const near = problems.some(({ line }) => Math.abs(line - (index + 1)) <= AROUND);
+    return near ? [{ line: index + 1, text: content.slice(0, LINE_LENGTH) }] : [];
+  });
+}

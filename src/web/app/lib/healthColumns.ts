@@ -1,0 +1,87 @@
+/** The figures of Health as columns of its pictures. Pure. */
+import type { HealthView } from "../../api/operatorTypes.ts";
+import type { Column } from "../parts/columns.tsx";
+import { exchangeMoment, exchangeTime, grouped, shortDate, exchangeDateOf } from "./format.ts";
+import { reasonOf } from "./reasons.ts";
+
+/** Outcomes of answers, in the order of the columns' parts. */
+const OUTCOMES: readonly { outcome: string; name: string }[] = [
+  { outcome: "quotes", name: "with quotes" },
+  { outcome: "quota_fault", name: "refused for the limit" },
+  { outcome: "unauthorized", name: "not authorized" },
+  { outcome: "too_long", name: "list too long" },
+  { outcome: "refused", name: "refused" },
+  { outcome: "server_error", name: "the service's fault" },
+  { outcome: "malformed", name: "malformed" },
+];
+
+const nameOf = (outcome: string): string => OUTCOMES.find((one) => one.outcome === outcome)?.name ?? outcome;
+
+type Tones = { tone: string; name: string; text: string }[];
+
+/** A part of a column, by its tone. */
+type Part = { at: string; tone: string; value: number };
+
+/** Answers by outcome. */
+export function callColumns({ calls, step }: HealthView): { columns: Column[]; tones: Tones } {
+  const parts = calls.map(({ at, outcome, calls: value }) => ({ at, tone: outcome, value }));
+  return stacked(parts, { order: OUTCOMES.map(({ outcome }) => outcome), nameOf, step });
+}
+
+/** Misses by reason. */
+export function missColumns({ misses, step }: HealthView): { columns: Column[]; tones: Tones } {
+  const parts = misses.map(({ at, reason, missed }) => ({ at, tone: reason, value: missed }));
+  return stacked(parts, { order: [], nameOf: (reason) => reasonOf(reason).title, step });
+}
+
+/** The most of each column first: the slowest twentieth stands on the median. */
+export function lateColumns({ lateness, step }: HealthView): Column[] {
+  return lateness.map(({ at, medianMs, p95Ms, mostMs, slots, of }) => ({
+    at,
+    parts: [
+      { tone: "median", value: medianMs },
+      { tone: "p95", value: p95Ms - medianMs },
+    ],
+    title: `${columnName(at, step)}: half within ${late(medianMs)}, 95 % within ${late(p95Ms)}, the last ${late(mostMs)} after its slot; measured at ${grouped(slots)} of ${grouped(of)} slots`,
+  }));
+}
+
+/** A lateness: `340 ms`, `12.3 s`, `4 min`. */
+export function late(ms: number): string {
+  if (ms < 1_000) return `${Math.round(ms)} ms`;
+  return ms < 100_000 ? `${(ms / 1_000).toFixed(1)} s` : `${Math.round(ms / 60_000)} min`;
+}
+
+function stacked(
+  parts: readonly Part[],
+  how: { order: readonly string[]; nameOf: (tone: string) => string; step: HealthView["step"] },
+): { columns: Column[]; tones: Tones } {
+  const sums = new Map<string, number>();
+  const byTime = new Map<string, Part[]>();
+  for (const part of parts) {
+    sums.set(part.tone, (sums.get(part.tone) ?? 0) + part.value);
+    byTime.set(part.at, [...(byTime.get(part.at) ?? []), part]);
+  }
+  const place = (tone: string): number => (how.order.includes(tone) ? how.order.indexOf(tone) : 99);
+  const order = [...sums].sort(([a, n], [b, m]) => place(a) - place(b) || m - n).map(([tone]) => tone);
+  const columns = [...byTime]
+    .sort(([a], [b]) => Date.parse(a) - Date.parse(b))
+    .map(([at, of]) => {
+      const sorted = of.toSorted((a, b) => order.indexOf(a.tone) - order.indexOf(b.tone));
+      const text = sorted.map(({ tone, value }) => `${grouped(value)} ${how.nameOf(tone)}`).join(", ");
+      return { at, parts: sorted, title: `${columnName(at, how.step)}: ${text}` };
+    });
+  const tones = order.map((tone) => ({ tone, name: how.nameOf(tone), text: grouped(sums.get(tone) ?? 0) }));
+  return { columns, tones };
+}
+
+/** What a column is called: its day, or its day and time. */
+export function columnName(at: string, step: HealthView["step"]): string {
+  if (step === "day") return shortDate(exchangeDateOf(Date.parse(at)));
+  return exchangeMoment(at);
+}
+
+/** A day and time without the zone, for a column that says it in its heading. */
+export function dayAndTime(iso: string): string {
+  return `${shortDate(exchangeDateOf(Date.parse(iso)))} ${exchangeTime(iso)}`;
+}

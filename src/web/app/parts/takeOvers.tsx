@@ -1,0 +1,63 @@
+/** Which collector took which account, and when. */
+import type { TakeOver } from "../../api/operatorTypes.ts";
+import { dayAndTime } from "../lib/healthColumns.ts";
+import { ZONE_NAME } from "../lib/format.ts";
+import { nowMs } from "../lib/pageClock.ts";
+import { Empty } from "./notes.tsx";
+
+/** How an account came to its collector. */
+const HOW: Readonly<Record<TakeOver["how"], string>> = {
+  new: "nobody had it",
+  released: "given back",
+  restarted: "started again",
+  expired: "not heard of any more",
+};
+
+/** What has just happened is marked for so long, ms. */
+const FRESH_MS = 60_000;
+
+/** Newest first. */
+export function TakeOvers({ rows }: { rows: readonly TakeOver[] }) {
+  if (rows.length === 0)
+    return <Empty title="None in this time">Each account stayed with the collector that called it.</Empty>;
+  return (
+    <div class="scroll tall" tabIndex={0} role="region" aria-label="Take-overs, newest first">
+      <table class="taken stacks">
+        <thead>
+          <tr>
+            {[`Time, ${ZONE_NAME}`, "Account", "Now called by", "Before", "Why"].map((name) => (
+              <th key={name} scope="col" class="text">
+                {name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(({ at, account, collector, previous, how, fence }) => (
+            <tr
+              key={`${account} ${fence}`}
+              data-how={how}
+              data-fresh={nowMs.value - Date.parse(at) < FRESH_MS ? "" : undefined}
+            >
+              <td class="text" data-name="Time">
+                {dayAndTime(at)}
+              </td>
+              <td class="text" data-name="Account">
+                {account}
+              </td>
+              <td class="text" data-name="Now called by">
+                {collector}
+              </td>
+              <td class="text dim" data-name="Before">
+                {previous ?? "nobody"}
+              </td>
+              <td class="text" data-name="Why">
+                {HOW[how]}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}

@@ -1,0 +1,186 @@
+/** Accounts and collectors: who calls what, how much of each budget is used, and what changes hands. */
+import type { AccountsView, AccountView, CollectorView } from "../../api/operatorTypes.ts";
+import type { LiveAccount } from "../../api/types.ts";
+import { UsedLine } from "../parts/budget.tsx";
+import { Await, Empty, ProblemNote } from "../parts/notes.tsx";
+import { TakeOvers } from "../parts/takeOvers.tsx";
+import { bytes, grouped, span } from "../lib/format.ts";
+import { nowMs } from "../lib/pageClock.ts";
+import { href } from "../lib/router.ts";
+import { now, useApi } from "../lib/store.ts";
+
+/** How often the page asks, ms: leases are renewed every 2 s. */
+const ASK_EVERY_MS = 2_000;
+
+/** The view. */
+export function AccountsPage() {
+  const loaded = useApi<AccountsView>("/api/accounts", {}, Math.floor(nowMs.value / ASK_EVERY_MS));
+  return (
+    <div class="view">
+      <div class="bar">
+        <h1 tabIndex={-1}>Accounts</h1>
+      </div>
+      <Await loaded={loaded} what="the accounts">
+        {({ accounts, collectors, takeOvers }) => (
+          <>
+            {accounts.length === 0 ? (
+              <Empty title="No account has made a call yet">
+                They stand here as soon as a collector has told of them.
+              </Empty>
+            ) : (
+              <ul class="budgets" aria-label="Accounts">
+                {accounts.map((account) => (
+                  <Account key={account.name} account={account} />
+                ))}
+              </ul>
+            )}
+            <div class="panels">
+              <section class="panel half" aria-labelledby="collectors">
+                <h2 id="collectors">Collectors</h2>
+                <Collectors collectors={collectors} accounts={accounts} />
+              </section>
+              <section class="panel half" aria-labelledby="taken">
+                <h2 id="taken">
+                  Changed hands <small>in the last week</small>
+                </h2>
+                <TakeOvers rows={takeOvers} />
+              </section>
+            </div>
+          </>
+        )}
+      </Await>
+      <p class="after">
+        <code>quotekeeper accounts drain NAME</code> lets an account make no more calls, <code>resume</code>{" "}
+        lets it take part again. What changed hands before:{" "}
+        <a href={href("/health", { span: "4 weeks" })}>Health</a>.
+      </p>
+    </div>
+  );
+}
+
+function Account({ account }: { account: AccountView }) {
+  const live = now.value?.live?.accounts.find(({ name }) => name === account.name) ?? null;
+  const limit = live?.limit ?? account.limit ?? account.serviceLimit ?? 60;
+  const used = live?.callsUsed ?? account.calls;
+  const { name, state, owner, fence, renewedAgoMs, takeOvers, windowMs, serviceUsed, serviceLimit } = account;
+  const label = `Calls of ${name} used in the last ${span(windowMs)}`;
+  return (
+    <li class="panel" data-state={state} aria-label={name}>
+      <h2>
+        {name} <small>{stateWords(account, live)}</small>
+      </h2>
+      <UsedLine used={used} left={live?.secondClient ?? 0} {...{ limit, label }} />
+      <dl class="facts">
+        <Fact name="Used" value={`${grouped(used)} of ${grouped(limit)} in ${span(windowMs)}`} />
+        <Fact
+          name="The service's own count"
+          value={serviceUsed === null ? "not said" : `${serviceUsed} of ${serviceLimit ?? "–"}`}
+        />
+        {live && <Fact name="Second client" value={grouped(live.secondClient)} />}
+        {live && <Fact name="Queue" value={grouped(live.queued)} />}
+        {owner !== null || fence !== null ? (
+          <>
+            <Fact name="Called by" value={owner ?? "nobody"} />
+            <Fact name="Fence" value={fence === null ? "–" : grouped(fence)} />
+            <Fact
+              name="Lease renewed"
+              value={renewedAgoMs === null ? "never" : `${span(renewedAgoMs)} ago`}
+            />
+            <Fact name="Take-overs in a day" value={grouped(takeOvers)} />
+          </>
+        ) : (
+          <Fact name="Called by" value={live ? "this process" : "no collector has a lease"} />
+        )}
+      </dl>
+      {live?.problem && <ProblemNote problem={live.problem} />}
+      <Shares account={account} />
+    </li>
+  );
+}
+
+function stateWords({ state, takesPart, owner, fence }: AccountView, live: LiveAccount | null): string {
+  if (state !== "active") return state;
+  if (live && live.phase !== "open") return `active, budget ${live.phase}`;
+  if (fence !== null && owner === null) return "active, nobody calls it";
+  return fence !== null && !takesPart ? "takes no part" : "active";
+}
+
+/** What of the jobs was its in the last hour. */
+function Shares({ account: { shares, name } }: { account: AccountView }) {
+  if (shares.length === 0) return <p class="after">No slot of a job in the last hour.</p>;
+  return (
+    <table class="job-shares">
+      <caption class="unseen">Shares of {name} in the last hour</caption>
+      <thead>
+        <tr>
+          <th scope="col" class="text">
+            Job, last hour
+          </th>
+          {["Slots", "Due", "Missed"].map((heading) => (
+            <th key={heading} scope="col">
+              {heading}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {shares.map(({ job, slots, due, missed }) => (
+          <tr key={job}>
+            <td class="text">{job}</td>
+            <td>{grouped(slots)}</td>
+            <td>{grouped(due)}</td>
+            <td>{grouped(missed)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Fact({ name, value }: { name: string; value: string }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>{value}</dd>
+    </div>
+  );
+}
+
+function Collectors({
+  collectors,
+  accounts,
+}: {
+  collectors: readonly CollectorView[];
+  accounts: readonly AccountView[];
+}) {
+  if (collectors.length === 0)
+    return (
+      <Empty title="None has told of itself">A collector does so every two seconds while it runs.</Empty>
+    );
+  return (
+    <ul class="collectors">
+      {collectors.map((collector) => (
+        <Collector key={collector.id} {...{ collector, accounts }} />
+      ))}
+    </ul>
+  );
+}
+
+function Collector({ collector, accounts }: { collector: CollectorView; accounts: readonly AccountView[] }) {
+  const { name, version, state, seenAgoMs, journalLag, clockOffsetMs, filesDiffer } = collector;
+  const owned = accounts.filter(({ owner }) => owner === name).map((account) => account.name);
+  const notes = [
+    `version ${version}`,
+    `seen ${span(seenAgoMs)} ago`,
+    ...(journalLag ? [`${bytes(journalLag)} of its journal not loaded`] : []),
+    ...(clockOffsetMs === null ? [] : [`clock ${clockOffsetMs} ms from the database's`]),
+    ...(filesDiffer ? ["its job files are others than those in force"] : []),
+  ];
+  return (
+    <li data-state={state}>
+      <b>{name}</b> <span class="state">{state}</span>
+      <p>{owned.length === 0 ? "calls no account" : `calls ${owned.join(", ")}`}</p>
+      <p class="dim">{notes.join(", ")}</p>
+    </li>
+  );
+}

@@ -1,0 +1,225 @@
+/** Health over weeks: answers, misses by reason, lateness, take-overs; and from a hole to its slots and answers. */
+import type { HealthView } from "../../api/operatorTypes.ts";
+import type { ComponentChildren } from "preact";
+import { type Column, Columns, ToneLegend } from "../parts/columns.tsx";
+import { Holes } from "../parts/holes.tsx";
+import { Await, Empty } from "../parts/notes.tsx";
+import { Segments } from "../parts/segments.tsx";
+import { TakeOvers } from "../parts/takeOvers.tsx";
+import { callColumns, columnName, late, lateColumns, missColumns } from "../lib/healthColumns.ts";
+import { columnEnd, exchangeField, HEALTH_SPANS, healthRange, instantOfField } from "../lib/healthRange.ts";
+import { grouped, ZONE_NAME } from "../lib/format.ts";
+import { nowMs } from "../lib/pageClock.ts";
+import { parameter, setParameters } from "../lib/router.ts";
+import { useApi } from "../lib/store.ts";
+
+const WIDTHS = { minute: 60_000, hour: 3_600_000, day: 86_400_000 };
+
+/** What goes with the range: another range has other holes. */
+const NOTHING_CHOSEN = { column: "", reason: "", job: "", slot: "" };
+
+/** The view. */
+export function HealthPage() {
+  const address = { from: parameter("from"), to: parameter("to"), span: parameter("span") };
+  const { from, to, preset } = healthRange(address, nowMs.value);
+  const source = parameter("source");
+  const loaded = useApi<HealthView>("/api/health", { from, to, ...(source && { source }) });
+  return (
+    <div class="view">
+      <div class="bar">
+        <h1 tabIndex={-1}>Health</h1>
+        <Segments
+          label="Span"
+          names={HEALTH_SPANS}
+          chosen={preset}
+          choose={(span) => setParameters({ ...NOTHING_CHOSEN, span, from: "", to: "" })}
+        />
+        <Range from={from} to={to} />
+        {(loaded.data?.sources.length ?? 0) > 1 && (
+          <Segments
+            label="Market"
+            names={(loaded.data?.sources ?? []).map((name) => ({ name }))}
+            chosen={loaded.data?.source}
+            choose={(name) => setParameters({ ...NOTHING_CHOSEN, source: name })}
+          />
+        )}
+      </div>
+      <Await loaded={loaded} what="the health">
+        {(view) => <Pictures view={view} />}
+      </Await>
+      <p class="after">
+        Alerts are Prometheus's and Grafana's: <code>deploy/prometheus/alerts.yml</code> has them. Any other
+        question of these figures: <code>quotekeeper sql</code>.
+      </p>
+    </div>
+  );
+}
+
+/** Both ends, as exchange clocks show them. */
+function Range({ from, to }: { from: string; to: string }) {
+  const change = (ends: { from?: string; to?: string }): void => {
+    const [begin, end] = [ends.from ?? from, ends.to ?? to];
+    if (Date.parse(begin) < Date.parse(end))
+      setParameters({ ...NOTHING_CHOSEN, span: "", from: begin, to: end });
+  };
+  const field = (name: "from" | "to", label: string, value: string) => (
+    <label>
+      {label}{" "}
+      <input
+        type="datetime-local"
+        value={exchangeField(value)}
+        onChange={(event) => {
+          const chosen = instantOfField(event.currentTarget.value);
+          if (chosen !== null) change({ [name]: chosen });
+        }}
+      />
+    </label>
+  );
+  return (
+    <span class="range">
+      {field("from", "From", from)} {field("to", "to", to)} <small class="dim">{ZONE_NAME}</small>
+    </span>
+  );
+}
+
+function Pictures({ view }: { view: HealthView }) {
+  const { step, source } = view;
+  const column = parameter("column");
+  const reason = parameter("reason");
+  const calls = callColumns(view);
+  const misses = missColumns(view);
+  const holes =
+    column === "" ? view : { from: later(column, view.from), to: sooner(columnEnd(column, step), view.to) };
+  return (
+    <>
+      <Sums view={view} />
+      <div class="panels">
+        <Picture
+          view={view}
+          id="answers"
+          title="Answers"
+          empty="No answer in this time"
+          columns={calls.columns}
+        >
+          <ToneLegend tones={calls.tones} />
+        </Picture>
+        <Picture
+          {...{ view, id: "reasons", title: "Missed, by reason", columns: misses.columns }}
+          empty="Nothing was missed in this time"
+        >
+          <ToneLegend
+            tones={misses.tones}
+            chosen={reason}
+            choose={(tone) => setParameters({ reason: tone === reason ? "" : tone, job: "", slot: "" })}
+          />
+        </Picture>
+        <Picture
+          {...{ view, id: "lateness", title: "Lateness, from slot to answer", columns: lateColumns(view) }}
+          empty="No slot with an answer in this time"
+        >
+          <LateLegend view={view} />
+        </Picture>
+        <section class="panel half" aria-labelledby="taken">
+          <h2 id="taken">Accounts that changed hands</h2>
+          <TakeOvers rows={view.takeOvers} />
+        </section>
+      </div>
+      <Holes
+        {...{ span: holes, source }}
+        version={view.misses.length}
+        where={column === "" ? "in this time" : columnName(column, step)}
+        whole={column === "" ? null : () => setParameters(NOTHING_CHOSEN)}
+        closer={column === "" || step === "minute" ? null : holes}
+      />
+    </>
+  );
+}
+
+/** One picture, whose columns lead to the slots that missed then. */
+function Picture({
+  view: { from, to, step },
+  id,
+  title,
+  empty,
+  columns,
+  children,
+}: {
+  view: HealthView;
+  id: string;
+  title: string;
+  empty: string;
+  columns: readonly Column[];
+  children: ComponentChildren;
+}) {
+  const chosen = parameter("column");
+  return (
+    <section class="panel half" aria-labelledby={id}>
+      <h2 id={id}>
+        {title} <small>by the {step}</small>
+      </h2>
+      {columns.length === 0 ? (
+        <Empty title={empty} />
+      ) : (
+        <>
+          <Columns
+            label={`${title} by the ${step}`}
+            span={{ from, to, widthMs: WIDTHS[step] }}
+            choose={(at) => setParameters({ column: at === chosen ? "" : at, job: "", slot: "" })}
+            {...{ columns, chosen }}
+          />
+          {children}
+        </>
+      )}
+    </section>
+  );
+}
+
+const later = (one: string, other: string): string => (Date.parse(one) > Date.parse(other) ? one : other);
+const sooner = (one: string, other: string): string => (Date.parse(one) < Date.parse(other) ? one : other);
+
+function Sums({ view: { calls, due, misses } }: { view: HealthView }) {
+  const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
+  const dueAll = sum(due.map((each) => each.due));
+  const stored = sum(due.map((each) => each.stored));
+  const refused = sum(calls.filter(({ outcome }) => outcome === "quota_fault").map((each) => each.calls));
+  return (
+    <dl class="ticker">
+      {[
+        { name: "Answers", value: grouped(sum(calls.map((each) => each.calls))) },
+        { name: "Refused for the limit", value: grouped(refused) },
+        { name: "Quotes due", value: grouped(dueAll) },
+        { name: "Missed", value: grouped(sum(misses.map(({ missed }) => missed))) },
+        { name: "Stored", value: dueAll === 0 ? "–" : `${((100 * stored) / dueAll).toFixed(2)} %` },
+      ].map(({ name, value }) => (
+        <div key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </div>
+      ))}
+    </dl>
+  );
+}
+
+function LateLegend({ view: { lateness } }: { view: HealthView }) {
+  const worst = lateness.reduce((most, each) => (each.p95Ms > most.p95Ms ? each : most));
+  const last = Math.max(...lateness.map(({ mostMs }) => mostMs));
+  const [looked, of] = lateness.reduce(([n, all], each) => [n + each.slots, all + each.of], [0, 0]);
+  return (
+    <>
+      <ToneLegend
+        tones={[
+          {
+            tone: "median",
+            name: "half of the answers, at most",
+            text: late(Math.max(...lateness.map((each) => each.medianMs))),
+          },
+          { tone: "p95", name: "95 % of them, at most", text: late(worst.p95Ms) },
+        ]}
+      />
+      <p class="dim">
+        The last answer came {late(last)} after its slot.{" "}
+        {looked < of && `Measured at ${grouped(looked)} of ${grouped(of)} slots.`}
+      </p>
+    </>
+  );
+}

@@ -1,0 +1,284 @@
+/** The jobs: what each asks for, what the plan says of them, and what is wrong with their files. Read only. */
+import type { BrokenFile, JobAsk, JobsView, PlanView } from "../../api/operatorTypes.ts";
+import { Columns } from "../parts/columns.tsx";
+import { Await, Code, Empty, ProblemNote } from "../parts/notes.tsx";
+import { exchangeMoment, grouped, shortDate, span } from "../lib/format.ts";
+import { nowMs } from "../lib/pageClock.ts";
+import { now, useApi } from "../lib/store.ts";
+
+/** How often is looked whether the files have changed, ms. */
+const LOOK_EVERY_MS = 5_000;
+
+/** The view. */
+export function JobsPage() {
+  const loaded = useApi<JobsView>("/api/jobs", {}, Math.floor(nowMs.value / LOOK_EVERY_MS));
+  return (
+    <div class="view">
+      <div class="bar">
+        <h1 tabIndex={-1}>Jobs</h1>
+        {loaded.data && <span class="dim">{loaded.data.dir}</span>}
+      </div>
+      <Await loaded={loaded} what="the jobs">
+        {(view) => <Files view={view} />}
+      </Await>
+      <p class="after">
+        Jobs are changed in their files, with any editor: a collector takes a change up within seconds, and{" "}
+        <code>quotekeeper jobs check</code> finds every mistake.
+      </p>
+    </div>
+  );
+}
+
+function Files({ view: { jobs, broken, plan, problem } }: { view: JobsView }) {
+  return (
+    <>
+      {problem && <ProblemNote problem={problem} />}
+      {broken.map((file) => (
+        <Broken key={file.file} file={file} />
+      ))}
+      {plan && <Verdict plan={plan} />}
+      {plan && (
+        <div class="panels">
+          <Minutes plan={plan} />
+          <Fullest plan={plan} />
+          <Starving plan={plan} />
+        </div>
+      )}
+      {jobs.length > 0 && (
+        <ul class="asks" aria-label="Jobs">
+          {jobs.map((job) => (
+            <Ask key={job.name} job={job} plan={plan} />
+          ))}
+        </ul>
+      )}
+    </>
+  );
+}
+
+function Broken({ file: { file, problems, lines } }: { file: BrokenFile }) {
+  const at = new Set(problems.map(({ line }) => line));
+  return (
+    <section class="panel broken" aria-label={`Mistakes of ${file}`}>
+      <h2>{file}</h2>
+      <p role="alert">
+        {problems.length === 1 ? "One mistake" : `${problems.length} mistakes`}. A collector that runs goes on
+        with the jobs it had.
+      </p>
+      {lines.length === 0 ? (
+        <ul>
+          {problems.map(({ line, message }) => (
+            <li key={`${line} ${message}`}>
+              <b>line {line}</b> <Code text={message} />
+            </li>
+          ))}
+        </ul>
+      ) : (
+        <ol class="source" tabIndex={0} aria-label={`Text of ${file}`}>
+          {lines.map(({ line, text }) => (
+            <li key={line} value={line} data-wrong={at.has(line) ? "" : undefined}>
+              <code>{text || " "}</code>
+              {problems
+                .filter((problem) => problem.line === line)
+                .map(({ message }) => (
+                  <p key={message} class="mistake">
+                    <Code text={message} />
+                  </p>
+                ))}
+            </li>
+          ))}
+        </ol>
+      )}
+    </section>
+  );
+}
+
+function Verdict({
+  plan: { date, fits, missedAtReach, starving, fitsEveryMs, mostAMinute, limit, windowMs, priceless },
+}: {
+  plan: PlanView;
+}) {
+  const tone = !fits ? "alarm" : missedAtReach > 0 ? "calm" : undefined;
+  return (
+    <p class="verdict" data-tone={tone}>
+      <b>{!fits ? "Over budget" : missedAtReach > 0 ? "It fits on paper alone" : "It fits"}</b>{" "}
+      {shortDate(date)}: the fullest minute makes {grouped(mostAMinute)} calls, the limit is {grouped(limit)}{" "}
+      in {span(windowMs)}.{" "}
+      {!fits &&
+        `${starving.join(", ")} would starve${fitsEveryMs === null ? ", even with a slot an hour" : `; a slot every ${span(fitsEveryMs)} would fit`}. `}
+      {missedAtReach > 0 &&
+        `About ${grouped(missedAtReach)} instruments would be missed over the day: leave a call or two free. `}
+      {priceless.length > 0 &&
+        `Not counted: the chains of ${priceless.join(", ")}, of which the archive has no price yet. `}
+      {now.value?.feed.simulated &&
+        "The simulated market never closes; the plan is that of the exchange's hours."}
+    </p>
+  );
+}
+
+const MINUTE_MS = 60_000;
+
+function Minutes({ plan: { minutes, date, limit, windowMs } }: { plan: PlanView }) {
+  const [first, last] = [minutes[0], minutes.at(-1)];
+  const aMinute = Math.round((limit * MINUTE_MS) / windowMs);
+  return (
+    <section class="panel wide" aria-labelledby="by-minute">
+      <h2 id="by-minute">Calls by the minute, {shortDate(date)}</h2>
+      {!first || !last ? (
+        <Empty title="No job is due on that day" />
+      ) : (
+        <Columns
+          label={`Calls of each minute from ${exchangeMoment(first.at)} to ${exchangeMoment(last.at)}, at most ${Math.max(...minutes.map(({ calls }) => calls))}; the limit is ${aMinute}`}
+          columns={minutes.map(({ at, calls }) => ({
+            at,
+            parts: [
+              { tone: "quotes", value: Math.min(calls, aMinute) },
+              { tone: "quota_fault", value: calls - Math.min(calls, aMinute) },
+            ],
+            title: `${exchangeMoment(at)}: ${grouped(calls)} calls`,
+          }))}
+          span={{
+            from: first.at,
+            to: new Date(Date.parse(last.at) + MINUTE_MS).toISOString(),
+            widthMs: MINUTE_MS,
+          }}
+          limit={aMinute}
+        />
+      )}
+    </section>
+  );
+}
+
+function Fullest({ plan: { batches, callsPerPass, passMs, accounts } }: { plan: PlanView }) {
+  return (
+    <section class="panel half" aria-labelledby="fullest">
+      <h2 id="fullest">The fullest slot, the most urgent first</h2>
+      <p>
+        {grouped(callsPerPass)} calls, which take {span(passMs)}.
+        {accounts.length > 1 &&
+          ` By account: ${accounts.map(({ name, callsPerPass: calls, limit }) => `${name} ${calls} of ${limit}`).join(", ")}.`}
+      </p>
+      <ol class="batches" tabIndex={0} aria-label="Calls of the fullest slot">
+        {batches.map((batch, place) => (
+          <li key={`${place} ${batch}`}>{batch}</li>
+        ))}
+        {callsPerPass > batches.length && accounts.length === 1 && (
+          <li class="dim">and {grouped(callsPerPass - batches.length)} more</li>
+        )}
+      </ol>
+    </section>
+  );
+}
+
+function Starving({ plan: { jobs, hungriest } }: { plan: PlanView }) {
+  const starved = jobs.filter((job) => job.starved > 0);
+  return (
+    <section class="panel half" aria-labelledby="starving">
+      <h2 id="starving">Who starves</h2>
+      {starved.length === 0 ? (
+        <Empty title="Nobody">Every instrument is asked for in time at each slot of the day.</Empty>
+      ) : (
+        <>
+          <ul>
+            {starved.map((job) => (
+              <li key={job.job}>
+                <b>{job.job}</b> {grouped(job.starved)} of {grouped(job.due)} quotes of the day (
+                {((100 * job.starved) / job.due).toFixed(1)} %)
+              </li>
+            ))}
+          </ul>
+          <p class="after">The instruments that miss the most slots:</p>
+          <ol class="batches" tabIndex={0} aria-label="Instruments that starve">
+            {hungriest.map(({ instrument, slots }) => (
+              <li key={instrument}>
+                {instrument} <span class="dim">{grouped(slots)} slots</span>
+              </li>
+            ))}
+          </ol>
+        </>
+      )}
+    </section>
+  );
+}
+
+function Ask({ job, plan }: { job: JobAsk; plan: PlanView | null }) {
+  const cost = plan?.jobs.find((one) => one.job === job.name);
+  const more = plan?.oneMore.find((one) => one.job === job.name);
+  const next = now.value?.live?.jobs.find(({ name }) => name === job.name)?.nextAt;
+  const facts: [name: string, value: string][] = [
+    ["Schedule", `${job.words} (${job.timezone})`],
+    ["Cron", job.schedule],
+    ["Session", job.session],
+    ["Priority", String(job.priority)],
+    ["Account", job.account ?? "any"],
+    ...(job.delayed ? ([["Quotes", "delayed"]] as [string, string][]) : []),
+    ...(next ? ([["Next poll", exchangeMoment(next)]] as [string, string][]) : []),
+    ...(cost
+      ? ([
+          [
+            "That day",
+            `${grouped(cost.slots)} slots, ${grouped(cost.instruments)} instruments at the fullest`,
+          ],
+        ] as [string, string][])
+      : []),
+  ];
+  return (
+    <li class="panel" aria-label={job.name}>
+      <h2>
+        {job.name} <small>{job.file}</small>
+      </h2>
+      <dl class="facts">
+        {facts.map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <AskedFor job={job} />
+      {plan && more && (
+        <p class="after">
+          One symbol more: {grouped(plan.mostAMinute)} → <b>{grouped(more.mostAMinute)}</b> calls in the
+          fullest minute{more.mostAMinute > plan.mostAMinute ? "" : ", no call more"}.
+        </p>
+      )}
+    </li>
+  );
+}
+
+function AskedFor({ job }: { job: JobAsk }) {
+  const { symbols, symbolCount, symbolsFile, watchlist, options, optionCount, chains } = job;
+  const more = (count: number, shown: readonly string[]): string =>
+    count > shown.length ? ` and ${grouped(count - shown.length)} more` : "";
+  return (
+    <div class="asked" tabIndex={0} role="region" aria-label={`What ${job.name} asks for`}>
+      {symbolCount > 0 && (
+        <p>
+          <b>
+            {grouped(symbolCount)} symbol{symbolCount === 1 ? "" : "s"}
+          </b>
+          {symbolsFile && ` of ${symbolsFile}`}: {symbols.join(", ")}
+          {more(symbolCount, symbols)}
+        </p>
+      )}
+      {watchlist !== null && (
+        <p>
+          <b>Watchlist</b> {watchlist}
+        </p>
+      )}
+      {optionCount > 0 && (
+        <p>
+          <b>
+            {grouped(optionCount)} contract{optionCount === 1 ? "" : "s"}
+          </b>
+          : {options.join(", ")}
+          {more(optionCount, options)}
+        </p>
+      )}
+      {chains.map((chain) => (
+        <p key={chain}>
+          <b>Chain</b> {chain}
+        </p>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,172 @@
+/** What the dashboard's Jobs tells of job files: real files, a real archive, and the planner of `quotekeeper plan`. */
+import { rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "@jest/globals";
+import { planBudget } from "../../src/collect/budgetPlan.ts";
+import { loadConfig } from "../../src/config/loadEnvironment.ts";
+import { createJobsReader } from "../../src/run/jobsView.ts";
+import { planView } from "../../src/run/planView.ts";
+import type { JobsView } from "../../src/web/api/operatorTypes.ts";
+import { contractsOf, dueJob, MINUTE_MS, symbolsNamed } from "../collect/due.ts";
+import { jobOf } from "../collect/jobOf.ts";
+import { createTestClock } from "../support/clock.ts";
+import { freshDatabase } from "../support/database.ts";
+import { tempDir } from "../support/tempDir.ts";
+
+const { pool } = await freshDatabase();
+
+/** Friday, in the session. */
+const NOW = "2026-11-20T16:00:00.000000Z";
+
+function readerOf(files: Record<string, string>): { dir: string; read: () => Promise<JobsView> } {
+  const dir = tempDir();
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(dir, name), text);
+  const config = loadConfig({ QUOTEKEEPER_JOBS_DIR: dir }, tempDir());
+  return { dir, read: createJobsReader({ config, reader: pool, clock: createTestClock(NOW) }) };
+}
+
+const job = (name: string, rest: string): string => `name: ${name}\nschedule: "* * * * *"\n${rest}\n`;
+
+test("a job is told with its cron in words, its chains in words, and what it costs", async () => {
+  const { read } = readerOf({
+    "us.yaml": 'name: us\nschedule: "*/5 9-16 * * MON-FRI"\npriority: 5\nsymbols: [AAPL, GE]\n',
+    "chain.yaml": job(
+      "chain",
+      "chains: [{ underlying: AAPL, expirations: { next: 2, kind: monthly }, strikes: { around: last, percent: 4, step: 5 }, types: [PUT] }]",
+    ),
+  });
+
+  const { jobs, plan, problem, broken } = await read();
+
+  expect([problem, broken]).toEqual([null, []]);
+  expect(jobs.map(({ name }) => name)).toEqual(["chain", "us"]);
+  expect(jobs[1]).toMatchObject({
+    ...{
+      file: "us.yaml",
+      priority: 5,
+      account: null,
+      session: "regular",
+      symbols: ["AAPL", "GE"],
+      symbolCount: 2,
+    },
+    words: "Every 5 minutes, between 09:00 and 16:59, Monday through Friday",
+  });
+  expect(jobs[0]?.chains).toEqual([
+    "AAPL: puts of the next 2 monthly expirations, strikes within 4 % of the last price, every 5",
+  ]);
+  // Six and a half hours: 78 slots of five minutes, and one of each minute for the price that the chain hangs on.
+  expect(plan).toMatchObject({ date: "2026-11-20", fits: true, limit: 60, priceless: ["AAPL"] });
+  expect(plan?.jobs.map(({ job: name, slots }) => [name, slots])).toEqual([
+    ["chain", 390],
+    ["us", 78],
+  ]);
+});
+
+test("the picture has the calls of each minute, and says what one symbol more would do", async () => {
+  const { read } = readerOf({
+    "full.yaml": job("full", `symbols: [${symbolsNamed(100).join(", ")}]`),
+    "half.yaml": 'name: half\nschedule: "*/2 * * * *"\ndelayed: true\nsymbols: [AAPL]\n',
+  });
+
+  const { plan } = await read();
+
+  // A full call each minute, and one of delayed quotes every other minute.
+  expect(plan?.minutes.slice(0, 3).map(({ calls }) => calls)).toEqual([2, 1, 2]);
+  expect(plan?.minutes).toHaveLength(390);
+  expect(plan?.mostAMinute).toBe(2);
+  expect(plan?.oneMore).toEqual([
+    { job: "full", mostAMinute: 3 },
+    { job: "half", mostAMinute: 2 },
+  ]);
+});
+
+test("who starves is named, job and instrument, and the urgent are not among them", () => {
+  const due = [0, 1, 2].flatMap((minute) => {
+    const slotMs = Date.parse("2026-11-20T14:30:00Z") + minute * MINUTE_MS;
+    return [
+      dueJob({ name: "first", slotMs, priority: 5, contracts: contractsOf(11, "AAPL") }),
+      dueJob({ name: "last", slotMs, contracts: contractsOf(3, "GE") }),
+    ];
+  });
+
+  const { hungriest, starving, jobs } = planBudget(due, { limit: 12, windowMs: MINUTE_MS }, 100);
+
+  // One of three is asked each minute, each in its turn.
+  expect(starving).toEqual(["last"]);
+  expect(hungriest).toEqual([
+    { instrument: "GE:2026-12-18:CALL:1", slots: 2 },
+    { instrument: "GE:2026-12-18:CALL:2", slots: 2 },
+    { instrument: "GE:2026-12-18:CALL:3", slots: 2 },
+  ]);
+  expect(jobs.find(({ job: name }) => name === "last")?.starved).toBe(
+    hungriest.reduce((sum, { slots }) => sum + slots, 0),
+  );
+});
+
+test("with two accounts the calls of a minute are those of both", () => {
+  const jobs = [jobOf({ name: "us", symbols: symbolsNamed(400) })];
+  const plan = planView({
+    ...{ jobs, calendar: [], prices: [], date: "2026-11-20" },
+    accounts: ["a", "b"].map((name) => ({ name, limit: 60, windowMs: MINUTE_MS })),
+  });
+
+  expect(plan.mostAMinute).toBe(4);
+  expect(plan.accounts.map(({ callsPerPass }) => callsPerPass)).toEqual([2, 2]);
+  expect(plan.limit).toBe(120);
+});
+
+test("a broken file is told with the text around each mistake, the others stay; one that is mended is right again", async () => {
+  const text = `name: wrong\nschedule: "* * * *"\nsymbols: [AAPL]\ncolour: red\n`;
+  const { read, dir } = readerOf({ "us.yaml": job("us", "symbols: [AAPL]"), "wrong.yaml": text });
+
+  const before = await read();
+  writeFileSync(join(dir, "wrong.yaml"), job("wrong", "symbols: [GE, IBM]"));
+  const after = await read();
+
+  expect(before.broken).toHaveLength(1);
+  expect(before.broken[0]).toMatchObject({
+    file: "wrong.yaml",
+    problems: [
+      { line: 2, message: expect.stringContaining("cron") },
+      { line: 4, message: expect.stringContaining("colour") },
+    ],
+  });
+  expect(before.broken[0]?.lines.map(({ text: line }) => line).join("\n")).toBe(text);
+  expect(before.jobs.map(({ name }) => name)).toEqual(["us"]);
+  expect(after).toMatchObject({ broken: [], jobs: [{ name: "us" }, { name: "wrong" }] });
+});
+
+test("of a list of symbols and of the accounts' file no line is shown: they may hold a secret by mistake", async () => {
+  const secret = "a secret that somebody keeps here";
+  const { read } = readerOf({
+    "us.yaml": job("us", "symbols: [AAPL]"),
+    "list.yaml": job("list", "symbolsFile: ./list.txt"),
+    "list.txt": secret,
+    "accounts.yaml": `accounts:\n  - name: one\n    secret: ${secret}\n`,
+  });
+
+  const view = await read();
+
+  expect(view.broken.map(({ file }) => file).sort()).toEqual(["accounts.yaml", "list.txt"]);
+  expect(JSON.stringify(view)).not.toContain(secret);
+});
+
+test("a plan is made once for as long as the files are the same", async () => {
+  const { read, dir } = readerOf({ "us.yaml": job("us", "symbols: [AAPL]") });
+
+  const [first, second] = [await read(), await read()];
+  writeFileSync(join(dir, "more.yaml"), job("more", "symbols: [GE]"));
+  const third = await read();
+
+  expect(second.plan).toBe(first.plan);
+  expect(third.plan?.jobs).toHaveLength(2);
+});
+
+test("without job files, or without their directory, the page says so", async () => {
+  const { read } = readerOf({});
+  const gone = readerOf({});
+  rmSync(gone.dir, { recursive: true });
+
+  expect(await read()).toMatchObject({ jobs: [], plan: null, problem: { code: "JOBS_UNREADABLE" } });
+  expect(await gone.read()).toMatchObject({ jobs: [], plan: null, problem: { code: "JOBS_UNREADABLE" } });
+});
