@@ -18,7 +18,18 @@ const machines = {
 
 /** What is answered without the token: the login, the page it stands on with its files, and whether the process lives. */
 const OPEN = [
-  ...["/", "/quotes", "/instrument", "/chain", "/coverage", "/help", "/help/*"],
+  ...[
+    "/",
+    "/quotes",
+    "/instrument",
+    "/chain",
+    "/coverage",
+    "/health",
+    "/jobs",
+    "/accounts",
+    "/help",
+    "/help/*",
+  ],
   ...["/icon.svg", "/healthz", "/api/login"],
 ];
 const isOpen = (path: string): boolean => OPEN.includes(path) || path.startsWith("/assets/");
@@ -37,7 +48,8 @@ const onServer = (message: unknown): void => {
 let address: string;
 beforeAll(async () => {
   subscribe("fastify.initialization", onServer);
-  ({ address } = await openDashboard({ pool, token: TOKEN, machines }));
+  const jobs = async () => ({ dir: "jobs", jobs: [], broken: [], plan: null, problem: null });
+  ({ address } = await openDashboard({ pool, token: TOKEN, machines, jobs }));
   unsubscribe("fastify.initialization", onServer);
 });
 afterAll(() => void unsubscribe("fastify.initialization", onServer));

@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { QuotekeeperError } from "../../src/errors.ts";
 import { barsCsv } from "../../src/web/api/barsFile.ts";
-import { csvName } from "../../src/web/api/csv.ts";
+import { csvName } from "../../src/web/api/csvText.ts";
 import type { Bar, SessionView } from "../../src/web/api/types.ts";
 import {
   atTheMoney,

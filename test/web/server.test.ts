@@ -14,7 +14,7 @@ describe("the dashboard's server", () => {
     expect(await (await get("/api/quotes")).json()).toEqual([]);
     expect(await (await get("/api/chains")).json()).toEqual([]);
     expect(await (await get("/api/coverage?from=2026-11-16&to=2026-11-20")).json()).toMatchObject({
-      cells: [],
+      rows: [],
     });
   });
 

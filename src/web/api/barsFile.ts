@@ -2,7 +2,7 @@
 import { harmless } from "../../read/cell.ts";
 import { barKey } from "../../archive/dashboard/widths.ts";
 import { type Indicator, indicatorKey, valuesOf } from "./indicators.ts";
-import { csvField } from "./csv.ts";
+import { csvField } from "./csvText.ts";
 import type { Bar, BarsView, MissRow } from "./types.ts";
 
 const HEADING =

@@ -5,7 +5,7 @@ import { readBars } from "../../archive/dashboard/bars.ts";
 import { readMissedBars } from "../../archive/dashboard/missedBars.ts";
 import { INTERVALS } from "../../archive/dashboard/widths.ts";
 import { barsCsv } from "./barsFile.ts";
-import { csvName } from "./csv.ts";
+import { csvName } from "./csvText.ts";
 import { INDICATORS, indicatorsOf } from "./indicators.ts";
 import { date, flag, type Get, id, name } from "./queryFields.ts";
 

@@ -8,7 +8,7 @@ import {
 } from "../../archive/dashboard/chainRows.ts";
 import { isoOf } from "../../archive/queries.ts";
 import { harmless } from "../../read/cell.ts";
-import { csvField, csvName } from "./csv.ts";
+import { csvField, csvName } from "./csvText.ts";
 
 const HEADING = [
   ...["underlying", "expiration", "option_type", "strike", "source", "source_name", "delayed", "observed_at"],

@@ -30,7 +30,7 @@ export function storedShare({ expected, stored }: HeatCell): string {
 }
 
 /** Levels of a cell, best first. */
-export type HeatLevel = "full" | "high" | "part" | "low" | "none";
+type HeatLevel = "full" | "high" | "part" | "low" | "none";
 
 /** All stored, at least 95 %, at least half, less, nothing. */
 export function heatLevel({ expected, stored }: HeatCell): HeatLevel {

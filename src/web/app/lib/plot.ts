@@ -7,7 +7,7 @@ export type PlotPoint = { x: number; y: number; low: number | null; high: number
 export type PlotLine = { name: string; tone: "call" | "put" | "term"; points: readonly PlotPoint[] };
 
 /** From a value to a place in pixels. */
-export type Scale = { from: number; to: number; at: (value: number) => number };
+type Scale = { from: number; to: number; at: (value: number) => number };
 
 /** Pixels around the drawn area, for the names of ticks. */
 export const MARGIN = { left: 58, right: 14, top: 10, bottom: 26 };

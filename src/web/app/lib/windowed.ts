@@ -5,7 +5,7 @@ import { useEffect, useState } from "preact/hooks";
 const AROUND = 8;
 
 /** Rows from one place up to, without, another. */
-export type Window = { from: number; to: number };
+type Window = { from: number; to: number };
 
 /** Pure. @param options.top pixels that are scrolled away, `height` of what is seen and of a row */
 export function windowOf({

@@ -9,7 +9,7 @@ import { href } from "../lib/router.ts";
 const STALE_MS = 15 * 60_000;
 
 /** What is shown of a chain. */
-export type Shown = {
+type Shown = {
   chain: ChainView;
   /** Those that pass the filter. */
   contracts: readonly Contract[];
