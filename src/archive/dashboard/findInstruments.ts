@@ -59,7 +59,7 @@ const literal = (text: string): string => text.replace(/[\\%_]/g, "\\$&");
  * The best ones first: the symbol itself, symbols that begin so, contracts, descriptions with words that begin so. Of
  * one rank the shorter symbol is first, and of contracts the next to expire; those that have expired are last.
  *
- * @param text empty: the archive's first instruments
+ * @param text empty: the archive's first instruments, by symbol
  */
 export async function findInstruments(pool: pg.Pool, text: string): Promise<FoundInstrument[]> {
   const { symbol, symbolPrefix, contract, words } = askedFor(text);
@@ -83,7 +83,7 @@ export async function findInstruments(pool: pg.Pool, text: string): Promise<Foun
        from instruments i
      ) found
      where rank is not null
-     order by rank, length(symbol), coalesce(expiration < current_date, false), expiration nulls first, symbol, strike, option_type
+     order by rank, case when $1 <> '' then length(symbol) end, coalesce(expiration < current_date, false), expiration nulls first, symbol, strike, option_type
      limit ${MOST_FOUND}`,
     [symbol, symbolPrefix, contract?.underlying ?? null, JSON.stringify(contract?.words ?? []), words],
   );

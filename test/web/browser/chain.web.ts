@@ -1,16 +1,10 @@
 import { readFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
 import type { ChainKey, CoverageView } from "../../../src/web/api/types.ts";
 import { until } from "../../support/until.ts";
 import { HOLE, PAST_JOB } from "./history.ts";
 import { openPage, openWorld, type World } from "./world.ts";
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-
-/** Where screenshots are put for somebody to look at; none: they are not taken. */
-const SHOTS = process.env["CHAIN_SHOTS"];
 
 const FAR = "2027-01-15";
 const CHAIN = `/chain?underlying=AAPL&source=2&expiration=${FAR}`;
@@ -614,44 +608,4 @@ describe("coverage", () => {
     expect(await page.locator("main .sim").count()).toBe(3);
     expect(await page.locator("tr[data-instrument=REAL] .tag").textContent()).toBe("account");
   });
-});
-
-const LOOKED_AT = [
-  { name: "chain", path: () => `${CHAIN}&at=${noon}`, drawn: "[data-picture=term] circle" },
-  {
-    name: "chain-columns",
-    path: () =>
-      `${CHAIN}&at=${noon}&x=moneyness&within=5&columns=iv,delta,service-delta,gamma,vega,theta,bid,mid,ask`,
-    drawn: "[data-picture=term] circle",
-  },
-  { name: "coverage", path: () => "/coverage?span=1+month", drawn: "[data-instrument]" },
-  {
-    name: "coverage-why",
-    path: () => `/coverage?instrument=JPM&source=simulated&date=${world.dates.at(-2)}`,
-    drawn: ".missed",
-  },
-];
-
-describe.each([360, 768, 1280])("%d pixels wide", (width) => {
-  test.each(LOOKED_AT.flatMap((view) => [true, false].map((dark) => ({ ...view, dark }))))(
-    "$name, dark: $dark, has no fault for who reads with ears or keys, no complaint and no scroll sideways",
-    async ({ name, path, drawn, dark }) => {
-      const { page, complaints } = await openPage(world.browser, { dark, width });
-      await show(page, path(), drawn);
-
-      await page.evaluate(AXE);
-      const faults = await page.evaluate(async () => {
-        const { axe } = globalThis as unknown as {
-          axe: { run: () => Promise<{ violations: { id: string; nodes: { html: string }[] }[] }> };
-        };
-        const { violations } = await axe.run();
-        return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
-      });
-      if (SHOTS) await page.screenshot({ path: `${SHOTS}/${name}-${width}-${dark ? "dark" : "light"}.png` });
-
-      expect(faults).toEqual([]);
-      expect(complaints).toEqual([]);
-      expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
-    },
-  );
 });

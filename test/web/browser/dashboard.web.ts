@@ -1,30 +1,9 @@
-import { readdirSync, readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
-import { gzipSync } from "node:zlib";
-import { beforeAll, describe, expect, test } from "@jest/globals";
+import { beforeAll, expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
 import type { Live, LiveAccount, NowView } from "../../../src/web/api/types.ts";
 import { until } from "../../support/until.ts";
 import { faultsOf } from "./faults.ts";
 import { openPage, openWorld, type World } from "./world.ts";
-
-const IMAGES = fileURLToPath(new URL("../../../docs/images/", import.meta.url));
-const BUILT = fileURLToPath(new URL("../../../dist/dashboard/assets/", import.meta.url));
-
-/** Each view, and what stands there when it is drawn. */
-const VIEWS = [
-  { name: "now", path: "/", drawn: "[data-testid=calls-used]" },
-  { name: "quotes", path: "/quotes", drawn: "table.quotes tbody tr" },
-  {
-    name: "instrument",
-    path: "/instrument?name=AAPL&range=5D&interval=5m",
-    drawn: ".chart[data-drawn] canvas",
-  },
-  { name: "chain", path: "/chain?underlying=AAPL", drawn: "table.chain tbody tr" },
-  { name: "coverage", path: "/coverage", drawn: "[data-instrument]" },
-];
-
-const MOST_SCRIPT_BYTES = 130_000;
 
 let world: World;
 beforeAll(async () => {
@@ -46,46 +25,6 @@ async function rowsOf<Row extends object>(sql: string, values: unknown[] = []): 
   return (await world.pool.query<Row>(sql, values)).rows;
 }
 
-describe.each([{ dark: true }, { dark: false }])("with dark: $dark", ({ dark }) => {
-  test.each(VIEWS)(
-    "$name has no serious fault for who reads with ears or keys, and no complaint",
-    async ({ path, drawn, name }) => {
-      const { page, complaints } = await openPage(world.browser, { dark });
-      await show(page, path, drawn);
-
-      const faults = await faultsOf(page);
-      if (process.env["SCREENSHOTS"]) {
-        if (name === "coverage")
-          await page
-            .locator(".heat button[data-level=part]")
-            .first()
-            .click()
-            .then(() => page.waitForSelector(".why .missed"));
-        if (name === "instrument") await page.waitForTimeout(500);
-        await page.screenshot({ path: `${IMAGES}${name}-${dark ? "dark" : "light"}.png` });
-      }
-
-      expect(faults).toEqual([]);
-      expect(complaints).toEqual([]);
-    },
-  );
-});
-
-test.each(VIEWS)(
-  "$name fits a phone 360 pixels wide, without a serious fault",
-  async ({ path, drawn, name }) => {
-    const { page, complaints } = await openPage(world.browser, { width: 360, height: 740 });
-
-    await show(page, path, drawn);
-
-    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360);
-    expect(await faultsOf(page)).toEqual([]);
-    expect(complaints).toEqual([]);
-    if (process.env["SCREENSHOTS"] && name === "now")
-      await page.screenshot({ path: `${IMAGES}now-phone.png` });
-  },
-);
-
 test("the first view tells the browser when it is of use, and the run how soon that was", async () => {
   const { page } = await openPage(world.browser);
   const took: number[] = [];
@@ -101,15 +40,6 @@ test("the first view tells the browser when it is of use, and the run how soon t
   process.stderr.write(
     `First useful view after ${Math.round(Math.min(...took))} ms, the quickest of five.\n`,
   );
-});
-
-test("the page's own script is less than 130 kB compressed", () => {
-  const scripts = readdirSync(BUILT).filter((name) => name.endsWith(".js"));
-
-  const bytes = scripts.reduce((sum, name) => sum + gzipSync(readFileSync(BUILT + name)).length, 0);
-
-  expect(bytes).toBeGreaterThan(10_000);
-  expect(bytes).toBeLessThan(MOST_SCRIPT_BYTES);
 });
 
 test("now: the answers of the last half hour, the tier and the rows are those of the database", async () => {

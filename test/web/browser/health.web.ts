@@ -1,21 +1,12 @@
 /** Health, Jobs and Accounts in a browser: the ledger and the answers of a live collection, and what it did before. */
-import { readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, describe, expect, test } from "@jest/globals";
+import { beforeAll, expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
 import type { JobsView } from "../../../src/web/api/operatorTypes.ts";
+import { faultsOf } from "./faults.ts";
 import { HOLE, PAST_JOB, SYMBOLS } from "./history.ts";
 import { openPage, openWorld, type World } from "./world.ts";
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-
-/** Each view, and what stands there when it is drawn. */
-const VIEWS = [
-  { name: "health", path: "/health?span=4+weeks", drawn: ".columns rect[data-tone=down]" },
-  { name: "jobs", path: "/jobs", drawn: ".asks .facts" },
-  { name: "accounts", path: "/accounts", drawn: ".budgets .facts" },
-];
 
 let world: World;
 beforeAll(async () => {
@@ -37,46 +28,20 @@ async function show(page: Page, path: string, drawn: string): Promise<void> {
   await page.waitForSelector(drawn, { state: "attached" });
 }
 
-/** What axe finds, whatever its weight. */
-async function faultsOf(page: Page): Promise<string[]> {
-  await page.evaluate(AXE);
-  return page.evaluate(async () => {
-    type Found = { violations: { id: string; nodes: { html: string; failureSummary: string }[] }[] };
-    const { axe } = globalThis as unknown as { axe: { run: () => Promise<Found> } };
-    const { violations } = await axe.run();
-    return violations.map(
-      ({ id, nodes }) =>
-        `${id}: ${nodes
-          .slice(0, 3)
-          .map(({ html, failureSummary }) => `${html} ${failureSummary}`)
-          .join(" | ")}`,
-    );
-  });
-}
-
 async function rowsOf<Row extends object>(sql: string, values: unknown[] = []): Promise<Row[]> {
   return (await world.pool.query<Row>(sql, values)).rows;
 }
 
-describe.each([360, 768, 1280])("%d pixels wide", (width) => {
-  describe.each([true, false])("dark: %s", (dark) => {
-    test.each(VIEWS)(
-      "$name fits, without a fault of axe and without a complaint",
-      async ({ path, drawn, name }) => {
-        const { page, complaints } = await openPage(world.browser, { dark, width, height: 900 });
+test.each([360, 1280])("a slot and its calls fit a page %d pixels wide, without a fault", async (width) => {
+  const { page, complaints } = await openPage(world.browser, { width, height: 900 });
 
-        await show(page, path, drawn);
-        if (name === "health") {
-          await page.locator(".holes tbody button").first().click();
-          await page.waitForSelector(".slot .missed");
-        }
+  await show(page, "/health?span=4+weeks", ".holes tbody button");
+  await page.locator(".holes tbody button").first().click();
+  await page.waitForSelector(".slot .missed");
 
-        expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
-        expect(await faultsOf(page)).toEqual([]);
-        expect(complaints).toEqual([]);
-      },
-    );
-  });
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+  expect(await faultsOf(page)).toEqual([]);
+  expect(complaints).toEqual([]);
 });
 
 test("a reason, a slot and its calls are one click each, and the address has them all", async () => {

@@ -19,7 +19,7 @@ const run = (...args) =>
   spawnSync(process.execPath, args, {
     cwd: root,
     stdio: "inherit",
-    env: { ...process.env, CHROMIUM: chromium, SCREENSHOTS: given.includes("--screenshots") ? "1" : "" },
+    env: { ...process.env, CHROMIUM: chromium },
   }).status ?? 1;
 
 const built = run("node_modules/vite/bin/vite.js", "build");
@@ -28,7 +28,8 @@ process.exitCode =
   run(
     "node_modules/jest/bin/jest.js",
     "--testMatch",
-    "**/test/web/browser/*.web.ts",
-    "--runInBand",
+    given.includes("--screenshots") ? "**/test/web/browser/screenshots.ts" : "**/test/web/browser/*.web.ts",
+    // Each file has a browser, a program and a database: two at a time, on whatever machine.
+    "--maxWorkers=2",
     ...given.filter((arg) => arg !== "--screenshots"),
   );

@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, afterEach } from "@jest/globals";
 import type pg from "pg";
-import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContext, chromium, type Page, type Request } from "playwright-core";
 import { systemClock } from "../../../src/clock.ts";
 import { compileProgram } from "../../support/compileProgram.ts";
 import { freshDatabase } from "../../support/database.ts";
@@ -126,11 +126,14 @@ async function end(child: ChildProcess): Promise<void> {
 /** How a page is opened. */
 export type PageOptions = { dark?: boolean; width?: number; height?: number };
 
-/** A page that writes down what its console says; it is open until the test ends. */
+/** A page; `complaints` is what its console says, `settled` waits until it waits for no answer. */
+export type Opened = { page: Page; complaints: string[]; settled: () => Promise<void> };
+
+/** A page that is open until the test ends. */
 export async function openPage(
   browser: Browser,
   { dark = true, width = 1280, height = 800 }: PageOptions = {},
-): Promise<{ page: Page; complaints: string[] }> {
+): Promise<Opened> {
   const context = await browser.newContext({
     viewport: { width, height },
     colorScheme: dark ? "dark" : "light",
@@ -146,5 +149,23 @@ export async function openPage(
     if (["error", "warning"].includes(message.type())) complaints.push(message.text());
   });
   page.on("pageerror", (error) => complaints.push(error.message));
-  return { page, complaints };
+  return { page, complaints, settled: followAnswers(page) };
+}
+
+/** The stream of events is no answer: it never ends. */
+function followAnswers(page: Page): () => Promise<void> {
+  const waiting = new Set<Request>();
+  page.on("request", (request) => {
+    if (request.resourceType() === "fetch") waiting.add(request);
+  });
+  // What a page has asked that is gone is told of no more.
+  page.on("framenavigated", () => waiting.clear());
+  page.on("requestfinished", (request) => waiting.delete(request));
+  page.on("requestfailed", (request) => waiting.delete(request));
+  return async () => {
+    await page.waitForFunction(() => document.querySelector("main .skeleton") === null);
+    // What an answer leads to, such as the next question, begins with the next frames.
+    for (let calm = 0; calm < 3; calm = waiting.size === 0 ? calm + 1 : 0)
+      await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(resolve)));
+  };
 }
