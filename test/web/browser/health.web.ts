@@ -90,7 +90,11 @@ test("a column is reached with the keys, and leads to its slots; the hour alone 
     "select count(*)::int as n from slots where missed > 0 and slot_at >= $1 and slot_at < $2",
     [from, to],
   );
-  expect(await page.locator(".holes tbody tr").count()).toBe(counted?.n);
+  // Those of the whole time stand there until the answer comes.
+  await page.waitForFunction(
+    (count) => document.querySelectorAll(".holes tbody tr").length === count,
+    counted?.n,
+  );
   expect(counted?.n).toBeLessThanOrEqual(HOLE.to - HOLE.from);
 });
 
