@@ -1,6 +1,7 @@
 /**
  * `npm run test:web [-- --screenshots]`: builds the page and drives Chromium through it. With --screenshots it writes
- * docs/images/ anew; EVERY_LOOK=1 tries each width in light and dark. The browser is CHROMIUM, or what the system has; without one nothing is tried, exit code 3.
+ * docs/images/ anew; EVERY_LOOK=1 tries each width in light and dark. The browser is CHROMIUM, or what the system has;
+ * without one nothing is tried, exit code 3.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
