@@ -10,7 +10,7 @@ import { readJobs } from "../../schedule/readJobs.ts";
 import { parseSymbols } from "../arguments.ts";
 import type { AddCommand } from "../command.ts";
 import { mostCalls, planJobs } from "../plan.ts";
-import { type Asker, openAsker } from "../terminal/asker.ts";
+import { openAsker } from "../terminal/asker.ts";
 import { say } from "../terminal/harmless.ts";
 import { answersTo, isSettled } from "./answers.ts";
 import { type Answers, CHAIN, callsOf, LOW_PRICE, type Name, readChains, SESSIONS } from "./questions.ts";
@@ -56,30 +56,39 @@ async function init(edges: Edges, { yes, ...given }: InitOptions): Promise<numbe
   };
   const there = await thereAlready(Object.values(paths));
   if (there.length > 0) throw filesExist(there);
+  const { answers, lines } = await askInTime(edges, { given, yes });
+  const beside = (await readdir(dir).catch((): string[] => [])).filter((name) => /\.ya?ml$/.test(name));
+  const files = filesOf(answers, lines, paths);
+  // From here on a signal is too late: all of it is there in a moment.
+  const stopListening = edges.onInterrupt(() => undefined);
+  await placeFiles(files).finally(stopListening);
+  say(edges.stdout, "", ...[...files.keys()].map((path) => `Wrote      ${path}`));
+  if (beside.length > 0)
+    say(edges.stdout, `Beside     ${beside.sort().join(", ")} in ${dir}, which count too.`);
+  return tellCost(edges);
+}
+
+/** The answers, unless somebody ends it before. @throws as `answersTo` */
+async function askInTime(
+  edges: Edges,
+  { given, yes }: { given: Partial<Record<Name, string>>; yes: boolean },
+): ReturnType<typeof answersTo> {
   const ended = new AbortController();
+  // Said at once: a server that is being tried may take its time.
+  ended.signal.addEventListener("abort", () => say(edges.stderr, "", "Ended. Nothing was written."));
   const stopListening = edges.onInterrupt((signal) => {
     if (signal !== READER_GONE) ended.abort(new Interrupted(signal));
   });
   const stdin = edges.stdin?.();
-  let asker: Asker | null = null;
+  const asker = stdin?.isTTY && edges.stdout.isTTY ? openAsker(stdin, edges, ended) : null;
   try {
-    if (stdin?.isTTY && edges.stdout.isTTY) asker = openAsker(stdin, edges, ended);
-    const { answers, lines } = await answersTo({ edges: endingWith(ended, edges), given, yes, asker });
+    const answers = await answersTo({ edges: endingWith(ended, edges), given, yes, asker });
     ended.signal.throwIfAborted();
-    const beside = (await readdir(dir).catch((): string[] => [])).filter((name) => /\.ya?ml$/.test(name));
-    const files = filesOf(answers, lines, paths);
-    await placeFiles(files);
-    say(edges.stdout, "", ...[...files.keys()].map((path) => `Wrote      ${path}`));
-    if (beside.length > 0)
-      say(edges.stdout, `Beside     ${beside.sort().join(", ")} in ${dir}, which count too.`);
-  } catch (error) {
-    if (error instanceof Interrupted) say(edges.stderr, "", "Ended. Nothing was written.");
-    throw error;
+    return answers;
   } finally {
     asker?.close();
     stopListening();
   }
-  return tellCost(edges);
 }
 
 /** What the settings are before the account is known: credentials without an address are no mistake yet. */
