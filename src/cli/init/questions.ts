@@ -53,7 +53,7 @@ export function questionsOf(edges: Edges): Record<Name, Question> {
     },
     hours: {
       words:
-        "When? regular: 09:30 to 16:00 in New York. extended: before and after it too. always: around the clock.",
+        "When? regular: 09:30 to 16:00 in New York. extended: before and after it too. always: around the clock, as on the simulated market.",
       otherwise: "regular",
       problem: (answer) =>
         Object.hasOwn(SESSIONS, answer)
