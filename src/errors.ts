@@ -373,6 +373,16 @@ const table = {
     exitCode: 1,
     hint: "Free space, or correct the permissions of the data directory. A call whose nonce cannot be kept is refused, because it could be replayed.",
   },
+  INIT_EXISTS: {
+    retryable: false,
+    exitCode: 2,
+    hint: "Edit what is there, or move it away and run `quotekeeper init` again. Nothing was written.",
+  },
+  INIT_WRITE_FAILED: {
+    retryable: true,
+    exitCode: 1,
+    hint: "Free space, or correct the permissions of that directory. Nothing was written.",
+  },
   EXPORT_EXISTS: {
     retryable: false,
     exitCode: 1,

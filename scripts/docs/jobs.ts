@@ -68,6 +68,7 @@ export function jobsPage(): string {
     "## Options of a job",
     optionsTable(job),
     "A job has one of `symbols`, `symbolsFile` and `watchlist`, and may have `options` and `chains` in addition, or only these. Jobs that are due at the same time share calls where they can: a symbol that two of them name is asked for once.",
+    "The simulated market never closes: there every job polls around the clock, whatever its `session`. `quotekeeper plan` counts by the exchange's sessions all the same.",
     yaml(JOB_EXAMPLES.file),
     yaml(JOB_EXAMPLES.watchlist),
     "The fields of `schedule` are minute, hour, day of month, month and day of week. If both days are given, both have to match. Put an expression that begins with `*` in quotes, because YAML reads a bare `*` as something else.",

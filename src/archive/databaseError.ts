@@ -36,10 +36,14 @@ const CONNECTION_CODES = new Set([
 /** What pg says of a connection that broke or does not answer, without a code. */
 const CONNECTION_WORDS = /connection terminated|timeout|client (has encountered|was closed)/i;
 
+/** What pg says, without a code, where the two ends do not agree about a password: none of ours is one such case. */
+const LOGIN_WORDS = /^SASL: /;
+const NO_PASSWORD = /^SASL: .*client password must be/;
+
 /** Errors of pg carry an SQLSTATE, those of its sockets an errno, and pg's own about a connection only words. */
 export function isDatabaseError(error: unknown): boolean {
-  const { code, message } = error as { code?: unknown; message?: string };
-  return typeof code === "string" || CONNECTION_WORDS.test(message ?? "");
+  const { code, message = "" } = error as { code?: unknown; message?: string };
+  return typeof code === "string" || CONNECTION_WORDS.test(message) || LOGIN_WORDS.test(message);
 }
 
 /**
@@ -65,7 +69,9 @@ export function problemCodeOf(error: unknown): ProblemCode | null {
 export function databaseError(error: unknown, address: string): QuotekeeperError {
   if (error instanceof QuotekeeperError) return error;
   const { code, message } = error as { code?: string; message?: string };
-  const text = message || (error as AggregateError).errors?.[0]?.message;
+  const text = NO_PASSWORD.test(message ?? "")
+    ? "the server wants a password, and there is none in DATABASE_URL, PGPASSWORD and ~/.pgpass"
+    : message || (error as AggregateError).errors?.[0]?.message;
   // Node's own messages name their code.
   const named = error instanceof DatabaseProblem || text?.includes(code ?? "");
   const detail = [named ? undefined : code, text].filter(Boolean).join(" ");

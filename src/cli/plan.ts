@@ -123,18 +123,7 @@ async function plan(
   edges: Edges,
   { json, date }: { json: boolean; date: string | null },
 ): Promise<number> {
-  const { jobs, calendar: overrides, accounts } = await requireJobs(resolve(config.jobsDir), config);
-  const calendar = createCalendar(overrides);
-  const day = date ?? nextSession(calendar, edges.clock.now());
-  const chains = new ChainBook(calendar, (broken) => say(edges.stderr, broken.message));
-  const { prices, problem } = await lastPrices(config, edges, jobs);
-  chains.price(prices);
-  const due = jobs.flatMap((job) => dueOn(job, day, { calendar, chains }));
-  const priceless = [...new Set(jobs.flatMap((job) => chains.expand(job, day).priceless))];
-  const { hungriest: _hungriest, ...budget } = planDay(
-    due,
-    accounts.map(({ name, limit, limitWindowMs }) => ({ name, limit, windowMs: limitWindowMs })),
-  );
+  const { day, calendar, budget, priceless, problem } = await planJobs(config, edges, date);
   if (json) printJson(edges.stdout, planJson, { date: day, ...budget, priceless });
   else if (budget.slots.length === 0) {
     const reason = calendar.closedReason(day);
@@ -148,6 +137,35 @@ async function plan(
     );
   }
   return budget.fits ? 0 : 1;
+}
+
+/**
+ * What the job files cost on an exchange date.
+ *
+ * @param date null: of the session under way, or the next
+ * @returns `priceless`: underlyings whose chains were not counted, since no price of theirs is stored; `problem` says why
+ *   the prices could not be read, where they could not
+ * @throws QuotekeeperError JOBS_INVALID, JOBS_UNREADABLE; Interrupted
+ */
+export async function planJobs(config: Config, edges: Edges, date: string | null) {
+  const { jobs, calendar: overrides, accounts } = await requireJobs(resolve(config.jobsDir), config);
+  const calendar = createCalendar(overrides);
+  const day = date ?? nextSession(calendar, edges.clock.now());
+  const chains = new ChainBook(calendar, (broken) => say(edges.stderr, broken.message));
+  const { prices, problem } = await lastPrices(config, edges, jobs);
+  chains.price(prices);
+  const due = jobs.flatMap((job) => dueOn(job, day, { calendar, chains }));
+  const priceless = [...new Set(jobs.flatMap((job) => chains.expand(job, day).priceless))];
+  const { hungriest: _hungriest, ...budget } = planDay(
+    due,
+    accounts.map(({ name, limit, limitWindowMs }) => ({ name, limit, windowMs: limitWindowMs })),
+  );
+  return { day, calendar, budget, priceless, problem };
+}
+
+/** The most calls of one minute of a day. */
+export function mostCalls(budget: Plan): number {
+  return Math.max(0, ...hoursOf(budget).map(({ most }) => most));
 }
 
 async function lastPrices(

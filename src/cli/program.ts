@@ -16,6 +16,10 @@ const COMMANDS: Readonly<Record<string, { does: string; load: () => Promise<AddC
     does: "everything in one process: migrate, collect, load, dashboard; with nothing configured also an embedded database and a simulated market",
     load: async () => (await import("./start.ts")).addStart,
   },
+  init: {
+    does: "asks five questions (symbols, chains, hours, account, database), and writes job files and .env from the answers; it overwrites nothing",
+    load: async () => (await import("./init/init.ts")).addInit,
+  },
   collect: {
     does: "the collector alone, without the dashboard",
     load: async () => (await import("./start.ts")).addCollect,

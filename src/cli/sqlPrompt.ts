@@ -1,10 +1,10 @@
 /** The prompt of `quotekeeper sql`: statements of several lines that end with `;`, one after the other. */
 import { createInterface, type Interface } from "node:readline";
-import { Writable } from "node:stream";
 import { DUCK_NAMES } from "../archive/lake/duckViews.ts";
 import { type Edges, Interrupted } from "../run/edges.ts";
+import { keysOutput } from "./terminal/asker.ts";
 import { complain } from "./terminal/complain.ts";
-import { own, say } from "./terminal/harmless.ts";
+import { say } from "./terminal/harmless.ts";
 
 const HELP = String.raw`Statements end with a semicolon. \d lists the tables and views, \d NAME the columns of one, \q ends (as does Ctrl-D).`;
 
@@ -13,9 +13,6 @@ const GOES_ON = "...> ";
 
 const END = /^\s*(?:\\q|exit|quit)\s*;?\s*$/iu;
 const LIST = /^\s*\\d(?:\s+(\w+))?\s*;?\s*$/u;
-
-/** What moves the cursor: readline's own, since what is typed comes to it as keys. */
-const MOVEMENTS = /\r|\u001b\[[?\d;]*[A-Za-z]/gu;
 
 type Ask = (statement: string, edges: Edges) => Promise<void>;
 
@@ -26,23 +23,13 @@ type Ask = (statement: string, edges: Edges) => Promise<void>;
 export async function prompt(edges: Edges, ask: Ask): Promise<number> {
   const input = edges.stdin?.();
   if (!input) return 0;
-  const lines = createInterface({ input, output: outputOf(edges), terminal: true, historySize: 1_000 });
+  const lines = createInterface({ input, output: keysOutput(edges), terminal: true, historySize: 1_000 });
   const prompter = new Prompter(lines, edges, ask);
   say(edges.stdout, HELP);
   prompter.begin();
   for await (const line of lines) if (!(await prompter.take(line))) break;
   lines.close();
   return 0;
-}
-
-function outputOf({ stdout }: Edges): NodeJS.WritableStream {
-  const output = new Writable({
-    write: (piece: Buffer, _encoding, done) => {
-      stdout.write(piece.toString("utf8").replace(MOVEMENTS, own));
-      done();
-    },
-  });
-  return Object.defineProperty(output, "columns", { get: () => stdout.columns });
 }
 
 class Prompter {

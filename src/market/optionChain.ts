@@ -35,7 +35,9 @@ export const chainSchema = z.strictObject({
           kind: z
             .enum(["monthly", "weekly"])
             .default("monthly")
-            .describe("monthly: third Fridays. weekly: every Friday."),
+            .describe(
+              "monthly: third Fridays. weekly: every Friday. If that is a holiday, the session before it.",
+            ),
         }),
         z.array(dateText).min(1),
       ],

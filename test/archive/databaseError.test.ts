@@ -7,7 +7,7 @@ import {
   isDatabaseError,
   isRetryable,
 } from "../../src/archive/databaseError.ts";
-import { freshDatabase } from "../support/database.ts";
+import { freshDatabase, poolOn } from "../support/database.ts";
 import { describeDatabase } from "../../src/config/databaseUrl.ts";
 import { ERRORS } from "../../src/errors.ts";
 import { closedPort } from "../support/stubService.ts";
@@ -107,6 +107,23 @@ describe("an error of the database", () => {
     expect(error.message).toContain("/quotes");
     expect(`${error.message} ${describeDatabase(url)}`).not.toMatch(/s3cret|someone/);
     expect(databaseError(coded("28P01"), "db").code).toBe("DATABASE_REFUSED");
+  });
+});
+
+test("a server that wants a password, where there is none, refuses us in plain words", async () => {
+  const { url } = await freshDatabase();
+  const login = new URL(url);
+  if (login.password === "") return;
+  login.password = "";
+  const pool = poolOn(login.href);
+
+  const error: unknown = await pool.query("select 1").catch((reason: unknown) => reason);
+
+  expect(isDatabaseError(error)).toBe(true);
+  expect(isRetryable(error)).toBe(false);
+  expect(databaseError(error, "here")).toMatchObject({
+    code: "DATABASE_REFUSED",
+    detail: "here: the server wants a password, and there is none in DATABASE_URL, PGPASSWORD and ~/.pgpass",
   });
 });
 

@@ -24,7 +24,13 @@ const calendarOverrideSchema = z
     close: closeTime
       .optional()
       .describe("When the session ends, HH:MM in New York; early only; default 13:00."),
-    reason: z.string().min(1).optional().describe("Why, as `quotekeeper calendar` shows it."),
+    reason: z
+      .string()
+      .min(1)
+      .optional()
+      .describe(
+        "Why. `quotekeeper calendar` shows it of early closes, `quotekeeper plan --date` of closed days.",
+      ),
   })
   .refine(({ kind, close }) => close === undefined || kind === "early", {
     path: ["close"],

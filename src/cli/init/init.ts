@@ -1,0 +1,162 @@
+/** `quotekeeper init`: five questions, and from their answers job files and `.env`. */
+import { readdir } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { Option } from "commander";
+import { type Config, loadConfig } from "../../config/loadEnvironment.ts";
+import { CREDENTIAL_NAMES } from "../../config/environment.ts";
+import { describeProblem } from "../../config/yamlFile.ts";
+import { type Edges, Interrupted, READER_GONE } from "../../run/edges.ts";
+import { readJobs } from "../../schedule/readJobs.ts";
+import { parseSymbols } from "../arguments.ts";
+import type { AddCommand } from "../command.ts";
+import { mostCalls, planJobs } from "../plan.ts";
+import { openAsker } from "../terminal/asker.ts";
+import { say } from "../terminal/harmless.ts";
+import { answersTo, isSettled } from "./answers.ts";
+import { type Answers, CHAIN, callsOf, LOW_PRICE, type Name, readChains, SESSIONS } from "./questions.ts";
+import {
+  chainsFile,
+  environmentFile,
+  filesExist,
+  placeFiles,
+  symbolsFile,
+  thereAlready,
+} from "./writtenFiles.ts";
+
+/** What the command was given. */
+type InitOptions = Partial<Record<Name, string>> & { yes: boolean };
+
+/** Each answer also by a flag, but for secrets. */
+export const addInit: AddCommand = (command, { edges, done }) => {
+  command
+    .option("--symbols <list>", "symbols, separated by commas")
+    .option("--chains <list>", `option chains, separated by commas, each ${CHAIN}; or none`)
+    .addOption(new Option("--hours <when>", "when to poll").choices(Object.keys(SESSIONS)))
+    .option("--account <address>", "simulated, or the address of the service")
+    .option("--database <address>", "embedded, or the address of a PostgreSQL server, without password")
+    .option("--yes", "take what Enter would answer for every question that no flag answers", false)
+    .addHelpText(
+      "after",
+      "\nSecrets are asked for and not shown; without a terminal they come from the environment, best as NAME_FILE.",
+    )
+    .action(async (options: InitOptions) => done(await init(edges, options)));
+};
+
+/**
+ * @returns 0; 1 when the jobs are over budget; 2 when the files beside do not pass `jobs check` together with the new ones
+ * @throws QuotekeeperError CONFIG_INVALID, INIT_EXISTS, INIT_WRITE_FAILED, USAGE; Interrupted, before anything is written
+ */
+async function init(edges: Edges, { yes, ...given }: InitOptions): Promise<number> {
+  const config = loadConfig(environmentBefore(edges), edges.directory);
+  const dir = resolve(config.jobsDir);
+  const paths = {
+    symbols: join(dir, "symbols.yaml"),
+    chains: join(dir, "chains.yaml"),
+    dotenv: join(edges.directory, ".env"),
+  };
+  const there = await thereAlready(Object.values(paths));
+  if (there.length > 0) throw filesExist(there);
+  const { answers, lines } = await askInTime(edges, { given, yes });
+  const beside = (await readdir(dir).catch((): string[] => [])).filter((name) => /\.ya?ml$/.test(name));
+  const files = filesOf(answers, lines, paths);
+  // From here on a signal is too late: all of it is there in a moment.
+  const stopListening = edges.onInterrupt(() => undefined);
+  await placeFiles(files).finally(stopListening);
+  say(edges.stdout, "", ...[...files.keys()].map((path) => `Wrote      ${path}`));
+  if (beside.length > 0)
+    say(edges.stdout, `Beside     ${beside.sort().join(", ")} in ${dir}, which count too.`);
+  return tellCost(edges);
+}
+
+/** The answers, unless somebody ends it before. @throws as `answersTo` */
+async function askInTime(
+  edges: Edges,
+  { given, yes }: { given: Partial<Record<Name, string>>; yes: boolean },
+): ReturnType<typeof answersTo> {
+  const ended = new AbortController();
+  // Said at once: a server that is being tried may take its time.
+  ended.signal.addEventListener("abort", () => say(edges.stderr, "", "Ended. Nothing was written."));
+  const stopListening = edges.onInterrupt((signal) => {
+    if (signal !== READER_GONE) ended.abort(new Interrupted(signal));
+  });
+  const stdin = edges.stdin?.();
+  const asker = stdin?.isTTY && edges.stdout.isTTY ? openAsker(stdin, edges, ended) : null;
+  try {
+    const answers = await answersTo({ edges: endingWith(ended, edges), given, yes, asker });
+    ended.signal.throwIfAborted();
+    return answers;
+  } finally {
+    asker?.close();
+    stopListening();
+  }
+}
+
+/** What the settings are before the account is known: credentials without an address are no mistake yet. */
+function environmentBefore({ env }: Edges): Edges["env"] {
+  if (isSettled("account", env)) return env;
+  const early = CREDENTIAL_NAMES.flatMap((name) => [name, `${name}_FILE`]);
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !early.includes(name)));
+}
+
+/** The edges for work that ends when all of it does: Ctrl-C may be a key here. */
+function endingWith({ signal }: AbortController, edges: Edges): Edges {
+  return {
+    ...edges,
+    onInterrupt: (callback) => {
+      const tell = (): void => callback("SIGINT");
+      if (signal.aborted) tell();
+      signal.addEventListener("abort", tell);
+      return () => signal.removeEventListener("abort", tell);
+    },
+  };
+}
+
+function filesOf(
+  { symbols, chains, hours }: Answers,
+  lines: readonly string[],
+  paths: Record<"symbols" | "chains" | "dotenv", string>,
+): Map<string, string> {
+  const session = SESSIONS[hours as keyof typeof SESSIONS];
+  const files = new Map([[paths.symbols, symbolsFile(parseSymbols(symbols ?? ""), session)]]);
+  const read = readChains(chains ?? "none");
+  if (read.length > 0) files.set(paths.chains, chainsFile(read, session));
+  return files.set(paths.dotenv, environmentFile(lines));
+}
+
+/** A price far from LOW_PRICE, so that both together show how a chain's calls grow. */
+const HIGH_PRICE = "500";
+
+/** What `jobs check` and `plan` say of the files, and what comes next. */
+async function tellCost(edges: Edges): Promise<number> {
+  const config = loadConfig(edges.env, edges.directory);
+  const { problems, jobs } = await readJobs(resolve(config.jobsDir), config);
+  for (const problem of problems) say(edges.stderr, describeProblem(problem));
+  if (problems.length > 0) return 2;
+  const { budget, priceless } = await planJobs(config, edges, null);
+  const calls = mostCalls(budget);
+  const over = budget.fits ? "" : ": OVER BUDGET";
+  say(
+    edges.stdout,
+    `Plan       at most ${calls} ${calls === 1 ? "call" : "calls"} a minute; the limit is ${budget.limit} in ${budget.windowMs / 1_000} s${over}`,
+  );
+  const now = edges.clock.now();
+  for (const chain of jobs
+    .flatMap(({ chains }) => chains)
+    .filter((one) => priceless.includes(one.underlying)))
+    say(
+      edges.stdout,
+      `           and the chain of ${chain.underlying}, as soon as its price is stored: ${callsOf(chain, LOW_PRICE, now)} calls at a price of ${LOW_PRICE}, ${callsOf(chain, HIGH_PRICE, now)} at ${HIGH_PRICE}`,
+    );
+  for (const line of nextSteps(config)) say(edges.stdout, line);
+  return budget.fits ? 0 : 1;
+}
+
+function nextSteps({ feed }: Config): string[] {
+  const start = "npx quotekeeper start";
+  return feed.kind === "simulated"
+    ? [`Next       ${start}`]
+    : [
+        "Next       npx quotekeeper poll --symbols AAPL, which tries the account with one call",
+        `           then ${start}`,
+      ];
+}

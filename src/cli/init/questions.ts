@@ -1,0 +1,154 @@
+/** The five questions of `quotekeeper init`, what Enter answers, and what is wrong with an answer. */
+import { InvalidArgumentError } from "commander";
+import { parameter } from "../../config/databaseUrl.ts";
+import { CREDENTIAL_NAMES } from "../../config/environment.ts";
+import { loadConfig } from "../../config/loadEnvironment.ts";
+import { alternatives, optionName, plainError, problemsOf } from "../../config/wording.ts";
+import { QuotekeeperError } from "../../errors.ts";
+import { type Chain, chainSchema, expandChain } from "../../market/optionChain.ts";
+import { createCalendar } from "../../market/calendar/tradingCalendar.ts";
+import { exchangeDate } from "../../market/calendar/dates.ts";
+import type { Edges } from "../../run/edges.ts";
+import { parseSymbols } from "../arguments.ts";
+
+/** The questions, in their order; each is also the name of a flag. */
+export const NAMES = ["symbols", "chains", "hours", "account", "database"] as const;
+
+/** One of them. */
+export type Name = (typeof NAMES)[number];
+
+/** The answers as they were given; null where the environment has settled it already. */
+export type Answers = Record<Name, string | null>;
+
+/** What `hours` may be, and the session of a job that it stands for. */
+export const SESSIONS = { regular: "regular", extended: "any", always: "always" } as const;
+
+/** How a chain is given. */
+export const CHAIN = "UNDERLYING:EXPIRATIONS:PERCENT:STEP";
+
+/** A question. */
+export type Question = {
+  words: string;
+  /** What Enter answers, and `--yes`. */
+  otherwise: string;
+  /** What is wrong with an answer that can be told without asking anybody else; null when nothing is. */
+  problem: (answer: string) => string | null;
+};
+
+/** All five. */
+export function questionsOf(edges: Edges): Record<Name, Question> {
+  return {
+    symbols: {
+      words: "Which symbols? Commas stand between them; up to 100 are one call.",
+      otherwise: "AAPL,MSFT,SPY",
+      problem: (answer) => complaintOf(() => parseSymbols(answer)),
+    },
+    chains: {
+      words: `Which option chains? Each as ${CHAIN}: AAPL:2:4:5 is the next 2 monthly expirations of AAPL, strikes up to 4 % from its price, at multiples of 5, calls and puts. Each contract is a call of its own.`,
+      otherwise: "none",
+      problem: (answer) =>
+        complaintOf(() =>
+          readChains(answer).forEach((chain) => callsOf(chain, LOW_PRICE, edges.clock.now())),
+        ),
+    },
+    hours: {
+      words:
+        "When? regular: 09:30 to 16:00 in New York. extended: before and after it too. always: around the clock, as on the simulated market.",
+      otherwise: "regular",
+      problem: (answer) =>
+        Object.hasOwn(SESSIONS, answer)
+          ? null
+          : `${JSON.stringify(answer)} is none of these: expected ${alternatives(Object.keys(SESSIONS))}.`,
+    },
+    account: {
+      words:
+        "Which account? simulated: quotes that are made up. Or the address of your broker's service, such as https://api.broker.example; its four credentials are asked for next.",
+      otherwise: "simulated",
+      problem: (answer) => accountProblem(answer, edges),
+    },
+    database: {
+      words:
+        "Which database? embedded: a PostgreSQL of its own, in the data directory. Or the address of a server, without password, such as postgresql://quotekeeper@127.0.0.1:5432/quotekeeper.",
+      otherwise: "embedded",
+      problem: (answer) =>
+        answer === "embedded"
+          ? null
+          : (passwordProblem(answer) ?? settingsProblem({ DATABASE_URL: answer }, edges)),
+    },
+  };
+}
+
+/** Prices at which a chain is counted while nobody knows the underlying's. */
+export const LOW_PRICE = "100";
+
+/** Calls that a chain makes at each slot. @param last the underlying's price. @throws QuotekeeperError CHAIN_INVALID */
+export function callsOf(chain: Chain, last: string, now: Date): number {
+  return expandChain(chain, last, { today: exchangeDate(now), calendar: createCalendar([]) }).length;
+}
+
+/** `AAPL:2:4:5,MSFT:1:5:10`, or `none`. @throws InvalidArgumentError */
+export function readChains(answer: string): Chain[] {
+  if (answer === "none") return [];
+  return answer.split(",").map((piece) => {
+    const text = piece.trim();
+    const [underlying = "", next = "", percent = "", step = "", ...more] = text.split(":");
+    const wrong = (what: string): InvalidArgumentError =>
+      new InvalidArgumentError(`${JSON.stringify(text)} is not a chain: ${what}.`);
+    if (step === "" || more.length > 0) throw wrong(`expected ${CHAIN}, such as AAPL:2:4:5, or none`);
+    const read = chainSchema.safeParse(
+      {
+        underlying,
+        expirations: { next: /^\d+$/.test(next) ? Number(next) : next },
+        strikes: { around: "last", percent, step },
+      },
+      { error: plainError },
+    );
+    if (read.success) return read.data;
+    const problems = read.error.issues.flatMap(problemsOf);
+    throw wrong(problems.map(({ path, message }) => `${optionName(path)}: ${message}`).join("; "));
+  });
+}
+
+function accountProblem(answer: string, edges: Edges): string | null {
+  if (answer === "simulated") return settingsProblem({}, edges);
+  const credentials = missingCredentials(edges).map((name) => [name, "given"]);
+  return settingsProblem({ QUOTES_BASE_URL: answer, ...Object.fromEntries(credentials) }, edges);
+}
+
+/** The credentials that the environment has neither as a value nor as a file. */
+export function missingCredentials({ env }: Pick<Edges, "env">): string[] {
+  return CREDENTIAL_NAMES.filter((name) => !isSet(name, env));
+}
+
+/** Whether the environment has a setting, or names a file of it. */
+export function isSet(name: string, env: Edges["env"]): boolean {
+  return Boolean(env[name]?.trim() || env[`${name}_FILE`]?.trim());
+}
+
+/** What is wrong with settings beside those of the environment; null when nothing is. */
+export function settingsProblem(
+  settings: Readonly<Record<string, string>>,
+  { env, directory }: Edges,
+): string | null {
+  return complaintOf(() => loadConfig({ ...env, ...settings }, directory));
+}
+
+function passwordProblem(url: string): string | null {
+  const hasPassword = /^\w+:\/\/[^/?#@]*:[^@]*@/.test(url);
+  return hasPassword || ["password", "sslpassword"].some((name) => parameter(url, name) !== null)
+    ? "It holds a password: leave that out. It is asked for if the server wants one, or comes from ~/.pgpass."
+    : null;
+}
+
+/** What is wrong, without code and remedy; what is no error of ours is thrown on. */
+export function complaintOf(read: () => unknown): string | null {
+  try {
+    read();
+    return null;
+  } catch (error) {
+    if (error instanceof InvalidArgumentError) return error.message;
+    if (!(error instanceof QuotekeeperError)) throw error;
+    const [, ...problems] = error.lines.slice(0, -1);
+    return `${problems.map((line) => line.trim()).join(". ") || error.detail}.`;
+  }
+}

@@ -1,0 +1,131 @@
+/** What `quotekeeper init` writes: the texts of the files, and how they get to their places, all of them or none. */
+import { link, mkdir, rm, rmdir, stat, writeFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { parse as parseDotenv } from "dotenv";
+import { QuotekeeperError } from "../../errors.ts";
+import type { Chain } from "../../market/optionChain.ts";
+
+/** The job of symbols. @param session as a job file has it */
+export function symbolsFile(symbols: readonly string[], session: string): string {
+  return `# Written by \`quotekeeper init\`. All options: docs/jobs.md. A change takes effect while the program runs.
+name: symbols
+schedule: "* * * * *" # cron: every minute
+session: ${session} # pre | regular | post | any (pre, regular and post) | always
+symbols: [${symbols.map(quoted).join(", ")}] # up to 100 are one call
+`;
+}
+
+/** The job of chains. */
+export function chainsFile(chains: readonly Chain[], session: string): string {
+  const entries = chains.map(
+    ({ underlying, expirations, strikes }) =>
+      `  - { underlying: ${quoted(underlying)}, expirations: ${flow(expirations)}, strikes: ${flow(strikes)} }\n`,
+  );
+  return `# Written by \`quotekeeper init\`. Each contract is a call of its own: \`quotekeeper plan\` counts them.
+name: chains
+schedule: "* * * * *" # cron: every minute
+session: ${session} # pre | regular | post | any (pre, regular and post) | always
+chains: # calls and puts around the last price; expired ones drop out by themselves
+${entries.join("")}`;
+}
+
+function flow(options: object): string {
+  return `{ ${Object.entries(options)
+    .map(([name, value]) => `${name}: ${value}`)
+    .join(", ")} }`;
+}
+
+/** What YAML could read as something else stands in quotes. */
+function quoted(symbol: string): string {
+  return /^[A-Za-z0-9][A-Za-z0-9.]*$/.test(symbol) ? symbol : JSON.stringify(symbol);
+}
+
+/** `.env`. @param lines settings; none of the account: the simulated market, none of the database: the embedded one */
+export function environmentFile(lines: readonly string[]): string {
+  const has = (name: string): boolean => lines.some((line) => line.startsWith(`${name}=`));
+  return [
+    "# Written by `quotekeeper init`. All settings: docs/configuration.md. What the environment sets goes before it.",
+    ...(has("QUOTES_BASE_URL")
+      ? []
+      : [
+          "# Unless QUOTES_BASE_URL is set, the simulated market is polled. An account needs it and its four credentials.",
+        ]),
+    ...(has("DATABASE_URL")
+      ? []
+      : ["# Unless DATABASE_URL is set, the database is the embedded one, in the data directory."]),
+    ...lines,
+    "",
+  ].join("\n");
+}
+
+/** A line of `.env` that is read as exactly this value; null when none is: it holds every kind of quotation mark. */
+export function environmentLine(name: string, value: string): string | null {
+  const ways = ["", "'", '"', "`"].map((mark) => `${name}=${mark}${value}${mark}`);
+  return ways.find((line) => parseDotenv(line)[name] === value) ?? null;
+}
+
+/** Those of the paths at which there is something. @throws QuotekeeperError INIT_WRITE_FAILED when that cannot be told */
+export async function thereAlready(paths: readonly string[]): Promise<string[]> {
+  const found = paths.map(async (path) => {
+    try {
+      await stat(path);
+      return [path];
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
+      throw writeFailed(path, error);
+    }
+  });
+  return (await Promise.all(found)).flat();
+}
+
+/** INIT_EXISTS for files that are there. */
+export function filesExist(paths: readonly string[]): QuotekeeperError {
+  const [is, it] = paths.length === 1 ? ["is", "it"] : ["are", "them"];
+  return new QuotekeeperError(
+    "INIT_EXISTS",
+    `${paths.join(" and ")} ${is} there already, and init never overwrites ${it}`,
+  );
+}
+
+/**
+ * Puts all files in their places, or none, and none over another: each is written beside its place, which only its owner
+ * may read, and linked to it.
+ *
+ * @param files texts by path; `.env` alone stays its owner's
+ * @throws QuotekeeperError INIT_EXISTS, INIT_WRITE_FAILED
+ */
+export async function placeFiles(files: ReadonlyMap<string, string>): Promise<void> {
+  const draftOf = (path: string): string => `${path}.new-${process.pid}`;
+  const made: string[] = [];
+  const placed: string[] = [];
+  let current = "";
+  try {
+    for (const [path, text] of files) {
+      current = path;
+      const first = await mkdir(dirname(path), { recursive: true });
+      if (first !== undefined) made.push(dirname(path));
+      await writeFile(draftOf(path), text, { mode: path.endsWith(".env") ? 0o600 : 0o666, flag: "wx" });
+    }
+    for (const path of files.keys()) {
+      current = path;
+      await link(draftOf(path), path);
+      placed.push(path);
+    }
+  } catch (error) {
+    for (const path of placed) await rm(path, { force: true });
+    throw (await thereAlready([current]).catch(() => [])).length > 0
+      ? filesExist([current])
+      : writeFailed(current, error);
+  } finally {
+    for (const path of files.keys()) await rm(draftOf(path), { force: true });
+    // A jobs directory that stayed empty would keep `start` from writing its examples.
+    if (placed.length < files.size) for (const dir of made) await rmdir(dir).catch(() => undefined);
+  }
+}
+
+function writeFailed(path: string, cause: unknown): QuotekeeperError {
+  const { code, message } = cause as NodeJS.ErrnoException;
+  return new QuotekeeperError("INIT_WRITE_FAILED", `${path} cannot be written (${code ?? message})`, {
+    cause,
+  });
+}

@@ -1,0 +1,496 @@
+/** `init` as a newcomer meets it: the program itself, in a terminal where it asks; its files are read by the program. */
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
+import { join } from "node:path";
+import { describe, expect, test } from "@jest/globals";
+import { parse } from "yaml";
+import { loadConfig } from "../../src/config/loadEnvironment.ts";
+import { readJobs } from "../../src/schedule/readJobs.ts";
+import { compileProgram } from "../support/compileProgram.ts";
+import { freshDatabase } from "../support/database.ts";
+import { tempDir } from "../support/tempDir.ts";
+import { hasTerminals, type InTerminal, inTerminal } from "../support/terminal.ts";
+
+const bin = compileProgram(tempDir());
+const { url } = await freshDatabase({ migrated: false });
+
+type Place = { cwd: string; env: Record<string, string> };
+
+/** A directory, and nothing in it. */
+function place(env: Record<string, string> = {}): Place {
+  return { cwd: tempDir(), env: { PATH: process.env["PATH"] ?? "", HOME: tempDir(), TERM: "dumb", ...env } };
+}
+
+function run(
+  { cwd, env }: Place,
+  ...argv: string[]
+): { exitCode: number | null; stdout: string; stderr: string } {
+  const options = { cwd, env, input: "", encoding: "utf8" } as const;
+  const { status: exitCode, stdout, stderr } = spawnSync(process.execPath, [bin, ...argv], options);
+  return { exitCode, stdout, stderr };
+}
+
+const filesIn = (dir: string): string[] =>
+  readdirSync(dir, { recursive: true, encoding: "utf8" })
+    .filter((name) => statSync(join(dir, name)).isFile())
+    .sort();
+
+const text = (dir: string, ...path: string[]): string => readFileSync(join(dir, ...path), "utf8");
+
+describe("without a terminal", () => {
+  test("--yes writes what Enter would answer, which jobs check and plan take, and says what it costs", () => {
+    const at = place();
+
+    const { exitCode, stdout, stderr } = run(at, "init", "--yes");
+
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(filesIn(at.cwd)).toEqual([".env", "jobs/symbols.yaml"]);
+    expect(statSync(join(at.cwd, ".env")).mode & 0o777).toBe(0o600);
+    expect(stdout).toContain(`Wrote      ${join(at.cwd, "jobs", "symbols.yaml")}\n`);
+    expect(stdout).toContain("Plan       at most 1 call a minute; the limit is 60 in 60 s\n");
+    expect(stdout).toContain("Next       npx quotekeeper start\n");
+    expect(run(at, "jobs", "check")).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(run(at, "plan")).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(loadConfig({}, at.cwd)).toMatchObject({ databaseUrl: null, feed: { kind: "simulated" } });
+  });
+
+  test("flags answer the questions: symbols that YAML would misread, chains, hours", async () => {
+    const at = place();
+    const symbols = [
+      "NaN",
+      "true",
+      "1E5",
+      "007",
+      "BRK.B",
+      "BRK/B",
+      "#A",
+      "[B]",
+      "'C",
+      '"D',
+      "null",
+      "~",
+      "*E",
+    ];
+
+    const { exitCode, stdout } = run(
+      at,
+      ...["init", "--symbols", symbols.join(","), "--chains", "AAPL:2:4:5,TSLA:1:2.5:2.5"],
+      ...["--hours", "extended", "--account", "simulated", "--database", "embedded"],
+    );
+
+    expect(exitCode).toBe(0);
+    const { jobs, problems } = await readJobs(join(at.cwd, "jobs"));
+    expect(problems).toEqual([]);
+    expect(jobs).toMatchObject([
+      {
+        name: "chains",
+        session: "any",
+        chains: [
+          {
+            underlying: "AAPL",
+            expirations: { next: 2, kind: "monthly" },
+            strikes: { around: "last", percent: "4", step: "5" },
+            types: ["CALL", "PUT"],
+          },
+          { underlying: "TSLA", expirations: { next: 1 }, strikes: { percent: "2.5", step: "2.5" } },
+        ],
+      },
+      { name: "symbols", session: "any", symbols },
+    ]);
+    // 2 expirations, calls and puts: strikes 100 at 100, and 480, 485, ... 520 at 500.
+    expect(stdout).toContain(
+      "the chain of AAPL, as soon as its price is stored: 4 calls at a price of 100, 36 at 500",
+    );
+    expect(stdout).toContain(
+      "the chain of TSLA, as soon as its price is stored: 6 calls at a price of 100, 22 at 500",
+    );
+  });
+
+  test("answers that are missing are named, and so is what helps", () => {
+    const at = place();
+
+    const { exitCode, stderr } = run(at, "init", "--symbols", "AAPL", "--hours", "always");
+
+    expect(exitCode).toBe(2);
+    expect(stderr).toBe(
+      "USAGE: init has no terminal to ask: give --chains, --account, --database, or --yes for the defaults. See `quotekeeper --help`.\n",
+    );
+    expect(filesIn(at.cwd)).toEqual([]);
+  });
+
+  test.each([
+    ["--symbols", "A B", '"A B" is not a symbol'],
+    ["--symbols", ",", "It names no symbol"],
+    ["--chains", "AAPL", '"AAPL" is not a chain: expected UNDERLYING:EXPIRATIONS:PERCENT:STEP'],
+    ["--chains", "AAPL:2:4:5:6", "is not a chain: expected UNDERLYING"],
+    ["--chains", "AAPL:61:4:5", "expirations.next: expected at most 60"],
+    ["--chains", "AAPL:two:4:5", "expirations.next: expected a whole number"],
+    ["--chains", "AAPL:2:101:5", "strikes.percent: expected at most 100"],
+    ["--chains", "AAPL:2:4:0", "strikes.step: expected a decimal above 0"],
+    ["--chains", "AAPL:2:100:0.01", "the chain of AAPL stands for more than 2000 contracts"],
+    ["--account", "broker", 'QUOTES_BASE_URL is "broker": expected an http or https address'],
+    ["--account", "http://broker.example", "expected https, or QUOTES_ALLOW_HTTP=true"],
+    [
+      "--account",
+      "https://broker.example",
+      "there is no terminal to ask for secrets: set QUOTES_CONSUMER_KEY, ",
+    ],
+    ["--database", "mysql://127.0.0.1/x", "DATABASE_URL: expected a postgresql:// address"],
+    ["--database", "postgresql://me:hunter22@127.0.0.1/x", "It holds a password: leave that out."],
+    ["--database", "postgresql://me@127.0.0.1/x?password=hunter22", "It holds a password: leave that out."],
+    ["--hours", "later", "Allowed choices are regular, extended, always"],
+  ])("%s %s is refused, with what is wrong", (flag, answer, complaint) => {
+    const at = place();
+
+    const { exitCode, stdout, stderr } = run(at, "init", "--yes", flag, answer);
+
+    expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
+    expect(stderr).toContain(flag);
+    expect(stderr).toContain(complaint);
+    expect(stderr).not.toContain("hunter22");
+    expect(filesIn(at.cwd)).toEqual([]);
+  });
+
+  test("several wrong flags are told together", () => {
+    const { stderr } = run(
+      place(),
+      "init",
+      "--yes",
+      "--symbols",
+      ",",
+      "--chains",
+      "AAPL",
+      "--account",
+      "broker",
+    );
+
+    expect(stderr.match(/^ {2}--\w+: /gm)).toEqual(["  --symbols: ", "  --chains: ", "  --account: "]);
+  });
+
+  test("credentials of the environment stay there, and files of them are named in .env", () => {
+    const at = place({
+      QUOTES_CONSUMER_KEY: "key-1",
+      QUOTES_CONSUMER_SECRET: "secret-1",
+      QUOTES_ACCESS_TOKEN: "token-1",
+    });
+    writeFileSync(join(at.cwd, "token-secret"), "token-secret-1\n", { mode: 0o600 });
+    at.env["QUOTES_ACCESS_TOKEN_SECRET_FILE"] = "token-secret";
+
+    const { exitCode, stdout, stderr } = run(at, "init", "--yes", "--account", "https://broker.example");
+
+    expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
+    expect(stdout).toContain("npx quotekeeper poll --symbols AAPL, which tries the account with one call");
+    expect(text(at.cwd, ".env")).not.toMatch(/(key|secret|token)-1/);
+    expect(text(at.cwd, ".env")).toContain("\nQUOTES_ACCESS_TOKEN_SECRET_FILE=token-secret\n");
+    expect(loadConfig(at.env, at.cwd).feed).toMatchObject({
+      baseUrl: "https://broker.example",
+      credentials: { consumerKey: "key-1", accessTokenSecret: "token-secret-1" },
+    });
+  });
+
+  test("what the environment has settled is not asked, and a flag against it is refused", () => {
+    const settled = { DATABASE_URL: "postgresql://me@127.0.0.1:1/x" };
+
+    const at = place(settled);
+    expect(run(at, "init", "--yes")).toMatchObject({ exitCode: 0 });
+    expect(text(at.cwd, ".env")).toContain("\n# DATABASE_URL comes from the environment.\n");
+
+    const { exitCode, stderr } = run(place(settled), "init", "--yes", "--database", "embedded");
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(
+      "--database: DATABASE_URL is set in the environment, which goes before .env: unset it",
+    );
+  });
+
+  test("job files go where the environment says, beside those that are there, which count too", () => {
+    const at = place({ QUOTEKEEPER_JOBS_DIR: "mine/jobs" });
+    mkdirSync(join(at.cwd, "mine", "jobs"), { recursive: true });
+    const other = 'name: other\nschedule: "* * * * *"\noptions:\n';
+    const contracts = [1, 2, 3].map(
+      (strike) => `  - { underlying: AAPL, expiration: 2099-01-16, type: CALL, strike: ${strike} }\n`,
+    );
+    writeFileSync(join(at.cwd, "mine", "jobs", "other.yaml"), other + contracts.join(""));
+
+    const { stdout } = run(at, "init", "--yes");
+
+    expect(filesIn(at.cwd)).toEqual([".env", "mine/jobs/other.yaml", "mine/jobs/symbols.yaml"]);
+    expect(stdout).toContain("Beside     other.yaml in ");
+    expect(stdout).toContain("at most 4 calls a minute");
+  });
+
+  test("jobs over budget are said to be, with exit code 1", () => {
+    const at = place({ QUOTES_LIMIT: "1" });
+    const symbols = Array.from({ length: 101 }, (_, place) => `S${place}`).join(",");
+
+    const { exitCode, stdout } = run(at, "init", "--yes", "--symbols", symbols);
+
+    expect(exitCode).toBe(1);
+    expect(stdout).toContain("at most 2 calls a minute; the limit is 1 in 60 s: OVER BUDGET");
+  });
+
+  test("a wrong file beside is named with its line, and the exit code is 2", () => {
+    const at = place();
+    mkdirSync(join(at.cwd, "jobs"));
+    writeFileSync(join(at.cwd, "jobs", "wrong.yaml"), 'name: wrong\nschedule: "* * * * *"\n\nsymbls: [A]\n');
+
+    const { exitCode, stderr } = run(at, "init", "--yes");
+
+    expect(exitCode).toBe(2);
+    expect(stderr).toMatch(/wrong\.yaml:4: symbls is not an option here/);
+  });
+});
+
+describe("a file that is there", () => {
+  test.each([
+    [[".env"], "is there already, and init never overwrites it"],
+    [["jobs/symbols.yaml"], "is there already, and init never overwrites it"],
+    [["jobs/chains.yaml", ".env"], "are there already, and init never overwrites them"],
+  ])("%j stays as it is, and is named with what to do", (names, complaint) => {
+    const at = place();
+    mkdirSync(join(at.cwd, "jobs"));
+    for (const name of names) writeFileSync(join(at.cwd, name), "# mine\n");
+
+    const { exitCode, stderr } = run(at, "init", "--yes");
+
+    expect(exitCode).toBe(2);
+    expect(stderr).toContain(complaint);
+    expect(stderr).toContain("Edit what is there, or move it away and run `quotekeeper init` again.");
+    for (const name of names) expect(stderr).toContain(join(at.cwd, name));
+    expect(filesIn(at.cwd)).toEqual([...names].sort());
+    for (const name of names) expect(text(at.cwd, name)).toBe("# mine\n");
+  });
+
+  test("a directory that cannot be made leaves nothing behind", () => {
+    const at = place({ QUOTEKEEPER_JOBS_DIR: "file/jobs" });
+    writeFileSync(join(at.cwd, "file"), "");
+
+    const { exitCode, stderr } = run(at, "init", "--yes");
+
+    expect(exitCode).toBe(1);
+    expect(stderr).toMatch(/^INIT_WRITE_FAILED: .*file\/jobs\/symbols\.yaml cannot be written \(ENOTDIR\)/);
+    expect(filesIn(at.cwd)).toEqual(["file"]);
+  });
+});
+
+// Python's pty makes the terminal; where it is not installed there is none to ask in.
+const inATerminal = hasTerminals ? describe : describe.skip;
+
+inATerminal("in a terminal", () => {
+  const init = ({ cwd, env }: Place, ...argv: string[]): InTerminal =>
+    inTerminal([process.execPath, bin, "init", ...argv], { cwd, env });
+
+  /** Types answers, each when its question stands there. */
+  async function answer(terminal: InTerminal, answers: readonly (readonly [prompt: string, keys: string])[]) {
+    for (const [prompt, keys] of answers) {
+      await terminal.said(new RegExp(`${prompt}( \\[[^\\]]*\\])?: `));
+      terminal.type(`${keys}\r`);
+    }
+  }
+
+  test("five times Enter is the same as --yes", async () => {
+    const [asked, told] = [place(), place()];
+    const terminal = init(asked);
+
+    await answer(
+      terminal,
+      ["symbols", "chains", "hours", "account", "database"].map((name) => [name, ""] as const),
+    );
+
+    expect((await terminal.ended).exitCode).toBe(0);
+    run(told, "init", "--yes");
+    expect(filesIn(asked.cwd)).toEqual(filesIn(told.cwd));
+    for (const name of filesIn(told.cwd)) expect(text(asked.cwd, name)).toBe(text(told.cwd, name));
+  });
+
+  test("every wrong answer is told at once, and asked again", async () => {
+    const at = place();
+    const terminal = init(at);
+    const closed = createServer().listen(0, "127.0.0.1");
+    const port = await new Promise<number>((resolve) =>
+      closed.once("listening", () => resolve((closed.address() as AddressInfo).port)),
+    );
+    await new Promise((resolve) => closed.close(resolve));
+
+    for (const [name, wrong, complaint, right] of [
+      ["symbols", "A B", /"A B" is not a symbol/, "IBM, GE"],
+      ["chains", "IBM:0:4:5", /expirations\.next: expected 1 or more/, "IBM:1:4:5"],
+      ["hours", "noon", /"noon" is none of these: expected regular, extended or always/, "always"],
+      ["account", "https://u:p@x.example", /address\s+without user name and password/, "simulated"],
+      ["database", `postgresql://me@127.0.0.1:${port}/x`, /connect ECONNREFUSED/, "embedded"],
+    ] as const) {
+      await answer(terminal, [[name, wrong]]);
+      await terminal.said(complaint);
+      await answer(terminal, [[name, right]]);
+    }
+
+    expect((await terminal.ended).exitCode).toBe(0);
+    expect(parse(text(at.cwd, "jobs", "symbols.yaml"))).toMatchObject({
+      session: "always",
+      symbols: ["IBM", "GE"],
+    });
+    expect(parse(text(at.cwd, "jobs", "chains.yaml"))).toMatchObject({ chains: [{ underlying: "IBM" }] });
+  });
+
+  test("credentials are not shown, a file of one is read at once, and only the owner may read what is written", async () => {
+    const at = place();
+    const kept = {
+      consumerKey: `k#1 '"`,
+      consumerSecret: "s'2#",
+      accessToken: "file-3",
+      accessTokenSecret: "t$4\\n",
+    };
+    writeFileSync(join(at.cwd, "token"), `${kept.accessToken}\n`, { mode: 0o600 });
+    const terminal = init(at, "--yes", "--account", "https://broker.example");
+
+    await answer(terminal, [
+      ["QUOTES_CONSUMER_KEY", kept.consumerKey],
+      ["QUOTES_CONSUMER_SECRET", kept.consumerSecret],
+      ["QUOTES_ACCESS_TOKEN", "@nowhere"],
+    ]);
+    await terminal.said(/QUOTES_ACCESS_TOKEN_FILE names nowhere, which cannot be read\s+\(ENOENT\)/);
+    await answer(terminal, [["QUOTES_ACCESS_TOKEN", ""]]);
+    await terminal.said(/QUOTES_ACCESS_TOKEN is not set/);
+    await answer(terminal, [
+      ["QUOTES_ACCESS_TOKEN", "@token"],
+      ["QUOTES_ACCESS_TOKEN_SECRET", kept.accessTokenSecret],
+    ]);
+
+    const { exitCode, screen } = await terminal.ended;
+    expect(exitCode).toBe(0);
+    for (const secret of Object.values(kept)) expect(screen).not.toContain(secret);
+    expect(statSync(join(at.cwd, ".env")).mode & 0o777).toBe(0o600);
+    expect(text(at.cwd, ".env")).toContain("\nQUOTES_ACCESS_TOKEN_FILE=token\n");
+    expect(loadConfig({}, at.cwd).feed).toEqual({
+      ...{ kind: "account", baseUrl: "https://broker.example" },
+      credentials: kept,
+    });
+  });
+
+  const withPassword = new URL(url).password === "" ? test.skip : test;
+
+  withPassword(
+    "a server that wants a password is tried with the one that is typed, which is not shown",
+    async () => {
+      const at = place();
+      const login = new URL(url);
+      login.password = "";
+      const terminal = init(at, "--yes", "--database", login.href);
+
+      await terminal.said(/password, not shown/);
+      terminal.type(`${decodeURIComponent(new URL(url).password)}\r`);
+
+      const { exitCode, screen } = await terminal.ended;
+      expect({ exitCode, screen }).toMatchObject({ exitCode: 0 });
+      expect(screen).not.toContain(new URL(url).password);
+      expect(loadConfig({}, at.cwd).databaseUrl).toBe(url);
+    },
+  );
+
+  withPassword("with a wrong password it says so, and the database is asked for again", async () => {
+    const at = place();
+    const login = new URL(url);
+    login.password = "";
+    const terminal = init(at);
+
+    await answer(terminal, [
+      ["symbols", ""],
+      ["chains", ""],
+      ["hours", ""],
+      ["account", ""],
+      ["database", login.href],
+    ]);
+    await terminal.said(/password, not shown/);
+    terminal.type("hunter22\r");
+    await terminal.said(/password\s+authentication\s+failed/);
+    await answer(terminal, [["database", ""]]);
+
+    const { exitCode, screen } = await terminal.ended;
+    expect(exitCode).toBe(0);
+    expect(screen).not.toContain("hunter22");
+    expect(loadConfig({}, at.cwd).databaseUrl).toBeNull();
+  });
+
+  test.each([
+    ["Ctrl-C", "\u0003"],
+    ["Ctrl-D", "\u0004"],
+  ])("%s ends it, and nothing is written", async (_name, key) => {
+    const at = place();
+    const terminal = init(at);
+
+    await answer(terminal, [
+      ["symbols", ""],
+      ["chains", ""],
+      ["hours", ""],
+      ["account", ""],
+    ]);
+    await terminal.said(/database \[embedded\]: /);
+    terminal.type(key);
+
+    const { exitCode, screen } = await terminal.ended;
+    expect(exitCode).toBe(130);
+    expect(screen).toContain("Ended. Nothing was written.");
+    expect(readdirSync(at.cwd)).toEqual([]);
+  });
+
+  test.each([
+    ["SIGTERM", 130],
+    ["SIGHUP", 130],
+    ["SIGKILL", 137],
+  ] as const)("%s while it asks leaves nothing behind", async (signal, code) => {
+    const at = place();
+    const terminal = init(at, "--account", "https://broker.example");
+
+    await answer(terminal, [
+      ["symbols", ""],
+      ["chains", "AAPL:2:4:5"],
+      ["hours", ""],
+    ]);
+    await terminal.said(/QUOTES_CONSUMER_KEY: /);
+    terminal.kill(signal);
+
+    expect((await terminal.ended).exitCode).toBe(code);
+    expect(readdirSync(at.cwd)).toEqual([]);
+  });
+
+  test("Ctrl-C while a server is tried says at once that nothing is written", async () => {
+    const at = place();
+    const silent = createServer().listen(0, "127.0.0.1");
+    const asked = new Promise<Socket>((resolve) => silent.once("connection", resolve));
+    await new Promise((resolve) => silent.once("listening", resolve));
+    const { port } = silent.address() as AddressInfo;
+    const terminal = init(at, "--yes", "--database", `postgresql://me@127.0.0.1:${port}/x`);
+
+    const connection = await asked;
+    terminal.type("\u0003");
+    await terminal.said(/Ended\. Nothing was written\./);
+    connection.destroy();
+
+    expect((await terminal.ended).exitCode).toBe(130);
+    expect(readdirSync(at.cwd)).toEqual([]);
+    silent.close();
+  });
+
+  test("a file that came while it asked is kept, and what was placed before it is taken back", async () => {
+    const at = place();
+    const terminal = init(at);
+
+    await answer(terminal, [
+      ["symbols", ""],
+      ["chains", "AAPL:2:4:5"],
+      ["hours", ""],
+      ["account", ""],
+    ]);
+    await terminal.said(/database \[embedded\]: /);
+    writeFileSync(join(at.cwd, ".env"), "# mine\n");
+    terminal.type("\r");
+
+    const { exitCode, screen } = await terminal.ended;
+    expect(exitCode).toBe(2);
+    expect(screen).toContain("INIT_EXISTS");
+    expect(readdirSync(at.cwd)).toEqual([".env"]);
+    expect(existsSync(join(at.cwd, "jobs"))).toBe(false);
+    expect(text(at.cwd, ".env")).toBe("# mine\n");
+  });
+});
