@@ -2,6 +2,7 @@
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { QuoteRow } from "../../src/web/api/types.ts";
+import { isMixed } from "../../src/web/app/lib/mixed.ts";
 import { pieces, slotOf, windowOf } from "../../src/web/app/lib/rowWindow.ts";
 import { type Search, searchOn, sortText } from "../../src/web/app/lib/watchColumns.ts";
 
@@ -72,4 +73,10 @@ test("rows that are drawn at once have different slots, and a row that scrolls o
         expect(drawn.map((row) => slotOf(row, next))).toEqual(drawn.map((row) => slotOf(row, window)));
     }),
   );
+});
+
+test("rows say where they come from where those that are shown are of several sources", () => {
+  expect(
+    [[], ["simulated"], ["simulated", "simulated"], [2, 2, 1], ["account", "simulated"]].map(isMixed),
+  ).toEqual([false, false, false, true, true]);
 });

@@ -1,10 +1,11 @@
 /** Quotes: the newest ones of all instruments or of a watchlist, live, sortable, searchable. What is chosen stands in the address. */
 import { useMemo, useRef, useState } from "preact/hooks";
 import type { QuoteRow } from "../../api/types.ts";
-import { Empty, Loading, SourceTag } from "../parts/notes.tsx";
+import { Empty, Loading, OfOneSource } from "../parts/notes.tsx";
 import { QuotesTable } from "../parts/quotesTable.tsx";
 import { Segments } from "../parts/segments.tsx";
 import { WatchlistEditor } from "../parts/watchlistEditor.tsx";
+import { isMixed } from "../lib/mixed.ts";
 import { parameter, setParameters } from "../lib/router.ts";
 import { useQuotes } from "../lib/series.ts";
 import { trouble } from "../lib/store.ts";
@@ -99,14 +100,14 @@ function Quotes({ list }: { list: Watchlist | null }) {
   }, [listed, search, kind]);
   if (rows === null) return trouble.value ? null : <Loading what="the quotes" />;
   const [first] = found;
-  const areMixed = found.some(({ sourceId }) => sourceId !== first?.sourceId);
+  const areMixed = isMixed(found.map(({ sourceId }) => sourceId));
   return (
     <>
       <p class="found-of dim">
         <span role="status">
           {found.length} of {rows.length}
         </span>{" "}
-        {first && !areMixed && <SourceTag source={first.source} name={first.sourceName} />}
+        {first && !areMixed && <OfOneSource source={first.source} name={first.sourceName} />}
       </p>
       {list && <NotStored list={list} rows={rows} />}
       {first ? (
