@@ -1,7 +1,8 @@
 /**
- * `npm run bench:page [-- --minutes 60]`: the dashboard's page over 5,008 instruments and four accounts, by Chromium's own
- * figures: how long interactions hold up the page (event timing, long tasks), first paint, bytes of a minute on Now, memory
- * of a page that stays open on Quotes. Exit code 1 when a target is missed, 3 without Chromium.
+ * `npm run bench:page [-- --minutes 60] [-- --slow 4]`: the dashboard's page over 5,008 instruments and four accounts, and
+ * over twenty sessions of 5,000 in Coverage, by Chromium's own figures: how long interactions hold up the page (event
+ * timing, long tasks), first paint, bytes of a minute on Now, memory of a page that stays open on Quotes. With `--slow 4`
+ * the page has a processor that is four times as slow. Exit code 1 when a target is missed, 3 without Chromium.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
@@ -15,6 +16,7 @@ import { startWeb } from "../../src/web/server.ts";
 import { execute, startTestServer } from "../../test/support/postgres/server.ts";
 import { busySources, CROWD, fillCrowd, quoteCrowd } from "../../test/web/browser/crowd.ts";
 import { countedWire } from "../../test/web/browser/wire.ts";
+import { COVERED, fillLedger } from "./ledger.ts";
 
 /** What must be reached. */
 const TARGETS = { interactionMs: 100, bytesAMinute: 50_000, firstPaintMs: 500, scriptBytes: 130_000 };
@@ -23,12 +25,18 @@ const TARGETS = { interactionMs: 100, bytesAMinute: 50_000, firstPaintMs: 500, s
 const ROUNDS = 5;
 
 const ASSETS = fileURLToPath(new URL("../../dist/dashboard/assets/", import.meta.url));
-const place = process.argv.indexOf("--minutes");
-const minutes = place < 0 ? 1 : Number(process.argv[place + 1]);
+const minutes = given("--minutes");
+const slow = given("--slow");
 const executablePath = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 if (!existsSync(executablePath)) {
   console.log("No Chromium here: nothing was measured.");
   process.exit(3);
+}
+
+/** An option's number; 1 where it is not given. */
+function given(option: string): number {
+  const place = process.argv.indexOf(option);
+  return place < 0 ? 1 : Number(process.argv[place + 1]);
 }
 
 let missed = false;
@@ -51,6 +59,7 @@ const silent = () => undefined;
 try {
   await migrate(pool, instantFromDate(new Date()));
   await fillCrowd(pool);
+  await fillLedger(pool);
   const web = await startWeb({
     ...{ pool: reader, clock: systemClock, calendar: createCalendar(), sources: busySources() },
     ...{ log: { debug: silent, info: silent, warn: silent, error: silent }, host: "127.0.0.1", port: 0 },
@@ -78,7 +87,10 @@ try {
 process.exitCode = missed ? 1 : 0;
 
 async function measure(page: Page, wire: { address: string; received: () => number }): Promise<void> {
-  console.log(`The page of ${CROWD} instruments and four accounts, 1280 x 800.`);
+  const processor = slow === 1 ? "" : `, a processor ${slow} times as slow`;
+  console.log(`The page of ${CROWD} instruments and four accounts, 1280 x 800${processor}.`);
+  const session = await page.context().newCDPSession(page);
+  await session.send("Emulation.setCPUThrottlingRate", { rate: slow });
   const scripts = readdirSync(ASSETS).filter((file) => file.endsWith(".js"));
   const bytes = scripts.map((file) => gzipSync(readFileSync(ASSETS + file), { level: 9 }).length);
   report("JavaScript, gzip", sum(bytes), { unit: "bytes", most: TARGETS.scriptBytes });
@@ -99,7 +111,10 @@ async function measure(page: Page, wire: { address: string; received: () => numb
     const each = (wire.received() - before) / ROUNDS;
     report(`${path}: bytes of a load, the mean`, each, { unit: "bytes", most: null });
   }
-  await interactions(page);
+  await timed(page, "Quotes", quotesActs(page));
+  await page.goto(`${wire.address}/coverage?span=1+month`);
+  await page.waitForSelector("tr[data-instrument]");
+  await timed(page, `Coverage of ${COVERED}`, coverageActs(page));
   await page.goto(`${wire.address}/`);
   await page.waitForSelector("[data-testid=calls-used]");
   await page.waitForTimeout(3_000);
@@ -109,10 +124,12 @@ async function measure(page: Page, wire: { address: string; received: () => numb
   await memory(page, wire);
 }
 
-/** What a reader does, and the longest time that it held up the page: input until the next paint, and the longest task. */
-async function interactions(page: Page): Promise<void> {
+/** What a reader does, by its name. */
+type Acts = [string, () => Promise<unknown>][];
+
+function quotesActs(page: Page): Acts {
   let minute = 0;
-  const acts: [string, () => Promise<unknown>][] = [
+  return [
     ["sort by volume", () => page.locator("thead th[data-column=volume]").click()],
     ["sort by it downwards", () => page.locator("thead th[data-column=volume]").click()],
     ["sort by instrument", () => page.locator("thead th[data-column=instrument]").click()],
@@ -147,6 +164,25 @@ async function interactions(page: Page): Promise<void> {
       },
     ],
   ];
+}
+
+function coverageActs(page: Page): Acts {
+  const focused = () => page.locator("[data-place][tabindex='0']").first().focus();
+  return [
+    ["to the last field with Ctrl+End", () => focused().then(() => page.keyboard.press("Control+End"))],
+    ["a page up", () => page.keyboard.press("PageUp")],
+    ["to the first field with Ctrl+Home", () => page.keyboard.press("Control+Home")],
+    ["scrolled half way", () => page.locator(".heat-scroll").evaluate((box) => (box.scrollTop = 70_000))],
+    ["search, a letter at a time", () => page.getByRole("searchbox").pressSequentially("s12")],
+    ["search undone", () => page.getByRole("searchbox").fill("")],
+    ["what misses something", () => page.getByRole("button", { name: "Only what misses" }).click()],
+    ["all again", () => page.getByRole("button", { name: "Only what misses" }).click()],
+    ["a field and its reasons", () => page.locator("tbody [data-place]").first().click()],
+  ];
+}
+
+/** What a reader does, and the longest time that it held up the page: input until the next paint, and the longest task. */
+async function timed(page: Page, view: string, acts: Acts): Promise<void> {
   await page.evaluate(watch);
   const took = new Map<string, number[]>(acts.map(([what]) => [what, []]));
   for (let round = 0; round < ROUNDS; round++)
@@ -158,7 +194,7 @@ async function interactions(page: Page): Promise<void> {
       took.get(what)?.push(Math.max(task, event));
     }
   for (const [what, times] of took)
-    report(`Quotes: ${what}`, median(times), { unit: "ms", most: TARGETS.interactionMs });
+    report(`${view}: ${what}`, median(times), { unit: "ms", most: TARGETS.interactionMs });
 }
 
 type Watched = { longest: { task: number; event: number } };

@@ -12,7 +12,7 @@ import {
   ticksOf,
 } from "../../src/web/app/lib/plot.ts";
 import { smileLines, termLine } from "../../src/web/app/lib/smile.ts";
-import { windowOf } from "../../src/web/app/lib/windowed.ts";
+import { windowOf } from "../../src/web/app/lib/rowWindow.ts";
 
 const contract = (strike: string, optionType: "CALL" | "PUT", fields: Partial<Contract> = {}): Contract => ({
   ...{ instrument: "", strike, optionType, observedAt: "", bid: null, ask: null, mid: null, last: null },
@@ -135,13 +135,13 @@ test("of many rows, those that are seen are drawn, and a few around them", () =>
       fc.double({ min: 0, max: 1, noNaN: true }),
       (count, height, share) => {
         const top = Math.floor(share * Math.max(0, count * 28 - height));
-        const { from, to } = windowOf({ top, height, rowHeight: 28, count });
+        const { from, to } = windowOf({ top, bottom: top + height, height: 28 }, count);
         const seen = { first: Math.floor(top / 28), end: Math.min(count, Math.ceil((top + height) / 28)) };
 
         expect(from).toBeLessThanOrEqual(seen.first);
         expect(to).toBeGreaterThanOrEqual(seen.end);
         expect(from).toBeGreaterThanOrEqual(0);
-        expect(to - from).toBeLessThanOrEqual(Math.ceil(height / 28) + 17);
+        expect(to - from).toBeLessThanOrEqual(Math.ceil(height / 28) + 18);
       },
     ),
   );

@@ -4,10 +4,9 @@
  * QuoteTable of the rows that are newer), `trouble` (an ApiError).
  */
 import type { ServerResponse } from "node:http";
-import type { Writable } from "node:stream";
 import type { Clock } from "../../clock.ts";
 import type { Log } from "../../log.ts";
-import { packedStream, takesGzip } from "./packing.ts";
+import { type EventStream, openStream } from "./eventStream.ts";
 import { type QuoteColumn, tableOf } from "./quoteTable.ts";
 import type { NowView, QuoteRow } from "./types.ts";
 
@@ -19,9 +18,6 @@ const BACK_MS = 5_000;
 
 /** Most pages that are kept up to date at once. */
 const MOST_LISTENERS = 64;
-
-/** A page that does not read has this many bytes waiting before it is let go; it comes back by itself. */
-const MOST_WAITING_BYTES = 4 * 1024 * 1024;
 
 /** Which quotes a page shows. `names` in capitals, or all of them; null: none. */
 type WantedQuotes = { names: readonly string[] | "all"; columns: readonly QuoteColumn[] } | null;
@@ -35,8 +31,11 @@ type EventSources = {
   quotesSince: (since: string) => Promise<QuoteRow[]>;
 };
 
-/** An open page: `wanted` by its text, which pages that show the same have in common. */
-type Listener = { raw: ServerResponse; stream: Writable; wanted: WantedQuotes; key: string };
+/**
+ * An open page. `key`: `wanted` as text, which pages that show the same have in common. `held`: the newest row of each
+ * series that came while it had too much to read; it is told them when it has read.
+ */
+type Listener = { stream: EventStream; wanted: WantedQuotes; key: string; held: Map<string, QuoteRow> };
 
 /** Opens streams on the route that `/api/events` is. */
 export type Events = {
@@ -59,7 +58,8 @@ export function createEvents({ clock, log, now, quotesSince }: EventSources): Ev
 
   const send = (event: string, data: unknown): void => {
     const text = eventText(event, data);
-    for (const listener of listeners) write(listener, text);
+    // Who has too much to read misses it: the next one says the same anew.
+    for (const { stream } of listeners) if (stream.hasRoom()) stream.write(text);
   };
 
   const sendQuotes = async (): Promise<void> => {
@@ -69,7 +69,6 @@ export function createEvents({ clock, log, now, quotesSince }: EventSources): Ev
     if (since === null || (newcomer && back < since)) since = back;
     newcomer = false;
     const rows = await quotesSince(since);
-    if (rows.length === 0) return;
     since = rows.reduce((newest, { observedAt }) => (observedAt > newest ? observedAt : newest), since);
     tell(wanting, rows);
   };
@@ -93,10 +92,10 @@ export function createEvents({ clock, log, now, quotesSince }: EventSources): Ev
     listen: (raw, options) => {
       if (listeners.size >= MOST_LISTENERS) return false;
       const { wanted } = options;
-      const listener = { raw, stream: open(raw, options), wanted, key: JSON.stringify(wanted) };
+      const stream = openStream(raw, { ...options, clock, gone: () => listeners.delete(listener) });
+      const listener: Listener = { stream, wanted, key: JSON.stringify(wanted), held: new Map() };
       newcomer = true;
       listeners.add(listener);
-      whenGone(listener, () => listeners.delete(listener));
       running ??= run();
       return true;
     },
@@ -109,50 +108,28 @@ export function createEvents({ clock, log, now, quotesSince }: EventSources): Ev
   };
 }
 
-function open(raw: ServerResponse, { headers, accepted }: ListenOptions): Writable {
-  const packed = takesGzip(accepted) ? packedStream() : null;
-  raw.writeHead(200, {
-    ...headers,
-    "content-type": "text/event-stream; charset=utf-8",
-    "cache-control": "no-store",
-    "x-accel-buffering": "no",
-    ...(packed && { "content-encoding": "gzip" }),
-  });
-  packed?.pipe(raw);
-  const stream = packed ?? raw;
-  stream.write("retry: 2000\n\n");
-  return stream;
-}
+const eventText = (event: string, data: unknown): Buffer =>
+  Buffer.from(`event: ${event}\ndata: ${JSON.stringify(data)}\n\n`);
 
-function whenGone({ raw, stream }: Listener, forget: () => void): void {
-  raw.on("close", () => {
-    forget();
-    stream.destroy();
-  });
-  raw.on("error", forget);
-}
-
-function write({ raw, stream }: Listener, text: string): void {
-  const waiting = raw.writableLength + (stream === raw ? 0 : stream.writableLength);
-  if (waiting > MOST_WAITING_BYTES) raw.destroy();
-  else stream.write(text);
-}
-
-const eventText = (event: string, data: unknown): string =>
-  `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+const seriesOf = ({ instrumentId, sourceId, delayed }: QuoteRow): string =>
+  `${instrumentId}/${sourceId}/${delayed}`;
 
 /** Tells each what it shows of new rows; who shows the same is told the same text. */
 function tell(wanting: readonly Listener[], rows: readonly QuoteRow[]): void {
-  const texts = new Map<string, string | null>();
-  for (const listener of wanting) {
-    if (!texts.has(listener.key)) texts.set(listener.key, quotesText(rows, listener.wanted));
-    const text = texts.get(listener.key);
-    if (text) write(listener, text);
+  const texts = new Map<string, Buffer | null>();
+  for (const { stream, wanted, key, held } of wanting) {
+    const behind = held.size > 0 || !stream.hasRoom();
+    if (behind) for (const row of rows) held.set(seriesOf(row), row);
+    if (!stream.hasRoom()) continue;
+    if (!behind && !texts.has(key)) texts.set(key, quotesText(rows, wanted));
+    const text = behind ? quotesText([...held.values()], wanted) : texts.get(key);
+    held.clear();
+    if (text) stream.write(text);
   }
 }
 
 /** Null: none of them is shown. */
-function quotesText(rows: readonly QuoteRow[], wanted: WantedQuotes): string | null {
+function quotesText(rows: readonly QuoteRow[], wanted: WantedQuotes): Buffer | null {
   if (wanted === null) return null;
   const names = wanted.names === "all" ? null : new Set(wanted.names);
   const shown = rows.filter(({ instrument }) => names === null || names.has(instrument.toUpperCase()));

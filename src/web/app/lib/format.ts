@@ -99,10 +99,19 @@ export function exchangeMoment(iso: string): string {
   return `${day} ${exchangeTime(iso, { seconds: false })} ${ZONE_NAME}`;
 }
 
+/** The map of Coverage says a date in each of its fields, and to format one takes long. */
+const shortDates = new Map<string, string>();
+
 /** An exchange date, `Fri 20 Nov`. */
 export function shortDate(date: string): string {
+  const known = shortDates.get(date);
+  if (known !== undefined) return known;
   const options = { weekday: "short", day: "numeric", month: "short", timeZone: "UTC" } as const;
-  return new Intl.DateTimeFormat("en-GB", options).format(new Date(`${date}T00:00:00Z`)).replace(",", "");
+  const text = new Intl.DateTimeFormat("en-GB", options)
+    .format(new Date(`${date}T00:00:00Z`))
+    .replace(",", "");
+  shortDates.set(date, text);
+  return text;
 }
 
 /** An expiration with its year, `18 Dec 2026`. */

@@ -1,10 +1,6 @@
-/** Whether rows need a mark of where they come from. */
-import type { SourceKind } from "../../api/types.ts";
-import { simulated } from "./store.ts";
+/** Whether rows need a mark of where they come from. Pure. */
 
-/** Not where all are of one kind and the bar on top says it: SIMULATED there counts as a kind. */
-export function isMixed(kinds: Iterable<SourceKind>): boolean {
-  const all = new Set(kinds);
-  if (simulated.value) all.add("simulated");
-  return all.size > 1;
+/** Where what is shown comes from more than one source, by kind or id: then each row says from which. */
+export function isMixed(sources: readonly (number | string)[]): boolean {
+  return sources.some((source) => source !== sources[0]);
 }

@@ -17,7 +17,7 @@ type Piece = { row: number } | { room: number };
  * @param window.from first row drawn; `to`: first one that is not
  * @param focused place of a row that is drawn wherever it is; null: none
  */
-export function pieces(count: number, window: { from: number; to: number }, focused: number | null): Piece[] {
+export function pieces(count: number, window: Window, focused: number | null): Piece[] {
   const from = Math.min(Math.max(0, window.from), Math.max(0, count - 1));
   const to = Math.min(count, Math.max(from, window.to));
   const drawn = Array.from({ length: to - from }, (_, place) => from + place);
@@ -34,26 +34,60 @@ export function pieces(count: number, window: { from: number; to: number }, focu
   return all;
 }
 
+/** Rows from one place up to, without, another. */
+type Window = { from: number; to: number };
+
 /**
- * Follows what is in sight, whatever scrolls: the page, or a box around the table.
+ * Which rows are drawn. Pure.
+ *
+ * @param sight.top where what is seen begins below the first row's top, `bottom`: where it ends, px; `height` of a row
+ */
+export function windowOf(
+  { top, bottom, height }: Record<"top" | "bottom" | "height", number>,
+  count: number,
+): Window {
+  // Who had scrolled far sees the last rows when there are fewer.
+  const least = Math.min(Math.floor(top / height), count - Math.ceil((bottom - top) / height));
+  const from = Math.max(0, least - AROUND);
+  return {
+    from,
+    to: Math.min(count, Math.max(from, least + Math.ceil((bottom - top) / height) + 1) + AROUND),
+  };
+}
+
+/**
+ * A name for the place of a drawn row: rows that come into sight have those of rows that have left it, so that their
+ * elements are used again. Pure.
+ */
+export function slotOf(row: number, { from, to }: Window): number {
+  // In steps: the window's length changes by one all the time.
+  return row % (32 * Math.ceil((to - from + 1) / 32));
+}
+
+/**
+ * Follows what is in sight, whatever scrolls: the page, or a box around the rows.
  *
  * @param body the rows' parent, in which each drawn row has `data-row`; all rows are of one height
  */
-export function useRowWindow(body: RefObject<HTMLElement | null>, count: number) {
-  const [seen, setSeen] = useState({ from: 0, to: 40, height: USUAL_HEIGHT });
+export function useRowWindow(
+  body: RefObject<HTMLElement | null>,
+  count: number,
+): Window & { height: number } {
+  const [seen, setSeen] = useState({ top: 0, bottom: 32 * USUAL_HEIGHT, height: USUAL_HEIGHT });
   const look = (): void => {
     const host = body.current;
     const row = host?.querySelector("[data-row]");
     if (!host || !row) return;
     const box = host.closest(".scroll")?.getBoundingClientRect();
-    const { top } = host.getBoundingClientRect();
+    const { top: first } = host.getBoundingClientRect();
     const height = row.getBoundingClientRect().height || USUAL_HEIGHT;
-    const first = (Math.max(0, box?.top ?? 0) - top) / height;
-    const last = (Math.min(innerHeight, box?.bottom ?? innerHeight) - top) / height;
-    const from = Math.max(0, Math.floor(first) - AROUND);
-    const to = Math.max(from + 1, Math.ceil(last) + AROUND);
+    // Whole rows: nothing is drawn anew within one.
+    const top = Math.floor((Math.max(0, box?.top ?? 0) - first) / height) * height;
+    const bottom = Math.ceil((Math.min(innerHeight, box?.bottom ?? innerHeight) - first) / height) * height;
     setSeen((before) =>
-      before.from === from && before.to === to && before.height === height ? before : { from, to, height },
+      before.top === top && before.bottom === bottom && before.height === height
+        ? before
+        : { top, bottom, height },
     );
   };
   useLayoutEffect(look, [count]);
@@ -66,5 +100,5 @@ export function useRowWindow(body: RefObject<HTMLElement | null>, count: number)
       removeEventListener("resize", look);
     };
   }, []);
-  return seen;
+  return { ...windowOf(seen, count), height: seen.height };
 }

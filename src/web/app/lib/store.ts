@@ -23,8 +23,8 @@ export function seriesKey({ instrumentId, sourceId, delayed }: QuoteRow): string
 /** Whether anything of the archive, or the market that is polled, is made up. */
 export const simulated = computed(() => meta.value?.simulated === true);
 
-/** Whether the archive has quotes of several sources: then each says where it comes from. */
-export const mixed = computed(() => meta.value?.mixed === true);
+/** Whether the archive has quotes of several sources: then a view whose rows are all of one says of which. */
+export const several = computed(() => meta.value?.mixed === true);
 
 // One thing a view reads: loading, there, or not to be had.
 

@@ -2,7 +2,7 @@
 import { useRef } from "preact/hooks";
 import type { CoverageRow, CoverageView, SourceKind } from "../../api/types.ts";
 import { heatLevel, storedShare, sumOf, unpacked } from "../lib/heat.ts";
-import { useWindow } from "../lib/windowed.ts";
+import { slotOf, useRowWindow } from "../lib/rowWindow.ts";
 import { labelOf } from "./heatMap.tsx";
 import { SourceTag } from "./notes.tsx";
 import { FieldFacts } from "./why.tsx";
@@ -24,18 +24,20 @@ export function HeatList({
   mixed: boolean;
   choose: (instrument: Instrument) => void;
 }) {
-  const scroller = useRef<HTMLDivElement>(null);
-  const { from, to } = useWindow(scroller, { rowHeight: LINE_HEIGHT, count: rows.length });
+  const list = useRef<HTMLUListElement>(null);
+  const { from, to } = useRowWindow(list, rows.length);
   return (
-    <div class="scroll heat-scroll" ref={scroller}>
+    <div class="scroll heat-scroll">
       <ul
+        ref={list}
         class="heat-list"
         aria-label="Instruments, the worst first"
         style={{ paddingTop: `${from * LINE_HEIGHT}px`, height: `${rows.length * LINE_HEIGHT}px` }}
       >
         {rows.slice(from, to).map((row, index) => (
           <li
-            key={`${row.source} ${row.instrument}`}
+            key={slotOf(from + index, { from, to })}
+            data-row={from + index}
             aria-posinset={from + index + 1}
             aria-setsize={rows.length}
             data-instrument={row.instrument}

@@ -4,7 +4,7 @@ import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { CoverageRow, CoverageView } from "../../api/types.ts";
 import { type HeatCell, heatLevel, storedShare, sumOf, unpacked } from "../lib/heat.ts";
 import { shortDate } from "../lib/format.ts";
-import { useWindow } from "../lib/windowed.ts";
+import { pieces, slotOf, useRowWindow } from "../lib/rowWindow.ts";
 import { SourceTag } from "./notes.tsx";
 import type { Field } from "./why.tsx";
 
@@ -60,11 +60,10 @@ export function HeatMap({
   choose: (field: Field) => void;
 }) {
   const scroller = useRef<HTMLDivElement>(null);
-  const window = useWindow(scroller, { rowHeight: ROW_HEIGHT, count: rows.length });
+  const body = useRef<HTMLTableSectionElement>(null);
+  const window = useRowWindow(body, rows.length);
   const { focus, setFocus, onKeyDown } = useFields(scroller, { rows: rows.length, columns: dates.length });
-  // Where the field with the focus is scrolled away, the first one that is drawn can be reached instead.
-  const isSeen = focus.row >= window.from && focus.row < window.to;
-  const entry = { row: isSeen ? focus.row : window.from, column: clamp(focus.column, dates.length) };
+  const entry = { row: clamp(focus.row, rows.length), column: clamp(focus.column, dates.length) };
   return (
     <div class="scroll heat-scroll" onKeyDown={onKeyDown} ref={scroller}>
       <table
@@ -75,21 +74,22 @@ export function HeatMap({
         data-dense={dates.length > MOST_NUMBERED ? "" : undefined}
       >
         <Head dates={dates} />
-        <tbody>
-          <Spacer rows={window.from} />
-          {rows.slice(window.from, window.to).map((row, index) => {
-            const place = window.from + index;
+        <tbody ref={body}>
+          {pieces(rows.length, window, entry.row).map((piece) => {
+            if ("room" in piece) return <Room rows={piece.room} />;
+            const place = piece.row;
+            const row = rows[place];
+            if (!row) return null;
             const isOf = chosen?.instrument === row.instrument && chosen.source === row.source;
             return (
               <Row
-                key={`${row.source} ${row.instrument}`}
+                key={place >= window.from && place < window.to ? slotOf(place, window) : "focused"}
                 {...{ row, place, dates, mixed, choose, setFocus }}
                 focused={entry.row === place ? entry.column : null}
                 chosen={isOf ? chosen.date : null}
               />
             );
           })}
-          <Spacer rows={rows.length - window.to} />
         </tbody>
       </table>
     </div>
@@ -103,11 +103,13 @@ function useFields(
 ) {
   const [focus, setFocus] = useState<Place>({ row: 0, column: columns - 1 });
   const goes = useRef(false);
+  // Elements show other rows when one scrolls, and the focus stays with its field.
+  const hasFocus = scroller.current?.contains(document.activeElement) ?? false;
   useLayoutEffect(() => {
     const field = scroller.current?.querySelector<HTMLElement>(`[data-place="${focus.row}/${focus.column}"]`);
-    if (!goes.current || !field) return;
+    if (!field || (!goes.current && !hasFocus)) return;
+    if (field !== document.activeElement) field.focus({ preventScroll: !goes.current });
     goes.current = false;
-    field.focus();
   });
   const onKeyDown = (event: KeyboardEvent): void => {
     const element = scroller.current;
@@ -133,10 +135,8 @@ function reveal(scroller: HTMLElement, row: number): void {
 }
 
 /** Stands for rows that are not drawn. */
-function Spacer({ rows }: { rows: number }) {
-  return rows > 0 ? (
-    <tr class="spacer" aria-hidden="true" style={{ height: `${rows * ROW_HEIGHT}px` }} />
-  ) : null;
+function Room({ rows }: { rows: number }) {
+  return <tr aria-hidden="true" style={{ height: `${rows * ROW_HEIGHT}px` }} />;
 }
 
 function Head({ dates }: { dates: Dates }) {
@@ -186,7 +186,7 @@ class Row extends Component<RowOptions> {
     const { row, place, dates, mixed, focused, chosen, choose, setFocus } = this.props;
     const { instrument, source, cells } = row;
     return (
-      <tr data-instrument={instrument} aria-rowindex={place + 2}>
+      <tr data-row={place} data-instrument={instrument} aria-rowindex={place + 2}>
         <th scope="row" class="text">
           {instrument} {mixed && <SourceTag source={source} name={source} />}
         </th>

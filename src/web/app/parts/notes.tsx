@@ -1,7 +1,7 @@
 /** What stands where there is nothing, not yet, or something went wrong. */
 import type { ComponentChildren } from "preact";
 import type { Problem, SourceKind } from "../../api/types.ts";
-import { type Loaded, mixed, trouble } from "../lib/store.ts";
+import { type Loaded, several, trouble } from "../lib/store.ts";
 
 /** An error, of which accounts it is, and what to do about it. Red only when a person is needed. */
 export function ProblemNote({
@@ -66,9 +66,15 @@ export function Await<T>({
   );
 }
 
-/** Where a row comes from, where the archive has several sources: of one alone the mark on top of the page tells. */
-export function SourceTag({ source, name }: { source: SourceKind; name: string }) {
-  if (!mixed.value) return null;
+/** Whose all is that a view shows, said once: where the archive has one source, the mark on top of the page tells. */
+export function OfOneSource(source: Source) {
+  return several.value ? <SourceTag {...source} /> : null;
+}
+
+type Source = { source: SourceKind; name: string };
+
+/** Where a row comes from, among rows of several sources. */
+export function SourceTag({ source, name }: Source) {
   if (source === "simulated") return <span class="sim">SIMULATED{name === "archive" ? " replay" : ""}</span>;
   return <span class="tag">{source === name ? source : `${source} ${name}`}</span>;
 }

@@ -1,11 +1,12 @@
 /** The watch table: as many rows as are in sight, of as many as there are. */
+import type { RefObject } from "preact";
 import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { QuoteRow } from "../../api/types.ts";
 import { SourceTag } from "./notes.tsx";
 import { age, decimal, direction, grouped, padded, placesOf, signed } from "../lib/format.ts";
 import { nowMs } from "../lib/pageClock.ts";
 import { href, setParameters } from "../lib/router.ts";
-import { pieces, useRowWindow } from "../lib/rowWindow.ts";
+import { pieces, slotOf, useRowWindow } from "../lib/rowWindow.ts";
 import { changed, seriesKey } from "../lib/store.ts";
 import { INSTRUMENT, type WatchColumn } from "../lib/watchColumns.ts";
 
@@ -31,26 +32,7 @@ export function QuotesTable({ rows, all, columns, sort }: TableProps) {
   const body = useRef<HTMLTableSectionElement>(null);
   const { from, to, height } = useRowWindow(body, rows.length);
   const places = useMemo(() => placesIn(all), [all]);
-  const [focusKey, setFocusKey] = useState("");
-  const moving = useRef(false);
-  const found = focusKey === "" ? -1 : rows.findIndex((row) => seriesKey(row) === focusKey);
-  const focused = Math.max(0, found);
-  useLayoutEffect(() => {
-    if (!moving.current) return;
-    moving.current = false;
-    const row = body.current?.querySelector(`[data-row="${focused}"]`);
-    row?.scrollIntoView({ block: "nearest" });
-    row?.querySelector("a")?.focus({ preventScroll: true });
-  });
-  const onKeyDown = (event: KeyboardEvent): void => {
-    const step = stepOf(event, { page: Math.max(1, to - from - 18), all: rows.length });
-    if (step === null) return;
-    event.preventDefault();
-    const row = rows[Math.min(rows.length - 1, Math.max(0, focused + step))];
-    if (!row) return;
-    moving.current = true;
-    setFocusKey(seriesKey(row));
-  };
+  const { found, focused, setFocusKey, onKeyDown } = useRowFocus(body, rows, to - from);
   const headings = [INSTRUMENT, ...columns];
   return (
     <div class="scroll watch">
@@ -72,7 +54,7 @@ export function QuotesTable({ rows, all, columns, sort }: TableProps) {
             return (
               row && (
                 <Row
-                  key={seriesKey(row)}
+                  key={piece.row >= from && piece.row < to ? slotOf(piece.row, { from, to }) : "focused"}
                   {...{ row, columns, places, place: piece.row, tabbed: piece.row === focused }}
                   onFocus={() => setFocusKey(seriesKey(row))}
                 />
@@ -83,6 +65,37 @@ export function QuotesTable({ rows, all, columns, sort }: TableProps) {
       </table>
     </div>
   );
+}
+
+/** The row that has the focus, by its series, and the keys that move it. @param drawn how many rows are */
+function useRowFocus(body: RefObject<HTMLElement | null>, rows: readonly QuoteRow[], drawn: number) {
+  const [focusKey, setFocusKey] = useState("");
+  const moving = useRef(false);
+  const found = useMemo(
+    () => (focusKey === "" ? -1 : rows.findIndex((row) => seriesKey(row) === focusKey)),
+    [rows, focusKey],
+  );
+  const focused = Math.max(0, found);
+  // Elements show other rows after each change of the order, and the focus stays with its instrument.
+  const hasFocus = body.current?.contains(document.activeElement) ?? false;
+  useLayoutEffect(() => {
+    if (!moving.current && !hasFocus) return;
+    const row = body.current?.querySelector(`[data-row="${focused}"]`);
+    if (moving.current) row?.scrollIntoView({ block: "nearest" });
+    moving.current = false;
+    const link = row?.querySelector("a");
+    if (link !== document.activeElement) link?.focus({ preventScroll: true });
+  });
+  const onKeyDown = (event: KeyboardEvent): void => {
+    const step = stepOf(event, { page: Math.max(1, drawn - 18), all: rows.length });
+    if (step === null) return;
+    event.preventDefault();
+    const row = rows[Math.min(rows.length - 1, Math.max(0, focused + step))];
+    if (!row) return;
+    moving.current = true;
+    setFocusKey(seriesKey(row));
+  };
+  return { found, focused, setFocusKey, onKeyDown };
 }
 
 /** How many rows a key goes on; null: it goes nowhere. */

@@ -1,9 +1,10 @@
 /** Coverage: sessions x instruments, why something is missing, and the way to the chart. */
 import { computed } from "@preact/signals";
+import { useMemo } from "preact/hooks";
 import type { CoverageView, SourceKind } from "../../api/types.ts";
 import { HeatDays, HeatList } from "../parts/heatList.tsx";
 import { HeatMap } from "../parts/heatMap.tsx";
-import { Await, Empty, SourceTag } from "../parts/notes.tsx";
+import { Await, Empty, OfOneSource, SourceTag } from "../parts/notes.tsx";
 import { Segments } from "../parts/segments.tsx";
 import { type Field, Why } from "../parts/why.tsx";
 import { exchangeDateOf } from "../lib/format.ts";
@@ -135,8 +136,8 @@ function chosenField(): Omit<Field, "date"> & { date: string } {
 
 function Heat({ view, search, missing }: { view: CoverageView; search: string; missing: boolean }) {
   const { dates, sourceIds } = view;
-  const rows = foundRows(view, { search, missing });
-  const mixed = isMixed(view.rows.map(({ source }) => source));
+  const rows = useMemo(() => foundRows(view, { search, missing }), [view, search, missing]);
+  const mixed = isMixed(rows.map(({ source }) => source));
   const field = chosenField();
   const row = view.rows.find(
     ({ instrument, source }) =>
@@ -151,7 +152,7 @@ function Heat({ view, search, missing }: { view: CoverageView; search: string; m
             ‹ All instruments
           </button>
           <h2 class="of-days">
-            {row.instrument} {mixed && <SourceTag source={row.source} name={row.source} />}
+            {row.instrument} <OfOneSource source={row.source} name={row.source} />
           </h2>
         </div>
         <HeatDays
@@ -167,19 +168,27 @@ function Heat({ view, search, missing }: { view: CoverageView; search: string; m
         Search for less, or let also those be shown that miss nothing.
       </Empty>
     );
+  const first = !mixed && rows[0];
+  const ofOne = first && <OfOneSource source={first.source} name={first.source} />;
   if (narrow.value)
     return (
-      <HeatList
-        {...{ rows, dates, mixed }}
-        choose={({ instrument, source }) => setParameters({ instrument, source, date: "" })}
-      />
+      <>
+        {ofOne}
+        <HeatList
+          {...{ rows, dates, mixed }}
+          choose={({ instrument, source }) => setParameters({ instrument, source, date: "" })}
+        />
+      </>
     );
   const column = dates.findIndex(({ date }) => date === field.date);
   const chosen = row && column >= 0 ? { ...field, source: row.source } : null;
   return (
-    <div class="heat-and-why">
-      <HeatMap {...{ rows, dates, mixed, chosen }} choose={(to) => setParameters(to)} />
-      <Why field={chosen} cell={chosen && row ? unpacked(row.cells[column]) : null} sourceId={sourceId} />
-    </div>
+    <>
+      {ofOne}
+      <div class="heat-and-why">
+        <HeatMap {...{ rows, dates, mixed, chosen }} choose={(to) => setParameters(to)} />
+        <Why field={chosen} cell={chosen && row ? unpacked(row.cells[column]) : null} sourceId={sourceId} />
+      </div>
+    </>
   );
 }

@@ -11,13 +11,13 @@ import {
   setCompare,
   setIndicators,
 } from "../parts/chartControls.tsx";
-import { Await, Empty, Loading, SourceTag } from "../parts/notes.tsx";
+import { Await, Empty, Loading, OfOneSource } from "../parts/notes.tsx";
 import { nowMs } from "../lib/pageClock.ts";
 import { type Drawing, drawingOf } from "../lib/drawing.ts";
 import { age, decimal, direction, exchangeDateOf, grouped, signed } from "../lib/format.ts";
 import { InstrumentSearch } from "../parts/search.tsx";
 import { useSeries } from "../lib/series.ts";
-import { type Loaded, useApi, changed, seriesKey, trouble } from "../lib/store.ts";
+import { type Loaded, useApi, changed, seriesKey, several, trouble } from "../lib/store.ts";
 import { intervalOf, rangeLabel, rangeOf } from "../lib/ranges.ts";
 import { href, parameter, setParameters } from "../lib/router.ts";
 
@@ -261,13 +261,29 @@ function Header({ row }: { row: QuoteRow }) {
         <dt>Age</dt>
         <dd>{age(observedAt, nowMs.value)}</dd>
       </div>
-      <div>
-        <dt>{row.description ?? "Source"}</dt>
-        <dd>
-          <SourceTag source={row.source} name={row.sourceName} />{" "}
-          {row.delayed && <span class="tag">delayed</span>}
-        </dd>
-      </div>
+      <Origin row={row} />
     </dl>
+  );
+}
+
+function Origin({ row }: { row: QuoteRow }) {
+  return (
+    <>
+      {row.description !== null && (
+        <div>
+          <dt>Description</dt>
+          <dd>{row.description}</dd>
+        </div>
+      )}
+      {(several.value || row.delayed) && (
+        <div>
+          <dt>Source</dt>
+          <dd>
+            <OfOneSource source={row.source} name={row.sourceName} />{" "}
+            {row.delayed && <span class="tag">delayed</span>}
+          </dd>
+        </div>
+      )}
+    </>
   );
 }

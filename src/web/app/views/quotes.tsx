@@ -1,14 +1,15 @@
 /** Quotes: the newest ones of all instruments or of a watchlist, live, sortable, searchable. What is chosen stands in the address. */
-import { useMemo, useState } from "preact/hooks";
+import { useMemo, useRef, useState } from "preact/hooks";
 import type { QuoteRow } from "../../api/types.ts";
-import { Empty, Loading, SourceTag } from "../parts/notes.tsx";
+import { Empty, Loading, OfOneSource } from "../parts/notes.tsx";
 import { QuotesTable } from "../parts/quotesTable.tsx";
 import { Segments } from "../parts/segments.tsx";
 import { WatchlistEditor } from "../parts/watchlistEditor.tsx";
+import { isMixed } from "../lib/mixed.ts";
 import { parameter, setParameters } from "../lib/router.ts";
 import { useQuotes } from "../lib/series.ts";
 import { trouble } from "../lib/store.ts";
-import { asListed, COLUMNS, matching, ordered, SOURCE, USUAL } from "../lib/watchColumns.ts";
+import { asListed, COLUMNS, ordered, type Search, searchOn, SOURCE, USUAL } from "../lib/watchColumns.ts";
 import type { Watchlist } from "../lib/watchlistFile.ts";
 import { watchlists } from "../lib/watchlists.ts";
 
@@ -90,20 +91,23 @@ function Quotes({ list }: { list: Watchlist | null }) {
   const asked = columns.map(({ of }) => of).filter((of) => of !== null);
   const rows = useQuotes(list?.instruments ?? "all", asked);
   const [search, kind, sort] = [parameter("search"), parameter("kind"), parameter("sort")];
-  const found = useMemo(() => {
-    const listed = list === null ? (rows ?? []) : asListed(rows ?? [], list.instruments);
-    return ordered(matching(listed, search, kind), sort);
-  }, [rows, search, kind, sort, list]);
+  const listed = useMemo(() => {
+    return ordered(list === null ? (rows ?? []) : asListed(rows ?? [], list.instruments), sort);
+  }, [rows, sort, list]);
+  const before = useRef<Search | null>(null);
+  const { found } = useMemo(() => {
+    return (before.current = searchOn(before.current, { rows: listed, search, kind }));
+  }, [listed, search, kind]);
   if (rows === null) return trouble.value ? null : <Loading what="the quotes" />;
   const [first] = found;
-  const areMixed = found.some(({ sourceId }) => sourceId !== first?.sourceId);
+  const areMixed = isMixed(found.map(({ sourceId }) => sourceId));
   return (
     <>
       <p class="found-of dim">
         <span role="status">
           {found.length} of {rows.length}
         </span>{" "}
-        {first && !areMixed && <SourceTag source={first.source} name={first.sourceName} />}
+        {first && !areMixed && <OfOneSource source={first.source} name={first.sourceName} />}
       </p>
       {list && <NotStored list={list} rows={rows} />}
       {first ? (

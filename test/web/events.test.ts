@@ -1,0 +1,123 @@
+/** Events to a page that reads slowly, or not at all, over a real socket. */
+import { createServer, request, type IncomingMessage, type RequestOptions } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, describe, expect, test } from "@jest/globals";
+import type { Clock } from "../../src/clock.ts";
+import { createEvents } from "../../src/web/api/events.ts";
+import { type QuoteTable, rowsOf } from "../../src/web/api/quoteTable.ts";
+import type { NowView, QuoteRow } from "../../src/web/api/types.ts";
+import { steppedClock } from "../support/steppedClock.ts";
+import { until } from "../support/until.ts";
+
+const none = (): void => undefined;
+const LOG = { debug: none, info: none, warn: none, error: none };
+const closing: (() => Promise<void>)[] = [];
+afterAll(async () => {
+  for (const close of closing) await close();
+});
+
+/** More of them than a socket's two ends take without anybody reading. */
+const MANY = 40_000;
+
+/** One quote of each instrument; `minute` is in its time and its price. */
+const rowsAt = (minute: number, count: number): QuoteRow[] =>
+  Array.from({ length: count }, (_, place) => ({
+    ...{ instrumentId: place, instrument: `S${place}`, symbol: `S${place}`, description: "x".repeat(500) },
+    ...{ expiration: null, optionType: null, strike: null, source: "account", sourceId: 1 },
+    ...{ sourceName: "account", delayed: false, observedAt: `2026-11-20T15:0${minute}:00Z` },
+    ...{ bid: null, ask: null, spread: null, last: String(minute), change: null, pctChange: null },
+    ...{ bidSize: null, askSize: null, volume: null, delta: null },
+  }));
+
+/** A server of events alone, whose looks are made one by one. */
+async function serveEvents() {
+  const time = steppedClock();
+  const news: QuoteRow[][] = [];
+  const events = createEvents({
+    ...{ clock: time.clock as Clock, log: LOG },
+    now: async () => ({}) as NowView,
+    quotesSince: async () => news.shift() ?? [],
+  });
+  const server = createServer((asked, answer) => {
+    const accepted = asked.headers["accept-encoding"] as string | undefined;
+    const wanted = { names: "all", columns: ["last", "description"] } as const;
+    events.listen(answer, { wanted, headers: {}, accepted });
+  });
+  await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+  closing.push(async () => {
+    await events.end();
+    server.closeAllConnections();
+    await new Promise((closed) => server.close(closed));
+  });
+  const options = { host: "127.0.0.1", port: (server.address() as AddressInfo).port };
+  // Looks go on as long as anybody is there.
+  const other = (await opened(options)).resume();
+  const look = async (): Promise<void> => {
+    const looked = (): boolean => time.asleep() === 1 || other.destroyed;
+    await until(looked, "the end of a look");
+    time.step();
+    await until(looked, "the end of the next look");
+    expect(other.destroyed).toBe(false);
+  };
+  return { news, look, open: () => opened(options) };
+}
+
+/** A page that has not begun to read. */
+function opened(options: RequestOptions): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => request(options, resolve).on("error", reject).end());
+}
+
+/** Reads on until a row of this minute has come. @returns how often each price came for each instrument */
+async function readUntil(page: IncomingMessage, minute: number): Promise<Map<string, string[]>> {
+  const prices = new Map<string, string[]>();
+  let text = "";
+  for await (const piece of page.setEncoding("utf8")) {
+    text += piece as string;
+    if (!(piece as string).includes("\n\n")) continue;
+    const events = text.split("\n\n");
+    text = events.pop() ?? "";
+    for (const event of events.filter((each) => each.startsWith("event: quotes")))
+      for (const { instrument, last } of rowsOf(JSON.parse(event.split("data: ")[1] ?? "") as QuoteTable))
+        prices.set(instrument, [...(prices.get(instrument) ?? []), last ?? ""]);
+    if ([...prices.values()].some((each) => each.includes(String(minute)))) return prices;
+  }
+  throw new Error(`the stream ended before minute ${minute} came`);
+}
+
+describe("a page", () => {
+  test("that reads slowly is told everything once, however large one event is", async () => {
+    const { news, look, open } = await serveEvents();
+    news.push(rowsAt(1, MANY));
+    const page = await open();
+
+    for (let times = 0; times < 5; times++) await look();
+    news.push(rowsAt(2, 10), rowsAt(3, 5));
+    for (let times = 0; times < 5; times++) await look();
+    const reading = readUntil(page, 3);
+    const ended = reading.then(() => true);
+    await until(async () => (await Promise.race([ended, look()])) === true, "what was held back");
+    const prices = await reading;
+
+    expect(prices.size).toBe(MANY);
+    expect(prices.get("S39999")).toEqual(["1"]);
+    expect(prices.get("S9")).toEqual(["1", "2"]);
+    // Of what came while it read, the newest.
+    expect(prices.get("S4")).toEqual(["1", "3"]);
+  });
+
+  test("that reads nothing for more than a minute is let go", async () => {
+    const { news, look, open } = await serveEvents();
+    news.push(rowsAt(1, MANY));
+    const page = await open();
+    for (let times = 0; times < 59; times++) await look();
+    const gone = new Promise<boolean>((resolve) => page.on("close", () => resolve(true)).on("error", none));
+    const before = page.destroyed;
+
+    for (let times = 0; times < 5; times++) await look();
+    page.resume();
+
+    expect(before).toBe(false);
+    expect(await gone).toBe(true);
+    expect(page.complete).toBe(false);
+  });
+});
