@@ -79,6 +79,7 @@ describe("a checkout whose `npm ci` ran no scripts", () => {
     expect(second).toEqual({ status: 0, stdout: `${version}\n`, stderr: "" });
     expect(readdirSync(join(root, "dist", "dashboard")).sort()).toEqual([
       "assets",
+      "docs",
       "icon.svg",
       "index.html",
       "index.html.gz",

@@ -125,7 +125,9 @@ describe("a poll of the simulated market", () => {
       quotes: [{ instrument: "AAPL" }],
       errors: [{ code: "UNKNOWN_SYMBOL", message: expect.stringMatching(/NOSUCH.*Check the spelling/) }],
     });
-    expect(outcome.stderr).toContain("UNKNOWN_SYMBOL: the service does not know NOSUCH.");
+    expect(outcome.stderr).not.toContain("UNKNOWN_SYMBOL");
+    const plain = await poll(settings(), "--symbols", "AAPL,NOSUCH");
+    expect(plain.stderr).toContain("UNKNOWN_SYMBOL: the service does not know NOSUCH.");
   });
 
   test("with a symbol in small letters asks whether it was meant in capitals", async () => {

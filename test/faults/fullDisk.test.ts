@@ -84,7 +84,15 @@ test("a disk full at open, write or fsync: the polls are missed and not loaded, 
   const stderr = { isTTY: false, columns: 80, write: (text: string) => void (logged += text) };
   const log = createLogger("error", stderr);
   const collection: Collection = await startCollection({
-    ...{ config, archive, clock: systemClock, log, calm: calmLog(log, systemClock), journalFs: fs, onChange: () => undefined },
+    ...{
+      config,
+      archive,
+      clock: systemClock,
+      log,
+      calm: calmLog(log, systemClock),
+      journalFs: fs,
+      onChange: () => undefined,
+    },
     bootId: null,
   });
   let closing: Promise<void> | null = null;

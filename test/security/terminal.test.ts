@@ -210,6 +210,7 @@ const COMMANDS: readonly (readonly [argv: readonly string[], more?: Record<strin
   [["accounts", "list"]],
   [["accounts", "drain", HOSTILE]],
   [["accounts", "forget", HOSTILE]],
+  [["init", "--yes", "--symbols", HOSTILE]],
   [["migrate"]],
   [["migrate"], { DATABASE_URL: `postgresql://u@127.0.0.1:1/q${HOSTILE}` }],
   [["journal", "list"]],

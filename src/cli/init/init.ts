@@ -12,7 +12,7 @@ import type { AddCommand } from "../command.ts";
 import { mostCalls, planJobs } from "../plan.ts";
 import { openAsker } from "../terminal/asker.ts";
 import { say } from "../terminal/harmless.ts";
-import { answersTo, isSettled } from "./answers.ts";
+import { answersTo, isSettled } from "./initAnswers.ts";
 import { type Answers, CHAIN, callsOf, LOW_PRICE, type Name, readChains, SESSIONS } from "./questions.ts";
 import {
   chainsFile,

@@ -27,7 +27,7 @@ export const SESSIONS = { regular: "regular", extended: "any", always: "always" 
 export const CHAIN = "UNDERLYING:EXPIRATIONS:PERCENT:STEP";
 
 /** A question. */
-export type Question = {
+type Question = {
   words: string;
   /** What Enter answers, and `--yes`. */
   otherwise: string;
