@@ -62,7 +62,7 @@ export const USUAL: readonly string[] = COLUMNS.map(({ key }) => key).filter(
 );
 
 /** Rows in which all words are found. */
-export function matching(rows: readonly QuoteRow[], search: string, kind: string): readonly QuoteRow[] {
+function matching(rows: readonly QuoteRow[], search: string, kind: string): readonly QuoteRow[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0 && kind === "") return rows;
   return rows.filter((row) => {
