@@ -5,7 +5,7 @@ import type { ChainKey, ChainView as Chain, TermPoint } from "../../api/types.ts
 import { ColumnChoice, filterOf, Filters, TimeSlider } from "../parts/chainControls.tsx";
 import { ChainPictures } from "../parts/chainPictures.tsx";
 import { ChainList, ChainTable, type Side } from "../parts/chainTable.tsx";
-import { Await, Empty, OfOneSource } from "../parts/notes.tsx";
+import { Await, Empty, OfOneSource, SourceTag } from "../parts/notes.tsx";
 import { Segments } from "../parts/segments.tsx";
 import { type Column, columnsOf } from "../lib/chainColumns.ts";
 import { passes } from "../lib/strikes.ts";
@@ -80,7 +80,8 @@ function Chains({ keys }: { keys: readonly ChainKey[] }) {
             </option>
           ))}
         </select>
-        {of && <OfOneSource source={of.source} name={of.sourceName} />}
+        {of && mixed && <SourceTag source={of.source} name={of.sourceName} />}
+        {of && !mixed && <OfOneSource source={of.source} name={of.sourceName} />}
       </div>
       {expiration ? (
         <>
