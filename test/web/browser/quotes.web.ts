@@ -431,7 +431,13 @@ describe("a watchlist", () => {
 
     expect(byKeys).toEqual(["MSFT", "TS", "AAPL", "TSLA"]);
     expect(await order(page)).toEqual(["TSLA", "MSFT", "TS", "AAPL"]);
-    expect(await names(page)).toEqual(["TSLA", "MSFT", "TS", "AAPL"]);
+    // The rows of another order are asked for, and come.
+    await page.waitForFunction(
+      () =>
+        [...document.querySelectorAll<HTMLElement>("table.quotes tbody tr[data-row]")]
+          .map((row) => row.dataset["instrument"])
+          .join() === "TSLA,MSFT,TS,AAPL",
+    );
 
     await page.getByRole("button", { name: "Remove TS", exact: true }).click();
     await page.waitForFunction(() => document.querySelectorAll(".order li").length === 3);
