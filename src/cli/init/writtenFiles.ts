@@ -66,16 +66,16 @@ export function environmentLine(name: string, value: string): string | null {
 
 /** Those of the paths at which there is something. @throws QuotekeeperError INIT_WRITE_FAILED when that cannot be told */
 export async function thereAlready(paths: readonly string[]): Promise<string[]> {
-  const found = paths.map(async (path) => {
+  const found: string[] = [];
+  for (const path of paths) {
     try {
       await stat(path);
-      return [path];
+      found.push(path);
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-      throw writeFailed(path, error);
+      if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw writeFailed(path, error);
     }
-  });
-  return (await Promise.all(found)).flat();
+  }
+  return found;
 }
 
 /** INIT_EXISTS for files that are there. */
