@@ -5,7 +5,8 @@ import { type AccountRow, accountState, readAccountRows } from "../archive/accou
 import { readBudgetUse, readOtherCalls } from "../archive/budgetUse.ts";
 import { databaseError, isDatabaseError } from "../archive/databaseError.ts";
 import { explain, findReadOnly } from "../archive/explain.ts";
-import { type FleetRows, readFleet } from "../archive/fleetRows.ts";
+import { readFleet } from "../archive/fleetRows.ts";
+import type { FleetRows } from "../archive/fleetTypes.ts";
 import { currentVersion, readMigrations } from "../archive/migrations.ts";
 import {
   type AccountAnswers,

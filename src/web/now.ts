@@ -4,6 +4,7 @@ import type { Clock } from "../clock.ts";
 import type { Log } from "../log.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import { exchangeDate } from "../market/calendar/dates.ts";
+import { rememberAnswers } from "./api/rememberAnswers.ts";
 import type { MarketView, NowView } from "./api/types.ts";
 import type { NowSources } from "./live.ts";
 import { readMinutes } from "../archive/dashboard/coverageView.ts";
@@ -31,7 +32,7 @@ export function createNowReader({
   sources: NowSources;
   calendar: Calendar;
 }): () => Promise<NowView> {
-  let known: { atMs: number; slow: Promise<Slow> } | null = null;
+  const slow = rememberAnswers(clock, FRESH_MS);
 
   const orNull = async <T>(what: string, work: Promise<T>): Promise<T | null> =>
     work.catch((error: unknown) => {
@@ -50,16 +51,14 @@ export function createNowReader({
   };
 
   return async () => {
-    const nowMs = clock.monotonicMs();
-    if (known === null || nowMs - known.atMs >= FRESH_MS) known = { atMs: nowMs, slow: slowly(clock.now()) };
-    const slow = await known.slow;
+    const found = await slow("", () => slowly(clock.now()));
     const now = clock.now();
     return {
       at: now.toISOString(),
       feed: sources.feed,
       live: sources.live(),
       market: marketAt(calendar, now),
-      ...slow,
+      ...found,
     };
   };
 }

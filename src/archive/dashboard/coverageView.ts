@@ -124,13 +124,7 @@ type MissQuery = { date: string; instrument: string; source: SourceKind };
 
 /** By job and reason, most frequent first. */
 export async function readMisses(pool: pg.Pool, { date, instrument, source }: MissQuery): Promise<MissRow[]> {
-  const { rows } = await pool.query<{
-    job: string;
-    reason: string;
-    count: string;
-    first_at: string;
-    last_at: string;
-  }>(
+  const { rows } = await pool.query<CountedMisses>(
     `select m.job, m.reason, count(*) as count, min(m.slot_at) as first_at, max(m.slot_at) as last_at
      from misses m
      join slots s using (job, slot_at, source_id, account_id)
@@ -144,10 +138,21 @@ export async function readMisses(pool: pg.Pool, { date, instrument, source }: Mi
      order by count(*) desc, m.job, m.reason`,
     [date, instrument, source],
   );
-  return rows.map(({ job, reason, count, first_at, last_at }) => ({
-    ...{ job, reason, count: Number(count) },
-    ...{ firstAt: isoOf(first_at), lastAt: isoOf(last_at) },
-  }));
+  return rows.map(missRow);
+}
+
+/** Misses of a job for a reason, as SQL counts them. */
+export type CountedMisses = {
+  job: string;
+  reason: string;
+  count: string;
+  first_at: string;
+  last_at: string;
+};
+
+/** They, as the page shows them. */
+export function missRow({ job, reason, count, first_at, last_at }: CountedMisses): MissRow {
+  return { job, reason, count: Number(count), firstAt: isoOf(first_at), lastAt: isoOf(last_at) };
 }
 
 /** How far back minutes are shown, ms. */

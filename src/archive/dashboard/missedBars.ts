@@ -1,6 +1,6 @@
 /** Why quotes are missing in a chart: the ledger's misses of one instrument, bar by bar. */
 import type pg from "pg";
-import { isoOf } from "../queries.ts";
+import { type CountedMisses, missRow } from "./coverageView.ts";
 import type { MissedBars } from "./dashboardTypes.ts";
 import { nameOf } from "./quotes.ts";
 import { type Interval, WIDTH_MS } from "./widths.ts";
@@ -26,13 +26,7 @@ export async function readMissedBars(
   const [key] = named.rows;
   if (!key) return { misses: [], more: false };
   const width = WIDTH_MS[interval] < WIDTH_MS["1d"] ? Math.min(WIDTH_MS[interval], WIDEST_MS) : null;
-  const { rows } = await pool.query<{
-    job: string;
-    reason: string;
-    count: string;
-    first_at: string;
-    last_at: string;
-  }>(
+  const { rows } = await pool.query<CountedMisses>(
     `select m.job, m.reason, count(*) as count, min(m.slot_at) as first_at, max(m.slot_at) as last_at
      from misses m
      where m.source_id = $2
@@ -51,13 +45,7 @@ export async function readMissedBars(
     [nameOf(key), source, from, to, width === null ? null : width / 1_000, MOST_ROWS + 1],
   );
   return {
-    misses: rows
-      .slice(0, MOST_ROWS)
-      .map(({ job, reason, count, first_at, last_at }) => ({
-        ...{ job, reason, count: Number(count) },
-        ...{ firstAt: isoOf(first_at), lastAt: isoOf(last_at) },
-      }))
-      .reverse(),
+    misses: rows.slice(0, MOST_ROWS).map(missRow).reverse(),
     more: rows.length > MOST_ROWS,
   };
 }

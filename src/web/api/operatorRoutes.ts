@@ -7,7 +7,7 @@ import { readHoles, readSlot } from "../../archive/dashboard/holeRows.ts";
 import type { Clock } from "../../clock.ts";
 import type { LedgerSource } from "../../journal/ledger.ts";
 import { refusal } from "../live.ts";
-import type { Get } from "./queryFields.ts";
+import { type Get, name } from "./queryFields.ts";
 import type { JobsView } from "./operatorTypes.ts";
 import { rememberAnswers } from "./rememberAnswers.ts";
 
@@ -54,12 +54,6 @@ const DAY_MS = 86_400_000;
 /** Most days at once: each day of the busiest collector has 86,400 answers. */
 const MOST_DAYS = 100;
 
-// PostgreSQL has no text with a NUL in it, and no name has any other control character.
-const name = z
-  .string()
-  .min(1)
-  .max(200)
-  .regex(/^\P{Cc}*$/u, "expected no control characters");
 const instant = z.iso
   .datetime({ offset: true })
   .transform((text) => new Date(text).toISOString())

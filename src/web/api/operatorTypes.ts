@@ -10,7 +10,8 @@ export type {
   SlotCall,
   SlotView,
 } from "../../archive/dashboard/healthTypes.ts";
-export type { AccountView, AccountsView, CollectorView } from "../../archive/dashboard/accountsTypes.ts";
+export type { AccountView, AccountsView } from "../../archive/dashboard/accountsTypes.ts";
+export type { CollectorRow } from "../../archive/fleetTypes.ts";
 
 /** What a job file asks for. */
 export type JobAsk = {

@@ -25,7 +25,7 @@ export const flag = z
   .default("false")
   .transform((text) => text === "true");
 
-/** Name of an instrument. PostgreSQL has no text with a NUL in it, and no name has any other control character. */
+/** Name of an instrument, a job or a reason. PostgreSQL has no text with a NUL in it, and no name has any other control character. */
 export const name = z
   .string()
   .min(1)

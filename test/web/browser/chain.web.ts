@@ -4,7 +4,7 @@ import type { Page } from "playwright-core";
 import type { ChainKey, CoverageView } from "../../../src/web/api/types.ts";
 import { until } from "../../support/until.ts";
 import { HOLE, PAST_JOB } from "./history.ts";
-import { openPage, openWorld, type World } from "./world.ts";
+import { openPage, openWorld, texts, type World } from "./world.ts";
 
 const FAR = "2027-01-15";
 const CHAIN = `/chain?underlying=AAPL&source=2&expiration=${FAR}`;
@@ -55,12 +55,6 @@ async function rowsOf<Row extends object>(sql: string, values: unknown[] = []): 
 async function show(page: Page, path: string, drawn: string): Promise<void> {
   await page.goto(world.address + path);
   await page.waitForSelector(drawn);
-}
-
-/** The text of cells as people read it: without the room behind short decimals. */
-async function texts(page: Page, selector: string): Promise<string[]> {
-  const found = await page.locator(selector).allTextContents();
-  return found.map((text) => text.replace(/[\u2007\u202f\s]+/g, ""));
 }
 
 const TABLE = "table.chain tbody tr";

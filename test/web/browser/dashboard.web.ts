@@ -3,7 +3,7 @@ import type { Page } from "playwright-core";
 import type { Live, LiveAccount, NowView } from "../../../src/web/api/types.ts";
 import { until } from "../../support/until.ts";
 import { faultsOf } from "./faults.ts";
-import { openPage, openWorld, type World } from "./world.ts";
+import { openPage, openWorld, texts, type World } from "./world.ts";
 
 let world: World;
 beforeAll(async () => {
@@ -13,12 +13,6 @@ beforeAll(async () => {
 async function show(page: Page, path: string, drawn: string): Promise<void> {
   await page.goto(world.address + path);
   await page.waitForSelector(drawn);
-}
-
-/** The text of cells as people read it: without the room behind short decimals. */
-async function texts(page: Page, selector: string): Promise<string[]> {
-  const found = await page.locator(selector).allTextContents();
-  return found.map((text) => text.replace(/[\u2007\u202f\s]+/g, ""));
 }
 
 async function rowsOf<Row extends object>(sql: string, values: unknown[] = []): Promise<Row[]> {

@@ -169,3 +169,9 @@ function followAnswers(page: Page): () => Promise<void> {
       await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(resolve)));
   };
 }
+
+/** The text of cells as people read it: without the room behind short decimals. */
+export async function texts(page: Page, selector: string): Promise<string[]> {
+  const found = await page.locator(selector).allTextContents();
+  return found.map((text) => text.replace(/[\u2007\u202f\s]+/g, ""));
+}

@@ -1,5 +1,5 @@
 /** Accounts and collectors: who calls what, how much of each budget is used, and what changes hands. */
-import type { AccountsView, AccountView, CollectorView } from "../../api/operatorTypes.ts";
+import type { AccountsView, AccountView, CollectorRow } from "../../api/operatorTypes.ts";
 import type { LiveAccount } from "../../api/types.ts";
 import { UsedLine } from "../parts/budget.tsx";
 import { Await, Empty, ProblemNote } from "../parts/notes.tsx";
@@ -150,7 +150,7 @@ function Collectors({
   collectors,
   accounts,
 }: {
-  collectors: readonly CollectorView[];
+  collectors: readonly CollectorRow[];
   accounts: readonly AccountView[];
 }) {
   if (collectors.length === 0)
@@ -166,7 +166,7 @@ function Collectors({
   );
 }
 
-function Collector({ collector, accounts }: { collector: CollectorView; accounts: readonly AccountView[] }) {
+function Collector({ collector, accounts }: { collector: CollectorRow; accounts: readonly AccountView[] }) {
   const { name, version, state, seenAgoMs, journalLag, clockOffsetMs, filesDiffer } = collector;
   const owned = accounts.filter(({ owner }) => owner === name).map((account) => account.name);
   const notes = [
