@@ -165,6 +165,10 @@ export class Collector {
       {
         onOpened: (slot, shares) => this.#noteOpened(slot, shares),
         onSettled: (entries) => this.#note(entries),
+        onFound: (entry) => {
+          this.#missed -= entry.due.length;
+          this.#note([entry]);
+        },
       },
       this.#ownerOf && { ownerOf: this.#ownerOf, isCalled: this.#isCalled },
     );
@@ -474,6 +478,7 @@ export class Collector {
 
   /** Misses what still waits for slots that are over. */
   *#expire(now: Date): Iterator<void> {
+    this.#slots.forget(now.getTime());
     for (const dispatcher of this.#all) yield* dispatcher.expire();
     for (const { due, underlyings } of this.#chains.expire(now.getTime())) {
       const slot = { job: due.job.name, slotAt: due.slotAt };

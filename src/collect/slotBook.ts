@@ -1,9 +1,10 @@
 /**
  * The open slots of the ledger. For each: what is due, and what has become of it so far.
  *
- * A slot is open -> settled, when the last of its instruments is stored or missed; it is given out once, then
- * forgotten. So due = stored + missed holds for every slot that leaves this book. An instrument is stored at a slot when
- * an answer that was asked for within the slot holds it, whoever asked: a recount of the journal says the same.
+ * A slot is open -> settled, when the last of its instruments is stored or missed; it is given out then.
+ * So due = stored + missed holds for every slot that leaves this book. An instrument is stored at a slot when
+ * an answer that was asked for within the slot holds it, whoever asked: a recount of the journal says the same. When that
+ * answer comes only after another call for it has ended without one, what was missed is given out once more, as stored.
  *
  * With several accounts a slot has a share for each, which is an account of its own: an instrument is due in one of them.
  */
@@ -47,7 +48,12 @@ type SlotListener = {
   onOpened: (slot: BeginningSlot, shares: Share[]) => void;
   /** Slots are settled; each comes once. */
   onSettled: (entries: SlotEntry[]) => void;
+  /** What was missed at a slot that is settled is stored after all: that alone is due in the entry. */
+  onFound: (entry: SlotEntry) => void;
 };
+
+/** How long after its end a slot may have an answer yet, in ms: a call lasts 20 s, and its answer is on the disk soon after. */
+const ANSWERED_WITHIN_MS = 60_000;
 
 /** Answers that are remembered: a clock that is set back opens slots whose time has begun already. */
 const RECENT_ANSWERS = 256;
@@ -60,6 +66,8 @@ export class SlotBook {
   /** The open shares of each slot, by account. */
   readonly #open = new Map<string, Map<string, OpenSlot>>();
   #recent: Stored[] = [];
+  /** Shares that were settled with misses, as long as an answer to them may be under way. */
+  #missed: { slot: BeginningSlot; entry: SlotEntry; names: Set<string> }[] = [];
   readonly #listener: SlotListener;
   readonly #owners: Owners | undefined;
 
@@ -174,16 +182,31 @@ export class SlotBook {
   credit(names: readonly string[], delayed: boolean, askedMs: number): void {
     const stored = { names, delayed, askedMs };
     this.#recent = [...this.#recent.slice(1 - RECENT_ANSWERS), stored];
+    for (const missed of this.#missed) {
+      if (!isWithin(missed.slot, stored)) continue;
+      const { misses: _, ...entry } = missed.entry;
+      const due = names.filter((name) => missed.names.delete(name));
+      if (due.length > 0) this.#listener.onFound({ ...entry, due, misses: [] });
+    }
     for (const shares of [...this.#open.values()])
       for (const open of [...shares.values()]) this.#credit(stored, open);
   }
 
-  #credit({ names, delayed, askedMs }: Stored, open: OpenSlot): void {
-    const { slot, unsettled } = open;
-    if (slot.delayed !== delayed || askedMs < Date.parse(slot.slotAt) || askedMs >= slot.deadlineMs) return;
+  #credit(stored: Stored, open: OpenSlot): void {
+    const { slot, entry, unsettled } = open;
+    if (!isWithin(slot, stored)) return;
     const before = unsettled.size;
-    for (const name of names) unsettled.delete(name);
+    for (const name of stored.names) unsettled.delete(name);
+    if (entry.misses.length > 0) {
+      const found = new Set(stored.names);
+      entry.misses = entry.misses.filter(([name]) => !found.has(name));
+    }
     if (unsettled.size < before) this.#giveOut(open);
+  }
+
+  /** Forgets the settled slots to which no answer is under way any more. */
+  forget(nowMs: number): void {
+    this.#missed = this.#missed.filter(({ slot }) => slot.deadlineMs + ANSWERED_WITHIN_MS > nowMs);
   }
 
   /** Settles all that is open, because the program ends. */
@@ -202,6 +225,8 @@ export class SlotBook {
     const shares = this.#open.get(slotKey(slot));
     shares?.delete(entry.account ?? DEFAULT_ACCOUNT);
     if (shares?.size === 0) this.#open.delete(slotKey(slot));
+    if (entry.misses.length > 0)
+      this.#missed.push({ slot, entry, names: new Set(entry.misses.map(([name]) => name)) });
     if (entry.due.length > 0) this.#listener.onSettled([entry]);
   }
 }
@@ -222,6 +247,11 @@ function settleShare({ entry, unsettled }: OpenSlot, names: readonly string[], f
     unsettled.delete(name);
     if (fate !== "stored") entry.misses.push([name, fate]);
   }
+}
+
+/** Whether an answer was asked for within a slot that wants such quotes. */
+function isWithin({ delayed, slotAt, deadlineMs }: BeginningSlot, stored: Stored): boolean {
+  return delayed === stored.delayed && stored.askedMs >= Date.parse(slotAt) && stored.askedMs < deadlineMs;
 }
 
 function slotKey({ job, slotAt }: Slot): string {

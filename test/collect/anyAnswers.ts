@@ -9,10 +9,12 @@ import {
   entriesOf,
   failure,
   jobOf,
+  merged,
   mostInWindow,
   quotesFor,
   startWorld,
   type SeenCall,
+  type World,
 } from "./world.ts";
 
 /** How the service treats one call. */
@@ -58,6 +60,29 @@ function answer(mood: Mood, { planned, names }: SeenCall): Answer {
   return failure(mood);
 }
 
+/** What of a call the service brings in a mood, by its names in the ledger. */
+function broughtIn(mood: Mood, names: readonly string[]): readonly string[] {
+  if (mood === "unknown") return names.slice(2);
+  if (mood === "absent") return names.slice(0, -2);
+  return mood === "quotes" ? names : [];
+}
+
+/** What was asked for within each slot and brought, counted with a ruler; chains' contracts are due where the ledger says so. */
+function broughtAt(world: World, moodOf: (call: SeenCall) => Mood): Map<string, Set<string>> {
+  const brought = new Map<string, Set<string>>();
+  for (const call of world.calls.filter(({ brought: came }) => came))
+    for (const { name, schedule } of jobs) {
+      const stepMs =
+        { "* * * * *": 60_000, "*/2 * * * *": 120_000, "*/20 * * * * *": 20_000 }[schedule] ?? NaN;
+      const slotMs = Math.floor(Number(call.askedMs) / stepMs) * stepMs;
+      const key = `${name} ${slotMs}`;
+      const names = brought.get(key) ?? new Set();
+      for (const one of broughtIn(moodOf(call), call.names)) names.add(one);
+      brought.set(key, names);
+    }
+  return brought;
+}
+
 /** Tries so many services. */
 export async function tryServices(count: number): Promise<void> {
   await fc.assert(
@@ -65,21 +90,35 @@ export async function tryServices(count: number): Promise<void> {
       moods,
       fc.array(fc.integer({ min: 1, max: 25_000 }), { minLength: 1, maxLength: 10 }),
       fc.constantFrom(5, 20, 60),
-      async (answers, latencies, limit) => {
+      fc.array(fc.integer({ min: 0, max: 3_000 }), { minLength: 1, maxLength: 5 }),
+      async (answers, latencies, limit, waits) => {
+        const moodOf = (call: SeenCall): Mood =>
+          answers[world.calls.indexOf(call) % answers.length] ?? "quotes";
         const world = startWorld({
           start: "2026-11-20T14:30:00Z",
           jobs,
           governor: { limit, windowMs: 60_000 },
           latencyMs: (call) => latencies[call % latencies.length] ?? 200,
-          respond: (call) => answer(answers[world.calls.indexOf(call) % answers.length] ?? "quotes", call),
+          signedAfterMs: (call) => waits[call % waits.length] ?? 0,
+          respond: (call) => answer(moodOf(call), call),
         });
         await world.until("2026-11-20T14:34:10Z");
         await world.end(30_000);
 
-        const entries = entriesOf(world.notes);
+        const entries = merged(entriesOf(world.notes));
         expect(addsUp(entries)).toBe(true);
+        // What was asked for within a slot and brought is stored there, whatever became of another call for it.
+        const brought = broughtAt(world, moodOf);
+        const wrong = entries.flatMap(({ job, slotAt, misses }) =>
+          misses.flatMap(([name, reason]) =>
+            brought.get(`${job} ${Date.parse(slotAt)}`)?.has(name)
+              ? [`${name} of ${job} at ${slotAt}: ${reason}`]
+              : [],
+          ),
+        );
+        expect(wrong).toEqual([]);
         // 14:30 to 14:34: five slots a minute, three every other, and 13 every 20 seconds.
-        const counts = jobs.map(({ name }) => entriesOf(world.notes, name).length);
+        const counts = jobs.map(({ name }) => merged(entriesOf(world.notes, name)).length);
         expect(counts).toEqual([5, 3, 13, 5, 5]);
         expect(mostInWindow(world.calls, 60_000)).toBeLessThanOrEqual(limit);
       },

@@ -33,6 +33,8 @@ export { jobOf };
  */
 export type SeenCall = {
   sentAt: number;
+  /** When it was asked for, by the wall clock; null: not yet. */
+  askedMs: number | null;
   answeredAt: number | null;
   afterMs: number;
   /** The name of the answer. */
@@ -106,14 +108,22 @@ export function startWorld(options: WorldOptions): World {
     async (planned, signal, onArrived) => {
       const names = (askedInstruments(planned.call) ?? []).map(instrumentName);
       const call: SeenCall = {
-        ...{ sentAt: Date.now(), answeredAt: null, afterMs: time.clock.monotonicMs(), observedAt: null },
+        ...{
+          sentAt: Date.now(),
+          askedMs: null,
+          answeredAt: null,
+          afterMs: time.clock.monotonicMs(),
+          observedAt: null,
+        },
         ...{ planned, names, account, brought: false },
       };
       calls.push(call);
       const place = calls.length - 1;
       const over = options.log?.leaves(`${call.sentAt}-${place}`);
       if (signedAfterMs(place) > 0) await time.clock.sleep(signedAfterMs(place), signal);
-      const requestedAt = instantFromDate(time.clock.now());
+      const asked = time.clock.now();
+      const requestedAt = instantFromDate(asked);
+      call.askedMs = asked.getTime();
       await time.clock.sleep(latencyMs(place), signal);
       call.answeredAt = Date.now();
       over?.();
@@ -205,6 +215,23 @@ export function entriesOf(notes: readonly LedgerNote[], job?: string): SlotEntry
           : [],
     )
     .filter((entry) => job === undefined || entry.job === job);
+}
+
+/** Entries of one share as one: due and stored is what any of them says is; the first to say why is believed. */
+export function merged(entries: readonly SlotEntry[]): SlotEntry[] {
+  const shares = new Map<string, SlotEntry>();
+  for (const entry of entries) {
+    const key = `${entry.job} ${entry.slotAt} ${entry.account ?? ""}`;
+    const before = shares.get(key) ?? { ...entry, due: [], misses: [] };
+    const missed = new Map([...entry.misses, ...before.misses]);
+    const stored = [before, entry].flatMap(({ due, misses }) => {
+      const lost = new Set(misses.map(([name]) => name));
+      return due.filter((name) => !lost.has(name));
+    });
+    for (const name of stored) missed.delete(name);
+    shares.set(key, { ...entry, due: [...new Set([...before.due, ...entry.due])], misses: [...missed] });
+  }
+  return [...shares.values()];
 }
 
 /** The entry of a slot, by the time of day in UTC, `14:31` or `14:31:10`. */

@@ -83,7 +83,7 @@ export async function recount(
       if (!slot) findings.push(`${job.name} at ${at} is not in the ledger`);
       else if (slot.due !== job.names.length || slot.stored !== stored.size || slot.missed !== missing.length)
         findings.push(
-          `${job.name} at ${at}: ${slot.due} = ${slot.stored} + ${slot.missed}, and it was ${job.names.length} = ${stored.size} + ${missing.length}`,
+          `${job.name} at ${at}: ${slot.due} = ${slot.stored} + ${slot.missed}, and it was ${job.names.length} = ${stored.size} + ${missing.length}${inDetail(slot, { missing, answers, slotMs, stepMs: job.stepMs })}`,
         );
       else if (slot.names.join() !== missing.join() && slot.names.join() !== "*")
         findings.push(`${job.name} at ${at}: other instruments were missed than the ledger says`);
@@ -187,13 +187,34 @@ function nameOf({ instrument: { sym = "", matdt = "", putcall, strkpx = "" } }: 
   return `${sym}:${matdt.slice(0, 10)}:${putcall === "1" ? "CALL" : "PUT"}:${Number(strkpx)}`;
 }
 
-type LedgerSlot = { due: number; stored: number; missed: number; names: string[] };
+/** Where the ledger and the journal say something else: what is missed, why and whose it was, and when it was answered. */
+function inDetail(
+  { names, reasons }: LedgerSlot,
+  of: { missing: readonly string[]; answers: readonly Answered[]; slotMs: number; stepMs: number },
+): string {
+  const wrong = names.flatMap((name, place) => {
+    if (name === "*" || of.missing.includes(name)) return [];
+    const when = of.answers.flatMap((answer) => {
+      const sinceMs = answer.askedMs - of.slotMs;
+      const isOf = answer.names.includes(name) && sinceMs >= 0 && sinceMs < of.stepMs;
+      return isOf ? [`${answer.account} ${sinceMs} ms after it`] : [];
+    });
+    return [`${name} is missed as ${reasons[place]}, and was asked for by ${when.join(" and by ")}`];
+  });
+  return wrong.map((one) => `; ${one}`).join("");
+}
+
+type LedgerSlot = { due: number; stored: number; missed: number; names: string[]; reasons: string[] };
 
 async function readSlots(pool: pg.Pool, job: string): Promise<Map<number, LedgerSlot>> {
   const { rows } = await pool.query<LedgerSlot & { slot_at: string }>(
     `select slot_at, sum(due)::int as due, sum(stored)::int as stored, sum(missed)::int as missed,
-            array(select distinct instrument collate "C" from misses m
-                  where m.job = $1 and m.slot_at = s.slot_at and m.source_id = s.source_id order by 1) as names
+            array(select instrument from misses m
+                  where m.job = $1 and m.slot_at = s.slot_at and m.source_id = s.source_id
+                  group by instrument order by instrument collate "C") as names,
+            array(select string_agg(m.reason || ' of ' || a.name, ' and ') from misses m join accounts a on a.id = m.account_id
+                  where m.job = $1 and m.slot_at = s.slot_at and m.source_id = s.source_id
+                  group by instrument order by instrument collate "C") as reasons
      from slots s where job = $1 group by slot_at, source_id order by slot_at`,
     [job],
   );
