@@ -1,4 +1,5 @@
 /** Connections to the archive's database. */
+import type { Duplex } from "node:stream";
 import pg from "pg";
 import { parse, toClientConfig } from "pg-connection-string";
 import pgPass from "pgpass";
@@ -108,7 +109,7 @@ export function createPool(
 async function doNothing(_client: pg.ClientBase): Promise<void> {}
 
 /** What the driver does not declare: what arrives at login, each message an event, and how it answers with a password. */
-type Login = { connection: NodeJS.EventEmitter & { password: () => void } };
+type Login = { connection: NodeJS.EventEmitter & { password: () => void; stream: Duplex } };
 
 /**
  * One connection. With `require_auth=scram-sha-256` in its address, libpq's word (PostgreSQL documentation, section
@@ -121,13 +122,21 @@ export class ArchiveClient extends pg.Client {
   /** Whether the server has yet to prove itself. */
   #unproven: boolean;
 
-  constructor(config: pg.ClientConfig & { require_auth?: string }) {
+  constructor(config: pg.ClientConfig & { require_auth?: string; abandoned?: AbortSignal }) {
     // Not a copy: the pool hides the password from those.
     super(
       Object.create(config, { connectionTimeoutMillis: { value: CONNECT_TIMEOUT_MS } }) as pg.ClientConfig,
     );
+    this.#endWith(config.abandoned);
     this.#unproven = config.require_auth === SCRAM;
     if (this.#unproven) this.#sayNothingButProofs();
+  }
+
+  /** Cut, not ended: a server that is silent would not answer the goodbye either. */
+  #endWith(abandoned: AbortSignal | undefined): void {
+    const cut = (): void => void (this as unknown as Login).connection.stream.destroy();
+    abandoned?.addEventListener("abort", cut);
+    this.once("end", () => abandoned?.removeEventListener("abort", cut));
   }
 
   #sayNothingButProofs(): void {
@@ -180,10 +189,13 @@ type OnClient = (
 class ArchivePool extends pg.Pool {
   readonly #tls: Tls | null;
   readonly #shown: string;
+  readonly #abandoned: AbortController;
   #settled: Promise<void> | null = null;
 
   constructor(options: pg.PoolConfig, tls: Tls | null, shown: string) {
-    super(options);
+    const abandoned = new AbortController();
+    super({ ...options, abandoned: abandoned.signal } as pg.PoolConfig);
+    this.#abandoned = abandoned;
     this.#tls = tls;
     this.#shown = shown;
   }
@@ -209,6 +221,11 @@ class ArchivePool extends pg.Pool {
     return client;
   }
 
+  /** Cuts all connections, those too that are being made. */
+  abandon(): void {
+    this.#abandoned.abort();
+  }
+
   async #connectSafely(tls: Tls): Promise<pg.PoolClient> {
     this.#settled ??= this.#settle(tls);
     try {
@@ -228,7 +245,7 @@ class ArchivePool extends pg.Pool {
     this.options.ssl = await settleTls(
       tls,
       { host: host || "localhost", port, shown: this.#shown },
-      CONNECT_TIMEOUT_MS,
+      { timeoutMs: CONNECT_TIMEOUT_MS, signal: this.#abandoned.signal },
     );
   }
 }
@@ -236,6 +253,11 @@ class ArchivePool extends pg.Pool {
 /** A connection beside those of a pool of `createPool` that has connected before, to the same place; the caller ends it. */
 export function connectBeside(pool: pg.Pool): Promise<pg.Client> {
   return (pool as ArchivePool).another();
+}
+
+/** Cuts all connections of a pool of `createPool`, those too that are being made: what waits for them fails at once. */
+export function abandonConnections(pool: pg.Pool): void {
+  (pool as ArchivePool).abandon();
 }
 
 /** Lets the first connection pass; what a second one finds is not what the first one left. */

@@ -62,14 +62,20 @@ function checks(mode: SslMode, ca: string | undefined): TlsOptions {
 /** SSLRequest: its length, and the number that no version of the protocol has (section 55.7). */
 const SSL_REQUEST = Buffer.from([0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f]);
 
+/** How long an answer is waited for; no longer once the signal is aborted. */
+type Patience = { timeoutMs: number; signal: AbortSignal };
+
 /**
  * Whether the server offers TLS: one byte on a connection of its own.
  *
  * @throws the socket's errors as they are
  */
-function offersTls({ host, port }: { host: string; port: number }, timeoutMs: number): Promise<boolean> {
+function offersTls(
+  { host, port }: { host: string; port: number },
+  { timeoutMs, signal }: Patience,
+): Promise<boolean> {
   return new Promise((resolve, reject) => {
-    const socket = connect(port, host, () => socket.write(SSL_REQUEST));
+    const socket = connect({ port, host, signal }, () => socket.write(SSL_REQUEST));
     const timedOut = Object.assign(new Error("the server does not answer"), { code: "ETIMEDOUT" });
     const closed = Object.assign(new Error("the connection ended at once"), { code: "ECONNRESET" });
     socket.setTimeout(timeoutMs, () => socket.destroy(timedOut));
@@ -91,9 +97,9 @@ function offersTls({ host, port }: { host: string; port: number }, timeoutMs: nu
 export async function settleTls(
   { mode, options }: Tls,
   server: { host: string; port: number; shown: string },
-  timeoutMs: number,
+  patience: Patience,
 ): Promise<TlsOptions | false> {
-  if (await offersTls(server, timeoutMs)) return options;
+  if (await offersTls(server, patience)) return options;
   if (mode === "prefer") return false;
   throw new QuotekeeperError(
     "DATABASE_TLS_FAILED",

@@ -2,7 +2,7 @@
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type pg from "pg";
-import { createPool } from "../archive/connect.ts";
+import { abandonConnections, createPool } from "../archive/connect.ts";
 import { databaseError, isDatabaseError } from "../archive/databaseError.ts";
 import { explain } from "../archive/explain.ts";
 import { currentVersion } from "../archive/migrations.ts";
@@ -159,14 +159,11 @@ export async function withArchive<T>(
     stopListening();
     throw error;
   }
-  const connections = new Set<{ end: () => Promise<void> }>();
-  archive.pool.on("connect", (client) => void connections.add(client));
-  archive.pool.on("remove", (client) => void connections.delete(client));
   try {
     return await Promise.race([interrupted, work(archive)]);
   } catch (error) {
-    // A statement that waits, for a lock perhaps, would hold the closing up.
-    if (error instanceof Interrupted) for (const client of connections) void client.end();
+    // A statement that waits, for a lock perhaps, or a server that is silent would hold the closing up.
+    if (error instanceof Interrupted) abandonConnections(archive.pool);
     if (error instanceof QuotekeeperError || !isDatabaseError(error)) throw error;
     throw databaseError(await explain(archive.pool, error), archive.address);
   } finally {

@@ -1,9 +1,10 @@
 /** `init` as a newcomer meets it: the program itself, in a terminal where it asks; its files are read by the program. */
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo, Socket } from "node:net";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "@jest/globals";
 import { parse } from "yaml";
 import { loadConfig } from "../../src/config/loadEnvironment.ts";
@@ -17,6 +18,31 @@ const bin = compileProgram(tempDir());
 const { url } = await freshDatabase({ migrated: false });
 
 type Place = { cwd: string; env: Record<string, string> };
+
+/** Source that a process runs before its program. */
+const moduleOf = (source: string): string => `data:text/javascript,${encodeURIComponent(source)}`;
+
+/** Whoever waits for time to pass waits for ever: a limit of time ends nothing. */
+const WITHOUT_PATIENCE = `
+  import net from "node:net";
+  const { setTimeout } = globalThis;
+  globalThis.setTimeout = (callback, ms, ...more) => setTimeout(callback, ms > 5_000 ? 2 ** 31 - 1 : ms, ...more);
+  net.Socket.prototype.setTimeout = function () { return this; };`;
+
+/** A process that changes files step by step, and is killed before one of the steps. */
+const killedBefore = (step: number, links: boolean): string => `
+  import fs from "node:fs/promises";
+  import { syncBuiltinESMExports } from "node:module";
+  let steps = 0;
+  for (const name of ["mkdir", "writeFile", "link", "rename", "rm", "rmdir"]) {
+    const real = fs[name];
+    fs[name] = (...args) => {
+      if (++steps === ${step}) process.kill(process.pid, "SIGKILL");
+      const none = name === "link" && !${links};
+      return none ? Promise.reject(Object.assign(new Error("no links here"), { code: "EPERM" })) : real(...args);
+    };
+  }
+  syncBuiltinESMExports();`;
 
 /** A directory, and nothing in it. */
 function place(env: Record<string, string> = {}): Place {
@@ -242,6 +268,53 @@ describe("without a terminal", () => {
   });
 });
 
+describe("a kill while files are placed", () => {
+  const dir = tempDir();
+  compileProgram(dir, ["cli/init/writtenFiles"]);
+  const texts = {
+    ".env": "A=1\n",
+    "jobs/symbols.yaml": "name: symbols\n",
+  };
+  const program = `
+    import { join } from "node:path";
+    const { placeFiles } = await import(${JSON.stringify(pathToFileURL(join(dir, "dist/cli/init/writtenFiles.js")).href)});
+    await placeFiles(new Map(Object.entries(${JSON.stringify(texts)}).map(([name, text]) => [join(process.cwd(), name), text])));`;
+
+  /** Places the files in a process that is killed before its nth step. @returns whether it came to its end */
+  function placed(cwd: string, step: number, links: boolean): boolean {
+    const argv = ["--import", moduleOf(killedBefore(step, links)), "--input-type=module", "--eval", program];
+    const { signal, status, stderr } = spawnSync(process.execPath, argv, { cwd, encoding: "utf8" });
+    expect({ stderr, killed: signal === "SIGKILL" }).toEqual({ stderr: "", killed: status !== 0 });
+    return status === 0;
+  }
+
+  test.each([
+    ["with hard links", true],
+    ["without", false],
+  ])(
+    "at any step, on a file system %s, leaves whole files, .env first, and drafts that the next run takes away",
+    (_, links) => {
+      for (let step = 1, done = false; !done; step += 1) {
+        const cwd = tempDir();
+        done = placed(cwd, step, links);
+
+        const left = filesIn(cwd).filter((name) => name in texts);
+        expect(left).toEqual(Object.keys(texts).slice(0, left.length).sort());
+        const broken = left.filter((name) => text(cwd, name) !== texts[name as keyof typeof texts]);
+        // Without links the place is taken by an empty file for one step.
+        expect(broken.map((name) => text(cwd, name))).toEqual(broken.length === 0 ? [] : [""]);
+        if (links) expect(broken).toEqual([]);
+        const secrets = readdirSync(cwd).filter((name) => name.startsWith(".env"));
+        for (const name of secrets) expect(statSync(join(cwd, name)).mode & 0o077).toBe(0);
+
+        for (const name of left) rmSync(join(cwd, name));
+        expect(placed(cwd, Infinity, links)).toBe(true);
+        expect(filesIn(cwd)).toEqual(Object.keys(texts).sort());
+      }
+    },
+  );
+});
+
 describe("a file that is there", () => {
   test.each([
     [[".env"], "is there already, and init never overwrites it"],
@@ -454,20 +527,23 @@ inATerminal("in a terminal", () => {
     expect(readdirSync(at.cwd)).toEqual([]);
   });
 
-  test("Ctrl-C while a server is tried says at once that nothing is written", async () => {
-    const at = place();
+  test.each([
+    ["a connection", ""],
+    ["whether it offers TLS", "?sslmode=prefer"],
+  ])("Ctrl-C ends it at once while a server keeps silent on %s", async (_what, parameters) => {
+    const at = place({ NODE_OPTIONS: `--import=${moduleOf(WITHOUT_PATIENCE)}` });
     const silent = createServer().listen(0, "127.0.0.1");
     const asked = new Promise<Socket>((resolve) => silent.once("connection", resolve));
     await new Promise((resolve) => silent.once("listening", resolve));
     const { port } = silent.address() as AddressInfo;
-    const terminal = init(at, "--yes", "--database", `postgresql://me@127.0.0.1:${port}/x`);
+    const terminal = init(at, "--yes", "--database", `postgresql://me@127.0.0.1:${port}/x${parameters}`);
 
-    const connection = await asked;
+    (await asked).resume();
     terminal.type("\u0003");
-    await terminal.said(/Ended\. Nothing was written\./);
-    connection.destroy();
 
-    expect((await terminal.ended).exitCode).toBe(130);
+    const { exitCode, screen } = await terminal.ended;
+    expect(exitCode).toBe(130);
+    expect(screen).toContain("Ended. Nothing was written.");
     expect(readdirSync(at.cwd)).toEqual([]);
     silent.close();
   });

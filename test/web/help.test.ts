@@ -42,7 +42,7 @@ describe("the project's own documentation", () => {
   });
 
   test.each([
-    ["what is the token of the dashboard", "dashboard", "who-may-see-it"],
+    ["what is the token of the dashboard", "dashboard-access", ""],
     ["PORT_IN_USE", "errors", ""],
     ["glossary", "glossary", ""],
   ])("answers “%s” on the page %s", (question, slug, anchor) => {

@@ -117,10 +117,11 @@ function filesOf(
   paths: Record<"symbols" | "chains" | "dotenv", string>,
 ): Map<string, string> {
   const session = SESSIONS[hours as keyof typeof SESSIONS];
-  const files = new Map([[paths.symbols, symbolsFile(parseSymbols(symbols ?? ""), session)]]);
   const read = readChains(chains ?? "none");
-  if (read.length > 0) files.set(paths.chains, chainsFile(read, session));
-  return files.set(paths.dotenv, environmentFile(lines));
+  // `.env` first: jobs without it would be polled from the simulated market if a kill came between.
+  const files = new Map([[paths.dotenv, environmentFile(lines)]]);
+  files.set(paths.symbols, symbolsFile(parseSymbols(symbols ?? ""), session));
+  return read.length > 0 ? files.set(paths.chains, chainsFile(read, session)) : files;
 }
 
 /** A price far from LOW_PRICE, so that both together show how a chain's calls grow. */

@@ -1,5 +1,5 @@
 /** What `quotekeeper init` writes: the texts of the files, and how they get to their places, all of them or none. */
-import { link, mkdir, rm, rmdir, stat, writeFile } from "node:fs/promises";
+import { link, mkdir, rename, rm, rmdir, stat, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { parse as parseDotenv } from "dotenv";
 import { QuotekeeperError } from "../../errors.ts";
@@ -89,13 +89,13 @@ export function filesExist(paths: readonly string[]): QuotekeeperError {
 
 /**
  * Puts all files in their places, or none, and none over another: each is written beside its place, which only its owner
- * may read, and linked to it.
+ * may read, and then put there whole. A kill leaves those that were placed by then, each of them whole, and drafts, which
+ * the next run takes away; on a file system without links perhaps an empty file.
  *
  * @param files texts by path; `.env` alone stays its owner's
  * @throws QuotekeeperError INIT_EXISTS, INIT_WRITE_FAILED
  */
 export async function placeFiles(files: ReadonlyMap<string, string>): Promise<void> {
-  const draftOf = (path: string): string => `${path}.new-${process.pid}`;
   const made: string[] = [];
   const placed: string[] = [];
   let current = "";
@@ -104,11 +104,12 @@ export async function placeFiles(files: ReadonlyMap<string, string>): Promise<vo
       current = path;
       const first = await mkdir(dirname(path), { recursive: true });
       if (first !== undefined) made.push(dirname(path));
+      await rm(draftOf(path), { force: true });
       await writeFile(draftOf(path), text, { mode: path.endsWith(".env") ? 0o600 : 0o666, flag: "wx" });
     }
     for (const path of files.keys()) {
       current = path;
-      await link(draftOf(path), path);
+      await place(path);
       placed.push(path);
     }
   } catch (error) {
@@ -120,6 +121,27 @@ export async function placeFiles(files: ReadonlyMap<string, string>): Promise<vo
     for (const path of files.keys()) await rm(draftOf(path), { force: true });
     // A jobs directory that stayed empty would keep `start` from writing its examples.
     if (placed.length < files.size) for (const dir of made) await rmdir(dir).catch(() => undefined);
+  }
+}
+
+/** Always the same name: what a kill has left is found again. */
+const draftOf = (path: string): string => `${path}.init-unfinished`;
+
+/** What a file system says that has no hard links, such as exFAT. */
+const NO_LINKS = ["EPERM", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"];
+
+/** Puts a draft in its place if nothing is there. */
+async function place(path: string): Promise<void> {
+  try {
+    await link(draftOf(path), path);
+  } catch (error) {
+    if (!NO_LINKS.includes((error as NodeJS.ErrnoException).code ?? "")) throw error;
+    // Taken first, so that nobody else's file is there when the draft replaces it.
+    await writeFile(path, "", { mode: 0o600, flag: "wx" });
+    await rename(draftOf(path), path).catch(async (cause: unknown) => {
+      await rm(path, { force: true });
+      throw cause;
+    });
   }
 }
 
