@@ -141,7 +141,6 @@ function Indicators({ indicators }: { indicators: readonly Indicator[] }) {
           <button
             key={indicator.name}
             type="button"
-            class="switch"
             aria-pressed={on}
             onClick={() =>
               setIndicators(

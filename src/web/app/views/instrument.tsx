@@ -36,7 +36,7 @@ function Shown({ rows, row, wanted }: { rows: readonly QuoteRow[]; row: QuoteRow
     if (wanted === "" && row) setParameters({ name: row.instrument }, { step: false });
   }, [wanted, row?.instrument]);
   return (
-    <div class="view">
+    <div>
       <div class="bar">
         <h1 tabIndex={-1}>{row?.instrument ?? "Instrument"}</h1>
         <InstrumentSearch
