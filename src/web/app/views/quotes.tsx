@@ -116,6 +116,7 @@ function Quotes({ list }: { list: Watchlist | null }) {
           all={rows}
           columns={areMixed ? [...columns, SOURCE] : columns}
           sort={sort}
+          chosen={list !== null}
         />
       ) : rows.length > 0 ? (
         <Empty title="Nothing matches">Search for a symbol, such as AAPL, or a part of a name.</Empty>
