@@ -4,7 +4,15 @@ import { barsCsv } from "../../src/web/api/barsFile.ts";
 import { indicatorKey, indicatorsOf, valuesOf } from "../../src/web/api/indicators.ts";
 import { INTERVALS, WIDTH_MS, widthFor } from "../../src/archive/dashboard/widths.ts";
 import type { Bar, BarsView, MissRow } from "../../src/web/api/types.ts";
-import { captionOf, drawingOf, holeText, newestPlace, readoutOf } from "../../src/web/app/lib/drawing.ts";
+import { joinNames, splitNames } from "../../src/web/api/nameList.ts";
+import {
+  basedOn,
+  captionOf,
+  drawingOf,
+  holeText,
+  newestPlace,
+  readoutOf,
+} from "../../src/web/app/lib/drawing.ts";
 import { holesOf } from "../../src/web/app/lib/holes.ts";
 import { rangeLabel, rangeOf } from "../../src/web/app/lib/ranges.ts";
 
@@ -272,6 +280,37 @@ describe("a drawing", () => {
     ]);
     expect(readoutOf(drawing, 1).lines).toEqual(["+2.00 %", "–"]);
     expect(drawingOf(view(bars), options).base).toBeNull();
+  });
+
+  test("begins percents anew at another place, each instrument's at its first close from there on", () => {
+    const compared: BarsView["compared"] = [
+      { instrument: "KO", closes: { "2026-11-20T14:30:00Z": "50", "2026-11-20T14:31:00Z": "40" } },
+      { instrument: "GE", closes: { "2026-11-20T14:30:00Z": "8" } },
+    ];
+    const drawing = drawingOf(view(bars, { compared }), { ...options, indicators: indicatorsOf("sma1") });
+
+    const later = basedOn(drawing, 1);
+
+    expect(later.base).toBe(9.75);
+    expect(later.lines.map(({ label, values }) => [label, values])).toEqual([
+      ["KO", [25, 0]],
+      // It has no close from there on: of its last one.
+      ["GE", [0, null]],
+      ["SMA 1", [10, 9.75]],
+    ]);
+    expect(basedOn(later, 0)).toEqual(drawing);
+  });
+
+  test("a list of names in an address is the list again, whatever signs are in them", () => {
+    const anyName = fc.string({ minLength: 1 }).filter((name) => name !== "");
+    fc.assert(
+      fc.property(fc.array(anyName, { minLength: 1 }), (names) => {
+        expect(splitNames(joinNames(names))).toEqual(names);
+      }),
+    );
+    expect(joinNames(["KO", "BRK,A", "A\\B"])).toBe("KO,BRK\\,A,A\\\\B");
+    expect(splitNames("A,,B")).toEqual(["A", "", "B"]);
+    expect(splitNames("")).toEqual([""]);
   });
 
   test("of dates finds closes by date, of weeks by their Monday, and has no VWAP", () => {

@@ -7,6 +7,7 @@ import { INTERVALS } from "../../archive/dashboard/widths.ts";
 import { barsCsv } from "./barsFile.ts";
 import { csvName } from "./csvText.ts";
 import { INDICATORS, indicatorsOf } from "./indicators.ts";
+import { splitNames } from "./nameList.ts";
 import { date, flag, type Get, id, name } from "./queryFields.ts";
 
 /** Most instruments beside the one that is drawn. */
@@ -26,9 +27,9 @@ const barsFields = z.object({
   compare: z
     .string()
     .default("")
-    .transform((text) => (text === "" ? [] : [...new Set(text.split(","))]))
+    .transform((text) => (text === "" ? [] : [...new Set(splitNames(text))]))
     .pipe(z.array(name).max(MOST_COMPARED))
-    .describe("names of other instruments, with commas between"),
+    .describe("names of other instruments, with commas between; one within a name has a backslash before it"),
   indicators: z
     .string()
     .regex(INDICATORS, "expected vwap, spread, sma20 or ema20")

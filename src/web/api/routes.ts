@@ -15,6 +15,7 @@ import { readQuotes } from "../../archive/dashboard/quotes.ts";
 import { addBars } from "./barsRoutes.ts";
 import { chainCsv } from "./chainCsv.ts";
 import type { Events } from "./events.ts";
+import { splitNames } from "./nameList.ts";
 import { addOperatorRoutes, type OperatorOptions } from "./operatorRoutes.ts";
 import { date, flag, type Get, id, name } from "./queryFields.ts";
 import { MOST_NAMES, QUOTE_COLUMNS, tableOf } from "./quoteTable.ts";
@@ -126,7 +127,7 @@ function unavailable(error: unknown, address: string): ApiError {
 
 const names = z
   .string()
-  .transform((text) => text.toUpperCase().split(","))
+  .transform((text) => splitNames(text.toUpperCase()))
   .pipe(z.array(name).max(MOST_NAMES));
 const columns = z
   .string()

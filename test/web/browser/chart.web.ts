@@ -165,7 +165,7 @@ test("each choice is a step for Back, and the address opens the same elsewhere",
     await page.keyboard.press("Enter");
   };
 
-  await take(() => search("Go to another instrument", "MSFT"));
+  await take(() => search("Find an instrument", "MSFT"));
   await take(() => page.getByRole("button", { name: "5D", exact: true }).click());
   await take(() => page.getByLabel("Interval").selectOption("15m"));
   await take(() => search("Compare with an instrument", "KO"));
@@ -199,7 +199,7 @@ test("each choice is a step for Back, and the address opens the same elsewhere",
   expect(complaints).toEqual([]);
 });
 
-test("compared instruments are drawn in percent from the first bar shown, and can be taken away", async () => {
+test("compared instruments are drawn in percent from the first bar in view, and can be taken away", async () => {
   const { page, complaints } = await openPage(world.browser);
   const date = holed();
   await show(page, { name: "MSFT", interval: "5m", from: date, to: date, compare: "KO,GE,IBM,JPM,PFE" });
@@ -216,6 +216,66 @@ test("compared instruments are drawn in percent from the first bar shown, and ca
   expect(shown).toBe(`${percent > 0 ? "+" : ""}${percent.toFixed(2)} %`);
   expect(full).toBe(true);
   expect(parametersOf(page)["compare"]).toBe("GE,IBM,JPM,PFE");
+  expect(complaints).toEqual([]);
+});
+
+test("percents are of the first bar in view, and follow where one scrolls", async () => {
+  const { page, complaints } = await openPage(world.browser);
+  const date = holed();
+  await show(page, { name: "MSFT", interval: "5m", from: date, to: date, compare: "KO" });
+  await page.waitForSelector("[data-line=KO]");
+  const shown = async (): Promise<number> =>
+    Number((await page.locator("[data-line=KO] b").textContent())?.replace(" %", ""));
+  const [bars, whole] = [await barsOf("KO", date, 5), await shown()];
+  const box = await page.locator(".chart").boundingBox();
+  const last = Number(bars.at(-1)?.close);
+  // To two decimals, as it is shown.
+  const possible = bars.map(({ close }) => Number(((last / Number(close) - 1) * 100).toFixed(2)));
+
+  await page.mouse.move((box?.x ?? 0) + 600, (box?.y ?? 0) + 100);
+  // Wheel: the chart zooms in around the mouse, so its first bar in view is a later one.
+  for (let turn = 0; turn < 6; turn++) await page.mouse.wheel(0, -400);
+  await page.mouse.move(2, 2);
+  await page.waitForFunction(
+    (before) => Number(document.querySelector("[data-line=KO] b")?.textContent?.replace(" %", "")) !== before,
+    whole,
+  );
+  const near = await shown();
+
+  expect(whole).toBe(possible[0]);
+  expect(possible.slice(1)).toContain(near);
+  await page.getByText("In percent from the first bar in view").waitFor();
+  expect(complaints).toEqual([]);
+});
+
+test("a symbol with a comma in it is compared as any other, also by the address", async () => {
+  await world.pool.query(
+    `with made as (insert into instruments (security_type, symbol, first_seen_at, last_seen_at)
+       values ('CS', 'BRK,A', now(), now()) returning id)
+     insert into quotes (observed_at, instrument_id, source_id, delayed, last)
+     select q.observed_at, made.id, 2, false, q.last * 2 from made, quotes q
+     where q.source_id = 2 and q.instrument_id = (select id from instruments where symbol = 'KO')
+       and (q.observed_at at time zone 'America/New_York')::date = $1::date`,
+    [holed()],
+  );
+  const { page, complaints } = await openPage(world.browser);
+  const date = holed();
+  await show(page, { name: "MSFT", interval: "5m", from: date, to: date, compare: "KO" });
+  await page.waitForSelector("[data-line=KO]");
+
+  await page.getByRole("combobox", { name: "Compare with an instrument" }).fill("BRK,A");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector('[data-line="BRK,A"]');
+  const { compare } = parametersOf(page);
+  await page.reload();
+  await page.waitForSelector('[data-line="BRK,A"]');
+
+  // Twice the price is the same percent.
+  const values = await page.locator(".lines-shown li b").allTextContents();
+  expect(values).toHaveLength(2);
+  expect(values[0]).toMatch(/\d %$/);
+  expect(values[1]).toBe(values[0]);
+  expect(compare).toBe("KO,BRK\\,A");
   expect(complaints).toEqual([]);
 });
 

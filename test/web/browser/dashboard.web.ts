@@ -273,6 +273,121 @@ test("every view is reached with the keyboard alone", async () => {
   expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Coverage");
 });
 
+/** Every part of the bar that is seen: where it is, and what it says. */
+async function barParts(page: Page) {
+  return page.locator(".top").evaluate((bar) => {
+    const parts = [
+      ...bar.querySelectorAll(".brand, .sim, .views-button, #views a, .find input, .top-end > *"),
+    ];
+    return parts
+      .filter((part) => part.checkVisibility())
+      .map((part) => {
+        const { left, right, top, bottom } = part.getBoundingClientRect();
+        return { name: part.textContent?.trim() ?? "", left, right, top, bottom };
+      });
+  });
+}
+
+test.each([320, 360, 480, 640, 641, 768, 1000, 1001, 1024, 1240, 1241, 1280, 1400, 1401, 1560, 1561])(
+  "%d pixels wide the bar has its marks, the view, the search and the clock side by side, also with a market that closes and a login",
+  async (width) => {
+    const { page } = await openPage(world.browser, { width });
+    const [now, meta] = await Promise.all(
+      ["now", "meta"].map(async (each) => (await fetch(`${world.address}/api/${each}`)).json()),
+    );
+    const market = { phase: "closed", date: null, opensAt: "2026-11-30T14:30:00Z", closesAt: null };
+    await page.route("**/api/events", (route) => route.abort());
+    await page.route("**/api/meta", (route) =>
+      route.fulfill({ json: { ...(meta as object), protected: true } }),
+    );
+    await page.route("**/api/now", (route) =>
+      route.fulfill({ json: { ...(now as object), market, feed: { simulated: false, address: "x" } } }),
+    );
+
+    await show(page, "/coverage", ".market");
+    await page.getByRole("button", { name: "Log out" }).waitFor();
+    const parts = await barParts(page);
+    const named = (name: string) => parts.filter((part) => part.name.startsWith(name));
+
+    expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(width);
+    expect(parts.filter(({ left, right }) => left < 0 || right > width)).toEqual([]);
+    const overlaps = parts.flatMap((one, place) =>
+      parts
+        .slice(place + 1)
+        .filter((other) => one.left < other.right - 1 && other.left < one.right - 1)
+        .filter((other) => one.top < other.bottom - 1 && other.top < one.bottom - 1)
+        .map((other) => [one.name, other.name]),
+    );
+    expect(overlaps).toEqual([]);
+    expect(await page.locator(".market").textContent()).toContain("Closed");
+    for (const selector of [".top .sim", ".top .market", ".top .connection", ".top [data-slash]"])
+      expect([selector, await page.locator(selector).isVisible()]).toEqual([selector, true]);
+    expect(named("Coverage")).toHaveLength(1);
+    expect(named("Accounts")).toHaveLength(width > 1000 ? 1 : 0);
+    // The bar is no higher than what sticks below it takes it for.
+    const lines = new Set(parts.map(({ top }) => Math.round(top / 20)));
+    expect(lines.size).toBeLessThanOrEqual(width > 640 ? 2 : 4);
+    const [height, taken] = await page.evaluate(() => {
+      const probe = document.body.appendChild(document.createElement("div"));
+      probe.style.height = "var(--top)";
+      return [document.querySelector(".top")?.clientHeight ?? 0, probe.clientHeight];
+    });
+    expect(Math.abs(height - taken)).toBeLessThanOrEqual(4);
+  },
+);
+
+test("on a phone the view's name opens the list of views, by keys and by touch, and the focus is never lost", async () => {
+  const { page, complaints } = await openPage(world.browser, { width: 360, height: 740 });
+  await show(page, "/jobs", ".asks .facts");
+  const button = page.locator(".views-button");
+  const list = page.locator("#views");
+  const state = async () => ({
+    open: await list.isVisible(),
+    told: await button.getAttribute("aria-expanded"),
+    focus: await page.evaluate(() => document.activeElement?.textContent?.trim().slice(0, 20)),
+  });
+
+  await button.focus();
+  await page.keyboard.press("Enter");
+  await list.waitFor();
+  const faults = await faultsOf(page);
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("Tab");
+  const second = await state();
+  await page.keyboard.press("Escape");
+  await list.waitFor({ state: "hidden" });
+  const escaped = await state();
+  await button.click();
+  await list.waitFor();
+  // Below the list.
+  await page.mouse.click(180, 720);
+  await list.waitFor({ state: "hidden" });
+  const left = await state();
+  await button.click();
+  await list.waitFor();
+  await page.keyboard.press("/");
+  await list.waitFor({ state: "hidden" });
+  const searching = await page.evaluate(() => document.activeElement?.hasAttribute("data-slash"));
+  await button.click();
+  await page.getByRole("link", { name: "Jobs" }).click();
+  await list.waitFor({ state: "hidden" });
+  const same = await state();
+  await button.click();
+  await page.getByRole("link", { name: "Accounts" }).focus();
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("h1:text('Accounts')");
+  await page.waitForFunction(() => document.activeElement?.closest("main") !== null);
+
+  expect(faults).toEqual([]);
+  expect(second).toEqual({ open: true, told: "true", focus: "Quotes" });
+  expect(escaped).toEqual({ open: false, told: "false", focus: "Jobs" });
+  expect([left.open, left.told, searching]).toEqual([false, "false", true]);
+  expect(same).toEqual({ open: false, told: "false", focus: "Jobs" });
+  expect(await state()).toMatchObject({ open: false, told: "false" });
+  expect(await button.textContent()).toBe("Accounts");
+  expect(complaints).toEqual([]);
+});
+
 test("the switch goes from the system's theme to light and to dark, and is kept", async () => {
   const { page } = await openPage(world.browser);
   await show(page, "/", "[data-testid=calls-used]");

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { Browser, Page } from "playwright-core";
 import { systemClock } from "../../../src/clock.ts";
+import { writeWatchlists } from "../../../src/web/app/lib/watchlistFile.ts";
 import { freshDatabase, poolOn } from "../../support/database.ts";
 import { until } from "../../support/until.ts";
 import { openDashboard } from "../dashboard.ts";
@@ -253,7 +254,7 @@ describe("the mark SIMULATED", () => {
   });
 });
 
-test("360 pixels wide a row has symbol, last, change, bid, ask and age in two lines", async () => {
+test("360 pixels wide a row has symbol, last, change, percent, bid, ask and age in two lines", async () => {
   const { page } = await show("/quotes?sort=age", { width: 360, height: 740 });
   const row = page.locator(ROWS).first();
   const boxes = await row.locator("th, td").evaluateAll((cells) =>
@@ -276,6 +277,7 @@ test("360 pixels wide a row has symbol, last, change, bid, ask and age in two li
     "change",
     "instrument",
     "last",
+    "pct",
   ]);
   expect(lines).toHaveLength(2);
   expect(Math.max(...boxes.map(({ right }) => right))).toBeLessThanOrEqual(360);
@@ -284,6 +286,76 @@ test("360 pixels wide a row has symbol, last, change, bid, ask and age in two li
     () => Number(document.querySelector("tr[data-row]")?.getAttribute("data-row")) > 500,
   );
   expect(await page.locator(ROWS).count()).toBeLessThan(MOST_DRAWN);
+});
+
+test("360 pixels wide a watchlist of all columns shows each in every row, by its name, and one of the usual ones on demand", async () => {
+  const { page, complaints } = await show("/quotes", { width: 360, height: 740 });
+  const instruments = Array.from({ length: 120 }, (_, place) => `S${String(1_000 + place)}`);
+  const columns = "last change pct bid ask bidSize askSize spread volume delta age description".split(" ");
+  await page.evaluate(
+    (lists) => localStorage.setItem("quotekeeper-watchlists", lists),
+    writeWatchlists([{ name: "All", instruments, columns }]),
+  );
+  const cells = (): Promise<
+    { column: string; name: string; text: string; left: number; right: number; top: number }[]
+  > =>
+    page
+      .locator(ROWS)
+      .nth(1)
+      .locator("td")
+      .evaluateAll((all) =>
+        all
+          .filter((cell) => cell.checkVisibility())
+          .map((cell) => {
+            const { left, right, top } = cell.getBoundingClientRect();
+            const { column = "", name = "" } = (cell as HTMLElement).dataset;
+            return { column, name, text: cell.textContent ?? "", left, right, top };
+          }),
+      );
+  const usual = (await cells()).map(({ column }) => column);
+  await page.getByRole("button", { name: "More columns" }).click();
+  await page.waitForSelector(`${ROWS} td[data-name=Volume]`);
+  const more = (await cells()).map(({ column }) => column);
+
+  await page.goto(`${address}/quotes?list=All`);
+  await page.waitForSelector(`${ROWS} td[data-name=Delta]`);
+  const all = await cells();
+  const overlaps = all.flatMap((one, place) =>
+    all
+      .slice(place + 1)
+      .filter(
+        (other) =>
+          Math.abs(one.top - other.top) < 5 &&
+          one.name !== "" &&
+          one.left < other.right &&
+          other.left < one.right,
+      ),
+  );
+  await page.mouse.wheel(0, 6_000);
+  await page.waitForFunction(
+    () => Number(document.querySelector("tr[data-row]")?.getAttribute("data-row")) > 20,
+  );
+  // What is drawn stands where it would if all were: the last one ends where the table does.
+  await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
+  const last = page.locator('tr[data-instrument="S1119"]');
+  await last.waitFor();
+  const gap = await last.evaluate((row) => {
+    const table = row.closest("table")?.getBoundingClientRect().bottom ?? 0;
+    return Math.abs(table - row.getBoundingClientRect().bottom);
+  });
+
+  expect(usual).not.toContain("volume");
+  expect(more.sort()).toEqual([...usual, "spread", "volume", "description"].sort());
+  expect(all.map(({ column }) => column).sort()).toEqual([...columns].sort());
+  expect(all.find(({ column }) => column === "description")?.text).toMatch(/^COMPANY NUMBER \d+$/);
+  expect(all.filter(({ name }) => name !== "").map(({ name }) => name)).toEqual([
+    ...["Bid size", "Ask size", "Spread", "Volume", "Delta", "Description"],
+  ]);
+  expect(overlaps).toEqual([]);
+  expect(Math.max(...all.map(({ right }) => right))).toBeLessThanOrEqual(360);
+  expect(gap).toBeLessThan(3);
+  expect(await faultsOf(page)).toEqual([]);
+  expect(complaints).toEqual([]);
 });
 
 describe("the search for an instrument", () => {

@@ -59,12 +59,17 @@ export class Chart {
   readonly #overlays: Overlays;
   #drawn: Drawing | null = null;
   #places: readonly Place[] = [];
+  #pointed: number | null = null;
 
   /**
    * @param element what it fills
-   * @param pointAt is told the place below a mouse or a finger; null: none
+   * @param told.pointAt is told the place below a mouse or a finger; null: none
+   * @param told.beginAt is told the first place in view
    */
-  constructor(element: HTMLElement, pointAt: (place: number | null) => void) {
+  constructor(
+    element: HTMLElement,
+    { pointAt, beginAt }: { pointAt: (place: number | null) => void; beginAt: (place: number) => void },
+  ) {
     this.#element = element;
     this.#chart = createChart(element, FRAME);
     this.#bars = this.#chart.addSeries(CandlestickSeries, { priceLineVisible: true });
@@ -82,6 +87,10 @@ export class Chart {
     this.#chart.subscribeCrosshairMove(({ point, logical }) =>
       pointAt(point && logical !== undefined ? this.#within(logical) : null),
     );
+    this.#chart.timeScale().subscribeVisibleLogicalRangeChange((seen) => {
+      const place = seen && this.#within(Math.ceil(seen.from));
+      if (place !== null) beginAt(place);
+    });
     this.repaint();
   }
 
@@ -90,6 +99,8 @@ export class Chart {
     this.#drawn = drawing;
     this.repaint();
     if (fit) this.#chart.timeScale().fitContent();
+    // Percents may be of another base now, and the crosshair stands at a percent.
+    if (this.#pointed !== null) this.point(this.#pointed);
   }
 
   /** Draws again, in the colours that the theme has now. */
@@ -106,6 +117,7 @@ export class Chart {
 
   /** Puts the crosshair on a place, and the place into view; null: takes it away. */
   point(place: number | null): void {
+    this.#pointed = place;
     const at = place === null ? undefined : this.#places[place];
     if (place === null || !at) return this.#chart.clearCrosshairPosition();
     const scale = this.#chart.timeScale();

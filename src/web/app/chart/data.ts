@@ -21,7 +21,7 @@ import type { LayerPoint } from "./layer.ts";
 /** A place of the time axis. */
 export type Place = { time: UTCTimestamp; slot: Slot };
 
-/** A price as it is drawn: itself, or percent of the first close shown. */
+/** A price as it is drawn: itself, or percent of the first close in view. */
 export type Scale = (price: string | number | null | undefined) => number | null;
 
 /** @param base see `Drawing` */

@@ -61,7 +61,7 @@ export class Overlays {
       this.#chart.panes()[1]?.setStretchFactor(SPREAD_HEIGHT);
     }
     this.#spread.applyOptions({
-      color: colors.accent,
+      color: colors.volume,
       priceFormat: { type: "price", precision: 4, minMove: 0.0001 },
     });
     this.#spread.setData(spreads(places));

@@ -24,6 +24,8 @@ export type Line = {
   unit: "price" | "percent";
   color: number;
   values: (number | null)[];
+  /** What percents are of, by place; null: the values are prices. */
+  closes: (number | null)[] | null;
 };
 
 /** A chart. */
@@ -57,31 +59,48 @@ export function drawingOf(
     // Of a single bar a volume-weighted price says nothing.
     ({ name }) => name !== "spread" && !(name === "vwap" && isOfDates(interval)),
   );
-  const closes = slots.flatMap(({ bar }) => numberOf(bar?.close) ?? []);
-  return {
-    ...{ view, slots, spread: indicators.some(({ name }) => name === "spread") },
-    base: compared.length > 0 ? (closes[0] ?? null) : null,
+  const drawing: Drawing = {
+    ...{ view, slots, spread: indicators.some(({ name }) => name === "spread"), base: null },
     lines: [
       ...compared.map(({ instrument, closes: of }, index) => ({
-        ...{ key: instrument, label: instrument, unit: "percent" as const, color: 1 + index },
-        values: inPercent(slots.map((slot) => numberOf(of[barKey(slot, interval)]))),
+        ...{ key: instrument, label: instrument, unit: "percent" as const, color: 1 + index, values: [] },
+        closes: slots.map((slot) => numberOf(of[barKey(slot, interval)])),
       })),
       ...averages.map((indicator, index) => ({
         ...{ key: indicatorKey(indicator), label: indicatorLabel(indicator), unit: "price" as const },
-        color: COLORS - (index % COLORS),
+        ...{ color: COLORS - (index % COLORS), closes: null },
         values: valuesOf(indicator, bars).map((value, place) => (slots[place]?.bar ? value : null)),
       })),
     ],
     holes: holesOf(slots, misses, interval),
   };
+  return basedOn(drawing, 0);
 }
 
 const NOTHING = { high: null, low: null, close: null, volume: null, meanSpread: null };
 
-/** Percent from the first value. */
-function inPercent(values: readonly (number | null)[]): (number | null)[] {
-  const base = values.find((value) => value !== null) ?? null;
-  return values.map((value) => percentOf(value, base));
+/** The same drawing with its percents from another place on: of each instrument's first close there. */
+export function basedOn(drawing: Drawing, place: number): Drawing {
+  const { view, slots, lines } = drawing;
+  if (view.compared.length === 0) return drawing;
+  return {
+    ...drawing,
+    base: firstFrom(
+      place,
+      slots.map(({ bar }) => numberOf(bar?.close)),
+    ),
+    lines: lines.map((line) => {
+      if (line.closes === null) return line;
+      const base = firstFrom(place, line.closes);
+      return { ...line, values: line.closes.map((close) => percentOf(close, base)) };
+    }),
+  };
+}
+
+/** The first value at a place or after it; where there is none, the last one before. */
+function firstFrom(place: number, values: readonly (number | null)[]): number | null {
+  const isThere = (value: number | null): boolean => value !== null;
+  return values.slice(place).find(isThere) ?? values.findLast(isThere) ?? null;
 }
 
 /** How far a value is from another, in percent. */

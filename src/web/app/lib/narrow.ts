@@ -1,9 +1,16 @@
 /** Whether the page is as narrow as a phone's or a small tablet's, where tables have another layout. */
-import { signal } from "@preact/signals";
+import { type ReadonlySignal, signal } from "@preact/signals";
 
-const query = matchMedia("(max-width: 860px)");
+/** Whether the window is as the query says; it follows the window. */
+function follow(text: string): ReadonlySignal<boolean> {
+  const query = matchMedia(text);
+  const matches = signal(query.matches);
+  query.addEventListener("change", () => (matches.value = query.matches));
+  return matches;
+}
 
-/** It follows the window. */
-export const narrow = signal(query.matches);
+/** As narrow as a small tablet. */
+export const narrow = follow("(max-width: 860px)");
 
-query.addEventListener("change", () => (narrow.value = query.matches));
+/** As narrow as a phone: a row of the watch table has several lines. */
+export const slim = follow("(max-width: 700px)");

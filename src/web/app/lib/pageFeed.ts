@@ -2,6 +2,7 @@
  * What keeps the page up to date: the frame and the Now view for all views, and the quotes that the shown view wants. One
  * stream of events serves them all; it is asked for anew when something else is wanted.
  */
+import { joinNames } from "../../api/nameList.ts";
 import { QUOTE_COLUMNS, type QuoteColumn, type QuoteTable, rowsOf } from "../../api/quoteTable.ts";
 import type { Meta, NowView, Problem, QuoteRow } from "../../api/types.ts";
 import { ApiProblem, ask, tokenWanted } from "./api.ts";
@@ -70,7 +71,7 @@ async function readAll(): Promise<void> {
 }
 
 async function readQuotes(of: Following): Promise<Problem | null> {
-  const query = { columns: of.columns.join(), ...(of.names !== "all" && { names: of.names.join() }) };
+  const query = { columns: of.columns.join(), ...(of.names !== "all" && { names: joinNames(of.names) }) };
   return read(
     ask<QuoteTable>("/api/quotes", query, of.abort.signal).then((table) => {
       of.known = new Map(rowsOf(table).map((row) => [seriesKey(row), row]));
@@ -106,7 +107,7 @@ function streamQuery(): string {
   const wanted = [...followed];
   const names = wanted.some(({ names: each }) => each === "all")
     ? "all"
-    : [...new Set(wanted.flatMap(({ names: each }) => each))].sort().join();
+    : joinNames([...new Set(wanted.flatMap(({ names: each }) => each))].sort());
   const columns = QUOTE_COLUMNS.filter((column) => wanted.some((each) => each.columns.includes(column)));
   return names === "" ? "" : `?${new URLSearchParams({ quotes: names, columns: columns.join() }).toString()}`;
 }

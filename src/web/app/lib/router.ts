@@ -64,7 +64,10 @@ export function setParameters(changes: Record<string, string>, { step = true } =
 /** Goes to another view. Who reads with the ears, or with the keys, goes on at its heading. */
 export function visit(to: string): void {
   go(to);
-  requestAnimationFrame(() => document.querySelector<HTMLElement>("main h1")?.focus());
+  // A view that is still being read has no heading yet.
+  requestAnimationFrame(() =>
+    (document.querySelector<HTMLElement>("main h1") ?? document.querySelector("main"))?.focus(),
+  );
 }
 
 /** Follows links within the page without loading it anew, and the browser's own buttons; `?` opens Help. */

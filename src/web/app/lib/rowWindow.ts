@@ -68,10 +68,12 @@ export function slotOf(row: number, { from, to }: Window): number {
  * Follows what is in sight, whatever scrolls: the page, or a box around the rows.
  *
  * @param body the rows' parent, in which each drawn row has `data-row`; all rows are of one height
+ * @param lines of a row: with another number they have another height
  */
 export function useRowWindow(
   body: RefObject<HTMLElement | null>,
   count: number,
+  lines = 1,
 ): Window & { height: number } {
   const [seen, setSeen] = useState({ top: 0, bottom: 32 * USUAL_HEIGHT, height: USUAL_HEIGHT });
   const look = (): void => {
@@ -90,7 +92,7 @@ export function useRowWindow(
         : { top, bottom, height },
     );
   };
-  useLayoutEffect(look, [count]);
+  useLayoutEffect(look, [count, lines]);
   useLayoutEffect(() => {
     // Scrolling does not bubble.
     document.addEventListener("scroll", look, { capture: true, passive: true });

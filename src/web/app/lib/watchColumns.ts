@@ -61,6 +61,27 @@ export const USUAL: readonly string[] = COLUMNS.map(({ key }) => key).filter(
   (key) => !["bidSize", "askSize", "delta"].includes(key),
 );
 
+/** Those that the two lines of a row hold on a phone. */
+const IN_TWO_LINES: readonly string[] = ["last", "change", "pct", "bid", "ask", "age", SOURCE.key];
+
+/** Where a column stands in a row of several lines; `half` of the line, or null: all of it. */
+export type FurtherPlace = { line: number; half: 1 | 2 | null };
+
+/** Where each other column stands on a phone, by its key: two side by side below the two lines, a text by itself. */
+export function furtherPlaces(columns: readonly WatchColumn[]): Map<string, FurtherPlace> {
+  const places = new Map<string, FurtherPlace>();
+  const others = columns.filter(({ key }) => !IN_TWO_LINES.includes(key));
+  const figures = others.filter(({ text }) => !text);
+  figures.forEach(({ key }, at) =>
+    places.set(key, { line: 3 + Math.floor(at / 2), half: at % 2 === 0 ? 1 : 2 }),
+  );
+  const below = 3 + Math.ceil(figures.length / 2);
+  others
+    .filter(({ text }) => text)
+    .forEach(({ key }, at) => places.set(key, { line: below + at, half: null }));
+  return places;
+}
+
 /** Rows in which all words are found. */
 function matching(rows: readonly QuoteRow[], search: string, kind: string): readonly QuoteRow[] {
   const words = search.toLowerCase().split(/\s+/).filter(Boolean);

@@ -1,7 +1,7 @@
 /** The chart of an instrument, whose library is loaded when the first one is drawn, and what stands under its crosshair. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Chart } from "../chart/chart.ts";
-import { type Drawing, newestPlace, readoutOf, spoken } from "../lib/drawing.ts";
+import { basedOn, type Drawing, newestPlace, readoutOf, spoken } from "../lib/drawing.ts";
 import { shownDark } from "../lib/theme.ts";
 import { Holes, Legend, ReadoutLine } from "./readout.tsx";
 
@@ -26,7 +26,7 @@ const STEPS: Readonly<Record<string, number>> = {
  * @param remove takes a line away, by its key
  */
 export function BarsChart({
-  drawing,
+  drawing: whole,
   name,
   chart,
   remove,
@@ -38,7 +38,9 @@ export function BarsChart({
 }) {
   const element = useRef<HTMLDivElement>(null);
   const [pointed, setPointed] = useState<number | null>(null);
-  useChart({ element, chart, setPointed }, { drawing, name });
+  const [first, setFirst] = useState(0);
+  const drawing = useMemo(() => basedOn(whole, first), [whole, first]);
+  useChart({ element, chart, setPointed, setFirst }, { drawing, name });
   const last = drawing.slots.length - 1;
   const place = Math.min(pointed ?? newestPlace(drawing), last);
   const readout = useMemo(() => readoutOf(drawing, place), [drawing, place]);
@@ -84,10 +86,12 @@ function useChart(
     element,
     chart,
     setPointed,
+    setFirst,
   }: {
     element: { current: HTMLDivElement | null };
     chart: ChartRef;
     setPointed: (place: number | null) => void;
+    setFirst: (place: number) => void;
   },
   { drawing, name }: { drawing: Drawing; name: string },
 ): void {
@@ -96,7 +100,9 @@ function useChart(
   useEffect(() => {
     const host = element.current;
     if (!host) return;
-    const opened = import("../chart/chart.ts").then((drawn) => new drawn.Chart(host, setPointed));
+    const opened = import("../chart/chart.ts").then(
+      (drawn) => new drawn.Chart(host, { pointAt: setPointed, beginAt: setFirst }),
+    );
     chart.current = opened;
     return () => void opened.then((each) => each.remove());
   }, []);

@@ -29,7 +29,7 @@ export function BarsTable({ view: { bars, interval, more } }: { view: BarsView }
                 Date
               </th>
               {!isOfDates(interval) && <th scope="col">Time, {ZONE_NAME}</th>}
-              <th scope="col" class="text">
+              <th scope="col" class="text session">
                 Session
               </th>
               {["Open", "High", "Low", "Close", "Bid", "Ask", "Mean spread", "Quotes", "Volume"].map(
@@ -74,7 +74,7 @@ function BarRow({
     <tr data-session={bar.session}>
       <td class="text">{shortDate(bar.date)}</td>
       {!daily && <td>{exchangeTime(bar.at, { seconds: false })}</td>}
-      <td class="text dim">{bar.session ?? "–"}</td>
+      <td class="text dim session">{bar.session ?? "–"}</td>
       <td>{price(bar.open)}</td>
       <td>{price(bar.high)}</td>
       <td>{price(bar.low)}</td>

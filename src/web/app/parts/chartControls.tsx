@@ -9,6 +9,7 @@ import {
   LONGEST,
   MOST_AVERAGES,
 } from "../../api/indicators.ts";
+import { joinNames } from "../../api/nameList.ts";
 import type { Interval } from "../../api/types.ts";
 import { type ChosenRange, RANGES } from "../lib/ranges.ts";
 import { setParameters } from "../lib/router.ts";
@@ -28,7 +29,7 @@ export type Choice = {
 
 /** What stands in the address for the instruments or indicators that are chosen. */
 export function setCompare(names: readonly string[]): void {
-  setParameters({ compare: names.join(",") });
+  setParameters({ compare: joinNames(names) });
 }
 
 /** The same for indicators. */
@@ -141,7 +142,6 @@ function Indicators({ indicators }: { indicators: readonly Indicator[] }) {
           <button
             key={indicator.name}
             type="button"
-            class="switch"
             aria-pressed={on}
             onClick={() =>
               setIndicators(

@@ -39,7 +39,7 @@ export function Columns({
 }) {
   const [focus, setFocus] = useState("");
   const fromMs = Math.floor(Date.parse(span.from) / span.widthMs) * span.widthMs;
-  const width = Math.max(1, (Date.parse(span.to) - fromMs) / span.widthMs);
+  const width = Math.max(1, Math.ceil((Date.parse(span.to) - fromMs) / span.widthMs));
   const sums = columns.map(({ parts }) => parts.reduce((sum, { value }) => sum + value, 0));
   const scale = (HEIGHT - 6) / Math.max(1, limit ?? 0, ...sums);
   const first = columns.some(({ at }) => at === focus) ? focus : columns.at(-1)?.at;
@@ -116,7 +116,16 @@ function Stack({
           // What is there is seen, however little it is beside the rest.
           const height = Math.max(2, value * scale);
           top -= height;
-          return <rect key={tone} data-tone={tone} x={x + gap} width={1 - 2 * gap} y={top} height={height} />;
+          // Neighbours without a gap overlap, with sharp edges: otherwise one sees stripes between them.
+          const [width, shape] = gap === 0 ? [1.5, "crispEdges"] : [1 - 2 * gap, undefined];
+          return (
+            <rect
+              key={tone}
+              data-tone={tone}
+              shape-rendering={shape}
+              {...{ x: x + gap, y: top, width, height }}
+            />
+          );
         })}
     </>
   );

@@ -2,10 +2,10 @@
 import { exchangeMoment, exchangeTime, ZONE_NAME } from "../lib/format.ts";
 import { logOut } from "../lib/api.ts";
 import { nowMs } from "../lib/pageClock.ts";
-import { view, VIEWS } from "../lib/router.ts";
 import { connected, meta, now, simulated } from "../lib/store.ts";
 import { FindInstrument } from "./search.tsx";
 import { nextTheme, theme } from "../lib/theme.ts";
+import { ViewList } from "./viewList.tsx";
 
 /** The bar on top of every view. */
 export function Header() {
@@ -20,13 +20,7 @@ export function Header() {
           SIMULATED
         </span>
       )}
-      <nav aria-label="Views">
-        {VIEWS.map(({ path: to, name }) => (
-          <a key={to} href={to} aria-current={view.value?.path === to ? "page" : undefined}>
-            {name}
-          </a>
-        ))}
-      </nav>
+      <ViewList />
       <FindInstrument />
       <div class="top-end">
         <Market />
@@ -40,8 +34,16 @@ export function Header() {
           {{ system: "◐", light: "○", dark: "●" }[theme.value]}
         </button>
         {meta.value?.protected && (
-          <button type="button" class="quiet" onClick={() => void logOut()}>
-            Log out
+          <button
+            type="button"
+            class="quiet"
+            aria-label="Log out"
+            title="Log out"
+            onClick={() => void logOut()}
+          >
+            <svg class="leave" viewBox="0 0 16 16" aria-hidden="true">
+              <path d="M6 2H2v12h4M6 8h8M11 5l3 3-3 3" />
+            </svg>
           </button>
         )}
       </div>
@@ -57,24 +59,39 @@ function Mark() {
   );
 }
 
-const PHASES = { pre: "Pre-market", regular: "Market open", post: "After hours", closed: "Market closed" };
+/** Each in words, and where there is little room. */
+const PHASES = {
+  pre: ["Pre-market", "Pre"],
+  regular: ["Market open", "Open"],
+  post: ["After hours", "After"],
+  closed: ["Market closed", "Closed"],
+} as const;
 
 function Market() {
   const market = now.value?.market;
   if (!market) return null;
   // The simulated market keeps no hours.
   if (now.value?.feed.simulated)
-    return (
-      <span class="market" data-phase="regular">
-        <i aria-hidden="true" /> Never closes
-      </span>
-    );
+    return <MarketMark phase="regular" names={["Never closes", "Open"]} more="" />;
   const { phase, opensAt, closesAt } = market;
   const until = closesAt ? `until ${exchangeTime(closesAt, { seconds: false })} ${ZONE_NAME}` : "";
   const next = opensAt ? `opens ${exchangeMoment(opensAt)}` : "";
+  return <MarketMark phase={phase} names={PHASES[phase]} more={until || next} />;
+}
+
+function MarketMark({
+  phase,
+  names: [name, short],
+  more,
+}: {
+  phase: keyof typeof PHASES;
+  names: readonly [string, string];
+  more: string;
+}) {
   return (
-    <span class="market" data-phase={phase}>
-      <i aria-hidden="true" /> {PHASES[phase]} <small>{until || next}</small>
+    <span class="market" data-phase={phase} title={`${name} ${more}`.trim()}>
+      <i aria-hidden="true" /> <span class="roomy">{name}</span>
+      <span class="tight">{short}</span> <small>{more}</small>
     </span>
   );
 }
@@ -86,12 +103,14 @@ const CONNECTION = {
 };
 
 function Connection() {
-  const time = `${exchangeTime(new Date(nowMs.value).toISOString())} ${ZONE_NAME}`;
+  const time = exchangeTime(new Date(nowMs.value).toISOString());
+  const title = `${CONNECTION[connected.value]}; ${time} ${ZONE_NAME}`;
   return (
-    <span class="connection" data-state={connected.value} title={CONNECTION[connected.value]}>
+    <span class="connection" data-state={connected.value} title={title}>
       <i aria-hidden="true" />
       <span class="unseen">{CONNECTION[connected.value]}, </span>
-      {connected.value === "away" ? "reconnecting" : now.value ? time : ""}
+      {connected.value === "away" ? "offline" : now.value ? time : ""}
+      {connected.value !== "away" && now.value && <small> {ZONE_NAME}</small>}
     </span>
   );
 }

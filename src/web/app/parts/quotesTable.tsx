@@ -1,14 +1,15 @@
 /** The watch table: as many rows as are in sight, of as many as there are. */
 import type { RefObject } from "preact";
-import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useId, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { QuoteRow } from "../../api/types.ts";
 import { SourceTag } from "./notes.tsx";
 import { age, decimal, direction, grouped, padded, placesOf, signed } from "../lib/format.ts";
+import { slim } from "../lib/narrow.ts";
 import { nowMs } from "../lib/pageClock.ts";
 import { href, setParameters } from "../lib/router.ts";
 import { pieces, slotOf, useRowWindow } from "../lib/rowWindow.ts";
 import { changed, seriesKey } from "../lib/store.ts";
-import { INSTRUMENT, type WatchColumn } from "../lib/watchColumns.ts";
+import { type FurtherPlace, furtherPlaces, INSTRUMENT, type WatchColumn } from "../lib/watchColumns.ts";
 
 /** Decimals of each column of prices, so that points stand below each other. */
 type Places = Record<PriceColumn, number>;
@@ -25,18 +26,36 @@ type TableProps = {
   /** Besides the first one. */
   columns: readonly WatchColumn[];
   sort: string;
+  /** Whether a phone shows all columns at once, because somebody has chosen them. */
+  chosen: boolean;
 };
 
 /** The table. The arrow keys, Page Up and Down, Home and End go from row to row. */
-export function QuotesTable({ rows, all, columns, sort }: TableProps) {
+export function QuotesTable({ rows, all, columns, sort, chosen }: TableProps) {
   const body = useRef<HTMLTableSectionElement>(null);
-  const { from, to, height } = useRowWindow(body, rows.length);
+  const [opened, setOpened] = useState<boolean | null>(null);
+  const id = useId();
+  const further = useMemo(() => furtherPlaces(columns), [columns.map(({ key }) => key).join()]);
+  const open = slim.value && (opened ?? chosen);
+  const lines = open ? Math.max(2, ...[...further.values()].map(({ line }) => line)) : 2;
+  const { from, to, height } = useRowWindow(body, rows.length, lines);
   const places = useMemo(() => placesIn(all), [all]);
   const { found, focused, setFocusKey, onKeyDown } = useRowFocus(body, rows, to - from);
   const headings = [INSTRUMENT, ...columns];
   return (
-    <div class="scroll watch">
-      <table class="quotes" role="grid" aria-rowcount={rows.length + 1}>
+    <div class="scroll watch" data-open={open} style={{ "--further": lines - 2 }}>
+      {slim.value && further.size > 0 && (
+        <button
+          type="button"
+          class="plain further-button"
+          aria-expanded={open}
+          aria-controls={id}
+          onClick={() => setOpened(!open)}
+        >
+          {open ? "Fewer columns" : "More columns"}
+        </button>
+      )}
+      <table id={id} class="quotes" role="grid" aria-rowcount={rows.length + 1}>
         <caption class="unseen">
           The newest quote of each instrument. Arrow keys go from row to row, Enter shows the chart.
         </caption>
@@ -56,6 +75,7 @@ export function QuotesTable({ rows, all, columns, sort }: TableProps) {
                 <Row
                   key={piece.row >= from && piece.row < to ? slotOf(piece.row, { from, to }) : "focused"}
                   {...{ row, columns, places, place: piece.row, tabbed: piece.row === focused }}
+                  further={open ? further : null}
                   onFocus={() => setFocusKey(seriesKey(row))}
                 />
               )
@@ -141,10 +161,12 @@ type RowProps = {
   places: Places;
   place: number;
   tabbed: boolean;
+  /** Where columns stand that do not fit into two lines; null: they do, or are not shown. */
+  further: ReadonlyMap<string, FurtherPlace> | null;
   onFocus: () => void;
 };
 
-function Row({ row, columns, places, place, tabbed, onFocus }: RowProps) {
+function Row({ row, columns, places, place, tabbed, further, onFocus }: RowProps) {
   const { instrument, observedAt } = row;
   const fresh = changed.value.has(seriesKey(row));
   return (
@@ -161,10 +183,11 @@ function Row({ row, columns, places, place, tabbed, onFocus }: RowProps) {
         </a>
         {row.delayed && <span class="tag">delayed</span>}
       </th>
-      {columns.map(({ key, text }) => (
+      {columns.map(({ key, name, text }) => (
         <td
           role="gridcell"
           data-column={key}
+          {...atLine(further?.get(key), name)}
           class={`${text ? "text dim" : ""} ${toneOf(key, row)} ${key === "last" && fresh ? "flash" : ""}`}
           key={key === "last" ? `last ${observedAt}` : key}
         >
@@ -173,6 +196,13 @@ function Row({ row, columns, places, place, tabbed, onFocus }: RowProps) {
       ))}
     </tr>
   );
+}
+
+/** The grid's columns are two halves, of which the second is in three parts. */
+function atLine(at: FurtherPlace | undefined, name: string) {
+  if (!at) return {};
+  const gridColumn = at.half === null ? "1 / -1" : at.half === 1 ? "1 / 2" : "2 / -1";
+  return { "data-name": name, style: { gridRow: String(at.line), gridColumn } };
 }
 
 function toneOf(column: string, { change, pctChange }: QuoteRow): string {

@@ -156,7 +156,7 @@ function NameField({ name, say }: { name: string; say: (text: string) => void })
 
 function Columns({ list: { name, columns } }: { list: Watchlist }) {
   return (
-    <fieldset class="columns">
+    <fieldset class="choose-columns">
       <legend>Columns</legend>
       {COLUMNS.map(({ key, name: title }) => (
         <label key={key}>

@@ -16,7 +16,7 @@ const ASK_EVERY_MS = 2_000;
 export function AccountsPage() {
   const loaded = useApi<AccountsView>("/api/accounts", {}, Math.floor(nowMs.value / ASK_EVERY_MS));
   return (
-    <div class="view">
+    <div>
       <div class="bar">
         <h1 tabIndex={-1}>Accounts</h1>
       </div>

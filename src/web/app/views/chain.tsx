@@ -26,7 +26,7 @@ const quarter = computed(() => Math.floor(nowMs.value / 15_000));
 export function ChainView() {
   const loaded = useApi<ChainKey[]>("/api/chains", {}, minute.value);
   return (
-    <div class="view">
+    <div>
       <Await loaded={loaded} what="the chains">
         {(keys) =>
           keys.length === 0 ? (

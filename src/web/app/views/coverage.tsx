@@ -32,7 +32,7 @@ export function CoveragePage() {
   const loaded = useApi<CoverageView>("/api/coverage", { from, to: today }, minute.value);
   const missing = parameter("missing") === "true";
   return (
-    <div class="view">
+    <div>
       <div class="bar">
         <h1 tabIndex={-1}>Coverage</h1>
         <input

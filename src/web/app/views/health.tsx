@@ -25,7 +25,7 @@ export function HealthPage() {
   const source = parameter("source");
   const loaded = useApi<HealthView>("/api/health", { from, to, ...(source && { source }) });
   return (
-    <div class="view">
+    <div>
       <div class="bar">
         <h1 tabIndex={-1}>Health</h1>
         <Segments

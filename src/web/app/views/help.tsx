@@ -16,7 +16,7 @@ export function HelpView() {
   const known = index.content;
   const missing = known?.pages.some((page) => page.slug === slug) === false;
   return (
-    <div class="view help">
+    <div class="help">
       <SearchField question={question} index={known} />
       {index.problem && <ProblemNote problem={index.problem} />}
       {question !== "" ? (

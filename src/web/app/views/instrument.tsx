@@ -1,6 +1,7 @@
 /** One instrument: its bars, as a chart, as a table, and as files. */
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { indicatorKey, indicatorsOf } from "../../api/indicators.ts";
+import { joinNames, splitNames } from "../../api/nameList.ts";
 import type { BarsView, MissedBars, QuoteRow } from "../../api/types.ts";
 import { BarsChart, type ChartRef } from "../parts/bars.tsx";
 import { BarsTable } from "../parts/barsTable.tsx";
@@ -15,7 +16,6 @@ import { Await, Empty, Loading, OfOneSource } from "../parts/notes.tsx";
 import { nowMs } from "../lib/pageClock.ts";
 import { type Drawing, drawingOf } from "../lib/drawing.ts";
 import { age, decimal, direction, exchangeDateOf, grouped, signed } from "../lib/format.ts";
-import { InstrumentSearch } from "../parts/search.tsx";
 import { useSeries } from "../lib/series.ts";
 import { type Loaded, useApi, changed, seriesKey, several, trouble } from "../lib/store.ts";
 import { intervalOf, rangeLabel, rangeOf } from "../lib/ranges.ts";
@@ -36,15 +36,10 @@ function Shown({ rows, row, wanted }: { rows: readonly QuoteRow[]; row: QuoteRow
     if (wanted === "" && row) setParameters({ name: row.instrument }, { step: false });
   }, [wanted, row?.instrument]);
   return (
-    <div class="view">
+    <div>
       <div class="bar">
         <h1 tabIndex={-1}>{row?.instrument ?? "Instrument"}</h1>
-        <InstrumentSearch
-          key={row?.instrument ?? ""}
-          label="Go to another instrument"
-          placeholder="Another instrument"
-          choose={(name) => setParameters({ name, source: "", delayed: "" })}
-        />
+        {row?.description && <span class="dim">{row.description}</span>}
         <Sources series={rows} row={row} />
       </div>
       {row ? (
@@ -52,7 +47,7 @@ function Shown({ rows, row, wanted }: { rows: readonly QuoteRow[]; row: QuoteRow
       ) : wanted === "" ? (
         <Empty title="No quotes yet">The first ones arrive within seconds of a job's first slot.</Empty>
       ) : (
-        <Empty title={`Nothing is stored of ${wanted}`}>Choose another instrument above.</Empty>
+        <Empty title={`Nothing is stored of ${wanted}`}>Find another one with the field in the bar.</Empty>
       )}
     </div>
   );
@@ -98,7 +93,7 @@ function Series({ row }: { row: QuoteRow }) {
   const query: Record<string, string> = {
     ...{ ...series, delayed: String(row.delayed), interval },
     ...("name" in range ? { sessions: String(range.sessions) } : withoutEmpty(range)),
-    ...withoutEmpty({ compare: compare.join(",") }),
+    ...withoutEmpty({ compare: joinNames(compare) }),
   };
   const loaded = useApi<BarsView>("/api/bars", query, version);
   const view = loaded.data;
@@ -160,7 +155,7 @@ function withoutEmpty(parameters: Record<string, string>): Record<string, string
 
 /** What the address says. */
 function chosenOf(): Choice {
-  const compare = parameter("compare").split(",");
+  const compare = splitNames(parameter("compare"));
   return {
     range: rangeOf({ range: parameter("range"), from: parameter("from"), to: parameter("to") }),
     interval: intervalOf(parameter("interval")),
@@ -202,17 +197,30 @@ function Notes({ drawing: { view, lines, base } }: { drawing: Drawing }) {
           Nothing is stored of {without.map(({ label }) => label).join(", ")} from this source in this range.
         </p>
       )}
-      {base !== null && <p class="after">In percent from the first bar shown.</p>}
+      {base !== null && <p class="after">In percent from the first bar in view.</p>}
     </>
   );
 }
 
+const KEY = [
+  ["key-band", "bid to ask"],
+  ["key-shade", "outside regular hours"],
+  ["key-hole", "no quotes"],
+  ["key-known", "the ledger says why"],
+  ["key-unknown", "it does not"],
+] as const;
+
 function Key() {
   return (
     <p class="legend">
-      <i class="key-band" /> bid to ask <i class="key-shade" /> outside regular hours <i class="key-hole" />{" "}
-      no quotes <i class="key-known" /> the ledger says why <i class="key-unknown" /> it does not <b>D</b>{" "}
-      dividend
+      {KEY.map(([mark, meaning]) => (
+        <span key={mark}>
+          <i class={mark} /> {meaning}
+        </span>
+      ))}
+      <span>
+        <b>D</b> dividend
+      </span>
     </p>
   );
 }
@@ -269,12 +277,6 @@ function Header({ row }: { row: QuoteRow }) {
 function Origin({ row }: { row: QuoteRow }) {
   return (
     <>
-      {row.description !== null && (
-        <div>
-          <dt>Description</dt>
-          <dd>{row.description}</dd>
-        </div>
-      )}
       {(several.value || row.delayed) && (
         <div>
           <dt>Source</dt>

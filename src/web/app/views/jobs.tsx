@@ -13,7 +13,7 @@ const LOOK_EVERY_MS = 5_000;
 export function JobsPage() {
   const loaded = useApi<JobsView>("/api/jobs", {}, Math.floor(nowMs.value / LOOK_EVERY_MS));
   return (
-    <div class="view">
+    <div>
       <div class="bar">
         <h1 tabIndex={-1}>Jobs</h1>
         {loaded.data && <span class="dim">{loaded.data.dir}</span>}

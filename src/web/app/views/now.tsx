@@ -20,7 +20,7 @@ export function NowPage() {
     if (view !== null) markUseful();
   }, [view !== null]);
   return (
-    <div class="view">
+    <div>
       <h1 tabIndex={-1} class="unseen">
         Now
       </h1>

@@ -25,7 +25,7 @@ export function QuotesView() {
   const list = watchlists.value.find(({ name }) => name === wanted) ?? null;
   const [editing, setEditing] = useState(false);
   return (
-    <div class="view">
+    <div>
       <div class="bar">
         <h1 tabIndex={-1}>Quotes</h1>
         <select
@@ -116,6 +116,7 @@ function Quotes({ list }: { list: Watchlist | null }) {
           all={rows}
           columns={areMixed ? [...columns, SOURCE] : columns}
           sort={sort}
+          chosen={list !== null}
         />
       ) : rows.length > 0 ? (
         <Empty title="Nothing matches">Search for a symbol, such as AAPL, or a part of a name.</Empty>
