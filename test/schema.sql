@@ -520,6 +520,7 @@ create table responses (
   account_id smallint not null default 1,
   constraint responses_pkey PRIMARY KEY (observed_at, source_id, request_id)
 );
+CREATE INDEX responses_without_quotes ON responses USING btree (observed_at, source_id, outcome) WHERE (outcome <> 'quotes'::text);
 comment on column responses.observed_at is 'When the answer had arrived, in microseconds. It names the answer: no two of a collector have the same. UTC. Origin: the program.';
 comment on column responses.source_id is 'Where it comes from: sources.id. Origin: the program.';
 comment on column responses.request_id is 'A UUIDv7, made before the call was sent. Origin: the program.';

@@ -11,7 +11,6 @@ import {
   extendedQuotes,
   instruments,
   journalPositions,
-  latestQuotes,
   quotes,
   responses,
   slots,
@@ -25,17 +24,6 @@ type Named = {
   optionType: "CALL" | "PUT" | null;
   strike: string | null;
 };
-
-/** The newest quote of each instrument, equities before options. */
-export async function readLatestQuotes(pool: pg.Pool): Promise<QuoteLine[]> {
-  const { symbol, expiration, strike, optionType } = latestQuotes;
-  const rows = await tablesOn(pool)
-    .select()
-    .from(latestQuotes)
-    .orderBy(sql`${expiration} nulls first`, asc(symbol), asc(strike), asc(optionType));
-  // Ids, types and names are for joins; people read the rest.
-  return rows.map(({ instrumentId: _id, securityType: _type, sourceName: _name, ...row }) => toLine(row));
-}
 
 /** The quotes of the answers that arrived at the given instants. */
 export async function readQuotesOf(pool: pg.Pool, observedAt: readonly string[]): Promise<QuoteLine[]> {

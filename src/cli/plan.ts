@@ -6,7 +6,7 @@ import { parseDate } from "./arguments.ts";
 import type { AddCommand } from "./command.ts";
 import { printJson } from "./terminal/printJson.ts";
 import { resolve } from "node:path";
-import { readLatestQuotes } from "../archive/queries.ts";
+import { readLastPrices } from "../archive/lastPrices.ts";
 import { grouped } from "../collect/asks.ts";
 import { GOVERNOR_REACH } from "../collect/budgetPlan.ts";
 import { ChainBook } from "../collect/chainBook.ts";
@@ -173,17 +173,14 @@ async function lastPrices(
   edges: Edges,
   jobs: readonly Job[],
 ): Promise<{ prices: Map<string, string>; problem: string | null }> {
-  const needed = jobs.some(({ chains }) => chains.length > 0);
-  if (!needed || !(await archiveExists(config))) return { prices: new Map(), problem: null };
+  const underlyings = jobs.flatMap(({ chains }) => chains.map(({ underlying }) => underlying));
+  if (underlyings.length === 0 || !(await archiveExists(config))) return { prices: new Map(), problem: null };
   try {
-    const quotes = await withArchive(config, edges, async ({ pool, address }) => {
+    const prices = await withArchive(config, edges, async ({ pool, address }) => {
       await requireSchema(pool, address);
-      return readLatestQuotes(pool);
+      return readLastPrices(pool, underlyings);
     });
-    return {
-      prices: new Map(quotes.flatMap(({ instrument, last }) => (last ? [[instrument, last]] : []))),
-      problem: null,
-    };
+    return { prices: new Map(prices), problem: null };
   } catch (error) {
     if (error instanceof Interrupted) throw error;
     return { prices: new Map(), problem: (error as Error).message };

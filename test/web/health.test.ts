@@ -144,8 +144,8 @@ function counted(rows: readonly (readonly [column: string, count: number])[]): R
 }
 
 describe.each([
-  { step: "minute" as const, fromMs: FROM_MS + 3 * DAY_MS + 90_000, spanMs: 12 * 60 * MINUTE_MS },
-  { step: "hour" as const, fromMs: FROM_MS + 2 * DAY_MS, spanMs: 28 * DAY_MS },
+  { step: "minute" as const, fromMs: FROM_MS + 3 * DAY_MS + 90_500, spanMs: 12 * 60 * MINUTE_MS },
+  { step: "hour" as const, fromMs: FROM_MS + 2 * DAY_MS + 1_234_567, spanMs: 28 * DAY_MS },
   { step: "day" as const, fromMs: FROM_MS, spanMs: DAYS * DAY_MS },
 ])("by the $step", ({ step, fromMs, spanMs }) => {
   const toMs = fromMs + spanMs;

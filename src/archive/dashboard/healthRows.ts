@@ -49,8 +49,8 @@ function stepOf({ from, to }: Span): Step {
 }
 
 /**
- * Health of one market. Asked for in pieces one after the other: weeks of answers are millions of rows, and neither may a
- * statement of the dashboard take long nor may its connections be kept from others.
+ * Health of one market. Asked for in pieces: weeks of answers are millions of rows, and neither may a statement of the
+ * dashboard take long nor may its connections be kept from others, which have their turn between two pieces.
  *
  * @param options.configured which market the configuration names; shown where no other is asked for
  * @param options.source another one, or what was imported, of which there are no calls
@@ -69,17 +69,33 @@ export async function readHealth(
     step: stepOf(span),
     sourceIds: rows.filter(({ kind }) => kind === chosen).map(({ id }) => id),
   };
-  const called = await inPieces(span, (piece) => readCalls(pool, piece, asked));
+  const [called, ledger] = await Promise.all([
+    inPieces(span, (piece) => readCalls(pool, piece, asked)),
+    readLedger(pool, span, { ...asked, kind: chosen }),
+  ]);
   const calls = called.filter(({ kind }) => kind === chosen).map(({ kind: _kind, ...row }) => row);
-  const due = await inPieces(span, (piece) => readDue(pool, piece, asked));
   const others = called.flatMap(({ kind }) => (kind === "import" ? [] : [kind]));
   return {
     ...{ ...span, step: asked.step, source: chosen },
     sources: [...new Set([answers, chosen, ...others])],
     calls: chosen === "import" ? [] : calls,
+    ...ledger,
+  };
+}
+
+type LedgerPart = Pick<HealthView, "misses" | "due" | "lateness" | "takeOvers">;
+
+/** Its statements follow each other: with those that count calls, two of the dashboard's connections are in use. */
+async function readLedger(
+  pool: pg.Pool,
+  span: Span,
+  { kind, ...asked }: Asked & { kind: SourceKind },
+): Promise<LedgerPart> {
+  const due = await inPieces(span, (piece) => readDue(pool, piece, asked));
+  return {
     misses: await inPieces(span, (piece) => readMissCounts(pool, piece, asked)),
     due: due.map(({ slots: _slots, ...row }) => row),
-    lateness: chosen === "import" ? [] : await readLateness(pool, due, asked),
+    lateness: kind === "import" ? [] : await readLateness(pool, due, asked),
     takeOvers: await readTakeOvers(pool, span),
   };
 }
@@ -112,12 +128,17 @@ function addedUp<Row extends object>(one: Row, other: Row): Row {
   return Object.fromEntries(values) as Row;
 }
 
-/** `date_bin` is arithmetic, where `date_trunc` in a zone looks up its rules for each row: days are made of hours. */
-const binned = (column: string): string =>
-  `date_bin(case when $3 = 'minute' then interval '1 minute' else interval '1 hour' end, ${column}, timestamptz '2020-01-01Z')`;
+/** Bins are minutes or hours; days are made of hours. */
+const WIDTH = "case when $3 = 'minute' then interval '1 minute' else interval '1 hour' end";
+/** `date_bin` is arithmetic, where `date_trunc` in a zone looks up its rules for each row. */
+const binned = (column: string): string => `date_bin(${WIDTH}, ${column}, timestamptz '2020-01-01Z')`;
 const COLUMN = "case when $3 = 'day' then date_trunc('day', bin, 'America/New_York') else bin end";
 
-/** Of all sources: those of another market say that there is one. */
+/**
+ * Of all sources: those of another market say that there is one. Each bin is counted by itself, so that the database reads
+ * the keys of its rows alone, and of no others. Each answer counts as one with quotes first, and those without, of which
+ * an index knows, are taken from that again.
+ */
 async function readCalls(
   pool: Pool,
   { from, to }: Span,
@@ -125,9 +146,14 @@ async function readCalls(
 ): Promise<(CallCount & { kind: SourceKind })[]> {
   const { rows } = await pool.query<CallCount & { kind: SourceKind }>(
     `select ${COLUMN} as at, kind, outcome, sum(n)::float8 as calls
-     from (select ${binned("observed_at")} as bin, source_id, outcome, count(*) as n from responses
-           where observed_at >= $1 and observed_at < $2 group by 1, 2, 3) b join sources on sources.id = source_id
-     group by 1, 2, 3 order by 1, 2, 3`,
+     from (select bin, source_id, 'quotes' as outcome, n
+           from generate_series(${binned("$1::timestamptz")}, $2::timestamptz, ${WIDTH}) bin,
+             lateral (select source_id, count(*) as n from responses
+                      where observed_at >= greatest(bin, $1) and observed_at < least(bin + ${WIDTH}, $2) group by 1) each
+           union all
+           select ${binned("observed_at")}, source_id, unnest(array[outcome, 'quotes']), unnest(array[1, -1]) from responses
+           where observed_at >= $1 and observed_at < $2 and outcome <> 'quotes') b join sources on sources.id = source_id
+     group by 1, 2, 3 having sum(n) > 0 order by 1, 2, 3`,
     [from, to, step],
   );
   return rows.map((row) => ({ ...row, at: isoOf(row.at) }));
@@ -153,8 +179,10 @@ type DueColumn = DueCount & { slots: number };
 async function readDue(pool: Pool, piece: Span, asked: Asked): Promise<DueColumn[]> {
   const { rows } = await pool.query<DueColumn>(
     `select ${COLUMN} as at, sum(due)::float8 as due, sum(stored)::float8 as stored, sum(slots)::float8 as slots
-     from (select ${binned("slot_at")} as bin, sum(due) as due, sum(stored) as stored, count(distinct (job, slot_at)) as slots from slots
-           where slot_at >= $1 and slot_at < $2 and source_id = any ($4) group by 1) b
+     from (select ${binned("slot_at")} as bin, sum(due) as due, sum(stored) as stored, count(*) as slots
+           from (select job, slot_at, sum(due) as due, sum(stored) as stored from slots
+                 where slot_at >= $1 and slot_at < $2 and source_id = any ($4) group by 1, 2) each
+           group by 1) b
      group by 1 order by 1`,
     [piece.from, piece.to, asked.step, asked.sourceIds],
   );

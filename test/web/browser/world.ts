@@ -49,14 +49,10 @@ export async function openWorld(): Promise<World> {
   const dir = tempDir();
   const bin = compileProgram(join(dir, "program"));
   writeJobs(join(dir, "jobs"), strikes);
-  const run = async (command: string, env: Record<string, string>): Promise<string> => {
-    const { child, address } = await startProgram(bin, command, dir, {
-      ...{ DATABASE_URL: url },
-      ...env,
+  const run = (command: string, env: Record<string, string>): Promise<string> =>
+    startProgram(bin, [command], {
+      ...{ directory: dir, env: { DATABASE_URL: url, ...env }, says: DASHBOARD },
     });
-    closers.push(() => end(child));
-    return address;
-  };
   const address = await run("start", {
     QUOTEKEEPER_ATTRIBUTION: "Market data by Broker Example, made up here",
   });
@@ -95,25 +91,33 @@ function writeJobs(dir: string, strikes: readonly number[]): void {
   job("aapl-options", 3, `options:\n${options.join("\n")}`);
 }
 
-async function startProgram(
+/** What `start` and `web` say of their address. */
+export const DASHBOARD = /^Dashboard +(\S+)/m;
+
+/**
+ * Runs the program until the test file ends.
+ *
+ * @param options.says what it prints when it is ready
+ * @returns the first group of that: its address
+ */
+export async function startProgram(
   bin: string,
-  command: string,
-  directory: string,
-  env: Record<string, string>,
-): Promise<{ child: ChildProcess; address: string }> {
-  const child = spawn(process.execPath, [bin, command], {
+  words: readonly string[],
+  { directory, env, says }: { directory: string; env: Record<string, string>; says: RegExp },
+): Promise<string> {
+  const child = spawn(process.execPath, [bin, ...words], {
     cwd: directory,
     env: { PATH: process.env["PATH"] ?? "", QUOTEKEEPER_HTTP_PORT: "0", ...env },
     stdio: ["ignore", "pipe", "pipe"],
   });
+  closers.push(() => end(child));
   let said = "";
   child.stdout.on("data", (chunk: Buffer) => (said += chunk.toString()));
   child.stderr.on("data", (chunk: Buffer) => (said += chunk.toString()));
-  const found = await until(() => {
+  return until(() => {
     if (child.exitCode !== null) throw new Error(`the program ended:\n${said}`);
-    return /^Dashboard +(\S+)/m.exec(said)?.[1] ?? null;
-  }, "the dashboard's address");
-  return { child, address: found };
+    return says.exec(said)?.[1] ?? null;
+  }, "the program's address");
 }
 
 async function end(child: ChildProcess): Promise<void> {

@@ -32,10 +32,11 @@ export async function forecast(
   const plan = await planOf(config, ask, { ...request, begunAt: run?.begunAt ?? instantFromDate(now), now });
   if (run) await takeJournaled(dir, run, plan);
   const archive = (await archiveExists(config)) ? await openArchive(config, clock).catch(() => null) : null;
-  const room = await roomOf(config, clock, () => lastPrices(archive));
-  const prices = plan.waiting.length === 0 ? new Map<string, string>() : await lastPrices(archive);
+  const room = await roomOf(config, clock, (symbols) => lastPrices(archive, symbols));
+  const waiting = plan.waiting.map(({ underlying }) => underlying);
+  const prices = await lastPrices(archive, waiting);
   await archive?.close().catch(() => undefined);
-  const guessed = plan.waiting.map(({ underlying }) => underlying).filter((symbol) => prices.has(symbol));
+  const guessed = waiting.filter((symbol) => prices.has(symbol));
   plan.price(prices);
   const calls = callsOf(plan, run ?? { name, begunAt: instantFromDate(now) });
   const remarks = [

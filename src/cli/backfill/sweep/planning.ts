@@ -1,6 +1,6 @@
 /** What a sweep has before it, by the configuration and what is kept: its plan, and the room beside the running schedule. */
 import { resolve } from "node:path";
-import { readLatestQuotes } from "../../../archive/queries.ts";
+import { readLastPrices } from "../../../archive/lastPrices.ts";
 import { type SweepAsk, COMMAND_LINE, readChain, readSymbolsFile } from "../../../backfill/sweep/ask.ts";
 import { answersOfRun } from "../../../backfill/sweep/count.ts";
 import { SweepPlan } from "../../../backfill/sweep/sweepPlan.ts";
@@ -76,18 +76,20 @@ export function quotesIn(answer: Answer): number {
 /**
  * The room that a sweep has now. Nobody else calls on a simulated service: it lives in the process.
  *
- * @param prices gives the last prices by symbol, which chains of the job files hang on
+ * @param prices gives the last prices of symbols that chains of the job files hang on
  */
 export async function roomOf(
   config: Config,
   clock: Clock,
-  prices: () => Promise<ReadonlyMap<string, string>>,
+  prices: (symbols: readonly string[]) => Promise<ReadonlyMap<string, string>>,
 ): Promise<Room> {
   const governor = governorOf(config);
   if (config.feed.kind === "simulated" || !(await isCollecting(config, clock))) return allRoom(governor);
   const schedule = await readSchedule(config);
-  const needed = schedule.jobs.some(({ chains }) => chains.some(({ strikes }) => !Array.isArray(strikes)));
-  return roomBeside(governor, schedule, { prices: needed ? await prices() : new Map(), now: clock.now() });
+  const underlyings = schedule.jobs.flatMap(({ chains }) =>
+    chains.flatMap(({ underlying, strikes }) => (Array.isArray(strikes) ? [] : [underlying])),
+  );
+  return roomBeside(governor, schedule, { prices: await prices(underlyings), now: clock.now() });
 }
 
 async function isCollecting({ dataDir }: Config, clock: Clock): Promise<boolean> {
@@ -101,10 +103,12 @@ async function readSchedule({ jobsDir }: Config): Promise<Pick<JobsReport, "jobs
   return readJobs(resolve(jobsDir)).catch(() => ({ jobs: [], calendar: [] }));
 }
 
-/** The last prices that the archive has, by symbol; none when there is none, or it cannot be read. */
-export async function lastPrices(archive: Pick<Archive, "pool"> | null): Promise<Map<string, string>> {
-  const quotes = archive === null ? [] : await readLatestQuotes(archive.pool).catch(() => []);
-  return new Map(quotes.flatMap(({ instrument, last }) => (last ? [[instrument, last] as const] : [])));
+/** The last prices that the archive has of symbols; none when there is none, or it cannot be read. */
+export async function lastPrices(
+  archive: Pick<Archive, "pool"> | null,
+  symbols: readonly string[],
+): Promise<Map<string, string>> {
+  return new Map(archive === null ? [] : await readLastPrices(archive.pool, symbols).catch(() => []));
 }
 
 // What a sweep was asked for: read, checked, and given its name.

@@ -74,7 +74,7 @@ export async function runSweep(
     const run = { ...work.run, resumed: earlier.calls > 0 };
     const store = await openStore(config, edges, { run, display, asked: askedOf(config, work) });
     closers.unshift(() => store.close());
-    const room = await roomOf(config, clock, () => lastPrices(store.archive));
+    const room = await roomOf(config, clock, (symbols) => lastPrices(store.archive, symbols));
     announce(edges, config, { plan, run, room, simulated });
     const asking = { by: "sweep", clock, self: await thisProcess() } as const;
     const borrowOf =

@@ -6,7 +6,7 @@ import { nowMs } from "../lib/pageClock.ts";
 import { Empty } from "./notes.tsx";
 
 /** How an account came to its collector. */
-const HOW: Readonly<Record<TakeOver["how"], string>> = {
+export const HOW: Readonly<Record<TakeOver["how"], string>> = {
   new: "nobody had it",
   released: "given back",
   restarted: "started again",
@@ -15,6 +15,11 @@ const HOW: Readonly<Record<TakeOver["how"], string>> = {
 
 /** What has just happened is marked for so long, ms. */
 const FRESH_MS = 60_000;
+
+/** Whether an account has just come from another collector: at the first start of all nobody had any. */
+export function isFresh({ at, how }: Pick<TakeOver, "at" | "how">): boolean {
+  return how !== "new" && nowMs.value - Date.parse(at) < FRESH_MS;
+}
 
 /** Newest first. */
 export function TakeOvers({ rows }: { rows: readonly TakeOver[] }) {
@@ -34,11 +39,7 @@ export function TakeOvers({ rows }: { rows: readonly TakeOver[] }) {
         </thead>
         <tbody>
           {rows.map(({ at, account, collector, previous, how, fence }) => (
-            <tr
-              key={`${account} ${fence}`}
-              data-how={how}
-              data-fresh={nowMs.value - Date.parse(at) < FRESH_MS ? "" : undefined}
-            >
+            <tr key={`${account} ${fence}`} data-how={how} data-fresh={isFresh({ at, how }) ? "" : undefined}>
               <td class="text" data-name="Time">
                 {dayAndTime(at)}
               </td>

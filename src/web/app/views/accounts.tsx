@@ -1,16 +1,20 @@
 /** Accounts and collectors: who calls what, how much of each budget is used, and what changes hands. */
-import type { AccountsView, AccountView, CollectorRow } from "../../api/operatorTypes.ts";
+import type { AccountsView, AccountView, CollectorRow, TakeOver } from "../../api/operatorTypes.ts";
 import type { LiveAccount } from "../../api/types.ts";
 import { UsedLine } from "../parts/budget.tsx";
 import { Await, Empty, ProblemNote } from "../parts/notes.tsx";
-import { TakeOvers } from "../parts/takeOvers.tsx";
+import { HOW, isFresh, TakeOvers } from "../parts/takeOvers.tsx";
 import { bytes, grouped, span } from "../lib/format.ts";
+import { dayAndTime } from "../lib/healthColumns.ts";
 import { nowMs } from "../lib/pageClock.ts";
 import { href } from "../lib/router.ts";
 import { now, useApi } from "../lib/store.ts";
 
 /** How often the page asks, ms: leases are renewed every 2 s. */
 const ASK_EVERY_MS = 2_000;
+
+/** A collector that tells nothing of itself for so long has missed three rounds, ms: its accounts go to others soon. */
+const SILENT_MS = 6_000;
 
 /** The view. */
 export function AccountsPage() {
@@ -30,7 +34,14 @@ export function AccountsPage() {
             ) : (
               <ul class="budgets" aria-label="Accounts">
                 {accounts.map((account) => (
-                  <Account key={account.name} account={account} />
+                  <Account
+                    key={account.name}
+                    account={account}
+                    taken={
+                      takeOvers.find((row) => row.account === account.name && row.fence === account.fence) ??
+                      null
+                    }
+                  />
                 ))}
               </ul>
             )}
@@ -58,17 +69,35 @@ export function AccountsPage() {
   );
 }
 
-function Account({ account }: { account: AccountView }) {
+/** @param taken how it came to who has its lease; null: it was so long ago that the list does not tell of it */
+function Account({ account, taken }: { account: AccountView; taken: TakeOver | null }) {
   const live = now.value?.live?.accounts.find(({ name }) => name === account.name) ?? null;
   const limit = live?.limit ?? account.limit ?? account.serviceLimit ?? 60;
   const used = live?.callsUsed ?? account.calls;
   const { name, state, owner, fence, renewedAgoMs, takeOvers, windowMs, serviceUsed, serviceLimit } = account;
   const label = `Calls of ${name} used in the last ${span(windowMs)}`;
+  const fresh = owner !== null && taken !== null && isFresh(taken) ? taken : null;
+  const nobody = state === "active" && fence !== null && owner === null;
+  const hands = nobody ? "none" : fresh ? "fresh" : undefined;
   return (
-    <li class="panel" data-state={state} aria-label={name}>
+    <li class="panel" data-state={state} data-hands={hands} aria-label={name}>
       <h2>
         {name} <small>{stateWords(account, live)}</small>
       </h2>
+      {hands !== undefined && (
+        <p class="hands" role="status">
+          {fresh ? (
+            <>
+              <b>{fresh.collector}</b> took it {span(nowMs.value - Date.parse(fresh.at))} ago. Before:{" "}
+              {fresh.previous ?? "another one"}, {HOW[fresh.how]}.
+            </>
+          ) : (
+            <>
+              <b>Nobody calls it.</b> Another collector takes it within 15 s, where one runs.
+            </>
+          )}
+        </p>
+      )}
       <UsedLine used={used} left={live?.secondClient ?? 0} {...{ limit, label }} />
       <dl class="facts">
         <Fact name="Used" value={`${grouped(used)} of ${grouped(limit)} in ${span(windowMs)}`} />
@@ -81,6 +110,9 @@ function Account({ account }: { account: AccountView }) {
         {owner !== null || fence !== null ? (
           <>
             <Fact name="Called by" value={owner ?? "nobody"} />
+            {owner !== null && (
+              <Fact name="Since" value={taken ? dayAndTime(taken.at) : "more than a week"} />
+            )}
             <Fact name="Fence" value={fence === null ? "–" : grouped(fence)} />
             <Fact
               name="Lease renewed"
@@ -168,6 +200,7 @@ function Collectors({
 
 function Collector({ collector, accounts }: { collector: CollectorRow; accounts: readonly AccountView[] }) {
   const { name, version, state, seenAgoMs, journalLag, clockOffsetMs, filesDiffer } = collector;
+  const silent = state === "running" && seenAgoMs > SILENT_MS;
   const owned = accounts.filter(({ owner }) => owner === name).map((account) => account.name);
   const notes = [
     `version ${version}`,
@@ -177,8 +210,8 @@ function Collector({ collector, accounts }: { collector: CollectorRow; accounts:
     ...(filesDiffer ? ["its job files are others than those in force"] : []),
   ];
   return (
-    <li data-state={state}>
-      <b>{name}</b> <span class="state">{state}</span>
+    <li data-state={silent ? "gone" : state}>
+      <b>{name}</b> <span class="state">{silent ? "not heard of" : state}</span>
       <p>{owned.length === 0 ? "calls no account" : `calls ${owned.join(", ")}`}</p>
       <p class="dim">{notes.join(", ")}</p>
     </li>

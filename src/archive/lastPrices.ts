@@ -1,7 +1,10 @@
 /** Last prices of some securities, by which their chains are planned. */
 import type pg from "pg";
 
-/** The newest last price of each symbol that has one, decimal text. */
+/**
+ * The last price of each symbol in its newest quote, decimal text. Of several sources, and of real-time and delayed quotes,
+ * the newest that has one counts; 0 is no price.
+ */
 export async function readLastPrices(
   pool: Pick<pg.Pool, "query">,
   symbols: readonly string[],
