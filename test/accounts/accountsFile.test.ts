@@ -8,6 +8,7 @@ import { exposedSecrets, loadConfig, misspeltSettings } from "../../src/config/l
 import { describeProblem } from "../../src/config/yamlFile.ts";
 import { run } from "../cli/edges.ts";
 import { accountVariables, accountYaml, CREDENTIALS, variableOf } from "../support/accounts.ts";
+import { runs } from "../support/runs.ts";
 import { tempDir } from "../support/tempDir.ts";
 
 /** A jobs directory with these files, only its owner's. */
@@ -439,7 +440,7 @@ describe("no secret is told", () => {
         expect(problems.length).toBeGreaterThan(0);
         expect(JSON.stringify(problems)).not.toContain("canary7Q");
       }),
-      { numRuns: 1_000 },
+      { numRuns: runs(300) },
     );
   });
 

@@ -4,6 +4,7 @@ import fc from "fast-check";
 import type pg from "pg";
 import { rowsOfQuery } from "../support/archive.ts";
 import { archive, see, type Seen } from "../support/observations.ts";
+import { runs } from "../support/runs.ts";
 
 const FROM = "2026-11-17 00:00 America/New_York";
 const TO = "2026-11-28 00:00 America/New_York";
@@ -147,7 +148,7 @@ describe("bars of any width", () => {
           expect(found.map(({ bar }) => bar)).toEqual(barsOf(await rawRows(pool), seconds));
         },
       ),
-      { numRuns: 25 },
+      { numRuns: runs(10) },
     );
   });
 

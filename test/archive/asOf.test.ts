@@ -4,6 +4,7 @@ import fc from "fast-check";
 import type pg from "pg";
 import { rowsOfQuery } from "../support/archive.ts";
 import { archive, see, type Seen } from "../support/observations.ts";
+import { runs } from "../support/runs.ts";
 
 /** Two stocks, and contracts on the first: 3 and 4 until a Friday, 5 until the Friday before. */
 async function world(): Promise<pg.Pool> {
@@ -102,7 +103,7 @@ describe("at any instant", () => {
           ),
         );
       }),
-      { numRuns: 25 },
+      { numRuns: runs(10) },
     );
   });
 

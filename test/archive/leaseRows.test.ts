@@ -14,6 +14,7 @@ import { freshDatabase } from "../support/database.ts";
 import { expectSame } from "../support/expectSame.ts";
 import { type LeaseFaults, memoryLeases } from "../support/memoryLeases.ts";
 import { startPooler } from "../support/pooler.ts";
+import { runs } from "../support/runs.ts";
 
 const { pool, url } = await freshDatabase();
 
@@ -407,7 +408,7 @@ describe("twelve contenders for eight accounts", () => {
         expect(told).toHaveLength([...grants.values()].reduce((sum, fence) => sum + fence, 0));
         takenOver += told.length - accounts.length;
       }),
-      { numRuns: 3 },
+      { numRuns: runs(3) },
     );
     expect(takenOver).toBeGreaterThan(0);
   });
@@ -536,7 +537,7 @@ describe("the fleet in memory", () => {
           rows.map((row) => Object.fromEntries(Object.entries(row as object).toSorted()));
         expectSame(order(keys(memory.history)), order(keys(await history())));
       }),
-      { numRuns: 40 },
+      { numRuns: runs(16) },
     );
     // It was not compared on nothing.
     expect(Object.keys(done).toSorted()).toEqual(["expired", "new", "refused", "released", "restarted"]);

@@ -12,6 +12,7 @@ import type { QuoteCall } from "../../src/quotes-api/request.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { answerRecord, appendAll, symbolsCall } from "../support/journal.ts";
 import { loadingWorld } from "../support/loading.ts";
+import { runs } from "../support/runs.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { answerXml, equityXml, optionXml } from "../support/xml.ts";
 
@@ -161,7 +162,7 @@ test("every view of the market is as if one account had asked for all, and as th
         expect(expected).toBe(Number(stored) + Number(missed));
       }
     }),
-    { numRuns: 12 },
+    { numRuns: runs(5) },
   );
 });
 
@@ -194,7 +195,7 @@ test("a machine that returns a day later loads its journal, and every view is as
         expect(await rowsOf(late)).toEqual(await rowsOf(inTime));
       }
     }),
-    { numRuns: 6 },
+    { numRuns: runs(3) },
   );
 });
 

@@ -7,6 +7,7 @@ import { alwaysOpen, createCalendar } from "../../src/market/calendar/tradingCal
 import { contractsOf, symbolsNamed } from "./due.ts";
 import { entriesOf, failure, jobOf, mostInWindow, quotesFor, startWorld } from "./world.ts";
 import type { SeenCall, World, WorldOptions } from "./world.ts";
+import { runs } from "../support/runs.ts";
 
 const START = "2026-11-20T14:30:00Z";
 const NAMES = ["main", "second", "third", "fourth"];
@@ -334,6 +335,6 @@ test("whatever happens to accounts and jobs, and however long nothing runs, ever
       await world.end(0);
       expectRecounted(world);
     }),
-    { numRuns: 30 },
+    { numRuns: runs(12) },
   );
 });

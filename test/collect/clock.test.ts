@@ -16,6 +16,7 @@ import {
   startWorld,
   type World,
 } from "./world.ts";
+import { runs } from "../support/runs.ts";
 
 const START = "2026-11-20T14:30:00Z";
 const HOUR = 60 * MINUTE_MS;
@@ -408,7 +409,7 @@ test("whatever happens to the clocks, polling keeps its pace, every slot has its
       expect([...begun].filter((at) => at !== present && !accounted.includes(at))).toEqual([]);
       expect(repeats(world.calls.flatMap(({ observedAt }) => observedAt ?? []))).toBe(0);
     }),
-    { numRuns: 12 },
+    { numRuns: runs(6) },
   );
 });
 

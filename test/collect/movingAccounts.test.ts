@@ -7,6 +7,7 @@ import { type LedgerNote, mergeEntries, sharesIn, type SlotEntry } from "../../s
 import { alwaysOpen, createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { contractsOf, symbolsNamed } from "./due.ts";
 import { entriesOf, failure, jobOf, quotesFor, startWorld, type World } from "./world.ts";
+import { runs } from "../support/runs.ts";
 
 const START = "2026-11-20T14:30:00Z";
 const NAMES = ["main", "second", "third", "fourth"];
@@ -253,7 +254,7 @@ test("accounts move and agreements change at any moment of a slot: due = stored 
       }
     }),
     {
-      numRuns: 12,
+      numRuns: runs(5),
       examples: [
         // It goes in the moment in which it shares the jobs no more.
         [

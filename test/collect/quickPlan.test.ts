@@ -7,6 +7,7 @@ import { type PlannedCall, planCalls, split } from "../../src/collect/callPlan.t
 import { instantFromDate } from "../../src/clock.ts";
 import { contractsOf, dueJob, MINUTE_MS, SLOT_MS } from "./due.ts";
 import { simplePlanCalls, simpleWalk } from "./simplePlan.ts";
+import { runs } from "../support/runs.ts";
 
 const SYMBOLS = ["A", "B", "C", "D", "E", "F", "AAPL261218C00001000"];
 
@@ -56,7 +57,7 @@ test("the calls for what is due and what waits are the same, in the same order, 
         simplePlanCalls(due, options, waiting).map(plain),
       );
     }),
-    { numRuns: 300 },
+    { numRuns: runs(100) },
   );
 });
 
@@ -75,7 +76,7 @@ test("a day walked in groups starves the same instruments, and is done at the sa
         plan.slots.map(({ at }) => walk.doneMs.get(instantFromDate(at)) ?? null),
       );
     }),
-    { numRuns: 300 },
+    { numRuns: runs(100) },
   );
 });
 

@@ -27,6 +27,7 @@ import {
   recordsOf,
   upTo,
 } from "./world.ts";
+import { runs } from "../support/runs.ts";
 
 const PER_SEGMENT = 5;
 const SEGMENTS = [0, 1, 2];
@@ -275,7 +276,7 @@ describe("a byte that is not as it was written", () => {
           ]);
         },
       ),
-      { numRuns: 1_000 },
+      { numRuns: runs(400) },
     );
   });
 
@@ -306,7 +307,7 @@ describe("a byte that is not as it was written", () => {
           expect(survivors.length).toBeLessThanOrEqual(PER_SEGMENT);
         },
       ),
-      { numRuns: 500 },
+      { numRuns: runs(200) },
     );
   });
 });

@@ -1,9 +1,10 @@
-/** A few thousand mutants of recorded answers; `npm run test:fuzz` makes a hundred thousand. */
+/** A thousand mutants of recorded answers; `npm run test:fuzz` makes a hundred thousand. */
 import fc from "fast-check";
 import { expect, test } from "@jest/globals";
+import { runs } from "../support/runs.ts";
 import { judge, mutantOf, mutation } from "../fuzz/mutants.ts";
 
-const MUTANTS = 3_000;
+const MUTANTS = runs(1_000);
 
 test("no mutant of a recorded answer crashes the reader, invents a number or changes whose number it is", () => {
   let values = 0;

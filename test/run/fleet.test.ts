@@ -7,6 +7,7 @@ import { filesSaid } from "../../src/run/filesDigest.ts";
 import { Fleet, type Holder } from "../../src/run/fleet.ts";
 import { type KnownLeases, newCollector } from "../../src/run/leaseFile.ts";
 import { type LeaseFaults, memoryLeases } from "../support/memoryLeases.ts";
+import { runs } from "../support/runs.ts";
 
 const START = Date.parse("2026-11-24T15:00:00Z");
 
@@ -550,6 +551,6 @@ test("at no moment two may call an account but for one that is unsure, whatever 
       await time.pass(15_000);
       expect(Object.values(callers()).map((names) => names.length)).toEqual([1, 1, 1, 1]);
     }),
-    { numRuns: 40 },
+    { numRuns: runs(16) },
   );
 }, 60_000);

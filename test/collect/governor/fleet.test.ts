@@ -1,11 +1,12 @@
 /** An account changes hands; all runs of the table are in `npm run bench:governor -- --fleet`. */
 import { expect, test } from "@jest/globals";
+import { runs } from "../../support/runs.ts";
 import { keepsRowBounds, runFleet } from "../../../bench/governor/fleet.ts";
 
 test.each(["kill", "clean stop", "own cut", "everybody cut", "paused for 60 s, (0|2) late"])(
-  "%s: twenty times for each demand, refusals, first quotes and use of the budget keep their bounds",
+  "%s: ten times for each demand, refusals, first quotes and use of the budget keep their bounds",
   (event) => {
-    const outcomes = runFleet(20, new RegExp(event));
+    const outcomes = runFleet(runs(10), new RegExp(event));
 
     expect(outcomes.length).toBeGreaterThanOrEqual(5);
     for (const outcome of outcomes)

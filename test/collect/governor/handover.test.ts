@@ -11,6 +11,7 @@ import { secondClientCount } from "../../../src/collect/governor/secondClient.ts
 import { countedAt } from "../../../src/collect/governor/ownCalls.ts";
 import { anyMoves, drive } from "./drive.ts";
 import { answered, every, readingOf, sampleAt, SIXTY_A_MINUTE, stateOf } from "./states.ts";
+import { runs } from "../../support/runs.ts";
 
 /** Another machine's clock. */
 const HERE_MS = 5_000_000;
@@ -105,7 +106,7 @@ describe("a state that was not released", () => {
         if (admission(knocked, atMs).maySend)
           expect(admission(sure, before.nowMs + laterMs + 2)).toEqual({ maySend: true });
       }),
-      { numRuns: 300 },
+      { numRuns: runs(100) },
     );
   });
 

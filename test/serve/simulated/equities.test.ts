@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { security } from "../../../src/market/instrument.ts";
 import { LISTED_SYMBOLS } from "../../../src/serve/simulated/companies.ts";
 import { createSimulatedMarket } from "../../../src/serve/simulated/market.ts";
+import { runs } from "../../support/runs.ts";
 
 const HOUR = 3_600_000;
 const market = createSimulatedMarket({ seed: 42 });
@@ -100,7 +101,7 @@ describe("time", () => {
           fresh.quote(security(symbol), new Date(at)),
         );
       }),
-      { numRuns: 30 },
+      { numRuns: runs(15) },
     );
   });
 
@@ -167,7 +168,7 @@ describe("time", () => {
           }
         },
       ),
-      { numRuns: 40 },
+      { numRuns: runs(20) },
     );
   });
 

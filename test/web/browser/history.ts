@@ -1,4 +1,6 @@
 /** Sessions that are over, as a collector of the simulated market would have stored them: for charts with a past. */
+import { existsSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import type pg from "pg";
 import { createCalendar, type TradingSession } from "../../../src/market/calendar/tradingCalendar.ts";
 import { exchangeDate } from "../../../src/market/calendar/dates.ts";
@@ -114,8 +116,36 @@ function isInHole({ open }: TradingSession, ms: number): boolean {
 }
 
 async function fill(pool: pg.Pool, instruments: readonly Identified[], at: readonly number[]): Promise<void> {
+  const rows = rowsOf(instruments, at);
+  const columns =
+    "at timestamptz, id int, bid numeric, ask numeric, last numeric, change numeric, pct numeric, bid_size bigint, ask_size bigint, volume bigint, delta numeric";
+  const of = `from json_to_recordset($1) as r (${columns})`;
+  await pool.query(
+    `insert into quotes (observed_at, instrument_id, source_id, delayed, bid, ask, last, change, pct_change)
+     select at, id, ${SIMULATED}, false, bid, ask, last, change, pct ${of}`,
+    [rows],
+  );
+  await pool.query(
+    `insert into extended_quotes (observed_at, instrument_id, source_id, bid_size, ask_size, volume, delta)
+     select at, id, ${SIMULATED}, bid_size, ask_size, volume, delta ${of}`,
+    [rows],
+  );
+}
+
+/** The rows as JSON. Each file of a run has the same past, which takes seconds to make: it lies in the run's directory. */
+function rowsOf(instruments: readonly Identified[], at: readonly number[]): string {
+  const name = `past-${instruments[0]?.id}-${instruments.length}-${at[0]}-${at.length}.json`;
+  const kept = join(dirname(process.env["TEST_PROGRAM"] ?? ""), name);
+  if (existsSync(kept)) return readFileSync(kept, "utf8");
+  const rows = JSON.stringify(quotesOf(instruments, at));
+  writeFileSync(`${kept}.${process.pid}`, rows);
+  renameSync(`${kept}.${process.pid}`, kept);
+  return rows;
+}
+
+function quotesOf(instruments: readonly Identified[], at: readonly number[]): object[] {
   const market = createSimulatedMarket({ seed: 1 });
-  const rows = at.flatMap((ms) =>
+  return at.flatMap((ms) =>
     instruments.map(({ key, id }) => {
       const { quote, greeksDelta } = market.quote(key, new Date(ms));
       const { bid, ask, last, change, pctChange, extended } = quote;
@@ -129,19 +159,6 @@ async function fill(pool: pg.Pool, instruments: readonly Identified[], at: reado
         },
       };
     }),
-  );
-  const columns =
-    "at timestamptz, id int, bid numeric, ask numeric, last numeric, change numeric, pct numeric, bid_size bigint, ask_size bigint, volume bigint, delta numeric";
-  const of = `from json_to_recordset($1) as r (${columns})`;
-  await pool.query(
-    `insert into quotes (observed_at, instrument_id, source_id, delayed, bid, ask, last, change, pct_change)
-     select at, id, ${SIMULATED}, false, bid, ask, last, change, pct ${of}`,
-    [JSON.stringify(rows)],
-  );
-  await pool.query(
-    `insert into extended_quotes (observed_at, instrument_id, source_id, bid_size, ask_size, volume, delta)
-     select at, id, ${SIMULATED}, bid_size, ask_size, volume, delta ${of}`,
-    [JSON.stringify(rows)],
   );
 }
 

@@ -8,7 +8,10 @@ import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("../../../", import.meta.url));
-const known = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+// The one without a window of its own first: it draws the same in half the time.
+const known = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"].map(
+  (name) => `/usr/bin/${name}`,
+);
 const chromium = process.env.CHROMIUM || known.find((path) => existsSync(path));
 if (!chromium) {
   process.stdout.write("No Chromium here: the dashboard was not tried in a browser.\n");
