@@ -2,12 +2,13 @@
  * `npm run bench:page [-- --minutes 60] [-- --slow 4]`: the dashboard's page over 5,008 instruments and four accounts, and
  * over twenty sessions of 5,000 in Coverage, by Chromium's own figures: how long interactions hold up the page (event
  * timing, long tasks), first paint, bytes of a minute on Now, memory of a page that stays open on Quotes. With `--slow 4`
- * the page has a processor that is four times as slow. Exit code 1 when a target is missed, 3 without Chromium.
+ * the page has a processor that is four times as slow. `--panel` records each view as the Performance panel of Chromium's
+ * DevTools does, and prints what the panel says (`--minutes 0`: of loads and interactions alone); `--trace FILE` writes what it recorded, for the panel to open. Exit code 1 when a target is missed, 3 without Chromium.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
-import { chromium, type Page } from "playwright-core";
+import { type Browser, chromium, type Page } from "playwright-core";
 import { createPool } from "../../src/archive/connect.ts";
 import { migrate } from "../../src/archive/migrations.ts";
 import { instantFromDate, systemClock } from "../../src/clock.ts";
@@ -16,7 +17,9 @@ import { startWeb } from "../../src/web/server.ts";
 import { execute, startTestServer } from "../../test/support/postgres/server.ts";
 import { busySources, CROWD, fillCrowd, quoteCrowd } from "../../test/web/browser/crowd.ts";
 import { countedWire } from "../../test/web/browser/wire.ts";
+import { fillFleet } from "./fleet.ts";
 import { COVERED, fillLedger } from "./ledger.ts";
+import { measurePanel } from "./panel.ts";
 
 /** What must be reached. */
 const TARGETS = { interactionMs: 100, bytesAMinute: 50_000, firstPaintMs: 500, scriptBytes: 130_000 };
@@ -60,6 +63,7 @@ try {
   await migrate(pool, instantFromDate(new Date()));
   await fillCrowd(pool);
   await fillLedger(pool);
+  await fillFleet(pool);
   const web = await startWeb({
     ...{ pool: reader, clock: systemClock, calendar: createCalendar(), sources: busySources() },
     ...{ log: { debug: silent, info: silent, warn: silent, error: silent }, host: "127.0.0.1", port: 0 },
@@ -71,8 +75,8 @@ try {
     args: ["--headless", "--no-sandbox", "--disable-gpu"],
   });
   try {
-    const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
-    await measure(page, wire);
+    if (process.argv.includes("--panel")) missed = await panel(browser, wire.address);
+    else await measure(await browser.newPage({ viewport: { width: 1280, height: 800 } }), wire);
   } finally {
     await browser.close();
     wire.close();
@@ -85,6 +89,14 @@ try {
   await server.close();
 }
 process.exitCode = missed ? 1 : 0;
+
+async function panel(browser: Browser, address: string): Promise<boolean> {
+  console.log(`The page of ${CROWD} instruments and four accounts, ${browser.version()}, 1280 x 800.`);
+  const place = process.argv.indexOf("--trace");
+  const file = place < 0 ? null : (process.argv[place + 1] ?? null);
+  let minute = 0;
+  return measurePanel(browser, { address, file, minutes, quoted: () => quoteCrowd(pool, ++minute) });
+}
 
 async function measure(page: Page, wire: { address: string; received: () => number }): Promise<void> {
   const processor = slow === 1 ? "" : `, a processor ${slow} times as slow`;
