@@ -7,11 +7,13 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "@jest/globals";
 import { parse } from "yaml";
+import { runProgram } from "../../src/cli/program.ts";
 import { loadConfig } from "../../src/config/loadEnvironment.ts";
 import { readJobs } from "../../src/schedule/readJobs.ts";
 import { compileProgram } from "../support/compileProgram.ts";
 import { freshDatabase } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
+import { capturedEdges, type Outcome } from "./edges.ts";
 import { hasTerminals, type InTerminal, inTerminal } from "../support/terminal.ts";
 
 const bin = compileProgram(tempDir());
@@ -49,13 +51,13 @@ function place(env: Record<string, string> = {}): Place {
   return { cwd: tempDir(), env: { PATH: process.env["PATH"] ?? "", HOME: tempDir(), TERM: "dumb", ...env } };
 }
 
-function run(
-  { cwd, env }: Place,
-  ...argv: string[]
-): { exitCode: number | null; stdout: string; stderr: string } {
-  const options = { cwd, env, input: "", encoding: "utf8" } as const;
-  const { status: exitCode, stdout, stderr } = spawnSync(process.execPath, [bin, ...argv], options);
-  return { exitCode, stdout, stderr };
+/** In this process: what the program does in a terminal is tried below, by itself. */
+async function run({ cwd, env }: Place, ...argv: string[]): Promise<Outcome> {
+  const { edges, stdout, stderr } = capturedEdges({ env, directory: cwd });
+  // Where a relative path of the environment begins.
+  process.chdir(cwd);
+  const exitCode = await runProgram(argv, edges);
+  return { exitCode, stdout: stdout(), stderr: stderr() };
 }
 
 const filesIn = (dir: string): string[] =>
@@ -66,10 +68,10 @@ const filesIn = (dir: string): string[] =>
 const text = (dir: string, ...path: string[]): string => readFileSync(join(dir, ...path), "utf8");
 
 describe("without a terminal", () => {
-  test("--yes writes what Enter would answer, which jobs check and plan take, and says what it costs", () => {
+  test("--yes writes what Enter would answer, which jobs check and plan take, and says what it costs", async () => {
     const at = place();
 
-    const { exitCode, stdout, stderr } = run(at, "init", "--yes");
+    const { exitCode, stdout, stderr } = await run(at, "init", "--yes");
 
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(filesIn(at.cwd)).toEqual([".env", "jobs/symbols.yaml"]);
@@ -77,8 +79,8 @@ describe("without a terminal", () => {
     expect(stdout).toContain(`Wrote      ${join(at.cwd, "jobs", "symbols.yaml")}\n`);
     expect(stdout).toContain("Plan       at most 1 call a minute; the limit is 60 in 60 s\n");
     expect(stdout).toContain("Next       npx quotekeeper start\n");
-    expect(run(at, "jobs", "check")).toMatchObject({ exitCode: 0, stderr: "" });
-    expect(run(at, "plan")).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(await run(at, "jobs", "check")).toMatchObject({ exitCode: 0, stderr: "" });
+    expect(await run(at, "plan")).toMatchObject({ exitCode: 0, stderr: "" });
     expect(loadConfig({}, at.cwd)).toMatchObject({ databaseUrl: null, feed: { kind: "simulated" } });
   });
 
@@ -100,7 +102,7 @@ describe("without a terminal", () => {
       "*E",
     ];
 
-    const { exitCode, stdout } = run(
+    const { exitCode, stdout } = await run(
       at,
       ...["init", "--symbols", symbols.join(","), "--chains", "AAPL:2:4:5,TSLA:1:2.5:2.5"],
       ...["--hours", "extended", "--account", "simulated", "--database", "embedded"],
@@ -134,10 +136,10 @@ describe("without a terminal", () => {
     );
   });
 
-  test("answers that are missing are named, and so is what helps", () => {
+  test("answers that are missing are named, and so is what helps", async () => {
     const at = place();
 
-    const { exitCode, stderr } = run(at, "init", "--symbols", "AAPL", "--hours", "always");
+    const { exitCode, stderr } = await run(at, "init", "--symbols", "AAPL", "--hours", "always");
 
     expect(exitCode).toBe(2);
     expect(stderr).toBe(
@@ -167,10 +169,10 @@ describe("without a terminal", () => {
     ["--database", "postgresql://me:hunter22@127.0.0.1/x", "It holds a password: leave that out."],
     ["--database", "postgresql://me@127.0.0.1/x?password=hunter22", "It holds a password: leave that out."],
     ["--hours", "later", "Allowed choices are regular, extended, always"],
-  ])("%s %s is refused, with what is wrong", (flag, answer, complaint) => {
+  ])("%s %s is refused, with what is wrong", async (flag, answer, complaint) => {
     const at = place();
 
-    const { exitCode, stdout, stderr } = run(at, "init", "--yes", flag, answer);
+    const { exitCode, stdout, stderr } = await run(at, "init", "--yes", flag, answer);
 
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
     expect(stderr).toContain(flag);
@@ -179,8 +181,8 @@ describe("without a terminal", () => {
     expect(filesIn(at.cwd)).toEqual([]);
   });
 
-  test("several wrong flags are told together", () => {
-    const { stderr } = run(
+  test("several wrong flags are told together", async () => {
+    const { stderr } = await run(
       place(),
       "init",
       "--yes",
@@ -195,7 +197,7 @@ describe("without a terminal", () => {
     expect(stderr.match(/^ {2}--\w+: /gm)).toEqual(["  --symbols: ", "  --chains: ", "  --account: "]);
   });
 
-  test("credentials of the environment stay there, and files of them are named in .env", () => {
+  test("credentials of the environment stay there, and files of them are named in .env", async () => {
     const at = place({
       QUOTES_CONSUMER_KEY: "key-1",
       QUOTES_CONSUMER_SECRET: "secret-1",
@@ -204,7 +206,13 @@ describe("without a terminal", () => {
     writeFileSync(join(at.cwd, "token-secret"), "token-secret-1\n", { mode: 0o600 });
     at.env["QUOTES_ACCESS_TOKEN_SECRET_FILE"] = "token-secret";
 
-    const { exitCode, stdout, stderr } = run(at, "init", "--yes", "--account", "https://broker.example");
+    const { exitCode, stdout, stderr } = await run(
+      at,
+      "init",
+      "--yes",
+      "--account",
+      "https://broker.example",
+    );
 
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout).toContain("npx quotekeeper poll --symbols AAPL, which tries the account with one call");
@@ -216,21 +224,21 @@ describe("without a terminal", () => {
     });
   });
 
-  test("what the environment has settled is not asked, and a flag against it is refused", () => {
+  test("what the environment has settled is not asked, and a flag against it is refused", async () => {
     const settled = { DATABASE_URL: "postgresql://me@127.0.0.1:1/x" };
 
     const at = place(settled);
-    expect(run(at, "init", "--yes")).toMatchObject({ exitCode: 0 });
+    expect(await run(at, "init", "--yes")).toMatchObject({ exitCode: 0 });
     expect(text(at.cwd, ".env")).toContain("\n# DATABASE_URL comes from the environment.\n");
 
-    const { exitCode, stderr } = run(place(settled), "init", "--yes", "--database", "embedded");
+    const { exitCode, stderr } = await run(place(settled), "init", "--yes", "--database", "embedded");
     expect(exitCode).toBe(2);
     expect(stderr).toContain(
       "--database: DATABASE_URL is set in the environment, which goes before .env: unset it",
     );
   });
 
-  test("job files go where the environment says, beside those that are there, which count too", () => {
+  test("job files go where the environment says, beside those that are there, which count too", async () => {
     const at = place({ QUOTEKEEPER_JOBS_DIR: "mine/jobs" });
     mkdirSync(join(at.cwd, "mine", "jobs"), { recursive: true });
     const other = 'name: other\nschedule: "* * * * *"\noptions:\n';
@@ -239,29 +247,29 @@ describe("without a terminal", () => {
     );
     writeFileSync(join(at.cwd, "mine", "jobs", "other.yaml"), other + contracts.join(""));
 
-    const { stdout } = run(at, "init", "--yes");
+    const { stdout } = await run(at, "init", "--yes");
 
     expect(filesIn(at.cwd)).toEqual([".env", "mine/jobs/other.yaml", "mine/jobs/symbols.yaml"]);
     expect(stdout).toContain("Beside     other.yaml in ");
     expect(stdout).toContain("at most 4 calls a minute");
   });
 
-  test("jobs over budget are said to be, with exit code 1", () => {
+  test("jobs over budget are said to be, with exit code 1", async () => {
     const at = place({ QUOTES_LIMIT: "1" });
     const symbols = Array.from({ length: 101 }, (_, place) => `S${place}`).join(",");
 
-    const { exitCode, stdout } = run(at, "init", "--yes", "--symbols", symbols);
+    const { exitCode, stdout } = await run(at, "init", "--yes", "--symbols", symbols);
 
     expect(exitCode).toBe(1);
     expect(stdout).toContain("at most 2 calls a minute; the limit is 1 in 60 s: OVER BUDGET");
   });
 
-  test("a wrong file beside is named with its line, and the exit code is 2", () => {
+  test("a wrong file beside is named with its line, and the exit code is 2", async () => {
     const at = place();
     mkdirSync(join(at.cwd, "jobs"));
     writeFileSync(join(at.cwd, "jobs", "wrong.yaml"), 'name: wrong\nschedule: "* * * * *"\n\nsymbls: [A]\n');
 
-    const { exitCode, stderr } = run(at, "init", "--yes");
+    const { exitCode, stderr } = await run(at, "init", "--yes");
 
     expect(exitCode).toBe(2);
     expect(stderr).toMatch(/wrong\.yaml:4: symbls is not an option here/);
@@ -320,12 +328,12 @@ describe("a file that is there", () => {
     [[".env"], "is there already, and init never overwrites it"],
     [["jobs/symbols.yaml"], "is there already, and init never overwrites it"],
     [["jobs/chains.yaml", ".env"], "are there already, and init never overwrites them"],
-  ])("%j stays as it is, and is named with what to do", (names, complaint) => {
+  ])("%j stays as it is, and is named with what to do", async (names, complaint) => {
     const at = place();
     mkdirSync(join(at.cwd, "jobs"));
     for (const name of names) writeFileSync(join(at.cwd, name), "# mine\n");
 
-    const { exitCode, stderr } = run(at, "init", "--yes");
+    const { exitCode, stderr } = await run(at, "init", "--yes");
 
     expect(exitCode).toBe(2);
     expect(stderr).toContain(complaint);
@@ -335,11 +343,11 @@ describe("a file that is there", () => {
     for (const name of names) expect(text(at.cwd, name)).toBe("# mine\n");
   });
 
-  test("a directory that cannot be made leaves nothing behind", () => {
+  test("a directory that cannot be made leaves nothing behind", async () => {
     const at = place({ QUOTEKEEPER_JOBS_DIR: "file/jobs" });
     writeFileSync(join(at.cwd, "file"), "");
 
-    const { exitCode, stderr } = run(at, "init", "--yes");
+    const { exitCode, stderr } = await run(at, "init", "--yes");
 
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/^INIT_WRITE_FAILED: .*file\/jobs\/symbols\.yaml cannot be written \(ENOTDIR\)/);
@@ -372,7 +380,7 @@ inATerminal("in a terminal", () => {
     );
 
     expect((await terminal.ended).exitCode).toBe(0);
-    run(told, "init", "--yes");
+    await run(told, "init", "--yes");
     expect(filesIn(asked.cwd)).toEqual(filesIn(told.cwd));
     for (const name of filesIn(told.cwd)) expect(text(asked.cwd, name)).toBe(text(told.cwd, name));
   });

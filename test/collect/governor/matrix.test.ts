@@ -1,35 +1,13 @@
-import { describe, expect, test } from "@jest/globals";
+/** Hours that were hard, and a whole day. An hour of each scenario under each rule is `npm run bench:governor`, which CI runs. */
+import { expect, test } from "@jest/globals";
 import {
   cellsOf,
   fairness,
-  keepsBounds,
-  SCENARIOS,
   usedShare,
   usedShareSinceMinute,
   type NamedCell,
 } from "../../../bench/governor/matrix.ts";
 import { runOurs } from "../../../bench/governor/ours.ts";
-import { COUNTING_RULES } from "../../../bench/governor/service.ts";
-
-const RULE_COUNT = Object.keys(COUNTING_RULES).length;
-
-describe("under saturated demand for an hour, by the service's own count", () => {
-  // Each scenario under one rule, each rule in its turn; all of them are in `npm run bench:governor`, which CI runs.
-  const cells = cellsOf(1, 60).filter(
-    (_, index) => index % RULE_COUNT === Math.floor(index / RULE_COUNT) % RULE_COUNT,
-  );
-
-  test.each(cells)("$scenario, counted by $rule, Expire $skew: the bounds hold", (cell) => {
-    const outcome = runOurs(cell, 1);
-
-    // The whole outcome, so that a bound that is missed shows its figures.
-    expect({ ...outcome, keeps: keepsBounds(cell, outcome) }).toMatchObject({ keeps: true });
-  });
-
-  test("each scenario is among them", () => {
-    expect(cells.map(({ scenario }) => scenario)).toEqual(SCENARIOS.map(({ name }) => name));
-  });
-});
 
 // Each a cell of `npm run bench:governor -- --seeds 1-24` that was hard to reach, for a reason of its own.
 test.each([
