@@ -29,6 +29,11 @@ test.each(VIEWS.flatMap((view) => [true, false].map((dark) => ({ ...view, dark }
   "$name, dark: $dark",
   async ({ name, path, drawn, dark }) => {
     const { page, settled } = await openPage(world.browser, { dark });
+    // The directory of the jobs is one of the machine that draws.
+    await page.route("**/api/jobs", async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, json: { ...((await response.json()) as object), dir: "./jobs" } });
+    });
     await page.goto(world.address + path);
     await page.waitForSelector(drawn, { state: "attached" });
     if (name === "coverage") await page.locator(".heat button[data-level=part]").first().click();
