@@ -87,7 +87,7 @@ function Axes({
         </g>
       ))}
       {ticksOf(x, (width - MARGIN.left) / TICK_WIDTH).map((tick) => (
-        <text key={tick} x={x.at(tick)} y={floor + 17} data-tick={tick}>
+        <text key={tick} class="x" x={x.at(tick)} y={floor + 17} data-tick={tick}>
           {xText(tick)}
         </text>
       ))}
