@@ -311,7 +311,7 @@ export async function concludeFleet(
   const recounted = clockMoved ? [] : jobs;
   const ledger = await auditLedger(pool, recounted);
   const arrivals = service.arrivals();
-  const counted = await recount(pool, { journalDirs, jobs: recounted, arrivals, ended });
+  const counted = await recount(pool, { journalDirs, jobs: recounted, arrivals, ended, together: true });
   const stale = await staleCalls(world, fleet, service.calls());
   const refusals = service.calls().filter(({ status }) => status === 429);
   const kills = struck.filter(({ name }) => name.startsWith("kill") || name === "old journal").length;
