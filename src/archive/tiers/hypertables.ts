@@ -41,6 +41,7 @@ export async function moveToHypertables(client: pg.ClientBase): Promise<void> {
 
 async function moveTable(client: pg.ClientBase, table: (typeof PARTITIONED_TABLES)[number]): Promise<void> {
   const old = `${table}_before_move`;
+  const indexes = await takeIndexes(client, table);
   await client.query(`alter table ${table} rename to ${old}`);
   await client.query(`alter index ${table}_pkey rename to ${old}_pkey`);
   await client.query(`create table ${table} (like ${old} including all)`);
@@ -57,6 +58,18 @@ async function moveTable(client: pg.ClientBase, table: (typeof PARTITIONED_TABLE
   if (before !== after)
     throw new Error(`${table} has ${before} rows, ${after} of them arrived: nothing was moved`);
   await client.query(`drop table ${old}`);
+  for (const { statement } of indexes) await client.query(statement);
+}
+
+/** Drops a table's indexes besides its key, which copies of it would have by other names. @returns what makes them again */
+async function takeIndexes(client: pg.ClientBase, table: string): Promise<Restoring[]> {
+  const { rows } = await client.query<Restoring & { name: string }>(
+    `select indexrelid::regclass::text as name, replace(pg_get_indexdef(indexrelid), ' ON ONLY ', ' ON ') as statement
+     from pg_index where indrelid = $1::regclass and not exists (select from pg_constraint where conindid = indexrelid)`,
+    [table],
+  );
+  for (const { name } of rows) await client.query(`drop index ${name}`);
+  return rows;
 }
 
 /**
