@@ -29,7 +29,7 @@ const ACCOUNTS = `
     l.fence::float8 as fence, case when l.account_id is not null then ${agoMs("l.renewed_at")} end as "renewedAgoMs",
     (select count(*)::int from lease_history h where h.account_id = a.id and h.how = 'expired'
       and h.taken_at > clock_timestamp() - interval '1 day') as "takeOvers",
-    coalesce(a.name = any (e.accounts), false) as "takesPart"
+    coalesce(a.name = any (e.accounts), true) as "takesPart"
   from accounts a left join (${IN_FORCE}) e on true
     left join leases l on l.account_id = a.id left join collectors c on c.id = l.holder
   where l.account_id is not null or a.name = any (e.accounts) order by a.name collate "C"`;

@@ -27,7 +27,7 @@ export type OwnedAccount = {
   renewedAgoMs: number | null;
   /** How often it was taken in the last day from a holder that was not heard of. */
   takeOvers: number;
-  /** Whether it shares the jobs at the moment. */
+  /** Whether it shares the jobs at the moment; as long as collectors have agreed on nothing yet, it does. */
   takesPart: boolean;
 };
 

@@ -76,4 +76,9 @@ test("an account is collected by who renews it; one that takes part and nobody h
   expect(away?.renewedAgoMs).toBeGreaterThanOrEqual(7_200_000);
   expect(held?.renewedAgoMs).toBeGreaterThanOrEqual(0);
   expect(never?.renewedAgoMs).toBeNull();
+
+  // Until their first agreement is in force, all share the jobs.
+  await pool.query("update epochs set from_at = now() + interval '14 seconds'");
+  const before = (await readFleet(pool)).accounts;
+  expect(before.map(({ takesPart }) => takesPart)).toEqual([true, true, true, true, true]);
 });
