@@ -9,7 +9,7 @@ import { resolve } from "node:path";
 import { readLastPrices } from "../archive/lastPrices.ts";
 import { grouped } from "../collect/asks.ts";
 import { GOVERNOR_REACH } from "../collect/budgetPlan.ts";
-import { ChainBook } from "../collect/chainBook.ts";
+import { ChainBook, underlyingsOf } from "../collect/chainBook.ts";
 import { type DayPlan, dueOn, nextSession, planDay } from "../collect/dayPlan.ts";
 import { type Job, requireJobs } from "../schedule/readJobs.ts";
 import type { Config } from "../config/loadEnvironment.ts";
@@ -173,7 +173,7 @@ async function lastPrices(
   edges: Edges,
   jobs: readonly Job[],
 ): Promise<{ prices: Map<string, string>; problem: string | null }> {
-  const underlyings = jobs.flatMap(({ chains }) => chains.map(({ underlying }) => underlying));
+  const underlyings = underlyingsOf(jobs.flatMap(({ chains }) => chains));
   if (underlyings.length === 0 || !(await archiveExists(config))) return { prices: new Map(), problem: null };
   try {
     const prices = await withArchive(config, edges, async ({ pool, address }) => {

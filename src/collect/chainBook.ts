@@ -178,6 +178,7 @@ export class ChainBook {
   }
 }
 
-function underlyingsOf(chains: readonly Chain[]): string[] {
+/** Symbols whose prices chains hang on, each once. */
+export function underlyingsOf(chains: readonly Chain[]): string[] {
   return [...new Set(chains.map(({ underlying }) => underlying))];
 }

@@ -7,6 +7,7 @@ import { Worker } from "node:worker_threads";
 import type pg from "pg";
 import { readLastPrices } from "../archive/lastPrices.ts";
 import type { Clock } from "../clock.ts";
+import { underlyingsOf } from "../collect/chainBook.ts";
 import { nextSession } from "../collect/dayPlan.ts";
 import { ACCOUNTS_FILES } from "../config/environment.ts";
 import type { FileProblem } from "../config/yamlFile.ts";
@@ -81,10 +82,10 @@ async function viewOf(
   // Accounts whose file is wrong are not known, and nothing can be planned without a limit.
   if (report.accounts.length === 0) return { ...view, plan: null, problem: null };
   try {
-    const underlyings = jobs.flatMap((job) => job.chains.map(({ underlying }) => underlying));
+    const underlyings = underlyingsOf(jobs.flatMap(({ chains }) => chains));
     const plan = await planInThread({
       ...{ jobs, calendar, accounts: report.accounts.map(accountSharer) },
-      prices: await readLastPrices(reader, [...new Set(underlyings)]).catch(() => []),
+      prices: await readLastPrices(reader, underlyings).catch(() => []),
       date: nextSession(createCalendar(calendar), clock.now()),
     });
     return { ...view, plan, problem: null };

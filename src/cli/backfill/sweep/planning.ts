@@ -4,6 +4,7 @@ import { readLastPrices } from "../../../archive/lastPrices.ts";
 import { type SweepAsk, COMMAND_LINE, readChain, readSymbolsFile } from "../../../backfill/sweep/ask.ts";
 import { answersOfRun } from "../../../backfill/sweep/count.ts";
 import { SweepPlan } from "../../../backfill/sweep/sweepPlan.ts";
+import { underlyingsOf } from "../../../collect/chainBook.ts";
 import { allRoom, type Room, roomBeside } from "../../../backfill/sweep/room.ts";
 import { type SweepRun, sweepName } from "../../../backfill/sweep/runFile.ts";
 import { type Clock, dateOf, type Instant } from "../../../clock.ts";
@@ -86,10 +87,8 @@ export async function roomOf(
   const governor = governorOf(config);
   if (config.feed.kind === "simulated" || !(await isCollecting(config, clock))) return allRoom(governor);
   const schedule = await readSchedule(config);
-  const underlyings = schedule.jobs.flatMap(({ chains }) =>
-    chains.flatMap(({ underlying, strikes }) => (Array.isArray(strikes) ? [] : [underlying])),
-  );
-  return roomBeside(governor, schedule, { prices: await prices(underlyings), now: clock.now() });
+  const chains = schedule.jobs.flatMap((job) => job.chains.filter(({ strikes }) => !Array.isArray(strikes)));
+  return roomBeside(governor, schedule, { prices: await prices(underlyingsOf(chains)), now: clock.now() });
 }
 
 async function isCollecting({ dataDir }: Config, clock: Clock): Promise<boolean> {
