@@ -37,6 +37,8 @@ export class Shares {
   #pinned = new Map<string, string>();
   #parting: readonly Sharer[] = [];
   #ownerOf: Partition = () => null;
+  /** Those that came while this ran and have had no share yet. */
+  readonly #coming = new Set<string>();
   /** The names that take part as collectors have agreed; null: there is one collector. */
   #agreed: readonly string[] | null = null;
   /** Whether this collector calls an account; undefined: all of them. */
@@ -74,7 +76,11 @@ export class Shares {
   /** Other accounts share from now on; what was known of those that go is forgotten, also where one of that name comes. */
   replace(gone: readonly string[], come: readonly Sharer[]): void {
     this.#accounts = [...this.#accounts.filter(({ name }) => !gone.includes(name)), ...come];
-    for (const name of gone) this.#refused.delete(name);
+    for (const name of gone) {
+      this.#refused.delete(name);
+      this.#coming.delete(name);
+    }
+    for (const { name } of come) this.#coming.add(name);
   }
 
   /** What an account is at the moment. One that is refused is so at once, though others have its share only later. */
@@ -101,6 +107,7 @@ export class Shares {
     nowMs: number,
   ): void {
     const parting = this.#partingAt(nowMs);
+    for (const { name } of parting) this.#coming.delete(name);
     const wantsTheSame = isSame(this.#polled, polled);
     if (wantsTheSame && isSameList(this.#parting, parting)) return;
     if (!wantsTheSame) this.#wanted = wantedOf(polled);
@@ -168,7 +175,9 @@ export class Shares {
   #partingAt(nowMs: number): Sharer[] {
     const agreed = this.#agreed;
     if (agreed !== null) return this.#accounts.filter(({ name }) => agreed.includes(name));
-    const wanted = this.#accounts.filter(({ name }) => !this.#drained.has(name));
+    // One that comes has no share before it is called: until it may be, which a database that is away decides, others have that.
+    const isAwaited = (name: string): boolean => this.#coming.has(name) && this.#isCalled?.(name) === false;
+    const wanted = this.#accounts.filter(({ name }) => !this.#drained.has(name) && !isAwaited(name));
     const refusedForMs = (name: string): number => nowMs - (this.#refused.get(name)?.sinceMs ?? nowMs);
     const active = wanted.filter(({ name }) => refusedForMs(name) < REFUSED_FOR_MS);
     return active.length > 0 ? active : wanted;

@@ -152,8 +152,8 @@ export class Collector {
   readonly #ownerOf: OwnerOf | undefined;
   /** Whether this collector calls an account, or it is of those that nobody shares: others are other collectors'. */
   readonly #isCalled = (account: string): boolean => this.#options.shares?.isElsewhere(account) !== true;
-  /** When accounts came to share the jobs while this ran, epoch ms UTC. */
-  readonly #sharesSinceMs = new Map<string, number>();
+  /** The first slot in which accounts that came while this ran have a share, epoch ms UTC; null: none yet. */
+  readonly #sharesSinceMs = new Map<string, number | null>();
   /** Accounts that are refused, and make a call at this slot to see whether they still are. */
   #probing: ReadonlySet<string> = new Set();
 
@@ -257,12 +257,11 @@ export class Collector {
     );
   }
 
-  /** Other accounts share the jobs from the next slot on, whoever calls them. */
+  /** Other accounts share the jobs from the next slot on: where collectors have agreed on it, whoever calls them. */
   shareAmong(gone: readonly string[], come: readonly Sharer[]): void {
     this.#options.shares?.replace(gone, come);
     this.#reserved.clear();
-    const nowMs = this.#options.clock.now().getTime();
-    for (const { name } of come) this.#sharesSinceMs.set(name, nowMs);
+    for (const { name } of come) this.#sharesSinceMs.set(name, null);
   }
 
   /**
@@ -270,19 +269,22 @@ export class Collector {
    * the slots that last still lacks.
    *
    * @param storedIn what others have stored of a share within its slot
+   * @param isFirst whether nobody has ever called it: then its share of slots that are over is in no ledger
    */
-  async take(account: CalledAccount, storedIn: StoredIn): Promise<void> {
+  async take(account: CalledAccount, storedIn: StoredIn, isFirst = false): Promise<void> {
     this.#employ(account);
     this.#reserved.clear();
     const { clock } = this.#options;
     const now = clock.now();
     const today = contractDate(now);
     // A slot that had begun before the account came to share the jobs stays in the shares that it was opened in.
-    const sinceMs = this.#sharesSinceMs.get(account.name) ?? -Infinity;
+    const since = this.#sharesSinceMs.get(account.name);
+    const sinceMs = since === undefined ? -Infinity : (since ?? Infinity);
     const lasting = this.#jobs.flatMap((scheduled) => {
       const slot = scheduled.schedule.current(now);
-      return slot && slot.getTime() > sinceMs ? [{ ...scheduled, slot }] : [];
+      return slot && slot.getTime() >= sinceMs ? [{ ...scheduled, slot }] : [];
     });
+    if (isFirst && Number.isFinite(sinceMs)) this.#downUntaken(account.name, new Date(sinceMs), now);
     const begun = this.#byAgreement(lasting).map(({ at, due }) => {
       this.#share(today, at);
       const stored = due.map((scheduled) => {
@@ -304,6 +306,25 @@ export class Collector {
       );
     }
     this.#share(contractDate(clock.now()));
+  }
+
+  /** Slots that have passed since an account came to share the jobs, and before anybody called it. */
+  #downUntaken(account: string, since: Date, now: Date): void {
+    const over = this.#jobs.flatMap((scheduled) =>
+      scheduled.schedule
+        .slotsBetween(new Date(+since - 1), now)
+        .filter((slot) => scheduled.schedule.endOf(slot).deadlineMs <= now.getTime())
+        .map((slot) => ({ ...scheduled, slot })),
+    );
+    for (const { at, due } of this.#byAgreement(over)) {
+      this.#share(contractDate(now), at);
+      for (const [job, slots] of grouped(due, (scheduled) => scheduled.job))
+        this.#down(
+          job,
+          slots.map(({ slot }) => slot),
+          account,
+        );
+    }
   }
 
   /** What a share of a slot that lasts still lacks, for an account that was taken meanwhile. */
@@ -545,6 +566,9 @@ export class Collector {
     this.#outcomes.turnTo(today);
     for (const { at, due: agreed } of this.#byAgreement(due)) {
       this.#share(today, at);
+      for (const [name, since] of this.#sharesSinceMs)
+        if (since === null && this.#options.shares?.takesPart(name))
+          this.#sharesSinceMs.set(name, Math.min(...agreed.map(({ slot }) => +slot)));
       const jobs: DueJob[] = [];
       let opened = 0;
       for (const scheduled of agreed) {
@@ -707,8 +731,12 @@ export class Collector {
       this.#options.onNote({ type: "slots", run: this.#options.run, entries: own });
   }
 
-  /** Slots that passed while the machine slept, or that the clock has left out. */
-  #down(job: Job, slots: readonly Date[]): void {
+  /**
+   * Slots that passed while the machine slept, or that the clock has left out.
+   *
+   * @param only the account whose share alone is noted; default: those of all that are called
+   */
+  #down(job: Job, slots: readonly Date[], only?: string): void {
     if (slots.length === 0) return;
     const { contracts, priceless, broken } = this.#chains.expand(
       job,
@@ -718,14 +746,13 @@ export class Collector {
       ...dueNames({ job, symbols: job.symbols, contracts }),
       ...[...priceless, ...broken].map(pendingChain),
     ];
-    if (due.length === 0) return;
-    this.#missed += slots.length * due.length;
     const past = slots.map((slotAt) => ({ slotAt, stored: NOTHING_STORED }));
     const ownerOf = this.#ownerOf;
     const owned = grouped(due, (name) => ownerOf?.(name, job.delayed) ?? DEFAULT_ACCOUNT);
     const shares = Array.from(owned, ([account, names]) => ({ account, due: names })).filter(({ account }) =>
-      this.#isCalled(account),
+      only === undefined ? this.#isCalled(account) : account === only,
     );
+    this.#missed += slots.length * sum(shares, (share) => share.due.length);
     if (shares.length > 0) downtimeNotes(job.name, shares, past).forEach(this.#options.onNote);
   }
 }

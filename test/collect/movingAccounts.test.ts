@@ -26,6 +26,8 @@ const JOBS = [
   }),
 ];
 
+const sharer = (name: string) => ({ name, limit: 60, windowMs: 60_000 });
+
 type Two = {
   world: World;
   collectors: { collector: Collector; called: Set<string>; notes: LedgerNote[] }[];
@@ -37,7 +39,7 @@ type Two = {
 function startTwo(agreed: [from: string, agreed: Agreed][], failsEach = Infinity): Two {
   const agreedAt = (at: Date): Agreed | null =>
     agreed.findLast(([from]) => Date.parse(from) <= at.getTime())?.[1] ?? null;
-  const sharers = NAMES.map((name) => ({ name, limit: 60, windowMs: 60_000 }));
+  const sharers = NAMES.map(sharer);
   const calledBy = [new Set(["main", "second"]), new Set(["third", "fourth"])];
   const sharesOf = (called: ReadonlySet<string>) => new Shares(sharers, (name) => called.has(name));
   const [one, other] = calledBy as [Set<string>, Set<string>];
@@ -185,7 +187,6 @@ test("each instrument is one account's in each slot, also while a chain's price 
 });
 
 test("an account that comes to share the jobs in the midst of a slot has its share from the next slot on", async () => {
-  const sharer = (name: string) => ({ name, limit: 60, windowMs: 60_000 });
   const called = new Set(NAMES.slice(0, 3));
   const shares = new Shares([...called].map(sharer), (name) => called.has(name));
   const world = startWorld({ start: START, jobs: JOBS.slice(0, 2), accounts: [...called], shares });
@@ -201,6 +202,81 @@ test("an account that comes to share the jobs in the midst of a slot has its sha
   expect(new Set(asked).size).toBe(asked.length);
   const slots = world.calls.flatMap(({ planned, account }) => (account === "fourth" ? [planned.slotAt] : []));
   expect([...new Set(slots)]).toEqual(["2026-11-20T14:31:00.000000Z"]);
+});
+
+/** The names that are due at each slot of a job, and those of them that are missed. */
+function countsOf(
+  notes: readonly LedgerNote[],
+  until: string,
+): Record<string, [due: number, missed: number]> {
+  const counts: Record<string, [number, number]> = {};
+  for (const { job, slotAt, due, misses } of entriesOf(notes)) {
+    if (slotAt >= until) continue;
+    const [dueBefore, missedBefore] = counts[`${slotAt.slice(11, 16)} ${job}`] ?? [0, 0];
+    counts[`${slotAt.slice(11, 16)} ${job}`] = [dueBefore + due.length, missedBefore + misses.length];
+  }
+  return counts;
+}
+
+test("an account that comes and cannot be called for minutes has no share before that: the others ask for all", async () => {
+  const called = new Set(NAMES.slice(0, 3));
+  const shares = new Shares([...called].map(sharer), (name) => called.has(name));
+  const world = startWorld({ start: START, jobs: JOBS.slice(0, 2), accounts: [...called], shares });
+  await world.until("2026-11-20T14:30:20Z");
+
+  world.collector.shareAmong([], [sharer("fourth")]);
+  await world.until("2026-11-20T14:32:20Z");
+  called.add("fourth");
+  await world.collector.take(world.account("fourth"), () => Promise.resolve(new Set()), true);
+  await world.until("2026-11-20T14:34:10Z");
+
+  const minutes = ["14:30", "14:31", "14:32", "14:33"];
+  expect(countsOf(world.notes, "2026-11-20T14:34")).toEqual(
+    Object.fromEntries(
+      minutes.flatMap((at) => [
+        [`${at} list`, [700, 0]],
+        [`${at} contracts`, [60, 0]],
+      ]),
+    ),
+  );
+  const slots = world.calls.flatMap(({ planned, account }) =>
+    account === "fourth" ? [String(planned.slotAt).slice(11, 16)] : [],
+  );
+  expect([...new Set(slots)]).toEqual(["14:33", "14:34"]);
+});
+
+test("an account that collectors have agreed on, and that nobody could call for minutes, was down in them", async () => {
+  const called = new Set(NAMES.slice(0, 3));
+  const agreedAt = (at: Date): Agreed =>
+    at < new Date("2026-11-20T14:30:30Z") ? THREE : { ...PRICED, number: 4 };
+  const shares = new Shares([...called].map(sharer), (name) => called.has(name));
+  const world = startWorld({ start: START, jobs: JOBS.slice(0, 2), accounts: [...called], shares, agreedAt });
+  await world.until("2026-11-20T14:30:30Z");
+
+  world.collector.shareAmong([], [sharer("fourth")]);
+  await world.until("2026-11-20T14:33:20Z");
+  called.add("fourth");
+  await world.collector.take(world.account("fourth"), () => Promise.resolve(new Set()), true);
+  await world.until("2026-11-20T14:35:10Z");
+
+  const counts = countsOf(world.notes, "2026-11-20T14:35");
+  const slots = ["14:30", "14:31", "14:32", "14:33", "14:34"].map((at) => [
+    counts[`${at} list`]?.[0],
+    counts[`${at} contracts`]?.[0],
+    (counts[`${at} list`]?.[1] ?? 0) > 0,
+  ]);
+  expect(slots).toEqual([
+    [700, 60, false],
+    [700, 60, true],
+    [700, 60, true],
+    [700, 60, false],
+    [700, 60, false],
+  ]);
+  expect(
+    entriesOf(world.notes)
+      .flatMap(({ account, misses }) => misses.map(([, why]) => `${account} ${why}`))
+      .filter((one) => one !== "fourth down"),
+  ).toEqual([]);
 });
 
 test("what waits at an account that is taken out of the file goes to others, and is missed where nobody asks for it", async () => {
