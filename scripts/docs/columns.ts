@@ -35,7 +35,7 @@ export async function readRelations(pool: pg.Pool): Promise<Relation[]> {
             obj_description(c.oid, 'pg_class') as comment,
             (
               select coalesce(jsonb_agg(jsonb_build_object(
-                'name', a.attname, 'type', replace(format_type(a.atttypid, a.atttypmod), 'timestamp with time zone', 'timestamptz'),
+                'name', a.attname, 'type', replace(replace(format_type(a.atttypid, a.atttypmod), 'timestamp with time zone', 'timestamptz'), 'dictionary_', ''),
                 'comment', col_description(c.oid, a.attnum)
               ) order by a.attnum), '[]')
               from pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped

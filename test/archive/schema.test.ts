@@ -22,7 +22,8 @@ const OWN_TABLES = `select oid from pg_class
 function columnsOf(relation: string) {
   return rowsOfQuery(
     pool,
-    `select attname as name, format_type(atttypid, atttypmod) as type, attnotnull as "notNull"
+    // TimescaleDB has decimals that are compressed by another name.
+    `select attname as name, replace(format_type(atttypid, atttypmod), 'dictionary_', '') as type, attnotnull as "notNull"
      from pg_attribute where attrelid = $1::regclass and attnum > 0 and not attisdropped order by attname`,
     [relation],
   );

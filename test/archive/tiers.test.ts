@@ -217,6 +217,9 @@ describe("on TimescaleDB", () => {
   });
 });
 
+/** The number of the type: PostgreSQL, pg_type.dat. */
+const NUMERIC = 1700;
+
 describe("on TimescaleDB Community", () => {
   communityTest("quotes are compressed after seven days, by instrument", async () => {
     const { pool } = await freshDatabase();
@@ -240,6 +243,31 @@ describe("on TimescaleDB Community", () => {
       { name: "quotes", segmentby: "instrument_id" },
     ]);
   });
+
+  communityTest(
+    "decimals that recur are compressed as a dictionary, and drivers are told they are numeric",
+    async () => {
+      const { pool } = await freshDatabase();
+      await (await journalOf(pool, 390)).load();
+      await pool.query("update quotes set bid = 100 + extract(minute from observed_at)::int % 7 / 4.0");
+      await compressAll(pool);
+
+      const [chunk] = await rowsOfQuery(
+        pool,
+        `select format('%I.%I', c.schema_name, c.table_name) as name from _timescaledb_catalog.chunk f
+       join _timescaledb_catalog.chunk c on c.id = f.compressed_chunk_id
+       join _timescaledb_catalog.hypertable h on h.id = f.hypertable_id where h.table_name = 'quotes' limit 1`,
+      );
+      const found = await rowsOfQuery(
+        pool,
+        `select distinct (_timescaledb_functions.compressed_data_info(bid)).algorithm::text as kept from ${String(chunk?.["name"])}`,
+      );
+      const { fields } = await pool.query("select q.bid, l.bid from quotes q, latest_quotes l limit 0");
+
+      expect(found).toEqual([{ kept: "DICTIONARY" }]);
+      expect(fields.map(({ dataTypeID }) => dataTypeID)).toEqual([NUMERIC, NUMERIC]);
+    },
+  );
 
   communityTest(
     "a full day replayed into compressed chunks leaves row count and digest unchanged",

@@ -43,7 +43,7 @@ test("every table and view has the columns of PostgreSQL's, in their order, and 
   expect(rows).toHaveLength(DUCK_NAMES.length);
   for (const name of DUCK_NAMES) {
     const { rows: theirs } = await world.alone.query<{ name: string; type: string }>(
-      `select a.attname as name, y.typname as type from pg_attribute a join pg_type y on y.oid = a.atttypid
+      `select a.attname as name, replace(y.typname, 'dictionary_', '') as type from pg_attribute a join pg_type y on y.oid = a.atttypid
        where a.attrelid = to_regclass($1) and a.attnum > 0 and not a.attisdropped order by a.attnum`,
       [name],
     );

@@ -187,8 +187,8 @@ const KINDS: Readonly<Record<string, ColumnKind>> = {
  */
 export async function readColumns(client: pg.ClientBase, table: string): Promise<ExportColumn[]> {
   const { rows } = await client.query<{ name: string; type: string; required: boolean }>(
-    `select a.attname as name, y.typname as type, a.attnotnull as required
-     from pg_attribute a join pg_type y on y.oid = a.atttypid
+    `select a.attname as name, coalesce(b.typname, y.typname) as type, a.attnotnull as required
+     from pg_attribute a join pg_type y on y.oid = a.atttypid left join pg_type b on b.oid = y.typbasetype
      where a.attrelid = to_regclass($1) and a.attnum > 0 and not a.attisdropped
      order by a.attnum`,
     [table],

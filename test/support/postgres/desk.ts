@@ -5,11 +5,12 @@
 import { randomBytes } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
+import type pg from "pg";
 import { createPool } from "../../../src/archive/connect.ts";
 import { migrate } from "../../../src/archive/migrations.ts";
 import { systemClock, instantFromDate } from "../../../src/clock.ts";
 import { citusNodes, joinCitus } from "./citusNodes.ts";
-import { execute, startTestServer, type TestServer } from "./server.ts";
+import { startTestServer, type TestServer } from "./server.ts";
 
 /** The open desk; `url` is for the test files. */
 export type Desk = { url: string; close: () => Promise<void> };
@@ -29,7 +30,8 @@ export async function openDesk(databaseUrl: string | null, citusUrl: string | nu
   const template = `quotekeeper_test_${run}_template`;
   const empty = citusUrl === null ? "template0" : `quotekeeper_test_${run}_empty`;
   const made = new Set<string>();
-  let nodes: string[] = [];
+  /** A connection to each node, for all that is made and dropped there. */
+  let nodes: { url: string; pool: pg.Pool }[] = [];
   let server: TestServer | null = null;
   let turn: Promise<unknown> = Promise.resolve();
 
@@ -38,11 +40,12 @@ export async function openDesk(databaseUrl: string | null, citusUrl: string | nu
     const given = citusUrl ?? databaseUrl;
     const started = given === null ? await startTestServer() : { url: given, close: nothing };
     server = started;
-    nodes = citusUrl === null ? [started.url] : await citusNodes(citusUrl);
+    const urls = citusUrl === null ? [started.url] : await citusNodes(citusUrl);
+    nodes = urls.map((url) => ({ url, pool: createPool(url, { max: 1 }) }));
     if (citusUrl !== null) {
       made.add(empty);
       await everywhere(`create database ${empty}`);
-      await joinCitus(nodes.map((node) => urlOf(node, empty)));
+      await joinCitus(nodes.map(({ url }) => urlOf(url, empty)));
       await settle(empty);
     }
     made.add(template);
@@ -66,7 +69,11 @@ export async function openDesk(databaseUrl: string | null, citusUrl: string | nu
   }
 
   async function everywhere(...statements: string[]): Promise<void> {
-    await Promise.all(nodes.map((node) => execute(node, statements)));
+    await Promise.all(
+      nodes.map(async ({ pool }) => {
+        for (const statement of statements) await pool.query(statement);
+      }),
+    );
   }
 
   /**
@@ -74,11 +81,10 @@ export async function openDesk(databaseUrl: string | null, citusUrl: string | nu
    * database. It may also have come just now; then it is ended with the next attempt.
    */
   async function drop(name: string): Promise<void> {
-    const statements = [`drop database if exists ${name} with (force)`];
-    for (const node of nodes)
+    for (const { pool } of nodes)
       for (let attempt = 1; ; attempt++)
         try {
-          await execute(node, statements);
+          await pool.query(`drop database if exists ${name} with (force)`);
           break;
         } catch (error) {
           if (attempt === DROPS || (error as { code?: string }).code !== OBJECT_IN_USE) throw error;
@@ -118,6 +124,7 @@ export async function openDesk(databaseUrl: string | null, citusUrl: string | nu
       await turn;
       if (server === null) return;
       if (databaseUrl !== null || citusUrl !== null) for (const name of made) await drop(name);
+      await Promise.all(nodes.map(({ pool }) => pool.end()));
       await server.close();
     },
   };

@@ -17,6 +17,8 @@ const SETTINGS = [
   "alter system set fsync = off",
   "alter system set full_page_writes = off",
   "alter system set synchronous_commit = off",
+  // Each end hashes a password 4,096 times for a connection otherwise, and there are thousands of them.
+  "alter system set scram_iterations = 1",
 ];
 
 /** A fresh directory for a server below the system's temporary one. */
@@ -74,6 +76,7 @@ export async function startTestServer(): Promise<TestServer> {
   // The number of connections is read at the start only.
   await first.close();
   const server = await openOwnServer(dir);
+  await execute(server.url, [`alter role ${OWNER} password '${new URL(server.url).password}'`]);
   return {
     url: server.url,
     close: async () => {
