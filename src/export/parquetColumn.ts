@@ -131,11 +131,14 @@ export abstract class ParquetColumn {
   #smallest(numbers: Int32Array, compress: Compress): EncodedColumn {
     const { type } = this.element;
     if (type === "BOOLEAN") return this.#encoded("RLE", numbers, compress);
-    const integers = type === "INT32" || type === "INT64";
-    if (integers && numbers.length > 0) {
+    if ((type === "INT32" || type === "INT64") && numbers.length > 0) {
       const dictionary = this.#encoded("RLE_DICTIONARY", numbers, compress);
-      if (this.distinct <= FEW_VALUES || this.integers(numbers) === null) return dictionary;
-      const delta = this.#encoded("DELTA_BINARY_PACKED", numbers, compress);
+      const integers = this.distinct <= FEW_VALUES ? null : this.integers(numbers);
+      if (integers === null) return dictionary;
+      const differences = new ByteWriter(Math.max(1_024, numbers.length * 2));
+      deltaBinaryPack(differences, integers, type);
+      const page = compressed(differences, compress);
+      const delta: EncodedColumn = { encoding: "DELTA_BINARY_PACKED", page, dictionary: null };
       return lengthOf(delta) < lengthOf(dictionary) ? delta : dictionary;
     }
     const indexBytes = Math.ceil((numbers.length * bitsOf(this.distinct)) / 8);
@@ -170,8 +173,6 @@ export abstract class ParquetColumn {
     );
     if (encoding === "PLAIN") {
       for (let n = 0; n < numbers.length; n++) this.write(page, numbers[n] as number);
-    } else if (encoding === "DELTA_BINARY_PACKED") {
-      deltaBinaryPack(page, this.integers(numbers) ?? [], this.element.type === "INT32" ? "INT32" : "INT64");
     } else if (encoding === "RLE") {
       const bits = new ByteWriter();
       writeRleBitPackedHybrid(bits, this.bits(numbers), 1);
@@ -185,7 +186,7 @@ export abstract class ParquetColumn {
   }
 
   /** Whole numbers as they are; null where their differences are hardly shorter. */
-  protected integers(_numbers: Int32Array): number[] | bigint[] | null {
+  protected integers(_numbers: Int32Array): Int32Array | BigInt64Array | null {
     return null;
   }
 

@@ -160,11 +160,16 @@ class WordColumn extends ParquetColumn {
   }
 
   /** Numbers of more than four bytes take bigints, and so five times as long: of these only times are that much shorter. */
-  protected override integers(numbers: Int32Array): number[] | bigint[] | null {
-    if (this.#kind === "time") return Array.from(numbers, (number) => this.#bigintOf(number));
+  protected override integers(numbers: Int32Array): Int32Array | BigInt64Array | null {
+    if (this.#kind === "time") {
+      const values = BigInt64Array.from({ length: this.distinct }, (_, number) => this.#bigintOf(number));
+      const all = new BigInt64Array(numbers.length);
+      for (let row = 0; row < all.length; row++) all[row] = values[numbers[row] as number] as bigint;
+      return all;
+    }
     for (let number = 0; number < this.distinct; number++)
       if (this.#highs[number] !== (this.#lows[number] as number) >> 31) return null;
-    return Array.from(numbers, (number) => this.#lows[number] as number);
+    return this.bits(numbers);
   }
 
   #bigintOf(number: number): bigint {
