@@ -169,7 +169,11 @@ class WordColumn extends ParquetColumn {
     }
     for (let number = 0; number < this.distinct; number++)
       if (this.#highs[number] !== (this.#lows[number] as number) >> 31) return null;
-    return this.bits(numbers);
+    return this.#lowsOf(numbers);
+  }
+
+  #lowsOf(numbers: Int32Array): Int32Array {
+    return numbers.map((number) => this.#lows[number] as number);
   }
 
   #bigintOf(number: number): bigint {
@@ -177,7 +181,7 @@ class WordColumn extends ParquetColumn {
   }
 
   protected override bits(numbers: Int32Array): Int32Array {
-    return numbers.map((number) => this.#lows[number] as number);
+    return this.#lowsOf(numbers);
   }
 
   protected override bounds(): Bounds {

@@ -186,15 +186,31 @@ test("each instrument is one account's in each slot, also while a chain's price 
   expect([...askers].filter(([, accounts]) => accounts.size > 1)).toEqual([]);
 });
 
-test("an account that comes to share the jobs in the midst of a slot has its share from the next slot on", async () => {
+/** A collector of three accounts, and what has it call the fourth one. */
+function startThree(agreedAt?: (at: Date) => Agreed) {
   const called = new Set(NAMES.slice(0, 3));
   const shares = new Shares([...called].map(sharer), (name) => called.has(name));
-  const world = startWorld({ start: START, jobs: JOBS.slice(0, 2), accounts: [...called], shares });
+  const jobs = JOBS.slice(0, 2);
+  const world = startWorld({
+    start: START,
+    jobs,
+    accounts: [...called],
+    shares,
+    ...(agreedAt && { agreedAt }),
+  });
+  const takeFourth = async (isFirst: boolean): Promise<void> => {
+    called.add("fourth");
+    await world.collector.take(world.account("fourth"), () => Promise.resolve(new Set()), isFirst);
+  };
+  return { world, takeFourth };
+}
+
+test("an account that comes to share the jobs in the midst of a slot has its share from the next slot on", async () => {
+  const { world, takeFourth } = startThree();
   await world.until("2026-11-20T14:30:20Z");
 
   world.collector.shareAmong([], [sharer("fourth")]);
-  called.add("fourth");
-  await world.collector.take(world.account("fourth"), () => Promise.resolve(new Set()));
+  await takeFourth(false);
   await world.until("2026-11-20T14:31:50Z");
 
   const asked = world.calls.flatMap(({ planned, names }) => names.map((name) => `${planned.slotAt} ${name}`));
@@ -219,15 +235,12 @@ function countsOf(
 }
 
 test("an account that comes and cannot be called for minutes has no share before that: the others ask for all", async () => {
-  const called = new Set(NAMES.slice(0, 3));
-  const shares = new Shares([...called].map(sharer), (name) => called.has(name));
-  const world = startWorld({ start: START, jobs: JOBS.slice(0, 2), accounts: [...called], shares });
+  const { world, takeFourth } = startThree();
   await world.until("2026-11-20T14:30:20Z");
 
   world.collector.shareAmong([], [sharer("fourth")]);
   await world.until("2026-11-20T14:32:20Z");
-  called.add("fourth");
-  await world.collector.take(world.account("fourth"), () => Promise.resolve(new Set()), true);
+  await takeFourth(true);
   await world.until("2026-11-20T14:34:10Z");
 
   const minutes = ["14:30", "14:31", "14:32", "14:33"];
@@ -246,17 +259,14 @@ test("an account that comes and cannot be called for minutes has no share before
 });
 
 test("an account that collectors have agreed on, and that nobody could call for minutes, was down in them", async () => {
-  const called = new Set(NAMES.slice(0, 3));
   const agreedAt = (at: Date): Agreed =>
     at < new Date("2026-11-20T14:30:30Z") ? THREE : { ...PRICED, number: 4 };
-  const shares = new Shares([...called].map(sharer), (name) => called.has(name));
-  const world = startWorld({ start: START, jobs: JOBS.slice(0, 2), accounts: [...called], shares, agreedAt });
+  const { world, takeFourth } = startThree(agreedAt);
   await world.until("2026-11-20T14:30:30Z");
 
   world.collector.shareAmong([], [sharer("fourth")]);
   await world.until("2026-11-20T14:33:20Z");
-  called.add("fourth");
-  await world.collector.take(world.account("fourth"), () => Promise.resolve(new Set()), true);
+  await takeFourth(true);
   await world.until("2026-11-20T14:35:10Z");
 
   const counts = countsOf(world.notes, "2026-11-20T14:35");

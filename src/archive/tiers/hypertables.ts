@@ -72,7 +72,7 @@ const CREATE_DICTIONARY_NUMERIC = `
     if to_regtype('dictionary_numeric') is null then create domain dictionary_numeric as numeric; end if;
   end $$`;
 
-/** Has a table's decimals compressed so. Costs nothing where there are rows, and cannot be done once rows are compressed. */
+/** Has the decimals of a new table compressed so. */
 async function compressAsDictionary(client: pg.ClientBase, table: string): Promise<void> {
   const { rows } = await client.query<Restoring>(
     `select format('alter table %s %s', attrelid::regclass, string_agg(format('alter %I type dictionary_numeric', attname), ', ')) as statement
