@@ -61,10 +61,33 @@ export function joinSeries(all: readonly DividendSeries[]): DividendSeries[] | n
 }
 
 /**
+ * What a quote says of a dividend has to be held against the quotes beside it, and those that another transaction is
+ * bringing cannot be seen. So all who store quotes hold a lock together, and whoever finds that the table has to change
+ * holds it alone. It is the lock of a row: nobody without rights to change rows can keep it from us.
+ */
+const LOCK = "select from archive_identity for";
+
+/** Opens a transaction that stores quotes. The lock comes first, as in all of them: they never wait for each other in a ring. */
+export const BEGIN_STORING = `begin; ${LOCK} key share`;
+
+/** Opens one that may change the dividends, once no other one is open; none is opened until it ends. */
+export const BEGIN_STORING_ALONE = `begin; ${LOCK} update`;
+
+/** 55P03 lock_not_available: other transactions store quotes. PostgreSQL Appendix A. */
+export const NOT_ALONE = "55P03";
+
+/** Has the lock of this transaction alone from now on. @throws 55P03 at once, for two who wait for each other would never end */
+export async function storeAlone(client: Pick<pg.ClientBase, "query">): Promise<void> {
+  await client.query(`${LOCK} update nowait`);
+}
+
+/**
  * Brings the table up to quotes that are about to be stored, before they are: then it is as if all quotes of the series
  * had come in the order of their times (`dividendChanges`).
  *
+ * @param client in a transaction that began with `BEGIN_STORING`, or alone
  * @returns how many rows are new; null when quotes of the archive lie among those of a sparse series, and nothing was done
+ * @throws 55P03 when the table has to change and another transaction stores quotes: it may go well alone
  */
 export async function insertDividends(
   client: pg.ClientBase,
@@ -73,23 +96,45 @@ export async function insertDividends(
   const series = all.filter(saysAnything);
   if (series.length === 0) return 0;
   const kept = await readKept(client, series);
-  const late = series.filter((_, place) => kept[place]?.late);
-  const beside = late.length === 0 ? new Map<DividendSeries, Beside[]>() : await readBeside(client, late);
-  const crossed = late.some(
-    (one) => one.sparse && beside.get(one)?.some(({ next }) => next !== null && next <= one.lastAt),
+  const changing = series.map((one, place): Changing => ({ one, rows: kept[place] ?? [] })).filter(mayChange);
+  if (changing.length === 0) return 0;
+  await storeAlone(client);
+  const beside = await readBeside(
+    client,
+    changing.map(({ one }) => one),
   );
-  if (crossed) return null;
+  const isCrossed = changing.some(
+    ({ one }, place) => one.sparse && beside[place]?.some(({ next }) => next !== null && next <= one.lastAt),
+  );
+  return isCrossed ? null : change(client, changing, beside);
+}
+
+/** A series, and the rows of the table that it is held against. */
+type Changing = { one: DividendSeries; rows: readonly KeptDividend[] };
+
+/** Whether the rows of a series change, or may, as another quote's row lies among its words. */
+function mayChange({ one: { words, lastAt }, rows }: Changing): boolean {
+  const first = words[0]?.observedAt ?? "";
+  const times = new Set(words.map(({ observedAt }) => observedAt));
+  if (rows.some(({ observedAt: at }) => at > first && at <= lastAt && !times.has(at))) return true;
+  const alone = words.map((word) => ({ ...word, next: null, isNew: false }));
+  const { put, drop } = dividendChanges(alone, rows);
+  return put.length > 0 || drop.length > 0;
+}
+
+async function change(
+  client: pg.ClientBase,
+  changing: readonly Changing[],
+  beside: readonly Beside[][],
+): Promise<number> {
   const put: (typeof dividends.$inferSelect)[] = [];
   const drop: Key[] = [];
   let made = 0;
-  series.forEach((one, place) => {
-    const rows = kept[place]?.rows ?? [];
-    const words = one.words.map((word, index): DividendWord => ({
-      ...word,
-      ...(beside.get(one)?.[index] ?? { next: null, isNew: true }),
-    }));
-    const changes = dividendChanges(words, rows);
-    const { instrumentId, sourceId } = one;
+  changing.forEach(({ one: { words, instrumentId, sourceId }, rows }, place) => {
+    const changes = dividendChanges(
+      words.map((word, index) => ({ ...word, ...(beside[place]?.[index] ?? { next: null, isNew: true }) })),
+      rows,
+    );
     const there = new Set(rows.map(({ observedAt }) => observedAt));
     made += changes.put.filter(({ observedAt }) => !there.has(observedAt)).length;
     put.push(
@@ -110,50 +155,34 @@ export async function areDividendsThere(
   const series = all.filter(saysAnything);
   if (series.length === 0) return true;
   const kept = await readKept(client, series);
-  return series.every(({ words, lastAt }, place) => {
-    const rows = kept[place]?.rows ?? [];
-    const first = words[0]?.observedAt ?? "";
-    const times = new Set(words.map(({ observedAt }) => observedAt));
-    if (rows.some(({ observedAt: at }) => at > first && at <= lastAt && !times.has(at))) return false;
-    const { put, drop } = dividendChanges(
-      words.map((word) => ({ ...word, next: null, isNew: false })),
-      rows,
-    );
-    return put.length === 0 && drop.length === 0;
-  });
+  return !series.some((one, place) => mayChange({ one, rows: kept[place] ?? [] }));
 }
 
 function saysAnything({ words }: DividendSeries): boolean {
   return words.some(({ dividend }) => dividend !== null);
 }
 
-/** What the table has of a series, and whether the archive may have quotes as new as the first word. */
-type Kept = { late: boolean; rows: KeptDividend[] };
-
 /** Rows of each series: the last one before its first word, and all from there on. */
-async function readKept(client: pg.ClientBase, series: readonly DividendSeries[]): Promise<Kept[]> {
+async function readKept(client: pg.ClientBase, series: readonly DividendSeries[]): Promise<KeptDividend[][]> {
   const { rows } = await client.query<{
     place: number;
-    late: boolean;
-    at: Instant | null;
+    at: Instant;
     ex_date: string | null;
     amount: string | null;
     yield: string | null;
   }>({
     name: "read kept dividends",
-    text: `select (w.place - 1)::int as place, i.last_seen_at >= w.first as late,
-        ${instantText("d.observed_at")} as at, d.ex_date::text, d.amount, d.yield
+    text: `select (w.place - 1)::int as place, ${instantText("d.observed_at")} as at, d.ex_date::text, d.amount, d.yield
       from unnest($1::int[], $2::smallint[], $3::timestamptz[])
         with ordinality as w (instrument_id, source_id, first, place)
-      join instruments i on i.id = w.instrument_id
-      left join lateral (
+      cross join lateral (
         (select * from dividends b
          where b.instrument_id = w.instrument_id and b.source_id = w.source_id and b.observed_at < w.first
          order by b.observed_at desc limit 1)
         union all
         (select * from dividends a
          where a.instrument_id = w.instrument_id and a.source_id = w.source_id and a.observed_at >= w.first)
-      ) d on true
+      ) d
       order by w.place, d.observed_at`,
     values: [
       series.map(({ instrumentId }) => instrumentId),
@@ -161,24 +190,20 @@ async function readKept(client: pg.ClientBase, series: readonly DividendSeries[]
       series.map(({ words }) => words[0]?.observedAt),
     ],
   });
-  const kept = series.map((): Kept => ({ late: false, rows: [] }));
-  for (const { place, late, at, ex_date, amount, yield: part } of rows) {
-    const one = kept[place];
-    if (one === undefined) continue;
-    one.late = late;
-    if (at !== null) one.rows.push({ observedAt: at, dividend: { exDate: ex_date, amount, yield: part } });
-  }
+  const kept = series.map((): KeptDividend[] => []);
+  for (const { place, at, ex_date, amount, yield: part } of rows)
+    kept[place]?.push({ observedAt: at, dividend: { exDate: ex_date, amount, yield: part } });
   return kept;
 }
 
 /** What the archive has beside a word. */
 type Beside = Pick<DividendWord, "next" | "isNew">;
 
-async function readBeside(
-  client: pg.ClientBase,
-  series: readonly DividendSeries[],
-): Promise<Map<DividendSeries, Beside[]>> {
-  const words = series.flatMap((one) => one.words.map(({ observedAt }) => ({ one, observedAt })));
+/** Of each word of each series. */
+async function readBeside(client: pg.ClientBase, series: readonly DividendSeries[]): Promise<Beside[][]> {
+  const words = series.flatMap((one, place) =>
+    one.words.map(({ observedAt }) => ({ one, place, observedAt })),
+  );
   const { rows } = await client.query<{ next: Instant | null; is_new: boolean }>({
     ...((await isOnCitus(client))
       ? { text: BESIDE_ON_CITUS }
@@ -203,10 +228,10 @@ async function readBeside(
       words.map(({ observedAt }) => observedAt),
     ],
   });
-  const beside = new Map<DividendSeries, Beside[]>(series.map((one) => [one, []]));
-  rows.forEach(({ next, is_new }, place) => {
-    const one = words[place]?.one;
-    if (one !== undefined) beside.get(one)?.push({ next, isNew: is_new });
+  const beside = series.map((): Beside[] => []);
+  words.forEach(({ place }, index) => {
+    const { next = null, is_new = true } = rows[index] ?? {};
+    beside[place]?.push({ next, isNew: is_new });
   });
   return beside;
 }

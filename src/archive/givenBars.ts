@@ -5,6 +5,7 @@
  */
 import type pg from "pg";
 import type { Numbers } from "../read/copyLines.ts";
+import { BEGIN_STORING } from "./dividends.ts";
 import type { BarPart, PartFields, SeriesBars } from "./barParts.ts";
 
 /** Series that are remembered; beyond it all are forgotten, and the rows are read. */
@@ -14,7 +15,7 @@ const MAX_SERIES = 100_000;
 const MANY_PARTS = 6_000;
 
 /** What opens a transaction that will give the bars of its rows. */
-export const BEGIN_WITH_BARS = "begin; set local quotekeeper.bars_given = 'on'";
+export const BEGIN_WITH_BARS = `${BEGIN_STORING}; set local quotekeeper.bars_given = 'on'`;
 
 /** What such a transaction says when it will not after all. */
 export const BARS_FROM_ROWS = "set local quotekeeper.bars_given = 'off'";

@@ -3,6 +3,7 @@ import type pg from "pg";
 import { ensurePartitionsFor } from "./partitions.ts";
 import { type LoadPosition, JOURNAL_POSITION } from "./loadPosition.ts";
 import { READ_ONLY, isWithoutPartition, sqlstateOf } from "./databaseError.ts";
+import { BEGIN_STORING, BEGIN_STORING_ALONE, NOT_ALONE } from "./dividends.ts";
 import { insertDeadLetters } from "./insert.ts";
 import type { SeenInstruments } from "./instruments.ts";
 import { addLetterCounts, countLetters } from "./letterCounts.ts";
@@ -23,7 +24,8 @@ const IN_EACH_OTHERS_WAY = new Set(["40001", "40P01"]);
 
 /** Whether the same may go well when it is tried again at once. */
 export function isPassing(error: unknown): boolean {
-  return IN_EACH_OTHERS_WAY.has(sqlstateOf(error)) || isWithoutPartition(error);
+  const state = sqlstateOf(error);
+  return IN_EACH_OTHERS_WAY.has(state) || state === NOT_ALONE || isWithoutPartition(error);
 }
 
 /** How often a batch is tried at once when another transaction is in its way. */
@@ -57,12 +59,14 @@ export async function loadBatch(
   batch: Batch,
   { memory = createMemory(), position = JOURNAL_POSITION }: LoadBatchOptions = {},
 ): Promise<LoadReport | null> {
+  let alone = false;
   for (let attempt = 1; ; attempt++) {
     try {
-      return await loadOnce(pool, batch, { memory, position });
+      return await loadOnce(pool, batch, { memory, position, alone });
     } catch (error) {
       memory.months.clear();
       if (attempt === ATTEMPTS || !isPassing(error)) throw error;
+      alone ||= sqlstateOf(error) === NOT_ALONE;
     }
   }
 }
@@ -70,14 +74,14 @@ export async function loadBatch(
 async function loadOnce(
   pool: pg.Pool,
   batch: Batch,
-  { memory, position }: Required<LoadBatchOptions>,
+  { memory, position, alone }: Required<LoadBatchOptions> & { alone: boolean },
 ): Promise<LoadReport | null> {
   const client = await pool.connect();
   let broken: Error | undefined;
   try {
     // Outside the batch's transaction: partitions stay useful if it fails, and lock nothing meanwhile.
     await ensureRoom(client, monthsOf(batch.answers), memory);
-    await client.query("begin");
+    await client.query(alone ? BEGIN_STORING_ALONE : BEGIN_STORING);
     await oneConnectionEach(client);
     if (!(await position.take(client, batch))) {
       await client.query("rollback");

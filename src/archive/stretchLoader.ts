@@ -10,7 +10,13 @@ import type { Batch, LoadReport } from "./batch.ts";
 import { copyLines, firstRows, rowTimes } from "./copyQuotes.ts";
 import { isPassing, createMemory, ensureRoom, loadBatch, strangeMonths } from "./loadBatch.ts";
 import { READ_ONLY, mayBeOfARow, mayBeThereAlready, sqlstateOf } from "./databaseError.ts";
-import { areDividendsThere, type DividendSeries, insertDividends, joinSeries } from "./dividends.ts";
+import {
+  areDividendsThere,
+  BEGIN_STORING,
+  type DividendSeries,
+  insertDividends,
+  joinSeries,
+} from "./dividends.ts";
 import { areApart, BARS_FROM_ROWS, BEGIN_WITH_BARS, GivenBars } from "./givenBars.ts";
 import { dropOldLetters, insertDeadLetters, insertResponses, type SourcedLetter } from "./insert.ts";
 import {
@@ -171,7 +177,7 @@ export class StretchLoader {
     const { pool, position } = this.#options;
     const client = await pool.connect();
     try {
-      await client.query(stretch.bars ? BEGIN_WITH_BARS : "begin");
+      await client.query(stretch.bars ? BEGIN_WITH_BARS : BEGIN_STORING);
       await oneConnectionEach(client);
       if (!(await position.take(client, stretch))) throw new LoadedByAnother(stretch);
       return client;

@@ -27,6 +27,7 @@ const COPIED = [
   "clock_steps",
   "journal_positions",
   "late_days",
+  "archive_identity",
 ];
 
 /** Those of them whose rows the database numbers. */

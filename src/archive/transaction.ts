@@ -1,9 +1,13 @@
 /** Work that is done as a whole or not at all. */
 import type pg from "pg";
 
-/** Runs `work` in a transaction on a connection of the caller's. */
-export async function transactionOn<T>(client: pg.ClientBase, work: () => Promise<T>): Promise<T> {
-  await client.query("begin");
+/** Runs `work` in a transaction on a connection of the caller's. @param begin what opens it */
+export async function transactionOn<T>(
+  client: pg.ClientBase,
+  work: () => Promise<T>,
+  begin = "begin",
+): Promise<T> {
+  await client.query(begin);
   try {
     const result = await work();
     await client.query("commit");
@@ -18,11 +22,12 @@ export async function transactionOn<T>(client: pg.ClientBase, work: () => Promis
 export async function inTransaction<T>(
   pool: Pick<pg.Pool, "connect">,
   work: (client: pg.PoolClient) => Promise<T>,
+  begin?: string,
 ): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;
   try {
-    return await transactionOn(client, () => work(client));
+    return await transactionOn(client, () => work(client), begin);
   } catch (error) {
     broken = error as Error;
     throw error;

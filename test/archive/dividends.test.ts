@@ -1,12 +1,16 @@
 import { describe, expect, test } from "@jest/globals";
 import type pg from "pg";
+import { loadAll } from "../../src/archive/loader.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import type { DividendData } from "../../src/quotes-api/document.ts";
 import { run } from "../cli/edges.ts";
 import { rowsOfQuery } from "../support/archive.ts";
+import { createTestClock } from "../support/clock.ts";
+import { poolOn } from "../support/database.ts";
 import { answerRecord, appendAll, at } from "../support/journal.ts";
 import { loadingWorld } from "../support/loading.ts";
 import { tempDir } from "../support/tempDir.ts";
+import { until } from "../support/until.ts";
 import { answerXml, equityXml } from "../support/xml.ts";
 
 /** What is said at one second after the other: a change, a change back, and the same again. */
@@ -45,6 +49,20 @@ async function symbolsByRows(pool: pg.Pool): Promise<Record<string, string[]>> {
   return symbols;
 }
 
+/** For each second in which of two journals it is, in every way. */
+const SHARES = Array.from({ length: 2 ** SAID.length }, (_, bits) =>
+  SAID.map((_, second) => (bits >> second) & 1),
+);
+
+/** How many sessions wait for a lock. */
+async function countWaiting(pool: pg.Pool): Promise<number> {
+  const waiting = await rowsOfQuery(
+    pool,
+    "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+  );
+  return waiting.length;
+}
+
 describe("a dividend that changes and changes back", () => {
   const told = { "0 0.24, 1 0.26, 2 0.24": ORDERS.map((_, place) => symbolOf(place)) };
 
@@ -68,6 +86,58 @@ describe("a dividend that changes and changes back", () => {
     }
 
     expect(await symbolsByRows(pool)).toEqual(told);
+  });
+
+  test("has a row for each change when two programs load some of its quotes at the same time", async () => {
+    const { url, pool, append, load } = await loadingWorld();
+    // Instruments that are new are added by one after the other.
+    const known = SHARES.map((share) => equityXml(share.join(""), { dividend: { amt: "" } }));
+    await append(answerRecord(at(-1), answerXml(...known)));
+    await load();
+    // Of each symbol other seconds are in the second journal.
+    const journals = [tempDir(), tempDir()];
+    for (const [place, dir] of journals.entries())
+      await appendAll(
+        dir,
+        SAID.map((amt, second) => {
+          const items = SHARES.filter((share) => share[second] === place).map((share) =>
+            equityXml(share.join(""), { dividend: { amt } }),
+          );
+          return answerRecord(at(second + place / 1_000), answerXml(...items));
+        }),
+        { clock: createTestClock(`2026-11-20T22:5${place + 1}:00Z`) },
+      );
+    const holder = await pool.connect();
+    await holder.query("begin; lock table quotes in share mode");
+    const loads = journals.map((journalDir) =>
+      loadAll({ pool: poolOn(url), journalDir, clock: createTestClock() }),
+    );
+    await until(async () => (await countWaiting(pool)) === loads.length, "both loads at their rows");
+    await holder.query("commit");
+    holder.release();
+    await Promise.all(loads);
+
+    expect(await symbolsByRows(pool)).toEqual({
+      "0 0.24, 1 0.26, 2 0.24": SHARES.map((share) => share.join("")).sort(),
+    });
+  });
+
+  test("has one row for two quotes that say the same, though the archive was not told that the later one was seen", async () => {
+    const { pool, append, load } = await loadingWorld();
+    const quote = (second: number) =>
+      answerRecord(at(second), answerXml(equityXml("A", { dividend: { amt: "1" } })));
+    await append(quote(2));
+    await load();
+    // What a loader that is killed between the two leaves.
+    await pool.query("update instruments set last_seen_at = first_seen_at - interval '1 hour'");
+    await append(quote(1));
+    await load();
+
+    const rows = await rowsOfQuery(
+      pool,
+      "select extract(second from observed_at)::int as second from dividends",
+    );
+    expect(rows).toEqual([{ second: 1 }]);
   });
 
   test("has a row for the change back when the change lies between two quotes of one later load", async () => {

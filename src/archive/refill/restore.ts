@@ -3,6 +3,7 @@
  * In an archive that has nothing of them they get the numbers they had: exported again, it gives the same files.
  */
 import type pg from "pg";
+import { storeAlone } from "../dividends.ts";
 import { instrumentColumns, SAID } from "../insert.ts";
 import {
   addAllSeen,
@@ -104,13 +105,17 @@ async function countOn(client: pg.ClientBase, table: "sources" | "instruments"):
   await client.query(`select setval(pg_get_serial_sequence('${table}', 'id'), max(id)) from ${table}`);
 }
 
-/** @returns how many dividends were not there before */
+/**
+ * @returns how many dividends were not there before
+ * @throws 55P03 as `insertDividends`
+ */
 export async function restoreDividends(
   client: pg.ClientBase,
   answers: readonly AnswerRows[],
 ): Promise<number> {
   const { dividends: restored } = allRestored(answers);
   if (restored.length === 0) return 0;
+  await storeAlone(client);
   const sourceIds = await placeSources(
     client,
     restored.map(({ source }) => source),

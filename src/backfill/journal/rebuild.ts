@@ -5,6 +5,7 @@
 import type pg from "pg";
 import { addAllSeen, findSeen, restoreInstruments } from "../../archive/instruments.ts";
 import { restoredSightings } from "../../archive/refill/restore.ts";
+import { BEGIN_STORING_ALONE } from "../../archive/dividends.ts";
 import { markLate } from "../../archive/lateDays.ts";
 import {
   createMemory,
@@ -130,13 +131,14 @@ async function rebuildDate(
       onBytes(bytes);
     }
   };
-  await inTransaction(pool, async (client) => {
+  const rebuildAll = async (client: pg.PoolClient): Promise<void> => {
     await oneConnectionEach(client);
     for (const { name } of segments) await rebuildSegment(client, name);
     await restoreFills(client, slots);
     if (trial === null) await remakeBars(client, dates);
     await markLate(client, [...touched].sort());
-  }).catch((error: unknown) => {
+  };
+  await inTransaction(pool, rebuildAll, BEGIN_STORING_ALONE).catch((error: unknown) => {
     tally.report = before;
     throw error;
   });
