@@ -269,9 +269,8 @@ export class Collector {
    * the slots that last still lacks.
    *
    * @param storedIn what others have stored of a share within its slot
-   * @param isFirst whether nobody has ever called it: then its share of slots that are over is in no ledger
    */
-  async take(account: CalledAccount, storedIn: StoredIn, isFirst = false): Promise<void> {
+  async take(account: CalledAccount, storedIn: StoredIn): Promise<void> {
     this.#employ(account);
     this.#reserved.clear();
     const { clock } = this.#options;
@@ -284,7 +283,6 @@ export class Collector {
       const slot = scheduled.schedule.current(now);
       return slot && slot.getTime() >= sinceMs ? [{ ...scheduled, slot }] : [];
     });
-    if (isFirst && Number.isFinite(sinceMs)) this.#downUntaken(account.name, new Date(sinceMs), now);
     const begun = this.#byAgreement(lasting).map(({ at, due }) => {
       this.#share(today, at);
       const stored = due.map((scheduled) => {
@@ -306,25 +304,6 @@ export class Collector {
       );
     }
     this.#share(contractDate(clock.now()));
-  }
-
-  /** Slots that have passed since an account came to share the jobs, and before anybody called it. */
-  #downUntaken(account: string, since: Date, now: Date): void {
-    const over = this.#jobs.flatMap((scheduled) =>
-      scheduled.schedule
-        .slotsBetween(new Date(+since - 1), now)
-        .filter((slot) => scheduled.schedule.endOf(slot).deadlineMs <= now.getTime())
-        .map((slot) => ({ ...scheduled, slot })),
-    );
-    for (const { at, due } of this.#byAgreement(over)) {
-      this.#share(contractDate(now), at);
-      for (const [job, slots] of grouped(due, (scheduled) => scheduled.job))
-        this.#down(
-          job,
-          slots.map(({ slot }) => slot),
-          account,
-        );
-    }
   }
 
   /** What a share of a slot that lasts still lacks, for an account that was taken meanwhile. */
@@ -408,6 +387,11 @@ export class Collector {
   /** What is scheduled now. */
   get jobs(): readonly ScheduledJob[] {
     return this.#jobs;
+  }
+
+  /** What is due of a job in an account's share now. */
+  shareOf(job: Job, account: string): readonly string[] {
+    return this.#sharesOf(job).get(account) ?? [];
   }
 
   /** Whether the service takes an account's credentials. */
@@ -731,29 +715,25 @@ export class Collector {
       this.#options.onNote({ type: "slots", run: this.#options.run, entries: own });
   }
 
-  /**
-   * Slots that passed while the machine slept, or that the clock has left out.
-   *
-   * @param only the account whose share alone is noted; default: those of all that are called
-   */
-  #down(job: Job, slots: readonly Date[], only?: string): void {
+  /** Slots that passed while the machine slept, or that the clock has left out. */
+  #down(job: Job, slots: readonly Date[]): void {
     if (slots.length === 0) return;
-    const { contracts, priceless, broken } = this.#chains.expand(
-      job,
-      contractDate(this.#options.clock.now()),
+    const past = slots.map((slotAt) => ({ slotAt, stored: NOTHING_STORED }));
+    const shares = Array.from(this.#sharesOf(job), ([account, due]) => ({ account, due })).filter(
+      ({ account }) => this.#isCalled(account),
     );
+    this.#missed += slots.length * sum(shares, (share) => share.due.length);
+    if (shares.length > 0) downtimeNotes(job.name, shares, past).forEach(this.#options.onNote);
+  }
+
+  #sharesOf(job: Job): Map<string, string[]> {
+    const today = contractDate(this.#options.clock.now());
+    const { contracts, priceless, broken } = this.#chains.expand(job, today);
     const due = [
       ...dueNames({ job, symbols: job.symbols, contracts }),
       ...[...priceless, ...broken].map(pendingChain),
     ];
-    const past = slots.map((slotAt) => ({ slotAt, stored: NOTHING_STORED }));
-    const ownerOf = this.#ownerOf;
-    const owned = grouped(due, (name) => ownerOf?.(name, job.delayed) ?? DEFAULT_ACCOUNT);
-    const shares = Array.from(owned, ([account, names]) => ({ account, due: names })).filter(({ account }) =>
-      only === undefined ? this.#isCalled(account) : account === only,
-    );
-    this.#missed += slots.length * sum(shares, (share) => share.due.length);
-    if (shares.length > 0) downtimeNotes(job.name, shares, past).forEach(this.#options.onNote);
+    return grouped(due, (name) => this.#ownerOf?.(name, job.delayed) ?? DEFAULT_ACCOUNT);
   }
 }
 

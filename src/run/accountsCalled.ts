@@ -91,7 +91,7 @@ export class AccountsCalled {
     if (!account || this.isCalled(name)) return;
     const open = await this.#options.stations.open(account);
     this.#open = this.#inOrder([...this.#open, open]);
-    await to.collector.take(this.#called(open, taken), to.storedIn, taken.granted?.how === "new");
+    await to.collector.take(this.#called(open, taken), to.storedIn);
   }
 
   /** Calls an account no more. @returns resolves when nothing of it is under way */

@@ -11,6 +11,7 @@ import {
   readLastShares,
   readLeftOpen,
   readLostShares,
+  readSharing,
   readSlotsWithin,
   readStoredWithin,
 } from "../archive/ledgerRows.ts";
@@ -18,6 +19,7 @@ import { type Clock, dateOf } from "../clock.ts";
 import type { Collector, ScheduledJob } from "../collect/collector.ts";
 import { downtimeNotes, slotNote, slotsWhileDown } from "../collect/downtime.ts";
 import { DEADLINES } from "../collect/fetchQuotes.ts";
+import type { Job } from "../schedule/readJobs.ts";
 import type { JobSchedule } from "../schedule/slots.ts";
 import type { LedgerNote, LedgerSource, Share } from "../journal/ledger.ts";
 import type { Log } from "../log.ts";
@@ -31,7 +33,7 @@ type Settling = {
   /** The markets that are polled. */
   sources: () => ReadonlySet<LedgerSource>;
   loader: Pick<Loader, "drain" | "takeLate">;
-  collector: Pick<Collector, "jobs">;
+  collector: Pick<Collector, "jobs" | "shareOf">;
   notes: NoteWriter;
   /** Told when the ledger has no gaps any more. */
   unsettled: Pick<RunMarker, "settle">;
@@ -141,7 +143,10 @@ class LastingSettler implements Settler {
       if (!late && !fresh.includes(begun)) continue;
       const its = accounts.filter((account) => this.#begun.get(account) === begun);
       for (const source of markets) {
-        const gap = { ...polled, source, accounts: its, startedAt: begun.at, since: begun.since };
+        const gap: Gap = {
+          ...{ ...polled, source, accounts: its, startedAt: begun.at, since: begun.since },
+          shareOf: (job, account) => collector.shareOf(job, account),
+        };
         (await accountForDowntime(this.#pool, gap)).forEach(notes.write);
       }
     }
@@ -177,49 +182,90 @@ class LastingSettler implements Settler {
 /** The market, the jobs and the accounts that are polled. */
 type Polled<Job> = { source: LedgerSource; jobs: readonly Job[]; accounts: readonly string[] };
 
+/** A gap in what is known of accounts. */
+type Gap = Polled<ScheduledJob> & {
+  /** Since when they are polled: the slot that lasted then, and those after it, are the running collector's. */
+  startedAt: Date;
+  /** An earlier start, of a run that was killed before it had accounted for what lies before it. */
+  since?: Date;
+  /** What is due of a job in an account's share now; default: of what it never had a share of it has none. */
+  shareOf?: (job: Job, account: string) => readonly string[];
+};
+
 /**
  * Notes for the slots of each job that are over and in which nothing is known of an account, with the share that it had
- * last. Of a job that it never had a share of it has none; nor of what is another account's by now.
- *
- * @param polled.startedAt since when they are polled: the slot that lasted then, and those after it, are the running
- *   collector's
- * @param polled.since an earlier start, of a run that was killed before it had accounted for what lies before it
+ * last. One that never had a share of a job, as its collector came later than the others, has its present one in the slots
+ * since the jobs have been shared out like that. None has what is another account's by now.
  */
-export async function accountForDowntime(
-  pool: pg.Pool,
-  { jobs, startedAt, since = startedAt, ...whose }: Polled<ScheduledJob> & { startedAt: Date; since?: Date },
-): Promise<LedgerNote[]> {
-  const { source } = whose;
-  const lasting = (at: Date): Map<string, Date> =>
-    new Map(jobs.map(({ job, schedule }) => [job.name, schedule.current(at) ?? at]));
-  // Runs since then may have settled slots of their own: what lies before them tells where the gap begins.
-  const before = await readLastShares(pool, whose, lasting(since));
+export async function accountForDowntime(pool: pg.Pool, gap: Gap): Promise<LedgerNote[]> {
+  const { source, startedAt } = gap;
   const notes: LedgerNote[] = [];
-  for (const { job: name, account, ...last } of await readLastShares(pool, whose, lasting(startedAt))) {
-    const polled = jobs.find(({ job }) => job.name === name);
-    if (!polled) continue;
+  for (const { polled, account, due, since, last } of await dueInGap(pool, gap)) {
     const { job, schedule } = polled;
-    const known = before.find((share) => share.job === name && share.account === account);
-    const slotAt = known?.slotAt ?? new Date(Math.min(+since, +last.slotAt));
-    const span = { from: twoSlotsBack(schedule, slotAt), to: startedAt };
-    const slots = await readSlotsWithin(pool, { source, job: name, account }, span);
+    const span = { from: since, to: startedAt };
+    const slots = await readSlotsWithin(pool, { source, job: job.name, account }, span);
     const own = new Set(slots.flatMap(({ ms, own }) => (own ? [ms] : [])));
     // What lies before the first slot that is known may be before the job.
-    const first = [...own].reduce((least, ms) => Math.min(least, ms), +slotAt);
+    const known = last === null ? (slots[0]?.ms ?? +startedAt) - 1 : +last;
+    const first = [...own].reduce((least, ms) => Math.min(least, ms), known);
     const windows = slotsWhileDown(schedule, new Date(first), startedAt).filter(
       ({ from }) => !own.has(+from),
     );
-    for (const { due, windows: part } of withoutOthers(last.due, windows, slots)) {
-      const wanted = { source, account, instruments: due, delayed: job.delayed };
+    for (const { due: left, windows: part } of withoutOthers(due, windows, slots)) {
+      const wanted = { source, account, instruments: left, delayed: job.delayed };
       const stored = await readStoredWithin(pool, part, wanted);
       const past = part.map(({ from }, place) => ({
         slotAt: from,
         stored: stored.get(place) ?? new Set<string>(),
       }));
-      notes.push(...downtimeNotes(name, [{ account, due }], past).map((note) => ({ ...note, source })));
+      const down = downtimeNotes(job.name, [{ account, due: left }], past);
+      notes.push(...down.map((note) => ({ ...note, source })));
     }
   }
   return notes;
+}
+
+/** An account's share of a job in a gap. */
+type DueInGap = {
+  polled: ScheduledJob;
+  account: string;
+  due: readonly string[];
+  /** Slots since then tell what is known. */
+  since: Date;
+  /** The slot in which the account is known to have had a share; null: in none. */
+  last: Date | null;
+};
+
+async function dueInGap(
+  pool: pg.Pool,
+  { startedAt, since = startedAt, shareOf = () => [], ...whose }: Gap,
+): Promise<DueInGap[]> {
+  const { jobs, accounts } = whose;
+  const lasting = (at: Date): Map<string, Date> =>
+    new Map(jobs.map(({ job, schedule }) => [job.name, schedule.current(at) ?? at]));
+  // Runs since then may have settled slots of their own: what lies before them tells where the gap begins.
+  const before = await readLastShares(pool, whose, lasting(since));
+  const newest = await readLastShares(pool, whose, lasting(startedAt));
+  const isNew = newest.length < jobs.length * accounts.length;
+  const sharing = isNew ? await readSharing(pool, startedAt) : null;
+  return jobs.flatMap((polled) =>
+    accounts.flatMap((account): DueInGap[] => {
+      const isOf = (share: { job: string; account: string }): boolean =>
+        share.job === polled.job.name && share.account === account;
+      const last = newest.find(isOf);
+      if (last !== undefined) {
+        const slotAt = before.find(isOf)?.slotAt ?? new Date(Math.min(+since, +last.slotAt));
+        const from = twoSlotsBack(polled.schedule, slotAt);
+        return [{ polled, account, due: last.due, since: from, last: slotAt }];
+      }
+      const due = shareOf(polled.job, account);
+      if (sharing === null || due.length === 0) return [];
+      const { beganAt, agreedFrom } = sharing;
+      // What is agreed on is in force from the next slot on.
+      const from = Math.max(+(polled.schedule.current(beganAt) ?? beganAt), +(agreedFrom ?? -Infinity));
+      return [{ polled, account, due, since: new Date(from), last: null }];
+    }),
+  );
 }
 
 type Span = { from: Date; to: Date };

@@ -198,9 +198,9 @@ function startThree(agreedAt?: (at: Date) => Agreed) {
     shares,
     ...(agreedAt && { agreedAt }),
   });
-  const takeFourth = async (isFirst: boolean): Promise<void> => {
+  const takeFourth = async (): Promise<void> => {
     called.add("fourth");
-    await world.collector.take(world.account("fourth"), () => Promise.resolve(new Set()), isFirst);
+    await world.collector.take(world.account("fourth"), () => Promise.resolve(new Set()));
   };
   return { world, takeFourth };
 }
@@ -210,7 +210,7 @@ test("an account that comes to share the jobs in the midst of a slot has its sha
   await world.until("2026-11-20T14:30:20Z");
 
   world.collector.shareAmong([], [sharer("fourth")]);
-  await takeFourth(false);
+  await takeFourth();
   await world.until("2026-11-20T14:31:50Z");
 
   const asked = world.calls.flatMap(({ planned, names }) => names.map((name) => `${planned.slotAt} ${name}`));
@@ -240,7 +240,7 @@ test("an account that comes and cannot be called for minutes has no share before
 
   world.collector.shareAmong([], [sharer("fourth")]);
   await world.until("2026-11-20T14:32:20Z");
-  await takeFourth(true);
+  await takeFourth();
   await world.until("2026-11-20T14:34:10Z");
 
   const minutes = ["14:30", "14:31", "14:32", "14:33"];
@@ -256,37 +256,6 @@ test("an account that comes and cannot be called for minutes has no share before
     account === "fourth" ? [String(planned.slotAt).slice(11, 16)] : [],
   );
   expect([...new Set(slots)]).toEqual(["14:33", "14:34"]);
-});
-
-test("an account that collectors have agreed on, and that nobody could call for minutes, was down in them", async () => {
-  const agreedAt = (at: Date): Agreed =>
-    at < new Date("2026-11-20T14:30:30Z") ? THREE : { ...PRICED, number: 4 };
-  const { world, takeFourth } = startThree(agreedAt);
-  await world.until("2026-11-20T14:30:30Z");
-
-  world.collector.shareAmong([], [sharer("fourth")]);
-  await world.until("2026-11-20T14:33:20Z");
-  await takeFourth(true);
-  await world.until("2026-11-20T14:35:10Z");
-
-  const counts = countsOf(world.notes, "2026-11-20T14:35");
-  const slots = ["14:30", "14:31", "14:32", "14:33", "14:34"].map((at) => [
-    counts[`${at} list`]?.[0],
-    counts[`${at} contracts`]?.[0],
-    (counts[`${at} list`]?.[1] ?? 0) > 0,
-  ]);
-  expect(slots).toEqual([
-    [700, 60, false],
-    [700, 60, true],
-    [700, 60, true],
-    [700, 60, false],
-    [700, 60, false],
-  ]);
-  expect(
-    entriesOf(world.notes)
-      .flatMap(({ account, misses }) => misses.map(([, why]) => `${account} ${why}`))
-      .filter((one) => one !== "fourth down"),
-  ).toEqual([]);
 });
 
 test("what waits at an account that is taken out of the file goes to others, and is missed where nobody asks for it", async () => {

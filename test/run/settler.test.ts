@@ -77,7 +77,18 @@ class Machine {
 /** A collector that is alive: its settler writes to its journal, which is loaded at once. */
 async function alive(
   machine: Machine,
-  { run = RUNS.b, mine, now }: { run?: string; mine: string[]; now: string },
+  {
+    run = RUNS.b,
+    mine,
+    now,
+    share = [],
+  }: {
+    run?: string;
+    mine: string[];
+    now: string;
+    /** What is due at each of its accounts now. */
+    share?: string[];
+  },
 ): Promise<{
   settler: Settler;
   take: (since?: Date) => Promise<void>;
@@ -101,7 +112,7 @@ async function alive(
   const settler = openSettler(pool, {
     ...{ mine: () => mine, sources: () => new Set(["account" as const]), run, clock, notes },
     loader,
-    collector: { jobs: JOBS },
+    collector: { jobs: JOBS, shareOf: () => share },
     unsettled: { settle: () => Promise.resolve() },
     log: { debug: fail, info: fail, warn: fail, error: fail },
   });
@@ -198,6 +209,58 @@ describe("slots of an account that nobody called", () => {
     expect(await ledger()).toEqual([
       ...["14:30 one 1=1+0", "14:31 one 1=0+1: AAPL down", "14:32 one 1=0+1: AAPL down", "14:33 one 1=1+0"],
     ]);
+  });
+});
+
+describe("slots of an account that nobody has ever called", () => {
+  /** A collector that runs since a time, and what all had agreed on at each time. */
+  async function others(since: string, ...agreed: [from: string, accounts: string[]][]): Promise<void> {
+    await pool.query(
+      `insert into collectors (id, number, name, run, pid, host, version, started_at, seen_at, beat, stopped, jobs_digest, files, knows)
+       values (gen_random_uuid(), 0, 'a', 'a', 1, 'a', '1', $1, clock_timestamp(), 0, false, 'same', '{}', '{}')`,
+      [on20th(since)],
+    );
+    for (const [place, [from, accounts]] of agreed.entries())
+      await pool.query(
+        `insert into epochs (number, from_at, jobs_digest, accounts, prices, proposed_by) values ($1, $2, 'same', $3, 'null', 'a')`,
+        [place + 1, on20th(from), accounts],
+      );
+  }
+
+  /** The slots of the account whose collector came at 14:34, beside one that has begun the slot of 14:33 and the ones before. */
+  async function slotsOfNewcomer(): Promise<unknown[]> {
+    const [a, b] = [new Machine(), new Machine()];
+    await a.append(
+      ...["14:29", "14:30", "14:31", "14:32"].map((time) => settled("two", time, ["KO"])),
+      opened(RUNS.a, "two", "14:33", ["GE", "KO"]),
+      answered("one", "14:32:05", "AAPL"),
+    );
+    await a.load();
+    await (await alive(b, { mine: ["one"], now: "14:34:20", share: ["AAPL", "GE"] })).take();
+    return (await ledger()).filter((share) => String(share).includes("one"));
+  }
+
+  test("are down since the first of the collectors that run has begun", async () => {
+    await others("14:31:30", ["14:31:45", ["one", "two"]], ["14:32:10", ["one", "two"]]);
+
+    expect(await slotsOfNewcomer()).toEqual([
+      ...["14:31 one 2=0+2: AAPL down, GE down", "14:32 one 2=1+1: GE down", "14:33 one 1=0+1: AAPL down"],
+    ]);
+  });
+
+  test("are down from the first slot on since the collectors have agreed on the account", async () => {
+    await others("14:20", ["14:21", ["two"]], ["14:31:45.5", ["one", "two"]], ["14:32:10", ["one", "two"]]);
+
+    expect(await slotsOfNewcomer()).toEqual([...["14:32 one 2=1+1: GE down", "14:33 one 1=0+1: AAPL down"]]);
+  });
+
+  test("are none where no other collector runs, and none before the first slot that one has begun", async () => {
+    expect(await slotsOfNewcomer()).toEqual([]);
+    await others("14:20");
+    await pool.query("delete from slots; delete from open_slots");
+    const last = await alive(new Machine(), { mine: ["one"], now: "14:34:20", share: ["AAPL"] });
+    await last.take();
+    expect(await ledger()).toEqual([]);
   });
 });
 
