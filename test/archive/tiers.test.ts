@@ -238,9 +238,9 @@ describe("on TimescaleDB Community", () => {
         "select hypertable::text as name, segmentby from timescaledb_information.hypertable_compression_settings where segmentby <> '' order by 1",
       ),
     ).toEqual([
-      { name: "extended_quotes", segmentby: "instrument_id" },
-      { name: "intraday_bars", segmentby: "instrument_id,minutes" },
-      { name: "quotes", segmentby: "instrument_id" },
+      { name: "extended_quotes", segmentby: "instrument_id,source_id" },
+      { name: "intraday_bars", segmentby: "minutes" },
+      { name: "quotes", segmentby: "instrument_id,source_id" },
     ]);
   });
 

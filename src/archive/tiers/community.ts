@@ -7,12 +7,13 @@ const COMPRESS_AFTER = "7 days";
 
 /** Tables that are compressed, and what their rows are grouped by. */
 const COMPRESSED = [
-  { table: "quotes", segmentBy: "instrument_id", orderBy: "observed_at desc, source_id" },
-  { table: "extended_quotes", segmentBy: "instrument_id", orderBy: "observed_at desc, source_id" },
+  { table: "quotes", segmentBy: "instrument_id, source_id", orderBy: "observed_at desc" },
+  { table: "extended_quotes", segmentBy: "instrument_id, source_id", orderBy: "observed_at desc" },
   {
+    // An instrument has too few bars of an hour in a chunk to be grouped by: a group that is not full costs as much as a full one.
     table: "intraday_bars",
-    segmentBy: "instrument_id, minutes",
-    orderBy: "date desc, source_id, delayed, bar_at desc",
+    segmentBy: "minutes",
+    orderBy: "instrument_id, date desc, source_id, delayed, bar_at desc",
   },
   { table: "responses", segmentBy: "", orderBy: "observed_at desc, source_id, request_id" },
 ];
