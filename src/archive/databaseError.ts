@@ -48,14 +48,14 @@ export function isDatabaseError(error: unknown): boolean {
 
 /**
  * Whether trying again can help: connection errors, and the SQLSTATE classes 08 (connection), 40 (rollback),
- * 53 (resources), 57 (operator intervention). PostgreSQL Appendix A.
+ * 53 (resources), 57 (operator intervention), and 25P03 (a transaction paused for too long). PostgreSQL Appendix A.
  */
 export function isRetryable(error: unknown): boolean {
   const { code, message, syscall } = error as { code?: string; message?: string; syscall?: string };
   // Where a server listens on a socket of the file system, that file comes and goes with it.
   if (code === "ENOENT") return syscall === "connect";
   if (code === undefined) return CONNECTION_WORDS.test(message ?? "");
-  return CONNECTION_CODES.has(code) || /^(08|40|53|57)/.test(code);
+  return CONNECTION_CODES.has(code) || /^(08|40|53|57|25P03)/.test(code);
 }
 
 /** What SQLSTATE says of a database that answers and cannot take the archive; null for any other error. */

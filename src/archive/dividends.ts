@@ -5,6 +5,7 @@ import { dividendChanges, type DividendWord, type KeptDividend, sameText } from 
 import { compareKeys, inTimeOrder, type Key, type PlacedUnit } from "./quoteColumns.ts";
 import { dividends } from "./schema.ts";
 import { instantText, upsertAll } from "./tableRows.ts";
+import { storeAlone } from "./transaction.ts";
 import { isOnCitus } from "./tiers/citus.ts";
 import { dividendOf } from "../read/answerToRows.ts";
 
@@ -58,27 +59,6 @@ export function joinSeries(all: readonly DividendSeries[]): DividendSeries[] | n
     joined.set(number, { ...one, words: other && first ? [first] : words, lastAt });
   }
   return [...joined.values()];
-}
-
-/**
- * What a quote says of a dividend has to be held against the quotes beside it, and those that another transaction is
- * bringing cannot be seen. So all who store quotes hold a lock together, and whoever finds that the table has to change
- * holds it alone. It is the lock of a row: nobody without rights to change rows can keep it from us.
- */
-const LOCK = "select from archive_identity for";
-
-/** Opens a transaction that stores quotes. The lock comes first, as in all of them: they never wait for each other in a ring. */
-export const BEGIN_STORING = `begin; ${LOCK} key share`;
-
-/** Opens one that may change the dividends, once no other one is open; none is opened until it ends. */
-export const BEGIN_STORING_ALONE = `begin; ${LOCK} update`;
-
-/** 55P03 lock_not_available: other transactions store quotes. PostgreSQL Appendix A. */
-export const NOT_ALONE = "55P03";
-
-/** Has the lock of this transaction alone from now on. @throws 55P03 at once, for two who wait for each other would never end */
-export async function storeAlone(client: Pick<pg.ClientBase, "query">): Promise<void> {
-  await client.query(`${LOCK} update nowait`);
 }
 
 /**

@@ -5,7 +5,7 @@
  */
 import type pg from "pg";
 import type { Numbers } from "../read/copyLines.ts";
-import { BEGIN_STORING } from "./dividends.ts";
+import { BEGIN_STORING } from "./transaction.ts";
 import type { BarPart, PartFields, SeriesBars } from "./barParts.ts";
 
 /** Series that are remembered; beyond it all are forgotten, and the rows are read. */

@@ -3,7 +3,6 @@ import type pg from "pg";
 import { ensurePartitionsFor } from "./partitions.ts";
 import { type LoadPosition, JOURNAL_POSITION } from "./loadPosition.ts";
 import { READ_ONLY, isWithoutPartition, sqlstateOf } from "./databaseError.ts";
-import { BEGIN_STORING, BEGIN_STORING_ALONE, NOT_ALONE } from "./dividends.ts";
 import { insertDeadLetters } from "./insert.ts";
 import type { SeenInstruments } from "./instruments.ts";
 import { addLetterCounts, countLetters } from "./letterCounts.ts";
@@ -14,6 +13,7 @@ import type { AnswerRows } from "../read/rowTypes.ts";
 import { storeAnswers } from "./storeAnswers.ts";
 import { monthText } from "./stretch.ts";
 import { oneConnectionEach } from "./tiers/citus.ts";
+import { BEGIN_STORING, BEGIN_STORING_ALONE, NOT_ALONE } from "./transaction.ts";
 import { type Batch, countsOf, type LoadReport } from "./batch.ts";
 
 /**

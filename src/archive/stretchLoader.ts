@@ -10,13 +10,7 @@ import type { Batch, LoadReport } from "./batch.ts";
 import { copyLines, firstRows, rowTimes } from "./copyQuotes.ts";
 import { isPassing, createMemory, ensureRoom, loadBatch, strangeMonths } from "./loadBatch.ts";
 import { READ_ONLY, mayBeOfARow, mayBeThereAlready, sqlstateOf } from "./databaseError.ts";
-import {
-  areDividendsThere,
-  BEGIN_STORING,
-  type DividendSeries,
-  insertDividends,
-  joinSeries,
-} from "./dividends.ts";
+import { areDividendsThere, type DividendSeries, insertDividends, joinSeries } from "./dividends.ts";
 import { areApart, BARS_FROM_ROWS, BEGIN_WITH_BARS, GivenBars } from "./givenBars.ts";
 import { dropOldLetters, insertDeadLetters, insertResponses, type SourcedLetter } from "./insert.ts";
 import {
@@ -32,7 +26,7 @@ import {
 import { KnownInstruments } from "./knownInstruments.ts";
 import { addLetterCounts, countLetters } from "./letterCounts.ts";
 import { loadNotes } from "./loadNotes.ts";
-import { inTransaction } from "./transaction.ts";
+import { BEGIN_STORING, inTransaction } from "./transaction.ts";
 import { markLate } from "./lateDays.ts";
 import { type FollowedRow, followRows, isOnCitus, oneConnectionEach } from "./tiers/citus.ts";
 import type { LoadPosition, Part } from "./loadPosition.ts";

@@ -1,6 +1,33 @@
 /** Work that is done as a whole or not at all. */
 import type pg from "pg";
 
+/**
+ * Quotes tell what dividends are by the quotes beside them (dividends.ts), and those that another transaction is bringing
+ * cannot be seen. So all who store quotes hold a lock together, and whoever finds that dividends have to change
+ * holds it alone. It is the lock of a row: nobody without rights to change rows can keep it from us.
+ */
+const LOCK = "select from archive_identity for";
+
+/**
+ * The longest wait of a transaction that stores for its program's next statement. A program that is cut off, or whose machine
+ * sleeps, holds up others who store quotes of the same instruments.
+ */
+const LONGEST_PAUSE = "set local idle_in_transaction_session_timeout = '1min'";
+
+/** Opens a transaction that stores quotes. The lock comes first, as in all of them: they never wait for each other in a ring. */
+export const BEGIN_STORING = `begin; ${LONGEST_PAUSE}; ${LOCK} key share`;
+
+/** Opens one that may change dividends, once no other one is open; none is opened until it ends. */
+export const BEGIN_STORING_ALONE = `begin; ${LONGEST_PAUSE}; ${LOCK} update`;
+
+/** 55P03 lock_not_available: other transactions store quotes. PostgreSQL Appendix A. */
+export const NOT_ALONE = "55P03";
+
+/** Has the lock of this transaction alone from now on. @throws 55P03 at once, for two who wait for each other would never end */
+export async function storeAlone(client: Pick<pg.ClientBase, "query">): Promise<void> {
+  await client.query(`${LOCK} update nowait`);
+}
+
 /** Runs `work` in a transaction on a connection of the caller's. @param begin what opens it */
 export async function transactionOn<T>(
   client: pg.ClientBase,

@@ -3,7 +3,6 @@
  * In an archive that has nothing of them they get the numbers they had: exported again, it gives the same files.
  */
 import type pg from "pg";
-import { storeAlone } from "../dividends.ts";
 import { instrumentColumns, SAID } from "../insert.ts";
 import {
   addAllSeen,
@@ -17,6 +16,7 @@ import {
 } from "../instruments.ts";
 import { dividends, instruments, sources } from "../schema.ts";
 import { columnList, insertAll } from "../tableRows.ts";
+import { storeAlone } from "../transaction.ts";
 import type { AnswerRows, Restored, RestoredInstrument, RestoredSource } from "../../read/rowTypes.ts";
 import { EXPORT_SOURCE, EXPORT_SOURCE_ID, isExportCall } from "../../read/exportRows.ts";
 

@@ -5,7 +5,6 @@
 import type pg from "pg";
 import { addAllSeen, findSeen, restoreInstruments } from "../../archive/instruments.ts";
 import { restoredSightings } from "../../archive/refill/restore.ts";
-import { BEGIN_STORING_ALONE } from "../../archive/dividends.ts";
 import { markLate } from "../../archive/lateDays.ts";
 import {
   createMemory,
@@ -30,7 +29,7 @@ import {
   removeStrayDividends,
 } from "../../archive/refill/removeAnswers.ts";
 import { oneConnectionEach } from "../../archive/tiers/citus.ts";
-import { inTransaction } from "../../archive/transaction.ts";
+import { BEGIN_STORING_ALONE, inTransaction } from "../../archive/transaction.ts";
 import type { LoadPosition } from "../../archive/loadPosition.ts";
 import { overtaken } from "../../archive/refill/runs.ts";
 import { batchesOf, type ReplayOptions } from "./replay.ts";
