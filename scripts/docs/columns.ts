@@ -1,5 +1,6 @@
 /** docs/columns.md: what the database itself says of its tables, views and columns (`comment on`, migration 0021). */
 import type pg from "pg";
+import { TYPE } from "../schema/dump.ts";
 import { code, GENERATED, markdownTable, paragraphs } from "./markdown.ts";
 
 /** A table or a view, with its columns in their order. */
@@ -35,7 +36,7 @@ export async function readRelations(pool: pg.Pool): Promise<Relation[]> {
             obj_description(c.oid, 'pg_class') as comment,
             (
               select coalesce(jsonb_agg(jsonb_build_object(
-                'name', a.attname, 'type', replace(replace(format_type(a.atttypid, a.atttypmod), 'timestamp with time zone', 'timestamptz'), 'dictionary_', ''),
+                'name', a.attname, 'type', replace(${TYPE}, 'timestamp with time zone', 'timestamptz'),
                 'comment', col_description(c.oid, a.attnum)
               ) order by a.attnum), '[]')
               from pg_attribute a where a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped

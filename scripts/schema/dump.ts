@@ -8,8 +8,8 @@ import type pg from "pg";
 const OWN = `c.relnamespace = 'public'::regnamespace
   and not exists (select from pg_depend d where d.objid = c.oid and d.deptype = 'e')`;
 
-/** By its usual name: that of compressed decimals is TimescaleDB's alone. */
-const TYPE = "replace(format_type(a.atttypid, a.atttypmod), 'dictionary_', '')";
+/** The type of a column `a` by its usual name: that of compressed decimals is TimescaleDB's alone. */
+export const TYPE = "replace(format_type(a.atttypid, a.atttypmod), 'dictionary_', '')";
 
 const COMMENTS = `array(
          select format('comment on column %I.%I is %L', c.relname, a.attname, col_description(c.oid, a.attnum))

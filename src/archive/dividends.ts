@@ -73,10 +73,7 @@ export async function insertDividends(
   client: pg.ClientBase,
   all: readonly DividendSeries[],
 ): Promise<number | null> {
-  const series = all.filter(saysAnything);
-  if (series.length === 0) return 0;
-  const kept = await readKept(client, series);
-  const changing = series.map((one, place): Changing => ({ one, rows: kept[place] ?? [] })).filter(mayChange);
+  const changing = (await readKept(client, all)).filter(mayChange);
   if (changing.length === 0) return 0;
   await storeAlone(client);
   const beside = await readBeside(
@@ -89,11 +86,11 @@ export async function insertDividends(
   return isCrossed ? null : change(client, changing, beside);
 }
 
-/** A series, and the rows of the table that it is held against. */
-type Changing = { one: DividendSeries; rows: readonly KeptDividend[] };
+/** A series, and the rows of the table that it is held against: the last one before its first word, and all from there on. */
+type Held = { one: DividendSeries; rows: KeptDividend[] };
 
 /** Whether the rows of a series change, or may, as another quote's row lies among its words. */
-function mayChange({ one: { words, lastAt }, rows }: Changing): boolean {
+function mayChange({ one: { words, lastAt }, rows }: Held): boolean {
   const first = words[0]?.observedAt ?? "";
   const times = new Set(words.map(({ observedAt }) => observedAt));
   if (rows.some(({ observedAt: at }) => at > first && at <= lastAt && !times.has(at))) return true;
@@ -104,7 +101,7 @@ function mayChange({ one: { words, lastAt }, rows }: Changing): boolean {
 
 async function change(
   client: pg.ClientBase,
-  changing: readonly Changing[],
+  changing: readonly Held[],
   beside: readonly Beside[][],
 ): Promise<number> {
   const put: (typeof dividends.$inferSelect)[] = [];
@@ -132,18 +129,17 @@ export async function areDividendsThere(
   client: pg.ClientBase,
   all: readonly DividendSeries[],
 ): Promise<boolean> {
-  const series = all.filter(saysAnything);
-  if (series.length === 0) return true;
-  const kept = await readKept(client, series);
-  return !series.some((one, place) => mayChange({ one, rows: kept[place] ?? [] }));
+  return !(await readKept(client, all)).some(mayChange);
 }
 
 function saysAnything({ words }: DividendSeries): boolean {
   return words.some(({ dividend }) => dividend !== null);
 }
 
-/** Rows of each series: the last one before its first word, and all from there on. */
-async function readKept(client: pg.ClientBase, series: readonly DividendSeries[]): Promise<KeptDividend[][]> {
+/** What the table has of each series that says anything. */
+async function readKept(client: pg.ClientBase, all: readonly DividendSeries[]): Promise<Held[]> {
+  const series = all.filter(saysAnything);
+  if (series.length === 0) return [];
   const { rows } = await client.query<{
     place: number;
     at: Instant;
@@ -170,9 +166,9 @@ async function readKept(client: pg.ClientBase, series: readonly DividendSeries[]
       series.map(({ words }) => words[0]?.observedAt),
     ],
   });
-  const kept = series.map((): KeptDividend[] => []);
+  const kept = series.map((one): Held => ({ one, rows: [] }));
   for (const { place, at, ex_date, amount, yield: part } of rows)
-    kept[place]?.push({ observedAt: at, dividend: { exDate: ex_date, amount, yield: part } });
+    kept[place]?.rows.push({ observedAt: at, dividend: { exDate: ex_date, amount, yield: part } });
   return kept;
 }
 

@@ -1,9 +1,10 @@
-/** What the tables say of the collectors of an archive and of who calls which account, for people. All of it is others' word. */
+/** What the tables say of the collectors of an archive and of who calls which account. All of it is others' word. */
 import type pg from "pg";
 import type { CollectorRow, FleetRows, OwnedAccount } from "./fleetTypes.ts";
 
 /** One that was not seen for so long, or in the future because the clock was set back since, is gone. */
 const GONE_AFTER_S = 60;
+const IS_GONE = `abs(extract(epoch from clock_timestamp() - seen_at)) > ${GONE_AFTER_S}`;
 
 /** A name is shown up to here. */
 const NAME_LENGTH = 100;
@@ -17,7 +18,7 @@ const IN_FORCE =
 const COLLECTORS = `
   select c.id::text, left(c.name, ${NAME_LENGTH}) as name, left(c.version, ${NAME_LENGTH}) as version,
     case when c.stopped then 'stopped'
-      when abs(extract(epoch from clock_timestamp() - c.seen_at)) > ${GONE_AFTER_S} then 'gone' else 'running' end as state,
+      when ${IS_GONE} then 'gone' else 'running' end as state,
     ${agoMs("c.seen_at")} as "seenAgoMs", c.journal_lag::float8 as "journalLag", c.clock_offset_ms as "clockOffsetMs",
     coalesce(c.jobs_digest <> e.jobs_digest, false) as "filesDiffer"
   from collectors c left join (${IN_FORCE}) e on true order by c.number`;
@@ -34,9 +35,33 @@ const ACCOUNTS = `
     left join leases l on l.account_id = a.id left join collectors c on c.id = l.holder
   where l.account_id is not null or a.name = any (e.accounts) order by a.name collate "C"`;
 
-/** Reads them; who can only read may. */
+/** Reads them, for people; who can only read may. */
 export async function readFleet(pool: Pick<pg.Pool, "query">): Promise<FleetRows> {
   const { rows: collectors } = await pool.query<CollectorRow>(COLLECTORS);
   const { rows: accounts } = await pool.query<OwnedAccount>(ACCOUNTS);
   return { collectors, accounts };
+}
+
+/**
+ * What tells since when the jobs are shared out among the accounts as they are at an instant: when the first of the collectors
+ * that run began, and when they agreed on other accounts or jobs, null: not lately. Null: no collector is known to run.
+ */
+export async function readSharing(
+  pool: pg.Pool,
+  at: Date,
+): Promise<{ beganAt: Date; agreedFrom: Date | null } | null> {
+  const { rows } = await pool.query<{ began: string | null; agreed: string | null }>(
+    `select (select min(started_at) from collectors
+             where not stopped and not (${IS_GONE})) as began,
+            (select max(from_at) from (
+               select from_at, (jobs_digest, accounts) is distinct from (lag(jobs_digest) over w, lag(accounts) over w)
+                               and lag(number) over w is not null as differs
+               from epochs window w as (order by number)) e
+             where differs and from_at <= $1) as agreed`,
+    [at.toISOString()],
+  );
+  const { began = null, agreed = null } = rows[0] ?? {};
+  return began === null
+    ? null
+    : { beganAt: new Date(began), agreedFrom: agreed === null ? null : new Date(agreed) };
 }

@@ -371,33 +371,6 @@ type Window = { from: Date; to: Date };
 /** A slot in the ledger: epoch ms, whether an account's own share of it is known, and what is due in those of others. */
 type KnownSlot = { ms: number; own: boolean; others: readonly (readonly string[])[] };
 
-/** One that was not seen for so long has ended. */
-const SEEN_WITHIN = "interval '1 minute'";
-
-/**
- * What tells since when the jobs are shared out among the accounts as they are at an instant: when the first of the collectors
- * that run began, and when they agreed on other accounts or jobs, null: not lately. Null: no collector is known to run.
- */
-export async function readSharing(
-  pool: pg.Pool,
-  at: Date,
-): Promise<{ beganAt: Date; agreedFrom: Date | null } | null> {
-  const { rows } = await pool.query<{ began: string | null; agreed: string | null }>(
-    `select (select min(started_at) from collectors
-             where not stopped and seen_at > clock_timestamp() - ${SEEN_WITHIN}) as began,
-            (select max(from_at) from (
-               select from_at, (jobs_digest, accounts) is distinct from (lag(jobs_digest) over w, lag(accounts) over w)
-                               and lag(number) over w is not null as differs
-               from epochs window w as (order by number)) e
-             where differs and from_at <= $1) as agreed`,
-    [at.toISOString()],
-  );
-  const { began = null, agreed = null } = rows[0] ?? {};
-  return began === null
-    ? null
-    : { beganAt: new Date(began), agreedFrom: agreed === null ? null : new Date(agreed) };
-}
-
 /** The slots of a job in a market that have begun within a window, ascending, as an account sees them. */
 export async function readSlotsWithin(
   pool: pg.Pool,

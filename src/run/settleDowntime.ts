@@ -11,15 +11,14 @@ import {
   readLastShares,
   readLeftOpen,
   readLostShares,
-  readSharing,
   readSlotsWithin,
   readStoredWithin,
 } from "../archive/ledgerRows.ts";
+import { readSharing } from "../archive/fleetRows.ts";
 import { type Clock, dateOf } from "../clock.ts";
 import type { Collector, ScheduledJob } from "../collect/collector.ts";
 import { downtimeNotes, slotNote, slotsWhileDown } from "../collect/downtime.ts";
 import { DEADLINES } from "../collect/fetchQuotes.ts";
-import type { Job } from "../schedule/readJobs.ts";
 import type { JobSchedule } from "../schedule/slots.ts";
 import type { LedgerNote, LedgerSource, Share } from "../journal/ledger.ts";
 import type { Log } from "../log.ts";
@@ -189,7 +188,7 @@ type Gap = Polled<ScheduledJob> & {
   /** An earlier start, of a run that was killed before it had accounted for what lies before it. */
   since?: Date;
   /** What is due of a job in an account's share now; default: of what it never had a share of it has none. */
-  shareOf?: (job: Job, account: string) => readonly string[];
+  shareOf?: Collector["shareOf"];
 };
 
 /**
@@ -258,8 +257,9 @@ async function dueInGap(
         const from = twoSlotsBack(polled.schedule, slotAt);
         return [{ polled, account, due: last.due, since: from, last: slotAt }];
       }
+      if (sharing === null) return [];
       const due = shareOf(polled.job, account);
-      if (sharing === null || due.length === 0) return [];
+      if (due.length === 0) return [];
       const { beganAt, agreedFrom } = sharing;
       // What is agreed on is in force from the next slot on.
       const from = Math.max(+(polled.schedule.current(beganAt) ?? beganAt), +(agreedFrom ?? -Infinity));

@@ -4,7 +4,7 @@ import { loadAll } from "../../src/archive/loader.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import type { DividendData } from "../../src/quotes-api/document.ts";
 import { run } from "../cli/edges.ts";
-import { rowsOfQuery } from "../support/archive.ts";
+import { countWaiting, rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
 import { poolOn } from "../support/database.ts";
 import { answerRecord, appendAll, at } from "../support/journal.ts";
@@ -53,15 +53,6 @@ async function symbolsByRows(pool: pg.Pool): Promise<Record<string, string[]>> {
 const SHARES = Array.from({ length: 2 ** SAID.length }, (_, bits) =>
   SAID.map((_, second) => (bits >> second) & 1),
 );
-
-/** How many sessions wait for a lock. */
-async function countWaiting(pool: pg.Pool): Promise<number> {
-  const waiting = await rowsOfQuery(
-    pool,
-    "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-  );
-  return waiting.length;
-}
 
 describe("a dividend that changes and changes back", () => {
   const told = { "0 0.24, 1 0.26, 2 0.24": ORDERS.map((_, place) => symbolOf(place)) };

@@ -3,6 +3,7 @@ import { is } from "drizzle-orm";
 import { getTableConfig, getViewConfig, PgTable, PgView, type PgColumn } from "drizzle-orm/pg-core";
 import * as backfillSchema from "../../src/archive/backfillSchema.ts";
 import * as mainSchema from "../../src/archive/schema.ts";
+import { TYPE } from "../../scripts/schema/dump.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase } from "../support/database.ts";
 
@@ -22,9 +23,8 @@ const OWN_TABLES = `select oid from pg_class
 function columnsOf(relation: string) {
   return rowsOfQuery(
     pool,
-    // TimescaleDB has decimals that are compressed by another name.
-    `select attname as name, replace(format_type(atttypid, atttypmod), 'dictionary_', '') as type, attnotnull as "notNull"
-     from pg_attribute where attrelid = $1::regclass and attnum > 0 and not attisdropped order by attname`,
+    `select attname as name, ${TYPE} as type, attnotnull as "notNull"
+     from pg_attribute a where attrelid = $1::regclass and attnum > 0 and not attisdropped order by attname`,
     [relation],
   );
 }

@@ -221,7 +221,7 @@ describe("on TimescaleDB", () => {
 const NUMERIC = 1700;
 
 describe("on TimescaleDB Community", () => {
-  communityTest("quotes are compressed after seven days, by instrument", async () => {
+  communityTest("quotes are compressed after seven days, by instrument and source", async () => {
     const { pool } = await freshDatabase();
 
     expect(

@@ -11,6 +11,7 @@ import { processEdges } from "../../src/run/edges.ts";
 import { runProgram } from "../../src/cli/program.ts";
 import { readCalls } from "../../src/collect/callLog.ts";
 import { CONCURRENCY } from "../../src/collect/dispatcher.ts";
+import { countWaiting } from "../support/archive.ts";
 import { compileProgram } from "../support/compileProgram.ts";
 import { freshDatabase } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
@@ -93,14 +94,9 @@ test("Ctrl-C ends a command that waits for the database, and leaves no connectio
   holder.release();
 });
 
-/** Until some statement waits for the lock; a look in the transaction itself would see the same for ever. */
+/** Until some statement waits for the lock. */
 async function someStatementWaits(): Promise<void> {
-  await until(async () => {
-    const { rowCount } = await pool.query(
-      "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
-    );
-    return rowCount !== 0;
-  }, "a statement that waits");
+  await until(async () => (await countWaiting(pool)) !== 0, "a statement that waits");
 }
 
 describe("a collector that is killed under full load", () => {

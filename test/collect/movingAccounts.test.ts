@@ -258,6 +258,34 @@ test("an account that comes and cannot be called for minutes has no share before
   expect([...new Set(slots)]).toEqual(["14:33", "14:34"]);
 });
 
+test("an account that collectors have agreed on, and that nobody could call for minutes: what its slots lack is its share", async () => {
+  const agreedAt = (at: Date): Agreed =>
+    at < new Date("2026-11-20T14:30:30Z") ? THREE : { ...PRICED, number: 4 };
+  const { world, takeFourth } = startThree(agreedAt);
+  await world.until("2026-11-20T14:30:30Z");
+
+  world.collector.shareAmong([], [sharer("fourth")]);
+  await world.until("2026-11-20T14:33:20Z");
+  await takeFourth();
+  await world.until("2026-11-20T14:35:10Z");
+
+  const counts = countsOf(world.notes, "2026-11-20T14:35");
+  const lacking = world.collector.jobs.map(({ job }) => world.collector.shareOf(job, "fourth").length);
+  expect(Math.min(...lacking)).toBeGreaterThan(0);
+  const slots = ["14:30", "14:31", "14:32", "14:33", "14:34"].map((at) =>
+    ["list", "contracts"].map((job) => counts[`${at} ${job}`]),
+  );
+  const without = [
+    [700 - (lacking[0] ?? 0), 0],
+    [60 - (lacking[1] ?? 0), 0],
+  ];
+  const whole = [
+    [700, 0],
+    [60, 0],
+  ];
+  expect(slots).toEqual([whole, without, without, whole, whole]);
+});
+
 test("what waits at an account that is taken out of the file goes to others, and is missed where nobody asks for it", async () => {
   const two = startTwo([[START, PRICED]]);
   const [one] = two.collectors;

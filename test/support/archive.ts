@@ -38,6 +38,14 @@ export async function rowsOfQuery(
   return rows;
 }
 
+/** How many statements wait for a lock; a look in the transaction that holds it would see the same for ever. */
+export async function countWaiting(pool: pg.Pool): Promise<number> {
+  const { rowCount } = await pool.query(
+    "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+  );
+  return rowCount ?? 0;
+}
+
 /** The archive's tables; the history of its schema and who collects are not its content. */
 async function tablesOf(pool: pg.Pool): Promise<string[]> {
   const { rows } = await pool.query<{ name: string }>(
