@@ -43,11 +43,6 @@ export type RecountOf = {
   jobs: readonly DueJob[];
   /** The last collector was asked to end, and had ended; epoch ms UTC: its last slot is one that lasted in between. */
   ended: { fromMs: number; toMs: number };
-  /**
-   * Several were ended together: of a slot that began meanwhile, one that had ended already has opened no share, and whoever
-   * comes next accounts for it. Nobody comes here.
-   */
-  together?: boolean;
   /** The wall clock was set meanwhile: which slots there were, the ledger alone knows. */
   clockMoved?: boolean;
 };
@@ -55,7 +50,7 @@ export type RecountOf = {
 /** Compares the ledger with the recount. */
 export async function recount(
   pool: pg.Pool,
-  { journalDirs, arrivals, jobs, ended, together = false, clockMoved = false }: RecountOf,
+  { journalDirs, arrivals, jobs, ended, clockMoved = false }: RecountOf,
 ): Promise<Recount> {
   const answers = (await Promise.all(journalDirs.map(readAnswers))).flat();
   const findings: string[] = [];
@@ -84,7 +79,6 @@ export async function recount(
       totals.due += job.names.length;
       totals.stored += stored.size;
       for (const name of stored) coverage.set(name, (coverage.get(name) ?? 0) + 1);
-      if (together && slotMs > ended.fromMs) continue;
       const missing = job.names.filter((name) => !stored.has(name)).sort();
       if (!slot) findings.push(`${job.name} at ${at} is not in the ledger`);
       else if (slot.due !== job.names.length || slot.stored !== stored.size || slot.missed !== missing.length)
@@ -95,7 +89,7 @@ export async function recount(
         findings.push(`${job.name} at ${at}: other instruments were missed than the ledger says`);
     }
     for (const slotMs of found.keys())
-      if (!expected.has(slotMs) && !(together && slotMs > ended.fromMs))
+      if (!expected.has(slotMs))
         findings.push(`${job.name} at ${new Date(slotMs).toISOString()} was no slot`);
     findings.push(...(await compareCoverage(pool, jobs, job, coverage)));
   }

@@ -275,7 +275,10 @@ function tally(faults: readonly FaultName[]): string {
   return names.map((name) => `${faults.filter((one) => one === name).length} ${name}`).join(", ");
 }
 
-/** Ends all, and recounts everything. */
+/**
+ * Ends all, and recounts everything. Before that the first of them comes once more: of an account that was changing hands, or
+ * a slot that began as one had ended already, nobody has opened a share, and whoever comes next accounts for it.
+ */
 export async function concludeFleet(
   world: World,
   {
@@ -299,26 +302,28 @@ export async function concludeFleet(
   // Of a journal that came late the owner of each account settles what it left open, within a minute.
   const settled = "select from open_slots where ends_at < clock_timestamp() - interval '5 seconds'";
   await until(async () => (await pool.query(settled)).rowCount === 0, "the slots left open being settled");
+  const clockMoved = struck.some(({ name }) => name === CLOCK);
+  // By clocks that differ a slot is each collector's own, with nothing but its shares.
+  const recounted = clockMoved ? [] : jobs;
   const endedFromMs = nowMs();
   await Promise.all(fleet.map((member) => member.end()));
-  const ended = { fromMs: endedFromMs, toMs: nowMs() };
+  const ended = await comeOnceMore(world, { fleet, service, jobs: recounted, fromMs: endedFromMs });
   for (const journalDir of journalDirs) await loadAll({ pool, journalDir, clock: systemClock });
   for (const { proxy } of fleet) await proxy.close();
 
   const audit = await auditFleet(pool, journalDirs);
-  const clockMoved = struck.some(({ name }) => name === CLOCK);
-  // By clocks that differ a slot is each collector's own, with nothing but its shares.
-  const recounted = clockMoved ? [] : jobs;
   const ledger = await auditLedger(pool, recounted);
   const arrivals = service.arrivals();
-  const counted = await recount(pool, { journalDirs, jobs: recounted, arrivals, ended, together: true });
+  const counted = await recount(pool, { journalDirs, jobs: recounted, arrivals, ended });
   const stale = await staleCalls(world, fleet, service.calls());
   const refusals = service.calls().filter(({ status }) => status === 429);
   const kills = struck.filter(({ name }) => name.startsWith("kill") || name === "old journal").length;
   const pauses = struck.filter(({ name }) => name.startsWith("pause")).length;
   const mostLost = (kills + pauses) * CALLS_UNDER_WAY * NAMES.length;
   const gaps =
-    said.isTimed && !clockMoved ? longGaps(counted.gaps, [...struck, { name: "kill", ...ended }]) : [];
+    said.isTimed && !clockMoved
+      ? longGaps(counted.gaps, [...struck, { name: "kill", fromMs: endedFromMs, toMs: ended.toMs }])
+      : [];
   return {
     ...{ scenario: said.scenario, did: said.did },
     figures: {
@@ -338,6 +343,38 @@ export async function concludeFleet(
         : []),
     ],
   };
+}
+
+/** The first collector alone, until nothing is open of the slots since an instant. @returns when it was ended */
+async function comeOnceMore(
+  world: World,
+  of: { fleet: readonly Member[]; service: SharedService; jobs: World["jobs"]; fromMs: number },
+): Promise<{ fromMs: number; toMs: number }> {
+  const [member] = of.fleet as [Member, ...Member[]];
+  const passed = { fromMs: of.fromMs, toMs: nowMs() };
+  member.start();
+  await allCalled(of.service);
+  await until(() => areWhole(world, of.jobs, passed), "the account of the slots in which nobody called");
+  const fromMs = nowMs();
+  await member.end();
+  return { fromMs, toMs: nowMs() };
+}
+
+/** Whether the ledger has all that was due at each slot that lasted within a span. */
+async function areWhole(
+  { pool }: World,
+  jobs: World["jobs"],
+  { fromMs, toMs }: { fromMs: number; toMs: number },
+): Promise<boolean> {
+  for (const { name, names, stepMs } of jobs) {
+    const { rows } = await pool.query<{ due: number }>(
+      "select sum(due)::int as due from slots where job = $1 and slot_at > $2 and slot_at <= $3 group by slot_at",
+      [name, new Date(fromMs - stepMs).toISOString(), new Date(toMs).toISOString()],
+    );
+    const began = Math.floor(toMs / stepMs) - Math.floor(fromMs / stepMs) + 1;
+    if (rows.length < began || rows.some(({ due }) => due !== names.length)) return false;
+  }
+  return true;
 }
 
 async function allLoaded({ pool }: World, journalDirs: readonly string[]): Promise<boolean> {
