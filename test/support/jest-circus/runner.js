@@ -3,7 +3,7 @@
  * once, by Node's own import; what lies in test/ it loads anew for each file, so that none sees a variable of another's.
  * Everything else is that of jest, and of jest-circus (by that name in its path StrykerJS knows it): workers, hooks, reports.
  */
-import asyncHooks, { AsyncLocalStorage } from "node:async_hooks";
+import asyncHooks from "node:async_hooks";
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import circus from "jest-circus/runner";
@@ -29,6 +29,8 @@ class OneAtATime {
   }
 }
 
+const DATA = { configurable: true, enumerable: true, writable: true };
+
 /** What a test file imports from "@jest/globals": typescript.js sends it here. */
 export let afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test;
 
@@ -40,11 +42,13 @@ export default function runFile(globalConfig, config, environment, runtime, path
   // What jest knows of a file's tests begins anew with the module.
   runtime.requireInternalModule = (name) => {
     Reflect.deleteProperty(require.cache, name);
-    asyncHooks.AsyncLocalStorage = OneAtATime;
+    // Newer versions of Node have a getter there.
+    const ofNode = Object.getOwnPropertyDescriptor(asyncHooks, "AsyncLocalStorage");
+    Object.defineProperty(asyncHooks, "AsyncLocalStorage", { ...DATA, value: OneAtATime });
     try {
       return require(name);
     } finally {
-      asyncHooks.AsyncLocalStorage = AsyncLocalStorage;
+      Object.defineProperty(asyncHooks, "AsyncLocalStorage", ofNode);
     }
   };
   runtime.unstable_shouldLoadAsEsm = () => true;
