@@ -57,7 +57,7 @@ type Refused = Extract<Verdict, { ok: false }>;
 /** Makes the admission of a service. */
 export function createAdmission(options: AdmissionOptions, fail: Fail, failed: Failed): Admission {
   const { keys, clock, limits = SERVICE_LIMITS } = options;
-  // Keys are looked up anew every two turns: one that was revoked is refused before its revocation is told.
+  // Keys are looked up anew every two turns: one that was revoked is refused from then on.
   const current = typeof keys === "function" ? oncePerTwoTurns(keys) : keys;
   const authenticate = authenticator({ ...options, keys: current });
   const atEndOfTurn = createTurns(options.keepUsed);
