@@ -88,7 +88,8 @@ export class Chart {
       pointAt(point && logical !== undefined ? this.#within(logical) : null),
     );
     this.#chart.timeScale().subscribeVisibleLogicalRangeChange((seen) => {
-      const place = seen && this.#within(Math.ceil(seen.from));
+      // Rounded: a bar reaches half a place to both sides, and one that is cut off by the edge is in view.
+      const place = seen && this.#within(Math.round(seen.from));
       if (place !== null) beginAt(place);
     });
     this.repaint();
@@ -135,7 +136,7 @@ export class Chart {
   async save(): Promise<void> {
     const drawing = this.#drawn;
     const seen = this.#chart.timeScale().getVisibleLogicalRange();
-    const [from, to] = [this.#within(Math.ceil(seen?.from ?? 0)), this.#within(Math.floor(seen?.to ?? 0))];
+    const [from, to] = [this.#within(Math.round(seen?.from ?? 0)), this.#within(Math.round(seen?.to ?? 0))];
     if (!drawing || from === null || to === null) return;
     const caption = captionOf(drawing, { from, to });
     const canvas = this.#chart.takeScreenshot(true, false);
