@@ -276,8 +276,8 @@ function tally(faults: readonly FaultName[]): string {
 }
 
 /**
- * Ends all, and recounts everything. Before that the first of them comes once more: of an account that was changing hands, or
- * a slot that began as one had ended already, nobody has opened a share, and whoever comes next accounts for it.
+ * Ends all, has the first of them come once more, and recounts everything. Of an account that was changing hands, or of a slot
+ * that began as one had ended already, nobody has opened a share: whoever comes next accounts for it.
  */
 export async function concludeFleet(
   world: World,

@@ -29,8 +29,6 @@ class OneAtATime {
   }
 }
 
-const DATA = { configurable: true, enumerable: true, writable: true };
-
 /** What a test file imports from "@jest/globals": typescript.js sends it here. */
 export let afterAll, afterEach, beforeAll, beforeEach, describe, expect, jest, test;
 
@@ -44,7 +42,7 @@ export default function runFile(globalConfig, config, environment, runtime, path
     Reflect.deleteProperty(require.cache, name);
     // Newer versions of Node have a getter there.
     const ofNode = Object.getOwnPropertyDescriptor(asyncHooks, "AsyncLocalStorage");
-    Object.defineProperty(asyncHooks, "AsyncLocalStorage", { ...DATA, value: OneAtATime });
+    Object.defineProperty(asyncHooks, "AsyncLocalStorage", { value: OneAtATime });
     try {
       return require(name);
     } finally {
