@@ -7,7 +7,7 @@ import { mayBeOfARow, mayBeThereAlready } from "../../src/archive/databaseError.
 import { replay } from "../../src/backfill/journal/replay.ts";
 import { NOTHING_DONE } from "../../src/archive/refill/backfillReport.ts";
 import { listSegments } from "../../src/journal/segments.ts";
-import { rowsOfQuery } from "../support/archive.ts";
+import { emptyArchive, rowsOfQuery } from "../support/archive.ts";
 import { injectedPool } from "../support/injected.ts";
 import { answerRecord, at, symbolsCall } from "../support/journal.ts";
 import { loadingWorld } from "../support/loading.ts";
@@ -44,12 +44,6 @@ export const ROWS = {
   slots: 1,
   misses: 1,
 };
-
-/** What a load writes to. Its few rows are deleted: truncating them makes a file anew for each partition and index. */
-const WRITTEN = [
-  ...["responses", "quotes", "extended_quotes", "dividends", "dead_letters", "slots", "misses", "due_sets"],
-  ...["journal_positions", "session_bars", "instruments"],
-];
 
 /** The two loaders: the one that follows the journal, and the one of `backfill --journal`. */
 export type LoaderName = "batches" | "stretches";
@@ -92,8 +86,7 @@ export async function injectedBatch(loader: LoaderName): Promise<InjectedBatch> 
       ...{ onDamage: () => undefined, signal: new AbortController().signal },
     });
   const load = loader === "batches" ? loadAlone : loadStretch;
-  const empty = async (): Promise<void> =>
-    void (await pool.query(WRITTEN.map((table) => `delete from ${table}`).join("; ")));
+  const empty = (): Promise<void> => emptyArchive(pool);
   await empty();
   const statementsOf = async (way: typeof load): Promise<string[]> => {
     const counted = injectedPool(pool, null);

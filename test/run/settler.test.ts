@@ -12,7 +12,7 @@ import { createNoteWriter } from "../../src/run/ledgerNotes.ts";
 import { openSettler, type Settler } from "../../src/run/settleDowntime.ts";
 import { scheduleJob } from "../../src/schedule/slots.ts";
 import { jobOf } from "../collect/jobOf.ts";
-import { rowsOfQuery } from "../support/archive.ts";
+import { emptyArchive, rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
 import { inTransaction } from "../../src/archive/transaction.ts";
 import { placeAccounts } from "../../src/archive/instruments.ts";
@@ -29,7 +29,8 @@ const instant = (time: string) => instantFromDate(on20th(time));
 let pool: pg.Pool;
 const settlers: Settler[] = [];
 beforeEach(async () => ({ pool } = await freshDatabase()));
-afterEach(() => Promise.all(settlers.splice(0).map((settler) => settler.close())));
+const closeSettlers = () => Promise.all(settlers.splice(0).map((settler) => settler.close()));
+afterEach(closeSettlers);
 
 /** A note, at its time; default: behind all slots. */
 const note = (content: LedgerNote, time = "14:34"): JournalRecord => ({
@@ -335,7 +336,7 @@ test("two collectors' journals, loaded in any order, give the same slots, misses
   ];
   const seen = new Set<string>();
   for (const order of permutations([0, 1, 2, 3])) {
-    ({ pool } = await freshDatabase());
+    await emptyArchive(pool);
     for (const part of order) {
       const machine = new Machine();
       await machine.append(...(parts[part] ?? []));
@@ -395,7 +396,8 @@ describe("a machine that returns a day later", () => {
     const seen = new Set<string>();
     const orders = permutations([0, 1, 2, 3]).filter((order) => order.indexOf(1) < order.indexOf(2));
     for (const order of orders) {
-      ({ pool } = await freshDatabase());
+      await closeSettlers();
+      await emptyArchive(pool);
       await takeOver();
       const holder = await alive(new Machine(), { mine: ["one"], now: "20:00" });
       const returning = new Machine();

@@ -22,6 +22,32 @@ export async function followOwnRows(pool: pg.Pool): Promise<void> {
   if (await isOnCitus(pool)) await pool.query("select recompute_session_bars('2000-01-01', '2099-12-31')");
 }
 
+/** What a load writes to, and who held an account; what refers to another table comes before it. */
+const WRITTEN = [
+  ...[
+    "responses",
+    "quotes",
+    "extended_quotes",
+    "dividends",
+    "dead_letters",
+    "misses",
+    "fills",
+    "slots",
+    "open_slots",
+  ],
+  ...["due_sets", "lease_history", "late_days", "journal_positions", "session_bars", "instruments"],
+  // The first is there from the beginning.
+  "accounts where id > 1",
+];
+
+/**
+ * Takes out again what was loaded. A few rows are deleted in a tenth of the time in which tables are truncated: that makes a
+ * file anew for each of their partitions and indexes.
+ */
+export async function emptyArchive(pool: pg.Pool): Promise<void> {
+  await pool.query(WRITTEN.map((rows) => `delete from ${rows}`).join("; "));
+}
+
 /** How many rows each table has. */
 export async function countsOf(pool: pg.Pool): Promise<Record<string, number>> {
   const content = await contentOf(pool);
