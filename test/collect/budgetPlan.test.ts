@@ -14,10 +14,12 @@ function everyMinutes(
   job: { name: string; priority?: number; symbols?: string[]; contracts?: OptionContract[] },
   lastsMinutes = 60,
 ): DueJob[] {
+  // As those of a job, its slots share their lists.
+  const lists = { symbols: [], contracts: [], ...job };
   const slots: DueJob[] = [];
   const endMs = OPEN_MS + lastsMinutes * MINUTE_MS;
   for (let at = OPEN_MS; at < endMs; at += minutes * MINUTE_MS) {
-    slots.push(dueJob({ ...job, slotMs: at, deadlineMs: Math.min(endMs, at + minutes * MINUTE_MS) }));
+    slots.push(dueJob({ ...lists, slotMs: at, deadlineMs: Math.min(endMs, at + minutes * MINUTE_MS) }));
   }
   return slots;
 }
