@@ -22,8 +22,15 @@ export type VirtualTime = {
   moveClock: (ms: number) => void;
 };
 
-/** jest's own makes the same date in many times the time. */
 const RealDate = Date;
+
+/** As `Date` in virtual time. jest's own makes the same date in many times the time. */
+const virtualDate = Object.assign(
+  function (...args: []): Date {
+    return args.length === 0 ? new RealDate(jest.now()) : new RealDate(...args);
+  },
+  { now: () => jest.now(), parse: RealDate.parse, UTC: RealDate.UTC, prototype: RealDate.prototype },
+) as unknown as typeof Date;
 
 /** Takes over the clock of this test file until `jest.useRealTimers()`. */
 export function startVirtualTime(start: string): VirtualTime {
@@ -41,6 +48,7 @@ export function startVirtualTime(start: string): VirtualTime {
       callback(...args);
     }, ms)) as typeof setTimeout;
   globalThis.setTimeout = virtualSetTimeout;
+  globalThis.Date = virtualDate;
   const beganMs = jest.now();
   let sleptMs = 0;
   let movedMs = 0;
