@@ -129,6 +129,8 @@ export class Dispatcher {
     autoStart: false,
   });
   readonly #waiting = new Set<Ticket>();
+  /** What all of these are held for; null: some may not be. */
+  #heldFor: MissReason | null = null;
   /** Calls whose slots are over, of which nobody was told yet, and why they are missed. */
   readonly #over: [PlannedCall, MissReason][] = [];
   readonly #sending = new Set<Promise<void>>();
@@ -318,6 +320,7 @@ export class Dispatcher {
     if (!present) return;
     const ticket: Ticket = { ...entry, planned: present };
     this.#waiting.add(ticket);
+    this.#heldFor = null;
     this.#watchDeadline(ticket);
     // It never rejects: nobody waits for what leaves the queue, and `#launch` sees to what goes wrong.
     void this.#queue.add(() => this.#launch(ticket), { urgency: ticket.planned });
@@ -362,7 +365,10 @@ export class Dispatcher {
         this.#queue.start();
       } else {
         const held = HELD[this.#closed ? this.#governor.closedBy : "refusal"];
-        if (!allowed.maySend) for (const ticket of this.#waiting) ticket.held = held;
+        if (!allowed.maySend && this.#heldFor !== held) {
+          for (const ticket of this.#waiting) ticket.held = held;
+          this.#heldFor = held;
+        }
         // A call that is over makes room; until then nothing else does.
         if (!roomy && this.#sending.size > 0) await this.#rest(Infinity);
         else await this.#rest(allowed.maySend ? LONGEST_WAIT_MS : allowed.notBeforeMs - nowMs);
