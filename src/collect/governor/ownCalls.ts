@@ -90,6 +90,11 @@ function firstStaying(state: GovernorState, atMs: number): number {
 }
 
 function countFromEnd(calls: readonly FinishedCall[], holds: (call: FinishedCall) => boolean): number {
-  const lastOutside = calls.findLastIndex((call) => !holds(call));
-  return calls.length - 1 - lastOutside;
+  let count = 0;
+  for (let at = calls.length - 1; at >= 0; at -= 1) {
+    const call = calls[at];
+    if (call === undefined || !holds(call)) break;
+    count += 1;
+  }
+  return count;
 }
