@@ -82,8 +82,11 @@ export function secondClientCount(state: GovernorState, atMs: number): number {
   return reckoned(state, atMs).secondCount;
 }
 
+const NOBODY: Reckoned = { secondCount: 0, regularCount: 0, comeAtOnce: true, spareCount: 0 };
+
 /** What is reckoned with at `atMs`: what was seen lately, or in so many windows that it will come again. */
 export function reckoned(state: GovernorState, atMs: number): Reckoned {
+  if (state.samples.length === 0) return NOBODY;
   const { windowMs } = state.config;
   let latelyCount = 0;
   let atOnceCount = state.samples.at(-1)?.atOnceCount ?? 0;
