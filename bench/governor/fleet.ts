@@ -177,8 +177,11 @@ function percent(share: number): string {
   return (100 * share).toFixed(1);
 }
 
+/** A state as text. Most are written over before anybody reads them. */
+type Handed = () => string;
+
 /** The row of the lease: what the holder has last written, by the database's clock. */
-type Lease = { handed: string | null; writtenAtMs: number; beat: number; released: boolean };
+type Lease = { handed: Handed | null; writtenAtMs: number; beat: number; released: boolean };
 
 /** One run: what happens to the first collector, and the second taking over. */
 class Run {
@@ -266,7 +269,7 @@ class Run {
     return { writesMs, answersMs: writesMs + least + this.#random() * (most - least) };
   }
 
-  #write(handed: string, released = false): void {
+  #write(handed: Handed, released = false): void {
     const lease = this.#lease;
     Object.assign(lease, { handed, released, beat: lease.beat + 1, writtenAtMs: this.#world.time.nowMs });
   }
@@ -309,7 +312,7 @@ class Run {
           const sinceMs = beat === seen.beat ? seen.sinceMs : lookedAtMs + answersMs;
           return this.#look(lookedAtMs + LOOK_MS, { beat, sinceMs });
         }
-        time.at(lookedAtMs + answersMs, () => this.#take(JSON.parse(handed), agoMs, released));
+        time.at(lookedAtMs + answersMs, () => this.#take(JSON.parse(handed()), agoMs, released));
       });
     });
   }
@@ -375,8 +378,9 @@ class Sender {
     this.#pump();
   }
 
-  handOver(): string {
-    return JSON.stringify(handOver(step(this.#state, { type: "tick" }, this.#nowMs)));
+  handOver(): Handed {
+    const [state, nowMs] = [this.#state, this.#nowMs];
+    return () => JSON.stringify(handOver(step(state, { type: "tick" }, nowMs)));
   }
 
   /** Quotes that came before `untilMs`, of the slot that lasts now. */
