@@ -283,15 +283,19 @@ describe("a kill while files are placed", () => {
     ".env": "A=1\n",
     "jobs/symbols.yaml": "name: symbols\n",
   };
-  const program = `
+  const program = (places: readonly string[]): string => `
     import { join } from "node:path";
     const { placeFiles } = await import(${JSON.stringify(pathToFileURL(join(dir, "dist/cli/init/writtenFiles.js")).href)});
-    await placeFiles(new Map(Object.entries(${JSON.stringify(texts)}).map(([name, text]) => [join(process.cwd(), name), text])));`;
+    for (const place of ${JSON.stringify(places)})
+      await placeFiles(new Map(Object.entries(${JSON.stringify(texts)}).map(([name, text]) => [join(place, name), text])));`;
 
   /** Places the files in a process that is killed before its nth step. @returns whether it came to its end */
-  function placed(cwd: string, step: number, links: boolean): boolean {
-    const argv = ["--import", moduleOf(killedBefore(step, links)), "--input-type=module", "--eval", program];
-    const { signal, status, stderr } = spawnSync(process.execPath, argv, { cwd, encoding: "utf8" });
+  function placed(places: readonly string[], step: number, links: boolean): boolean {
+    const argv = [
+      ...["--import", moduleOf(killedBefore(step, links))],
+      ...["--input-type=module", "--eval", program(places)],
+    ];
+    const { signal, status, stderr } = spawnSync(process.execPath, argv, { encoding: "utf8" });
     expect({ stderr, killed: signal === "SIGKILL" }).toEqual({ stderr: "", killed: status !== 0 });
     return status === 0;
   }
@@ -302,9 +306,11 @@ describe("a kill while files are placed", () => {
   ])(
     "at any step, on a file system %s, leaves whole files, .env first, and drafts that the next run takes away",
     (_, links) => {
+      const places: string[] = [];
       for (let step = 1, done = false; !done; step += 1) {
         const cwd = tempDir();
-        done = placed(cwd, step, links);
+        places.push(cwd);
+        done = placed([cwd], step, links);
 
         const left = filesIn(cwd).filter((name) => name in texts);
         expect(left).toEqual(Object.keys(texts).slice(0, left.length).sort());
@@ -316,9 +322,9 @@ describe("a kill while files are placed", () => {
         for (const name of secrets) expect(statSync(join(cwd, name)).mode & 0o077).toBe(0);
 
         for (const name of left) rmSync(join(cwd, name));
-        expect(placed(cwd, Infinity, links)).toBe(true);
-        expect(filesIn(cwd)).toEqual(Object.keys(texts).sort());
       }
+      expect(placed(places, Infinity, links)).toBe(true);
+      for (const cwd of places) expect(filesIn(cwd)).toEqual(Object.keys(texts).sort());
     },
   );
 });
