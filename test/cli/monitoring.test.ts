@@ -7,6 +7,7 @@ import { freshDatabase, type TestDatabase } from "../support/database.ts";
 import { closedPort } from "../support/stubService.ts";
 import { statusAs } from "../web/dashboard.ts";
 import { tempDir } from "../support/tempDir.ts";
+import { until } from "../support/until.ts";
 import { capturedEdges } from "./edges.ts";
 
 const interrupts: (() => Promise<unknown>)[] = [];
@@ -74,14 +75,14 @@ describe("a collection under way", () => {
     const database = await freshDatabase();
     const { get } = await running("start", database);
 
-    let text = "";
-    let values = new Map<string, number>();
-    do ({ text } = await get("/metrics"));
-    while (!(values = valuesOf(text)).get('quotekeeper_rows_total{table="quotes"}'));
+    await until(
+      async () => !!valuesOf((await get("/metrics")).text).get('quotekeeper_rows_total{table="quotes"}'),
+      "a row",
+    );
 
     // What was looked up before the first answer came is looked up anew.
-    ({ text } = await get("/metrics"));
-    values = valuesOf(text);
+    const { text } = await get("/metrics");
+    const values = valuesOf(text);
     const { rows } = await database.pool.query<{ calls: string }>("select count(*) as calls from responses");
     const calls = Number(rows[0]?.calls);
     expect(values.get('quotekeeper_calls_total{account="default",outcome="quotes"}')).toBe(calls);
@@ -130,8 +131,10 @@ describe("a collection under way", () => {
       return Number(rows[0]?.calls);
     };
 
-    let [before, calls] = [0, 0];
-    while (calls === 0 || before !== calls) [before, calls] = [await stored(), await counted()];
+    await until(async () => {
+      const before = await stored();
+      return before > 0 && (await counted()) === before;
+    }, "that all calls are counted");
 
     const { rows } = await database.pool.query<{ name: string }>(
       "select distinct name from responses join accounts a on a.id = account_id",
@@ -164,10 +167,10 @@ describe("a collection under way", () => {
   test("is ready while the database answers, not ready while it is away, and alive all the time", async () => {
     const database = await freshDatabase();
     const { get } = await running("start", database);
-    const ready = await until(get, 200);
+    const ready = await readiness(get, 200);
 
     await database.pool.query(`alter table schema_migrations rename to away`);
-    const notReady = await until(get, 503);
+    const notReady = await readiness(get, 503);
     const alive = await get("/healthz");
     await database.pool.query(`alter table away rename to schema_migrations`);
 
@@ -180,7 +183,7 @@ describe("a collection under way", () => {
       status: 200,
       text: { status: "alive" },
     });
-    await until(get, 200);
+    await readiness(get, 200);
   });
 
   test("keeps its metrics and whether it is ready behind the token, and says without one that it is alive", async () => {
@@ -232,12 +235,12 @@ test("while the database is away the metrics say so, and leave out what only it 
 });
 
 /** The answer of `/readyz` as soon as it has this status. */
-async function until(
+function readiness(
   get: (path: string) => Promise<{ status: number; text: string }>,
   status: number,
 ): Promise<string> {
-  for (;;) {
+  return until(async () => {
     const answer = await get("/readyz");
-    if (answer.status === status) return answer.text;
-  }
+    return answer.status === status && answer.text;
+  }, `the status ${status}`);
 }
