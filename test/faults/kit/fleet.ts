@@ -1,10 +1,9 @@
 /** Several collectors of one archive: each a process with a data directory, a way to the database and a clock of its own. */
-import { execFile } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { promisify } from "node:util";
 import { systemClock } from "../../../src/clock.ts";
 import { type CollectorProcess, startCollector } from "./collector.ts";
+import { pollOnce } from "./poll.ts";
 import { type Proxy, startProxy } from "./proxy.ts";
 import type { World } from "./world.ts";
 
@@ -47,14 +46,9 @@ export class Member {
     this.#process = startCollector(this.#world.bin, this.#env(), root);
   }
 
-  /** One poll of an account by the command of that name, so that it knows which market that is. */
+  /** Polls an account once, so that it knows which market that is. */
   async poll(account: string): Promise<void> {
-    const env = { PATH: process.env["PATH"] ?? "", ...this.#env() };
-    const words = ["poll", "--account", account, "--symbols", "IBM"];
-    await promisify(execFile)(process.execPath, [this.#world.bin, ...words], {
-      env,
-      cwd: dirname(this.dataDir),
-    });
+    await pollOnce(this.#env(), { account, directory: dirname(this.dataDir) });
   }
 
   /** Cuts its way to the database. @param quietly nobody is told: bytes go nowhere */

@@ -2,9 +2,7 @@
  * Accounts share the jobs: their file is broken while they are called, a fourth one comes, one is drained and one is
  * refused in the middle, and both come back.
  */
-import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
-import { promisify } from "node:util";
 import { dirname, join } from "node:path";
 import { wantAccount } from "../../../src/archive/accountRows.ts";
 import { readSegment } from "../../../src/journal/reader.ts";
@@ -13,6 +11,7 @@ import type { Credentials } from "../../../src/quotes-api/oauth/signature.ts";
 import { systemClock } from "../../../src/clock.ts";
 import { accountYaml, credentialsOf, variableOf } from "../../support/accounts.ts";
 import { until } from "../../support/until.ts";
+import { pollOnce } from "../kit/poll.ts";
 import type { SharedService } from "../kit/sharedService.ts";
 import { CREDENTIALS, type World } from "../kit/world.ts";
 import { conclude, type Verdict, watchMemory } from "./verdict.ts";
@@ -53,7 +52,7 @@ export async function shareAccounts(world: World, course: Course): Promise<Verdi
   const write = (...names: string[]): void => writeShared(world, course, names);
   write("main", "second", "third");
   // So that the first slots are known to be of a simulated market, whichever account answers first.
-  await polled(world, "second");
+  await pollOnce(world.env(), { account: "second", directory: dirname(world.dataDir) });
   const collector = world.collect();
   const memory = watchMemory(() => collector);
   const nowMs = (): number => systemClock.now().getTime();
@@ -108,16 +107,6 @@ export async function shareAccounts(world: World, course: Course): Promise<Verdi
   if (course.longestGap !== null && longestGap > course.longestGap)
     violations.push(`a gap of ${longestGap} slots`);
   return { ...verdict, violations: [...verdict.violations, ...violations] };
-}
-
-/** One poll of an account by the command of that name. @throws when it does not bring a quote */
-async function polled({ bin, env, dataDir }: World, account: string): Promise<void> {
-  const settings = { env: { PATH: process.env["PATH"] ?? "", ...env() }, cwd: dirname(dataDir) };
-  await promisify(execFile)(
-    process.execPath,
-    [bin, "poll", "--account", account, "--symbols", "IBM"],
-    settings,
-  );
 }
 
 /** Answers to an account for slots that began within a span, as the journal has them. */
