@@ -2,14 +2,19 @@
 import { afterEach, expect, test } from "@jest/globals";
 import { seeded } from "../../bench/governor/random.ts";
 import { freshDatabase } from "../support/database.ts";
-import { FLEET_LOAD, FLEET_RULES } from "./kit/demands.ts";
+import { FLEET_RULES } from "./kit/demands.ts";
+import type { Load } from "./kit/jobs.ts";
 import { startSharedService } from "./kit/sharedService.ts";
-import { openWorldOn, type World, type WorldOptions } from "./kit/world.ts";
+import { openWorldOn, type World } from "./kit/world.ts";
 import { type FaultName, shareFleet } from "./scenarios/fleet.ts";
-import { upgradeFleet } from "./scenarios/fleetAway.ts";
 import { sharedKeys, sharedSecrets } from "./scenarios/sharedAccounts.ts";
 
 const LIMITS = { limit: 60, windowMs: 6_000 };
+
+/** Little, in a way that calls each account at each slot of four seconds. */
+const LOAD: Load = {
+  ...{ symbols: 100, symbolsEverySeconds: 20, options: 40, optionsEverySeconds: 4, slowSymbols: 0 },
+};
 
 let world: World | null = null;
 afterEach(async () => {
@@ -17,30 +22,19 @@ afterEach(async () => {
   world = null;
 });
 
-async function open(load: WorldOptions["load"] = FLEET_LOAD) {
+test("three collectors under seven faults: each call is its owner's, each answer is stored once, the ledger adds up, and only a kill or a pause loses an answer", async () => {
   const service = await startSharedService(sharedKeys(), { ...LIMITS, rules: FLEET_RULES });
   const { url } = await freshDatabase();
-  const options: WorldOptions = { load, migrated: false, settings: sharedSecrets() };
+  const options = { load: LOAD, migrated: false, settings: sharedSecrets() };
   world = await openWorldOn(url, { ...options, openFeed: async () => service });
-  return { opened: world, service };
-}
+  // Those who lose answers come first: after them none may be lost.
+  const stopping: FaultName[] = ["pause 3", "kill", "pause 20"];
+  const others: FaultName[] = ["silence 3", "refuse", "no database", "each restarted"];
 
-test("three collectors under six faults: each call is its owner's, each answer is stored once, and the ledger adds up", async () => {
-  const { opened, service } = await open();
-  const faults: FaultName[] = ["restart", "pause 3", "kill", "silence 3", "pause 20", "refuse"];
-
-  const verdict = await shareFleet(opened, {
-    ...{ service, ...LIMITS, faults, random: seeded(4), isTimed: false },
+  const verdict = await shareFleet(world, {
+    ...{ service, ...LIMITS, faults: [...stopping, ...others], random: seeded(4), isTimed: false },
   });
 
   expect(verdict).toMatchObject({ violations: [] });
   expect(verdict.figures["takeOvers"]).toBeGreaterThan(0);
-});
-
-test("without the database a fleet goes on, and one after the other ended and started again loses nothing", async () => {
-  const { opened, service } = await open({ symbols: 0, options: 60, optionsEverySeconds: 4, slowSymbols: 0 });
-
-  const verdict = await upgradeFleet(opened, { service, ...LIMITS, awayMs: 3_000, promised: null });
-
-  expect(verdict).toMatchObject({ violations: [], figures: { lostUnderWay: 0 } });
 });

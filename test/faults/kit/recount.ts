@@ -20,7 +20,7 @@ export type Recount = {
   due: number;
   stored: number;
   /** Calls that reached the service and whose answer no journal has. */
-  lost: number;
+  lost: Arrival[];
   /** The most slots in a row at which an instrument was due and not stored. */
   longestGap: number;
   /** Each time that an instrument was not stored at two slots in a row or more; of those at the same slots the first one. */
@@ -95,7 +95,7 @@ export async function recount(
   }
   const violations = findings.slice(0, MOST_FINDINGS);
   if (findings.length > MOST_FINDINGS) violations.push(`${findings.length - MOST_FINDINGS} more`);
-  return { ...totals, gaps, lost: seen.size, violations };
+  return { ...totals, gaps, lost: [...seen.values()], violations };
 }
 
 /** Every step from the one that an instant lies in. */

@@ -51,11 +51,14 @@ const WEIGHTS = {
 /** Is never drawn: with a clock that was moved the ledger alone knows which slots there were. */
 const CLOCK = "clock";
 
+/** Are never drawn: a scenario of its own does both for longer. */
+type Upgrade = "no database" | "each restarted";
+
 /** What a clock may be off by for a while, in ms. */
 const OFFSETS_MS = [60_000, -60_000, 3_600_000, -3_600_000];
 
 /** The name of a fault. Numbers are seconds; the others take what is drawn. */
-export type FaultName = keyof typeof WEIGHTS | typeof CLOCK;
+export type FaultName = keyof typeof WEIGHTS | typeof CLOCK | Upgrade;
 
 /** So many faults as they are drawn. @param random gives numbers from 0 to 1 */
 export function drawFaults(count: number, random: () => number): FaultName[] {
@@ -98,7 +101,7 @@ export async function shareFleet(world: World, course: Course): Promise<Verdict>
       const account = NAMES[Math.floor(random() * NAMES.length)] ?? "main";
       const held = await heldBy(world, member);
       const fromMs = nowMs();
-      await strike(name, { fleet, member, account, service, random });
+      await strike(name, { world, fleet, member, account, service, random });
       struck.push({ name, fromMs, toMs: nowMs() });
       for (const one of fleet.filter(({ process }) => !process.isRunning())) {
         violations.push(`${one.name} ended after ${name}: ${one.process.output().slice(-500)}`);
@@ -187,6 +190,7 @@ export async function allCalled(service: SharedService): Promise<void> {
 }
 
 type Strike = {
+  world: World;
   fleet: readonly Member[];
   member: Member;
   account: string;
@@ -195,7 +199,8 @@ type Strike = {
 };
 
 /** One fault, from its beginning until nothing of it is left but what it has done. */
-async function strike(name: FaultName, { fleet, member, account, service, random }: Strike): Promise<void> {
+async function strike(name: FaultName, striking: Strike): Promise<void> {
+  const { world, fleet, member, account, service, random } = striking;
   const seconds = Number(/\d+/.exec(name)?.[0] ?? 5 + 15 * random());
   const lasts = (): Promise<void> => delay(1_000 * seconds);
   const cut = async (members: readonly Member[], quietly: boolean): Promise<void> => {
@@ -227,6 +232,13 @@ async function strike(name: FaultName, { fleet, member, account, service, random
       return cut(fleet, false);
     case "all silent":
       return cut(fleet, true);
+    case "no database":
+      for (const one of fleet) await one.cut(false);
+      await allCalled(service);
+      for (const one of fleet) await one.restore();
+      return;
+    case "each restarted":
+      return restartEach(world, fleet, service);
     case "restart":
       await member.end();
       return member.start();
@@ -251,6 +263,25 @@ async function strike(name: FaultName, { fleet, member, account, service, random
       await lasts();
       return member.start();
   }
+}
+
+/** Ends and starts them one after the other, as who upgrades a fleet does. */
+export async function restartEach(
+  world: World,
+  fleet: readonly Member[],
+  service: SharedService,
+): Promise<void> {
+  for (const member of fleet) {
+    await member.end();
+    member.start();
+    await until(async () => (await stopped(world)) === 0, "the collector being back");
+    await allCalled(service);
+  }
+}
+
+/** Collectors that have said that they end, and have not come back. */
+async function stopped({ pool }: World): Promise<number> {
+  return (await pool.query("select from collectors where stopped")).rowCount ?? 0;
 }
 
 /** How long each account that a collector had was without calls until another one's first, in ms. */
@@ -317,9 +348,9 @@ export async function concludeFleet(
   const counted = await recount(pool, { journalDirs, jobs: recounted, arrivals, ended });
   const stale = await staleCalls(world, fleet, service.calls());
   const refusals = service.calls().filter(({ status }) => status === 429);
-  const kills = struck.filter(({ name }) => name.startsWith("kill") || name === "old journal").length;
-  const pauses = struck.filter(({ name }) => name.startsWith("pause")).length;
-  const mostLost = (kills + pauses) * CALLS_UNDER_WAY * NAMES.length;
+  const stopping = struck.filter(({ name }) => /^(kill|pause|old journal)/.test(name));
+  const mostLost = stopping.length * CALLS_UNDER_WAY * NAMES.length;
+  const lostSince = counted.lost.filter(({ atMs }) => atMs > (stopping.at(-1)?.toMs ?? 0));
   const gaps =
     said.isTimed && !clockMoved
       ? longGaps(counted.gaps, [...struck, { name: "kill", fromMs: endedFromMs, toMs: ended.toMs }])
@@ -327,7 +358,7 @@ export async function concludeFleet(
   return {
     ...{ scenario: said.scenario, did: said.did },
     figures: {
-      ...{ calls: service.calls().length, refusals: refusals.length, lostUnderWay: counted.lost },
+      ...{ calls: service.calls().length, refusals: refusals.length, lostUnderWay: counted.lost.length },
       ...{ answers: audit.answers, quotes: audit.quotes, slots: counted.slots },
       ...{ due: counted.due, stored: counted.stored, missed: ledger.missed, longestGap: counted.longestGap },
     },
@@ -338,9 +369,10 @@ export async function concludeFleet(
       ...counted.violations,
       ...stale,
       ...gaps,
-      ...(counted.lost > mostLost
-        ? [`${counted.lost} answers are in no journal, more than were under way`]
+      ...(counted.lost.length > mostLost
+        ? [`${counted.lost.length} answers are in no journal, more than were under way`]
         : []),
+      ...lostSince.map(({ id }) => `${id} is in no journal, and nobody was killed or paused after it`),
     ],
   };
 }

@@ -1,10 +1,9 @@
 /** A fleet whose database is away, and whose collectors are then ended and started again, one after the other. */
 import { setTimeout as delay } from "node:timers/promises";
 import { systemClock } from "../../../src/clock.ts";
-import { until } from "../../support/until.ts";
 import type { SharedService } from "../kit/sharedService.ts";
 import type { World } from "../kit/world.ts";
-import { allCalled, beginFleet, concludeFleet, openedFleet } from "./fleet.ts";
+import { allCalled, beginFleet, concludeFleet, openedFleet, restartEach } from "./fleet.ts";
 import { NAMES } from "./sharedAccounts.ts";
 import type { Verdict } from "./verdict.ts";
 
@@ -51,12 +50,7 @@ export async function upgradeFleet(world: World, course: Course): Promise<Verdic
       violations.push(`${figures["usedAwayPercent"]} % of the budget was used while the database was away`);
     for (const member of fleet) await member.restore();
     await allCalled(service);
-    for (const member of fleet) {
-      await member.end();
-      member.start();
-      await until(async () => (await stopped(world)) === 0, "the collector being back");
-      await allCalled(service);
-    }
+    await restartEach(world, fleet, service);
   } catch (error) {
     await Promise.all(fleet.map(({ process }) => process.kill()));
     throw error;
@@ -71,9 +65,4 @@ export async function upgradeFleet(world: World, course: Course): Promise<Verdic
     figures: { ...figures, ...verdict.figures },
     violations: [...violations, ...verdict.violations],
   };
-}
-
-/** Collectors that have said that they end, and have not come back. */
-async function stopped({ pool }: World): Promise<number> {
-  return (await pool.query("select from collectors where stopped")).rowCount ?? 0;
 }
