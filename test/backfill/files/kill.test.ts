@@ -12,10 +12,15 @@ import { rowsOf, saved } from "../xml/saved.ts";
 
 /** Enough for five batches: while one waits at the gate, the next one is journaled, and both are loaded together then. */
 const [PIECES, ANSWERS] = [70, 800];
-const ROWS = PIECES * 1_000;
+
+/** Rows of a piece, which ends before so many empty lines. */
+const PIECE_ROWS = 50;
+const EMPTY = "\n".repeat(1_000);
+const ROWS = PIECES * PIECE_ROWS;
 
 test("an import that is killed twice while a CSV file comes in has every row once, and its report is of all runs", async () => {
-  const given = files(`${HEADER}\n${series(ROWS)}`);
+  const pieces = Array.from({ length: PIECES }, (_, piece) => series(PIECE_ROWS, piece * PIECE_ROWS));
+  const given = files(`${HEADER}\n${pieces.join(EMPTY)}`);
 
   const last = await killedTwice(["--csv", given.file, "--map", given.map]);
 
