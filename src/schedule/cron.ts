@@ -8,7 +8,7 @@ import { QuotekeeperError } from "../errors.ts";
 
 /** A cron expression, taken apart. */
 type CronTimes = {
-  /** Times of day it names, ms after midnight on the wall, in any order. */
+  /** Times of day it names, ms after midnight on the wall, ascending, each once. */
   timesOfDayMs: readonly number[];
   /** Whether every hour is named: the expression then means elapsed time rather than hours on the wall. */
   everyHour: boolean;
@@ -31,7 +31,8 @@ export function validateCron(expression: string): string | null {
 export function readCron(expression: string): CronTimes {
   const problem = validateCron(expression);
   if (problem !== null) throw new QuotekeeperError("SCHEDULE_INVALID", `cron "${expression}": ${problem}`);
-  const { second, minute, hour } = parse(expression);
+  const named = parse(expression);
+  const [hour, minute, second] = [ascending(named.hour), ascending(named.minute), ascending(named.second)];
   const timesOfDayMs = hour.flatMap((h) =>
     minute.flatMap((m) => second.map((s) => ((h * 60 + m) * 60 + s) * 1_000)),
   );
@@ -39,10 +40,14 @@ export function readCron(expression: string): CronTimes {
   const matches = wallClockMatcher(expression);
   return {
     timesOfDayMs,
-    everyHour: new Set(hour).size === 24,
+    everyHour: hour.length === 24,
     subMinute: second.some((s) => s !== 0),
     namesDate: (date) => matches(new Date(date.toZonedDateTime("UTC").epochMilliseconds + first)),
   };
+}
+
+function ascending(values: readonly number[]): number[] {
+  return [...new Set(values)].sort((a, b) => a - b);
 }
 
 /**

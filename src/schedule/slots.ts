@@ -30,6 +30,8 @@ export type Schedule = {
 /** How far `next` looks: past any holiday, and past a year, so that a yearly slot is found. */
 const NEXT_HORIZON_DAYS = 400;
 
+const DAY_MS = 86_400_000;
+
 /** Days whose slots are kept: a tick asks for the same one or two over and over. */
 const KEPT_DAYS = 4;
 
@@ -58,12 +60,9 @@ export function createSchedule({
     if (!namesDate(date)) return [];
     const day = localDate(date, timezone);
     if (day.stretches.length === 0) return [];
-    const due = timesOfDayMs.flatMap((time) => {
-      const instants = instantsOf(day, time);
-      if (everyHour) return instants;
-      return instants[0] ?? shiftedInstant(day, time);
-    });
-    return ascendingOnce(due).filter((at) => calendar.isOpenFor(session, new Date(at)));
+    return instantsOn(day, { timesOfDayMs, everyHour }).filter((at) =>
+      calendar.isOpenFor(session, new Date(at)),
+    );
   });
 
   return {
@@ -117,7 +116,7 @@ function dateReader(timezone: string): (at: Date) => Temporal.PlainDate {
 }
 
 /** Ascending and each once: a shifted slot may meet a regular one, and comes out of order. */
-function ascendingOnce(instants: number[]): number[] {
+function ascendingOnce(instants: readonly number[]): number[] {
   return [...new Set(instants)].sort((a, b) => a - b);
 }
 
@@ -158,6 +157,29 @@ function localDate(date: Temporal.PlainDate, timezone: string): LocalDate {
   return { midnightMs, stretches, standardOffsetMs: Math.min(...offsets) };
 }
 
+/** All instants of a date that its times of day stand for, ascending. @param times.timesOfDayMs ascending */
+function instantsOn(
+  day: LocalDate,
+  { timesOfDayMs, everyHour }: { timesOfDayMs: readonly number[]; everyHour: boolean },
+): number[] {
+  const offsetMs = onlyOffset(day);
+  // A schedule of seconds has 86,400 of them, and nearly every day is such a one.
+  if (offsetMs !== null) return timesOfDayMs.map((time) => day.midnightMs + time - offsetMs);
+  const due = timesOfDayMs.flatMap((time) => {
+    const instants = instantsOf(day, time);
+    if (everyHour) return instants;
+    return instants[0] ?? shiftedInstant(day, time);
+  });
+  return ascendingOnce(due);
+}
+
+/** The offset of a date on which no clock is changed, so that it has each time of day once; null for another. */
+function onlyOffset({ midnightMs, stretches: [first, ...others] }: LocalDate): number | null {
+  if (!first || others.length > 0) return null;
+  const { fromMs, toMs, offsetMs } = first;
+  return fromMs === midnightMs - offsetMs && toMs - fromMs >= DAY_MS ? offsetMs : null;
+}
+
 /**
  * The instants (epoch ms UTC, ascending) at which clocks show `timeOfDayMs` on that date. A time inside the gap of
  * spring gives none.
@@ -189,8 +211,6 @@ export type JobSchedule = Schedule & {
 
 /** A job and when it is due. */
 export type ScheduledJob = { job: Job; schedule: JobSchedule };
-
-const DAY_MS = 86_400_000;
 
 /** How far back a slot that still lasts is looked for, in steps: most slots are young. */
 const LOOK_BACK_DAYS = [1 / 24, 1, 8, NEXT_HORIZON_DAYS];
