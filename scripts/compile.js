@@ -17,14 +17,12 @@ const PROGRAM = ["cli/main", "archive/stretchThread", "run/planThread"];
 /**
  * @param root the checkout
  * @param target gets `cli/main.js` and what belongs to it
- * @param more other entries, for tests
+ * @param entries what is compiled, as paths below src/ without their ending; tests have some of its modules alone
  * @throws on a syntax error, and as `node:fs` does
  */
-export async function compile(root, target, more = []) {
+export async function compile(root, target, entries = PROGRAM) {
   const bundle = await rolldown({
-    input: Object.fromEntries(
-      [...PROGRAM, ...more].map((entry) => [entry, join(root, "src", `${entry}.ts`)]),
-    ),
+    input: Object.fromEntries(entries.map((entry) => [entry, join(root, "src", `${entry}.ts`)])),
     platform: "node",
     // pg looks for it, and does without. DuckDB is an optional package, which brings machine code.
     external: [/^node:/, "pg-native", "@duckdb/node-api"],
@@ -59,6 +57,6 @@ function licences(modules) {
 
 const self = fileURLToPath(import.meta.url);
 if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === self) {
-  const [target, ...more] = process.argv.slice(2);
-  await compile(dirname(dirname(self)), target, more);
+  const [target, ...entries] = process.argv.slice(2);
+  await compile(dirname(dirname(self)), target, entries.length > 0 ? entries : PROGRAM);
 }

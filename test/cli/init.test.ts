@@ -10,7 +10,7 @@ import { parse } from "yaml";
 import { runProgram } from "../../src/cli/program.ts";
 import { loadConfig } from "../../src/config/loadEnvironment.ts";
 import { readJobs } from "../../src/schedule/readJobs.ts";
-import { compileProgram } from "../support/compileProgram.ts";
+import { compileModules, compileProgram } from "../support/compileProgram.ts";
 import { freshDatabase } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { capturedEdges, type Outcome } from "./edges.ts";
@@ -278,7 +278,7 @@ describe("without a terminal", () => {
 
 describe("a kill while files are placed", () => {
   const dir = tempDir();
-  compileProgram(dir, ["cli/init/writtenFiles"]);
+  compileModules(dir, "cli/init/writtenFiles");
   const texts = {
     ".env": "A=1\n",
     "jobs/symbols.yaml": "name: symbols\n",

@@ -7,16 +7,14 @@ import { fileURLToPath } from "node:url";
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 /**
- * Compiles into `dir`. A run of the tests compiles the program itself once, and copies it.
+ * Compiles into `dir`. A run of the tests compiles the program once, and copies it.
  *
- * @param entries further modules that are to be there, as paths below src/ without their ending
  * @returns the path of `bin/quotekeeper.js` there
  */
-export function compileProgram(dir: string, entries: readonly string[] = []): string {
+export function compileProgram(dir: string): string {
   const once = process.env["TEST_PROGRAM"];
-  if (once !== undefined && entries.length === 0)
-    cpSync(compiledOnce(once), join(dir, "dist"), { recursive: true });
-  else compileInto(join(dir, "dist"), entries);
+  if (once === undefined) compileInto(join(dir, "dist"));
+  else cpSync(compiledOnce(once), join(dir, "dist"), { recursive: true });
   // The dashboard's page is taken as it was last built.
   if (existsSync(join(ROOT, "dist", "dashboard")))
     cpSync(join(ROOT, "dist", "dashboard"), join(dir, "dist", "dashboard"), { recursive: true });
@@ -27,7 +25,13 @@ export function compileProgram(dir: string, entries: readonly string[] = []): st
   return join(dir, "bin", "quotekeeper.js");
 }
 
-function compileInto(target: string, entries: readonly string[]): void {
+/** Compiles some of its modules alone, given as paths below src/ without their ending, into `dist` of `dir`. */
+export function compileModules(dir: string, ...entries: string[]): void {
+  compileInto(join(dir, "dist"), entries);
+  cpSync(join(ROOT, "package.json"), join(dir, "package.json"));
+}
+
+function compileInto(target: string, entries: readonly string[] = []): void {
   execFileSync(process.execPath, [join(ROOT, "scripts", "compile.js"), target, ...entries]);
 }
 
@@ -35,7 +39,7 @@ function compileInto(target: string, entries: readonly string[]): void {
 function compiledOnce(target: string): string {
   if (existsSync(target)) return target;
   const draft = `${target}.${process.pid}`;
-  compileInto(draft, []);
+  compileInto(draft);
   try {
     renameSync(draft, target);
   } catch (error) {

@@ -8,7 +8,7 @@ import { afterAll, afterEach, describe, expect, test } from "@jest/globals";
 import { type DataDirLock, lockDataDir, type Self, talkToCollector } from "../../../src/run/beside/lock.ts";
 import { type Clock, systemClock } from "../../../src/clock.ts";
 import { createTestClock } from "../../support/clock.ts";
-import { compileProgram } from "../../support/compileProgram.ts";
+import { compileModules } from "../../support/compileProgram.ts";
 import { tempDir } from "../../support/tempDir.ts";
 
 const HERE: Self = { pid: 4711, host: "quotes-1", kernel: "0123abcd" };
@@ -257,7 +257,7 @@ function contenders(program: string, dataDir: string) {
 
 test("of twenty contenders at once exactly one holds the lock, the others name it; killed, another takes it at once", async () => {
   const root = tempDir();
-  compileProgram(root, ["run/beside/lock", "clock"]);
+  compileModules(root, "run/beside/lock", "clock");
   const dataDir = tempDir();
   let processes = Array.from({ length: 10 }, () => contenders(root, dataDir));
   await Promise.all(processes.map(({ ready }) => ready));
