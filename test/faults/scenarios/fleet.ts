@@ -143,7 +143,8 @@ export async function openedFleet(
   writeShared(world, limits, NAMES);
   const fleet = await openFleetOf(world, MEMBERS);
   // So that the first slots are known to be of a simulated market, whichever account answers first.
-  await Promise.all(fleet.map((member) => member.poll("main")));
+  // One after the other: two polls of one account may answer in the same instant, and then one quote is the other's.
+  for (const member of fleet) await member.poll("main");
   return fleet;
 }
 
