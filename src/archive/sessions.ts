@@ -2,7 +2,6 @@
 import { and, between, sql } from "drizzle-orm";
 import type pg from "pg";
 import { createCalendar } from "../market/calendar/tradingCalendar.ts";
-import { remembered } from "../remembered.ts";
 import { sessions } from "./schema.ts";
 import { tablesOn, upsertAll } from "./tableRows.ts";
 import { isOnCitus } from "./tiers/citus.ts";
@@ -43,17 +42,13 @@ export async function ensureSessions(client: pg.ClientBase, years: readonly numb
   for (const { year } of rows) await writeYear(client, year);
 }
 
-const rowsOfYear = remembered(2 * YEARS_AROUND + 1, (year: number) =>
-  calendar.sessions(`${year}-01-01`, `${year}-12-31`).map(({ date, kind, reason, ...at }) => ({
-    ...{ date, kind, reason, preAt: at.pre.toISOString(), openAt: at.open.toISOString() },
-    ...{ closeAt: at.close.toISOString(), postAt: at.post.toISOString() },
-  })),
-);
-
 async function writeYear(client: pg.ClientBase, year: number): Promise<void> {
   if (year < FIRST_YEAR) return;
   const [from, to] = [`${year}-01-01`, `${year}-12-31`];
-  const given = rowsOfYear(year);
+  const given = calendar.sessions(from, to).map(({ date, kind, reason, ...at }) => ({
+    ...{ date, kind, reason, preAt: at.pre.toISOString(), openAt: at.open.toISOString() },
+    ...{ closeAt: at.close.toISOString(), postAt: at.post.toISOString() },
+  }));
   const dates = given.map(({ date }) => date);
   const before = (await isOnCitus(client)) ? await readHours(client, from, to) : null;
   await tablesOn(client)

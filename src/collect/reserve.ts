@@ -13,7 +13,6 @@ import type { OwnerOf } from "../accounts/shares.ts";
 import { type PlannedCall, planCalls } from "./callPlan.ts";
 import { instantFromDate } from "../clock.ts";
 import { contractDate } from "../market/expirations.ts";
-import { remembered } from "../remembered.ts";
 
 /** All calls that fall due at one instant, epoch ms. */
 export type SlotCost = { atMs: number; calls: number };
@@ -26,8 +25,6 @@ export const LOOK_AHEAD_WINDOWS = 16;
  * retry and for the call that its governor keeps unsent beside a second client.
  */
 const SPARE_CALLS = 3;
-
-const HOUR_MS = 3_600_000;
 
 /** The slots whose cost is asked for, and of whose calls. */
 type Costed = {
@@ -53,11 +50,9 @@ export function slotCosts(
       else bySlot.set(slot.getTime(), [job]);
     }
   });
-  // It changes at a full hour; a schedule of seconds has 100,000 slots in the days that a sweep looks ahead.
-  const dateIn = remembered(1, (hour: number) => contractDate(new Date(hour * HOUR_MS)));
   const known = new Map<string, number>();
   const costOf = (jobs: readonly number[], at: Date): number => {
-    const today = dateIn(Math.floor(at.getTime() / HOUR_MS));
+    const today = contractDate(at);
     const key = `${today} ${jobs.join()}`;
     const calls =
       known.get(key) ??

@@ -2,6 +2,7 @@
  * On which dates listed options expire.
  */
 import { Temporal } from "temporal-polyfill";
+import { remembered } from "../remembered.ts";
 import type { Calendar } from "./calendar/tradingCalendar.ts";
 import { DAY, EXCHANGE_ZONE, nthWeekday } from "./calendar/dates.ts";
 
@@ -72,10 +73,17 @@ const EXPIRES_AT_HOUR = 16;
  * what expires on a date is over.
  */
 export function contractDate(at: Date): string {
-  const there = Temporal.Instant.fromEpochMilliseconds(at.getTime()).toZonedDateTimeISO(EXCHANGE_ZONE);
+  return contractDateOfHour(Math.floor(at.getTime() / HOUR_MS));
+}
+
+const HOUR_MS = 3_600_000;
+
+/** By hours since the epoch, at which alone it changes: a sweep asks for each slot of days ahead. */
+const contractDateOfHour = remembered(8, (hour: number): string => {
+  const there = Temporal.Instant.fromEpochMilliseconds(hour * HOUR_MS).toZonedDateTimeISO(EXCHANGE_ZONE);
   const date = there.toPlainDate();
   return (there.hour >= EXPIRES_AT_HOUR ? date.add({ days: 1 }) : date).toString();
-}
+});
 
 function lastSessionUpTo(friday: Temporal.PlainDate, calendar: Calendar): string {
   let date = friday;

@@ -32,7 +32,9 @@ export function readCron(expression: string): CronTimes {
   const problem = validateCron(expression);
   if (problem !== null) throw new QuotekeeperError("SCHEDULE_INVALID", `cron "${expression}": ${problem}`);
   const named = parse(expression);
-  const [hour, minute, second] = [ascending(named.hour), ascending(named.minute), ascending(named.second)];
+  const hour = ascendingOnce(named.hour);
+  const minute = ascendingOnce(named.minute);
+  const second = ascendingOnce(named.second);
   const timesOfDayMs = hour.flatMap((h) =>
     minute.flatMap((m) => second.map((s) => ((h * 60 + m) * 60 + s) * 1_000)),
   );
@@ -46,7 +48,8 @@ export function readCron(expression: string): CronTimes {
   };
 }
 
-function ascending(values: readonly number[]): number[] {
+/** Numbers in their order, each once. */
+export function ascendingOnce(values: readonly number[]): number[] {
   return [...new Set(values)].sort((a, b) => a - b);
 }
 

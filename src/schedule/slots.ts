@@ -13,7 +13,7 @@ import { Temporal } from "temporal-polyfill";
 import { QuotekeeperError } from "../errors.ts";
 import { remembered } from "../remembered.ts";
 import type { Calendar, WantedSession } from "../market/calendar/tradingCalendar.ts";
-import { readCron } from "./cron.ts";
+import { ascendingOnce, readCron } from "./cron.ts";
 import type { Job } from "./readJobs.ts";
 import { exchangeDate, stretchesBetween } from "../market/calendar/dates.ts";
 
@@ -29,8 +29,6 @@ export type Schedule = {
 
 /** How far `next` looks: past any holiday, and past a year, so that a yearly slot is found. */
 const NEXT_HORIZON_DAYS = 400;
-
-const DAY_MS = 86_400_000;
 
 /** Days whose slots are kept: a tick asks for the same one or two over and over. */
 const KEPT_DAYS = 4;
@@ -115,11 +113,6 @@ function dateReader(timezone: string): (at: Date) => Temporal.PlainDate {
   return read;
 }
 
-/** Ascending and each once: a shifted slot may meet a regular one, and comes out of order. */
-function ascendingOnce(instants: readonly number[]): number[] {
-  return [...new Set(instants)].sort((a, b) => a - b);
-}
-
 const itself = (ms: number): number => ms;
 
 /** Index of the first element later than `ms` in a list whose elements ascend by `msOf`. */
@@ -157,38 +150,24 @@ function localDate(date: Temporal.PlainDate, timezone: string): LocalDate {
   return { midnightMs, stretches, standardOffsetMs: Math.min(...offsets) };
 }
 
-/** All instants of a date that its times of day stand for, ascending. @param times.timesOfDayMs ascending */
+/** All instants of a date that its times of day stand for, ascending and each once. @param times.timesOfDayMs ascending */
 function instantsOn(
   day: LocalDate,
   { timesOfDayMs, everyHour }: { timesOfDayMs: readonly number[]; everyHour: boolean },
 ): number[] {
-  const offsetMs = onlyOffset(day);
-  // A schedule of seconds has 86,400 of them, and nearly every day is such a one.
-  if (offsetMs !== null) return timesOfDayMs.map((time) => day.midnightMs + time - offsetMs);
-  const due = timesOfDayMs.flatMap((time) => {
-    const instants = instantsOf(day, time);
-    if (everyHour) return instants;
-    return instants[0] ?? shiftedInstant(day, time);
-  });
-  return ascendingOnce(due);
-}
-
-/** The offset of a date on which no clock is changed, so that it has each time of day once; null for another. */
-function onlyOffset({ midnightMs, stretches: [first, ...others] }: LocalDate): number | null {
-  if (!first || others.length > 0) return null;
-  const { fromMs, toMs, offsetMs } = first;
-  return fromMs === midnightMs - offsetMs && toMs - fromMs >= DAY_MS ? offsetMs : null;
+  if (everyHour) return instantsOf(day, timesOfDayMs);
+  // A shifted slot may meet a regular one, and comes out of order.
+  return ascendingOnce(timesOfDayMs.map((time) => instantsOf(day, [time])[0] ?? shiftedInstant(day, time)));
 }
 
 /**
- * The instants (epoch ms UTC, ascending) at which clocks show `timeOfDayMs` on that date. A time inside the gap of
- * spring gives none.
+ * The instants (epoch ms UTC, ascending) at which clocks show these times of day, themselves ascending, on that date. A time
+ * inside the gap of spring gives none, one in the hour of autumn that comes twice gives two.
  */
-function instantsOf({ midnightMs, stretches }: LocalDate, timeOfDayMs: number): number[] {
-  return stretches.flatMap(({ fromMs, toMs, offsetMs }) => {
-    const at = midnightMs + timeOfDayMs - offsetMs;
-    return at >= fromMs && at < toMs ? [at] : [];
-  });
+function instantsOf({ midnightMs, stretches }: LocalDate, timesOfDayMs: readonly number[]): number[] {
+  return stretches.flatMap(({ fromMs, toMs, offsetMs }) =>
+    timesOfDayMs.map((time) => midnightMs + time - offsetMs).filter((at) => at >= fromMs && at < toMs),
+  );
 }
 
 /** The instant for a time inside the gap of spring, counted on as if clocks had not changed: 02:30 becomes 03:30. */
@@ -211,6 +190,8 @@ export type JobSchedule = Schedule & {
 
 /** A job and when it is due. */
 export type ScheduledJob = { job: Job; schedule: JobSchedule };
+
+const DAY_MS = 86_400_000;
 
 /** How far back a slot that still lasts is looked for, in steps: most slots are young. */
 const LOOK_BACK_DAYS = [1 / 24, 1, 8, NEXT_HORIZON_DAYS];

@@ -2,7 +2,7 @@
 import { afterEach, expect, test } from "@jest/globals";
 import { seeded } from "../../bench/governor/random.ts";
 import { freshDatabase } from "../support/database.ts";
-import { FLEET_RULES } from "./kit/demands.ts";
+import { FLEET_LOAD, FLEET_RULES } from "./kit/demands.ts";
 import type { Load } from "./kit/jobs.ts";
 import { startSharedService } from "./kit/sharedService.ts";
 import { openWorldOn, type World } from "./kit/world.ts";
@@ -12,9 +12,7 @@ import { sharedKeys, sharedSecrets } from "./scenarios/sharedAccounts.ts";
 const LIMITS = { limit: 60, windowMs: 6_000 };
 
 /** Little, in a way that calls each account at each slot of four seconds. */
-const LOAD: Load = {
-  ...{ symbols: 100, symbolsEverySeconds: 20, options: 40, optionsEverySeconds: 4, slowSymbols: 0 },
-};
+const LOAD: Load = { ...FLEET_LOAD, symbols: 100 };
 
 let world: World | null = null;
 afterEach(async () => {

@@ -24,18 +24,9 @@ export async function followOwnRows(pool: pg.Pool): Promise<void> {
 
 /** What a load writes to, and who held an account; what refers to another table comes before it. */
 const WRITTEN = [
-  ...[
-    "responses",
-    "quotes",
-    "extended_quotes",
-    "dividends",
-    "dead_letters",
-    "misses",
-    "fills",
-    "slots",
-    "open_slots",
-  ],
-  ...["due_sets", "lease_history", "late_days", "journal_positions", "session_bars", "instruments"],
+  ...["responses", "quotes", "extended_quotes", "dividends", "dead_letters"],
+  ...["misses", "fills", "slots", "open_slots", "due_sets"],
+  ...["lease_history", "late_days", "journal_positions", "session_bars", "instruments"],
   // The first is there from the beginning.
   "accounts where id > 1",
 ];

@@ -90,11 +90,7 @@ function firstStaying(state: GovernorState, atMs: number): number {
 }
 
 function countFromEnd(calls: readonly FinishedCall[], holds: (call: FinishedCall) => boolean): number {
-  let count = 0;
-  for (let at = calls.length - 1; at >= 0; at -= 1) {
-    const call = calls[at];
-    if (call === undefined || !holds(call)) break;
-    count += 1;
-  }
-  return count;
+  let from = calls.length;
+  while (from > 0 && holds(calls[from - 1] as FinishedCall)) from -= 1;
+  return calls.length - from;
 }

@@ -20,13 +20,13 @@ import { createServer, type Server } from "node:net";
 import { hostname } from "node:os";
 import { dirname, join } from "node:path";
 import { z } from "zod";
-import { processInWords } from "../../archive/collectorProcess.ts";
 import { socketDir } from "../../archive/embedded/socketDir.ts";
 import { cachesOf } from "../../archive/embedded/reachable.ts";
 import { atMost, type Clock } from "../../clock.ts";
 import { QuotekeeperError } from "../../errors.ts";
 import { ensureDataDir, unwritable } from "../../journal/dataDir.ts";
 import { errnoOf } from "../../journal/fs.ts";
+import { exchangeTime } from "../../market/calendar/dates.ts";
 import { inNewYork } from "../durations.ts";
 import { type Talk, talkOver, talkTo } from "./lines.ts";
 
@@ -374,6 +374,19 @@ function goesFirst(one: Run, other: Run): boolean {
 
 function alreadyRunning(dataDir: string, holder: Answer, { code, done }: LockedWork): QuotekeeperError {
   return new QuotekeeperError(code, `${dataDir} is ${done} by ${processInWords(holder)}`);
+}
+
+/** `process 4711 on quotes-1 since 2026-11-22 00:49 New York`. */
+function processInWords({ pid, host, since }: Answer): string {
+  return `process ${pid} on ${host} since ${minuteOf(since)} New York`;
+}
+
+/** `2026-11-22 00:49`, the exchange's time. What is no time, for anybody may answer, is shown as it is. */
+function minuteOf(since: string): string {
+  const at = new Date(since);
+  return Number.isNaN(at.getTime())
+    ? since.slice(0, 40)
+    : exchangeTime(at).slice(0, "2026-11-22 00:49".length);
 }
 
 function mayRunElsewhere(file: string, { who }: LockedWork): string {

@@ -1,4 +1,4 @@
-/** `quotekeeper poll` within this process, which costs a fraction of one of its own. */
+/** `quotekeeper poll` within this process, which costs a fraction of one of its own; without jest, as fault runs go. */
 import { runProgram } from "../../../src/cli/program.ts";
 import { processEdges, type Sink } from "../../../src/run/edges.ts";
 

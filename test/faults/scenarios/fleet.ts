@@ -204,9 +204,9 @@ async function strike(name: FaultName, striking: Strike): Promise<void> {
   const { world, fleet, member, account, service, random } = striking;
   const seconds = Number(/\d+/.exec(name)?.[0] ?? 5 + 15 * random());
   const lasts = (): Promise<void> => delay(1_000 * seconds);
-  const cut = async (members: readonly Member[], quietly: boolean): Promise<void> => {
+  const cut = async (members: readonly Member[], quietly: boolean, meanwhile = lasts): Promise<void> => {
     for (const one of members) await one.cut(quietly);
-    await lasts();
+    await meanwhile();
     for (const one of members) await one.restore();
   };
   switch (name) {
@@ -234,10 +234,7 @@ async function strike(name: FaultName, striking: Strike): Promise<void> {
     case "all silent":
       return cut(fleet, true);
     case "no database":
-      for (const one of fleet) await one.cut(false);
-      await allCalled(service);
-      for (const one of fleet) await one.restore();
-      return;
+      return cut(fleet, false, () => allCalled(service));
     case "each restarted":
       return restartEach(world, fleet, service);
     case "restart":

@@ -18,9 +18,7 @@ export default class WaitingFirst extends Sequencer {
     const sorted = super.sort(tests);
     const waiting = sorted.filter(({ path }) => WAITING.test(path));
     const others = sorted.filter(({ path }) => !WAITING.test(path));
-    return [
-      ...[...waiting.slice(0, AT_ONCE), ...others.slice(0, MEANWHILE)],
-      ...[...waiting.slice(AT_ONCE), ...others.slice(MEANWHILE)],
-    ];
+    const begun = [...waiting.splice(0, AT_ONCE), ...others.splice(0, MEANWHILE)];
+    return [...begun, ...waiting, ...others];
   }
 }

@@ -88,8 +88,7 @@ export class Chart {
       pointAt(point && logical !== undefined ? this.#within(logical) : null),
     );
     this.#chart.timeScale().subscribeVisibleLogicalRangeChange((seen) => {
-      // Rounded: a bar reaches half a place to both sides, and one that is cut off by the edge is in view.
-      const place = seen && this.#within(Math.round(seen.from));
+      const place = seen && this.#within(seen.from);
       if (place !== null) beginAt(place);
     });
     this.repaint();
@@ -136,7 +135,7 @@ export class Chart {
   async save(): Promise<void> {
     const drawing = this.#drawn;
     const seen = this.#chart.timeScale().getVisibleLogicalRange();
-    const [from, to] = [this.#within(Math.round(seen?.from ?? 0)), this.#within(Math.round(seen?.to ?? 0))];
+    const [from, to] = [this.#within(seen?.from ?? 0), this.#within(seen?.to ?? 0)];
     if (!drawing || from === null || to === null) return;
     const caption = captionOf(drawing, { from, to });
     const canvas = this.#chart.takeScreenshot(true, false);
@@ -145,8 +144,10 @@ export class Chart {
     await download(pictureOf(canvas, caption, { colors, font: FONT, ratio }), caption.file);
   }
 
+  /** The bar at a place: each reaches half a place to both sides, so that one which the edge cuts off is in view. */
   #within(place: number): number | null {
-    return this.#places.length === 0 ? null : Math.max(0, Math.min(this.#places.length - 1, place));
+    const { length } = this.#places;
+    return length === 0 ? null : Math.max(0, Math.min(length - 1, Math.round(place)));
   }
 
   #draw(drawing: Drawing, colors: ChartColors): void {
