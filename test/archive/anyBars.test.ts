@@ -2,9 +2,12 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type pg from "pg";
+import { handOnDatabases } from "../support/database.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { archive, see, type Seen } from "../support/observations.ts";
 import { runs } from "../support/runs.ts";
+
+handOnDatabases();
 
 const FROM = "2026-11-17 00:00 America/New_York";
 const TO = "2026-11-28 00:00 America/New_York";

@@ -4,6 +4,7 @@ import { loadAll } from "../../src/archive/loader.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import type { DividendData } from "../../src/quotes-api/document.ts";
 import { run } from "../cli/edges.ts";
+import { handOnDatabases } from "../support/database.ts";
 import { countWaiting, rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
 import { poolOn } from "../support/database.ts";
@@ -12,6 +13,8 @@ import { loadingWorld } from "../support/loading.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { until } from "../support/until.ts";
 import { answerXml, equityXml } from "../support/xml.ts";
+
+handOnDatabases();
 
 /** What is said at one second after the other: a change, a change back, and the same again. */
 const SAID = ["0.24", "0.26", "0.240", "0.24"];

@@ -1,10 +1,13 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
+import { handOnDatabases } from "../support/database.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { answerRecord, at } from "../support/journal.ts";
 import { loadingWorld } from "../support/loading.ts";
 import { decimal } from "../support/secondOpinion.ts";
 import { answerXml, equityXml } from "../support/xml.ts";
+
+handOnDatabases();
 
 /** Loads one answer for each text, each in every decimal field, and gives back what the database holds of it. */
 async function stored(texts: readonly string[]): Promise<Record<string, string | null>[]> {

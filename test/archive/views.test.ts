@@ -1,7 +1,10 @@
 import { describe, expect, test } from "@jest/globals";
 import type pg from "pg";
+import { handOnDatabases } from "../support/database.ts";
 import { contentOf, rowsOfQuery } from "../support/archive.ts";
 import { archive, see, type Seen } from "../support/observations.ts";
+
+handOnDatabases();
 
 const bars = (pool: pg.Pool, width: string, where = "true") =>
   rowsOfQuery(

@@ -7,11 +7,13 @@ import { EXPORT_TABLES, type ExportTable, readColumns } from "../../src/archive/
 import type { Manifest } from "../../src/export/manifest.ts";
 import { run } from "../cli/edges.ts";
 import { rowsOfQuery } from "../support/archive.ts";
-import { freshDatabase } from "../support/database.ts";
+import { handOnDatabases, freshDatabase } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { duckdbRows } from "./duckdb.ts";
 import { exportableArchive } from "./world.ts";
 import { unlessOnCitus } from "../support/unlessOnCitus.ts";
+
+handOnDatabases();
 
 const archive = await exportableArchive();
 

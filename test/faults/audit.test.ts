@@ -1,7 +1,7 @@
 /** That the audit finds what it is there to find: an audit that is blind proves nothing. */
 import { expect, test } from "@jest/globals";
 import { keepAccounts } from "../../src/archive/accountRows.ts";
-import { freshDatabase } from "../support/database.ts";
+import { handOnDatabases, freshDatabase } from "../support/database.ts";
 import { answerRecord, at } from "../support/journal.ts";
 import { loadingWorld } from "../support/loading.ts";
 import { answerXml, equityXml } from "../support/xml.ts";
@@ -9,6 +9,8 @@ import { Auditor } from "./kit/audit.ts";
 import { auditFleet } from "./kit/fleetAudit.ts";
 import { auditLedger } from "./kit/ledgerAudit.ts";
 import { staleCalls } from "./scenarios/fleet.ts";
+
+handOnDatabases();
 
 const DIVIDEND = { dividend: { amt: "0.31", exdate: "2026-08-12T00:00:00-04:00", yield: "2.02" } };
 

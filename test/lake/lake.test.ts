@@ -10,9 +10,11 @@ import { run } from "../cli/edges.ts";
 import { duckdbRows } from "../export/duckdb.ts";
 import { exportableArchive } from "../export/world.ts";
 import { rowsOfQuery } from "../support/archive.ts";
-import { freshDatabase } from "../support/database.ts";
+import { handOnDatabases, freshDatabase } from "../support/database.ts";
 import { see, type Seen } from "../support/observations.ts";
 import { tempDir } from "../support/tempDir.ts";
+
+handOnDatabases();
 
 type Lake = (args?: string) => Promise<{ exitCode: number; json: Record<string, unknown>; stderr: string }>;
 type World = { pool: pg.Pool; out: string; lake: Lake };

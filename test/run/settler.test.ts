@@ -16,10 +16,12 @@ import { emptyArchive, rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
 import { inTransaction } from "../../src/archive/transaction.ts";
 import { placeAccounts } from "../../src/archive/instruments.ts";
-import { freshDatabase } from "../support/database.ts";
+import { handOnDatabases, freshDatabase } from "../support/database.ts";
 import { answerRecord, appendAll, symbolsCall } from "../support/journal.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { answerXml, equityXml } from "../support/xml.ts";
+
+handOnDatabases();
 
 const JOBS = [scheduleJob(jobOf({ name: "list", session: "always", symbols: ["AAPL"] }), alwaysOpen)];
 const RUNS = { a: "01940000-0000-7000-8000-00000000000a", b: "01940000-0000-7000-8000-00000000000b" };

@@ -20,8 +20,11 @@ import { rowsOfQuery } from "../support/archive.ts";
 import { answerRecord, at } from "../support/journal.ts";
 import { type LoadingWorld, loadingWorld } from "../support/loading.ts";
 import { TEST_CREDENTIALS } from "../support/simulatedService.ts";
+import { handOnDatabases } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { answerXml, equityXml, optionXml } from "../support/xml.ts";
+
+handOnDatabases();
 
 const KEY = "test-consumer:test-consumer-secret:test-token:test-token-secret";
 const CONTRACT = { underlying: "AAPL", expiration: "2026-12-18", optionType: "CALL", strike: "150" } as const;

@@ -22,21 +22,25 @@ export async function followOwnRows(pool: pg.Pool): Promise<void> {
   if (await isOnCitus(pool)) await pool.query("select recompute_session_bars('2000-01-01', '2099-12-31')");
 }
 
-/** What a load writes to, and who held an account; what refers to another table comes before it. */
+/** Every table but what a migration itself fills; what refers to another table comes before it. */
 const WRITTEN = [
-  ...["responses", "quotes", "extended_quotes", "dividends", "dead_letters"],
-  ...["misses", "fills", "slots", "open_slots", "due_sets"],
-  ...["lease_history", "late_days", "journal_positions", "session_bars", "instruments"],
-  // The first is there from the beginning.
-  "accounts where id > 1",
+  ...["responses", "quotes", "extended_quotes", "dividends", "dead_letters", "session_bars", "intraday_bars"],
+  ...["misses", "fills", "slots", "open_slots", "due_sets", "derived_closes", "dropped_days", "late_days"],
+  ...["clock_steps", "collectors", "epochs", "leases", "lease_history", "journal_positions"],
+  ...["backfill_positions", "backfills", "instruments"],
+  // The first two and the first are there from the beginning.
+  ...["sources where id > 2", "accounts where id > 1"],
 ];
 
+/** Numbers are given from the beginning again. */
+const COUNT_ANEW = "select setval(sequencename::regclass, start_value, false) from pg_sequences";
+
 /**
- * Takes out again what was loaded. A few rows are deleted in a tenth of the time in which tables are truncated: that makes a
+ * Takes out again what was written. A few rows are deleted in a tenth of the time in which tables are truncated: that makes a
  * file anew for each of their partitions and indexes.
  */
 export async function emptyArchive(pool: pg.Pool): Promise<void> {
-  await pool.query(WRITTEN.map((rows) => `delete from ${rows}`).join("; "));
+  await pool.query([...WRITTEN.map((rows) => `delete from ${rows}`), COUNT_ANEW].join("; "));
 }
 
 /** How many rows each table has. */

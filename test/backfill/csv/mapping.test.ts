@@ -4,9 +4,12 @@ import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { run } from "../../cli/edges.ts";
 import { exportableArchive } from "../../export/world.ts";
+import { handOnDatabases } from "../../support/database.ts";
 import { tempDir } from "../../support/tempDir.ts";
 import { backfillWorld } from "../world.ts";
 import { backfill, files, HEADER, letters, rows } from "./csvFiles.ts";
+
+handOnDatabases();
 
 const AT = "2026-11-18T09:30:00";
 

@@ -3,11 +3,14 @@ import { loadAll } from "../../../src/archive/loader.ts";
 import { writeDocument } from "../../../src/quotes-api/writeDocument.ts";
 import type { MissReason, SlotEntry } from "../../../src/journal/ledger.ts";
 import type { JournalRecord } from "../../../src/journal/record.ts";
+import { handOnDatabases } from "../../support/database.ts";
 import { contentOf } from "../../support/archive.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { answerRecord, appendAll, symbolsCall } from "../../support/journal.ts";
 import { run } from "../../cli/edges.ts";
 import { type BackfillWorld, backfillWorld, equity } from "../world.ts";
+
+handOnDatabases();
 
 /** Wednesday 18 November 2026, a regular session from 14:30 to 21:00 UTC; the next session is the day after. */
 const DAY = "2026-11-18";

@@ -6,12 +6,14 @@ import { loadAll } from "../../../src/archive/loader.ts";
 import { runProgram } from "../../../src/cli/program.ts";
 import { contentOf } from "../../support/archive.ts";
 import { createTestClock } from "../../support/clock.ts";
-import { freshDatabase } from "../../support/database.ts";
+import { handOnDatabases, freshDatabase } from "../../support/database.ts";
 import { tempDir } from "../../support/tempDir.ts";
 import { capturedEdges, run } from "../../cli/edges.ts";
 import { type BackfillWorld, backfillWorld, call150 } from "../world.ts";
 import { directoryOf, gzipped, lasts, MINUTES, rowsOf, saved, tarOf, touch, zipOf } from "./saved.ts";
 import { writeDocument } from "../../../src/quotes-api/writeDocument.ts";
+
+handOnDatabases();
 
 type Report = Record<string, number>;
 
