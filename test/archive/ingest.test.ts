@@ -10,7 +10,7 @@ import { listSegments } from "../../src/journal/segments.ts";
 import { anyCharacter } from "../support/anyCharacter.ts";
 import { contentOf, countsOf, rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
-import { poolOn } from "../support/database.ts";
+import { handOnDatabases, poolOn } from "../support/database.ts";
 import { answerRecord, at } from "../support/journal.ts";
 import { loadingWorld } from "../support/loading.ts";
 import { answerXml, equityXml, optionXml } from "../support/xml.ts";
@@ -44,6 +44,8 @@ async function rowsContent(pool: pg.Pool) {
 }
 
 describe("however rows come in, they are the same rows", () => {
+  handOnDatabases();
+
   test("new ones, and ones whose answers are there while they are not", async () => {
     const { pool, append, load, forgetPositions } = await loadingWorld();
     await append(...manyAnswers(40));
@@ -124,6 +126,8 @@ describe("however rows come in, they are the same rows", () => {
 });
 
 describe("a batch", () => {
+  handOnDatabases();
+
   const batch = (answers: AnswerRows[]) => ({ segment: "s", from: 0, to: 10, answers, notes: [] });
 
   test("without answers moves the position, and one without quotes is loaded as it is", async () => {
@@ -329,6 +333,8 @@ describe("a quote that the database refuses among 1,000", () => {
 });
 
 describe("what is stored is what was read", () => {
+  handOnDatabases();
+
   /** One answer with one unit for each of the changes. */
   function answerWith(changes: readonly ((unit: QuoteUnit) => QuoteUnit)[]): AnswerRows {
     const record = answerRecord(at(0), answerXml(...changes.map((_, n) => equityXml(`S${n}`))));

@@ -3,7 +3,7 @@ import { readPositions } from "../../src/archive/loadPosition.ts";
 import { loadBatch } from "../../src/archive/loadBatch.ts";
 import { MAX_NAME } from "../../src/quotes-api/readInstrument.ts";
 import { contentOf, countsOf, rowsOfQuery } from "../support/archive.ts";
-import { poolOn } from "../support/database.ts";
+import { handOnDatabases, poolOn } from "../support/database.ts";
 import { answerRecord, at, symbolsCall, WATCHLIST_CALL } from "../support/journal.ts";
 import { loadingWorld } from "../support/loading.ts";
 import { answerXml, equityXml, optionXml } from "../support/xml.ts";
@@ -27,6 +27,8 @@ function mixedAnswers(count: number, from = 0) {
 }
 
 describe("loading a journal", () => {
+  handOnDatabases();
+
   test("makes its answers rows, and a second time adds nothing", async () => {
     const { pool, append, load } = await loadingWorld();
     await append(...mixedAnswers(12));
@@ -258,6 +260,8 @@ describe("a quote that the database refuses", () => {
 });
 
 describe("dividends", () => {
+  handOnDatabases();
+
   const withDividend = (seconds: number, dividend: Record<string, string>, symbol = "A") =>
     answerRecord(at(seconds), answerXml(equityXml(symbol, { dividend })));
   const DIVIDENDS = "select observed_at, ex_date, amount, yield from dividends order by observed_at";
@@ -301,6 +305,8 @@ describe("dividends", () => {
 });
 
 describe("instruments", () => {
+  handOnDatabases();
+
   const INSTRUMENTS = `select i.security_type, i.symbol, i.expiration, i.option_type, i.strike, i.contract_size,
     u.symbol as underlying from instruments i left join instruments u on u.id = i.underlying_id
     order by i.symbol, i.expiration nulls first, i.strike`;
@@ -457,6 +463,8 @@ describe("sources", () => {
 });
 
 describe("what is kept of an answer besides its quotes", () => {
+  handOnDatabases();
+
   test("request, times, headers, size and where it lies in the journal", async () => {
     const { pool, append, load } = await loadingWorld();
     const body = answerXml(equityXml("A"));

@@ -4,8 +4,11 @@ import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { parse } from "csv-parse/sync";
 import { parse as parseYaml } from "yaml";
+import { handOnDatabases } from "../../support/database.ts";
 import { backfillWorld } from "../world.ts";
 import { backfill, letters, rows } from "./csvFiles.ts";
+
+handOnDatabases();
 
 const RECORDED = join(import.meta.dirname, "recorded");
 

@@ -2,8 +2,11 @@
 import { gzipSync } from "node:zlib";
 import { expect, test } from "@jest/globals";
 import { run } from "../../cli/edges.ts";
+import { handOnDatabases } from "../../support/database.ts";
 import { backfillWorld } from "../world.ts";
 import { backfill, files, HEADER, letters, MAP, rows } from "./csvFiles.ts";
+
+handOnDatabases();
 
 const AT = "2026-11-18T09:30:00";
 
