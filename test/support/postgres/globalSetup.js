@@ -11,6 +11,8 @@ import { allowTypescript } from "./typescript.js";
 
 // eslint-disable-next-line import-x/no-default-export -- jest calls the default export
 export default async function setup() {
+  // Tests talk to this machine alone, and each program that they start would read them, in 40 ms for 144.
+  delete process.env.NODE_EXTRA_CA_CERTS;
   const inMemory = process.env.TMPDIR ? null : directoryInMemory();
   if (inMemory !== null) {
     process.env.TMPDIR = inMemory;
