@@ -35,9 +35,9 @@ export function readCron(expression: string): CronTimes {
   const hour = ascendingOnce(named.hour);
   const minute = ascendingOnce(named.minute);
   const second = ascendingOnce(named.second);
-  const timesOfDayMs = hour.flatMap((h) =>
-    minute.flatMap((m) => second.map((s) => ((h * 60 + m) * 60 + s) * 1_000)),
-  );
+  const timesOfDayMs: number[] = [];
+  for (const h of hour)
+    for (const m of minute) for (const s of second) timesOfDayMs.push(((h * 60 + m) * 60 + s) * 1_000);
   const [first = 0] = timesOfDayMs;
   const matches = wallClockMatcher(expression);
   return {

@@ -165,9 +165,13 @@ function instantsOn(
  * inside the gap of spring gives none, one in the hour of autumn that comes twice gives two.
  */
 function instantsOf({ midnightMs, stretches }: LocalDate, timesOfDayMs: readonly number[]): number[] {
-  return stretches.flatMap(({ fromMs, toMs, offsetMs }) =>
-    timesOfDayMs.map((time) => midnightMs + time - offsetMs).filter((at) => at >= fromMs && at < toMs),
-  );
+  const instants: number[] = [];
+  for (const { fromMs, toMs, offsetMs } of stretches)
+    for (const time of timesOfDayMs) {
+      const at = midnightMs + time - offsetMs;
+      if (at >= fromMs && at < toMs) instants.push(at);
+    }
+  return instants;
 }
 
 /** The instant for a time inside the gap of spring, counted on as if clocks had not changed: 02:30 becomes 03:30. */
