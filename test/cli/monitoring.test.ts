@@ -3,14 +3,12 @@ import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { runProgram } from "../../src/cli/program.ts";
 import { METRICS, type MetricName } from "../../src/web/monitoring/definitions.ts";
-import { handOnDatabases, freshDatabase, type TestDatabase } from "../support/database.ts";
+import { freshDatabase, type TestDatabase } from "../support/database.ts";
 import { closedPort } from "../support/stubService.ts";
 import { statusAs } from "../web/dashboard.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { until } from "../support/until.ts";
 import { capturedEdges } from "./edges.ts";
-
-handOnDatabases();
 
 const interrupts: (() => Promise<unknown>)[] = [];
 afterAll(async () => {

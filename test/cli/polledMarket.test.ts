@@ -11,14 +11,12 @@ import { SERVICE_LIMITS } from "../../src/serve/limits.ts";
 import type { NowView } from "../../src/web/api/types.ts";
 import { writeAccounts } from "../support/accounts.ts";
 import { createTestClock } from "../support/clock.ts";
-import { handOnDatabases, freshDatabase, type TestDatabase } from "../support/database.ts";
+import { freshDatabase, type TestDatabase } from "../support/database.ts";
 import { answerRecord, appendAll, symbolsCall } from "../support/journal.ts";
 import { startSimulatedService, TEST_CREDENTIALS } from "../support/simulatedService.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { until } from "../support/until.ts";
 import { capturedEdges, run } from "./edges.ts";
-
-handOnDatabases();
 
 const interrupts: (() => Promise<unknown>)[] = [];
 afterAll(async () => {

@@ -4,11 +4,9 @@ import { expect, test } from "@jest/globals";
 import { runProgram } from "../../src/cli/program.ts";
 import { signRequest } from "../../src/quotes-api/oauth/signature.ts";
 import { createTestClock } from "../support/clock.ts";
-import { handOnDatabases, freshDatabase } from "../support/database.ts";
+import { freshDatabase } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { type CapturedEdges, capturedEdges, run } from "./edges.ts";
-
-handOnDatabases();
 
 const clock = createTestClock();
 

@@ -9,12 +9,10 @@ import type { StatusReport } from "../../src/run/statusTypes.ts";
 import type { ClockStep, SlotEntry } from "../../src/journal/ledger.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
-import { handOnDatabases, freshDatabase } from "../support/database.ts";
+import { freshDatabase } from "../support/database.ts";
 import { closedPort } from "../support/stubService.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { run } from "./edges.ts";
-
-handOnDatabases();
 
 const GOOD = `name: good\nschedule: "* * * * *"\nsymbols: [AAPL]\n`;
 

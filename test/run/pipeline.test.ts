@@ -7,7 +7,6 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import type { ResponseRecord } from "../../src/journal/record.ts";
 import type { QuoteCall } from "../../src/quotes-api/request.ts";
-import { handOnDatabases } from "../support/database.ts";
 import { DIVIDEND_COLUMNS, EXTENDED_COLUMNS, QUOTE_COLUMNS } from "../support/columns.ts";
 import { countsOf, rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
@@ -15,8 +14,6 @@ import { openCollecting, type Collecting } from "../support/collecting.ts";
 import { decimal, parsedItems, type Leaves } from "../support/secondOpinion.ts";
 import { startSimulatedService, TEST_CREDENTIALS } from "../support/simulatedService.ts";
 import { closedPort, startStubService } from "../support/stubService.ts";
-
-handOnDatabases();
 
 const START = "2026-11-20T16:20:30.250Z";
 const APPLE = { underlying: "AAPL", expiration: "2026-12-18", strike: "230" };

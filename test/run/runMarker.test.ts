@@ -11,10 +11,8 @@ import type { LedgerNote } from "../../src/journal/ledger.ts";
 import { alwaysOpen } from "../../src/market/calendar/tradingCalendar.ts";
 import { jobOf } from "../collect/jobOf.ts";
 import { rowsOfQuery } from "../support/archive.ts";
-import { handOnDatabases, freshDatabase } from "../support/database.ts";
+import { freshDatabase } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
-
-handOnDatabases();
 
 const JOB = jobOf({ name: "list", session: "always", symbols: ["AAPL"] });
 const on20th = (time: string): Date => new Date(`2026-11-20T${time.padEnd(8, ":00")}Z`);

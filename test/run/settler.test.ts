@@ -16,12 +16,10 @@ import { emptyArchive, rowsOfQuery } from "../support/archive.ts";
 import { createTestClock } from "../support/clock.ts";
 import { inTransaction } from "../../src/archive/transaction.ts";
 import { placeAccounts } from "../../src/archive/instruments.ts";
-import { handOnDatabases, freshDatabase } from "../support/database.ts";
+import { freshDatabase } from "../support/database.ts";
 import { answerRecord, appendAll, symbolsCall } from "../support/journal.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { answerXml, equityXml } from "../support/xml.ts";
-
-handOnDatabases();
 
 const JOBS = [scheduleJob(jobOf({ name: "list", session: "always", symbols: ["AAPL"] }), alwaysOpen)];
 const RUNS = { a: "01940000-0000-7000-8000-00000000000a", b: "01940000-0000-7000-8000-00000000000b" };
@@ -111,7 +109,12 @@ async function alive(
     ...{ clock, source: () => "account" as const, onKept: () => (alive.told += 1) },
     onLost: () => fail(new Error("a note was lost")),
   });
-  const loader = startLoader({ pool, journalDir: machine.dir, clock });
+  // Its end is waited for, in real time: the last load of one that is closed would be in the next archive.
+  const loader = startLoader({
+    pool,
+    journalDir: machine.dir,
+    clock: { ...clock, sleep: systemClock.sleep },
+  });
   const settler = openSettler(pool, {
     ...{ mine: () => mine, sources: () => new Set(["account" as const]), run, clock, notes },
     loader,

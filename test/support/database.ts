@@ -28,7 +28,7 @@ const over: TestDatabase[] = [];
 
 /**
  * In this test file a database goes from one test to the next, emptied: that takes a tenth of the time in which one is made,
- * and its connections have asked before. It is for tests that change rows alone.
+ * and its connections have asked before. It is for tests that change rows alone, and after which nothing goes on loading.
  */
 export function handOnDatabases(): void {
   beforeEach(() => {

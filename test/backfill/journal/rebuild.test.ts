@@ -6,7 +6,6 @@ import type { Instant } from "../../../src/clock.ts";
 import type { JournalRecord } from "../../../src/journal/record.ts";
 import type { LedgerNote, MissReason } from "../../../src/journal/ledger.ts";
 import { run } from "../../cli/edges.ts";
-import { handOnDatabases } from "../../support/database.ts";
 import { contentOf } from "../../support/archive.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { openCollecting } from "../../support/collecting.ts";
@@ -15,8 +14,6 @@ import { startSimulatedService, TEST_CREDENTIALS } from "../../support/simulated
 import { tempDir } from "../../support/tempDir.ts";
 import { type BackfillWorld, backfillWorld, equity, journal, MINUTES } from "../world.ts";
 import { writeDocument } from "../../../src/quotes-api/writeDocument.ts";
-
-handOnDatabases();
 
 const DAY = "2026-11-20";
 const RUN = "018f0000-0000-7000-8000-000000000001";

@@ -6,7 +6,6 @@ import { runProgram } from "../../../src/cli/program.ts";
 import { openFetchQuotes } from "../../../src/collect/fetchQuotes.ts";
 import { createObserver } from "../../../src/clock.ts";
 import { capturedEdges } from "../../cli/edges.ts";
-import { handOnDatabases } from "../../support/database.ts";
 import { credentialsOf, writeAccounts } from "../../support/accounts.ts";
 import { createTestClock, type TestClock } from "../../support/clock.ts";
 import { startSimulatedService } from "../../support/simulatedService.ts";
@@ -26,8 +25,6 @@ import {
   symbols,
   symbolsFile,
 } from "./world.ts";
-
-handOnDatabases();
 
 test("a sweep of 500 symbols and 100 options keeps within 60 calls a minute, and stores each once", async () => {
   const world = await backfillWorld();
