@@ -9,14 +9,15 @@ await pool.query(
   "create schema secrets; create table secrets.keys (key text); insert into secrets.keys values ('x')",
 );
 
-/** Runs a statement as the reader, on a connection that is closed afterwards. */
+/** Runs a statement as the reader, on a connection that is as it was afterwards. */
 async function asReader(statement: string): Promise<unknown> {
   const client = await pool.connect();
   try {
     await client.query(`set role ${READER}`);
     return await client.query(statement);
   } finally {
-    client.release(true);
+    await client.query("discard all");
+    client.release();
   }
 }
 
