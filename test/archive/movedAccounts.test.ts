@@ -9,12 +9,15 @@ import { type Instant, systemClock } from "../../src/clock.ts";
 import type { SlotsNote } from "../../src/journal/ledger.ts";
 import type { JournalRecord } from "../../src/journal/record.ts";
 import type { QuoteCall } from "../../src/quotes-api/request.ts";
+import { handOnDatabases } from "../support/database.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { answerRecord, appendAll, symbolsCall } from "../support/journal.ts";
 import { loadingWorld } from "../support/loading.ts";
 import { runs } from "../support/runs.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { answerXml, equityXml, optionXml } from "../support/xml.ts";
+
+handOnDatabases();
 
 const ACCOUNTS = ["default", "second", "third"] as const;
 const SYMBOLS = ["AAPL", "GE", "IBM"] as const;

@@ -4,9 +4,11 @@ import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { keepAccounts } from "../../src/archive/accountRows.ts";
 import { rowsOfQuery } from "../support/archive.ts";
-import { freshDatabase } from "../support/database.ts";
+import { handOnDatabases, freshDatabase } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { run } from "./edges.ts";
+
+handOnDatabases();
 
 const THREE = ["default", "simulated-2", "simulated-3"];
 

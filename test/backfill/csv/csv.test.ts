@@ -5,10 +5,12 @@ import { loadAll } from "../../../src/archive/loader.ts";
 import { runProgram } from "../../../src/cli/program.ts";
 import { contentOf } from "../../support/archive.ts";
 import { createTestClock } from "../../support/clock.ts";
-import { freshDatabase } from "../../support/database.ts";
+import { handOnDatabases, freshDatabase } from "../../support/database.ts";
 import { capturedEdges } from "../../cli/edges.ts";
 import { type BackfillWorld, backfillWorld } from "../world.ts";
 import { backfill, files, HEADER, letters, MAP, rows, series } from "./csvFiles.ts";
+
+handOnDatabases();
 
 /** The archive without what is remembered of backfills and of where answers are. */
 async function archiveOf({ pool }: Pick<BackfillWorld, "pool">) {
