@@ -101,8 +101,6 @@ export function createPool(
   );
   // An idle connection that breaks is replaced at the next use; without a listener it would end the process.
   pool.on("error", () => undefined);
-  // So does one that breaks while it is in use: its query rejects, and then the client says it once more.
-  pool.on("connect", (client) => client.on("error", () => undefined));
   return pool;
 }
 
@@ -127,6 +125,9 @@ export class ArchiveClient extends pg.Client {
     super(
       Object.create(config, { connectionTimeoutMillis: { value: CONNECT_TIMEOUT_MS } }) as pg.ClientConfig,
     );
+    // One that breaks says so, in its session's first statements too, and without a listener that would end the process. What
+    // is asked of it rejects.
+    this.on("error", () => undefined);
     this.#endWith(config.abandoned);
     this.#unproven = config.require_auth === SCRAM;
     if (this.#unproven) this.#sayNothingButProofs();
