@@ -125,8 +125,8 @@ export class ArchiveClient extends pg.Client {
     super(
       Object.create(config, { connectionTimeoutMillis: { value: CONNECT_TIMEOUT_MS } }) as pg.ClientConfig,
     );
-    // One that breaks says so, in its session's first statements too, and without a listener that would end the process. What
-    // is asked of it rejects.
+    // What is asked of one that breaks rejects, and then it says so once more: without a listener that would end the process.
+    // The server's goodbye can come with the end of the login, before a pool listens.
     this.on("error", () => undefined);
     this.#endWith(config.abandoned);
     this.#unproven = config.require_auth === SCRAM;
@@ -216,8 +216,6 @@ class ArchivePool extends pg.Pool {
   /** A connection beside the pool's, to the same place. */
   async another(): Promise<pg.Client> {
     const client = new ArchiveClient(this.options as pg.ClientConfig);
-    // As with those of the pool: listeners are told of it, and it is ended with them.
-    this.emit("connect", client);
     await client.connect();
     return client;
   }

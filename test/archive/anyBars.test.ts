@@ -2,8 +2,8 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type pg from "pg";
-import { handOnDatabases } from "../support/database.ts";
 import { rowsOfQuery } from "../support/archive.ts";
+import { handOnDatabases } from "../support/database.ts";
 import { archive, see, type Seen } from "../support/observations.ts";
 import { runs } from "../support/runs.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { handOnDatabases } from "../support/database.ts";
 import { rowsOfQuery } from "../support/archive.ts";
+import { handOnDatabases } from "../support/database.ts";
 import { answerRecord, at } from "../support/journal.ts";
 import { loadingWorld } from "../support/loading.ts";
 import { decimal } from "../support/secondOpinion.ts";

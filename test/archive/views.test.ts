@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type pg from "pg";
-import { handOnDatabases } from "../support/database.ts";
 import { contentOf, rowsOfQuery } from "../support/archive.ts";
+import { handOnDatabases } from "../support/database.ts";
 import { archive, see, type Seen } from "../support/observations.ts";
 
 handOnDatabases();

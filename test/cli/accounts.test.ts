@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { keepAccounts } from "../../src/archive/accountRows.ts";
 import { rowsOfQuery } from "../support/archive.ts";
-import { handOnDatabases, freshDatabase } from "../support/database.ts";
+import { freshDatabase, handOnDatabases } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { run } from "./edges.ts";
 

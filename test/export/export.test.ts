@@ -7,7 +7,7 @@ import { EXPORT_TABLES, type ExportTable, readColumns } from "../../src/archive/
 import type { Manifest } from "../../src/export/manifest.ts";
 import { run } from "../cli/edges.ts";
 import { rowsOfQuery } from "../support/archive.ts";
-import { handOnDatabases, freshDatabase } from "../support/database.ts";
+import { freshDatabase, handOnDatabases } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { duckdbRows } from "./duckdb.ts";
 import { exportableArchive } from "./world.ts";

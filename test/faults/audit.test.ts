@@ -1,7 +1,7 @@
 /** That the audit finds what it is there to find: an audit that is blind proves nothing. */
 import { expect, test } from "@jest/globals";
 import { keepAccounts } from "../../src/archive/accountRows.ts";
-import { handOnDatabases, freshDatabase } from "../support/database.ts";
+import { freshDatabase, handOnDatabases } from "../support/database.ts";
 import { answerRecord, at } from "../support/journal.ts";
 import { loadingWorld } from "../support/loading.ts";
 import { answerXml, equityXml } from "../support/xml.ts";

@@ -10,7 +10,7 @@ import { run } from "../cli/edges.ts";
 import { duckdbRows } from "../export/duckdb.ts";
 import { exportableArchive } from "../export/world.ts";
 import { rowsOfQuery } from "../support/archive.ts";
-import { handOnDatabases, freshDatabase } from "../support/database.ts";
+import { freshDatabase, handOnDatabases } from "../support/database.ts";
 import { see, type Seen } from "../support/observations.ts";
 import { tempDir } from "../support/tempDir.ts";
 

@@ -133,6 +133,15 @@ describe("a program in the server's place", () => {
     expect(heard().toString("latin1")).not.toMatch(/hunter2|md5|a statement/);
   });
 
+  test("that lets a connection in and goes away in the same moment ends nothing but that connection", async () => {
+    const goodbye = message("E", "SFATAL\0", "C57P01\0", "Mthe server is stopped\0", "\0");
+    const { port } = await impostor([Buffer.concat([OK, goodbye])]);
+    const pool = createPool(`postgresql://me@127.0.0.1:${port}/db`);
+    closing.push(() => pool.end());
+
+    await expect(pool.query("select 1")).rejects.toThrow();
+  });
+
   test("that proves itself is the server: the address of the owner works, and asks for that proof", async () => {
     const server = await open();
     const pool = createPool(server.ownerUrl);

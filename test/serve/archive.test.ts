@@ -17,10 +17,10 @@ import { capturedEdges, run } from "../cli/edges.ts";
 import { createTestClock } from "../support/clock.ts";
 import { openCollecting } from "../support/collecting.ts";
 import { rowsOfQuery } from "../support/archive.ts";
+import { handOnDatabases } from "../support/database.ts";
 import { answerRecord, at } from "../support/journal.ts";
 import { type LoadingWorld, loadingWorld } from "../support/loading.ts";
 import { TEST_CREDENTIALS } from "../support/simulatedService.ts";
-import { handOnDatabases } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
 import { answerXml, equityXml, optionXml } from "../support/xml.ts";
 

@@ -17,10 +17,10 @@ import {
 } from "../../src/serve/faults/faults.ts";
 import { createFaults } from "../../src/serve/faults/edge.ts";
 import { run } from "../cli/edges.ts";
-import { handOnDatabases } from "../support/database.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { createTestClock, type TestClock } from "../support/clock.ts";
 import { openCollecting } from "../support/collecting.ts";
+import { handOnDatabases } from "../support/database.ts";
 import { startSimulatedService, TEST_CREDENTIALS } from "../support/simulatedService.ts";
 import { tempDir } from "../support/tempDir.ts";
 

@@ -200,8 +200,6 @@ async function connectOwner(
   clock: Clock,
 ): Promise<pg.Client | "not yet" | null> {
   const client = new ArchiveClient({ ...addressOf(connectionString), application_name: APPLICATION_NAME });
-  // The server may be stopped under us; the pool notices on its own.
-  client.on("error", () => undefined);
   try {
     await client.connect();
     if (!(await worksIn(dir, client, clock))) throw new Error("another server's port");

@@ -5,7 +5,7 @@ import { loadAll } from "../../../src/archive/loader.ts";
 import { runProgram } from "../../../src/cli/program.ts";
 import { contentOf } from "../../support/archive.ts";
 import { createTestClock } from "../../support/clock.ts";
-import { handOnDatabases, freshDatabase } from "../../support/database.ts";
+import { freshDatabase, handOnDatabases } from "../../support/database.ts";
 import { capturedEdges } from "../../cli/edges.ts";
 import { type BackfillWorld, backfillWorld } from "../world.ts";
 import { backfill, files, HEADER, letters, MAP, rows, series } from "./csvFiles.ts";

@@ -8,9 +8,9 @@ import type { Manifest } from "../../../src/export/manifest.ts";
 import { run } from "../../cli/edges.ts";
 import { duckdbRows } from "../../export/duckdb.ts";
 import { exportableArchive } from "../../export/world.ts";
-import { handOnDatabases } from "../../support/database.ts";
 import { contentOf, followOwnRows, rowsOfQuery } from "../../support/archive.ts";
 import { createTestClock } from "../../support/clock.ts";
+import { handOnDatabases } from "../../support/database.ts";
 import { tempDir } from "../../support/tempDir.ts";
 import { type BackfillWorld, backfillWorld, journal } from "../world.ts";
 

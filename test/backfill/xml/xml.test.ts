@@ -6,7 +6,7 @@ import { loadAll } from "../../../src/archive/loader.ts";
 import { runProgram } from "../../../src/cli/program.ts";
 import { contentOf } from "../../support/archive.ts";
 import { createTestClock } from "../../support/clock.ts";
-import { handOnDatabases, freshDatabase } from "../../support/database.ts";
+import { freshDatabase, handOnDatabases } from "../../support/database.ts";
 import { tempDir } from "../../support/tempDir.ts";
 import { capturedEdges, run } from "../../cli/edges.ts";
 import { type BackfillWorld, backfillWorld, call150 } from "../world.ts";
