@@ -244,8 +244,9 @@ describe("two loaders at once", () => {
 
   test("with the same answers in two segments store each row once", async () => {
     const { url, pool, journalDir, append } = await loadingWorld();
-    await append(...manyAnswers(60));
-    await append(...manyAnswers(60));
+    // Of two that find a dividend changed one gives way, and reads its part again in batches: it is as large as one of these.
+    await append(...manyAnswers(15));
+    await append(...manyAnswers(15));
     const [first = "", second = ""] = (await listSegments(journalDir)).map(({ name }) => name);
     const options = { journalDir, clock: createTestClock() };
 
@@ -254,9 +255,9 @@ describe("two loaders at once", () => {
       loadSegment({ ...options, pool: poolOn(url) }, second, 0),
     ]);
 
-    expect(reports.map(({ responses }) => responses).sort((a, b) => a - b)).toEqual([0, 60]);
-    expect(reports.reduce((sum, { quotes }) => sum + quotes, 0)).toBe(60 * 22);
-    expect(reports.reduce((sum, { repeated }) => sum + repeated, 0)).toBe(60 * 22);
+    expect(reports.map(({ responses }) => responses).sort((a, b) => a - b)).toEqual([0, 15]);
+    expect(reports.reduce((sum, { quotes }) => sum + quotes, 0)).toBe(15 * 22);
+    expect(reports.reduce((sum, { repeated }) => sum + repeated, 0)).toBe(15 * 22);
   });
 
   const inTheWay = (times: number) => `
