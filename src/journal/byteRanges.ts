@@ -22,8 +22,9 @@ type ByteRange =
   | { kind: "bytes"; offset: number; bytes: Buffer }
   | { kind: "hole" | "behind_end"; offset: number; length: number; inFile: { at: number; length: number } };
 
-/** Bytes read at a time. */
+/** Most bytes read at a time; and how many first: most readings are of a few answers, and memory is freed late. */
 export const CHUNK_BYTES = 1024 * 1024;
+const FIRST_BYTES = CHUNK_BYTES / 16;
 
 /** A member longer than this is no member: gzip makes incompressible bytes only slightly longer. */
 const MAX_MEMBER_BYTES = MAX_FRAME_BYTES + 64 * 1024;
@@ -34,12 +35,13 @@ export async function* plainRanges(
   from: number,
   until: number,
 ): AsyncGenerator<ByteRange> {
-  const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+  let chunk = Buffer.allocUnsafeSlow(FIRST_BYTES);
   for (let offset = from; offset < until;) {
     const count = await readFully(file, chunk.subarray(0, Math.min(chunk.length, until - offset)), offset);
     if (count === 0) return;
     yield { kind: "bytes", offset, bytes: chunk.subarray(0, count) };
     offset += count;
+    if (count === chunk.length && count < CHUNK_BYTES) chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
   }
 }
 
@@ -189,9 +191,11 @@ function fileWindow(file: JournalFile): FileWindow {
   let held = Buffer.alloc(0);
   let heldAt = 0;
   let isLast = false;
+  let ahead = FIRST_BYTES;
   return async (at, length) => {
     if (at < heldAt || (at + length > heldAt + held.length && !isLast)) {
-      const piece = Buffer.allocUnsafe(Math.max(length, CHUNK_BYTES));
+      const piece = Buffer.allocUnsafe(Math.max(length, ahead));
+      ahead = CHUNK_BYTES;
       held = piece.subarray(0, await readFully(file, piece, at));
       heldAt = at;
       isLast = held.length < piece.length;

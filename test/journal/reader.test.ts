@@ -121,7 +121,7 @@ describe("a reader beside the writer", () => {
     const afterOne = bytesAsked;
     await reading.return();
 
-    expect(afterOne).toBe(CHUNK_BYTES);
+    expect(afterOne).toBeLessThan(2 * CHUNK_BYTES);
   });
 });
 
