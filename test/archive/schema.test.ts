@@ -4,7 +4,7 @@ import { getTableConfig, getViewConfig, PgTable, PgView, type PgColumn } from "d
 import * as backfillSchema from "../../src/archive/backfillSchema.ts";
 import * as mainSchema from "../../src/archive/schema.ts";
 import { TYPE } from "../../scripts/schema/dump.ts";
-import { rowsOfQuery } from "../support/archive.ts";
+import { EMPTIED, rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase } from "../support/database.ts";
 
 const schema = { ...mainSchema, ...backfillSchema };
@@ -43,6 +43,14 @@ test("Drizzle knows every table of the migrated database, and no other", async (
   );
 
   expect(tables.map(({ name }) => name).sort()).toEqual(found.map(({ relname }) => relname));
+});
+
+test("a test's database is emptied of every table before the next test has it, but for what a migration alone writes", () => {
+  const written = tables
+    .map(({ name }) => name)
+    .filter((name) => !["schema_migrations", "migration_lock", "archive_identity"].includes(name));
+
+  expect(EMPTIED.toSorted()).toEqual(written.toSorted());
 });
 
 test.each(tables.map((table) => [table.name, table] as const))(

@@ -33,6 +33,9 @@ const WRITTEN = [
   "sessions where abs(extract(year from date) - extract(year from now())) > 1",
 ];
 
+/** The tables that emptyArchive looks at. */
+export const EMPTIED = WRITTEN.map((rows) => rows.replace(/ where .*/, ""));
+
 /** Numbers are given from the beginning again. */
 const COUNT_ANEW = "select setval(sequencename::regclass, start_value, false) from pg_sequences";
 
