@@ -22,8 +22,10 @@ type ByteRange =
   | { kind: "bytes"; offset: number; bytes: Buffer }
   | { kind: "hole" | "behind_end"; offset: number; length: number; inFile: { at: number; length: number } };
 
-/** Most bytes read at a time; and how many first: most readings are of a few answers, and memory is freed late. */
+/** Most bytes read at a time. */
 export const CHUNK_BYTES = 1024 * 1024;
+
+/** So many are read first: most readings are of a few answers, and memory is freed late. */
 const FIRST_BYTES = CHUNK_BYTES / 16;
 
 /** A member longer than this is no member: gzip makes incompressible bytes only slightly longer. */
