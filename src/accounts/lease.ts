@@ -47,6 +47,55 @@ export class BeatWatch {
   }
 }
 
+/** How far a clock is ahead of the database's, in ms: not less than `leastMs` and not more than `mostMs`. */
+export type OffsetBounds = { leastMs: number; mostMs: number };
+
+/** Rounds whose bounds are remembered. */
+const BOUNDS_REMEMBERED = 10;
+
+/** What the last rounds say of a clock. The database read its own clock at an instant between question and answer. */
+export class ClockOffset {
+  #bounds: OffsetBounds[] = [];
+
+  /** @param databaseMs the database's clock; sent and answered by the clock in question, all epoch ms UTC */
+  saw({ sentMs, answeredMs, databaseMs }: { sentMs: number; answeredMs: number; databaseMs: number }): void {
+    const leastMs = sentMs - databaseMs;
+    // The database rounds down to a millisecond.
+    const mostMs = Math.max(leastMs, answeredMs - databaseMs);
+    // Where two bounds exclude each other, a clock was set in between: what was known before is no longer true.
+    const agrees = (one: OffsetBounds): boolean => one.leastMs <= mostMs && leastMs <= one.mostMs;
+    const before = this.#bounds.every(agrees) ? this.#bounds : [];
+    this.#bounds = [...before, { leastMs, mostMs }].slice(-BOUNDS_REMEMBERED);
+  }
+
+  /** The value that is nearest to 0 within the bounds of the fastest round: a clock that may be right is taken for right. */
+  get ms(): number {
+    const width = ({ leastMs, mostMs }: OffsetBounds): number => mostMs - leastMs;
+    const [fastest] = [...this.#bounds].sort((one, other) => width(one) - width(other));
+    if (!fastest) return 0;
+    return Math.max(fastest.leastMs, Math.min(0, fastest.mostMs));
+  }
+}
+
+/** A new epoch is in force after so long, in ms: by then every collector has seen it, or its leases are another's. */
+export const EPOCH_LEAD_MS = 2 * LEASE_MS;
+
+/** The clock of another collector moves an epoch by at most so much, in ms: a clock that is farther off needs a person. */
+const MOST_AHEAD_MS = 60_000;
+
+/**
+ * When an epoch that is proposed now begins, epoch ms UTC: at a half second, so that no slot lies on the border. Slots bear the
+ * times of each collector's own clock. So the epoch begins when the clock that is most ahead has yet to come to it.
+ *
+ * @param nowMs the proposer's clock
+ * @param aheadMs how far the clocks of the others are ahead of the proposer's; null: there are no others, and it begins at once
+ */
+export function epochFromMs(nowMs: number, aheadMs: readonly number[] | null): number {
+  if (aheadMs === null) return Math.floor((nowMs + 500) / 1_000) * 1_000 - 500;
+  const mostMs = Math.min(MOST_AHEAD_MS, Math.max(0, ...aheadMs));
+  return Math.floor((nowMs + mostMs + EPOCH_LEAD_MS + 500) / 1_000) * 1_000 + 500;
+}
+
 /**
  * How many of the accounts each collector is to have: as many as the others, and those that are left over go to the first ones.
  *

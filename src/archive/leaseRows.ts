@@ -57,6 +57,8 @@ export type SeenCollector = {
   jobsDigest: string;
   files: FilesDigest;
   knows: Knows;
+  /** How far its clock is ahead of the database's, in ms; null: it has not said. */
+  clockOffsetMs: number | null;
 };
 
 /** A lease as others see it. `expired` by the database's clock, also where that was set back since its renewal. */
@@ -91,11 +93,15 @@ export type Look = {
   drained: string[];
 };
 
+/** An account whose lease is wanted. `seen`: the lease as it was watched, unchanged for long enough; null: it was not. */
+export type Claim = { account: string; seen: Pick<SeenLease, "fence" | "beat"> | null };
+
 /**
  * A lease that was taken. `governor` is what the holder before has said last, `agoMs` ago (0 where the database's clock was set
  * back since), at `renewedMs`; `previous` is its name, null where there was none or it is forgotten.
  */
 export type Granted = {
+  account: string;
   fence: number;
   how: "new" | "released" | "restarted" | "expired";
   governor: unknown;
@@ -127,17 +133,13 @@ export type LeaseStore = {
     held: readonly HeldLease[],
   ) => Promise<Look & { renewed: string[]; isKnown: boolean }>;
   /**
-   * Takes an account's lease where nobody has it: see above.
+   * Takes the leases of accounts where nobody has them: see above. One round trip, but for an account that the database has
+   * never heard of.
    *
-   * @param given.dead runs that are surely dead; one's own where a claim's answer was lost
-   * @param given.seen the lease as it was watched, unchanged for long enough
-   * @returns null when somebody else has it
+   * @param dead runs that are surely dead; the collector's own where a claim's answer was lost
+   * @returns a grant for each account that nobody else has, by account
    */
-  claim: (
-    account: string,
-    self: Self,
-    given: { dead: readonly string[]; seen: Pick<SeenLease, "fence" | "beat"> | null },
-  ) => Promise<Granted | null>;
+  claim: (claims: readonly Claim[], self: Self, dead: readonly string[]) => Promise<Granted[]>;
   /**
    * Gives leases back, and says with `stops` that the collector ends, and what of its journal is not loaded then.
    *
@@ -149,16 +151,12 @@ export type LeaseStore = {
     stops: Pick<Telling, "journalLag"> | null,
   ) => Promise<string[]>;
   /**
-   * Proposes the epoch after `after`, 0 when there is none. It begins at a half second, so that no slot lies on the border:
-   * not before `leadMs` have passed, or for 0, where a collector is alone, at the last one.
+   * Proposes the epoch after `after`, 0 when there is none.
    *
-   * @returns false: somebody else was first
+   * @param from when it begins
+   * @returns false: another collector was first
    */
-  propose: (
-    after: number,
-    epoch: Omit<Epoch, "number" | "fromMs">,
-    given: { leadMs: number; by: string },
-  ) => Promise<boolean>;
+  propose: (after: number, epoch: Omit<Epoch, "number">, by: string) => Promise<boolean>;
 };
 
 /** SQLSTATE 23505. */
@@ -192,7 +190,7 @@ const lookAt = (collectorRows: string, leaseRows: string, files = "c.files") => 
   'collectors', ${list(
     `'id', c.id, 'number', c.number, 'name', c.name, 'run', c.run, 'beat', c.beat, 'stopped', c.stopped,
      'seenAgoMs', ${milliseconds("greatest(now.at - c.seen_at, interval '0')")},
-     'jobsDigest', c.jobs_digest, 'files', ${files}, 'knows', c.knows`,
+     'jobsDigest', c.jobs_digest, 'files', ${files}, 'knows', c.knows, 'clockOffsetMs', c.clock_offset_ms`,
     `${collectorRows} c`,
     "c.number",
   )},
@@ -258,42 +256,54 @@ const JOIN = `
 /** The taker's name; one that was forgotten in this moment has its host's. */
 const TAKER = "coalesce((select name from collectors where id = $2), $4)";
 
-/** Account $1 for collector $2 in run $3 on host $4. A fence is never given twice, not even where a row was deleted. */
-const TAKE_NEW = `
-  with granted as (
-    insert into leases (${columnList(leases, "accountId", "fence", "holder", "run", "beat", "grantedAt", "renewedAt", "expiresAt", "released")})
-    select $1, 1 + coalesce((select max(fence) from lease_history where account_id = $1), 0), $2, $3, 0, at, at, at + ${TTL}, false
-    from (select clock_timestamp()) now (at)
-    on conflict (account_id) do nothing
-    returning account_id, fence, granted_at
-  ), noted as (
-    insert into lease_history (${columnList(leaseHistory, "accountId", "fence", "takenAt", "holder", "collector", "how", "previous")}) select account_id, fence, granted_at, $2::uuid, ${TAKER}, 'new', null from granted
-  )
-  select fence, 'new' as how, null as governor, null as "agoMs", null as previous, null as "renewedMs" from granted`;
-
-/** The same where there is a row: $5 are dead runs, $6 and $7 the fence and the beat that were watched. */
-const TAKE = `
+/**
+ * The accounts that $1, their JSON, names with what was watched of their leases, for collector $2 in run $3 on host $4; $5 are
+ * dead runs. Rows are locked in one order, so that two claims never wait for each other. A fence is never given twice, not even
+ * where a row was deleted.
+ */
+const CLAIM = `
   with ${NOW},
+  wanted as (
+    select a.id, w.account, w.fence, w.beat
+    from json_to_recordset($1) as w (account text, fence bigint, beat bigint) join accounts a on a.name = w.account
+  ),
   before as (
-    select l.*, c.name as previous, case
+    select l.*, w.account, c.name as previous, case
       when l.released then 'released'
       when l.run = any ($5) then 'restarted'
-      when l.fence = $6 and l.beat = $7 and (l.expires_at <= now.at or l.renewed_at > now.at) then 'expired' end as how
-    from now, leases l left join collectors c on c.id = l.holder
-    where l.account_id = $1 for update of l
-  ), granted as (
+      when l.fence = w.fence and l.beat = w.beat and (l.expires_at <= now.at or l.renewed_at > now.at) then 'expired' end as how
+    from now, wanted w join leases l on l.account_id = w.id left join collectors c on c.id = l.holder
+    order by l.account_id for update of l
+  ), changed as (
     update leases l set fence = b.fence + 1, holder = $2, run = $3, beat = b.beat + 1, granted_at = now.at,
       renewed_at = now.at, expires_at = now.at + ${TTL}, released = false
     from now, before b where l.account_id = b.account_id and b.how is not null
-    returning l.fence, now.at, b.how, b.governor, b.previous, b.renewed_at
+    returning l.account_id, l.fence, now.at, b.how, b.governor, b.previous, b.renewed_at
+  ), made as (
+    insert into leases (${columnList(leases, "accountId", "fence", "holder", "run", "beat", "grantedAt", "renewedAt", "expiresAt", "released")})
+    select w.id, 1 + coalesce((select max(fence) from lease_history where account_id = w.id), 0), $2, $3, 0, now.at, now.at, now.at + ${TTL}, false
+    from now, wanted w where not exists (select from leases where account_id = w.id)
+    on conflict (account_id) do nothing
+    returning account_id, fence, granted_at
+  ), granted as (
+    select account_id, fence, at, how, governor, previous, renewed_at from changed
+    union all select account_id, fence, granted_at, 'new', null, null, null from made
   ), noted as (
-    insert into lease_history (${columnList(leaseHistory, "accountId", "fence", "takenAt", "holder", "collector", "how", "previous")}) select $1::smallint, fence, at, $2::uuid, ${TAKER}, how, previous from granted
+    insert into lease_history (${columnList(leaseHistory, "accountId", "fence", "takenAt", "holder", "collector", "how", "previous")})
+    select account_id, fence, at, $2::uuid, ${TAKER}, how, previous from granted
   ), pruned as (
-    delete from lease_history h using granted where h.account_id = $1 and h.taken_at < granted.at - ${KEPT}
+    delete from lease_history h using changed where h.account_id = changed.account_id and h.taken_at < changed.at - ${KEPT}
   )
-  select fence, how, governor, ${milliseconds("greatest(at - renewed_at, interval '0')")} as "agoMs", previous,
-    ${milliseconds("renewed_at")} as "renewedMs"
-  from granted`;
+  select
+    (select coalesce(json_agg(w.account), '[]') from json_to_recordset($1) as w (account text)
+     where not exists (select from wanted where wanted.account = w.account)) as unknown,
+    ${list(
+      `'account', w.account, 'fence', g.fence, 'how', g.how, 'governor', g.governor,
+       'agoMs', case when g.renewed_at is not null then ${milliseconds("greatest(g.at - g.renewed_at, interval '0')")} end,
+       'previous', g.previous, 'renewedMs', ${milliseconds("g.renewed_at")}`,
+      "granted g join wanted w on w.id = g.account_id",
+      'w.account collate "C"',
+    )} as granted`;
 
 /** Once more, where the answer was lost, it does the same. */
 const RELEASE = `
@@ -309,9 +319,7 @@ const PROPOSE = `
   with ${NOW},
   proposed as (
     insert into epochs (${columnList(epochs, "number", "fromAt", "jobsDigest", "accounts", "prices", "proposedBy")})
-    select $1, date_trunc('second', at + $2::float8 * interval '1 ms' + interval '500 ms')
-      + case $2::float8 when 0 then interval '-500 ms' else interval '500 ms' end, $3, $4, $5, $6
-    from now on conflict (number) do nothing returning number
+    values ($1, to_timestamp($2::float8 / 1000), $3, $4, $5, $6) on conflict (number) do nothing returning number
   ), pruned as (
     delete from epochs using now, proposed
     where from_at < now.at - ${KEPT} and epochs.number < (select max(number) from epochs where from_at <= now.at)
@@ -366,28 +374,24 @@ export function leaseStore(pool: Pick<pg.Pool, "query" | "connect">): LeaseStore
       for (const collector of round.collectors) collector.files ??= telling.files;
       return round;
     },
-    claim: async (account, { id, run, host }, { dead, seen }) => {
-      const [place] = await inTransaction(pool, (client) => placeAccounts(client, [account]));
-      const taker = [place, id, run, host];
-      const watched = [dead, seen?.fence ?? null, seen?.beat ?? null];
-      const granted =
-        (await pool.query<Granted>(TAKE_NEW, taker)).rows[0] ??
-        (await pool.query<Granted>(TAKE, [...taker, ...watched])).rows[0];
-      if (!granted) return null;
-      const { fence, agoMs, renewedMs } = granted;
-      // `bigint` is text.
-      return {
-        ...{ ...granted, fence: Number(fence), agoMs: agoMs === null ? null : Number(agoMs) },
-        renewedMs: renewedMs === null ? null : Number(renewedMs),
-      };
+    claim: async (claims, { id, run, host }, dead) => {
+      const wanted = claims.map(({ account, seen }) => ({ account, fence: seen?.fence, beat: seen?.beat }));
+      const values = [JSON.stringify(wanted), id, run, host, dead];
+      const claimed = async () =>
+        (await pool.query<{ unknown: string[]; granted: Granted[] }>(CLAIM, values)).rows[0];
+      const first = await claimed();
+      const unknown = first?.unknown ?? [];
+      if (unknown.length === 0) return first?.granted ?? [];
+      await inTransaction(pool, (client) => placeAccounts(client, unknown));
+      return [...(first?.granted ?? []), ...((await claimed())?.granted ?? [])];
     },
     release: async ({ id, run }, held, stops) => {
       const values = [id, run, JSON.stringify(held), stops !== null, stops?.journalLag];
       const { rows } = await pool.query<{ name: string }>(RELEASE, values);
       return rows.map(({ name }) => name).toSorted();
     },
-    propose: async (after, { jobsDigest, accounts, prices }, { leadMs, by }) => {
-      const values = [after + 1, leadMs, jobsDigest, accounts, JSON.stringify(prices), by];
+    propose: async (after, { fromMs, jobsDigest, accounts, prices }, by) => {
+      const values = [after + 1, fromMs, jobsDigest, accounts, JSON.stringify(prices), by];
       return (await pool.query(PROPOSE, values)).rowCount === 1;
     },
   };

@@ -314,8 +314,9 @@ class LastingLoader implements Loader {
     for (let reason: unknown = error; reason !== null;) {
       this.#failure = reason;
       const wait = isRetryable(reason) ? this.#waitMs : STUCK_WAIT_MS;
-      onFailure?.(reason, wait);
+      // The last attempt of a loader that is closed is told by `failure`.
       if (signal.aborted) return;
+      onFailure?.(reason, wait);
       await clock.sleep(wait, signal).catch(() => undefined);
       this.#waitMs = Math.min(this.#waitMs * 2, LONGEST_WAIT_MS);
       if (signal.aborted) return;

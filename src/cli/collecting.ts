@@ -4,7 +4,7 @@ import { collectingGoesOn, databaseError, isDatabaseError } from "../archive/dat
 import { explain } from "../archive/explain.ts";
 import { LoadCutShort } from "../archive/loader.ts";
 import { currentVersion, migrate } from "../archive/migrations.ts";
-import { instantFromDate } from "../clock.ts";
+import { atMost, instantFromDate } from "../clock.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
 import type { Log } from "../log.ts";
@@ -54,8 +54,41 @@ type Collecting = {
   ending: Promise<string>;
 };
 
-/** The schema now, if the database takes it; if it can later, the loader sees to it. @returns whether it is there */
-export async function prepareSchema(archive: Archive, { clock }: Edges, log: Log): Promise<boolean> {
+/** How long a start waits for the schema, in ms: what is not polled meanwhile is gone. */
+const SCHEMA_MS = 5_000;
+
+/**
+ * The schema now, if the database takes it soon; if it can later, the loader sees to it.
+ *
+ * @param ending what else ends the wait
+ * @returns whether it is there; null: the database has not said so yet
+ * @throws QuotekeeperError what no waiting mends; `onLate` is told of it where that comes after the wait
+ */
+export async function prepareSchema(
+  archive: Archive,
+  { clock }: Pick<Edges, "clock">,
+  { log, ending, onLate }: { log: Log; ending: Promise<unknown>; onLate: (error: QuotekeeperError) => void },
+): Promise<boolean | null> {
+  let [ready, waits]: [boolean | null, boolean] = [null, true];
+  const preparing = schemaOf(archive, clock, log).then(
+    (found) => void (ready = found),
+    (error: unknown) => {
+      if (waits || !(error instanceof QuotekeeperError)) throw error;
+      onLate(error);
+    },
+  );
+  preparing.catch(() => undefined);
+  await atMost(SCHEMA_MS, Promise.race([preparing, ending]), clock);
+  waits = false;
+  if (ready === null)
+    log.warn(
+      { address: archive.address },
+      `the database has not had its schema looked at within ${SCHEMA_MS / 1_000} s: collecting begins meanwhile`,
+    );
+  return ready;
+}
+
+async function schemaOf(archive: Archive, clock: Edges["clock"], log: Log): Promise<boolean> {
   try {
     const { withoutReader } = await migrate(archive.pool, instantFromDate(clock.now()));
     if (withoutReader !== null) log.warn({}, withoutReader);
@@ -156,7 +189,16 @@ function limitInWords({ name, limit, limitWindowMs }: Account): string {
   return `${name} ${limit} calls ${limitWindowMs === 60_000 ? "a minute" : `in ${limitWindowMs / 1_000} s`}`;
 }
 
-function statusText({ accounts, collector, loader, loaded }: Collection, now: Date): string {
+/** `main is called by quotes-1`, of a collector that calls no account; null: it calls one. */
+function waitingText(fleet: ReturnType<Collection["fleet"]>): string | null {
+  if (!fleet || fleet.accounts.length === 0 || fleet.accounts.some(({ held }) => held)) return null;
+  const callers = fleet.accounts.map(({ name, caller }) =>
+    caller === null ? `nobody calls ${name}` : `${caller || "another collector"} calls ${name}`,
+  );
+  return `waiting: ${callers.join(", ")}`;
+}
+
+function statusText({ accounts, collector, loader, loaded, fleet }: Collection, now: Date): string {
   const { accounts: states, ...status } = collector.status();
   const { callsUsed, limit, queued, nextPollAt, missed, lastError } = status;
   const { quotes, deadLetters } = loaded();
@@ -166,7 +208,7 @@ function statusText({ accounts, collector, loader, loaded }: Collection, now: Da
   const seconds = nextPollAt ? Math.max(0, Math.ceil((nextPollAt.getTime() - now.getTime()) / 1000)) : null;
   return [
     ...(marketOf(accounts.sharing).simulated ? ["SIMULATED"] : []),
-    `${callsUsed}/${limit} calls this minute`,
+    waitingText(fleet()) ?? `${callsUsed}/${limit} calls this minute`,
     `${quotes} rows stored`,
     seconds === null ? "no poll ahead" : `next poll in ${duration(seconds)}`,
     ...(queued > 0 ? [`${queued} queued`] : []),

@@ -51,7 +51,7 @@ async function start(config: Config, edges: Edges, { web: withWeb }: { web: bool
   // Loaded while PostgreSQL makes its files, which takes longer.
   const preparing = config.databaseUrl === null ? prepareCluster(config.dataDir, clock) : undefined;
   preparing?.catch(() => undefined);
-  const { openArchive } = await import("../run/archive.ts");
+  const { openArchive, endPool } = await import("../run/archive.ts");
   const opening = openArchive(config, clock, preparing);
   const loading = loadWork(withWeb);
   const archive = await opening.catch(async (error: unknown) => {
@@ -63,19 +63,22 @@ async function start(config: Config, edges: Edges, { web: withWeb }: { web: bool
   let fleet: Fleet | null = null;
   let lost: QuotekeeperError | null = null;
   try {
-    const schemaIsReady = await prepareSchema(archive, edges, calm);
+    let onLate: (error: QuotekeeperError) => void = () => undefined;
+    const refused = new Promise<QuotekeeperError>((resolveError) => (onLate = resolveError));
+    const schema = await prepareSchema(archive, edges, { log: calm, ending: interrupted, onLate });
     const joining = (fleet = await openFleet(config, archive, { lock, clock, self, log, jobs }));
     void interrupted.then(() => joining.takeNoMore());
-    const taken = await joining.join(schemaIsReady ? JOIN_PATIENCE_MS : 0);
-    const ended = joining.lost.then((error) => (lost = error).code);
+    const taken = await joining.join(schema === false ? 0 : JOIN_PATIENCE_MS);
+    const ended = Promise.race([joining.lost, refused]).then((error) => (lost = error).code);
     const ending = Promise.race([interrupted, ended]);
+    const schemaIsReady = schema === true;
     const beside = { opened, lock, fleet: { fleet: joining, taken }, jobs, schemaIsReady, openWeb };
     await collect(config, edges, { ...beside, line, log, calm, ending });
   } finally {
     fleet?.takeNoMore();
     await opened.web?.close();
     await opened.collection?.close();
-    await opened.reader.end().catch(() => undefined);
+    await endPool(opened.reader, clock);
     const released = (await fleet?.release()) ?? true;
     await archive
       .close()

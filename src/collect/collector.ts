@@ -357,6 +357,11 @@ export class Collector {
     for (const dispatcher of this.#dispatchers.values()) dispatcher.beUnsure(unsure);
   }
 
+  /** Listens for a window, before the next call of each account, whether another collector calls it. */
+  listen(): void {
+    for (const dispatcher of this.#dispatchers.values()) dispatcher.listen();
+  }
+
   /** The accounts that are to make no calls, by the operator's word: from the next slot on. */
   drain(names: readonly string[]): void {
     this.#options.shares?.drain(names);

@@ -160,7 +160,11 @@ export class Dispatcher {
     this.#governor = inherited
       ? inherit(governor, { ...inherited, history }, nowMs)
       : createGovernor(governor, nowMs, history);
-    if (!options.startsListening) return;
+    if (options.startsListening) this.listen();
+  }
+
+  /** Is unsure from now on, and listens for a window whether another collector calls the account before much is called. */
+  listen(): void {
     this.beUnsure(true);
     this.#learn({ type: "listen" });
   }

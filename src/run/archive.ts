@@ -9,7 +9,7 @@ import { currentVersion } from "../archive/migrations.ts";
 import { type EmbeddedServer, openEmbedded } from "../archive/embedded/embeddedServer.ts";
 import type { prepareCluster } from "../archive/embedded/prepareCluster.ts";
 import { createReaderPool, endReaders, settleReaderSettings, watching } from "../archive/readerRole.ts";
-import type { Clock } from "../clock.ts";
+import { atMost, type Clock } from "../clock.ts";
 import { describeDatabase, withoutPassword } from "../config/databaseUrl.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import { QuotekeeperError } from "../errors.ts";
@@ -21,8 +21,19 @@ const READERS = 2;
 /** How often readers whose statements last too long are looked for. */
 const END_READERS_EVERY_MS = 5_000;
 
-/** The connections for leases: one that hangs is given up, and the next one may not. */
-const LEASES = { max: 3, answerMs: 2_000 };
+/** How long an end waits for statements under way, in ms, before their connections are cut. */
+const END_MS = 300;
+
+/** Ends a pool of `createPool`, however slow its database is; never throws. */
+export async function endPool(pool: pg.Pool, clock: Pick<Clock, "sleep">): Promise<void> {
+  const ended = pool.end().catch(() => undefined);
+  await atMost(END_MS, ended, clock);
+  abandonConnections(pool);
+  await ended;
+}
+
+/** The connections for leases: three rounds, a look and a claim may wait for a slow answer, each for 5 s. */
+const LEASES = { max: 5, answerMs: 5_000 };
 
 /** An open archive. */
 export type Archive = {
@@ -70,14 +81,14 @@ export async function openArchive(
       revive: () => Promise.resolve(),
       close: () => {
         unwatch();
-        return pool.end();
+        return endPool(pool, clock);
       },
     };
   }
-  return embeddedArchive(await openEmbedded(config.dataDir, clock, { preparing }));
+  return embeddedArchive(await openEmbedded(config.dataDir, clock, { preparing }), clock);
 }
 
-function embeddedArchive(server: EmbeddedServer): Archive {
+function embeddedArchive(server: EmbeddedServer, clock: Clock): Archive {
   const pools: { pool: pg.Pool; url: "ownerUrl" | "viewerUrl" }[] = [];
   const kept = (url: "ownerUrl" | "viewerUrl", pool: pg.Pool): pg.Pool => {
     pools.push({ pool, url });
@@ -108,7 +119,7 @@ function embeddedArchive(server: EmbeddedServer): Archive {
     },
     close: async () => {
       unwatch();
-      await pool.end();
+      await endPool(pool, clock);
       await server.close();
     },
   };

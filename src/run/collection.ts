@@ -78,15 +78,15 @@ type CollectionOptions = {
   journalFs?: JournalFs;
 };
 
-/** Longest waits at the end: for answers under way, and for the last rows. Ctrl-C ends `start` in under 5 s. */
+/** Longest waits at the end: for answers under way, and for the last rows. Ctrl-C ends `start` in under 5 s, whatever is slow. */
 const CALLS_GRACE_MS = 1_500;
-const LOAD_GRACE_MS = 1_500;
+const LOAD_GRACE_MS = 1_200;
 
 /** How often is looked how much is not loaded, in ms: a journal of years has thousands of files to look at. */
 const LOOK_AT_LAG_EVERY_MS = 30_000;
 
 /** Longest wait at the end for how much is not loaded, in ms. */
-const LAG_MS = 500;
+const LAG_MS = 300;
 
 /** How long a take-over waits for what is stored of the slots that last, in ms: without it all is asked for again. */
 const STORED_MS = 1_000;
@@ -219,8 +219,9 @@ async function begin(options: CollectionOptions, parts: Parts): Promise<Pick<Col
     const written = lake?.close();
     const settled = settler.close();
     clearInterval(keepingClocks);
+    const lastSettled = atMost(CALLS_GRACE_MS, settled, clock);
     await collector.close(CALLS_GRACE_MS);
-    await atMost(LOAD_GRACE_MS, settled, clock);
+    await lastSettled;
     await notes.flush();
     await clocks.keep();
     await stations.journal.close();
@@ -263,13 +264,14 @@ function holderOf(
     leave: (account) => accounts.leave(account, { collector }),
     handOver: (account) => collector.handOver(account),
     beUnsure: (unsure) => collector.beUnsure(unsure),
+    listen: () => collector.listen(),
     knows: () => collector.knows(),
     journalLag: loading.lag.bytes,
     beNumber: stations.beNumber,
   };
 }
 
-const ALONE: Pick<Fleet, "sure" | "mayLeave"> = { sure: () => Promise.resolve(), mayLeave: () => true };
+const ALONE: Pick<Fleet, "sure"> = { sure: () => Promise.resolve(() => true) };
 
 function all(accounts: readonly Account[]): Map<string, Taken> {
   return new Map(accounts.map(({ name }) => [name, { granted: null, listens: false }]));

@@ -1,15 +1,22 @@
 /**
  * This collector among those that share an archive: which accounts it calls, and when it no longer may.
  *
- * An account is another's or free -> held -> leaving (it is given back) or lost. What is held is called as long as rounds
- * succeed. After one that failed the collector is unsure, if there are others: it goes on with care, because what is not polled
- * is gone, and it cannot know whether it alone is cut off. A process that did not run for a while asks first.
+ * An account is another's or free -> held -> leaving (it is given back) or lost. A held account is called as long as the rounds
+ * allow it: see `accounts/leaseTrust.ts`. After a round without an answer in time the collector is unsure, if there are others:
+ * it goes on with care, because what is not polled is gone, and it cannot know whether it alone is cut off. A process that stood
+ * still asks first, and where it is not answered it listens for a window first.
  *
- * One collector alone has all accounts, and calls them as if there were no leases.
+ * One collector alone has all accounts, and calls them as if there were no leases: where the database does not answer a claim
+ * in time, the account is presumed to be its own, and the answer is believed whenever it comes.
+ *
+ * Each question to the database is one round trip, with a limit of time of its own. Rounds never wait for one another, nor for
+ * claims: a slow database answers late, and each answer counts as of the instant its question was sent.
  */
 import {
   BeatWatch,
+  ClockOffset,
   elapsedMs,
+  epochFromMs,
   LEASE_MS,
   LOOK_EVERY_MS,
   type Moment,
@@ -17,6 +24,7 @@ import {
   ROUND_EVERY_MS,
   TRUSTED_MS,
 } from "../accounts/lease.ts";
+import { LeaseTrust, type Question } from "../accounts/leaseTrust.ts";
 import type {
   Epoch,
   Granted,
@@ -48,6 +56,8 @@ export type Holder = {
   /** What is known of an account's budget: plain JSON. */
   handOver: (account: string) => unknown;
   beUnsure: (unsure: boolean) => void;
+  /** Listens for a window, before the next call of each account, whether another collector calls it. */
+  listen: () => void;
   knows: () => Knows;
   journalLag: () => number | null;
   /** Told the number that no other collector has. */
@@ -74,14 +84,21 @@ type Joining = {
   close: () => Promise<void>;
 };
 
-/** Longest wait for the database's answer, in ms: a round is over before the next one. */
-const ANSWER_MS = 1_500;
+/**
+ * When an answer is late, in ms: before the next round, and before others reckon that this collector goes on as one that is
+ * unsure (`SURE_MS` in `collect/governor/handover.ts`).
+ */
+const ANSWER_MS = 1_900;
 
-/** A new epoch is in force after so long, in ms: by then every collector has seen it, or its leases are another's. */
-const EPOCH_LEAD_MS = 2 * LEASE_MS;
+/** How long the database's answer is waited for, in ms: a lease that was asked for longer ago is not trusted anyway. */
+const ANSWER_TOO_LATE_MS = TRUSTED_MS;
 
-/** A clock that is less than this off, in ms, is as right as the way to the database lets it be known. */
-const EXACT_MS = 400;
+/** Longest waits at an end, in ms: for claims under way, and for the database to hear that the leases are given back. */
+const CLAIM_GRACE_MS = 200;
+const RELEASE_MS = 800;
+
+/** An account that nobody calls for so long, in ms, is told of: an account whose owner died is called again by then. */
+const UNCALLED_MS = 15_000;
 
 /** How long a free account is left to those who have too few, in ms; and for how many looks somebody has too few. */
 const LEFT_TO_OTHERS_MS = 4_000;
@@ -95,14 +112,20 @@ const REMEMBERED_MS = 86_400_000;
 
 type Held = { fence: number | null; leaving: boolean };
 
-/** It. */
+/** This collector's membership in the fleet. */
 export class Fleet {
   readonly #options: Joining;
   readonly #held = new Map<string, Held>();
+  readonly #trust: LeaseTrust;
+  readonly #clockOffset = new ClockOffset();
   readonly #leases = new BeatWatch();
   readonly #collectors = new BeatWatch();
   readonly #freeSince = new Map<string, number>();
+  /** Runs of this collector's own id that a database that was set back still names. */
+  readonly #past = new Set<string>();
+  readonly #uncalled = new Map<string, { sinceMs: number; since: string }>();
   readonly #ended = new AbortController();
+  readonly #leaves = new AbortController();
   #holder: Holder | null = null;
   /** What the files say, what is gone by, and what is to be gone by. */
   #files: FilesSaid;
@@ -113,19 +136,30 @@ export class Fleet {
   /** The same as it was kept last. */
   #kept: KnownLeases | null = null;
   #look: Look | null = null;
+  /** When the question was sent that `#look` answers, on the monotonic clock, in ms. */
+  #lookedAtMs = -Infinity;
   #epochs: readonly Epoch[] = [];
-  #offsetMs = 0;
-  #concludedAt: Moment;
-  #confirmedAtMs: number | null = null;
   #takeOvers = 0;
   #failed = false;
+  /** The round that was sent last, until it was answered or its answer is late. */
   #rounding: Promise<void> | null = null;
+  #entering: Promise<void> | null = null;
+  #looking: Promise<void> | null = null;
+  #acting: Promise<void> | null = null;
+  /** The claim under way: resolves when it was answered, or failed. */
+  #claiming: Promise<void> | null = null;
+  /** Accounts that came before `begin`, and the names of those that `join` has given. */
+  readonly #come = new Map<string, Taken>();
   #joinedWith: readonly string[] = [];
-  #running: Promise<void> = Promise.resolve();
   #tooMany = 0;
+  #waits = false;
+  /** Beats of other runs of this collector's own id, by run; Infinity: it was said that the run is alive. */
+  readonly #twins = new Map<string, number>();
   #joined = false;
   #hasForgotten = false;
   #ending = false;
+  /** COLLECTOR_DIFFERS, once that is known. */
+  #differs: QuotekeeperError | null = null;
   #lose: (error: QuotekeeperError) => void = () => undefined;
   /** Resolves with the error to end with: another process is this collector, or the files differ from the others'. */
   readonly lost = new Promise<QuotekeeperError>((resolve) => (this.#lose = resolve));
@@ -135,69 +169,74 @@ export class Fleet {
     this.#files = options.files;
     this.#inForce = options.files;
     // That of a run before, which was killed, says nothing of this one.
-    this.#known = { ...options.known, unsureSince: null };
+    this.#known = { ...options.known, unsureSince: null, uncalled: {} };
     this.#epochs = options.known.epochs;
-    this.#concludedAt = this.#now();
+    this.#trust = new LeaseTrust(this.#now());
   }
 
   /**
-   * Joins, where the database answers, and takes what is free at once. It is renewed from now on: to open a journal may take
+   * Joins, where the database answers, and claims what is free. Leases are renewed from now on: to open a journal may take
    * longer than a lease holds.
    *
-   * @param patienceMs how long a database that does not answer is asked again: one that has just answered is slow, and may know
-   *   of others
+   * @param patienceMs how long a database is waited for, in ms, that may know of others: one that has just answered is slow. A
+   *   collector that was alone when it ended does not wait for a slow one
    * @returns the accounts to begin with
    * @throws QuotekeeperError COLLECTOR_DIFFERS
    */
   async join(patienceMs = 0): Promise<Map<string, Taken>> {
-    const { clock } = this.#options;
-    const untilMs = clock.monotonicMs() + patienceMs;
-    let taken = await this.#tryToJoin();
-    while (!this.#joined && !this.#ending && clock.monotonicMs() < untilMs) {
-      await clock.sleep(LOOK_EVERY_MS);
-      taken = await this.#tryToJoin();
+    const { clock, log } = this.#options;
+    const { number, others, held } = this.#known;
+    const wasAlone = number !== null && !others;
+    const untilMs = clock.monotonicMs() + (wasAlone ? 0 : patienceMs);
+    const joining = this.#keepJoining(untilMs);
+    const ends = new Promise((resolve) =>
+      this.#leaves.signal.addEventListener("abort", resolve, { once: true }),
+    );
+    const joinedOrEnds = Promise.race([joining, ends]);
+    if (!(await this.#within(ANSWER_MS, joinedOrEnds)) && clock.monotonicMs() < untilMs) {
+      log.info(
+        { forMs: untilMs - clock.monotonicMs() },
+        "the database has not said yet which accounts are free: no call is made before it has, or before the wait is over",
+      );
+      await this.#within(untilMs - clock.monotonicMs(), joinedOrEnds);
     }
+    if (this.#differs) throw this.#differs;
     if (!this.#joined) {
-      // Who has never seen others has all; who has goes on with what was its own, and listens first.
-      const { others, held } = this.#known;
+      // A collector that has never seen others has all accounts; another one goes on with its own, and listens first.
       for (const { name } of this.#files.accounts)
-        if (!others || held.includes(name)) {
-          this.#held.set(name, { fence: null, leaving: false });
-          taken.set(name, { granted: null, listens: others });
-        }
-    }
-    this.#conclude();
-    this.#keepFile();
-    this.#joinedWith = [...taken.keys()];
-    this.#running = this.#run();
-    return taken;
-  }
-
-  /** @returns what was free */
-  async #tryToJoin(): Promise<Map<string, Taken>> {
-    const taken = new Map<string, Taken>();
-    try {
-      await this.#enter();
-      for (const account of this.#mayTake(this.#alive())) {
-        const granted = await this.#claim(account, null);
-        if (granted) taken.set(account, { granted, listens: false });
-      }
-      await this.#forgetDead();
-      this.#setFailed(false);
-    } catch (error) {
-      if (error instanceof QuotekeeperError && error.code === "COLLECTOR_DIFFERS") throw error;
+        if (!this.#held.has(name) && (!others || held.includes(name))) this.#presume(name, others);
       this.#setFailed(true);
     }
-    return taken;
+    this.#keepFile();
+    this.#joinedWith = [...this.#come.keys()];
+    void this.#run();
+    return new Map(this.#come);
   }
 
-  /** Takes and gives back from now on, until it is released; what it has joined with is renewed already. */
+  /** Enters, and claims what is free; tries again where that fails. Never rejects. */
+  async #keepJoining(untilMs: number): Promise<void> {
+    const { clock } = this.#options;
+    while (!this.#ending && !this.#differs) {
+      try {
+        await this.#enter();
+        if (await this.#claim(this.#mayTake(this.#alive()))) await this.#forgetDead();
+        return;
+      } catch {
+        if (clock.monotonicMs() + LOOK_EVERY_MS >= untilMs) return;
+      }
+      await clock.sleep(LOOK_EVERY_MS, this.#ended.signal).catch(() => undefined);
+    }
+  }
+
+  /** Takes and gives back from now on, until it is released. */
   begin(holder: Holder): void {
     this.#holder = holder;
     if (this.#known.number !== null) holder.beNumber(this.#known.number);
     if (this.isUnsure) holder.beUnsure(true);
-    // Another collector may have taken what was not called yet.
+    // Since `join` another collector may have taken what was not called yet, and the database may have granted more.
     for (const account of this.#joinedWith) if (!this.#held.has(account)) void this.#leave(account);
+    for (const [account, taken] of this.#come)
+      if (this.#held.has(account) && !this.#joinedWith.includes(account)) void this.#give(account, taken);
   }
 
   /**
@@ -225,11 +264,7 @@ export class Fleet {
     const waiting = this.#waiting;
     if (!waiting) return;
     const epoch = this.#epochs.find(({ jobsDigest }) => jobsDigest === waiting.files.digest);
-    const beginsInMs = epoch
-      ? epoch.fromMs + this.#offsetMs - clock.now().getTime()
-      : this.#isAlone()
-        ? 0
-        : Infinity;
+    const beginsInMs = epoch ? epoch.fromMs - clock.now().getTime() : this.#isAlone() ? 0 : Infinity;
     if (beginsInMs > ROUND_EVERY_MS) return;
     this.#waiting = null;
     await clock.sleep(Math.max(0, beginsInMs), this.#ended.signal).catch(() => undefined);
@@ -250,7 +285,7 @@ export class Fleet {
   /** What it knows of itself and the others. */
   get state(): LiveFleet {
     const { clock, self } = this.#options;
-    const nowMs = clock.now().getTime() - this.#offsetMs;
+    const nowMs = clock.now().getTime();
     const others = (this.#look?.collectors ?? []).filter(({ id }) => id !== self.id);
     const inForce = this.#epochs.findLast(({ fromMs }) => fromMs <= nowMs)?.jobsDigest;
     const isGone = ({ seenAgoMs }: SeenCollector): boolean => seenAgoMs > GONE_AFTER_MS;
@@ -259,7 +294,11 @@ export class Fleet {
     return {
       accounts: this.#wanted().map((name) => {
         const held = this.#held.get(name);
-        return { name, held: held !== undefined, fence: held?.fence ?? null };
+        return {
+          ...{ name, held: held !== undefined, fence: held?.fence ?? null },
+          caller: this.#callerOf(name),
+          uncalledMs: this.#uncalledMs(name),
+        };
       }),
       unsure: this.isUnsure,
       collectors: {
@@ -269,42 +308,56 @@ export class Fleet {
       },
       differing: inForce === undefined ? 0 : digests.filter((digest) => digest !== inForce).length,
       takeOvers: this.#takeOvers,
-      confirmedAgoMs: this.#confirmedAtMs === null ? null : clock.monotonicMs() - this.#confirmedAtMs,
-      clockOffsetMs: this.#offsetMs,
+      confirmedAgoMs: this.#trust.confirmedAgoMs(this.#now()),
+      clockOffsetMs: this.#clockOffset.ms,
     };
   }
 
-  /** Waits, before a call, until a process that did not run knows whether the account is its own still. */
-  async sure(account: string): Promise<void> {
-    if (!this.#isFresh()) await this.#round();
-    if (!this.#held.has(account)) throw leaseUnsure(account);
+  /**
+   * Waits, before a call, until a process that did not run knows whether the account is its own still.
+   *
+   * @returns whether the call may leave, to be asked at the very moment in which it would
+   * @throws QuotekeeperError LEASE_UNSURE when the account is no longer this collector's, or others must be listened for first
+   */
+  async sure(account: string): Promise<() => boolean> {
+    const { permit } = this.#trust;
+    while (!this.mayLeave(account) && this.#held.has(account) && permit === this.#trust.permit) {
+      await this.#round();
+      await this.#claiming;
+      if (this.#ended.signal.aborted) break;
+    }
+    const mayLeave = (): boolean => permit === this.#trust.permit && this.mayLeave(account);
+    if (!mayLeave()) throw leaseUnsure(account);
+    return mayLeave;
   }
 
-  /** Whether a call may leave at this very moment. */
+  /** Whether the account may be called at this very moment. */
   mayLeave(account: string): boolean {
-    return this.#held.has(account) && this.#isFresh();
+    return this.#held.has(account) && this.#trust.isFresh(account, this.#now());
   }
 
   /** What the collectors have agreed on for the slots at an instant; null: this one is alone. */
   agreedAt(at: Date): Agreed | null {
     if (!this.#known.others || this.#isAlone()) return null;
-    const atMs = at.getTime() - this.#offsetMs;
-    const inForce = this.#epochs.findLast(({ fromMs }) => fromMs <= atMs) ?? this.#epochs[0];
+    // Both are times of slots, and a slot has one name, whatever the clock of the collector that opens it.
+    const inForce = this.#epochs.findLast(({ fromMs }) => fromMs <= at.getTime()) ?? this.#epochs[0];
     if (!inForce) return null;
     const { number, accounts, prices } = inForce;
     return { number, accounts, prices };
   }
 
-  /** Takes nothing more, because the process ends: what is held is renewed until it is released. */
+  /** Takes nothing more, because the process ends: what is held is renewed until it is released. A wait in `join` is over. */
   takeNoMore(): void {
     this.#ending = true;
+    this.#leaves.abort();
   }
 
   /** Gives all back, because the process ends. @returns whether the database knows; never throws */
   async release(): Promise<boolean> {
     const { clock, store, self, close } = this.#options;
+    this.#ending = true;
     this.#ended.abort();
-    await atMost(ANSWER_MS, this.#running, clock);
+    if (this.#claiming) await atMost(CLAIM_GRACE_MS, this.#claiming, clock);
     let known = !this.#joined;
     if (this.#joined) {
       const journalLag = this.#holder?.journalLag() ?? null;
@@ -312,12 +365,12 @@ export class Fleet {
         () => (known = true),
         () => undefined,
       );
-      await atMost(ANSWER_MS, releasing, clock);
+      await atMost(RELEASE_MS, releasing, clock);
     }
     // What was held stays in the file, for a start without the database.
-    if (this.#kept?.unsureSince) this.#options.keep({ ...this.#kept, unsureSince: null });
+    if (this.#kept) this.#options.keep({ ...this.#kept, unsureSince: null, uncalled: {} });
     this.#held.clear();
-    await atMost(ANSWER_MS, close(), clock);
+    await close();
     return known;
   }
 
@@ -326,7 +379,8 @@ export class Fleet {
     const { signal } = this.#ended;
     let roundAtMs = clock.monotonicMs() + ROUND_EVERY_MS;
     while (!signal.aborted) {
-      const wants = this.#mayTake(this.#alive()).length > 0;
+      // A look may be answered where a round, which writes, is not.
+      const wants = this.#failed || this.#presumed.length > 0 || this.#mayTake(this.#alive()).length > 0;
       const untilRoundMs = roundAtMs - clock.monotonicMs();
       const waitMs = wants ? Math.min(LOOK_EVERY_MS, untilRoundMs) : untilRoundMs;
       this.#wake = new AbortController();
@@ -335,58 +389,86 @@ export class Fleet {
       if (signal.aborted) return;
       if (clock.monotonicMs() >= roundAtMs) {
         roundAtMs = clock.monotonicMs() + ROUND_EVERY_MS;
-        await this.#round();
-      } else
-        await this.#answered(this.#options.store.look()).then(
-          (look) => this.#see(look),
-          () => this.#blind(),
-        );
-      if (this.#holder && !this.#failed && !this.#ending) await this.#act().catch(() => undefined);
+        void this.#round();
+      } else void this.#lookOnce();
+      this.#noteUncalled();
     }
   }
 
-  /** A round; who asks while one is under way waits for it. */
+  /** Sends a round, and resolves when it was answered, or failed, or its answer is late; while one is under way, as that one. */
   #round(): Promise<void> {
-    return (this.#rounding ??= this.#tellAndLook().finally(() => (this.#rounding = null)));
+    return (this.#rounding ??= this.#sendRound().finally(() => (this.#rounding = null)));
   }
 
-  async #tellAndLook(): Promise<void> {
-    const { store, self } = this.#options;
-    const sentAt = this.#now();
-    try {
-      if (!this.#joined) await this.#enter();
-      const held = this.#telledLeases();
-      const { renewed, isKnown, ...look } = await this.#answered(store.round(self, this.#telling(), held));
-      this.#offsetMs = offsetOf((sentAt.wallMs + this.#now().wallMs) / 2 - look.nowMs);
-      this.#see(look);
-      if (!isKnown) this.#joined = false;
-      for (const { account } of held) if (!renewed.includes(account)) await this.#lostTo(account, look);
-      await this.#takePresumed(look);
-      await this.#forgetDead();
-      this.#setFailed(false);
-      this.#concludedAt = sentAt;
-      this.#confirmedAtMs = sentAt.monotonicMs;
-    } catch (error) {
-      if (error instanceof QuotekeeperError && error.code === "COLLECTOR_DIFFERS") this.#lose(error);
-      this.#blind();
-      this.#setFailed(true);
-      this.#conclude();
+  async #sendRound(): Promise<void> {
+    const question = this.#trust.ask(this.#now());
+    const accounts = this.held;
+    const answered = this.#joined ? this.#tell(question) : this.#enter().then(() => void this.#act());
+    answered.catch(() => this.#blind(question.at.monotonicMs));
+    const isInTime = await this.#within(ANSWER_MS, answered);
+    if (!isInTime && this.#trust.unanswered(question, accounts) && this.#known.others) {
+      this.#options.log.warn(
+        {},
+        "this process stood still, and the database does not answer: it listens first",
+      );
+      this.#holder?.listen();
     }
+    // What a process finds that stood still in the midst of a round says nothing of the database.
+    if (isInTime || elapsedMs(question.at, this.#now()) <= TRUSTED_MS) this.#setFailed(!isInTime);
     this.#keepFile();
   }
 
+  /** A round: tells of this collector, renews its leases, and looks. Its answer counts whenever it comes. */
+  async #tell(question: Question): Promise<void> {
+    const { store, self } = this.#options;
+    const held = this.#telledLeases();
+    const { renewed, isKnown, ...look } = await this.#answered(store.round(self, this.#telling(), held));
+    const { wallMs: sentMs, monotonicMs } = question.at;
+    this.#clockOffset.saw({ sentMs, answeredMs: this.#now().wallMs, databaseMs: look.nowMs });
+    this.#see(look, monotonicMs);
+    if (!isKnown) this.#joined = false;
+    for (const { account, fence } of held)
+      if (!renewed.includes(account) && this.#held.get(account)?.fence === fence) this.#lostTo(account, look);
+    this.#trust.answered(
+      question,
+      renewed.filter((account) => this.#held.has(account)),
+    );
+    void this.#act();
+  }
+
+  /** A look between two rounds. Never rejects. */
+  #lookOnce(): Promise<void> {
+    const sentMs = this.#options.clock.monotonicMs();
+    return (this.#looking ??= this.#answered(this.#options.store.look())
+      .then(
+        (look) => {
+          this.#see(look, sentMs);
+          void this.#act();
+        },
+        () => this.#blind(sentMs),
+      )
+      .finally(() => (this.#looking = null)));
+  }
+
   /** Looks whether this collector fits to the others, and registers. @throws COLLECTOR_DIFFERS; the database's errors */
-  async #enter(): Promise<void> {
-    const { store, self, log } = this.#options;
-    const look = await this.#answered(store.look());
-    this.#see(look);
+  #enter(): Promise<void> {
+    return (this.#entering ??= this.#register().finally(() => (this.#entering = null)));
+  }
+
+  async #register(): Promise<void> {
+    const { store, self, log, clock } = this.#options;
+    const sentMs = clock.monotonicMs();
+    this.#see(await this.#answered(store.look()), sentMs);
     const others = this.#alive().filter(({ id }) => id !== self.id);
     const differs = others.find(({ jobsDigest }) => jobsDigest !== this.#files.digest);
-    if (differs) throw differsFrom(differs, this.#files, this.#options.address);
+    if (differs) {
+      this.#differs = differsFrom(differs, this.#files, this.#options.address);
+      this.#lose(this.#differs);
+      throw this.#differs;
+    }
     const { number, name, epochs } = await this.#answered(store.join(self, this.#telling()));
     this.#epochs = joinedEpochs(epochs, this.#epochs);
     this.#joined = true;
-    this.#confirmedAtMs = this.#now().monotonicMs;
     if (number !== this.#known.number) this.#holder?.beNumber(number);
     this.#known = { ...this.#known, number, name };
     if (others.length > 0)
@@ -396,9 +478,12 @@ export class Fleet {
       );
   }
 
-  #see(look: Look): void {
+  /** @param sentMs when it was asked for, on the monotonic clock */
+  #see(look: Look, sentMs: number): void {
+    if (sentMs < this.#lookedAtMs) return;
     const { clock, self } = this.#options;
     const nowMs = clock.monotonicMs();
+    this.#lookedAtMs = sentMs;
     this.#look = look;
     this.#epochs = joinedEpochs(this.#epochs, look.epochs);
     this.#leases.saw(new Map(look.leases.map((lease) => [lease.account, lease])), nowMs);
@@ -410,19 +495,20 @@ export class Fleet {
     this.#known = { ...this.#known, others, epochs: look.epochs };
   }
 
-  #blind(): void {
+  /** A question that was sent then brought nothing, and no later one has. */
+  #blind(sentMs: number): void {
+    if (this.#lookedAtMs >= sentMs) return;
     this.#leases.blind();
     this.#collectors.blind();
   }
 
   /** The collectors that go on telling of themselves, this one among them. */
   #alive(): SeenCollector[] {
-    const { clock, self } = this.#options;
-    const nowMs = clock.monotonicMs();
+    const { self } = this.#options;
     return (this.#look?.collectors ?? []).filter(
       ({ id, stopped, seenAgoMs }) =>
         id === self.id ||
-        (!stopped && this.#collectors.stillMs(id, nowMs) < LEASE_MS && seenAgoMs < 2 * LEASE_MS),
+        (!stopped && this.#collectors.stillMs(id, this.#lookedAtMs) < LEASE_MS && seenAgoMs < 2 * LEASE_MS),
     );
   }
 
@@ -430,6 +516,17 @@ export class Fleet {
     const { self } = this.#options;
     if (!this.#look) return !this.#known.others;
     return this.#alive().every(({ id }) => id === self.id);
+  }
+
+  /**
+   * Whether no other collector runs. One that is only not heard of may be kept from writing by the same slow database: two that
+   * presumed the same account would both call it.
+   */
+  #hasNoPeer(): boolean {
+    const { self } = this.#options;
+    return (this.#look?.collectors ?? []).every(
+      ({ id, stopped, seenAgoMs }) => id === self.id || stopped || seenAgoMs >= REMEMBERED_MS,
+    );
   }
 
   /** What may be taken now: free accounts, as far as this collector has too few, or nobody else has taken them for long. */
@@ -470,25 +567,48 @@ export class Fleet {
     return quotas([own, ...others], this.#wanted().length);
   }
 
+  /** Does what the newest look asks for: one after the other. Never rejects. */
+  #act(): Promise<void> {
+    return (this.#acting ??= this.#doAct()
+      .catch(() => undefined)
+      .finally(() => (this.#acting = null)));
+  }
+
   /** Takes what is free, gives back what is too much, and proposes what all are to go by. */
-  async #act(): Promise<void> {
-    const { log } = this.#options;
+  async #doAct(): Promise<void> {
+    if (this.#ending) return;
     const alive = this.#alive();
-    await this.#useWaiting();
-    for (const account of this.#mayTake(alive)) {
-      const granted = await this.#claim(account, this.#watched(account));
-      if (!granted) continue;
-      this.#freeSince.delete(account);
-      log.info(
-        { account, how: granted.how, previous: granted.previous },
-        "this collector calls the account from now on",
-      );
-      await this.#give(account, { granted, listens: false });
-    }
+    if (this.#holder) await this.#useWaiting();
+    const free = this.#holder ? this.#mayTake(alive) : [];
+    if (await this.#claim([...this.#presumed, ...free])) await this.#forgetDead();
+    if (!this.#holder || this.#ending) return;
     for (const [account, { leaving }] of this.#held)
       if (!leaving && !this.#wanted().includes(account)) void this.#giveBack(account);
     this.#share(alive);
     await this.#propose(alive);
+  }
+
+  /** The accounts that are held by nobody's word: the database has not answered their claims. */
+  get #presumed(): string[] {
+    return [...this.#held].flatMap(([account, { fence, leaving }]) =>
+      fence === null && !leaving ? [account] : [],
+    );
+  }
+
+  #presume(account: string, listens: boolean): void {
+    this.#held.set(account, { fence: null, leaving: false });
+    this.#gain(account, { granted: null, listens });
+  }
+
+  /** Has an account called that is held from now on; before `begin` it waits. */
+  #gain(account: string, taken: Taken): void {
+    this.#freeSince.delete(account);
+    if (!this.#holder) return void this.#come.set(account, taken);
+    this.#options.log.info(
+      { account, how: taken.granted?.how ?? "presumed", previous: taken.granted?.previous ?? null },
+      "this collector calls the account from now on",
+    );
+    void this.#give(account, taken);
   }
 
   async #give(account: string, taken: Taken): Promise<void> {
@@ -502,34 +622,57 @@ export class Fleet {
 
   /** The lease as it was watched for long enough; null: it was not. */
   #watched(account: string): SeenLease | null {
-    const { clock } = this.#options;
     const lease = this.#look?.leases.find((one) => one.account === account);
     if (!lease?.expired) return null;
-    return this.#leases.stillMs(account, clock.monotonicMs()) >= LEASE_MS ? lease : null;
+    return this.#leases.stillMs(account, this.#lookedAtMs) >= LEASE_MS ? lease : null;
   }
 
-  async #claim(account: string, seen: SeenLease | null): Promise<Granted | null> {
+  /**
+   * Claims accounts in one question, whose answer is believed whenever it comes. Where it is late and no other collector runs,
+   * the accounts are presumed to be this one's. Never rejects.
+   *
+   * @returns whether it was answered in time
+   */
+  async #claim(accounts: readonly string[]): Promise<boolean> {
+    if (accounts.length === 0) return true;
+    if (this.#claiming) return false;
     const { store, self, dead } = this.#options;
-    // Also one's own run: the answer to a claim may have been lost.
-    const granted = await this.#answered(store.claim(account, self, { dead: [...dead, self.run], seen }));
-    if (!granted) return null;
-    this.#held.set(account, { fence: granted.fence, leaving: false });
-    if (granted.how === "expired") this.#takeOvers += 1;
-    // The database's clock may have jumped; so long it was surely.
-    const watchedMs = this.#leases.stillMs(account, this.#options.clock.monotonicMs());
-    const agoMs = granted.how === "expired" ? Math.min(granted.agoMs ?? 0, watchedMs) : granted.agoMs;
-    return { ...granted, agoMs };
+    const sentAt = this.#now();
+    // Also this run: the answer to an earlier claim may have been lost.
+    const runs = [...dead, ...this.#past, self.run];
+    const claims = accounts.map((account) => ({ account, seen: this.#watched(account) }));
+    const answered = this.#answered(store.claim(claims, self, runs)).then((granted) => {
+      for (const one of granted) this.#granted(one, sentAt);
+      const others = accounts.filter((account) => !granted.some((one) => one.account === account));
+      for (const account of others) this.#refused(account);
+    });
+    this.#claiming = answered.catch(() => undefined).finally(() => (this.#claiming = null));
+    if (await this.#within(ANSWER_MS, answered)) return true;
+    for (const account of accounts) {
+      if (!this.#held.has(account) && this.#hasNoPeer() && !this.#ending) this.#presume(account, false);
+      if (this.#held.get(account)?.fence === null) this.#trust.believe(account, sentAt);
+    }
+    return false;
   }
 
-  /** Leases that nobody could be asked for: taken now, or lost to who has them. */
-  async #takePresumed(look: Look): Promise<void> {
-    for (const [account, held] of this.#held) {
-      if (held.fence !== null) continue;
-      const granted = await this.#claim(account, this.#watched(account));
-      if (granted) continue;
-      const lease = look.leases.find((one) => one.account === account);
-      if (this.#isOthers(lease, this.#alive())) await this.#lostTo(account, look);
-    }
+  #granted({ account, ...granted }: Granted, sentAt: Moment): void {
+    const held = this.#held.get(account);
+    if (held && (held.fence ?? -1) >= granted.fence) return;
+    this.#held.set(account, { fence: granted.fence, leaving: held?.leaving ?? false });
+    this.#trust.believe(account, sentAt);
+    if (granted.how === "expired") this.#takeOvers += 1;
+    if (held || this.#ending) return;
+    // The database's clock may have jumped; so long the lease was surely not renewed.
+    const watchedMs = this.#leases.stillMs(account, this.#lookedAtMs);
+    const agoMs = granted.how === "expired" ? Math.min(granted.agoMs ?? 0, watchedMs) : granted.agoMs;
+    this.#gain(account, { granted: { account, ...granted, agoMs }, listens: false });
+  }
+
+  /** Another collector has the account, or had it at the moment of the claim. */
+  #refused(account: string): void {
+    const lease = this.#look?.leases.find((one) => one.account === account);
+    const isPresumed = this.#held.get(account)?.fence === null;
+    if (isPresumed && this.#look && this.#isOthers(lease, this.#alive())) this.#lostTo(account, this.#look);
   }
 
   /** Not before what they held is taken: this run may be killed as well, and the next one must know. */
@@ -539,12 +682,19 @@ export class Fleet {
     await this.#options.forgetDead();
   }
 
-  /** Another collector has it: this one was paused, or cut off, for so long that it was taken for dead. */
-  async #lostTo(account: string, { leases, collectors }: Look): Promise<void> {
+  /**
+   * The lease is no longer this collector's: it was paused, or cut off, for so long that it was taken for dead; or the database was
+   * set back to a time before the grant.
+   */
+  #lostTo(account: string, { leases, collectors }: Look): void {
     const { self, log } = this.#options;
-    if (!this.#held.delete(account)) return;
+    const held = this.#held.get(account);
+    if (!held) return;
+    this.#held.delete(account);
+    this.#trust.drop(account);
     const lease = leases.find((one) => one.account === account);
-    if (lease?.holder === self.id && lease.run !== self.run) {
+    const isOwn = lease?.holder === self.id && lease.run !== self.run;
+    if (isOwn && lease.fence > (held.fence ?? 0)) {
       this.#lose(
         new QuotekeeperError(
           "COLLECTOR_REPLACED",
@@ -553,9 +703,16 @@ export class Fleet {
       );
       return;
     }
-    const to = collectors.find(({ id }) => id === lease?.holder)?.name ?? null;
-    log.warn({ account, to }, "another collector calls the account: this one was paused or cut off");
     void this.#leave(account);
+    if (!lease || lease.fence < (held.fence ?? 0)) {
+      // Fences only rise: a lower one is the past. Its run is dead, because this one has had its data directory since.
+      if (isOwn) this.#past.add(lease.run);
+      this.#joined = false;
+      log.warn({ account }, "the database was set back to an earlier time: the account is claimed anew");
+      return;
+    }
+    const to = collectors.find(({ id }) => id === lease.holder)?.name ?? null;
+    log.warn({ account, to }, "another collector calls the account: this one was paused or cut off");
   }
 
   /** Has it called no more; never rejects. */
@@ -591,15 +748,16 @@ export class Fleet {
     // What was known before its last calls ended: these count as answered when somebody else takes over.
     const governor = this.#holder?.handOver(account) ?? null;
     await this.#leave(account);
-    const { fence } = held;
+    const { fence } = this.#held.get(account) ?? held;
     this.#held.delete(account);
+    this.#trust.drop(account);
     if (fence !== null)
       await this.#answered(store.release(self, [{ account, fence, governor }], null)).catch(() => undefined);
   }
 
   /** What all are to go by, as this collector sees it: all see the same, and the first to say it has said it. */
   async #propose(alive: readonly SeenCollector[]): Promise<void> {
-    const { store, self } = this.#options;
+    const { store, self, clock } = this.#options;
     const look = this.#look;
     if (!look) return;
     const newest = look.epochs.at(-1);
@@ -621,10 +779,12 @@ export class Fleet {
     );
     const wanted = { jobsDigest: own.jobsDigest, accounts, prices };
     if (newest && sameEpoch(newest, wanted)) return;
-    const leadMs = this.#isAlone() ? 0 : EPOCH_LEAD_MS;
-    await this.#answered(
-      store.propose(newest?.number ?? 0, wanted, { leadMs, by: this.#known.name ?? self.id }),
-    );
+    const ownMs = this.#clockOffset.ms;
+    const others = alive.filter(({ id }) => id !== self.id);
+    const aheadMs = others.map(({ clockOffsetMs }) => (clockOffsetMs ?? ownMs) - ownMs);
+    const fromMs = epochFromMs(clock.now().getTime(), this.#isAlone() ? null : aheadMs);
+    const by = this.#known.name ?? self.id;
+    await this.#answered(store.propose(newest?.number ?? 0, { ...wanted, fromMs }, by));
   }
 
   #telling(): Telling {
@@ -632,7 +792,7 @@ export class Fleet {
     return {
       ...{ jobsDigest: digest, files },
       ...{ knows: this.#holder?.knows() ?? NOTHING, journalLag: this.#holder?.journalLag() ?? null },
-      clockOffsetMs: this.#offsetMs,
+      clockOffsetMs: this.#clockOffset.ms,
     };
   }
 
@@ -642,15 +802,26 @@ export class Fleet {
     );
   }
 
-  /** The database's answer, or an error when it takes too long: a connection may be dead without a word. */
+  /** The database's answer, or an error where none comes: a connection may be dead without a word. */
   async #answered<T>(asked: Promise<T>): Promise<T> {
     const { clock } = this.#options;
     const given = new AbortController();
-    const late = clock.sleep(ANSWER_MS, given.signal).then(() => {
+    const never = clock.sleep(ANSWER_TOO_LATE_MS, given.signal).then(() => {
       throw new Error("the database does not answer");
     });
-    late.catch(() => undefined);
-    return Promise.race([asked, late]).finally(() => given.abort());
+    never.catch(() => undefined);
+    return Promise.race([asked, never]).finally(() => given.abort());
+  }
+
+  /** Waits so long for work. @returns whether it is done; false: it failed, or goes on */
+  async #within(ms: number, work: Promise<unknown>): Promise<boolean> {
+    let done = false;
+    const watched = work.then(
+      () => (done = true),
+      () => undefined,
+    );
+    await atMost(ms, watched, this.#options.clock);
+    return done;
   }
 
   #setFailed(failed: boolean): void {
@@ -668,12 +839,74 @@ export class Fleet {
     this.#holder?.beUnsure(this.isUnsure);
   }
 
-  #isFresh(): boolean {
-    return elapsedMs(this.#concludedAt, this.#now()) <= TRUSTED_MS;
+  /** Who calls an account as far as is known: a collector's name, "" where that has none; null: nobody. */
+  #callerOf(account: string): string | null {
+    const { self } = this.#options;
+    if (this.#held.has(account)) return this.#known.name ?? "";
+    const lease = this.#look?.leases.find((one) => one.account === account);
+    if (!lease || lease.released) return null;
+    const isTwin = lease.holder === self.id && this.#leases.stillMs(account, this.#lookedAtMs) < LEASE_MS;
+    if (!isTwin && !this.#isOthers(lease, this.#alive())) return null;
+    return this.#look?.collectors.find(({ id }) => id === lease.holder)?.name ?? "";
   }
 
-  #conclude(): void {
-    this.#concludedAt = this.#now();
+  /** Says so where a lease of this collector's own id is renewed by another run: a process that is dead renews nothing. */
+  #noteTwin({ leases }: Look): void {
+    const { self, log } = this.#options;
+    for (const { account, holder, run, beat } of leases) {
+      if (holder !== self.id || run === self.run) continue;
+      const before = this.#twins.get(run);
+      if (before === undefined) this.#twins.set(run, beat);
+      else if (before !== beat && before !== Infinity) {
+        this.#twins.set(run, Infinity);
+        log.warn(
+          { account },
+          "another process on a copy of this data directory calls the account: end one of the two, or delete lease.json in the copy while it does not run",
+        );
+      }
+    }
+  }
+
+  #uncalledMs(account: string): number | null {
+    const since = this.#uncalled.get(account);
+    return since ? this.#options.clock.monotonicMs() - since.sinceMs : null;
+  }
+
+  /** Says in the log, once, what keeps this collector from calling an account, and which account nobody calls for too long. */
+  #noteUncalled(): void {
+    const { clock, log } = this.#options;
+    if (!this.#look) return;
+    const wanted = this.#wanted();
+    this.#noteTwin(this.#look);
+    const waits = this.#held.size === 0 && wanted.every((account) => this.#callerOf(account) !== null);
+    if (waits && !this.#waits) {
+      const callers = Object.fromEntries(wanted.map((account) => [account, this.#callerOf(account)]));
+      log.info(
+        { callers },
+        "this collector waits: others call all accounts, and it calls one as soon as it is free",
+      );
+    }
+    this.#waits = waits;
+    for (const account of this.#uncalled.keys())
+      if (!wanted.includes(account) || this.#callerOf(account) !== null) {
+        if (this.#known.uncalled[account] !== undefined) log.info({ account }, "the account is called again");
+        this.#uncalled.delete(account);
+      }
+    for (const account of wanted)
+      if (!this.#uncalled.has(account) && this.#callerOf(account) === null)
+        this.#uncalled.set(account, { sinceMs: clock.monotonicMs(), since: clock.now().toISOString() });
+    const told = [...this.#uncalled].filter(([account]) => (this.#uncalledMs(account) ?? 0) >= UNCALLED_MS);
+    for (const [account, { since }] of told)
+      if (this.#known.uncalled[account] === undefined)
+        log.warn(
+          { account, since },
+          "nobody calls the account: the database has granted its lease to no collector",
+        );
+    this.#known = {
+      ...this.#known,
+      uncalled: Object.fromEntries(told.map(([account, { since }]) => [account, since])),
+    };
+    this.#keepFile();
   }
 
   #now(): Moment {
@@ -700,10 +933,6 @@ function joinedEpochs(known: readonly Epoch[], now: readonly Epoch[]): Epoch[] {
 }
 
 const NOTHING: Knows = { refused: [], prices: null };
-
-function offsetOf(ms: number): number {
-  return Math.abs(ms) < EXACT_MS ? 0 : ms;
-}
 
 /** The first price that anybody told of a symbol stays for the day. */
 function mergedPrices(kept: Knows["prices"], told: Knows["prices"]): Knows["prices"] {

@@ -1,6 +1,7 @@
 /** What `status` says of several collectors on one archive: what was read, as lines with a verdict. Pure. */
 import type { CollectorRow, FleetRows, OwnedAccount } from "../archive/fleetTypes.ts";
 import { inNewYork, roughly } from "./durations.ts";
+import type { KnownLeases } from "./leaseFile.ts";
 import type { Line } from "./statusTypes.ts";
 
 /** Clocks of running collectors that are farther apart, in ms, need a person. */
@@ -16,11 +17,18 @@ const BEHIND_BYTES = 1_000_000;
  * Collectors and owners.
  *
  * @param fleet null: one collector alone, or the database cannot be asked
- * @param unsureSince since when the database has not confirmed the leases of this machine's own collector
+ * @param own what this machine's own collector has said: since when the database has not confirmed its leases, and since when
+ *   nobody calls which accounts
  */
-export function fleetLines(fleet: FleetRows | null, unsureSince: string | null): Line[] {
+export function fleetLines(
+  fleet: FleetRows | null,
+  own: Pick<KnownLeases, "unsureSince" | "uncalled">,
+): Line[] {
   const running = fleet?.collectors.filter(({ state }) => state === "running") ?? [];
-  const unsure = unsureSince === null ? [] : [unsureText(unsureSince)];
+  const unsure = [
+    ...(own.unsureSince === null ? [] : [unsureText(own.unsureSince)]),
+    ...Object.entries(own.uncalled).map(([account, since]) => uncalledText(account, since)),
+  ];
   const told = fleet?.collectors.map(collectorText) ?? [];
   const clocks = clocksText(running);
   const troubled = told.some((one) => one.troubled) || unsure.length + clocks.length > 0;
@@ -35,6 +43,10 @@ export function fleetLines(fleet: FleetRows | null, unsureSince: string | null):
 
 function unsureText(since: string): string {
   return `this machine's own does not know since ${inNewYork(new Date(since))} whether its accounts are still its own: the database does not answer it`;
+}
+
+function uncalledText(account: string, since: string): string {
+  return `nobody calls ${account} since ${inNewYork(new Date(since))}: the database has granted its lease to no collector; see that the database answers this machine within 5 s`;
 }
 
 type Told = { text: string; troubled: boolean };

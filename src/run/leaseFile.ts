@@ -30,6 +30,8 @@ const known = z.object({
     .default([]),
   /** Since when the database has not confirmed the leases, ISO 8601 UTC; null: it has. */
   unsureSince: z.iso.datetime().nullable(),
+  /** Accounts that nobody calls, and since when, ISO 8601 UTC. */
+  uncalled: z.record(z.string(), z.iso.datetime()).default({}),
 });
 
 /** It. */
@@ -50,7 +52,16 @@ export function newCollector({ random }: Pick<Clock, "random">): KnownLeases {
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x40, 6);
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
   const id = bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
-  return { id, number: null, name: null, held: [], others: false, epochs: [], unsureSince: null };
+  return {
+    id,
+    number: null,
+    name: null,
+    held: [],
+    others: false,
+    epochs: [],
+    unsureSince: null,
+    uncalled: {},
+  };
 }
 
 /** Keeps it; where nothing can be written, a start without the database knows less. */

@@ -4,7 +4,7 @@ import { leaseStore } from "../archive/leaseRows.ts";
 import type { Clock } from "../clock.ts";
 import type { Config } from "../config/loadEnvironment.ts";
 import type { Log } from "../log.ts";
-import type { Archive } from "./archive.ts";
+import { type Archive, endPool } from "./archive.ts";
 import type { DataDirLock, Self } from "./beside/lock.ts";
 import { filesSaid } from "./filesDigest.ts";
 import { Fleet } from "./fleet.ts";
@@ -49,7 +49,7 @@ export async function openFleet(
     files: filesSaid(jobs),
     close: async () => {
       await keeping;
-      await pool.end().catch(() => undefined);
+      await endPool(pool, clock);
     },
   });
 }

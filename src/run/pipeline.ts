@@ -41,8 +41,8 @@ type Called = {
   stations: Pick<Stations, "requestId" | "journal">;
   /** Reads the journal from where it left off, and stores rows and its place in one transaction. */
   loader: Pick<Loader, "notify">;
-  /** Awaited before each call, and asked once more when it is about to be written: whether the account is ours still. */
-  lease: Pick<Fleet, "sure" | "mayLeave">;
+  /** Awaited before each call; what it gives is asked when the call is about to be written: whether it may leave. */
+  lease: Pick<Fleet, "sure">;
   /** Tells somebody of the calls that pass. */
   metered: (send: Send, account: Account) => Send;
 };
@@ -54,8 +54,7 @@ export function calledAccount(
 ): CalledAccount {
   const { name } = open.account;
   const send: Send = async (planned, signal, onArrived) => {
-    await lease.sure(name);
-    const mayLeave = (): boolean => lease.mayLeave(name);
+    const mayLeave = await lease.sure(name);
     return collectCall(planned, { ...stations, ...open, loader }, { signal, onArrived, mayLeave }); // fetch -> journal -> read -> archive
   };
   return { ...open.budget, send: metered(send, open.account) };

@@ -130,6 +130,9 @@ export const statusJson = z.strictObject({
     .describe(
       "Since when this machine's collector does not know whether its accounts are its own, because the database does not answer it; null: it knows, or there is no other collector.",
     ),
+  uncalled: z
+    .record(z.string(), instant)
+    .describe("The accounts that no collector calls, as far as this machine's own knows, and since when."),
   fleet: z
     .strictObject(fleet)
     .nullable()

@@ -90,8 +90,8 @@ export async function readStatus(looked: Looked): Promise<StatusReport> {
   });
   lines.push(await databaseLine(found.database, config, { now, lag: journal.lag }));
   lines.push(...budgetLines(accounts));
-  const unsureSince = (await readLeaseFile(resolve(config.dataDir)))?.unsureSince ?? null;
-  lines.push(...fleetLines(found.fleet, unsureSince));
+  const { unsureSince = null, uncalled = {} } = (await readLeaseFile(resolve(config.dataDir))) ?? {};
+  lines.push(...fleetLines(found.fleet, { unsureSince, uncalled }));
   if (health) lines.push(...answerLines(health, now, accounts.length > 1 ? found.answers : []));
   if (ledger) lines.push(...ledgerLines(ledger));
   lines.push(...clockLines(found.clockSteps, now));
@@ -105,7 +105,7 @@ export async function readStatus(looked: Looked): Promise<StatusReport> {
     nextPoll: next && { job: next.job, at: next.at.toISOString() },
     budget: budgetOf(accounts),
     accounts: accounts.map(({ market: _market, outOfBudget: _out, ...account }) => account),
-    ...{ unsureSince, fleet: found.fleet },
+    ...{ unsureSince, uncalled, fleet: found.fleet },
     lastAnswerAt: health?.lastAnswerAt ?? null,
     lastHour: health?.lastHour ?? null,
     lastDay: ledger && {

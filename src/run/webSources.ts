@@ -56,7 +56,7 @@ export function webSources(
 }
 
 function statusView(report: StatusReport): StatusView {
-  const { healthy, lines, budget, lastDay, lag, tier, fleet, unsureSince } = report;
+  const { healthy, lines, budget, lastDay, lag, tier, fleet, unsureSince, uncalled } = report;
   const missed = Object.entries(lastDay?.missed ?? {}).map(([reason, count]) => ({
     ...{ reason, count, lastAt: lastDay?.lastMissedAt[reason] ?? report.at },
     goesOn: lastDay?.goesOn.includes(reason) ?? false,
@@ -70,7 +70,7 @@ function statusView(report: StatusReport): StatusView {
         state === "gone" ? [{ name, seenAgoMs }] : [],
       ),
     },
-    unsureSince,
+    ...{ unsureSince, uncalled },
   };
 }
 

@@ -3,6 +3,8 @@ import { afterAll, beforeEach, describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import pg from "pg";
 import {
+  type Claim,
+  type Granted,
   type HeldLease,
   type LeaseStore,
   leaseStore,
@@ -68,8 +70,13 @@ const history = async (): Promise<unknown[]> => {
   return rows;
 };
 
-const nobody = { dead: [], seen: null };
-const alone = { leadMs: 0, by: "quotes-1" };
+/** Claims one account. @returns what was granted; null: nothing */
+const claim = async (
+  account: string,
+  by: Self,
+  { dead = [], seen = null }: { dead?: string[]; seen?: Claim["seen"] } = {},
+  at = store,
+): Promise<Granted | null> => (await at.claim([{ account, seen }], by, dead))[0] ?? null;
 
 describe("a collector that joins", () => {
   test("has the lowest number that is free, and its host's name, or one that says its number", async () => {
@@ -131,7 +138,7 @@ describe("a collector that joins", () => {
 
 describe("a lease", () => {
   test("is kept by whoever renews it, for seven seconds at a time", async () => {
-    await store.claim("main", self(1), nobody);
+    await claim("main", self(1));
     const expired = async () => (await store.look()).leases.map((lease) => lease.expired);
     await setClock(nowMs + 6_999);
     expect(await expired()).toEqual([false]);
@@ -154,21 +161,22 @@ describe("a lease", () => {
 
   test("that has expired is its holder's still, until another one takes it: that one learns what it has known", async () => {
     await store.join(self(1), telling());
-    await store.claim("main", self(1), nobody);
+    await claim("main", self(1));
     await store.round(self(1), telling(), [held("main", 1, { sent: [0.5] })]);
     await setClock(nowMs + 60_000);
     const { renewed } = await store.round(self(1), telling(), [held("main", 1, { sent: [1.5] })]);
     await setClock(nowMs + 8_000);
 
-    const hasty = await store.claim("main", self(2), { dead: ["run-3"], seen: { fence: 1, beat: 1 } });
-    const granted = await store.claim("main", self(2), { dead: [], seen: { fence: 1, beat: 2 } });
+    const hasty = await claim("main", self(2), { dead: ["run-3"], seen: { fence: 1, beat: 1 } });
+    const granted = await claim("main", self(2), { dead: [], seen: { fence: 1, beat: 2 } });
     const late = await store.round(self(1), telling(), [held("main", 1)]);
     const given = await store.release(self(1), [held("main", 1)], null);
 
     expect(renewed).toEqual(["main"]);
     expect(hasty).toBeNull();
     expect(granted).toEqual({
-      ...{ fence: 2, how: "expired", governor: { sent: [1.5] }, agoMs: 8_000, previous: "quotes-1" },
+      ...{ account: "main", fence: 2, how: "expired", governor: { sent: [1.5] } },
+      ...{ agoMs: 8_000, previous: "quotes-1" },
       renewedMs: START_MS + 60_000,
     });
     expect([late.renewed, given]).toEqual([[], []]);
@@ -176,34 +184,34 @@ describe("a lease", () => {
   });
 
   test("that was given back is free at once; whoever did not hear that this was done may say it again", async () => {
-    await store.claim("main", self(1), nobody);
+    await claim("main", self(1));
     const released = await store.release(self(1), [held("main", 1, "first")], { journalLag: null });
     const again = await store.release(self(1), [held("main", 1, "again")], { journalLag: null });
     const renewed = await store.round(self(1), telling(), [held("main", 1)]);
-    const granted = await store.claim("main", self(2), nobody);
+    const granted = await claim("main", self(2));
 
     expect([released, again, renewed.renewed]).toEqual([["main"], ["main"], []]);
     expect(granted).toMatchObject({ fence: 2, how: "released", governor: "again", agoMs: 0, previous: null });
   });
 
   test("of a run that is dead is the next run's at once, also of one's own where the answer was lost", async () => {
-    await store.claim("main", self(1), nobody);
+    await claim("main", self(1));
 
-    expect(await store.claim("main", self(1, "later"), nobody)).toBeNull();
-    expect(await store.claim("main", self(1, "later"), { dead: ["run-1"], seen: null })).toMatchObject({
+    expect(await claim("main", self(1, "later"))).toBeNull();
+    expect(await claim("main", self(1, "later"), { dead: ["run-1"], seen: null })).toMatchObject({
       ...{ fence: 2, how: "restarted" },
     });
-    expect(await store.claim("main", self(1, "later"), { dead: ["later"], seen: null })).toMatchObject({
+    expect(await claim("main", self(1, "later"), { dead: ["later"], seen: null })).toMatchObject({
       ...{ fence: 3, how: "restarted" },
     });
   });
 
   test("has a fence that was never given before, even after its row was deleted", async () => {
-    await store.claim("main", self(1), nobody);
-    await store.claim("main", self(2), { dead: ["run-1"], seen: null });
+    await claim("main", self(1));
+    await claim("main", self(2), { dead: ["run-1"], seen: null });
     await timed.query("delete from leases");
 
-    expect(await store.claim("main", self(1), nobody)).toMatchObject({
+    expect(await claim("main", self(1))).toMatchObject({
       fence: 3,
       how: "new",
       governor: null,
@@ -212,11 +220,11 @@ describe("a lease", () => {
 
   test("is told of for 400 days", async () => {
     await store.join(self(1), telling());
-    await store.claim("main", self(1), nobody);
+    await claim("main", self(1));
     await setClock(nowMs + 399 * 86_400_000);
-    await store.claim("main", self(2), { dead: ["run-1"], seen: null });
+    await claim("main", self(2), { dead: ["run-1"], seen: null });
     await setClock(nowMs + 2 * 86_400_000);
-    await store.claim("main", self(1), { dead: ["run-2"], seen: null });
+    await claim("main", self(1), { dead: ["run-2"], seen: null });
 
     expect(await history()).toMatchObject([
       { account: "main", fence: 2, collector: "quotes-2", how: "restarted", previous: "quotes-1" },
@@ -227,27 +235,28 @@ describe("a lease", () => {
 
 describe("an epoch", () => {
   const next = { jobsDigest: "d", accounts: ["b", "a"], prices: null };
+  const from = (fromMs: number) => ({ ...next, fromMs });
 
-  test("is proposed once, and begins at a half second: after its lead, or at once where a collector is alone", async () => {
-    const first = await store.propose(0, next, alone);
+  test("is proposed once, and is in force from its instant on", async () => {
+    const first = await store.propose(0, from(START_MS), "quotes-1");
     const proposed = await Promise.all(
-      Array.from({ length: 8 }, () => store.propose(1, next, { leadMs: 14_000, by: "quotes-2" })),
+      Array.from({ length: 8 }, () => store.propose(1, from(START_MS + 14_000.5), "quotes-2")),
     );
     const { epochs } = await store.look();
 
     expect(first).toBe(true);
     expect(proposed.filter(Boolean)).toHaveLength(1);
     expect(epochs).toEqual([
-      { number: 1, fromMs: Date.parse("2026-11-20T14:29:59.500Z"), ...next },
-      { number: 2, fromMs: Date.parse("2026-11-20T14:30:14.500Z"), ...next },
+      { number: 1, ...from(START_MS) },
+      { number: 2, ...from(START_MS + 14_000) },
     ]);
-    await setClock(Date.parse("2026-11-20T14:30:14.500Z"));
+    await setClock(START_MS + 14_001);
     expect((await store.look()).epochs).toMatchObject([{ number: 2 }]);
   });
 
   test("is told to one who joins if it was in force within a day: slots that last yet began in it", async () => {
     for (const number of [0, 1, 2, 3]) {
-      await store.propose(number, next, number < 3 ? alone : { leadMs: 14_000, by: "quotes-1" });
+      await store.propose(number, from(number < 3 ? nowMs : nowMs + 14_000), "quotes-1");
       await setClock(nowMs + 13 * 3_600_000);
     }
     await setClock(nowMs - 13 * 3_600_000);
@@ -259,12 +268,12 @@ describe("an epoch", () => {
   });
 
   test("is kept for 400 days, and for as long as it is in force", async () => {
-    await store.propose(0, next, alone);
+    await store.propose(0, from(nowMs), "quotes-1");
     await setClock(nowMs + 1);
-    await store.propose(1, next, alone);
+    await store.propose(1, from(nowMs), "quotes-1");
     await setClock(nowMs + 401 * 86_400_000);
-    await store.propose(2, next, { leadMs: 14_000, by: "quotes-1" });
-    await store.propose(3, next, { leadMs: 14_000, by: "quotes-1" });
+    await store.propose(2, from(nowMs + 14_000), "quotes-1");
+    await store.propose(3, from(nowMs + 14_000), "quotes-1");
 
     expect((await timed.query("select number from epochs order by number")).rows).toEqual(
       [2, 3, 4].map((number) => ({ number })),
@@ -284,11 +293,12 @@ test("through a pooler in transaction mode, on one connection, all is done as wi
     };
     const pooled = leaseStore(counted);
     await Promise.all([pooled.join(self(1), telling()), pooled.join(self(2), telling())]);
-    await pooled.propose(0, { jobsDigest: "d", accounts: ["main"], prices: null }, alone);
+    const epoch = { fromMs: START_MS, jobsDigest: "d", accounts: ["main"], prices: null };
+    await pooled.propose(0, epoch, "quotes-1");
     const granted = await Promise.all([
-      pooled.claim("main", self(1), nobody),
-      pooled.claim("main", self(2), nobody),
-      pooled.claim("second", self(2), nobody),
+      claim("main", self(1), {}, pooled),
+      claim("main", self(2), {}, pooled),
+      claim("second", self(2), {}, pooled),
     ]);
     asked = 0;
     const large = { sent: Array.from({ length: 1_000 }, (_, place) => place + 0.25) };
@@ -298,7 +308,7 @@ test("through a pooler in transaction mode, on one connection, all is done as wi
     expect(granted.map((one_) => one_?.fence ?? null)).toEqual([1, null, 1]);
     expect(round).toMatchObject({ renewed: ["main"], isKnown: true, epochs: [{ number: 1 }] });
     expect(await pooled.release(self(1), [held("main", 1, large)], { journalLag: null })).toEqual(["main"]);
-    expect(await pooled.claim("main", self(2), nobody)).toMatchObject({
+    expect(await claim("main", self(2), {}, pooled)).toMatchObject({
       governor: large,
       previous: "quotes-1",
     });
@@ -309,36 +319,55 @@ test("through a pooler in transaction mode, on one connection, all is done as wi
   }
 });
 
-test.each([1, 2, 3, 4, 5])(
-  "a collector that is paused after statement %i of a claim keeps no row from the others",
-  async (statements) => {
-    const client = new pg.Client({ connectionString: url, options: "-c search_path=public,pg_catalog" });
-    client.on("error", () => undefined);
-    await client.connect();
-    let left = statements;
-    let pause: () => void = () => undefined;
-    const paused = new Promise<void>((resolve) => (pause = resolve));
-    const query = async (...given: Parameters<pg.Client["query"]>): Promise<unknown> => {
-      const result: unknown = await client.query(...given);
-      left -= 1;
-      if (left > 0) return result;
-      pause();
-      return new Promise(() => undefined);
-    };
-    await store.claim("main", self(1), nobody);
-    const pausing = { query, connect: async () => ({ query, release: () => undefined }) };
-    void leaseStore(pausing as unknown as pg.Pool).claim("main", self(2), { dead: ["run-1"], seen: null });
-    await paused;
+test("a claim is one statement: a collector that is paused behind it has the lease, and keeps no row from the others", async () => {
+  const client = new pg.Client({ connectionString: url, options: "-c search_path=public,pg_catalog" });
+  client.on("error", () => undefined);
+  await client.connect();
+  let pause: () => void = () => undefined;
+  const paused = new Promise<void>((resolve) => (pause = resolve));
+  const query = async (...given: Parameters<pg.Client["query"]>): Promise<unknown> => {
+    await client.query(...given);
+    pause();
+    return new Promise(() => undefined);
+  };
+  await claim("main", self(1));
+  await claim("second", self(1));
+  const pausing = { query, connect: async () => ({ query, release: () => undefined }) };
+  const both = ["main", "second"].map((account) => ({ account, seen: null }));
+  void leaseStore(pausing as unknown as pg.Pool).claim(both, self(2), ["run-1"]);
+  await paused;
 
-    const { renewed } = await store.round(self(1), telling(), [held("main", 1)]);
-    const granted = await store.claim("main", self(3), { dead: ["run-1", "run-2"], seen: null });
+  const { renewed } = await store.round(self(1), telling(), [held("main", 1), held("second", 1)]);
+  const granted = await store.claim(both, self(3), ["run-1", "run-2"]);
 
-    const isTaken = statements === 5;
-    expect(renewed).toEqual(isTaken ? [] : ["main"]);
-    expect(granted).toMatchObject({ fence: isTaken ? 3 : 2, how: "restarted" });
-    await client.end();
-  },
-);
+  expect(renewed).toEqual([]);
+  expect(granted).toMatchObject([
+    { account: "main", fence: 3, how: "restarted" },
+    { account: "second", fence: 3, how: "restarted" },
+  ]);
+  await client.end();
+});
+
+test("a claim of several accounts takes those that are free, also one that the database has never heard of", async () => {
+  await claim("main", self(1));
+  await claim("second", self(1));
+  await store.release(self(1), [held("second", 1, "left")], null);
+
+  const wanted = ["third", "main", "second", "fourth"].map((account) => ({ account, seen: null }));
+  const granted = await store.claim(wanted, self(2), []);
+
+  expect(granted.map(({ account, fence, how }) => [account, fence, how]).toSorted()).toEqual([
+    ["fourth", 1, "new"],
+    ["second", 2, "released"],
+    ["third", 1, "new"],
+  ]);
+  expect((await store.look()).leases.map(({ account, holder }) => [account, holder])).toEqual([
+    ["fourth", uuid(2)],
+    ["main", uuid(1)],
+    ["second", uuid(2)],
+    ["third", uuid(2)],
+  ]);
+});
 
 describe("twelve contenders for eight accounts", () => {
   const accounts = Array.from({ length: 8 }, (_, place) => `account-${place}`);
@@ -367,17 +396,18 @@ describe("twelve contenders for eight accounts", () => {
       awakeAt = tick + stall();
       const { leases } = await store.look();
       await renew();
-      for (const account of accounts) {
+      const claims = accounts.flatMap((account): Claim[] => {
         const lease = leases.find((one) => one.account === account);
         const seen = watched.get(account);
         const isSame = lease && seen?.fence === lease.fence && seen.beat === lease.beat;
         if (lease && !isSame) watched.set(account, { ...lease, since: tick });
-        if (lease && !(isSame && lease.expired && tick - seen.since >= 7)) continue;
-        const grant = await store.claim(account, me, { dead: [], seen: lease ?? null });
-        if (!grant) continue;
-        expect(grants.get(account) ?? 0).not.toBe(grant.fence);
-        grants.set(account, Math.max(grants.get(account) ?? 0, grant.fence));
-        granted.set(account, grant.fence);
+        const isHeld = lease && !(isSame && lease.expired && tick - seen.since >= 7);
+        return isHeld ? [] : [{ account, seen: lease ?? null }];
+      });
+      for (const { account, fence } of await store.claim(claims, me, [])) {
+        expect(grants.get(account) ?? 0).not.toBe(fence);
+        grants.set(account, Math.max(grants.get(account) ?? 0, fence));
+        granted.set(account, fence);
       }
     };
     return { act, renew, granted };
@@ -453,7 +483,7 @@ describe("the fleet in memory", () => {
     },
     fc.record({
       ...{ does: fc.constant("propose" as const), prices, after: fc.integer({ min: 0, max: 4 }) },
-      ...{ accounts: fc.subarray(accounts), leadMs: fc.constantFrom(0, 14_000) },
+      ...{ accounts: fc.subarray(accounts), aheadMs: fc.constantFrom(-500, 0, 14_000) },
     }),
     {
       arbitrary: fc.record({
@@ -487,13 +517,14 @@ describe("the fleet in memory", () => {
       case "claim": {
         const { fence = 1, beat = 0 } = lease(given.account) ?? {};
         const watched = given.watched ? { fence, beat: beat + given.off } : null;
-        return at.claim(given.account, by, { dead: given.dead, seen: watched });
+        return at.claim([{ account: given.account, seen: watched }], by, given.dead);
       }
       case "release":
         return at.release(by, mine(given.leases), given.stops ? { journalLag: 3 } : null);
       case "propose": {
-        const epoch = { jobsDigest: "d", accounts: given.accounts, prices: given.prices };
-        return at.propose(given.after, epoch, { leadMs: given.leadMs, by: "quotes-1" });
+        const fromMs = START_MS + given.aheadMs;
+        const epoch = { fromMs, jobsDigest: "d", accounts: given.accounts, prices: given.prices };
+        return at.propose(given.after, epoch, "quotes-1");
       }
       default:
         return null;
@@ -501,15 +532,15 @@ describe("the fleet in memory", () => {
   }
 
   /** One account is claimed in each way there is, and once in vain. */
-  const claim = { does: "claim", account: "a", off: 0, watched: true, dead: [] as string[] } as const;
+  const claiming = { does: "claim", account: "a", off: 0, watched: true, dead: [] as string[] } as const;
   const eachWay: Command[] = [
-    { ...claim, who: process(1, 1) },
-    { ...claim, who: process(2, 1) },
+    { ...claiming, who: process(1, 1) },
+    { ...claiming, who: process(2, 1) },
     { does: "release", who: null, leases: [{ account: "a", off: 0, governor: null }], stops: false },
-    { ...claim, who: process(2, 1) },
+    { ...claiming, who: process(2, 1) },
     { does: "pass", ms: 7_000 },
-    { ...claim, who: process(1, 1) },
-    { ...claim, who: process(1, 2), dead: ["run-1-1"] },
+    { ...claiming, who: process(1, 1) },
+    { ...claiming, who: process(1, 2), dead: ["run-1-1"] },
   ];
 
   test("does and says what that in the database does and says", async () => {
@@ -538,7 +569,7 @@ describe("the fleet in memory", () => {
           const answer = await ask(store, given, look);
           expectSame(await ask(remembered, given, look), answer);
           if (given.does === "claim") {
-            const { how = "refused" } = (answer as { how?: string } | null) ?? {};
+            const [{ how } = { how: "refused" }] = answer as { how: string }[];
             done[how] = (done[how] ?? 0) + 1;
           }
           look = await store.look();
@@ -562,15 +593,15 @@ describe("the fleet in memory", () => {
     const [one, other] = [memory.client(faults), memory.client()];
 
     faults.unanswered = true;
-    await expect(one.claim("a", self(1), nobody)).rejects.toMatchObject({ code: "ECONNREFUSED" });
+    await expect(claim("a", self(1), {}, one)).rejects.toMatchObject({ code: "ECONNREFUSED" });
     faults.unanswered = false;
     faults.away = true;
     await expect(one.look()).rejects.toMatchObject({ code: "ECONNREFUSED" });
     expect(await other.look()).toMatchObject({ leases: [{ account: "a", holder: uuid(1) }] });
     memory.faults.slowMs = 700;
-    expect(await other.claim("b", self(2), nobody)).toMatchObject({ fence: 1 });
+    expect(await claim("b", self(2), {}, other)).toMatchObject({ fence: 1 });
     faults.silent = true;
-    void one.claim("c", self(1), nobody).then(() => slept.push(0));
+    void claim("c", self(1), {}, one).then(() => slept.push(0));
     memory.skewMs = 3_600_000;
 
     const { nowMs: databaseMs, leases } = await other.look();

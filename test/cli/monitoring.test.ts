@@ -97,6 +97,7 @@ describe("a collection under way", () => {
     expect(values.get("quotekeeper_database_up")).toBe(1);
     expect(values.get('quotekeeper_lease_held{account="default"}')).toBe(1);
     expect(values.get('quotekeeper_lease_fence{account="default"}')).toBe(1);
+    expect(values.get('quotekeeper_account_uncalled_seconds{account="default"}')).toBe(0);
     expect(values.get('quotekeeper_collectors{state="running"}')).toBe(1);
     expect(values.get('quotekeeper_collectors{state="gone"}')).toBe(0);
     expect(values.get("quotekeeper_lease_unsure")).toBe(0);

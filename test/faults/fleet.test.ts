@@ -26,7 +26,7 @@ test("three collectors under seven faults: each call is its owner's, each answer
   const options = { load: LOAD, migrated: false, settings: sharedSecrets() };
   world = await openWorldOn(url, { ...options, openFeed: async () => service });
   // Those who lose answers come first: after them none may be lost.
-  const stopping: FaultName[] = ["pause 3", "kill", "pause 20"];
+  const stopping: FaultName[] = ["pause 3", "kill", "pause 20 in a round"];
   const others: FaultName[] = ["silence 3", "refuse", "no database", "each restarted"];
 
   const verdict = await shareFleet(world, {

@@ -153,6 +153,25 @@ const scenarios: Scenario[] = [
       );
     },
   })),
+  ...[300, 1_000].map((roundTripMs) => ({
+    name: `fleet far, ${roundTripMs} ms`,
+    run: async () => {
+      const limits = { limit: 60, windowMs: 6_000 };
+      const service = await startSharedService(sharedKeys(), { ...limits, rules: FLEET_RULES });
+      const world = { load: FLEET_LOAD, settings: sharedSecrets(), openFeed: async () => service };
+      const faults = [
+        "kill",
+        "pause 20 in a round",
+        "restart",
+        "kill, and away",
+        "pause 20",
+        "each restarted",
+      ] as const;
+      return within(openWorld(server.url, world), (opened) =>
+        shareFleet(opened, { ...{ service, ...limits, random, isTimed: false }, roundTripMs, faults }),
+      );
+    },
+  })),
   ...(["use", "gaps"] as const).map((promised) => ({
     name: `fleet upgraded, ${promised}`,
     run: async () => {

@@ -38,7 +38,7 @@ async function collecting(names: readonly string[], called = names) {
   });
   closers.push(stations.close);
   const loader = { notify: () => undefined };
-  const lease = { sure: () => Promise.resolve(), mayLeave: () => true };
+  const lease = { sure: () => Promise.resolve(() => true) };
   const accounts = new AccountsCalled({
     ...{ stations, accounts: names.map((name) => account(name)) },
     called: (open) => calledAccount(open, { stations, loader, lease, metered: (send) => send }),

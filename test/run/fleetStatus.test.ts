@@ -20,14 +20,15 @@ const account = (name: string, owner: string | null, more: Partial<OwnedAccount>
   ...more,
 });
 const one = collector("quotes-1");
+const CALM = { unsureSince: null, uncalled: {} };
 /** The line of the collectors when there is this one beside one that runs. */
 const beside = (...others: CollectorRow[]) =>
-  fleetLines({ collectors: [one, ...others], accounts: [] }, null)[0];
+  fleetLines({ collectors: [one, ...others], accounts: [] }, CALM)[0];
 
 test("two that run, and who calls what", () => {
   const accounts = [account("main", "quotes-1"), account("second", "quotes-2", { takeOvers: 2 })];
 
-  expect(fleetLines({ collectors: [one, collector("quotes-2")], accounts }, null)).toEqual([
+  expect(fleetLines({ collectors: [one, collector("quotes-2")], accounts }, CALM)).toEqual([
     { subject: "collectors", state: "ok", text: "quotes-1 runs 0.1.0; quotes-2 runs 0.1.0" },
     {
       ...{ subject: "owners", state: "ok" },
@@ -65,7 +66,7 @@ describe("a person is needed where", () => {
 
   test("nobody calls an account for half a minute, while a collector runs", () => {
     const owners = (more: Partial<OwnedAccount>, collectors = [one, collector("quotes-2")]) =>
-      fleetLines({ collectors, accounts: [account("main", null, more)] }, null)[1];
+      fleetLines({ collectors, accounts: [account("main", null, more)] }, CALM)[1];
 
     expect(owners({ renewedAgoMs: 30_001 })).toEqual({
       ...{ subject: "owners", state: "attention", text: "main by nobody (last renewed 31 s ago)" },
@@ -78,7 +79,7 @@ describe("a person is needed where", () => {
   });
 
   test("this machine's own is unsure, also while the database cannot be asked", () => {
-    expect(fleetLines(null, "2026-11-20T15:00:00.000Z")).toEqual([
+    expect(fleetLines(null, { ...CALM, unsureSince: "2026-11-20T15:00:00.000Z" })).toEqual([
       {
         ...{ subject: "collectors", state: "attention" },
         text: "this machine's own does not know since 2026-11-20 10:00:00 New York whether its accounts are still its own: the database does not answer it",
@@ -131,6 +132,11 @@ test("`status` tells of them, with exit code 1 where one is gone; of one alone i
   const since = "2026-11-20T15:00:00.000Z";
   writeFileSync(join(dataDir, "lease.json"), JSON.stringify({ ...known, others: true, unsureSince: since }));
   const unsure = await asJson();
+  writeFileSync(
+    join(dataDir, "lease.json"),
+    JSON.stringify({ ...known, others: false, unsureSince: null, uncalled: { default: since } }),
+  );
+  const uncalled = await run(["status"], env);
 
   expect(alone).toMatchObject({ exitCode: 0, stdout: expect.not.stringContaining("collectors") });
   expect(aloneJson).toMatchObject({ fleet: null, unsureSince: null });
@@ -143,5 +149,7 @@ test("`status` tells of them, with exit code 1 where one is gone; of one alone i
     fleet: { collectors: [{ state: "gone" }, { state: "running" }] },
   });
   expect(stopped.exitCode).toBe(0);
-  expect(unsure).toMatchObject({ healthy: false, unsureSince: since });
+  expect(unsure).toMatchObject({ healthy: false, unsureSince: since, uncalled: {} });
+  expect(uncalled).toMatchObject({ exitCode: 1 });
+  expect(uncalled.stdout).toMatch(/^collectors ATTENTION +nobody calls default since 2026-11-20 10:00/m);
 });

@@ -4,6 +4,7 @@
  * can be cut.
  */
 import type {
+  Claim,
   Epoch,
   FilesDigest,
   Granted,
@@ -24,9 +25,18 @@ import { QuotekeeperError } from "../../src/errors.ts";
  * - `away`: refused at once;
  * - `silent`: neither done nor answered, ever;
  * - `unanswered`: done, and then it fails;
- * - `slowMs`: what is asked arrives so much later.
+ * - `slowMs`: what is asked arrives so much later;
+ * - `writesMs`: the same of what writes;
+ * - `answersMs`: what is answered arrives so much later.
  */
-export type LeaseFaults = { away?: boolean; silent?: boolean; unanswered?: boolean; slowMs?: number };
+export type LeaseFaults = {
+  away?: boolean;
+  silent?: boolean;
+  unanswered?: boolean;
+  slowMs?: number;
+  writesMs?: number;
+  answersMs?: number;
+};
 
 type CollectorRow = Omit<SeenCollector, "seenAgoMs"> & Omit<Self, "id" | "run"> & { seenAtMs: number };
 type LeaseRow = Omit<SeenLease, "expired"> & { renewedAtMs: number; expiresAtMs: number; governor: unknown };
@@ -47,6 +57,8 @@ export type MemoryLeases = {
   forget: (id: string) => void;
   /** Who took which account when. */
   history: HistoryRow[];
+  /** Keeps everything as it is. @returns puts it back, as a restored dump does */
+  dump: () => () => void;
 };
 
 const TTL_MS = 7_000;
@@ -62,25 +74,39 @@ export function memoryLeases(clock: Pick<Clock, "now" | "sleep">): MemoryLeases 
     drained: new Set(),
     history: [],
     forget: (id) => void collectors.delete(id),
+    dump: () => {
+      const kept = copy([[...collectors], [...leases], epochs] as const);
+      return () => {
+        const [collectorRows, leaseRows, epochRows] = copy(kept);
+        collectors.clear();
+        leases.clear();
+        for (const [id, row] of collectorRows) collectors.set(id, row);
+        for (const [account, row] of leaseRows) leases.set(account, row);
+        epochs.splice(0, epochs.length, ...epochRows);
+      };
+    },
     client: (own = {}) => {
       /** Each is done at one instant, as a statement is. */
       const does =
-        <A extends unknown[], R>(work: (...given: A) => R) =>
+        <A extends unknown[], R>(work: (...given: A) => R, writes = true) =>
         async (...given: A): Promise<R> => {
           // What was asked is what was sent: nobody changes it on its way.
           const sent = copy(given);
-          const slowMs = (all.faults.slowMs ?? 0) + (own.slowMs ?? 0);
+          const sum = (fault: "slowMs" | "writesMs" | "answersMs"): number =>
+            (all.faults[fault] ?? 0) + (own[fault] ?? 0);
+          const slowMs = sum("slowMs") + (writes ? sum("writesMs") : 0);
           if (slowMs > 0) await clock.sleep(slowMs);
           const has = (fault: "away" | "silent" | "unanswered"): boolean =>
             !!(all.faults[fault] || own[fault]);
           if (has("silent")) return new Promise(() => undefined);
           if (has("away")) throw refused();
           const result = copy(work(...sent));
+          if (sum("answersMs") > 0) await clock.sleep(sum("answersMs"));
           if (has("unanswered")) throw refused();
           return result;
         };
       return {
-        look: does(look),
+        look: does(look, false),
         join: does(join),
         round: does(round),
         claim: does(claim),
@@ -109,10 +135,12 @@ export function memoryLeases(clock: Pick<Clock, "now" | "sleep">): MemoryLeases 
       nowMs: nowMs(),
       collectors: [...collectors.values()]
         .toSorted((a, b) => a.number - b.number)
-        .map(({ id, number, name, run, beat, stopped, seenAtMs, jobsDigest, files, knows }) => ({
-          ...{ id, number, name, run, beat, stopped, jobsDigest, files, knows },
-          seenAgoMs: Math.max(0, nowMs() - seenAtMs),
-        })),
+        .map(
+          ({ id, number, name, run, beat, stopped, seenAtMs, jobsDigest, files, knows, clockOffsetMs }) => ({
+            ...{ id, number, name, run, beat, stopped, jobsDigest, files, knows, clockOffsetMs },
+            seenAgoMs: Math.max(0, nowMs() - seenAtMs),
+          }),
+        ),
       leases: [...leases.values()]
         .toSorted((a, b) => (a.account < b.account ? -1 : 1))
         .map((lease) => {
@@ -141,13 +169,17 @@ export function memoryLeases(clock: Pick<Clock, "now" | "sleep">): MemoryLeases 
     return { number, name, epochs: epochsFrom(nowMs() - 86_400_000) };
   }
 
-  function told({ jobsDigest, files, knows }: Telling): {
+  function told({ jobsDigest, files, knows, clockOffsetMs }: Telling): {
     jobsDigest: string;
     files: FilesDigest;
     knows: Knows;
+    clockOffsetMs: number | null;
     seenAtMs: number;
   } {
-    return { jobsDigest, files, knows, seenAtMs: nowMs() };
+    const most = 2 ** 31 - 1;
+    const offsetMs =
+      clockOffsetMs === null ? null : Math.max(-most, Math.min(most, Math.round(clockOffsetMs)));
+    return { jobsDigest, files, knows, clockOffsetMs: offsetMs, seenAtMs: nowMs() };
   }
 
   function mine({ id, run }: Self, held: readonly HeldLease[]): [LeaseRow, HeldLease][] {
@@ -181,17 +213,19 @@ export function memoryLeases(clock: Pick<Clock, "now" | "sleep">): MemoryLeases 
     });
   }
 
-  function claim(
-    account: string,
-    self: Self,
-    { dead, seen }: Parameters<LeaseStore["claim"]>[2],
-  ): Granted | null {
+  function claim(claims: readonly Claim[], self: Self, dead: readonly string[]): Granted[] {
+    return claims
+      .flatMap((one) => claimOne(one, self, dead) ?? [])
+      .toSorted((a, b) => (a.account < b.account ? -1 : 1));
+  }
+
+  function claimOne({ account, seen }: Claim, self: Self, dead: readonly string[]): Granted | null {
     const lease = leases.get(account);
     const how = howFree(lease, dead, seen);
     if (how === null) return null;
     const previous = (lease && collectors.get(lease.holder)?.name) ?? null;
     const granted: Granted = {
-      ...{ fence: (lease?.fence ?? 0) + 1, how, previous, governor: lease?.governor ?? null },
+      ...{ account, fence: (lease?.fence ?? 0) + 1, how, previous, governor: lease?.governor ?? null },
       agoMs: lease ? Math.max(0, nowMs() - lease.renewedAtMs) : null,
       renewedMs: lease?.renewedAtMs ?? null,
     };
@@ -225,14 +259,9 @@ export function memoryLeases(clock: Pick<Clock, "now" | "sleep">): MemoryLeases 
     return released.map(([{ account }]) => account).toSorted();
   }
 
-  function propose(
-    after: number,
-    epoch: Omit<Epoch, "number" | "fromMs">,
-    { leadMs }: Parameters<LeaseStore["propose"]>[2],
-  ): boolean {
+  function propose(after: number, epoch: Omit<Epoch, "number">): boolean {
     if (epochs.some(({ number }) => number === after + 1)) return false;
-    const second = Math.floor((nowMs() + leadMs + 500) / 1_000) * 1_000;
-    epochs.push({ number: after + 1, fromMs: second + (leadMs === 0 ? -500 : 500), ...epoch });
+    epochs.push({ number: after + 1, ...epoch });
     epochs.sort((a, b) => a.number - b.number);
     return true;
   }

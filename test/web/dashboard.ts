@@ -32,6 +32,7 @@ export const SOURCES: NowSources = {
     tier: "plain PostgreSQL 18.4",
     fleet: null,
     unsureSince: null,
+    uncalled: {},
   }),
   journal: async () => ({ bytes: 1_000, segments: 1 }),
 };

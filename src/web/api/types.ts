@@ -104,8 +104,17 @@ export type Live = LiveBudget & {
 
 /** What a collector knows of itself and the others, as of its last look: for the metrics. */
 export type LiveFleet = {
-  /** Those that the files name; `fence` null: held by nobody's word, because nobody could be asked. */
-  accounts: { name: string; held: boolean; fence: number | null }[];
+  /** The accounts that the files name. */
+  accounts: {
+    name: string;
+    held: boolean;
+    /** Null: another collector holds it, or the database has not answered its claim. */
+    fence: number | null;
+    /** The name of the collector that calls it, "" where that has none; null: nobody does. */
+    caller: string | null;
+    /** For how long nobody has called it, in ms; null: a collector calls it. */
+    uncalledMs: number | null;
+  }[];
   unsure: boolean;
   /** `gone`: not seen for a minute. */
   collectors: { running: number; stopped: number; gone: number };
@@ -144,6 +153,8 @@ export type StatusView = {
   } | null;
   /** Since when this machine's collector does not know whether its accounts are its own; null: it knows. */
   unsureSince: string | null;
+  /** Accounts that nobody calls, as far as this machine's collector knows, and since when. */
+  uncalled: Record<string, string>;
 };
 
 /** The exchange's hours. */

@@ -102,6 +102,12 @@ const table = {
     labels: ACCOUNT,
     collecting: true,
   },
+  quotekeeper_account_uncalled_seconds: {
+    kind: "gauge",
+    help: "For how long no collector has called the account, as far as this one knows: the database has granted its lease to none. 0: a collector calls it.",
+    labels: ACCOUNT,
+    collecting: true,
+  },
   quotekeeper_lake_through_timestamp_seconds: {
     kind: "gauge",
     help: "Where the last exchange date ends that the lake has; absent without QUOTEKEEPER_LAKE_DIR, and before the first run has ended.",
@@ -135,7 +141,7 @@ const table = {
   },
   quotekeeper_clock_offset_seconds: {
     kind: "gauge",
-    help: "How far this machine's clock is ahead of the database's; less than 0.4 s is 0.",
+    help: "How far this machine's clock is ahead of the database's; 0 where the time that the database takes to answer may be all of it.",
     collecting: true,
   },
   quotekeeper_slot_lateness_seconds: {

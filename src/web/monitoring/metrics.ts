@@ -178,7 +178,8 @@ function addCollecting(
 }
 
 function addFleet(add: Values, fleet: LiveFleet): void {
-  for (const { name: account, held, fence } of fleet.accounts) {
+  for (const { name: account, held, fence, uncalledMs } of fleet.accounts) {
+    add("quotekeeper_account_uncalled_seconds", (uncalledMs ?? 0) / 1_000, { account });
     add("quotekeeper_lease_held", held ? 1 : 0, { account });
     if (fence !== null) add("quotekeeper_lease_fence", fence, { account });
   }

@@ -10,6 +10,12 @@ import type { World } from "./world.ts";
 /** How long a collector may take a lease for its own after its way to the database is back, in ms: a round, and its answer. */
 const LEARNS_WITHIN_MS = 4_000;
 
+/** Text of a round's statement alone. */
+const ROUND_TEXT = "update collectors set seen_at";
+
+/** How much later the answer to a round arrives in whose flight a process is stopped, in ms: the stop comes first. */
+const IN_FLIGHT_MS = 300;
+
 /** A span, epoch ms UTC; one that lasts has no end. */
 type Span = { fromMs: number; toMs: number };
 
@@ -22,6 +28,7 @@ export class Member {
   readonly #world: World;
   readonly #cuts: Span[] = [];
   #process: CollectorProcess | null = null;
+  #delays = { questionsMs: 0, answersMs: 0 };
   /** What went wrong where it ended. */
   readonly ends: string[] = [];
 
@@ -56,6 +63,23 @@ export class Member {
     this.#cuts.push({ fromMs: systemClock.now().getTime(), toMs: Infinity });
     if (quietly) this.proxy.swallow();
     else await this.proxy.cut();
+  }
+
+  /**
+   * Has its process stand still while a round is in flight: the database has the question, and the answer waits in the socket
+   * when the process goes on.
+   */
+  async pauseInRound(): Promise<void> {
+    this.proxy.delay({ ...this.#delays, answersMs: this.#delays.answersMs + IN_FLIGHT_MS });
+    await this.proxy.asked(ROUND_TEXT);
+    this.process.pause();
+    this.proxy.delay(this.#delays);
+  }
+
+  /** Has it at so great a distance from the database, in ms a round trip. */
+  moveAway(roundTripMs: number): void {
+    this.#delays = { questionsMs: roundTripMs / 2, answersMs: roundTripMs / 2 };
+    this.proxy.delay(this.#delays);
   }
 
   async restore(): Promise<void> {

@@ -1,8 +1,14 @@
-/** A TCP proxy before the database: it can be cut, made to swallow every byte or the answer to a COMMIT, and restored. */
+/**
+ * A TCP proxy before the database: it can be cut, made slow, made to swallow every byte or the answer to a COMMIT, and restored. It
+ * sees what is asked.
+ */
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 
 /** PostgreSQL's CommandComplete for COMMIT: `C`, length 11, the tag. */
 const COMMITTED = Buffer.from("C\0\0\0\x0bCOMMIT\0", "latin1");
+
+/** How much later bytes arrive, in ms: questions at the database, and answers at the collector. */
+type Delays = { questionsMs: number; answersMs: number };
 
 /** A running proxy. */
 export type Proxy = {
@@ -12,6 +18,10 @@ export type Proxy = {
   cut: () => Promise<void>;
   /** All bytes go nowhere from now on, and nobody is told: connections stay, and new ones are taken. */
   swallow: () => void;
+  /** Hands everything on so much later from now on, in ms, each way: the database is far. */
+  delay: (delays: Delays) => void;
+  /** Resolves when a question with this text in it passes from now on. */
+  asked: (text: string) => Promise<void>;
   /** Takes connections again, on the same port; those whose bytes went nowhere are ended. */
   restore: () => Promise<void>;
   /** The answers to the next `count` COMMITs are swallowed, and their connections closed. */
@@ -28,6 +38,8 @@ export async function startProxy(databaseUrl: string, { up = true } = {}): Promi
   let toSwallow = 0;
   let goesNowhere = false;
   let swallowed = 0;
+  let delays: Delays = { questionsMs: 0, answersMs: 0 };
+  const watched = new Set<{ text: string; seen: () => void }>();
 
   const serve = (client: Socket): void => {
     const database = connect(Number(target.port), target.hostname);
@@ -43,8 +55,11 @@ export async function startProxy(databaseUrl: string, { up = true } = {}): Promi
         end();
       });
     }
+    const toDatabase = inOrder((chunk) => database.write(chunk));
+    const toClient = inOrder((chunk) => client.write(chunk));
     client.on("data", (chunk: Buffer) => {
-      if (!goesNowhere) database.write(chunk);
+      for (const watch of watched) if (chunk.includes(watch.text)) watch.seen();
+      if (!goesNowhere) toDatabase(chunk, delays.questionsMs);
     });
     database.on("data", (chunk: Buffer) => {
       if (goesNowhere) return;
@@ -52,7 +67,7 @@ export async function startProxy(databaseUrl: string, { up = true } = {}): Promi
         toSwallow -= 1;
         swallowed += 1;
         end();
-      } else client.write(chunk);
+      } else toClient(chunk, delays.answersMs);
     });
   };
 
@@ -73,6 +88,12 @@ export async function startProxy(databaseUrl: string, { up = true } = {}): Promi
     swallow: () => {
       goesNowhere = true;
     },
+    delay: (now) => (delays = now),
+    asked: (text) =>
+      new Promise<void>((resolve) => {
+        const watch = { text, seen: () => (watched.delete(watch), resolve()) };
+        watched.add(watch);
+      }),
     restore: async () => {
       if (goesNowhere) sockets.forEach((socket) => socket.destroy());
       goesNowhere = false;
@@ -83,6 +104,17 @@ export async function startProxy(databaseUrl: string, { up = true } = {}): Promi
     },
     swallowed: () => swallowed,
     close: cut,
+  };
+}
+
+/** Hands chunks on later, each after those before it, also where the delay has become shorter meanwhile. */
+function inOrder(write: (chunk: Buffer) => unknown): (chunk: Buffer, delayMs: number) => void {
+  let freeAtMs = 0;
+  return (chunk, delayMs) => {
+    const atMs = performance.now();
+    freeAtMs = Math.max(freeAtMs, atMs + delayMs);
+    if (delayMs === 0 && freeAtMs <= atMs) write(chunk);
+    else setTimeout(() => write(chunk), freeAtMs - atMs);
   };
 }
 

@@ -33,9 +33,12 @@ const MOST_FINDINGS = 5;
 const WEIGHTS = {
   kill: 4,
   "kill, and away": 3,
-  "pause 3": 3,
-  "pause 20": 3,
-  "pause 60": 0.3,
+  "pause 3": 2,
+  "pause 20": 2,
+  "pause 60": 0.2,
+  // A third of all pauses.
+  "pause 3 in a round": 0.6,
+  "pause 20 in a round": 1.5,
   "cut 3": 2,
   "cut 20": 3,
   "silence 3": 2,
@@ -78,6 +81,8 @@ type Course = {
   faults: readonly FaultName[];
   /** @returns numbers from 0 to 1 */
   random: () => number;
+  /** How far the database is from all of them, in ms a round trip. Default: it is beside them. */
+  roundTripMs?: number;
   /** Whether waits are held to what is promised; false: the machine's speed is not to matter. */
   isTimed: boolean;
   onFault?: (done: number) => void;
@@ -91,6 +96,7 @@ const nowMs = (): number => systemClock.now().getTime();
 export async function shareFleet(world: World, course: Course): Promise<Verdict> {
   const { service, faults, random, isTimed, onFault } = course;
   const fleet = await openedFleet(world, course);
+  for (const member of fleet) member.moveAway(course.roundTripMs ?? 0);
   const struck: Struck[] = [];
   const takeOvers: number[] = [];
   const violations: string[] = [];
@@ -221,6 +227,11 @@ async function strike(name: FaultName, striking: Strike): Promise<void> {
     case "pause 20":
     case "pause 60":
       member.process.pause();
+      await lasts();
+      return member.process.goOn();
+    case "pause 3 in a round":
+    case "pause 20 in a round":
+      await member.pauseInRound();
       await lasts();
       return member.process.goOn();
     case "cut 3":

@@ -67,7 +67,7 @@ export function busySources(): NowSources {
   };
   const status: StatusView = {
     ...{ healthy: true, lines: [], budget: null, lastDay: null, lag: null, tier: "plain PostgreSQL 18.4" },
-    ...{ fleet: null, unsureSince: null },
+    ...{ fleet: null, unsureSince: null, uncalled: {} },
   };
   return {
     ...{ feed: { simulated: true, address: null }, live, status: async () => status },

@@ -199,8 +199,9 @@ function AccountRow({ account }: { account: LiveAccount }) {
 
 /** Who calls each account, where there are several collectors, and what is wrong with these. */
 function Collectors({ status }: { status: StatusView | null }) {
-  if (!status?.fleet && !status?.unsureSince) return null;
-  const { fleet, unsureSince } = status;
+  if (!status) return null;
+  const { fleet, unsureSince, uncalled } = status;
+  if (!fleet && !unsureSince && Object.keys(uncalled).length === 0) return null;
   const wrong = [
     ...(unsureSince
       ? [
@@ -210,6 +211,10 @@ function Collectors({ status }: { status: StatusView | null }) {
           ],
         ]
       : []),
+    ...Object.entries(uncalled).map(([account, since]) => [
+      account,
+      `nobody calls it since ${exchangeMoment(since)}`,
+    ]),
     ...(fleet?.gone.map(({ name, seenAgoMs }) => [name, `was not seen for ${span(seenAgoMs)}`]) ?? []),
   ];
   return (
