@@ -57,8 +57,14 @@ export class LeaseTrust {
     return true;
   }
 
-  /** A claim says that the account is this collector's; or the claim was not answered in time, and nobody else is there. */
-  believe(account: string, claimedAt: Moment): void {
+  /** A claim has brought the account. */
+  granted(account: string, claimedAt: Moment): void {
+    this.presumed(account, claimedAt);
+    if (isLater(claimedAt, this.#answeredAt)) this.#answeredAt = claimedAt;
+  }
+
+  /** A claim was not answered in time, and no other collector runs. */
+  presumed(account: string, claimedAt: Moment): void {
     this.#trust([account], claimedAt);
   }
 

@@ -650,7 +650,7 @@ export class Fleet {
     if (await this.#within(ANSWER_MS, answered)) return true;
     for (const account of accounts) {
       if (!this.#held.has(account) && this.#hasNoPeer() && !this.#ending) this.#presume(account, false);
-      if (this.#held.get(account)?.fence === null) this.#trust.believe(account, sentAt);
+      if (this.#held.get(account)?.fence === null) this.#trust.presumed(account, sentAt);
     }
     return false;
   }
@@ -659,7 +659,7 @@ export class Fleet {
     const held = this.#held.get(account);
     if (held && (held.fence ?? -1) >= granted.fence) return;
     this.#held.set(account, { fence: granted.fence, leaving: held?.leaving ?? false });
-    this.#trust.believe(account, sentAt);
+    this.#trust.granted(account, sentAt);
     if (granted.how === "expired") this.#takeOvers += 1;
     if (held || this.#ending) return;
     // The database's clock may have jumped; so long the lease was surely not renewed.
