@@ -84,7 +84,7 @@ export const jobSchema = z
       .min(1)
       .optional()
       .describe(
-        "Path of a file of symbols, relative to the job file: one a line or separated by commas, at most 100,000 in 10 MB; # begins a comment. A link is followed within its own directory.",
+        "Path of a file of symbols, relative to the job file: one a line or separated by commas, at most 100,000 in 10 MB; # begins a comment at a line's start and behind a blank. A link is followed within its own directory.",
       ),
     watchlist: z
       .string()

@@ -180,7 +180,8 @@ async function readList(
 const MOST_WRONG = 20;
 
 /**
- * Symbols of a list: one a line or separated by commas, `#` begins a comment.
+ * Symbols of a list: one a line or separated by commas. A `#` begins a comment at a line's start and behind white space;
+ * elsewhere it belongs to the symbol, as in `ABC#` (when issued).
  *
  * @returns each symbol once, with its first line; what is wrong is told by its line alone, for the file may be one of
  *   somebody's secrets
@@ -194,7 +195,7 @@ export function readSymbols(text: string): {
   let line = 0;
   for (const content of text.split("\n")) {
     line++;
-    for (const word of content.replace(/#.*/, "").split(",")) {
+    for (const word of content.replace(/(?<!\S)#.*/, "").split(",")) {
       const symbol = word.trim();
       if (symbol === "" || symbols.has(symbol)) continue;
       if (wrong.length === MOST_WRONG) return { symbols, wrong };

@@ -480,6 +480,20 @@ describe("a file of symbols", () => {
     expect(jobs[0]?.symbols).toEqual(["AAPL", "MSFT", "GE", "NaN", "007"]);
   });
 
+  test("has a comment behind white space alone: a # within a symbol belongs to it, as it does in YAML", async () => {
+    const { jobs, problems } = await read({
+      "a.yaml": JOB,
+      "b.yaml": `name: b\nschedule: "* * * * *"\nsymbols: [ABC#, GHI] # two\n`,
+      "list.txt": "ABC#\nDEF#,GHI\n\t# three so far\nJKL #,MNO\nPQR,#S\n",
+    });
+
+    expect(problems).toEqual([]);
+    expect(jobs.map(({ symbols }) => symbols)).toEqual([
+      ["ABC#", "DEF#", "GHI", "JKL", "PQR", "#S"],
+      ["ABC#", "GHI"],
+    ]);
+  });
+
   test.each([
     ["that is missing", {}, "a.yaml:3: symbolsFile list.txt cannot be read (ENOENT)"],
     ["that is empty", { "list.txt": "" }, "a.yaml:3: symbolsFile list.txt holds no symbol"],
