@@ -130,11 +130,14 @@ describe("a poll of the simulated market", () => {
     expect(plain.stderr).toContain("UNKNOWN_SYMBOL: the service does not know NOSUCH.");
   });
 
-  test("with a symbol in small letters asks whether it was meant in capitals", async () => {
-    const { exitCode, stderr } = await poll(settings(), "--symbols", "aapl");
+  test.each([
+    [["--symbols", "aapl,AAPL"], "AAPL"],
+    [["--option", "aapl:2026-12-18:call:150"], "AAPL:2026-12-18:CALL:150"],
+  ])("with %p asks for %s: symbols are not case sensitive", async (flags, name) => {
+    const outcome = await poll(settings(), ...flags, "--json");
 
-    expect(exitCode).toBe(1);
-    expect(stderr).toContain("UNKNOWN_SYMBOL: the service does not know aapl (did you mean AAPL?).");
+    expect(outcome).toMatchObject({ exitCode: 0 });
+    expect(printed(outcome).quotes).toContainEqual(expect.objectContaining({ instrument: name }));
   });
 
   test("of contracts keeps within 80 columns, and cuts no number", async () => {

@@ -113,7 +113,7 @@ describe("a round trip", () => {
       { ...CONTRACT, optionType: "PUT" } as const,
       { underlying: "BRK.B", expiration: "2027-01-15", optionType: "CALL", strike: "480.5" } as const,
     ];
-    const names = ["AAPL", "GE", "SIRI", "INTC", "NaN", "true", "1E5", "007", "KO", "TSLA", "BRK.A", "MCD"];
+    const names = ["AAPL", "GE", "SIRI", "INTC", "NAN", "TRUE", "1E5", "007", "KO", "TSLA", "BRK.A", "MCD"];
     const instruments = [...contracts.map(option), ...names.map(security)].map((key) =>
       market.quote(key, new Date(at(0))),
     );
