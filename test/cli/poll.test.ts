@@ -259,6 +259,25 @@ describe("a poll of an account", () => {
     expect(outcome.exitCode).toBe(0);
   });
 
+  test("that is answered under another name, or as another call is, says which names they are", async () => {
+    const renamed = await startStubService({ body: answerXml(equityXml("BRK.B")) });
+    const other = await startStubService({
+      body: "<response><quotes><quote><ask>1.5</ask></quote></quotes></response>",
+    });
+
+    const pair = await poll(settings(account(renamed.baseUrl)), "--symbols", "brk/b");
+    const call = await poll(settings(account(other.baseUrl)), "--symbols", "A");
+
+    expect(pair.stderr).toContain(
+      "the answer holds nothing for BRK/B, but BRK.B, which is likely the same: ask for that name",
+    );
+    expect(pair.stderr).toContain("it asked for BRK/B, which is likely the same");
+    expect(call.stderr).toContain(
+      "its quotes hold no <instrumentquote>, but <quote>: it answers another call",
+    );
+    expect([pair.exitCode, call.exitCode]).toEqual([1, 1]);
+  });
+
   test("whose watchlist holds nothing that is recognised is no success, exit code 1", async () => {
     const service = await startStubService({ body: answerXml() });
 
