@@ -128,7 +128,7 @@ comment on column dead_letters.observed_at is 'observed_at of the answer; of a n
 comment on column dead_letters.source_id is 'Where it comes from: sources.id. Origin: the program.';
 comment on column dead_letters.ordinal is 'Number of the dead letter within its answer, from 0. Origin: the program.';
 comment on column dead_letters.instrument is 'Name of the instrument, as in misses; NULL: it could not be told. Origin: the program.';
-comment on column dead_letters.reason is 'malformed: not to be read; not_asked: of an instrument nobody asked for; answered_twice: there was another one; odd_field: one field could not be read and is NULL; refused_by_database: the database did not take it. Origin: the program.';
+comment on column dead_letters.reason is 'malformed: not to be read; not_asked: of an instrument nobody asked for; answered_twice: its answer or file has other values of it, and neither is stored; odd_field: one field could not be read and is NULL; refused_by_database: the database did not take it. Origin: the program.';
 comment on column dead_letters.detail is 'What was wrong, in a sentence. Origin: the program.';
 comment on column dead_letters.fragment is 'The piece of the answer, cut where it is long; NULL: there is none. Origin: the answer.';
 comment on table dead_letters is 'What arrived and could not be stored as a row. The whole answer is in the journal.';
@@ -296,12 +296,14 @@ create table instruments (
   contract_size bigint,
   first_seen_at timestamp with time zone not null,
   last_seen_at timestamp with time zone not null,
+  type_assumed boolean not null default false,
   constraint instruments_pkey PRIMARY KEY (id),
   constraint instruments_check CHECK ((expiration IS NULL) = (option_type IS NULL) AND (option_type IS NULL) = (strike IS NULL)),
   constraint instruments_identity UNIQUE NULLS NOT DISTINCT (security_type, symbol, expiration, option_type, strike),
   constraint instruments_option_type_check CHECK (option_type = ANY (ARRAY['CALL'::text, 'PUT'::text])),
   constraint instruments_underlying_id_fkey FOREIGN KEY (underlying_id) REFERENCES instruments(id)
 );
+CREATE INDEX instruments_securities ON instruments USING btree (symbol) WHERE (option_type IS NULL);
 CREATE INDEX instruments_symbol ON instruments USING btree (symbol);
 comment on column instruments.id is 'Number of the instrument. Origin: the program.';
 comment on column instruments.security_type is 'Kind of security, such as CS (common stock) or OPT (option). Where it was never sent: CS for an underlying, else UNKNOWN. Origin: sectyp of instrument.';
@@ -315,6 +317,7 @@ comment on column instruments.strike is 'Of an option: its strike price, in doll
 comment on column instruments.contract_size is 'Of an option: units of the underlying in one contract, as sent last; NULL: never sent. Origin: contractsize of extendedquote.';
 comment on column instruments.first_seen_at is 'observed_at of its oldest quote. UTC. Origin: the program.';
 comment on column instruments.last_seen_at is 'observed_at of its newest quote. UTC. Origin: the program.';
+comment on column instruments.type_assumed is 'Whether security_type is only assumed: of an underlying that came with its options, of a file without types. The first answer that says the type sets it. Origin: the program.';
 comment on table instruments is 'What is quoted. The symbol of an option is that of its underlying.';
 
 create table intraday_bars (

@@ -51,9 +51,9 @@ export async function placeInstruments(
 export async function findSeen(client: pg.ClientBase, units: readonly Sighting[]): Promise<SeenInstruments> {
   const { seen } = seenInstruments(units);
   const byId: SeenInstruments = new Map();
-  const ids = await find(client, seen);
+  const found = await find(client, seen);
   seen.forEach((entry, place) => {
-    const id = ids[place] ?? null;
+    const id = found[place]?.id ?? null;
     if (id !== null) addSeen(byId, id, entry);
   });
   return byId;
@@ -98,21 +98,24 @@ async function findOrAdd(
   seen: readonly Seen[],
 ): Promise<{ ids: number[]; added: boolean }> {
   let found = await find(client, seen);
-  const added = found.includes(null);
+  const added = found.some(({ id, corrects }) => id === null || corrects);
   if (added) {
     await client.query(ADDING_LOCK);
     await addMissing(client, seen);
     found = await find(client, seen);
   }
   const ids = seen.map(({ row }, place) => {
-    const id = found[place] ?? null;
+    const id = found[place]?.id ?? null;
     if (id === null) throw new Error(`no number for the instrument ${JSON.stringify(row)}`);
     return id;
   });
   return { ids, added };
 }
 
-/** Adds what is not there: types that an answer names before assumed ones, which then find them; options last. */
+/**
+ * Adds what is not there, and gives what was only assumed the type that is said of it. Types that an answer names come before
+ * assumed ones, which then find them; options last.
+ */
 async function addMissing(client: pg.ClientBase, seen: readonly Seen[]): Promise<void> {
   const isOption = ({ row }: Seen) => row.underlying !== null;
   for (const some of [
@@ -120,8 +123,15 @@ async function addMissing(client: pg.ClientBase, seen: readonly Seen[]): Promise
     seen.filter((entry) => !isOption(entry) && entry.row.assumedType),
     seen.filter(isOption),
   ]) {
-    const numbers = await find(client, some);
-    const missing = some.filter((_, index) => numbers[index] === null);
+    let found = await find(client, some);
+    if (found.some(({ corrects }) => corrects)) {
+      await sayTypes(
+        client,
+        some.flatMap(({ row }, place) => (found[place]?.corrects ? [{ ...row, id: found[place].id }] : [])),
+      );
+      found = await find(client, some);
+    }
+    const missing = some.filter((_, place) => (found[place]?.id ?? null) === null);
     if (missing.length > 0) await add(client, missing);
   }
 }
@@ -162,10 +172,14 @@ function merged(a: Seen, b: Seen): Seen {
   };
 }
 
-/** What the newer answer says of an instrument, and the older one where it says nothing. */
+/** What the newer answer says of an instrument, and the older one where it says nothing or only assumes. */
 function described(newer: InstrumentRow, older: InstrumentRow): InstrumentRow {
+  const isItself = newer.underlying === newer.symbol;
   return {
     ...newer,
+    securityType: newer.assumedType && !older.assumedType ? older.securityType : newer.securityType,
+    // An answer that names no underlying is taken for one of its own symbol.
+    underlying: isItself ? (older.underlying ?? newer.underlying) : newer.underlying,
     exchange: newer.exchange ?? older.exchange,
     description: newer.description ?? older.description,
     contractSize: newer.contractSize ?? older.contractSize,
@@ -179,45 +193,66 @@ export function withWrittenStrike(row: InstrumentRow): InstrumentRow {
   return { ...row, strike: row.writtenStrike ?? row.strike };
 }
 
+/** `corrects`: the instrument has an assumed type, and the row says which it has. */
+type Found = { id: number | null; corrects: boolean };
+
 /**
- * The number of each instrument, null when it is not there. The security type of an underlying is only assumed
- * (answerToRows.ts): if the symbol is known under another type, and not under the assumed one, it is that. Equality and
- * `is null` are said apart: `is not distinct from` uses no index.
+ * The number of each instrument, null when it is not there. A security has one row although its type may only be assumed, of an
+ * underlying (answerToRows.ts) or of a file without types: an assumed type finds whatever the symbol is known as, one that is
+ * said finds what was only assumed. Equality and `is null` are said apart: `is not distinct from` uses no index.
  */
-async function find(client: pg.ClientBase, seen: readonly Seen[]): Promise<(number | null)[]> {
+async function find(client: pg.ClientBase, seen: readonly Seen[]): Promise<Found[]> {
   const rows = seen.map(({ row }) => row);
-  const { rows: found } = await client.query<{ id: number | null }>({
+  const { rows: found } = await client.query<Found>({
     name: "find instruments",
-    text: `select coalesce(
+    text: `select f.id, coalesce(f.type_assumed and not w.assumed, false) as corrects
+     from unnest($1::text[], $2::text[], $3::date[], $4::text[], $5::numeric[], $6::bool[])
+       with ordinality as w (security_type, symbol, expiration, option_type, strike, assumed, place)
+     left join instruments f on f.id = coalesce(
        (select i.id from instruments i
         where i.security_type = w.security_type and i.symbol = w.symbol
           and i.expiration = w.expiration and i.option_type = w.option_type and i.strike = w.strike),
        (select i.id from instruments i
         where w.expiration is null and i.security_type = w.security_type and i.symbol = w.symbol
-          and i.expiration is null and i.option_type is null and i.strike is null),
-       (select min(i.id) from instruments i
-        where w.assumed and i.symbol = w.symbol and i.option_type is null)
-     ) as id
-     from unnest($1::text[], $2::text[], $3::date[], $4::text[], $5::numeric[], $6::bool[])
-       with ordinality as w (security_type, symbol, expiration, option_type, strike, assumed, place)
+          and i.expiration is null and i.option_type is null and i.strike is null
+          and not (w.assumed and i.type_assumed)),
+       (select i.id from instruments i
+        where w.expiration is null and i.symbol = w.symbol and i.option_type is null
+          and (w.assumed or i.type_assumed)
+        order by i.type_assumed, i.security_type <> w.security_type, i.id limit 1)
+     )
      order by w.place`,
     values: [...instrumentColumns(rows).slice(0, 5), rows.map(({ assumedType }) => assumedType)],
   });
-  return found.map(({ id }) => id);
+  return found;
+}
+
+/** Gives instruments whose types were assumed those that are said of them; of several the first. */
+async function sayTypes(
+  client: pg.ClientBase,
+  said: readonly { id: number | null; securityType: string }[],
+): Promise<void> {
+  await client.query(
+    `update instruments i set security_type = w.security_type, type_assumed = false
+     from (select distinct on (id) id, security_type
+           from unnest($1::int[], $2::text[]) with ordinality as given (id, security_type, place) order by id, place) w
+     where i.id = w.id and i.type_assumed`,
+    [said.map(({ id }) => id), said.map(({ securityType }) => clean(securityType))],
+  );
 }
 
 async function add(client: pg.ClientBase, seen: readonly Seen[]): Promise<void> {
   const rows = seen.map(({ row }) => row);
   await client.query(
-    `insert into instruments (${columnList(instruments, ...SAID, "underlyingId", "firstSeenAt", "lastSeenAt")})
+    `insert into instruments (${columnList(instruments, ...SAID, "underlyingId", "firstSeenAt", "lastSeenAt", "typeAssumed")})
      select w.security_type, w.symbol, w.expiration, w.option_type, w.strike, w.exchange, w.description,
        w.contract_size,
-       (select i.id from instruments i where i.symbol = w.underlying and i.option_type is null order by i.id limit 1),
-       w.first_seen_at, w.last_seen_at
+       ${UNDERLYING},
+       w.first_seen_at, w.last_seen_at, w.assumed
      from unnest($1::text[], $2::text[], $3::date[], $4::text[], $5::numeric[], $6::text[], $7::text[], $8::bigint[],
-       $9::text[], $10::timestamptz[], $11::timestamptz[])
+       $9::text[], $10::timestamptz[], $11::timestamptz[], $12::bool[])
        with ordinality as w (security_type, symbol, expiration, option_type, strike, exchange, description,
-         contract_size, underlying, first_seen_at, last_seen_at, place)
+         contract_size, underlying, first_seen_at, last_seen_at, assumed, place)
      order by w.place
      on conflict on constraint instruments_identity do nothing`,
     [
@@ -225,6 +260,7 @@ async function add(client: pg.ClientBase, seen: readonly Seen[]): Promise<void> 
       rows.map(({ underlying }) => underlying),
       seen.map(({ first }) => first),
       seen.map(({ last }) => last),
+      rows.map(({ assumedType }) => assumedType),
     ],
   );
 }
@@ -244,11 +280,12 @@ export async function refreshInstruments(client: pg.ClientBase, seen: SeenInstru
      update instruments i
      set first_seen_at = least(i.first_seen_at, w.first_seen_at),
          last_seen_at = greatest(i.last_seen_at, w.last_seen_at),
-         exchange = case when w.last_seen_at >= i.last_seen_at then coalesce(w.exchange, i.exchange) else i.exchange end,
-         description = case when w.last_seen_at >= i.last_seen_at then coalesce(w.description, i.description) else i.description end,
-         contract_size = case when w.last_seen_at >= i.last_seen_at then coalesce(w.contract_size, i.contract_size) else i.contract_size end,
-         underlying_id = coalesce(i.underlying_id,
-           (select u.id from instruments u where u.symbol = w.underlying and u.option_type is null order by u.id limit 1))
+         exchange = case when w.last_seen_at >= i.last_seen_at then coalesce(w.exchange, i.exchange) else coalesce(i.exchange, w.exchange) end,
+         description = case when w.last_seen_at >= i.last_seen_at then coalesce(w.description, i.description) else coalesce(i.description, w.description) end,
+         contract_size = case when w.last_seen_at >= i.last_seen_at then coalesce(w.contract_size, i.contract_size) else coalesce(i.contract_size, w.contract_size) end,
+         underlying_id = coalesce(
+           case when w.last_seen_at >= i.last_seen_at and w.underlying <> i.symbol then ${UNDERLYING} end,
+           i.underlying_id, ${UNDERLYING})
      from ${onCitus ? `${REFRESHED} where w.id = i.id and ${IS_NEWS}` : "w where i.id = w.id"}`,
     values: [
       [...seen.keys()],
@@ -259,6 +296,10 @@ export async function refreshInstruments(client: pg.ClientBase, seen: SeenInstru
     ],
   });
 }
+
+/** A security by the symbol that a row `w` gives as its underlying's. One of the option's own symbol may only be assumed. */
+const UNDERLYING =
+  "(select u.id from instruments u where u.symbol = w.underlying and u.option_type is null order by u.id limit 1)";
 
 const REFRESHED = `unnest($1::int[], $2::text[], $3::text[], $4::bigint[], $5::text[], $6::timestamptz[], $7::timestamptz[])
   as w (id, exchange, description, contract_size, underlying, first_seen_at, last_seen_at)`;

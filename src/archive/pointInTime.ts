@@ -156,16 +156,16 @@ const FOUND = `types (security_type) as (
   from types t where t.security_type is not null
 ),
 asked as (
-  select * from unnest($1::text[], $2::date[], $3::text[], $4::numeric[], $5::timestamptz[], $6::timestamptz[])
+  select *, upper(symbol collate "C") as capitals from unnest($1::text[], $2::date[], $3::text[], $4::numeric[], $5::timestamptz[], $6::timestamptz[])
     with ordinality as a (symbol, expiration, option_type, strike, real_time_at, delayed_at, place)
 ),
 found as (
   select a.place, a.real_time_at, a.delayed_at, i.* from asked a cross join types t join instruments i
-    on i.security_type = t.security_type and i.symbol = a.symbol
+    on i.security_type = t.security_type and i.symbol = any (array[a.symbol, a.capitals])
    and i.expiration = a.expiration and i.option_type = a.option_type and i.strike = a.strike
   union all
   select a.place, a.real_time_at, a.delayed_at, i.* from asked a cross join types t join instruments i
-    on i.security_type = t.security_type and i.symbol = a.symbol
+    on i.security_type = t.security_type and i.symbol = any (array[a.symbol, a.capitals])
    and i.expiration is null and i.option_type is null and i.strike is null
   where a.option_type is null
 )`;

@@ -92,6 +92,8 @@ export const instruments = pgTable(
     contractSize: bigintText("contract_size"),
     firstSeenAt: instant("first_seen_at").notNull(),
     lastSeenAt: instant("last_seen_at").notNull(),
+    /** No answer has said `securityType` yet. */
+    typeAssumed: boolean("type_assumed").notNull().default(false),
   },
   (table) => [
     unique("instruments_identity")

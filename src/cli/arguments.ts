@@ -6,6 +6,7 @@ import { type Instant, instantOf } from "../clock.ts";
 import type { Credentials } from "../quotes-api/oauth/signature.ts";
 import {
   CONTRACT_EXAMPLE,
+  inCapitals,
   isSymbol,
   isWatchlistId,
   type OptionContract,
@@ -13,13 +14,17 @@ import {
 } from "../market/instrument.ts";
 import { isDateText } from "../market/calendar/dates.ts";
 
-/** `AAPL,MSFT`: one symbol at least, each once. */
+/** The names between commas, each once, one at least. @param noun what one of them is */
+export function parseNames(text: string, noun: string, example: string): string[] {
+  const names = [...new Set(text.split(",").map((name) => name.trim()))].filter((name) => name !== "");
+  if (names.length === 0)
+    throw new InvalidArgumentError(`It names no ${noun}; expected for example ${example}.`);
+  return names;
+}
+
+/** `AAPL,MSFT`: one symbol at least, each once, in capitals. */
 export function parseSymbols(text: string): string[] {
-  const symbols = [...new Set(text.split(",").map((symbol) => symbol.trim()))].filter(
-    (symbol) => symbol !== "",
-  );
-  if (symbols.length === 0)
-    throw new InvalidArgumentError("It names no symbol; expected for example AAPL,MSFT.");
+  const symbols = parseNames(inCapitals(text), "symbol", "AAPL,MSFT");
   const wrong = symbols.find((symbol) => !isSymbol(symbol));
   if (wrong !== undefined) throw new InvalidArgumentError(`${JSON.stringify(wrong)} is not a symbol.`);
   return symbols;
@@ -27,7 +32,7 @@ export function parseSymbols(text: string): string[] {
 
 /** `AAPL:2026-12-18:CALL:150`. */
 export function parseContract(text: string): OptionContract {
-  const contract = readContractName(text);
+  const contract = readContractName(inCapitals(text));
   if (typeof contract === "string")
     throw new InvalidArgumentError(`${contract}; expected for example ${CONTRACT_EXAMPLE}.`);
   return contract;

@@ -1,7 +1,7 @@
 /** `quotekeeper export`: the archive as files for other engines. */
 import { Option } from "commander";
 import { z } from "zod";
-import { parseDate, parseSymbols } from "./arguments.ts";
+import { parseDate, parseNames, parseSymbols } from "./arguments.ts";
 import type { AddCommand } from "./command.ts";
 import { printJson } from "./terminal/printJson.ts";
 import { resolve } from "node:path";
@@ -63,7 +63,7 @@ export const addExport: AddCommand = (command, { run, edges }) => {
       new Option(
         "--tables <list>",
         `tables, separated by commas, or all; default: ${named(true)}; further: ${named(false)}`,
-      ).argParser((text: string) => parseSymbols(text)),
+      ).argParser((text: string) => parseNames(text, "table", "quotes,bars_1d")),
     )
     .option(
       "--replace",

@@ -316,14 +316,14 @@ function problemOf(match: Matched, stored: ReadonlySet<string>): QuotekeeperErro
         ),
       ];
     case "unknown":
+      return [new QuotekeeperError("UNKNOWN_SYMBOL", `the service does not know ${match.name}`)];
+    case "absent":
       return [
         new QuotekeeperError(
-          "UNKNOWN_SYMBOL",
-          `the service does not know ${match.name}${inCapitals(match.name)}`,
+          "NO_QUOTE",
+          `the answer holds nothing for ${match.name}${likelyPair(match.answered)}`,
         ),
       ];
-    case "absent":
-      return [new QuotekeeperError("NO_QUOTE", `the answer holds nothing for ${match.name}`)];
     case "dead":
       return [
         new QuotekeeperError(
@@ -334,10 +334,9 @@ function problemOf(match: Matched, stored: ReadonlySet<string>): QuotekeeperErro
   }
 }
 
-/** The most frequent slip. Not mended silently: nobody knows that no service tells the two apart. */
-function inCapitals(name: string): string {
-  const meant = name.toUpperCase();
-  return meant === name ? "" : ` (did you mean ${meant}?)`;
+/** @param answered what the answer holds under another name */
+function likelyPair(answered: string | undefined): string {
+  return answered === undefined ? "" : `, but ${answered}, which is likely the same: ask for that name`;
 }
 
 function quoteTable(lines: readonly QuoteLine[], { stdout, env }: Edges): string {

@@ -3,7 +3,7 @@ import type { Job } from "../schedule/readJobs.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import { type Chain, expandChain } from "../market/optionChain.ts";
 import { isExpired } from "../market/expirations.ts";
-import type { OptionContract } from "../market/instrument.ts";
+import { inCapitals, type OptionContract } from "../market/instrument.ts";
 import type { ReadDocument } from "../quotes-api/readDocument.ts";
 import type { DueJob } from "./asks.ts";
 
@@ -119,8 +119,10 @@ export class ChainBook {
     for (const read of items) {
       if (!read.ok || read.item.unknownSymbol) continue;
       const { instrument, quote, underlying, underlyingQuote } = read.item;
-      if (instrument.optionType === null && quote.last) this.price([[instrument.symbol, quote.last]]);
-      if (underlying && underlyingQuote?.last) this.price([[underlying.symbol, underlyingQuote.last]]);
+      if (instrument.optionType === null && quote.last)
+        this.price([[inCapitals(instrument.symbol), quote.last]]);
+      if (underlying && underlyingQuote?.last)
+        this.price([[inCapitals(underlying.symbol), underlyingQuote.last]]);
     }
   }
 

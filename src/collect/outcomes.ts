@@ -65,6 +65,7 @@ export class Outcomes {
   readonly #options: OutcomesOptions;
   readonly #badSymbolSearch = new BadSymbolSearch();
   readonly #lastSeenMs: Map<string, number>;
+  readonly #toldPairs = new Set<string>();
   #batch: BatchSize = firstBatchSize;
   #date = "";
 
@@ -88,6 +89,7 @@ export class Outcomes {
   turnTo(date: string): void {
     if (date === this.#date) return;
     this.#date = date;
+    this.#toldPairs.clear();
     this.#batch = forgiven(this.#batch);
     this.askBackoff.forgive();
     const sinceMs = this.#options.clock.now().getTime() - SEEN_FOR_MS;
@@ -214,10 +216,21 @@ export class Outcomes {
         this.#heldBack(planned, match.name, { reason: "unknown_symbol" });
         return this.fate(wants, [match.name], "unknown_symbol");
       case "absent":
+        this.#tellLikelyPair(match);
         return this.fate(wants, [match.name], "absent_from_answer");
       case "dead":
         return this.fate(wants, [match.name], "malformed");
     }
+  }
+
+  /** Told once a day: the ledger has each miss. */
+  #tellLikelyPair({ name, answered }: Extract<Matched, { fate: "absent" }>): void {
+    if (answered === undefined || this.#toldPairs.has(name)) return;
+    this.#toldPairs.add(name);
+    this.#options.log.warn(
+      { instrument: name, answered },
+      "the answer has it under another name, as it seems: correct the job file",
+    );
   }
 
   #tooLong(planned: PlannedCall): void {

@@ -254,11 +254,26 @@ function secretFromFile(
 function dotenv(directory: string, problems: string[]): Record<string, string> {
   const path = join(directory, ".env");
   try {
-    return parseDotenv(readTextFileSync(path).text);
+    const { text } = readTextFileSync(path);
+    const settings = parseDotenv(text);
+    problems.push(...cutValues(text, settings));
+    return settings;
   } catch (error) {
     if (errnoOf(error) !== "ENOENT") problems.push(`${path} cannot be read (${errnoOf(error)})`);
     return {};
   }
+}
+
+/** Settings that `.env` gives without quotes and with a `#` in the middle: its readers would drop the rest in silence. */
+function cutValues(text: string, settings: Readonly<Record<string, string>>): string[] {
+  const ours = new Set([
+    ...VARIABLE_NAMES.flatMap((name) => [name, `${name}_FILE`]),
+    ...accountVariables(settings),
+  ]);
+  const cut = text.matchAll(/^[ \t]*(?:export[ \t]+)?(\w+)[ \t]*=[ \t]*(?!['"`])[^\r\n#]*(?<![ \t])#/gm);
+  return [...cut].flatMap(([, name = ""]) =>
+    ours.has(name) ? [`${name} has a # in .env: put its value in quotes, or a blank before a comment`] : [],
+  );
 }
 
 function errnoOf(error: unknown): string {

@@ -31,6 +31,27 @@ export function isSymbol(text: string, most = 32): boolean {
   return text.length > 0 && text.length <= most && !STRANGE.test(text);
 }
 
+/**
+ * A symbol as people, job files and lists of symbols name it.
+ *
+ * Assumed: symbols are not case sensitive, as clients' documentation of the service says, and are written in capitals.
+ * Letters of other alphabets stay as they are. What answers and imported files hold is stored as it stands there.
+ */
+export function inCapitals(text: string): string {
+  return /[a-z]/.test(text) ? text.replace(/[a-z]+/g, (letters) => letters.toUpperCase()) : text;
+}
+
+/**
+ * A text that two names of one instrument are likely to share, however they are written: `BRK/B`, `BRK-B`, `BRKB` (the root
+ * of its options) and `BRK.B`. It is for messages alone: no price is stored because of it.
+ */
+export function looseName(key: InstrumentKey): string {
+  const loose = (symbol: string): string => inCapitals(symbol).replace(/[^\p{L}\p{N}]/gu, "");
+  return key.kind === "security"
+    ? loose(key.symbol)
+    : instrumentName({ ...key, underlying: loose(key.underlying) });
+}
+
 /** Whether a text may be the id of a watchlist: of one or several words, with single blanks between them. */
 export function isWatchlistId(text: string): boolean {
   return text.length <= 64 && text.split(" ").every((word) => isSymbol(word, 64));

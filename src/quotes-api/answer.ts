@@ -71,6 +71,7 @@ export function classifyAnswer(raw: RawAnswer): Answer {
       return failed("quota_fault", "no calls remaining and no quotes document");
     }
     if (/<html[\s>]|<!doctype html/i.test(start)) return failed("malformed", "an HTML page in place of XML");
+    if (/^\uFEFF?\s*[{[]/.test(start)) return failed("malformed", "JSON in place of XML");
     return failed("malformed", error.detail);
   }
 }

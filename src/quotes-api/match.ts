@@ -1,51 +1,71 @@
 /** Which answered instrument belongs to which that was asked for: by name, never by place (field notes, "Answers"). */
-import { type InstrumentKey, instrumentName, option, security } from "../market/instrument.ts";
+import {
+  inCapitals,
+  type InstrumentKey,
+  instrumentName,
+  looseName,
+  option,
+  security,
+} from "../market/instrument.ts";
 import type { InstrumentQuote } from "./document.ts";
 import { canonicalDecimal } from "./decimal.ts";
+import { differences, someDifferences } from "./differences.ts";
 import { LEAF_PATHS } from "./leaves.ts";
 import type { ReadItem } from "./readDocument.ts";
 import type { OddField } from "./readInstrument.ts";
 
 /**
  * What became of one instrument. `stored` carries its quote, with the fields that could not be read and are null in it;
- * the others say why there is none.
+ * the others say why there is none. `answered` of an absent one: what the answer holds and nobody asked for, when it is
+ * likely the same instrument under another name.
  */
 export type Matched =
   | { fate: "stored"; name: string; item: InstrumentQuote; oddFields: readonly OddField[] }
   | { fate: "unknown"; name: string }
-  | { fate: "absent"; name: string }
+  | { fate: "absent"; name: string; answered?: string }
   | { fate: "dead"; name: string | null; reason: DeadReason; detail: string; fragment: string };
 
 /** Why a piece of an answer could not become a row. */
 export type DeadReason = "malformed" | "not_asked" | "answered_twice";
 
-/** An item of the answer, and what it is the answer to; null when that cannot be told, or was not asked for. */
-type Claim = { key: string | null; matched: Matched; fragment: string };
+/**
+ * An item of the answer, and what it is the answer to; null when that cannot be told, or was not asked for. `stranger`: it
+ * was not asked for.
+ */
+type Claim = { key: string | null; matched: Matched; fragment: string; stranger?: InstrumentKey };
 
 /**
  * No item is lost for another's sake: of several for one instrument the best is its fate, whatever their order, and each
- * of the others is dead for its own reason.
+ * of the others is dead for its own reason. Of two quotes that contradict each other neither is stored, because nothing
+ * tells which is that instrument's: both are dead.
  *
  * @param asked what the call named; null when only the service knows (a watchlist), then everything is accepted
  * @returns one entry for each asked instrument, in the order asked, then dead entries for the rest of the answer; of
  *   several entries of one name the first is its fate
  */
 export function matchAnswer(asked: readonly InstrumentKey[] | null, items: readonly ReadItem[]): Matched[] {
-  const wanted = asked && new Map(asked.map((key) => [keyText(key), instrumentName(key)]));
+  const wanted = asked && wantedOf(asked);
   const claims = items.map((item) => claimOf(item, wanted));
   const best = new Map<string, Claim>();
   for (const claim of claims) {
     const other = claim.key === null ? undefined : best.get(claim.key);
     if (claim.key !== null && (!other || rank(claim) < rank(other))) best.set(claim.key, claim);
   }
+  const torn = contradictions(claims, best);
   const rest = claims.flatMap((claim): Matched[] => {
     const chosen = claim.key === null ? undefined : best.get(claim.key);
-    return chosen === claim ? [] : passedOver(claim, chosen);
+    return chosen === claim ? [] : passedOver(claim, chosen, torn.get(claim.key ?? ""));
   });
-  const firsts = wanted
-    ? [...new Set(wanted.values())].map((name) => best.get(name)?.matched ?? absent(name))
-    : [...best.values()].map(({ matched }) => matched);
-  return [...firsts, ...rest];
+  const fateOf = (key: string, { matched, fragment }: Claim): Matched => {
+    const detail = torn.get(key);
+    return detail === undefined ? matched : answeredTwice({ matched, fragment }, detail);
+  };
+  if (!asked || !wanted) return [...[...best].map(([key, claim]) => fateOf(key, claim)), ...rest];
+  const firsts = [...new Set(wanted.names.values())].map((name): Matched => {
+    const claim = best.get(name);
+    return claim ? fateOf(name, claim) : { fate: "absent", name };
+  });
+  return withLikelyPairs([...firsts, ...rest], { asked, claims });
 }
 
 /** The fate of each instrument, without what else the answer held. */
@@ -54,27 +74,96 @@ export function fatesOf(matched: readonly Matched[]): Matched[] {
   return matched.filter(({ name }) => name !== null && !named.has(name) && named.add(name));
 }
 
-function absent(name: string): Matched {
-  return { fate: "absent", name };
-}
-
 /** The lower the better: a quote, one with odd fields, that it is not known, that it cannot be read. */
 function rank({ matched }: Claim): number {
   if (matched.fate === "stored") return matched.oddFields.length;
   return matched.fate === "unknown" ? LEAF_PATHS.length : Infinity;
 }
 
-/** What becomes of an item that is nobody's fate: nothing, when it only repeats what that one says. */
-function passedOver({ matched, fragment }: Claim, chosen: Claim | undefined): Matched[] {
-  if (matched.fate === "dead") return [matched];
-  if (chosen && JSON.stringify(chosen.matched) === JSON.stringify(matched)) return [];
-  const detail =
-    matched.fate === "unknown" ? "it is called unknown, and has a quote" : "a second, different quote";
-  return [{ fate: "dead", name: matched.name, reason: "answered_twice", detail, fragment }];
+/** Of the instruments with quotes that contradict the best one: in what, for people. */
+function contradictions(claims: readonly Claim[], best: ReadonlyMap<string, Claim>): Map<string, string> {
+  const torn = new Map<string, string>();
+  for (const { key, matched } of claims) {
+    const chosen = key === null ? undefined : best.get(key)?.matched;
+    if (key === null || torn.has(key) || matched.fate !== "stored" || chosen?.fate !== "stored") continue;
+    const odd = [chosen.oddFields.length > 0, matched.oddFields.length > 0] as const;
+    const found = chosen === matched ? [] : differences(chosen.item, matched.item, odd);
+    if (found.length > 0)
+      torn.set(key, `different quotes of it, and nothing tells which is right: ${someDifferences(found)}`);
+  }
+  return torn;
 }
 
-/** @param wanted asked names by `keyText`; null: everything is */
-function claimOf(read: ReadItem, wanted: ReadonlyMap<string, string> | null): Claim {
+/** What becomes of an item that is nobody's fate: nothing, when it only repeats what that one says. */
+function passedOver(claim: Claim, chosen: Claim | undefined, torn: string | undefined): Matched[] {
+  const { matched } = claim;
+  if (matched.fate === "dead") return [matched];
+  if (chosen && saysTheSame(chosen.matched, matched)) return [];
+  if (matched.fate === "unknown") return [answeredTwice(claim, "it is called unknown, and has a quote")];
+  return [answeredTwice(claim, torn ?? "a second quote, with fields that could not be read")];
+}
+
+function saysTheSame(a: Matched, b: Matched): boolean {
+  if (a.fate !== "stored" || b.fate !== "stored") return a.fate === b.fate;
+  return (
+    JSON.stringify(a.oddFields) === JSON.stringify(b.oddFields) &&
+    differences(a.item, b.item, [false, false]).length === 0
+  );
+}
+
+function answeredTwice({ matched, fragment }: Pick<Claim, "matched" | "fragment">, detail: string): Matched {
+  return { fate: "dead", name: matched.name, reason: "answered_twice", detail, fragment };
+}
+
+/**
+ * Says where something that was asked for is absent, and something that was not is likely the same under another name. It
+ * is only said: a price needs the name that was asked for.
+ */
+function withLikelyPairs(
+  matched: readonly Matched[],
+  { asked, claims }: { asked: readonly InstrumentKey[]; claims: readonly Claim[] },
+): Matched[] {
+  const strangers = new Map(
+    claims.flatMap(({ stranger }) => (stranger ? [[looseName(stranger), stranger]] : [])),
+  );
+  if (strangers.size === 0) return [...matched];
+  const keys = new Map(asked.map((key) => [instrumentName(key), key]));
+  const absentFor = new Map<string, string>();
+  const told = matched.map((match): Matched => {
+    const key = match.fate === "absent" ? keys.get(match.name) : undefined;
+    const stranger = key && strangers.get(looseName(key));
+    if (match.fate !== "absent" || !stranger) return match;
+    const answered = canonicalName(stranger);
+    absentFor.set(answered, match.name);
+    return { ...match, answered };
+  });
+  return told.map((match): Matched => {
+    const absent = match.fate === "dead" && match.name !== null ? absentFor.get(match.name) : undefined;
+    if (match.fate !== "dead" || match.reason !== "not_asked" || absent === undefined) return match;
+    return { ...match, detail: `${NOT_ASKED}; it asked for ${absent}, which is likely the same` };
+  });
+}
+
+const NOT_ASKED = "the call did not ask for it";
+
+/** Names of what was asked for, by `keyText`. `inCapitals`: the same in capitals, made when an item is not found without. */
+type WantedNames = { names: ReadonlyMap<string, string>; inCapitals: () => ReadonlyMap<string, string> };
+
+function wantedOf(asked: readonly InstrumentKey[]): WantedNames {
+  const names = new Map(asked.map((key) => [keyText(key), instrumentName(key)]));
+  let made: ReadonlyMap<string, string> | null = null;
+  const make = () => new Map([...names].map(([text, name]) => [inCapitals(text), name]));
+  return { names, inCapitals: () => (made ??= make()) };
+}
+
+/** The asked name of an instrument: by its letters as they are, else whatever their case. */
+function nameOf(key: InstrumentKey, wanted: WantedNames): string | undefined {
+  const text = keyText(key);
+  return wanted.names.get(text) ?? wanted.inCapitals().get(inCapitals(text));
+}
+
+/** @param wanted null: everything is */
+function claimOf(read: ReadItem, wanted: WantedNames | null): Claim {
   const { fragment } = read;
   if (!read.ok) {
     const key = wanted && nameOfMalformed(read, wanted);
@@ -87,17 +176,29 @@ function claimOf(read: ReadItem, wanted: ReadonlyMap<string, string> | null): Cl
   }
   const answered = keyOf(read.item);
   const name = wanted
-    ? (wanted.get(keyText(answered)) ?? onlyOptionOf(read.item, wanted))
+    ? (nameOf(answered, wanted) ?? onlyOptionOf(read.item, wanted))
     : canonicalName(answered);
   if (name === undefined) {
     const dead = { fate: "dead", name: canonicalName(answered), reason: "not_asked" } as const;
-    return { key: null, fragment, matched: { ...dead, detail: "the call did not ask for it", fragment } };
+    return { key: null, fragment, stranger: answered, matched: { ...dead, detail: NOT_ASKED, fragment } };
   }
-  const { item, oddFields } = read;
+  const { oddFields } = read;
   const key = wanted ? name : keyText(answered);
+  const isAsAsked = wanted === null || wanted.names.has(keyText(answered));
+  const item = isAsAsked ? read.item : withCapitals(read.item);
   return {
     ...{ key, fragment },
     matched: item.unknownSymbol ? { fate: "unknown", name } : { fate: "stored", name, item, oddFields },
+  };
+}
+
+/** An item whose letters have another case than what was asked for: the archive has one spelling of a symbol. */
+function withCapitals(item: InstrumentQuote): InstrumentQuote {
+  const { instrument, underlying } = item;
+  return {
+    ...item,
+    instrument: { ...instrument, symbol: inCapitals(instrument.symbol) },
+    underlying: underlying && { ...underlying, symbol: inCapitals(underlying.symbol) },
   };
 }
 
@@ -107,12 +208,12 @@ function claimOf(read: ReadItem, wanted: ReadonlyMap<string, string> | null): Cl
  */
 function nameOfMalformed(
   { symbol, isOption }: Extract<ReadItem, { ok: false }>,
-  wanted: ReadonlyMap<string, string>,
+  wanted: WantedNames,
 ): string | null {
   if (symbol === null) return null;
-  const itself = isOption === true ? undefined : wanted.get(keyText(security(symbol)));
+  const itself = isOption === true ? undefined : nameOf(security(symbol), wanted);
   if (itself !== undefined || isOption === false) return itself ?? null;
-  const contracts = [...new Set(wanted.values())].filter((name) => name.startsWith(`${symbol}:`));
+  const contracts = [...new Set(wanted.names.values())].filter((name) => isContractOf(name, symbol));
   return contracts.length === 1 ? (contracts[0] ?? null) : null;
 }
 
@@ -120,10 +221,14 @@ function nameOfMalformed(
  * An unknown contract may come back with nothing but its underlying's symbol; when one option alone was asked for,
  * that is it. A known quote is never matched so: a price must carry its contract's name.
  */
-function onlyOptionOf(item: InstrumentQuote, wanted: ReadonlyMap<string, string>): string | undefined {
-  if (!item.unknownSymbol || wanted.size !== 1) return undefined;
-  const [name] = wanted.values();
-  return name?.startsWith(`${item.instrument.symbol}:`) ? name : undefined;
+function onlyOptionOf(item: InstrumentQuote, { names }: WantedNames): string | undefined {
+  if (!item.unknownSymbol || names.size !== 1) return undefined;
+  const [name = ""] = names.values();
+  return isContractOf(name, item.instrument.symbol) ? name : undefined;
+}
+
+function isContractOf(name: string, symbol: string): boolean {
+  return inCapitals(name).startsWith(`${inCapitals(symbol)}:`);
 }
 
 /** The key of an answered instrument. */

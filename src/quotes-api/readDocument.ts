@@ -83,6 +83,10 @@ class Reading implements PlainXmlHandler {
   readonly #document: ReadDocument = { id: null, error: null, hasQuotes: false, items: [] };
   /** What the response says besides its quotes: `error`, `type`, `name`, `description`. */
   readonly #sayings = new Map<string, string>();
+  /** Names of the first other elements below the root, and of those below `quotes` that hold elements themselves. */
+  readonly #others = { response: new Set<string>(), quotes: new Set<string>() };
+  /** The element below `quotes` that is open, when it is no instrument. */
+  #other = "";
   #depth = 0;
   #isInQuotes = false;
   #item: ItemInProgress | null = null;
@@ -104,9 +108,12 @@ class Reading implements PlainXmlHandler {
       this.#content = "";
       this.#isInQuotes = name === "quotes";
       if (this.#isInQuotes) this.#document.hasQuotes = true;
+      else noteName(this.#others.response, name);
       return !this.#isInQuotes;
     }
-    if (this.#depth === 3 && this.#isInQuotes && name === ITEM) {
+    if (this.#depth === 4 && this.#isInQuotes) noteName(this.#others.quotes, this.#other);
+    if (this.#depth === 3 && this.#isInQuotes && name !== ITEM) this.#other = name;
+    else if (this.#depth === 3 && this.#isInQuotes) {
       if (this.#document.items.length === MAX_ITEMS)
         throw refused(`it holds more than ${MAX_ITEMS} instruments`);
       this.#item = {
@@ -186,10 +193,27 @@ class Reading implements PlainXmlHandler {
   /** The document, once the walk has come to its end. */
   finish(): ReadDocument {
     this.#document.error = errorIn(this.#sayings);
-    if (!this.#document.hasQuotes && this.#document.error === null)
-      throw refused("it holds neither quotes nor an error");
+    const { hasQuotes, error, items } = this.#document;
+    if (error !== null || items.length > 0) return this.#document;
+    const { response, quotes } = this.#others;
+    if (!hasQuotes) throw refused(`it holds neither quotes nor an error${ofAnotherCall(response)}`);
+    if (quotes.size > 0) throw refused(`its quotes hold no <${ITEM}>${ofAnotherCall(quotes)}`);
     return this.#document;
   }
+}
+
+/** Most names of elements that a refusal tells, and the most characters of each. */
+const [MOST_NAMES, NAME_LENGTH] = [3, 40];
+
+function noteName(names: Set<string>, name: string): void {
+  if (names.size < MOST_NAMES) names.add([...name].slice(0, NAME_LENGTH).join(""));
+}
+
+/** A live service has such documents: its sibling calls answer `quotes` with `quote`, `accountbalance`, `putcalls`. */
+function ofAnotherCall(names: ReadonlySet<string>): string {
+  if (names.size === 0) return "";
+  const held = [...names].map((name) => `<${name}>`).join(", ");
+  return `, but ${held}: it answers another call, or another version of this one`;
 }
 
 const SPACE = 0x20;

@@ -17,12 +17,12 @@ import { isExportCall, exportRows } from "./exportRows.ts";
 import type { InstrumentIdentity, InstrumentRow, QuoteUnit, DeadLetter, AnswerRows } from "./rowTypes.ts";
 
 /**
- * Assumed: the underlying of an option is a common stock unless the archive already knows it as something else;
- * the `underlying` element has no security type.
+ * Assumed: the underlying of an option is a common stock unless the archive knows it as something else, or an answer says so
+ * later; the `underlying` element has no security type.
  */
 const ASSUMED_UNDERLYING_TYPE = "CS";
 
-/** Assumed: an instrument without `sectyp` that is not an option has this type, which says nothing about it. */
+/** Assumed: an instrument without `sectyp` that is not an option has this type until an answer says which it has. */
 export const UNKNOWN_SECURITY_TYPE = "UNKNOWN";
 
 /** The yield that means "no dividend" (field notes, "Answers"): the smallest positive Java double. */
@@ -137,7 +137,7 @@ function instrumentRow(item: InstrumentQuote): InstrumentRow {
     description,
     contractSize: item.quote.extended.contractSize,
     underlying: optionType === null ? null : (item.underlying?.symbol ?? symbol),
-    assumedType: false,
+    assumedType: securityType === null,
   };
 }
 

@@ -8,7 +8,7 @@ import type { TextOf } from "./rowReader.ts";
 import { CONTRACT_EXAMPLE, isStrike, type OptionContract, readContractName } from "../market/instrument.ts";
 import { parseOccSymbol } from "../market/occ.ts";
 
-/** Assumed: a security of a file that names no type is a common stock, unless the archive knows it as something else. */
+/** Assumed: a security of a file that names no type is a common stock, unless the archive knows it as something else, or comes to. */
 const DEFAULT_TYPE = "CS";
 const OPTION_TYPE = "OPT";
 

@@ -8,6 +8,7 @@ import { createInstrumentReader } from "./csvInstrument.ts";
 import { createRowReader, type RowReader, type TextOf } from "./rowReader.ts";
 import { type RawRow, RowSplitter } from "./splitRows.ts";
 import { canonicalDecimal, readDecimal, readInteger } from "../quotes-api/decimal.ts";
+import { differences, someDifferences } from "../quotes-api/differences.ts";
 import { NUMBER_FIELDS, PRICE_FIELDS } from "../quotes-api/fields.ts";
 import { NO_QUOTE } from "../quotes-api/readInstrument.ts";
 
@@ -30,33 +31,53 @@ function readPiece(record: ResponseRecord): PieceRows {
   const call = record.request as CsvCall;
   const { header, rows } = rowsOfBody(record.body, call);
   const readUnit = createUnitReader(call, createRowReader(call, header));
+  const read = rows.map((row) => ({ row, unit: readUnit(row) }));
+  const torn = contradictions(read.map(({ unit }) => unit));
   const units: QuoteUnit[] = [];
   const deadLetters: DeadLetter[] = [];
-  const kept = new Map<string, Quote>();
   const cut = { times: 0, fractions: 0 };
   const die = (row: RawRow, why: string, letter: Pick<DeadLetter, "reason" | "instrument">): void =>
     void deadLetters.push({ ...letterOf(record, row, why), ordinal: deadLetters.length, ...letter });
-  for (const row of rows) {
-    const read = readUnit(row);
-    if (!read.ok) {
-      die(row, read.problem, { reason: "malformed", instrument: read.name });
+  for (const { row, unit: found } of read) {
+    if (!found.ok) {
+      die(row, found.problem, { reason: "malformed", instrument: found.name });
       continue;
     }
-    const { unit } = read;
-    const key = `${unit.observedAt} ${read.key}`;
-    const first = kept.get(key);
-    // A row that says the same again is a repetition, for the database to pass over; another one is set aside.
-    if (first !== undefined && !saysTheSame(first, unit.quote)) {
-      const why = `another row has other values at ${unit.observedAt}`;
+    const { unit } = found;
+    const why = torn.get(placeOf(found));
+    if (why !== undefined) {
       die(row, why, { reason: "answered_twice", instrument: unit.instrument.symbol });
       continue;
     }
-    kept.set(key, unit.quote);
     units.push(unit);
-    cut.times += read.cut.times;
-    cut.fractions += read.cut.fractions;
+    cut.times += found.cut.times;
+    cut.fractions += found.cut.fractions;
   }
   return { units, deadLetters, cut };
+}
+
+/**
+ * Of the instruments and times for which rows have different values: in what. None of such rows is stored, because nothing
+ * tells which is right. A row that says the same again is a repetition, for the database to pass over.
+ */
+function contradictions(read: readonly UnitRead[]): Map<string, string> {
+  const kept = new Map<string, Quote>();
+  const torn = new Map<string, string>();
+  for (const found of read) {
+    if (!found.ok) continue;
+    const place = placeOf(found);
+    const { quote, observedAt } = found.unit;
+    const first = kept.get(place) ?? quote;
+    kept.set(place, first);
+    const differing = first === quote ? [] : differences(first, quote, [false, false]);
+    if (differing.length > 0)
+      torn.set(place, `rows with different values at ${observedAt}: ${someDifferences(differing)}`);
+  }
+  return torn;
+}
+
+function placeOf({ unit, key }: Extract<UnitRead, { ok: true }>): string {
+  return `${unit.observedAt} ${key}`;
 }
 
 /** What the dead letter of a row says of it. */
@@ -234,15 +255,6 @@ function problemOf(field: CsvField, value: string | null): string | null {
   return whole.length > MAX_WHOLE_DIGITS
     ? `it has more than ${MAX_WHOLE_DIGITS} digits before the point`
     : null;
-}
-
-/** Whether two quotes say the same, however they write it: `1.0` is `1`. */
-function saysTheSame(a: Quote, b: Quote): boolean {
-  return JSON.stringify(a, canonical) === JSON.stringify(b, canonical);
-}
-
-function canonical(_name: string, value: unknown): unknown {
-  return typeof value === "string" ? canonicalDecimal(value) : value;
 }
 
 /** `1.234,56` as `1234.56`; null where a point is no separator of thousands. */

@@ -92,7 +92,9 @@ function identityOf(row: PieceRow): InstrumentRow {
   return {
     ...{ securityType: given(row, "security_type"), symbol, expiration, optionType },
     strike: strike === null ? null : canonicalDecimal(strike),
-    ...{ exchange: null, description: null, contractSize: null, assumedType: false },
+    ...{ exchange: null, description: null, contractSize: null },
+    // Exports of older versions do not say it: the types of theirs stay as they are.
+    assumedType: maybe(row, "type_assumed", isFlag) === "true",
     underlying: optionType === null ? null : symbol,
   };
 }
@@ -184,7 +186,7 @@ export const EXPORT_SOURCE: RecordSource = { kind: "import", name: "quotekeeper 
 export const EXPORT_SOURCE_ID = 0;
 
 /** What a contract or a security is told by, without its number: archives number instruments differently. */
-const IDENTITY = ["security_type", "symbol", "expiration", "option_type", "strike"] as const;
+const IDENTITY = ["security_type", "symbol", "expiration", "option_type", "strike", "type_assumed"] as const;
 
 /** Which instrument, from which source, when. */
 const KEY = [...IDENTITY, "source_kind", "source_name", "observed_at"] as const;

@@ -3,11 +3,14 @@ import { z } from "zod";
 import { plainName } from "../config/environment.ts";
 import { validateCron } from "./cron.ts";
 import { chainSchema } from "../market/optionChain.ts";
-import { isSymbol, isWatchlistId, plainStrike } from "../market/instrument.ts";
+import { inCapitals, isSymbol, isWatchlistId, plainStrike } from "../market/instrument.ts";
 import { isDateText } from "../market/calendar/dates.ts";
 
 const SYMBOL = "expected a symbol, 1 to 32 characters without spaces and commas";
-const symbol = z.string(SYMBOL).refine((text) => isSymbol(text), SYMBOL);
+const symbol = z
+  .string(SYMBOL)
+  .refine((text) => isSymbol(text), SYMBOL)
+  .transform(inCapitals);
 
 /** Most symbols of a job: a thousand calls at each slot. */
 export const MAX_SYMBOLS = 100_000;
@@ -77,14 +80,14 @@ export const jobSchema = z
       .max(MAX_SYMBOLS, `expected at most ${MAX_SYMBOLS} symbols`)
       .optional()
       .describe(
-        "Symbols to poll, up to 100 in one call. They are text: NaN, true, 1E5 and 007 need no quotes.",
+        "Symbols to poll, up to 100 in one call. They are text: true, 1E5 and 007 need no quotes. `aapl` is AAPL: symbols are asked for in capitals, here and wherever they are named.",
       ),
     symbolsFile: z
       .string()
       .min(1)
       .optional()
       .describe(
-        "Path of a file of symbols, relative to the job file: one a line or separated by commas, at most 100,000 in 10 MB; # begins a comment. A link is followed within its own directory.",
+        "Path of a file of symbols, relative to the job file: one a line or separated by commas, at most 100,000 in 10 MB; # begins a comment at a line's start and behind a blank. A link is followed within its own directory.",
       ),
     watchlist: z
       .string()

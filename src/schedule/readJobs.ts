@@ -8,7 +8,7 @@ import type { Account, AccountSettings } from "../accounts/account.ts";
 import { readAccounts } from "../accounts/accountsFile.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { calendarFileSchema, type CalendarOverride } from "../market/calendar/overrides.ts";
-import { isSymbol, type OptionContract } from "../market/instrument.ts";
+import { inCapitals, isSymbol, type OptionContract } from "../market/instrument.ts";
 import { readTextFile } from "../plainFiles.ts";
 import { type JobFile, jobSchema, MAX_SYMBOLS, TEXT_KEYS } from "./jobSchema.ts";
 import { type FileProblem, inOrder, jobsInvalid, readYamlFile } from "../config/yamlFile.ts";
@@ -180,9 +180,10 @@ async function readList(
 const MOST_WRONG = 20;
 
 /**
- * Symbols of a list: one a line or separated by commas, `#` begins a comment.
+ * Symbols of a list: one a line or separated by commas. A `#` begins a comment at a line's start and behind white space;
+ * elsewhere it belongs to the symbol, as in `ABC#` (when issued).
  *
- * @returns each symbol once, with its first line; what is wrong is told by its line alone, for the file may be one of
+ * @returns each symbol once, in capitals, with its first line; what is wrong is told by its line alone, for the file may be one of
  *   somebody's secrets
  */
 export function readSymbols(text: string): {
@@ -194,8 +195,8 @@ export function readSymbols(text: string): {
   let line = 0;
   for (const content of text.split("\n")) {
     line++;
-    for (const word of content.replace(/#.*/, "").split(",")) {
-      const symbol = word.trim();
+    for (const word of content.replace(/(?<!\S)#.*/, "").split(",")) {
+      const symbol = inCapitals(word.trim());
       if (symbol === "" || symbols.has(symbol)) continue;
       if (wrong.length === MOST_WRONG) return { symbols, wrong };
       if (!isSymbol(symbol)) wrong.push({ line, message: NO_SYMBOL });

@@ -10,7 +10,14 @@ import { type Faults, inFaultyOrder } from "./faults/edge.ts";
 import { createTargetMemory } from "./authenticate.ts";
 import { type QuoteSource, type Asked, DELAY_MS } from "./source.ts";
 import { STATUS } from "./httpStatus.ts";
-import { instrumentName, type InstrumentKey, option, readContractName } from "../market/instrument.ts";
+import {
+  inCapitals,
+  instrumentName,
+  type InstrumentKey,
+  option,
+  readContractName,
+  security,
+} from "../market/instrument.ts";
 import type { InstrumentQuote } from "../quotes-api/document.ts";
 import { keyOfSymbol } from "../quotes-api/request.ts";
 
@@ -138,7 +145,7 @@ type Wanted = {
 };
 
 /**
- * Reads what a request wants; a text says why it is refused.
+ * Reads what a request wants; a text says why it is refused. Symbols stay as they were asked: a source takes `aapl` for AAPL.
  *
  * Assumed: a list of one name is a watchlist when the source has one of that id and knows no symbol of that name, for the
  * specification folds watchlists into `symbols`; and an unknown watchlist is refused with 400.
@@ -149,7 +156,7 @@ export function wantedBy(request: QuoteRequest): Wanted | string {
   const { symbols } = request;
   if (symbols.length > MAX_SYMBOLS) return `${symbols.length} symbols exceed the ${MAX_SYMBOLS} of one call`;
   const [only = null] = symbols;
-  return { watchlist: symbols.length === 1 ? only : null, keys: eachOnce(symbols.map(keyOfSymbol)) };
+  return { watchlist: symbols.length === 1 ? only : null, keys: eachOnce(symbols.map(keyOf)) };
 }
 
 /** The instruments of an answer, or why it is refused. */
@@ -190,11 +197,16 @@ function quotesOf(
 
 /** In the order of each one's first place; the same instrument may have been asked for in two ways. */
 function eachOnce(keys: readonly InstrumentKey[]): readonly InstrumentKey[] {
-  return [...new Map(keys.map((key) => [instrumentName(key), key])).values()];
+  return [...new Map(keys.map((key) => [inCapitals(instrumentName(key)), key])).values()];
+}
+
+function keyOf(symbol: string): InstrumentKey {
+  const key = keyOfSymbol(inCapitals(symbol));
+  return key.kind === "option" ? key : security(symbol);
 }
 
 /** A member of a watchlist: a symbol, or an option contract as `AAPL:2026-12-18:CALL:150`. */
 function keyOfMember(member: string): InstrumentKey {
   const contract = readContractName(member);
-  return typeof contract === "string" ? keyOfSymbol(member) : option(contract);
+  return typeof contract === "string" ? keyOf(member) : option(contract);
 }

@@ -22,7 +22,8 @@ export type QuoteSource = {
    */
   readonly name: "simulated" | "archive";
   /**
-   * The quote of an instrument as it was at an instant; `unknownQuote(key)` when the source does not know it.
+   * The quote of an instrument as it was at an instant; `unknownQuote(key)` when the source does not know it. `aapl` is AAPL:
+   * symbols are not case sensitive, and are answered as the source has them.
    * The service calls it for all instruments of a request at once, without waiting in between.
    */
   quote: (key: InstrumentKey, at: Date) => InstrumentQuote | Promise<InstrumentQuote>;

@@ -102,6 +102,7 @@ test("a trial that would have to bring the archive up to date first is not offer
 test("rows of a file that say something else than the archive are dead-lettered in a trial as in the run", async () => {
   const { env, files } = await emptyWorld();
   const argv = ["backfill", "--csv", join(files, "quotes.csv"), "--map", join(files, "map.yaml"), "--json"];
+  writeFileSync(join(files, "quotes.csv"), "s,t,p\nAAPL,2026-11-18T09:30:00,1\nMSFT,2026-11-18T09:30:00,1\n");
   await run(argv, env);
   writeFileSync(
     join(files, "quotes.csv"),

@@ -125,7 +125,7 @@ describe("without a terminal", () => {
           { underlying: "TSLA", expirations: { next: 1 }, strikes: { percent: "2.5", step: "2.5" } },
         ],
       },
-      { name: "symbols", session: "any", symbols },
+      { name: "symbols", session: "any", symbols: symbols.map((symbol) => symbol.toUpperCase()) },
     ]);
     // 2 expirations, calls and puts: strikes 100 at 100, and 480, 485, ... 520 at 500.
     expect(stdout).toContain(

@@ -130,11 +130,14 @@ describe("a poll of the simulated market", () => {
     expect(plain.stderr).toContain("UNKNOWN_SYMBOL: the service does not know NOSUCH.");
   });
 
-  test("with a symbol in small letters asks whether it was meant in capitals", async () => {
-    const { exitCode, stderr } = await poll(settings(), "--symbols", "aapl");
+  test.each([
+    [["--symbols", "aapl,AAPL"], "AAPL"],
+    [["--option", "aapl:2026-12-18:call:150"], "AAPL:2026-12-18:CALL:150"],
+  ])("with %p asks for %s: symbols are not case sensitive", async (flags, name) => {
+    const outcome = await poll(settings(), ...flags, "--json");
 
-    expect(exitCode).toBe(1);
-    expect(stderr).toContain("UNKNOWN_SYMBOL: the service does not know aapl (did you mean AAPL?).");
+    expect(outcome).toMatchObject({ exitCode: 0 });
+    expect(printed(outcome).quotes).toContainEqual(expect.objectContaining({ instrument: name }));
   });
 
   test("of contracts keeps within 80 columns, and cuts no number", async () => {
@@ -254,6 +257,25 @@ describe("a poll of an account", () => {
     expect(printed(outcome).quotes).toMatchObject([{ instrument: "GOOD", last: "5" }]);
     expect(outcome.stderr).toMatch(/GOOD is stored without one field: quote\/bidprice: "--"/);
     expect(outcome.exitCode).toBe(0);
+  });
+
+  test("that is answered under another name, or as another call is, says which names they are", async () => {
+    const renamed = await startStubService({ body: answerXml(equityXml("BRK.B")) });
+    const other = await startStubService({
+      body: "<response><quotes><quote><ask>1.5</ask></quote></quotes></response>",
+    });
+
+    const pair = await poll(settings(account(renamed.baseUrl)), "--symbols", "brk/b");
+    const call = await poll(settings(account(other.baseUrl)), "--symbols", "A");
+
+    expect(pair.stderr).toContain(
+      "the answer holds nothing for BRK/B, but BRK.B, which is likely the same: ask for that name",
+    );
+    expect(pair.stderr).toContain("it asked for BRK/B, which is likely the same");
+    expect(call.stderr).toContain(
+      "its quotes hold no <instrumentquote>, but <quote>: it answers another call",
+    );
+    expect([pair.exitCode, call.exitCode]).toEqual([1, 1]);
   });
 
   test("whose watchlist holds nothing that is recognised is no success, exit code 1", async () => {

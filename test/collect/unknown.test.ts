@@ -32,6 +32,29 @@ function callsIn(world: World, minute: number): SeenCall[] {
   return world.calls.filter(({ sentAt }) => sentAt >= fromMs && sentAt < fromMs + 60_000);
 }
 
+test("a symbol that the answer has under another name is missed, and the likely pair is told once a day", async () => {
+  const world = startWorld({
+    start: START,
+    jobs: [jobOf({ name: "list", symbols: ["BRK/B", "GE"] })],
+    respond: ({ planned }) => {
+      const symbols = planned.call.form === "symbols" ? planned.call.symbols : [];
+      const call = {
+        ...planned.call,
+        symbols: symbols.map((one) => one.replace("/", ".")),
+      } as typeof planned.call;
+      return quotesFor({ ...planned, call });
+    },
+  });
+
+  await world.until("2026-11-20T14:35:30Z");
+
+  const misses = entriesOf(world.notes).map((entry) => entry.misses.join());
+  expect(new Set(misses)).toEqual(new Set(["BRK/B,absent_from_answer"]));
+  expect(world.logged.filter(({ level }) => level === "warn")).toEqual([
+    { level: "warn", message: "the answer has it under another name, as it seems: correct the job file" },
+  ]);
+});
+
 describe("a symbol that is unknown", () => {
   test("is let pass for 1 slot, 2, 4, 8 ... and is due and missed as unknown meanwhile", async () => {
     const world = startWorld({

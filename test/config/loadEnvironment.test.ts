@@ -333,6 +333,28 @@ describe("the file .env", () => {
     expect(config).toMatchObject({ limit: 45, httpPort: 9000, dataDir: "/srv/my data" });
   });
 
+  test("is refused where a # would cut a value without quotes, which is not shown", () => {
+    const directory = tempDir();
+    const lines = [
+      "QUOTES_ACCESS_TOKEN=canary#1",
+      "  export QUOTES_LIMIT=#30",
+      "QUOTES_CONSUMER_KEY='a#b'",
+      "QUOTEKEEPER_HTTP_PORT=9000 # mine",
+      "QUOTEKEEPER_DATA_DIR= # none",
+      "COLOUR=#fff",
+    ];
+    writeFileSync(join(directory, ".env"), lines.join("\r\n"));
+
+    const found = problems({ QUOTES_BASE_URL: "https://api.example" }, directory);
+
+    const remedy = "has a # in .env: put its value in quotes, or a blank before a comment";
+    expect(found).toEqual(
+      expect.arrayContaining([`QUOTES_ACCESS_TOKEN ${remedy}`, `QUOTES_LIMIT ${remedy}`]),
+    );
+    expect(found.filter((problem) => problem.includes("#"))).toHaveLength(2);
+    expect(found.join()).not.toContain("canary");
+  });
+
   test("that is there but cannot be read ends the start: it may hold the account's address", () => {
     const directory = tempDir();
     mkdirSync(join(directory, ".env"));

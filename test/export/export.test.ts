@@ -295,8 +295,8 @@ describe("what is exported", () => {
     await archive.pool.query("delete from accounts where id = 2");
   });
 
-  test("can be narrowed to exchange dates and to symbols, which bring their options along", async () => {
-    const { out } = await exported("--format parquet --from 2026-11-20 --to 2026-11-20 --symbols AAPL");
+  test("can be narrowed to exchange dates and to symbols in whatever case, which bring their options along", async () => {
+    const { out } = await exported("--format parquet --from 2026-11-20 --to 2026-11-20 --symbols aapl");
 
     const { tables, symbols, from, to } = manifestOf(out);
 

@@ -1,10 +1,12 @@
 /** Symbols, strikes and names of instruments. */
 import { describe, expect, test } from "@jest/globals";
 import {
+  inCapitals,
   instrumentName,
   isStrike,
   isSymbol,
   isWatchlistId,
+  looseName,
   option,
   plainStrike,
   readContractName,
@@ -117,6 +119,26 @@ describe("an instrument's name", () => {
 
     expect(option(described)).toEqual({ kind: "option", ...CALL });
   });
+});
+
+test("a symbol is written in capitals, and letters of other alphabets stay as they are", () => {
+  expect(["aapl", "BRK.b", "NaN", "007", "\u00e41", "\u00df", ""].map(inCapitals)).toEqual([
+    ...["AAPL", "BRK.B", "NAN", "007", "\u00e41", "\u00df", ""],
+  ]);
+});
+
+test("names share a loose name when they are likely one instrument, however vendors write it", () => {
+  const ways = ["BRK.B", "BRK/B", "BRK-B", "BRKB", "brk-b", "BRK B"].map((symbol) =>
+    looseName(security(symbol)),
+  );
+  const contracts = ["BRKB", "BRK.B"].map((underlying) => looseName(option({ ...CALL, underlying })));
+  const higher = option({ ...CALL, underlying: "BRKB", strike: "155" });
+
+  expect(new Set(ways).size).toBe(1);
+  expect(new Set(contracts).size).toBe(1);
+  expect(looseName(higher)).not.toBe(contracts[0]);
+  expect(looseName(security("BRK.A"))).not.toBe(ways[0]);
+  expect(contracts).not.toContain(ways[0]);
 });
 
 describe("the name of a contract is read back", () => {

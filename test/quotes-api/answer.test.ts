@@ -104,6 +104,33 @@ describe("a 200", () => {
     },
   );
 
+  test.each([
+    [
+      "extended quotes",
+      "<response><quotes><quote><ask>1.5</ask></quote></quotes></response>",
+      "its quotes hold no <instrumentquote>, but <quote>: it answers another call, or another version of this one",
+    ],
+    [
+      "balances",
+      "<response><elapsedtime>0</elapsedtime><accountbalance><account>1</account></accountbalance></response>",
+      "it holds neither quotes nor an error, but <elapsedtime>, <accountbalance>: it answers another call, or another version of this one",
+    ],
+    ["a holding", "<holding/>", "its root element is holding, not response"],
+    ["JSON", '\n{"response":{"quotes":{"quote":[]}}}', "JSON in place of XML"],
+  ])("that belongs to another call is malformed and names what it holds: %s", (_what, body, named) => {
+    expect(classify(200, body)).toMatchObject({
+      outcome: "malformed",
+      detail: expect.stringContaining(named),
+    });
+  });
+
+  test("with quotes that hold nothing, or something besides instruments, is one of quotes", () => {
+    const [none, more] = ["<time>0</time>", `<quote><ask>1.5</ask></quote>${equityXml("A")}`];
+
+    expect(classify(200, answerXml(none)).outcome).toBe("quotes");
+    expect(classify(200, answerXml(more)).outcome).toBe("quotes");
+  });
+
   test("with nothing is malformed", () => {
     expect(classify(200).outcome).toBe("malformed");
   });

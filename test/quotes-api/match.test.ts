@@ -51,11 +51,68 @@ describe("symbols", () => {
     ]);
   });
 
-  test("answered twice alike are one, answered differently the first", () => {
+  test("answered twice alike are one, answered differently none, in whatever order", () => {
     const other = equityXml("A", { quote: { lastprice: "99" } });
+    const alike = equityXml("A", { quote: { askprice: "20.40" } });
 
-    expect(fates([security("A")], equityXml("A"), equityXml("A"))).toEqual(["A stored"]);
-    expect(fates([security("A")], equityXml("A"), other)).toEqual(["A stored", "A answered_twice"]);
+    expect(fates([security("A")], equityXml("A"), equityXml("A"), alike)).toEqual(["A stored"]);
+    for (const asked of [[security("A")], null])
+      for (const items of [
+        [equityXml("A"), other],
+        [other, equityXml("A")],
+      ])
+        expect(fates(asked, ...items)).toEqual(["A answered_twice", "A answered_twice"]);
+  });
+
+  test("asked in one case are stored in capitals, in whatever case they are answered", () => {
+    const occ = askedInstruments({ form: "symbols", symbols: ["MRDN270115C00120000", "A"], delayed: false });
+    const items = [equityXml("a"), optionXml({ underlying: "mrdn" })];
+
+    const matched = matchAnswer(occ, readDocument(Buffer.from(answerXml(...items))).items);
+
+    expect(matched).toMatchObject([
+      {
+        ...{ fate: "stored", name: "MRDN:2027-01-15:CALL:120" },
+        item: { instrument: { symbol: "MRDN" }, underlying: { symbol: "MRDN" } },
+      },
+      { fate: "stored", name: "A", item: { instrument: { symbol: "A" } } },
+    ]);
+    expect(fates([security("A")], equityXml("a", { unknown: "true" }))).toEqual(["A unknown"]);
+    expect(fates([option(contract)], optionXml({ underlying: "mrdn", strike: "x" }))).toEqual([
+      "MRDN:2027-01-15:CALL:120 malformed",
+    ]);
+  });
+
+  test("of a journal that were asked for and answered in small letters are stored as they were", () => {
+    for (const symbol of ["NaN", "true"]) {
+      const items = readDocument(Buffer.from(answerXml(equityXml(symbol)))).items;
+      expect(matchAnswer([security(symbol)], items)).toMatchObject([
+        { fate: "stored", name: symbol, item: { instrument: { symbol } } },
+      ]);
+    }
+  });
+
+  test("that are absent are named together with what is likely the same in the answer, and only named", () => {
+    const brkb = option({ ...contract, underlying: "BRKB" });
+    const dotted = "BRK.B:2027-01-15:CALL:120";
+
+    for (const symbol of ["BRK/B", "BRK-B", "BRKB", "BRK B"])
+      expect(matchAnswer([security(symbol), security("GE")], itemsOf(equityXml("BRK.B")))).toMatchObject([
+        { fate: "absent", name: symbol, answered: "BRK.B" },
+        { fate: "absent", name: "GE" },
+        {
+          ...{ fate: "dead", name: "BRK.B", reason: "not_asked" },
+          detail: `the call did not ask for it; it asked for ${symbol}, which is likely the same`,
+        },
+      ]);
+    expect(matchAnswer([brkb], itemsOf(optionXml({ underlying: "BRK.B" })))).toMatchObject([
+      { fate: "absent", name: "BRKB:2027-01-15:CALL:120", answered: dotted },
+      { name: dotted, detail: expect.stringContaining("it asked for BRKB:2027-01-15:CALL:120,") },
+    ]);
+    expect(matchAnswer([brkb], itemsOf(optionXml({ underlying: "BRK.B", strike: "125" })))).toEqual([
+      { fate: "absent", name: "BRKB:2027-01-15:CALL:120" },
+      expect.objectContaining({ detail: "the call did not ask for it" }),
+    ]);
   });
 
   test("asked for twice are one", () => {
@@ -254,13 +311,21 @@ describe("of several items for one instrument", () => {
       expect(matches([security("A")], items)).toEqual(["A unknown", "A malformed: as the test wants it"]);
   });
 
-  test("the first of two different quotes counts", () => {
-    const [first, second] = ["98", "99"].map((lastprice) => equityXml("A", { quote: { lastprice } }));
+  test("neither of two different quotes counts, and each says in what they differ", () => {
+    const [first, second] = ["98", "99"].map((lastprice) =>
+      equityXml("A", { quote: { lastprice }, extended: { volume: lastprice, asksize: "" } }),
+    );
+    const third = equityXml("A", { extended: { volume: "x" } });
 
-    const matched = matchAnswer([security("A")], itemsOf(first ?? "", second ?? ""));
+    const matched = matchAnswer([security("A")], itemsOf(first ?? "", second ?? "", third));
 
-    expect(matched[0]).toMatchObject({ fate: "stored", item: { quote: { last: "98" } } });
-    expect(matched[1]).toMatchObject({ reason: "answered_twice", detail: "a second, different quote" });
+    const detail =
+      "different quotes of it, and nothing tells which is right: quote.last 98 and 99, quote.extended.volume 98 and 99";
+    expect(matched).toEqual([
+      { fate: "dead", name: "A", reason: "answered_twice", detail, fragment: first },
+      { fate: "dead", name: "A", reason: "answered_twice", detail, fragment: second },
+      { fate: "dead", name: "A", reason: "answered_twice", detail, fragment: third },
+    ]);
   });
 
   test("the fates are the first of each name, and what has no name is none", () => {

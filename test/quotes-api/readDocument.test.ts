@@ -239,7 +239,10 @@ describe("what stands around the quotes", () => {
   test.each([plain, equityXml("A")])("an instrument anywhere but in quotes is none: %s", (item) => {
     for (const elsewhere of [`<data>${item}</data>`, item])
       expect(read(`<response>${elsewhere}<quotes/>${elsewhere}</response>`).items).toEqual([]);
-    expect(read(answerXml(`<data>${item}</data>`, "<note/>")).items).toEqual([]);
+    expect(read(answerXml("<data>A</data>", "<note/>")).items).toEqual([]);
+    expect(refusal(answerXml(`<data>${item}</data>`, "<note/>"))?.message).toContain(
+      "but <data>: it answers",
+    );
   });
 
   test("an error anywhere but in the response is none of it, and neither is text of other elements", () => {

@@ -185,7 +185,7 @@ describe("reading back", () => {
       market.quote(security("T"), at),
       unknownQuote(security("ZZZZ")),
       unknownQuote(option({ ...contract, strike: "1.25" })),
-      ...["NaN", "true", "1E5", "007"].map((symbol) => market.quote(security(symbol), at)),
+      ...["NAN", "TRUE", "1E5", "007"].map((symbol) => market.quote(security(symbol), at)),
     ];
 
     expect(items(instruments)).toEqual(instruments);

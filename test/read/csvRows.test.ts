@@ -106,16 +106,20 @@ describe("two rows of one instrument and time", () => {
     expect(rowsOfPiece(`Symbol,Time,Last\nA,${TIME},1\nA,${TIME},1.0\n`).units).toHaveLength(2);
   });
 
-  test("that say different things: the first is kept, the other set aside", () => {
-    const rows = rowsOfPiece(`Symbol,Time,Last\nA,${TIME},1\nA,${TIME},2\nA,${TIME},1.0\n`);
+  test("that say different things: none of them is stored, in whatever order they stand, and each says in what", () => {
+    const rows = rowsOfPiece(`Symbol,Time,Last\nA,${TIME},1\nB,${TIME},5\nA,${TIME},2\nA,${TIME},1.0\n`);
 
-    expect(rows.units.map(({ quote }) => quote.last)).toEqual(["1", "1.0"]);
-    expect(rows.deadLetters).toMatchObject([
-      {
-        ...{ instrument: "A", reason: "answered_twice", fragment: `A,${TIME},2` },
-        detail: `quotes.csv line 3: another row has other values at ${STORED_TIME}`,
-      },
-    ]);
+    expect(rows.units.map(({ instrument }) => instrument.symbol)).toEqual(["B"]);
+    expect(rows.deadLetters).toMatchObject(
+      [
+        [2, "1"],
+        [4, "2"],
+        [5, "1.0"],
+      ].map(([line, last], ordinal) => ({
+        ...{ ordinal, instrument: "A", reason: "answered_twice", fragment: `A,${TIME},${last}` },
+        detail: `quotes.csv line ${line}: rows with different values at ${STORED_TIME}: last 1 and 2`,
+      })),
+    );
   });
 
   test("are not those of another time, another security, or another contract", () => {

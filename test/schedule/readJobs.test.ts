@@ -96,14 +96,31 @@ chains:
     ]);
   });
 
-  test("keeps symbols as text, whatever they look like, each once and in order", async () => {
+  test("keeps symbols as text in capitals, whatever they look like, each once and in order", async () => {
     const { jobs } = await read({
-      "a.yaml": `${HEAD}symbols: [NaN, true, 1E5, 007, null, ~, .inf, 0x1F, 1_000, no, 2026-01-01, "007", BRK.B]\n`,
+      "a.yaml": `${HEAD}symbols: [NaN, true, 1E5, 007, null, ~, .inf, 0x1F, 1_000, no, 2026-01-01, "007", brk.b, TRUE]\n`,
     });
 
     expect(jobs[0]?.symbols).toEqual(
-      "NaN,true,1E5,007,null,~,.inf,0x1F,1_000,no,2026-01-01,BRK.B".split(","),
+      "NAN,TRUE,1E5,007,NULL,~,.INF,0X1F,1_000,NO,2026-01-01,BRK.B".split(","),
     );
+  });
+
+  test("writes an underlying in capitals as well, and leaves the id of a watchlist as it is", async () => {
+    const { jobs } = await read({
+      "a.yaml": `${HEAD}watchlist: my_watchlist
+options: [{ underlying: brk.b, expiration: 2026-12-18, type: PUT, strike: 400 }]
+chains: [{ underlying: aapl, expirations: [2026-12-18], strikes: [150] }]
+`,
+    });
+
+    expect(jobs).toMatchObject([
+      {
+        watchlist: "my_watchlist",
+        options: [{ underlying: "BRK.B" }],
+        chains: [{ underlying: "AAPL" }],
+      },
+    ]);
   });
 
   test("keeps the name, the watchlist and an underlying as text too", async () => {
@@ -116,7 +133,7 @@ options: [{ underlying: true, expiration: 2026-12-18, type: PUT, strike: 0152.50
     });
 
     expect(jobs).toMatchObject([
-      { name: "007", watchlist: "18516", options: [{ underlying: "true", strike: "152.5" }] },
+      { name: "007", watchlist: "18516", options: [{ underlying: "TRUE", strike: "152.5" }] },
     ]);
   });
 
@@ -473,11 +490,25 @@ describe("a file of symbols", () => {
   test("has one a line or several between commas, comments and empty lines, each symbol once", async () => {
     const { jobs, problems } = await read({
       "a.yaml": JOB,
-      "list.txt": "\uFEFF# mine\r\nAAPL\r\n\r\n  MSFT , GE # two\r\nAAPL\r\nNaN\r\n007",
+      "list.txt": "\uFEFF# mine\r\nAAPL\r\n\r\n  MSFT , ge # two\r\nAAPL\r\nNaN\r\n007",
     });
 
     expect(problems).toEqual([]);
-    expect(jobs[0]?.symbols).toEqual(["AAPL", "MSFT", "GE", "NaN", "007"]);
+    expect(jobs[0]?.symbols).toEqual(["AAPL", "MSFT", "GE", "NAN", "007"]);
+  });
+
+  test("has a comment behind white space alone: a # within a symbol belongs to it, as it does in YAML", async () => {
+    const { jobs, problems } = await read({
+      "a.yaml": JOB,
+      "b.yaml": `name: b\nschedule: "* * * * *"\nsymbols: [ABC#, GHI] # two\n`,
+      "list.txt": "ABC#\nDEF#,GHI\n\t# three so far\nJKL #,MNO\nPQR,#S\n",
+    });
+
+    expect(problems).toEqual([]);
+    expect(jobs.map(({ symbols }) => symbols)).toEqual([
+      ["ABC#", "DEF#", "GHI", "JKL", "PQR", "#S"],
+      ["ABC#", "GHI"],
+    ]);
   });
 
   test.each([

@@ -105,6 +105,8 @@ async function loadXml(
   await world.load();
 }
 
+const MRDN = { underlying: "MRDN", expiration: "2027-01-15", optionType: "CALL", strike: "120" } as const;
+
 describe("a round trip", () => {
   test("what one quotekeeper collected from the simulated market, a second one collects from its archive, field by field", async () => {
     const world = await loadingWorld();
@@ -113,7 +115,7 @@ describe("a round trip", () => {
       { ...CONTRACT, optionType: "PUT" } as const,
       { underlying: "BRK.B", expiration: "2027-01-15", optionType: "CALL", strike: "480.5" } as const,
     ];
-    const names = ["AAPL", "GE", "SIRI", "INTC", "NaN", "true", "1E5", "007", "KO", "TSLA", "BRK.A", "MCD"];
+    const names = ["AAPL", "GE", "SIRI", "INTC", "NAN", "TRUE", "1E5", "007", "KO", "TSLA", "BRK.A", "MCD"];
     const instruments = [...contracts.map(option), ...names.map(security)].map((key) =>
       market.quote(key, new Date(at(0))),
     );
@@ -126,6 +128,19 @@ describe("a round trip", () => {
     const [first, again] = [await newestRows(world.pool), await newestRows(second.pool)];
     expect(first.quotes).toHaveLength(names.length + contracts.length + 1);
     expect(first.dividends.length).toBeGreaterThan(names.length);
+    expect(again).toEqual(first);
+  });
+
+  test("a symbol that is asked for in small letters is answered as the archive has it", async () => {
+    const world = await loadingWorld();
+    await loadXml(world, 0, answerXml(equityXml("GE"), equityXml("NaN"), optionXml({})));
+
+    const second = await collectingFrom(world.url, { flags: ["--as-of", at(0)] });
+    await second.collect(symbols("ge", "NaN"));
+    await second.collect({ form: "option", contract: { ...MRDN, underlying: "mrdn" }, delayed: false });
+
+    const [first, again] = [await newestRows(world.pool), await newestRows(second.pool)];
+    expect(first.quotes).toHaveLength(4);
     expect(again).toEqual(first);
   });
 

@@ -133,17 +133,20 @@ function bounds(sql: string, kind: "time" | "date", { from, to }: ExportRange): 
     : [...(from ? [`${sql} >= ${first(from)}`] : []), ...(to ? [`${sql} < ${after(to)}`] : [])];
 }
 
+/** SQL of a symbol as `inCapitals` writes it, wherever the database stands: imported files keep their letters. */
+export const CAPITALS = (symbol: string): string => `upper(${symbol} collate "C")`;
+
 function narrowing({ symbol }: ExportTable, symbols: readonly string[] | null): string[] {
   if (symbols === null) return [];
   const list = `(${symbols.map((one) => pg.escapeLiteral(one)).join(", ")})`;
   switch (symbol) {
     case "instrument_id":
-      return [`t.instrument_id in (select id from instruments where symbol in ${list})`];
+      return [`t.instrument_id in (select id from instruments where ${CAPITALS("symbol")} in ${list})`];
     case "symbol":
-      return [`t.symbol in ${list}`];
+      return [`${CAPITALS("t.symbol")} in ${list}`];
     case "name":
       // A downtime's `*` stands for these as well.
-      return [`(split_part(t.instrument, ':', 1) in ${list} or t.instrument = '*')`];
+      return [`(${CAPITALS("split_part(t.instrument, ':', 1)")} in ${list} or t.instrument = '*')`];
     default:
       return [];
   }

@@ -7,7 +7,14 @@ import { QuotekeeperError } from "../../errors.ts";
 import { readArchiveIdentity, readDroppedDays, readLateDays, type WrittenDay } from "../lake/lakeRows.ts";
 import { commitsSettled, isOnCitus } from "../tiers/citus.ts";
 import { type ExportColumn, readColumns, type ExportTable } from "./tables.ts";
-import { daysQuery, digestsQuery, type ExportRange, type RowFormat, rowsQuery } from "./exportQueries.ts";
+import {
+  CAPITALS,
+  daysQuery,
+  digestsQuery,
+  type ExportRange,
+  type RowFormat,
+  rowsQuery,
+} from "./exportQueries.ts";
 import { instantText } from "../tableRows.ts";
 
 /** Rows on their way out. */
@@ -130,7 +137,7 @@ function snapshotOf(client: pg.ClientBase, signal: AbortSignal): ArchiveSnapshot
     unknownSymbols: async (symbols) => {
       const { rows } = await client.query<{ symbol: string }>(
         `select symbol from unnest($1::text[]) with ordinality as w (symbol, place)
-         where not exists (select from instruments i where i.symbol = w.symbol)
+         where not exists (select from instruments i where ${CAPITALS("i.symbol")} = w.symbol)
          order by place`,
         [symbols],
       );

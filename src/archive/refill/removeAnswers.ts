@@ -105,16 +105,17 @@ async function removeUnits(client: pg.ClientBase, answers: readonly AnswerRows[]
     units.map(({ unit }) => unit.observedAt),
     units.map(({ source }) => source.kind),
     units.map(({ source }) => source.name),
+    units.map(({ unit }) => unit.instrument.assumedType),
   ];
   let quotes = 0;
   for (const table of ["quotes", "extended_quotes"]) {
     const { rowCount } = await client.query(
       `delete from ${table} t
        using unnest($1::text[], $2::text[], $3::date[], $4::text[], $5::numeric[], $6::timestamptz[], $7::text[],
-           $8::text[])
-         as w (security_type, symbol, expiration, option_type, strike, observed_at, kind, name),
+           $8::text[], $9::bool[])
+         as w (security_type, symbol, expiration, option_type, strike, observed_at, kind, name, assumed),
          instruments i, sources s
-       where i.symbol = w.symbol and i.security_type = w.security_type
+       where i.symbol = w.symbol and (i.security_type = w.security_type or w.assumed)
          and (i.expiration, i.option_type, i.strike) is not distinct from (w.expiration, w.option_type, w.strike)
          and s.kind = w.kind and s.name = w.name
          and t.instrument_id = i.id and t.observed_at = w.observed_at and t.source_id = s.id`,

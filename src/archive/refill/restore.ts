@@ -73,17 +73,20 @@ async function restoreInstruments(
   if (restored.length === 0) return;
   const rows = restored.map(({ row }) => withWrittenStrike(row));
   const { rowCount } = await client.query(
-    `insert into instruments (${columnList(instruments, ...SAID, "id", "underlyingId", "firstSeenAt", "lastSeenAt")})
+    `insert into instruments (${columnList(instruments, ...SAID, "id", "underlyingId", "firstSeenAt", "lastSeenAt", "typeAssumed")})
      select w.security_type, w.symbol, w.expiration, w.option_type, w.strike, w.exchange, w.description,
        w.contract_size, w.id,
        (select u.id from instruments u
         where u.security_type = w.underlying_type and u.symbol = w.symbol and u.option_type is null),
-       w.first_seen_at, w.last_seen_at
+       w.first_seen_at, w.last_seen_at, w.assumed
      from unnest($1::text[], $2::text[], $3::date[], $4::text[], $5::numeric[], $6::text[], $7::text[], $8::bigint[],
-         $9::int[], $10::text[], $11::timestamptz[], $12::timestamptz[])
+         $9::int[], $10::text[], $11::timestamptz[], $12::timestamptz[], $13::bool[])
        as w (security_type, symbol, expiration, option_type, strike, exchange, description, contract_size, id,
-         underlying_type, first_seen_at, last_seen_at)
+         underlying_type, first_seen_at, last_seen_at, assumed)
      where not exists (select from instruments i where i.id = w.id)
+       -- A security that one of the two only assumes the type of is found below.
+       and not exists (select from instruments i where w.option_type is null and i.symbol = w.symbol
+         and i.option_type is null and (w.assumed or i.type_assumed))
      on conflict do nothing`,
     [
       ...instrumentColumns(rows),
@@ -91,6 +94,7 @@ async function restoreInstruments(
       restored.map(({ underlyingType }) => underlyingType),
       restored.map(({ firstSeenAt }) => firstSeenAt),
       restored.map(({ lastSeenAt }) => lastSeenAt),
+      rows.map(({ assumedType }) => assumedType),
     ],
   );
   if ((rowCount ?? 0) > 0) await countOn(client, "instruments");

@@ -23,8 +23,7 @@ export type SweepAsk = {
 export const COMMAND_LINE = "--chain";
 
 /**
- * Reads a symbols file: one a line or separated by commas, `#` begins a comment; an option contract is
- * `AAPL:2026-12-18:CALL:150`. Each once.
+ * Reads a symbols file as `readSymbols` does; an option contract is `AAPL:2026-12-18:CALL:150`. Each once.
  */
 export function readSymbolsFile(
   file: string,

@@ -25,16 +25,6 @@ export function fateLines(plan: SweepPlan): string[] {
   return [...lines, ...plan.problems.map((problem) => `Without a quote: ${problem}`)];
 }
 
-/** The most frequent slip of a symbols file. Not mended silently: nobody knows that no service tells the two apart. */
-export function lowerCaseLine(plan: SweepPlan): string[] {
-  const names = plan.left.flatMap(({ name, call }) =>
-    call.form === "symbols" && name !== name.toUpperCase() ? [name] : [],
-  );
-  if (names.length === 0) return [];
-  const meant = someNames(names.map((name) => name.toUpperCase()));
-  return [`Symbols   ${someNames(names)}: asked as written, in lower case; did you mean ${meant}?`];
-}
-
 /** What is left for the next run. */
 export function leftLine({ left }: SweepPlan): string[] {
   if (left.length === 0) return [];

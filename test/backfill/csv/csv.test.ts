@@ -173,23 +173,27 @@ test("the same file again adds nothing; grown at its end it adds the new rows al
   expect((bytes[0] as { n: number }).n).toBeLessThan(4_201 * 40);
 });
 
-test("two different rows of one instrument and time: the second is set aside, in its piece, another, or another file", async () => {
+test("of two different rows of one instrument and time in a piece neither is stored; a row that the archive has stays", async () => {
   const world = await backfillWorld();
   const line = (last: string) => `AAPL,2026-11-18T09:00:00,,,${last},\n`;
-  const near = files(`${HEADER}\n${line("1")}${line("1.0")}${line("2")}`);
-  const far = files(`${HEADER}\n${series(1_000)}${line("1")}${line("3")}`);
+  const torn = files(`${HEADER}\n${line("1")}${line("1.0")}${line("2")}`);
+  const far = files(`${HEADER}\n${series(1_000)}${line("1")}${line("1.0")}`);
+  const other = files(`${HEADER}\n${line("3")}`);
 
-  const first = await backfill(world, near);
-  const second = await backfill(world, far);
-  const third = await backfill(world, far);
+  const reports = [];
+  for (const file of [torn, far, other, other]) reports.push((await backfill(world, file)).report);
 
-  expect(first.report).toMatchObject({ read: 3, stored: 1, repeated: 1, deadLettered: 1 });
-  expect(second.report).toMatchObject({ read: 1_002, stored: 1_000, repeated: 1, deadLettered: 1 });
-  expect(third.report).toMatchObject({ read: 1_002, stored: 0, repeated: 1_001, deadLettered: 1 });
-  const lines = await letters(world);
-  expect(lines).toHaveLength(2);
-  expect(lines[0]).toMatch(/^AAPL \| answered_twice \| quotes\.csv line 4: another row has other values/);
-  expect(lines[1]).toMatch(/^AAPL \| answered_twice \| quotes\.csv line 1003: /);
+  expect(reports).toMatchObject([
+    { read: 3, stored: 0, repeated: 0, deadLettered: 3 },
+    { read: 1_002, stored: 1_001, repeated: 1, deadLettered: 0 },
+    { read: 1, stored: 0, repeated: 0, deadLettered: 1 },
+    { read: 1, stored: 0, repeated: 0, deadLettered: 1 },
+  ]);
+  const words = "rows with different values at 2026-11-18T14:00:00.000000Z: last 1 and 2";
+  expect(await letters(world)).toEqual([
+    ...[2, 3, 4].map((number) => `AAPL | answered_twice | quotes.csv line ${number}: ${words}`),
+    "AAPL | answered_twice | quotes.csv line 2: the archive has other values at 2026-11-18T14:00:00.000000Z",
+  ]);
 });
 
 test("two rows of different pieces that contradict each other: the first one stays, the other is set aside", async () => {

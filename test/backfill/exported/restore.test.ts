@@ -29,6 +29,7 @@ async function archiveToExport() {
       (41, 'ETF', 'SPY', '', E'\\uFEFF@"a", b\\r\\n''=c', null, null, null, null, null, '2026-11-18 09:00:00.000001+00', '2026-11-18 15:00:00.000001+00'),
       (40, 'OPT', 'SPY', null, null, 41, '2027-01-15', 'PUT', 600.1250, 100, '2026-11-18 09:00+00', '2026-11-21 01:00+00'),
       (50, 'UNKNOWN', 'AAPL:2026-12-18:CALL:375', null, null, null, null, null, null, null, '2026-11-19 09:00+00', '2026-11-19 09:00+00')`);
+  await pool.query("update instruments set type_assumed = true where id = 50");
   await pool.query(`
     insert into quotes (observed_at, instrument_id, source_id, delayed, bid, ask, last, change, pct_change) values
       ('2026-11-20 21:00:00.000001+00', 40, 7, true, 12345678901234567890.123456789, 1e20, 0.000000001, -0.5, -0.5000),

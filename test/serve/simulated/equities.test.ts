@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { security } from "../../../src/market/instrument.ts";
+import { option, security } from "../../../src/market/instrument.ts";
 import { LISTED_SYMBOLS } from "../../../src/serve/simulated/companies.ts";
 import { createSimulatedMarket } from "../../../src/serve/simulated/market.ts";
 import { runs } from "../../support/runs.ts";
@@ -221,17 +221,28 @@ describe("what is listed", () => {
         instrument: { symbol, securityType: "CS" },
       });
     }
-    expect(["NaN", "true", "1E5", "007"].every((symbol) => LISTED_SYMBOLS.includes(symbol))).toBe(true);
+    expect(["NAN", "TRUE", "1E5", "007"].every((symbol) => LISTED_SYMBOLS.includes(symbol))).toBe(true);
     expect(item("AAPL").instrument).toMatchObject({ description: "APPLE INC", exchange: "NSD" });
     expect(item("T").instrument).toMatchObject({ description: "AT&T INC", exchange: "NYE" });
   });
 
-  test.each(["ZZZZ", "aapl", "SIM10000", "SIM1", "", "toString", "__proto__", "7"])(
+  test.each(["ZZZZ", "SIM10000", "SIM1", "", "toString", "__proto__", "7"])(
     "the symbol %p is unknown",
     (symbol) => {
       expect(market.quote(security(symbol), new Date(0)).unknownSymbol).toBe(true);
     },
   );
+
+  test("a symbol in small letters is that in capitals, and is answered in capitals, as an underlying too", () => {
+    const at = new Date(MIDNIGHTS[0] ?? 0);
+    const contract = { expiration: "2026-12-18", optionType: "CALL", strike: "230" } as const;
+
+    expect(market.quote(security("aapl"), at)).toEqual(market.quote(security("AAPL"), at));
+    expect(market.quote(option({ ...contract, underlying: "aapl" }), at)).toEqual(
+      market.quote(option({ ...contract, underlying: "AAPL" }), at),
+    );
+    expect(market.quote(security("aapl"), at).instrument.symbol).toBe("AAPL");
+  });
 
   test("watchlists hold known symbols; other ids are none", () => {
     expect(market.watchlist("DEFAULT")).toContain("AAPL");

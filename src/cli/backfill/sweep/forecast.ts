@@ -5,7 +5,7 @@ import type { SweepPlan } from "../../../backfill/sweep/sweepPlan.ts";
 import { type BackfillReport, NOTHING_DONE } from "../../../archive/refill/backfillReport.ts";
 import { findRun, type SweepRun } from "../../../backfill/sweep/runFile.ts";
 import type { Room } from "../../../backfill/sweep/room.ts";
-import { callLines, counted, fateLines, lowerCaseLine } from "../../../backfill/sweep/sweepWords.ts";
+import { callLines, counted, fateLines } from "../../../backfill/sweep/sweepWords.ts";
 import type { Config } from "../../../config/loadEnvironment.ts";
 import { instantFromDate } from "../../../clock.ts";
 import { QuotekeeperError } from "../../../errors.ts";
@@ -145,7 +145,6 @@ function overview(
   return [
     `Sweep     ${counted(plan.left.length, "instrument")} in ${counted(calls.length, "call")}: ${what}${later}`,
     `Time      ${time}: ${limit} calls ${window}${collecting ? `, ${kept} of them kept free for the running schedule` : ""}`,
-    ...lowerCaseLine(plan),
   ];
 }
 

@@ -1,0 +1,76 @@
+-- A security whose type was only assumed is told from one whose type was said: a later answer corrects it in place, and no
+-- symbol becomes two instruments by an assumption.
+
+alter table instruments add column type_assumed boolean not null default false;
+comment on column instruments.type_assumed is
+  'Whether security_type is only assumed: of an underlying that came with its options, of a file without types. The first answer that says the type sets it. Origin: the program.';
+
+comment on column dead_letters.reason is
+  'malformed: not to be read; not_asked: of an instrument nobody asked for; answered_twice: its answer or file has other values of it, and neither is stored; odd_field: one field could not be read and is NULL; refused_by_database: the database did not take it. Origin: the program.';
+
+-- Securities are few beside the options of their symbols.
+create index instruments_securities on instruments (symbol) where option_type is null;
+
+-- Nobody knows any more whether an answer has said these. The next answer of each says so.
+update instruments set type_assumed = true where option_type is null and security_type in ('CS', 'UNKNOWN');
+
+-- Symbols that an assumption has made two instruments become one: the rows of the assumed one go to the one whose type was said.
+-- Rows keep their values; bars follow them by the triggers on quotes, and late_days tells the lake. Left as they are: instruments
+-- of which an answer to a call for symbols was stored, those with quotes that are in the lake alone, and hypertables and
+-- distributed tables, whose bars follow in another way (`backfill --journal --rebuild` makes such an archive anew).
+do $$
+declare
+  pair record;
+begin
+  if (select relkind from pg_class where oid = 'quotes'::regclass) <> 'p'
+     or exists (select from pg_extension where extname = 'citus') then
+    return;
+  end if;
+  for pair in
+    select a.id as assumed, min(b.id) as said
+    from instruments a
+    join instruments b on b.symbol = a.symbol and b.option_type is null and not b.type_assumed
+    where a.type_assumed
+      and not exists (
+        select from responses r
+        where r.observed_at in (a.first_seen_at, a.last_seen_at)
+          and r.request ->> 'form' in ('symbols', 'watchlist', 'saved')
+      )
+      and not exists (select from session_bars s where s.instrument_id in (a.id, b.id) and s.quotes_dropped)
+    group by a.id
+    having count(*) = 1
+  loop
+    -- A row of the same time from the same source is of the same answer: it cannot move.
+    continue when exists (
+      select from quotes a join quotes b using (observed_at, source_id)
+      where a.instrument_id = pair.assumed and b.instrument_id = pair.said
+    );
+    insert into late_days (date, changed_by, changed_at)
+    select distinct date, pg_current_xact_id(), clock_timestamp() from session_bars
+    where instrument_id = pair.assumed and date < (clock_timestamp() at time zone 'America/New_York')::date
+    on conflict (date) do update set changed_by = excluded.changed_by, changed_at = excluded.changed_at;
+    update extended_quotes set instrument_id = pair.said where instrument_id = pair.assumed;
+    update quotes set instrument_id = pair.said where instrument_id = pair.assumed;
+    update dividends set instrument_id = pair.said where instrument_id = pair.assumed;
+    -- A row is there when a dividend is first seen, or differs from the one before.
+    delete from dividends d
+    using (
+      select observed_at, source_id,
+             (ex_date, amount, yield) is not distinct from
+             lag((ex_date, amount, yield)) over (partition by source_id order by observed_at) as same
+      from dividends where instrument_id = pair.said
+    ) s
+    where d.instrument_id = pair.said and d.observed_at = s.observed_at and d.source_id = s.source_id and s.same;
+    update derived_closes set instrument_id = pair.said where instrument_id = pair.assumed and not exists (
+      select from derived_closes o where o.instrument_id = pair.said and o.date = derived_closes.date
+        and o.source_id = derived_closes.source_id
+    );
+    delete from derived_closes where instrument_id = pair.assumed;
+    update instruments set underlying_id = pair.said where underlying_id = pair.assumed;
+    update instruments i
+    set first_seen_at = least(i.first_seen_at, a.first_seen_at), last_seen_at = greatest(i.last_seen_at, a.last_seen_at)
+    from instruments a where i.id = pair.said and a.id = pair.assumed;
+    delete from instruments where id = pair.assumed;
+  end loop;
+end
+$$;

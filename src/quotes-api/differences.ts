@@ -1,0 +1,45 @@
+/** Whether two quotes say the same, and where they do not. Pure. */
+import { canonicalDecimal } from "./decimal.ts";
+
+/** Most differences that are told, and the most characters of each value. */
+const [MOST_TOLD, VALUE_LENGTH] = [3, 40];
+
+/** Any object of texts, flags and further objects. */
+type Values = Readonly<Record<string, unknown>>;
+
+/**
+ * Where two quotes differ, as `quote.bid 1.5 and 1.6`; none where they say the same. A number written in two ways (`1.0`
+ * and `1`) is one number, and what is missing is null.
+ *
+ * @param hasUnreadable whether fields of the first and of the second could not be read: their nulls say nothing then
+ */
+export function differences(a: object, b: object, hasUnreadable: readonly [boolean, boolean]): string[] {
+  const [first, second] = [a as Values, b as Values];
+  return [...new Set([...Object.keys(first), ...Object.keys(second)])].flatMap((name) => {
+    const [x, y] = [first[name] ?? null, second[name] ?? null];
+    if (isObject(x) || isObject(y))
+      return differences(x ?? {}, y ?? {}, hasUnreadable).map((inner) => `${name}.${inner}`);
+    if (isSame(x, y) || (x === null && hasUnreadable[0]) || (y === null && hasUnreadable[1])) return [];
+    return [`${name} ${shown(x)} and ${shown(y)}`];
+  });
+}
+
+/** The first few differences, for people. */
+export function someDifferences(all: readonly string[]): string {
+  const rest = all.length - MOST_TOLD;
+  return all.slice(0, MOST_TOLD).join(", ") + (rest > 0 ? `, and ${rest} more` : "");
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
+function isSame(x: unknown, y: unknown): boolean {
+  if (typeof x !== "string" || typeof y !== "string") return x === y;
+  return x === y || canonicalDecimal(x) === canonicalDecimal(y);
+}
+
+/** By whole characters: half of one is no text that a database takes. */
+function shown(value: unknown): string {
+  return value === null ? "none" : [...String(value)].slice(0, VALUE_LENGTH).join("");
+}
