@@ -16,6 +16,7 @@ import type { Calendar, WantedSession } from "../market/calendar/tradingCalendar
 import { ascendingOnce, readCron } from "./cron.ts";
 import type { Job } from "./readJobs.ts";
 import { exchangeDate, stretchesBetween } from "../market/calendar/dates.ts";
+import { RULES_SINCE } from "../market/calendar/holidays.ts";
 
 /** When a job is due. */
 export type Schedule = {
@@ -23,12 +24,21 @@ export type Schedule = {
   slotsBetween: (after: Date, until: Date) => Date[];
   /** The first slot later than `after`, or null when there is none within 400 days. */
   next: (after: Date) => Date | null;
+  /** Whether there is a slot in any year, by the calendar's present rules. Takes up to half a second. */
+  isEverDue: () => boolean;
   /** Whether a slot can fall between full minutes, so that ticks are needed every second. */
   subMinute: boolean;
 };
 
 /** How far `next` looks: past any holiday, and past a year, so that a yearly slot is found. */
 const NEXT_HORIZON_DAYS = 400;
+
+/**
+ * Years after which dates, weekdays and leap years come together again: 29 February is a Monday once in them. A
+ * schedule that names many dates needs fewer: two years of days hold each weekday, clock change and half day.
+ */
+const CYCLE_YEARS = 28;
+const ENOUGH_DATES = 800;
 
 /** Days whose slots are kept: a tick asks for the same one or two over and over. */
 const KEPT_DAYS = 4;
@@ -86,6 +96,16 @@ export function createSchedule({
         if (at !== undefined) return new Date(at);
       }
       return null;
+    },
+    isEverDue() {
+      let named = 0;
+      let date = new Temporal.PlainDate(RULES_SINCE, 1, 1);
+      for (; date.year < RULES_SINCE + CYCLE_YEARS && named < ENOUGH_DATES; date = nextDay(date)) {
+        if (!namesDate(date)) continue;
+        if (slotsOn(date.toString()).length > 0) return true;
+        named += 1;
+      }
+      return false;
     },
   };
 }
