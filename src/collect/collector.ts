@@ -19,6 +19,7 @@ import { Outcomes, pendingChain, underlyingOfPending } from "./outcomes.ts";
 import type { EarlierRuns } from "./earlierRuns.ts";
 import { type DueJob, dueNames, grouped, wantedOf } from "./asks.ts";
 import { ownedOf, type PlannedCall, planInTurn, withoutNames } from "./callPlan.ts";
+import { CLOCK_STEP_MS } from "../schedule/clockSteps.ts";
 import { startTicker, type TickUnit, type Ticker, type TickWindow } from "../schedule/ticker.ts";
 import { LOOK_AHEAD_WINDOWS, reservedCalls, shareOf, type SlotCost, slotCosts } from "./reserve.ts";
 import { type BeginningSlot, SlotBook } from "./slotBook.ts";
@@ -26,7 +27,10 @@ import { type BeginningSlot, SlotBook } from "./slotBook.ts";
 export type { ScheduledJob } from "../schedule/slots.ts";
 
 /** An account that is called: who sends for it, and within which limit. */
-export type CalledAccount = Omit<DispatcherOptions, "clock" | "log" | "onResult" | "lendable"> & {
+export type CalledAccount = Omit<
+  DispatcherOptions,
+  "clock" | "log" | "onResult" | "lendable" | "isCutShort"
+> & {
   name: string;
 };
 
@@ -115,8 +119,8 @@ const STEP_WORDS: Readonly<Record<ClockStep["kind"], string>> = {
   stopped: "the program could not run: the machine was busy, or the program was stopped",
 };
 
-/** A slot of a job. */
-type SlotOfJob = ScheduledJob & { slot: Date };
+/** A slot of a job. `lostMs`: how long before now it began, where nothing could be asked for it until now. */
+type SlotOfJob = ScheduledJob & { slot: Date; lostMs: number };
 
 const NOTHING_STORED: ReadonlySet<string> = new Set();
 
@@ -281,7 +285,7 @@ export class Collector {
     const sinceMs = since === undefined ? -Infinity : (since ?? Infinity);
     const lasting = this.#jobs.flatMap((scheduled) => {
       const slot = scheduled.schedule.current(now);
-      return slot && slot.getTime() >= sinceMs ? [{ ...scheduled, slot }] : [];
+      return slot && slot.getTime() >= sinceMs ? [{ ...scheduled, slot, lostMs: +now - +slot }] : [];
     });
     const begun = this.#byAgreement(lasting).map(({ at, due }) => {
       this.#share(today, at);
@@ -375,6 +379,7 @@ export class Collector {
         error: (fields, message) => log.error(named(fields), message),
       },
       lendable: () => this.#lendable(account),
+      isCutShort: (want, asking) => this.#slots.isCutShort(want, asking ?? DEFAULT_ACCOUNT),
       onResult: (planned, result) => {
         this.#learn(planned.account, result);
         this.#outcomes.take(planned, result);
@@ -503,7 +508,9 @@ export class Collector {
         const lasts = newest && schedule.endOf(newest).deadlineMs > until.getTime();
         // The slots that are over were slept through, or left out by the clock: they are not polled behind time.
         this.#down(scheduled.job, lasts ? slots.slice(0, -1) : slots);
-        return lasts ? [{ ...scheduled, slot: newest }] : [];
+        if (!lasts) return [];
+        const lateMs = until.getTime() - newest.getTime();
+        return [{ ...scheduled, slot: newest, lostMs: lateMs < CLOCK_STEP_MS ? 0 : lateMs }];
       }),
     );
   }
@@ -518,7 +525,7 @@ export class Collector {
       this.#poll(
         this.#jobs.flatMap((scheduled) => {
           const slot = scheduled.schedule.current(now);
-          return slot ? [{ ...scheduled, slot }] : [];
+          return slot ? [{ ...scheduled, slot, lostMs: +now - +slot }] : [];
         }),
       ),
     );
@@ -534,6 +541,7 @@ export class Collector {
     const { clock, log, onNote } = this.#options;
     log.warn({ kind, stepMs }, STEP_WORDS[kind]);
     onNote({ type: "clock", at: instantFromDate(clock.now()), kind, stepMs });
+    if (kind !== "set_back") this.#slots.lose(stepMs);
     if (kind !== "set_back" && kind !== "set_forward") return;
     this.#outcomes.moveTimes(stepMs);
     for (const dispatcher of this.#all) dispatcher.clockSet();
@@ -661,7 +669,7 @@ export class Collector {
    * @param share the account whose share alone is opened, and what it has already; default: all shares
    */
   #open(
-    { job, schedule, slot }: SlotOfJob,
+    { job, schedule, slot, lostMs }: SlotOfJob,
     today: string,
     share?: { account: string; stored: ReadonlySet<string> },
   ): { asked: DueJob; names: number } {
@@ -675,7 +683,7 @@ export class Collector {
     const ledgerSlot = { job: job.name, slotAt: due.slotAt };
     const stored = share?.stored ?? this.#earlier?.storedWithin(job, slot.getTime(), deadlineMs) ?? new Set();
     const names = [...dueNames(due).filter(isIn), ...[...priceless, ...broken].map(pendingChain)];
-    this.#slots.open({ ...ledgerSlot, deadlineMs, delayed: job.delayed, due: names });
+    this.#slots.open({ ...ledgerSlot, deadlineMs, delayed: job.delayed, due: names, lostMs });
     this.#slots.settle([ledgerSlot], [...stored], "stored");
     this.#slots.settle([ledgerSlot], broken.map(pendingChain), "malformed");
     this.#chains.await(dueSlot, job.chains, priceless);

@@ -155,6 +155,46 @@ describe("a slot that is over", () => {
     expect(world.collector.status().queued).toBeLessThanOrEqual(25);
   });
 
+  test("of a slot that began before the program, what no longer fits in is down, and the next one is whole", async () => {
+    const jobs = [jobOf({ name: "options", options: contractsOf(50) })];
+    const world = startWorld({ start: "2026-11-20T14:30:46Z", jobs });
+
+    await world.until("2026-11-20T14:31:59Z");
+
+    const [first, next] = entriesOf(world.notes);
+    expect(first).toMatchObject({ slotAt: "2026-11-20T14:30:00.000000Z" });
+    expect(Object.keys(reasonsOf(first))).toEqual(["down"]);
+    expect(first?.misses.length).toBeLessThan(25);
+    expect(next).toMatchObject({ slotAt: "2026-11-20T14:31:00.000000Z", misses: [] });
+    expect(addsUp(entriesOf(world.notes))).toBe(true);
+  });
+
+  test("what no longer fits in after the machine slept through most of the slot is down", async () => {
+    const jobs = [jobOf({ name: "options", options: contractsOf(50) })];
+    const world = startWorld({ start: START, jobs });
+    await world.until("2026-11-20T14:30:05Z");
+
+    world.sleepMachine(45_000);
+    await world.until("2026-11-20T14:31:05Z");
+    world.sleepMachine(3 * 60_000 + 45_000);
+    await world.until("2026-11-20T14:36:59Z");
+
+    const reasons = ["14:30", "14:34", "14:35"].map((time) => reasonsOf(entryAt(world.notes, time)));
+    expect(reasons).toEqual([{ down: expect.any(Number) }, { down: expect.any(Number) }, {}]);
+  });
+
+  test("what does not fit into a slot that lost less than a sixtieth of its time is missed for the budget", async () => {
+    const jobs = [jobOf({ name: "options", schedule: "*/5 * * * *", options: contractsOf(60) })];
+    const world = startWorld({
+      ...{ start: "2026-11-20T14:30:03Z", jobs },
+      governor: { limit: 10, windowMs: 60_000 },
+    });
+
+    await world.until("2026-11-20T14:35:30Z");
+
+    expect(Object.keys(reasonsOf(entryAt(world.notes, "14:30")))).toEqual(["budget"]);
+  });
+
   test("what the calls before it held up is missed as overrun, and calls under way may still end as stored", async () => {
     const jobs = [jobOf({ name: "options", options: contractsOf(10) })];
     const world = startWorld({ start: START, jobs, latencyMs: () => 61_500 });

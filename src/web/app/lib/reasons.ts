@@ -51,7 +51,7 @@ const REASONS: Readonly<Record<string, Reason>> = {
   },
   down: {
     title: "not running",
-    text: "The collector was not running, was ended, or could not keep the answer. What was not polled is gone.",
+    text: "The collector was not running for a part of the slot, was ended, or could not keep the answer. What was not polled is gone.",
     person: false,
   },
 };
