@@ -6,6 +6,7 @@ import { alwaysOpen, createCalendar } from "../../src/market/calendar/tradingCal
 import { security } from "../../src/market/instrument.ts";
 import type { ReadItem } from "../../src/quotes-api/readDocument.ts";
 import { unknownQuote } from "../../src/serve/source.ts";
+import { SLOT_ENDS } from "../support/slotEnds.ts";
 import { contractsOf, symbolsNamed } from "./due.ts";
 import {
   addsUp,
@@ -154,6 +155,26 @@ describe("a slot that is over", () => {
     expect(addsUp(entries)).toBe(true);
     expect(world.collector.status().queued).toBeLessThanOrEqual(25);
   });
+
+  test.each(SLOT_ENDS)(
+    "takes what is asked for before its end, and nothing from its end on: $name",
+    async (slot) => {
+      const jobs = [jobOf({ ...slot, name: "list", symbols: ["GE"] })];
+      const endMs = Date.parse(slot.endsAt);
+      const storedFor = async (startMs: number): Promise<boolean> => {
+        const start = new Date(startMs).toISOString();
+        const world = startWorld({ start, jobs, calendar: createCalendar() });
+        await world.until(startMs + 500);
+        const entry = entriesOf(world.notes).find(
+          ({ slotAt }) => Date.parse(slotAt) === Date.parse(slot.slotAt),
+        );
+        await world.end(0);
+        return entry?.misses.length === 0;
+      };
+
+      expect([await storedFor(endMs - 1), await storedFor(endMs)]).toEqual([true, false]);
+    },
+  );
 
   test("of a slot that began before the program, what no longer fits in is down, and the next one is whole", async () => {
     const jobs = [jobOf({ name: "options", options: contractsOf(50) })];
