@@ -9,7 +9,6 @@ import { type Instant, instantFromDate } from "../clock.ts";
 import { asShares, type ClockStep, type LedgerNote, type Share, type SlotEntry } from "../journal/ledger.ts";
 import { DEFAULT_ACCOUNT } from "../journal/record.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
-import { contractDate } from "../market/expirations.ts";
 import { type AgreedPrices, ChainBook } from "./chainBook.ts";
 import { Dispatcher, type DispatcherOptions, type Result } from "./dispatcher.ts";
 import { downtimeNotes, LONGEST_DOWNTIME_MS } from "./downtime.ts";
@@ -186,7 +185,7 @@ export class Collector {
       ownerOf: this.#ownerOf,
       isCalled: this.#isCalled,
       ask: (planned) => this.#add(planned),
-      onExpanded: () => this.#share(contractDate(clock.now())),
+      onExpanded: () => this.#share(this.#chains.contractDate(clock.now())),
       handOver: (planned) => this.#handOver(planned),
       withdraw: () => this.#withdraw(),
     });
@@ -223,7 +222,7 @@ export class Collector {
   pollOnce(due: Pick<DueJob, "job" | "symbols" | "contracts">, slotAt: Instant): void {
     const { name, delayed } = due.job;
     const end = { slotAt, deadlineMs: Infinity, closes: false };
-    this.#outcomes.turnTo(contractDate(this.#options.clock.now()));
+    this.#outcomes.turnTo(this.#chains.contractDate(this.#options.clock.now()));
     this.#options.shares?.settle([due], wantedOf, this.#options.clock.monotonicMs());
     this.#slots.open({ job: name, ...end, delayed, due: dueNames(due) });
     allOf(this.#plan([this.#outcomes.withoutResting({ ...due, ...end })]));
@@ -254,7 +253,7 @@ export class Collector {
     for (const account of come) this.#employ(account);
     this.#options.shares?.replace(gone, come.map(sharerOf));
     this.#reserved.clear();
-    this.#share(contractDate(this.#options.clock.now()));
+    this.#share(this.#chains.contractDate(this.#options.clock.now()));
     allOf(this.#plan([], waiting));
     await Promise.all(
       leaving.map((dispatcher) => dispatcher.idle().finally(() => this.#leaving.delete(dispatcher))),
@@ -279,7 +278,7 @@ export class Collector {
     this.#reserved.clear();
     const { clock } = this.#options;
     const now = clock.now();
-    const today = contractDate(now);
+    const today = this.#chains.contractDate(now);
     // A slot that had begun before the account came to share the jobs stays in the shares that it was opened in.
     const since = this.#sharesSinceMs.get(account.name);
     const sinceMs = since === undefined ? -Infinity : (since ?? Infinity);
@@ -307,7 +306,7 @@ export class Collector {
         this.#plan(due.flatMap((scheduled, place) => this.#taken(scheduled, account.name, found[place]))),
       );
     }
-    this.#share(contractDate(clock.now()));
+    this.#share(this.#chains.contractDate(clock.now()));
   }
 
   /** What a share of a slot that lasts still lacks, for an account that was taken meanwhile. */
@@ -319,7 +318,7 @@ export class Collector {
     const isOver = schedule.endOf(slot).deadlineMs <= clock.now().getTime();
     const ledgerSlot = { job: job.name, slotAt: instantFromDate(slot) };
     if (!isOurs || isOver || this.#slots.isOpen(ledgerSlot, account)) return [];
-    return [this.#open(scheduled, contractDate(clock.now()), { account, stored }).asked];
+    return [this.#open(scheduled, this.#chains.contractDate(clock.now()), { account, stored }).asked];
   }
 
   /**
@@ -334,7 +333,7 @@ export class Collector {
     this.#dispatchers.delete(name);
     this.#leaving.add(dispatcher);
     this.#reserved.clear();
-    this.#share(contractDate(this.#options.clock.now()));
+    this.#share(this.#chains.contractDate(this.#options.clock.now()));
     allOf(this.#plan([], waiting));
     // One that shares the jobs no more is done with all that it had; of another collector's nothing is asked again.
     const over = this.#isCalled(name) ? dispatcher.idle() : dispatcher.close(LEAVE_MS);
@@ -347,7 +346,7 @@ export class Collector {
     const { shares, clock } = this.#options;
     return {
       refused: shares?.refusedSince(clock.monotonicMs()) ?? [],
-      prices: this.#chains.used(contractDate(clock.now())),
+      prices: this.#chains.used(this.#chains.contractDate(clock.now())),
     };
   }
 
@@ -554,7 +553,7 @@ export class Collector {
    */
   *#poll(due: readonly SlotOfJob[]): Iterable<void> {
     if (due.length === 0) return;
-    const today = contractDate(this.#options.clock.now());
+    const today = this.#chains.contractDate(this.#options.clock.now());
     this.#outcomes.turnTo(today);
     for (const { at, due: agreed } of this.#byAgreement(due)) {
       this.#share(today, at);
@@ -735,7 +734,7 @@ export class Collector {
   }
 
   #sharesOf(job: Job): Map<string, string[]> {
-    const today = contractDate(this.#options.clock.now());
+    const today = this.#chains.contractDate(this.#options.clock.now());
     const { contracts, priceless, broken } = this.#chains.expand(job, today);
     const due = [
       ...dueNames({ job, symbols: job.symbols, contracts }),

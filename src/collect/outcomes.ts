@@ -6,7 +6,6 @@ import type { OwnerOf } from "../accounts/shares.ts";
 import type { Clock } from "../clock.ts";
 import type { MissReason } from "../journal/ledger.ts";
 import type { Log } from "../log.ts";
-import { contractDate } from "../market/expirations.ts";
 import { fatesOf, matchAnswer, type Matched } from "../quotes-api/match.ts";
 import type { ReadDocument } from "../quotes-api/readDocument.ts";
 import { askedInstruments } from "../quotes-api/request.ts";
@@ -176,7 +175,7 @@ export class Outcomes {
   #followChains(): void {
     const { chains, slots, ask, log, clock } = this.#options;
     if (!chains.waits) return;
-    const ready = chains.follow(contractDate(clock.now()));
+    const ready = chains.follow(chains.contractDate(clock.now()));
     if (ready.length > 0) this.#options.onExpanded();
     for (const { due, priced, broken } of ready) {
       const slot = { job: due.job.name, slotAt: due.slotAt };

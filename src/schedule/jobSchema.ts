@@ -56,7 +56,7 @@ export const jobSchema = z
       .enum(["pre", "regular", "post", "any", "always"])
       .default("regular")
       .describe(
-        "Part of the trading day in which the job polls; outside of it the job has no slots. `any` is pre, regular and post together; `always` is around the clock, on holidays too. `regular` ends before 16:00, so that a slot at the close is one of `post`; a schedule that never falls into its session is refused.",
+        "Part of the trading day in which the job polls; outside of it the job has no slots. `any` is pre, regular and post together; `always` is around the clock, on holidays too. `regular` ends before the close (16:00, or 13:00 on a half day), so that a slot at the close is one of `post`; a schedule that never falls into its session is refused.",
       ),
     delayed: z
       .boolean()
