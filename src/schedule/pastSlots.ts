@@ -1,6 +1,6 @@
 /** When the slots of the ledger were over: by `slotEnd.ts`, as far as the job files and the ledger still tell. Pure. */
 import { alwaysOpen, type Calendar } from "../market/calendar/tradingCalendar.ts";
-import type { Job } from "./readJobs.ts";
+import type { Job } from "./jobSchema.ts";
 import { slotEnds } from "./slotEnd.ts";
 import { scheduleJob } from "./slots.ts";
 

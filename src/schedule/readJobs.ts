@@ -9,32 +9,14 @@ import { readAccounts } from "../accounts/accountsFile.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { calendarFileSchema, type CalendarOverride } from "../market/calendar/overrides.ts";
 import { createCalendar } from "../market/calendar/tradingCalendar.ts";
-import { isSymbol, type OptionContract } from "../market/instrument.ts";
+import { isSymbol } from "../market/instrument.ts";
 import { readTextFile } from "../plainFiles.ts";
 import { remembered } from "../remembered.ts";
-import { type JobFile, jobSchema, MAX_SYMBOLS, TEXT_KEYS } from "./jobSchema.ts";
+import { type Job, type JobFile, jobSchema, MAX_SYMBOLS, TEXT_KEYS } from "./jobSchema.ts";
 import { createSchedule } from "./slots.ts";
 import { type FileProblem, inOrder, jobsInvalid, readYamlFile } from "../config/yamlFile.ts";
 
-/** A job, ready to be scheduled. */
-export type Job = {
-  name: string;
-  /** The file it comes from. */
-  file: string;
-  schedule: string;
-  timezone: string;
-  session: JobFile["session"];
-  delayed: boolean;
-  priority: number;
-  /** The account that alone polls it; absent: whichever. */
-  account?: string;
-  symbols: readonly string[];
-  /** The file they come from, absolute; null when they stand in the job file. */
-  symbolsFile: string | null;
-  watchlist: string | null;
-  options: readonly OptionContract[];
-  chains: NonNullable<JobFile["chains"]>;
-};
+export type { Job } from "./jobSchema.ts";
 
 /** What a jobs directory holds. Files with problems give no job, and accounts with problems no account. */
 export type JobsReport = {

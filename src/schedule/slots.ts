@@ -14,7 +14,7 @@ import { QuotekeeperError } from "../errors.ts";
 import { remembered } from "../remembered.ts";
 import type { Calendar, WantedSession } from "../market/calendar/tradingCalendar.ts";
 import { ascendingOnce, readCron } from "./cron.ts";
-import type { Job } from "./readJobs.ts";
+import type { Job } from "./jobSchema.ts";
 import { LONGEST_SLOT_MS, type SlotEnd, slotEnds } from "./slotEnd.ts";
 import { stretchesBetween } from "../market/calendar/dates.ts";
 import { RULES_SINCE } from "../market/calendar/holidays.ts";
