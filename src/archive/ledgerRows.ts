@@ -512,7 +512,7 @@ export async function isAnyOpen(pool: pg.Pool, { from, to }: Window): Promise<bo
 }
 
 /** Assumed: an answer arrives at most this long after it was asked for, in ms: three times the longest wait for one. */
-const LATEST_ANSWER_MS = 60_000;
+export const LATEST_ANSWER_MS = 60_000;
 
 /**
  * How much later than it was asked for an answer of these windows may bear its time, in s: `observed_at` never goes back

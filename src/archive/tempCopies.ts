@@ -129,10 +129,10 @@ export class TempCopies {
       );
   }
 
-  /** Copies the quotes of the exchange dates on which something was missed, and of the sessions after them. */
+  /** Copies quotes and answers of the exchange dates on which something was missed, and of the sessions after them. */
   async takeQuotesAroundMisses(): Promise<void> {
     if (this.#schema === null) return;
-    for (const table of ["quotes", "extended_quotes"])
+    for (const table of ["responses", "quotes", "extended_quotes"])
       await this.pool.query(
         `with dates as (
            select distinct (slot_at at time zone 'America/New_York')::date as date from pg_temp.misses

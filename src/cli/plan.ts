@@ -13,6 +13,7 @@ import { ChainBook, underlyingsOf } from "../collect/chainBook.ts";
 import { type DayPlan, dueOn, nextSession, planDay } from "../collect/dayPlan.ts";
 import { type Job, requireJobs } from "../schedule/readJobs.ts";
 import type { Config } from "../config/loadEnvironment.ts";
+import { jobsInvalid } from "../config/yamlFile.ts";
 import { createCalendar } from "../market/calendar/tradingCalendar.ts";
 import { type Edges, Interrupted } from "../run/edges.ts";
 import { archiveExists, requireSchema, withArchive } from "../run/archive.ts";
@@ -148,7 +149,13 @@ async function plan(
  * @throws QuotekeeperError JOBS_INVALID, JOBS_UNREADABLE; Interrupted
  */
 export async function planJobs(config: Config, edges: Edges, date: string | null) {
-  const { jobs, calendar: overrides, accounts } = await requireJobs(resolve(config.jobsDir), config);
+  const {
+    jobs,
+    neverDue,
+    calendar: overrides,
+    accounts,
+  } = await requireJobs(resolve(config.jobsDir), config);
+  if (neverDue.length > 0) throw jobsInvalid(neverDue);
   const calendar = createCalendar(overrides);
   const day = date ?? nextSession(calendar, edges.clock.now());
   const chains = new ChainBook(calendar, (broken) => say(edges.stderr, broken.message));

@@ -2,7 +2,7 @@
 import type { Job } from "../schedule/readJobs.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import { type Chain, expandChain } from "../market/optionChain.ts";
-import { isExpired } from "../market/expirations.ts";
+import { contractDate, isExpired } from "../market/expirations.ts";
 import { inCapitals, type OptionContract } from "../market/instrument.ts";
 import type { ReadDocument } from "../quotes-api/readDocument.ts";
 import type { DueJob } from "./asks.ts";
@@ -51,9 +51,14 @@ export class ChainBook {
     this.#onBroken = onBroken;
   }
 
-  /** Another calendar from now on, for what is expanded then. */
+  /** Another calendar from now on, for what is expanded then and for when contracts expire. */
   useCalendar(calendar: Calendar): void {
     this.#calendar = calendar;
+  }
+
+  /** The date that counts as today for contracts at an instant, `YYYY-MM-DD`. */
+  contractDate(at: Date): string {
+    return contractDate(at, this.#calendar);
   }
 
   /** What all collectors expand chains by from now on. */

@@ -9,7 +9,6 @@ import { type Instant, instantFromDate } from "../clock.ts";
 import { asShares, type ClockStep, type LedgerNote, type Share, type SlotEntry } from "../journal/ledger.ts";
 import { DEFAULT_ACCOUNT } from "../journal/record.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
-import { contractDate } from "../market/expirations.ts";
 import { type AgreedPrices, ChainBook } from "./chainBook.ts";
 import { Dispatcher, type DispatcherOptions, type Result } from "./dispatcher.ts";
 import { downtimeNotes, LONGEST_DOWNTIME_MS } from "./downtime.ts";
@@ -19,6 +18,7 @@ import { Outcomes, pendingChain, underlyingOfPending } from "./outcomes.ts";
 import type { EarlierRuns } from "./earlierRuns.ts";
 import { type DueJob, dueNames, grouped, wantedOf } from "./asks.ts";
 import { ownedOf, type PlannedCall, planInTurn, withoutNames } from "./callPlan.ts";
+import { CLOCK_STEP_MS } from "../schedule/clockSteps.ts";
 import { startTicker, type TickUnit, type Ticker, type TickWindow } from "../schedule/ticker.ts";
 import { LOOK_AHEAD_WINDOWS, reservedCalls, shareOf, type SlotCost, slotCosts } from "./reserve.ts";
 import { type BeginningSlot, SlotBook } from "./slotBook.ts";
@@ -26,7 +26,10 @@ import { type BeginningSlot, SlotBook } from "./slotBook.ts";
 export type { ScheduledJob } from "../schedule/slots.ts";
 
 /** An account that is called: who sends for it, and within which limit. */
-export type CalledAccount = Omit<DispatcherOptions, "clock" | "log" | "onResult" | "lendable"> & {
+export type CalledAccount = Omit<
+  DispatcherOptions,
+  "clock" | "log" | "onResult" | "lendable" | "isCutShort"
+> & {
   name: string;
 };
 
@@ -115,8 +118,8 @@ const STEP_WORDS: Readonly<Record<ClockStep["kind"], string>> = {
   stopped: "the program could not run: the machine was busy, or the program was stopped",
 };
 
-/** A slot of a job. */
-type SlotOfJob = ScheduledJob & { slot: Date };
+/** A slot of a job. `lostMs`: how long before now it began, where nothing could be asked for it until now. */
+type SlotOfJob = ScheduledJob & { slot: Date; lostMs: number };
 
 const NOTHING_STORED: ReadonlySet<string> = new Set();
 
@@ -182,7 +185,7 @@ export class Collector {
       ownerOf: this.#ownerOf,
       isCalled: this.#isCalled,
       ask: (planned) => this.#add(planned),
-      onExpanded: () => this.#share(contractDate(clock.now())),
+      onExpanded: () => this.#share(this.#chains.contractDate(clock.now())),
       handOver: (planned) => this.#handOver(planned),
       withdraw: () => this.#withdraw(),
     });
@@ -219,7 +222,7 @@ export class Collector {
   pollOnce(due: Pick<DueJob, "job" | "symbols" | "contracts">, slotAt: Instant): void {
     const { name, delayed } = due.job;
     const end = { slotAt, deadlineMs: Infinity, closes: false };
-    this.#outcomes.turnTo(contractDate(this.#options.clock.now()));
+    this.#outcomes.turnTo(this.#chains.contractDate(this.#options.clock.now()));
     this.#options.shares?.settle([due], wantedOf, this.#options.clock.monotonicMs());
     this.#slots.open({ job: name, ...end, delayed, due: dueNames(due) });
     allOf(this.#plan([this.#outcomes.withoutResting({ ...due, ...end })]));
@@ -250,7 +253,7 @@ export class Collector {
     for (const account of come) this.#employ(account);
     this.#options.shares?.replace(gone, come.map(sharerOf));
     this.#reserved.clear();
-    this.#share(contractDate(this.#options.clock.now()));
+    this.#share(this.#chains.contractDate(this.#options.clock.now()));
     allOf(this.#plan([], waiting));
     await Promise.all(
       leaving.map((dispatcher) => dispatcher.idle().finally(() => this.#leaving.delete(dispatcher))),
@@ -275,13 +278,13 @@ export class Collector {
     this.#reserved.clear();
     const { clock } = this.#options;
     const now = clock.now();
-    const today = contractDate(now);
+    const today = this.#chains.contractDate(now);
     // A slot that had begun before the account came to share the jobs stays in the shares that it was opened in.
     const since = this.#sharesSinceMs.get(account.name);
     const sinceMs = since === undefined ? -Infinity : (since ?? Infinity);
     const lasting = this.#jobs.flatMap((scheduled) => {
       const slot = scheduled.schedule.current(now);
-      return slot && slot.getTime() >= sinceMs ? [{ ...scheduled, slot }] : [];
+      return slot && slot.getTime() >= sinceMs ? [{ ...scheduled, slot, lostMs: +now - +slot }] : [];
     });
     const begun = this.#byAgreement(lasting).map(({ at, due }) => {
       this.#share(today, at);
@@ -303,7 +306,7 @@ export class Collector {
         this.#plan(due.flatMap((scheduled, place) => this.#taken(scheduled, account.name, found[place]))),
       );
     }
-    this.#share(contractDate(clock.now()));
+    this.#share(this.#chains.contractDate(clock.now()));
   }
 
   /** What a share of a slot that lasts still lacks, for an account that was taken meanwhile. */
@@ -315,7 +318,7 @@ export class Collector {
     const isOver = schedule.endOf(slot).deadlineMs <= clock.now().getTime();
     const ledgerSlot = { job: job.name, slotAt: instantFromDate(slot) };
     if (!isOurs || isOver || this.#slots.isOpen(ledgerSlot, account)) return [];
-    return [this.#open(scheduled, contractDate(clock.now()), { account, stored }).asked];
+    return [this.#open(scheduled, this.#chains.contractDate(clock.now()), { account, stored }).asked];
   }
 
   /**
@@ -330,7 +333,7 @@ export class Collector {
     this.#dispatchers.delete(name);
     this.#leaving.add(dispatcher);
     this.#reserved.clear();
-    this.#share(contractDate(this.#options.clock.now()));
+    this.#share(this.#chains.contractDate(this.#options.clock.now()));
     allOf(this.#plan([], waiting));
     // One that shares the jobs no more is done with all that it had; of another collector's nothing is asked again.
     const over = this.#isCalled(name) ? dispatcher.idle() : dispatcher.close(LEAVE_MS);
@@ -343,7 +346,7 @@ export class Collector {
     const { shares, clock } = this.#options;
     return {
       refused: shares?.refusedSince(clock.monotonicMs()) ?? [],
-      prices: this.#chains.used(contractDate(clock.now())),
+      prices: this.#chains.used(this.#chains.contractDate(clock.now())),
     };
   }
 
@@ -380,6 +383,7 @@ export class Collector {
         error: (fields, message) => log.error(named(fields), message),
       },
       lendable: () => this.#lendable(account),
+      isCutShort: (want, asking) => this.#slots.isCutShort(want, asking ?? DEFAULT_ACCOUNT),
       onResult: (planned, result) => {
         this.#learn(planned.account, result);
         this.#outcomes.take(planned, result);
@@ -508,7 +512,9 @@ export class Collector {
         const lasts = newest && schedule.endOf(newest).deadlineMs > until.getTime();
         // The slots that are over were slept through, or left out by the clock: they are not polled behind time.
         this.#down(scheduled.job, lasts ? slots.slice(0, -1) : slots);
-        return lasts ? [{ ...scheduled, slot: newest }] : [];
+        if (!lasts) return [];
+        const lateMs = until.getTime() - newest.getTime();
+        return [{ ...scheduled, slot: newest, lostMs: lateMs < CLOCK_STEP_MS ? 0 : lateMs }];
       }),
     );
   }
@@ -523,7 +529,7 @@ export class Collector {
       this.#poll(
         this.#jobs.flatMap((scheduled) => {
           const slot = scheduled.schedule.current(now);
-          return slot ? [{ ...scheduled, slot }] : [];
+          return slot ? [{ ...scheduled, slot, lostMs: +now - +slot }] : [];
         }),
       ),
     );
@@ -539,6 +545,7 @@ export class Collector {
     const { clock, log, onNote } = this.#options;
     log.warn({ kind, stepMs }, STEP_WORDS[kind]);
     onNote({ type: "clock", at: instantFromDate(clock.now()), kind, stepMs });
+    if (kind !== "set_back") this.#slots.lose(stepMs);
     if (kind !== "set_back" && kind !== "set_forward") return;
     this.#outcomes.moveTimes(stepMs);
     for (const dispatcher of this.#all) dispatcher.clockSet();
@@ -551,7 +558,7 @@ export class Collector {
    */
   *#poll(due: readonly SlotOfJob[]): Iterable<void> {
     if (due.length === 0) return;
-    const today = contractDate(this.#options.clock.now());
+    const today = this.#chains.contractDate(this.#options.clock.now());
     this.#outcomes.turnTo(today);
     for (const { at, due: agreed } of this.#byAgreement(due)) {
       this.#share(today, at);
@@ -666,7 +673,7 @@ export class Collector {
    * @param share the account whose share alone is opened, and what it has already; default: all shares
    */
   #open(
-    { job, schedule, slot }: SlotOfJob,
+    { job, schedule, slot, lostMs }: SlotOfJob,
     today: string,
     share?: { account: string; stored: ReadonlySet<string> },
   ): { asked: DueJob; names: number } {
@@ -680,7 +687,7 @@ export class Collector {
     const ledgerSlot = { job: job.name, slotAt: due.slotAt };
     const stored = share?.stored ?? this.#earlier?.storedWithin(job, slot.getTime(), deadlineMs) ?? new Set();
     const names = [...dueNames(due).filter(isIn), ...[...priceless, ...broken].map(pendingChain)];
-    this.#slots.open({ ...ledgerSlot, deadlineMs, delayed: job.delayed, due: names });
+    this.#slots.open({ ...ledgerSlot, deadlineMs, delayed: job.delayed, due: names, lostMs });
     this.#slots.settle([ledgerSlot], [...stored], "stored");
     this.#slots.settle([ledgerSlot], broken.map(pendingChain), "malformed");
     this.#chains.await(dueSlot, job.chains, priceless);
@@ -732,7 +739,7 @@ export class Collector {
   }
 
   #sharesOf(job: Job): Map<string, string[]> {
-    const today = contractDate(this.#options.clock.now());
+    const today = this.#chains.contractDate(this.#options.clock.now());
     const { contracts, priceless, broken } = this.#chains.expand(job, today);
     const due = [
       ...dueNames({ job, symbols: job.symbols, contracts }),

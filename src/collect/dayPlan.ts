@@ -4,6 +4,7 @@ import { instantFromDate } from "../clock.ts";
 import { exchangeDate } from "../market/calendar/dates.ts";
 import type { Calendar } from "../market/calendar/tradingCalendar.ts";
 import type { Job } from "../schedule/readJobs.ts";
+import { remembered } from "../remembered.ts";
 import { scheduleJob } from "../schedule/slots.ts";
 import type { DueJob } from "./asks.ts";
 import { FIRST_BATCH_SIZE } from "./batchSize.ts";
@@ -76,14 +77,20 @@ export function dueOn(
   { calendar, chains }: { calendar: Calendar; chains: ChainBook },
 ): DueJob[] {
   const { schedule } = scheduleJob(job, calendar);
-  const { contracts, priceless } = chains.expand(job, date);
-  const symbols = [...new Set([...job.symbols, ...priceless])];
+  // Until the session closes and after it: the slots of each share their lists.
+  const polledOn = remembered(2, (today: string) => {
+    const { contracts, priceless } = chains.expand(job, today);
+    return { symbols: [...new Set([...job.symbols, ...priceless])], contracts };
+  });
   // An exchange's day lies within two of UTC; slots are kept by the date the exchange's clock shows at them.
   const midnight = Date.parse(`${date}T00:00:00Z`);
   return schedule
     .slotsBetween(new Date(midnight - 1), new Date(midnight + 2 * DAY_MS))
     .filter((slot) => exchangeDate(slot) === date)
-    .map((slot) => ({ job, slotAt: instantFromDate(slot), ...schedule.endOf(slot), symbols, contracts }));
+    .map((slot) => ({
+      ...{ job, slotAt: instantFromDate(slot), ...schedule.endOf(slot) },
+      ...polledOn(chains.contractDate(slot)),
+    }));
 }
 
 /** Assumed to be no symbol of anybody: of the length that is just allowed. */

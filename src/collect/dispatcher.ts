@@ -31,6 +31,8 @@ import {
 } from "./governor/governor.ts";
 import { handOver, type HandedOver, inherit, type Inheritance } from "./governor/handover.ts";
 import { GUARD_MS } from "./governor/ownCalls.ts";
+import { isHeldForOthers } from "./governor/unsure.ts";
+import type { Want } from "./asks.ts";
 import { type PlannedCall, split, symbolCount } from "./callPlan.ts";
 import { CLOCK_STEP_MS } from "../schedule/clockSteps.ts";
 import { queueClass, type UrgencyOptions, UrgencyQueue } from "./urgencyQueue.ts";
@@ -85,6 +87,8 @@ export type DispatcherOptions = {
   borrow?: (signal: AbortSignal) => Promise<Leave | null>;
   /** Calls of a window that programs beside may have which can wait. */
   lendable: () => number;
+  /** Whether the program could not ask in a part of a slot's time. Default: it could in all of it. */
+  isCutShort?: (want: Want, account: string | null) => boolean;
 };
 
 /** Calls under way at once, at most. */
@@ -368,7 +372,8 @@ export class Dispatcher {
         // Starts its first task at once, which pauses it again.
         this.#queue.start();
       } else {
-        const held = HELD[this.#closed ? this.#governor.closedBy : "refusal"];
+        const byBudget = HELD[this.#closed ? this.#governor.closedBy : "refusal"];
+        const held = isHeldForOthers(this.#governor) ? "down" : byBudget;
         if (!allowed.maySend && this.#heldFor !== held) {
           for (const ticket of this.#waiting) ticket.held = held;
           this.#heldFor = held;
@@ -533,7 +538,12 @@ export class Dispatcher {
     const planned = lasting ? { ...over, part: undefined } : over;
     const [closed, next] = split(planned, ({ closes }) => closes);
     if (closed) this.#over.push([closed, setback ?? "closed"]);
-    if (next) this.#over.push([next, setback ?? held ?? "overrun"]);
+    if (!next) return;
+    const reason = setback ?? held ?? "overrun";
+    if (reason !== "budget" && reason !== "overrun") return void this.#over.push([next, reason]);
+    const [cutShort, whole] = split(next, (want) => this.#options.isCutShort?.(want, next.account) === true);
+    if (cutShort) this.#over.push([whole ? { ...cutShort, part: undefined } : cutShort, "down"]);
+    if (whole) this.#over.push([whole, reason]);
   }
 
   #tooLate(planned: PlannedCall, reason: MissReason): void {

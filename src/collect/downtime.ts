@@ -12,18 +12,13 @@ export const LONGEST_DOWNTIME_MS = 400 * 86_400_000;
 /** Most slots of one note: a record of the journal has a bound. */
 const MOST_SLOTS_PER_NOTE = 20_000;
 
-/** Sessions of two days are further apart than this, in ms: slots that are not lie in one session. */
-const NIGHT_MS = 7 * 3_600_000;
-
 /** The slots of a schedule after the last one in the ledger, up to the present, whose time is over. */
 export function slotsWhileDown(schedule: JobSchedule, last: Date, now: Date): { from: Date; to: Date }[] {
   const after = new Date(Math.max(last.getTime(), now.getTime() - LONGEST_DOWNTIME_MS));
   const slots = schedule.slotsBetween(after, now);
   return slots.flatMap((from, index) => {
-    const next = slots[index + 1];
-    // A year has a hundred thousand slots, and where each ends is a question to the calendar.
-    if (next && next.getTime() - from.getTime() < NIGHT_MS) return [{ from, to: next }];
-    const { deadlineMs } = schedule.endOf(from);
+    // A year has a hundred thousand slots: the next one of each is at hand.
+    const { deadlineMs } = schedule.endOf(from, slots[index + 1]);
     return deadlineMs <= now.getTime() ? [{ from, to: new Date(deadlineMs) }] : [];
   });
 }

@@ -6,7 +6,6 @@ import type { OwnerOf } from "../accounts/shares.ts";
 import type { Clock } from "../clock.ts";
 import type { MissReason } from "../journal/ledger.ts";
 import type { Log } from "../log.ts";
-import { contractDate } from "../market/expirations.ts";
 import { fatesOf, matchAnswer, type Matched } from "../quotes-api/match.ts";
 import type { ReadDocument } from "../quotes-api/readDocument.ts";
 import { askedInstruments } from "../quotes-api/request.ts";
@@ -59,15 +58,19 @@ type OutcomesOptions = {
 /** When an instrument was last asked is forgotten after so long, in ms: chains bring new contracts every week. */
 const SEEN_FOR_MS = 7 * 86_400_000;
 
+/** Names in one line of the log; more are counted. */
+const MOST_NAMES = 8;
+
 /** What the calls of a run have taught so far. */
 export class Outcomes {
   readonly askBackoff = new AskBackoff();
   readonly #options: OutcomesOptions;
   readonly #badSymbolSearch = new BadSymbolSearch();
   readonly #lastSeenMs: Map<string, number>;
-  readonly #toldPairs = new Set<string>();
   #batch: BatchSize = firstBatchSize;
   #date = "";
+  /** Instruments whose trouble the log has told on that date. */
+  readonly #told = new Set<string>();
 
   constructor(options: OutcomesOptions) {
     this.#options = options;
@@ -89,7 +92,7 @@ export class Outcomes {
   turnTo(date: string): void {
     if (date === this.#date) return;
     this.#date = date;
-    this.#toldPairs.clear();
+    this.#told.clear();
     this.#batch = forgiven(this.#batch);
     this.askBackoff.forgive();
     const sinceMs = this.#options.clock.now().getTime() - SEEN_FOR_MS;
@@ -147,10 +150,30 @@ export class Outcomes {
     // At the slots that lasted when it was asked; before any miss, which may end a slot.
     slots.credit(stored, planned.call.delayed, askedMs);
     if (planned.call.form === "watchlist") this.#watchlist(planned, matched, askedMs);
-    else for (const match of fatesOf(matched)) this.#fateOf(planned, match, askedMs);
+    else {
+      const fates = fatesOf(matched);
+      for (const match of fates) this.#fateOf(planned, match, askedMs);
+      this.#tellUnknown(fates.flatMap((match) => (match.fate === "unknown" ? [match.name] : [])));
+    }
     this.#followChains();
     // Last: when anything before fails, what waits for a probe is missed with it, and must not be asked as well.
     this.#badSymbolSearch.answered(planned).forEach(ask);
+  }
+
+  /** What the service does not know is told once a day: the ledger has it at each slot. */
+  #tellUnknown(names: readonly string[]): void {
+    const news = this.#untold(names);
+    if (news.length === 0) return;
+    const more = news.length > MOST_NAMES ? ` and ${news.length - MOST_NAMES} more` : "";
+    const message = `the service does not know ${news.slice(0, MOST_NAMES).join(", ")}${more}: correct the job files; what is unknown is asked for less and less often, once a day in the end`;
+    this.#options.log.warn({}, message);
+  }
+
+  /** Those that the log has not told of on this date; from now on it has. */
+  #untold(names: readonly string[]): string[] {
+    const news = names.filter((name) => !this.#told.has(name));
+    for (const name of news) this.#told.add(name);
+    return news;
   }
 
   /** A watchlist is one thing in the ledger. An answer in which nothing is recognised is no success. */
@@ -178,7 +201,7 @@ export class Outcomes {
   #followChains(): void {
     const { chains, slots, ask, log, clock } = this.#options;
     if (!chains.waits) return;
-    const ready = chains.follow(contractDate(clock.now()));
+    const ready = chains.follow(chains.contractDate(clock.now()));
     if (ready.length > 0) this.#options.onExpanded();
     for (const { due, priced, broken } of ready) {
       const slot = { job: due.job.name, slotAt: due.slotAt };
@@ -225,8 +248,7 @@ export class Outcomes {
 
   /** Told once a day: the ledger has each miss. */
   #tellLikelyPair({ name, answered }: Extract<Matched, { fate: "absent" }>): void {
-    if (answered === undefined || this.#toldPairs.has(name)) return;
-    this.#toldPairs.add(name);
+    if (answered === undefined || this.#untold([name]).length === 0) return;
     this.#options.log.warn(
       { instrument: name, answered },
       "the answer has it under another name, as it seems: correct the job file",
@@ -255,10 +277,11 @@ export class Outcomes {
       (names.length === 1 && names.some((name) => this.askBackoff.isSuspect(name)))
     )
       for (const name of names) {
-        log.warn(
-          { instrument: name, reason },
-          "it makes a whole call fail, and is asked alone and more seldom",
-        );
+        if (this.#untold([name]).length > 0)
+          log.warn(
+            { reason },
+            `${name} makes a whole call fail, and is asked for alone and less and less often`,
+          );
         this.#heldBack(planned, name, { reason, suspect: true });
       }
     this.#missed(calls, reason);

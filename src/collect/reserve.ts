@@ -12,7 +12,6 @@ import { type ScheduledJob, firstLater } from "../schedule/slots.ts";
 import type { OwnerOf } from "../accounts/shares.ts";
 import { type PlannedCall, planCalls } from "./callPlan.ts";
 import { instantFromDate } from "../clock.ts";
-import { contractDate } from "../market/expirations.ts";
 
 /** All calls that fall due at one instant, epoch ms. */
 export type SlotCost = { atMs: number; calls: number };
@@ -52,7 +51,7 @@ export function slotCosts(
   });
   const known = new Map<string, number>();
   const costOf = (jobs: readonly number[], at: Date): number => {
-    const today = contractDate(at);
+    const today = chains.contractDate(at);
     const key = `${today} ${jobs.join()}`;
     const calls =
       known.get(key) ??

@@ -30,6 +30,8 @@ export type BeginningSlot = Slot & {
   delayed: boolean;
   /** Names of what is due. */
   due: readonly string[];
+  /** How much of its time has passed in which nothing could be asked for it, in ms. Default: 0. */
+  lostMs?: number;
 };
 
 /** `unsettled`: how many outcomes each name still waits for, one for each time the slot was opened with it. */
@@ -54,6 +56,9 @@ type SlotListener = {
 
 /** How long after its end a slot may have an answer yet, in ms: a call lasts 20 s, and its answer is on the disk soon after. */
 const ANSWERED_WITHIN_MS = 60_000;
+
+/** A slot is cut short that has lost one of so many parts of its time: a second of a minute, 24 minutes of a day. */
+const CUT_SHORT_PARTS = 60;
 
 /** Answers that are remembered: a clock that is set back opens slots whose time has begun already. */
 const RECENT_ANSWERS = 256;
@@ -80,6 +85,22 @@ export class SlotBook {
   /** Whether an account's share of a slot is open. */
   isOpen(slot: Slot, account: string): boolean {
     return this.#open.get(slotKey(slot))?.has(account) === true;
+  }
+
+  /**
+   * Whether so much of an open share's time was lost that what does not fit into the rest is no failure of the budget: the
+   * program started, took the account over or was stopped in the midst of the slot.
+   */
+  isCutShort(slot: Slot, account: string): boolean {
+    const share = this.#open.get(slotKey(slot))?.get(account)?.slot;
+    if (!share?.lostMs) return false;
+    return share.lostMs >= (share.deadlineMs - Date.parse(share.slotAt)) / CUT_SHORT_PARTS;
+  }
+
+  /** Time has passed in which nothing could be asked for any open slot, so many ms. */
+  lose(ms: number): void {
+    for (const shares of this.#open.values())
+      for (const open of shares.values()) open.slot = { ...open.slot, lostMs: (open.slot.lostMs ?? 0) + ms };
   }
 
   /** Settles all that is open of an account, because this collector does not call it any more. */

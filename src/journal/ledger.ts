@@ -23,7 +23,7 @@ export const MISS_REASONS = [
   "transport",
   /** The service does not accept the credentials. */
   "unauthorized",
-  /** The collector was not running, was ended, or could not keep the answer. */
+  /** The collector was not running for a part of the slot, was ended, or could not keep the answer. */
   "down",
 ] as const;
 

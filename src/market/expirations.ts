@@ -3,8 +3,9 @@
  */
 import { Temporal } from "temporal-polyfill";
 import { remembered } from "../remembered.ts";
-import type { Calendar } from "./calendar/tradingCalendar.ts";
-import { DAY, EXCHANGE_ZONE, nthWeekday } from "./calendar/dates.ts";
+import { type Calendar, FIRST_DATE } from "./calendar/tradingCalendar.ts";
+import { REGULAR_CLOSE } from "./calendar/tradingSession.ts";
+import { addDays, DAY, exchangeDate, exchangeInstant, nthWeekday } from "./calendar/dates.ts";
 
 /** Third Fridays only, or every Friday. */
 type ExpirationKind = "monthly" | "weekly";
@@ -63,27 +64,31 @@ export function isExpired({ expiration }: { expiration: string }, today: string)
 }
 
 /**
- * Assumed: a contract trades until 16:00 New York time on its expiration date (a few index options trade 15 minutes
- * longer), and nothing is to be asked of it afterwards.
+ * Assumed: a contract trades until the close of its expiration date's session (a few index options 15 minutes longer), and
+ * nothing is to be asked of it afterwards. On a date without a session, such as the Saturdays until January 2015, it is
+ * asked for until this time in New York.
  */
-const EXPIRES_AT_HOUR = 16;
+const EXPIRES_WITHOUT_SESSION = REGULAR_CLOSE;
+
+/** The instant from which on a contract that expires on a date (`YYYY-MM-DD`) is over. */
+export function expiresAt(date: string, calendar: Calendar): Date {
+  const session = date < FIRST_DATE ? null : calendar.session(date);
+  return session?.close ?? exchangeInstant(date, EXPIRES_WITHOUT_SESSION);
+}
 
 /**
- * The date that counts as today for contracts: the exchange's, and from 16:00 New York time the one after it, when
+ * The date that counts as today for contracts: the exchange's, and from the close of its session on the one after it, when
  * what expires on a date is over.
  */
-export function contractDate(at: Date): string {
-  return contractDateOfHour(Math.floor(at.getTime() / HOUR_MS));
+export function contractDate(at: Date, calendar: Calendar): string {
+  const date = dateOfHour(Math.floor(at.getTime() / HOUR_MS));
+  return at >= expiresAt(date, calendar) ? addDays(date, 1) : date;
 }
 
 const HOUR_MS = 3_600_000;
 
 /** By hours since the epoch, at which alone it changes: a sweep asks for each slot of days ahead. */
-const contractDateOfHour = remembered(8, (hour: number): string => {
-  const there = Temporal.Instant.fromEpochMilliseconds(hour * HOUR_MS).toZonedDateTimeISO(EXCHANGE_ZONE);
-  const date = there.toPlainDate();
-  return (there.hour >= EXPIRES_AT_HOUR ? date.add({ days: 1 }) : date).toString();
-});
+const dateOfHour = remembered(8, (hour: number): string => exchangeDate(new Date(hour * HOUR_MS)));
 
 function lastSessionUpTo(friday: Temporal.PlainDate, calendar: Calendar): string {
   let date = friday;

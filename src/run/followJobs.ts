@@ -1,7 +1,7 @@
 /** Takes up changes of the job files while the collection runs. A broken edit keeps the jobs before, and says why. */
 import { type Account, accountKey, type AccountSettings, marketOf } from "../accounts/account.ts";
-import { type FileProblem, jobsInvalid } from "../config/yamlFile.ts";
-import { type Job, type JobsReport, readJobs } from "../schedule/readJobs.ts";
+import { describeProblem, type FileProblem, jobsInvalid } from "../config/yamlFile.ts";
+import { hindrances, type Job, type JobsReport, readJobs } from "../schedule/readJobs.ts";
 import type { Log } from "../log.ts";
 import type { CalendarOverride } from "../market/calendar/overrides.ts";
 import { readdir, stat } from "node:fs/promises";
@@ -38,6 +38,7 @@ export function followJobs(dir: string, { first, settings, onJobs, log }: Follow
   let others = first.others;
   /** What is wrong, as it was said. */
   let broken: string | null = null;
+  let idle = "";
   let failed = "";
   return watchJobs(dir, {
     others: () => others,
@@ -47,9 +48,14 @@ export function followJobs(dir: string, { first, settings, onJobs, log }: Follow
       failed = String(error);
     },
     onChange: async () => {
-      const { problems, ...found } = await read(dir, settings);
+      const found = await read(dir, settings);
+      const problems = hindrances(found);
       others = found.others;
       if (problems.length === 0) problems.push(...marketChange(dir, current, found));
+      const neverDue = found.neverDue.map(describeProblem).join("; ");
+      if (neverDue !== "" && neverDue !== idle)
+        log.error({}, `a job is never due, and the others go on without it: ${neverDue}`);
+      idle = neverDue;
       const wasBroken = broken;
       broken = problems.length > 0 ? jobsInvalid(problems).message : null;
       if (broken !== null) {
@@ -92,6 +98,7 @@ async function read(dir: string, settings: AccountSettings): Promise<JobsReport>
     calendar: [],
     accounts: [],
     others: [],
+    neverDue: [],
     problems: [{ file: dir, line: 1, message }],
   });
   const report = await readJobs(dir, settings).catch((error: Error) => problem(error.message));

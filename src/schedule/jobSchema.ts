@@ -3,7 +3,13 @@ import { z } from "zod";
 import { plainName } from "../config/environment.ts";
 import { validateCron } from "./cron.ts";
 import { chainSchema } from "../market/optionChain.ts";
-import { inCapitals, isSymbol, isWatchlistId, plainStrike } from "../market/instrument.ts";
+import {
+  inCapitals,
+  isSymbol,
+  isWatchlistId,
+  type OptionContract,
+  plainStrike,
+} from "../market/instrument.ts";
 import { isDateText } from "../market/calendar/dates.ts";
 
 const SYMBOL = "expected a symbol, 1 to 32 characters without spaces and commas";
@@ -59,7 +65,7 @@ export const jobSchema = z
       .enum(["pre", "regular", "post", "any", "always"])
       .default("regular")
       .describe(
-        "Part of the trading day in which the job polls; outside of it the job has no slots. `any` is pre, regular and post together; `always` is around the clock, on holidays too.",
+        "Part of the trading day in which the job polls; outside of it the job has no slots. `any` is pre, regular and post together; `always` is around the clock, on holidays too. `regular` ends before the close (16:00, or 13:00 on a half day), so that a slot at the close is one of `post`; a schedule that never falls into its session is refused.",
       ),
     delayed: z
       .boolean()
@@ -131,6 +137,26 @@ export const jobSchema = z
 
 /** A job file as it is written, checked. */
 export type JobFile = z.infer<typeof jobSchema>;
+
+/** A job, ready to be scheduled. */
+export type Job = {
+  name: string;
+  /** The file it comes from. */
+  file: string;
+  schedule: string;
+  timezone: string;
+  session: JobFile["session"];
+  delayed: boolean;
+  priority: number;
+  /** The account that alone polls it; absent: whichever. */
+  account?: string;
+  symbols: readonly string[];
+  /** The file they come from, absolute; null when they stand in the job file. */
+  symbolsFile: string | null;
+  watchlist: string | null;
+  options: readonly OptionContract[];
+  chains: NonNullable<JobFile["chains"]>;
+};
 
 /**
  * Names whose values are text whatever they look like: `NaN`, `true`, `1E5` and `007` are symbols, and a strike keeps

@@ -8,30 +8,15 @@ import type { Account, AccountSettings } from "../accounts/account.ts";
 import { readAccounts } from "../accounts/accountsFile.ts";
 import { QuotekeeperError } from "../errors.ts";
 import { calendarFileSchema, type CalendarOverride } from "../market/calendar/overrides.ts";
-import { inCapitals, isSymbol, type OptionContract } from "../market/instrument.ts";
+import { createCalendar } from "../market/calendar/tradingCalendar.ts";
+import { inCapitals, isSymbol } from "../market/instrument.ts";
 import { readTextFile } from "../plainFiles.ts";
-import { type JobFile, jobSchema, MAX_SYMBOLS, TEXT_KEYS } from "./jobSchema.ts";
+import { remembered } from "../remembered.ts";
+import { type Job, type JobFile, jobSchema, MAX_SYMBOLS, TEXT_KEYS } from "./jobSchema.ts";
+import { createSchedule } from "./slots.ts";
 import { type FileProblem, inOrder, jobsInvalid, readYamlFile } from "../config/yamlFile.ts";
 
-/** A job, ready to be scheduled. */
-export type Job = {
-  name: string;
-  /** The file it comes from. */
-  file: string;
-  schedule: string;
-  timezone: string;
-  session: JobFile["session"];
-  delayed: boolean;
-  priority: number;
-  /** The account that alone polls it; absent: whichever. */
-  account?: string;
-  symbols: readonly string[];
-  /** The file they come from, absolute; null when they stand in the job file. */
-  symbolsFile: string | null;
-  watchlist: string | null;
-  options: readonly OptionContract[];
-  chains: NonNullable<JobFile["chains"]>;
-};
+export type { Job } from "./jobSchema.ts";
 
 /** What a jobs directory holds. Files with problems give no job, and accounts with problems no account. */
 export type JobsReport = {
@@ -40,6 +25,8 @@ export type JobsReport = {
   /** The accounts that share the jobs; none where nobody asked for them. */
   accounts: Account[];
   problems: FileProblem[];
+  /** Those of the problems that hold up no other job: schedules that are never due. */
+  neverDue: FileProblem[];
   /** Files that these name, as absolute paths, whether they can be read or not: lists of symbols, and secrets. */
   others: string[];
 };
@@ -56,10 +43,13 @@ const NO_TEXT_KEYS: ReadonlySet<string> = new Set(["date", "close", "reason"]);
  * @throws QuotekeeperError JOBS_UNREADABLE when there is no such directory
  */
 export async function readJobs(dir: string, settings: AccountSettings | null = null): Promise<JobsReport> {
-  const report: JobsReport = { jobs: [], calendar: [], accounts: [], problems: [], others: [] };
+  const report: JobsReport = {
+    ...{ jobs: [], calendar: [], accounts: [] },
+    ...{ problems: [], neverDue: [], others: [] },
+  };
   const { names: accounts, ...found } = settings ? await readAccounts(dir, settings) : { names: [] };
   Object.assign(report, found);
-  const known: Known = { names: new Map(), accounts };
+  const known: Known = { names: new Map(), accounts, lines: new Map() };
   for (const name of await yamlNames(dir)) {
     const file = join(dir, name);
     const text = await readTextFile(file).catch((error: NodeJS.ErrnoException) => {
@@ -74,18 +64,27 @@ export async function readJobs(dir: string, settings: AccountSettings | null = n
     if (basename(name) === CALENDAR_FILE) readCalendar(file, text, report);
     else await readJob(file, text, { report, known });
   }
+  dropNeverDue(report, known);
   return report;
 }
 
-/** The same, for programs that must not go on with half of the jobs: throws JOBS_INVALID with every problem. */
+/**
+ * The same, for programs that must not go on with half of the jobs: throws JOBS_INVALID with every problem. A job that is
+ * never due does not count, while there are others.
+ */
 export async function requireJobs(
   dir: string,
   settings: AccountSettings,
 ): Promise<Omit<JobsReport, "problems">> {
   const { problems, ...report } = await readJobs(dir, settings);
-  if (problems.length > 0) throw jobsInvalid(problems);
+  if (hindrances({ problems, ...report }).length > 0) throw jobsInvalid(problems);
   if (report.jobs.length === 0) throw noJobs(dir);
   return report;
+}
+
+/** The problems with which the jobs of a directory cannot be polled. */
+export function hindrances({ jobs, problems, neverDue }: JobsReport): FileProblem[] {
+  return jobs.length === 0 ? problems : problems.filter((problem) => !neverDue.includes(problem));
 }
 
 /** JOBS_UNREADABLE for a directory without a job file. */
@@ -119,6 +118,8 @@ type Known = {
   names: Map<string, string>;
   /** None: nobody asked for them, or they are not known. */
   accounts: readonly string[];
+  /** The line of each job's schedule. */
+  lines: Map<Job, number>;
 };
 
 /** As much of a wrong file as is looked at all the same. */
@@ -153,8 +154,43 @@ async function readJob(
   if (listed) report.others.push(listed.path);
   report.problems.push(...inOrder(problems), ...(listed?.problems ?? []));
   const symbols = listed ? listed.symbols : read.ok ? [...new Set(read.value.symbols ?? [])] : null;
-  if (read.ok && problems.length === 0 && symbols !== null)
-    report.jobs.push(toJob(read.value, file, symbols));
+  if (!read.ok || problems.length > 0 || symbols === null) return;
+  const job = toJob(read.value, file, symbols);
+  known.lines.set(job, read.lineOf(["schedule"]));
+  report.jobs.push(job);
+}
+
+/** The usual hours of each session, where a schedule misses them. */
+const USUAL_HOURS: Readonly<Record<Job["session"], string>> = {
+  pre: "04:00 to before 09:30 in New York on trading days",
+  regular: "09:30 to before 16:00 in New York on trading days",
+  post: "16:00 to before 20:00 in New York on trading days",
+  any: "04:00 to before 20:00 in New York on trading days",
+  always: "around the clock",
+};
+
+/** By cron expression, zone, session and overrides: `status` and the page read the same files over and over. */
+const isEverDue = remembered(1_000, (asked: string): boolean => {
+  const [cron, timezone, session, overrides] = JSON.parse(asked) as [
+    ...[cron: string, timezone: string, session: Job["session"], overrides: CalendarOverride[]],
+  ];
+  return createSchedule({ cron, timezone, session, calendar: createCalendar(overrides) }).isEverDue();
+});
+
+/** A schedule that never meets its session on a trading day gives no job, as a file that is wrong. */
+function dropNeverDue(report: JobsReport, { lines }: Known): void {
+  const isDueIn = ({ schedule, timezone }: Job, session: Job["session"]): boolean =>
+    isEverDue(JSON.stringify([schedule, timezone, session, report.calendar]));
+  report.jobs = report.jobs.filter((job) => {
+    const { file, schedule, timezone, session } = job;
+    if (isDueIn(job, session)) return true;
+    const others = (["pre", "regular", "post", "always"] as const).filter((other) => isDueIn(job, other));
+    const remedy = others.length > 0 ? `, or session: ${alternatives(others)}` : "";
+    const message = `schedule is "${schedule}" (${timezone}), which is never due in session ${session} (${USUAL_HOURS[session]}): expected another time or day${remedy}`;
+    report.neverDue.push({ file, line: lines.get(job) ?? 1, message });
+    return false;
+  });
+  report.problems.push(...report.neverDue);
 }
 
 /** The symbols of a job's own file; null where something is wrong with it. */

@@ -14,8 +14,10 @@ import { QuotekeeperError } from "../errors.ts";
 import { remembered } from "../remembered.ts";
 import type { Calendar, WantedSession } from "../market/calendar/tradingCalendar.ts";
 import { ascendingOnce, readCron } from "./cron.ts";
-import type { Job } from "./readJobs.ts";
-import { exchangeDate, stretchesBetween } from "../market/calendar/dates.ts";
+import type { Job } from "./jobSchema.ts";
+import { LONGEST_SLOT_MS, type SlotEnd, slotEnds } from "./slotEnd.ts";
+import { stretchesBetween } from "../market/calendar/dates.ts";
+import { RULES_SINCE } from "../market/calendar/holidays.ts";
 
 /** When a job is due. */
 export type Schedule = {
@@ -23,12 +25,21 @@ export type Schedule = {
   slotsBetween: (after: Date, until: Date) => Date[];
   /** The first slot later than `after`, or null when there is none within 400 days. */
   next: (after: Date) => Date | null;
+  /** Whether there is a slot in any year, by the calendar's present rules. Takes up to half a second. */
+  isEverDue: () => boolean;
   /** Whether a slot can fall between full minutes, so that ticks are needed every second. */
   subMinute: boolean;
 };
 
 /** How far `next` looks: past any holiday, and past a year, so that a yearly slot is found. */
 const NEXT_HORIZON_DAYS = 400;
+
+/**
+ * Years after which dates, weekdays and leap years come together again: 29 February is a Monday once in them. A
+ * schedule that names many dates needs fewer: two years of days hold each weekday, clock change and half day.
+ */
+const CYCLE_YEARS = 28;
+const ENOUGH_DATES = 800;
 
 /** Days whose slots are kept: a tick asks for the same one or two over and over. */
 const KEPT_DAYS = 4;
@@ -86,6 +97,16 @@ export function createSchedule({
         if (at !== undefined) return new Date(at);
       }
       return null;
+    },
+    isEverDue() {
+      let named = 0;
+      let date = new Temporal.PlainDate(RULES_SINCE, 1, 1);
+      for (; date.year < RULES_SINCE + CYCLE_YEARS && named < ENOUGH_DATES; date = nextDay(date)) {
+        if (!namesDate(date)) continue;
+        if (slotsOn(date.toString()).length > 0) return true;
+        named += 1;
+      }
+      return false;
     },
   };
 }
@@ -179,15 +200,12 @@ function shiftedInstant({ midnightMs, standardOffsetMs }: LocalDate, timeOfDayMs
   return midnightMs + timeOfDayMs - standardOffsetMs;
 }
 
-// The slots of a job, with an end: a slot lasts until the next one comes, or its session closes. Pure.
-
-/** When a slot is over, epoch ms, and whether because its session closes. */
-type SlotEnd = { deadlineMs: number; closes: boolean };
+// The slots of a job, with an end: how long a slot lasts is said in `slotEnd.ts`. Pure.
 
 /** When a job is due, and for how long. */
 export type JobSchedule = Schedule & {
-  /** When a slot is over; Infinity when no other one comes. */
-  endOf: (slot: Date) => SlotEnd;
+  /** When a slot is over. @param next the one after it, where that is known already */
+  endOf: (slot: Date, next?: Date) => SlotEnd;
   /** The slot that lasts at an instant; null when there is none. */
   current: (at: Date) => Date | null;
 };
@@ -195,36 +213,22 @@ export type JobSchedule = Schedule & {
 /** A job and when it is due. */
 export type ScheduledJob = { job: Job; schedule: JobSchedule };
 
-const DAY_MS = 86_400_000;
-
-/** How far back a slot that still lasts is looked for, in steps: most slots are young. */
-const LOOK_BACK_DAYS = [1 / 24, 1, 8, NEXT_HORIZON_DAYS];
+/** How far back a slot that still lasts is looked for, in ms: most slots are young. */
+const LOOK_BACK_MS = [3_600_000, LONGEST_SLOT_MS];
 
 /** @throws SCHEDULE_INVALID for a schedule or a zone that is none */
 export function scheduleJob(job: Job, calendar: Calendar): ScheduledJob {
   const { schedule: cron, timezone, session } = job;
   const schedule = createSchedule({ cron, timezone, session, calendar });
-  const endOf = (slot: Date): SlotEnd => {
-    const nextMs = schedule.next(slot)?.getTime() ?? Infinity;
-    const closesMs = sessionEndMs(calendar, session, slot);
-    return { deadlineMs: Math.min(nextMs, closesMs), closes: closesMs < nextMs };
-  };
+  const end = slotEnds(calendar, session);
+  const endOf = (slot: Date, next?: Date): SlotEnd =>
+    end(slot.getTime(), (next ?? schedule.next(slot))?.getTime() ?? Infinity);
   const current = (at: Date): Date | null => {
-    for (const days of LOOK_BACK_DAYS) {
-      const slot = schedule.slotsBetween(new Date(at.getTime() - days * DAY_MS), at).at(-1);
+    for (const backMs of LOOK_BACK_MS) {
+      const slot = schedule.slotsBetween(new Date(at.getTime() - backMs), at).at(-1);
       if (slot) return endOf(slot).deadlineMs > at.getTime() ? slot : null;
     }
     return null;
   };
   return { job, schedule: { ...schedule, endOf, current } };
-}
-
-/** When the session that a job wants ends after one of its slots, epoch ms; Infinity when it goes on. */
-function sessionEndMs(calendar: Calendar, wanted: WantedSession, slot: Date): number {
-  if (wanted === "always") return Infinity;
-  const session = calendar.session(exchangeDate(slot));
-  if (!session) return Infinity;
-  const { open, close, post } = session;
-  const end = { pre: open, regular: close, post, any: post }[wanted];
-  return end <= slot || calendar.isOpenFor(wanted, end) ? Infinity : end.getTime();
 }

@@ -255,7 +255,13 @@ describe("a slot of which two accounts have shares", () => {
     expect(await listHoles(pool, { from: null, to: null })).toMatchObject([
       { slots: 1, instruments: 5, misses: 5 },
     ]);
-    const filling = { from: null, to: null, by: "gaps", delayedJobs: [], now: on20th("15:00") } as const;
+    const filling = {
+      from: null,
+      to: null,
+      by: "gaps",
+      polled: { delayedJobs: [], endOf: ({ slotMs }: { slotMs: number }) => slotMs + 60_000 },
+      now: on20th("15:00"),
+    } as const;
     expect(await fillSlots(pool, filling)).toBe(2);
     expect(await fillSlots(pool, filling)).toBe(0);
 

@@ -71,7 +71,13 @@ test("slots that are filled and closes that are derived are noted", async () => 
   await lateDays(pool);
 
   const filled = await fillSlots(pool, {
-    ...{ from: null, to: null, by: "gaps", delayedJobs: [], now: "2026-11-20T15:00:00.000000Z" },
+    ...{
+      from: null,
+      to: null,
+      by: "gaps",
+      polled: { delayedJobs: [], endOf: ({ slotMs }) => slotMs + 60_000 },
+      now: "2026-11-20T15:00:00.000000Z",
+    },
   });
   const afterFill = await lateDays(pool);
   await pool.query(

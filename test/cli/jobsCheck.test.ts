@@ -49,6 +49,29 @@ test("every problem of every file is named with file and line, exit code 2", asy
   expect(stdout).toContain("1 job is right, 3 problems found.");
 });
 
+test.each(["0 16 * * MON-FRI", "0 3 * * *", "0 10 * * SAT"])(
+  "a job that would never poll (%s) is no right job: check and plan name its line, exit code 2",
+  async (schedule) => {
+    const dir = jobsDir({
+      "never.yaml": `name: never\nschedule: "${schedule}"\nsymbols: [AAPL]\n`,
+      "good.yaml": GOOD,
+    });
+
+    const checked = await check(dir);
+    const planned = await run(["plan"], { QUOTEKEEPER_JOBS_DIR: dir });
+
+    expect(checked).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringMatching(/never\.yaml:2: .* never due/),
+    });
+    expect(checked.stdout).toContain("1 job is right, 1 problem found.");
+    expect(planned).toMatchObject({
+      exitCode: 2,
+      stderr: expect.stringMatching(/never\.yaml:2: .* never due/),
+    });
+  },
+);
+
 test("--json prints jobs and problems as one document and nothing else", async () => {
   const dir = jobsDir({ "bad.yaml": "name: bad\nsymbols: [AAPL]\n", "good.yaml": GOOD });
 

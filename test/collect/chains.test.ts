@@ -1,5 +1,7 @@
 /** Chains: contracts around the last price, anew each session, until they expire. */
 import { describe, expect, test } from "@jest/globals";
+import { ChainBook } from "../../src/collect/chainBook.ts";
+import { dueOn } from "../../src/collect/dayPlan.ts";
 import type { Job } from "../../src/schedule/readJobs.ts";
 import { alwaysOpen, createCalendar } from "../../src/market/calendar/tradingCalendar.ts";
 import { addsUp, entriesOf, entryAt, jobOf, quotesFor, reasonsOf, startWorld, type World } from "./world.ts";
@@ -176,5 +178,41 @@ describe("expirations", () => {
 
     expect(strikesAsked(world, "2014-12-20T20:00:00Z", "2014-12-20T20:59:00Z")).toEqual([110, 120]);
     expect(strikesAsked(world, "2014-12-20T21:00:00Z", "2014-12-21T03:00:00Z")).toEqual([120]);
+  });
+
+  test("on a half day contracts are asked until its close, at whatever hours the job polls", async () => {
+    const world = startWorld({
+      start: "2026-11-27T16:00:00Z",
+      jobs: [
+        jobOf({
+          name: "chain",
+          schedule: "*/30 * * * *",
+          chains: [
+            chain({ expirations: ["2026-11-27"], strikes: ["110"] }),
+            chain({ expirations: ["2026-12-18"], strikes: ["120"] }),
+          ],
+        }),
+      ],
+    });
+
+    await world.until("2026-11-27T21:00:00Z");
+
+    expect(strikesAsked(world, "2026-11-27T17:30:00Z", "2026-11-27T18:00:00Z")).toEqual([110, 120]);
+    expect(strikesAsked(world, "2026-11-27T18:00:00Z", "2026-11-27T21:00:00Z")).toEqual([120]);
+  });
+
+  test("the plan of a half day counts contracts that expire on it until its close", () => {
+    const nyse = createCalendar();
+    const job = jobOf({
+      ...{ name: "chain", schedule: "30 12,13 * * *" },
+      chains: [chain({ expirations: ["2026-11-27", "2026-12-18"], strikes: ["110"] })],
+    });
+
+    const due = dueOn(job, "2026-11-27", { calendar: nyse, chains: new ChainBook(nyse, () => undefined) });
+
+    expect(due.map(({ slotAt, contracts }) => [slotAt.slice(11, 16), contracts.length])).toEqual([
+      ["17:30", 2],
+      ["18:30", 1],
+    ]);
   });
 });

@@ -6,6 +6,7 @@ import { alwaysOpen, createCalendar } from "../../src/market/calendar/tradingCal
 import { security } from "../../src/market/instrument.ts";
 import type { ReadItem } from "../../src/quotes-api/readDocument.ts";
 import { unknownQuote } from "../../src/serve/source.ts";
+import { SLOT_ENDS } from "../support/slotEnds.ts";
 import { contractsOf, symbolsNamed } from "./due.ts";
 import {
   addsUp,
@@ -153,6 +154,66 @@ describe("a slot that is over", () => {
     );
     expect(addsUp(entries)).toBe(true);
     expect(world.collector.status().queued).toBeLessThanOrEqual(25);
+  });
+
+  test.each(SLOT_ENDS)(
+    "takes what is asked for before its end, and nothing from its end on: $name",
+    async (slot) => {
+      const jobs = [jobOf({ ...slot, name: "list", symbols: ["GE"] })];
+      const endMs = Date.parse(slot.endsAt);
+      const storedFor = async (startMs: number): Promise<boolean> => {
+        const start = new Date(startMs).toISOString();
+        const world = startWorld({ start, jobs, calendar: createCalendar() });
+        await world.until(startMs + 500);
+        const entry = entriesOf(world.notes).find(
+          ({ slotAt }) => Date.parse(slotAt) === Date.parse(slot.slotAt),
+        );
+        await world.end(0);
+        return entry?.misses.length === 0;
+      };
+
+      expect([await storedFor(endMs - 1), await storedFor(endMs)]).toEqual([true, false]);
+    },
+  );
+
+  test("of a slot that began before the program, what no longer fits in is down, and the next one is whole", async () => {
+    const jobs = [jobOf({ name: "options", options: contractsOf(50) })];
+    const world = startWorld({ start: "2026-11-20T14:30:46Z", jobs });
+
+    await world.until("2026-11-20T14:31:59Z");
+
+    const [first, next] = entriesOf(world.notes);
+    expect(first).toMatchObject({ slotAt: "2026-11-20T14:30:00.000000Z" });
+    expect(Object.keys(reasonsOf(first))).toEqual(["down"]);
+    expect(first?.misses.length).toBeLessThan(25);
+    expect(next).toMatchObject({ slotAt: "2026-11-20T14:31:00.000000Z", misses: [] });
+    expect(addsUp(entriesOf(world.notes))).toBe(true);
+  });
+
+  test("what no longer fits in after the machine slept through most of the slot is down", async () => {
+    const jobs = [jobOf({ name: "options", options: contractsOf(50) })];
+    const world = startWorld({ start: START, jobs });
+    await world.until("2026-11-20T14:30:05Z");
+
+    world.sleepMachine(45_000);
+    await world.until("2026-11-20T14:31:05Z");
+    world.sleepMachine(3 * 60_000 + 45_000);
+    await world.until("2026-11-20T14:36:59Z");
+
+    const reasons = ["14:30", "14:34", "14:35"].map((time) => reasonsOf(entryAt(world.notes, time)));
+    expect(reasons).toEqual([{ down: expect.any(Number) }, { down: expect.any(Number) }, {}]);
+  });
+
+  test("what does not fit into a slot that lost less than a sixtieth of its time is missed for the budget", async () => {
+    const jobs = [jobOf({ name: "options", schedule: "*/5 * * * *", options: contractsOf(60) })];
+    const world = startWorld({
+      ...{ start: "2026-11-20T14:30:03Z", jobs },
+      governor: { limit: 10, windowMs: 60_000 },
+    });
+
+    await world.until("2026-11-20T14:35:30Z");
+
+    expect(Object.keys(reasonsOf(entryAt(world.notes, "14:30")))).toEqual(["budget"]);
   });
 
   test("what the calls before it held up is missed as overrun, and calls under way may still end as stored", async () => {

@@ -351,3 +351,25 @@ test("accounts move and agreements change at any moment of a slot: due = stored 
     },
   );
 }, 120_000);
+
+test("of an account that comes in the midst of a slot, what no longer fits in is down; of one that was there, budget", async () => {
+  const called = new Set(["main"]);
+  const shares = new Shares(["main", "second"].map(sharer), (name) => called.has(name));
+  const jobs = [jobOf({ name: "contracts", options: contractsOf(200) })];
+  const world = startWorld({ start: START, jobs, accounts: [...called], shares });
+
+  await world.until("2026-11-20T14:30:40Z");
+  called.add("second");
+  await world.collector.take(world.account("second"), () => Promise.resolve(new Set()));
+  await world.until("2026-11-20T14:31:10Z");
+
+  const entries = entriesOf(world.notes).filter(({ slotAt }) => slotAt.slice(11, 16) === "14:30");
+  const reasons = entries.map(({ account, misses }) => [
+    account,
+    ...new Set(misses.map(([, reason]) => reason)),
+  ]);
+  expect(reasons.sort()).toEqual([
+    ["main", "budget"],
+    ["second", "down"],
+  ]);
+});

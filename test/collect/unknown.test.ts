@@ -74,6 +74,25 @@ describe("a symbol that is unknown", () => {
     ).toBe(true);
   });
 
+  test("is told of once a day, though each slot counts it as missed", async () => {
+    const world = startWorld({
+      start: START,
+      jobs: [jobOf({ name: "list", schedule: "*/10 * * * *", symbols: ["GE", "XYZZY", "ABCDE"] })],
+      respond: ({ planned }) => quotesFor(planned, { unknown: ["XYZZY", "ABCDE"] }),
+    });
+
+    await world.until("2026-11-20T20:59:30Z");
+    const told = (): string[] =>
+      world.logged.map(({ message }) => message).filter((text) => /know/.test(text));
+    const onFirstDay = told();
+    await world.until("2026-11-22T20:59:30Z");
+
+    const words = /^the service does not know XYZZY, ABCDE: correct the job files/;
+    expect(onFirstDay).toEqual([expect.stringMatching(words)]);
+    expect(told()).toHaveLength(3);
+    expect(entriesOf(world.notes).every((entry) => reasonsOf(entry).unknown_symbol === 2)).toBe(true);
+  });
+
   test("is asked once a day in the end, at the day's first slot", async () => {
     const world = startWorld({
       start: START,
@@ -151,6 +170,9 @@ describe("a symbol that makes a whole call fail", () => {
     expect(callsIn(world, 1).map(({ names }) => names.length)).toEqual([99]);
     expect(callsIn(world, 2).map(({ names }) => names.length)).toEqual([1, 99]);
     expect(minutesOf(world, "S37").filter((minute) => minute > 0)).toEqual([2, 5, 10]);
+    expect(
+      world.logged.filter(({ message }) => message.startsWith("S37 makes a whole call fail")),
+    ).toHaveLength(1);
     expect(entriesOf(world.notes).map(reasonsOf)).toEqual(Array(11).fill({ refused: 1 }));
   });
 

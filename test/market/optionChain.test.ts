@@ -22,11 +22,26 @@ describe("expirations", () => {
     ]);
   });
 
-  test("on its own date a contract is over from 16:00 New York time on", () => {
-    expect(contractDate(new Date("2026-12-18T20:59:59.999Z"))).toBe("2026-12-18");
-    expect(contractDate(new Date("2026-12-18T21:00:00.000Z"))).toBe("2026-12-19");
-    expect(contractDate(new Date("2026-12-19T04:59:59.999Z"))).toBe("2026-12-19");
-    expect(contractDate(new Date("2026-12-19T05:00:00.000Z"))).toBe("2026-12-19");
+  test.each([
+    ["at 16:00 on an ordinary day", "2026-12-18", "2026-12-18T21:00:00.000Z"],
+    ["at 13:00 on a half day", "2026-11-27", "2026-11-27T18:00:00.000Z"],
+    ["when the session ended for trouble", "2005-06-01", "2005-06-01T19:56:00.000Z"],
+    ["at 16:00 on a Saturday", "2014-12-20", "2014-12-20T21:00:00.000Z"],
+    ["at 16:00 before the calendar begins", "1989-12-15", "1989-12-15T21:00:00.000Z"],
+  ])("on its own date a contract is over at the close, in New York: %s", (_, date, closesAt) => {
+    const after = new Date(Date.parse(date) + 86_400_000).toISOString().slice(0, 10);
+
+    expect(contractDate(new Date(Date.parse(closesAt) - 1), nyse)).toBe(date);
+    expect(contractDate(new Date(closesAt), nyse)).toBe(after);
+    expect(contractDate(new Date(`${after}T04:00:00.000Z`), nyse)).toBe(after);
+    expect(contractDate(new Date(`${after}T05:00:00.000Z`), nyse)).toBe(after);
+  });
+
+  test("on its own date a contract is over at the close that the operator's calendar says", () => {
+    const mine = createCalendar([{ date: "2026-12-18", kind: "early", close: "14:15" }]);
+
+    expect(contractDate(new Date("2026-12-18T19:14:59.999Z"), mine)).toBe("2026-12-18");
+    expect(contractDate(new Date("2026-12-18T19:15:00.000Z"), mine)).toBe("2026-12-19");
   });
 
   test("an expiration today is still the next one", () => {

@@ -104,6 +104,22 @@ describe("a job file", () => {
     expect(symbolsTaken()).toEqual([["IBM"]]);
   });
 
+  test("whose schedule is never due is said once, and the other files are in force", async () => {
+    write("list.yaml", GE_JOB);
+    await follow();
+
+    write("never.yaml", GE_JOB.replace("list", "never").replace("* * * * *", "0 3 * * *"));
+    await look();
+    write("list.yaml", GE_JOB.replace("GE", "IBM"));
+    await look();
+
+    expect(symbolsTaken()).toEqual([["IBM"]]);
+    expect(said).toEqual([
+      expect.stringMatching(/never due[^]*never\.yaml:2/),
+      expect.stringContaining("in force from the next slot on"),
+    ]);
+  });
+
   test("that was broken and is as before again is said to be right", async () => {
     write("list.yaml", GE_JOB);
     await follow();

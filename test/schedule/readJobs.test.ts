@@ -484,6 +484,63 @@ describe("a directory of job files", () => {
   });
 });
 
+describe("a schedule that never meets its session", () => {
+  const job = (schedule: string, options = ""): string =>
+    `name: a\nschedule: "${schedule}"\n${options}symbols: [AAPL]\n`;
+  const regular = "session regular (09:30 to before 16:00 in New York on trading days)";
+
+  test.each([
+    ["the close itself", "0 16 * * MON-FRI", "", regular, "post or always"],
+    ["a time at night", "0 3 * * *", "", regular, "always"],
+    ["a weekday without a session", "0 10 * * SAT", "", regular, "always"],
+    ["a holiday of each year", "0 10 19 6 *", "", regular, "always"],
+    ["an hour of another zone", "30 6 * * *", "timezone: Asia/Tokyo\n", regular, "post or always"],
+    ["noon before the market opens", "0 12 * * *", "session: pre\n", "session pre", "regular or always"],
+  ])(
+    "is refused with its line, its session and what to do: %s",
+    async (_name, cron, options, told, remedy) => {
+      const [problem, ...more] = await problemsOf(job(cron, options));
+
+      expect(problem).toContain(`2: schedule is "${cron}" (`);
+      expect(problem).toContain(`which is never due in ${told}`);
+      expect(problem).toMatch(new RegExp(`expected another time or day, or session: ${remedy}$`));
+      expect(more).toEqual([]);
+    },
+  );
+
+  test.each([
+    ["a leap day that is a Monday", "0 10 29 2 MON", ""],
+    ["a time that is after the close on half days alone", "30 14 24 12 *", "session: post\n"],
+    ["the second before the close", "59 59 15 * * MON-FRI", ""],
+    ["a night in New York that is day elsewhere", "0 0 * * *", "timezone: Asia/Tokyo\n"],
+    ["a holiday, around the clock", "0 10 25 12 *", "session: always\n"],
+  ])("is not one that is due seldom: %s", async (_name, cron, options) => {
+    expect(await problemsOf(job(cron, options))).toEqual([]);
+  });
+
+  test("is right where the operator's calendar has a session then", async () => {
+    const calendar = "overrides:\n  - { date: 2027-08-14, kind: regular }\n";
+
+    const { jobs, problems } = await read({ "a.yaml": job("0 10 * * SAT"), "calendar.yaml": calendar });
+
+    expect(problems).toEqual([]);
+    expect(jobs).toHaveLength(1);
+  });
+
+  test("holds up no other job; alone it is refused by whoever needs jobs", async () => {
+    const other = job("* * * * *").replace("name: a", "name: b");
+    const [alone, beside] = [{ "a.yaml": job("0 3 * * *") }, { "a.yaml": job("0 3 * * *"), "b.yaml": other }];
+
+    const { jobs } = await requireJobs(jobsDir(beside), loadConfig({}, tempDir()));
+
+    expect(jobs.map(({ name }) => name)).toEqual(["b"]);
+    await expect(requireJobs(jobsDir(alone), loadConfig({}, tempDir()))).rejects.toMatchObject({
+      code: "JOBS_INVALID",
+      message: expect.stringContaining("never due"),
+    });
+  });
+});
+
 describe("a file of symbols", () => {
   const JOB = `${HEAD}symbolsFile: ./list.txt\n`;
 

@@ -11,6 +11,7 @@ import {
 } from "../../src/schedule/slots.ts";
 import { alwaysOpen, createCalendar, type WantedSession } from "../../src/market/calendar/tradingCalendar.ts";
 import { jobOf } from "../collect/jobOf.ts";
+import { SLOT_ENDS } from "../support/slotEnds.ts";
 
 const nyse = createCalendar();
 
@@ -362,24 +363,37 @@ describe("a slot lasts", () => {
     expect(end(jobSchedule("*/30 * * * *", session), slot)).toBe(expected);
   });
 
-  test("until the next one where the market never closes", () => {
+  test.each(SLOT_ENDS)(
+    "in the exchange's calendar, where slots are apart by $name, until $endsAt",
+    (slot) => {
+      const { deadlineMs } = jobSchedule(slot.schedule, slot.session).endOf(new Date(slot.slotAt));
+
+      expect(new Date(deadlineMs)).toEqual(new Date(slot.endsAt));
+    },
+  );
+
+  test("until midnight in New York where the market never closes, as its days begin then", () => {
     expect(end(jobSchedule("0 12 * * *", "regular", alwaysOpen), "2026-01-15T17:00:00Z")).toBe(
-      "2026-01-16T17:00",
+      "2026-01-16T05:00",
     );
   });
 
-  test("until the next one when its session was over, or the market is closed on its day by now", () => {
+  test("until the next trading day when its session was over, and for a day where the market is closed by now", () => {
     const regular = jobSchedule("*/30 * * * *", "regular");
 
-    expect(end(regular, "2026-01-15T21:00:00Z")).toBe("2026-01-16T14:30");
-    expect(end(regular, "2026-01-17T15:00:00Z")).toBe("2026-01-20T14:30");
+    expect(end(regular, "2026-01-15T21:00:00Z")).toBe("2026-01-16T09:00");
+    expect(end(regular, "2026-01-17T15:00:00Z")).toBe("2026-01-18T15:00");
   });
 
-  test("for ever when no other one comes", () => {
-    expect(jobSchedule("0 12 29 2 *", "always").endOf(new Date("2024-02-29T17:00:00Z"))).toEqual({
-      deadlineMs: Infinity,
-      closes: false,
-    });
+  test("as long beside another slot of the same weekend", () => {
+    const weekend = jobSchedule("0 12 * * SAT,SUN", "always");
+
+    expect(end(weekend, "2026-01-17T17:00:00Z")).toBe("2026-01-18T17:00");
+    expect(end(weekend, "2026-01-18T17:00:00Z")).toBe("2026-01-19T17:00");
+  });
+
+  test("before the calendar begins, as long", () => {
+    expect(end(jobSchedule("0 12 * * *", "always"), "1970-01-01T17:00:00Z")).toBe("1970-01-02T17:00");
   });
 });
 
@@ -394,10 +408,12 @@ describe("the slot that lasts", () => {
     expect(current(often, "2026-01-15T12:10:00Z")).toBe("2026-01-15T12:10");
   });
 
-  test("is found however long ago it came, up to 400 days", () => {
-    expect(current(jobSchedule("0 10 * * *", "always"), "2026-01-16T14:00:00Z")).toBe("2026-01-15T15:00");
-    expect(current(jobSchedule("0 12 * * MON", "always"), "2026-01-18T17:00:00Z")).toBe("2026-01-12T17:00");
-    expect(current(jobSchedule("0 0 1 1 *", "always"), "2026-11-20T17:00:00Z")).toBe("2026-01-01T05:00");
+  test("is found as long as it lasts, and is none of another trading day", () => {
+    expect(current(jobSchedule("0 10 * * *", "always"), "2026-01-16T08:59:59Z")).toBe("2026-01-15T15:00");
+    expect(current(jobSchedule("0 10 * * *", "always"), "2026-01-16T09:00:00Z")).toBe(null);
+    expect(current(jobSchedule("0 12 * * SAT", "always"), "2026-01-18T16:59:59Z")).toBe("2026-01-17T17:00");
+    expect(current(jobSchedule("0 12 * * SAT", "always"), "2026-01-18T17:00:00Z")).toBeNull();
+    expect(current(jobSchedule("0 0 1 1 *", "always"), "2026-04-01T17:00:00Z")).toBeNull();
     expect(current(jobSchedule("0 12 29 2 *", "always"), "2026-11-20T17:00:00Z")).toBeNull();
   });
 

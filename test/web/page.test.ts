@@ -28,6 +28,8 @@ import {
   signed,
 } from "../../src/web/app/lib/format.ts";
 import { withGaps } from "../../src/web/app/lib/chartGaps.ts";
+import { missColumns } from "../../src/web/app/lib/healthColumns.ts";
+import type { HealthView } from "../../src/web/api/operatorTypes.ts";
 import { reasonOf } from "../../src/web/app/lib/reasons.ts";
 import { problemOf } from "../../src/web/live.ts";
 import { marketAt } from "../../src/web/now.ts";
@@ -306,6 +308,37 @@ describe("problems", () => {
 
   test("reasons that the ledger may give some day are shown as they are", () => {
     expect(reasonOf("sunspots").title).toBe("sunspots");
+  });
+});
+
+describe("the picture of misses", () => {
+  const view = (misses: HealthView["misses"]): HealthView => ({
+    ...{ from: "2026-11-20T14:00:00Z", to: "2026-11-20T17:00:00Z", step: "hour", source: "account" },
+    ...{ sources: ["account"], calls: [], due: [], lateness: [], takeOvers: [], misses },
+  });
+  const missed = (time: string, reason: string, count: number): HealthView["misses"][number] => ({
+    ...{ at: `2026-11-20T${time}:00.000Z`, reason, missed: count },
+  });
+
+  test("is not drowned by unknown symbols: they are told, counted in the legend, and not drawn", () => {
+    const { columns, tones, undrawn } = missColumns(
+      view([
+        missed("14:00", "unknown_symbol", 60),
+        missed("14:00", "transport", 2),
+        missed("15:00", "unknown_symbol", 60),
+      ]),
+    );
+
+    expect(columns.map(({ parts }) => parts.map(({ tone, value }) => `${value} ${tone}`))).toEqual([
+      ["2 transport"],
+      [],
+    ]);
+    expect(columns.map(({ title }) => title.replace(/.*: /, ""))).toEqual([
+      "60 unknown symbol, 2 no answer",
+      "60 unknown symbol",
+    ]);
+    expect(tones.map(({ name, text }) => `${text} ${name}`)).toEqual(["120 unknown symbol", "2 no answer"]);
+    expect(undrawn).toBe(120);
   });
 });
 

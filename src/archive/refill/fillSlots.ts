@@ -3,12 +3,30 @@ import type pg from "pg";
 import { fills } from "../backfillSchema.ts";
 import { INSTRUMENT_NAME } from "../instruments.ts";
 import { markLate } from "../lateDays.ts";
+import { LATEST_ANSWER_MS } from "../ledgerRows.ts";
 import { misses, type slots } from "../schema.ts";
 import { columnList } from "../tableRows.ts";
 import { isOnCitus } from "../tiers/citus.ts";
 import { type Wanted, withNear } from "../tiers/near.ts";
 import type { Instant } from "../../clock.ts";
 import { inTransaction } from "../transaction.ts";
+
+/** A slot with misses, and the ones of its job beside it in the ledger; epoch ms UTC. */
+type MissedSlot = {
+  job: string;
+  simulated: boolean;
+  slotMs: number;
+  previousMs: number | null;
+  nextMs: number | null;
+};
+
+/** What the job files say of the slots that are to be filled. */
+export type Polled = {
+  /** Jobs that ask for delayed quotes: theirs alone are filled by delayed ones. */
+  delayedJobs: readonly string[];
+  /** When a slot was over, epoch ms UTC: at most a day after it began. */
+  endOf: (slot: MissedSlot) => number;
+};
 
 /** What to look at. */
 type FillOptions = {
@@ -17,44 +35,40 @@ type FillOptions = {
   to: Instant | null;
   /** What brought the quotes. */
   by: "journal" | "xml" | "csv" | "parquet" | "sweep" | "gaps";
-  /** Jobs that ask for delayed quotes: theirs alone are filled by delayed ones. */
-  delayedJobs: readonly string[];
+  polled: Polled;
   now: Instant;
 };
 
-/**
- * Assumed: a slot that has no neighbour in the ledger lasts this long. Otherwise it lasts as long as the shorter of the
- * times to the slots of its job beside it, and a day at most.
- */
-export const LONE_SLOT = "1 minute";
-
-/**
- * The shares of a day's slots with misses, and how long each slot lasts. Its neighbours are looked up in the key of
- * `slots`, whichever account's shares they are.
- */
-const OPEN_SLOTS = `
-  select g.job, g.slot_at, g.source_id, g.account_id, s.due_set_id,
-         g.slot_at + least(interval '1 day', coalesce(least(
-           (select n.slot_at from slots n
-            where n.job = g.job and n.source_id = g.source_id and n.slot_at > g.slot_at order by n.slot_at limit 1)
-             - g.slot_at,
-           g.slot_at - (select p.slot_at from slots p
-            where p.job = g.job and p.source_id = g.source_id and p.slot_at < g.slot_at order by p.slot_at desc limit 1)
-         ), interval '${LONE_SLOT}')) as ends_at
+/** The shares of a day's slots with misses; the slots beside them, whichever account's shares those are. */
+const MISSED_SLOTS = `
+  select g.job, g.slot_at::text, g.source_id, g.account_id, o.kind = 'simulated' as simulated,
+         extract(epoch from g.slot_at) * 1000 as slot_ms,
+         (select extract(epoch from max(p.slot_at)) * 1000 from slots p
+          where p.job = g.job and p.source_id = g.source_id and p.slot_at < g.slot_at) as previous_ms,
+         (select extract(epoch from min(n.slot_at)) * 1000 from slots n
+          where n.job = g.job and n.source_id = g.source_id and n.slot_at > g.slot_at) as next_ms
   from (
     select distinct job, slot_at, source_id, account_id from misses
-    where slot_at >= greatest($1::timestamptz, $4::timestamptz) and slot_at < least($2::timestamptz, $5::timestamptz)
+    where slot_at >= greatest($1::timestamptz, $3::timestamptz) and slot_at < least($2::timestamptz, $4::timestamptz)
   ) g
-  join slots s
-    on s.job = g.job and s.slot_at = g.slot_at and s.source_id = g.source_id and s.account_id = g.account_id`;
+  join sources o on o.id = g.source_id`;
+
+/** When a quote was asked for; one that nobody asked for has its own time. */
+const ASKED_AT = `coalesce((select min(r.requested_at) from responses r
+  where r.observed_at = q.observed_at and r.source_id = q.source_id), q.observed_at)`;
 
 /**
- * The quotes that fill a miss: the first of its instrument within the slot, from its own source, whichever account asked,
- * or from an import for an account's slot. A simulated slot is filled by simulated quotes alone. The star stands for all
- * that was due.
+ * The quotes that fill a miss: the first of its instrument that was asked for within the slot, from its own source, whichever
+ * account asked, or from an import for an account's slot. A simulated slot is filled by simulated quotes alone. The star
+ * stands for all that was due.
  */
 const FOUND = `
-  with open as materialized (${OPEN_SLOTS}), wanted as (
+  with open as materialized (
+    select o.*, s.due_set_id
+    from unnest($1::text[], $2::timestamptz[], $3::smallint[], $4::smallint[], $5::timestamptz[])
+      as o (job, slot_at, source_id, account_id, ends_at)
+    join slots s using (job, slot_at, source_id, account_id)
+  ), wanted as (
     select o.job, o.slot_at, o.source_id, o.account_id, o.ends_at, name, m.reason, m.instrument = '*' as starred
     from open o
     join misses m using (job, slot_at, source_id, account_id)
@@ -66,16 +80,18 @@ const FOUND = `
     where i.symbol in (select split_part(name, ':', 1) from wanted)
   )
   select w.job, w.slot_at, w.source_id, w.name, w.reason, w.starred, f.observed_at, f.fill_source_id,
-         $6, $7::timestamptz, w.account_id
+         $7, $8::timestamptz, w.account_id
   from wanted w
   cross join lateral (
     select q.observed_at, q.source_id as fill_source_id
     from named n
-    join quotes q on q.instrument_id = n.id and q.observed_at >= w.slot_at and q.observed_at < w.ends_at
+    join quotes q on q.instrument_id = n.id and q.observed_at >= w.slot_at
+      and q.observed_at < w.ends_at + interval '${LATEST_ANSWER_MS} ms'
     join sources s on s.id = q.source_id
     where n.name = w.name
       and (q.source_id = w.source_id or (s.kind = 'import' and w.source_id = 1))
-      and (not q.delayed or w.job = any ($3::text[]))
+      and (not q.delayed or w.job = any ($6::text[]))
+      and ${ASKED_AT} >= w.slot_at and ${ASKED_AT} < w.ends_at
     order by q.source_id <> w.source_id, q.observed_at
     limit 1
   ) f`;
@@ -100,12 +116,18 @@ export async function fillSlots(pool: pg.Pool, options: FillOptions): Promise<nu
 async function fillDay(
   pool: pg.Pool,
   day: string,
-  { from, to, by, delayedJobs, now }: FillOptions,
+  { from, to, by, polled, now }: FillOptions,
 ): Promise<number> {
   return inTransaction(pool, async (client) => {
-    await beginFound(client);
     const dayEnds = new Date(Date.parse(day) + DAY_MS).toISOString();
-    const values = [day, dayEnds, delayedJobs, from, to, by, now];
+    const missed = await missedSlots(client, [day, dayEnds, from, to], polled);
+    if (missed.length === 0) return 0;
+    await beginFound(client);
+    const values = [
+      ...[missed.map(({ job }) => job), missed.map(({ slotAt }) => slotAt)],
+      ...[missed.map(({ sourceId }) => sourceId), missed.map(({ accountId }) => accountId)],
+      ...[missed.map(({ endsAt }) => endsAt), polled.delayedJobs, by, now],
+    ];
     const symbols = (await isOnCitus(client)) ? await missedSymbols(client, [day, dayEnds]) : [];
     const { rowCount } = await withNear(client, quotesNear(symbols, [day, dayEnds]), () =>
       client.query(`insert into found_fills ${FOUND}`, values),
@@ -122,6 +144,34 @@ async function fillDay(
     }
     return rowCount ?? 0;
   });
+}
+
+/** The shares of slots with misses between two times, and when each was over. */
+async function missedSlots(
+  client: pg.ClientBase,
+  span: [from: string, to: string, notBefore: Instant | null, before: Instant | null],
+  { endOf }: Polled,
+): Promise<{ job: string; slotAt: string; sourceId: number; accountId: number; endsAt: string }[]> {
+  const { rows } = await client.query<{
+    job: string;
+    slot_at: string;
+    source_id: number;
+    account_id: number;
+    simulated: boolean;
+    slot_ms: string;
+    previous_ms: string | null;
+    next_ms: string | null;
+  }>(MISSED_SLOTS, span);
+  const ms = (text: string | null): number | null => (text === null ? null : Number(text));
+  return rows.map(({ job, simulated, ...row }) => ({
+    ...{ job, slotAt: row.slot_at, sourceId: row.source_id, accountId: row.account_id },
+    endsAt: new Date(
+      endOf({
+        ...{ job, simulated, slotMs: Number(row.slot_ms) },
+        ...{ previousMs: ms(row.previous_ms), nextMs: ms(row.next_ms) },
+      }),
+    ).toISOString(),
+  }));
 }
 
 const DAY_MS = 86_400_000;

@@ -4,11 +4,14 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import type pg from "pg";
 import { currentVersion, migrate } from "../../archive/migrations.ts";
+import type { Polled } from "../../archive/refill/fillSlots.ts";
 import { TempCopies } from "../../archive/tempCopies.ts";
 import { instantFromDate } from "../../clock.ts";
 import type { Config } from "../../config/loadEnvironment.ts";
 import type { Edges } from "../../run/edges.ts";
 import { archiveExists, withArchive } from "../../run/archive.ts";
+import { createCalendar } from "../../market/calendar/tradingCalendar.ts";
+import { pastSlotEnds } from "../../schedule/pastSlots.ts";
 import { readJobs } from "../../schedule/readJobs.ts";
 
 /** Runs `work` with the archive, migrated. */
@@ -60,8 +63,11 @@ async function passing(config: Config): Promise<Config> {
   return { ...config, dataDir: join(dir, "data") };
 }
 
-/** Their names; none where there are no job files, as on a machine that only keeps an archive. */
-export async function delayedJobs(config: Config): Promise<string[]> {
-  const { jobs } = await readJobs(config.jobsDir).catch(() => ({ jobs: [] }));
-  return jobs.filter(({ delayed }) => delayed).map(({ name }) => name);
+/** What the job files say of the slots that are filled; nothing where there are none, as on a machine that keeps an archive. */
+export async function polledJobs(config: Config): Promise<Polled> {
+  const { jobs, calendar } = await readJobs(config.jobsDir).catch(() => ({ jobs: [], calendar: [] }));
+  return {
+    delayedJobs: jobs.filter(({ delayed }) => delayed).map(({ name }) => name),
+    endOf: pastSlotEnds(jobs, createCalendar(calendar)),
+  };
 }

@@ -21,7 +21,7 @@ import { exchangeDate } from "../../market/calendar/dates.ts";
 import type { Edges } from "../../run/edges.ts";
 import { journalDir } from "../../run/stations.ts";
 import { table, thousands } from "../terminal/table.ts";
-import { delayedJobs, withMigrated, withTrial } from "./archives.ts";
+import { polledJobs, withMigrated, withTrial } from "./archives.ts";
 import { type Backfilling, backfilling } from "./display.ts";
 import { type CommonRequest, deadLetterLines, deadLettersJson } from "./report.ts";
 
@@ -107,7 +107,7 @@ async function fillGaps(
   // A slot may be filled by any quote that is there by then, not by the journal's own alone.
   await target.tempCopies?.takeQuotesAroundMisses();
   const now = instantFromDate(clock.now());
-  const filled = await fillSlots(pool, { from, to, by: "gaps", now, delayedJobs: await delayedJobs(config) });
+  const filled = await fillSlots(pool, { from, to, by: "gaps", now, polled: await polledJobs(config) });
   const derived = await deriveCloses(pool, { ...datesOf({ from, to }), now });
   return { holes, stored, deadLetters, filled, derived, left: await listHoles(pool, { from, to }) };
 }

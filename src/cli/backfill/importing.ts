@@ -16,7 +16,7 @@ import type { Config } from "../../config/loadEnvironment.ts";
 import { type Instant, instantFromDate, instantOf, microsOf } from "../../clock.ts";
 import { openJournal } from "../../journal/writer.ts";
 import { journalDir } from "../../run/stations.ts";
-import { delayedJobs, type Tried, withMigrated, withTrial } from "./archives.ts";
+import { polledJobs, type Tried, withMigrated, withTrial } from "./archives.ts";
 import type { Backfilling } from "./display.ts";
 
 /** An import that was asked for. */
@@ -83,7 +83,7 @@ async function fill(
   pool: pg.Pool,
   range: { from: Instant | null; to: Instant | null; by: "xml" | "csv" | "parquet"; now: Instant },
 ): Promise<number> {
-  return fillSlots(pool, { ...range, delayedJobs: await delayedJobs(config) });
+  return fillSlots(pool, { ...range, polled: await polledJobs(config) });
 }
 
 /** From the first to the last quote. */

@@ -23,7 +23,7 @@ import type { Config } from "../../config/loadEnvironment.ts";
 import type { SegmentInfo } from "../../journal/segments.ts";
 import { journalDir } from "../../run/stations.ts";
 import type { Edges } from "../../run/edges.ts";
-import { delayedJobs, withMigrated, withTrial } from "./archives.ts";
+import { polledJobs, withMigrated, withTrial } from "./archives.ts";
 import { type Backfilling, backfilling } from "./display.ts";
 import { type CommonRequest, type Finished, printReport } from "./report.ts";
 
@@ -96,7 +96,7 @@ async function runReplay(backfill: Backfilling, pool: pg.Pool, chosen: Chosen): 
     await replay(options);
     // An archive that was empty is restored as it was; the misses of its ledger were misses then.
     if (!run.beganEmpty && run.report.stored > 0) {
-      const filling = { from, to, now: now(), delayedJobs: await delayedJobs(config) };
+      const filling = { from, to, now: now(), polled: await polledJobs(config) };
       const filled = await fillSlots(pool, { ...filling, by: "journal" });
       run.report = { ...run.report, filled: run.report.filled + filled };
     }
@@ -139,7 +139,7 @@ async function tryReplay(
   options: TrialOptions,
 ): Promise<BackfillReport> {
   const { from, to } = options.range;
-  const filling = { now: instantFromDate(clock.now()), delayedJobs: await delayedJobs(config) };
+  const filling = { now: instantFromDate(clock.now()), polled: await polledJobs(config) };
   // An archive that has no slot is restored as it was, misses included.
   const beganEmpty = !(await tempCopies.hasSlots());
   const batches = allBatches({ ...options, positions: new Map() });

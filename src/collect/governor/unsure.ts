@@ -100,6 +100,11 @@ export function withHearing(state: GovernorState, atMs: number): GovernorState {
   return isQuiet ? { ...state, quietSinceMs: null } : state;
 }
 
+/** Whether calls are held back because another collector may call the account, not because the budget is used up. */
+export function isHeldForOthers({ unsure, quietSinceMs }: GovernorState): boolean {
+  return unsure?.mayCall === false || quietSinceMs !== null;
+}
+
 function isCautious({ unsure, quietSinceMs }: GovernorState): boolean {
   return unsure !== null || quietSinceMs !== null;
 }

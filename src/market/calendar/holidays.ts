@@ -35,6 +35,9 @@ const RULES: readonly HolidayRule[] = [
   { name: "Christmas Day", on: fixed(12, 25) },
 ];
 
+/** The first year in which all of these rules hold. */
+export const RULES_SINCE = Math.max(...RULES.map(({ since = 0 }) => since));
+
 /** Thanksgiving Day: the fourth Thursday of November. */
 function thanksgiving(year: number): Temporal.PlainDate {
   return nthWeekday({ year, month: 11 }, DAY.thursday, 4);

@@ -27,7 +27,7 @@ const PRE_MARKET_START = "04:00";
 
 /** The regular session, New York time (NYSE, since 1985-09-30). */
 const REGULAR_OPEN = "09:30";
-const REGULAR_CLOSE = "16:00";
+export const REGULAR_CLOSE = "16:00";
 
 /** What an override of kind `early` without a close means: the usual early close since 1993. */
 export const EARLY_CLOSE = "13:00";

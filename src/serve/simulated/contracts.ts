@@ -1,7 +1,7 @@
 /** Which option contracts the simulated market lists. */
 import { createCalendar } from "../../market/calendar/tradingCalendar.ts";
-import { exchangeInstant, isDateText } from "../../market/calendar/dates.ts";
-import { monthlyExpiration, nextExpirations } from "../../market/expirations.ts";
+import { isDateText } from "../../market/calendar/dates.ts";
+import { expiresAt, monthlyExpiration, nextExpirations } from "../../market/expirations.ts";
 import { plainStrike, type OptionContract } from "../../market/instrument.ts";
 import { remembered } from "../../remembered.ts";
 import { dayOfDate, sessionAt } from "./marketDay.ts";
@@ -10,7 +10,7 @@ import { dayOfDate, sessionAt } from "./marketDay.ts";
 export type ListedContract = OptionContract & {
   /** Epoch day of the first session in which it trades. */
   firstDay: number;
-  /** Epoch ms at which it expires: 16:00 in New York on its expiration date. */
+  /** Epoch ms at which it expires: at the close of the exchange's session on its expiration date. */
   expiresMs: number;
   strikePrice: number;
 };
@@ -39,7 +39,7 @@ const expirationOf = remembered(5_000, (date: string): Expiration | false => {
   const isJanuary = month === 1 && monthlyExpiration(year, 1, calendar) === date;
   return {
     firstDay: dayOfDate(date) - (isJanuary ? LISTED_DAYS.january : LISTED_DAYS.weekly),
-    expiresMs: exchangeInstant(date, "16:00").getTime(),
+    expiresMs: expiresAt(date, calendar).getTime(),
   };
 });
 

@@ -1,3 +1,5 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { loadAll } from "../../../src/archive/loader.ts";
 import { writeDocument } from "../../../src/quotes-api/writeDocument.ts";
@@ -7,6 +9,7 @@ import { contentOf } from "../../support/archive.ts";
 import { createTestClock } from "../../support/clock.ts";
 import { handOnDatabases } from "../../support/database.ts";
 import { answerRecord, appendAll, symbolsCall } from "../../support/journal.ts";
+import { SLOT_ENDS } from "../../support/slotEnds.ts";
 import { run } from "../../cli/edges.ts";
 import { type BackfillWorld, backfillWorld, equity } from "../world.ts";
 
@@ -151,6 +154,44 @@ test("--gaps reads the journal of the hours with holes, fills what it can, and a
     { stored: 1, missed: 1, fills: "MSFT was malformed by gaps from account" },
   ]);
 });
+
+test.each(SLOT_ENDS)(
+  "a slot is filled by what was asked for before its end, whenever it came, and by nothing after: $name",
+  async ({ schedule, session, slotAt, endsAt }) => {
+    const world = await backfillWorld();
+    const jobsDir = join(world.env["QUOTEKEEPER_DATA_DIR"] ?? "", "jobs");
+    mkdirSync(jobsDir, { recursive: true });
+    writeFileSync(
+      join(jobsDir, "list.yaml"),
+      `name: list\nschedule: "${schedule}"\nsession: ${session}\nsymbols: [AAPL, MSFT]\n`,
+    );
+    const instant = (ms: number): string => new Date(ms).toISOString().replace("Z", "000Z");
+    const asked = (symbol: string, askedMs: number) =>
+      answerRecord(
+        instant(askedMs + 5_000),
+        writeDocument({ id: "1", instruments: [equity(symbol, "1.00")] }),
+        {
+          ...{ request: symbolsCall(symbol), requestedAt: instant(askedMs) },
+        },
+      );
+    const due = ["AAPL", "MSFT"];
+    const misses = due.map((name): [string, MissReason] => [name, "down"]);
+    const entries = [{ job: "list", slotAt: instant(Date.parse(slotAt)), due, misses }];
+    await loaded(
+      world,
+      [
+        { kind: "note", at: instant(Date.parse(endsAt)), note: { type: "slots", entries } },
+        asked("AAPL", Date.parse(endsAt) - 1),
+        asked("MSFT", Date.parse(endsAt)),
+      ],
+      endsAt,
+    );
+
+    await run(["backfill", "--gaps"], world.env);
+
+    expect(await ledgerOf(world)).toMatchObject([{ due: 2, stored: 1, missed: 1, misses: "MSFT down" }]);
+  },
+);
 
 test("a long downtime's star becomes a row for each instrument that is still missing", async () => {
   const world = await backfillWorld();

@@ -22,8 +22,9 @@ function dispatch(
   {
     count,
     mayLeave = () => true,
+    deadlineMs = 600_000,
     ...options
-  }: Partial<DispatcherOptions> & { count: number; mayLeave?: () => boolean },
+  }: Partial<DispatcherOptions> & { count: number; mayLeave?: () => boolean; deadlineMs?: number },
 ) {
   const sent: number[] = [];
   const tried: number[] = [];
@@ -45,7 +46,11 @@ function dispatch(
     },
     ...options,
   });
-  const due = dueJob({ name: "job", contracts: contractsOf(count), deadlineMs: Date.parse(START) + 600_000 });
+  const due = dueJob({
+    name: "job",
+    contracts: contractsOf(count),
+    deadlineMs: Date.parse(START) + deadlineMs,
+  });
   for (const planned of planCalls([due], { batchSize: 100 })) dispatcher.add(planned);
   return { dispatcher, sent, tried, results };
 }
@@ -114,6 +119,25 @@ test("who begins without the database listens before it calls as it likes", asyn
   expect(dispatcher.budget).toMatchObject({ unsure: true, listening: false });
   await dispatcher.close(0);
 });
+
+test.each([
+  ["to listen first", { startsListening: true }],
+  ["to stop when unsure", { whenUnsure: "stop" as const }],
+])(
+  "what waits until its slot is over for one who is %s is down, and no failure of the budget",
+  async (_, options) => {
+    const time = startVirtualTime(START);
+    const { dispatcher, results } = dispatch(time, { count: 40, deadlineMs: 50_000, ...options });
+    dispatcher.beUnsure(true);
+
+    await time.pass(51_000);
+
+    const missed = results.flatMap((result) => (result.kind === "missed" ? [result.reason] : []));
+    expect(missed.length).toBeGreaterThan(30);
+    expect(new Set(missed)).toEqual(new Set(["down"]));
+    await dispatcher.close(0);
+  },
+);
 
 test("the heir of a dispatcher goes on counting where that one ended", async () => {
   const time = startVirtualTime(START);

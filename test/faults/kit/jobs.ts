@@ -33,8 +33,9 @@ export function writeJobs(
   { symbols, symbolsEverySeconds = 1, options, optionsEverySeconds = 1, slowSymbols }: Load,
   now: Date,
 ): DueJob[] {
+  const nyse = createCalendar();
   const expiration =
-    nextExpirations({ kind: "monthly", next: 3 }, contractDate(now), createCalendar()).at(-1) ?? "";
+    nextExpirations({ kind: "monthly", next: 3 }, contractDate(now, nyse), nyse).at(-1) ?? "";
   const strikes = Array.from({ length: options }, (_, n) => 100 + n);
   const jobs = [
     { name: "equities", seconds: symbolsEverySeconds, ...listOf(symbolsFrom(0, symbols)) },

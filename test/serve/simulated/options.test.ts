@@ -186,16 +186,22 @@ describe("through time", () => {
     );
   });
 
-  test("it is worth its intrinsic value just before it expires, and is unknown from 16:00 in New York on", () => {
-    const contract = { ...AT_THE_MONEY, underlying: "AAPL", strike: "30" };
-    const end = Date.parse("2026-03-13T16:00:00-04:00");
-    const { quote, underlyingQuote } = item(contract, end - 1);
+  test.each([
+    ["2026-03-13", "2026-03-13T16:00:00-04:00"],
+    ["2026-11-27", "2026-11-27T13:00:00-05:00"],
+  ])(
+    "it is worth its intrinsic value just before it expires, and is unknown from the close on: %s",
+    (expiration, close) => {
+      const contract = { ...AT_THE_MONEY, underlying: "AAPL", strike: "30", expiration };
+      const end = Date.parse(close);
+      const { quote, underlyingQuote } = item(contract, end - 1);
 
-    const intrinsic = Number(underlyingQuote?.last) - 30;
-    expect(Number(quote.bid)).toBeLessThanOrEqual(intrinsic);
-    expect(Number(quote.ask)).toBeGreaterThanOrEqual(intrinsic);
-    expect(market.quote(option(contract), new Date(end)).unknownSymbol).toBe(true);
-  });
+      const intrinsic = Number(underlyingQuote?.last) - 30;
+      expect(Number(quote.bid)).toBeLessThanOrEqual(intrinsic);
+      expect(Number(quote.ask)).toBeGreaterThanOrEqual(intrinsic);
+      expect(market.quote(option(contract), new Date(end)).unknownSymbol).toBe(true);
+    },
+  );
 });
 
 describe("which contracts are listed", () => {

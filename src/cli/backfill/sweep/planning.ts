@@ -33,11 +33,11 @@ export async function planOf(
   ask: SweepAsk,
   { delayed, begunAt, now }: Pick<SweepRequest, "delayed"> & { begunAt: Instant; now: Date },
 ): Promise<SweepPlan> {
-  const { calendar } = await readSchedule(config);
+  const calendar = createCalendar((await readSchedule(config)).calendar);
   return new SweepPlan(ask, delayed, {
-    begun: contractDate(dateOf(begunAt)),
-    today: contractDate(now),
-    calendar: createCalendar(calendar),
+    begun: contractDate(dateOf(begunAt), calendar),
+    today: contractDate(now, calendar),
+    calendar,
   });
 }
 

@@ -13,7 +13,8 @@ import { dateOf, type Instant, instantFromDate } from "../../../clock.ts";
 import type { Edges } from "../../../run/edges.ts";
 import { type Archive, openArchive } from "../../../run/archive.ts";
 import { journalDir } from "../../../run/stations.ts";
-import { delayedJobs } from "../archives.ts";
+import { LONGEST_SLOT_MS } from "../../../schedule/slotEnd.ts";
+import { polledJobs } from "../archives.ts";
 import type { Display } from "../display.ts";
 
 /** What the archive made of a sweep. */
@@ -127,15 +128,12 @@ function tellOf({ log, onDamage }: Display, address: string): { listeners: Liste
   };
 }
 
-/** A slot lasts so long at most, in ms: one that began before the sweep may take its quotes. */
-const LONGEST_SLOT_MS = 86_400_000;
-
-/** Marks the slots of the ledger that the sweep's quotes fill. @returns how many misses are filled now */
+/** Marks the slots of the ledger, also of those that began before the sweep, that the sweep's quotes fill. @returns how many misses are filled now */
 async function fillSwept(
   config: Config,
   pool: pg.Pool,
   { run, now }: { run: SweepRun; now: Instant },
 ): Promise<number> {
   const from = instantFromDate(new Date(dateOf(run.begunAt).getTime() - LONGEST_SLOT_MS));
-  return fillSlots(pool, { from, to: null, by: "sweep", now, delayedJobs: await delayedJobs(config) });
+  return fillSlots(pool, { from, to: null, by: "sweep", now, polled: await polledJobs(config) });
 }

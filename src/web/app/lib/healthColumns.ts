@@ -1,8 +1,16 @@
 /** The figures of Health as columns of its pictures. Pure. */
 import type { HealthView } from "../../api/operatorTypes.ts";
-import type { Column } from "../parts/columns.tsx";
 import { exchangeMoment, exchangeTime, grouped, shortDate, exchangeDateOf } from "./format.ts";
 import { reasonOf } from "./reasons.ts";
+
+/** One column; parts without a value are left out. */
+export type Column = {
+  /** ISO 8601; when it begins. */
+  at: string;
+  parts: { tone: string; value: number }[];
+  /** What is told of it. */
+  title: string;
+};
 
 /** Outcomes of answers, in the order of the columns' parts. */
 const OUTCOMES: readonly { outcome: string; name: string }[] = [
@@ -28,10 +36,23 @@ export function callColumns({ calls, step }: HealthView): { columns: Column[]; t
   return stacked(parts, { order: OUTCOMES.map(({ outcome }) => outcome), nameOf, step });
 }
 
-/** Misses by reason. */
-export function missColumns({ misses, step }: HealthView): { columns: Column[]; tones: Tones } {
+/**
+ * Misses by reason. Those of unknown symbols are told and not drawn: they come at each slot until somebody corrects a job
+ * file, and nothing else would be seen beside them.
+ */
+export function missColumns({ misses, step }: HealthView): {
+  columns: Column[];
+  tones: Tones;
+  undrawn: number;
+} {
   const parts = misses.map(({ at, reason, missed }) => ({ at, tone: reason, value: missed }));
-  return stacked(parts, { order: [], nameOf: (reason) => reasonOf(reason).title, step });
+  const { columns, tones } = stacked(parts, { order: [], nameOf: (reason) => reasonOf(reason).title, step });
+  const isDrawn = ({ tone }: { tone: string }): boolean => tone !== "unknown_symbol";
+  return {
+    columns: columns.map((column) => ({ ...column, parts: column.parts.filter(isDrawn) })),
+    tones,
+    undrawn: parts.reduce((sum, part) => (isDrawn(part) ? sum : sum + part.value), 0),
+  };
 }
 
 /** The most of each column first: the slowest twentieth stands on the median. */

@@ -26,7 +26,7 @@ const REASONS: Readonly<Record<string, Reason>> = {
   },
   unknown_symbol: {
     title: "unknown symbol",
-    text: "The service does not know the instrument. Mend its name in the job file; it is asked again more and more seldom.",
+    text: "The service does not know the instrument. Correct its name in the job file. It is retried less and less often, once a day in the end; each slot counts it as missed.",
     person: true,
   },
   absent_from_answer: {
@@ -51,7 +51,7 @@ const REASONS: Readonly<Record<string, Reason>> = {
   },
   down: {
     title: "not running",
-    text: "The collector was not running, was ended, or could not keep the answer. What was not polled is gone.",
+    text: "The collector was not running for a part of the slot, was ended, or could not keep the answer. What was not polled is gone.",
     person: false,
   },
 };

@@ -1,15 +1,7 @@
 /** Columns over time, each of several parts, for figures that the ledger and the answers add up to. */
 import { useState } from "preact/hooks";
 import { exchangeMoment } from "../lib/format.ts";
-
-/** One column; parts without a value are left out. */
-export type Column = {
-  /** ISO 8601; when it begins. */
-  at: string;
-  parts: { tone: string; value: number }[];
-  /** What is told of it. */
-  title: string;
-};
+import type { Column } from "../lib/healthColumns.ts";
 
 const HEIGHT = 100;
 

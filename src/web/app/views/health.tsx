@@ -1,12 +1,19 @@
 /** Health over weeks: answers, misses by reason, lateness, take-overs; and from a hole to its slots and answers. */
 import type { HealthView } from "../../api/operatorTypes.ts";
 import type { ComponentChildren } from "preact";
-import { type Column, Columns, ToneLegend } from "../parts/columns.tsx";
+import { Columns, ToneLegend } from "../parts/columns.tsx";
 import { Holes } from "../parts/holes.tsx";
 import { Await, Empty } from "../parts/notes.tsx";
 import { Segments } from "../parts/segments.tsx";
 import { TakeOvers } from "../parts/takeOvers.tsx";
-import { callColumns, columnName, late, lateColumns, missColumns } from "../lib/healthColumns.ts";
+import {
+  callColumns,
+  type Column,
+  columnName,
+  late,
+  lateColumns,
+  missColumns,
+} from "../lib/healthColumns.ts";
 import { columnEnd, exchangeField, HEALTH_SPANS, healthRange, instantOfField } from "../lib/healthRange.ts";
 import { grouped, ZONE_NAME } from "../lib/format.ts";
 import { nowMs } from "../lib/pageClock.ts";
@@ -112,6 +119,12 @@ function Pictures({ view }: { view: HealthView }) {
             chosen={reason}
             choose={(tone) => setParameters({ reason: tone === reason ? "" : tone, job: "", slot: "" })}
           />
+          {misses.undrawn > 0 && (
+            <p class="dim">
+              {grouped(misses.undrawn)} misses of unknown symbols are not drawn: they are counted at each slot
+              until the job file is corrected.
+            </p>
+          )}
         </Picture>
         <Picture
           {...{ view, id: "lateness", title: "Lateness, from slot to answer", columns: lateColumns(view) }}
