@@ -11,6 +11,8 @@ import {
   type GovernorState,
 } from "../../src/collect/governor/governor.ts";
 import { handOver, inherit } from "../../src/collect/governor/handover.ts";
+import type { Moment } from "../../src/accounts/lease.ts";
+import { LeaseTrust } from "../../src/accounts/leaseTrust.ts";
 import { cellsOf } from "./matrix.ts";
 import { eventOf } from "./ours.ts";
 import { seeded, seedOf, type Random } from "./random.ts";
@@ -18,7 +20,7 @@ import { COUNTING_RULES, type RuleName } from "./service.ts";
 import { LIMIT, WINDOW_MS, World } from "./world.ts";
 
 /** What happens to the first collector. */
-type FleetEvent = "kill" | "clean stop" | "own cut" | "everybody cut" | "paused";
+type FleetEvent = "kill" | "clean stop" | "own cut" | "everybody cut" | "paused" | "paused in a round";
 
 /** Calls that are due: so many at each minute's start, or one of so many after the other; Infinity: always one more. */
 type Demand = { name: string; count: number; manner: "burst" | "even" };
@@ -37,6 +39,8 @@ type RunOutcome = {
   firstQuoteMs: number | null;
   takenMs: number | null;
   share: number | null;
+  /** Calls of the first collector when it went on and the account was another's. */
+  staleCount: number;
 };
 
 /** What came of a row's runs. */
@@ -45,6 +49,7 @@ export type RowOutcome = {
   runCount: number;
   refusedRuns: number;
   worstRefused: number;
+  staleCount: number;
   takenMs: number[];
   fullRuns: number;
   /** Of runs in which the budget allowed a call within the bound. */
@@ -70,6 +75,7 @@ const TIMER_LATE_MS = 2;
 
 const CUT_WINDOWS = 10;
 const PAUSED_MS = 60_000;
+const ACCOUNT = "main";
 const WATCHED_WINDOWS = 5;
 
 const DEMANDS: readonly Demand[] = [
@@ -98,6 +104,10 @@ const EVENTS: readonly (Pick<Row, "event" | "lateCount" | "bounds"> & { name: st
     ...{ name: `paused for 60 s, ${lateCount} late`, event: "paused" as const, lateCount },
     bounds: { ...NONE_REFUSED, refusedPercent: lateCount > 2 ? 100 : lateCount > 0 ? 1 : 0 },
   })),
+  {
+    ...{ name: "paused for 60 s, a round in flight", event: "paused in a round", lateCount: 0 },
+    bounds: NONE_REFUSED,
+  },
 ];
 
 /** Runs each row so often, each of the five counting rules in its turn. */
@@ -116,6 +126,7 @@ function runRow(row: Row, runCount: number): RowOutcome {
   const refused = outcomes.map(({ refusedCount }) => refusedCount);
   return {
     ...{ row, runCount, refusedRuns: refused.filter((count) => count > 0).length },
+    staleCount: outcomes.reduce((sum, { staleCount }) => sum + staleCount, 0),
     worstRefused: Math.max(...refused),
     takenMs: outcomes.flatMap(({ takenMs }) => takenMs ?? []).sort((a, b) => a - b),
     fullRuns: outcomes.filter(({ isFull }) => isFull).length,
@@ -130,6 +141,7 @@ function runRow(row: Row, runCount: number): RowOutcome {
 /** Whether a row shows what it must. */
 export function keepsRowBounds({ row: { bounds }, ...outcome }: RowOutcome): boolean {
   return (
+    outcome.staleCount === 0 &&
     100 * outcome.refusedRuns <= bounds.refusedPercent * outcome.runCount &&
     (outcome.firstQuoteMs.at(-1) ?? 0) < bounds.firstQuoteMs &&
     (outcome.meanShare ?? 1) >= bounds.meanShare
@@ -141,12 +153,13 @@ export function printFleet(outcomes: readonly RowOutcome[]): void {
   const heads = [
     "refused in",
     "worst",
+    "stale",
     "no room",
     "taken, median/max",
     "first quote, median/max",
     "used, mean/least",
   ];
-  const widths = [14, 7, 9, 20, 25, 20];
+  const widths = [14, 7, 7, 9, 20, 25, 20];
   const line = (cells: readonly string[]): string =>
     cells.map((cell, index) => cell.padStart(widths[index] ?? 0)).join("");
   console.log("".padEnd(42) + line(heads));
@@ -156,6 +169,7 @@ export function printFleet(outcomes: readonly RowOutcome[]): void {
     const cells = [
       `${refusedRuns}/${runCount}`,
       String(worstRefused),
+      String(outcome.staleCount),
       String(outcome.fullRuns),
       secondsOf(takenMs),
       secondsOf(firstQuoteMs),
@@ -197,6 +211,8 @@ class Run {
   #isFull = false;
   #refusedBefore = 0;
   #stopping = false;
+  /** Calls of the first collector until it was paused; null: it was not, or does not go on. */
+  #sentBefore: number | null = null;
 
   constructor(row: Row, rule: RuleName, index: number) {
     this.#row = row;
@@ -232,6 +248,7 @@ class Run {
       // What becomes due later is waited for from then on.
       firstQuoteMs,
       takenMs: this.#takenMs,
+      staleCount: this.#sentBefore === null ? 0 : this.#first.sentCount - this.#sentBefore,
       share: event === "everybody cut" ? during / dueCount : null,
     };
   }
@@ -240,7 +257,8 @@ class Run {
     const { time } = this.#world;
     const { event, lateCount } = this.#row;
     this.#refusedBefore = this.#world.outcome().refusedCount;
-    if (event === "kill" || event === "paused") this.#first.kill();
+    if (event === "kill" || event === "paused" || event === "paused in a round") this.#first.kill();
+    if (event === "paused in a round") this.#goOnInRound();
     if (event === "paused")
       time.at(time.nowMs + PAUSED_MS, () => {
         for (let late = 0; late < lateCount; late += 1) this.#world.call(() => undefined, 0);
@@ -254,6 +272,27 @@ class Run {
         time.at(time.nowMs + writesMs, () => this.#write(handed, true));
       });
     }
+  }
+
+  /**
+   * The first collector goes on, and what it may call is for the rules of the lease to say: its timers are due before it reads the
+   * answer to the round that was in flight, and the next round tells it that the account is another's.
+   */
+  #goOnInRound(): void {
+    const { time } = this.#world;
+    const moment = (): Moment => ({ monotonicMs: time.nowMs, wallMs: time.nowMs });
+    const trust = new LeaseTrust(moment());
+    const question = trust.ask(moment());
+    const { writesMs } = this.#asks();
+    const handed = this.#first.handOver();
+    time.at(time.nowMs + writesMs, () => this.#write(handed));
+    this.#sentBefore = this.#first.sentCount;
+    time.at(time.nowMs + PAUSED_MS, () => {
+      trust.unanswered(question, [ACCOUNT]);
+      this.#first.goOn(() => trust.isFresh(ACCOUNT, moment()));
+      trust.ask(moment());
+      time.at(time.nowMs + this.#asks().answersMs, () => this.#first.kill());
+    });
   }
 
   /** Whether the first collector's questions reach the database. */
@@ -332,6 +371,9 @@ class Run {
 /** A collector's governor and what is due to it. */
 class Sender {
   alive = true;
+  sentCount = 0;
+  /** Whether its lease allows a call. */
+  #mayCall = (): boolean => true;
   /** When its quotes came. */
   readonly quotedAtMs: number[] = [];
   /** When something was first due. */
@@ -364,6 +406,14 @@ class Sender {
   kill(): void {
     this.alive = false;
     this.#cancelTimer();
+  }
+
+  /** Goes on after a pause. */
+  goOn(mayCall: () => boolean): void {
+    this.alive = true;
+    this.#mayCall = mayCall;
+    this.#underWayCount = 0;
+    this.#slot(this.#perSlot, this.#world.time.nowMs);
   }
 
   /** Sends nothing more, and tells when all under way is over. */
@@ -413,7 +463,7 @@ class Sender {
 
   #pump(): void {
     this.#cancelTimer();
-    if (!this.alive || this.#stopped !== null) return;
+    if (!this.alive || this.#stopped !== null || !this.#mayCall()) return;
     while (this.#underWayCount < CONCURRENCY && this.#waitingCount > 0) {
       const allowed = admission(this.#state, this.#nowMs);
       if (!allowed.maySend) {
@@ -430,6 +480,7 @@ class Sender {
     const sentAtMs = this.#nowMs;
     this.#underWayCount += 1;
     this.#waitingCount -= 1;
+    this.sentCount += 1;
     this.#learn({ type: "sent" });
     this.#world.call((answer) => {
       if (!this.alive) return;

@@ -3,7 +3,14 @@ import { expect, test } from "@jest/globals";
 import { runs } from "../../support/runs.ts";
 import { keepsRowBounds, runFleet } from "../../../bench/governor/fleet.ts";
 
-test.each(["kill", "clean stop", "own cut", "everybody cut", "paused for 60 s, (0|2) late"])(
+test.each([
+  "kill",
+  "clean stop",
+  "own cut",
+  "everybody cut",
+  "paused for 60 s, (0|2) late",
+  "a round in flight",
+])(
   "%s: ten times for each demand, refusals, first quotes and use of the budget keep their bounds",
   (event) => {
     const outcomes = runFleet(runs(10), new RegExp(event));
