@@ -48,7 +48,7 @@ export class BeatWatch {
 }
 
 /** How far a clock is ahead of the database's, in ms: not less than `leastMs` and not more than `mostMs`. */
-export type OffsetBounds = { leastMs: number; mostMs: number };
+type OffsetBounds = { leastMs: number; mostMs: number };
 
 /** Rounds whose bounds are remembered. */
 const BOUNDS_REMEMBERED = 10;

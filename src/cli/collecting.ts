@@ -43,8 +43,8 @@ type Collecting = {
   fleet: NonNullable<Parameters<typeof startCollection>[0]["fleet"]>;
   /** What the files say. */
   jobs: JobSet;
-  /** Whether the database has its schema. */
-  schemaIsReady: boolean;
+  /** Whether the database has its schema, once that is known. */
+  schemaReady: Promise<boolean>;
   /** Null: without the dashboard. */
   openWeb: typeof openWeb | null;
   line: StatusLine;
@@ -61,31 +61,28 @@ const SCHEMA_MS = 5_000;
  * The schema now, if the database takes it soon; if it can later, the loader sees to it.
  *
  * @param ending what else ends the wait
- * @returns whether it is there; null: the database has not said so yet
+ * @returns `isReady`: whether it is there, null: the database has not said so yet; `settled`: the same, once it has
  * @throws QuotekeeperError what no waiting mends; `onLate` is told of it where that comes after the wait
  */
 export async function prepareSchema(
   archive: Archive,
   { clock }: Pick<Edges, "clock">,
   { log, ending, onLate }: { log: Log; ending: Promise<unknown>; onLate: (error: QuotekeeperError) => void },
-): Promise<boolean | null> {
-  let [ready, waits]: [boolean | null, boolean] = [null, true];
-  const preparing = schemaOf(archive, clock, log).then(
-    (found) => void (ready = found),
-    (error: unknown) => {
-      if (waits || !(error instanceof QuotekeeperError)) throw error;
-      onLate(error);
-    },
-  );
-  preparing.catch(() => undefined);
+): Promise<{ isReady: boolean | null; settled: Promise<boolean> }> {
+  let [isReady, waits]: [boolean | null, boolean] = [null, true];
+  const preparing = schemaOf(archive, clock, log).then((found) => (isReady = found));
+  const settled = preparing.catch((error: unknown) => {
+    if (!waits && error instanceof QuotekeeperError) onLate(error);
+    return false;
+  });
   await atMost(SCHEMA_MS, Promise.race([preparing, ending]), clock);
   waits = false;
-  if (ready === null)
+  if (isReady === null)
     log.warn(
       { address: archive.address },
       `the database has not had its schema looked at within ${SCHEMA_MS / 1_000} s: collecting begins meanwhile`,
     );
-  return ready;
+  return { isReady, settled };
 }
 
 async function schemaOf(archive: Archive, clock: Edges["clock"], log: Log): Promise<boolean> {
@@ -107,7 +104,7 @@ async function schemaOf(archive: Archive, clock: Edges["clock"], log: Log): Prom
 export async function collect(
   config: Config,
   { clock, bootId, stdout, stderr }: Edges,
-  { opened, lock, fleet, jobs, schemaIsReady, openWeb: open, line, log, calm, ending }: Collecting,
+  { opened, lock, fleet, jobs, schemaReady, openWeb: open, line, log, calm, ending }: Collecting,
 ): Promise<void> {
   const { archive, reader } = opened;
   const meter = createMeter();
@@ -120,7 +117,7 @@ export async function collect(
     look(opened.collection);
   };
   const started = await startCollection({
-    ...{ config, archive, clock, bootId, log, calm, meter, fleet, jobs, schemaIsReady },
+    ...{ config, archive, clock, bootId, log, calm, meter, fleet, jobs, schemaReady },
     onChange: oncePerTurn(refresh),
   });
   opened.collection = started;

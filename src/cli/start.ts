@@ -68,11 +68,11 @@ async function start(config: Config, edges: Edges, { web: withWeb }: { web: bool
     const schema = await prepareSchema(archive, edges, { log: calm, ending: interrupted, onLate });
     const joining = (fleet = await openFleet(config, archive, { lock, clock, self, log, jobs }));
     void interrupted.then(() => joining.takeNoMore());
-    const taken = await joining.join(schema === false ? 0 : JOIN_PATIENCE_MS);
+    const taken = await joining.join(schema.isReady === false ? 0 : JOIN_PATIENCE_MS);
     const ended = Promise.race([joining.lost, refused]).then((error) => (lost = error).code);
     const ending = Promise.race([interrupted, ended]);
-    const schemaIsReady = schema === true;
-    const beside = { opened, lock, fleet: { fleet: joining, taken }, jobs, schemaIsReady, openWeb };
+    const fleetWith = { fleet: joining, taken };
+    const beside = { opened, lock, fleet: fleetWith, jobs, schemaReady: schema.settled, openWeb };
     await collect(config, edges, { ...beside, line, log, calm, ending });
   } finally {
     fleet?.takeNoMore();
@@ -80,9 +80,11 @@ async function start(config: Config, edges: Edges, { web: withWeb }: { web: bool
     await opened.collection?.close();
     await endPool(opened.reader, clock);
     const released = (await fleet?.release()) ?? true;
-    await archive
-      .close()
-      .catch((error: unknown) => log.warn({ err: error }, "the database did not close cleanly"));
+    await endPool(archive.pool, clock, () =>
+      archive
+        .close()
+        .catch((error: unknown) => log.warn({ err: error }, "the database did not close cleanly")),
+    );
     await lock.release({ asDead: !released });
   }
   const exitCode = farewell(opened.collection, edges);

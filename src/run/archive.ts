@@ -24,9 +24,17 @@ const END_READERS_EVERY_MS = 5_000;
 /** How long an end waits for statements under way, in ms, before their connections are cut. */
 const END_MS = 300;
 
-/** Ends a pool of `createPool`, however slow its database is; never throws. */
-export async function endPool(pool: pg.Pool, clock: Pick<Clock, "sleep">): Promise<void> {
-  const ended = pool.end().catch(() => undefined);
+/**
+ * Ends a pool of `createPool`, however slow its database is; never throws.
+ *
+ * @param end what ends it, and whatever hangs on it. Default: the pool's own end
+ */
+export async function endPool(
+  pool: pg.Pool,
+  clock: Pick<Clock, "sleep">,
+  end: () => Promise<void> = () => pool.end(),
+): Promise<void> {
+  const ended = end().catch(() => undefined);
   await atMost(END_MS, ended, clock);
   abandonConnections(pool);
   await ended;
@@ -81,14 +89,14 @@ export async function openArchive(
       revive: () => Promise.resolve(),
       close: () => {
         unwatch();
-        return endPool(pool, clock);
+        return pool.end();
       },
     };
   }
-  return embeddedArchive(await openEmbedded(config.dataDir, clock, { preparing }), clock);
+  return embeddedArchive(await openEmbedded(config.dataDir, clock, { preparing }));
 }
 
-function embeddedArchive(server: EmbeddedServer, clock: Clock): Archive {
+function embeddedArchive(server: EmbeddedServer): Archive {
   const pools: { pool: pg.Pool; url: "ownerUrl" | "viewerUrl" }[] = [];
   const kept = (url: "ownerUrl" | "viewerUrl", pool: pg.Pool): pg.Pool => {
     pools.push({ pool, url });
@@ -119,7 +127,7 @@ function embeddedArchive(server: EmbeddedServer, clock: Clock): Archive {
     },
     close: async () => {
       unwatch();
-      await endPool(pool, clock);
+      await pool.end();
       await server.close();
     },
   };

@@ -72,8 +72,8 @@ type CollectionOptions = {
   fleet?: { fleet: Fleet; taken: ReadonlyMap<string, Taken> } | undefined;
   /** Jobs, their calendar and the accounts. Default: what the files say. */
   jobs?: JobSet;
-  /** Whether the database has its schema; if not, the loader sees to it as soon as it can. Default: not. */
-  schemaIsReady?: boolean;
+  /** Whether the database has its schema, once that is known; if not, the loader sees to it as soon as it can. Default: not. */
+  schemaReady?: Promise<boolean>;
   /** The file system that the journal is written to. Default: the machine's own. */
   journalFs?: JournalFs;
 };
@@ -307,7 +307,7 @@ function lagOf(loader: Pick<Loader, "behind">, { monotonicMs }: Pick<Clock, "mon
 }
 
 function openLoading(
-  { config, archive, clock, log, calm, onChange, schemaIsReady = false }: CollectionOptions,
+  { config, archive, clock, log, calm, onChange, schemaReady }: CollectionOptions,
   journalDir: string,
 ): Loading {
   const state = keepLoaderState(resolve(config.dataDir), clock);
@@ -319,7 +319,7 @@ function openLoading(
       onChange();
     },
     prepare: async () => {
-      if (schemaIsReady) return;
+      if (await schemaReady) return;
       const { applied, withoutReader } = await migrate(archive.pool, instantFromDate(clock.now()));
       if (applied.length > 0) log.info({ applied }, "the database's schema is up to date");
       if (withoutReader !== null) log.warn(withoutReader);

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { afterEach, describe, expect, test } from "@jest/globals";
+import { abandonConnections } from "../../src/archive/connect.ts";
 import { isRetryable } from "../../src/archive/databaseError.ts";
 import type { LoadReport } from "../../src/archive/batch.ts";
 import {
@@ -266,6 +267,29 @@ describe("a loader beside the collector", () => {
     await loader.close(1_000);
 
     expect(loader.failure()).toBeInstanceOf(LoadCutShort);
+    await holder.query("rollback");
+    holder.release();
+  });
+
+  test("that is closed while it loads tells no failure of the pool that ends after it", async () => {
+    const { url, journalDir, append } = await loadingWorld();
+    const [pool, other] = [poolOn(url), poolOn(url)];
+    const { loader, failures } = started({ pool, journalDir });
+    await loader.drain();
+    const holder = await other.connect();
+    await holder.query("begin; lock table responses in access exclusive mode");
+    await append(...answers(1));
+    const draining = loader.drain().catch(() => undefined);
+    const waits =
+      "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+    await until(async () => (await other.query(waits)).rowCount === 1, "the loader waiting for the lock");
+
+    await loader.close(1_000);
+    abandonConnections(pool);
+    await until(() => !(loader.failure() instanceof LoadCutShort), "the last load being over");
+    await draining;
+
+    expect(failures).toEqual([]);
     await holder.query("rollback");
     holder.release();
   });

@@ -156,6 +156,7 @@ function world(accounts: readonly string[] = ACCOUNTS) {
       patienceMs?: number;
       process?: Process;
       faults?: LeaseFaults;
+      onOpened?: (fleet: Fleet) => void;
     } = {},
   ): Promise<Member> => {
     const process: Process = given.process ?? { stopped: false };
@@ -183,6 +184,7 @@ function world(accounts: readonly string[] = ACCOUNTS) {
       log: { debug: () => undefined, info: say, warn: say, error: say },
       close: () => Promise.resolve(),
     });
+    given.onOpened?.(fleet);
     const member: Member = {
       ...{ name, fleet, process, faults, calls, listens, log, lost: null, forgets: 0 },
       inFlight: () => flight.count,
@@ -731,6 +733,44 @@ describe("a database that answers slowly", () => {
 
     expect(a.fleet.held.length).toBeGreaterThan(10);
     expect(database.history.filter(({ how }) => how !== "new" && how !== "released")).toEqual([]);
+  });
+
+  test.each([{ silent: true }, { slowMs: 30_000 }])("ends no later than another: %p", async (faults) => {
+    const { time, start, database } = world();
+    const { fleet } = await start("a");
+    await time.pass(5_000);
+    Object.assign(database.faults, faults);
+    await time.pass(5_000);
+
+    const released = fleet.release();
+    let known: boolean | null = null;
+    void released.then((found) => (known = found));
+    await time.pass(1_000);
+
+    expect(known).toBe(false);
+  });
+
+  test("holds an end up for no longer where a start waits for it", async () => {
+    const { time, start, database } = world();
+    const a = await start("a");
+    await start("b");
+    await time.pass(5_000);
+    a.process.stopped = true;
+    database.faults.silent = true;
+    let fleet: Fleet | null = null;
+    const starting = start("a", {
+      known: a.known(),
+      patienceMs: 15_000,
+      onOpened: (opened) => (fleet = opened),
+    });
+    await time.pass(3_000);
+
+    (fleet as Fleet | null)?.takeNoMore();
+    let joined = false;
+    void starting.then(() => (joined = true));
+    await time.pass(0);
+
+    expect(joined).toBe(true);
   });
 
   test("has an account named that nobody calls: in the log once, in the state, and in the file that status reads", async () => {
