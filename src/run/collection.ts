@@ -88,8 +88,11 @@ const LOOK_AT_LAG_EVERY_MS = 30_000;
 /** Longest wait at the end for how much is not loaded, in ms. */
 const LAG_MS = 300;
 
-/** How long a take-over waits for what is stored of the slots that last, in ms: without it all is asked for again. */
-const STORED_MS = 1_000;
+/**
+ * How long a take-over waits for what is stored of the slots that last, in ms, which is several questions: without it all is asked
+ * for again.
+ */
+const STORED_MS = 3_000;
 
 /** Told how to close what was opened, as soon as it is. */
 type OnOpened = (close: () => Promise<unknown>) => void;

@@ -42,6 +42,7 @@ import type { Agreed } from "../collect/collector.ts";
 import { QuotekeeperError } from "../errors.ts";
 import type { Log } from "../log.ts";
 import type { LiveFleet } from "../web/api/types.ts";
+import { AccountCallers } from "./accountCallers.ts";
 import { type FilesSaid, whatDiffers } from "./filesDigest.ts";
 import type { KnownLeases } from "./leaseFile.ts";
 
@@ -97,9 +98,6 @@ const ANSWER_TOO_LATE_MS = TRUSTED_MS;
 const CLAIM_GRACE_MS = 200;
 const RELEASE_MS = 800;
 
-/** An account that nobody calls for so long, in ms, is told of: an account whose owner died is called again by then. */
-const UNCALLED_MS = 15_000;
-
 /** How long a free account is left to those who have too few, in ms; and for how many looks somebody has too few. */
 const LEFT_TO_OTHERS_MS = 4_000;
 const LOOKS_BEFORE_GIVING = 2;
@@ -123,7 +121,7 @@ export class Fleet {
   readonly #freeSince = new Map<string, number>();
   /** Runs of this collector's own id that a database that was set back still names. */
   readonly #past = new Set<string>();
-  readonly #uncalled = new Map<string, { sinceMs: number; since: string }>();
+  readonly #callers: AccountCallers;
   readonly #ended = new AbortController();
   readonly #leaves = new AbortController();
   #holder: Holder | null = null;
@@ -152,9 +150,6 @@ export class Fleet {
   readonly #come = new Map<string, Taken>();
   #joinedWith: readonly string[] = [];
   #tooMany = 0;
-  #waits = false;
-  /** Beats of other runs of this collector's own id, by run; Infinity: it was said that the run is alive. */
-  readonly #twins = new Map<string, number>();
   #joined = false;
   #hasForgotten = false;
   #ending = false;
@@ -172,6 +167,7 @@ export class Fleet {
     this.#known = { ...options.known, unsureSince: null, uncalled: {} };
     this.#epochs = options.known.epochs;
     this.#trust = new LeaseTrust(this.#now());
+    this.#callers = new AccountCallers(options);
   }
 
   /**
@@ -297,7 +293,7 @@ export class Fleet {
         return {
           ...{ name, held: held !== undefined, fence: held?.fence ?? null },
           caller: this.#callerOf(name),
-          uncalledMs: this.#uncalledMs(name),
+          uncalledMs: this.#callers.uncalledMs(name),
         };
       }),
       unsure: this.isUnsure,
@@ -391,7 +387,7 @@ export class Fleet {
         roundAtMs = clock.monotonicMs() + ROUND_EVERY_MS;
         void this.#round();
       } else void this.#lookOnce();
-      this.#noteUncalled();
+      this.#noteCallers();
     }
   }
 
@@ -850,62 +846,17 @@ export class Fleet {
     return this.#look?.collectors.find(({ id }) => id === lease.holder)?.name ?? "";
   }
 
-  /** Says so where a lease of this collector's own id is renewed by another run: a process that is dead renews nothing. */
-  #noteTwin({ leases }: Look): void {
-    const { self, log } = this.#options;
-    for (const { account, holder, run, beat } of leases) {
-      if (holder !== self.id || run === self.run) continue;
-      const before = this.#twins.get(run);
-      if (before === undefined) this.#twins.set(run, beat);
-      else if (before !== beat && before !== Infinity) {
-        this.#twins.set(run, Infinity);
-        log.warn(
-          { account },
-          "another process on a copy of this data directory calls the account: end one of the two, or delete lease.json in the copy while it does not run",
-        );
-      }
-    }
-  }
-
-  #uncalledMs(account: string): number | null {
-    const since = this.#uncalled.get(account);
-    return since ? this.#options.clock.monotonicMs() - since.sinceMs : null;
-  }
-
-  /** Says in the log, once, what keeps this collector from calling an account, and which account nobody calls for too long. */
-  #noteUncalled(): void {
-    const { clock, log } = this.#options;
+  #noteCallers(): void {
     if (!this.#look) return;
-    const wanted = this.#wanted();
-    this.#noteTwin(this.#look);
-    const waits = this.#held.size === 0 && wanted.every((account) => this.#callerOf(account) !== null);
-    if (waits && !this.#waits) {
-      const callers = Object.fromEntries(wanted.map((account) => [account, this.#callerOf(account)]));
-      log.info(
-        { callers },
-        "this collector waits: others call all accounts, and it calls one as soon as it is free",
-      );
-    }
-    this.#waits = waits;
-    for (const account of this.#uncalled.keys())
-      if (!wanted.includes(account) || this.#callerOf(account) !== null) {
-        if (this.#known.uncalled[account] !== undefined) log.info({ account }, "the account is called again");
-        this.#uncalled.delete(account);
-      }
-    for (const account of wanted)
-      if (!this.#uncalled.has(account) && this.#callerOf(account) === null)
-        this.#uncalled.set(account, { sinceMs: clock.monotonicMs(), since: clock.now().toISOString() });
-    const told = [...this.#uncalled].filter(([account]) => (this.#uncalledMs(account) ?? 0) >= UNCALLED_MS);
-    for (const [account, { since }] of told)
-      if (this.#known.uncalled[account] === undefined)
-        log.warn(
-          { account, since },
-          "nobody calls the account: the database has granted its lease to no collector",
-        );
-    this.#known = {
-      ...this.#known,
-      uncalled: Object.fromEntries(told.map(([account, { since }]) => [account, since])),
-    };
+    const { leases } = this.#look;
+    const callerOf = (account: string): string | null => this.#callerOf(account);
+    const uncalled = this.#callers.saw({
+      wanted: this.#wanted(),
+      leases,
+      calls: this.#held.size > 0,
+      callerOf,
+    });
+    this.#known = { ...this.#known, uncalled };
     this.#keepFile();
   }
 
