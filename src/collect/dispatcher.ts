@@ -4,8 +4,9 @@
  * A call is waiting -> under way -> done. From under way it waits again, while its slot lasts: after the quota
  * fault, after a transport error or a 5xx that closes the budget like one, and after any other of them a few times.
  * Whatever it waits after, the governor lets it go as any other call. Once the service refuses the credentials, one call a slot
- * asks whether it still does, later one a minute; the others wait for its end, and are missed with it. What is wanted of it for a slot that ends while it waits
- * is missed; the rest goes on waiting. Each wish that was given in comes out once: answered or missed.
+ * asks whether it still does, later one a minute; the others wait for its end, and are missed with it. What is wanted of a call
+ * for a slot that ends while the call waits is missed; the rest goes on waiting. Each wish that was given in comes out once:
+ * answered or missed.
  */
 import { once } from "node:events";
 import { setImmediate } from "node:timers/promises";

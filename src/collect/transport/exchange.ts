@@ -19,7 +19,7 @@ export type Exchanged = {
 };
 
 /** What a GET needs. */
-export type ExchangeOptions = {
+type ExchangeOptions = {
   connections: Agent;
   watch: Watch;
   /** Asked when the connection is there, just before the first byte. False: not one byte is written. */
@@ -53,7 +53,8 @@ export function exchange(
     const asking = request(url, { agent: connections, headers, signal: watch.signal });
     asking.on("error", reject);
     asking.once("socket", (socket) => {
-      whenConnected(socket, isTls, watch, () => {
+      const connected = isTls ? "secureConnect" : "connect";
+      whenConnected(socket, { connected, watch }, () => {
         // Nothing is written before `end`.
         if (mayLeave?.() === false) asking.destroy(leaseUnsure(address));
         else asking.end();
@@ -76,11 +77,15 @@ export function exchange(
 }
 
 /** A connection over TLS is there when its handshake is done. One that is kept was there before. */
-function whenConnected(socket: Socket, isTls: boolean, { connecting }: Watch, go: () => void): void {
+function whenConnected(
+  socket: Socket,
+  { connected, watch }: { connected: "connect" | "secureConnect"; watch: Watch },
+  go: () => void,
+): void {
   if (!socket.connecting) return go();
-  const connected = connecting();
-  socket.once(isTls ? "secureConnect" : "connect", () => {
-    connected();
+  const isThere = watch.connecting();
+  socket.once(connected, () => {
+    isThere();
     go();
   });
 }
