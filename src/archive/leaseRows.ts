@@ -15,10 +15,8 @@
 import type pg from "pg";
 import { z } from "zod";
 import { QuotekeeperError } from "../errors.ts";
-import { placeAccounts } from "./instruments.ts";
-import { collectors, epochs, leaseHistory, leases } from "./schema.ts";
+import { accounts, collectors, epochs, leaseHistory, leases } from "./schema.ts";
 import { columnList } from "./tableRows.ts";
-import { inTransaction } from "./transaction.ts";
 
 /** Digests of a collector's files one by one, jobs and accounts by name: to say what differs. No secrets. */
 export type FilesDigest = {
@@ -133,8 +131,7 @@ export type LeaseStore = {
     held: readonly HeldLease[],
   ) => Promise<Look & { renewed: string[]; isKnown: boolean }>;
   /**
-   * Takes the leases of accounts where nobody has them: see above. One round trip, but for an account that the database has
-   * never heard of.
+   * Takes the leases of accounts where nobody has them: see above. One round trip.
    *
    * @param dead runs that are surely dead; the collector's own where a claim's answer was lost
    * @returns a grant for each account that nobody else has, by account
@@ -258,16 +255,27 @@ const TAKER = "coalesce((select name from collectors where id = $2), $4)";
 
 /**
  * The accounts that $1, their JSON, names with what was watched of their leases, for collector $2 in run $3 on host $4; $5 are
- * dead runs. Rows are locked in one order, so that two claims never wait for each other. A fence is never given twice, not even
- * where a row was deleted.
+ * dead runs. An account that the database has never heard of gets the lowest number that is free; where another claim gives it
+ * one in the same moment, it is not granted, and claimed again. Rows are locked in one order, so that two claims never wait for
+ * each other. A fence is never given twice, not even where a row was deleted.
  */
 const CLAIM = `
   with ${NOW},
-  wanted as (
-    select a.id, w.account, w.fence, w.beat
-    from json_to_recordset($1) as w (account text, fence bigint, beat bigint) join accounts a on a.name = w.account
-  ),
-  before as (
+  given as (select * from json_to_recordset($1) as w (account text, fence bigint, beat bigint)),
+  unknown as (
+    select account as name, row_number() over (order by account) as place from given
+    where not exists (select from accounts where name = account)
+  ), placed as (
+    insert into accounts (${columnList(accounts, "id", "name")})
+    select free.id, unknown.name from unknown join (
+      select n as id, row_number() over (order by n) as place from generate_series(2, 32767) as n
+      where exists (select from unknown) and not exists (select from accounts where id = n)
+    ) free using (place)
+    on conflict do nothing returning id, name
+  ), wanted as (
+    select a.id, g.account, g.fence, g.beat
+    from given g join (select id, name from accounts union all select id, name from placed) a on a.name = g.account
+  ), before as (
     select l.*, w.account, c.name as previous, case
       when l.released then 'released'
       when l.run = any ($5) then 'restarted'
@@ -294,16 +302,13 @@ const CLAIM = `
   ), pruned as (
     delete from lease_history h using changed where h.account_id = changed.account_id and h.taken_at < changed.at - ${KEPT}
   )
-  select
-    (select coalesce(json_agg(w.account), '[]') from json_to_recordset($1) as w (account text)
-     where not exists (select from wanted where wanted.account = w.account)) as unknown,
-    ${list(
-      `'account', w.account, 'fence', g.fence, 'how', g.how, 'governor', g.governor,
+  select ${list(
+    `'account', w.account, 'fence', g.fence, 'how', g.how, 'governor', g.governor,
        'agoMs', case when g.renewed_at is not null then ${milliseconds("greatest(g.at - g.renewed_at, interval '0')")} end,
        'previous', g.previous, 'renewedMs', ${milliseconds("g.renewed_at")}`,
-      "granted g join wanted w on w.id = g.account_id",
-      'w.account collate "C"',
-    )} as granted`;
+    "granted g join wanted w on w.id = g.account_id",
+    'w.account collate "C"',
+  )} as granted`;
 
 /** Once more, where the answer was lost, it does the same. */
 const RELEASE = `
@@ -343,7 +348,7 @@ function readEpoch(epoch: Epoch): Epoch {
 }
 
 /** The fleet's tables in a database. */
-export function leaseStore(pool: Pick<pg.Pool, "query" | "connect">): LeaseStore {
+export function leaseStore(pool: Pick<pg.Pool, "query">): LeaseStore {
   const asked = async <T extends Look>(statement: string, values: unknown[]): Promise<T> => {
     const { rows } = await pool.query<{ look: T }>(statement, values);
     const { look } = rows[0] as { look: T };
@@ -377,13 +382,7 @@ export function leaseStore(pool: Pick<pg.Pool, "query" | "connect">): LeaseStore
     claim: async (claims, { id, run, host }, dead) => {
       const wanted = claims.map(({ account, seen }) => ({ account, fence: seen?.fence, beat: seen?.beat }));
       const values = [JSON.stringify(wanted), id, run, host, dead];
-      const claimed = async () =>
-        (await pool.query<{ unknown: string[]; granted: Granted[] }>(CLAIM, values)).rows[0];
-      const first = await claimed();
-      const unknown = first?.unknown ?? [];
-      if (unknown.length === 0) return first?.granted ?? [];
-      await inTransaction(pool, (client) => placeAccounts(client, unknown));
-      return [...(first?.granted ?? []), ...((await claimed())?.granted ?? [])];
+      return (await pool.query<{ granted: Granted[] }>(CLAIM, values)).rows[0]?.granted ?? [];
     },
     release: async ({ id, run }, held, stops) => {
       const values = [id, run, JSON.stringify(held), stops !== null, stops?.journalLag];

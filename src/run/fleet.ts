@@ -151,6 +151,8 @@ export class Fleet {
   #joinedWith: readonly string[] = [];
   #tooMany = 0;
   #joined = false;
+  /** When it was answered that this collector is registered, on the monotonic clock, in ms. */
+  #joinedAtMs = Infinity;
   #hasForgotten = false;
   #ending = false;
   /** COLLECTOR_DIFFERS, once that is known. */
@@ -215,6 +217,8 @@ export class Fleet {
     while (!this.#ending && !this.#differs) {
       try {
         await this.#enter();
+        // Of two that come at the same moment one at least sees the other, who has registered before.
+        await this.#lookOnce();
         if (await this.#claim(this.#mayTake(this.#alive()))) await this.#forgetDead();
         return;
       } catch {
@@ -465,6 +469,7 @@ export class Fleet {
     const { number, name, epochs } = await this.#answered(store.join(self, this.#telling()));
     this.#epochs = joinedEpochs(epochs, this.#epochs);
     this.#joined = true;
+    this.#joinedAtMs = clock.monotonicMs();
     if (number !== this.#known.number) this.#holder?.beNumber(number);
     this.#known = { ...this.#known, number, name };
     if (others.length > 0)
@@ -515,11 +520,12 @@ export class Fleet {
   }
 
   /**
-   * Whether no other collector runs. One that is only not heard of may be kept from writing by the same slow database: two that
+   * Whether no other collector runs, by a look since this one has registered. One that is only not heard of may be kept from writing by the same slow database: two that
    * presumed the same account would both call it.
    */
   #hasNoPeer(): boolean {
     const { self } = this.#options;
+    if (this.#lookedAtMs < this.#joinedAtMs) return false;
     return (this.#look?.collectors ?? []).every(
       ({ id, stopped, seenAgoMs }) => id === self.id || stopped || seenAgoMs >= REMEMBERED_MS,
     );

@@ -287,7 +287,6 @@ test("through a pooler in transaction mode, on one connection, all is done as wi
   try {
     let asked = 0;
     const counted: Parameters<typeof leaseStore>[0] = {
-      connect: one.connect.bind(one) as pg.Pool["connect"],
       query: ((...given: Parameters<pg.Pool["query"]>) =>
         [(asked += 1), one.query(...given)][1]) as pg.Pool["query"],
     };
@@ -332,7 +331,7 @@ test("a claim is one statement: a collector that is paused behind it has the lea
   };
   await claim("main", self(1));
   await claim("second", self(1));
-  const pausing = { query, connect: async () => ({ query, release: () => undefined }) };
+  const pausing = { query };
   const both = ["main", "second"].map((account) => ({ account, seen: null }));
   void leaseStore(pausing as unknown as pg.Pool).claim(both, self(2), ["run-1"]);
   await paused;

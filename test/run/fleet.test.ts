@@ -619,7 +619,7 @@ describe("a process that is paused", () => {
     const { time, start, database } = world(["one"]);
     const process: Process = { stopped: false };
     const joining = start("a", { process, faults: { answersMs: 200 }, patienceMs: 15_000 });
-    await time.pass(500);
+    await time.pass(700);
     expect(database.history).toHaveLength(1);
     process.stopped = true;
     await time.pass(1_000);
@@ -709,7 +709,7 @@ describe("a database that answers slowly", () => {
   test("by four seconds a question allows calls for a second more: a claim counts as of when it was sent", async () => {
     const { time, start } = world(["one"]);
     const starting = start("a", { faults: { answersMs: 4_000 }, patienceMs: 15_000 });
-    await time.pass(12_000);
+    await time.pass(16_000);
     const { fleet } = await starting;
     const atOnce = fleet.mayLeave("one");
     await time.pass(900);
@@ -718,6 +718,26 @@ describe("a database that answers slowly", () => {
 
     expect([atOnce, soon, fleet.mayLeave("one")]).toEqual([true, true, false]);
   });
+
+  test.each([350, 1_500])(
+    "by %i ms a question lets no two call an account that come at the same moment and know of nobody",
+    async (slowMs) => {
+      const { time, start, database, all } = world();
+      database.faults.answersMs = slowMs;
+      const starting = ["a", "b", "c"].map((name) => start(name, { patienceMs: 15_000 }));
+      const twice: string[] = [];
+      for (let passed = 0; passed < 40_000; passed += 250) {
+        await time.pass(250);
+        for (const account of ACCOUNTS)
+          if (all.filter(({ fleet }) => fleet.mayLeave(account)).length > 1)
+            twice.push(`${account} ${passed}`);
+      }
+      await Promise.all(starting);
+
+      expect(twice).toEqual([]);
+      expect(all.flatMap(({ fleet }) => fleet.held).sort()).toEqual(ACCOUNTS.toSorted());
+    },
+  );
 
   test("gives a collector of many accounts all of them by one claim, and loses none", async () => {
     const accounts = Array.from({ length: 14 }, (_, place) => `account-${place + 10}`);
