@@ -63,6 +63,12 @@ const SETTLE_AGAIN_MS = 30_000;
 /** How often it is looked whether a journal that came late has left slots open, in ms. */
 const LOOK_EVERY_MS = 60_000;
 
+/**
+ * How long before an account was taken its slots are looked through, in ms: whichever collector had it for a moment may have ended,
+ * or have lost it, before it had accounted for the slots before its own. That takes a while where the database is far.
+ */
+const HANDED_ON_MS = 600_000;
+
 /** Begins to settle; nothing before accounts are taken. */
 export function openSettler(pool: pg.Pool, settling: Settling): Settler {
   return new LastingSettler(pool, settling);
@@ -245,6 +251,7 @@ async function dueInGap(
   // Runs since then may have settled slots of their own: what lies before them tells where the gap begins.
   const before = await readLastShares(pool, whose, lasting(since));
   const newest = await readLastShares(pool, whose, lasting(startedAt));
+  const handedOn = await readLastShares(pool, whose, lasting(new Date(+startedAt - HANDED_ON_MS)));
   const isNew = newest.length < jobs.length * accounts.length;
   const sharing = isNew ? await readSharing(pool, startedAt) : null;
   return jobs.flatMap((polled) =>
@@ -253,7 +260,8 @@ async function dueInGap(
         share.job === polled.job.name && share.account === account;
       const last = newest.find(isOf);
       if (last !== undefined) {
-        const slotAt = before.find(isOf)?.slotAt ?? new Date(Math.min(+since, +last.slotAt));
+        const known = before.find(isOf)?.slotAt ?? new Date(Math.min(+since, +last.slotAt));
+        const slotAt = new Date(Math.min(+known, +(handedOn.find(isOf)?.slotAt ?? known)));
         const from = twoSlotsBack(polled.schedule, slotAt);
         return [{ polled, account, due: last.due, since: from, last: slotAt }];
       }
