@@ -251,7 +251,6 @@ async function dueInGap(
   // Runs since then may have settled slots of their own: what lies before them tells where the gap begins.
   const before = await readLastShares(pool, whose, lasting(since));
   const newest = await readLastShares(pool, whose, lasting(startedAt));
-  const handedOn = await readLastShares(pool, whose, lasting(new Date(+startedAt - HANDED_ON_MS)));
   const isNew = newest.length < jobs.length * accounts.length;
   const sharing = isNew ? await readSharing(pool, startedAt) : null;
   return jobs.flatMap((polled) =>
@@ -260,9 +259,9 @@ async function dueInGap(
         share.job === polled.job.name && share.account === account;
       const last = newest.find(isOf);
       if (last !== undefined) {
-        const known = before.find(isOf)?.slotAt ?? new Date(Math.min(+since, +last.slotAt));
-        const slotAt = new Date(Math.min(+known, +(handedOn.find(isOf)?.slotAt ?? known)));
-        const from = twoSlotsBack(polled.schedule, slotAt);
+        const slotAt = before.find(isOf)?.slotAt ?? new Date(Math.min(+since, +last.slotAt));
+        const looked = new Date(Math.min(+slotAt, +startedAt - HANDED_ON_MS));
+        const from = twoSlotsBack(polled.schedule, looked);
         return [{ polled, account, due: last.due, since: from, last: slotAt }];
       }
       if (sharing === null) return [];

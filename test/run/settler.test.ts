@@ -205,6 +205,21 @@ describe("slots of an account that nobody called", () => {
     ]);
   });
 
+  test("are down though another collector had it after them, which ended before it had accounted for them", async () => {
+    const [a, b] = [new Machine(), new Machine()];
+    await a.append(settled("one", "14:30", ["AAPL"]));
+    await b.append(settled("one", "14:33", ["AAPL"]));
+    await a.load();
+    await b.load();
+
+    await (await alive(a, { mine: ["one"], now: "14:35:20" })).take();
+
+    expect(await ledger()).toEqual([
+      ...["14:30 one 1=1+0", "14:31 one 1=0+1: AAPL down", "14:32 one 1=0+1: AAPL down", "14:33 one 1=1+0"],
+      "14:34 one 1=0+1: AAPL down",
+    ]);
+  });
+
   test("are looked up again from the first start that nobody has accounted for", async () => {
     const b = new Machine();
     await b.append(settled("one", "14:30", ["AAPL"]), settled("one", "14:33", ["AAPL"]));
