@@ -6,6 +6,7 @@ import tseslint from "typescript-eslint";
 const EDGE_LIBRARIES = [
   "pg",
   "pg-copy-streams",
+  "undici",
   "fastify",
   "pino",
   "node-cron",

@@ -4,16 +4,15 @@
  * answer, is for the dispatcher to say, by the error's code.
  */
 import { setMaxListeners } from "node:events";
-import { Agent } from "node:http";
-import { Agent as TlsAgent } from "node:https";
+import { Agent, type Dispatcher, request } from "undici";
 import { type Clock, type Instant, instantFromDate } from "../clock.ts";
 import { type ErrorCode, QuotekeeperError } from "../errors.ts";
 import { classifyAnswer } from "../quotes-api/answer.ts";
 import { correctionAfterRefusal } from "../quotes-api/clockSkew.ts";
 import { type Credentials, signRequest } from "../quotes-api/oauth/signature.ts";
 import { type QuoteCall, requestTarget } from "../quotes-api/request.ts";
-import { type Deadlines, settledOrAborted, withDeadlines } from "./transport/deadlines.ts";
-import { exchange, type Exchanged } from "./transport/exchange.ts";
+import { MAX_BODY_BYTES } from "../quotes-api/strictXml.ts";
+import { type Deadlines, settledOrAborted, type Watch, withDeadlines } from "./transport/deadlines.ts";
 import { withholding } from "./transport/withhold.ts";
 
 /** The answer as it arrived. */
@@ -47,11 +46,8 @@ export type FetchQuotes = (
 /** The longest waits of a call. */
 export const DEADLINES: Deadlines = { connectMs: 5_000, headersMs: 10_000, callMs: 20_000 };
 
-/**
- * Connections to the service at once, at most, and how long one that nobody uses stays open, in ms: less than services are
- * known to wait, so that a call rarely meets a connection that is just being closed.
- */
-const CONNECTIONS = { maxSockets: 8, timeout: 4_000 };
+/** Connections kept open to the service, at most. */
+const CONNECTIONS = 8;
 
 const KEPT_HEADERS = [
   "content-type",
@@ -94,10 +90,13 @@ export type OpenFetchQuotes = {
 export function openFetchQuotes(options: FetchOptions): OpenFetchQuotes {
   const { baseUrl, clock, deadlines = DEADLINES } = options;
   const address = new URL(baseUrl).origin;
-  // Stated, because NODE_TLS_REJECT_UNAUTHORIZED=0 would else turn verification off.
-  const connections = address.startsWith("https:")
-    ? new TlsAgent({ keepAlive: true, ...CONNECTIONS, rejectUnauthorized: true })
-    : new Agent({ keepAlive: true, ...CONNECTIONS });
+  const pool = new Agent({
+    connections: CONNECTIONS,
+    // Stated, because NODE_TLS_REJECT_UNAUTHORIZED=0 would else turn verification off.
+    connect: { timeout: deadlines.connectMs, rejectUnauthorized: true },
+    headersTimeout: deadlines.headersMs,
+    bodyTimeout: deadlines.callMs,
+  });
   const closing = new AbortController();
   // Each call under way listens to it. Node takes more than ten for a leak, and says so on the terminal.
   setMaxListeners(0, closing.signal);
@@ -107,17 +106,15 @@ export function openFetchQuotes(options: FetchOptions): OpenFetchQuotes {
     const signedWithMs = correctionMs;
     const signed = signCall(call, options, signedWithMs);
     const callers = signal ? [signal, closing.signal] : [closing.signal];
+    const dispatcher = mayLeave ? pool.compose(lastCheck(mayLeave, address)) : pool;
     try {
       const answered = await withDeadlines(
-        (watch) =>
-          exchange(signed.url, headersOf(signed, options.userAgent), {
-            connections,
-            watch,
-            mayLeave,
-            address,
-          }),
+        (watch) => ask(signed, watch, { dispatcher, userAgent: options.userAgent }),
         deadlines,
-        { address, callers },
+        {
+          address,
+          callers,
+        },
       );
       const response = toResponse(signed, answered, options);
       // The clock itself: receive times never go back, also when the clock was set back.
@@ -143,10 +140,9 @@ export function openFetchQuotes(options: FetchOptions): OpenFetchQuotes {
       return send(call, signal, mayLeave);
     },
     clockCorrectionMs: () => correctionMs,
-    close: () => {
+    close: async () => {
       closing.abort();
-      connections.destroy();
-      return Promise.resolve();
+      await pool.destroy();
     },
   };
 }
@@ -172,19 +168,61 @@ function signCall(
   return { url, authorization, requestedAt: instantFromDate(now) };
 }
 
-function headersOf({ authorization }: SignedCall, userAgent: string): Record<string, string> {
-  return {
-    authorization,
-    accept: "application/xml",
-    // Damaged gzip has hung readers past their abort signal (field notes, "Traps"). Nothing here decodes it.
-    "accept-encoding": "identity",
-    "user-agent": userAgent,
+type Answered = { status: number; headers: ResponseHeaders; body: Uint8Array };
+type ResponseHeaders = Record<string, string | string[] | undefined>;
+
+async function ask(
+  { url, authorization }: SignedCall,
+  { signal, headersArrived }: Watch,
+  { dispatcher, userAgent }: { dispatcher: Dispatcher; userAgent: string },
+): Promise<Answered> {
+  const { statusCode, headers, body } = await request(url, {
+    dispatcher,
+    signal,
+    headers: {
+      authorization,
+      accept: "application/xml",
+      // Damaged gzip has hung readers past their abort signal (field notes, "Traps"). `request` decodes nothing.
+      "accept-encoding": "identity",
+      "user-agent": userAgent,
+    },
+  });
+  headersArrived();
+  return { status: statusCode, headers, body: await readCapped(body) };
+}
+
+/** undici asks a handler to start when it has a connection for the request, before the first byte, and again should it try again. */
+function lastCheck(mayLeave: () => boolean, address: string): Dispatcher.DispatcherComposeInterceptor {
+  const detail = `${address}: its account may be another collector's by now`;
+  return (dispatch) => (options, handler) => {
+    const start = handler.onRequestStart?.bind(handler);
+    handler.onRequestStart = (controller, context) => {
+      if (mayLeave()) start?.(controller, context);
+      else controller.abort(new QuotekeeperError("LEASE_UNSURE", detail));
+    };
+    return dispatch(options, handler);
   };
+}
+
+async function readCapped(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of stream) {
+    size += chunk.byteLength;
+    if (size > MAX_BODY_BYTES) {
+      throw new QuotekeeperError(
+        "SERVICE_ANSWER_TOO_LARGE",
+        `the answer is larger than ${MAX_BODY_BYTES} bytes`,
+      );
+    }
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
 }
 
 function toResponse(
   { authorization, requestedAt }: SignedCall,
-  { status, headers, body }: Exchanged,
+  { status, headers, body }: Answered,
   { credentials, observe }: FetchOptions,
 ): RawResponse {
   const observedAt = observe();
@@ -192,7 +230,7 @@ function toResponse(
   const kept: Record<string, string> = {};
   for (const name of KEPT_HEADERS) {
     const value = headers[name];
-    if (value !== undefined) kept[name] = withhold.text(value.join(", "));
+    if (value !== undefined) kept[name] = withhold.text(Array.isArray(value) ? value.join(", ") : value);
   }
   return { requestedAt, observedAt, status, headers: kept, body: withhold.bytes(body) };
 }
@@ -208,10 +246,13 @@ function isRefusal(response: RawResponse): boolean {
 const CERTIFICATE =
   /^(CERT_|CRL_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_|ERROR_IN_CERT|ERR_TLS_CERT|HOSTNAME_|INVALID_(CA|PURPOSE)|PATH_LENGTH)/;
 
-/** The answer had begun, or the request was on its way: the connection ended. */
-const CUT_SHORT = /^(ECONNRESET|EPIPE|HPE_INVALID_EOF_STATE)$/;
+const TIMEOUT = /TIMEOUT|ETIMEDOUT/;
 
-const NOT_HTTP = /^HPE_/;
+/** The answer had begun, or the request was on its way: the socket closed, more or fewer bytes came than were announced. */
+const CUT_SHORT =
+  /^(UND_ERR_SOCKET|UND_ERR_RES_CONTENT_LENGTH_MISMATCH|ECONNRESET|EPIPE|HPE_INVALID_EOF_STATE)$/;
+
+const NOT_HTTP = /^(HPE_|UND_ERR_HEADERS_OVERFLOW)/;
 
 /**
  * A transport error by its code, never by its message. Nothing of the library's own error is passed on but its code: it
@@ -234,11 +275,12 @@ function codeOf(error: unknown): string {
 function errorCode(code: string): ErrorCode {
   if (CERTIFICATE.test(code)) return "SERVICE_UNTRUSTED";
   if (CUT_SHORT.test(code)) return "SERVICE_CUT_SHORT";
-  return code === "ETIMEDOUT" ? "SERVICE_TIMEOUT" : "SERVICE_UNREACHABLE";
+  return TIMEOUT.test(code) ? "SERVICE_TIMEOUT" : "SERVICE_UNREACHABLE";
 }
 
 function inWords(code: string): string {
   if (CERTIFICATE.test(code)) return `its certificate is not trusted (${code})`;
+  if (code === "UND_ERR_CONNECT_TIMEOUT") return `no connection in time (${code})`;
   if (CUT_SHORT.test(code)) return `the connection ended before the answer did (${code})`;
   return NOT_HTTP.test(code) ? `what came is not HTTP (${code})` : code;
 }

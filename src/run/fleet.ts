@@ -185,7 +185,8 @@ export class Fleet {
     const { clock, log } = this.#options;
     const { number, others, held } = this.#known;
     const wasAlone = number !== null && !others;
-    const untilMs = clock.monotonicMs() + (wasAlone ? 0 : patienceMs);
+    // Others call the accounts meanwhile: nothing is lost by asking them for twice as long.
+    const untilMs = clock.monotonicMs() + (wasAlone ? 0 : others ? 2 * patienceMs : patienceMs);
     const joining = this.#keepJoining(untilMs);
     const ends = new Promise((resolve) =>
       this.#leaves.signal.addEventListener("abort", resolve, { once: true }),

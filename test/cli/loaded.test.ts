@@ -12,6 +12,7 @@ const program = compileProgram(tempDir());
 /** Words that stand in a library's code and in nobody else's. */
 const LIBRARIES = {
   fastify: "FST_ERR_CTP_",
+  undici: "UND_ERR_HEADERS_TIMEOUT",
   "prom-client": "Invalid metric name",
   "hyparquet-writer": "parquet expected bigint value",
   "pino-pretty": "prettyFactory",

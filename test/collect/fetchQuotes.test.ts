@@ -13,7 +13,6 @@ import {
 import { ERRORS, type ErrorCode } from "../../src/errors.ts";
 import { createObserver } from "../../src/clock.ts";
 import { classifyAnswer } from "../../src/quotes-api/answer.ts";
-import { MAX_WIRE_BYTES } from "../../src/collect/transport/exchange.ts";
 import { MAX_BODY_BYTES } from "../../src/quotes-api/strictXml.ts";
 import { createTestClock } from "../support/clock.ts";
 import { symbolsCall } from "../support/journal.ts";
@@ -29,9 +28,6 @@ const NEVER = { connectMs: 3_600_000, headersMs: 3_600_000, callMs: 3_600_000 };
 /** One of them is short, and what it ends would never end by itself. */
 const NO_HEAD = { ...NEVER, headersMs: 60 };
 const NO_END = { ...NEVER, callMs: 120 };
-
-/** Lets a connection that has just answered become free. */
-const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 const opened: OpenFetchQuotes[] = [];
 const servers: { server: Server; sockets: Set<Socket> }[] = [];
@@ -258,92 +254,6 @@ test("Retry-After is kept with the answer, and with it in the journal", async ()
   expect(response.headers).toEqual({ "retry-after": "120", date: "Fri, 20 Nov 2026 22:50:00 GMT" });
 });
 
-describe("an answer that is odd and right", () => {
-  const BODY = `Content-Length: ${Buffer.byteLength(QUOTES)}\r\n\r\n${QUOTES}`;
-  const chunked = (chunks: string): string => `${HEAD}Transfer-Encoding: chunked\r\n\r\n${chunks}`;
-  const chunk = (text: string, extension = ""): string =>
-    `${text.length.toString(16)}${extension}\r\n${text}\r\n`;
-
-  test.each([
-    ["comes after a 100 Continue that nobody asked for", `HTTP/1.1 100 Continue\r\n\r\n${HEAD}${BODY}`],
-    [
-      "comes after several answers that are no more than information",
-      `HTTP/1.1 100\r\nX-A: b\r\n\r\nHTTP/1.1 102 Processing\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n${HEAD}${BODY}`,
-    ],
-    [
-      "has lower-case names of headers",
-      `HTTP/1.1 200 ok\r\n${BODY.replace("Content-Length", "content-length")}`,
-    ],
-    ["comes in chunks with extensions", chunked(`${chunk(QUOTES, ";a=b;c")}0;last\r\n\r\n`)],
-    ["comes in chunks with trailers", chunked(`${chunk(QUOTES)}0\r\nX-RateLimit-Used: 9\r\n\r\n`)],
-  ])("is read when it %s, whole and byte by byte", async (_what, sent) => {
-    const { baseUrl } = await rawServer((socket) => {
-      for (const byte of Buffer.from(sent)) socket.write(Buffer.of(byte));
-    });
-    const whole = await rawServer((socket) => void socket.write(sent));
-
-    for (const address of [baseUrl, whole.baseUrl]) {
-      const { fetchQuotes } = open(address);
-      for (let call = 0; call < 2; call += 1) {
-        const { status, body } = await fetchQuotes(CALL);
-        expect(status).toBe(200);
-        expect(Buffer.from(body).toString()).toBe(QUOTES);
-        await turn();
-      }
-    }
-  });
-
-  test("is none when it changes the protocol, and says so", async () => {
-    const { baseUrl, allClosed } = await rawServer(
-      (socket) =>
-        void socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n`),
-    );
-
-    const error = await failure(open(baseUrl).fetchQuotes(CALL));
-
-    expect(error.code).toBe("SERVICE_UNREACHABLE");
-    expect(error.message).toContain(`${baseUrl}: it changes the protocol, which nobody asked for`);
-    await allClosed();
-  });
-});
-
-describe("an answer without an end takes no more memory than the largest one that is kept", () => {
-  /** How many bytes of this, over and over, the service can send until the connection is closed. */
-  const sentOf = async (head: string, again: string): Promise<{ sentBytes: number; code: ErrorCode }> => {
-    const piece = Buffer.from(again.repeat(Math.ceil(65_536 / again.length)));
-    let sentBytes = 0;
-    const { baseUrl, allClosed } = await rawServer((socket) => {
-      socket.write(head);
-      const more = (): void => {
-        do sentBytes += piece.length;
-        while (!socket.destroyed && sentBytes < 1 << 30 && socket.write(piece));
-      };
-      socket.on("drain", more);
-      more();
-    });
-    const { code } = await failure(open(baseUrl).fetchQuotes(CALL));
-    await allClosed();
-    return { sentBytes, code };
-  };
-  const CHUNKED = `${HEAD}Transfer-Encoding: chunked\r\n\r\n`;
-
-  test.each([
-    ["chunks of one byte with long extensions", CHUNKED, `1;${"x".repeat(60_000)}\r\n \r\n`],
-    ["chunks of one byte with short extensions", CHUNKED, `1;${"x".repeat(400)}\r\n \r\n`],
-    ["chunks of one byte", CHUNKED, "1\r\n \r\n"],
-    ["answers that are no more than information", "", `HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n`],
-    ["headers", "HTTP/1.1 200 OK\r\n", "X-A: b\r\n"],
-    ["trailers", `${CHUNKED}0\r\n`, "X-A: b\r\n"],
-    ["one header", "HTTP/1.1 200 OK\r\nX-A: ", "b"],
-  ])("%s", async (_what, head, again) => {
-    const { sentBytes, code } = await sentOf(head, again);
-
-    expect(code).toMatch(/^SERVICE_(ANSWER_TOO_LARGE|UNREACHABLE)$/);
-    // What is read plus what fits into the buffers of two sockets.
-    expect(sentBytes).toBeLessThan(MAX_WIRE_BYTES + MAX_BODY_BYTES);
-  });
-});
-
 describe("a redirect", () => {
   test.each([301, 302, 303, 307, 308])(
     "with %d is an answer, and nobody goes where it points",
@@ -416,6 +326,9 @@ describe("each error has a code that says whether to try again", () => {
     expect(error.message).not.toContain("/v1/");
   });
 });
+
+/** Lets a connection that has just answered become free. */
+const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("every attempt is signed anew", () => {
   test("with a nonce of its own, also on a connection that is kept alive", async () => {

@@ -15,8 +15,6 @@ export type Deadlines = {
 export type Watch = {
   /** Aborted when the call is given up. */
   signal: AbortSignal;
-  /** To be called when a connection is begun; gives what is to be called when it is there. */
-  connecting: () => () => void;
   /** To be called when the head of the answer is there. */
   headersArrived: () => void;
 };
@@ -30,7 +28,7 @@ export type Watch = {
  */
 export async function withDeadlines<T>(
   work: (watch: Watch) => Promise<T>,
-  { connectMs, headersMs, callMs }: Deadlines,
+  { headersMs, callMs }: Deadlines,
   { address, callers }: { address: string; callers: readonly AbortSignal[] },
 ): Promise<T> {
   const abort = new AbortController();
@@ -45,11 +43,6 @@ export async function withDeadlines<T>(
   const after = (ms: number, what: string): NodeJS.Timeout =>
     setTimeout(() => giveUp(timeout(`${address}: ${what} within ${ms} ms`)), ms);
   const headers = after(headersMs, "no answer began");
-  let connect: NodeJS.Timeout | undefined;
-  const connecting = (): (() => void) => {
-    connect = after(connectMs, "no connection");
-    return () => clearTimeout(connect);
-  };
   const whole = after(callMs, "the answer did not end");
   const cancel = (): void =>
     giveUp(new QuotekeeperError("CALL_CANCELLED", `${address}: the call was cut off`));
@@ -58,11 +51,9 @@ export async function withDeadlines<T>(
     // Said before anything is sent: nothing is then.
     if (callers.some(({ aborted }) => aborted)) cancel();
     if (abort.signal.aborted) return await givenUp;
-    const headersArrived = (): void => clearTimeout(headers);
-    const working = work({ signal: abort.signal, connecting, headersArrived });
+    const working = work({ signal: abort.signal, headersArrived: () => clearTimeout(headers) });
     return await Promise.race([givenUp, working]);
   } finally {
-    clearTimeout(connect);
     clearTimeout(headers);
     clearTimeout(whole);
     for (const caller of callers) caller.removeEventListener("abort", cancel);
