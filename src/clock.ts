@@ -43,6 +43,22 @@ export async function atMost(
   await Promise.race([work, waited]).finally(() => done.abort());
 }
 
+/** Waits for `work` to settle, or for the signal; never rejects. */
+export async function settledOrAborted(work: Promise<unknown>, signal?: AbortSignal): Promise<void> {
+  const settled = work.then(
+    () => undefined,
+    () => undefined,
+  );
+  if (!signal) return settled;
+  let release: () => void = () => undefined;
+  const aborted = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  signal.addEventListener("abort", release, { once: true });
+  if (signal.aborted) release();
+  await Promise.race([settled, aborted]).finally(() => signal.removeEventListener("abort", release));
+}
+
 /** A UTC time with microseconds, `2026-11-20T22:50:00.123456Z`, always 27 characters. */
 export type Instant = string;
 

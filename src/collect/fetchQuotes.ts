@@ -5,14 +5,14 @@
  */
 import { setMaxListeners } from "node:events";
 import { Agent, type Dispatcher, request } from "undici";
-import { type Clock, type Instant, instantFromDate } from "../clock.ts";
+import { type Clock, type Instant, instantFromDate, settledOrAborted } from "../clock.ts";
 import { type ErrorCode, QuotekeeperError } from "../errors.ts";
 import { classifyAnswer } from "../quotes-api/answer.ts";
 import { correctionAfterRefusal } from "../quotes-api/clockSkew.ts";
 import { type Credentials, signRequest } from "../quotes-api/oauth/signature.ts";
 import { type QuoteCall, requestTarget } from "../quotes-api/request.ts";
 import { MAX_BODY_BYTES } from "../quotes-api/strictXml.ts";
-import { type Deadlines, settledOrAborted, type Watch, withDeadlines } from "./transport/deadlines.ts";
+import { type Deadlines, type Watch, withDeadlines } from "./transport/deadlines.ts";
 import { withholding } from "./transport/withhold.ts";
 
 /** The answer as it arrived. */

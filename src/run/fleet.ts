@@ -37,7 +37,7 @@ import type {
   Self,
   Telling,
 } from "../archive/leaseRows.ts";
-import { atMost, type Clock } from "../clock.ts";
+import { atMost, type Clock, settledOrAborted } from "../clock.ts";
 import type { Agreed } from "../collect/collector.ts";
 import { QuotekeeperError } from "../errors.ts";
 import type { Log } from "../log.ts";
@@ -93,6 +93,9 @@ const ANSWER_MS = 1_900;
 
 /** How long the database's answer is waited for, in ms: a lease that was asked for longer ago is not trusted anyway. */
 const ANSWER_TOO_LATE_MS = TRUSTED_MS;
+
+/** How long a call that waits for its account lets the database rest between two questions, in ms. */
+const ASK_AGAIN_MS = 50;
 
 /** Longest waits at an end, in ms: for claims under way, and for the database to hear that the leases are given back. */
 const CLAIM_GRACE_MS = 200;
@@ -317,15 +320,20 @@ export class Fleet {
   /**
    * Waits, before a call, until a process that did not run knows whether the account is its own still.
    *
+   * @param signal the call's own: nobody waits for it any more
    * @returns whether the call may leave, to be asked at the very moment in which it would
    * @throws QuotekeeperError LEASE_UNSURE when the account is no longer this collector's, or others must be listened for first
    */
-  async sure(account: string): Promise<() => boolean> {
+  async sure(account: string, signal: AbortSignal): Promise<() => boolean> {
+    const { clock } = this.#options;
     const { permit } = this.#trust;
-    while (!this.mayLeave(account) && this.#held.has(account) && permit === this.#trust.permit) {
-      await this.#round();
-      await this.#claiming;
-      if (this.#ended.signal.aborted) break;
+    const isOver = (): boolean => signal.aborted || this.#ended.signal.aborted;
+    const waits = (): boolean => this.#held.has(account) && permit === this.#trust.permit && !isOver();
+    while (waits() && !this.mayLeave(account)) {
+      await settledOrAborted(this.#round(), signal);
+      if (this.#claiming) await settledOrAborted(this.#claiming, signal);
+      // An answer that confirms nothing is followed by a claim, or by another round.
+      if (waits() && !this.mayLeave(account)) await clock.sleep(ASK_AGAIN_MS, signal).catch(() => undefined);
     }
     const mayLeave = (): boolean => permit === this.#trust.permit && this.mayLeave(account);
     if (!mayLeave()) throw leaseUnsure(account);
@@ -579,10 +587,10 @@ export class Fleet {
 
   /** Takes what is free, gives back what is too much, and proposes what all are to go by. */
   async #doAct(): Promise<void> {
-    if (this.#ending) return;
     const alive = this.#alive();
-    if (this.#holder) await this.#useWaiting();
-    const free = this.#holder ? this.#mayTake(alive) : [];
+    if (this.#holder && !this.#ending) await this.#useWaiting();
+    // Calls of what is presumed may be under way at the end.
+    const free = this.#holder && !this.#ending ? this.#mayTake(alive) : [];
     if (await this.#claim([...this.#presumed, ...free])) await this.#forgetDead();
     if (!this.#holder || this.#ending) return;
     for (const [account, { leaving }] of this.#held)

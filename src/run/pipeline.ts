@@ -54,7 +54,7 @@ export function calledAccount(
 ): CalledAccount {
   const { name } = open.account;
   const send: Send = async (planned, signal, onArrived) => {
-    const mayLeave = await lease.sure(name);
+    const mayLeave = await lease.sure(name, signal);
     return collectCall(planned, { ...stations, ...open, loader }, { signal, onArrived, mayLeave }); // fetch -> journal -> read -> archive
   };
   return { ...open.budget, send: metered(send, open.account) };

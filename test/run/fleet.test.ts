@@ -106,6 +106,9 @@ const files = (names: readonly string[], job = "quotes") =>
 
 const ACCOUNTS = ["one", "two", "three", "four"];
 
+/** A call that nobody cuts off. */
+const GOES_ON = new AbortController().signal;
+
 function world(accounts: readonly string[] = ACCOUNTS) {
   const time = sharedTime();
   const database = memoryLeases(time.clockOf({ stopped: false }));
@@ -598,7 +601,9 @@ describe("a process that is paused", () => {
     await time.pass(14_000);
     const late: string[] = [];
     const look = (): void => void late.push(...own.filter((account) => a.fleet.mayLeave(account)));
-    const asked = own.map((account) => a.fleet.sure(account).catch(({ code }: { code: string }) => code));
+    const asked = own.map((account) =>
+      a.fleet.sure(account, GOES_ON).catch(({ code }: { code: string }) => code),
+    );
 
     time.onTimers(look);
     a.process.stopped = false;
@@ -645,11 +650,11 @@ describe("a process that is paused", () => {
     const [a] = [await start("a"), await start("b")];
     await time.pass(10_000);
     const [account = ""] = a.calls;
-    const before = await a.fleet.sure(account);
+    const before = await a.fleet.sure(account, GOES_ON);
     a.process.stopped = true;
     await time.pass(14_000);
     a.faults.away = true;
-    const waiting = a.fleet.sure(account).catch(({ code }: { code: string }) => code);
+    const waiting = a.fleet.sure(account, GOES_ON).catch(({ code }: { code: string }) => code);
 
     a.process.stopped = false;
     await time.pass(1_000);
@@ -657,7 +662,7 @@ describe("a process that is paused", () => {
     expect([before(), await waiting]).toEqual([false, "LEASE_UNSURE"]);
     expect(a.listens).toEqual(a.calls);
     // What leaves after it has listened leaves with care.
-    expect([(await a.fleet.sure(account))(), a.fleet.isUnsure]).toEqual([true, true]);
+    expect([(await a.fleet.sure(account, GOES_ON))(), a.fleet.isUnsure]).toEqual([true, true]);
   });
 });
 
@@ -753,6 +758,38 @@ describe("a database that answers slowly", () => {
 
     expect(a.fleet.held.length).toBeGreaterThan(10);
     expect(database.history.filter(({ how }) => how !== "new" && how !== "released")).toEqual([]);
+  });
+
+  test("and comes back as the collector ends has the calls under way confirmed, and holds none up that is cut off", async () => {
+    const { time, start, database } = world(["one"]);
+    database.faults.away = true;
+    const { fleet, process } = await start("a");
+    await time.pass(6_000);
+    expect([fleet.held, fleet.state.accounts[0]?.fence]).toEqual([["one"], null]);
+    process.stopped = true;
+    await time.pass(20_000);
+    process.stopped = false;
+    database.faults.away = false;
+    fleet.takeNoMore();
+    const cut = new AbortController();
+    const answers: string[] = [];
+    const ask = (name: string, signal: AbortSignal): void =>
+      void fleet.sure("one", signal).then(
+        () => answers.push(`${name} leaves`),
+        ({ code }: { code: string }) => answers.push(`${name} ${code}`),
+      );
+
+    ask("one under way", GOES_ON);
+    await time.pass(1_000);
+    database.faults.silent = true;
+    process.stopped = true;
+    await time.pass(20_000);
+    process.stopped = false;
+    ask("one cut off", cut.signal);
+    cut.abort();
+    await time.pass(0);
+
+    expect(answers).toEqual(["one under way leaves", "one cut off LEASE_UNSURE"]);
   });
 
   test.each([{ silent: true }, { slowMs: 30_000 }])("ends no later than another: %p", async (faults) => {

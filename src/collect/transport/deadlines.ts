@@ -63,19 +63,3 @@ export async function withDeadlines<T>(
 function timeout(detail: string): QuotekeeperError {
   return new QuotekeeperError("SERVICE_TIMEOUT", detail);
 }
-
-/** Waits for `work` to settle, or for the signal; never rejects. */
-export async function settledOrAborted(work: Promise<unknown>, signal?: AbortSignal): Promise<void> {
-  const settled = work.then(
-    () => undefined,
-    () => undefined,
-  );
-  if (!signal) return settled;
-  let release: () => void = () => undefined;
-  const aborted = new Promise<void>((resolve) => {
-    release = resolve;
-  });
-  signal.addEventListener("abort", release, { once: true });
-  if (signal.aborted) release();
-  await Promise.race([settled, aborted]).finally(() => signal.removeEventListener("abort", release));
-}
