@@ -19,11 +19,14 @@ export type AccountState = "active" | "drained" | "refused";
 /** Which account asks for what bears a name in the ledger. */
 export type OwnerOf = (name: string, delayed: boolean) => string;
 
-/** How long the service must refuse an account before others have its share, in ms: by then it is no slip. */
+/**
+ * How long the service must refuse an account before others have its share, in ms: by then it is no slip. Until then it makes one
+ * call a slot, to see whether it is refused still.
+ */
 export const REFUSED_FOR_MS = 120_000;
 
-/** How often a refused account makes a call, to see whether it is refused still, in ms. */
-export const PROBED_EVERY_MS = 120_000;
+/** How often it makes a call from then on, in ms: with each slot of a minute, whose answers do not arrive at the same moment. */
+export const PROBED_EVERY_MS = 55_000;
 
 /** The accounts that share the jobs. Times are those of one monotonic clock, in ms. */
 export class Shares {

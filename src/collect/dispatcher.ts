@@ -3,13 +3,16 @@
  *
  * A call is waiting -> under way -> done. From under way it waits again, while its slot lasts: after the quota
  * fault, after a transport error or a 5xx that closes the budget like one, and after any other of them a few times.
- * Whatever it waits after, the governor lets it go as any other call. What is wanted of it for a slot that ends while it waits
- * is missed; the rest goes on waiting. Each wish that was given in comes out once: answered or missed.
+ * Whatever it waits after, the governor lets it go as any other call. Once the service refuses the credentials, one call a slot
+ * asks whether it still does, later one a minute; the others wait for its end, and are missed with it. What is wanted of a call
+ * for a slot that ends while the call waits is missed; the rest goes on waiting. Each wish that was given in comes out once:
+ * answered or missed.
  */
 import { once } from "node:events";
 import { setImmediate } from "node:timers/promises";
 import PQueue from "p-queue";
-import { type Clock, instantFromDate } from "../clock.ts";
+import { PROBED_EVERY_MS, REFUSED_FOR_MS } from "../accounts/shares.ts";
+import { type Clock, type Instant, instantFromDate } from "../clock.ts";
 import { ERRORS, QuotekeeperError } from "../errors.ts";
 import type { MissReason } from "../journal/ledger.ts";
 import type { Log } from "../log.ts";
@@ -155,6 +158,8 @@ export class Dispatcher {
   #closing = false;
   /** Whether the wall clock was set, and no second attempt has shown since whether calls are signed by the right time. */
   #clockInDoubt = false;
+  /** Since when the service has refused the credentials, and the last call that it was asked by; null: it does not. */
+  #unauthorized: { sinceMs: number; triedMs: number; slotAt: Instant | null } | null = null;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
@@ -327,6 +332,10 @@ export class Dispatcher {
       this.#finish(present ? { ...ahead, part: undefined } : ahead, { kind: "missed", reason: "down" });
     if (!present) return;
     const ticket: Ticket = { ...entry, planned: present };
+    if (!this.#mayTry(present)) {
+      this.#over.push([present, "unauthorized"]);
+      return this.#start();
+    }
     this.#waiting.add(ticket);
     this.#heldFor = null;
     this.#watchDeadline(ticket);
@@ -355,10 +364,12 @@ export class Dispatcher {
     const { clock, borrow, atOnce } = this.#options;
     // Calls that come together enter before the first leaves, so that the most urgent of them is the first.
     await Promise.resolve();
-    while (this.#waiting.size + this.#borrowers.length > 0 && !this.#closing) {
+    while (this.#waiting.size + this.#borrowers.length + this.#over.length > 0 && !this.#closing) {
       for (const _ of this.expire()) await setImmediate();
       if (this.#closing) break;
-      const roomy = this.#sending.size + this.#lentCount < (atOnce?.() ?? CONCURRENCY);
+      if (this.#waiting.size + this.#borrowers.length === 0) continue;
+      const most = this.#unauthorized ? 1 : (atOnce?.() ?? CONCURRENCY);
+      const roomy = this.#sending.size + this.#lentCount < most;
       if (borrow && roomy && this.#waiting.size > 0 && (await this.#sendBorrowed(borrow))) continue;
       const nowMs = clock.monotonicMs();
       const allowed = admission(this.#governor, nowMs);
@@ -471,8 +482,10 @@ export class Dispatcher {
 
   #take(ticket: Ticket, { answer, record }: Kept): void {
     const { planned } = ticket;
-    if (answer.outcome === "quotes") this.#lastError = null;
-    else this.#complain(planned, answerError(answer));
+    if (answer.outcome === "quotes") {
+      this.#lastError = null;
+      this.#unauthorized = null;
+    } else this.#complain(planned, answerError(answer));
     // By the clock itself: receive times never go back, also when the clock was set back.
     const seen = { ...record, observedAt: instantFromDate(this.#options.clock.now()) };
     const unauthorized = answer.outcome === "unauthorized";
@@ -483,9 +496,29 @@ export class Dispatcher {
     if (answer.outcome === "quota_fault") this.#enter({ ...ticket, setback: "refused" });
     // The refusal has shown how far the machine's clock is off: the next attempt signs by the service's.
     else if (forTheClock) this.#enter({ ...ticket, attempt: 2, setback: "unauthorized" });
+    else if (unauthorized) this.#refused(ticket, answer, record);
     // A call that looks into another one's failure tells enough by failing once.
     else if (answer.outcome !== "server_error" || planned.part || !this.#again(ticket, record))
       this.#finish(planned, { kind: "answered", answer, askedMs: Date.parse(record.requestedAt) });
+  }
+
+  /** The service has refused the credentials: what waits would be refused as well. */
+  #refused({ planned }: Ticket, answer: Answer, { requestedAt }: DatedAnswer): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    const { sinceMs = nowMs } = this.#unauthorized ?? {};
+    this.#unauthorized = { sinceMs, triedMs: nowMs, slotAt: planned.slotAt };
+    this.#finish(planned, { kind: "answered", answer, askedMs: Date.parse(requestedAt) });
+    const vain = [...this.#waiting].filter((ticket) => !this.#mayTry(ticket.planned));
+    this.#leave(vain);
+    for (const ticket of vain) this.#over.push([ticket.planned, "unauthorized"]);
+  }
+
+  /** Whether a call may ask if the credentials are refused still: one for each slot, later for the first one of a minute. */
+  #mayTry({ slotAt }: PlannedCall): boolean {
+    if (this.#unauthorized === null) return true;
+    const { sinceMs, triedMs, slotAt: triedFor } = this.#unauthorized;
+    const nowMs = this.#options.clock.monotonicMs();
+    return slotAt !== triedFor && (nowMs - sinceMs < REFUSED_FOR_MS || nowMs - triedMs >= PROBED_EVERY_MS);
   }
 
   /** Another attempt after a 5xx; when it may be the limit in disguise, as soon as the budget is back. */
@@ -555,7 +588,8 @@ export class Dispatcher {
       },
       ...{ jobs, slotAt, reason },
     };
-    this.#options.log.warn(missed, "missed: its slot is over");
+    const why = reason === "unauthorized" ? "the service refuses the credentials" : "its slot is over";
+    this.#options.log.warn(missed, `missed: ${why}`);
     this.#finish(planned, { kind: "missed", reason });
   }
 

@@ -124,12 +124,15 @@ export class Outcomes {
   }
 
   #settle(planned: PlannedCall, result: Result): void {
-    if (result.kind === "missed") return this.#ended(planned, result.reason);
+    if (result.kind === "missed")
+      return result.reason === "unauthorized"
+        ? this.#unauthorized(planned)
+        : this.#ended(planned, result.reason);
     switch (result.answer.outcome) {
       case "quotes":
         return this.#stored(planned, result.answer.document, result.askedMs);
       case "unauthorized":
-        return this.#options.handOver(planned) ? undefined : this.#ended(planned, "unauthorized");
+        return this.#unauthorized(planned);
       case "too_long":
         return this.#tooLong(planned);
       case "malformed":
@@ -285,6 +288,10 @@ export class Outcomes {
         this.#heldBack(planned, name, { reason, suspect: true });
       }
     this.#missed(calls, reason);
+  }
+
+  #unauthorized(planned: PlannedCall): void {
+    if (!this.#options.handOver(planned)) this.#ended(planned, "unauthorized");
   }
 
   #ended(planned: PlannedCall, reason: MissReason): void {

@@ -7,6 +7,7 @@ import { QuotekeeperError } from "../../src/errors.ts";
 import { type Answer, classifyAnswer } from "../../src/quotes-api/answer.ts";
 import { contractsOf } from "./due.ts";
 import {
+  entriesOf,
   entryAt,
   failure,
   jobOf,
@@ -238,5 +239,53 @@ describe("a limit that changes in the middle", () => {
     expect(lately.some(({ refused }) => refused)).toBe(false);
     expect(lately.length / 2 / limit).toBeGreaterThan(0.75);
     expect(lately.length / 2).toBeLessThanOrEqual(limit);
+  });
+});
+
+describe("credentials that the service refuses", () => {
+  const TEN_SECONDS = "*/10 * * * * *";
+
+  test.each([
+    ["with a slot each minute", "* * * * *", 1],
+    ["with a slot each ten seconds: for two minutes, then once a minute", TEN_SECONDS, 6],
+  ])(
+    "are tried by one call a slot, %s, and what is not asked is missed as unauthorized",
+    async (_how, schedule, firstCount) => {
+      const world = startWorld({
+        start: START,
+        jobs: [jobOf({ name: "options", options: contractsOf(30), schedule })],
+        respond: () => failure("unauthorized"),
+      });
+
+      await world.until("2026-11-20T14:40:00Z");
+
+      const inMinute = Array.from(
+        { length: 10 },
+        (_, minute) =>
+          world.calls.filter(({ sentAt }) => Math.floor((sentAt - Date.parse(START)) / MINUTE_MS) === minute)
+            .length,
+      );
+      // Those of the first slot had left before the first answer.
+      expect(inMinute[0]).toBeLessThanOrEqual(5 + firstCount);
+      expect(inMinute[1]).toBe(firstCount);
+      expect(inMinute.slice(3)).toEqual([1, 1, 1, 1, 1, 1, 1]);
+      for (const { misses } of entriesOf(world.notes))
+        expect(misses.map(([, reason]) => reason)).toEqual(Array(30).fill("unauthorized"));
+    },
+  );
+
+  test("are used again for all of a slot as soon as one call of it is answered", async () => {
+    const rightAt = Date.parse("2026-11-20T14:35:30Z");
+    const world = startWorld({
+      start: START,
+      jobs: [jobOf({ name: "options", options: contractsOf(30) })],
+      respond: ({ planned, sentAt }) => (sentAt < rightAt ? failure("unauthorized") : quotesFor(planned)),
+    });
+
+    await world.until("2026-11-20T14:36:59Z");
+
+    expect(reasonsOf(entryAt(world.notes, "14:35"))).toEqual({ unauthorized: 30 });
+    expect(entryAt(world.notes, "14:36")).toMatchObject({ misses: [] });
+    expect(world.calls.filter(({ sentAt }) => sentAt > rightAt)).toHaveLength(30);
   });
 });
