@@ -42,14 +42,14 @@ export async function readFleet(pool: Pick<pg.Pool, "query">): Promise<FleetRows
   return { collectors, accounts };
 }
 
+/** When the first of the collectors that run began, and when they agreed on other accounts or jobs, null: not lately. */
+export type Sharing = { beganAt: Date; agreedFrom: Date | null };
+
 /**
- * What tells since when the jobs are shared out among the accounts as they are at an instant: when the first of the collectors
- * that run began, and when they agreed on other accounts or jobs, null: not lately. Null: no collector is known to run.
+ * What tells since when the jobs are shared out among the accounts as they are at an instant. Null: no collector is known to
+ * run.
  */
-export async function readSharing(
-  pool: pg.Pool,
-  at: Date,
-): Promise<{ beganAt: Date; agreedFrom: Date | null } | null> {
+export async function readSharing(pool: pg.Pool, at: Date): Promise<Sharing | null> {
   const { rows } = await pool.query<{ began: string | null; agreed: string | null }>(
     `select (select min(started_at) from collectors
              where not stopped and not (${IS_GONE})) as began,

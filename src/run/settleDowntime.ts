@@ -14,7 +14,7 @@ import {
   readSlotsWithin,
   readStoredWithin,
 } from "../archive/ledgerRows.ts";
-import { readSharing } from "../archive/fleetRows.ts";
+import { readSharing, type Sharing } from "../archive/fleetRows.ts";
 import { type Clock, dateOf } from "../clock.ts";
 import type { Collector, ScheduledJob } from "../collect/collector.ts";
 import { downtimeNotes, slotNote, slotsWhileDown } from "../collect/downtime.ts";
@@ -199,7 +199,7 @@ type Gap = Polled<ScheduledJob> & {
 
 /**
  * Notes for the slots of each job that are over and in which nothing is known of an account, with the share that it had
- * last. One that never had a share of a job, as its collector came later than the others, has its present one in the slots
+ * last, or has now where it never had one of the job. An account that comes later than the others has its share in all slots
  * since the jobs have been shared out like that. None has what is another account's by now.
  */
 export async function accountForDowntime(pool: pg.Pool, gap: Gap): Promise<LedgerNote[]> {
@@ -251,28 +251,32 @@ async function dueInGap(
   // Runs since then may have settled slots of their own: what lies before them tells where the gap begins.
   const before = await readLastShares(pool, whose, lasting(since));
   const newest = await readLastShares(pool, whose, lasting(startedAt));
-  const isNew = newest.length < jobs.length * accounts.length;
-  const sharing = isNew ? await readSharing(pool, startedAt) : null;
-  return jobs.flatMap((polled) =>
-    accounts.flatMap((account): DueInGap[] => {
+  const sharing = await readSharing(pool, startedAt);
+  return jobs.flatMap((polled) => {
+    const shared = sharing && sharedSince(polled.schedule, sharing);
+    return accounts.flatMap((account): DueInGap[] => {
       const isOf = (share: { job: string; account: string }): boolean =>
         share.job === polled.job.name && share.account === account;
       const last = newest.find(isOf);
       if (last !== undefined) {
         const slotAt = before.find(isOf)?.slotAt ?? new Date(Math.min(+since, +last.slotAt));
-        const looked = new Date(Math.min(+slotAt, +startedAt - HANDED_ON_MS));
-        const from = twoSlotsBack(polled.schedule, looked);
-        return [{ polled, account, due: last.due, since: from, last: slotAt }];
+        const looked = Math.min(+slotAt, +startedAt - HANDED_ON_MS);
+        const from = twoSlotsBack(polled.schedule, new Date(looked));
+        // Whoever had it first may have had no time for the slots before.
+        const known = shared && +shared >= looked ? Math.min(+slotAt, +shared - 1) : +slotAt;
+        return [{ polled, account, due: last.due, since: from, last: new Date(known) }];
       }
-      if (sharing === null) return [];
+      if (shared === null) return [];
       const due = shareOf(polled.job, account);
-      if (due.length === 0) return [];
-      const { beganAt, agreedFrom } = sharing;
-      // What is agreed on is in force from the next slot on.
-      const from = Math.max(+(polled.schedule.current(beganAt) ?? beganAt), +(agreedFrom ?? -Infinity));
-      return [{ polled, account, due, since: new Date(from), last: null }];
-    }),
-  );
+      return due.length === 0 ? [] : [{ polled, account, due, since: shared, last: null }];
+    });
+  });
+}
+
+/** Since which slot the jobs are shared out as they are. */
+function sharedSince(schedule: JobSchedule, { beganAt, agreedFrom }: Sharing): Date {
+  // What is agreed on is in force from the next slot on.
+  return new Date(Math.max(+(schedule.current(beganAt) ?? beganAt), +(agreedFrom ?? -Infinity)));
 }
 
 type Span = { from: Date; to: Date };

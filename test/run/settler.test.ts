@@ -249,12 +249,13 @@ describe("slots of an account that nobody has ever called", () => {
   }
 
   /** The slots of the account whose collector came at 14:34, beside one that has begun the slot of 14:33 and the ones before. */
-  async function slotsOfNewcomer(): Promise<unknown[]> {
+  async function slotsOfNewcomer(...before: JournalRecord[]): Promise<unknown[]> {
     const [a, b] = [new Machine(), new Machine()];
     await a.append(
       ...["14:29", "14:30", "14:31", "14:32"].map((time) => settled("two", time, ["KO"])),
       opened(RUNS.a, "two", "14:33", ["GE", "KO"]),
       answered("one", "14:32:05", "AAPL"),
+      ...before,
     );
     await a.load();
     await (await alive(b, { mine: ["one"], now: "14:34:20", share: ["AAPL", "GE"] })).take();
@@ -273,6 +274,14 @@ describe("slots of an account that nobody has ever called", () => {
     await others("14:20", ["14:21", ["two"]], ["14:31:45.5", ["one", "two"]], ["14:32:10", ["one", "two"]]);
 
     expect(await slotsOfNewcomer()).toEqual([...["14:32 one 2=1+1: GE down", "14:33 one 1=0+1: AAPL down"]]);
+  });
+
+  test("are down as well before the one slot that a collector had it for, which had no time to account for them", async () => {
+    await others("14:31:30", ["14:31:45", ["one", "two"]]);
+
+    expect(await slotsOfNewcomer(settled("one", "14:33", ["AAPL", "GE"]))).toEqual([
+      ...["14:31 one 2=0+2: AAPL down, GE down", "14:32 one 2=1+1: GE down", "14:33 one 2=2+0"],
+    ]);
   });
 
   test("are none where no other collector runs, and none before the first slot that one has begun", async () => {
