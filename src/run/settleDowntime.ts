@@ -69,6 +69,12 @@ const LOOK_EVERY_MS = 60_000;
  */
 const HANDED_ON_MS = 600_000;
 
+/**
+ * For how long after an account was taken the slots before are looked through, in ms: the first ones that another collector has
+ * begun may not be loaded earlier.
+ */
+const LOADED_LATER_MS = 150_000;
+
 /** Begins to settle; nothing before accounts are taken. */
 export function openSettler(pool: pg.Pool, settling: Settling): Settler {
   return new LastingSettler(pool, settling);
@@ -132,8 +138,12 @@ class LastingSettler implements Settler {
   async #settle(): Promise<void> {
     const { mine, sources, collector, notes, unsettled, run, clock } = this.#settling;
     const fresh = [...this.#fresh];
+    const isYoung = ({ at }: Begun): boolean => +clock.now() - +at < LOADED_LATER_MS;
+    const young = [...new Set(this.#begun.values())].filter(
+      (begun) => fresh.includes(begun) || isYoung(begun),
+    );
     // The slots that this run has opened are its own, also where an earlier one had opened them.
-    if (fresh.length > 0) await this.#loaded();
+    if (young.length > 0) await this.#loaded();
     const [accounts, markets] = [mine(), [...sources()]];
     const polled = { jobs: collector.jobs, accounts };
     let late = false;
@@ -145,7 +155,7 @@ class LastingSettler implements Settler {
     if (late) await this.#loaded();
     for (const begun of new Set(this.#begun.values())) {
       // A journal that came late may also have told for the first time what is due.
-      if (!late && !fresh.includes(begun)) continue;
+      if (!late && !young.includes(begun)) continue;
       const its = accounts.filter((account) => this.#begun.get(account) === begun);
       for (const source of markets) {
         const gap: Gap = {

@@ -284,6 +284,22 @@ describe("slots of an account that nobody has ever called", () => {
     ]);
   });
 
+  test("are down once the slots that others have begun are loaded, be it a minute later", async () => {
+    await others("14:32:30");
+    const [a, b] = [new Machine(), new Machine()];
+    await a.append(settled("two", "14:32", ["KO"]), settled("two", "14:33", ["KO"]));
+    const comes = await alive(b, { mine: ["one"], now: "14:34:20", share: ["AAPL"] });
+    await comes.take();
+    expect(await ledger()).toEqual([]);
+
+    await a.load();
+    await comes.look();
+
+    const two = (time: string): string => `${time} two 1=1+0`;
+    const one = (time: string): string => `${time} one 1=0+1: AAPL down`;
+    expect(await ledger()).toEqual([one("14:32"), two("14:32"), one("14:33"), two("14:33")]);
+  });
+
   test("are none where no other collector runs, and none before the first slot that one has begun", async () => {
     expect(await slotsOfNewcomer()).toEqual([]);
     await others("14:20");
