@@ -42,17 +42,21 @@ export async function readFleet(pool: Pick<pg.Pool, "query">): Promise<FleetRows
   return { collectors, accounts };
 }
 
-/** When the first of the collectors that run began, and when they agreed on other accounts or jobs, null: not lately. */
-export type Sharing = { beganAt: Date; agreedFrom: Date | null };
+/**
+ * When the first of the collectors that run began, whether all that ran have agreed on accounts and jobs, and when they last
+ * agreed on others, null: not lately.
+ */
+export type Sharing = { beganAt: Date; hasAgreed: boolean; agreedFrom: Date | null };
 
 /**
  * What tells since when the jobs are shared out among the accounts as they are at an instant. Null: no collector is known to
  * run.
  */
 export async function readSharing(pool: pg.Pool, at: Date): Promise<Sharing | null> {
-  const { rows } = await pool.query<{ began: string | null; agreed: string | null }>(
+  const { rows } = await pool.query<{ began: string | null; has: boolean; agreed: string | null }>(
     `select (select min(started_at) from collectors
              where not stopped and not (${IS_GONE})) as began,
+            exists (select from epochs) as has,
             (select max(from_at) from (
                select from_at, (jobs_digest, accounts) is distinct from (lag(jobs_digest) over w, lag(accounts) over w)
                                and lag(number) over w is not null as differs
@@ -60,8 +64,7 @@ export async function readSharing(pool: pg.Pool, at: Date): Promise<Sharing | nu
              where differs and from_at <= $1) as agreed`,
     [at.toISOString()],
   );
-  const { began = null, agreed = null } = rows[0] ?? {};
-  return began === null
-    ? null
-    : { beganAt: new Date(began), agreedFrom: agreed === null ? null : new Date(agreed) };
+  const { began = null, has: hasAgreed = false, agreed = null } = rows[0] ?? {};
+  const agreedFrom = agreed === null ? null : new Date(agreed);
+  return began === null ? null : { beganAt: new Date(began), hasAgreed, agreedFrom };
 }

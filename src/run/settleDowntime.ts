@@ -221,7 +221,8 @@ export async function accountForDowntime(pool: pg.Pool, gap: Gap): Promise<Ledge
     const slots = await readSlotsWithin(pool, { source, job: job.name, account }, span);
     const own = new Set(slots.flatMap(({ ms, own }) => (own ? [ms] : [])));
     // What lies before the first slot that is known may be before the job.
-    const known = last === null ? (slots[0]?.ms ?? +startedAt) - 1 : +last;
+    const firstMs = (slots[0]?.ms ?? +startedAt) - 1;
+    const known = Math.max(firstMs, +(last ?? firstMs));
     const first = [...own].reduce((least, ms) => Math.min(least, ms), known);
     const windows = slotsWhileDown(schedule, new Date(first), startedAt).filter(
       ({ from }) => !own.has(+from),
@@ -272,8 +273,9 @@ async function dueInGap(
         const slotAt = before.find(isOf)?.slotAt ?? new Date(Math.min(+since, +last.slotAt));
         const looked = Math.min(+slotAt, +startedAt - HANDED_ON_MS);
         const from = twoSlotsBack(polled.schedule, new Date(looked));
-        // Whoever had it first may have had no time for the slots before.
-        const known = shared && +shared >= looked ? Math.min(+slotAt, +shared - 1) : +slotAt;
+        // Whoever had it first may have had no time for the slots before, and whoever ran then may be gone.
+        const sharedMs = sharing?.hasAgreed ? +(sharing.agreedFrom ?? -Infinity) : +(shared ?? Infinity);
+        const known = Math.min(+slotAt, Math.max(sharedMs, looked) - 1);
         return [{ polled, account, due: last.due, since: from, last: new Date(known) }];
       }
       if (shared === null) return [];

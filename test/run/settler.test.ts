@@ -276,13 +276,28 @@ describe("slots of an account that nobody has ever called", () => {
     expect(await slotsOfNewcomer()).toEqual([...["14:32 one 2=1+1: GE down", "14:33 one 1=0+1: AAPL down"]]);
   });
 
-  test("are down as well before the one slot that a collector had it for, which had no time to account for them", async () => {
-    await others("14:31:30", ["14:31:45", ["one", "two"]]);
+  test.each([
+    ["since the first collector has begun", "14:31:30", [], ["14:31", "14:32"]],
+    ["since the collectors have agreed on it", "14:20", ["14:21", "14:31:45.5"], ["14:32"]],
+    [
+      "since the first slot that is known, whoever runs now",
+      "14:33:30",
+      ["14:21"],
+      ["14:29", "14:30", "14:31", "14:32"],
+    ],
+  ])(
+    "are down before the one slot of a collector that had no time to account for them: %s",
+    async (_since, began, agreed, down) => {
+      const accounts = (place: number): string[] => (place < agreed.length - 1 ? ["two"] : ["one", "two"]);
+      await others(began, ...agreed.map((from, place): [string, string[]] => [from, accounts(place)]));
 
-    expect(await slotsOfNewcomer(settled("one", "14:33", ["AAPL", "GE"]))).toEqual([
-      ...["14:31 one 2=0+2: AAPL down, GE down", "14:32 one 2=1+1: GE down", "14:33 one 2=2+0"],
-    ]);
-  });
+      const slots = await slotsOfNewcomer(settled("one", "14:33", ["AAPL", "GE"]));
+
+      const lost = (time: string): string =>
+        time === "14:32" ? `${time} one 2=1+1: GE down` : `${time} one 2=0+2: AAPL down, GE down`;
+      expect(slots).toEqual([...down.map(lost), "14:33 one 2=2+0"]);
+    },
+  );
 
   test("are down once the slots that others have begun are loaded, be it a minute later", async () => {
     await others("14:32:30");
