@@ -13,6 +13,7 @@ import { type Credentials, signRequest } from "../quotes-api/oauth/signature.ts"
 import { type QuoteCall, requestTarget } from "../quotes-api/request.ts";
 import { MAX_BODY_BYTES } from "../quotes-api/strictXml.ts";
 import { type Deadlines, type Watch, withDeadlines } from "./transport/deadlines.ts";
+import { wireConnector } from "./transport/wire.ts";
 import { withholding } from "./transport/withhold.ts";
 
 /** The answer as it arrived. */
@@ -93,7 +94,7 @@ export function openFetchQuotes(options: FetchOptions): OpenFetchQuotes {
   const pool = new Agent({
     connections: CONNECTIONS,
     // Stated, because NODE_TLS_REJECT_UNAUTHORIZED=0 would else turn verification off.
-    connect: { timeout: deadlines.connectMs, rejectUnauthorized: true },
+    connect: wireConnector({ timeout: deadlines.connectMs, rejectUnauthorized: true }),
     headersTimeout: deadlines.headersMs,
     bodyTimeout: deadlines.callMs,
   });
@@ -204,10 +205,12 @@ function lastCheck(mayLeave: () => boolean, address: string): Dispatcher.Dispatc
   };
 }
 
+/** Copies the body together: each chunk is a view, and keeps all that the socket has read with it, 64 KB for one byte perhaps. */
 async function readCapped(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
+  let body = Buffer.alloc(0);
   let size = 0;
   for await (const chunk of stream) {
+    const from = size;
     size += chunk.byteLength;
     if (size > MAX_BODY_BYTES) {
       throw new QuotekeeperError(
@@ -215,9 +218,10 @@ async function readCapped(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array
         `the answer is larger than ${MAX_BODY_BYTES} bytes`,
       );
     }
-    chunks.push(chunk);
+    if (size > body.length) body = Buffer.concat([body], Math.min(2 * size, MAX_BODY_BYTES));
+    body.set(chunk, from);
   }
-  return Buffer.concat(chunks);
+  return Buffer.from(body.subarray(0, size));
 }
 
 function toResponse(
@@ -252,7 +256,7 @@ const TIMEOUT = /TIMEOUT|ETIMEDOUT/;
 const CUT_SHORT =
   /^(UND_ERR_SOCKET|UND_ERR_RES_CONTENT_LENGTH_MISMATCH|ECONNRESET|EPIPE|HPE_INVALID_EOF_STATE)$/;
 
-const NOT_HTTP = /^(HPE_|UND_ERR_HEADERS_OVERFLOW)/;
+const NOT_HTTP = /^(HTTPParserError|ERR_ASSERTION|UND_ERR_HEADERS_OVERFLOW)$/;
 
 /**
  * A transport error by its code, never by its message. Nothing of the library's own error is passed on but its code: it
@@ -266,9 +270,15 @@ function transportError(cause: unknown, address: string): QuotekeeperError {
   return new QuotekeeperError(errorCode(code), `${address}: ${inWords(code)}`);
 }
 
-/** The code of an error, of the first of several (one for each address of a host), or at least its name. */
+type LibraryError = { code?: string; name?: string; errors?: { code?: string }[]; data?: string };
+
+/**
+ * The code of an error, of the first of several (one for each address of a host), or at least its name. The errors of undici's
+ * parser have no code; the bytes that it could not read are none where the connection ended.
+ */
 function codeOf(error: unknown): string {
-  const { code, name, errors } = error as { code?: string; name?: string; errors?: { code?: string }[] };
+  const { code, name, errors, data } = error as LibraryError;
+  if (name === "HTTPParserError" && data === "") return "HPE_INVALID_EOF_STATE";
   return code ?? errors?.[0]?.code ?? name ?? "unknown error";
 }
 

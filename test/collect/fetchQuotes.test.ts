@@ -1,7 +1,11 @@
 /** The edge to the service against real sockets: what arrives, what is refused, and what ends in time. */
+import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { createServer as createHttpsServer } from "node:https";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
-import { inspect } from "node:util";
+import { join } from "node:path";
+import { createServer as createTlsServer } from "node:tls";
+import { inspect, promisify } from "node:util";
 import { gzipSync } from "node:zlib";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import {
@@ -13,13 +17,16 @@ import {
 import { ERRORS, type ErrorCode } from "../../src/errors.ts";
 import { createObserver } from "../../src/clock.ts";
 import { classifyAnswer } from "../../src/quotes-api/answer.ts";
+import { MAX_WIRE_BYTES } from "../../src/collect/transport/wire.ts";
 import { MAX_BODY_BYTES } from "../../src/quotes-api/strictXml.ts";
 import { createTestClock } from "../support/clock.ts";
 import { symbolsCall } from "../support/journal.ts";
 import { TEST_CREDENTIALS } from "../support/simulatedService.ts";
+import { compileModules } from "../support/compileProgram.ts";
 import { closedPort, startStubService } from "../support/stubService.ts";
+import { tempDir } from "../support/tempDir.ts";
 import { answerXml, equityXml } from "../support/xml.ts";
-import { selfSigned } from "../support/selfSigned.ts";
+import { type KeyPair, selfSigned } from "../support/selfSigned.ts";
 
 const CALL = symbolsCall("AAPL");
 const QUOTES = answerXml(equityXml("AAPL"));
@@ -28,6 +35,9 @@ const NEVER = { connectMs: 3_600_000, headersMs: 3_600_000, callMs: 3_600_000 };
 /** One of them is short, and what it ends would never end by itself. */
 const NO_HEAD = { ...NEVER, headersMs: 60 };
 const NO_END = { ...NEVER, callMs: 120 };
+
+/** Lets a connection that has just answered become free. */
+const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 const opened: OpenFetchQuotes[] = [];
 const servers: { server: Server; sockets: Set<Socket> }[] = [];
@@ -56,12 +66,15 @@ function open(baseUrl: string, options: Partial<FetchOptions> = {}): OpenFetchQu
   return made;
 }
 
-/** A server of raw bytes; `onRequest` is called with the socket each time a request's head has arrived. */
+/** A server of raw bytes, over TLS if it has a key; `onRequest` is called with the socket each time a request's head has arrived. */
 async function rawServer(
   onRequest: (socket: Socket, head: string) => void,
+  keyPair?: KeyPair,
 ): Promise<{ baseUrl: string; port: number; sockets: Set<Socket>; allClosed: () => Promise<void> }> {
   const sockets = new Set<Socket>();
-  const server = createServer((socket) => {
+  const create = (onSocket: (socket: Socket) => void): Server =>
+    keyPair ? createTlsServer(keyPair, onSocket) : createServer({ noDelay: true }, onSocket);
+  const server = create((socket) => {
     sockets.add(socket);
     socket.on("error", () => undefined);
     socket.on("close", () => sockets.delete(socket));
@@ -79,7 +92,8 @@ async function rawServer(
   const allClosed = async (): Promise<void> => {
     while (sockets.size > 0) await new Promise((resolve) => setImmediate(resolve));
   };
-  return { baseUrl: `http://127.0.0.1:${port}`, port, sockets, allClosed };
+  const scheme = keyPair ? "https" : "http";
+  return { baseUrl: `${scheme}://127.0.0.1:${port}`, port, sockets, allClosed };
 }
 
 async function failure(work: Promise<unknown>): Promise<{ code: ErrorCode; message: string }> {
@@ -92,6 +106,47 @@ async function failure(work: Promise<unknown>): Promise<{ code: ErrorCode; messa
 }
 
 const HEAD = "HTTP/1.1 200 OK\r\nContent-Type: application/xml\r\n";
+const CHUNKED = `${HEAD}Transfer-Encoding: chunked\r\n\r\n`;
+const ANSWER = `${HEAD}Content-Length: ${Buffer.byteLength(QUOTES)}\r\n\r\n${QUOTES}`;
+
+const chunk = (text: string, extension = ""): string =>
+  `${text.length.toString(16)}${extension}\r\n${text}\r\n`;
+
+/** What a call in a process of its own came to, and the most memory that this process had. */
+type CallAlone = { ends: string[]; peakMb: number };
+
+/** @param env what the process has in its environment */
+async function callsAlone(
+  baseUrl: string,
+  times: number,
+  env: Record<string, string> = {},
+): Promise<CallAlone> {
+  compiled ??= compiledAlone();
+  const script = `
+    import { createObserver, systemClock as clock } from "${compiled}/dist/clock.js";
+    import { openFetchQuotes } from "${compiled}/dist/collect/fetchQuotes.js";
+    const [baseUrl, credentials, call, times] = JSON.parse(process.argv[1]);
+    const options = { baseUrl, credentials, clock, observe: createObserver(clock), userAgent: "test" };
+    const { fetchQuotes, close } = openFetchQuotes({ ...options, deadlines: ${JSON.stringify(NEVER)} });
+    const ends = [];
+    for (let i = 0; i < times; i += 1) {
+      ends.push(await fetchQuotes(call).then(({ body }) => Buffer.from(body).toString(), ({ code }) => code));
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await close();
+    process.stdout.write(JSON.stringify({ ends, peakMb: process.resourceUsage().maxRSS / 1024 }));`;
+  const given = JSON.stringify([baseUrl, TEST_CREDENTIALS, CALL, times]);
+  const argv = ["--input-type=module", "--eval", script, given];
+  const { stdout } = await promisify(execFile)(process.execPath, argv, { env });
+  return JSON.parse(stdout) as CallAlone;
+}
+
+let compiled: string | null = null;
+function compiledAlone(): string {
+  const dir = tempDir();
+  compileModules(dir, "collect/fetchQuotes", "clock");
+  return dir;
+}
 
 describe("a deadline ends the call, whatever the service does", () => {
   test("when no answer begins, and the connection is closed", async () => {
@@ -254,6 +309,199 @@ test("Retry-After is kept with the answer, and with it in the journal", async ()
   expect(response.headers).toEqual({ "retry-after": "120", date: "Fri, 20 Nov 2026 22:50:00 GMT" });
 });
 
+describe("1xx answers that nobody asked for", () => {
+  const unasked = (status: number, headers = ""): string => `HTTP/1.1 ${status} Unasked\r\n${headers}\r\n`;
+  const before: [string, string][] = [
+    ...[100, 102, 103, 199].map((status): [string, string] => [`a ${status}`, unasked(status)]),
+    ["a 100 without a reason", "HTTP/1.1 100\r\n\r\n"],
+    ["a 100 of HTTP/1.0", "HTTP/1.0 100 Continue\r\n\r\n"],
+    ["a 100 whose lines end in a line feed alone", "HTTP/1.1 100 Continue\nX-A: b\n\n"],
+    ["a 100 with headers", unasked(100, "Connection: close\r\nContent-Length: 9\r\nX-A: b\r\n")],
+    ["a row of 1xx answers", unasked(100) + unasked(102) + unasked(103, "Link: </a>\r\n") + unasked(100)],
+  ];
+
+  test.each(before)(
+    "%s is passed over before each of three answers on one connection",
+    async (_what, sent) => {
+      const { baseUrl, sockets } = await rawServer((socket) => void socket.write(sent + ANSWER));
+      const { fetchQuotes } = open(baseUrl);
+
+      for (let call = 0; call < 3; call += 1) {
+        const { status, body } = await fetchQuotes(CALL);
+        expect([status, Buffer.from(body).toString()]).toEqual([200, QUOTES]);
+        await turn();
+      }
+
+      expect(sockets.size).toBe(1);
+    },
+  );
+
+  test("1xx answers are passed over in whatever two pieces they and the answer arrive", async () => {
+    const sent = unasked(100) + unasked(103, "Link: </a>\r\n") + ANSWER;
+    let cut = 0;
+    const { baseUrl, sockets } = await rawServer((socket) => {
+      socket.write(sent.slice(0, cut));
+      void turn().then(() => socket.write(sent.slice(cut)));
+    });
+    const { fetchQuotes } = open(baseUrl);
+
+    for (cut = 1; cut <= sent.length - QUOTES.length; cut += 1) {
+      expect(Buffer.from((await fetchQuotes(CALL)).body).toString()).toBe(QUOTES);
+      await turn();
+    }
+
+    expect(sockets.size).toBe(1);
+  });
+
+  test("1xx answers are passed over when they arrive byte by byte", async () => {
+    const { baseUrl } = await rawServer((socket) => {
+      for (const byte of Buffer.from(unasked(100) + ANSWER)) socket.write(Buffer.of(byte));
+    });
+
+    expect(Buffer.from((await open(baseUrl).fetchQuotes(CALL)).body).toString()).toBe(QUOTES);
+  });
+
+  test("1xx answers are passed over on a connection with TLS, before each answer", async () => {
+    const keyPair = selfSigned();
+    const trusted = join(tempDir(), "certificate.pem");
+    writeFileSync(trusted, keyPair.cert);
+    const sent = unasked(100) + unasked(103) + ANSWER;
+    const used = new Set<Socket>();
+    const { baseUrl } = await rawServer((socket) => {
+      used.add(socket);
+      socket.write(sent);
+    }, keyPair);
+
+    const { ends } = await callsAlone(baseUrl, 3, { NODE_EXTRA_CA_CERTS: trusted });
+
+    expect(ends).toEqual([QUOTES, QUOTES, QUOTES]);
+    expect(used.size).toBe(1);
+  });
+
+  test.each([
+    ["after which nothing comes", unasked(100), "SERVICE_CUT_SHORT"],
+    ["that is cut short", "HTTP/1.1 1", "SERVICE_CUT_SHORT"],
+    ["before an answer that is cut short", `${unasked(100)}${ANSWER.slice(0, -1)}`, "SERVICE_CUT_SHORT"],
+    [
+      "that changes the protocol (101)",
+      unasked(101, "Connection: Upgrade\r\nUpgrade: h2c\r\n"),
+      "SERVICE_CUT_SHORT",
+    ],
+    ["that changes the protocol (101) to none", unasked(101) + ANSWER, "SERVICE_UNREACHABLE"],
+    ["with a status of four digits", `HTTP/1.1 1000 No\r\n\r\n${ANSWER}`, "SERVICE_UNREACHABLE"],
+  ])("a 1xx answer %s is an error", async (_what, sent, code) => {
+    const { baseUrl, allClosed } = await rawServer((socket) => void socket.end(sent));
+
+    const error = await failure(open(baseUrl).fetchQuotes(CALL));
+
+    expect(error.code).toBe(code);
+    await allClosed();
+  });
+});
+
+describe("an answer takes no more memory than the largest one that is kept", () => {
+  /** More than any answer may take. A service that may send so much closes the connection. */
+  const MUCH = 32 * MAX_BODY_BYTES;
+
+  /** A service that sends this, over and over, until the connection is closed or MUCH is sent. */
+  const endless = async (head: string, again: string) => {
+    const piece = Buffer.from(again.repeat(Math.ceil(65_536 / again.length)));
+    let sentBytes = 0;
+    const service = await rawServer((socket) => {
+      socket.write(head);
+      const more = (): void => {
+        do sentBytes += piece.length;
+        while (!socket.destroyed && sentBytes < MUCH && socket.write(piece));
+        if (sentBytes >= MUCH) socket.destroy();
+      };
+      socket.on("drain", more);
+      more();
+    });
+    return { ...service, sentBytes: () => sentBytes };
+  };
+  const LONG_EXTENSION: [string, string] = [CHUNKED, `1;${"x".repeat(60_000)}\r\n \r\n`];
+
+  test.each([
+    ["chunks of one byte with long extensions", ...LONG_EXTENSION, "SERVICE_ANSWER_TOO_LARGE"],
+    [
+      "chunks of one byte with short extensions",
+      CHUNKED,
+      `1;${"x".repeat(400)}\r\n \r\n`,
+      "SERVICE_ANSWER_TOO_LARGE",
+    ],
+    ["chunks of one byte", CHUNKED, "1\r\n \r\n", "SERVICE_ANSWER_TOO_LARGE"],
+    ["a chunk's extension", `${CHUNKED}1;`, "x", "SERVICE_ANSWER_TOO_LARGE"],
+    ["a chunk's length", CHUNKED, "0", "SERVICE_ANSWER_TOO_LARGE"],
+    [
+      "1xx answers before it",
+      "",
+      "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n",
+      "SERVICE_ANSWER_TOO_LARGE",
+    ],
+    [
+      "headers of a 1xx answer before it",
+      "HTTP/1.1 100 Continue\r\n",
+      "X-A: b\r\n",
+      "SERVICE_ANSWER_TOO_LARGE",
+    ],
+    ["a reason", "HTTP/1.1 200 ", "O", "SERVICE_ANSWER_TOO_LARGE"],
+    ["empty lines before it", "", "\r\n", "SERVICE_ANSWER_TOO_LARGE"],
+    ["headers", "HTTP/1.1 200 OK\r\n", "X-A: b\r\n", "SERVICE_UNREACHABLE"],
+    ["one header", "HTTP/1.1 200 OK\r\nX-A: ", "b", "SERVICE_UNREACHABLE"],
+    ["trailers", `${CHUNKED}0\r\n`, "X-A: b\r\n", "SERVICE_UNREACHABLE"],
+  ])("an answer with %s without an end is cut off", async (_what, head, again, code) => {
+    const { baseUrl, sentBytes, allClosed } = await endless(head, again);
+
+    const error = await failure(open(baseUrl).fetchQuotes(CALL));
+
+    await allClosed();
+    expect(error.code).toBe(code);
+    // What is read plus what fits into the buffers of two sockets.
+    expect(sentBytes()).toBeLessThan(2 * MAX_WIRE_BYTES);
+  });
+
+  test("an answer in chunks of one byte with long extensions takes less than 100 MB of memory", async () => {
+    const { baseUrl } = await endless(...LONG_EXTENSION);
+    const small = await rawServer((socket) => void socket.write(ANSWER));
+
+    const ordinary = await callsAlone(small.baseUrl, 1);
+    const attacked = await callsAlone(baseUrl, 1);
+
+    expect([ordinary.ends, attacked.ends]).toEqual([[QUOTES], ["SERVICE_ANSWER_TOO_LARGE"]]);
+    expect(attacked.peakMb - ordinary.peakMb).toBeLessThan(100);
+  });
+
+  test("each answer on a connection may have as many bytes as the one before it", async () => {
+    const half = " ".repeat(MAX_BODY_BYTES / 2);
+    const sent = `${HEAD}Content-Length: ${half.length}\r\n\r\n${half}`;
+    const { baseUrl, sockets } = await rawServer((socket) => void socket.write(sent));
+    const { fetchQuotes } = open(baseUrl);
+
+    for (let call = 0; call * half.length <= MAX_WIRE_BYTES; call += 1) {
+      expect((await fetchQuotes(CALL)).body).toHaveLength(half.length);
+      await turn();
+    }
+
+    expect(sockets.size).toBe(1);
+  });
+
+  test.each([8, 1_024, 65_536])("an answer of 8 MB in chunks of %d bytes is kept", async (size) => {
+    const sent = chunk(" ".repeat(size)).repeat(MAX_BODY_BYTES / size);
+    const { baseUrl } = await rawServer((socket) => void socket.write(`${CHUNKED}${sent}0\r\n\r\n`));
+
+    const { body } = await open(baseUrl).fetchQuotes(CALL);
+
+    expect(Buffer.alloc(MAX_BODY_BYTES, " ").equals(body)).toBe(true);
+  });
+
+  test("an answer in chunks with extensions and trailers is read as any other", async () => {
+    const sent = `${CHUNKED}${chunk(QUOTES, ";a=b;c")}0;last\r\nX-RateLimit-Used: 9\r\n\r\n`;
+    const { baseUrl } = await rawServer((socket) => void socket.write(sent));
+
+    expect(Buffer.from((await open(baseUrl).fetchQuotes(CALL)).body).toString()).toBe(QUOTES);
+  });
+});
+
 describe("a redirect", () => {
   test.each([301, 302, 303, 307, 308])(
     "with %d is an answer, and nobody goes where it points",
@@ -297,6 +545,14 @@ describe("each error has a code that says whether to try again", () => {
       true,
     ],
     [
+      "a chunked body has no end, and the connection was to be closed after it",
+      async () =>
+        (await rawServer((s) => s.end(CHUNKED.replace("\r\n", "\r\nConnection: close\r\n") + chunk(QUOTES))))
+          .baseUrl,
+      "SERVICE_CUT_SHORT",
+      true,
+    ],
+    [
       "what comes is not HTTP",
       async () => (await rawServer((s) => s.end("220 mail.example ESMTP\r\n"))).baseUrl,
       "SERVICE_UNREACHABLE",
@@ -326,9 +582,6 @@ describe("each error has a code that says whether to try again", () => {
     expect(error.message).not.toContain("/v1/");
   });
 });
-
-/** Lets a connection that has just answered become free. */
-const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("every attempt is signed anew", () => {
   test("with a nonce of its own, also on a connection that is kept alive", async () => {

@@ -1,0 +1,49 @@
+/** What the first reader of a connection leaves of its bytes. */
+import { expect, test } from "@jest/globals";
+import fc from "fast-check";
+import { passOverInformation } from "../../src/collect/transport/wire.ts";
+import { runs } from "../support/runs.ts";
+
+const header = fc.stringMatching(/^[A-Za-z-]{1,9}: ?[!-~]{0,9}$/);
+const information = fc
+  .record({
+    status: fc.integer({ min: 100, max: 199 }).filter((status) => status !== 101),
+    reason: fc.constantFrom("", " ", " Continue", " HTTP/1.1 200 OK"),
+    headers: fc.array(header, { maxLength: 3 }),
+    end: fc.constantFrom("\r\n", "\n"),
+  })
+  .map(({ status, reason, headers, end }) => [`HTTP/1.1 ${status}${reason}`, ...headers, "", ""].join(end));
+const answer = fc
+  .tuple(
+    fc.constantFrom(
+      "HTTP/1.1 200 OK\r\n\r\n",
+      "HTTP/1.1 101 No\r\n\r\n",
+      "HTTP/1.1 1000\r\n\r\n",
+      "HTTP/1.1 1",
+      "no HTTP",
+      "",
+    ),
+    fc.array(fc.oneof(information, fc.string()), { maxLength: 3 }),
+  )
+  .map(([head, body]) => (head.length > 10 ? head + body.join("") : head));
+
+test("1xx answers are removed in whatever pieces they arrive, and not a byte of what begins with no 1xx answer", () => {
+  fc.assert(
+    fc.property(
+      fc.array(information, { maxLength: 4 }),
+      answer,
+      fc.array(fc.nat(), { maxLength: 12 }),
+      (before, after, cuts) => {
+        const wire = Buffer.from(before.join("") + after, "latin1");
+        const ends = [...cuts.map((cut) => cut % (wire.length + 1)), wire.length].sort((a, b) => a - b);
+        const passOver = passOverInformation();
+
+        const left = ends.map((end, at) => passOver(wire.subarray(ends[at - 1] ?? 0, end)));
+
+        // A beginning that may still become a 1xx answer is held back.
+        expect(Buffer.concat(left).toString("latin1")).toBe(after === "HTTP/1.1 1" ? "" : after);
+      },
+    ),
+    { numRuns: runs(300) },
+  );
+});
