@@ -205,12 +205,16 @@ function lastCheck(mayLeave: () => boolean, address: string): Dispatcher.Dispatc
   };
 }
 
-/** Copies the body together: each chunk is a view, and keeps all that the socket has read with it, 64 KB for one byte perhaps. */
+/**
+ * How many pieces of a body are kept apart, at most. Each is a view, and keeps all that the socket read with it: perhaps 64 KB for one
+ * byte. The largest body comes in some hundred pieces.
+ */
+const MOST_PIECES = 1_024;
+
 async function readCapped(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array> {
-  let body = Buffer.alloc(0);
+  const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of stream) {
-    const from = size;
     size += chunk.byteLength;
     if (size > MAX_BODY_BYTES) {
       throw new QuotekeeperError(
@@ -218,10 +222,10 @@ async function readCapped(stream: AsyncIterable<Uint8Array>): Promise<Uint8Array
         `the answer is larger than ${MAX_BODY_BYTES} bytes`,
       );
     }
-    if (size > body.length) body = Buffer.concat([body], Math.min(2 * size, MAX_BODY_BYTES));
-    body.set(chunk, from);
+    chunks.push(chunk);
+    if (chunks.length > MOST_PIECES) chunks.splice(0, chunks.length, Buffer.concat(chunks));
   }
-  return Buffer.from(body.subarray(0, size));
+  return Buffer.concat(chunks);
 }
 
 function toResponse(
@@ -256,7 +260,7 @@ const TIMEOUT = /TIMEOUT|ETIMEDOUT/;
 const CUT_SHORT =
   /^(UND_ERR_SOCKET|UND_ERR_RES_CONTENT_LENGTH_MISMATCH|ECONNRESET|EPIPE|HPE_INVALID_EOF_STATE)$/;
 
-const NOT_HTTP = /^(HTTPParserError|ERR_ASSERTION|UND_ERR_HEADERS_OVERFLOW)$/;
+const NOT_HTTP = /^(HPE_|HTTPParserError|ERR_ASSERTION|UND_ERR_HEADERS_OVERFLOW)/;
 
 /**
  * A transport error by its code, never by its message. Nothing of the library's own error is passed on but its code: it

@@ -8,8 +8,8 @@ import { QuotekeeperError } from "../../errors.ts";
 import { MAX_BODY_BYTES } from "../../quotes-api/strictXml.ts";
 
 /**
- * Bytes of one answer on the wire, at most: its 1xx answers, its headers, and its body with the frames of its chunks. The largest
- * body leaves as much again for all the rest: chunks of 8 bytes take 5 for their frames, chunks of 1 KiB take 7.
+ * Assumed: no answer takes more bytes than this on the wire, with its 1xx answers, its headers and the frames of its chunks. The
+ * largest body leaves as much again for the rest: the frame of a chunk takes 5 bytes for 8 of the body, and 7 for 1,024.
  */
 export const MAX_WIRE_BYTES = 2 * MAX_BODY_BYTES;
 
@@ -62,30 +62,32 @@ const IS_INFORMATION = /^HTTP\/1\.\d 1(?!01)\d\d[ \r\n]$/;
  * @returns takes the pieces of the wire in order, and gives what is left of each: nothing until the answer begins
  */
 export function passOverInformation(): (piece: Buffer) => Buffer {
-  let where: "status" | "information" | "answer" = "status";
+  let answerBegan = false;
+  /** What is seen of the status line; as long as INFORMATION in the rest of a 1xx answer. */
   let status = "";
   let lineIsEmpty = false;
   return (piece) => {
-    if (where === "answer") return piece;
-    for (let at = 0; at < piece.length; at += 1) {
-      const byte = piece.readUInt8(at);
-      if (where === "information") {
-        if (byte === LF && lineIsEmpty) where = "status";
-        else if (byte !== CR) lineIsEmpty = byte === LF;
-        continue;
-      }
-      status += String.fromCharCode(byte);
-      if (!IS_INFORMATION.test(status + INFORMATION.slice(status.length))) {
-        where = "answer";
-        return Buffer.concat([Buffer.from(status, "latin1"), piece.subarray(at + 1)]);
-      }
-      if (status.length === INFORMATION.length) {
-        where = "information";
-        status = "";
-        lineIsEmpty = byte === LF;
+    let rest = piece;
+    while (!answerBegan && rest.length > 0) {
+      if (status.length < INFORMATION.length) {
+        const more = rest.toString("latin1", 0, INFORMATION.length - status.length);
+        status += more;
+        lineIsEmpty = status.endsWith("\n");
+        rest = rest.subarray(more.length);
+        if (IS_INFORMATION.test(status + INFORMATION.slice(status.length))) continue;
+        answerBegan = true;
+        rest = Buffer.concat([Buffer.from(status, "latin1"), rest]);
+      } else {
+        let at = 0;
+        for (; at < rest.length && status !== ""; at += 1) {
+          const byte = rest.readUInt8(at);
+          if (byte === LF && lineIsEmpty) status = "";
+          else if (byte !== CR) lineIsEmpty = byte === LF;
+        }
+        rest = rest.subarray(at);
       }
     }
-    return Buffer.alloc(0);
+    return rest;
   };
 }
 
