@@ -1,6 +1,6 @@
 /**
- * Reads what a connection brings before undici does, for two things that undici lacks: it breaks a connection off at a
- * 100 Continue that nobody asked for, and it sets no limit to chunk extensions, 1xx answers and reason phrases.
+ * Reads the bytes of a connection before undici does. undici breaks a connection off at a 100 Continue that nobody asked
+ * for, and sets no limit to chunk extensions, 1xx answers and reason phrases.
  */
 import type { Socket } from "node:net";
 import { buildConnector } from "undici";
@@ -26,9 +26,8 @@ export function wireConnector(options: buildConnector.BuildOptions): buildConnec
 }
 
 /**
- * Node gives a socket each piece that has arrived, decrypted, by `push`; only there is each byte seen once, because undici puts
- * back what it cannot use yet. undici writes a request when the answer before has ended: what comes after a write belongs to a new
- * answer.
+ * Node hands each piece that arrives to `push`, decrypted. `read` would show some bytes twice, because undici puts back what it
+ * cannot use yet. undici writes a request only after the answer before has ended, so what arrives after a write is a new answer.
  */
 function readFirst(socket: Socket): Socket {
   const push = socket.push.bind(socket);
