@@ -59,6 +59,8 @@ const TEXT_OIDS = new Set([20, 1082, 1114, 1184, 1700]);
  * @param options.plannedOnce for few statements asked again and again: each is planned once per session
  * @param options.lasting one connection that stays open however long it is idle, and is never replaced by another:
  *   something of its session is needed on
+ * @param options.answerMs how long a statement may take before its connection is cut; connections stay open however long they are
+ *   idle, because a far database takes seconds for a login
  * @param options.readOnly sessions that cannot write, and whose statements end after READ_TIMEOUT_MS
  * @param options.settle what else each session is told before its first use
  * @throws QuotekeeperError CONFIG_INVALID when a file of certificates cannot be read
@@ -82,7 +84,7 @@ export function createPool(
     {
       ...login,
       max,
-      ...(answerMs > 0 ? { query_timeout: answerMs } : {}),
+      ...(answerMs > 0 ? { idleTimeoutMillis: 0 } : {}),
       ...(lasting ? { idleTimeoutMillis: 0, verify: onlyOnce() } : {}),
       Client: ArchiveClient as unknown as new () => pg.ClientBase,
       onConnect: async (client) => {
@@ -101,7 +103,29 @@ export function createPool(
   );
   // An idle connection that breaks is replaced at the next use; without a listener it would end the process.
   pool.on("error", () => undefined);
+  if (answerMs > 0) limitUse(pool, answerMs);
   return pool;
+}
+
+/**
+ * Cuts connections that are in use for longer. Timers run before sockets are read: what has arrived while the process stood still
+ * is read first, and keeps the connection.
+ */
+function limitUse(pool: pg.Pool, ms: number): void {
+  const ends = new Map<pg.PoolClient, () => void>();
+  pool.on("acquire", (client) => {
+    let last: NodeJS.Immediate | undefined;
+    const timer = setTimeout(() => (last = setImmediate(() => cut(client))), ms);
+    ends.set(client, () => {
+      clearTimeout(timer);
+      clearImmediate(last);
+    });
+  });
+  pool.on("release", (_error, client) => ends.get(client)?.());
+}
+
+function cut(client: unknown): void {
+  (client as Login).connection.stream.destroy();
 }
 
 async function doNothing(_client: pg.ClientBase): Promise<void> {}
@@ -135,9 +159,9 @@ export class ArchiveClient extends pg.Client {
 
   /** Cut, not ended: a server that is silent would not answer the goodbye either. */
   #endWith(abandoned: AbortSignal | undefined): void {
-    const cut = (): void => void (this as unknown as Login).connection.stream.destroy();
-    abandoned?.addEventListener("abort", cut);
-    this.once("end", () => abandoned?.removeEventListener("abort", cut));
+    const onAbandoned = (): void => cut(this);
+    abandoned?.addEventListener("abort", onAbandoned);
+    this.once("end", () => abandoned?.removeEventListener("abort", onAbandoned));
   }
 
   #sayNothingButProofs(): void {

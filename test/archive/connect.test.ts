@@ -6,6 +6,7 @@ import { databaseError } from "../../src/archive/databaseError.ts";
 import { rowsOfQuery } from "../support/archive.ts";
 import { freshDatabase, poolOn } from "../support/database.ts";
 import { tempDir } from "../support/tempDir.ts";
+import { until } from "../support/until.ts";
 
 describe("a session", () => {
   test("speaks UTC, and gives decimals, counts, dates and times as text", async () => {
@@ -32,6 +33,57 @@ describe("a session", () => {
 
     expect(await rowsOfQuery(reader, "select * from latest_quotes")).toEqual([]);
     await expect(reader.query("delete from quotes")).rejects.toMatchObject({ code: "25006" });
+  });
+});
+
+describe("a pool whose answers have a limit of time", () => {
+  /** A statement that waits for a lock, and whoever has the lock. */
+  async function waiting(answerMs: number) {
+    const { url, pool } = await freshDatabase({ migrated: false });
+    const limited = poolOn(url, { answerMs, max: 1 });
+    const { rows } = await limited.query("select pg_backend_pid() as pid");
+    const holder = await pool.connect();
+    await holder.query("select pg_advisory_lock(1)");
+    let failed = false;
+    const asked = limited.query("select pg_advisory_lock_shared(1)").then(
+      () => "answered",
+      () => {
+        failed = true;
+        return "cut";
+      },
+    );
+    const waits = "select from pg_stat_activity where wait_event = 'advisory' and pid = $1";
+    await until(
+      async () => failed || (await holder.query(waits, [(rows[0] as { pid: number }).pid])).rowCount === 1,
+      "the statement waiting",
+    );
+    return { limited, holder, asked, hasFailed: () => failed };
+  }
+
+  test("cuts a connection whose statement is not answered, and takes another", async () => {
+    const { limited, holder, asked } = await waiting(50);
+
+    const how = await asked;
+    holder.release();
+    expect(how).toBe("cut");
+    expect(await rowsOfQuery(limited, "select 1 as one")).toEqual([{ one: 1 }]);
+  });
+
+  test("reads what has arrived while the process stood still", async () => {
+    // A machine may be so slow that the statement is cut before the process stands still.
+    for (let answerMs = 500; ; answerMs *= 2) {
+      const { holder, asked, hasFailed } = await waiting(answerMs);
+      if (!hasFailed()) {
+        const released = holder.query("select pg_advisory_unlock(1)");
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, answerMs + 500);
+        const how = await asked;
+        await released;
+        holder.release();
+        expect(how).toBe("answered");
+        return;
+      }
+      holder.release(true);
+    }
   });
 });
 

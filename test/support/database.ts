@@ -62,7 +62,10 @@ async function makeDatabase(migrated: boolean): Promise<TestDatabase> {
 }
 
 /** Another pool on a database, ended with the test file. */
-export function poolOn(url: string, options?: { max?: number; readOnly?: boolean }): pg.Pool {
+export function poolOn(
+  url: string,
+  options?: { max?: number; readOnly?: boolean; answerMs?: number },
+): pg.Pool {
   const pool = createPool(url, options);
   pools.push(pool);
   return pool;
