@@ -15,15 +15,15 @@ create index instruments_securities on instruments (symbol) where option_type is
 update instruments set type_assumed = true where option_type is null and security_type in ('CS', 'UNKNOWN');
 
 -- Symbols that an assumption has made two instruments become one: the rows of the assumed one go to the one whose type was said.
--- Rows keep their values; bars follow them by the triggers on quotes, and late_days tells the lake. Left as they are: instruments
--- of which an answer to a call for symbols was stored, those with quotes that are in the lake alone, and hypertables and
--- distributed tables, whose bars follow in another way (`backfill --journal --rebuild` makes such an archive anew).
+-- Rows keep their values, and late_days tells the lake. Bars follow the rows by the triggers on quotes; hypertables have no such
+-- triggers. Left as they are: instruments of which an answer to a call for symbols was stored, those with quotes that are in the lake
+-- alone, or were dropped, and distributed tables (`backfill --journal --rebuild` makes such an archive anew).
 do $$
 declare
   pair record;
+  bars record;
 begin
-  if (select relkind from pg_class where oid = 'quotes'::regclass) <> 'p'
-     or exists (select from pg_extension where extname = 'citus') then
+  if exists (select from pg_extension where extname = 'citus') then
     return;
   end if;
   for pair in
@@ -49,8 +49,16 @@ begin
     select distinct date, pg_current_xact_id(), clock_timestamp() from session_bars
     where instrument_id = pair.assumed and date < (clock_timestamp() at time zone 'America/New_York')::date
     on conflict (date) do update set changed_by = excluded.changed_by, changed_at = excluded.changed_at;
+    select array_agg(i.id) as instrument_ids, array_agg(b.source_id) as source_ids,
+           array_agg(b.delayed) as delayed_flags, array_agg(b.date) as dates
+    into bars
+    from session_bars b cross join unnest(array[pair.assumed, pair.said]) as i (id)
+    where b.instrument_id = pair.assumed;
     update extended_quotes set instrument_id = pair.said where instrument_id = pair.assumed;
     update quotes set instrument_id = pair.said where instrument_id = pair.assumed;
+    if (select relkind from pg_class where oid = 'quotes'::regclass) <> 'p' and bars.dates is not null then
+      perform refresh_session_bars(bars.instrument_ids, bars.source_ids, bars.delayed_flags, bars.dates);
+    end if;
     update dividends set instrument_id = pair.said where instrument_id = pair.assumed;
     -- A row is there when a dividend is first seen, or differs from the one before.
     delete from dividends d
