@@ -529,8 +529,8 @@ export class Fleet {
   }
 
   /**
-   * Whether no other collector runs, by a look since this one has registered. One that is only not heard of may be kept from writing by the same slow database: two that
-   * presumed the same account would both call it.
+   * Whether no other collector runs, by a look since this one has registered. One that is only not heard of may be kept from
+   * writing by the same slow database: two that presumed the same account would both call it.
    */
   #hasNoPeer(): boolean {
     const { self } = this.#options;

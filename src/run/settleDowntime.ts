@@ -64,14 +64,14 @@ const SETTLE_AGAIN_MS = 30_000;
 const LOOK_EVERY_MS = 60_000;
 
 /**
- * How long before an account was taken its slots are looked through, in ms: whichever collector had it for a moment may have ended,
- * or have lost it, before it had accounted for the slots before its own. That takes a while where the database is far.
+ * How long before an account was taken its slots are looked through, in ms: whichever collector had it for a moment may have
+ * ended, or have lost it, before it had accounted for the slots before its own. That takes a while where the database is far.
  */
 const HANDED_ON_MS = 600_000;
 
 /**
- * For how long after an account was taken the slots before are looked through, in ms: the first ones that another collector has
- * begun may not be loaded earlier.
+ * For how long after an account was taken the slots before are looked through again, in ms: the first ones that another
+ * collector has begun may be loaded so late.
  */
 const LOADED_LATER_MS = 150_000;
 
