@@ -1,6 +1,14 @@
 /** The cells of the bench, and the bounds our governor keeps in each. */
 import { COUNTING_RULES, EXPIRE_SKEWS, type RuleName, type SkewName } from "./service.ts";
-import { LIMIT, STEADY_MINUTES, WINDOW_MS, type Cell, type Outcome, type SecondClient } from "./world.ts";
+import {
+  LIMIT,
+  STEADY_MINUTES,
+  WINDOW_MS,
+  type Cell,
+  type Failing,
+  type Outcome,
+  type SecondClient,
+} from "./world.ts";
 
 /** What a cell must show. */
 export type Bounds = {
@@ -21,6 +29,8 @@ export type Bounds = {
 export type Scenario = Omit<Cell, "rule" | "skew" | "clockOffMs" | "minutes"> & {
   name: string;
   bounds: Bounds;
+  /** Under how many of the counting rules it runs with one seed; all five have come after five seeds. Default: all. */
+  ruleCount?: number;
 };
 
 const ALONE: Omit<Scenario, "name" | "bounds"> = {
@@ -33,7 +43,7 @@ const ALONE: Omit<Scenario, "name" | "bounds"> = {
   secondClient: null,
   collectorCount: 1,
   restartCount: 0,
-  lostShare: 0,
+  failing: null,
   remembers: "calls",
   clockStep: false,
 };
@@ -44,14 +54,26 @@ const BESIDE: Bounds = { leastShare: 0.95, mostRefusals: 6, mostSteadyRefusals: 
 /** Beside a second client whose bursts have us refused by closed connections: they name no count, so it is learnt later. */
 const BESIDE_CLOSED: Bounds = { ...BESIDE, mostRefusals: 7 };
 
-/** Beside a second client on a service that is unwell: some of what it loses is taken for refusals. */
-const BESIDE_AND_UNWELL: Bounds = { leastShare: 0.85, mostSteadyRefusals: 10 };
+/** Beside a second client on a service that fails now and then: what fills the window is known later. */
+const BESIDE_AND_UNWELL: Bounds = { leastShare: 0.9, mostRefusals: 10, mostSteadyRefusals: 10 };
+
+/** On a service that fails now and then: of what its failures leave. */
+const UNWELL: Bounds = { leastShare: 0.95, mostRefusals: 0, mostSteadyRefusals: 0 };
+
+/** The same without headers: failures may be refusals until it shows that they are not, by chance soon or late. */
+const UNWELL_UNTOLD: Record<Failing["manner"], Bounds> = {
+  scattered: { ...UNWELL, leastShare: 0.85 },
+  clustered: { ...UNWELL, leastShare: 0.7 },
+};
 
 /** Shown only: nothing is promised. */
 const UNBOUNDED: Bounds = { leastShare: 0, mostSteadyRefusals: Infinity };
 
 /** Without headers a changed limit is learnt by being refused. */
 const LEARNING: Bounds = { leastShare: 0.85, mostSteadyRefusals: 6 };
+
+/** The same where refusals are in disguise. */
+const LEARNING_DISGUISED: Bounds = { ...LEARNING, leastShare: 0.89, mostRefusals: 16 };
 
 const FALLS = { laterLimits: [{ fromMinute: 10, limit: 40 }] };
 const FALLS_AND_RISES = {
@@ -100,7 +122,11 @@ export const SCENARIOS: readonly Scenario[] = [
     [true, false].map((headers) => ({
       ...{ ...ALONE, ...FALLS, headers, disguise },
       name: `limit falls to 40, ${disguise}${headers ? "" : ", no headers"}`,
-      bounds: headers ? { ...LEARNING, leastShare: 0.95 } : LEARNING,
+      bounds: headers
+        ? { ...LEARNING, leastShare: 0.95 }
+        : disguise === "fault"
+          ? LEARNING
+          : LEARNING_DISGUISED,
     })),
   ),
   ...(["503", "closed"] as const).map((disguise) => ({
@@ -108,17 +134,41 @@ export const SCENARIOS: readonly Scenario[] = [
     name: `second client, 30 at once, ${disguise}`,
     bounds: disguise === "503" ? BESIDE : BESIDE_CLOSED,
   })),
-  ...[0.001, 0.01].flatMap((lostShare) => [
-    {
-      ...{ ...ALONE, lostShare, name: `${100 * lostShare} % of the answers lost` },
-      bounds: { leastShare: 0.95, mostSteadyRefusals: 0 },
-    },
-    ...SECOND_CLIENTS.filter(({ count }) => count === 30).map((secondClient) => ({
-      ...{ ...ALONE, lostShare, secondClient },
-      name: `second client, 30 ${MANNERS[secondClient.manner]}, ${100 * lostShare} % of the answers lost`,
-      bounds: lostShare === 0.001 ? BESIDE : BESIDE_AND_UNWELL,
-    })),
-  ]),
+  ...([0.001, 0.01] as const).flatMap((share) => {
+    const failing: Failing = { share, manner: "scattered", how: "closed", counted: true };
+    return [
+      {
+        ...{ ...ALONE, failing, name: `${100 * share} % of the answers lost` },
+        bounds: { leastShare: 0.95, mostSteadyRefusals: 0 },
+      },
+      ...SECOND_CLIENTS.filter(({ count }) => count === 30).map((secondClient) => ({
+        ...{ ...ALONE, failing, secondClient },
+        name: `second client, 30 ${MANNERS[secondClient.manner]}, ${100 * share} % of the answers lost`,
+        bounds: BESIDE,
+      })),
+    ];
+  }),
+  ...([0.02, 0.05, 0.1, 0.2] as const).flatMap((share) =>
+    (["scattered", "clustered"] as const).flatMap((manner) => {
+      const failing: Failing = { share, manner, how: "either", counted: true };
+      const name = `${100 * share} % fail, ${manner}`;
+      return [
+        { ...ALONE, failing, name, bounds: UNWELL },
+        {
+          ...{ ...ALONE, failing, headers: "every other" as const, name: `${name}, every other header` },
+          bounds: { ...UNWELL, leastShare: 0.93 },
+        },
+        {
+          ...{ ...ALONE, failing, headers: false, name: `${name}, no headers` },
+          bounds: UNWELL_UNTOLD[manner],
+        },
+        ...SECOND_CLIENTS.map((secondClient) => ({
+          ...{ ...ALONE, failing, secondClient, bounds: BESIDE_AND_UNWELL, ruleCount: 2 },
+          name: `second client, ${secondClient.count} ${MANNERS[secondClient.manner]}, ${name}`,
+        })),
+      ];
+    }),
+  ),
   ...(["fault", "503"] as const).map((disguise) => ({
     ...{ ...ALONE, disguise, headers: false, secondClient: { count: 30, manner: "burst" as const } },
     name: `second client, 30 at once, ${disguise}, no headers`,
@@ -126,7 +176,7 @@ export const SCENARIOS: readonly Scenario[] = [
   })),
   {
     ...{ ...ALONE, ...FALLS, name: "limit falls to 40, 503, no headers, Retry-After", headers: false },
-    ...{ disguise: "503", retryAfter: true, bounds: LEARNING },
+    ...{ disguise: "503", retryAfter: true, bounds: LEARNING_DISGUISED },
   },
   {
     ...{ ...ALONE, ...FALLS_AND_RISES, name: "limit falls to 40 and rises to 60" },
@@ -166,18 +216,22 @@ const CLOCKS_OFF_MS = [0, 60_000, -60_000];
 export type NamedCell = Cell & { scenario: string; bounds: Bounds };
 
 /**
- * Every scenario under every rule. What `Expire` says and the machine's clock matter after a refusal only: they change
+ * Every scenario under every rule, or under as many as it asks for: others with the next seed. What `Expire` says and the machine's clock matter after a refusal only: they change
  * from cell to cell and from seed to seed, so that each meets each.
  */
 export function cellsOf(seed: number, minutes: number): NamedCell[] {
   const rules = Object.keys(COUNTING_RULES) as RuleName[];
   const skews = Object.keys(EXPIRE_SKEWS) as SkewName[];
-  return SCENARIOS.flatMap(({ name, ...scenario }, row) =>
-    rules.map((rule, column) => {
+  return SCENARIOS.flatMap(({ name, ruleCount = rules.length, ...scenario }, row) =>
+    rules.flatMap((rule, column) => {
+      if ((row + column + seed) % rules.length >= ruleCount) return [];
       const turn = seed - 1 + row + column;
       const skew = skews[turn % skews.length] ?? "0";
       const clockOffMs = CLOCKS_OFF_MS[Math.floor(turn / skews.length) % CLOCKS_OFF_MS.length] ?? 0;
-      return { ...scenario, scenario: name, rule, skew, clockOffMs, minutes };
+      // Whether the service counts a call that fails is not known either.
+      const counted = turn % 2 === 0;
+      const failing = scenario.failing && { ...scenario.failing, counted };
+      return { ...scenario, failing, scenario: name, rule, skew, clockOffMs, minutes };
     }),
   );
 }

@@ -107,13 +107,13 @@ function startProcess(
       kept.answeredAtMs = time.nowMs;
       kept.answeredWallMs = wallMs();
       state = step(state, eventOf(answer, sentAtMs, wallMs()), monotonicMs());
-      memory.closedUntilMs = time.nowMs + budgetState(state, monotonicMs()).closedForMs;
       pump();
     }, collector);
   };
   slot();
   return () => {
     alive = false;
+    memory.closedUntilMs = time.nowMs + budgetState(state, monotonicMs()).closedForMs;
     cancelTimer();
   };
 }

@@ -29,6 +29,18 @@ export type SecondClient = { count: number; manner: "even" | "burst" };
 /** What a refusal looks like: recognisable, as an error of the server, or as a connection that ends. */
 export type Disguise = "fault" | "503" | "closed";
 
+/** Calls that fail for no reason of the limit's: a 500, or a connection that ends, without any header. */
+export type Failing = {
+  /** The share of the calls that fail, over the whole time. */
+  share: number;
+  /** Each call for itself, or all calls for some seconds. */
+  manner: "scattered" | "clustered";
+  /** Whether they end as a 500, as a cut connection, or each as one of the two by chance. */
+  how: "server_error" | "closed" | "either";
+  /** Whether the service counts them. */
+  counted: boolean;
+};
+
 /** What is simulated. */
 export type Cell = {
   rule: RuleName;
@@ -39,8 +51,8 @@ export type Cell = {
   /** The limit from the beginning, and what it becomes in the course of the hour. */
   limit: number;
   laterLimits: readonly { fromMinute: number; limit: number }[];
-  /** Whether the answers carry the rate-limit headers. */
-  headers: boolean;
+  /** Whether the answers carry the rate-limit headers: all, every other one, or none. */
+  headers: boolean | "every other";
   disguise: Disguise;
   /** Whether refusals carry `Retry-After`. */
   retryAfter: boolean;
@@ -50,8 +62,8 @@ export type Cell = {
   /** Collectors of ours on the account, none knowing of the other; the second begins in the third minute. */
   collectorCount: 1 | 2;
   restartCount: number;
-  /** The share of the counted calls whose connection ends before the answer, for no reason of the limit's. */
-  lostShare: number;
+  /** The calls that fail for no reason of the limit's; null: none does. */
+  failing: Failing | null;
   /** What a restart knows: each call that was sent, or the answers in the journal alone. */
   remembers: "calls" | "answers";
   /** Whether the machine's clock is set by a minute at each restart. */
@@ -66,13 +78,13 @@ export type Answer = {
 
 /** What came of it. */
 export type Outcome = {
-  /** Our calls the service accepted and refused. */
+  /** Our calls the service accepted and refused; one that failed is neither. */
   acceptedCount: number;
   refusedCount: number;
-  /** The calls accepted from the first complete clock minute on, and the calls that were allowed then. */
+  /** The calls answered from the first complete clock minute on, and the calls that were allowed then. */
   acceptedSinceMinuteCount: number;
   allowedSinceMinuteCount: number;
-  /** Calls allowed in all. */
+  /** Calls allowed in all, less those that fail of whoever calls evenly. */
   allowedCount: number;
   /** Refusals in the steady state: in the last `STEADY_MINUTES`. */
   steadyRefusedCount: number;
@@ -83,6 +95,9 @@ export type Outcome = {
   acceptedOf: number[];
   longestPauseMs: number;
 };
+
+/** How long all calls fail in a cluster of failures, ms. */
+const CLUSTER_MS = [2_000, 15_000] as const;
 
 /** The steady state is the last half hour. */
 export const STEADY_MINUTES = 30;
@@ -96,7 +111,9 @@ export class World {
   readonly #service: CountingRule;
   readonly #phaseMs: number;
   readonly #outcome: Outcome;
+  readonly #failures: Failures;
   #acceptedAtMs = 0;
+  #answerCount = 0;
 
   constructor(cell: Cell, seed: number) {
     const { rule, minutes, secondClient } = cell;
@@ -106,6 +123,7 @@ export class World {
     );
     this.endMs = minutes * WINDOW_MS;
     this.#phaseMs = this.random() * WINDOW_MS;
+    this.#failures = failuresOf(cell.failing, this.endMs, seeded(seedOf(`failing|${rule}`) + seed));
     const counting = COUNTING_RULES[rule](WINDOW_MS);
     this.#service = cell.penalty ? withPenalty(counting, WINDOW_MS) : counting;
     this.#outcome = {
@@ -156,13 +174,17 @@ export class World {
   }
 
   #arrive(collector: number): Answer {
-    const { headers, skew, disguise, retryAfter, lostShare } = this.#cell;
+    const { skew, disguise, retryAfter, failing } = this.#cell;
     const limit = this.#limitAt(this.time.nowMs);
     const wallMs = this.wallMs();
-    const verdict = this.#service(wallMs, limit);
+    const fails = this.#failures.failsAt(this.time.nowMs);
+    // One that is not counted fails before the service looks at its limit; a refusal comes before any other failure.
+    const isUncounted = fails && failing?.counted === false;
+    const verdict = isUncounted ? null : this.#service(wallMs, limit);
+    if (verdict === null || (verdict.accepted && fails)) return this.#fail();
     this.#book(verdict.accepted, collector);
-    if (verdict.accepted && lostShare > 0 && this.random() < lostShare)
-      return { outcome: "closed", header: () => undefined };
+    this.#answerCount += 1;
+    const headers = this.#cell.headers === "every other" ? this.#answerCount % 2 === 0 : this.#cell.headers;
     const said: Record<string, string | undefined> = {};
     const silent = !verdict.accepted && disguise === "closed";
     if (headers && !silent) {
@@ -175,6 +197,12 @@ export class World {
       said["Retry-After"] = String(Math.ceil((verdict.expiresAtMs - wallMs) / 1_000));
     const refusal = ({ fault: "refused", "503": "server_error", closed: "closed" } as const)[disguise];
     return { outcome: verdict.accepted ? "accepted" : refusal, header: (name) => said[name] };
+  }
+
+  #fail(): Answer {
+    const { how } = this.#cell.failing ?? { how: "closed" };
+    const outcome = how !== "either" ? how : this.random() < 0.5 ? "server_error" : "closed";
+    return { outcome, header: () => undefined };
   }
 
   #book(accepted: boolean, collector: number): void {
@@ -200,16 +228,17 @@ export class World {
     return laterLimits.findLast(({ fromMinute }) => atMs >= fromMinute * WINDOW_MS)?.limit ?? limit;
   }
 
-  /** The limit's rate times the time from `fromMs` on, less what the second client asks for. */
+  /** The limit's rate times the time from `fromMs` on, less what the second client asks for, and what fails. */
   #allowedFrom(fromMs: number): number {
     const { limit, laterLimits, secondClient } = this.#cell;
     const changes = [{ fromMinute: 0, limit }, ...laterLimits];
-    return changes.reduce((sum, { fromMinute, limit: perWindow }, index) => {
+    const allowedCount = changes.reduce((sum, { fromMinute, limit: perWindow }, index) => {
       const beginsMs = Math.max(fromMs, fromMinute * WINDOW_MS);
       const endsMs = (changes[index + 1]?.fromMinute ?? Infinity) * WINDOW_MS;
       const lastsMs = Math.max(0, Math.min(this.endMs, endsMs) - beginsMs);
       return sum + ((perWindow - (secondClient?.count ?? 0)) * lastsMs) / WINDOW_MS;
     }, 0);
+    return allowedCount * (1 - this.#failures.shareFrom(fromMs));
   }
 
   #notePause(atMs: number): void {
@@ -233,4 +262,34 @@ export class World {
       }
     }
   }
+}
+
+/** When calls fail. */
+type Failures = {
+  /** Whether a call that arrives at an instant fails. */
+  failsAt: (atMs: number) => boolean;
+  /** The share of the calls that fail of whoever calls evenly from an instant on, until the end. */
+  shareFrom: (fromMs: number) => number;
+};
+
+function failuresOf(failing: Failing | null, endMs: number, random: Random): Failures {
+  const { share, manner } = failing ?? { share: 0, manner: "scattered" };
+  if (manner === "scattered") return { failsAt: () => share > 0 && random() < share, shareFrom: () => share };
+  const [least, most] = CLUSTER_MS;
+  const meanGapMs = (((least + most) / 2) * (1 - share)) / share;
+  const clusters: { beginsMs: number; endsMs: number }[] = [];
+  for (let atMs = 0; atMs < endMs;) {
+    const beginsMs = atMs - Math.log(1 - random()) * meanGapMs;
+    atMs = beginsMs + least + random() * (most - least);
+    clusters.push({ beginsMs, endsMs: atMs });
+  }
+  const within = (fromMs: number): number =>
+    clusters.reduce(
+      (sum, { beginsMs, endsMs }) => sum + Math.max(0, Math.min(endMs, endsMs) - Math.max(fromMs, beginsMs)),
+      0,
+    );
+  return {
+    failsAt: (atMs) => clusters.some(({ beginsMs, endsMs }) => atMs >= beginsMs && atMs < endsMs),
+    shareFrom: (fromMs) => within(fromMs) / (endMs - fromMs),
+  };
 }

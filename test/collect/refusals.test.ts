@@ -5,6 +5,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { QuotekeeperError } from "../../src/errors.ts";
 import { type Answer, classifyAnswer } from "../../src/quotes-api/answer.ts";
+import { seeded } from "../../bench/governor/random.ts";
 import { contractsOf } from "./due.ts";
 import {
   entriesOf,
@@ -207,6 +208,33 @@ test.each(CASES)(
     const refused = steady.filter((call) => call.refused).length;
     expect(refused).toBeLessThanOrEqual(2);
     expect(steady.length - refused).toBeGreaterThan(0.85 * 20 * 40);
+  },
+);
+
+test.each([
+  ["a 500", () => failure("server_error")],
+  ["a cut connection", () => refusal("closed")],
+])(
+  "of what %s in place of one answer in ten leaves, 95 % is used, though only every other answer tells the count",
+  async (_what, fail) => {
+    const service = believed({ headers: true, limit: () => 60 });
+    const failing = seeded(1);
+    let answeredCount = 0;
+    const world = startWorld({
+      start: START,
+      jobs: saturating(),
+      respond: (call) => {
+        if (!service.arrives(call.answeredAt ?? 0)) return refusal("429 with XML");
+        return failing() < 0.1 ? fail() : quotesOnly(call);
+      },
+      headers: (call) =>
+        call.brought && (answeredCount += 1) % 2 === 0 ? service.headers(call.answeredAt ?? 0) : {},
+    });
+
+    await world.until(Date.parse(START) + 20 * MINUTE_MS);
+
+    expect(service.log.filter(({ refused }) => refused)).toEqual([]);
+    expect(service.log.length).toBeGreaterThan(0.95 * 20 * 60);
   },
 );
 

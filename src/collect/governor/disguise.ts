@@ -1,45 +1,51 @@
 /**
- * Failures that are the limit in disguise. A 5xx or a closed connection may be the service's way to refuse. Three in a
- * row keep us still for one window, whatever they were: when the next call is answered they went with the window, as
- * the limit's do, and when they come back they count as refusals. A service that is down fails that call as well; it
- * is asked once a window until it answers.
+ * Failures that are the limit in disguise. A 5xx or a closed connection may be the service's way to refuse, or a failure
+ * of its own (`unwell.ts`, `untold.ts`). Three in a row keep us still for a part of the window, then one call asks; as long
+ * as that one fails as well, the waits grow up to a window. Where headers tell the count, a failure may be known for a refusal
+ * at once.
  */
-import { countedAt, possiblyCountedBetween } from "./ownCalls.ts";
-import { lowered, steppedLately } from "./backOff.ts";
-import { placeFrom } from "./refusals.ts";
+import { GUARD_MS, possiblyCountedBetween } from "./ownCalls.ts";
+import { steppedLately } from "./backOff.ts";
+import { isSamePlace, PLACE_SHARE } from "./refusals.ts";
 import { burstsAtMs, reckoned } from "./secondClient.ts";
 import type { FinishedCall, GovernorState } from "./state.ts";
+import { goesOn } from "./untold.ts";
+import { isUnwell } from "./unwell.ts";
 import type { RateLimit } from "../../quotes-api/rateLimit.ts";
 
-/** Assumed: three failures one after the other are more than a hiccup; two, once they went with the window. */
+/** Assumed: three failures one after the other are more than a hiccup. */
 const RUN_COUNT = 3;
-const KNOWN_RUN_COUNT = 2;
 
-/** Assumed: if failures came and went with the window within the last hour of windows, new ones are the limit's too. */
-const KNOWN_WINDOWS = 60;
+/**
+ * Assumed: after a run of failures, a call after a third of the window shows whether they go on, and most refusals are
+ * spared by then.
+ */
+const FIRST_WAIT = 1 / 3;
+const WAIT_GROWTH = 2;
 
-/** Assumed: three failures in five windows among answered calls are the limit's edge, or a service that is unwell. */
-const SCATTERED_COUNT = 3;
-const SCATTERED_WINDOWS = 5;
+/** Assumed: for two windows nobody knows who else calls; a call after a refusal that fails then is refused as well. */
+const NEW_WINDOWS = 2;
 
-/** Assumed: failures within a twenty-fifth of the window are at one place of it, for a quarter of an hour of windows. */
-const PLACE_SHARE = 0.04;
+/** Assumed: a service that is unwell may answer again after two calls' share of the window. */
+const UNWELL_WAIT_CALLS = 2;
+const UNWELL_WAIT_GROWTH = 1.5;
+
+/** Assumed: a quarter of an hour of windows shows whether failures have their place in the window. */
 const PLACE_WINDOWS = 15;
 
 /** Assumed: where no other program is known, two earlier failures at the same place of the window are not chance. */
 const UNKNOWN_PLACE_COUNT = 2;
 
-/** Assumed: two failures in a row are the limit's if three quarters of it were used. */
-const RUN_USED_SHARE = 0.75;
-
 /**
- * Assumed: failures of less than a fifth of the calls that six cuts did not stop are the service's own; for an hour of
- * windows such failures are then ignored.
+ * Assumed: a program that nobody knows of makes at most nine tenths of the limit's calls at once. One that is known makes
+ * as many as it was seen to make, or half the limit: its calls are seen late where refusals bear no headers.
  */
-const SCATTERED_SHARE = 0.2;
-const CURES = 6;
-const CURE_WINDOWS = 30;
-const UNWELL_WINDOWS = 60;
+const MOST_AT_ONCE_SHARE = 0.9;
+const KNOWN_AT_ONCE_SHARE = 1 / 2;
+
+/** Assumed: two failures in a row are the limit's if three quarters of it were used, or another program comes at once. */
+const SUSPECT_RUN_COUNT = 2;
+const RUN_USED_SHARE = 0.75;
 
 /** Whether an answer's own headers say that the limit is used up. */
 export function saysUsedUp({ used, remaining, limit }: RateLimit): boolean {
@@ -49,14 +55,19 @@ export function saysUsedUp({ used, remaining, limit }: RateLimit): boolean {
 /** The state with a failure that arrived at `atMs` booked. */
 export function withFailure(state: GovernorState, sentAtMs: number, atMs: number): GovernorState {
   const { failures, config } = state;
-  const lately = failures.failedAtMs.filter((at) => at > atMs - PLACE_WINDOWS * config.windowMs);
+  const isLate = (at: number): boolean => at > atMs - PLACE_WINDOWS * config.windowMs;
+  const runsAtMs = failures.runsAtMs.filter(isLate);
+  // A burst of calls of which several fail is one run, though others of it were answered in between.
+  const latestRun = runsAtMs.at(-1);
+  const sameBurst = latestRun !== undefined && atMs - latestRun < PLACE_SHARE * config.windowMs;
   // Calls that were on their way together fail of one cause and count as one.
   const another = sentAtMs >= failures.countedAtMs;
   return {
     ...state,
     failures: {
       ...failures,
-      failedAtMs: [...lately, atMs],
+      failedAtMs: [...failures.failedAtMs.filter(isLate), atMs],
+      runsAtMs: failures.runCount === 0 && !sameBurst ? [...runsAtMs, atMs] : runsAtMs,
       runCount: failures.runCount + (another ? 1 : 0),
       countedAtMs: another ? atMs : failures.countedAtMs,
     },
@@ -66,63 +77,59 @@ export function withFailure(state: GovernorState, sentAtMs: number, atMs: number
 /**
  * Whether the call that failed, booked already, was likely refused, by what the headers of earlier answers say: two in
  * a row while much is used, one when a client that comes at once has filled the window or was about to, or one where
- * most of the failures lately had their place in the window. A service that merely loses answers now and then fails
- * anywhere.
+ * most runs of failures lately had their place in the window. A service that is unwell fails anywhere. Where the last
+ * answer left more calls than another program makes at once, no failure is a refusal.
  */
 export function isLikelyRefusal(state: GovernorState, call: FinishedCall): boolean {
   const { failures, lastReading, limit, phase, seesCount } = state;
-  if (phase !== "open" || !seesCount || lastReading === null) return false;
-  const beside = reckoned(state, call.answeredAtMs);
+  const atMs = call.answeredAtMs;
+  if (phase !== "open" || !seesCount || lastReading === null || isUnwell(state, atMs)) return false;
+  const beside = reckoned(state, atMs);
   const known = beside.secondCount > 0;
+  const comesAtOnce = known && beside.comeAtOnce;
   const usedCount = lastReading.usedCount + possiblyCountedBetween(state, lastReading, call);
-  if (failures.runCount >= KNOWN_RUN_COUNT && (known || usedCount >= RUN_USED_SHARE * limit)) return true;
-  if (known && beside.comeAtOnce) {
-    const atBurst = atPlaceOf(state, burstsAtMs(state, beside), call).length > 0;
-    if (atBurst || usedCount >= limit) return true;
-  }
-  const before = failures.failedAtMs.filter((at) => at < call.answeredAtMs - state.config.windowMs / 2);
-  const samePlaceCount = atPlaceOf(state, before, call).length;
-  return samePlaceCount >= (known ? 1 : UNKNOWN_PLACE_COUNT) && 2 * samePlaceCount > before.length;
+  const atOnceCount = known
+    ? Math.max(beside.secondCount, KNOWN_AT_ONCE_SHARE * limit)
+    : MOST_AT_ONCE_SHARE * limit;
+  if (usedCount + atOnceCount < limit) return false;
+  if (failures.runCount >= SUSPECT_RUN_COUNT && (comesAtOnce || usedCount >= RUN_USED_SHARE * limit))
+    return true;
+  if (comesAtOnce && (usedCount >= limit || atPlaceOf(state, burstsAtMs(state, beside), atMs).length > 0))
+    return true;
+  const otherCount = failures.runsAtMs.length - 1;
+  const againCount = runsAtPlace(state, atMs).length;
+  return againCount >= (known ? 1 : UNKNOWN_PLACE_COUNT) && 2 * againCount > otherCount;
 }
 
-function atPlaceOf({ config }: GovernorState, timesMs: readonly number[], call: FinishedCall): number[] {
-  const near = PLACE_SHARE * config.windowMs;
-  return timesMs.filter((at) => Math.abs(placeFrom(config, call.answeredAtMs, at)) < near);
+/** Whether a failure came at the place of one in an earlier window: once may be chance, and teaches less. */
+export function cameAgain(state: GovernorState, atMs: number): boolean {
+  return runsAtPlace(state, atMs).length > 0;
+}
+
+/** The runs of failures of earlier windows that began at the same place. */
+function runsAtPlace(state: GovernorState, atMs: number): number[] {
+  const before = state.failures.runsAtMs.filter((at) => at < atMs - state.config.windowMs / 2);
+  return atPlaceOf(state, before, atMs);
+}
+
+function atPlaceOf({ config }: GovernorState, timesMs: readonly number[], atMs: number): number[] {
+  return timesMs.filter((at) => isSamePlace(config, atMs, at));
 }
 
 /** Whether the run of failures keeps us still now. */
 export function isRun(state: GovernorState, atMs: number): boolean {
   const { runCount } = state.failures;
-  if (runCount > 0 && steppedLately(state, atMs)) return true;
-  return runCount >= (isKnown(state, atMs) ? KNOWN_RUN_COUNT : RUN_COUNT);
+  if (runCount >= RUN_COUNT) return true;
+  return runCount > 0 && !state.seesCount && (steppedLately(state, atMs) || goesOn(state, atMs));
 }
 
-/** Whether failures that came back went with the window before, too: then they count as refusals. */
-export function cameBack(state: GovernorState, atMs: number): boolean {
-  return state.failures.closedCount === 1 && isKnown(state, atMs);
-}
-
-function isKnown({ failures: { knownAtMs }, config }: GovernorState, atMs: number): boolean {
-  return knownAtMs !== null && atMs - knownAtMs < KNOWN_WINDOWS * config.windowMs;
-}
-
-/**
- * What failures scattered among answered calls do: they cut the calls a window, as refusals do, until it shows that
- * this cures nothing.
- */
-export function afterScattered(state: GovernorState, atMs: number): GovernorState {
-  const { failures, config } = state;
-  const { unwellAtMs } = failures;
-  const failedAtMs = failures.failedAtMs.filter((at) => at > atMs - SCATTERED_WINDOWS * config.windowMs);
-  const unwell = unwellAtMs !== null && atMs - unwellAtMs < UNWELL_WINDOWS * config.windowMs;
-  if (unwell || failedAtMs.length < SCATTERED_COUNT) return state;
-  const share = failedAtMs.length / countedAt(state, atMs);
-  const cutAtMs = failures.cutAtMs.filter((at) => at > atMs - CURE_WINDOWS * config.windowMs);
-  return share < SCATTERED_SHARE && cutAtMs.length >= CURES
-    ? { ...state, backOff: null, failures: { ...failures, failedAtMs: [], unwellAtMs: atMs } }
-    : {
-        ...state,
-        backOff: lowered(state, atMs),
-        failures: { ...failures, failedAtMs: [], cutAtMs: [...cutAtMs, atMs] },
-      };
+/** How long a run of failures keeps us still, ms; longer each time until a call is answered, up to a window. */
+export function stillForMs(state: GovernorState, atMs: number): number {
+  const { config, limit, failures } = state;
+  const unwell = isUnwell(state, atMs);
+  const isNew = atMs - state.startedAtMs < NEW_WINDOWS * config.windowMs;
+  if ((isNew && state.faultCount > 0 && !unwell) || goesOn(state, atMs)) return config.windowMs + GUARD_MS;
+  const first = unwell ? UNWELL_WAIT_CALLS / limit : FIRST_WAIT;
+  const share = first * (unwell ? UNWELL_WAIT_GROWTH : WAIT_GROWTH) ** failures.closedCount;
+  return Math.min(1, share) * config.windowMs + GUARD_MS;
 }

@@ -15,10 +15,10 @@
  *
  * A fault of a call that was already on its way when another fault closed belongs to that one.
  */
-import { grown, growsAtMs, lowered, steppedLately } from "./backOff.ts";
-import { afterScattered, cameBack, isLikelyRefusal, isRun, saysUsedUp, withFailure } from "./disguise.ts";
+import { grown, growsAtMs, lowered } from "./backOff.ts";
+import { cameAgain, isLikelyRefusal, isRun, saysUsedUp, stillForMs, withFailure } from "./disguise.ts";
 import { LONGEST_WAIT_WINDOWS, reopensAtMs } from "./fault.ts";
-import { GUARD_MS, roomAtMs, withFinished, withoutInFlight } from "./ownCalls.ts";
+import { roomAtMs, withFinished, withoutInFlight } from "./ownCalls.ts";
 import { burstAfterSending, largestBurst, paceAtMs } from "./pace.ts";
 import { aroundRefusalsMs, withRefusal } from "./refusals.ts";
 import { besideSecondClientAtMs } from "./secondClientRoom.ts";
@@ -42,6 +42,8 @@ import {
   withHearing,
   withUnsure,
 } from "./unsure.ts";
+import { afterQuiet, afterRunOfFailures, withSigns } from "./untold.ts";
+import { afterRun, afterScattered, isUnwell, withOwnFailure } from "./unwell.ts";
 import { NO_RATE_LIMIT, type RateLimit } from "../../quotes-api/rateLimit.ts";
 
 export type {
@@ -82,8 +84,8 @@ export function createGovernor(config: GovernorConfig, nowMs: number, history?: 
     seesCount: false,
     backOff: null,
     failures: {
-      ...{ failedAtMs: [], runCount: 0, countedAtMs: nowMs, closedCount: 0 },
-      ...{ knownAtMs: null, cutAtMs: [], unwellAtMs: null },
+      ...{ failedAtMs: [], runsAtMs: [], runCount: 0, countedAtMs: nowMs, closedCount: 0 },
+      ...{ cutAtMs: [], unwellAtMs: null, refutedAtMs: null, signsAtMs: [] },
     },
     lastReading: null,
     samples: [],
@@ -167,31 +169,38 @@ function reopen(
   { sentAtMs, rateLimit }: Extract<GovernorEvent, { type: "answered" }>,
   atMs: number,
 ): GovernorState {
-  const told = { ...state, seesCount: readsCount(rateLimit), failures: { ...state.failures, runCount: 0 } };
+  const { lastReading, config } = state;
+  // Where every other answer tells the count, it is known between them as well.
+  const seesCount =
+    readsCount(rateLimit) || (lastReading !== null && atMs - lastReading.answeredAtMs < config.windowMs);
+  const told = { ...afterRun(afterQuiet(state, atMs), atMs), seesCount };
   if (state.phase !== "probing" || sentAtMs < state.closedUntilMs) return told;
-  const open = { ...told, phase: "open" as const, faultCount: 0 };
-  if (state.failures.closedCount === 0) return open;
-  const learnt = cameBack(state, atMs) ? refusedAt(open, state.closedUntilMs, atMs) : open;
-  const knownAtMs = state.failures.closedCount === 1 ? atMs : state.failures.knownAtMs;
-  return { ...learnt, failures: { ...open.failures, closedCount: 0, knownAtMs } };
+  // What was earned by keeping still would all be refused together.
+  const isCareful = told.failures.closedCount > 0 && !seesCount && !isUnwell(told, atMs);
+  const open = isCareful ? { ...told, burstCount: 0, burstAtMs: atMs } : told;
+  return { ...open, phase: "open", faultCount: 0, failures: { ...told.failures, closedCount: 0 } };
 }
 
-function close(
-  state: GovernorState,
-  { sentAtMs, rateLimit, wallMs, retryAfterMs }: Extract<GovernorEvent, { type: "faulted" }>,
+type Refusal = Extract<GovernorEvent, { type: "faulted" }>;
+
+function close(state: GovernorState, refusal: Refusal, atMs: number): GovernorState {
+  const { sentAtMs, retryAfterMs } = refusal;
+  return leftBeforeFault(state, sentAtMs)
+    ? heeded(state, retryAfterMs, atMs)
+    : closed(refusedAt(state, sentAtMs, atMs), refusal, atMs);
+}
+
+/** @param learnt the state that knows already what the refusal teaches */
+function closed(
+  learnt: GovernorState,
+  { rateLimit, wallMs, retryAfterMs }: Refusal,
   atMs: number,
 ): GovernorState {
-  if (leftBeforeFault(state, sentAtMs)) return heeded(state, retryAfterMs, atMs);
-  const learnt = refusedAt(state, sentAtMs, atMs);
-  const faulted = { ...learnt, faultAtMs: atMs, faultCount: state.faultCount + 1 };
+  const faulted = { ...learnt, faultAtMs: atMs, faultCount: learnt.faultCount + 1 };
   const expiresInMs = (rateLimit.expire ?? 0) * 1_000 - (wallMs ?? Infinity);
-  const closed: GovernorState = {
-    ...faulted,
-    phase: "closed",
-    closedUntilMs: reopensAtMs(faulted, atMs, expiresInMs),
-    closedBy: "refusal",
-  };
-  return heeded(closed, retryAfterMs, atMs);
+  const untilMs = reopensAtMs(faulted, atMs, expiresInMs);
+  const still: GovernorState = { ...faulted, phase: "closed", closedUntilMs: untilMs, closedBy: "refusal" };
+  return heeded(still, retryAfterMs, atMs);
 }
 
 /** What a refusal teaches: beside a second client that is seen through the headers, or else by refusals alone. */
@@ -214,13 +223,16 @@ function afterFailure(
   event: Extract<GovernorEvent, { type: "failed" }>,
   atMs: number,
 ): GovernorState {
-  const { sentAtMs, how, rateLimit, retryAfterMs } = event;
+  const { sentAtMs, how, rateLimit = NO_RATE_LIMIT, retryAfterMs } = event;
   if (how === "other") return state;
-  if (rateLimit !== undefined && saysUsedUp(rateLimit))
-    return close(state, { type: "faulted", sentAtMs, rateLimit, retryAfterMs }, atMs);
-  const failed = withFailure(state, sentAtMs, atMs);
+  const refusal: Refusal = { type: "faulted", sentAtMs, rateLimit, retryAfterMs };
+  if (saysUsedUp(rateLimit)) return close(state, refusal, atMs);
+  const booked = withSigns(state, withFailure(state, sentAtMs, atMs), atMs);
+  const failed = readsCount(rateLimit) ? withOwnFailure(booked, atMs) : booked;
   if (isLikelyRefusal(failed, { sentAtMs, answeredAtMs: atMs }))
-    return close(failed, { type: "faulted", sentAtMs, rateLimit: NO_RATE_LIMIT, retryAfterMs }, atMs);
+    return cameAgain(failed, atMs)
+      ? close(failed, refusal, atMs)
+      : closed({ ...failed, refusedSentAtMs: withRefusal(failed, sentAtMs) }, refusal, atMs);
   const asked = (retryAfterMs ?? 0) > 0;
   const isProbeAfterRefusal = state.faultCount > 0 || state.failures.closedCount > 0;
   const probed = state.phase === "probing" && isProbeAfterRefusal;
@@ -234,15 +246,14 @@ function closeByFailure(
   atMs: number,
 ): GovernorState {
   if (state.phase === "closed" && leftBeforeFault(state, sentAtMs)) return heeded(state, retryAfterMs, atMs);
-  const { failures, config } = state;
+  const learnt = afterRunOfFailures(state, atMs, (retryAfterMs ?? 0) > 0);
   const closed: GovernorState = {
-    ...state,
+    ...learnt,
     phase: "closed",
     faultAtMs: atMs,
-    closedUntilMs: atMs + config.windowMs + GUARD_MS,
+    closedUntilMs: atMs + stillForMs(state, atMs),
     closedBy: "failures",
-    backOff: steppedLately(state, atMs) ? lowered(state, atMs) : state.backOff,
-    failures: { ...failures, closedCount: failures.closedCount + 1, failedAtMs: [] },
+    failures: { ...learnt.failures, closedCount: learnt.failures.closedCount + 1 },
   };
   return heeded(closed, retryAfterMs, atMs);
 }

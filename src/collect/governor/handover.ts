@@ -134,8 +134,11 @@ const written = z.object({
     })
     .nullable(),
   failures: z.object({
+    // Absent from what an earlier version has left.
+    runsAtMs: z.array(finite).default([]),
+    ...{ refutedAtMs: finiteOrNull.default(null), signsAtMs: z.array(finite).default([]) },
     ...{ failedAtMs: z.array(finite), runCount: finite, countedAtMs: finite, closedCount: finite },
-    ...{ knownAtMs: finiteOrNull, cutAtMs: z.array(finite), unwellAtMs: finiteOrNull },
+    ...{ cutAtMs: z.array(finite), unwellAtMs: finiteOrNull },
   }),
   inFlightSentAtMs: z.array(finite),
   finishedAtMs: z.array(z.tuple([finite, finite])),

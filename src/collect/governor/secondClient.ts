@@ -90,15 +90,15 @@ export function reckoned(state: GovernorState, atMs: number): Reckoned {
   const { windowMs } = state.config;
   let latelyCount = 0;
   let atOnceCount = state.samples.at(-1)?.atOnceCount ?? 0;
-  const mostOfWindow: number[] = [];
+  const mostOfWindow = Array<number>(REMEMBERED_WINDOWS).fill(0);
   for (const sample of state.samples) {
     const { windowCount } = sample;
     if (sample.holdsUntilMs > atMs) latelyCount = Math.max(latelyCount, windowCount);
     atOnceCount = Math.max(atOnceCount, appearedAtOnce(sample, windowMs));
     const age = Math.floor((atMs - sample.atMs) / windowMs);
-    mostOfWindow[age] = Math.max(mostOfWindow[age] ?? 0, windowCount);
+    if (age < REMEMBERED_WINDOWS) mostOfWindow[age] = Math.max(mostOfWindow[age] ?? 0, windowCount);
   }
-  const regularCount = regular(mostOfWindow.slice(0, REMEMBERED_WINDOWS));
+  const regularCount = regular(mostOfWindow);
   const secondCount = Math.max(latelyCount, regularCount);
   const comeAtOnce = atOnceCount >= AT_ONCE_SHARE * secondCount;
   const seen = { secondCount, regularCount, comeAtOnce };

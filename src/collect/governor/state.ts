@@ -123,20 +123,23 @@ export type BackOff = {
   readonly patienceWindows: number;
 };
 
-/** The failures that may be the limit in disguise; see `disguise.ts`. */
+/** The failures that may be the limit in disguise, or the service's own; see `disguise.ts`, `unwell.ts`. */
 type Failures = {
   /** When the failures of the last windows arrived, ascending. */
   readonly failedAtMs: readonly number[];
+  /** When the first one of each run arrived: of failures without an answer in between. */
+  readonly runsAtMs: readonly number[];
   /** Failures one after the other, and when the last of them arrived. */
   readonly runCount: number;
   readonly countedAtMs: number;
   /** How often failures have closed the budget since the last answered call. */
   readonly closedCount: number;
-  /** When failures last came and went with the window; null when they never did. */
-  readonly knownAtMs: number | null;
-  /** When scattered failures cut the calls a window, and when that was seen to cure nothing. */
+  /** When failures cut the calls a window, and when they were last seen to be the service's own; see `unwell.ts`. */
   readonly cutAtMs: readonly number[];
   readonly unwellAtMs: number | null;
+  /** When that was last refuted, and the signs of it where no header tells; see `untold.ts`. */
+  readonly refutedAtMs: number | null;
+  readonly signsAtMs: readonly number[];
 };
 
 /** What closed the budget: a refusal, `Retry-After`, or failures that look like the limit. */
@@ -153,7 +156,7 @@ export type GovernorState = {
   readonly continued: boolean;
   /** The limit in force: the configured one, or what the headers name. */
   readonly limit: number;
-  /** Whether the latest answered call's headers told the count. */
+  /** Whether the headers told the count, of the latest answered call or within a window. */
   readonly seesCount: boolean;
   /** Null when no refusal has taught that fewer calls are ours. */
   readonly backOff: BackOff | null;
