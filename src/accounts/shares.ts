@@ -146,6 +146,11 @@ export class Shares {
     this.#refused.delete(account);
   }
 
+  /** Another collector calls an account from now on: whether it is refused, that one knows. */
+  left(account: string): void {
+    this.#refused.delete(account);
+  }
+
   /** Who asks in place of an account that was refused, for what bears a name; null: nobody can. */
   standIn(name: string, delayed: boolean): string | null {
     const left = this.#parting.filter(

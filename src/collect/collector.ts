@@ -332,6 +332,7 @@ export class Collector {
     const waiting = this.#withdraw();
     this.#dispatchers.delete(name);
     this.#leaving.add(dispatcher);
+    this.#options.shares?.left(name);
     this.#reserved.clear();
     this.#share(this.#chains.contractDate(this.#options.clock.now()));
     allOf(this.#plan([], waiting));
@@ -406,7 +407,8 @@ export class Collector {
   /** Whether the service takes an account's credentials. */
   #learn(account: string | null, result: Result): void {
     const { shares, clock } = this.#options;
-    if (!shares || account === null || result.kind !== "answered") return;
+    // A call may end after its account has gone to another collector.
+    if (!shares || account === null || !this.#dispatchers.has(account) || result.kind !== "answered") return;
     if (result.answer.outcome === "quotes") shares.answered(account);
     else if (result.answer.outcome === "unauthorized") shares.refused(account, clock.monotonicMs());
   }

@@ -35,8 +35,14 @@ type Two = {
   move: (account: string, gapMs: number) => Promise<void>;
 };
 
+/** Each so-many-th call fails; calls of some accounts, at some epoch ms, are refused for their credentials. */
+type Failing = { failsEach?: number; isRefused?: (account: string | null, sentAt: number) => boolean };
+
 /** What both have agreed on, as it was from an instant on. */
-function startTwo(agreed: [from: string, agreed: Agreed][], failsEach = Infinity): Two {
+function startTwo(
+  agreed: [from: string, agreed: Agreed][],
+  { failsEach = Infinity, isRefused = () => false }: Failing = {},
+): Two {
   const agreedAt = (at: Date): Agreed | null =>
     agreed.findLast(([from]) => Date.parse(from) <= at.getTime())?.[1] ?? null;
   const sharers = NAMES.map(sharer);
@@ -46,7 +52,8 @@ function startTwo(agreed: [from: string, agreed: Agreed][], failsEach = Infinity
   let answered = 0;
   const world = startWorld({
     ...{ start: START, jobs: JOBS, accounts: [...one], shares: sharesOf(one), agreedAt },
-    respond: ({ planned }) => {
+    respond: ({ planned, sentAt }) => {
+      if (isRefused(planned.account, sentAt)) return failure("unauthorized");
       answered += 1;
       return answered % failsEach === 0
         ? failure("server_error")
@@ -186,6 +193,21 @@ test("each instrument is one account's in each slot, also while a chain's price 
   expect([...askers].filter(([, accounts]) => accounts.size > 1)).toEqual([]);
 });
 
+test("an account that was refused and has gone to another collector is refused by that one's word alone", async () => {
+  const refusedUntil = Date.parse("2026-11-20T14:31:30Z");
+  const isRefused = (account: string | null, sentAt: number): boolean =>
+    account === "second" && sentAt < refusedUntil;
+  const two = startTwo([[START, PRICED]], { isRefused });
+  const refusedOf = () => two.collectors.map(({ collector }) => collector.knows().refused);
+
+  await two.world.until("2026-11-20T14:31:20Z");
+  await two.move("second", 15_000);
+  await two.world.until("2026-11-20T14:36:00Z");
+
+  expect(two.world.calls.some(({ account, brought }) => account === "second" && brought)).toBe(true);
+  expect(refusedOf()).toEqual([[], []]);
+});
+
 /** A collector of three accounts, and what has it call the fourth one. */
 function startThree(agreedAt?: (at: Date) => Agreed) {
   const called = new Set(NAMES.slice(0, 3));
@@ -320,7 +342,7 @@ test("accounts move and agreements change at any moment of a slot: due = stored 
   const changes = fc.array(fc.integer({ min: 1, max: 90 }), { maxLength: 5 });
   await fc.assert(
     fc.asyncProperty(fc.array(move, { minLength: 1, maxLength: 5 }), changes, async (moves, afterSeconds) => {
-      const two = startTwo(inTurn(afterSeconds), 5);
+      const two = startTwo(inTurn(afterSeconds), { failsEach: 5 });
       try {
         for (const { account, afterMs, gapMs } of moves) {
           await two.world.pass(afterMs);
