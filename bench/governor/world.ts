@@ -84,7 +84,7 @@ export type Outcome = {
   /** The calls answered from the first complete clock minute on, and the calls that were allowed then. */
   acceptedSinceMinuteCount: number;
   allowedSinceMinuteCount: number;
-  /** Calls allowed in all, less those that fail of whoever calls evenly. */
+  /** Calls allowed in all, without the share that fails where calls are made evenly. */
   allowedCount: number;
   /** Refusals in the steady state: in the last `STEADY_MINUTES`. */
   steadyRefusedCount: number;
@@ -268,7 +268,7 @@ export class World {
 type Failures = {
   /** Whether a call that arrives at an instant fails. */
   failsAt: (atMs: number) => boolean;
-  /** The share of the calls that fail of whoever calls evenly from an instant on, until the end. */
+  /** The share of the calls that fail from an instant on until the end, where calls are made evenly. */
   shareFrom: (fromMs: number) => number;
 };
 

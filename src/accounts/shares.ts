@@ -141,13 +141,8 @@ export class Shares {
     this.#refused.set(account, { sinceMs, triedMs: nowMs });
   }
 
-  /** It has answered an account. */
-  answered(account: string): void {
-    this.#refused.delete(account);
-  }
-
-  /** Another collector calls an account from now on: whether it is refused, that one knows. */
-  left(account: string): void {
+  /** It has answered an account, or another collector calls the account from now on and knows whether it is refused. */
+  forgetRefusal(account: string): void {
     this.#refused.delete(account);
   }
 

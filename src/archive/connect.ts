@@ -112,7 +112,7 @@ export function createPool(
  * is read first, and keeps the connection.
  */
 function limitUse(pool: pg.Pool, ms: number): void {
-  const ends = new Map<pg.PoolClient, () => void>();
+  const ends = new WeakMap<pg.PoolClient, () => void>();
   pool.on("acquire", (client) => {
     let last: NodeJS.Immediate | undefined;
     const timer = setTimeout(() => (last = setImmediate(() => cut(client))), ms);

@@ -332,7 +332,7 @@ export class Collector {
     const waiting = this.#withdraw();
     this.#dispatchers.delete(name);
     this.#leaving.add(dispatcher);
-    this.#options.shares?.left(name);
+    this.#options.shares?.forgetRefusal(name);
     this.#reserved.clear();
     this.#share(this.#chains.contractDate(this.#options.clock.now()));
     allOf(this.#plan([], waiting));
@@ -409,7 +409,7 @@ export class Collector {
     const { shares, clock } = this.#options;
     // A call may end after its account has gone to another collector.
     if (!shares || account === null || !this.#dispatchers.has(account) || result.kind !== "answered") return;
-    if (result.answer.outcome === "quotes") shares.answered(account);
+    if (result.answer.outcome === "quotes") shares.forgetRefusal(account);
     else if (result.answer.outcome === "unauthorized") shares.refused(account, clock.monotonicMs());
   }
 

@@ -327,13 +327,14 @@ export class Fleet {
   async sure(account: string, signal: AbortSignal): Promise<() => boolean> {
     const { clock } = this.#options;
     const { permit } = this.#trust;
-    const isOver = (): boolean => signal.aborted || this.#ended.signal.aborted;
-    const waits = (): boolean => this.#held.has(account) && permit === this.#trust.permit && !isOver();
-    while (waits() && !this.mayLeave(account)) {
+    const isOver = (): boolean =>
+      signal.aborted || this.#ended.signal.aborted || permit !== this.#trust.permit;
+    const waits = (): boolean => !isOver() && this.#held.has(account) && !this.mayLeave(account);
+    while (waits()) {
       await settledOrAborted(this.#round(), signal);
       if (this.#claiming) await settledOrAborted(this.#claiming, signal);
       // An answer that confirms nothing is followed by a claim, or by another round.
-      if (waits() && !this.mayLeave(account)) await clock.sleep(ASK_AGAIN_MS, signal).catch(() => undefined);
+      if (waits()) await clock.sleep(ASK_AGAIN_MS, signal).catch(() => undefined);
     }
     const mayLeave = (): boolean => permit === this.#trust.permit && this.mayLeave(account);
     if (!mayLeave()) throw leaseUnsure(account);
@@ -588,9 +589,10 @@ export class Fleet {
   /** Takes what is free, gives back what is too much, and proposes what all are to go by. */
   async #doAct(): Promise<void> {
     const alive = this.#alive();
-    if (this.#holder && !this.#ending) await this.#useWaiting();
-    // Calls of what is presumed may be under way at the end.
-    const free = this.#holder && !this.#ending ? this.#mayTake(alive) : [];
+    // Calls of what is presumed may be under way at the end: that is claimed alone.
+    const isTaking = (): boolean => this.#holder !== null && !this.#ending;
+    if (isTaking()) await this.#useWaiting();
+    const free = isTaking() ? this.#mayTake(alive) : [];
     if (await this.#claim([...this.#presumed, ...free])) await this.#forgetDead();
     if (!this.#holder || this.#ending) return;
     for (const [account, { leaving }] of this.#held)

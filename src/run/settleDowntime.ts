@@ -138,10 +138,10 @@ class LastingSettler implements Settler {
   async #settle(): Promise<void> {
     const { mine, sources, collector, notes, unsettled, run, clock } = this.#settling;
     const fresh = [...this.#fresh];
-    const isYoung = ({ at }: Begun): boolean => +clock.now() - +at < LOADED_LATER_MS;
-    const young = [...new Set(this.#begun.values())].filter(
-      (begun) => fresh.includes(begun) || isYoung(begun),
-    );
+    const isYoung = (begun: Begun): boolean =>
+      fresh.includes(begun) || +clock.now() - +begun.at < LOADED_LATER_MS;
+    const all = [...new Set(this.#begun.values())];
+    const young = all.filter(isYoung);
     // The slots that this run has opened are its own, also where an earlier one had opened them.
     if (young.length > 0) await this.#loaded();
     const [accounts, markets] = [mine(), [...sources()]];
@@ -153,9 +153,8 @@ class LastingSettler implements Settler {
         late = true;
       }
     if (late) await this.#loaded();
-    for (const begun of new Set(this.#begun.values())) {
-      // A journal that came late may also have told for the first time what is due.
-      if (!late && !young.includes(begun)) continue;
+    // A journal that came late may also have told for the first time what is due.
+    for (const begun of late ? all : young) {
       const its = accounts.filter((account) => this.#begun.get(account) === begun);
       for (const source of markets) {
         const gap: Gap = {

@@ -6,7 +6,7 @@
  */
 import { GUARD_MS, possiblyCountedBetween } from "./ownCalls.ts";
 import { steppedLately } from "./backOff.ts";
-import { isSamePlace, PLACE_SHARE } from "./refusals.ts";
+import { atPlaceOf, PLACE_SHARE } from "./refusals.ts";
 import { burstsAtMs, reckoned } from "./secondClient.ts";
 import type { FinishedCall, GovernorState } from "./state.ts";
 import { goesOn } from "./untold.ts";
@@ -23,7 +23,7 @@ const RUN_COUNT = 3;
 const FIRST_WAIT = 1 / 3;
 const WAIT_GROWTH = 2;
 
-/** Assumed: for two windows nobody knows who else calls; a call after a refusal that fails then is refused as well. */
+/** Assumed: in the first two windows a call that fails after a refusal is refused as well: another program may be unseen yet. */
 const NEW_WINDOWS = 2;
 
 /** Assumed: a service that is unwell may answer again after two calls' share of the window. */
@@ -37,8 +37,8 @@ const PLACE_WINDOWS = 15;
 const UNKNOWN_PLACE_COUNT = 2;
 
 /**
- * Assumed: a program that nobody knows of makes at most nine tenths of the limit's calls at once. One that is known makes
- * as many as it was seen to make, or half the limit: its calls are seen late where refusals bear no headers.
+ * Assumed: a program that was not seen yet makes at most nine tenths of the limit's calls at once. One that was seen makes
+ * as many as were seen, or half the limit: its calls are seen late where refusals bear no headers.
  */
 const MOST_AT_ONCE_SHARE = 0.9;
 const KNOWN_AT_ONCE_SHARE = 1 / 2;
@@ -94,7 +94,10 @@ export function isLikelyRefusal(state: GovernorState, call: FinishedCall): boole
   if (usedCount + atOnceCount < limit) return false;
   if (failures.runCount >= SUSPECT_RUN_COUNT && (comesAtOnce || usedCount >= RUN_USED_SHARE * limit))
     return true;
-  if (comesAtOnce && (usedCount >= limit || atPlaceOf(state, burstsAtMs(state, beside), atMs).length > 0))
+  if (
+    comesAtOnce &&
+    (usedCount >= limit || atPlaceOf(state.config, burstsAtMs(state, beside), atMs).length > 0)
+  )
     return true;
   const otherCount = failures.runsAtMs.length - 1;
   const againCount = runsAtPlace(state, atMs).length;
@@ -109,11 +112,7 @@ export function cameAgain(state: GovernorState, atMs: number): boolean {
 /** The runs of failures of earlier windows that began at the same place. */
 function runsAtPlace(state: GovernorState, atMs: number): number[] {
   const before = state.failures.runsAtMs.filter((at) => at < atMs - state.config.windowMs / 2);
-  return atPlaceOf(state, before, atMs);
-}
-
-function atPlaceOf({ config }: GovernorState, timesMs: readonly number[], atMs: number): number[] {
-  return timesMs.filter((at) => isSamePlace(config, atMs, at));
+  return atPlaceOf(state.config, before, atMs);
 }
 
 /** Whether the run of failures keeps us still now. */

@@ -55,9 +55,9 @@ export function passedRefusal(
 /** Assumed: what comes within a twenty-fifth of the window comes at one place of it. */
 export const PLACE_SHARE = 0.04;
 
-/** Whether two instants are at the same place of the window. */
-export function isSamePlace(config: GovernorConfig, atMs: number, otherMs: number): boolean {
-  return Math.abs(placeFrom(config, atMs, otherMs)) < PLACE_SHARE * config.windowMs;
+/** Those of some instants that are at the place of `atMs` in the window. */
+export function atPlaceOf(config: GovernorConfig, timesMs: readonly number[], atMs: number): number[] {
+  return timesMs.filter((at) => Math.abs(placeFrom(config, atMs, at)) < PLACE_SHARE * config.windowMs);
 }
 
 /** How far the place of `otherMs` in the window lies ahead of that of `atMs`, ms; negative when behind. */

@@ -8,7 +8,7 @@
  */
 import { lowered, steppedLately } from "./backOff.ts";
 import { countedAt, surelyCounted } from "./ownCalls.ts";
-import { isSamePlace } from "./refusals.ts";
+import { atPlaceOf } from "./refusals.ts";
 import { reckoned } from "./secondClient.ts";
 import type { GovernorState } from "./state.ts";
 
@@ -101,8 +101,7 @@ function isAlone(state: GovernorState, atMs: number): boolean {
 
 /** Whether no place of the window has more than half of the runs of failures. */
 export function isAnywhere({ config, failures: { runsAtMs } }: GovernorState): boolean {
-  const atPlaceOf = (at: number): number => runsAtMs.filter((other) => isSamePlace(config, at, other)).length;
-  return runsAtMs.every((at) => 2 * atPlaceOf(at) <= runsAtMs.length);
+  return runsAtMs.every((at) => 2 * atPlaceOf(config, runsAtMs, at).length <= runsAtMs.length);
 }
 
 /** What failures scattered among answered calls do where no header tells: three of them in five windows cut. */

@@ -9,17 +9,9 @@ import {
 } from "../../../src/collect/governor/disguise.ts";
 import { NO_RATE_LIMIT } from "../../../src/quotes-api/rateLimit.ts";
 import type { BackOff, GovernorState } from "../../../src/collect/governor/state.ts";
-import { callsAnsweredAt, readingAt, sampleAt, stateOf } from "./states.ts";
+import { callsAnsweredAt, readingAt, sampleAt, stateOf, withFailures } from "./states.ts";
 
 const MINUTE_MS = 60_000;
-
-/** A governor that knows this of failures, and this besides. */
-function withFailures(
-  failures: Partial<GovernorState["failures"]>,
-  known: Partial<GovernorState> = {},
-): GovernorState {
-  return stateOf({ failures: { ...stateOf({}).failures, ...failures }, ...known });
-}
 
 test.each([
   [{ remaining: 0 }, true],

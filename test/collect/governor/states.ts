@@ -79,3 +79,11 @@ export function failed(
   const event = { type: "failed" as const, sentAtMs: atMs, how, retryAfterMs };
   return step(step(state, { type: "sent" }, atMs), event, atMs + LATENCY_MS);
 }
+
+/** A governor that knows this of failures, and this besides. */
+export function withFailures(
+  failures: Partial<GovernorState["failures"]>,
+  known: Partial<GovernorState> = {},
+): GovernorState {
+  return stateOf({ failures: { ...stateOf({}).failures, ...failures }, ...known });
+}

@@ -4,7 +4,7 @@ import { runOurs } from "../../../bench/governor/ours.ts";
 import type { BackOff, GovernorState } from "../../../src/collect/governor/state.ts";
 import { afterQuiet, afterRunOfFailures, goesOn, withSigns } from "../../../src/collect/governor/untold.ts";
 import { withFailure } from "../../../src/collect/governor/disguise.ts";
-import { callsAnsweredAt, stateOf } from "./states.ts";
+import { callsAnsweredAt, withFailures } from "./states.ts";
 
 const MINUTE_MS = 60_000;
 const AT_MS = 60 * MINUTE_MS;
@@ -20,14 +20,6 @@ const REOPENED_LATE = { ...REOPENED, faultAtMs: AT_MS - 90_010 };
 /** This many calls answered in the last window. */
 const finishedOf = (count: number) =>
   callsAnsweredAt(...Array.from({ length: count }, (_, index) => AT_MS - count + index));
-
-/** A governor that knows this of failures, and this besides. */
-function withFailures(
-  failures: Partial<GovernorState["failures"]>,
-  known: Partial<GovernorState> = {},
-): GovernorState {
-  return stateOf({ failures: { ...stateOf({}).failures, ...failures }, ...known });
-}
 
 // With a call after a sixth of the window and no trial these were 21 to 42 refusals.
 test.each([

@@ -5,21 +5,21 @@ import { admission, createGovernor, step } from "../../../src/collect/governor/g
 import type { BackOff, GovernorState } from "../../../src/collect/governor/state.ts";
 import { afterCut, afterScattered, isUnwell } from "../../../src/collect/governor/unwell.ts";
 import { NO_RATE_LIMIT } from "../../../src/quotes-api/rateLimit.ts";
-import { answered, callsAnsweredAt, every, failed, readingOf, SIXTY_A_MINUTE, stateOf } from "./states.ts";
+import {
+  answered,
+  callsAnsweredAt,
+  every,
+  failed,
+  readingOf,
+  SIXTY_A_MINUTE,
+  withFailures,
+} from "./states.ts";
 
 const MINUTE_MS = 60_000;
 const AT_MS = 60 * MINUTE_MS;
 const HELD: BackOff = {
   ...{ capCount: 50, stepCount: 1, tookStep: false, changedAtMs: AT_MS - 5 * MINUTE_MS, patienceWindows: 20 },
 };
-
-/** A governor that knows this of failures, and this besides; it began at 0, and sees no count. */
-function withFailures(
-  failures: Partial<GovernorState["failures"]>,
-  known: Partial<GovernorState> = {},
-): GovernorState {
-  return stateOf({ failures: { ...stateOf({}).failures, ...failures }, ...known });
-}
 
 describe("an hour of failures for no reason of the limit's", () => {
   // Before failures were told from refusals, 5 % of them left 76 % of the budget used, and 10 % left 52 %.
